@@ -154,13 +154,51 @@ def test_pages_without_text_of_their_own_are_no_pair() -> None:
     assert nearest[1] > 0.5
 
 
+def test_a_page_of_a_few_lines_is_no_translation_of_a_long_one_whatever_announces_it() -> None:
+    text = "".join(f"<p>{SECOND['eng'].format(number)} {WORDS['eng'].format(1990 + number)}</p>" for number in range(9))
+    pages = {
+        "/en/talk": f"<html><head><title>PyQt 5</title>{link('es', '/es/charla')}</head><body>{text}".encode(),
+        "/es/charla": f"<html><head>{link('en', '/en/talk')}</head><body><p>{WORDS['spa'].format(1990)}".encode(),
+    }
+    alignment = aligned(pages)
+    assert not alignment.pairs
+    assert set(alignment.unpaired.values()) == {"length"}
+
+
+@pytest.mark.parametrize("heading", ["", "<h1>Noticias {}</h1>"])
+def test_pages_that_say_only_that_they_are_not_translated_yet_are_no_pair(heading: str) -> None:
+    pages = half_translated(announced=True)
+    note = "Esta página todavía no está traducida. Puede leer la versión original en inglés o ayudar a traducirla."
+    for number in range(50, 60):
+        pages[f"/en/news-{number}"] = indicator("eng", number)
+        head, body = f"<title>Noticias {number}</title>", f"{heading.format(number)}<p>{note}</p>"
+        pages[f"/es/news-{number}"] = f"<html lang=es><head>{head}</head><body>{body}</body></html>".encode()
+    alignment = aligned(pages)
+    assert not any("news" in a for a, _ in pairs_of(alignment))
+    assert {reason for url, reason in alignment.unpaired.items() if "news" in url} == {"no_text"}
+
+
+def test_the_home_page_that_all_pages_announce_takes_no_partner_away() -> None:
+    home = {"en": link("en", "/en/"), "es": link("es", "/es/")}
+    pages = {
+        url: body.replace(b"</head>", f"{''.join(home.values())}</head>".encode())
+        for url, body in half_translated(announced=False).items()
+    }
+    pages |= {"/en/": indicator("eng", 99, home["es"]), "/es/": indicator("spa", 99, home["en"])}
+    found = pairs_of(aligned(pages))
+    right = {(f"/en/page-{number}", f"/es/pagina-{number}") for number in range(20)}
+    assert len(found & right) >= 18
+    assert found - right == {("/en/", "/es/")}
+
+
 def candidates(said: int, unsaid: int) -> tuple[np.ndarray, dict[str, np.ndarray], tuple[np.ndarray, np.ndarray]]:
     """Documents 0 to *said* - 1 with an announced partner and a wrong candidate each, others with one candidate."""
     i = np.array([*range(said), *range(said), *range(said, said + unsaid)])
     j = np.array([*range(said), *np.roll(np.arange(said), 1), *range(said, said + unsaid)])
     held = np.array([*np.full(said, 4.0), *np.linspace(-3, 1, said), *np.linspace(-3, 3, unsaid)])
+    names = ("hreflang", "switcher", "key", "refused", "one_sided", "outvoted")
     columns = dict.fromkeys(
-        ("hreflang", "switcher", "key", "refused", "one_sided", "rivals_a", "rivals_b", "marked_otherwise"),
+        (*names, "rivals_a", "rivals_b", "marked_otherwise"),
         np.zeros(len(i), dtype=np.float32),
     ) | dict.fromkeys(("title_numbers", "url_numbers"), np.zeros(len(i), dtype=np.float32))
     columns["hreflang"] = np.array([*np.full(said, 2), *np.zeros(said + unsaid)], dtype=np.float32)

@@ -36,6 +36,7 @@ URL_FEATURES = (
     "key",
     "refused",
     "one_sided",
+    "outvoted",
     "rivals_a",
     "rivals_b",
     "marked_otherwise",
@@ -88,7 +89,11 @@ def url_columns(
     j: NDArray[np.intp],
     pages: Editions,
 ) -> dict[str, NDArray[np.float32]]:
-    """What announcements, switchers, addresses and titles say of the candidates *i*, *j*: :data:`URL_FEATURES`."""
+    """What announcements, switchers, addresses and titles say of the candidates *i*, *j*: :data:`URL_FEATURES`.
+
+    A candidate is outvoted if the site says more for another one of one of its documents: it is no rival. Many sites
+    announce their home page as the translation of every page.
+    """
     names = ("hreflang", "switcher", "key", "refused", "one_sided")
     columns = {name: np.zeros(len(i), dtype=np.float32) for name in names}
     for place, (x, y) in enumerate(zip(i.tolist(), j.tolist(), strict=True)):
@@ -96,7 +101,12 @@ def url_columns(
             for name in names:
                 columns[name][place] = getattr(evidence, name)
     voices = _voices(columns["hreflang"], columns)
-    columns |= {"rivals_a": _rivals(voices, i, pages.b[j]), "rivals_b": _rivals(voices, j, pages.a[i])}
+    others = (i, pages.b[j]), (j, pages.a[i])
+    outvoted = (voices > 0) & np.any([_rivals(voices, voices + 1, *other) for other in others], axis=0)
+    columns["outvoted"] = outvoted.astype(np.float32)
+    heard, least = np.where(outvoted, 0, voices), np.maximum(voices, 1)
+    for name, other in zip(("rivals_a", "rivals_b"), others, strict=True):
+        columns[name] = np.where(outvoted, _rivals(voices, least, *other), _rivals(heard, least, *other))
     marked = [
         np.array([not agrees(profile.marked, profile.language, domain.pair) for profile in side], dtype=np.float32)
         for side in (domain.a, domain.b)
@@ -107,13 +117,15 @@ def url_columns(
     return columns
 
 
-def _rivals(voices: NDArray[np.float32], places: NDArray[np.intp], pages: NDArray[np.intp]) -> NDArray[np.float32]:
-    """For each candidate, others of the document in *places* with other *pages*, of which the site says as much.
+def _rivals(
+    voices: NDArray[np.float32], least: NDArray[np.float32], places: NDArray[np.intp], pages: NDArray[np.intp]
+) -> NDArray[np.float32]:
+    """For each candidate, others of the document in *places* with other *pages*, with at least *least* voices.
 
     A switcher also leads to pages that are not translated yet, and are in the language of the partner.
     """
     _, same = np.unique(places * (pages.max(initial=0) + 1) + pages, return_inverse=True)
-    least, rivals = np.maximum(voices, 1), np.zeros(len(voices), dtype=np.float32)
+    rivals = np.zeros(len(voices), dtype=np.float32)
     for level in np.unique(least):
         counts, own = (np.bincount(of, weights=voices >= level, minlength=1)[of] for of in (places, same))
         rivals = np.where(least == level, counts - own, rivals)
@@ -168,7 +180,8 @@ def site_columns(
     (i, j), (alike_a, alike_b) = places, (alike[0][places[0]], alike[1][places[1]])
     said = says(held, columns)
     unsaid = ~said
-    known_wrong = _usual_wrong(held, said, i, j, alike_a, alike_b)
+    sure = said & (columns["outvoted"] == 0)
+    known_wrong = _usual_wrong(held, sure, i, j, alike_a, alike_b)
     mutual = (held >= _best(held, i)[i]) & (held >= _best(held, j)[j])
     likely = (unsaid & mutual & (held > 0)).sum()
     smaller = max(1, min(map(len, alike)))
@@ -186,9 +199,9 @@ def site_columns(
         "marked_otherwise": columns["marked_otherwise"].astype(float),
         "usual_wrong": unsaid * (0.0 if known_wrong is None else _log_odds(known_wrong)),
         "usual_unknown": unsaid * float(known_wrong is None),
-        "site_said": unsaid * (_documents(said, i, j) / smaller),
+        "site_said": unsaid * (_documents(sure, i, j) / smaller),
         "site_mutual": unsaid * (mutual.sum() / smaller),
-        "site_unsaid": unsaid * _log_odds((likely + 1) / (said.sum() + likely + 2)),
+        "site_unsaid": unsaid * _log_odds((likely + 1) / (sure.sum() + likely + 2)),
         "title_numbers": unsaid * columns["title_numbers"].astype(float),
         "url_numbers": unsaid * columns["url_numbers"].astype(float),
     }

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from bilingual_crawler.alignment.documents.reading import link_key
+from bilingual_crawler.alignment.documents.urls import MAX_LENGTH_RATIO
 from bilingual_crawler.urls.canonical import registered_domain
 
 if TYPE_CHECKING:
@@ -80,14 +81,16 @@ def _joined(profile: Profile, copies: Sequence[Profile]) -> Profile:
 def main_lines(side: Sequence[Profile]) -> list[NDArray[np.bool_]]:
     """Return, for each document of one side, a mask ``(lines,)`` of main text: lines that are not boilerplate.
 
-    Documents with the same lines count once.
+    Documents with the same title and lines count once. Of a page that is not translated yet, or not found, only the
+    title may be its own.
     """
     sites: defaultdict[str, list[int]] = defaultdict(list)
     for place, profile in enumerate(side):
         sites[registered_domain(profile.url)].append(place)
     main: dict[int, NDArray[np.bool_]] = {}
     for places in sites.values():
-        different = {lines.tobytes(): lines for lines in (np.unique(side[place].lines) for place in places)}
+        found = ((side[place].title.tobytes(), np.unique(side[place].lines)) for place in places)
+        different = {(title, lines.tobytes()): lines for title, lines in found}
         lines, frequency = np.unique(np.concatenate(list(different.values())), return_counts=True)
         common = lines[frequency >= max(REPEATED, REPEATED_SHARE * len(different))]
         main.update((place, ~np.isin(side[place].lines, common)) for place in places)
@@ -111,10 +114,17 @@ def near_duplicates(side: Sequence[Profile], main: Sequence[NDArray[np.bool_]]) 
 
 def objection(one: Profile, main_one: NDArray[np.bool_], other: Profile, main_other: NDArray[np.bool_]) -> str | None:
     """Say why two documents are no pair, whatever announces them, as a key of ``REASONS``; None if nothing is wrong."""
-    own = [int(profile.lengths[kept].sum()) for profile, kept in ((one, main_one), (other, main_other))]
-    whole = [int(profile.lengths.sum()) for profile in (one, other)]
-    if any(not characters and total < MENUS for characters, total in zip(own, whole, strict=True)):
-        return "no_text"
+    sides = (one, main_one), (other, main_other)
+    own = [int(profile.lengths[kept].sum()) for profile, kept in sides]
+    whole = [int(profile.lengths.sum()) for profile, _ in sides]
+    untitled = [int(profile.lengths[kept & ~profile.headings].sum()) for profile, kept in sides]
+    for place in range(2):
+        # a page that is not translated yet may show its title above the text that all such pages have
+        is_title = not untitled[place] and untitled[1 - place] >= SHORTEST
+        if (not own[place] or is_title) and whole[place] < MENUS:
+            return "no_text"
+    if max(whole) > MAX_LENGTH_RATIO * max(min(whole), 1):
+        return "length"
     same = [
         int(profile.lengths[kept][np.isin(profile.lines[kept], lines)].sum())
         for profile, kept, lines in ((one, main_one, other.lines), (other, main_other, one.lines))

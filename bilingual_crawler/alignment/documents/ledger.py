@@ -13,7 +13,7 @@ import numpy as np
 from cachetools import LRUCache
 
 from bilingual_crawler.alignment.documents.resemblance import CONFIRMED, Resemblance, Weights, is_same, items_of
-from bilingual_crawler.alignment.documents.urls import UrlEvidence, agrees, last_hop, together
+from bilingual_crawler.alignment.documents.urls import MAX_LENGTH_RATIO, UrlEvidence, agrees, last_hop, together
 from bilingual_crawler.items import Pair, Partners, Proposal, Unpaired
 from bilingual_crawler.pages.formats import is_page
 from bilingual_crawler.scoring.models import models_folder
@@ -269,9 +269,6 @@ _NUMBER = re.compile(r"\d+")
 
 MOST_PROPOSED = 0.8
 """A pair for which there is nothing but a proposal or its content has at most this confidence."""
-
-MAX_LENGTH_RATIO = 4.0
-"""The longer text of a pair has at most this many times the characters of the shorter."""
 
 MAX_RELATED = 50
 """Documents that are kept as equal to a URL but for language marks, as announcing it, and as switching to it."""

@@ -76,6 +76,8 @@ class Profile:
     """Lines of the text, in order."""
     lengths: NDArray[np.uint16]
     """Characters of each line, at most 65,535."""
+    headings: NDArray[np.bool_]
+    """Which lines are in the title, ``(lines,)``."""
     title: NDArray[np.uint32]
     """Words of the title in lower case, and its dates."""
     words: NDArray[np.uint32]
@@ -110,7 +112,8 @@ REASONS = {
     "taken": "a better pair took their candidate",
     "copy": "the same document under another address",
     "same_text": "the page in the other language has the same text",
-    "no_text": "it, or the page in the other language, has no text but what the site repeats",
+    "no_text": "it, or the page in the other language, has no text but its title and what the site repeats",
+    "length": "the page in the other language has more than four times their text, or less than a quarter",
     "same_url": "a longer document has the same address but for scheme, www. and last slash",
     "other_language": "most of the text is in neither language",
     "unreadable": "reading them took too much time or memory",

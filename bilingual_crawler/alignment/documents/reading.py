@@ -197,6 +197,7 @@ def _profile(raw: RawPage, content: _Content, document: DocumentText, share: flo
     side, domain = document.language, registered_domain(raw.url)
     body = f"{content.title}\n{content.text[:MAX_CHARACTERS]}"
     words = [word for word in map(str.lower, _WORD.findall(body)) if not word[0].isdigit()]
+    title = content.title.lower()
     return Profile(
         url=raw.url,
         language=side,
@@ -211,7 +212,8 @@ def _profile(raw: RawPage, content: _Content, document: DocumentText, share: flo
         tags=_tags(content.html),
         lines=_hashes(document.lines),
         lengths=np.array([min(len(line), 65535) for line in document.lines], dtype=np.uint16),
-        title=_set({*_WORD.findall(content.title.lower()), *dates_in(content.title, side)}),
+        headings=np.array([line.lower() in title for line in document.lines], dtype=np.bool_),
+        title=_set({*_WORD.findall(title), *dates_in(content.title, side)}),
         words=_set(set(words)),
         word_count=len(words),
         names=_set(names_in(body.split("\n"))),
