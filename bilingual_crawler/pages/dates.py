@@ -11,7 +11,7 @@ from babel import Locale
 from babel.localedata import locale_identifiers
 
 from bilingual_crawler.languages.codes import to_bcp47
-from bilingual_crawler.pages.words import LETTERS
+from bilingual_crawler.pages.words import LETTERS, western_digits
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -41,6 +41,7 @@ def dates_in(text: str, language: str) -> set[str]:
     ['2026-03-04', '2026-04-03', '2026-11-23']
     """
     found: set[str] = set()
+    text = western_digits(text)
     for match in islice(_YEAR.finditer(text), MAX_READ):
         before, after = text[max(0, match.start() - REACH) : match.start()], text[match.end() : match.end() + REACH]
         found.update(_dates_of(match[0], before, after, language))
