@@ -423,6 +423,8 @@ def test_what_the_template_of_a_site_makes_is_dropped() -> None:
     assert reason("Posted in Travel 5 comments", "Kirjattu aiheeseen Matkat 5 kommenttia") == "template"
     assert reason("Posted in haste.", "Kirjattu aiheeseen Matkat 5 kommenttia") == "", "it is a sentence"
     assert reason("Posted in Travel 5 comments", "Matkoja ja muuta") == "", "only one side"
+    for end in "！։።…":
+        assert reason(f"Posted in haste it was{end}", "Kirjattu aiheeseen Matkat 5 kommenttia") == "", end
     assert reason("7 The book is here", "7 Kirja on tässä nyt") == "", "numbers are of no template"
     assert reason("Posted in May the law changed again.", "Kirjattu aiheeseen laki muuttui taas.") == ""
     few = Templates()

@@ -763,6 +763,8 @@ class TestLabels:
             ("Ver la versión catalana", "cat"), ("🇮🇸", "isl"), ("🇬🇧 In English", "eng"), ("", None), ("es", None),
             ("x" * 500, None), ("Norsk bokmål", "nor"), ("  EUSKARA ▾", "eus"), ("Tiếng Việt (Vietnamese)", "vie"),
             ("ภาษาไทย (th)", "tha"), ("Report (English)", None), ("हिन्दी", "hin"), ("हिन्दी साहित्य", None),
+            ("中文（简体）", "zho"), ("Fra\u0301ncais", None), ("Franc\u0327ais", "fra"), ("Yn Gymraeg", "cym"),
+            ("हिंदी", "hin"), ("英文版", "eng"), ("한국어판", "kor"), ("בעברית", "heb"),
         ],
     )  # fmt: skip
     def test_names(self, text: str, lang: str | None) -> None:
@@ -771,6 +773,7 @@ class TestLabels:
     @pytest.mark.parametrize(
         ("text", "lang"),
         [("en", "eng"), ("[IS]", "isl"), ("pt-BR", "por"), ("zh_Hans", "zho"), ("UK", "eng"), ("uk", "ukr"),
+         ("NB", "nor"), ("ＥＮ", "eng"),
          ("cz", "ces"), ("🇫🇮 FI", "fin"), ("Eus", "eus"), ("up", None), ("e", None), ("x-default", None), ("", None)],
     )  # fmt: skip
     def test_codes(self, text: str, lang: str | None) -> None:

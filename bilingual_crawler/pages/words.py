@@ -49,7 +49,7 @@ LETTERS = word_pattern(r"[^\W\d_]")
 """Pattern of a word without digits."""
 
 
-_OTHER_DIGITS = re.compile(r"[^\D0-9]+")
+_OTHER_DIGIT = re.compile(r"(?![0-9])\d")
 
 
 def western_digits(text: str) -> str:
@@ -58,11 +58,11 @@ def western_digits(text: str) -> str:
     >>> western_digits("١٩٥٤, १९५४")
     '1954, 1954'
     """
-    return text if text.isascii() else _OTHER_DIGITS.sub(_in_western, text)
+    return text if text.isascii() else _OTHER_DIGIT.sub(_in_western, text)
 
 
-def _in_western(digits: re.Match[str]) -> str:
-    return "".join(str(unicodedata.decimal(digit)) for digit in digits[0])
+def _in_western(digit: re.Match[str]) -> str:
+    return str(unicodedata.decimal(digit[0]))
 
 
 def is_unspaced(character: str) -> bool:

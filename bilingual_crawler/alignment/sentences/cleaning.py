@@ -57,7 +57,7 @@ MIN_LINKS = 3
 """Items of a list of links."""
 MAX_WORDS = 4
 """Words of a link."""
-_END = (".", "!", "?", ":", ";", "。", "؟", "।")
+_END = tuple(".!?:;…。．！？：；؟۔।։።፡។៕။")
 
 
 def is_navigation(a: str, b: str) -> bool:
