@@ -402,6 +402,32 @@ def test_a_third_language_counts_if_the_detector_is_sure_of_it_piece_by_piece() 
     assert cleaner.objection(SentencePair(english, swedish, 0.9, "0", "0", 0.9)) == "language"
 
 
+@pytest.mark.parametrize(
+    ("pair", "a", "b"),
+    [
+        (
+            "nor-nno",
+            "Kommunen har bestemt at skolen skal stenges neste år på grunn av lave elevtall.",
+            "Kommunen har bestemt at skulen skal stengjast neste år på grunn av låge elevtal.",
+        ),
+        (
+            "hrv-srp",
+            "Ako imate pitanja o upisu u vrtić, nazovite nas.",
+            "Ako imate pitanja o upisu u vrtić, pozovite nas.",
+        ),
+        (
+            "msa-ind",
+            "Perpustakaan dibuka setiap hari dari pukul sepuluh hingga pukul empat petang.",
+            "Perpustakaan dibuka setiap hari dari pukul sepuluh sampai pukul empat sore.",
+        ),
+    ],
+)
+def test_languages_that_detectors_confuse_are_not_in_another_language(pair: str, a: str, b: str) -> None:
+    found = SentencePair(a, b, 0.9, "0", "0", 0.9)
+    assert Cleaner(LanguagePair.parse(pair)).objection(found) == ""
+    assert Cleaner(LanguagePair.parse(pair, ())).objection(found) == "language", "they are of one class"
+
+
 def test_chinese_and_japanese_say_as_much_in_fewer_characters() -> None:
     english = "The number of packages already in the Debian archive is several tens of times greater than of others."
     chinese = "Debian 仓库内软件包的数量是活跃维护者的数十倍。"
