@@ -319,7 +319,20 @@ class TestSources:
 
     @pytest.mark.parametrize(
         ("code", "language"),
-        [("cz", "ces"), ("cz-CZ", "ces"), ("JP", "jpn"), ("kr", "kor"), ("gr", "ell"), ("xx", None), ("english", None)],
+        [
+            ("cz", "ces"),
+            ("cz-CZ", "ces"),
+            ("JP", "jpn"),
+            ("kr", "kor"),
+            ("gr", "ell"),
+            ("xx", None),
+            ("english", None),
+            ("ge", "kat"),
+            ("ge-GE", "kat"),
+            ("am-AM", "hye"),
+            ("am", "amh"),
+            ("am-ET", "amh"),
+        ],
     )
     def test_alternates_with_codes_of_countries_or_unknown_ones_are_links(
         self, code: str, language: str | None
