@@ -50,6 +50,14 @@ def test_what_is_no_date_is_none(text: str) -> None:
     assert dates_in(text, "eng") == set()
 
 
+@pytest.mark.parametrize(
+    ("text", "language"),
+    [("Plaza Mayor 5, 2012", "spa"), ("Via Maggiore 4, 2012", "ita"), ("Rua Maior 3, 2012", "por")],
+)
+def test_a_word_that_begins_like_a_month_is_none(text: str, language: str) -> None:
+    assert dates_in(text, language) == set()
+
+
 def test_both_readings_of_an_ambiguous_date_are_given() -> None:
     assert dates_in("3/4/2022", "eng") == {"2022-03-04", "2022-04-03"}
 

@@ -23,6 +23,8 @@ REACH, NEAR = 40, 4
 MONTHS, DAYS = 12, 31
 ENDING = 4
 """Letters from which on the name of a month may have an ending: Basque *martxoaren*."""
+UNINFLECTED = frozenset(("eng", "fra", "spa", "por", "ita", "cat", "glg"))
+"""Languages in which such a word is no month: Spanish *mayor*, Italian *maggiore*, Portuguese *maior*."""
 
 _YEAR = re.compile(r"(?<!\d)(?:19|20)\d\d(?!\d)")
 _DAY = r"0?[1-9]|[12]\d|3[01]"
@@ -80,8 +82,8 @@ def _month(word: str, language: str) -> int | None:
     """The number of the month that *word* names."""
     names = _months(language)
     folded = word.casefold().rstrip(".,'’")
-    if folded in names:
-        return names[folded]
+    if folded in names or language in UNINFLECTED:
+        return names.get(folded)
     return next((month for name, month in names.items() if len(name) >= ENDING and folded.startswith(name)), None)
 
 
