@@ -102,6 +102,41 @@ def test_a_line_of_names_or_abbreviations_is_one_sentence_in_linear_time(name: s
     assert split([line], language) == [Sentence(line, 0)]
 
 
+@pytest.mark.parametrize(
+    ("language", "line"),
+    [
+        ("mlt", "Il-Prof. Borg u l-Onor. Vella. | L-Art. 5 tal-Kap. 12 japplika. | Wara telaq."),
+        (
+            "isl",
+            "Jón Ó. Sigurðsson kom. | Það kostar 500 kr. á mann, sbr. 2. mgr. 5. gr. laga, þ.á m. hér. | Sjá bls. 12.",
+        ),
+        ("gle", "An tUas. Ó Briain. | Féach lch. 12. | Tháinig sé."),
+        ("srp", "Др Ј. Поповић је дошао. | У 19. веку, тј. раније, бр. 12. | Умро је 1999. | Потом."),
+        ("ukr", "Прийшов І. Франко. | Потім пішов."),
+        ("bul", "Писа И. Вазов. | През V в. пр.н.е. и по-късно. | Това е."),
+        ("ell", "Ήρθε ο Ν. Πλαστήρας. | Έφυγε."),
+        ("fra", "Vers 50 apr. J.-C. tout change. | Fin."),
+        ("kat", "ის გარდაიცვალა 1999. | დაკრძალულია ძვ.წ. აქ. | მოვიდა ი. ჯავახიშვილი."),
+        ("ara", "السعر ٣.٥ دينار. | قال: «نعم.»، ثم ذهب د. أحمد. | عام ٥ ق.م. انتهى."),
+        ("hin", "मूल्य ५.३ है। | डॉ. अब्दुल आए। | वह आया. | वह गया."),
+        ("heb", "ת.ד. 5 חיפה. | הוא בא."),
+        ("tha", "วันที่ 5 พ.ค. 2567 เวลา 10.00 น. ในปีพ.ศ. 2500 งานดี. | คนมา."),
+        ("amh", "በ1954 እ.ኤ.አ. ተወለደ፡፡ | ከዚያ ሄደ፡፡| መጣ።"),
+        ("khm", "គាត់កើតនៅឆ្នាំ ១៩៥៤។ | គាត់ទៅហើយ។"),
+        ("mya", "ဟုတ်ကဲ့၊ ဟုတ်သည်။ | ဟုတ်ပါသလား။"),
+        ("jpn", "「ありがとう。」と彼は言った。| 『本。』、次。| 「行く。」| ところが違う。"),
+        ("kor", '2024. 5. 3.부터 시행한다. | "좋다!"고 말했다. | 네. | 2024. 5. 3. | 그는 갔다.| 왔다.'),
+        ("zho", "“好。”，他说。| 他走了。"),
+        ("eng", "It was dry. | Then the BBC. | 12 people came. | He is in. | they left."),
+    ],
+)
+def test_initials_abbreviations_and_quotations_of_other_languages_do_not_end_a_sentence(
+    language: str, line: str
+) -> None:
+    sentences = [part.removeprefix(" ") for part in line.split("|")]
+    assert [one.text + " " * one.blank for one in split(["".join(sentences)], language)] == sentences
+
+
 def test_translations_are_aligned_one_to_one_and_two_to_one() -> None:
     found = {pair.text_a: pair.text_b for pair in align(ENGLISH, FINNISH)}
     assert found["Aino Virtanen wrote the history of the library in 1999."] == FINNISH[2]
@@ -367,6 +402,32 @@ def test_a_third_language_counts_if_the_detector_is_sure_of_it_piece_by_piece() 
     assert cleaner.objection(SentencePair(english, swedish, 0.9, "0", "0", 0.9)) == "language"
 
 
+@pytest.mark.parametrize(
+    ("pair", "a", "b"),
+    [
+        (
+            "nor-nno",
+            "Kommunen har bestemt at skolen skal stenges neste år på grunn av lave elevtall.",
+            "Kommunen har bestemt at skulen skal stengjast neste år på grunn av låge elevtal.",
+        ),
+        (
+            "hrv-srp",
+            "Ako imate pitanja o upisu u vrtić, nazovite nas.",
+            "Ako imate pitanja o upisu u vrtić, pozovite nas.",
+        ),
+        (
+            "msa-ind",
+            "Perpustakaan dibuka setiap hari dari pukul sepuluh hingga pukul empat petang.",
+            "Perpustakaan dibuka setiap hari dari pukul sepuluh sampai pukul empat sore.",
+        ),
+    ],
+)
+def test_languages_that_detectors_confuse_are_not_in_another_language(pair: str, a: str, b: str) -> None:
+    found = SentencePair(a, b, 0.9, "0", "0", 0.9)
+    assert Cleaner(LanguagePair.parse(pair)).objection(found) == ""
+    assert Cleaner(LanguagePair.parse(pair, ())).objection(found) == "language", "they are of one class"
+
+
 def test_chinese_and_japanese_say_as_much_in_fewer_characters() -> None:
     english = "The number of packages already in the Debian archive is several tens of times greater than of others."
     chinese = "Debian 仓库内软件包的数量是活跃维护者的数十倍。"
@@ -388,6 +449,8 @@ def test_what_the_template_of_a_site_makes_is_dropped() -> None:
     assert reason("Posted in Travel 5 comments", "Kirjattu aiheeseen Matkat 5 kommenttia") == "template"
     assert reason("Posted in haste.", "Kirjattu aiheeseen Matkat 5 kommenttia") == "", "it is a sentence"
     assert reason("Posted in Travel 5 comments", "Matkoja ja muuta") == "", "only one side"
+    for end in "！։።…":
+        assert reason(f"Posted in haste it was{end}", "Kirjattu aiheeseen Matkat 5 kommenttia") == "", end
     assert reason("7 The book is here", "7 Kirja on tässä nyt") == "", "numbers are of no template"
     assert reason("Posted in May the law changed again.", "Kirjattu aiheeseen laki muuttui taas.") == ""
     few = Templates()

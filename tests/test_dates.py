@@ -30,6 +30,9 @@ from bilingual_crawler.pages.dates import dates_in
         ("2022年3月14日", "jpn"),
         ("2022년 3월 14일", "kor"),
         ("14 मार्च 2022", "hin"),
+        ("१४ मार्च २०२२", "hin"),
+        ("١٤ مارس ٢٠٢٢", "ara"),
+        ("２０２２年３月１４日", "jpn"),
         ("14 มีนาคม 2022", "tha"),
         ("2022 මාර්තු 14", "sin"),
         ("14.3.2022", "deu"),
@@ -45,6 +48,14 @@ def test_a_date_is_the_same_in_every_language(text: str, language: str) -> None:
 )
 def test_what_is_no_date_is_none(text: str) -> None:
     assert dates_in(text, "eng") == set()
+
+
+@pytest.mark.parametrize(
+    ("text", "language"),
+    [("Plaza Mayor 5, 2012", "spa"), ("Via Maggiore 4, 2012", "ita"), ("Rua Maior 3, 2012", "por")],
+)
+def test_a_word_that_begins_like_a_month_is_none(text: str, language: str) -> None:
+    assert dates_in(text, language) == set()
 
 
 def test_both_readings_of_an_ambiguous_date_are_given() -> None:

@@ -553,6 +553,13 @@ def test_the_direction_is_what_all_declarations_agree_on(
         ("In 2019-2020 there were 1234567 users (12.345.678).", "In 2019-2020 there were 1234567 users (12.345.678)."),
         ("ISBN 978-3-16-148410-0, 192.168.100.100, 2020-12-31 10:20:30", None),
         ("@home and a@b", None),
+        ("info(a)example.fi, a.b [ät] example.fi, c (arroba) example.es", "__EMAIL__, __EMAIL__, __EMAIL__"),
+        ("Art. 5(a) e.g. this, 12(a) i.e. that", None),
+        ("Idatzi info@example.eus-era.", "Idatzi __EMAIL__-era."),
+        ("メールinfo@example.jpまでお願いします。", "メール__EMAIL__までお願いします。"),
+        ("邮箱zhang＠example．cn，身份证11010519491231002X。", "邮箱__EMAIL__，身份证__ID__。"),
+        ("อีเมลinfo@example.thได้", "อีเมล__EMAIL__ได้"),
+        ("Sími ５２５－４０００ eða 525–4000", "Sími __PHONE__ eða __PHONE__"),
     ],
 )
 def test_personal_data_is_found_and_masked(text: str, masked: str | None) -> None:

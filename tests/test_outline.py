@@ -34,6 +34,7 @@ def test_a_translation_has_the_same_numbers_names_and_files() -> None:
 
 def test_numbers_are_the_same_in_other_digits() -> None:
     assert outline("<p>٢٠٢٤").numbers == outline("<p>2024").numbers != b""
+    assert numbers_in("٢٠٢٤ ٣٫٥ १२३४५६७८९०१ １，５００") == ["2024", "35", "12345678901", "1500"]
 
 
 def test_navigation_is_no_part_of_the_outline() -> None:

@@ -319,7 +319,20 @@ class TestSources:
 
     @pytest.mark.parametrize(
         ("code", "language"),
-        [("cz", "ces"), ("cz-CZ", "ces"), ("JP", "jpn"), ("kr", "kor"), ("gr", "ell"), ("xx", None), ("english", None)],
+        [
+            ("cz", "ces"),
+            ("cz-CZ", "ces"),
+            ("JP", "jpn"),
+            ("kr", "kor"),
+            ("gr", "ell"),
+            ("xx", None),
+            ("english", None),
+            ("ge", "kat"),
+            ("ge-GE", "kat"),
+            ("am-AM", "hye"),
+            ("am", "amh"),
+            ("am-ET", "amh"),
+        ],
     )
     def test_alternates_with_codes_of_countries_or_unknown_ones_are_links(
         self, code: str, language: str | None
@@ -763,6 +776,8 @@ class TestLabels:
             ("Ver la versión catalana", "cat"), ("🇮🇸", "isl"), ("🇬🇧 In English", "eng"), ("", None), ("es", None),
             ("x" * 500, None), ("Norsk bokmål", "nor"), ("  EUSKARA ▾", "eus"), ("Tiếng Việt (Vietnamese)", "vie"),
             ("ภาษาไทย (th)", "tha"), ("Report (English)", None), ("हिन्दी", "hin"), ("हिन्दी साहित्य", None),
+            ("中文（简体）", "zho"), ("Fra\u0301ncais", None), ("Franc\u0327ais", "fra"), ("Yn Gymraeg", "cym"),
+            ("हिंदी", "hin"), ("英文版", "eng"), ("한국어판", "kor"), ("בעברית", "heb"),
         ],
     )  # fmt: skip
     def test_names(self, text: str, lang: str | None) -> None:
@@ -771,6 +786,7 @@ class TestLabels:
     @pytest.mark.parametrize(
         ("text", "lang"),
         [("en", "eng"), ("[IS]", "isl"), ("pt-BR", "por"), ("zh_Hans", "zho"), ("UK", "eng"), ("uk", "ukr"),
+         ("NB", "nor"), ("ＥＮ", "eng"),
          ("cz", "ces"), ("🇫🇮 FI", "fin"), ("Eus", "eus"), ("up", None), ("e", None), ("x-default", None), ("", None)],
     )  # fmt: skip
     def test_codes(self, text: str, lang: str | None) -> None:

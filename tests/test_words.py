@@ -12,8 +12,8 @@ from bilingual_crawler.alignment.sentences import evidence
 from bilingual_crawler.alignment.sentences.cleaning import Templates
 from bilingual_crawler.alignment.sentences.duplicates import Duplicates, normal
 from bilingual_crawler.discovery import policies
-from bilingual_crawler.pages import sequences
-from bilingual_crawler.pages.words import word_pattern
+from bilingual_crawler.pages import parts, sequences
+from bilingual_crawler.pages.words import western_digits, word_pattern
 from bilingual_crawler.policies.evidence.shared_words import _words_of
 
 UNMARKED = st.text(st.characters(exclude_categories=["Mn", "Mc", "Cs"]))
@@ -54,6 +54,14 @@ def test_words_of_discovery_have_two_to_forty_letters(text: str) -> None:
 def test_words_keep_their_vowel_signs(text: str, words: list[str]) -> None:
     assert re.findall(word_pattern(r"[^\W\d_]"), text) == words
     assert evidence.words(text) == tuple(sorted({*words, *re.findall(r"\d+", text)}))
+
+
+@pytest.mark.parametrize("year", ["١٩٥٤", "۱۹۵۴", "१९५४", "১৯৫৪", "๑๙๕๔", "１９５４", "𝟏𝟗𝟓𝟒"])
+def test_numbers_are_the_same_in_the_digits_of_all_scripts(year: str) -> None:
+    assert western_digits(f"(007 {year}²)") == "(007 1954²)"
+    assert evidence.words(year) == ("1954",)
+    assert _words_of(year) == {"1954"}
+    assert parts._items(year) == {"1954"}
 
 
 def test_words_that_differ_in_vowels_are_no_repetitions() -> None:

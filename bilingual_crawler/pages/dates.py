@@ -11,7 +11,7 @@ from babel import Locale
 from babel.localedata import locale_identifiers
 
 from bilingual_crawler.languages.codes import to_bcp47
-from bilingual_crawler.pages.words import LETTERS
+from bilingual_crawler.pages.words import LETTERS, western_digits
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -23,6 +23,8 @@ REACH, NEAR = 40, 4
 MONTHS, DAYS = 12, 31
 ENDING = 4
 """Letters from which on the name of a month may have an ending: Basque *martxoaren*."""
+UNINFLECTED = frozenset(("eng", "fra", "spa", "por", "ita", "cat", "glg"))
+"""Languages in which such a word is no month: Spanish *mayor*, Italian *maggiore*, Portuguese *maior*."""
 
 _YEAR = re.compile(r"(?<!\d)(?:19|20)\d\d(?!\d)")
 _DAY = r"0?[1-9]|[12]\d|3[01]"
@@ -41,6 +43,7 @@ def dates_in(text: str, language: str) -> set[str]:
     ['2026-03-04', '2026-04-03', '2026-11-23']
     """
     found: set[str] = set()
+    text = western_digits(text)
     for match in islice(_YEAR.finditer(text), MAX_READ):
         before, after = text[max(0, match.start() - REACH) : match.start()], text[match.end() : match.end() + REACH]
         found.update(_dates_of(match[0], before, after, language))
@@ -79,8 +82,8 @@ def _month(word: str, language: str) -> int | None:
     """The number of the month that *word* names."""
     names = _months(language)
     folded = word.casefold().rstrip(".,'’")
-    if folded in names:
-        return names[folded]
+    if folded in names or language in UNINFLECTED:
+        return names.get(folded)
     return next((month for name, month in names.items() if len(name) >= ENDING and folded.startswith(name)), None)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import unicodedata
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
@@ -85,7 +86,8 @@ def named_language(text: str) -> str | None:
     if not text or len(text) > MAX_LABEL:
         return None
     names = _names()
-    whole = text.casefold().strip(_PUNCTUATION)
+    # full-width brackets, and letters that are followed by their accents
+    whole = unicodedata.normalize("NFKC", text).casefold().strip(_PUNCTUATION)
     if whole in names:
         return names[whole]
     words = _words_and_names(whole, names)
@@ -120,7 +122,7 @@ def _words_and_names(text: str, names: Mapping[str, str]) -> Iterator[str]:
 @lru_cache(maxsize=8192)
 def coded_language(text: str) -> str | None:
     """ISO 639-3 of a code in a language switcher (``EN``, ``[eu]``, ``pt-BR``); None if the text is no such code."""
-    code = _FLAG_EMOJI.sub("", text).strip(_PUNCTUATION)
+    code = unicodedata.normalize("NFKC", _FLAG_EMOJI.sub("", text)).strip(_PUNCTUATION)
     if not 2 <= len(code) <= 7 or not (
         code.islower() or code.isupper() or code.istitle() or "-" in code or "_" in code
     ):

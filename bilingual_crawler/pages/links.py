@@ -35,8 +35,8 @@ NO_ADDRESS = ("#", "javascript:", "mailto:", "tel:", "data:")
 """Beginnings of what leads to no page, in lower case and at most 11 characters."""
 _HEADER_LINK = re.compile(r"""<([^<>]*)>((?:\s*;\s*[^\s=;,"]+(?:\s*=\s*(?:"[^"]*"|[^\s;,"]*))?)*)""")
 _HEADER_PARAMETER = re.compile(r"""(?<![^\s=;,"])([^\s=;,"]++)\s*+=\s*+(?:"([^"]*+)"|([^\s;,"]*+))""")
-_COUNTRIES = {**COUNTRY_CODES, "kr": "kor"}
-"""``kr`` is Kanuri, but on websites it is Korean."""
+_COUNTRIES = {**COUNTRY_CODES, "kr": "kor", "ge": "kat", "ir": "fas", "hk": "zho", "am-am": "hye"}
+"""``kr`` is Kanuri, but on websites it is Korean, and ``am-AM`` is the language of Armenia, not Amharic."""
 _REGION = re.compile("(?s)[-_].*")
 _TAG = re.compile(r"\s*+[A-Za-z]{2,8}(?:[-_][A-Za-z0-9]{1,8})*+\s*+")
 _BEST = {
@@ -101,7 +101,7 @@ def hreflang_of(value: str | None) -> str | None:
     code = value.strip().lower()
     if code == "x-default":
         return code
-    return _COUNTRIES.get(_REGION.sub("", code)) or from_bcp47(value)
+    return _COUNTRIES.get(code.replace("_", "-")) or _COUNTRIES.get(_REGION.sub("", code)) or from_bcp47(value)
 
 
 def is_for_language(hreflang: str | None) -> bool:

@@ -15,6 +15,7 @@ from zlib import crc32
 from msgspec import Meta, Struct
 
 from bilingual_crawler.pages.tables import NOT_PAGES
+from bilingual_crawler.pages.words import western_digits
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -32,8 +33,8 @@ MAX_LINES = 48
 """Lines that are kept: the longest ones, as navigation is short."""
 
 _WORD = re.compile(r"\w+")
-_NUMBER = re.compile(r"\d+(?:[.,:]\d+)*")
-_MARKS = str.maketrans("", "", ".,:")
+_NUMBER = re.compile(r"\d+(?:[.,:٫٬．，]\d+)*")
+_MARKS = str.maketrans("", "", ".,:٫٬．，")
 _SPREAD = 2654435761
 """Multiplier of Knuth's hash, which makes near numbers far ones."""
 _MASK = 0xFFFFFFFF
@@ -92,8 +93,8 @@ def outline_of_text(title: str, lines: Sequence[str], files: Iterable[str] = ())
 
 
 def numbers_in(text: str) -> list[str]:
-    """The first 1,000 numbers of *text* in order, without the marks between their digits."""
-    return [number.translate(_MARKS) for number in _NUMBER.findall(text)[:MAX_READ]]
+    """The first 1,000 numbers of *text* in order, in the digits of English, without the marks between them."""
+    return [western_digits(number).translate(_MARKS) for number in _NUMBER.findall(text)[:MAX_READ]]
 
 
 def names_in(lines: Iterable[str]) -> set[str]:
@@ -116,7 +117,7 @@ def hash_text(text: str) -> int:
 
 
 def _value(number: str) -> int:
-    """A number by its value in any digits, or its hash if it is long."""
+    """A number by its value, or its hash if it is long."""
     return int(number) if len(number) < 10 else hash_text(number)
 
 

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from bilingual_crawler.languages.codes import UNKNOWN
 from bilingual_crawler.pages.model import MAX_LINES
+from bilingual_crawler.pages.words import western_digits
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -284,7 +285,7 @@ class _Evidence:
 def _items(block: str) -> frozenset[str]:
     """Numbers, words with digits, and the beginnings of words with capitals."""
     found = set()
-    for word in _WORD.findall(block):
+    for word in _WORD.findall(western_digits(block)):
         lower = word.lower()
         if word.isdigit():
             found.update([word] if len(word) > 1 else [])

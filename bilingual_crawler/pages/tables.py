@@ -64,7 +64,7 @@ LABEL_FILLERS = _words("""
     drapeau lippu fána fáni for go här here hier icon idioma ikon image in i ino img język kieli kieleksi
     la language langue language: lang limba lingua logo my na nyelv nyelven of on page pagina página page: på po
     read see select seite sida síða site sito språk sprache switch taal text the this to tongue valoda
-    verzió version versio versión versione versió versiòn versão versija versjon version: view voir ver
+    verzió yn version versio versión versione versió versiòn versão versija versjon version: view voir ver
     wersja ენა اللغة wechsel wechseln website zu zur útgáfa bertsioa cambiar ir simplified traditional us uk gb usa
     br brasil brazil brazilian united states kingdom international américa america latinoamérica
     latinoamerica méxico mexico españa canada france deutschland österreich schweiz 简体 繁體 hans hant latn
@@ -79,7 +79,7 @@ FLAG_NOISE = _words("""
 INFLECTED_NAMES: dict[str, frozenset[str]] = {
     "eng": _words(
         "englanniksi ingelesez ensku ensk englantina angolul anglicky angliški engelska inglesa anglaise "
-        "angličtina bl-ingliż"
+        "angličtina bl-ingliż 英文 英文版 英語版 영문 ภาษาอังกฤษ अंग्रेजी"
     ),
     "fin": _words("suomeksi finnish suomen"),
     "swe": _words("ruotsiksi svensk svenska"),
@@ -92,6 +92,10 @@ INFLECTED_NAMES: dict[str, frozenset[str]] = {
     ),
     "eus": _words("euskaraz vasco vascuence euskeraz basca baskisch baskiska"),
     "cat": _words("valencià valenciano valencian"),
+    "cym": _words("gymraeg"),
+    "gle": _words("ghaeilge"),
+    "hin": _words("हिंदी"),
+    "heb": _words("בעברית"),
     "mlt": _words("malti bil-malti maltija maltisch maltais maltés"),
     "isl": _words("íslenskur íslensku isländska"),
     "hun": _words("magyarul"),
@@ -100,7 +104,7 @@ INFLECTED_NAMES: dict[str, frozenset[str]] = {
     "pol": _words("polsku"),
     "ara": _words("عربية العربي عربي بالعربية"),
     "tha": _words("ภาษาไทย"),
-    "kat": _words("ქართული"),
+    "kat": _words("ქართული ქართულად"),
     "mya": _words("မြန်မာဘာသာ"),
     "ita": _words("italiana italienne"),
     "nno": _words("nynorsk"),
@@ -109,9 +113,9 @@ INFLECTED_NAMES: dict[str, frozenset[str]] = {
     "lit": _words("lietuviškai"),
     "hrv": _words("hrvatska"),
     "srp": _words("ћирилица"),
-    "zho": _words("简体中文 繁體中文 繁体中文 简体 繁體 简 繁 中 简中 繁中 汉语"),
-    "jpn": _words("日"),
-    "kor": _words("한"),
+    "zho": _words("简体中文 繁體中文 繁体中文 简体 繁體 简 繁 中 简中 繁中 汉语 中文版 正體中文 華語"),
+    "jpn": _words("日 日本語版"),
+    "kor": _words("한 한국어판 국문"),
 }
 """Names of languages that CLDR has not: inflected, colloquial or regional."""
 
@@ -127,6 +131,7 @@ CODES_IN_LABELS = dict(
     for pair in _words("""
     cz:ces gr:ell ua:ukr jp:jpn cn:zho tw:zho kr:kor se:swe dk:dan ee:est si:slv al:sqi rs:srp me:cnr ba:bos gb:eng
     uk:ukr us:eng br:por vn:vie esp:spa cas:spa cast:spa val:cat ned:nld ing:eng engl:eng eusk:eus franc:fra ital:ita
+    nb:nor nob:nor
     """)
 )
 """Country codes and abbreviations that sites use for codes of languages, to ISO 639-3."""

@@ -7,6 +7,7 @@ word there.
 
 from __future__ import annotations
 
+import re
 import unicodedata
 from functools import lru_cache
 from itertools import groupby
@@ -46,6 +47,22 @@ def word_pattern(characters: str) -> str:
 
 LETTERS = word_pattern(r"[^\W\d_]")
 """Pattern of a word without digits."""
+
+
+_OTHER_DIGIT = re.compile(r"(?![0-9])\d")
+
+
+def western_digits(text: str) -> str:
+    """Return *text* with digits from 0 to 9 for those of other scripts; each stays at its place.
+
+    >>> western_digits("١٩٥٤, १९५४")
+    '1954, 1954'
+    """
+    return text if text.isascii() else _OTHER_DIGIT.sub(_in_western, text)
+
+
+def _in_western(digit: re.Match[str]) -> str:
+    return str(unicodedata.decimal(digit[0]))
 
 
 def is_unspaced(character: str) -> bool:

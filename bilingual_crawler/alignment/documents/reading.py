@@ -28,7 +28,7 @@ from bilingual_crawler.pages.outline import hash_text, names_in, numbers_in
 from bilingual_crawler.pages.parts import Lines, Part, parts_of, split_by_language
 from bilingual_crawler.pages.sandbox.jobs import ContentError, Job, Limits, SandboxError
 from bilingual_crawler.pages.sandbox.pool import processes, submit
-from bilingual_crawler.pages.words import word_pattern
+from bilingual_crawler.pages.words import western_digits, word_pattern
 from bilingual_crawler.urls.canonical import registered_domain
 from bilingual_crawler.urls.marks import marked_language, strip_language
 from bilingual_crawler.urls.variants import asked_language, part, part_language, variant
@@ -213,7 +213,7 @@ def _profile(raw: RawPage, content: _Content, document: DocumentText, share: flo
         lines=_hashes(document.lines),
         lengths=np.array([min(len(line), 65535) for line in document.lines], dtype=np.uint16),
         headings=np.array([line.lower() in title for line in document.lines], dtype=np.bool_),
-        title=_set({*_WORD.findall(title), *dates_in(content.title, side)}),
+        title=_set({*_WORD.findall(western_digits(title)), *dates_in(content.title, side)}),
         words=_set(set(words)),
         word_count=len(words),
         names=_set(names_in(body.split("\n"))),

@@ -57,7 +57,7 @@ MIN_LINKS = 3
 """Items of a list of links."""
 MAX_WORDS = 4
 """Words of a link."""
-_END = (".", "!", "?", ":", ";", "。", "؟", "।")
+_END = tuple(".!?:;…。．！？：；؟۔।։።፡។៕။")
 
 
 def is_navigation(a: str, b: str) -> bool:
@@ -140,6 +140,8 @@ class Cleaner:
     def __init__(self, pair: LanguagePair, detection: Detection = BY_DEFAULT) -> None:
         self._pair = pair
         self._detection = detection
+        # "nor nno": a detector takes translations, which share most of their words, for copies
+        self._confused = any({pair.a, pair.b} <= group for group in pair.equivalents)
 
     def objection(self, found: SentencePair, templates: Templates | None = None) -> str:
         """Return why *found* does not belong in the bitext, as a key of :data:`REASONS`; empty if it does.
@@ -166,18 +168,19 @@ class Cleaner:
     def _is_foreign(self, a: str, b: str, same: float) -> bool:
         """Tell whether a side is in another language: copied, both exchanged, or long and in a third one.
 
-        A name or title in the language of the other side makes a sentence look like that language.
+        A name or title in the language of the other side makes a sentence look like that language, and detectors
+        confuse languages that count as one elsewhere.
         """
         seen = self._language(a, self._pair.a), self._language(b, self._pair.b)
         exchanged = [seen[0] == self._pair.b, seen[1] == self._pair.a]
         # CLD2 is sure that some Spanish is Galician
         third = [
-            language not in ("", self._pair.a, self._pair.b)
+            language not in ("", *self._pair.languages)
             and len(text) >= CERTAIN
             and self._detection.confirms(text, language)
             for text, language in zip((a, b), seen, strict=True)
         ]
-        return all(exchanged) or (any(exchanged) and same >= UNTRANSLATED) or any(third)
+        return all(exchanged) or (any(exchanged) and same >= UNTRANSLATED and not self._confused) or any(third)
 
     def _language(self, text: str, own: str) -> str:
         """The language of *text*, as that of the pair that it counts as; empty if it is not sure."""

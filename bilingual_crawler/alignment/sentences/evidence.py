@@ -12,7 +12,7 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from bilingual_crawler.alignment.sentences.beads import SHAPES, sums
-from bilingual_crawler.pages.words import LETTERS
+from bilingual_crawler.pages.words import LETTERS, western_digits
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -39,8 +39,8 @@ Words = tuple[str, ...]
 
 
 def words(text: str) -> Words:
-    """Distinct words and numbers of *text* in lower case, sorted."""
-    return tuple(sorted({token.lower() for token in _WORD.findall(text)}))
+    """Distinct words and numbers of *text* in lower case, sorted; numbers in the digits of English."""
+    return tuple(sorted({token.lower() for token in _WORD.findall(western_digits(text))}))
 
 
 class Lexicon:

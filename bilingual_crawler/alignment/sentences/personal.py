@@ -33,15 +33,23 @@ MAX_SEARCHED = 10_000
 MAX_MASKED = 200_000
 """Characters of a document that are masked; the rest is left out, for telephone numbers take 20 µs a character."""
 
+# no blank is between data and the words of Chinese, Japanese, Korean, Thai, Lao, Burmese and Khmer
+_UNSPACED = r"\u0e00-\u0eff\u1000-\u109f\u1100-\u11ff\u1780-\u17ff\u2e80-\ufaff"
+_SIGN, _LETTER = rf"[^\W{_UNSPACED}]", rf"[^\W_{_UNSPACED}]"
+# "(a)" in Finnish, and the letter of a paragraph in "Art. 5(a) e.g."
+_A = rf"(?<={_SIGN}{_SIGN})[(\[]a[)\]]"
+_DOT = r"(?:[.．]|\s?[(\[{]dot[)\]}]\s?)"
 # each part begins where no such part has begun, so that a long word is read once
 _EMAIL = re.compile(
-    r"(?<![\w.+%-])[\w.+%-]{1,64}(?:@|\s?[(\[{](?:at|@)[)\]}]\s?)"
-    r"[^\W_][\w-]{0,62}(?:(?:\.|\s?[(\[{]dot[)\]}]\s?)[^\W_][\w-]{0,62}){1,8}(?![\w@])",
+    rf"(?<!{_SIGN})(?<![.+%-])(?:{_SIGN}|[.+%-]){{1,64}}(?:[@＠]|\s?[(\[{{](?:at|ät|arroba|@)[)\]}}]\s?|{_A})"
+    rf"{_LETTER}(?:{_SIGN}|-){{0,62}}(?:{_DOT}{_LETTER}(?:{_SIGN}|-){{0,62}}){{0,7}}"
+    rf"{_DOT}(?:xn--(?:{_SIGN}|-){{1,59}}|{_LETTER}{{1,63}})(?!{_SIGN}|@)",
     re.IGNORECASE,
 )
-_IBAN = re.compile(r"(?<!\w)[A-Z]{2}\d\d(?: ?[A-Z0-9]){11,30}(?!\w)")
-_NUMBER = re.compile(r"\d(?:[\s()./+-]{0,3}\d){6}")
-_NATIONAL = re.compile(r"[\s()/.-]")
+_IBAN = re.compile(rf"(?<!{_SIGN})[A-Z]{{2}}\d\d(?: ?[A-Z0-9]){{11,30}}(?!{_SIGN})")
+_BETWEEN = r"\s()./\u2010-\u2015\u2212\u30fc（）．／－-"
+_NUMBER = re.compile(rf"\d(?:[+{_BETWEEN}]{{0,3}}\d){{6}}")
+_NATIONAL = re.compile(rf"[{_BETWEEN}]")
 """Between the groups of a telephone number."""
 
 _IDS = {
@@ -72,7 +80,9 @@ _IDS = {
 }
 """Numbers of persons by module of ``stdnum``, and how they are written. Numbers of which one in ten would pass by
 chance are left out."""
-_ID_PATTERNS = {name: re.compile(rf"(?<![\w.,/+-])(?:{pattern})(?![\w/+-])") for name, pattern in _IDS.items()}
+_ID_PATTERNS = {
+    name: re.compile(rf"(?<!{_SIGN})(?<![.,/+-])(?:{pattern})(?!{_SIGN}|[/+-])") for name, pattern in _IDS.items()
+}
 
 
 class Found(NamedTuple):
@@ -147,7 +157,7 @@ class PersonalData:
 
     def _candidates(self, text: str) -> Iterator[Found]:
         """The finds, the most certain kind first."""
-        if "@" in text or "at" in text.lower():
+        if any(sign in text for sign in "@＠([{"):
             yield from (Found(*match.span(), EMAIL) for match in _EMAIL.finditer(text))
         if sum(map(str.isdigit, text)) < MIN_DIGITS:
             return

@@ -11,7 +11,7 @@ from math import log, sqrt
 from typing import TYPE_CHECKING, ClassVar
 from urllib.parse import unquote
 
-from bilingual_crawler.pages.words import word_pattern
+from bilingual_crawler.pages.words import western_digits, word_pattern
 from bilingual_crawler.policies.evidence.base import PartnerEvidence, Reliability, part_left
 
 if TYPE_CHECKING:
@@ -214,7 +214,7 @@ def _words_of_url(url: str) -> frozenset[str]:
 
 def _words_of(text: str) -> frozenset[str]:
     """Numbers, and the beginnings of words without their accents."""
-    plain = text.lower()
+    plain = western_digits(text.lower())
     if not plain.isascii():
         plain = "".join(sign for sign in unicodedata.normalize("NFKD", plain) if not unicodedata.combining(sign))
     return frozenset(
