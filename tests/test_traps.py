@@ -121,6 +121,16 @@ def test_a_template_that_is_translated_is_no_trap_for_ten_times_as_long() -> Non
     assert FOLDER_FACTOR > 1
 
 
+def test_calendars_of_many_sites_become_stale_in_turns() -> None:
+    staleness = Staleness(2)
+    calendars = [f"https://site-{number}.is/calendar" for number in range(700)]
+    text = sample_of(prose(0))
+    for day in range(3):
+        for calendar in calendars:
+            staleness.learn(f"{calendar}/{day}", text)
+    assert all(staleness.refuses(f"{calendar}/99") for calendar in calendars)
+
+
 def test_one_new_page_ends_a_row() -> None:
     staleness = Staleness(STALE_PAGES)
     for number in range(10 * STALE_PAGES):
