@@ -121,6 +121,34 @@ def test_a_template_that_is_translated_is_no_trap_for_ten_times_as_long() -> Non
     assert FOLDER_FACTOR > 1
 
 
+FILTERS = ("red", "blue", "small", "large", "wool", "silk", "new", "cheap")
+
+
+def test_filters_that_are_folders_become_stale_and_the_pages_beside_them_do_not() -> None:
+    staleness = Staleness(STALE_PAGES)
+    chooser = random.Random(1)
+    text = sample_of(prose(0))
+    left = set()
+    for _ in range(5000):
+        chosen = "/".join(chooser.sample(FILTERS, chooser.randint(3, len(FILTERS))))
+        if not staleness.refuses(url := f"https://a.is/en/shop/{chosen}/"):
+            left.add(staleness.learn(url, text)[0])
+    assert left - {None} == {"a.is/en/shop/**"}
+    assert not staleness.refuses("https://a.is/en/docs/guide/first/steps/")
+    assert not staleness.refuses("https://a.is/en/shop/about")
+
+
+def test_hosts_that_say_the_same_become_stale() -> None:
+    staleness = Staleness(STALE_PAGES)
+    text = sample_of(prose(0))
+    for host in WORDS[: FOLDER_FACTOR * STALE_PAGES + 1]:
+        assert not staleness.refuses(f"https://{host}.a.is/")
+        staleness.learn(f"https://{host}.a.is/", text)
+    assert staleness.refuses("https://another.a.is/")
+    for honest in ("https://a.is/", "https://www.a.is/", "https://another.a.is/en/", "https://another.b.is/"):
+        assert not staleness.refuses(honest)
+
+
 def test_calendars_of_many_sites_become_stale_in_turns() -> None:
     staleness = Staleness(2)
     calendars = [f"https://site-{number}.is/calendar" for number in range(700)]

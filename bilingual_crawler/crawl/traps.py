@@ -12,7 +12,7 @@ from cachetools import LRUCache
 
 from bilingual_crawler.pages.sequences import SAMPLE, sequences
 from bilingual_crawler.urls.canonical import registered_domain
-from bilingual_crawler.urls.traps import grown, shapes
+from bilingual_crawler.urls.traps import grown, shapes, trees
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -170,7 +170,9 @@ class MissingPages:
 
 
 FOLDER_FACTOR = 3
-"""Factor of the limit for a whole folder."""
+"""Factor of the limit for a whole folder, and for the same path on the hosts of a domain."""
+TREE_FACTORS = (27, 9, 3)
+"""Factors of the limit for the trees of the first, second and third folder of a path: the trap is in the smallest."""
 PAIRS_FACTOR = 10
 """Factor of the limit for pages in pairs: a template that is filled in for every town or product is translated as well,
 and so are some calendars."""
@@ -258,26 +260,52 @@ class Staleness:
         places = np.unique(hashes // SAMPLE % _BITS)
         found, new = None, 1.0
         for shape in shapes(url):
-            group = self._groups.get(shape) or _Group()
-            new = group.read(places, len(hashes))
-            # it may have grown
-            self._groups[shape] = group
-            limit = self._limit * (FOLDER_FACTOR if shape.endswith("/*") else 1)
-            if 0 < limit <= max(group.alone, group.row // PAIRS_FACTOR) and shape not in self._stale:
-                self._stale[shape] = True
-                found = found or shape
+            new = self._read(shape, places, len(hashes))
+            found = found or self._stale_by(shape)
+        for tree in trees(url):
+            # each combination of filters may be a folder, or a host, of its own, in which all text is new
+            self._read(tree, places, len(hashes))
+            if found:
+                # what is left out from now on says nothing of what is around it
+                group = self._groups[tree]
+                group.row = group.alone = 0
+            else:
+                found = self._stale_by(tree)
         return found, new
+
+    def _read(self, shape: str, places: NDArray[np.uint32], count: int) -> float:
+        """Add a page to the group *shape*; return the share of its text that is new there."""
+        group = self._groups.get(shape) or _Group()
+        new = group.read(places, count)
+        # it may have grown
+        self._groups[shape] = group
+        return new
+
+    def _stale_by(self, shape: str) -> str | None:
+        """*shape* if its last page makes it stale."""
+        group = self._groups[shape]
+        if not 0 < self._limit * _factor(shape) <= max(group.alone, group.row // PAIRS_FACTOR) or shape in self._stale:
+            return None
+        self._stale[shape] = True
+        return shape
 
     def note_pair(self, *urls: str) -> None:
         """The pages *urls* are in a pair, so they do not count as stale pages of their groups."""
         for url in urls:
-            for shape in shapes(url):
+            for shape in (*shapes(url), *trees(url)):
                 if shape in self._groups:
                     group = self._groups[shape]
                     group.alone = max(0, group.alone - 1)
 
     def refuses(self, url: str) -> bool:
-        return bool(self._stale) and any(shape in self._stale for shape in shapes(url))
+        return bool(self._stale) and any(shape in self._stale for shape in (*shapes(url), *trees(url)))
+
+
+def _factor(shape: str) -> int:
+    """Factor of the limit for the group *shape*."""
+    if shape.endswith("/**"):
+        return TREE_FACTORS[shape.count("/") - 2]
+    return FOLDER_FACTOR if shape.endswith("/*") or shape.startswith("*.") else 1
 
 
 MAX_SITEMAPS = 1000
