@@ -325,6 +325,8 @@ class Traps:
         self._staleness = Staleness(stale_pages)
         self._copies = Copies()
         self._sitemaps: LRUCache[str, int] = LRUCache(_HOSTS)
+        self._named: LRUCache[int, bool] = LRUCache(_FOLDERS)
+        """Hashes of the sitemaps that are read."""
         self._unreadable: LRUCache[str, int] = LRUCache(_HOSTS)
 
     def refuses(self, url: str) -> str | None:
@@ -348,9 +350,14 @@ class Traps:
         return [(kind, group) for kind, group in found if group is not None], new
 
     def wants_sitemap(self, entry: Entry) -> bool:
-        """Whether one more sitemap of its site is read. Called once per sitemap."""
+        """Whether the sitemap *entry* is read. Called whenever one is named; one that is named again does not count."""
+        if hash(entry.url) in self._named:
+            return True
         read = self._sitemaps[entry.slot] = self._sitemaps.get(entry.slot, 0) + 1
-        return entry.depth <= MAX_SITEMAP_DEPTH and read <= MAX_SITEMAPS
+        wanted = entry.depth <= MAX_SITEMAP_DEPTH and read <= MAX_SITEMAPS
+        if wanted:
+            self._named[hash(entry.url)] = True
+        return wanted
 
     def note_unreadable(self, url: str) -> None:
         """The response of *url* could not be read within the limits of a helper process."""
