@@ -121,6 +121,44 @@ def test_a_template_that_is_translated_is_no_trap_for_ten_times_as_long() -> Non
     assert FOLDER_FACTOR > 1
 
 
+FILTERS = ("red", "blue", "small", "large", "wool", "silk", "new", "cheap")
+
+
+def test_filters_that_are_folders_become_stale_and_the_pages_beside_them_do_not() -> None:
+    staleness = Staleness(STALE_PAGES)
+    chooser = random.Random(1)
+    text = sample_of(prose(0))
+    left = set()
+    for _ in range(5000):
+        chosen = "/".join(chooser.sample(FILTERS, chooser.randint(3, len(FILTERS))))
+        if not staleness.refuses(url := f"https://a.is/en/shop/{chosen}/"):
+            left.add(staleness.learn(url, text)[0])
+    assert left - {None} == {"a.is/en/shop/**"}
+    assert not staleness.refuses("https://a.is/en/docs/guide/first/steps/")
+    assert not staleness.refuses("https://a.is/en/shop/about")
+
+
+def test_hosts_that_say_the_same_become_stale() -> None:
+    staleness = Staleness(STALE_PAGES)
+    text = sample_of(prose(0))
+    for host in WORDS[: FOLDER_FACTOR * STALE_PAGES + 1]:
+        assert not staleness.refuses(f"https://{host}.a.is/")
+        staleness.learn(f"https://{host}.a.is/", text)
+    assert staleness.refuses("https://another.a.is/")
+    for honest in ("https://a.is/", "https://www.a.is/", "https://another.a.is/en/", "https://another.b.is/"):
+        assert not staleness.refuses(honest)
+
+
+def test_calendars_of_many_sites_become_stale_in_turns() -> None:
+    staleness = Staleness(2)
+    calendars = [f"https://site-{number}.is/calendar" for number in range(700)]
+    text = sample_of(prose(0))
+    for day in range(3):
+        for calendar in calendars:
+            staleness.learn(f"{calendar}/{day}", text)
+    assert all(staleness.refuses(f"{calendar}/99") for calendar in calendars)
+
+
 def test_one_new_page_ends_a_row() -> None:
     staleness = Staleness(STALE_PAGES)
     for number in range(10 * STALE_PAGES):
@@ -177,7 +215,11 @@ def test_sitemaps_have_a_depth_and_a_number() -> None:
     traps = Traps(stale_pages=0, barren_pages=0)
     at = [Entry(f"https://a.is/{depth}.xml", "a.is", 0.0, depth=depth, kind=Kind.SITEMAP) for depth in range(1, 6)]
     assert [traps.wants_sitemap(entry) for entry in at] == [True] * 4 + [False]
-    assert [traps.wants_sitemap(at[0]) for _ in range(2000)].count(True) == MAX_SITEMAPS - 5
+    # a robots.txt on each of its hosts may name the same ones
+    assert all(traps.wants_sitemap(entry) for entry in at[:4] * MAX_SITEMAPS)
+    more = [Entry(f"https://a.is/more-{number}.xml", "a.is", 0.0, depth=1, kind=Kind.SITEMAP) for number in range(2000)]
+    assert [traps.wants_sitemap(entry) for entry in more].count(True) == MAX_SITEMAPS - 5
+    assert not traps.wants_sitemap(more[-1])
     assert traps.wants_sitemap(Entry("https://b.is/1.xml", "b.is", 0.0, depth=1, kind=Kind.SITEMAP))
 
 

@@ -12,7 +12,7 @@ from cachetools import LRUCache
 
 from bilingual_crawler.pages.sequences import SAMPLE, sequences
 from bilingual_crawler.urls.canonical import registered_domain
-from bilingual_crawler.urls.traps import grown, shapes
+from bilingual_crawler.urls.traps import grown, shapes, trees
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -170,53 +170,86 @@ class MissingPages:
 
 
 FOLDER_FACTOR = 3
-"""Factor of the limit for a whole folder."""
+"""Factor of the limit for a whole folder, and for the same path on the hosts of a domain."""
+TREE_FACTORS = (27, 9, 3)
+"""Factors of the limit for the trees of the first, second and third folder of a path: the trap is in the smallest."""
 PAIRS_FACTOR = 10
 """Factor of the limit for pages in pairs: a template that is filled in for every town or product is translated as well,
 and so are some calendars."""
 NEW_SHARE = 0.05
 """Share of new word sequences, relative to its group, above which a page has new text."""
 _BITS = 1 << 17
-_GROUPS = 1000
+_LISTED = 1 << 12
+"""Word sequences of a group up to which a list of them takes no more memory than bits."""
+_GROUP_BYTES = 500
+"""Memory of a group beside its word sequences."""
+_BYTES = 1000 * (_GROUP_BYTES + _BITS // 8)
+"""Memory for all groups: 1,000 of the largest, or ten times as many of a few pages."""
+_STALE = 10_000
+
+
+_NOTHING: NDArray[np.uint32] = np.empty(0, np.uint32)
 
 
 class _Group:
-    """Keeps a quarter of the word sequences of its pages in 16 kB. When half full it deletes them all."""
+    """Keeps a quarter of the word sequences of its pages in 16 kB at most. When half full it deletes them all."""
 
-    __slots__ = ("alone", "bits", "held", "row")
+    __slots__ = ("_bits", "_listed", "alone", "held", "row")
 
     def __init__(self) -> None:
-        self.bits = np.zeros(_BITS // 8, np.uint8)
+        self._listed = _NOTHING
+        """The places of the sequences, sorted, as long as they are few; most groups have a page or two."""
+        self._bits: NDArray[np.uint8] | None = None
         self.held = 0
         self.row = 0
         self.alone = 0
 
+    @property
+    def size(self) -> int:
+        """Bytes of memory."""
+        return _GROUP_BYTES + (self._listed.nbytes if self._bits is None else self._bits.nbytes)
+
     def read(self, places: NDArray[np.uint32], count: int) -> float:
         """Add a page with *count* sequences at *places*; return the share of them that is new."""
-        bytes_, masks = places >> 3, np.left_shift(1, places & 7).astype(np.uint8)
-        unseen = self.bits[bytes_] & masks == 0
-        new = int(unseen.sum())
-        np.bitwise_or.at(self.bits, bytes_[unseen], masks[unseen])
+        new = self._list(places) if self._bits is None else self._set(self._bits, places)
         self.held += new
         if self.held > _BITS // 2:
-            self.bits[:] = 0
+            self._listed, self._bits = _NOTHING, None
             self.held = 0
         stale = new <= NEW_SHARE * count
         self.row = self.row + 1 if stale else 0
         self.alone = self.alone + 1 if stale else 0
         return new / max(1, count)
 
+    def _list(self, places: NDArray[np.uint32]) -> int:
+        """Add *places* to the list; return how many are new."""
+        unseen = np.setdiff1d(places, self._listed, assume_unique=True)
+        if len(unseen):
+            self._listed = np.sort(np.concatenate((self._listed, unseen)))
+        if len(self._listed) > _LISTED:
+            self._bits = np.zeros(_BITS // 8, np.uint8)
+            self._set(self._bits, self._listed)
+            self._listed = _NOTHING
+        return len(unseen)
+
+    def _set(self, bits: NDArray[np.uint8], places: NDArray[np.uint32]) -> int:
+        """Set the *bits* of *places*; return how many are new."""
+        bytes_, masks = places >> 3, np.left_shift(1, places & 7).astype(np.uint8)
+        unseen = bits[bytes_] & masks == 0
+        np.bitwise_or.at(bits, bytes_[unseen], masks[unseen])
+        return int(unseen.sum())
+
 
 class Staleness:
-    """Learns from each page of a host, and refuses URLs of groups that are stale. Bounded: 1,000 groups.
+    """Learns from each page of a host, and refuses URLs of groups that are stale. Bounded: 16 MB of groups.
 
     A group is stale after *limit* pages in a row without new text and in no pair; 0 is never.
     """
 
     def __init__(self, limit: int) -> None:
         self._limit = limit
-        self._groups: LRUCache[str, _Group] = LRUCache(_GROUPS)
-        self._stale: LRUCache[str, bool] = LRUCache(10 * _GROUPS)
+        self._groups: LRUCache[str, _Group] = LRUCache(_BYTES, getsizeof=lambda group: group.size)
+        self._stale: LRUCache[str, bool] = LRUCache(_STALE)
 
     def learn(self, url: str, sample: bytes) -> tuple[str | None, float]:
         """Add the page *url* with the *sample* of its word sequences.
@@ -227,26 +260,52 @@ class Staleness:
         places = np.unique(hashes // SAMPLE % _BITS)
         found, new = None, 1.0
         for shape in shapes(url):
-            group = self._groups.get(shape)
-            if group is None:
-                group = self._groups[shape] = _Group()
-            new = group.read(places, len(hashes))
-            limit = self._limit * (FOLDER_FACTOR if shape.endswith("/*") else 1)
-            if 0 < limit <= max(group.alone, group.row // PAIRS_FACTOR) and shape not in self._stale:
-                self._stale[shape] = True
-                found = found or shape
+            new = self._read(shape, places, len(hashes))
+            found = found or self._stale_by(shape)
+        for tree in trees(url):
+            # each combination of filters may be a folder, or a host, of its own, in which all text is new
+            self._read(tree, places, len(hashes))
+            if found:
+                # what is left out from now on says nothing of what is around it
+                group = self._groups[tree]
+                group.row = group.alone = 0
+            else:
+                found = self._stale_by(tree)
         return found, new
+
+    def _read(self, shape: str, places: NDArray[np.uint32], count: int) -> float:
+        """Add a page to the group *shape*; return the share of its text that is new there."""
+        group = self._groups.get(shape) or _Group()
+        new = group.read(places, count)
+        # it may have grown
+        self._groups[shape] = group
+        return new
+
+    def _stale_by(self, shape: str) -> str | None:
+        """*shape* if its last page makes it stale."""
+        group = self._groups[shape]
+        if not 0 < self._limit * _factor(shape) <= max(group.alone, group.row // PAIRS_FACTOR) or shape in self._stale:
+            return None
+        self._stale[shape] = True
+        return shape
 
     def note_pair(self, *urls: str) -> None:
         """The pages *urls* are in a pair, so they do not count as stale pages of their groups."""
         for url in urls:
-            for shape in shapes(url):
+            for shape in (*shapes(url), *trees(url)):
                 if shape in self._groups:
                     group = self._groups[shape]
                     group.alone = max(0, group.alone - 1)
 
     def refuses(self, url: str) -> bool:
-        return bool(self._stale) and any(shape in self._stale for shape in shapes(url))
+        return bool(self._stale) and any(shape in self._stale for shape in (*shapes(url), *trees(url)))
+
+
+def _factor(shape: str) -> int:
+    """Factor of the limit for the group *shape*."""
+    if shape.endswith("/**"):
+        return TREE_FACTORS[shape.count("/") - 2]
+    return FOLDER_FACTOR if shape.endswith("/*") or shape.startswith("*.") else 1
 
 
 MAX_SITEMAPS = 1000
@@ -266,6 +325,8 @@ class Traps:
         self._staleness = Staleness(stale_pages)
         self._copies = Copies()
         self._sitemaps: LRUCache[str, int] = LRUCache(_HOSTS)
+        self._named: LRUCache[int, bool] = LRUCache(_FOLDERS)
+        """Hashes of the sitemaps that are read."""
         self._unreadable: LRUCache[str, int] = LRUCache(_HOSTS)
 
     def refuses(self, url: str) -> str | None:
@@ -289,9 +350,14 @@ class Traps:
         return [(kind, group) for kind, group in found if group is not None], new
 
     def wants_sitemap(self, entry: Entry) -> bool:
-        """Whether one more sitemap of its site is read. Called once per sitemap."""
+        """Whether the sitemap *entry* is read. Called whenever one is named; one that is named again does not count."""
+        if hash(entry.url) in self._named:
+            return True
         read = self._sitemaps[entry.slot] = self._sitemaps.get(entry.slot, 0) + 1
-        return entry.depth <= MAX_SITEMAP_DEPTH and read <= MAX_SITEMAPS
+        wanted = entry.depth <= MAX_SITEMAP_DEPTH and read <= MAX_SITEMAPS
+        if wanted:
+            self._named[hash(entry.url)] = True
+        return wanted
 
     def note_unreadable(self, url: str) -> None:
         """The response of *url* could not be read within the limits of a helper process."""

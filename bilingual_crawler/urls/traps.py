@@ -7,6 +7,7 @@ from collections import Counter
 from itertools import groupby
 from urllib.parse import urlsplit
 
+from bilingual_crawler.urls.hosts import registered_domain, split_host
 from bilingual_crawler.urls.tokens import languages_of
 
 MAX_SEGMENTS = 20
@@ -76,6 +77,25 @@ def shapes(url: str) -> tuple[str, ...]:
         return path, folder
     names = "&".join(sorted({_DIGITS.sub("0", part.partition("=")[0]) for part in parts.query.split("&")}))
     return f"{path}?{names}", f"{path}?*", folder
+
+
+MAX_TREES = 3
+"""Levels of folders whose trees are groups."""
+
+
+def trees(url: str) -> tuple[str, ...]:
+    """The wider groups that *url* belongs to, the smallest first.
+
+    The trees of its folders, at least two levels above it: ``a.is/en/shop/red/s/`` is in ``a.is/en/shop/**`` and
+    ``a.is/en/**``. Its path on all hosts of its domain but the main one: ``x.a.is/shop/7`` is in ``*.a.is/shop/0``.
+    """
+    parts = urlsplit(url)
+    masked = [_mask(segment) for segment in parts.path.split("/")[1:]]
+    depth = min(MAX_TREES, len(masked) - 3)
+    found = [f"{'/'.join((parts.netloc, *masked[:level]))}/**" for level in range(depth, 0, -1)]
+    if split_host(url)[0] not in ("", "www"):
+        found.append(f"*.{registered_domain(url)}/{'/'.join(masked)}")
+    return tuple(found)
 
 
 def _mask(segment: str) -> str:
