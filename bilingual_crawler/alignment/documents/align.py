@@ -11,7 +11,6 @@ import numpy as np
 from scrapy.settings import Settings
 
 from bilingual_crawler.alignment.documents.candidates import Editions, url_evidence
-from bilingual_crawler.alignment.documents.copies import objection
 from bilingual_crawler.alignment.documents.corpus import Corpus, Domain
 from bilingual_crawler.alignment.documents.inputs import Inputs
 from bilingual_crawler.alignment.documents.matching import greedy
@@ -204,7 +203,7 @@ def _without_objections(domain: Domain, candidates: Candidates) -> tuple[Candida
     order = np.argsort(scores, kind="stable")
     for k in order[scores[order] >= max(candidates.threshold, 1e-9)]:
         i, j = candidates.a[k], candidates.b[k]
-        reason = objection(domain.a[i], domain.main_a[i], domain.b[j], domain.main_b[j])
+        reason = domain.objection(i, j)
         if reason:
             scores[k] = 0.0
         reasons |= {domain.a[i].url: reason, domain.b[j].url: reason}

@@ -1,4 +1,7 @@
-"""Whether the sentences of two documents align: the last evidence where only what pages hold speaks for a pair."""
+"""Whether the sentences of two documents align: the last evidence where what pages hold and the site says disagree.
+
+Either only what pages hold speaks for a pair, or the site says it and what pages hold speaks against it.
+"""
 
 from __future__ import annotations
 
@@ -43,11 +46,11 @@ def doubtful(
     i: NDArray[np.intp],
     j: NDArray[np.intp],
     probabilities: NDArray[np.float64],
-    unsaid: NDArray[np.bool_],
+    disputed: NDArray[np.bool_],
 ) -> NDArray[np.intp]:
-    """Return the candidates that would be pairs, that are doubtful, and for which only what pages hold speaks."""
+    """Return the candidates that would be pairs and are doubtful, of those that are *disputed*."""
     chosen = greedy(domain.alike_a[i], domain.alike_b[j], probabilities, DOUBTFUL[0])
-    asked = chosen[unsaid[chosen] & (probabilities[chosen] <= DOUBTFUL[1])]
+    asked = chosen[disputed[chosen] & (probabilities[chosen] <= DOUBTFUL[1])]
     return np.asarray(asked[np.argsort(np.abs(probabilities[asked] - 0.5), kind="stable")][:MOST])
 
 

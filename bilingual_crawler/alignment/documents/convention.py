@@ -213,6 +213,26 @@ def announcing(held: NDArray[np.float64], columns: Columns) -> NDArray[np.float3
     return np.asarray(np.where(confirmed, 1, columns["hreflang"]), dtype=np.float32)
 
 
+def disbelieving(
+    columns: Columns, i: NDArray[np.intp], j: NDArray[np.intp], wrong: NDArray[np.intp]
+) -> dict[str, NDArray[np.float32]]:
+    """The *columns* of the candidates *i*, *j* as if the site did not say that the candidates *wrong* are pairs.
+
+    What it said then speaks against no other candidate of their documents.
+    """
+    found = dict(columns)
+    for name in ("hreflang", "one_sided", "switcher", "key"):
+        found[name] = columns[name].copy()
+        found[name][wrong] = 0
+    for name, places in (("rivals_a", i), ("rivals_b", j)):
+        gone = np.bincount(places[wrong], minlength=places.max() + 1)[places]
+        gone[wrong] -= 1
+        found[name] = np.maximum(0, columns[name] - gone).astype(np.float32)
+    beside = np.isin(i, i[wrong]) | np.isin(j, j[wrong])
+    found["refused"] = np.where(beside, 0, columns["refused"]).astype(np.float32)
+    return found
+
+
 def says(held: NDArray[np.float64], columns: Columns) -> NDArray[np.bool_]:
     """Of which candidates the site says that they are pairs: announcements, both switchers, or addresses."""
     return np.asarray(_voices(announcing(held, columns), columns) > 0)

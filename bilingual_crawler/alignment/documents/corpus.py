@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from bilingual_crawler.alignment.documents.copies import main_lines, merge_copies, near_duplicates
+from bilingual_crawler.alignment.documents.copies import main_lines, merge_copies, near_duplicates, objection
 from bilingual_crawler.alignment.documents.model import DocumentText, Profile
 from bilingual_crawler.alignment.documents.reading import link_key, unpack
 from bilingual_crawler.alignment.documents.urls import last_hop
@@ -252,6 +252,10 @@ class Domain:
         urls = (profile.url for profile in (*domain.a, *domain.b))
         domain.main = dict(zip(urls, (*domain.main_a, *domain.main_b), strict=True))
         return domain
+
+    def objection(self, i: int, j: int) -> str | None:
+        """Say why the documents ``a[i]``, ``b[j]`` are no pair, whatever announces them; None if nothing is wrong."""
+        return objection(self.a[i], self.main_a[i], self.b[j], self.main_b[j])
 
     def main_text(self, url: str) -> list[str]:
         """Return the main text of a document, in lines."""

@@ -11,11 +11,7 @@ from scipy.special import expit, logit
 
 from bilingual_crawler.alignment.documents.bitext import BITEXT_FEATURES, BitextReader, doubtful
 from bilingual_crawler.alignment.documents.candidates import alike_urls, rewritten_urls, url_evidence
-from bilingual_crawler.alignment.documents.convention import (
-    SITE_FEATURES,
-    announcing,
-    site_columns,
-)
+from bilingual_crawler.alignment.documents.convention import SITE_FEATURES, announcing, disbelieving, says, site_columns
 from bilingual_crawler.alignment.documents.evidence import FOLDER, CandidateEvidence, LinearJudge, PairClassifier
 from bilingual_crawler.alignment.documents.matching import greedy
 from bilingual_crawler.alignment.documents.urls import SCORES
@@ -120,7 +116,28 @@ class SiteJudge:
         self._threshold = threshold
 
     def __call__(self, domain: Domain, proposed: Proposals, held: NDArray[np.float64]) -> Candidates:
-        """Score the *proposed* candidates; *held*: their log-odds by what both pages hold."""
+        """Score the *proposed* candidates; *held*: their log-odds by what both pages hold.
+
+        If these speak against a candidate of which the site says that it is a pair, as of two equal addresses by
+        chance, its sentences are read, too. What they refute is as if the site had not said it.
+        """
+        candidates = self._judge(domain, proposed, held)
+        i, j, scores = candidates.a, candidates.b, candidates.scores
+        asked = doubtful(domain, i, j, scores, says(held, proposed.columns) & (held < 0)) if len(i) else i
+        # what is no pair whatever announces it has a reason of its own
+        asked = np.array([k for k in asked if not domain.objection(i[k], j[k])], dtype=np.intp)
+        if not len(asked):
+            return candidates
+        found = self._by_sentences(domain, candidates, asked)
+        wrong = asked[found < self._threshold]
+        if len(wrong):
+            columns = disbelieving(proposed.columns, i, j, wrong)
+            candidates = self._judge(domain, replace(proposed, columns=columns), held)
+        scores = candidates.scores.copy()
+        scores[asked] = np.minimum(scores[asked], found)
+        return replace(candidates, scores=scores)
+
+    def _judge(self, domain: Domain, proposed: Proposals, held: NDArray[np.float64]) -> Candidates:
         i, j, columns = proposed.a, proposed.b, proposed.columns
         scores = expit(held)
         if len(i):
@@ -143,17 +160,21 @@ class SiteJudge:
         """
         i, j, scores = candidates.a, candidates.b, candidates.scores.copy()
         unsaid = np.isin(candidates.names, ("structure", "content"))
-        asked = doubtful(domain, i, j, scores, unsaid) if len(i) else np.zeros(0, dtype=np.intp)
+        asked = doubtful(domain, i, j, scores, unsaid) if len(i) else i
         if not len(asked):
             return candidates
-        columns = BitextReader(domain, i, j, scores).columns(asked)
-        found = expit(logit(scores[asked]) + self._bitext.log_odds(columns))
+        found = self._by_sentences(domain, candidates, asked)
         limit_a, limit_b = np.ones(len(domain.a)), np.ones(len(domain.b))
         limit_a[i[asked]], limit_b[j[asked]] = found, found
         limited = np.minimum(scores, np.minimum(limit_a[i], limit_b[j]))
         scores[unsaid] = limited[unsaid]
         scores[asked] = found
         return replace(candidates, scores=scores)
+
+    def _by_sentences(self, domain: Domain, candidates: Candidates, asked: NDArray[np.intp]) -> NDArray[np.float64]:
+        """The scores of the candidates *asked*, with what their sentences say."""
+        columns = BitextReader(domain, candidates.a, candidates.b, candidates.scores).columns(asked)
+        return np.asarray(expit(logit(candidates.scores[asked]) + self._bitext.log_odds(columns)))
 
 
 def _strongest(columns: Mapping[str, NDArray[np.float32]]) -> NDArray[np.object_]:
