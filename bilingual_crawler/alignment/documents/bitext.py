@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 
 DOUBTFUL = (0.02, 0.995)
 """Probabilities between which a pair is read."""
+REFUTED = 0.5
+"""Probability under which what the site says of a pair is not believed, whatever score is asked for."""
 MOST = 500
 """Pairs of a domain that are read, the most doubtful ones."""
 SURE = 0.9

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Protocol
 import numpy as np
 from scipy.special import expit, logit
 
-from bilingual_crawler.alignment.documents.bitext import BITEXT_FEATURES, BitextReader, doubtful
+from bilingual_crawler.alignment.documents.bitext import BITEXT_FEATURES, REFUTED, BitextReader, doubtful
 from bilingual_crawler.alignment.documents.candidates import alike_urls, rewritten_urls, url_evidence
 from bilingual_crawler.alignment.documents.convention import SITE_FEATURES, announcing, disbelieving, says, site_columns
 from bilingual_crawler.alignment.documents.evidence import FOLDER, CandidateEvidence, LinearJudge, PairClassifier
@@ -129,7 +129,7 @@ class SiteJudge:
         if not len(asked):
             return candidates
         found = self._by_sentences(domain, candidates, asked)
-        wrong = asked[found < self._threshold]
+        wrong = asked[found < REFUTED]
         if len(wrong):
             columns = disbelieving(proposed.columns, i, j, wrong)
             candidates = self._judge(domain, replace(proposed, columns=columns), held)
