@@ -11,7 +11,7 @@ from support.pair_data import tiny_sources
 from transformers import XLMRobertaForSequenceClassification
 
 from training import distil
-from training.common.data import DataError
+from training.common.data import DataError, read_tsv
 from training.common.soft_labels import Lesson, SoftLabels, out_of_fold
 from training.language.encoding import url_without_host
 from training.transformer import out_of_fold as transformers_out_of_fold
@@ -157,29 +157,71 @@ def test_teachers_see_no_example_of_their_fold_and_are_not_trained_twice(
     assert (answers[0].argmax(1) == np.arange(60) % 2).mean() > 0.9
 
 
-@pytest.mark.slow
-def test_students_learn_from_encoders_out_of_fold(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+TINY_STUDENT = (
+    "--epochs 1 --epoch-size 640 --batch 64 --held-out .3 --rows 1009 --word-rows 503 --columns 8 --width 16 "
+    "--fold-epochs 1"
+)
+TINY_PAIR_STUDENT = "--epochs 1 --batch 64 --pieces 300 --made-up 2 --word-epochs 1 --folds 2"
+
+
+def pair_options(root: Path) -> list[str]:
+    """The options of a student of pairs that name its data, which are written to *root*."""
+    sources = tiny_sources(root)
+    given = {name: getattr(sources, name) for name in ("pairs", "sites", "urls", "lexicon")}
+    files = [text for name, path in given.items() if path for text in (f"--{name}", str(path))]
+    return [*TINY_PAIR_STUDENT.split(), *files, "--work", f"{root}/work"]
+
+
+@pytest.fixture
+def encoders(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Encoders as the teachers `tiny`, which learn from 64 examples each."""
     tiny_teacher(tmp_path / "tiny", monkeypatch)
     monkeypatch.setattr(transformers_out_of_fold, "EXAMPLES", {"language": 64, "parallelness": 64})
     monkeypatch.setattr(transformers_out_of_fold, "MOST", 256)
-    tiny = "--epochs 1 --epoch-size 640 --batch 64 --held-out .3 --rows 1009 --word-rows 503 --columns 8 --width 16"
-    command = ["language", "--teacher", "tiny", "--scores", f"{tmp_path}/l.npz", *tiny.split(), "--fold-epochs", "1"]
-    distil.main([*command, "--data", str(url_list(tmp_path / "urls.tsv")), "--out", str(tmp_path / "language")])
-    sources = tiny_sources(tmp_path)
-    given = {name: getattr(sources, name) for name in ("pairs", "sites", "urls", "lexicon")}
-    files = [text for name, path in given.items() if path for text in (f"--{name}", str(path))]
-    tiny = "--epochs 1 --batch 64 --pieces 300 --made-up 2 --word-epochs 1 --folds 5"
-    command = ["parallelness", "--teacher", "tiny", "--scores", f"{tmp_path}/p.npz", *tiny.split()]
-    distil.main([*command, *files, "--work", f"{tmp_path}/work", "--out", f"{tmp_path}/pairs"])
-    cards = [(tmp_path / name / "README.md").read_text() for name in ("language", "pairs")]
-    assert "teachers' probabilities for 400, " in cards[0]
-    assert "teachers' share of the targets: 0.5" in cards[1]
-    for scores, labels in (("l.npz", ("eng", "mlt")), ("p.npz", ("parallel",))):
-        soft = SoftLabels.load(tmp_path / scores)
-        assert sorted(soft.labels) == list(labels)
-        assert np.isfinite(soft.probabilities).all()
-        assert 0 < soft.probabilities.mean() < 1
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("encoders")
+def test_a_language_student_learns_from_encoders_out_of_fold(tmp_path: Path) -> None:
+    command = ["language", "--teacher", "tiny", "--scores", f"{tmp_path}/l.npz", *TINY_STUDENT.split()]
+    distil.main([*command, "--data", str(url_list(tmp_path / "urls.tsv")), "--out", str(tmp_path / "student")])
+    assert "teachers' probabilities for 400, " in (tmp_path / "student" / "README.md").read_text()
+    soft = SoftLabels.load(tmp_path / "l.npz")
+    assert sorted(soft.labels) == ["eng", "mlt"]
+    assert np.isfinite(soft.probabilities).all()
+    assert 0 < soft.probabilities.mean() < 1
     assert not list(tmp_path.glob("*.teachers"))
+
+
+@pytest.mark.slow
+def test_a_model_teaches_a_language_student_its_labels(tmp_path: Path) -> None:
+    data = url_list(tmp_path / "urls.tsv")
+    soft = distil.language_labels(f"{MODELS}/url-language", [*TINY_STUDENT.split(), "--data", str(data)], tmp_path)
+    assert "eng" in soft.labels
+    urls = [url for url, _ in read_tsv(data, ("url", "lang")).rows]
+    lesson = Lesson([soft], urls, np.zeros(len(urls), np.int64), ("eng", "mlt"), 0.5)
+    assert "teachers' probabilities for 400 " in str(lesson)
+    assert lesson.targets(np.arange(len(urls))).sum(1).numpy() == pytest.approx(1, abs=1e-3)
+
+
+@pytest.mark.slow
+def test_a_pair_student_learns_from_a_model(tmp_path: Path) -> None:
+    command = ["parallelness", "--teacher", f"{MODELS}/url-parallelness", "--scores", f"{tmp_path}/soft.npz"]
+    distil.main([*command, *pair_options(tmp_path), "--out", f"{tmp_path}/student"])
+    assert "teachers' share of the targets: 0.5" in (tmp_path / "student" / "README.md").read_text()
+    soft = SoftLabels.load(tmp_path / "soft.npz")
+    assert soft.probabilities.shape == (len(soft.keys), 1)
+    assert 0 < soft.probabilities.mean() < 1
+    assert (tmp_path / "student" / "model.onnx").exists()
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("encoders")
+def test_encoders_teach_pairs_out_of_fold(tmp_path: Path) -> None:
+    soft = distil.pair_labels("tiny", pair_options(tmp_path), tmp_path / "teachers")
+    assert soft.labels == ("parallel",)
+    assert np.isfinite(soft.probabilities).all()
+    assert 0 < soft.probabilities.mean() < 1
 
 
 def test_teachers_that_cannot_learn_are_one_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -203,26 +245,3 @@ def test_a_student_of_pairs_that_no_teacher_teaches_is_refused(
         distil.main([*command, *f"--folds {folds} --pieces 300 --made-up 0 --out {tmp_path}/student".split()])
     assert f"{scores} says nothing of the examples in {folds} folds" in capsys.readouterr().err
     assert not (tmp_path / "student").exists()
-
-
-@pytest.mark.slow
-def test_a_language_student_learns_from_a_teacher(tmp_path: Path) -> None:
-    tiny = "--epochs 1 --epoch-size 640 --batch 64 --held-out .3 --rows 1009 --word-rows 503 --columns 8 --width 16"
-    command = ["language", "--teacher", f"{MODELS}/url-language", "--scores", f"{tmp_path}/soft.npz", *tiny.split()]
-    distil.main([*command, "--data", str(url_list(tmp_path / "urls.tsv")), "--out", str(tmp_path / "student")])
-    assert "teachers' probabilities for 400, " in (tmp_path / "student" / "README.md").read_text()
-    assert "eng" in SoftLabels.load(tmp_path / "soft.npz").labels
-
-
-@pytest.mark.slow
-def test_a_pair_student_learns_from_a_teacher(tmp_path: Path) -> None:
-    sources = tiny_sources(tmp_path)
-    given = {name: getattr(sources, name) for name in ("pairs", "sites", "urls", "lexicon")}
-    files = [text for name, path in given.items() if path for text in (f"--{name}", str(path))]
-    tiny = "--epochs 1 --batch 64 --pieces 300 --made-up 5 --word-epochs 1 --folds 1"
-    command = ["parallelness", "--teacher", f"{MODELS}/url-parallelness", "--scores", f"{tmp_path}/soft.npz"]
-    distil.main([*command, *tiny.split(), *files, "--work", f"{tmp_path}/work", "--out", f"{tmp_path}/student"])
-    soft = SoftLabels.load(tmp_path / "soft.npz")
-    assert soft.probabilities.shape == (len(soft.keys), 1)
-    assert 0 < soft.probabilities.mean() < 1
-    assert (tmp_path / "student" / "model.onnx").exists()

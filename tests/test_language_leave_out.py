@@ -115,7 +115,9 @@ def test_lists_are_drawn_from_answers_that_are_kept(
     data = write_urls(tmp_path / "urls.tsv", domains=40)
     lines = data.read_text().splitlines()
     data.write_text("\n".join([f"{lines[0]}\tevidence", *(f"{line}\tlist" for line in lines[1:])]) + "\n")
-    options = [f"--{key.replace('_', '-')} {value}" for key, value in asdict(replace(TINY, epochs=2)).items()]
+    options = [
+        f"--{key.replace('_', '-')} {value}" for key, value in asdict(replace(TINY, epochs=1, epoch_size=64)).items()
+    ]
     command = f"--list {data} --out {tmp_path / 'out'} --kinds domain {' '.join(options)}".split()
     leave_out.main(command)
     said = capsys.readouterr().out

@@ -13,7 +13,7 @@ import pytest
 from lxml import etree
 from support.redis_server import redis_server
 from support.scripted import Answer, scripted
-from support.webserver import ALIGNED, run_scrapy
+from support.webserver import run_scrapy
 
 from bilingual_crawler.alignment.sentences.facts import direction_of
 from bilingual_crawler.alignment.sentences.personal import MAX_MASKED, PersonalData
@@ -127,12 +127,18 @@ def answer(path: str) -> Answer:
     return Answer(status=404)
 
 
+ALIGNED = "BILINGUAL_ALIGN=auto"
+
+
 def crawl(folder: Path, url: str, *settings: str) -> dict[str, str]:
-    """Crawl into *folder*; returns the outcome of each page by language and name."""
+    """Crawl into *folder*, without the alignment at the end unless *settings* have it.
+
+    Returns the outcome of each page by language and name.
+    """
     chosen = (f"BILINGUAL_OUTPUT_DIR={folder}", "BILINGUAL_ENCODER=", "BILINGUAL_STALE_PAGES=0", *settings)
     arguments = ("-a", "pair=eng-spa", "-a", f"seeds={url}/en/plain")
     result = run_scrapy(
-        folder.parent, "crawl", "bilingual", *arguments, *ALIGNED, *(part for one in chosen for part in ("-s", one))
+        folder.parent, "crawl", "bilingual", *arguments, *(part for one in chosen for part in ("-s", one))
     )
     assert result.returncode == 0, result.stderr
     assert "Traceback" not in result.stderr
@@ -176,7 +182,7 @@ def facts(record: Mapping[str, Any]) -> dict[str, str]:
 def test_each_fact_is_in_every_output(tmp_path: Path, site: Scripted) -> None:
     out = tmp_path / "out"
     formats = "bitextor,tmx,moses,jsonl,parquet,documents,documents-parquet,monolingual"
-    outcomes = crawl(out, site.url, "BILINGUAL_TDM=record", f"BILINGUAL_BITEXT={formats}")
+    outcomes = crawl(out, site.url, ALIGNED, "BILINGUAL_TDM=record", f"BILINGUAL_BITEXT={formats}")
     expected = {
         page: {name: value.replace("{url}", site.url) for name, value in known.items()}
         for page, known in EXPECTED.items()
@@ -333,7 +339,7 @@ def test_a_reservation_is_respected_in_crawl_recrawl_and_replay(tmp_path: Path, 
         assert summary["opt_outs"]["noarchive"] == 2
 
     first = tmp_path / "first"
-    check(first, crawl(first, site.url))
+    check(first, crawl(first, site.url, ALIGNED))
     assert site.paths().count("/.well-known/tdmrep.json") == 1
     pairs = (first / "pairs.tsv").read_text()
     assert "tdm-meta" not in pairs
@@ -378,7 +384,7 @@ def test_a_hostile_tdmrep_json_blocks_nothing(tmp_path: Path, kind: str) -> None
 
     with scripted(hostile) as site:
         began = time.monotonic()
-        outcomes = crawl(tmp_path / "out", site.url, "BILINGUAL_ALIGN=")
+        outcomes = crawl(tmp_path / "out", site.url)
         assert time.monotonic() - began < 60
     by_page = {name: outcome for name, outcome in RESERVED.items() if name != "filed/a"}
     assert reserved(outcomes) == by_page
@@ -391,7 +397,7 @@ def test_robots_txt_may_forbid_tdmrep_json(tmp_path: Path) -> None:
         return Answer("User-agent: *\nDisallow: /.well-known/") if path == "/robots.txt" else answer(path)
 
     with scripted(closed) as site:
-        assert crawl(tmp_path / "out", site.url, "BILINGUAL_ALIGN=")["en/filed/a"] == "document"
+        assert crawl(tmp_path / "out", site.url)["en/filed/a"] == "document"
         assert "/.well-known/tdmrep.json" not in site.paths()
 
 

@@ -14,7 +14,7 @@ import datasets
 import duckdb
 import pandas as pd
 import pytest
-from support.environments import outside_environment
+from support.environments import lend_packages, outside_environment
 from support.finnish_texts import ENGLISH, FINNISH
 
 from bilingual_crawler.alignment.sentences.exports import EXPORTS
@@ -127,10 +127,11 @@ def test_translate_toolkit_reads_the_tmx(bitext: Path, lines: dict[str, list[dic
 
 @pytest.fixture(scope="module")
 def tools(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The programs of OpusFilter and OpusCleaner, which need older packages than this project."""
+    """The programs of OpusFilter and OpusCleaner, with older packages where they do not take those of this project."""
     environment = tmp_path_factory.mktemp("tools") / "venv"
-    subprocess.run([sys.executable, "-m", "venv", environment], check=True)
-    install = [str(environment / "bin/pip"), "install", "-q", "--no-compile"]
+    subprocess.run([sys.executable, "-m", "venv", "--without-pip", environment], check=True)
+    lend_packages(environment)
+    install = [str(environment / "bin/python"), "-m", "pip", "install", "-q", "--no-compile"]
     install += ["opuscleaner>=0.7", "opusfilter>=3.3"]
     done = subprocess.run(install, env=outside_environment(), capture_output=True, text=True, timeout=600, check=False)
     if done.returncode:

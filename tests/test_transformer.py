@@ -47,7 +47,7 @@ def checkpoint(folder: Path, dropout: float) -> Path:
     """A tiny XLM-R, not fine-tuned."""
     torch.manual_seed(1)
     drops = {"hidden_dropout_prob": dropout, "attention_probs_dropout_prob": dropout}
-    config = tiny_xlmr.config(max_position_embeddings=130, **drops)
+    config = tiny_xlmr.config(max_position_embeddings=130, num_hidden_layers=2, **drops)
     XLMRobertaForSequenceClassification(config).save_pretrained(folder)
     tiny_xlmr.tokenizer().save_pretrained(folder)
     return folder
