@@ -45,6 +45,7 @@ def load() -> None:
     for module in MODULES:
         importlib.import_module(module)
 
+    from bilingual_crawler.alignment.sentences.personal import PersonalData
     from bilingual_crawler.pages.labels import load_names
     from bilingual_crawler.pages.language import BY_DEFAULT
     from bilingual_crawler.policies.evidence.language import _identifier
@@ -53,6 +54,7 @@ def load() -> None:
 
     BY_DEFAULT.load()
     load_names()
+    PersonalData(("eng",)).kinds("@ 1234567")
     _identifier()
     split_domain("example.org")
     for template in ("page.html", "parts.html", "report.html"):
