@@ -28,7 +28,7 @@ from typing import Any
 
 HELPER = "bilingual_crawler.pages.sandbox.helper"
 WORKER = "bilingual_crawler.commands.worker"
-PROGRAMS = {"scrapy", "bilingual_crawler", "bilingual_crawler.alignment.at_end", WORKER, HELPER}
+PROGRAMS = {"scrapy", "bilingual_crawler", "bilingual_crawler.alignment.at_end", "support.probe", WORKER, HELPER}
 """Modules that are run in forked processes."""
 VARYING = ("PYTEST_", "SCRAPY_", "KMP_", "TORCHINDUCTOR_")
 """Environment variables with these prefixes are not read before a program begins; torch sets those of the last two."""
