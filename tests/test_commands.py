@@ -22,8 +22,8 @@ TOOL = (sys.executable, "-m", "bilingual_crawler")
 LOCAL = ("-s", "BILINGUAL_OUTPUT_DIR=out")
 
 
-def run(folder: Path, *command: str, fresh: bool = False) -> CompletedProcess[str]:
-    return webserver.run(folder, (*TOOL, *command), fresh=fresh)
+def run(folder: Path, *command: str) -> CompletedProcess[str]:
+    return webserver.run(folder, (*TOOL, *command))
 
 
 @pytest.mark.parametrize(
@@ -37,13 +37,17 @@ def run(folder: Path, *command: str, fresh: bool = False) -> CompletedProcess[st
         (("crawl", "--pair", "eng-spa", "--seeds", "a.org", "-s", "max_pages=9"), "give -a max_pages=9"),
         (("crawl", "--config", "nowhere.toml"), "nowhere.toml"),
         (("crawl", "--loglevel"), "argument -L/--loglevel: expected one argument"),
-        (("discover", "--pairs", "eng-spa"), "where to start?"),
+        (
+            ("discover", "--pairs", "eng-spa"),
+            ", or -a candidates=tsv:FILE",
+        ),
         (("align", "nonexist"), "INPUT=nonexist: there is no such file or folder"),
         (("align", "nonexist", "--pairs", "eng-spa"), "INPUT=nonexist: there is no such file or folder"),
         (("align", ".", "--pair", "eng-spa", "--method", "magic"), "invalid choice: 'magic'"),
         (("mine", ".", "--pair", "eng-spa"), "--out is missing"),
         (("review", "--spam"), "unknown option --spam"),
-        (("report", "nonexist"), "nonexist"),
+        (("review", "nonexist"), "nonexist/review.tsv: No such file or directory"),
+        (("report", "nonexist"), "nonexist is not a crawl's output folder"),
         (("harvest", "nonexist"), "nonexist"),
         (("spam",), "invalid choice: 'spam'"),
     ],
@@ -58,11 +62,11 @@ def test_an_error_is_one_line(tmp_path: Path, command: tuple[str, ...], message:
 
 
 def test_version(tmp_path: Path) -> None:
-    assert run(tmp_path, "--version", fresh=True).stdout == f"bilingual-crawler {bilingual_crawler.__version__}\n"
+    assert run(tmp_path, "--version").stdout == f"bilingual-crawler {bilingual_crawler.__version__}\n"
 
 
 def test_scrapy_names_itself_in_its_errors(tmp_path: Path) -> None:
-    result = run_scrapy(tmp_path, "align", "nonexist", fresh=True)
+    result = run_scrapy(tmp_path, "align", "nonexist")
     assert result.returncode == 2
     assert result.stderr == "scrapy: error: INPUT=nonexist: there is no such file or folder\n"
 
@@ -93,7 +97,7 @@ def test_a_spent_budget_is_why_a_crawl_ended_and_the_summary_comes_last(
 def test_the_log_keeps_its_file_and_level_when_all_documents_are_aligned(tmp_path: Path) -> None:
     with serve(bilingual_site(3)) as site:
         arguments = ("-a", "pair=eng-spa", "-a", f"seeds={site.url}/en/", "-s", "BILINGUAL_OUTPUT_DIR=out")
-        result = run_scrapy(tmp_path, "crawl", "bilingual", *arguments, *ALIGNED, "--logfile", "crawl.log", fresh=True)
+        result = run_scrapy(tmp_path, "crawl", "bilingual", *arguments, *ALIGNED, "--logfile", "crawl.log")
     assert result.returncode == 0, result.stderr
     assert json.loads((tmp_path / "out" / "summary.json").read_text())["aligned"] == "auto"
     assert "Spider closed (finished)" in (tmp_path / "crawl.log").read_text()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 import socket
 import subprocess
 import sysconfig
@@ -48,17 +49,25 @@ def repository(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return checkout
 
 
-def install(node: Machine, port: str) -> None:
-    """As on the page, and then what pip would have downloaded."""
+@pytest.fixture(scope="module")
+def installed(tmp_path_factory: pytest.TempPathFactory, repository: Path) -> Path:
+    """The checkout of a node, installed as on the page, with what pip would have downloaded; all nodes use it."""
+    node = Machine(tmp_path_factory.mktemp("installed"), {"<this repository>": str(repository)})
     node.follow("One node")
     lend_packages(node.checkout / ".venv")
     for name in ("scrapyd", "scrapyd-deploy"):
         script = Path(sysconfig.get_path("scripts"), name).read_text().partition("\n")[2]
-        installed = node.checkout / ".venv" / "bin" / name
-        installed.write_text(f"#!{node.checkout}/.venv/bin/python\n{script}")
-        installed.chmod(0o755)
-    target = node.checkout / "scrapy.cfg"
-    target.write_text(target.read_text().replace("6800", port))
+        copy = node.checkout / ".venv" / "bin" / name
+        copy.write_text(f"#!{node.checkout}/.venv/bin/python\n{script}")
+        copy.chmod(0o755)
+    return node.checkout
+
+
+@pytest.fixture
+def checkout(installed: Path, repository: Path) -> Path:
+    """The same with the ``scrapy.cfg`` of the repository, which tests change."""
+    shutil.copy(repository / "scrapy.cfg", installed)
+    return installed
 
 
 def jobs(node: Machine, url: str, state: str = "finished") -> list[str]:
@@ -81,9 +90,13 @@ def wait_for_server(address: str, port: int) -> None:
     wait_for(answers, f"nobody answers at {address}:{port}")
 
 
+def log_of(node: Machine, job: str) -> Path:
+    return node.state / "logs" / "bilingual_crawler" / "bilingual" / f"{job}.log"
+
+
 def documents_of(node: Machine, job: str) -> list[str]:
     """URLs of the documents of *job*, whose log has no error in it."""
-    log = (node.state / "logs" / "bilingual_crawler" / "bilingual" / f"{job}.log").read_text()
+    log = log_of(node, job).read_text()
     assert "(bot: deployed)" in log
     assert "ERROR" not in log
     assert "Traceback" not in log
@@ -91,13 +104,15 @@ def documents_of(node: Machine, job: str) -> list[str]:
 
 
 @pytest.mark.slow
-def test_one_node(tmp_path: Path, repository: Path) -> None:
+def test_one_node(tmp_path: Path, checkout: Path) -> None:
     port = free_port()
     url = f"http://localhost:{port}"
     with serve(SITE) as site, serve(SITE, address="127.0.0.2") as other:
         seeds = {"https://example.org/": f"{site.url}/", "https://example.com/": f"{other.url}/"}
-        node = Machine(tmp_path, {"<this repository>": str(repository), "6800": str(port), **seeds})
-        install(node, str(port))
+        node = Machine(tmp_path, {"6800": str(port), **seeds}, checkout)
+        node.follow("One node")
+        target = checkout / "scrapy.cfg"
+        target.write_text(target.read_text().replace("6800", str(port)))
         with node.service():
             wait_for_server("127.0.0.1", port)
             assert '"status": "ok"' in node.follow("Deploy")
@@ -116,23 +131,26 @@ def test_one_node(tmp_path: Path, repository: Path) -> None:
 
 
 @pytest.mark.slow
-def test_several_nodes_with_one_redis(tmp_path: Path, repository: Path) -> None:
+def test_several_nodes_with_one_redis(tmp_path: Path, checkout: Path) -> None:
     server = program("redis-server", package="redis-server")
     program("openssl", package="openssl")
     port, redis_port = free_port(), free_port()
     redis = tmp_path / "redis"
     addresses = ("127.0.0.2", "127.0.0.3")
     here = {
-        "<this repository>": str(repository),
         **{"6800": str(port), "6379": str(redis_port)},
         **{"node1.internal": addresses[0], "node2.internal": addresses[1], "redis.internal": "localhost"},
         **{"127.0.0.1 10.0.0.1": "127.0.0.1", "/srv/seeds/": f"{tmp_path}/"},
         **{"/etc/redis": str(redis), "/etc/ssl/": f"{redis}/tls/"},
     }
-    nodes = [Machine(tmp_path / address, here | {"10.0.0.2": address}) for address in addresses]
+    nodes = [Machine(tmp_path / address, here | {"10.0.0.2": address}, checkout) for address in addresses]
 
     def goes_on(url: str, job: str) -> bool:
         return jobs(nodes[0], url) == [job]
+
+    def begun() -> bool:
+        logs = [log_of(node, f"maltese-{address}") for node, address in zip(nodes, addresses, strict=True)]
+        return all(log.exists() and "Spider opened" in log.read_text() for log in logs)
 
     redis.mkdir()
     (redis / "redis.conf").write_text(f"dir {redis}\n")
@@ -140,7 +158,7 @@ def test_several_nodes_with_one_redis(tmp_path: Path, repository: Path) -> None:
         sites = [stack.enter_context(serve(SITE, address=f"127.0.0.{number}")) for number in range(4, 8)]
         (tmp_path / "maltese.txt").write_text("".join(f"{site.url}/\n" for site in sites))
         for node in nodes:
-            install(node, str(port))
+            node.follow("One node")
         nodes[0].follow("Redis")
         process = subprocess.Popen((server, redis / "redis.conf"), stdout=subprocess.DEVNULL)
         stack.callback(process.terminate)
@@ -149,7 +167,13 @@ def test_several_nodes_with_one_redis(tmp_path: Path, repository: Path) -> None:
             node.follow("Nodes")
             stack.enter_context(node.service())
             wait_for_server(address, port)
+        # the node that begins first has all hosts; it can give some away only while it has pages left on them
+        for site in sites:
+            site.answers.clear()
         assert nodes[0].follow("One crawl on all nodes").count('"status": "ok"') == 4
+        wait_for(begun, "both jobs begin")
+        for site in sites:
+            site.answers.set()
         for address in addresses:
             url, job = f"http://{address}:{port}", f"maltese-{address}"
             wait_for(partial(goes_on, url, job), f"{job} goes on")

@@ -15,7 +15,7 @@ from bilingual_crawler.reporting.results import one_to_one
 from bilingual_crawler.storage.records import read_json_lines, read_tsv
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
     from pathlib import Path
 
     from support.scrapyd_server import Scrapyd
@@ -120,6 +120,13 @@ def test_an_upgrade_in_the_middle_of_a_crawl_loses_nothing(server: Scrapyd, chec
     assert len(list(read_tsv(folder / "pairs.tsv"))) == 21
 
 
+def wait_for(happened: Callable[[], bool]) -> None:
+    deadline = time.monotonic() + 300
+    while not happened():
+        assert time.monotonic() < deadline
+        time.sleep(0.1)
+
+
 @pytest.mark.slow
 def test_jobs_on_two_nodes_that_share_a_frontier_split_the_hosts(
     tmp_path: Path, server: Scrapyd, checkout: Path
@@ -127,16 +134,20 @@ def test_jobs_on_two_nodes_that_share_a_frontier_split_the_hosts(
     with ExitStack() as stack:
         redis = stack.enter_context(redis_server(tmp_path))
         other = stack.enter_context(start_scrapyd(tmp_path / "other"))
-        other.deploy(checkout, "1")
+        other.deploy(checkout, "1", server.egg("1"))
         pages = varied(bilingual_site(PAGES))
-        sites = [stack.enter_context(serve(pages, address=f"127.0.0.{n + 2}", delay=1)) for n in range(HOSTS)]
+        sites = [stack.enter_context(serve(pages, address=f"127.0.0.{n + 2}", delay=3)) for n in range(HOSTS)]
         arguments = {"pair": "eng-spa", "seeds": ",".join(f"{site.url}/" for site in sites)}
-        frontier = [f"BILINGUAL_FRONTIER={redis.url}#split"]
-        jobs = [(node, node.schedule(arguments, frontier)) for node in (server, other)]
+        settings = [f"BILINGUAL_FRONTIER={redis.url}#split", "DOWNLOAD_TIMEOUT=300"]
+        # the node that begins first has all hosts; it can give some away only while it has pages left on them
+        for site in sites:
+            site.answers.clear()
+        jobs = [(node, node.schedule(arguments, settings)) for node in (server, other)]
         folders = [node.folder / "crawls" / job for node, job in jobs]
-        deadline = time.monotonic() + 300
-        while not all(any(read_tsv(folder / "crawl.tsv")) for folder in folders) and time.monotonic() < deadline:
-            time.sleep(0.1)
+        wait_for(lambda: all("Spider opened" in node.log(job) for node, job in jobs))
+        for site in sites:
+            site.answers.set()
+        wait_for(lambda: all(any(read_tsv(folder / "crawl.tsv")) for folder in folders))
         for site in sites:
             site.delay = 0.05
         for node, job in jobs:

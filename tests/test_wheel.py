@@ -156,27 +156,6 @@ def test_another_project_of_the_environment_keeps_its_own_crawl(python: Path, tm
     assert "BILINGUAL_WARC=maybe" in run_outside(tmp_path, tool, *spam).stderr
 
 
-@pytest.mark.parametrize(
-    ("command", "message"),
-    [
-        (("crawl", "-a", "pair=eng-spam"), "pair=eng-spam: unknown language"),
-        (("discover", "-a", "pair=eng-spa"), "-a candidates=tsv:FILE"),
-        (("align", "nowhere", "--pair", "eng-spa"), "nowhere"),
-        (("mine", "nowhere", "--pair", "eng-spa"), "--out is missing"),
-        (("harvest", "nowhere"), "nowhere"),
-        (("report", "nowhere"), "nowhere is not a crawl's output folder"),
-        (("review", "nowhere"), "nowhere/review.tsv: No such file or directory"),
-    ],
-)
-def test_every_command_is_there_outside_the_repository(
-    python: Path, tmp_path: Path, command: tuple[str, ...], message: str
-) -> None:
-    result = run_outside(tmp_path, python.with_name("bilingual-crawler"), *command)
-    assert result.returncode == 2
-    assert message in result.stderr
-    assert "Traceback" not in result.stderr
-
-
 def test_the_console_script_tells_its_commands(python: Path, tmp_path: Path) -> None:
     tool = python.with_name("bilingual-crawler")
     told = run_outside(tmp_path, tool)

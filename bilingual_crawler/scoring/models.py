@@ -17,7 +17,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
-import onnxruntime as ort
 from tokenizers import Tokenizer
 
 from bilingual_crawler.languages.codes import from_bcp47
@@ -134,6 +133,9 @@ class UrlModel:
 
     def __init__(self, folder: Traversable, providers: Sequence[str] | None = None) -> None:
         """Load and verify `folder`; ModelError names the file that is missing, changed or unreadable."""
+        # it is slow to import, and many commands import this module
+        import onnxruntime as ort
+
         self.folder = folder
         self.config = read_config(folder)
         if (self.config.kind, self.config.input) != (self.kind, self.input):
@@ -271,6 +273,8 @@ def load_models(
 
 def default_providers() -> list[str]:
     """The accelerators that this onnxruntime can use, then the CPU."""
+    import onnxruntime as ort
+
     available = ort.get_available_providers()
     return [*(name for name in ACCELERATORS if name in available), "CPUExecutionProvider"]
 

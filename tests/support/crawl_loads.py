@@ -11,6 +11,8 @@ from importlib.util import find_spec
 from types import ModuleType
 from typing import Any
 
+from scrapy.utils.misc import walk_modules_iter
+
 
 class _Later(ModuleType):
     """A module that is imported when one of its names is first used."""
@@ -26,16 +28,20 @@ class _Later(ModuleType):
 MODULES = (
     *(f"bilingual_crawler.alignment.{name}" for name in ("at_end", "documents.align", "documents.methods")),
     *(f"bilingual_crawler.alignment.sentences.{name}" for name in ("exports", "produce")),
-    *(f"bilingual_crawler.commands.{name}" for name in ("align", "crawl", "harvest", "mine", "report", "review")),
     *(f"bilingual_crawler.crawl.middlewares.{name}" for name in ("addresses", "archived", "backoff", "language")),
-    *(f"bilingual_crawler.crawl.middlewares.{name}" for name in ("links", "render", "robots", "stop", "traps", "warc")),
+    *(f"bilingual_crawler.crawl.middlewares.{name}" for name in ("links", "render", "robots", "stop", "tdm", "traps")),
+    *(f"bilingual_crawler.crawl.middlewares.{name}" for name in ("variants", "warc")),
     *(f"bilingual_crawler.crawl.spiders.{name}" for name in ("bilingual", "discovery")),
     *(f"bilingual_crawler.{name}" for name in ("crawl.budgets", "crawl.handlers", "pipelines", "reporting.status")),
     *(f"bilingual_crawler.{name}" for name in ("pages.jobs", "pages.sandbox.helper", "scheduler")),
     "scrapy.core.downloader.handlers.http11",
-    *(f"scrapy.extensions.{name}" for name in ("memusage", "remote_control", "telnet", "throttle")),
-    *("itemadapter", "scrapy.commands.shell", "aiohttp.web", "language_data.name_data", "marisa_trie", "numpy.ma"),
+    *(f"scrapy.extensions.{name}" for name in ("closespider", "corestats", "logcount", "logstats", "memdebug")),
+    *(f"scrapy.extensions.{name}" for name in ("memusage", "remote_control", "spiderstate", "telnet", "throttle")),
+    *("scrapy.cmdline", "scrapy.logformatter", "itemadapter", "aiohttp.web", "language_data.name_data", "marisa_trie"),
+    *("numpy.ma", "rich._emoji_codes"),
 )
+PACKAGES = ("bilingual_crawler.commands", "scrapy.commands", "scrapy.downloadermiddlewares", "scrapy.spidermiddlewares")
+"""All their modules are imported, too."""
 
 
 def load() -> None:
@@ -44,17 +50,23 @@ def load() -> None:
     sys.modules["onnxruntime"].__spec__ = spec
     for module in MODULES:
         importlib.import_module(module)
+    for package in PACKAGES:
+        list(walk_modules_iter(package))
 
+    from bilingual_crawler.alignment.sentences.personal import PersonalData
     from bilingual_crawler.pages.labels import load_names
     from bilingual_crawler.pages.language import BY_DEFAULT
     from bilingual_crawler.policies.evidence.language import _identifier
     from bilingual_crawler.reporting.markup import _templates
     from bilingual_crawler.urls.hosts import split_domain
+    from bilingual_crawler.urls.tokens import languages_of
 
     BY_DEFAULT.load()
     load_names()
+    PersonalData(("eng",)).kinds("@ 1234567")
     _identifier()
     split_domain("example.org")
-    for template in ("page.html", "parts.html", "report.html"):
+    languages_of("en")
+    for template in ("chart.svg", "page.html", "parts.html", "report.html"):
         _templates.get_template(template)
     assert not {"onnxruntime.capi", "twisted.internet.reactor"} & sys.modules.keys()

@@ -36,10 +36,14 @@ class Block(NamedTuple):
 class Machine:
     """A node as the page makes it, with its files under *folder*."""
 
-    def __init__(self, folder: Path, changes: Mapping[str, str]) -> None:
-        """*changes* are texts of the page and what is here instead."""
+    def __init__(self, folder: Path, changes: Mapping[str, str], checkout: Path | None = None) -> None:
+        """*changes* are texts of the page and what is here instead.
+
+        The project is not installed again if it is in *checkout*, where another node has installed it.
+        """
         self.folder = folder
-        self.checkout = folder / "opt"
+        self.checkout = checkout or folder / "opt"
+        self._installed = checkout is not None
         self.home = folder / "home"
         self.state = folder / "var"
         for directory in (self.home, self.state, folder / "etc", folder / "bin"):
@@ -110,7 +114,7 @@ class Machine:
 
     def _do(self, block: Block) -> str:
         if block.path is None:
-            return self.run(block.body)
+            return "" if self._installed and "git clone" in block.body else self.run(block.body)
         path = (
             Path(block.path.replace("~", str(self.home))) if block.path != "scrapy.cfg" else self.checkout / block.path
         )

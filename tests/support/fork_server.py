@@ -7,6 +7,7 @@ has a server of its own, from which its helpers and its alignment are forked: no
 
 from __future__ import annotations
 
+import atexit
 import ctypes
 import fcntl
 import gc
@@ -27,7 +28,7 @@ from typing import Any
 
 HELPER = "bilingual_crawler.pages.sandbox.helper"
 WORKER = "bilingual_crawler.commands.worker"
-PROGRAMS = {"scrapy", "bilingual_crawler", "bilingual_crawler.alignment.at_end", WORKER, HELPER}
+PROGRAMS = {"scrapy", "bilingual_crawler", "bilingual_crawler.alignment.at_end", "support.probe", WORKER, HELPER}
 """Modules that are run in forked processes."""
 VARYING = ("PYTEST_", "SCRAPY_", "KMP_", "TORCHINDUCTOR_")
 """Environment variables with these prefixes are not read before a program begins; torch sets those of the last two."""
@@ -221,7 +222,28 @@ def main() -> None:
     importlib.invalidate_caches()
     # loaded by those that start it
     sys.modules.pop(module, None) if "." in module else None
-    runpy.run_module(module, run_name="__main__", alter_sys=True)
+    try:
+        runpy.run_module(module, run_name="__main__", alter_sys=True)
+    except SystemExit as ended:
+        if not isinstance(ended.code, int | None):
+            raise
+        _end(ended.code or 0)
+    _end(0)
+
+
+def _end(status: int) -> None:
+    """End as the interpreter does, except that modules are not taken apart: that would copy all memory of the server.
+
+    Threads are waited for, callbacks of ``atexit`` run and the standard streams are flushed.
+    """
+    threading._shutdown()  # type: ignore[attr-defined]
+    atexit._run_exitfuncs()
+    try:
+        for stream in (sys.stdout, sys.stderr):
+            stream.flush()
+    except (AttributeError, OSError, ValueError):
+        sys.exit(status)  # without a stream, or with a closed one: the interpreter knows what follows
+    os._exit(status)
 
 
 if __name__ == "__main__":

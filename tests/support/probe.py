@@ -14,8 +14,10 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from support import fork_server
+
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Iterator
 
 HOME = """<html><head><title>Héim</title></head><body>
 <a href="/gz">gzip</a> <a href="/chunked">chunked</a> <a href="/moved">moved</a> <a href="/missing">missing</a>
@@ -95,23 +97,21 @@ class Probe:
     log: str
 
 
-def crawl(directory: Path, *urls: str, before: Callable[[], None] | None = None, **settings: object) -> Probe:
-    """Crawl from URLs on their hosts with WARC in ``directory``; ``before`` runs first in the crawl's process."""
+def crawl(directory: Path, *urls: str, max_file: int = resource.RLIM_INFINITY, **settings: object) -> Probe:
+    """Crawl from URLs on their hosts with WARC in ``directory``; a file of *max_file* bytes fills the disk."""
     directory.mkdir(parents=True, exist_ok=True)
     out = directory / "probe.json"
-    process = subprocess.run(
-        [sys.executable, __file__, str(out), json.dumps(settings), *urls],
-        capture_output=True,
-        text=True,
-        timeout=300,
-        preexec_fn=before,
-        cwd=Path(__file__).parents[2],
-    )
-    assert process.returncode == 0, process.stderr
-    return Probe(**json.loads(out.read_text()), log=process.stderr)
+    command = [sys.executable, "-m", "support.probe", str(out), str(max_file), json.dumps(settings), *urls]
+    with fork_server.Popen(
+        command, cwd=Path(__file__).parents[1], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    ) as process:
+        _, log = process.communicate(timeout=300)
+    assert process.returncode == 0, log
+    return Probe(**json.loads(out.read_text()), log=log)
 
 
-def _main(out: Path, settings: dict[str, Any], urls: list[str]) -> None:
+def _main(out: Path, max_file: int, settings: dict[str, Any], urls: list[str]) -> None:
+    resource.setrlimit(resource.RLIMIT_FSIZE, (max_file, resource.RLIM_INFINITY))
     from types import SimpleNamespace
     from urllib.parse import urldefrag, urlsplit
 
@@ -166,11 +166,9 @@ def _main(out: Path, settings: dict[str, Any], urls: list[str]) -> None:
     process.crawl(crawler)
     process.start()
     stats = {name: value for name, value in crawler.stats.get_stats().items() if isinstance(value, str | int)}
-    # a test may have limited the size of files
     resource.setrlimit(resource.RLIMIT_FSIZE, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
     out.write_text(json.dumps({"pages": pages, "stats": stats}))
 
 
 if __name__ == "__main__":
-    sys.path.insert(0, str(Path(__file__).parents[2]))
-    _main(Path(sys.argv[1]), json.loads(sys.argv[2]), sys.argv[3:])
+    _main(Path(sys.argv[1]), int(sys.argv[2]), json.loads(sys.argv[3]), sys.argv[4:])

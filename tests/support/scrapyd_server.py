@@ -55,16 +55,21 @@ class Scrapyd:
     def post(self, service: str, *parameters: tuple[str, str]) -> dict[str, Any]:
         return _answer(f"{self.url}/{service}.json", urlencode([("project", PROJECT), *parameters]).encode())
 
-    def deploy(self, checkout: Path, version: str) -> None:
-        """Run ``scrapyd-deploy`` in *checkout*, for this server."""
+    def deploy(self, checkout: Path, version: str, egg: Path | None = None) -> None:
+        """Run ``scrapyd-deploy`` in *checkout*, for this server, with an *egg* that has been built or a new one."""
         (checkout / "scrapy.cfg").write_text(
             (ROOT / "scrapy.cfg").read_text().replace("http://localhost:6800", self.url)
         )
-        deploy = (sys.executable, "-m", "scrapyd_client.deploy", "--version", version)
+        deploy = [sys.executable, "-m", "scrapyd_client.deploy", "--version", version]
+        deploy += ["--egg", str(egg)] if egg else []
         result = subprocess.run(
             deploy, cwd=checkout, env=outside_environment(), capture_output=True, text=True, timeout=300
         )
         assert result.returncode == 0, result.stdout + result.stderr
+
+    def egg(self, version: str) -> Path:
+        """The egg that was deployed here as *version*."""
+        return self.folder / "eggs" / PROJECT / f"{version}.egg"
 
     def schedule(
         self, arguments: dict[str, str], settings: Sequence[str] = (), jobid: str = "", spider: str = "bilingual"

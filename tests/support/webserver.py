@@ -85,6 +85,9 @@ class Site:
         """Requests that came while another one was under way."""
         self.under_way = 0
         self.url = ""
+        self.answers = threading.Event()
+        """While it is cleared, all requests wait."""
+        self.answers.set()
 
     def wait_until_asked(self, count: int) -> None:
         """Until the site has answered, or is about to answer, *count* requests."""
@@ -123,6 +126,7 @@ def serve(
             site.times.append(time.monotonic())
             site.overlapping += site.under_way > 0
             site.under_way += 1
+            site.answers.wait()
             time.sleep(site.delay)
             site.under_way -= 1
             if self.path in site.redirects:

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 import numpy as np
-import onnxruntime as ort
 from scipy.special import expit
 
 from bilingual_crawler.alignment.documents.candidates import Editions, nearest, url_evidence
@@ -164,6 +163,9 @@ class PairClassifier:
             self.view = View(**config | {"features": tuple(config["features"])})
         except (KeyError, TypeError) as error:
             raise ModelError(f"{models / FOLDER / CONFIG}: no view {view} of this version: train it again") from error
+        # it is slow to import, and many commands import this module
+        import onnxruntime as ort
+
         options = ort.SessionOptions()
         options.intra_op_num_threads = processes()
         self._session = ort.InferenceSession(read_model_file(models / FOLDER / f"{view}.onnx"), options)

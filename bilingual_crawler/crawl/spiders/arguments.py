@@ -184,7 +184,7 @@ def _sources(candidates: str, backlinks: str, archive: str, settings: BaseSettin
 
 
 def _search(pair: LanguagePair, detector: str, policy: str, sources: Sources, options: Options) -> SiteSearch:
-    # onnxruntime is slow to import, and Scrapyd imports this module only to list the spiders
+    # tokenizers are slow to import, and Scrapyd imports this module only to list the spiders
     from bilingual_crawler.discovery.detector import load_detector
     from bilingual_crawler.discovery.detector.pairs import FOLDER
     from bilingual_crawler.scoring.models import LanguageModel, ModelError, models_folder
@@ -380,7 +380,7 @@ def _oracle_order(path: Path | None) -> list[str]:
 def _check_models(options: Options, policy: type[Policy]) -> None:
     if not policy.needs_models:
         return
-    # onnxruntime is slow to import, and Scrapyd imports this module only to list the spiders
+    # tokenizers are slow to import, and Scrapyd imports this module only to list the spiders
     from bilingual_crawler.scoring.models import ModelError, load_models, models_folder
 
     try:
