@@ -280,19 +280,25 @@ def test_a_domain_without_one_of_the_languages_has_no_pairs() -> None:
         assert alignment.unpaired == {f"{HOST}/en/a": "no_candidate"}
 
 
+@pytest.fixture(scope="module")
+def encoders(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of the sentence encoder, whose graph takes seconds to make, and of its vectors."""
+    return tmp_path_factory.mktemp("encoders")
+
+
 @pytest.mark.slow
 @pytest.mark.skipif(not is_installed("e5-small"), reason="the sentence encoder is not installed (extra align)")
-def test_the_encoder_finds_translations_and_remembers(tmp_path: Path) -> None:
-    encoder = load_encoder("e5-small", tmp_path)
+def test_the_encoder_finds_translations_and_remembers(encoders: Path) -> None:
+    encoder = load_encoder("e5-small", encoders)
     a, b = (encoder.encode(texts, 64) for texts in (ENGLISH, SPANISH))
     assert np.linalg.norm(a, axis=1) == pytest.approx(np.ones(5), abs=1e-3)
     near = (a - a.mean(axis=0)) @ (b - b.mean(axis=0)).T
     assert near.argmax(axis=1).tolist() == list(range(5))
-    again = load_encoder("e5-small", tmp_path).encode(ENGLISH[::-1], 64)
+    again = load_encoder("e5-small", encoders).encode(ENGLISH[::-1], 64)
     assert np.array_equal(again, a[::-1])
-    (graph,) = (tmp_path / "e5-small").glob("*.onnx")
+    (graph,) = (encoders / "e5-small").glob("*.onnx")
     made = graph.stat().st_mtime_ns
-    assert np.allclose(E5Encoder(tmp_path / "e5-small").encode(ENGLISH, 64), a, atol=1e-2)
+    assert np.allclose(E5Encoder(encoders / "e5-small").encode(ENGLISH, 64), a, atol=1e-2)
     assert graph.stat().st_mtime_ns == made
 
 
@@ -406,11 +412,11 @@ def test_a_crawl_whose_languages_counted_otherwise_is_aligned_anew(tmp_path: Pat
 
 
 @pytest.mark.slow
-def test_the_command_writes_bitext_and_a_review(tmp_path: Path) -> None:
+def test_the_command_writes_bitext_and_a_review(tmp_path: Path, encoders: Path) -> None:
     write_warc(tmp_path, {f"{HOST}/en/b": html(ENGLISH), f"{HOST}/es/b": html(SPANISH)})
     options = ("--out", str(tmp_path / "pairs.tsv"), "--bitext", str(tmp_path / "bitext"), "--formats", "moses,tmx")
     for encoder in ("", *filter(is_installed, ["e5-small"])):
-        settings = ("-s", f"BILINGUAL_ENCODER={encoder}", "-s", f"BILINGUAL_CACHE_DIR={tmp_path / 'cache'}")
+        settings = ("-s", f"BILINGUAL_ENCODER={encoder}", "-s", f"BILINGUAL_CACHE_DIR={encoders}")
         review = ("--review", str(tmp_path / "review"))
         result = run_scrapy(tmp_path, "align", str(tmp_path), "--pair", "en-es", *options, *review, *settings)
         assert result.returncode == 0, result.stderr
@@ -500,14 +506,14 @@ def crawl_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.mark.parametrize("pair", ["eng-spa", "eng-spa,eng-fra"])
 @pytest.mark.parametrize("method", ALIGN_METHODS)
 def test_every_document_of_a_crawl_is_in_a_pair_or_has_a_reason(
-    crawl_folder: Path, tmp_path: Path, method: str, pair: str
+    crawl_folder: Path, encoders: Path, method: str, pair: str
 ) -> None:
     if method.endswith("content") and not is_installed(E5Encoder.name):
         pytest.skip("needs the sentence encoder")
     pairs = LanguagePairs.parse(pair)
     documents = {record["url"]: record["language"] for record in read_json_lines(crawl_folder / DOCUMENTS)}
     read = read_corpus([crawl_folder], pairs)
-    judge = make_method(method, MODELS, E5Encoder.name if method.endswith("content") else "", tmp_path)
+    judge = make_method(method, MODELS, E5Encoder.name if method.endswith("content") else "", encoders)
     for editions, matching in (("best", greedy), ("all", optimal)):
         accounted: Counter[str] = Counter()
         reasons: Counter[str] = Counter()

@@ -366,11 +366,16 @@ def test_only_a_crawl_that_fetched_nothing_fails(tmp_path: Path, site: Site) -> 
     assert len(documents(both)) == 2 * PAGES + 2
 
 
-def test_another_crawl_is_not_written_over(tmp_path: Path, site: Site) -> None:
+def test_pairs_are_a_tsv_that_csv_reads_and_another_crawl_does_not_write_over(tmp_path: Path, site: Site) -> None:
     assert crawl(tmp_path, f"{site.url}/en/").returncode == 0
     result = crawl(tmp_path, f"{site.url}/en/")
     assert result.returncode == 2
     assert "holds another crawl" in result.stderr
+    with (tmp_path / "out" / "pairs.tsv").open(newline="") as file:
+        rows = list(csv.DictReader(file, delimiter="\t"))
+    assert rows
+    assert set(rows[0]) == {"url_a", "url_b", "score", "method", "pair"}
+    assert all(0 <= float(row["score"]) <= 1 for row in rows)
 
 
 @pytest.mark.slow
@@ -383,15 +388,6 @@ def test_modules_that_are_not_compiled_yet_cost_no_page(
     assert result.returncode == 0, result.stderr
     assert "could not be read" not in result.stderr
     assert len(documents(tmp_path)) == 3
-
-
-def test_pairs_are_a_tsv_that_csv_reads(tmp_path: Path, site: Site) -> None:
-    crawl(tmp_path, f"{site.url}/en/")
-    with (tmp_path / "out" / "pairs.tsv").open(newline="") as file:
-        rows = list(csv.DictReader(file, delimiter="\t"))
-    assert rows
-    assert set(rows[0]) == {"url_a", "url_b", "score", "method", "pair"}
-    assert all(0 <= float(row["score"]) <= 1 for row in rows)
 
 
 def test_a_crawl_without_a_pair_says_why(tmp_path: Path, site: Site) -> None:

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import importlib
-import os
 import random
-import subprocess
 import time
 import tracemalloc
 from collections import Counter, deque
@@ -20,7 +18,7 @@ from scrapy.http import Response
 from support.crawls import documents, summary
 from support.redis_server import redis_server
 from support.scripted import Answer, scripted
-from support.webserver import TEXT, bilingual_site, html, scrapy_command, scrapy_environment, serve
+from support.webserver import TEXT, bilingual_site, html, run_scrapy, serve
 
 from bilingual_crawler import settings
 from bilingual_crawler.alignment.documents.ledger import MAX_RELATED, PairLedger
@@ -52,14 +50,14 @@ if TYPE_CHECKING:
     from bilingual_crawler.frontier.frontier import StoreError
 
 PAIR = LanguagePair.parse("eng-spa")
-LINKS, LENGTH = 5000, 1900
+LINKS, LENGTH = 1000, 1900
 IN_FLIGHT = 2
 MISSED = IN_FLIGHT + MAX_RECONSIDERED
 """URLs that are on their way out of the queue or back while it is listed."""
 
 
 def long_links(url: str, number: int) -> str:
-    """A page of 60 kB with 5,000 links of 1,900 characters to pages that nobody else links to."""
+    """A page of 15 kB with 1,000 links of 1,900 characters to pages that nobody else links to."""
     base = f"/{number}/" + "a" * (LENGTH - len(url) - len(str(number)) - 7)
     words = " ".join(random.Random(number).choices(TEXT["en"].split(), k=100))
     anchors = "".join(f"<a href={link:04}>x</a>" for link in range(LINKS))
@@ -104,10 +102,9 @@ def test_long_urls_are_computed_anew_and_short_ones_once() -> None:
     assert computed == [short, long, long]
 
 
-@pytest.mark.slow
 def test_urls_that_are_equal_but_for_many_language_marks_are_not_all_scored_for_one_page() -> None:
     policy = Gain(PAIR)
-    policy.resume(f"http://a.example/x?lang=es&lang={'es&lang=' * number}es" for number in range(1000))
+    policy.resume(f"http://a.example/x?lang=es&lang={'es&lang=' * number}es" for number in range(3 * MAX_TWINS))
     policy.observe_page(FetchedPage("http://a.example/x", "eng", "eng", length=100), [])
     assert 1 < len(policy.changed()) <= MAX_TWINS
 
@@ -151,11 +148,11 @@ def test_the_share_counts_what_is_kept_of_a_url(monkeypatch: pytest.MonkeyPatch)
         for link in links:
             quota.add("a.example", link.url)
 
-    queue(range(1000))
+    queue(range(300))
     before = quota._queued["a.example"]
     tracemalloc.start()
     try:
-        queue(range(1000, 9000))
+        queue(range(300, 2700))
         kept, _ = tracemalloc.get_traced_memory()
     finally:
         tracemalloc.stop()
@@ -220,12 +217,14 @@ def test_large_pages_that_are_queued_in_turns_do_not_stop_the_downloads() -> Non
 
 def test_a_large_page_and_a_sitemap_are_queued_in_parts(tmp_path: Path) -> None:
     """Of 1,000 links each: so many at a time."""
-    (tmp_path / "sitecustomize.py").write_text(
+    (tmp_path / "counting.py").write_text(
         "import atexit, pathlib\n"
+        "from bilingual_crawler.crawl.spiders.bilingual import BilingualSpider\n"
         "from bilingual_crawler.frontier.memory_store import MemoryStore as Store\n"
         "sizes, push = [], Store.push\n"
         "Store.push = lambda store, entries: sizes.append(len(entries)) or push(store, entries)\n"
         "atexit.register(lambda: sizes and pathlib.Path('sizes').write_text(' '.join(map(str, sizes))))\n"
+        "class Counting(BilingualSpider):\n    name = 'counting'\n"
     )
     listed = "".join(f"<url><loc>/listed/{number}</loc></url>" for number in range(1000))
     anchors = "".join(f"<a href=/linked/{number}>{number}</a>" for number in range(1000))
@@ -236,19 +235,8 @@ def test_a_large_page_and_a_sitemap_are_queued_in_parts(tmp_path: Path) -> None:
     }
     with scripted(lambda path: pages.get(path, Answer(status=404))) as site:
         pages["/robots.txt"] = Answer(f"Sitemap: {site.url}/sitemap.xml", kind="text/plain")
-        settings = [f"BILINGUAL_OUTPUT_DIR={tmp_path / 'out'}", "BILINGUAL_ALIGN=", "BILINGUAL_POLICY=bfs"]
-        chosen = [part for setting in settings for part in ("-s", setting)]
-        chosen += ["-a", "max_pages=5"]
-        paths = os.pathsep.join(filter(None, (str(tmp_path), os.environ.get("PYTHONPATH"))))
-        result = subprocess.run(
-            scrapy_command("crawl", "bilingual", "-a", "pair=eng-spa", "-a", f"seeds={site.url}/", *chosen),
-            cwd=tmp_path,
-            env={**scrapy_environment(), "PYTHONPATH": paths},
-            capture_output=True,
-            text=True,
-            timeout=300,
-            check=False,
-        )
+        chosen = ("pair=eng-spa", f"seeds={site.url}/", "policy=bfs", "max_pages=5")
+        result = run_scrapy(tmp_path, "runspider", "counting.py", *(part for one in chosen for part in ("-a", one)))
         assert result.returncode == 0, result.stderr
     sizes = sorted(map(int, (tmp_path / "sizes").read_text().split()))
     assert sizes[-10:] == [PART] * 10
@@ -256,9 +244,12 @@ def test_a_large_page_and_a_sitemap_are_queued_in_parts(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_a_site_that_has_filled_its_share_waits_and_the_other_is_crawled(tmp_path: Path) -> None:
-    """A share of 4.5 MB, six pages of the hostile site."""
-    (tmp_path / "sitecustomize.py").write_text(
-        "import bilingual_crawler.frontier.budget as quota\nquota.MAX_BYTES = 4_500_000\n"
+    """A share of 2.25 MB, three pages of the hostile site."""
+    (tmp_path / "small_share.py").write_text(
+        "import bilingual_crawler.frontier.budget as quota\n"
+        "from bilingual_crawler.crawl.spiders.bilingual import BilingualSpider\n"
+        "quota.MAX_BYTES = 2_250_000\n"
+        "class SmallShare(BilingualSpider):\n    name = 'small-share'\n"
     )
 
     def answer(path: str) -> Answer:
@@ -266,29 +257,20 @@ def test_a_site_that_has_filled_its_share_waits_and_the_other_is_crawled(tmp_pat
             return Answer(status=404)
         return Answer(long_links(site.url, len(site.asked)))
 
-    honest_pages = bilingual_site(20)
+    honest_pages = bilingual_site(12)
     with scripted(answer) as site, serve(honest_pages, address="127.0.0.2") as honest:
-        arguments = ["-a", "pair=eng-spa", "-a", f"seeds={site.url}/,{honest.url}/en/", "-a", "max_pages_per_site=60"]
-        settings = [f"BILINGUAL_OUTPUT_DIR={tmp_path / 'out'}", f"JOBDIR={tmp_path / 'job'}", "BILINGUAL_ALIGN="]
-        chosen = [part for setting in settings for part in ("-s", setting)]
-        paths = os.pathsep.join(filter(None, (str(tmp_path), os.environ.get("PYTHONPATH"))))
-        result = subprocess.run(
-            scrapy_command("crawl", "bilingual", *arguments, *chosen),
-            cwd=tmp_path,
-            env={**scrapy_environment(), "PYTHONPATH": paths},
-            capture_output=True,
-            text=True,
-            timeout=300,
-            check=False,
-        )
+        arguments = ("pair=eng-spa", f"seeds={site.url}/,{honest.url}/en/", "max_pages_per_site=30")
+        outputs = ("-s", f"BILINGUAL_OUTPUT_DIR={tmp_path / 'out'}", "-s", f"JOBDIR={tmp_path / 'job'}")
+        chosen = (*(part for one in arguments for part in ("-a", one)), *outputs)
+        result = run_scrapy(tmp_path, "runspider", "small_share.py", *chosen)
         assert result.returncode == 0, result.stderr
-        assert len(site.asked) > 40
+        assert len(site.asked) > 20
         pages = {f"{honest.url}{path}" for path in honest_pages if path[1:3] in ("en", "es")}
     assert pages <= documents(tmp_path).keys()
     assert summary(tmp_path)["traps"]["links/queue-full"] > 1000
     frontier = sum(path.stat().st_size for path in (tmp_path / "job" / "frontier").iterdir())
-    # 16 to 31 MB, and 78 without the share
-    assert frontier < 50 << 20
+    # some 15 MB, and 51 without the share
+    assert frontier < 25 << 20
 
 
 class Listener:

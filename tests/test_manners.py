@@ -318,7 +318,7 @@ from scrapy.utils.asyncio import call_later
 from bilingual_crawler.urls.marks import strip_language
 
 class Starve:
-    \"\"\"No file descriptor is left for SECONDS from the first request on.\"\"\"
+    \"\"\"No file descriptor is left for three seconds from the first request on.\"\"\"
 
     @classmethod
     def from_crawler(cls, crawler):
@@ -336,17 +336,14 @@ class Starve:
             free = os.dup(0)
             os.close(free)
             resource.setrlimit(resource.RLIMIT_NOFILE, (free, self.limits[1]))
-            call_later(float(os.environ["SECONDS"]), resource.setrlimit, resource.RLIMIT_NOFILE, self.limits)
+            call_later(3.0, resource.setrlimit, resource.RLIMIT_NOFILE, self.limits)
             self.limits = None
 """
 
 
-def test_sockets_that_this_machine_has_not_are_no_failure_of_a_host(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_sockets_that_this_machine_has_not_are_no_failure_of_a_host(tmp_path: Path) -> None:
     """For a connection and for the look-up of a name."""
     (tmp_path / "starve.py").write_text(STARVE)
-    monkeypatch.setenv("SECONDS", "3")
     patience = ("-s", "BILINGUAL_BACKOFF_START=0.1", "-s", "BILINGUAL_HOST_FAILURES=3")
     with scripted(page) as site:
         seeds = [f"{site.url}/en/", f"{site.url.replace('127.0.0.1', 'localhost')}/en/"]

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
 from typing import TYPE_CHECKING
 
 import pytest
 from support.crawls import summary
-from support.webserver import bilingual_site, html, run_scrapy, scrapy_command, scrapy_environment, serve, varied
+from support.webserver import bilingual_site, html, run_scrapy, serve, varied
 
 from bilingual_crawler.storage.records import read_json_lines, read_tsv
 
@@ -20,6 +18,7 @@ DEADLY = """
 import os, signal
 import bilingual_crawler.frontier.lmdb_store as transaction
 import bilingual_crawler.storage.records as records
+from bilingual_crawler.crawl.spiders.bilingual import BilingualSpider
 transaction.MAX_CHANGES = 0  # whatever was learnt is in the store at once
 write, left = records.{method}, [{calls}]
 def deadly(*arguments):
@@ -28,13 +27,15 @@ def deadly(*arguments):
         os.kill(os.getpid(), signal.SIGKILL)
     return write(*arguments)
 records.{method} = deadly
+class Deadly(BilingualSpider):
+    name = "bilingual"
 """
 
 
-def command(url: str) -> tuple[str, ...]:
+def command(url: str, *spider: str) -> tuple[str, ...]:
     settings = ("BILINGUAL_OUTPUT_DIR=out", "JOBDIR=job", "BILINGUAL_ALIGN=")
     chosen = (part for setting in settings for part in ("-s", setting))
-    return ("crawl", "bilingual", "-a", "pair=eng-spa", "-a", f"seeds={url}/en/", *chosen)
+    return (*(spider or ("crawl", "bilingual")), "-a", "pair=eng-spa", "-a", f"seeds={url}/en/", *chosen)
 
 
 @pytest.mark.slow
@@ -50,17 +51,9 @@ def test_a_death_between_page_document_and_pair_loses_no_pair(
     tmp_path: Path, method: str, kind: str, calls: int
 ) -> None:
     """What was learnt of the page is in the store already: the resumed crawl has the pair before it has the page."""
-    (tmp_path / "sitecustomize.py").write_text(DEADLY.format(method=method, kind=kind, calls=calls))
+    (tmp_path / "deadly.py").write_text(DEADLY.format(method=method, kind=kind, calls=calls))
     with serve(varied(bilingual_site(PAGES))) as site:
-        killed = subprocess.run(
-            scrapy_command(*command(site.url)),
-            cwd=tmp_path,
-            env={**scrapy_environment(), "PYTHONPATH": f"{tmp_path}{os.pathsep}{os.environ.get('PYTHONPATH', '')}"},
-            capture_output=True,
-            text=True,
-            timeout=300,
-            check=False,
-        )
+        killed = run_scrapy(tmp_path, *command(site.url, "runspider", "deadly.py"))
         assert killed.returncode == -9, killed.stderr
         written = len(list(read_tsv(tmp_path / "out" / "pairs.tsv")))
         assert 0 < written <= PAGES

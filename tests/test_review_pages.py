@@ -19,6 +19,7 @@ from urllib.request import HTTPRedirectHandler, Request, build_opener
 
 import pytest
 from scrapy.exceptions import UsageError
+from support import fork_server
 from support.components import program
 from support.webserver import run_scrapy, scrapy_environment
 
@@ -67,21 +68,28 @@ class Reviewing:
 
 
 @contextmanager
-def reviewing(folder: Path, *, max_file: int = resource.RLIM_INFINITY) -> Iterator[Reviewing]:
-    """The command, which can write files of *max_file* bytes."""
+def reviewing(
+    folder: Path, *, max_file: int = resource.RLIM_INFINITY, interrupted: bool = False
+) -> Iterator[Reviewing]:
+    """The command, which can write files of *max_file* bytes, and which SIGINT reaches if it is *interrupted*."""
 
-    def limit() -> None:
+    def listen() -> None:
         # a shell that runs the tests in the background has it ignored
         signal.signal(signal.SIGINT, signal.SIG_DFL)
-        resource.setrlimit(resource.RLIMIT_FSIZE, (max_file, max_file))
 
     command = [sys.executable, "-m", "scrapy", "review", str(folder), "--browse"]
-    environment = scrapy_environment()
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environment, preexec_fn=limit) as process:
+    with fork_server.Popen(
+        command,
+        stdout=subprocess.PIPE,
+        text=True,
+        env=scrapy_environment(),
+        preexec_fn=listen if interrupted else None,
+    ) as process:
         try:
             assert process.stdout
             found = re.search(r"http://\S+/", process.stdout.readline())
             assert found
+            resource.prlimit(process.pid, resource.RLIMIT_FSIZE, (max_file, max_file))
             yield Reviewing(process, found[0])
         finally:
             process.kill()
@@ -137,7 +145,7 @@ def test_clicks_write_the_sheet_in_chromium(tmp_path: Path) -> None:
 @pytest.mark.slow
 def test_a_pair_is_shown_escaped_and_the_sheet_goes_on_where_it_is_unfilled(tmp_path: Path) -> None:
     sheet = written(tmp_path)
-    with reviewing(tmp_path) as review:
+    with reviewing(tmp_path, interrupted=True) as review:
         page = review.get()
         assert "<script>document" not in page
         assert "&lt;script&gt;document" in page

@@ -64,7 +64,8 @@ def crawled(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("three")
     with serve(site()) as served:
         result = run_scrapy(
-            folder, *arguments(served.url, "languages=en,es,mt", "BILINGUAL_BITEXT=moses", *ALIGNED[1:])
+            folder,
+            *arguments(served.url, "languages=en,es,mt", "BILINGUAL_BITEXT=moses", "BILINGUAL_ENCODER=", *ALIGNED[1:]),
         )
         assert result.returncode == 0, result.stderr
         assert max(served.asked.values()) == 1

@@ -21,8 +21,9 @@ import pytest
 from prometheus_client.parser import text_string_to_metric_families
 from scrapy.exceptions import UsageError
 from scrapy.settings import Settings
+from support import fork_server
 from support.components import program
-from support.webserver import bilingual_site, scrapy_environment, serve, varied
+from support.webserver import bilingual_site, run, scrapy_environment, serve, varied
 
 from bilingual_crawler.options import Options
 from bilingual_crawler.reporting.local_pages import MAX_CONNECTIONS
@@ -77,7 +78,7 @@ def watched(tmp_path_factory: pytest.TempPathFactory) -> Watched:
     log = crawl.folder / "log"
     with serve(SITE) as site, log.open("w") as output:
         url = site.url
-        process = subprocess.Popen(
+        process = fork_server.Popen(
             command(url, "127.0.0.1:0"), cwd=crawl.folder, env=scrapy_environment(), stderr=output
         )
         while process.poll() is None:
@@ -202,6 +203,13 @@ def limited(seconds: float, *, files: int = 0) -> Iterator[tuple[int, psutil.Pro
             process.kill()
 
 
+@pytest.fixture(scope="module")
+def port() -> Iterator[int]:
+    """The port of a status whose connections outlast a test."""
+    with limited(30.0) as (port, _):
+        yield port
+
+
 def idle(port: int, stack: ExitStack, count: int) -> list[socket.socket]:
     """*count* connections that send nothing; one that is cut off at once counts as well."""
     waiting = []
@@ -259,19 +267,17 @@ def sent(port: int, head: str, body: Callable[[], bytes], limit: int) -> tuple[i
 @pytest.mark.parametrize("host", ["evil.example", "127.0.0.1"])
 @pytest.mark.parametrize("framing", ["Content-Length: 572000000", "Transfer-Encoding: chunked"])
 @pytest.mark.parametrize("method", ["POST", "GET"])
-def test_no_body_is_accepted(host: str, framing: str, method: str) -> None:
-    with limited(30.0) as (port, _):
-        head = f"{method} /explain HTTP/1.1\r\nHost: {host}\r\n{framing}\r\n"
-        assert sent(port, f"{head}\r\n", lambda: b"", 0)[1].startswith(b"HTTP/1.1 413 ")
-        chunk = b"10000\r\n" + b"x" * 0x10000 + b"\r\n"
-        assert sent(port, f"{head}\r\n", lambda: chunk, 100 << 20)[0] < 20 << 20
+def test_no_body_is_accepted(port: int, host: str, framing: str, method: str) -> None:
+    head = f"{method} /explain HTTP/1.1\r\nHost: {host}\r\n{framing}\r\n"
+    assert sent(port, f"{head}\r\n", lambda: b"", 0)[1].startswith(b"HTTP/1.1 413 ")
+    chunk = b"10000\r\n" + b"x" * 0x10000 + b"\r\n"
+    assert sent(port, f"{head}\r\n", lambda: chunk, 100 << 20)[0] < 20 << 20
 
 
 @pytest.mark.parametrize("endless", [b"x" * 1000, b"a: b\r\n" * 100, b"a: b\r\n c" * 100])
-def test_line_and_headers_have_limits(endless: bytes) -> None:
-    with limited(30.0) as (port, _):
-        taken, _ = sent(port, "GET /" if endless[:1] == b"x" else "GET / HTTP/1.1\r\n", lambda: endless, 100 << 20)
-        assert taken < 20 << 20
+def test_line_and_headers_have_limits(port: int, endless: bytes) -> None:
+    taken, _ = sent(port, "GET /" if endless[:1] == b"x" else "GET / HTTP/1.1\r\n", lambda: endless, 100 << 20)
+    assert taken < 20 << 20
 
 
 def test_every_question_about_an_address_is_answered() -> None:
@@ -290,15 +296,11 @@ def test_every_question_about_an_address_is_answered() -> None:
 
 @pytest.mark.slow
 def test_idle_connections_do_not_stop_a_crawl(tmp_path: Path) -> None:
-    def few_files() -> None:
-        resource.setrlimit(resource.RLIMIT_NOFILE, (256, 256))
-
     log = tmp_path / "log"
     with serve(SITE) as site, log.open("w") as output, ExitStack() as stack:
         arguments = [*command(site.url, "127.0.0.1:0"), "-s", "JOBDIR=job"]
-        process = subprocess.Popen(
-            arguments, cwd=tmp_path, env=scrapy_environment(), stderr=output, preexec_fn=few_files
-        )
+        process = fork_server.Popen(arguments, cwd=tmp_path, env=scrapy_environment(), stderr=output)
+        resource.prlimit(process.pid, resource.RLIMIT_NOFILE, (256, 256))
         while not (found := re.search(r"Status of the crawl: http://127.0.0.1:(\d+)/\n", log.read_text())):
             time.sleep(0.1)
             assert process.poll() is None
@@ -311,10 +313,7 @@ def test_idle_connections_do_not_stop_a_crawl(tmp_path: Path) -> None:
 
 def test_an_address_in_use_is_an_error_at_the_start(tmp_path: Path) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
-        crawl = command("http://127.0.0.1:9/", f"127.0.0.1:{taken.getsockname()[1]}")
-        said = subprocess.run(
-            crawl, cwd=tmp_path, env=scrapy_environment(), capture_output=True, text=True, check=False
-        ).stderr
+        said = run(tmp_path, command("http://127.0.0.1:9/", f"127.0.0.1:{taken.getsockname()[1]}")).stderr
     assert "BILINGUAL_STATUS=127.0.0.1:" in said
     assert "give another address" in said
     assert "Traceback" not in said

@@ -257,7 +257,7 @@ def test_a_killed_crawl_knows_what_it_had_found(tmp_path: Path) -> None:
         arguments = ("-a", "pair=eng-spa", "-a", f"seeds={server.url}/en/", "-a", "until=0.98")
         job = ("-s", f"JOBDIR={tmp_path / 'job'}", "-s", "BILINGUAL_STALE_PAGES=0")
         folder = ("-s", f"BILINGUAL_OUTPUT_DIR={tmp_path / 'out'}")
-        process = start_scrapy(tmp_path, "crawl", "bilingual", *arguments, *job, *folder, fresh=True)
+        process = start_scrapy(tmp_path, "crawl", "bilingual", *arguments, *job, *folder)
         server.wait_until_asked(40)
         process.send_signal(signal.SIGKILL)
         process.communicate()

@@ -30,7 +30,7 @@ def kill_crawl(folder: Path, seeds: str, *more: str, when: Callable[[], bool]) -
     """Begin the crawl that :func:`crawl` would make, and kill it *when* that is true."""
     chosen = ("-a", "pair=eng-spa", "-a", f"seeds={seeds}", "-s", "DOWNLOAD_DELAY=0.05")
     outputs = ("-s", f"BILINGUAL_OUTPUT_DIR={folder / 'out'}")
-    process = start_scrapy(folder, "crawl", "bilingual", *chosen, *outputs, *more, fresh=True)
+    process = start_scrapy(folder, "crawl", "bilingual", *chosen, *outputs, *more)
     while not when() and process.poll() is None:
         time.sleep(0.02)
     process.kill()
