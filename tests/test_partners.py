@@ -194,7 +194,7 @@ def test_the_home_page_that_all_pages_announce_takes_no_partner_away() -> None:
 @pytest.mark.parametrize("is_announced", [False, True])
 def test_what_pages_hold_and_their_sentences_refute_what_the_site_says(is_announced: bool) -> None:
     """Numbers that are equal by chance, or announcements of the page after the right one."""
-    pages = {}
+    pages: dict[str, bytes] = {}
     for number in range(20):
         wrong = (number + 7) % 20
         head = link("es", f"/es/pagina-{wrong}") if is_announced else ""
