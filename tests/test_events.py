@@ -276,6 +276,7 @@ class Worker:
             else:
                 self.scheduler.enqueue_request(again)
             return
+        self._backoff.response_downloaded(request, response)
         self._backoff.process_response(request, response)
         followed = self._redirects.process_response(request, response)
         if isinstance(followed, Request):
