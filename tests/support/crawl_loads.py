@@ -53,7 +53,6 @@ def load() -> None:
     for package in PACKAGES:
         list(walk_modules_iter(package))
 
-    from bilingual_crawler.alignment.sentences.personal import PersonalData
     from bilingual_crawler.pages.labels import load_names
     from bilingual_crawler.pages.language import BY_DEFAULT
     from bilingual_crawler.policies.evidence.language import _identifier
@@ -63,7 +62,6 @@ def load() -> None:
 
     BY_DEFAULT.load()
     load_names()
-    PersonalData(("eng",)).kinds("@ 1234567")
     _identifier()
     split_domain("example.org")
     languages_of("en")

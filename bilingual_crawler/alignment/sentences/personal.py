@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
-from functools import cache
 from importlib import import_module
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -41,10 +40,11 @@ _SIGN, _LETTER = rf"[^\W{_UNSPACED}]", rf"[^\W_{_UNSPACED}]"
 _A = rf"(?<={_SIGN}{_SIGN})[(\[]a[)\]]"
 _DOT = r"(?:[.．]|\s?[(\[{]dot[)\]}]\s?)"
 # each part begins where no such part has begun, so that a long word is read once
-_EMAIL = (
+_EMAIL = re.compile(
     rf"(?<!{_SIGN})(?<![.+%-])(?:{_SIGN}|[.+%-]){{1,64}}(?:[@＠]|\s?[(\[{{](?:at|ät|arroba|@)[)\]}}]\s?|{_A})"
     rf"{_LETTER}(?:{_SIGN}|-){{0,62}}(?:{_DOT}{_LETTER}(?:{_SIGN}|-){{0,62}}){{0,7}}"
-    rf"{_DOT}(?:xn--(?:{_SIGN}|-){{1,59}}|{_LETTER}{{1,63}})(?!{_SIGN}|@)"
+    rf"{_DOT}(?:xn--(?:{_SIGN}|-){{1,59}}|{_LETTER}{{1,63}})(?!{_SIGN}|@)",
+    re.IGNORECASE,
 )
 _IBAN = re.compile(rf"(?<!{_SIGN})[A-Z]{{2}}\d\d(?: ?[A-Z0-9]){{11,30}}(?!{_SIGN})")
 _BETWEEN = r"\s()./\u2010-\u2015\u2212\u30fc（）．／－-"
@@ -80,20 +80,9 @@ _IDS = {
 }
 """Numbers of persons by module of ``stdnum``, and how they are written. Numbers of which one in ten would pass by
 chance are left out."""
-
-
-@cache
-def _id_patterns() -> dict[str, re.Pattern[str]]:
-    """Return the patterns of `_IDS` by module of ``stdnum``; compiled late, as each command imports this module."""
-    return {
-        name: re.compile(rf"(?<!{_SIGN})(?<![.,/+-])(?:{pattern})(?!{_SIGN}|[/+-])") for name, pattern in _IDS.items()
-    }
-
-
-@cache
-def _email_pattern() -> re.Pattern[str]:
-    """Return `_EMAIL` compiled, as late as :func:`_id_patterns`."""
-    return re.compile(_EMAIL, re.IGNORECASE)
+_ID_PATTERNS = {
+    name: re.compile(rf"(?<!{_SIGN})(?<![.,/+-])(?:{pattern})(?!{_SIGN}|[/+-])") for name, pattern in _IDS.items()
+}
 
 
 class Found(NamedTuple):
@@ -169,11 +158,11 @@ class PersonalData:
     def _candidates(self, text: str) -> Iterator[Found]:
         """The finds, the most certain kind first."""
         if any(sign in text for sign in "@＠([{"):
-            yield from (Found(*match.span(), EMAIL) for match in _email_pattern().finditer(text))
+            yield from (Found(*match.span(), EMAIL) for match in _EMAIL.finditer(text))
         if sum(map(str.isdigit, text)) < MIN_DIGITS:
             return
         yield from _ibans(text)
-        for name, pattern in _id_patterns().items():
+        for name, pattern in _ID_PATTERNS.items():
             for match in pattern.finditer(text):
                 if import_module(f"stdnum.{name}").is_valid(match[0]):
                     yield Found(*match.span(), NATIONAL_ID)
