@@ -14,12 +14,7 @@ from scrapy.exceptions import UsageError
 from scrapy.settings import SETTINGS_PRIORITIES
 
 from bilingual_crawler import noun
-from bilingual_crawler.alignment.documents.model import (
-    pairs_of_others,
-    read_pairs,
-    replace_unpaired,
-    unpaired_of_others,
-)
+from bilingual_crawler.alignment.documents.model import pairs_of_others, read_pairs, replace_unpaired
 from bilingual_crawler.alignment.encoders import EncoderError
 from bilingual_crawler.commands import PROJECT_SETTINGS, adapt, add_formats, read_formats, refuse_unknown
 from bilingual_crawler.items import Pair, Unpaired
@@ -33,7 +28,7 @@ from bilingual_crawler.options import (
     wrong,
 )
 from bilingual_crawler.pages.language import Detection, LanguageDetectorError
-from bilingual_crawler.reporting.results import ResultsError, detectors_of, pairs_of, read_summary
+from bilingual_crawler.reporting.results import ResultsError, check_tables, detectors_of, pairs_of, read_summary
 from bilingual_crawler.scoring.models import ModelError
 from bilingual_crawler.storage.files import replacing
 from bilingual_crawler.storage.records import PAIRS, SUMMARY, UNPAIRED, tsv_line
@@ -149,7 +144,7 @@ class Command(ScrapyCommand):
         crawls = (path for path in paths if (path / SUMMARY).exists())
         in_crawl = not aligned and opts.out.name == PAIRS and any(map(opts.out.parent.samefile, crawls))
         if in_crawl:
-            _check_unpaired(opts.out.with_name(UNPAIRED), pairs)
+            check_tables(opts.out.parent, pairs)
         method = method_of(opts.method or "auto", self.settings)
         matching, editions = MATCHINGS[opts.matching or "greedy"], opts.editions or "best"
         encoder = encoder_of(self.settings) if opts.bitext or opts.review else None
@@ -290,14 +285,6 @@ def _kept(out: Path, pairs: LanguagePairs) -> list[Pair]:
         return pairs_of_others(out, pairs)
     except (KeyError, ValueError):
         raise wrong("--out", out, "is there, and no table of pairs; give another name") from None
-
-
-def _check_unpaired(file: Path, pairs: LanguagePairs) -> None:
-    """Raise ResultsError if *file*, whose rows of other languages than *pairs* stay, cannot be read."""
-    try:
-        unpaired_of_others(file, pairs)
-    except (KeyError, ValueError) as error:
-        raise ResultsError(f"{file} cannot be read: {error}; correct it, or remove it") from None
 
 
 def _pairs_of(crawls: list[Path]) -> LanguagePairs:

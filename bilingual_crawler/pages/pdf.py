@@ -21,7 +21,7 @@ from bilingual_crawler.languages.codes import from_bcp47
 from bilingual_crawler.pages.characters import one_line
 from bilingual_crawler.pages.model import MAX_LINES, MAX_TEXT, MAX_TITLE
 from bilingual_crawler.pages.sandbox.jobs import ContentError
-from bilingual_crawler.pages.words import is_unspaced
+from bilingual_crawler.pages.words import SENTENCE_ENDS, is_unspaced
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -44,29 +44,7 @@ _OTHER_SIZE = 0.15
 _DIGITS = re.compile(r"\d+")
 _HYPHENATED = re.compile(r"[^\W\d_]+(?:-[^\W\d_]+)*")
 _ITEM = re.compile(r"[•◦‣▪●○■□➢✓\uf0b7]|\(?\d{1,3}[.)]\s|\(?\w\)\s")
-_SENTENCE_END = (
-    ".",
-    "!",
-    "?",
-    ":",
-    ";",
-    "…",
-    "。",
-    "！",
-    "？",
-    "؟",
-    "۔",
-    "।",
-    "։",
-    "።",
-    "፡",
-    "។",
-    "။",
-    "»",
-    "”",
-    '"',
-    ")",
-)
+_SENTENCE_END = (*SENTENCE_ENDS, *'»”")')
 
 
 class Line(NamedTuple):

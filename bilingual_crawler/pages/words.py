@@ -49,6 +49,9 @@ LETTERS = word_pattern(r"[^\W\d_]")
 """Pattern of a word without digits."""
 
 
+SENTENCE_ENDS = tuple(".!?:;…。．！？：；؟۔।։።፡។៕။")
+"""Signs that end a sentence or a part of it, in all scripts."""
+
 _OTHER_DIGIT = re.compile(r"(?![0-9])\d")
 
 

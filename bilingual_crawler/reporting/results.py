@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 
 import msgspec
 
-from bilingual_crawler.alignment.documents.model import outcomes
+from bilingual_crawler.alignment.documents.model import outcomes, pairs_of_others, unpaired_of_others
 from bilingual_crawler.alignment.sentences.overview import SUFFIX, BitextOverview
 from bilingual_crawler.discovery.sites import Funnel
 from bilingual_crawler.languages.codes import DEFAULT_EQUIVALENTS, LanguageError
@@ -333,6 +333,15 @@ def _read_overview(path: Path) -> BitextOverview:
         return msgspec.json.decode(read_within(path, MAX_SUMMARY), type=BitextOverview)
     except (ValueError, *DAMAGE) as error:
         raise ResultsError(f"{path} cannot be read: {error}; write the bitext again, or remove the file") from None
+
+
+def check_tables(folder: Path, pairs: LanguagePairs) -> None:
+    """Raise ResultsError if a table in *folder*, whose rows of other languages than *pairs* stay, cannot be read."""
+    for name, read in ((PAIRS, pairs_of_others), (UNPAIRED, unpaired_of_others)):
+        try:
+            read(folder / name, pairs)
+        except (KeyError, ValueError) as error:
+            raise ResultsError(f"{folder / name} cannot be read: {error}; correct it, or remove it") from None
 
 
 def write_summary(directory: Path, summary: Mapping[str, Any]) -> None:

@@ -8,15 +8,10 @@ import shutil
 from collections import Counter
 from typing import TYPE_CHECKING, Any
 
-from bilingual_crawler.alignment.documents.model import (
-    pairs_of_others,
-    replace_pairs,
-    replace_unpaired,
-    unpaired_of_others,
-)
+from bilingual_crawler.alignment.documents.model import replace_pairs, replace_unpaired
 from bilingual_crawler.crawl.signals import Fetch
 from bilingual_crawler.items import Pair, Unpaired
-from bilingual_crawler.reporting.results import ResultsError, one_to_one, pairs_of, read_summary
+from bilingual_crawler.reporting.results import ResultsError, check_tables, one_to_one, pairs_of, read_summary
 from bilingual_crawler.reporting.summary import UNFINISHED
 from bilingual_crawler.storage.files import FolderLock, replacing
 from bilingual_crawler.storage.records import (
@@ -71,15 +66,6 @@ def parts_of(folder: Path) -> list[Path]:
     """Return the workers' folders in *folder*, those of earlier runs with more workers among them."""
     parts = (path for path in folder.glob(f"{PART}*") if path.is_dir())
     return sorted(parts, key=lambda path: (len(path.name), path.name))
-
-
-def check_tables(folder: Path, pairs: LanguagePairs) -> None:
-    """Raise ResultsError if a table in *folder*, whose rows of other languages than *pairs* stay, cannot be read."""
-    for name, read in ((PAIRS, pairs_of_others), (UNPAIRED, unpaired_of_others)):
-        try:
-            read(folder / name, pairs)
-        except (KeyError, ValueError) as error:
-            raise ResultsError(f"{folder / name} cannot be read: {error}; correct it") from error
 
 
 def join(folder: Path, pairs: LanguagePairs) -> None:

@@ -25,10 +25,10 @@ from bilingual_crawler.frontier.job import WORKERS
 from bilingual_crawler.options import Options, wrong
 from bilingual_crawler.reporting.progress import counts_line
 from bilingual_crawler.reporting.report import write_report
-from bilingual_crawler.reporting.results import ResultsError, read_summary, write_summary
+from bilingual_crawler.reporting.results import ResultsError, check_tables, read_summary, write_summary
 from bilingual_crawler.reporting.summary import SAVE_SECONDS, UNFINISHED, given, print_summary
 from bilingual_crawler.storage.records import CRAWL, DOCUMENTS, PAIRS, SUMMARY, TsvLog, read_json_lines
-from bilingual_crawler.workers.outputs import PART, check_tables, join, joined_counts, parts_of, reasons_of
+from bilingual_crawler.workers.outputs import PART, join, joined_counts, parts_of, reasons_of
 from bilingual_crawler.workers.processes import LOG, Worker
 from bilingual_crawler.workers.server import PrivateRedis
 

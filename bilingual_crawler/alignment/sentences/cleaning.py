@@ -9,6 +9,7 @@ from unicodedata import east_asian_width
 
 from bilingual_crawler.alignment.sentences.duplicates import normal
 from bilingual_crawler.pages.language import BY_DEFAULT, Detection
+from bilingual_crawler.pages.words import SENTENCE_ENDS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -57,7 +58,6 @@ MIN_LINKS = 3
 """Items of a list of links."""
 MAX_WORDS = 4
 """Words of a link."""
-_END = tuple(".!?:;…。．！？：；؟۔।։።፡។៕။")
 
 
 def is_navigation(a: str, b: str) -> bool:
@@ -76,7 +76,7 @@ def is_navigation(a: str, b: str) -> bool:
 def _is_list_of_links(text: str) -> bool:
     items = _SEPARATOR.split(text)
     short = all(0 < len(item.split()) <= MAX_WORDS for item in items)
-    return short and len(items) >= MIN_LINKS and not text.endswith(_END)
+    return short and len(items) >= MIN_LINKS and not text.endswith(SENTENCE_ENDS)
 
 
 TEMPLATE_SHARE = 0.3
@@ -114,7 +114,7 @@ class Templates:
 
 
 def _beginnings(line: str) -> Iterator[str]:
-    if line.endswith(_END):
+    if line.endswith(SENTENCE_ENDS):
         return
     # long lines are many, and only their beginning counts
     words = normal(line[:200]).split()
