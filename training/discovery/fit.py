@@ -21,7 +21,8 @@ if TYPE_CHECKING:
 
     from training.discovery.examples import Examples
 
-LINK_REGULARISATION = 0.02
+LANGUAGE_REGULARISATION = 0.005
+TRANSLATION_REGULARISATION = 0.02
 PAIR_REGULARISATION = 0.05
 TOKEN_REGULARISATION = 1.0
 LEAST_SITES = 3
@@ -45,8 +46,8 @@ def fit_evidence(examples: Sequence[Examples]) -> EvidenceWeights:
     translation = np.array([link.translation for one in examples for link in one.links])
     parallel = np.array([pair.parallel for one in examples for pair in one.pairs])
     return EvidenceWeights(
-        _fit(links.FEATURES, rows, in_language, worth, LINK_REGULARISATION),
-        _fit(links.FEATURES, rows, translation, worth, LINK_REGULARISATION),
+        _fit(links.FEATURES, rows, in_language, worth, LANGUAGE_REGULARISATION),
+        _fit(links.FEATURES, rows, translation, worth, TRANSLATION_REGULARISATION),
         _fit(
             pairs.FEATURES,
             np.array([pair.features for one in examples for pair in one.pairs]),

@@ -107,8 +107,12 @@ MAX_LOGIT = 4.0
 
 NAMED = ("hreflang", "label", "mark", "weak_mark", "lang")
 """Ways in which a link names a language; each may name one that is sought, or another."""
+STRONG = ("hreflang", "label", "mark")
+"""Of which at least one names a language."""
 FEATURES = (
     *(f"{name}_{which}" for name in NAMED for which in ("sought", "other")),
+    "named_sought",
+    "named_other",
     "alternate",
     "switcher",
     "unnamed_switch",
@@ -218,6 +222,8 @@ class LinkReader:
         marked = language_mark(link.url)
         if marked is not None:
             name("weak_mark" if marked[1] else "mark", marked[0])
+        for which in ("sought", "other"):
+            row[f"named_{which}"] = max(row.get(f"{kind}_{which}", 0.0) for kind in STRONG)
         same_key = _without_index(strip_language(link.url)) == _without_index(strip_language(page.url))
         switcher = link.position is LinkPosition.SWITCHER
         row["alternate"] = link.announces
