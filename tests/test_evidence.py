@@ -80,6 +80,20 @@ def test_the_pair_rate_of_a_folder() -> None:
     assert rate("docs") > 0.7 > 0.3 > rate("news")
 
 
+def test_versions_that_say_nothing_new_say_nothing_of_the_articles_in_their_folder() -> None:
+    def new_text(path: str) -> float:
+        return gain.explain(f"https://a.org/wiki/{path}").new_text
+
+    crawl = Learner(gain := knowing("new_text"))
+    for number in range(20):
+        pages = [(f"{number}-th/", 1.0), *((f"{number}-th/?oldid={n}", 0.01) for n in range(number, 2 * number))]
+        for path, share in pages:
+            crawl.observe_page(FetchedPage(f"https://a.org/wiki/{path}", "eng", "eng", new_text=share), ())
+    assert new_text("new-one/") == 1
+    assert new_text("new-one/?oldid=99") < 0.2
+    assert new_text("new-one/?printable=yes") == 1
+
+
 def test_how_reliable_mirrors_are_is_learnt_by_site() -> None:
     def chance(host: str) -> float:
         return gain.explain(f"https://{host}/fi/x").completes

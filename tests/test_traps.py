@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 import re
 from collections import Counter
-from itertools import count
+from itertools import count, islice, permutations
 from typing import TYPE_CHECKING
 
 import pytest
@@ -23,18 +23,22 @@ from bilingual_crawler.crawl.traps import (
     MAX_UNREADABLE,
     PAIRS_FACTOR,
     PROBE_AFTER,
+    TREE_ROW,
     Barren,
     Copies,
     MissingPages,
+    Repeats,
     Staleness,
     Traps,
     folders,
 )
 from bilingual_crawler.frontier.entry import Entry, Kind
+from bilingual_crawler.items import ENOUGH_NEW_TEXT
 from bilingual_crawler.pages.sequences import sample_of
 from bilingual_crawler.urls.traps import shapes
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from pathlib import Path
 
 MONTHS = ("January", "February", "March", "April", "May", "June", "July")
@@ -136,6 +140,63 @@ def test_filters_that_are_folders_become_stale_and_the_pages_beside_them_do_not(
     assert left - {None} == {"a.is/en/shop/**"}
     assert not staleness.refuses("https://a.is/en/docs/guide/first/steps/")
     assert not staleness.refuses("https://a.is/en/shop/about")
+
+
+def test_filters_that_are_folders_soon_have_no_new_text() -> None:
+    staleness = Staleness(0)
+    things = [prose(number, 20) for number in range(8)]
+    chooser = random.Random(1)
+    shares = []
+    for _ in range(3 * TREE_ROW):
+        chosen = " ".join(chooser.sample(FILTERS, chooser.randint(3, len(FILTERS))))
+        shown = sample_of(f"{chosen} {' '.join(chooser.sample(things, 4))}")
+        shares.append(staleness.learn(f"https://a.is/en/shop/{chosen.replace(' ', '/')}/", shown)[1])
+    assert max(shares[-20:]) < ENOUGH_NEW_TEXT
+    assert staleness.learn("https://a.is/en/docs/guide/first/", sample_of(prose(99)))[1] == 1
+    assert staleness.learn("https://a.is/en/shop/about/us/", sample_of(prose(100)))[1] > ENOUGH_NEW_TEXT
+
+
+def test_the_same_filters_in_another_order_are_refused_once_they_say_the_same() -> None:
+    repeats = Repeats(STALE_PAGES)
+
+    def fetch(chosen: Sequence[str]) -> str | None:
+        text = f"{' '.join(chosen)} {prose(len({*chosen}))}"
+        return repeats.learn(f"https://a.is/en/shop/{'/'.join(chosen)}/", text, sample_of(text))
+
+    red = ["red", "small", "wool", "new", "cheap"]
+    for chosen in islice(permutations(red), STALE_PAGES):
+        assert fetch(chosen) is None
+        assert not repeats.refuses("https://a.is/en/shop/cheap/new/wool/small/red/")
+    assert fetch(red[::-1])
+    assert repeats.refuses("https://a.is/en/shop/new/cheap/wool/small/red/")
+    for new in (
+        "a.is/en/shop/red/small/wool/new/cheap/",
+        "a.is/en/shop/red/silk/",
+        "b.is/en/shop/cheap/new/wool/small/red/",
+    ):
+        assert not repeats.refuses(f"https://{new}")
+
+
+@pytest.mark.parametrize("other", ["/(S({}))/en/news", "/sid-{}/en/news", "/en/news?share={}", "/en/news?from={}&to=2"])
+def test_sessions_and_parameters_that_change_nothing_are_refused(other: str) -> None:
+    repeats = Repeats(STALE_PAGES)
+    addresses = [f"https://a.is{other.format(f'{number}a1b2c3d4e5')}" for number in range(10, 40)]
+    fetched, queued = addresses[: STALE_PAGES + 1], addresses[STALE_PAGES + 1 :]
+    for url in fetched:
+        assert not any(map(repeats.refuses, addresses))
+        repeats.learn(url, prose(1), sample_of(prose(1)))
+    assert all(map(repeats.refuses, queued))
+    assert not repeats.refuses(fetched[0]), "it may be asked for again"
+    for new in (queued[0].replace("news", "about"), "https://a.is/en/news", "https://a.is/en/news?lang=es"):
+        assert not repeats.refuses(new)
+
+
+def test_pages_of_a_template_that_differ_in_a_number_are_no_repeats() -> None:
+    repeats = Repeats(STALE_PAGES)
+    for number in range(10 * STALE_PAGES):
+        text = f"{prose(1)} {number}"
+        for path in (f"indicator-{number:05}", f"table?id={number}", f"{number}/data", f"table?lang={number}"):
+            assert repeats.learn(f"https://a.is/en/{path}", text, sample_of(text)) is None
 
 
 def test_hosts_that_say_the_same_become_stale() -> None:

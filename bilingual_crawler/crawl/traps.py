@@ -10,9 +10,10 @@ from urllib.parse import urlsplit
 import numpy as np
 from cachetools import LRUCache
 
+from bilingual_crawler.items import ENOUGH_NEW_TEXT
 from bilingual_crawler.pages.sequences import SAMPLE, sequences
 from bilingual_crawler.urls.canonical import registered_domain
-from bilingual_crawler.urls.traps import grown, shapes, trees
+from bilingual_crawler.urls.traps import IN_ANOTHER_ORDER, addresses, grown, shapes, trees
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -173,6 +174,9 @@ FOLDER_FACTOR = 3
 """Factor of the limit for a whole folder, and for the same path on the hosts of a domain."""
 TREE_FACTORS = (27, 9, 3)
 """Factors of the limit for the trees of the first, second and third folder of a path: the trap is in the smallest."""
+TREE_ROW = 50
+"""Pages of a tree in a row without new text after which a page has no more new text than it has for the tree. Honest
+trees have shorter rows: lists of articles by subject, by date."""
 PAIRS_FACTOR = 10
 """Factor of the limit for pages in pairs: a template that is filled in for every town or product is translated as well,
 and so are some calendars."""
@@ -194,7 +198,7 @@ _NOTHING: NDArray[np.uint32] = np.empty(0, np.uint32)
 class _Group:
     """Keeps a quarter of the word sequences of its pages in 16 kB at most. When half full it deletes them all."""
 
-    __slots__ = ("_bits", "_listed", "alone", "held", "row")
+    __slots__ = ("_bits", "_listed", "alone", "held", "poor", "row")
 
     def __init__(self) -> None:
         self._listed = _NOTHING
@@ -203,6 +207,8 @@ class _Group:
         self.held = 0
         self.row = 0
         self.alone = 0
+        self.poor = 0
+        """Pages in a row with less new text than counts as enough."""
 
     @property
     def size(self) -> int:
@@ -219,6 +225,7 @@ class _Group:
         stale = new <= NEW_SHARE * count
         self.row = self.row + 1 if stale else 0
         self.alone = self.alone + 1 if stale else 0
+        self.poor = self.poor + 1 if new < ENOUGH_NEW_TEXT * count else 0
         return new / max(1, count)
 
     def _list(self, places: NDArray[np.uint32]) -> int:
@@ -254,7 +261,8 @@ class Staleness:
     def learn(self, url: str, sample: bytes) -> tuple[str | None, float]:
         """Add the page *url* with the *sample* of its word sequences.
 
-        Return the group that it makes stale, if any, and the share of its text, 0 to 1, that its folder has not shown.
+        Return the group that it makes stale, if any, and the share of its text, 0 to 1, that its folder has not shown,
+        nor a tree that has long said nothing new.
         """
         hashes = np.frombuffer(sample, np.uint32)
         places = np.unique(hashes // SAMPLE % _BITS)
@@ -264,7 +272,9 @@ class Staleness:
             found = found or self._stale_by(shape)
         for tree in trees(url):
             # each combination of filters may be a folder, or a host, of its own, in which all text is new
-            self._read(tree, places, len(hashes))
+            said = self._read(tree, places, len(hashes))
+            if self._groups[tree].poor > TREE_ROW:
+                new = min(new, said)
             if found:
                 # what is left out from now on says nothing of what is around it
                 group = self._groups[tree]
@@ -308,6 +318,63 @@ def _factor(shape: str) -> int:
     return FOLDER_FACTOR if shape.endswith("/*") or shape.startswith("*.") else 1
 
 
+_SKETCH = 16
+"""Word sequences of a page by which it is compared with another; its sample is sorted, so that equal texts have the
+same."""
+_SAME = 0.8
+"""Share of them that two addresses of one page have in common; filters that they name may be in the text, too."""
+_ADDRESSES = 40_000
+
+
+class Repeats:
+    """Refuses addresses of pages that were fetched at another one. Bounded: 20 MB.
+
+    After *limit* pages of a host in a row that say what the page at such an address has said; 0 is never.
+    """
+
+    def __init__(self, limit: int) -> None:
+        self._limit = limit
+        self._first: LRUCache[int, tuple[int, bytes, bytes]] = LRUCache(_ADDRESSES)
+        """Hash of what the addresses of a page have in common -> of the first: hash, digest of its text, sketch."""
+        self._rows: LRUCache[str, int] = LRUCache(_FOLDERS)
+        self._repeating: LRUCache[str, bool] = LRUCache(_STALE)
+
+    def learn(self, url: str, text: str, sample: bytes) -> str | None:
+        """Add the page *url* with its *text* and the *sample* of its word sequences.
+
+        Return the kind of addresses that is refused from now on, if any.
+        """
+        sketch = sample[: _SKETCH * 4]
+        if not self._limit or len(sketch) < _MIN_SEQUENCES * 4:
+            return None
+        digest = blake2b(text.encode("utf-8", "replace"), digest_size=8).digest()
+        found = None
+        for kind, common in addresses(url):
+            first, said, sketched = self._first.setdefault(hash(common), (hash(url), digest, sketch))
+            if first == hash(url):
+                continue
+            # pages of one template differ in an id, a parameter and perhaps a number, never in the order of words
+            repeated = said == digest or (kind.endswith(IN_ANOTHER_ORDER) and _is_same(sketched, sketch))
+            row = self._rows[kind] = self._rows.get(kind, 0) + 1 if repeated else 0
+            if row >= self._limit and kind not in self._repeating:
+                self._repeating[kind] = True
+                found = kind
+        return found
+
+    def refuses(self, url: str) -> bool:
+        if not self._repeating:
+            return False
+        firsts = (self._first.get(hash(common)) for kind, common in addresses(url) if kind in self._repeating)
+        return any(first is not None and first[0] != hash(url) for first in firsts)
+
+
+def _is_same(one: bytes, other: bytes) -> bool:
+    """Whether two pages with these sketches say nearly the same."""
+    first, second = np.frombuffer(one, np.uint32), np.frombuffer(other, np.uint32)
+    common = np.intersect1d(first, second, assume_unique=True)
+    return len(common) >= _SAME * max(len(first), len(second))
+
+
 MAX_SITEMAPS = 1000
 """Sitemaps of a site that are read."""
 MAX_UNREADABLE = 10
@@ -323,6 +390,7 @@ class Traps:
         self.missing = MissingPages()
         self._barren = Barren(barren_pages)
         self._staleness = Staleness(stale_pages)
+        self._repeats = Repeats(stale_pages)
         self._copies = Copies()
         self._sitemaps: LRUCache[str, int] = LRUCache(_HOSTS)
         self._named: LRUCache[int, bool] = LRUCache(_FOLDERS)
@@ -331,7 +399,7 @@ class Traps:
 
     def refuses(self, url: str) -> str | None:
         """The kind of trap that *url* belongs to; None if it is no trap."""
-        if self._staleness.refuses(url):
+        if self._staleness.refuses(url) or self._repeats.refuses(url):
             return "stale"
         if self._barren.refuses(url):
             return "barren"
@@ -339,14 +407,15 @@ class Traps:
             return "unreadable"
         return grown(url)
 
-    def learn(self, url: str, sample: bytes) -> tuple[list[tuple[str, str]], float]:
-        """Add the page *url* with the *sample* of its word sequences.
+    def learn(self, page: Page, sample: bytes) -> tuple[list[tuple[str, str]], float]:
+        """Add *page* with the *sample* of its word sequences.
 
         Return (kind, group of URLs) of the traps that it completes, and the share of its text, 0 to 1, that its folder
         has not shown.
         """
-        stale, new = self._staleness.learn(url, sample)
-        found = (("stale", stale), ("barren", self._barren.learn(url)))
+        stale, new = self._staleness.learn(page.url, sample)
+        repeated = self._repeats.learn(page.url, page.text, sample)
+        found = (("stale", stale), ("stale", repeated), ("barren", self._barren.learn(page.url)))
         return [(kind, group) for kind, group in found if group is not None], new
 
     def wants_sitemap(self, entry: Entry) -> bool:

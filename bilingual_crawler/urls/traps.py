@@ -8,6 +8,7 @@ from itertools import groupby
 from urllib.parse import urlsplit
 
 from bilingual_crawler.urls.hosts import registered_domain, split_host
+from bilingual_crawler.urls.marks import Component, find_markers
 from bilingual_crawler.urls.tokens import languages_of
 
 MAX_SEGMENTS = 20
@@ -62,6 +63,8 @@ def _nests_languages(codes: list[str]) -> bool:
 _DIGITS = re.compile(r"\d+")
 _ID_LENGTH = 10
 _ID_DIGITS = 3
+_ID = "x"
+"""What stands for an id."""
 
 
 def shapes(url: str) -> tuple[str, ...]:
@@ -98,10 +101,37 @@ def trees(url: str) -> tuple[str, ...]:
     return tuple(found)
 
 
+IN_ANOTHER_ORDER = "words in another order"
+
+
+def addresses(url: str) -> tuple[tuple[str, str], ...]:
+    """The ways in which *url* may be one of many addresses of a page, each with what these have in common.
+
+    The words of its path in another order, an id of a session in its path, other parameters. Numbers keep their order,
+    as in dates, and parameters that name a language make other pages.
+    """
+    parts = urlsplit(url)
+    segments = parts.path.split("/")[1:]
+    end = f"?{parts.query}#{parts.fragment}"
+    found = []
+    words = sorted(segment for segment in segments if segment and not _DIGITS.search(segment))
+    if len(words) > 1:
+        numbers = "/".join(segment if _DIGITS.search(segment) else "" for segment in segments)
+        found.append((f"{parts.netloc}: {IN_ANOTHER_ORDER}", f"{parts.netloc}/{numbers} {' '.join(words)}{end}"))
+    for place, segment in enumerate(segments):
+        if _mask(segment) == _ID:
+            common = "/".join((parts.netloc, *segments[:place], _ID, *segments[place + 1 :]))
+            found.append((f"{parts.netloc}: another id in place {place + 1}", f"{common}{end}"))
+    if parts.query and not any(marker.component is Component.QUERY for marker in find_markers(url)):
+        names = shapes(url)[0].partition("?")[2]
+        found.append((f"{parts.netloc}: other parameters {names}", f"{parts.netloc}{parts.path}#{parts.fragment}"))
+    return tuple(found)
+
+
 def _mask(segment: str) -> str:
     digits = sum(map(str.isdigit, segment))
     if not digits:
         return segment
     if len(segment) >= _ID_LENGTH and _ID_DIGITS <= digits < len(segment) and "." not in segment:
-        return "x"
+        return _ID
     return _DIGITS.sub("0", segment)

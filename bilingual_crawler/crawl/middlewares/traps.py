@@ -74,7 +74,7 @@ class TrapPagesMiddleware:
             return response
         await self._probe(page, request)
         # before the check: of pages that say nothing but that they are missing there may be thousands
-        traps, request.meta[NEW_TEXT] = self._traps.learn(page.url, request.meta[SAMPLE])
+        traps, request.meta[NEW_TEXT] = self._traps.learn(page, request.meta[SAMPLE])
         for kind, group in traps:
             logger.info(f"{group}: a trap ({kind}), refused from now on", extra={"spider": self._crawler.spider})
         if request.meta[ENTRY].parent and self._traps.missing.is_missing(page.url, page.text):

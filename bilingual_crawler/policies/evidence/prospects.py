@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from dataclasses import dataclass
+from functools import lru_cache
 from itertools import chain
 from typing import TYPE_CHECKING, ClassVar
 
@@ -129,8 +130,18 @@ class NewText(Prospect):
 
 @url_cache(1 << 16)
 def _groups(url: str) -> tuple[str, ...]:
-    """The folders of *url*, the outermost first, and the group of its script or template."""
-    return (*place_of(url).folders, shapes(url)[0])
+    """The folders of *url*, the outermost first, and the group of its script or template.
+
+    Pages with other parameters are apart: those of ``?oldid`` say nothing of the articles in the same folder.
+    """
+    shape = shapes(url)[0]
+    return (*_apart(place_of(url).folders, shape.partition("?")[2]), shape)
+
+
+@lru_cache(1 << 14)
+def _apart(folders: tuple[str, ...], names: str) -> tuple[str, ...]:
+    """The groups of the pages in *folders* that have parameters with these *names*."""
+    return tuple(f"{folder}?{names}" for folder in folders) if names else folders
 
 
 @dataclass
