@@ -171,6 +171,22 @@ def test_a_page_that_breaks_costs_only_itself_and_its_tries_wait(tmp_path: Path)
     assert summary(tmp_path)["dropped"]["http-500"] == 1
 
 
+def test_a_site_that_is_away_for_some_tries_loses_only_a_page_that_never_answers(tmp_path: Path) -> None:
+    asked = count(1)
+
+    def answer(path: str) -> Answer:
+        # the client sends a request twice if the connection breaks
+        broken = 6 <= next(asked) < 20 or path == "/en/page-1.html"
+        return Answer(raw=[]) if broken else page(path)
+
+    with scripted(answer) as site:
+        result = crawl(tmp_path, f"{site.url}/en/", "-s", "BILINGUAL_BACKOFF_START=0.05")
+    assert result.returncode == 0, result.stderr
+    assert next(asked) > 20
+    assert len(documents(tmp_path)) == DOCUMENTS - 1
+    assert len(site.times("/en/page-1.html")) <= 8
+
+
 def test_a_dead_host_is_given_up_and_the_others_go_on(tmp_path: Path) -> None:
     with socket.create_server(("127.0.0.1", 0)) as closed:
         dead = f"http://127.0.0.1:{closed.getsockname()[1]}"

@@ -28,6 +28,8 @@ class Rest:
     seconds: float
     failed: bool = True
     """Whether a request for the URL was sent, so that one of its tries is used up."""
+    after_others: bool = False
+    """Whether the other URLs of the slot come first."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,10 +107,12 @@ class Backoff:
         health.until = now + rest
         return rest
 
-    def is_silence(self, host: str) -> bool:
-        """Whether no host has answered since the first of the failures in a row of *host*."""
+    def is_silence(self, host: str, *, failures: int = 1) -> bool:
+        """Whether no host has answered since the first of the failures in a row of *host*, which are *failures* or
+        more.
+        """
         health = self._hosts.get(host)
-        return health is not None and health.answers == self._answers
+        return health is not None and health.failures >= failures and health.answers == self._answers
 
     def forget(self, host: str) -> None:
         """Begin with *host* as if it had not been asked."""

@@ -67,8 +67,8 @@ class BackoffMiddleware:
     failure in a row; a longer ``Retry-After`` counts instead. A host that keeps failing is given up, and its other URLs
     are refused without a request. If this machine has no sockets, file descriptors or memory left, this is no failure
     of the host, and the request waits. If no host answers any more, not even those that did, the network may be gone: a
-    crawl with ``JOBDIR`` stops before it gives them up, for their queued URLs would be lost. Settings:
-    ``BILINGUAL_BACKOFF_START``, ``_MAX``, ``BILINGUAL_RETRY_AFTER_MAX``, ``BILINGUAL_HOST_FAILURES``. Stats:
+    crawl with ``JOBDIR`` or ``BILINGUAL_FRONTIER`` stops before it gives them up, for their queued URLs would be lost.
+    Settings: ``BILINGUAL_BACKOFF_START``, ``_MAX``, ``BILINGUAL_RETRY_AFTER_MAX``, ``BILINGUAL_HOST_FAILURES``. Stats:
     ``bilingual/backoff/<status or error>``, ``bilingual/hosts_given_up``, ``bilingual/machine/<error>``.
     """
 
@@ -80,7 +80,7 @@ class BackoffMiddleware:
         self._crawler = crawler
         self._stats = crawler.stats
         self._enabled = settings.getbool("RETRY_ENABLED")
-        self._durable = bool(job_dir(settings))
+        self._durable = bool(job_dir(settings) or options.frontier)
         self._tries = settings.getint("RETRY_TIMES")
         self._statuses = frozenset(map(int, settings.getlist("RETRY_HTTP_CODES")))
         self._errors = tuple(map(load_object, settings.getlist("RETRY_EXCEPTIONS")))
@@ -143,20 +143,28 @@ class BackoffMiddleware:
             rest = self._failed(request, alive=unavailable.alive, asked=unavailable.asked)
         else:
             rest = self._failed(request, alive=False, asked=None)
-        last = not unavailable and entry.attempts >= self._tries
-        if (
-            rest is None
-            or (not unavailable and _is_posted(request))
-            or (last and not self._is_everyone_silent(request))
-        ):
+        if rest is None or (not unavailable and _is_posted(request)):
             return None
-        return _again(request, Rest(rest, failed=not (unavailable or last)))
+        if unavailable or entry.attempts < self._tries:
+            return _again(request, Rest(rest, failed=not unavailable))
+        return self._spare(request, entry, rest)
 
-    def _is_everyone_silent(self, request: Request) -> bool:
-        """Whether the network may be gone, so that *request* need not be the reason of its last failure."""
-        return self._backoff.is_silence(origin(request.url)) and self._visits.expects_answers(
-            request.url, elsewhere=True
-        )
+    def _spare(self, request: Request, entry: Entry, rest: float) -> Request | None:
+        """*request* once more after its last try, if no host has answered meanwhile: it need not be the reason.
+
+        If no other site should answer either, another page of the site is tried before, and *request* is spared once.
+        """
+        if not self._backoff.is_silence(origin(request.url), failures=2):
+            return None
+        if self._visits.expects_answers(request.url, elsewhere=True):
+            return _again(request, Rest(rest, failed=False))
+        if (
+            entry.attempts == self._tries
+            and self._visits.expects_answers(request.url)
+            and entry.slot in self._visits.frontier.open_slots()
+        ):
+            return _again(request, Rest(rest, after_others=True))
+        return None
 
     def _is_failure(self, response: Response | None) -> bool:
         """Whether *response* is a failure of the host."""
