@@ -26,6 +26,7 @@ from bilingual_crawler.crawl.visits import Visits
 from bilingual_crawler.frontier.backoff import Backoff, Patience, Rest, own_shortage, retry_after
 from bilingual_crawler.frontier.entry import POISON, SUSPECT
 from bilingual_crawler.options import Options
+from bilingual_crawler.urls.canonical import registered_domain
 
 if TYPE_CHECKING:
     from typing import Self
@@ -195,6 +196,7 @@ class BackoffMiddleware:
             self._backoff.forget(host)
             return 0.0
         if rest is None and not before:
+            self._visits.learner.remaining.give_up(registered_domain(request.url))
             first = not self._stats.get_value("bilingual/hosts_given_up")
             self._stats.inc_value("bilingual/hosts_given_up")
             level = logging.WARNING if first else logging.INFO
