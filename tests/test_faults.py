@@ -353,7 +353,7 @@ def test_a_network_that_is_gone_costs_no_queued_page(tmp_path: Path, shared: boo
             return Answer(raw=[])
         return Answer(pages[path]) if path in pages else Answer(status=404)
 
-    quick = ("BILINGUAL_BACKOFF_START=0.02", "BILINGUAL_BACKOFF_MAX=0.02")
+    quick = ("BILINGUAL_BACKOFF_START=0.02", "BILINGUAL_BACKOFF_MAX=0.02", "RETRY_TIMES=1")
     with redis_server(tmp_path) as server, scripted(answer) as site, scripted(answer, "127.0.0.2") as other:
         frontier = (f"BILINGUAL_FRONTIER={server.url}",) if shared else ()
         whole = arguments(tmp_path, site, *quick, *frontier)

@@ -171,18 +171,21 @@ def test_a_page_that_breaks_costs_only_itself_and_its_tries_wait(tmp_path: Path)
     assert summary(tmp_path)["dropped"]["http-500"] == 1
 
 
-def test_a_site_that_is_away_for_some_tries_loses_only_a_page_that_never_answers(tmp_path: Path) -> None:
+@pytest.mark.parametrize(("away", "requests"), [(Answer(raw=[]), 14), (Answer(status=502), 7)])
+def test_a_site_that_is_away_for_some_tries_loses_only_a_page_that_never_answers(
+    tmp_path: Path, away: Answer, requests: int
+) -> None:
+    """The client sends a request twice if the connection breaks."""
     asked = count(1)
 
     def answer(path: str) -> Answer:
-        # the client sends a request twice if the connection breaks
-        broken = 6 <= next(asked) < 20 or path == "/en/page-1.html"
-        return Answer(raw=[]) if broken else page(path)
+        is_away = 6 <= next(asked) < 6 + requests or path == "/en/page-1.html"
+        return away if is_away else page(path)
 
     with scripted(answer) as site:
         result = crawl(tmp_path, f"{site.url}/en/", "-s", "BILINGUAL_BACKOFF_START=0.05")
     assert result.returncode == 0, result.stderr
-    assert next(asked) > 20
+    assert next(asked) > 6 + requests
     assert len(documents(tmp_path)) == DOCUMENTS - 1
     assert len(site.times("/en/page-1.html")) <= 8
 

@@ -433,7 +433,14 @@ class Visits:
             return False
         own = registered_domain(url)
         sites = {own, *map(registered_domain, self.frontier.open_slots())} - ({own} if elsewhere else set())
-        return any(course.pages for site in sites for course in self.learner.remaining.courses(site))
+        return any(map(self._has_pages, sites))
+
+    def may_be_away(self, entry: Entry) -> bool:
+        """Return whether the site of *entry* has brought pages, and has others in the queue that show if it is away."""
+        return self._has_pages(registered_domain(entry.url)) and entry.slot in self.frontier.open_slots()
+
+    def _has_pages(self, site: str) -> bool:
+        return any(course.pages for course in self.learner.remaining.courses(site))
 
     async def leave(self) -> None:
         """Write the last checkpoint and leave the frontier."""

@@ -107,12 +107,15 @@ class Backoff:
         health.until = now + rest
         return rest
 
-    def is_silence(self, host: str, *, failures: int = 1) -> bool:
-        """Whether no host has answered since the first of the failures in a row of *host*, which are *failures* or
-        more.
-        """
+    def is_silence(self, host: str) -> bool:
+        """Whether no host has answered since the first of the failures in a row of *host*."""
         health = self._hosts.get(host)
-        return health is not None and health.failures >= failures and health.answers == self._answers
+        return health is not None and health.answers == self._answers
+
+    def failures(self, host: str) -> int:
+        """The number of failures in a row of *host*."""
+        health = self._hosts.get(host)
+        return health.failures if health else 0
 
     def forget(self, host: str) -> None:
         """Begin with *host* as if it had not been asked."""

@@ -64,12 +64,13 @@ class BackoffMiddleware:
     """Replaces Scrapy's RetryMiddleware, which retries without a pause.
 
     A request that fails by the network or with one of ``RETRY_HTTP_CODES`` goes back to its place in the frontier, at
-    most ``RETRY_TIMES`` times (five times after 429 or 503). Its politeness slot is paused. The pause doubles with each
-    failure in a row; a longer ``Retry-After`` counts instead. A host that keeps failing is given up, and its other URLs
-    are refused without a request. If this machine has no sockets, file descriptors or memory left, this is no failure
-    of the host, and the request waits. If no host answers any more, not even those that did, the network may be gone: a
-    crawl with ``JOBDIR`` or ``BILINGUAL_FRONTIER`` stops before it gives them up, for their queued URLs would be lost.
-    Settings: ``BILINGUAL_BACKOFF_START``, ``_MAX``, ``BILINGUAL_RETRY_AFTER_MAX``, ``BILINGUAL_HOST_FAILURES``. Stats:
+    most ``RETRY_TIMES`` times (five times after 429 or 503), and once more if its host has but failed meanwhile. Its
+    politeness slot is paused. The pause doubles with each failure in a row; a longer ``Retry-After`` counts instead. A
+    host that keeps failing is given up, and its other URLs are refused without a request. If this machine has no
+    sockets, file descriptors or memory left, this is no failure of the host, and the request waits. If no host answers
+    any more, not even those that did, the network may be gone: a crawl with ``JOBDIR`` or ``BILINGUAL_FRONTIER`` stops
+    before it gives them up, for their queued URLs would be lost. Settings: ``BILINGUAL_BACKOFF_START``, ``_MAX``,
+    ``BILINGUAL_RETRY_AFTER_MAX``, ``BILINGUAL_HOST_FAILURES``. Stats:
     ``bilingual/backoff/<status or error>``, ``bilingual/hosts_given_up``, ``bilingual/machine/<error>``.
     """
 
@@ -91,6 +92,8 @@ class BackoffMiddleware:
         self._backoff = Backoff(self._patience, time.monotonic)
         longest = min(self._patience.longest, MAX_OWN_REST)
         self._own = Backoff(Patience(self._patience.start, longest, failures=math.inf), time.monotonic)
+        self._stopped = False
+        """Whether the network seems to be gone, and the crawl ends."""
         crawler.signals.connect(self.response_downloaded, signal=signals.response_downloaded)
 
     @classmethod
@@ -120,9 +123,14 @@ class BackoffMiddleware:
             rest: float | None = min(self._patience.longest, self._patience.start * 2.0**entry.attempts)
         else:
             rest = self._failed(request, alive=True, asked=asked_to_wait(response))
-        if rest is None or _is_posted(request) or entry.attempts >= (WAITS if status in ASKS_TO_WAIT else self._tries):
+        tries = WAITS if status in ASKS_TO_WAIT else self._tries
+        if rest is None or _is_posted(request):
             return response
-        return _again(request, Rest(rest))
+        if entry.attempts < tries:
+            return _again(request, Rest(rest))
+        if status != PAGE_ERROR and self._is_spared(request, tries):
+            return _again(request, Rest(rest, after_others=True))
+        return response
 
     def process_exception(self, request: Request, exception: Exception) -> Request | None:
         entry: Entry | None = request.meta.get(ENTRY)
@@ -148,24 +156,25 @@ class BackoffMiddleware:
             return None
         if unavailable or entry.attempts < self._tries:
             return _again(request, Rest(rest, failed=not unavailable))
-        return self._spare(request, entry, rest)
-
-    def _spare(self, request: Request, entry: Entry, rest: float) -> Request | None:
-        """*request* once more after its last try, if no host has answered meanwhile: it need not be the reason.
-
-        If no other site should answer either, another page of the site is tried before, and *request* is spared once.
-        """
-        if not self._backoff.is_silence(origin(request.url), failures=2):
-            return None
-        if self._visits.expects_answers(request.url, elsewhere=True):
+        if self._stopped or self._is_everyone_silent(request):
             return _again(request, Rest(rest, failed=False))
-        if (
-            entry.attempts == self._tries
-            and self._visits.expects_answers(request.url)
-            and entry.slot in self._visits.frontier.open_slots()
-        ):
-            return _again(request, Rest(rest, after_others=True))
-        return None
+        return _again(request, Rest(rest, after_others=True)) if self._is_spared(request, self._tries) else None
+
+    def _is_everyone_silent(self, request: Request) -> bool:
+        """Whether the network may be gone, so that *request* need not be the reason of its last failure."""
+        host = origin(request.url)
+        # a first failure says nothing: other pages of the host may have been answered just before
+        silence = self._backoff.failures(host) > 1 and self._backoff.is_silence(host)
+        return silence and self._visits.expects_answers(request.url, elsewhere=True)
+
+    def _is_spared(self, request: Request, tries: int) -> bool:
+        """Whether *request* has one try more than its *tries*, when other pages of its site have been tried.
+
+        Its host has failed since its last try, and a site that has brought pages may be away for a while.
+        """
+        entry: Entry = request.meta[ENTRY]
+        failed = self._backoff.failures(origin(request.url)) > 1
+        return entry.attempts == tries and failed and self._visits.may_be_away(entry)
 
     def _is_failure(self, response: Response | None) -> bool:
         """Whether *response* is a failure of the host."""
@@ -206,6 +215,7 @@ class BackoffMiddleware:
     def _stop(self) -> None:
         """End the crawl with what is queued."""
         assert self._crawler.engine
+        self._stopped = True
         if not is_stopping(self._crawler):
             logger.error(
                 "Stopping: no host answers any more, the network of this machine may be gone. The same command resumes "
