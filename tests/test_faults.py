@@ -353,7 +353,7 @@ def test_a_network_that_is_gone_costs_no_queued_page(tmp_path: Path, shared: boo
             return Answer(raw=[])
         return Answer(pages[path]) if path in pages else Answer(status=404)
 
-    quick = ("BILINGUAL_BACKOFF_START=0.02", "BILINGUAL_BACKOFF_MAX=0.02", "RETRY_TIMES=1")
+    quick = ("BILINGUAL_BACKOFF_START=0.02", "BILINGUAL_BACKOFF_MAX=0.02")
     with redis_server(tmp_path) as server, scripted(answer) as site, scripted(answer, "127.0.0.2") as other:
         frontier = (f"BILINGUAL_FRONTIER={server.url}",) if shared else ()
         whole = arguments(tmp_path, site, *quick, *frontier)
@@ -365,7 +365,7 @@ def test_a_network_that_is_gone_costs_no_queued_page(tmp_path: Path, shared: boo
         assert "given up" not in stopped.stderr
         assert json.loads((tmp_path / "out" / "summary.json").read_text())["finish_reason"] == "no_answer"
         # nor does one that is gone for some tries, while both sites are asked
-        away, until_gone = False, 14
+        away, until_gone = False, 8
         finished = run_scrapy(tmp_path, *whole)
         assert until_gone < -9
     assert finished.returncode == 0, finished.stderr

@@ -190,6 +190,17 @@ def test_a_site_that_is_away_for_some_tries_loses_only_a_page_that_never_answers
     assert len(site.times("/en/page-1.html")) <= 8
 
 
+def test_a_stop_without_a_network_keeps_the_page_whose_last_try_fails(tmp_path: Path) -> None:
+    asked = count(1)
+    one_by_one = ("-s", "CONCURRENT_REQUESTS_PER_DOMAIN=1", "-s", "BILINGUAL_HOST_FAILURES=3")
+    with scripted(lambda path: page(path) if next(asked) < 6 else Answer(raw=[])) as site:
+        crawl(tmp_path, f"{site.url}/en/", *QUICK, *one_by_one, "-s", f"JOBDIR={tmp_path / 'job'}")
+    counts = summary(tmp_path)
+    assert counts["finish_reason"] == "no_answer"
+    assert counts["failures"] == {"DownloadFailedError": 3}
+    assert not [outcome for outcome in counts["dropped"] if outcome.startswith("error-")]
+
+
 def test_a_dead_host_is_given_up_and_the_others_go_on(tmp_path: Path) -> None:
     with socket.create_server(("127.0.0.1", 0)) as closed:
         dead = f"http://127.0.0.1:{closed.getsockname()[1]}"

@@ -156,16 +156,19 @@ class BackoffMiddleware:
             return None
         if unavailable or entry.attempts < self._tries:
             return _again(request, Rest(rest, failed=not unavailable))
-        if self._stopped or self._is_everyone_silent(request):
+        silent = self._is_everyone_silent(request)
+        if self._stopped or (silent and self._backoff.failures(origin(request.url)) > 1):
             return _again(request, Rest(rest, failed=False))
+        # a first failure in a row says less: other pages of the host may have been answered just before
+        if silent and entry.attempts == self._tries:
+            return _again(request, Rest(rest))
         return _again(request, Rest(rest, after_others=True)) if self._is_spared(request, self._tries) else None
 
     def _is_everyone_silent(self, request: Request) -> bool:
         """Whether the network may be gone, so that *request* need not be the reason of its last failure."""
-        host = origin(request.url)
-        # a first failure says nothing: other pages of the host may have been answered just before
-        silence = self._backoff.failures(host) > 1 and self._backoff.is_silence(host)
-        return silence and self._visits.expects_answers(request.url, elsewhere=True)
+        return self._backoff.is_silence(origin(request.url)) and self._visits.expects_answers(
+            request.url, elsewhere=True
+        )
 
     def _is_spared(self, request: Request, tries: int) -> bool:
         """Whether *request* has one try more than its *tries*, when other pages of its site have been tried.
