@@ -64,7 +64,7 @@ class BackoffMiddleware:
     """Replaces Scrapy's RetryMiddleware, which retries without a pause.
 
     A request that fails by the network or with one of ``RETRY_HTTP_CODES`` goes back to its place in the frontier, at
-    most ``RETRY_TIMES`` times (five times after 429 or 503), and once more if its host has but failed meanwhile. Its
+    most ``RETRY_TIMES`` times (five times after 429 or 503), and once more if its host only failed meanwhile. Its
     politeness slot is paused. The pause doubles with each failure in a row; a longer ``Retry-After`` counts instead. A
     host that keeps failing is given up, and its other URLs are refused without a request. If this machine has no
     sockets, file descriptors or memory left, this is no failure of the host, and the request waits. If no host answers
@@ -173,7 +173,7 @@ class BackoffMiddleware:
     def _is_spared(self, request: Request, tries: int) -> bool:
         """Whether *request* has one try more than its *tries*, when other pages of its site have been tried.
 
-        Its host has failed since its last try, and a site that has brought pages may be away for a while.
+        Its host has only failed since the try before, and a site that has brought pages may be away for a while.
         """
         entry: Entry = request.meta[ENTRY]
         failed = self._backoff.failures(origin(request.url)) > 1
