@@ -13,7 +13,7 @@ from bilingual_crawler.crawl.middlewares.backoff import PoisonMiddleware
 from bilingual_crawler.crawl.middlewares.language import LanguageFilterMiddleware
 from bilingual_crawler.crawl.middlewares.links import LinkPriorityMiddleware
 from bilingual_crawler.crawl.middlewares.ordinary import OrdinarySpiderMiddleware
-from bilingual_crawler.crawl.middlewares.traps import TrapLinksMiddleware, TrapPagesMiddleware
+from bilingual_crawler.crawl.middlewares.traps import TrapLinksMiddleware, TrapPagesMiddleware, TrapRequestsMiddleware
 from bilingual_crawler.crawl.middlewares.warc import WarcMiddleware
 from bilingual_crawler.crawl.spiders.arguments import parse_settings
 from bilingual_crawler.options import Options, Part
@@ -40,6 +40,7 @@ COMPONENTS: Mapping[str, tuple[tuple[str, type, int], ...]] = {
     ),
     Part.LANGUAGE: (("DOWNLOADER_MIDDLEWARES", LanguageFilterMiddleware, 560),),
     Part.TRAPS: (
+        ("DOWNLOADER_MIDDLEWARES", TrapRequestsMiddleware, 97),
         ("DOWNLOADER_MIDDLEWARES", TrapPagesMiddleware, 550),
         ("SPIDER_MIDDLEWARES", TrapLinksMiddleware, 200),
     ),

@@ -100,9 +100,7 @@ class OutputPipeline:
         self._pairs = TsvLog.for_record(self._folder / PAIRS, Pair)
         try:
             written = list(read_pairs(self._folder / PAIRS, self._context.pairs))
-            self._unpaired_of_others = unpaired_of_others(
-                self._folder / UNPAIRED, self._context.pairs
-            ) or unpaired_of_others(self._folder / _ASIDE, self._context.pairs)
+            self._unpaired_of_others = self._rows_of_others()
         except (KeyError, ValueError) as error:
             tables = f"{self._folder / PAIRS} or {UNPAIRED}"
             raise UsageError(f"{tables} cannot be read: {error}; correct it", print_help=False) from error
@@ -121,6 +119,12 @@ class OutputPipeline:
         self._crawler.signals.connect(self._hurry, signal=stop_now)
         self._crawler.signals.connect(self._pair_found, signal=pair_found)
         self._crawler.signals.connect(self.document_read, signal=document_read)
+
+    def _rows_of_others(self) -> list[Unpaired]:
+        """The unpaired documents in other languages, also those that a killed run has put aside."""
+        rows, aside = (unpaired_of_others(self._folder / name, self._context.pairs) for name in (UNPAIRED, _ASIDE))
+        newer = {one.pair for one in rows}
+        return rows + [one for one in aside if one.pair not in newer]
 
     def process_item(self, item: Any) -> Any:
         if isinstance(item, Document) and (error := self.document_read(item)):

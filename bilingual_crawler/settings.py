@@ -105,6 +105,7 @@ DOWNLOADER_MIDDLEWARES = {
     "bilingual_crawler.crawl.middlewares.backoff.PoisonMiddleware": 85,
     "bilingual_crawler.crawl.middlewares.backoff.BackoffMiddleware": 90,
     "bilingual_crawler.crawl.middlewares.archived.ArchivedPagesMiddleware": 95,
+    "bilingual_crawler.crawl.middlewares.traps.TrapRequestsMiddleware": 97,
     "bilingual_crawler.crawl.middlewares.robots.RobotsMiddleware": 100,
     "bilingual_crawler.crawl.middlewares.tdm.TdmMiddleware": 105,
     "bilingual_crawler.crawl.middlewares.addresses.AddressGuardMiddleware": 900,

@@ -168,6 +168,11 @@ def test_what_is_written_is_what_was_given_without_secrets(tmp_path: Path) -> No
     after = project(**read.settings)
     assert after.getdict("EXTENSIONS") == {"scrapy.extensions.memusage.MemoryUsage": 500, "other.Extension": None}
     assert [after[name] for name in ("DOWNLOAD_DELAY", "ROBOTSTXT_OBEY", "BILINGUAL_REPLAY")] == [3, "1", ["a", "b"]]
+    with path.open() as before:
+        write_description(tmp_path, "discovery", arguments, project())
+        assert before.read() == written, "a kill in the middle of a resume leaves the old one"
+    assert path.read_text() != written
+    assert [file.name for file in tmp_path.iterdir()] == ["crawl.toml"]
 
 
 def test_seeds_come_back_as_they_were_given() -> None:

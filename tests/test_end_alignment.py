@@ -113,10 +113,14 @@ def test_a_resume_keeps_what_align_has_written_of_other_languages(tmp_path: Path
             time.sleep(0.01)
         killed.kill()
         killed.communicate()
+        # nor does an alignment of more languages after it
+        columns = "url\treason\tnearest\tscore\tpair"
+        (tmp_path / "out/unpaired.tsv").write_text(f"{columns}\nd\tno_candidate\t\t0.0\teng-deu\n")
         result = run_scrapy(tmp_path, *command)
     assert result.returncode == 0, result.stderr
     assert [row["url_a"] for row in read_tsv(tmp_path / "out/pairs.tsv") if row["pair"] == "eng-fra"] == ["a"]
-    assert [row["url"] for row in read_tsv(tmp_path / "out/unpaired.tsv") if row["pair"] == "eng-fra"] == ["c"]
+    unpaired = {row["pair"]: row["url"] for row in read_tsv(tmp_path / "out/unpaired.tsv")}
+    assert (unpaired["eng-fra"], unpaired["eng-deu"]) == ("c", "d")
     pairs = tmp_path / "out/pairs.tsv"
     pairs.write_text(pairs.read_text().replace("\t1.0\t", "\t1,0\t"))
     refused = run_scrapy(tmp_path, *command)

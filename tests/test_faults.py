@@ -341,7 +341,8 @@ def test_a_sound_frontier_may_end_before_its_last_page(tmp_path: Path) -> None:
     store.close()
 
 
-def test_a_network_that_is_gone_costs_no_queued_page(tmp_path: Path) -> None:
+@pytest.mark.parametrize("shared", [False, True])
+def test_a_network_that_is_gone_costs_no_queued_page(tmp_path: Path, shared: bool) -> None:
     """The crawl is resumed without it: the hosts, among them a seed that was not asked before, do not answer."""
     pages, away, until_gone = varied(bilingual_site(3)), False, 10_000
 
@@ -353,8 +354,9 @@ def test_a_network_that_is_gone_costs_no_queued_page(tmp_path: Path) -> None:
         return Answer(pages[path]) if path in pages else Answer(status=404)
 
     quick = ("BILINGUAL_BACKOFF_START=0.02", "BILINGUAL_BACKOFF_MAX=0.02")
-    with scripted(answer) as site, scripted(answer, "127.0.0.2") as other:
-        whole = arguments(tmp_path, site, *quick)
+    with redis_server(tmp_path) as server, scripted(answer) as site, scripted(answer, "127.0.0.2") as other:
+        frontier = (f"BILINGUAL_FRONTIER={server.url}",) if shared else ()
+        whole = arguments(tmp_path, site, *quick, *frontier)
         assert run_scrapy(tmp_path, *whole, "-s", "CLOSESPIDER_PAGECOUNT=3").returncode == 0
         whole[whole.index(f"seeds={site.url}/en/")] += f",{other.url}/en/"
         away = True
@@ -363,7 +365,7 @@ def test_a_network_that_is_gone_costs_no_queued_page(tmp_path: Path) -> None:
         assert "given up" not in stopped.stderr
         assert json.loads((tmp_path / "out" / "summary.json").read_text())["finish_reason"] == "no_answer"
         # nor does one that is gone for some tries, while both sites are asked
-        away, until_gone = False, 14
+        away, until_gone = False, 8
         finished = run_scrapy(tmp_path, *whole)
         assert until_gone < -9
     assert finished.returncode == 0, finished.stderr

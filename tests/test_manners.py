@@ -171,6 +171,36 @@ def test_a_page_that_breaks_costs_only_itself_and_its_tries_wait(tmp_path: Path)
     assert summary(tmp_path)["dropped"]["http-500"] == 1
 
 
+@pytest.mark.parametrize(("away", "requests"), [(Answer(raw=[]), 14), (Answer(status=502), 7)])
+def test_a_site_that_is_away_for_some_tries_loses_only_a_page_that_never_answers(
+    tmp_path: Path, away: Answer, requests: int
+) -> None:
+    """The client sends a request twice if the connection breaks."""
+    asked = count(1)
+
+    def answer(path: str) -> Answer:
+        is_away = 6 <= next(asked) < 6 + requests or path == "/en/page-1.html"
+        return away if is_away else page(path)
+
+    with scripted(answer) as site:
+        result = crawl(tmp_path, f"{site.url}/en/", "-s", "BILINGUAL_BACKOFF_START=0.05")
+    assert result.returncode == 0, result.stderr
+    assert next(asked) > 6 + requests
+    assert len(documents(tmp_path)) == DOCUMENTS - 1
+    assert len(site.times("/en/page-1.html")) <= 8
+
+
+def test_a_stop_without_a_network_keeps_the_page_whose_last_try_fails(tmp_path: Path) -> None:
+    asked = count(1)
+    one_by_one = ("-s", "CONCURRENT_REQUESTS_PER_DOMAIN=1", "-s", "BILINGUAL_HOST_FAILURES=3")
+    with scripted(lambda path: page(path) if next(asked) < 6 else Answer(raw=[])) as site:
+        crawl(tmp_path, f"{site.url}/en/", *QUICK, *one_by_one, "-s", f"JOBDIR={tmp_path / 'job'}")
+    counts = summary(tmp_path)
+    assert counts["finish_reason"] == "no_answer"
+    assert counts["failures"] == {"DownloadFailedError": 3}
+    assert not [outcome for outcome in counts["dropped"] if outcome.startswith("error-")]
+
+
 def test_a_dead_host_is_given_up_and_the_others_go_on(tmp_path: Path) -> None:
     with socket.create_server(("127.0.0.1", 0)) as closed:
         dead = f"http://127.0.0.1:{closed.getsockname()[1]}"

@@ -35,6 +35,7 @@ from bilingual_crawler.crawl.traps import (
 from bilingual_crawler.frontier.entry import Entry, Kind
 from bilingual_crawler.items import ENOUGH_NEW_TEXT
 from bilingual_crawler.pages.sequences import sample_of
+from bilingual_crawler.settings import DOWNLOADER_MIDDLEWARES
 from bilingual_crawler.urls.traps import shapes
 
 if TYPE_CHECKING:
@@ -366,6 +367,12 @@ def test_a_soft_404_in_the_language_of_its_folder_is_no_document(tmp_path: Path)
     assert len(kept) < FOLDER_PROBE_AFTER, kept
     assert Counter(found.values())["soft-404"] >= len(articles) - len(kept)
     assert len([path for path in site.paths() if NOWHERE.fullmatch(path)]) <= 3, "the host and two folders"
+
+
+def test_queued_traps_are_refused_before_anything_is_asked_of_their_hosts() -> None:
+    """Hosts cost nothing: thousands may be queued when they turn out to be a trap."""
+    places = {name.rpartition(".")[2]: place for name, place in DOWNLOADER_MIDDLEWARES.items() if place is not None}
+    assert places["TrapRequestsMiddleware"] < min(places["RobotsMiddleware"], places["TdmMiddleware"])
 
 
 def test_an_honest_404_is_asked_for_once(tmp_path: Path) -> None:

@@ -26,6 +26,7 @@ from bilingual_crawler.crawl.remaining import (
     Estimate,
     Outcome,
     Progress,
+    RemainingPairs,
     SiteCourse,
     sum_estimates,
 )
@@ -95,6 +96,33 @@ def test_what_is_promised_counts_as_far_as_promises_were_kept() -> None:
     queue = Promise(200, 50.0)
     assert kept.estimate(queue).remaining > 2 * broken.estimate(queue).remaining
     assert kept.estimate(queue).remaining > kept.estimate(Promise(200, 0.5)).remaining
+
+
+def test_what_a_host_that_is_given_up_had_in_its_queue_is_not_found() -> None:
+    queue, found = Promise(40, 20.0), 0
+
+    class Part(Gain):
+        def promise(self, site: str) -> Promise:
+            return queue
+
+    remaining = RemainingPairs([Part(LanguagePair("eng", "spa"))], [lambda site: found])
+    for number in range(20):
+        found = number // 2
+        remaining.observe_fetch(SITE, [Outcome(0.5, side=number % 2)])
+    before = remaining.total()
+    assert before
+    assert before.remaining > 5
+    remaining.give_up(SITE)
+    queue = Promise(0, 0.0)
+    for _ in range(40):
+        remaining.observe_fetch(SITE, [Outcome(0.5, is_page=False)])
+    assert remaining.total() == remaining.estimates()[SITE] == before
+    # another host of the site brings pairs
+    found += 2
+    remaining.observe_pairs(SITE)
+    after = remaining.total()
+    assert after
+    assert after.remaining == pytest.approx(before.remaining - 2)
 
 
 def test_urls_that_cannot_be_fetched_now_promise_no_more_than_the_best_one() -> None:

@@ -300,19 +300,20 @@ def test_a_site_by_http_is_asked_in_other_languages_if_its_seed_has_no_scheme(
 def test_each_host_of_a_site_is_asked_in_other_languages_if_it_has_a_seed(tmp_path: Path) -> None:
     archive = WarcWriter(tmp_path / "archive")
     # hosts that answer in one language only do not stand for the others
-    deaf = [f"blog{number}" for number in range(12)]
+    deaf = [f"blog{number}.example.org" for number in range(12)]
+    shops = ["shop.example.org", "shop.example.org:8443"]
     answers = [(host, "es", asked) for host in deaf for asked in (None, "eng")]
-    for number, (host, lang, asked) in itertools.product(
-        range(3), [*answers, ("shop", "es", None), ("shop", "en", "eng")]
-    ):
-        url, body = f"https://{host}.example.org{path_of(number)}", page(lang, number, path_of).encode()
+    answers += [(shop, lang, asked) for shop in shops for lang, asked in (("es", None), ("en", "eng"))]
+    for number, (host, lang, asked) in itertools.product(range(3), answers):
+        url, body = f"https://{host}{path_of(number)}", page(lang, number, path_of).encode()
         headers = [(b"Content-Type", b"text/html; charset=utf-8"), (b"Vary", b"Accept-Language")]
         archive.write_exchange(Exchange(url, "GET", (), 200, headers, body, datetime.now(UTC), language=asked))
     archive.close()
-    seeds = ",".join(f"https://{host}.example.org/" for host in (*deaf, "shop"))
+    seeds = ",".join(f"https://{host}/" for host in (*deaf, *shops))
     crawl(tmp_path, seeds, "-s", f"BILINGUAL_REPLAY={tmp_path / 'archive'}", *ALIGNED, policy="gain")
-    shop = {f"https://shop.example.org{path_of(number)}" for number in range(3)}
+    shop, other = ([f"https://{shop}{path_of(number)}" for number in range(3)] for shop in shops)
     assert set(pairs_of(tmp_path)) == {(variant(url, "eng"), url) for url in shop}
+    assert {variant(url, "eng") for url in other} <= documents(tmp_path).keys()
 
 
 @pytest.mark.parametrize(("site", "stops"), [(by_cookie, "killed"), (by_header, "by its budget")])

@@ -24,6 +24,7 @@ import bilingual_crawler
 from bilingual_crawler import settings as defaults
 from bilingual_crawler.options import without_password, wrong
 from bilingual_crawler.pages.characters import one_line
+from bilingual_crawler.storage.files import replacing, to_disk
 from bilingual_crawler.storage.records import DESCRIPTION
 
 if TYPE_CHECKING:
@@ -144,7 +145,10 @@ def write_description(folder: Path, spider: str, arguments: Mapping[str, Argumen
     }
     head = "".join(f"# {one_line(note)}\n" for note in notes)
     try:
-        path.write_text(head + tomli_w.dumps(told), encoding="utf-8", errors="surrogateescape")
+        # a part of it is a valid file, too, and describes another crawl
+        with replacing(path) as part:
+            part.write_text(head + tomli_w.dumps(told), encoding="utf-8", errors="surrogateescape")
+            to_disk(part)
     except OSError as error:
         raise wrong("BILINGUAL_OUTPUT_DIR", folder, f"{error.strerror}; give a folder that can be written") from error
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections import deque
 from dataclasses import dataclass, field
+from itertools import starmap
 from math import ceil, exp, expm1, floor, log, log1p, sqrt
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -208,6 +209,8 @@ class RemainingPairs:
         self._pairs_on = pairs_on
         self._courses: dict[str, list[SiteCourse]] = {}
         self._estimates: dict[str, Estimate] = {}
+        self._given_up: dict[str, Estimate] = {}
+        """The estimates of sites when a host of theirs was given up, with all that it had in the queue."""
 
     def observe_fetch(self, site: str, outcomes: Sequence[Outcome]) -> None:
         """Learn the outcome of a fetch of *site* for each pair of languages."""
@@ -237,13 +240,26 @@ class RemainingPairs:
         self._estimates[site] = estimate = sum_estimates(course.estimate(queue) for course, queue in courses)
         return estimate
 
+    def give_up(self, site: str) -> None:
+        """Learn that a host of *site* is given up: what remains now is not found, and remains."""
+        if estimate := self.estimate(site):
+            self._given_up[site] = self._with_given_up(site, estimate)
+
     def total(self) -> Estimate | None:
         """Return the estimate of all sites visited, each as at its last fetch; None if nothing tells of them."""
-        return sum_estimates(self._estimates.values()) if self._estimates else None
+        return sum_estimates(starmap(self._with_given_up, self._estimates.items())) if self._estimates else None
 
     def estimates(self) -> dict[str, Estimate]:
         """Estimate the remaining pairs of each site anew, unless nothing tells of them."""
-        return {site: estimate for site in self._courses if (estimate := self.estimate(site))}
+        estimates = {site: estimate for site in self._courses if (estimate := self.estimate(site))}
+        return {site: self._with_given_up(site, estimate) for site, estimate in estimates.items()}
+
+    def _with_given_up(self, site: str, estimate: Estimate) -> Estimate:
+        """*estimate*, of the queue of *site*, or what remained when a host was given up, if that is more."""
+        before = self._given_up.get(site)
+        if before is None or estimate.found + estimate.remaining >= before.found + before.remaining:
+            return estimate
+        return Estimate(estimate.found, before.found + before.remaining - estimate.found, before.variance)
 
     def is_finished(self, site: str, until: float) -> bool:
         """Return whether the share *until* of the pairs of *site* is found, or whether it has clearly none.

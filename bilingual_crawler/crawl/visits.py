@@ -48,7 +48,7 @@ from bilingual_crawler.crawl.signals import (
 from bilingual_crawler.crawl.variants import Posting, Variants
 from bilingual_crawler.frontier.backoff import Rest
 from bilingual_crawler.frontier.budget import QueueQuota
-from bilingual_crawler.frontier.entry import FIXED, NEVER, Entry, Kind, Push, State
+from bilingual_crawler.frontier.entry import AFTER_OTHERS, FIXED, NEVER, Entry, Kind, Push, State
 from bilingual_crawler.frontier.frontier import UNTIL, Limits, StoreError, StoreLost, ignore
 from bilingual_crawler.frontier.job import FRONTIER
 from bilingual_crawler.frontier.lmdb_store import LmdbStore
@@ -298,6 +298,8 @@ class Visits:
     def put_back(self, entry: Entry, rest: Rest) -> None:
         """Queue *entry* again, for when its slot has rested."""
         self.frontier.retry(entry, rest=rest.seconds, failed=rest.failed)
+        if rest.after_others:
+            self.frontier.rescore({entry.url: AFTER_OTHERS})
         self.quota.add(self._source(entry), entry.url)
         call_later(rest.seconds, self.wake)
         self._stats.inc_value("bilingual/frontier/retried")
@@ -425,13 +427,20 @@ class Visits:
     def expects_answers(self, url: str, *, elsewhere: bool = False) -> bool:
         """Return whether a site that has brought pages should answer now: that of *url*, or another with queued URLs.
 
-        Only the others count if *elsewhere*. With other workers this is unknown: false.
+        Only the others count if *elsewhere*, and only sites of this process.
         """
-        if self._stopping or not isinstance(self.frontier, LocalFrontier):
+        if self._stopping:
             return False
         own = registered_domain(url)
         sites = {own, *map(registered_domain, self.frontier.open_slots())} - ({own} if elsewhere else set())
-        return any(course.pages for site in sites for course in self.learner.remaining.courses(site))
+        return any(map(self._has_pages, sites))
+
+    def may_be_away(self, entry: Entry) -> bool:
+        """Return whether the site of *entry* has brought pages, and has others in the queue that show if it is away."""
+        return self._has_pages(registered_domain(entry.url)) and entry.slot in self.frontier.open_slots()
+
+    def _has_pages(self, site: str) -> bool:
+        return any(course.pages for course in self.learner.remaining.courses(site))
 
     async def leave(self) -> None:
         """Write the last checkpoint and leave the frontier."""

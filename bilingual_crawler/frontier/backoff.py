@@ -28,6 +28,8 @@ class Rest:
     seconds: float
     failed: bool = True
     """Whether a request for the URL was sent, so that one of its tries is used up."""
+    after_others: bool = False
+    """Whether the other URLs of the slot come first."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,6 +111,11 @@ class Backoff:
         """Whether no host has answered since the first of the failures in a row of *host*."""
         health = self._hosts.get(host)
         return health is not None and health.answers == self._answers
+
+    def failures(self, host: str) -> int:
+        """The number of failures in a row of *host*."""
+        health = self._hosts.get(host)
+        return health.failures if health else 0
 
     def forget(self, host: str) -> None:
         """Begin with *host* as if it had not been asked."""

@@ -23,6 +23,8 @@ class State(IntEnum):
 
 NEVER = float("-inf")
 """Priority of a URL that is known but must not be fetched."""
+AFTER_OTHERS = -1e9
+"""Priority of a URL whose tries are used up, while its whole site may be away."""
 SUSPECT = -1e300
 """Priority of a URL that was in flight when the process died: it is fetched last, and alone."""
 POISON = 1e300

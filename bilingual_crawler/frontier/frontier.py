@@ -231,6 +231,9 @@ class Frontier(Protocol):
     def has_pending(self) -> bool:
         """Whether a URL is in flight or may still be handed out."""
 
+    def open_slots(self) -> Sequence[str]:
+        """Slots of this process with a URL to hand out, now or later."""
+
     def freeze(self) -> None:
         """Ignore all further calls. URLs in flight stay in flight, and the next run fetches them again."""
 

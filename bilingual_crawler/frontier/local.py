@@ -343,7 +343,6 @@ class LocalFrontier:
         return SlotState.LEFT if self._closed.get(slot) == UNTIL else SlotState.SPENT
 
     def open_slots(self) -> list[str]:
-        """Slots with a URL to hand out, now or later."""
         return [h.slot for h in self.store.heads() if h.priority != NEVER and not self._slot_spent(h.slot)]
 
     def hand_over(self, count: int) -> list[str]:

@@ -86,6 +86,7 @@ class SharedFrontier:
         self._over = False
         self._frozen = False
         self._closed: set[str] = set()
+        self._open: Sequence[str] = ()
         self.remaining = 0
         """URLs of all workers, queued or in flight, at the last heartbeat."""
         self.spent = ""
@@ -154,6 +155,10 @@ class SharedFrontier:
     def has_pending(self) -> bool:
         """Whether this or another worker has anything in flight or to hand out."""
         return not self._frozen and (not self._over or bool(self._ready))
+
+    def open_slots(self) -> Sequence[str]:
+        """As they were at the last heartbeat."""
+        return self._open
 
     def freeze(self) -> None:
         self._frozen = True
@@ -230,8 +235,9 @@ class SharedFrontier:
         if self._leaving.is_set():
             return
         try:
-            active = len(self._frontier.open_slots())
-            share = self.store.share(idle=not self._frontier.has_pending(), active=active)
+            active = self._frontier.open_slots()
+            share = self.store.share(idle=not self._frontier.has_pending(), active=len(active))
+            self._open = [*active, *share.gained]
             self.store.release(self._frontier.hand_over(share.surplus))
             self.remaining = self._frontier.remaining
         except StoreError as error:

@@ -18,6 +18,7 @@ from scrapy.exceptions import UsageError
 
 from bilingual_crawler.alignment.at_end import AlignmentError, align_crawl
 from bilingual_crawler.crawl.context import lock_folders
+from bilingual_crawler.crawl.middlewares.backoff import NO_ANSWER
 from bilingual_crawler.crawl.signals import Fetch
 from bilingual_crawler.crawl.visits import FRONTIER_LOST, WRITE_ERROR
 from bilingual_crawler.frontier.frontier import StoreError
@@ -113,6 +114,9 @@ class _Team:
                     worker.start()
                 self._watch()
                 queued = self._server.queued()
+                if self._reason() == NO_ANSWER:
+                    resumes = ". The same command resumes the crawl" if self._settings["JOBDIR"] else ""
+                    logger.error(f"No host answered any more, the network of this machine may be gone{resumes}")
             finally:
                 self._server.stop()
             try:
@@ -220,7 +224,9 @@ class _Team:
         if self._stops:
             return STOPPED
         reasons = reasons_of([worker.folder for worker in self._workers])
-        for reason in (WRITE_ERROR, FRONTIER_LOST, *sorted(reasons - {"finished", UNFINISHED}), "finished"):
+        # what a worker without a network has left, the others have fetched if they have finished
+        usual = sorted(reasons - {"finished", NO_ANSWER, UNFINISHED})
+        for reason in (WRITE_ERROR, FRONTIER_LOST, *usual, "finished", NO_ANSWER):
             if reason in reasons:
                 return reason
         return UNFINISHED

@@ -26,6 +26,7 @@ from bilingual_crawler.crawl.visits import Visits
 from bilingual_crawler.frontier.backoff import Backoff, Patience, Rest, own_shortage, retry_after
 from bilingual_crawler.frontier.entry import POISON, SUSPECT
 from bilingual_crawler.options import Options
+from bilingual_crawler.urls.canonical import registered_domain
 
 if TYPE_CHECKING:
     from typing import Self
@@ -63,12 +64,13 @@ class BackoffMiddleware:
     """Replaces Scrapy's RetryMiddleware, which retries without a pause.
 
     A request that fails by the network or with one of ``RETRY_HTTP_CODES`` goes back to its place in the frontier, at
-    most ``RETRY_TIMES`` times (five times after 429 or 503). Its politeness slot is paused. The pause doubles with each
-    failure in a row; a longer ``Retry-After`` counts instead. A host that keeps failing is given up, and its other URLs
-    are refused without a request. If this machine has no sockets, file descriptors or memory left, this is no failure
-    of the host, and the request waits. If no host answers any more, not even those that did, the network may be gone: a
-    crawl with ``JOBDIR`` stops before it gives them up, for their queued URLs would be lost. Settings:
-    ``BILINGUAL_BACKOFF_START``, ``_MAX``, ``BILINGUAL_RETRY_AFTER_MAX``, ``BILINGUAL_HOST_FAILURES``. Stats:
+    most ``RETRY_TIMES`` times (five times after 429 or 503), and once more if its host only failed meanwhile. Its
+    politeness slot is paused. The pause doubles with each failure in a row; a longer ``Retry-After`` counts instead. A
+    host that keeps failing is given up, and its other URLs are refused without a request. If this machine has no
+    sockets, file descriptors or memory left, this is no failure of the host, and the request waits. If no host answers
+    any more, not even those that did, the network may be gone: a crawl with ``JOBDIR`` or ``BILINGUAL_FRONTIER`` stops
+    before it gives them up, for their queued URLs would be lost. Settings: ``BILINGUAL_BACKOFF_START``, ``_MAX``,
+    ``BILINGUAL_RETRY_AFTER_MAX``, ``BILINGUAL_HOST_FAILURES``. Stats:
     ``bilingual/backoff/<status or error>``, ``bilingual/hosts_given_up``, ``bilingual/machine/<error>``.
     """
 
@@ -80,7 +82,7 @@ class BackoffMiddleware:
         self._crawler = crawler
         self._stats = crawler.stats
         self._enabled = settings.getbool("RETRY_ENABLED")
-        self._durable = bool(job_dir(settings))
+        self._durable = bool(job_dir(settings) or options.frontier)
         self._tries = settings.getint("RETRY_TIMES")
         self._statuses = frozenset(map(int, settings.getlist("RETRY_HTTP_CODES")))
         self._errors = tuple(map(load_object, settings.getlist("RETRY_EXCEPTIONS")))
@@ -90,6 +92,8 @@ class BackoffMiddleware:
         self._backoff = Backoff(self._patience, time.monotonic)
         longest = min(self._patience.longest, MAX_OWN_REST)
         self._own = Backoff(Patience(self._patience.start, longest, failures=math.inf), time.monotonic)
+        self._stopped = False
+        """Whether the network seems to be gone, and the crawl ends."""
         crawler.signals.connect(self.response_downloaded, signal=signals.response_downloaded)
 
     @classmethod
@@ -119,9 +123,14 @@ class BackoffMiddleware:
             rest: float | None = min(self._patience.longest, self._patience.start * 2.0**entry.attempts)
         else:
             rest = self._failed(request, alive=True, asked=asked_to_wait(response))
-        if rest is None or _is_posted(request) or entry.attempts >= (WAITS if status in ASKS_TO_WAIT else self._tries):
+        tries = WAITS if status in ASKS_TO_WAIT else self._tries
+        if rest is None or _is_posted(request):
             return response
-        return _again(request, Rest(rest))
+        if entry.attempts < tries:
+            return _again(request, Rest(rest))
+        if status != PAGE_ERROR and self._is_spared(request, tries):
+            return _again(request, Rest(rest, after_others=True))
+        return response
 
     def process_exception(self, request: Request, exception: Exception) -> Request | None:
         entry: Entry | None = request.meta.get(ENTRY)
@@ -143,20 +152,32 @@ class BackoffMiddleware:
             rest = self._failed(request, alive=unavailable.alive, asked=unavailable.asked)
         else:
             rest = self._failed(request, alive=False, asked=None)
-        last = not unavailable and entry.attempts >= self._tries
-        if (
-            rest is None
-            or (not unavailable and _is_posted(request))
-            or (last and not self._is_everyone_silent(request))
-        ):
+        if rest is None or (not unavailable and _is_posted(request)):
             return None
-        return _again(request, Rest(rest, failed=not (unavailable or last)))
+        if unavailable or entry.attempts < self._tries:
+            return _again(request, Rest(rest, failed=not unavailable))
+        silent = self._is_everyone_silent(request)
+        if self._stopped or (silent and self._backoff.failures(origin(request.url)) > 1):
+            return _again(request, Rest(rest, failed=False))
+        # a first failure in a row says less: other pages of the host may have been answered just before
+        if silent and entry.attempts == self._tries:
+            return _again(request, Rest(rest))
+        return _again(request, Rest(rest, after_others=True)) if self._is_spared(request, self._tries) else None
 
     def _is_everyone_silent(self, request: Request) -> bool:
         """Whether the network may be gone, so that *request* need not be the reason of its last failure."""
         return self._backoff.is_silence(origin(request.url)) and self._visits.expects_answers(
             request.url, elsewhere=True
         )
+
+    def _is_spared(self, request: Request, tries: int) -> bool:
+        """Whether *request* has one try more than its *tries*, when other pages of its site have been tried.
+
+        Its host has only failed since the try before, and a site that has brought pages may be away for a while.
+        """
+        entry: Entry = request.meta[ENTRY]
+        failed = self._backoff.failures(origin(request.url)) > 1
+        return entry.attempts == tries and failed and self._visits.may_be_away(entry)
 
     def _is_failure(self, response: Response | None) -> bool:
         """Whether *response* is a failure of the host."""
@@ -187,6 +208,7 @@ class BackoffMiddleware:
             self._backoff.forget(host)
             return 0.0
         if rest is None and not before:
+            self._visits.learner.remaining.give_up(registered_domain(request.url))
             first = not self._stats.get_value("bilingual/hosts_given_up")
             self._stats.inc_value("bilingual/hosts_given_up")
             level = logging.WARNING if first else logging.INFO
@@ -196,6 +218,7 @@ class BackoffMiddleware:
     def _stop(self) -> None:
         """End the crawl with what is queued."""
         assert self._crawler.engine
+        self._stopped = True
         if not is_stopping(self._crawler):
             logger.error(
                 "Stopping: no host answers any more, the network of this machine may be gone. The same command resumes "

@@ -33,14 +33,36 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 
+class TrapRequestsMiddleware:
+    """Downloader middleware: refuses queued URLs that have become traps, before anything is asked of their hosts.
+
+    Stats: ``bilingual/traps/refused/<kind>``.
+    """
+
+    def __init__(self, crawler: Crawler) -> None:
+        assert crawler.stats
+        self._stats = crawler.stats
+        self._traps = CrawlContext.from_crawler(crawler).traps
+
+    @classmethod
+    def from_crawler(cls, crawler: Crawler) -> Self:
+        return cls(crawler)
+
+    def process_request(self, request: Request) -> None:
+        entry: Entry | None = request.meta.get(ENTRY)
+        kind = self._traps.refuses(entry.url) if entry and entry.parent else None
+        if kind:
+            self._stats.inc_value(f"bilingual/traps/refused/{kind}")
+            raise Refused(f"trap-{kind}", "belongs to a trap")
+
+
 class TrapPagesMiddleware:
-    """Downloader middleware: learns from pages, and drops soft-404 pages and queued URLs that have become traps.
+    """Downloader middleware: learns from pages, and drops soft-404 pages.
 
     After ten pages of a host, it requests a page of the host that cannot exist, for comparison. If the host does not
     answer, it asks again after 20, 40 and 80 pages. Error pages are translated, too: after three documents of a
     language that has a folder of its own, it requests such a page in that folder. Stats:
-    ``bilingual/traps/soft-404``, ``bilingual/traps/refused/<kind>``, and, for pages that are kept, ``bilingual/probes``
-    and ``bilingual/copies``.
+    ``bilingual/traps/soft-404``, and, for pages that are kept, ``bilingual/probes`` and ``bilingual/copies``.
     """
 
     def __init__(self, crawler: Crawler) -> None:
@@ -60,13 +82,6 @@ class TrapPagesMiddleware:
 
     def pair_found(self, pair: Pair) -> None:
         self._traps.note_pair(pair.url_a, pair.url_b)
-
-    def process_request(self, request: Request) -> None:
-        entry: Entry | None = request.meta.get(ENTRY)
-        kind = self._traps.refuses(entry.url) if entry and entry.parent else None
-        if kind:
-            self._stats.inc_value(f"bilingual/traps/refused/{kind}")
-            raise Refused(f"trap-{kind}", "belongs to a trap")
 
     async def process_response(self, request: Request, response: Response) -> Response:
         page: Page | None = request.meta.get(PAGE)

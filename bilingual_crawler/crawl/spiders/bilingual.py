@@ -6,6 +6,7 @@ from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
+from urllib.parse import urlsplit
 
 from scrapy import Request, Spider
 
@@ -140,8 +141,11 @@ class BilingualSpider(Spider):
             self.visits.push_post(read.entry, post, set_cookies)
 
     def _seed_behind(self, url: str) -> str:
-        """The address of the first seed of the host of *url*, which a seed led to, or of its site, or else *url*."""
-        seed = self._first_seeds.get(host_of(url)) or self._first_seeds.get(registered_domain(url))
+        """The address of the first seed of the host and port of *url*, which a seed led to, or of its host or site, or
+        else *url*.
+        """
+        names = (urlsplit(url).netloc, host_of(url), registered_domain(url))
+        seed = next((self._first_seeds[name] for name in names if name in self._first_seeds), None)
         if seed is None:
             return url
         # https was a guess, and http has answered in its place
@@ -149,9 +153,10 @@ class BilingualSpider(Spider):
 
     @cached_property
     def _first_seeds(self) -> Mapping[str, Seed]:
-        """Site, or host -> the first of its seeds; a name that is both counts as a host."""
+        """Site, host, or host and port -> the first of its seeds; a name that is several counts as the last of them."""
         seeds = self.context.seeds[::-1]
-        return {registered_domain(seed.url): seed for seed in seeds} | {host_of(seed.url): seed for seed in seeds}
+        by_name = (registered_domain, host_of, lambda url: urlsplit(url).netloc)
+        return {name(seed.url): seed for name in by_name for seed in seeds}
 
     def links_of(self, page: Page) -> Sequence[Link]:
         """The links of *page* that may be followed."""
