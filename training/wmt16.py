@@ -181,10 +181,8 @@ def evaluate(
             found |= here
             found_softly |= here_softly
     if turned > straight:
-        first, second = languages
-        raise DataError(
-            f"the known pairs have {second} first: turn their columns, or give --languages {second} {first}"
-        )
+        a, b = languages
+        raise DataError(f"the known pairs have {b} first: turn their columns, or give --languages {b} {a}")
     return Recall(len(gold), len(found), len(found_softly))
 
 
