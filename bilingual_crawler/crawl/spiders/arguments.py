@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -23,7 +22,7 @@ from bilingual_crawler.discovery.ways import Sources
 from bilingual_crawler.frontier.budget import site_budget
 from bilingual_crawler.frontier.job import Job, JobError
 from bilingual_crawler.frontier.scope import Scope, ScopeError
-from bilingual_crawler.languages.codes import LanguageError, language_name
+from bilingual_crawler.languages.codes import LanguageError
 from bilingual_crawler.languages.pairs import LanguagePairs
 from bilingual_crawler.options import RENDER_MODES, Options, share_of_pairs
 from bilingual_crawler.pages.formats import ONLY_HTML
@@ -47,8 +46,6 @@ if TYPE_CHECKING:
     from bilingual_crawler.frontier.budget import SiteBudget
     from bilingual_crawler.languages.codes import LanguagePair
     from bilingual_crawler.policies.base import Policy
-
-logger = logging.getLogger(__name__)
 
 _NEXT_SOURCE = re.compile(r",(?=(?:cc-index|cc-graph|tsv):|crawl(?:,|$))")
 
@@ -80,7 +77,7 @@ def parse_arguments(
     chosen = _policy_class(policy, options)
     # the detectors are loaded while the models are
     ask_languages(options.detectors)
-    _check_models(options, chosen, pairs)
+    _check_models(options, chosen)
     _check_alignment(settings)
     context = CrawlContext(
         pairs=pairs,
@@ -137,7 +134,7 @@ def parse_discovery(
     _check_network(parsed, options)
     if then:
         chosen = _policy_class(None, options)
-        _check_models(options, chosen, pairs)
+        _check_models(options, chosen)
         _policy(chosen, pairs, options)
     sources = _sources(candidates, backlinks, archive, settings)
     search = _search(languages, detector, policy, sources, options)
@@ -231,7 +228,7 @@ def parse_settings(settings: BaseSettings, spider: str) -> CrawlContext:
         job=Job(str(pairs), f"spider {spider}", options.scope_prefixes, (), options.politeness),
         traps=_traps(options),
     )
-    _check_models(options, chosen, pairs)
+    _check_models(options, chosen)
     _check_alignment(settings)
     _check_job(context, settings)
     return context
@@ -380,22 +377,16 @@ def _oracle_order(path: Path | None) -> list[str]:
         raise _error(f"BILINGUAL_ORACLE_ORDER={path}: cannot read this file ({error})") from error
 
 
-def _check_models(options: Options, policy: type[Policy], pairs: LanguagePairs) -> None:
-    """Check that *policy* has its models. Warn if they do not know a language of *pairs*."""
+def _check_models(options: Options, policy: type[Policy]) -> None:
     if not policy.needs_models:
         return
     # tokenizers are slow to import, and Scrapyd imports this module only to list the spiders
     from bilingual_crawler.scoring.models import ModelError, load_models, models_folder
 
     try:
-        model, _ = load_models(models_folder(options.models_dir), options.providers)
+        load_models(models_folder(options.models_dir), options.providers)
     except ModelError as error:
         raise _error(f"{error}; BILINGUAL_MODELS_DIR names the folder that holds the models") from error
-    if unknown := " or ".join(map(language_name, model.unknown(pairs))):
-        logger.warning(
-            f"policy={policy.name}: the URL model does not know {unknown}, so no link to a page in {unknown} has a "
-            "priority; choose policy=gain, or name a folder with another model in BILINGUAL_MODELS_DIR"
-        )
 
 
 def _check_job(context: CrawlContext, settings: BaseSettings) -> None:
