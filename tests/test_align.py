@@ -446,6 +446,10 @@ def test_a_models_folder_without_judges_of_pairs_will_do(tmp_path: Path) -> None
     ("arguments", "message"),
     [
         ((".", "--pair", "en-es", "--formats", "docx"), "docx"),
+        (
+            (".", "--pair", "en-es", "--formats", "tmx"),
+            "give a folder for the sentences, too: --bitext",
+        ),
         (("nowhere", "--pair", "en-es"), "nowhere"),
         ((".", "--pair", "en-klingonese"), "klingonese"),
     ],

@@ -322,6 +322,13 @@ def test_wrong_arguments_are_named_in_one_line_before_anything_is_fetched(
     assert re.search(message, errors[0])
 
 
+def test_a_spider_that_there_is_not_is_named_in_one_line(tmp_path: Path) -> None:
+    result = run_scrapy(tmp_path, "crawl", "bilingal", "-a", "pair=eng-mlt")
+    assert result.returncode == 2
+    assert "error: no spider bilingal; there are: bilingual, discovery" in result.stderr
+    assert "Traceback" not in result.stderr
+
+
 @pytest.mark.parametrize(
     ("settings", "message"),
     [

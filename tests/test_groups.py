@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import astuple
+from itertools import compress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -104,6 +105,17 @@ def test_what_all_pages_of_one_domain_repeat_is_no_main_text_beside_another_doma
     documents.announced["firm.co.uk", "other.org"] = 1
     ((domain, _),) = align(documents, make_method("url", MODELS, "", Path("unused")))
     assert menu[0] not in domain.main_text("https://firm.co.uk/1")
+
+
+def test_the_menus_of_the_other_language_are_no_lines_of_a_page_that_is_not_translated() -> None:
+    menus = ("Our house, our news and our people",), ("Nuestra casa, las noticias y nuestra gente",)
+    pages = {f"https://a.org/en/{n}": html((*menus[0], *text(ENGLISH, n))) for n in range(9)}
+    pages |= {f"https://a.org/es/{n}": html((*menus[1], *text(SPANISH, n))) for n in range(9)}
+    pages["https://a.org/es/not-yet"] = html((*menus[1], *text(ENGLISH, 80)))
+    ((domain, _),) = align(corpus(pages), make_method("url", MODELS, "", Path("unused")))
+    own = {url: list(compress(domain.main_text(url), lines)) for _, url, _, lines in domain.distinct(())}
+    assert own["https://a.org/es/not-yet"] == list(text(ENGLISH, 80))
+    assert own["https://a.org/es/7"] == list(text(SPANISH, 7))
 
 
 def site_of_editions(count: int) -> dict[str, bytes]:

@@ -236,7 +236,9 @@ def test_an_address_counts_once_and_a_redirect_is_no_page() -> None:
 
 def test_a_summary_is_one_fact_a_line_however_long(capsys: pytest.CaptureFixture[str]) -> None:
     reasons = {f"a-reason-with-a-long-name-{number}": 10 - number for number in range(8)}
-    print_summary({"pair": "eng-spa", "output_dir": "x" * 200, "tried": 90, "dropped": reasons, "queued": 12})
+    nothing_left = {"remaining": 0.0, "share": 1.0, "low": 1.0, "high": 1.0}
+    crawl = {"pair": "eng-spa", "output_dir": "x" * 200, "tried": 90, "dropped": reasons, "queued": 12}
+    print_summary({**crawl, "estimate": nothing_left})
     lines = capsys.readouterr().err.splitlines()
     [line] = [line for line in lines if "addresses tried" in line]
     assert line.split()[0] == "90"

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 
+from bilingual_crawler.crawl.middlewares.links import warn_of_unknown
 from bilingual_crawler.languages.pairs import LanguagePairs
 from bilingual_crawler.scoring.links import BatchingScorer, LinkScore, LinkScorer, PageLinks
 from bilingual_crawler.scoring.models import LanguageModel
@@ -102,3 +103,11 @@ def test_a_failing_model_fails_the_pages_of_its_batch_only() -> None:
 
     asyncio.run(crawl())
     assert len(languages.calls) == 2
+
+
+@pytest.mark.parametrize(("pair", "warned"), [("eng-bod", True), ("eng-hrv", False)])
+def test_a_policy_whose_model_does_not_know_a_language_is_warned_of(
+    pair: str, warned: bool, caplog: pytest.LogCaptureFixture
+) -> None:
+    warn_of_unknown(Languages(), "smart", LanguagePairs.parse(pair))
+    assert ("policy=smart: the URL model does not know Tibetan" in caplog.text) is warned

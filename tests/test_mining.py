@@ -465,6 +465,7 @@ GOOD = ("index.parquet", "--pairs", "eng-isl", "--out", "o")
         (("index.parquet", "--out", "o"), "--pairs is missing"),
         ((*GOOD, "--bitext", "b", "--formats", "docx"), "--formats=docx: choose one of bitextor"),
         ((*GOOD, "--bitext", "b", "--formats", "jsonl"), "--base-url is missing"),
+        ((*GOOD, "--formats", "jsonl"), "--formats=jsonl: give a folder for the sentences, too: --bitext DIR"),
         (("none.parquet", "--pairs", "eng-isl", "--out", "o"), "none.parquet: no Parquet file there"),
         (("index.parquet", "--pairs", "eng-klingon", "--out", "o"), "unknown language 'klingon'"),
         (GOOD, "--base-url is missing"),

@@ -104,6 +104,8 @@ def test_a_label_may_be_any_code_of_its_language(folder: Path) -> None:
     for pair in ("eng-nor", "eng-nno"):
         assert (model.reader(LanguagePairs.parse(pair))(URLS) == model.probabilities(URLS)[:, :2]).all()
     assert (model.reader(LanguagePairs.parse("eng-bih"))(URLS) == model.probabilities(URLS)[:, [0, 2]]).all()
+    assert model.unknown(LanguagePairs.parse("eng-nno")) == []
+    assert model.unknown(LanguagePairs.parse("sme-nor")) == ["sme"]
 
 
 def test_a_url_scores_the_same_alone_and_in_any_company(folder: Path) -> None:

@@ -49,7 +49,7 @@ def bitext(tmp_path_factory: pytest.TempPathFactory) -> Path:
         alone = f"Vain suomeksi: {name} ei ole muualla."
         texts = {urls[0]: [*ENGLISH, english], urls[1]: [*FINNISH, finnish, alone]}
         origin = lambda url: Origin(author="Aino") if url == LATE else UNKNOWN  # noqa: E731
-        documents = [("eng", urls[0], True), ("fin", urls[1], True)]
+        documents = [("eng", urls[0], True, [True] * 9), ("fin", urls[1], True, [True] * 9)]
         producer.add([Pair(*urls, 0.9, "url", "eng-fin")], texts.__getitem__, origin, documents)
     producer.close()
     return folder

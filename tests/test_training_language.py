@@ -351,6 +351,13 @@ def test_a_list_without_usable_urls_is_named(tmp_path: Path, capsys: pytest.Capt
     assert "few.tsv: no class has 9999 URLs; give --least 300 or lower" in capsys.readouterr().err
 
 
+def test_an_epoch_that_fills_no_batch_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    data, out = write_urls(tmp_path / "few.tsv"), tmp_path / "model"
+    with pytest.raises(SystemExit, match="2"):
+        language.main(["--data", str(data), "--out", str(out), "--epoch-size", "64", "--batch", "128"])
+    assert "--epoch-size 64 fills no batch of 128" in capsys.readouterr().err
+
+
 def test_a_result_that_could_not_be_written_is_refused_at_the_start(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

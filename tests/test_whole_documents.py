@@ -60,7 +60,7 @@ def produce(folder: Path, pages: dict[str, list[str]], *formats: str, mask: bool
         main, _ = masked(main, lambda _: Origin(), PAIR)
     exports = [EXPORTS[name](folder, PAIR) for name in formats if name in EXPORTS]
     producer = BitextProducer(PAIR, BY_DEFAULT, exports, monolingual=open_monolingual(formats, folder, PAIR))
-    documents = [("eng" if url == A else "fin", url, url in (A, B)) for url in pages]
+    documents = [("eng" if url == A else "fin", url, url in (A, B), [True] * len(pages[url])) for url in pages]
     producer.add([Pair(A, B, 0.9, "url", "eng-fin")], main, documents=documents)
     producer.close()
 

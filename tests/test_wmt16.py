@@ -111,3 +111,14 @@ def test_languages_may_be_any_codes(tmp_path: Path) -> None:
     given = [str(lett(tmp_path / "a.lett", pages)), "--gold", str(tmp_path / "gold.pairs"), "--model", "rules"]
     main([*given, "--languages", "en", "fr", "--json", str(tmp_path / "out.json")])
     assert json.loads((tmp_path / "out.json").read_text())["recall"] == 100
+
+
+def test_gold_with_the_other_language_first_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    pages = {f"{language}/{n}.html": (language, f"{language} {n} " * 20) for language in ("en", "fr") for n in range(2)}
+    (tmp_path / "gold.pairs").write_text("".join(f"{HOST}fr/{n}.html\t{HOST}en/{n}.html\n" for n in range(2)))
+    given = [str(lett(tmp_path / "a.lett", pages)), "--gold", str(tmp_path / "gold.pairs"), "--model", "rules"]
+    with pytest.raises(SystemExit, match="2"):
+        main(given)
+    assert "the known pairs have fra first: turn their columns, or give --languages fra eng" in capsys.readouterr().err
+    main([*given, "--languages", "fra", "eng"])
+    assert "recall 100.00" in capsys.readouterr().out

@@ -155,11 +155,15 @@ def evaluate(
     # a site may be in several files, or given twice
     found: set[tuple[str, str]] = set()
     found_softly: set[tuple[str, str]] = set()
+    straight = turned = 0
     for path in track(letts, "Sites"):
         documents = read_texts(path, languages)
         sides: defaultdict[tuple[str, str], list[str]] = defaultdict(list)
         for url, (language, _) in documents.items():
             sides[split_url(url).netloc, language].append(url)
+        orders = [tuple(documents[url][0] for url in pair if url in documents) for pair in gold]
+        straight += orders.count(tuple(languages))
+        turned += orders.count(tuple(languages[::-1]))
         for host, known in hosts.items():
             first, second = (sides[host, language] for language in languages)
             if not first or not second:
@@ -176,6 +180,9 @@ def evaluate(
             here, here_softly = matched(chosen, known, texts)
             found |= here
             found_softly |= here_softly
+    if turned > straight:
+        a, b = languages
+        raise DataError(f"the known pairs have {b} first: turn their columns, or give --languages {b} {a}")
     return Recall(len(gold), len(found), len(found_softly))
 
 

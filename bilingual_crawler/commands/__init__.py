@@ -22,6 +22,7 @@ from bilingual_crawler.options import BITEXT_FORMATS, USUAL_FORMATS, bitext_form
 if TYPE_CHECKING:
     from argparse import ArgumentParser
     from collections.abc import Sequence
+    from pathlib import Path
 
 PROJECT_SETTINGS = {name: value for name, value in vars(settings).items() if name.isupper()}
 """Settings of the commands outside of a Scrapy project, or in another one."""
@@ -54,16 +55,21 @@ def adapt(parser: ArgumentParser) -> None:
 def add_formats(parser: ArgumentParser) -> None:
     """Add ``--formats``, which :func:`read_formats` reads."""
     parser.add_argument(
-        "--formats", default=",".join(USUAL_FORMATS), help=f"any of {', '.join(BITEXT_FORMATS)} (%(default)s)"
+        "--formats", help=f"with --bitext, any of {', '.join(BITEXT_FORMATS)} ({','.join(USUAL_FORMATS)})"
     )
 
 
-def read_formats(text: str) -> tuple[str, ...]:
-    """The formats of bitext in the option ``--formats``; raises UsageError."""
+def read_formats(text: str | None, folder: Path | None) -> tuple[str, ...]:
+    """The formats of bitext in the option ``--formats``, for *folder*; raises UsageError."""
+    if text is None:
+        return USUAL_FORMATS
     try:
-        return tuple(each(bitext_format)(text))
+        formats = tuple(each(bitext_format)(text))
     except ValueError as error:
         raise wrong("--formats", text, str(error)) from None
+    if folder is None:
+        raise wrong("--formats", text, "give a folder for the sentences, too: --bitext DIR")
+    return formats
 
 
 def refuse_unknown(args: Sequence[str]) -> None:

@@ -137,7 +137,7 @@ class Command(ScrapyCommand):
         from bilingual_crawler.alignment.documents.matching import MATCHINGS
         from bilingual_crawler.alignment.documents.methods import encoder_of, method_of
 
-        formats = read_formats(opts.formats)
+        formats = read_formats(opts.formats, opts.bitext)
         _check_outputs(opts, pairs)
         assert self.settings
         kept = _kept(opts.out, pairs)

@@ -22,6 +22,7 @@ from scrapy.commands import ScrapyHelpFormatter
 from scrapy.commands.crawl import Command as CrawlCommand
 from scrapy.exceptions import UsageError
 from scrapy.settings import SETTINGS_PRIORITIES
+from scrapy.spiderloader import SpiderLoader
 from scrapy.utils.log import configure_logging
 from scrapy.utils.project import inside_project
 
@@ -124,6 +125,10 @@ class Command(CrawlCommand):
         ours = self._has_our_spider()
         if ours:
             refuse_unknown(args)
+            if len(args) == 1 and args[0] not in PARSERS:
+                spiders = SpiderLoader.from_settings(self.settings).list()
+                if args[0] not in spiders:
+                    raise UsageError(f"no spider {args[0]}; there are: {', '.join(spiders)}", print_help=False)
             if len(args) > 1 and args[0] in PARSERS:
                 raise UsageError(f"unexpected argument {args[1]}: give addresses as --seeds", print_help=False)
             if sum(argument.startswith("seeds=") for argument in opts.spargs) > 1:

@@ -75,7 +75,7 @@ class Command(ScrapyCommand):
             raise wrong("--buckets", opts.buckets, "give 1 or more")
         if not opts.rate > 0:
             raise wrong("--rate", opts.rate, "give more than 0")
-        formats = read_formats(opts.formats) if opts.bitext is not None else ()
+        formats = read_formats(opts.formats, opts.bitext) if opts.bitext or opts.formats else ()
         assert self.settings
         options = Options.of(self.settings)
         web = opts.base_url is not None and opts.base_url.startswith(("http://", "https://"))

@@ -279,7 +279,8 @@ def _facts(summary: Mapping[str, Any]) -> list[tuple[str, str]]:
         if summary[name]:
             facts.append(_fact(sum(summary[name].values()), one, rest + _reasons(summary[name]), more))
     if summary["queued"]:
-        queue = " still queued" + describe_queue(summary["estimate"] or {})
+        # without a pair nothing is known of their share
+        queue = " still queued" + describe_queue((summary["pairs"] and summary["estimate"]) or {})
         facts.append(_fact(summary["queued"], "address is", queue, "addresses are"))
     return facts
 

@@ -200,7 +200,7 @@ class LanguageModel(UrlModel):
 
         The labels of an equivalence class are added up. A label may be any code of its language: ``bh``, ``nob``.
         """
-        sides = [pairs.side(from_bcp47(label) or label) for label in self.labels]
+        sides = self._sides(pairs)
         columns = [[column for column, side in enumerate(sides) if side == language] for language in pairs.languages]
 
         def read(urls: Sequence[str]) -> NDArray[np.float32]:
@@ -208,6 +208,14 @@ class LanguageModel(UrlModel):
             return np.stack([probabilities[:, ours].sum(axis=1) for ours in columns], axis=1)
 
         return read
+
+    def unknown(self, pairs: LanguagePairs) -> list[str]:
+        """Languages of *pairs* that no label names: their probability is always 0."""
+        sides = self._sides(pairs)
+        return [language for language in pairs.languages if language not in sides]
+
+    def _sides(self, pairs: LanguagePairs) -> list[str | None]:
+        return [pairs.side(from_bcp47(label) or label) for label in self.labels]
 
     def probabilities(self, urls: Sequence[str]) -> NDArray[np.float32]:
         """Probability of each label, rows summing to 1."""

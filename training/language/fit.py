@@ -9,6 +9,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
+from training.common.data import DataError
 from training.common.encoding import pools
 from training.common.loop import Checkpoint, Training, fingerprint, predict, train
 from training.common.scores import macro_f1
@@ -36,8 +37,12 @@ def fit(
     lesson: Lesson | None = None,
 ) -> list[dict[str, float]]:
     """Train in place; one record per epoch. Resumes from `checkpoint` if it is of the same recipe and data. A teacher's
-    `lesson` replaces the labels.
+    `lesson` replaces the labels. DataError if an epoch is smaller than a batch.
     """
+    if recipe.epoch_size < recipe.batch:
+        raise DataError(
+            f"--epoch-size {recipe.epoch_size} fills no batch of {recipe.batch}: give more, or a smaller --batch"
+        )
     cumulative = np.cumsum(examples.weights(recipe.synthetic_share))
     target = torch.from_numpy(examples.labels)
     steps = recipe.epochs * max(1, recipe.epoch_size // recipe.batch)

@@ -97,6 +97,12 @@ def main_lines(side: Sequence[Profile]) -> list[NDArray[np.bool_]]:
     return [main[place] for place in range(len(side))]
 
 
+def boilerplate(side: Sequence[Profile], main: Sequence[NDArray[np.bool_]]) -> NDArray[np.uint32]:
+    """Return the hashes of the lines of one side that are not in *main*, the masks of main text."""
+    found = [profile.lines[~kept] for profile, kept in zip(side, main, strict=True)]
+    return np.unique(np.concatenate(found)) if found else np.zeros(0, dtype=np.uint32)
+
+
 def near_duplicates(side: Sequence[Profile], main: Sequence[NDArray[np.bool_]]) -> NDArray[np.intp]:
     """Return a group number for each document of one side, ``(documents,)``; *main* are the masks of main text."""
     lines, wholes = [], []

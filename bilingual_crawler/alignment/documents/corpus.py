@@ -15,7 +15,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from bilingual_crawler.alignment.documents.copies import main_lines, merge_copies, near_duplicates, objection
+from bilingual_crawler.alignment.documents.copies import (
+    boilerplate,
+    main_lines,
+    merge_copies,
+    near_duplicates,
+    objection,
+)
 from bilingual_crawler.alignment.documents.model import DocumentText, Profile
 from bilingual_crawler.alignment.documents.reading import link_key, unpack
 from bilingual_crawler.alignment.documents.urls import last_hop
@@ -261,22 +267,27 @@ class Domain:
         """Return the main text of a document, in lines."""
         return list(compress(self.corpus.document(url).lines, self.main[url]))
 
-    def distinct(self, paired: Collection[str]) -> Iterator[tuple[str, str, bool]]:
-        """Yield language and URL of the documents, and whether they are in *paired* (URLs).
+    def distinct(self, paired: Collection[str]) -> Iterator[tuple[str, str, bool, list[bool]]]:
+        """Yield language and URL of the documents, whether they are in *paired* (URLs), and which lines are their own.
 
-        Of near-duplicates one: a paired one, then the longest.
+        Of near-duplicates one: a paired one, then the longest. *Own* are lines of main text that are no boilerplate in
+        the other language: a page that is not translated has the menus of that language.
         """
+        boilerplate_a, boilerplate_b = boilerplate(self.a, self.main_a), boilerplate(self.b, self.main_b)
         sides = (
-            (self.pair.a, self.a, self.main_a, self.alike_a),
-            (self.pair.b, self.b, self.main_b, self.alike_b),
+            (self.pair.a, self.a, self.main_a, self.alike_a, boilerplate_b),
+            (self.pair.b, self.b, self.main_b, self.alike_b, boilerplate_a),
         )
-        for language, profiles, masks, groups in sides:
+        for language, profiles, masks, groups, foreign in sides:
+            by_url = {profile.url: profile for profile in profiles}
             best: dict[int, tuple[tuple[bool, int], str]] = {}
             for profile, main, group in zip(profiles, masks, groups.tolist(), strict=True):
                 rank = profile.url in paired, int(profile.lengths[main].sum())
                 if group not in best or rank > best[group][0]:
                     best[group] = rank, profile.url
-            yield from ((language, url, is_paired) for (is_paired, _), url in best.values())
+            for (is_paired, _), url in best.values():
+                own = ~np.isin(by_url[url].lines[self.main[url]], foreign)
+                yield language, url, is_paired, own.tolist()
 
     def origin(self, url: str) -> Origin:
         """Return what the document at *url* declares about where it comes from."""

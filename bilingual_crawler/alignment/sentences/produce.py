@@ -6,6 +6,7 @@ import gzip
 import tempfile
 from contextlib import ExitStack
 from dataclasses import replace
+from itertools import compress
 from typing import TYPE_CHECKING, BinaryIO, Generic, TypeVar
 
 import msgspec
@@ -130,7 +131,7 @@ def _writable(lines: Iterable[str]) -> list[str]:
 
 
 def documents_of(
-    distinct: Iterable[tuple[str, str, bool]],
+    distinct: Iterable[tuple[str, str, bool, Sequence[bool]]],
     main: Callable[[str], list[str]],
     origin: Callable[[str], Origin],
     pair: LanguagePair,
@@ -138,10 +139,11 @@ def documents_of(
 ) -> Iterator[Document]:
     """The documents of a domain or group whose main text is not in another language than the page.
 
-    *distinct*: language, URL, and whether it is in a pair. *main* and *origin* as for :meth:`BitextAligner.add`.
+    *distinct*: language, URL, whether it is in a pair, and which lines are its own. *main* and *origin* as for
+    :meth:`BitextAligner.add`.
     """
-    for language, url, is_paired in distinct:
-        lines = _writable(main(url))
+    for language, url, is_paired, own in distinct:
+        lines = _writable(compress(main(url), own))
         if not _is_foreign("\n".join(lines), language, pair, detection):
             yield Document(url, language, is_paired, lines, origin(url))
 
@@ -210,7 +212,7 @@ class BitextProducer:
         pairs: Sequence[Pair],
         main: Callable[[str], list[str]],
         origin: Callable[[str], Origin] = lambda url: UNKNOWN,
-        documents: Iterable[tuple[str, str, bool]] = (),
+        documents: Iterable[tuple[str, str, bool, Sequence[bool]]] = (),
     ) -> None:
         """Add the document pairs of a domain or group, best first.
 

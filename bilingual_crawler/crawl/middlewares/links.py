@@ -13,6 +13,7 @@ from bilingual_crawler.crawl.signals import ENTRY, RANK
 from bilingual_crawler.crawl.visits import Visits
 from bilingual_crawler.frontier.entry import Kind, State
 from bilingual_crawler.items import FoundLinks, FoundRequests, Rank
+from bilingual_crawler.languages.codes import language_name
 from bilingual_crawler.options import Options
 from bilingual_crawler.scoring.links import BatchingScorer, LinkScorer, PageLinks
 from bilingual_crawler.scoring.models import load_models, models_folder
@@ -27,10 +28,21 @@ if TYPE_CHECKING:
 
     from bilingual_crawler.frontier.entry import Entry
     from bilingual_crawler.items import FetchedPage
+    from bilingual_crawler.languages.pairs import LanguagePairs
     from bilingual_crawler.pages.model import Link
     from bilingual_crawler.scoring.links import LinkScore
+    from bilingual_crawler.scoring.models import LanguageModel
 
 logger = logging.getLogger(__name__)
+
+
+def warn_of_unknown(model: LanguageModel, policy: str, pairs: LanguagePairs) -> None:
+    """Log the languages of *pairs* that the *model* of *policy* does not know."""
+    if unknown := " or ".join(map(language_name, model.unknown(pairs))):
+        logger.warning(
+            f"policy={policy}: the URL model does not know {unknown}, so no link to a page in {unknown} has a "
+            "priority; choose policy=gain, or name a folder with another model in BILINGUAL_MODELS_DIR"
+        )
 
 
 class LinkPriorityMiddleware:
@@ -62,6 +74,7 @@ class LinkPriorityMiddleware:
         self._scorer: BatchingScorer | None = None
         if self._policy.needs_models:
             models = load_models(models_folder(self._options.models_dir), self._options.providers)
+            warn_of_unknown(models[0], self._policy.name, self._context.pairs)
             self._scorer = BatchingScorer(LinkScorer(*models, self._context.pairs))
 
     def spider_closed(self) -> None:
