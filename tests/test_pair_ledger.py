@@ -301,6 +301,64 @@ def test_the_same_text_is_no_translation_whatever_announces_it() -> None:
     assert {"copy", "same_text"} < REASONS.keys()
 
 
+def announcing(url: str, language: str, html: str, other: str) -> FetchedPage:
+    return replace(holds(url, language, html), claims=(announced("isl" if language == "eng" else "eng", other),))
+
+
+def test_an_equal_url_does_not_part_a_pair_that_the_content_confirms() -> None:
+    ledger = holding(holds(EN, "eng", PUMP))
+    right = ledger.add_page(holds(SLUG, "isl", DAELA), [Proposal(EN, "parallel_links", 0.8)])
+    assert right is not None
+    assert right.url_b == SLUG
+    assert ledger.add_page(holds(IS, "isl", PIPES)) is None
+    assert ledger.pairs() == [right]
+
+
+def test_the_score_says_what_speaks_against_an_announced_pair() -> None:
+    right = holding(announcing(EN, "eng", PUMP, IS), announcing(IS, "isl", DAELA, EN)).pairs()
+    wrong = holding(announcing(EN, "eng", PUMP, IS), announcing(IS, "isl", PIPES, EN)).pairs()
+    assert [pair.score for pair in right] == [0.99]
+    assert all(pair.score < 0.9 for pair in wrong)
+
+
+def test_an_equal_url_that_no_page_announces_is_unlikely_where_the_site_announces_its_pairs() -> None:
+    def judged(*, announces: bool) -> Pair | None:
+        ledger = PairLedger(PAIR)
+        for n in range(10):
+            urls, texts = [f"https://a.is/{code}/{n}" for code in ("en", "is")], [STORY, SAGA]
+            en, other = (text.replace("Halvorsen", f"Halvorsen-{n}") for text in texts)
+            ledger.add_page(announcing(urls[0], "eng", en, urls[1]) if announces else holds(urls[0], "eng", en))
+            assert ledger.add_page(holds(urls[1], "isl", other))
+        ledger.add_page(holds("https://a.is/en/2024/05/", "eng", "<p>What the choir sang in the church on Sunday."))
+        return ledger.add_page(holds("https://a.is/is/2024/05/", "isl", "<p>Bókasafnið er lokað vegna viðgerða."))
+
+    assert judged(announces=False)
+    assert judged(announces=True) is None
+
+
+def test_menus_in_two_languages_around_the_same_text_are_no_translation() -> None:
+    """Of the first pages nobody knows that their menus are menus: all are judged again at the end."""
+    menus = [
+        "".join(f"<p>{line} {n}" for n in range(8))
+        for line in ("Opening hours of the museum and prices for visitors", "Opnunartímar safnsins og verð fyrir gesti")
+    ]
+    ledger, found = PairLedger(PAIR), []
+    for n in range(20):
+        urls, text = [f"https://a.is/{code}/{n}" for code in ("en", "is")], STORY.replace("pump", f"pump-{n}")
+        ledger.add_page(announcing(urls[0], "eng", menus[0] + text, urls[1]))
+        found.append(ledger.add_page(announcing(urls[1], "isl", menus[1] + text, urls[0])))
+    assert any(found)
+    assert not any(found[5:])
+    for pair in filter(None, found):
+        # a resume reads the pairs of the earlier run
+        ledger.adopt(pair)
+    ledger.review()
+    assert ledger.pairs() == []
+    assert len(ledger) == ledger.pairs_on("a.is") == 0
+    assert ledger.refused(0) == {"same_text": 20}
+    assert {one.reason for one in ledger.unpaired()} == {"same_text"}
+
+
 def test_documents_that_nothing_announces_are_paired_by_what_they_hold() -> None:
     others = [
         holds(f"https://a.is/{number}", "isl", PIPES.replace("1931", str(number))) for number in range(1900, 1910)

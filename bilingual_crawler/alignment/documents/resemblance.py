@@ -183,6 +183,11 @@ class Resemblance:
         same, lengths = _same_lines(self.own_lines(a), self.own_lines(b))
         return min(lengths) >= OWN and COPY * max(lengths) <= same and is_same(a, b)
 
+    def is_untranslated(self, a: Outline, b: Outline) -> bool:
+        """Whether *a* and *b*, in different languages, are the same text but for what the site repeats, as menus."""
+        same, lengths = _same_lines(self.own_lines(a), self.own_lines(b))
+        return min(lengths) >= OWN and COPY * max(lengths) <= same
+
     def features(self, a: Outline, b: Outline) -> NDArray[np.float64]:
         """The values of :data:`FEATURES`; 0 where the documents have nothing of a kind."""
         similarity, shared, least = self._compare(a, b)
