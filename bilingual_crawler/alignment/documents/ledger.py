@@ -214,9 +214,9 @@ def _bare(url: str) -> str:
     return url.partition("://")[2].removeprefix("www.").removesuffix("/index.html").rstrip("/")
 
 
-Unusual = Literal["unannounced", "unclaimed", "renumbered"]
+Unusual = Literal["unannounced", "mirrored", "renumbered"]
 """What speaks against a pair if pairs of its site are otherwise: no page announces the other, nor do their URLs differ
-only in language marks; their URLs do, but no page announces the other; the numbers in their URLs differ."""
+only in language marks; their URLs do; the numbers in their URLs differ."""
 
 
 FEWEST = 3
@@ -539,10 +539,11 @@ class PairLedger:
         self._trust[a, b] = trust
         return self._note_candidate(Pair(a, b, score, method, str(self.pair)))
 
-    def _score(self, a: str, b: str, evidence: UrlEvidence, trust: float) -> float:
+    def _score(self, a: str, b: str, evidence: UrlEvidence, trust: float, least: float = 0.0) -> float:
         """Return the score of two documents, by what their site shows so far; 0 if they are no pair, and count why.
 
-        *trust* is the confidence in *evidence*, or in the proposal where that says nothing.
+        *trust* is the confidence in *evidence*, or in the proposal where that says nothing; *least* the score that is
+        left if the content refutes a pair.
         """
         if self._have_same_text(a, b):
             self._same_text[a], self._same_text[b] = b, a
@@ -554,12 +555,12 @@ class PairLedger:
             return 0.0
         alike = self._alike(a, b)
         likely = trust if alike is None else together(trust, alike)
-        if not (evidence.score and alike is None):
+        if not evidence.score or (evidence.method == "url" and alike is not None):
             usual = self._conventions.probability(registered_domain(a), self._unusual(a, b, evidence))
             likely = together(likely, usual)
         if likely < 0.5:
-            self._rejected["content"] += 1
-            return 0.0
+            self._rejected["content"] += not least
+            return least
         return min(likely, trust if evidence.score else MOST_PROPOSED)
 
     def _note_candidate(self, pair: Pair) -> Pair:
@@ -584,7 +585,9 @@ class PairLedger:
     def _judge_again(self, a: str, b: str) -> bool:
         """Give the candidate its score of today; return whether it still is one."""
         evidence = self._evidence(a, b)
-        score = self._score(a, b, evidence, evidence.score or self._trust[a, b])
+        # pages of little content, as lists of tags, are ever less alike: their links to each other stay
+        least = 0.5 if evidence.score and evidence.method != "url" else 0.0
+        score = self._score(a, b, evidence, evidence.score or self._trust[a, b], least)
         if score:
             self._candidates[a, b] = replace(self._candidates[a, b], score=score)
             return True
@@ -619,7 +622,7 @@ class PairLedger:
         if not (is_page(url) and is_page(other)):
             return []
         if evidence.score:
-            return ["unclaimed"] if evidence.method == "url" else []
+            return ["mirrored"] if evidence.key else []
         one, two = (_NUMBER.findall(self._held[each].key) for each in (url, other))
         return ["unannounced"] if one == two else ["unannounced", "renumbered"]
 
