@@ -257,6 +257,30 @@ def test_copies_are_no_rivals_and_bring_their_claims_to_the_original() -> None:
         assert set(policy.pairs[-1]) == {EN, SLUG}
 
 
+def test_the_addresses_of_copies_speak_for_their_document() -> None:
+    """The same site under several hosts, of which none announces anything."""
+    ledger = PairLedger(PAIR)
+    said = [("what the choir sang", "sungið í kirkjunni"), ("bread is baked here", "brauð"), ("no boat sails", "bátur")]
+    for n, texts in enumerate(said):
+        for host, side in (("m", 0), ("x", 1), ("x", 0), ("m", 1)):
+            url = f"https://{host}.a.is/{('en', 'is')[side]}/{n}"
+            ledger.add_page(holds(url, ("eng", "isl")[side], f"<p>{texts[side]}"))
+    pairs = ledger.pairs()
+    assert [(pair.url_a, pair.url_b, pair.method) for pair in pairs] == [
+        (f"https://m.a.is/en/{n}", f"https://x.a.is/is/{n}", "url") for n in range(3)
+    ]
+    assert {one.reason for one in ledger.unpaired()} == {"copy"}
+
+
+def test_a_proposal_of_a_copy_is_one_of_its_document() -> None:
+    original, copy = holds(EN, "eng", STORY), holds("https://x.a.is/7", "eng", STORY)
+    ledger = holding(original, copy)
+    pair = ledger.add_page(page(SLUG, "isl"), [Proposal(copy.url, "parallel_links", 0.8)])
+    assert pair == Pair(EN, SLUG, 0.8, "parallel_links", "eng-isl")
+    ledger = holding(original, page(SLUG, "isl"))
+    assert ledger.add_page(copy, [Proposal(SLUG, "parallel_links", 0.8)]) == pair
+
+
 def test_a_page_with_another_text_or_language_is_no_copy_whatever_it_gives_as_canonical() -> None:
     lying = replace(holds("https://a.is/en/other", "eng", PUMP), canonical=EN)
     foreign = replace(holds(IS, "isl", SAGA), canonical=EN)

@@ -301,6 +301,8 @@ class PairLedger:
         self._held: dict[str, _Document] = {}
         self._twins: defaultdict[str, list[str]] = defaultdict(list)
         """Key -> documents whose URLs are equal to it but for language marks."""
+        self._all_keys: dict[str, set[str]] = {}
+        """Document with copies -> its key and theirs."""
         self._announced_by: Sources = {}
         self._switched_by: Sources = {}
         self._awaited: deque[str] = deque()
@@ -343,6 +345,7 @@ class PairLedger:
             self._conventions.observe_mark(registered_domain(page.url), agrees=not mismarked)
         self._held[page.url] = _Document(page.side, page.length, key, agrees(marked, page.side, self.pair), mismarked)
         related = self._note_claims(page)
+        proposed = {self._originals.of(proposal.url): proposal for proposal in proposals}
         claiming = *self._announced_by.get(page.url, ()), *self._switched_by.get(page.url, ())
         if page.outline is not None:
             side = int(page.side == self.pair.b)
@@ -351,13 +354,20 @@ class PairLedger:
             for copy in copies:
                 related += self._merge(copy, page.url)
             if original:
-                return self._settle(original, (*related, *self._merge(page.url, original)), {})
+                usual.forget(page.outline)
+                related += (*self._merge(page.url, original), *self._twins_of(page.url))
+                return self._settle(original, related, proposed)
             self._contents.add(page.url, side, page.outline)
-        related += (*claiming, *self._twins[key])
-        if len(self._twins[key]) < MAX_RELATED:
-            self._twins[key].append(page.url)
-        proposed = {proposal.url: proposal for proposal in proposals}
+        related += (*claiming, *self._twins_of(page.url))
         return self._settle(page.url, related, proposed) or self._settle_by_content(page.url)
+
+    def _twins_of(self, url: str) -> list[str]:
+        """The other documents whose URLs are equal to *url* but for language marks, which is noted as one of them."""
+        twins = self._twins[self._held[url].key]
+        others = list(twins)
+        if len(twins) < MAX_RELATED:
+            twins.append(url)
+        return others
 
     def propose(self, url: str, proposal: Proposal) -> Pair | None:
         """Judge the *proposal* of a partner for the document at *url*; return the new pair, or None."""
@@ -498,6 +508,10 @@ class PairLedger:
     def _merge(self, copy: str, original: str) -> list[str]:
         """*copy* is no rival of *original*, and gets no partner; returns the documents that it was related to."""
         self._originals.merge(copy, original)
+        keys = self._keys(original) | self._keys(copy)
+        self._all_keys.pop(copy, None)
+        if len(keys) <= MAX_RELATED:
+            self._all_keys[original] = keys
         self._contents.forget(copy)
         former = self._partners.part(copy)
         if former is not None:
@@ -608,11 +622,15 @@ class PairLedger:
             return sum(one in map(original, sources.get(another, ())) for one, another in ((url, other), (other, url)))
 
         one, two = self._held[url], self._held[other]
-        same, agree = one.key == two.key, one.agrees and two.agrees
+        same, agree = not self._keys(url).isdisjoint(self._keys(other)), one.agrees and two.agrees
         evidence = UrlEvidence(said(self._announced_by), said(self._switched_by), same and agree, same and not agree)
         if _is_foreign(url, other):
             evidence.need_both_sides()
         return evidence
+
+    def _keys(self, url: str) -> set[str]:
+        """The URL of the document, and those of its copies, without language marks."""
+        return self._all_keys.get(url) or {self._held[url].key}
 
     def _is_mismarked(self, one: _Document, two: _Document, site: str) -> bool:
         return (one.mismarked or two.mismarked) and self._conventions.trusts_marks(site)

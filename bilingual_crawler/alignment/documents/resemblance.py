@@ -143,6 +143,11 @@ class Resemblance:
         else:
             recent[self._random.randrange(RECENT)] = outline
 
+    def forget(self, outline: Outline) -> None:
+        """Do not count an observed document, which is a copy of another one."""
+        self._seen -= 1
+        self._frequency[_slots(items_of(outline))] -= 1
+
     def score(self, a: Outline, b: Outline) -> float:
         """Probability that *a*, in the first language, and *b*, in the second, are translations of each other.
 
