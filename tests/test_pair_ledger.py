@@ -348,18 +348,39 @@ def test_the_score_says_what_speaks_against_an_announced_pair() -> None:
 def test_an_equal_url_is_unlikely_where_the_pairs_of_the_site_have_others() -> None:
     """As of the archives of a month, which list other posts."""
 
-    def judged(slug: str) -> Pair | None:
+    def judged(slug: str, variant: str = "") -> Pair | None:
+        month = [f"{variant}{code}" if variant else f"https://a.is/{code[:2]}/2024/05/" for code in ("eng", "isl")]
         ledger = PairLedger(PAIR)
         for n in range(10):
             urls = f"https://a.is/en/{n}", f"https://a.is/is/{slug}{n}"
             en, other = (text.replace("Halvorsen", f"Halvorsen-{n}") for text in (STORY, SAGA))
             ledger.add_page(announcing(urls[0], "eng", en, urls[1]))
             assert ledger.add_page(holds(urls[1], "isl", other))
-        ledger.add_page(holds("https://a.is/en/2024/05/", "eng", "<p>What the choir sang in the church on Sunday."))
-        return ledger.add_page(holds("https://a.is/is/2024/05/", "isl", "<p>Bókasafnið er lokað vegna viðgerða."))
+        ledger.add_page(holds(month[0], "eng", "<p>What the choir sang in the church on Sunday."))
+        return ledger.add_page(holds(month[1], "isl", "<p>Bókasafnið er lokað vegna viðgerða."))
 
     assert judged("")
     assert judged("saga-") is None
+    # but for what one address answers in two languages
+    assert judged("saga-", "https://a.is/2024/05/#!lang=")
+
+
+def test_pairs_that_are_not_sure_do_not_show_what_is_usual() -> None:
+    """False ones would make others of their kind likely."""
+
+    def proposed(ledger: PairLedger, n: int) -> Pair | None:
+        ledger.add_page(holds(f"https://a.is/news-{n}", "eng", f"<p>{words[n]} are sold in the town from Monday on."))
+        other = holds(f"https://a.is/frett-{n}", "isl", f"<p>Fundur um {words[n][::-1]} verður í kvöld.")
+        return ledger.add_page(other, [Proposal(f"https://a.is/news-{n}", "parallel_links", 0.8)])
+
+    words, ledger = ["apples", "boats", "coats", "doors", "eggs", "fish"], PairLedger(PAIR)
+    assert all(proposed(ledger, n) for n in range(3))
+    for n in range(6):
+        urls, texts = (f"https://a.is/en/{n}", f"https://a.is/is/{n}"), [STORY, SAGA]
+        en, other = (text.replace("Halvorsen", f"Halvorsen-{n}") for text in texts)
+        ledger.add_page(announcing(urls[0], "eng", en, urls[1]))
+        assert ledger.add_page(holds(urls[1], "isl", other))
+    assert not any(proposed(ledger, n) for n in range(3, 6))
 
 
 def test_menus_in_two_languages_around_the_same_text_are_no_translation() -> None:

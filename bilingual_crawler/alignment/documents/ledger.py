@@ -19,6 +19,7 @@ from bilingual_crawler.pages.formats import is_page
 from bilingual_crawler.scoring.models import models_folder
 from bilingual_crawler.urls.canonical import registered_domain
 from bilingual_crawler.urls.marks import coded_language, marked_language, strip_language
+from bilingual_crawler.urls.variants import bare
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
@@ -569,7 +570,8 @@ class PairLedger:
             return 0.0
         alike = self._alike(a, b)
         likely = trust if alike is None else together(trust, alike)
-        if not evidence.score or (evidence.method == "url" and alike is not None):
+        # the variants and parts of one address are no chance
+        if not evidence.score or (evidence.method == "url" and alike is not None and bare(a) != bare(b)):
             usual = self._conventions.probability(registered_domain(a), self._unusual(a, b, evidence))
             likely = together(likely, usual)
         if likely < 0.5:
@@ -653,8 +655,11 @@ class PairLedger:
             self._count(*parted, -1)
         self._count(pair.url_a, pair.url_b, 1)
         if pair.url_a in self._held and pair.url_b in self._held:
-            unusual = self._unusual(pair.url_a, pair.url_b, self._evidence(pair.url_a, pair.url_b))
-            self._conventions.observe_pair(registered_domain(pair.url_a), unusual)
+            evidence, alike = self._evidence(pair.url_a, pair.url_b), self._alike(pair.url_a, pair.url_b)
+            # a pair that is not sure shows nothing: false ones would make others of their kind usual
+            if evidence.hreflang or evidence.switcher == 2 or alike is None or alike >= CONFIRMED:
+                unusual = self._unusual(pair.url_a, pair.url_b, evidence)
+                self._conventions.observe_pair(registered_domain(pair.url_a), unusual)
         for url in (pair.url_a, pair.url_b):
             self._contents.forget(url)
         return True
