@@ -267,6 +267,9 @@ _NUMBER = re.compile(r"\d+")
 MOST_PROPOSED = 0.8
 """A pair for which there is nothing but a proposal or its content has at most this confidence."""
 
+ENOUGH_AGAIN = 0.4
+"""The probability from which a pair by URLs or content stays one when it is judged again."""
+
 MAX_RELATED = 50
 """Documents that are kept as equal to a URL but for language marks, as announcing it, and as switching to it."""
 
@@ -554,11 +557,11 @@ class PairLedger:
         self._trust[a, b] = trust
         return self._note_candidate(Pair(a, b, score, method, str(self.pair)))
 
-    def _score(self, a: str, b: str, evidence: UrlEvidence, trust: float, least: float = 0.0) -> float:
+    def _score(self, a: str, b: str, evidence: UrlEvidence, trust: float, enough: float = 0.5) -> float:
         """Return the score of two documents, by what their site shows so far; 0 if they are no pair, and count why.
 
-        *trust* is the confidence in *evidence*, or in the proposal where that says nothing; *least* the score that is
-        left if the content refutes a pair.
+        *trust* is the confidence in *evidence*, or in the proposal where that says nothing; *enough* is the probability
+        from which they are a pair.
         """
         if self._have_same_text(a, b):
             self._same_text[a], self._same_text[b] = b, a
@@ -574,10 +577,10 @@ class PairLedger:
         if not evidence.score or (evidence.method == "url" and alike is not None and bare(a) != bare(b)):
             usual = self._conventions.probability(registered_domain(a), self._unusual(a, b, evidence))
             likely = together(likely, usual)
-        if likely < 0.5:
-            self._rejected["content"] += not least
-            return least
-        return min(likely, trust if evidence.score else MOST_PROPOSED)
+        if likely < enough:
+            self._rejected["content"] += 1
+            return 0.0
+        return max(0.5, min(likely, trust if evidence.score else MOST_PROPOSED))
 
     def _note_candidate(self, pair: Pair) -> Pair:
         if (pair.url_a, pair.url_b) not in self._candidates:
@@ -602,8 +605,8 @@ class PairLedger:
         """Give the candidate its score of today; return whether it still is one."""
         evidence = self._evidence(a, b)
         # pages of little content, as lists of tags, are ever less alike: their links to each other stay
-        least = 0.5 if evidence.score and evidence.method != "url" else 0.0
-        score = self._score(a, b, evidence, evidence.score or self._trust[a, b], least)
+        enough = 0.0 if evidence.score and evidence.method != "url" else ENOUGH_AGAIN
+        score = self._score(a, b, evidence, evidence.score or self._trust[a, b], enough)
         if score:
             self._candidates[a, b] = replace(self._candidates[a, b], score=score)
             return True
