@@ -154,7 +154,8 @@ class Originals:
         if url not in self._outlines or other not in self._outlines:
             return False
         (one, a), (another, b) = self._outlines[url], self._outlines[other]
-        return usual.is_untranslated(a, b) or (one == another and is_same(a, b))
+        same = usual.is_same_text(a, b) or usual.is_untranslated(a, b)
+        return same or (one == another and is_same(a, b))
 
     def outline(self, url: str) -> Outline | None:
         """Return the outline of the document at *url*; None if it has none, or is long past."""

@@ -43,6 +43,8 @@ COPY = 0.9
 
 OWN = 200
 """Characters of a text that is not only what a site repeats."""
+PARAGRAPH = 50
+"""Characters of a line that is a text, and no name."""
 FEW, FEW_SHARE = 4, 0.1
 """Documents of a site, and share of them, in which a line is that is not what the site repeats."""
 
@@ -189,9 +191,14 @@ class Resemblance:
         return min(lengths) >= OWN and COPY * max(lengths) <= same and is_same(a, b)
 
     def is_untranslated(self, a: Outline, b: Outline) -> bool:
-        """Whether *a* and *b*, in different languages, are the same text but for what the site repeats, as menus."""
-        same, lengths = _same_lines(self.own_lines(a), self.own_lines(b))
-        return min(lengths) >= OWN and COPY * max(lengths) <= same
+        """Whether *a* and *b*, in different languages, are the same text but for what the site repeats, as menus.
+
+        A line alone may be a list of names, which have no translation.
+        """
+        own, others = self.own_lines(a), self.own_lines(b)
+        same, lengths = _same_lines(own, others)
+        paragraphs = sum(line in others and characters >= PARAGRAPH for line, characters in own.items())
+        return paragraphs > 1 and min(lengths) >= OWN and COPY * max(lengths) <= same
 
     def features(self, a: Outline, b: Outline) -> NDArray[np.float64]:
         """The values of :data:`FEATURES`; 0 where the documents have nothing of a kind."""
