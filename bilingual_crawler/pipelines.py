@@ -192,6 +192,8 @@ class OutputPipeline:
         return aligned
 
     def _as_found(self) -> AlignedCrawl:
+        for ledger in self._ledgers.values():
+            ledger.review()
         best = {name: ledger.pairs() for name, ledger in self._ledgers.items()}
         pairs = sorted(filter(self._has, chain.from_iterable(best.values())), key=lambda pair: -pair.score)
         left = chain.from_iterable(ledger.unpaired() for ledger in self._ledgers.values())

@@ -257,6 +257,30 @@ def test_copies_are_no_rivals_and_bring_their_claims_to_the_original() -> None:
         assert set(policy.pairs[-1]) == {EN, SLUG}
 
 
+def test_the_addresses_of_copies_speak_for_their_document() -> None:
+    """The same site under several hosts, of which none announces anything."""
+    ledger = PairLedger(PAIR)
+    said = [("what the choir sang", "sungið í kirkjunni"), ("bread is baked here", "brauð"), ("no boat sails", "bátur")]
+    for n, texts in enumerate(said):
+        for host, side in (("m", 0), ("x", 1), ("x", 0), ("m", 1)):
+            url = f"https://{host}.a.is/{('en', 'is')[side]}/{n}"
+            ledger.add_page(holds(url, ("eng", "isl")[side], f"<p>{texts[side]}"))
+    pairs = ledger.pairs()
+    assert [(pair.url_a, pair.url_b, pair.method) for pair in pairs] == [
+        (f"https://m.a.is/en/{n}", f"https://x.a.is/is/{n}", "url") for n in range(3)
+    ]
+    assert {one.reason for one in ledger.unpaired()} == {"copy"}
+
+
+def test_a_proposal_of_a_copy_is_one_of_its_document() -> None:
+    original, copy = holds(EN, "eng", STORY), holds("https://x.a.is/7", "eng", STORY)
+    ledger = holding(original, copy)
+    pair = ledger.add_page(page(SLUG, "isl"), [Proposal(copy.url, "parallel_links", 0.8)])
+    assert pair == Pair(EN, SLUG, 0.8, "parallel_links", "eng-isl")
+    ledger = holding(original, page(SLUG, "isl"))
+    assert ledger.add_page(copy, [Proposal(SLUG, "parallel_links", 0.8)]) == pair
+
+
 def test_a_page_with_another_text_or_language_is_no_copy_whatever_it_gives_as_canonical() -> None:
     lying = replace(holds("https://a.is/en/other", "eng", PUMP), canonical=EN)
     foreign = replace(holds(IS, "isl", SAGA), canonical=EN)
@@ -299,6 +323,87 @@ def test_the_same_text_is_no_translation_whatever_announces_it() -> None:
         IS: ("same_text", EN),
     }
     assert {"copy", "same_text"} < REASONS.keys()
+
+
+def announcing(url: str, language: str, html: str, other: str) -> FetchedPage:
+    return replace(holds(url, language, html), claims=(announced("isl" if language == "eng" else "eng", other),))
+
+
+def test_an_equal_url_does_not_part_a_pair_that_the_content_confirms() -> None:
+    ledger = holding(holds(EN, "eng", PUMP))
+    right = ledger.add_page(holds(SLUG, "isl", DAELA), [Proposal(EN, "parallel_links", 0.8)])
+    assert right is not None
+    assert right.url_b == SLUG
+    assert ledger.add_page(holds(IS, "isl", PIPES)) is None
+    assert ledger.pairs() == [right]
+
+
+def test_the_score_says_what_speaks_against_an_announced_pair() -> None:
+    right = holding(announcing(EN, "eng", PUMP, IS), announcing(IS, "isl", DAELA, EN)).pairs()
+    wrong = holding(announcing(EN, "eng", PUMP, IS), announcing(IS, "isl", PIPES, EN)).pairs()
+    assert [pair.score for pair in right] == [0.99]
+    assert all(pair.score < 0.9 for pair in wrong)
+
+
+def test_an_equal_url_is_unlikely_where_the_pairs_of_the_site_have_others() -> None:
+    """As of the archives of a month, which list other posts."""
+
+    def judged(slug: str, variant: str = "") -> Pair | None:
+        month = [f"{variant}{code}" if variant else f"https://a.is/{code[:2]}/2024/05/" for code in ("eng", "isl")]
+        ledger = PairLedger(PAIR)
+        for n in range(10):
+            urls = f"https://a.is/en/{n}", f"https://a.is/is/{slug}{n}"
+            en, other = (text.replace("Halvorsen", f"Halvorsen-{n}") for text in (STORY, SAGA))
+            ledger.add_page(announcing(urls[0], "eng", en, urls[1]))
+            assert ledger.add_page(holds(urls[1], "isl", other))
+        ledger.add_page(holds(month[0], "eng", "<p>What the choir sang in the church on Sunday."))
+        return ledger.add_page(holds(month[1], "isl", "<p>Bókasafnið er lokað vegna viðgerða."))
+
+    assert judged("")
+    assert judged("saga-") is None
+    # but for what one address answers in two languages
+    assert judged("saga-", "https://a.is/2024/05/#!lang=")
+
+
+def test_pairs_that_are_not_sure_do_not_show_what_is_usual() -> None:
+    """False ones would make others of their kind likely."""
+
+    def proposed(ledger: PairLedger, n: int) -> Pair | None:
+        ledger.add_page(holds(f"https://a.is/news-{n}", "eng", f"<p>{words[n]} are sold in the town from Monday on."))
+        other = holds(f"https://a.is/frett-{n}", "isl", f"<p>Fundur um {words[n][::-1]} verður í kvöld.")
+        return ledger.add_page(other, [Proposal(f"https://a.is/news-{n}", "parallel_links", 0.8)])
+
+    words, ledger = ["apples", "boats", "coats", "doors", "eggs", "fish"], PairLedger(PAIR)
+    assert all(proposed(ledger, n) for n in range(3))
+    for n in range(6):
+        urls, texts = (f"https://a.is/en/{n}", f"https://a.is/is/{n}"), [STORY, SAGA]
+        en, other = (text.replace("Halvorsen", f"Halvorsen-{n}") for text in texts)
+        ledger.add_page(announcing(urls[0], "eng", en, urls[1]))
+        assert ledger.add_page(holds(urls[1], "isl", other))
+    assert not any(proposed(ledger, n) for n in range(3, 6))
+
+
+def test_menus_in_two_languages_around_the_same_text_are_no_translation() -> None:
+    """Of the first pages nobody knows that their menus are menus: all are judged again at the end."""
+    menus = [
+        "".join(f"<p>{line} {n}" for n in range(8))
+        for line in ("Opening hours of the museum and prices for visitors", "Opnunartímar safnsins og verð fyrir gesti")
+    ]
+    ledger, found = PairLedger(PAIR), []
+    for n in range(20):
+        urls, text = [f"https://a.is/{code}/{n}" for code in ("en", "is")], STORY.replace("pump", f"pump-{n}")
+        ledger.add_page(announcing(urls[0], "eng", menus[0] + text, urls[1]))
+        found.append(ledger.add_page(announcing(urls[1], "isl", menus[1] + text, urls[0])))
+    assert any(found)
+    assert not any(found[5:])
+    for pair in filter(None, found):
+        # a resume reads the pairs of the earlier run
+        ledger.adopt(pair)
+    ledger.review()
+    assert ledger.pairs() == []
+    assert len(ledger) == ledger.pairs_on("a.is") == 0
+    assert ledger.refused(0) == {"same_text": 20}
+    assert {one.reason for one in ledger.unpaired()} == {"same_text"}
 
 
 def test_documents_that_nothing_announces_are_paired_by_what_they_hold() -> None:

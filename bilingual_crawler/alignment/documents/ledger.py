@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 from collections import Counter, OrderedDict, defaultdict, deque
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
-from heapq import nlargest
+from heapq import heapify, heappop, heappush, nlargest
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
@@ -19,6 +19,7 @@ from bilingual_crawler.pages.formats import is_page
 from bilingual_crawler.scoring.models import models_folder
 from bilingual_crawler.urls.canonical import registered_domain
 from bilingual_crawler.urls.marks import coded_language, marked_language, strip_language
+from bilingual_crawler.urls.variants import bare
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
@@ -96,14 +97,6 @@ class Contents:
             if not having:
                 del self._having[place]
 
-    def probability(self, url: str, other: str) -> float | None:
-        """That two documents are translations, if something else makes that as likely as not; None if unknown."""
-        one, two = self._documents.get(url), self._documents.get(other)
-        if one is None or two is None or one.side == two.side or one.site != two.site:
-            return None
-        a, b = (two, one) if one.side else (one, two)
-        return self._sites[one.site].score(a.outline, b.outline) if one.site in self._sites else None
-
     def translation(self, url: str) -> str | None:
         """The document that is surely the translation of the one at *url*."""
         found = self._best(url)
@@ -161,7 +154,12 @@ class Originals:
         if url not in self._outlines or other not in self._outlines:
             return False
         (one, a), (another, b) = self._outlines[url], self._outlines[other]
-        return usual.is_same_text(a, b) or (one == another and is_same(a, b))
+        same = usual.is_same_text(a, b) or usual.is_untranslated(a, b)
+        return same or (one == another and is_same(a, b))
+
+    def outline(self, url: str) -> Outline | None:
+        """Return the outline of the document at *url*; None if it has none, or is long past."""
+        return self._outlines[url][1] if url in self._outlines else None
 
     def merge(self, copy: str, original: str) -> None:
         """Note that *copy* is *original* under another address."""
@@ -218,9 +216,9 @@ def _bare(url: str) -> str:
     return url.partition("://")[2].removeprefix("www.").removesuffix("/index.html").rstrip("/")
 
 
-Unusual = Literal["unannounced", "renumbered"]
+Unusual = Literal["unannounced", "mirrored", "renumbered"]
 """What speaks against a pair if pairs of its site are otherwise: no page announces the other, nor do their URLs differ
-only in language marks; the numbers in their URLs differ."""
+only in language marks; their URLs do; the numbers in their URLs differ."""
 
 
 FEWEST = 3
@@ -270,6 +268,9 @@ _NUMBER = re.compile(r"\d+")
 MOST_PROPOSED = 0.8
 """A pair for which there is nothing but a proposal or its content has at most this confidence."""
 
+ENOUGH_AGAIN = 0.4
+"""The probability from which a pair by URLs or content stays one when it is judged again."""
+
 MAX_RELATED = 50
 """Documents that are kept as equal to a URL but for language marks, as announcing it, and as switching to it."""
 
@@ -305,12 +306,16 @@ class PairLedger:
         self._held: dict[str, _Document] = {}
         self._twins: defaultdict[str, list[str]] = defaultdict(list)
         """Key -> documents whose URLs are equal to it but for language marks."""
+        self._all_keys: dict[str, set[str]] = {}
+        """Document with copies -> its key and theirs."""
         self._announced_by: Sources = {}
         self._switched_by: Sources = {}
         self._awaited: deque[str] = deque()
         """URLs that were claimed when they were no documents."""
         self._aliases: LRUCache[str, str] = LRUCache(MAX_AWAITED)
         self._candidates: dict[tuple[str, str], Pair] = {}
+        self._trust: dict[tuple[str, str], float] = {}
+        """Candidate -> confidence in what speaks for it, but for what both documents hold."""
         self._candidates_of: defaultdict[str, list[str]] = defaultdict(list)
         self._partners = Partners()
         self._contents = Contents()
@@ -345,6 +350,7 @@ class PairLedger:
             self._conventions.observe_mark(registered_domain(page.url), agrees=not mismarked)
         self._held[page.url] = _Document(page.side, page.length, key, agrees(marked, page.side, self.pair), mismarked)
         related = self._note_claims(page)
+        proposed = {self._originals.of(proposal.url): proposal for proposal in proposals}
         claiming = *self._announced_by.get(page.url, ()), *self._switched_by.get(page.url, ())
         if page.outline is not None:
             side = int(page.side == self.pair.b)
@@ -353,13 +359,20 @@ class PairLedger:
             for copy in copies:
                 related += self._merge(copy, page.url)
             if original:
-                return self._settle(original, (*related, *self._merge(page.url, original)), {})
+                usual.forget(page.outline)
+                related += (*self._merge(page.url, original), *self._twins_of(page.url))
+                return self._settle(original, related, proposed)
             self._contents.add(page.url, side, page.outline)
-        related += (*claiming, *self._twins[key])
-        if len(self._twins[key]) < MAX_RELATED:
-            self._twins[key].append(page.url)
-        proposed = {proposal.url: proposal for proposal in proposals}
+        related += (*claiming, *self._twins_of(page.url))
         return self._settle(page.url, related, proposed) or self._settle_by_content(page.url)
+
+    def _twins_of(self, url: str) -> list[str]:
+        """The other documents whose URLs are equal to *url* but for language marks, which is noted as one of them."""
+        twins = self._twins[self._held[url].key]
+        others = list(twins)
+        if len(twins) < MAX_RELATED:
+            twins.append(url)
+        return others
 
     def propose(self, url: str, proposal: Proposal) -> Pair | None:
         """Judge the *proposal* of a partner for the document at *url*; return the new pair, or None."""
@@ -382,8 +395,28 @@ class PairLedger:
         """Add a pair from elsewhere, such as the alignment of all documents; return whether it is new."""
         if pair.url_a in self._originals or pair.url_b in self._originals:
             return False
+        if self._candidates.get((pair.url_a, pair.url_b)) != pair:
+            self._trust.pop((pair.url_a, pair.url_b), None)
         self._note_candidate(pair)
         return self._accept(pair)
+
+    def review(self) -> None:
+        """Judge all candidates again, by what is known of their sites at the end of a crawl.
+
+        Of the first pages of a site nobody knows which lines are menus, or whether pairs are announced.
+        """
+        order = {one: place for place, one in enumerate(self._candidates)}
+        best = [(-pair.score, order[one], one, False) for one, pair in self._candidates.items()]
+        heapify(best)
+        taken: set[str] = set()
+        while best:
+            _, place, (a, b), done = heappop(best)
+            if a in taken or b in taken:
+                continue
+            if done or not self._is_known(a, b):
+                taken |= {a, b}
+            elif self._judge_again(a, b):
+                heappush(best, (-self._candidates[a, b].score, place, (a, b), True))
 
     def pair_of(self, url: str) -> Pair | None:
         """Return the pair of the document at *url*; None if it is unpaired."""
@@ -480,6 +513,10 @@ class PairLedger:
     def _merge(self, copy: str, original: str) -> list[str]:
         """*copy* is no rival of *original*, and gets no partner; returns the documents that it was related to."""
         self._originals.merge(copy, original)
+        keys = self._keys(original) | self._keys(copy)
+        self._all_keys.pop(copy, None)
+        if len(keys) <= MAX_RELATED:
+            self._all_keys[original] = keys
         self._contents.forget(copy)
         former = self._partners.part(copy)
         if former is not None:
@@ -488,6 +525,7 @@ class PairLedger:
         for other in others:
             for pair in ((copy, other), (other, copy)):
                 self._candidates.pop(pair, None)
+                self._trust.pop(pair, None)
         return [*self._move_claims(copy, original), *others]
 
     def _settle(self, url: str, related: Iterable[str], proposals: Mapping[str, Proposal]) -> Pair | None:
@@ -505,33 +543,45 @@ class PairLedger:
         one, two = self._held[url], self._held[other]
         if one.side == two.side:
             return None
-        evidence = self._evidence(url, other)
+        a, b = (url, other) if one.side == self.pair.a else (other, url)
+        evidence = self._evidence(a, b)
         if evidence.score:
-            score, method = evidence.score, evidence.method
+            trust, method = evidence.score, evidence.method
         elif proposed and not self._is_mismarked(one, two, registered_domain(url)):
-            score, method = proposed.probability, proposed.method
+            trust, method = proposed.probability, proposed.method
         else:
             self._rejected["marker_disagrees"] += evidence.refused or proposed is not None
             return None
-        if self._have_same_text(url, other):
-            self._same_text[url], self._same_text[other] = other, url
-            self._rejected["same_text"] += 1
+        score = self._score(a, b, evidence, trust)
+        if not score:
             return None
-        shorter, longer = sorted((one.length, two.length))
+        self._trust[a, b] = trust
+        return self._note_candidate(Pair(a, b, score, method, str(self.pair)))
+
+    def _score(self, a: str, b: str, evidence: UrlEvidence, trust: float, enough: float = 0.5) -> float:
+        """Return the score of two documents, by what their site shows so far; 0 if they are no pair, and count why.
+
+        *trust* is the confidence in *evidence*, or in the proposal where that says nothing; *enough* is the probability
+        from which they are a pair.
+        """
+        if self._have_same_text(a, b):
+            self._same_text[a], self._same_text[b] = b, a
+            self._rejected["same_text"] += 1
+            return 0.0
+        shorter, longer = sorted(self._held[one].length for one in (a, b))
         if longer > MAX_LENGTH_RATIO * max(shorter, 1):
             self._rejected["length"] += 1
-            return None
-        alike = self._contents.probability(url, other)
-        likely = score if alike is None else together(score, alike)
-        usual = self._conventions.probability(registered_domain(url), self._unusual(url, other, evidence))
-        likely = together(likely, usual)
-        if likely < 0.5:
+            return 0.0
+        alike = self._alike(a, b)
+        likely = trust if alike is None else together(trust, alike)
+        # the variants and parts of one address are no chance
+        if not evidence.score or (evidence.method == "url" and alike is not None and bare(a) != bare(b)):
+            usual = self._conventions.probability(registered_domain(a), self._unusual(a, b, evidence))
+            likely = together(likely, usual)
+        if likely < enough:
             self._rejected["content"] += 1
-            return None
-        if not evidence.score:
-            score = min(likely, MOST_PROPOSED)
-        a, b = (url, other) if one.side == self.pair.a else (other, url)
-        return self._note_candidate(Pair(a, b, score, method, str(self.pair)))
+            return 0.0
+        return max(0.5, min(likely, trust if evidence.score else MOST_PROPOSED))
 
     def _note_candidate(self, pair: Pair) -> Pair:
         if (pair.url_a, pair.url_b) not in self._candidates:
@@ -539,6 +589,33 @@ class PairLedger:
             self._candidates_of[pair.url_b].append(pair.url_a)
         self._candidates[pair.url_a, pair.url_b] = pair
         return pair
+
+    def _alike(self, url_a: str, url_b: str) -> float | None:
+        """P(translation | content) at even prior odds, also of documents in pairs; None if unknown."""
+        a, b, site = self._originals.outline(url_a), self._originals.outline(url_b), registered_domain(url_a)
+        usual = self._contents.usual(site)
+        if a is None or b is None or usual is None or site != registered_domain(url_b):
+            return None
+        return usual.score(a, b)
+
+    def _is_known(self, a: str, b: str) -> bool:
+        """Whether the candidate can be judged again: it was judged here, and both outlines are still kept."""
+        return (a, b) in self._trust and None not in (self._originals.outline(a), self._originals.outline(b))
+
+    def _judge_again(self, a: str, b: str) -> bool:
+        """Give the candidate its score of today; return whether it still is one."""
+        evidence = self._evidence(a, b)
+        # pages of little content, as lists of tags, are ever less alike: their links to each other stay
+        enough = 0.0 if evidence.score and evidence.method != "url" else ENOUGH_AGAIN
+        score = self._score(a, b, evidence, evidence.score or self._trust[a, b], enough)
+        if score:
+            self._candidates[a, b] = replace(self._candidates[a, b], score=score)
+            return True
+        del self._candidates[a, b]
+        if self._partners.partner_of(a) == b:
+            self._partners.part(a)
+            self._count(a, b, -1)
+        return False
 
     def _have_same_text(self, url: str, other: str) -> bool:
         usual = self._contents.usual(registered_domain(url))
@@ -551,19 +628,25 @@ class PairLedger:
             return sum(one in map(original, sources.get(another, ())) for one, another in ((url, other), (other, url)))
 
         one, two = self._held[url], self._held[other]
-        same, agree = one.key == two.key, one.agrees and two.agrees
+        same, agree = not self._keys(url).isdisjoint(self._keys(other)), one.agrees and two.agrees
         evidence = UrlEvidence(said(self._announced_by), said(self._switched_by), same and agree, same and not agree)
         if _is_foreign(url, other):
             evidence.need_both_sides()
         return evidence
+
+    def _keys(self, url: str) -> set[str]:
+        """The URL of the document, and those of its copies, without language marks."""
+        return self._all_keys.get(url) or {self._held[url].key}
 
     def _is_mismarked(self, one: _Document, two: _Document, site: str) -> bool:
         return (one.mismarked or two.mismarked) and self._conventions.trusts_marks(site)
 
     def _unusual(self, url: str, other: str, evidence: UrlEvidence) -> list[Unusual]:
         # what is no page announces nothing, and has a name of its own
-        if evidence.score or not (is_page(url) and is_page(other)):
+        if not (is_page(url) and is_page(other)):
             return []
+        if evidence.score:
+            return ["mirrored"] if evidence.key else []
         one, two = (_NUMBER.findall(self._held[each].key) for each in (url, other))
         return ["unannounced"] if one == two else ["unannounced", "renumbered"]
 
@@ -576,8 +659,11 @@ class PairLedger:
             self._count(*parted, -1)
         self._count(pair.url_a, pair.url_b, 1)
         if pair.url_a in self._held and pair.url_b in self._held:
-            unusual = self._unusual(pair.url_a, pair.url_b, self._evidence(pair.url_a, pair.url_b))
-            self._conventions.observe_pair(registered_domain(pair.url_a), unusual)
+            evidence, alike = self._evidence(pair.url_a, pair.url_b), self._alike(pair.url_a, pair.url_b)
+            # a pair that is not sure shows nothing: false ones would make others of their kind usual
+            if evidence.hreflang or evidence.switcher == 2 or alike is None or alike >= CONFIRMED:
+                unusual = self._unusual(pair.url_a, pair.url_b, evidence)
+                self._conventions.observe_pair(registered_domain(pair.url_a), unusual)
         for url in (pair.url_a, pair.url_b):
             self._contents.forget(url)
         return True

@@ -43,6 +43,8 @@ COPY = 0.9
 
 OWN = 200
 """Characters of a text that is not only what a site repeats."""
+PARAGRAPH = 50
+"""Characters of a line that is a text, and no name."""
 FEW, FEW_SHARE = 4, 0.1
 """Documents of a site, and share of them, in which a line is that is not what the site repeats."""
 
@@ -143,6 +145,11 @@ class Resemblance:
         else:
             recent[self._random.randrange(RECENT)] = outline
 
+    def forget(self, outline: Outline) -> None:
+        """Do not count an observed document, which is a copy of another one."""
+        self._seen -= 1
+        self._frequency[_slots(items_of(outline))] -= 1
+
     def score(self, a: Outline, b: Outline) -> float:
         """Probability that *a*, in the first language, and *b*, in the second, are translations of each other.
 
@@ -182,6 +189,16 @@ class Resemblance:
         """Whether *a* and *b* are the same text, and not only in what the site repeats."""
         same, lengths = _same_lines(self.own_lines(a), self.own_lines(b))
         return min(lengths) >= OWN and COPY * max(lengths) <= same and is_same(a, b)
+
+    def is_untranslated(self, a: Outline, b: Outline) -> bool:
+        """Whether *a* and *b*, in different languages, are the same text but for what the site repeats, as menus.
+
+        A line alone may be a list of names, which have no translation.
+        """
+        own, others = self.own_lines(a), self.own_lines(b)
+        same, lengths = _same_lines(own, others)
+        paragraphs = sum(line in others and characters >= PARAGRAPH for line, characters in own.items())
+        return paragraphs > 1 and min(lengths) >= OWN and COPY * max(lengths) <= same
 
     def features(self, a: Outline, b: Outline) -> NDArray[np.float64]:
         """The values of :data:`FEATURES`; 0 where the documents have nothing of a kind."""
