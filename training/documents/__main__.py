@@ -5,8 +5,9 @@ have no partner (``orphans.tsv``). What two pages hold is judged by boosted tree
 (``evidence.py``); what the site says of a pair by a logistic regression on top of it (``convention.py``), and sentences
 by another one (``bitext.py``). All are calibrated on kinds of sites that they were not trained on. The site's judge and
 the thorough one meet every site in several forms (``forms.py``), so that pages without HTML, announcements or telling
-URLs are nothing new to them. Candidates count if one of their documents is in a gold pair, or has no translation; a
-domain gives a sample of them and weighs as its square root, so that big sites do not drown the small ones.
+URLs are nothing new to them; the site's judge also meets announcements and equal addresses that lie. Candidates count
+if one of their documents is in a gold pair, or has no translation; a domain gives a sample of them and weighs as its
+square root, so that big sites do not drown the small ones.
 """
 
 from __future__ import annotations
@@ -52,6 +53,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from bilingual_crawler.alignment.documents.corpus import Domain
     from bilingual_crawler.harvest.sites import Task
     from training.documents.examples import Examples
 
@@ -59,8 +61,9 @@ if TYPE_CHECKING:
     T = TypeVar("T")
     Pairs = list[tuple[NDArray[np.intp], NDArray[np.intp]]]
 
-SAYING = ("whole", "unannounced", "silent")
-"""Forms in which the site's judge meets a site: what pages hold is the same, what the site says is not."""
+SAYING = ("whole", "unannounced", "silent", "lying")
+"""Forms in which the site's judge meets a site: what pages hold is the same, what the site says is not. Sites of which
+all is translated cannot lie."""
 SHOWING = ("whole", "text")
 """Forms in which the thorough judge meets a site."""
 
@@ -153,18 +156,23 @@ def _each(read: Callable[..., T], tasks: Iterable[tuple[object, ...]]) -> list[T
 def _read(encoder: str, cache: Path, place: Place) -> list[Examples]:
     """The candidates of a task in the forms of :data:`SAYING`, with the features of all views but ``thorough``."""
     sites = TaskSites(*place)
-    proposed = [
-        CandidateEvidence(domain, "structure-content", load_encoder(encoder, cache), urls=True).candidates()
-        for domain, _ in sites.domains("whole")
-    ]
+    proposed = [_candidates(domain, encoder, cache) for domain, _ in sites.domains("whole")]
     found = []
     for form in SAYING:
-        for (domain, truth), one in zip(sites.domains(form), proposed, strict=True):
+        if form == "lying" and _is_complete(*place):
+            continue
+        for (domain, truth), held in zip(sites.domains(form), proposed, strict=True):
+            # what a site lies of may be no candidate but for that
+            one = _candidates(domain, encoder, cache) if form == "lying" else held
             evidence = url_evidence(domain)
             pages = Editions.from_evidence(domain, evidence, with_copies=True)
             columns = one.columns | url_columns(domain, evidence, one.a, one.b, pages)
             found.append(sites.examples(form, domain, truth, replace(one, columns=columns)))
     return found
+
+
+def _candidates(domain: Domain, encoder: str, cache: Path) -> Proposals:
+    return CandidateEvidence(domain, "structure-content", load_encoder(encoder, cache), urls=True).candidates()
 
 
 def _read_thoroughly(encoder: str, cache: Path, place: Place, taught: Pairs) -> list[Examples]:

@@ -25,6 +25,9 @@ FOLDS = 4
 REGULARISATION = 3.0
 """``C`` of the logistic regressions, on standardised features."""
 
+LIARS = 0.3
+"""Weight of a site that lies: most sites do not."""
+
 LIKER = {
     *("words", "names", "numbers", "title", "files", "external", "internal", "shingles", "outlinks", "inlinks"),
     *("total", "tags", "number_order", "paragraphs", "lead_a", "lead_b", "tag_lead_a", "tag_lead_b"),
@@ -53,12 +56,22 @@ Fit = "Callable[[Sequence[Examples], Sequence[str]], Judge]"
 def _training(
     examples: Sequence[Examples], features: Sequence[str]
 ) -> tuple[NDArray[np.float32], NDArray[np.bool_], NDArray[np.float64]]:
-    """Rows, labels, and weights: a domain weighs as the square root of its sample."""
+    """Rows, labels, and weights: a domain weighs as the square root of its sample, by its form."""
     chosen = [one.sample() for one in examples]
     rows = np.concatenate([one.rows(features)[kept] for one, kept in zip(examples, chosen, strict=True)])
     labels = np.concatenate([one.parallel[kept] for one, kept in zip(examples, chosen, strict=True)])
-    weights = np.concatenate([np.full(len(kept), len(kept) ** -0.5) for kept in chosen if len(kept)])
+    weights = np.concatenate(
+        [
+            np.full(len(kept), _worth(one) * len(kept) ** -0.5)
+            for one, kept in zip(examples, chosen, strict=True)
+            if len(kept)
+        ]
+    )
     return rows, labels, weights / weights.mean()
+
+
+def _worth(examples: Examples) -> float:
+    return LIARS if examples.form == "lying" else 1.0
 
 
 def fit_trees(examples: Sequence[Examples], features: Sequence[str]) -> HistGradientBoostingClassifier:
@@ -161,13 +174,14 @@ def corrected(examples: Sequence[Examples], given: str, features: Sequence[str])
 
 def _calibrate(examples: Sequence[Examples], scores: Sequence[NDArray[np.float64]]) -> tuple[float, float]:
     """Slope and shift of Platt scaling on the pairs that the matching chooses."""
-    x, y = [], []
+    x, y, weights = [], [], []
     for one, score in zip(examples, scores, strict=True):
         chosen = one.chosen(score, -np.inf)
         chosen = chosen[one.judged[chosen]]
         x.append(score[chosen])
         y.append(one.parallel[chosen])
-    model = LogisticRegression(C=1.0).fit(np.concatenate(x)[:, None], np.concatenate(y))
+        weights.append(np.full(len(chosen), _worth(one)))
+    model = LogisticRegression(C=1.0).fit(np.concatenate(x)[:, None], np.concatenate(y), np.concatenate(weights))
     return float(model.coef_[0, 0]), float(model.intercept_[0])
 
 

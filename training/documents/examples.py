@@ -14,7 +14,7 @@ from bilingual_crawler.harvest.sites import read_site
 from bilingual_crawler.harvest.verdicts import Truth, Verdict
 from bilingual_crawler.languages.pairs import LanguagePairs
 from training.documents.encounters import kind_of
-from training.documents.forms import FORMS, DisguisedCorpus
+from training.documents.forms import FORMS, DisguisedCorpus, lies
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -91,9 +91,13 @@ class TaskSites:
 
     def domains(self, form: str) -> Iterator[tuple[Domain, Truth]]:
         """Each domain in a *form*, and what is known of its documents."""
-        disguised = DisguisedCorpus(self._corpus, FORMS[form])
+        pair = self._corpus.pairs.pairs[0]
         for group in self._corpus.groups():
-            kept = _sample(self._corpus.profiles(group), self._truth)
+            profiles = self._corpus.profiles(group)
+            kept = _sample(profiles, self._truth)
+            alone = [one for one in profiles if one.url in self._truth.orphans & kept]
+            a, b = ([one.url for one in alone if one.language == side] for side in (pair.a, pair.b))
+            disguised = DisguisedCorpus(self._corpus, FORMS[form], lies(a, b, Random(f"{group} {SEED}")))
             domain = disguised.domain(group, kept.__contains__)
             gold = frozenset((disguised.url(a), disguised.url(b)) for a, b in self._truth.gold if kept >= {a, b})
             yield domain, Truth(gold, frozenset(map(disguised.url, self._truth.orphans & kept)))
