@@ -15,7 +15,7 @@ pytest.importorskip("sklearn", reason="needs scikit-learn, of the extra train")
 from bilingual_crawler.alignment.documents.candidates import url_evidence
 from bilingual_crawler.harvest.sites import Task
 from training.documents import forms
-from training.documents.classifier import LIARS, Regression, fit_trees, held_out
+from training.documents.classifier import LIARS, Regression, fit_correction, fit_trees, held_out, plus
 from training.documents.examples import Examples, TaskSites
 
 if TYPE_CHECKING:
@@ -100,7 +100,7 @@ def test_a_site_that_lies_says_of_pages_without_a_translation_that_they_are_pair
     half: Path, monkeypatch: pytest.MonkeyPatch, kind: str
 ) -> None:
     monkeypatch.setattr(forms, "LIES", {kind: 1})
-    monkeypatch.setattr(forms, "LYING", (1.0,))
+    monkeypatch.setattr(forms, "SHARES", (1.0,))
     sites = TaskSites(half, Task("saga", "eng", "isl", (f"{BASE}en/p",)))
 
     def said(form: str) -> dict[tuple[str, str], tuple[int, int, bool]]:
@@ -115,12 +115,16 @@ def test_a_site_that_lies_says_of_pages_without_a_translation_that_they_are_pair
     assert said("lying") == {pair: (0, 0, True), **dict.fromkeys(lies, how)}
 
 
-def test_sites_that_lie_weigh_little(several: list[Examples]) -> None:
-    weights = []
-    for form in ("whole", "lying"):
-        liars = [replace(one, form=form, parallel=~one.parallel) for one in several]
-        odds = Regression([*several, *liars], ("total",)).decision_function(np.array([[0.0], [1.0]]))
-        weights.append(odds[1] - odds[0])
-    # of as many liars as honest sites nothing could be learnt
-    assert weights[0] == pytest.approx(0, abs=0.01)
-    assert weights[1] > (1 - LIARS) / 2
+def test_sites_that_lie_correct_what_is_made_of_a_feature_and_teach_nothing_else(several: list[Examples]) -> None:
+    liars = [replace(one, form="lying", parallel=~one.parallel) for one in several]
+    _, _, odds = held_out(several, FEATURES, Regression)
+    slope, shift, with_liars = held_out([*several, *liars], FEATURES, Regression)
+    assert [own.tolist() for own in with_liars] == [own.tolist() for own in (*odds, *odds)]
+    judge = Regression(several, FEATURES).judge(slope, shift)
+    given = [one.with_columns({"given": own}) for one, own in zip((*several, *liars), with_liars, strict=True)]
+    correction = fit_correction(given, "given", ("total",), signed=False)
+    corrected = plus(judge, correction)
+    assert corrected.weights["shorter"] == judge.weights["shorter"]
+    # of as many sites that lie as of others nothing would be left; they weigh less
+    assert judge.weights["total"] * (1 - LIARS) / 4 < corrected.weights["total"] < judge.weights["total"]
+    assert fit_correction(given, "given", ("total",)).weights["total"] == 0

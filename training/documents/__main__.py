@@ -44,8 +44,18 @@ from bilingual_crawler.harvest.sites import SiteError, read_tasks
 from bilingual_crawler.pages.sandbox.pool import processes
 from bilingual_crawler.settings import BILINGUAL_MIN_SCORE
 from training.common.options import refuse_bad_input, workers
-from training.documents.classifier import Regression, corrected, fit_correction, fit_trees, held_out, report
+from training.documents.classifier import (
+    Regression,
+    corrected,
+    fit_correction,
+    fit_trees,
+    held_out,
+    honest,
+    plus,
+    report,
+)
 from training.documents.examples import SEED, TaskSites
+from training.documents.forms import LYING
 from training.documents.trees import boosted_to_onnx, tree_to_onnx
 
 if TYPE_CHECKING:
@@ -61,9 +71,10 @@ if TYPE_CHECKING:
     T = TypeVar("T")
     Pairs = list[tuple[NDArray[np.intp], NDArray[np.intp]]]
 
-SAYING = ("whole", "unannounced", "silent", "lying")
-"""Forms in which the site's judge meets a site: what pages hold is the same, what the site says is not. Sites of which
-all is translated cannot lie."""
+SAYING = ("whole", "unannounced", "silent", LYING)
+"""Forms in which the site's judge meets a site: what pages hold is the same, what the site says is not."""
+BELIEVED = ("said", "said_by_both", "held_if_said")
+"""Features of the site's judge that sites in the form ``lying`` correct: what it makes of what a site says."""
 SHOWING = ("whole", "text")
 """Forms in which the thorough judge meets a site."""
 
@@ -103,8 +114,12 @@ def run(args: argparse.Namespace) -> None:
         for one, odds in zip(examples, held, strict=True)
     ]
     slope, shift, odds = held_out(said, SITE_FEATURES, Regression)
+    report("site, believing", said, odds, BILINGUAL_MIN_SCORE)
+    believing = Regression(honest(said), SITE_FEATURES).judge(slope, shift)
+    said = [one.with_columns({"believing": own}) for one, own in zip(said, odds, strict=True)]
+    odds = corrected(said, "believing", BELIEVED, signed=False)
     report("site", said, odds, BILINGUAL_MIN_SCORE)
-    judges = {"site": Regression(said, SITE_FEATURES).judge(slope, shift)}
+    judges = {"site": plus(believing, fit_correction(said, "believing", BELIEVED, signed=False))}
 
     # of each task what the next judges are asked, by those that saw no site of its kind
     judged = iter(
@@ -159,11 +174,9 @@ def _read(encoder: str, cache: Path, place: Place) -> list[Examples]:
     proposed = [_candidates(domain, encoder, cache) for domain, _ in sites.domains("whole")]
     found = []
     for form in SAYING:
-        if form == "lying" and _is_complete(*place):
-            continue
         for (domain, truth), held in zip(sites.domains(form), proposed, strict=True):
             # what a site lies of may be no candidate but for that
-            one = _candidates(domain, encoder, cache) if form == "lying" else held
+            one = _candidates(domain, encoder, cache) if form == LYING else held
             evidence = url_evidence(domain)
             pages = Editions.from_evidence(domain, evidence, with_copies=True)
             columns = one.columns | url_columns(domain, evidence, one.a, one.b, pages)

@@ -36,8 +36,10 @@ class Form:
     html: bool = True
     """Tags, files and links."""
     lying: bool = False
-    """Pages without a translation are said to be translations of each other."""
+    """Some pages have lost their translation, and are said to be translations of each other."""
 
+
+LYING = "lying"
 
 FORMS = {
     "whole": Form(),
@@ -45,13 +47,13 @@ FORMS = {
     "unannounced": Form(announced=False),
     "silent": Form(urls=False, announced=False),
     "text": Form(urls=False, announced=False, html=False),
-    "lying": Form(lying=True),
+    LYING: Form(lying=True),
 }
 LIES = {"address": 3, "one": 1, "mutual": 1, "switcher": 1}
 """How a site may say of two pages that they are translations, and how many sites in six do it so: equal addresses, an
 announcement of one page or of both, both switchers."""
-LYING = (0.3, 1.0)
-"""Shares of the pages without a translation of which a site says that they have one, drawn for each site."""
+SHARES = (0.3, 1.0)
+"""Shares of the pairs of a site that are taken apart, drawn for each site."""
 
 Lies: TypeAlias = Mapping[str, tuple[str, str]]
 """URL of a page to how the site lies of it, a key of :data:`LIES`, and the address that it gives or announces."""
@@ -128,16 +130,19 @@ def _lying(profile: Profile, kind: str, address: str) -> Profile:
     return replace(profile, claims=(*profile.claims, address))
 
 
-def lies(a: Iterable[str], b: Iterable[str], random: Random) -> Lies:
-    """What a site may say of its pages *a* and *b*, URLs: neighbours in the order of their addresses are a pair.
+def taken_apart(pairs: Iterable[tuple[str, str]], random: Random) -> tuple[Lies, set[str]]:
+    """What a site may say of halves of its *pairs*, and the other halves, which it has lost; URLs.
 
-    They are in one section and have its template, as lists of posts or galleries at equal addresses have.
+    Of two pairs that are neighbours by their addresses one half each is left, and said to be a translation of the
+    other: they are in one section and have its template, as lists of posts or galleries at equal addresses have.
     """
-    (kind,), share = random.choices([*LIES], [*LIES.values()]), random.choice(LYING)
-    found: dict[str, tuple[str, str]] = {}
-    for one, other in zip(sorted(a), sorted(b), strict=False):
-        if random.random() < share:
-            found[one] = kind, one if kind == "address" else other
-            if kind != "one":
-                found[other] = kind, one
-    return found
+    (kind,), share = random.choices([*LIES], [*LIES.values()]), random.choice(SHARES)
+    chosen = [pair for pair in sorted(pairs) if random.random() < share]
+    lies: dict[str, tuple[str, str]] = {}
+    lost: set[str] = set()
+    for (a, lost_b), (lost_a, b) in zip(chosen[::2], chosen[1::2], strict=False):
+        lost |= {lost_a, lost_b}
+        lies[a] = kind, a if kind == "address" else b
+        if kind != "one":
+            lies[b] = kind, a
+    return lies, lost

@@ -395,7 +395,8 @@ class PairLedger:
         """Add a pair from elsewhere, such as the alignment of all documents; return whether it is new."""
         if pair.url_a in self._originals or pair.url_b in self._originals:
             return False
-        if self._candidates.get((pair.url_a, pair.url_b)) != pair:
+        held = self._candidates.get((pair.url_a, pair.url_b))
+        if held is None or held.method != pair.method:
             self._trust.pop((pair.url_a, pair.url_b), None)
         self._note_candidate(pair)
         return self._accept(pair)

@@ -134,14 +134,15 @@ def _groups(url: str) -> tuple[str, ...]:
 
     Pages with other parameters are apart: those of ``?oldid`` say nothing of the articles in the same folder.
     """
-    shape = shapes(url)[0]
-    return (*_apart(place_of(url).folders, shape.partition("?")[2]), shape)
+    shape, folders = shapes(url)[0], place_of(url).folders
+    names = shape.partition("?")[2]
+    return (*(_apart(folders, names) if names else folders), shape)
 
 
 @lru_cache(1 << 14)
 def _apart(folders: tuple[str, ...], names: str) -> tuple[str, ...]:
     """The groups of the pages in *folders* that have parameters with these *names*."""
-    return tuple(f"{folder}?{names}" for folder in folders) if names else folders
+    return tuple(f"{folder}?{names}" for folder in folders)
 
 
 @dataclass
