@@ -3,23 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
-from support.frozen_sites import write_frozen
-from support.harvest_site import BASE, TEXT
 
 pytest.importorskip("sklearn", reason="needs scikit-learn, of the extra train")
 
-from bilingual_crawler.alignment.documents.candidates import url_evidence
-from bilingual_crawler.harvest.sites import Task
-from training.documents import forms
-from training.documents.classifier import LIARS, Regression, fit_correction, fit_trees, held_out, plus
-from training.documents.examples import Examples, TaskSites
-
-if TYPE_CHECKING:
-    from pathlib import Path
+from training.documents.classifier import Regression, fit_trees, held_out
+from training.documents.examples import Examples
 
 FEATURES = ("total", "shorter")
 
@@ -79,52 +70,3 @@ def test_trees_never_count_more_likeness_against_a_pair(several: list[Examples])
     trees = fit_trees(several, FEATURES)
     rows = np.column_stack((np.linspace(-4, 6, 50), np.zeros(50)))
     assert np.all(np.diff(trees.decision_function(rows)) >= 0)
-
-
-@pytest.fixture
-def half(tmp_path: Path) -> Path:
-    """A site with one pair; ``/en/a``, ``/en/b`` and ``/is/x``, ``/is/y`` have no translation."""
-    pages: dict[str, tuple[str, str, list[str]]] = {
-        f"{BASE}{language}/{name}": (code, f"<html><body><p>{TEXT[code] * 3} {name}</p></body></html>", [])
-        for language, code, names in (("en", "eng", "pab"), ("is", "isl", "pxy"))
-        for name in names
-    }
-    write_frozen(tmp_path / "saga", BASE, pages, [(f"{BASE}en/p", f"{BASE}is/p")])
-    orphans = "".join(f"{url}\t{code}\n" for url, (code, _, _) in pages.items() if not url.endswith("/p"))
-    (tmp_path / "saga" / "orphans.tsv").write_text(orphans)
-    return tmp_path
-
-
-@pytest.mark.parametrize("kind", forms.LIES)
-def test_a_site_that_lies_says_of_pages_without_a_translation_that_they_are_pairs(
-    half: Path, monkeypatch: pytest.MonkeyPatch, kind: str
-) -> None:
-    monkeypatch.setattr(forms, "LIES", {kind: 1})
-    monkeypatch.setattr(forms, "SHARES", (1.0,))
-    sites = TaskSites(half, Task("saga", "eng", "isl", (f"{BASE}en/p",)))
-
-    def said(form: str) -> dict[tuple[str, str], tuple[int, int, bool]]:
-        ((domain, truth),) = sites.domains(form)
-        assert len(truth.gold) == 1
-        found = url_evidence(domain).items()
-        return {(domain.a[i].url, domain.b[j].url): (e.hreflang, e.switcher, e.key) for (i, j), e in found}
-
-    pair, lies = (f"{BASE}en/p", f"{BASE}is/p"), [(f"{BASE}en/a", f"{BASE}is/x"), (f"{BASE}en/b", f"{BASE}is/y")]
-    assert said("whole") == {pair: (0, 0, True)}
-    how = {"address": (0, 0, True), "one": (1, 0, False), "mutual": (2, 0, False), "switcher": (0, 2, False)}[kind]
-    assert said("lying") == {pair: (0, 0, True), **dict.fromkeys(lies, how)}
-
-
-def test_sites_that_lie_correct_what_is_made_of_a_feature_and_teach_nothing_else(several: list[Examples]) -> None:
-    liars = [replace(one, form="lying", parallel=~one.parallel) for one in several]
-    _, _, odds = held_out(several, FEATURES, Regression)
-    slope, shift, with_liars = held_out([*several, *liars], FEATURES, Regression)
-    assert [own.tolist() for own in with_liars] == [own.tolist() for own in (*odds, *odds)]
-    judge = Regression(several, FEATURES).judge(slope, shift)
-    given = [one.with_columns({"given": own}) for one, own in zip((*several, *liars), with_liars, strict=True)]
-    correction = fit_correction(given, "given", ("total",), signed=False)
-    corrected = plus(judge, correction)
-    assert corrected.weights["shorter"] == judge.weights["shorter"]
-    # of as many sites that lie as of others nothing would be left; they weigh less
-    assert judge.weights["total"] * (1 - LIARS) / 4 < corrected.weights["total"] < judge.weights["total"]
-    assert fit_correction(given, "given", ("total",)).weights["total"] == 0

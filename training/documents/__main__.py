@@ -5,9 +5,8 @@ have no partner (``orphans.tsv``). What two pages hold is judged by boosted tree
 (``evidence.py``); what the site says of a pair by a logistic regression on top of it (``convention.py``), and sentences
 by another one (``bitext.py``). All are calibrated on kinds of sites that they were not trained on. The site's judge and
 the thorough one meet every site in several forms (``forms.py``), so that pages without HTML, announcements or telling
-URLs are nothing new to them; the site's judge also meets announcements and equal addresses that lie. Candidates count
-if one of their documents is in a gold pair, or has no translation; a domain gives a sample of them and weighs as its
-square root, so that big sites do not drown the small ones.
+URLs are nothing new to them. Candidates count if one of their documents is in a gold pair, or has no translation; a
+domain gives a sample of them and weighs as its square root, so that big sites do not drown the small ones.
 """
 
 from __future__ import annotations
@@ -44,18 +43,8 @@ from bilingual_crawler.harvest.sites import SiteError, read_tasks
 from bilingual_crawler.pages.sandbox.pool import processes
 from bilingual_crawler.settings import BILINGUAL_MIN_SCORE
 from training.common.options import refuse_bad_input, workers
-from training.documents.classifier import (
-    Regression,
-    corrected,
-    fit_correction,
-    fit_trees,
-    held_out,
-    honest,
-    plus,
-    report,
-)
+from training.documents.classifier import Regression, corrected, fit_correction, fit_trees, held_out, report
 from training.documents.examples import SEED, TaskSites
-from training.documents.forms import LYING
 from training.documents.trees import boosted_to_onnx, tree_to_onnx
 
 if TYPE_CHECKING:
@@ -63,7 +52,6 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from bilingual_crawler.alignment.documents.corpus import Domain
     from bilingual_crawler.harvest.sites import Task
     from training.documents.examples import Examples
 
@@ -71,10 +59,8 @@ if TYPE_CHECKING:
     T = TypeVar("T")
     Pairs = list[tuple[NDArray[np.intp], NDArray[np.intp]]]
 
-SAYING = ("whole", "unannounced", "silent", LYING)
+SAYING = ("whole", "unannounced", "silent")
 """Forms in which the site's judge meets a site: what pages hold is the same, what the site says is not."""
-BELIEVED = ("said", "said_by_both", "held_if_said")
-"""Features of the site's judge that sites in the form ``lying`` correct: what it makes of what a site says."""
 SHOWING = ("whole", "text")
 """Forms in which the thorough judge meets a site."""
 
@@ -114,12 +100,8 @@ def run(args: argparse.Namespace) -> None:
         for one, odds in zip(examples, held, strict=True)
     ]
     slope, shift, odds = held_out(said, SITE_FEATURES, Regression)
-    report("site, believing", said, odds, BILINGUAL_MIN_SCORE)
-    believing = Regression(honest(said), SITE_FEATURES).judge(slope, shift)
-    said = [one.with_columns({"believing": own}) for one, own in zip(said, odds, strict=True)]
-    odds = corrected(said, "believing", BELIEVED, signed=False)
     report("site", said, odds, BILINGUAL_MIN_SCORE)
-    judges = {"site": plus(believing, fit_correction(said, "believing", BELIEVED, signed=False))}
+    judges = {"site": Regression(said, SITE_FEATURES).judge(slope, shift)}
 
     # of each task what the next judges are asked, by those that saw no site of its kind
     judged = iter(
@@ -171,21 +153,18 @@ def _each(read: Callable[..., T], tasks: Iterable[tuple[object, ...]]) -> list[T
 def _read(encoder: str, cache: Path, place: Place) -> list[Examples]:
     """The candidates of a task in the forms of :data:`SAYING`, with the features of all views but ``thorough``."""
     sites = TaskSites(*place)
-    proposed = [_candidates(domain, encoder, cache) for domain, _ in sites.domains("whole")]
+    proposed = [
+        CandidateEvidence(domain, "structure-content", load_encoder(encoder, cache), urls=True).candidates()
+        for domain, _ in sites.domains("whole")
+    ]
     found = []
     for form in SAYING:
-        for (domain, truth), held in zip(sites.domains(form), proposed, strict=True):
-            # what a site lies of may be no candidate but for that
-            one = _candidates(domain, encoder, cache) if form == LYING else held
+        for (domain, truth), one in zip(sites.domains(form), proposed, strict=True):
             evidence = url_evidence(domain)
             pages = Editions.from_evidence(domain, evidence, with_copies=True)
             columns = one.columns | url_columns(domain, evidence, one.a, one.b, pages)
             found.append(sites.examples(form, domain, truth, replace(one, columns=columns)))
     return found
-
-
-def _candidates(domain: Domain, encoder: str, cache: Path) -> Proposals:
-    return CandidateEvidence(domain, "structure-content", load_encoder(encoder, cache), urls=True).candidates()
 
 
 def _read_thoroughly(encoder: str, cache: Path, place: Place, taught: Pairs) -> list[Examples]:

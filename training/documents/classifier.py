@@ -13,10 +13,9 @@ from sklearn.preprocessing import StandardScaler
 
 from bilingual_crawler.alignment.documents.evidence import LinearJudge
 from training.documents.examples import SEED
-from training.documents.forms import LYING
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Sequence
 
     from numpy.typing import NDArray
 
@@ -25,9 +24,6 @@ if TYPE_CHECKING:
 FOLDS = 4
 REGULARISATION = 3.0
 """``C`` of the logistic regressions, on standardised features."""
-
-LIARS = 0.1
-"""Weight of a site in the form ``lying``: most sites do not lie."""
 
 LIKER = {
     *("words", "names", "numbers", "title", "files", "external", "internal", "shingles", "outlinks", "inlinks"),
@@ -57,22 +53,12 @@ Fit = "Callable[[Sequence[Examples], Sequence[str]], Judge]"
 def _training(
     examples: Sequence[Examples], features: Sequence[str]
 ) -> tuple[NDArray[np.float32], NDArray[np.bool_], NDArray[np.float64]]:
-    """Rows, labels, and weights: a domain weighs as the square root of its sample, by its form."""
+    """Rows, labels, and weights: a domain weighs as the square root of its sample."""
     chosen = [one.sample() for one in examples]
     rows = np.concatenate([one.rows(features)[kept] for one, kept in zip(examples, chosen, strict=True)])
     labels = np.concatenate([one.parallel[kept] for one, kept in zip(examples, chosen, strict=True)])
-    weights = np.concatenate(
-        [
-            np.full(len(kept), _worth(one) * len(kept) ** -0.5)
-            for one, kept in zip(examples, chosen, strict=True)
-            if len(kept)
-        ]
-    )
+    weights = np.concatenate([np.full(len(kept), len(kept) ** -0.5) for kept in chosen if len(kept)])
     return rows, labels, weights / weights.mean()
-
-
-def _worth(examples: Examples) -> float:
-    return LIARS if examples.form == LYING else 1.0
 
 
 def fit_trees(examples: Sequence[Examples], features: Sequence[str]) -> HistGradientBoostingClassifier:
@@ -97,13 +83,10 @@ def _logistic(
     weights: NDArray[np.float64],
     features: Sequence[str],
     given: NDArray[np.float64] | float = 0.0,
-    *,
-    signed: bool = True,
 ) -> NDArray[np.float64]:
     """Weights of a logistic regression on *x*, whose last columns are *features*; those before are free and unpunished.
 
-    *given*: log-odds to which the regression adds. Weights keep the sign of :data:`LIKER` and :data:`UNLIKER` if
-    *signed*.
+    *given*: log-odds to which the regression adds. Weights keep the sign of :data:`LIKER` and :data:`UNLIKER`.
     """
     y, free = np.where(labels, 1.0, -1.0), x.shape[1] - len(features)
     punished = np.array([*np.zeros(free), *np.ones(len(features))]) / REGULARISATION
@@ -113,28 +96,16 @@ def _logistic(
         gradient = punished * weight - (weights * y * expit(-margin)) @ x
         return float(weights @ np.logaddexp(0, -margin) + punished @ weight**2 / 2), gradient
 
-    signs = [(0 if signed and name in LIKER else None, 0 if signed and name in UNLIKER else None) for name in features]
+    signs = [(0 if name in LIKER else None, 0 if name in UNLIKER else None) for name in features]
     bounds = [*([(None, None)] * free), *signs]
     return np.asarray(minimize(loss, np.zeros(x.shape[1]), jac=True, method="L-BFGS-B", bounds=bounds).x)
 
 
-def fit_correction(
-    examples: Sequence[Examples], given: str, features: Sequence[str], *, signed: bool = True
-) -> LinearJudge:
-    """What *features* add to the log-odds in the column *given*; nothing where they are 0.
-
-    If not *signed*, they may take back a part of what these count.
-    """
+def fit_correction(examples: Sequence[Examples], given: str, features: Sequence[str]) -> LinearJudge:
+    """What *features* add to the log-odds in the column *given*; nothing where they are 0."""
     rows, labels, weights = _training(examples, (given, *features))
-    x, odds = rows[:, 1:].astype(np.float64), rows[:, 0].astype(np.float64)
-    found = _logistic(x, labels, weights, features, odds, signed=signed)
+    found = _logistic(rows[:, 1:].astype(np.float64), labels, weights, features, rows[:, 0].astype(np.float64))
     return LinearJudge(0.0, {name: round(float(weight), 5) for name, weight in zip(features, found, strict=True)})
-
-
-def plus(judge: LinearJudge, correction: LinearJudge) -> LinearJudge:
-    """*judge* with the weights of *correction* added to its own."""
-    weights = {name: round(own + correction.weights.get(name, 0.0), 5) for name, own in judge.weights.items()}
-    return LinearJudge(judge.intercept, weights)
 
 
 class Regression:
@@ -165,15 +136,12 @@ def held_out(
     features: Sequence[str],
     fit: Callable[[Sequence[Examples], Sequence[str]], Judge],
 ) -> tuple[float, float, list[NDArray[np.float64]]]:
-    """Slope, shift, and calibrated log-odds of each domain's candidates by a judge that saw no site of its kind.
-
-    Sites in the form ``lying`` are judged, too; a judge learns nothing from them.
-    """
+    """Slope, shift, and calibrated log-odds of each domain's candidates by a judge that saw no site of its kind."""
     scores: list[NDArray[np.float64]] = [np.zeros(0)] * len(examples)
     kinds = sorted({one.kind for one in examples})
     for fold in range(FOLDS):
         left = kinds[fold::FOLDS]
-        judge = fit([one for one in honest(examples) if one.kind not in left], features)
+        judge = fit([one for one in examples if one.kind not in left], features)
         for place, one in enumerate(examples):
             if one.kind in left and len(one.a):
                 scores[place] = judge.decision_function(one.rows(features))
@@ -181,29 +149,20 @@ def held_out(
     return slope, shift, [slope * score + shift for score in scores]
 
 
-def corrected(
-    examples: Sequence[Examples], given: str, features: Sequence[str], *, signed: bool = True
-) -> list[NDArray[np.float64]]:
+def corrected(examples: Sequence[Examples], given: str, features: Sequence[str]) -> list[NDArray[np.float64]]:
     """Log-odds in the column *given* with what *features* add, learnt on sites of other kinds."""
     odds = []
     for one in examples:
-        judge = fit_correction([other for other in examples if other.kind != one.kind], given, features, signed=signed)
+        judge = fit_correction([other for other in examples if other.kind != one.kind], given, features)
         columns = {name: one.columns[name].astype(np.float64) for name in features}
         odds.append(one.columns[given] + judge.log_odds(columns))
     return odds
-
-
-def honest(examples: Iterable[Examples]) -> list[Examples]:
-    """Those of *examples* that are not in the form ``lying``."""
-    return [one for one in examples if one.form != LYING]
 
 
 def _calibrate(examples: Sequence[Examples], scores: Sequence[NDArray[np.float64]]) -> tuple[float, float]:
     """Slope and shift of Platt scaling on the pairs that the matching chooses."""
     x, y = [], []
     for one, score in zip(examples, scores, strict=True):
-        if one.form == LYING:
-            continue
         chosen = one.chosen(score, -np.inf)
         chosen = chosen[one.judged[chosen]]
         x.append(score[chosen])
