@@ -344,12 +344,12 @@ class Repeats:
 
         Return the kind of addresses that is refused from now on, if any.
         """
-        sketch = sample[: _SKETCH * 4]
-        if not self._limit or len(sketch) < _MIN_SEQUENCES * 4:
+        sketch, ways = sample[: _SKETCH * 4], addresses(url) if self._limit else ()
+        if not ways or len(sketch) < _MIN_SEQUENCES * 4:
             return None
         digest = blake2b(text.encode("utf-8", "replace"), digest_size=8).digest()
         found = None
-        for kind, common in addresses(url):
+        for kind, common in ways:
             first, said, sketched = self._first.setdefault(hash(common), (hash(url), digest, sketch))
             if first == hash(url):
                 continue

@@ -78,8 +78,13 @@ def shapes(url: str) -> tuple[str, ...]:
     folder = path.rpartition("/")[0] + "/*"
     if not parts.query:
         return path, folder
-    names = "&".join(sorted({_DIGITS.sub("0", part.partition("=")[0]) for part in parts.query.split("&")}))
-    return f"{path}?{names}", f"{path}?*", folder
+    return f"{path}?{parameters(url)}", f"{path}?*", folder
+
+
+def parameters(url: str) -> str:
+    """The names of the parameters of *url*, sorted, with numbers masked; empty without any."""
+    query = urlsplit(url).query
+    return "&".join(sorted({_DIGITS.sub("0", part.partition("=")[0]) for part in query.split("&")}))
 
 
 MAX_TREES = 3
@@ -123,8 +128,9 @@ def addresses(url: str) -> tuple[tuple[str, str], ...]:
             common = "/".join((parts.netloc, *segments[:place], _ID, *segments[place + 1 :]))
             found.append((f"{parts.netloc}: another id in place {place + 1}", f"{common}{end}"))
     if parts.query and not any(marker.component is Component.QUERY for marker in find_markers(url)):
-        names = shapes(url)[0].partition("?")[2]
-        found.append((f"{parts.netloc}: other parameters {names}", f"{parts.netloc}{parts.path}#{parts.fragment}"))
+        found.append(
+            (f"{parts.netloc}: other parameters {parameters(url)}", f"{parts.netloc}{parts.path}#{parts.fragment}")
+        )
     return tuple(found)
 
 

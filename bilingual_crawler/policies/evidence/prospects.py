@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 from bilingual_crawler.policies.evidence.base import PartnerEvidence, Prospect, place_of, rare_folders
 from bilingual_crawler.urls.hosts import url_cache
-from bilingual_crawler.urls.traps import shapes
+from bilingual_crawler.urls.traps import parameters, shapes
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -134,9 +134,8 @@ def _groups(url: str) -> tuple[str, ...]:
 
     Pages with other parameters are apart: those of ``?oldid`` say nothing of the articles in the same folder.
     """
-    shape, folders = shapes(url)[0], place_of(url).folders
-    names = shape.partition("?")[2]
-    return (*(_apart(folders, names) if names else folders), shape)
+    folders, names = place_of(url).folders, parameters(url)
+    return (*(_apart(folders, names) if names else folders), shapes(url)[0])
 
 
 @lru_cache(1 << 14)
