@@ -342,7 +342,7 @@ def test_the_score_says_what_speaks_against_an_announced_pair() -> None:
     right = holding(announcing(EN, "eng", PUMP, IS), announcing(IS, "isl", DAELA, EN)).pairs()
     wrong = holding(announcing(EN, "eng", PUMP, IS), announcing(IS, "isl", PIPES, EN)).pairs()
     assert [pair.score for pair in right] == [0.99]
-    assert all(pair.score < 0.9 for pair in wrong)
+    assert [0.5 <= pair.score < 0.9 for pair in wrong] == [True]
 
 
 def test_an_equal_url_is_unlikely_where_the_pairs_of_the_site_have_others() -> None:
