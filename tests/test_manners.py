@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import socket
 import sys
+import threading
 from collections import Counter
 from contextlib import ExitStack, contextmanager
 from email.utils import formatdate
@@ -188,6 +189,32 @@ def test_a_site_that_is_away_for_some_tries_loses_only_a_page_that_never_answers
     assert next(asked) > 6 + requests
     assert len(documents(tmp_path)) == DOCUMENTS - 1
     assert len(site.times("/en/page-1.html")) <= 8
+
+
+def test_a_site_that_comes_back_during_the_last_try_of_a_page_loses_nothing(tmp_path: Path) -> None:
+    pages, slow, tries, back = bilingual_site(12), "/en/page-1.html", count(1), threading.Event()
+    last, answered = False, list[str]()
+
+    def answer(path: str) -> Answer:
+        nonlocal last
+        if path == slow and (asked := next(tries)) <= 3:
+            last = asked == 3
+            if last:
+                back.wait(10)
+            return Answer(status=502)
+        if last and path in pages:
+            answered.append(path)
+        if len(answered) > 1:
+            # this one was asked for when the first had been answered
+            back.set()
+        if path not in pages:
+            return Answer(status=404)
+        return Answer(pages[path]) if last or path == "/en/" else Answer(status=502)
+
+    with scripted(answer) as site:
+        crawl(tmp_path, f"{site.url}/en/", "-s", "BILINGUAL_BACKOFF_START=0.05")
+    assert len(site.times(slow)) == 4
+    assert slow in {url.removeprefix(site.url) for url in documents(tmp_path)}
 
 
 def test_a_stop_without_a_network_keeps_the_page_whose_last_try_fails(tmp_path: Path) -> None:

@@ -47,6 +47,8 @@ WAITS = 5
 MAX_OWN_REST = 60.0
 """Longest pause in seconds when this machine has no sockets left."""
 _MACHINE = "this machine"
+_FAILURES = "bilingual_failures"
+"""The failures in a row of the host when the request was sent."""
 NO_ANSWER = "no_answer"
 """The ``finish_reason`` of a crawl that stops because the network may be gone."""
 
@@ -108,8 +110,10 @@ class BackoffMiddleware:
                 self._backoff.answered(origin(request.url))
 
     def process_request(self, request: Request) -> None:
-        if ENTRY in request.meta and self._backoff.given_up(origin(request.url)):
-            raise Refused("host-given-up", "the host failed too often", silent=True)
+        if ENTRY in request.meta:
+            if self._backoff.given_up(origin(request.url)):
+                raise Refused("host-given-up", "the host failed too often", silent=True)
+            request.meta[_FAILURES] = self._backoff.failures(origin(request.url))
 
     def process_response(self, request: Request, response: Response) -> Request | Response:
         entry: Entry | None = request.meta.get(ENTRY)
@@ -173,11 +177,11 @@ class BackoffMiddleware:
     def _is_spared(self, request: Request, tries: int) -> bool:
         """Whether *request* has one try more than its *tries*, when other pages of its site have been tried.
 
-        Its host has only failed since the try before, and a site that has brought pages may be away for a while.
+        Its host only failed between the last two, and a site that has brought pages may be away for a while. An answer
+        during the last try says less: the site may have come back just then.
         """
         entry: Entry = request.meta[ENTRY]
-        failed = self._backoff.failures(origin(request.url)) > 1
-        return entry.attempts == tries and failed and self._visits.may_be_away(entry)
+        return entry.attempts == tries and request.meta.get(_FAILURES, 0) > 0 and self._visits.may_be_away(entry)
 
     def _is_failure(self, response: Response | None) -> bool:
         """Whether *response* is a failure of the host."""
