@@ -14,6 +14,8 @@ ENTRY = "bilingual_entry"
 """The :class:`~bilingual_crawler.frontier.entry.Entry` that a request fetches."""
 REST = "bilingual_rest"
 """The :class:`~bilingual_crawler.frontier.backoff.Rest` with which a request goes back to the frontier."""
+FAILURES = "bilingual_failures"
+"""The failures in a row of its host when a request was sent."""
 RANK = "bilingual_rank"
 """The :class:`~bilingual_crawler.items.Rank` of a request that a spider has yielded."""
 

@@ -21,7 +21,7 @@ from scrapy.utils.misc import load_object
 
 from bilingual_crawler.crawl.context import CrawlContext
 from bilingual_crawler.crawl.middlewares.stop import is_stopping
-from bilingual_crawler.crawl.signals import ENTRY, REST, Refused
+from bilingual_crawler.crawl.signals import ENTRY, FAILURES, REST, Refused
 from bilingual_crawler.crawl.visits import Visits
 from bilingual_crawler.frontier.backoff import Backoff, Patience, Rest, own_shortage, retry_after
 from bilingual_crawler.frontier.entry import POISON, SUSPECT
@@ -47,8 +47,6 @@ WAITS = 5
 MAX_OWN_REST = 60.0
 """Longest pause in seconds when this machine has no sockets left."""
 _MACHINE = "this machine"
-_FAILURES = "bilingual_failures"
-"""The failures in a row of the host when the request was sent."""
 NO_ANSWER = "no_answer"
 """The ``finish_reason`` of a crawl that stops because the network may be gone."""
 
@@ -113,7 +111,7 @@ class BackoffMiddleware:
         if ENTRY in request.meta:
             if self._backoff.given_up(origin(request.url)):
                 raise Refused("host-given-up", "the host failed too often", silent=True)
-            request.meta[_FAILURES] = self._backoff.failures(origin(request.url))
+            request.meta[FAILURES] = self._backoff.failures(origin(request.url))
 
     def process_response(self, request: Request, response: Response) -> Request | Response:
         entry: Entry | None = request.meta.get(ENTRY)
@@ -181,7 +179,7 @@ class BackoffMiddleware:
         during the last try says less: the site may have come back just then.
         """
         entry: Entry = request.meta[ENTRY]
-        return entry.attempts == tries and request.meta.get(_FAILURES, 0) > 0 and self._visits.may_be_away(entry)
+        return entry.attempts == tries and request.meta.get(FAILURES, 0) > 0 and self._visits.may_be_away(entry)
 
     def _is_failure(self, response: Response | None) -> bool:
         """Whether *response* is a failure of the host."""
