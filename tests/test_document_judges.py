@@ -3,14 +3,24 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
+from support.frozen_sites import write_frozen
+from support.harvest_site import BASE, TEXT
 
 pytest.importorskip("sklearn", reason="needs scikit-learn, of the extra train")
 
-from training.documents.classifier import Regression, fit_trees, held_out
-from training.documents.examples import Examples
+from bilingual_crawler.alignment.documents.candidates import url_evidence
+from bilingual_crawler.harvest.sites import Task
+from bilingual_crawler.harvest.verdicts import Truth
+from training.documents import forms
+from training.documents.classifier import Regression, fit_correction, fit_trees, held_out
+from training.documents.examples import Examples, TaskSites
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 FEATURES = ("total", "shorter")
 
@@ -70,3 +80,47 @@ def test_trees_never_count_more_likeness_against_a_pair(several: list[Examples])
     trees = fit_trees(several, FEATURES)
     rows = np.column_stack((np.linspace(-4, 6, 50), np.zeros(50)))
     assert np.all(np.diff(trees.decision_function(rows)) >= 0)
+
+
+@pytest.mark.parametrize(
+    ("kind", "how"),
+    [("address", (0, 0, True)), ("one", (1, 0, False)), ("mutual", (2, 0, False)), ("switcher", (0, 2, False))],
+)
+def test_a_site_that_lies_says_of_halves_of_two_pairs_that_they_are_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str, how: tuple[int, int, bool]
+) -> None:
+    pages: dict[str, tuple[str, str, list[str]]] = {
+        f"{BASE}{language}/{name}": (code, f"<html><body><p>{TEXT[code] * 3} {name}</p></body></html>", [])
+        for language, code in (("en", "eng"), ("is", "isl"))
+        for name in "pq"
+    }
+    write_frozen(tmp_path / "saga", BASE, pages, [(f"{BASE}en/{name}", f"{BASE}is/{name}") for name in "pq"])
+    monkeypatch.setattr(forms, "LIES", {kind: 1})
+    monkeypatch.setattr(forms, "SHARES", (1.0,))
+    sites = TaskSites(tmp_path, Task("saga", "eng", "isl", (f"{BASE}en/p",)))
+
+    def said(form: str) -> tuple[dict[tuple[str, str], tuple[int, int, bool]], Truth]:
+        ((domain, truth),) = sites.domains(form)
+        found = url_evidence(domain).items()
+        return {(domain.a[i].url, domain.b[j].url): (e.hreflang, e.switcher, e.key) for (i, j), e in found}, truth
+
+    found, truth = said("whole")
+    assert found == dict.fromkeys(truth.gold, (0, 0, True))
+    assert len(truth.gold) == 2
+    left = f"{BASE}en/p", f"{BASE}is/q"
+    assert said("lying") == ({left: how}, Truth(frozenset(), frozenset(left)))
+
+
+def test_sites_that_lie_teach_what_corrects_a_judge_and_nothing_else(several: list[Examples]) -> None:
+    liars = [replace(one, form="lying", parallel=~one.parallel) for one in several]
+    slope, shift, odds = held_out(several, FEATURES, Regression)
+    assert held_out([*several, *liars], FEATURES, Regression)[:2] == (slope, shift)
+    given = [
+        one.with_columns({"given": own, "contradicted": one.columns["total"]})
+        for one, own in zip(several, odds, strict=True)
+    ]
+    lying = [replace(one, form="lying", parallel=~one.parallel) for one in given]
+    without, with_lies = (
+        fit_correction(chosen, "given", ("contradicted",)).weights["contradicted"] for chosen in (given, given + lying)
+    )
+    assert with_lies < without - 0.1

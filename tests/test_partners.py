@@ -191,15 +191,17 @@ def test_the_home_page_that_all_pages_announce_takes_no_partner_away() -> None:
     assert found - right == {("/en/", "/es/")}
 
 
-@pytest.mark.parametrize("is_announced", [False, True])
-def test_what_pages_hold_and_their_sentences_refute_what_the_site_says(is_announced: bool) -> None:
-    """Numbers that are equal by chance, or announcements of the page after the right one."""
+@pytest.mark.parametrize("says", ["address", "one page", "both pages"])
+def test_what_pages_hold_and_their_sentences_refute_what_the_site_says(says: str) -> None:
+    """Numbers that are equal by chance, or pages that announce one after the right one."""
     pages: dict[str, bytes] = {}
     for number in range(20):
-        wrong = (number + 7) % 20
-        head = link("es", f"/es/pagina-{wrong}") if is_announced else ""
-        spanish = f"/es/pagina-{number}" if is_announced else f"/es/node/{wrong + 100}"
-        pages |= {f"/en/node/{number + 100}": indicator("eng", number, head), spanish: indicator("spa", number)}
+        wrong, wronged = (number + 7) % 20, (number - 7) % 20
+        english, spanish = f"/en/node/{number + 100}", f"/es/pagina-{number}"
+        head = link("es", f"/es/pagina-{wrong}") if says != "address" else ""
+        back = link("en", f"/en/node/{wronged + 100}") if says == "both pages" else ""
+        pages[english] = indicator("eng", number, head)
+        pages[f"/es/node/{wrong + 100}" if says == "address" else spanish] = indicator("spa", number, back)
     right = {tuple(list(pages)[place : place + 2]) for place in range(0, 40, 2)}
     found = pairs_of(aligned(pages))
     assert len(found & right) >= 18

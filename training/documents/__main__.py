@@ -5,8 +5,9 @@ have no partner (``orphans.tsv``). What two pages hold is judged by boosted tree
 (``evidence.py``); what the site says of a pair by a logistic regression on top of it (``convention.py``), and sentences
 by another one (``bitext.py``). All are calibrated on kinds of sites that they were not trained on. The site's judge and
 the thorough one meet every site in several forms (``forms.py``), so that pages without HTML, announcements or telling
-URLs are nothing new to them. Candidates count if one of their documents is in a gold pair, or has no translation; a
-domain gives a sample of them and weighs as its square root, so that big sites do not drown the small ones.
+URLs are nothing new to them; the site's judge also meets announcements and equal addresses that lie. Candidates count
+if one of their documents is in a gold pair, or has no translation; a domain gives a sample of them and weighs as its
+square root, so that big sites do not drown the small ones.
 """
 
 from __future__ import annotations
@@ -34,6 +35,7 @@ from bilingual_crawler.alignment.documents.evidence import (
     FOLDER,
     VIEWS,
     CandidateEvidence,
+    LinearJudge,
     Proposals,
     View,
 )
@@ -43,8 +45,17 @@ from bilingual_crawler.harvest.sites import SiteError, read_tasks
 from bilingual_crawler.pages.sandbox.pool import processes
 from bilingual_crawler.settings import BILINGUAL_MIN_SCORE
 from training.common.options import refuse_bad_input, workers
-from training.documents.classifier import Regression, corrected, fit_correction, fit_trees, held_out, report
+from training.documents.classifier import (
+    Regression,
+    corrected,
+    fit_correction,
+    fit_trees,
+    held_out,
+    honest,
+    report,
+)
 from training.documents.examples import SEED, TaskSites
+from training.documents.forms import LYING
 from training.documents.trees import boosted_to_onnx, tree_to_onnx
 
 if TYPE_CHECKING:
@@ -52,6 +63,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from bilingual_crawler.alignment.documents.corpus import Domain
     from bilingual_crawler.harvest.sites import Task
     from training.documents.examples import Examples
 
@@ -59,8 +71,12 @@ if TYPE_CHECKING:
     T = TypeVar("T")
     Pairs = list[tuple[NDArray[np.intp], NDArray[np.intp]]]
 
-SAYING = ("whole", "unannounced", "silent")
+SAYING = ("whole", "unannounced", "silent", LYING)
 """Forms in which the site's judge meets a site: what pages hold is the same, what the site says is not."""
+REFUTING = ("contradicted",)
+"""Features of the site's judge that it learns from sites that lie."""
+BELIEVING = tuple(name for name in SITE_FEATURES if name not in REFUTING)
+"""Those that it learns from sites that tell the truth."""
 SHOWING = ("whole", "text")
 """Forms in which the thorough judge meets a site."""
 
@@ -99,9 +115,14 @@ def run(args: argparse.Namespace) -> None:
         one.with_columns(site_columns(odds, one.columns, (one.a, one.b), one.alike))
         for one, odds in zip(examples, held, strict=True)
     ]
-    slope, shift, odds = held_out(said, SITE_FEATURES, Regression)
+    slope, shift, odds = held_out(said, BELIEVING, Regression)
+    report("site, believing", said, odds, BILINGUAL_MIN_SCORE)
+    believing = Regression(honest(said), BELIEVING).judge(slope, shift)
+    said = [one.with_columns({"believing": own}) for one, own in zip(said, odds, strict=True)]
+    odds = corrected(said, "believing", REFUTING)
     report("site", said, odds, BILINGUAL_MIN_SCORE)
-    judges = {"site": Regression(said, SITE_FEATURES).judge(slope, shift)}
+    refuting = fit_correction(said, "believing", REFUTING)
+    judges = {"site": LinearJudge(believing.intercept, believing.weights | refuting.weights)}
 
     # of each task what the next judges are asked, by those that saw no site of its kind
     judged = iter(
@@ -153,18 +174,21 @@ def _each(read: Callable[..., T], tasks: Iterable[tuple[object, ...]]) -> list[T
 def _read(encoder: str, cache: Path, place: Place) -> list[Examples]:
     """The candidates of a task in the forms of :data:`SAYING`, with the features of all views but ``thorough``."""
     sites = TaskSites(*place)
-    proposed = [
-        CandidateEvidence(domain, "structure-content", load_encoder(encoder, cache), urls=True).candidates()
-        for domain, _ in sites.domains("whole")
-    ]
+    proposed = [_candidates(domain, encoder, cache) for domain, _ in sites.domains("whole")]
     found = []
     for form in SAYING:
-        for (domain, truth), one in zip(sites.domains(form), proposed, strict=True):
+        for (domain, truth), held in zip(sites.domains(form), proposed, strict=True):
+            # what a site lies of may be no candidate but for that
+            one = _candidates(domain, encoder, cache) if form == LYING else held
             evidence = url_evidence(domain)
             pages = Editions.from_evidence(domain, evidence, with_copies=True)
             columns = one.columns | url_columns(domain, evidence, one.a, one.b, pages)
             found.append(sites.examples(form, domain, truth, replace(one, columns=columns)))
     return found
+
+
+def _candidates(domain: Domain, encoder: str, cache: Path) -> Proposals:
+    return CandidateEvidence(domain, "structure-content", load_encoder(encoder, cache), urls=True).candidates()
 
 
 def _read_thoroughly(encoder: str, cache: Path, place: Place, taught: Pairs) -> list[Examples]:

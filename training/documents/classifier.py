@@ -13,9 +13,10 @@ from sklearn.preprocessing import StandardScaler
 
 from bilingual_crawler.alignment.documents.evidence import LinearJudge
 from training.documents.examples import SEED
+from training.documents.forms import LYING
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
     from numpy.typing import NDArray
 
@@ -35,7 +36,7 @@ LIKER = {
 """Features that never speak against a pair where they are higher: what few sites show by accident is not learnt."""
 UNLIKER = {
     *("verbatim", "word_residual", "text_residual", "refused", "rivals_a", "rivals_b", "marked_otherwise"),
-    *("usual_wrong", "site_said", "title_numbers", "url_numbers", "unaligned", "behind"),
+    *("usual_wrong", "site_said", "title_numbers", "url_numbers", "unaligned", "behind", "contradicted"),
 }
 """Those that never speak for it."""
 
@@ -136,12 +137,15 @@ def held_out(
     features: Sequence[str],
     fit: Callable[[Sequence[Examples], Sequence[str]], Judge],
 ) -> tuple[float, float, list[NDArray[np.float64]]]:
-    """Slope, shift, and calibrated log-odds of each domain's candidates by a judge that saw no site of its kind."""
+    """Slope, shift, and calibrated log-odds of each domain's candidates by a judge that saw no site of its kind.
+
+    Sites in the form ``lying`` are judged, too; a judge learns nothing from them.
+    """
     scores: list[NDArray[np.float64]] = [np.zeros(0)] * len(examples)
     kinds = sorted({one.kind for one in examples})
     for fold in range(FOLDS):
         left = kinds[fold::FOLDS]
-        judge = fit([one for one in examples if one.kind not in left], features)
+        judge = fit([one for one in honest(examples) if one.kind not in left], features)
         for place, one in enumerate(examples):
             if one.kind in left and len(one.a):
                 scores[place] = judge.decision_function(one.rows(features))
@@ -159,10 +163,17 @@ def corrected(examples: Sequence[Examples], given: str, features: Sequence[str])
     return odds
 
 
+def honest(examples: Iterable[Examples]) -> list[Examples]:
+    """Those of *examples* that are not in the form ``lying``."""
+    return [one for one in examples if one.form != LYING]
+
+
 def _calibrate(examples: Sequence[Examples], scores: Sequence[NDArray[np.float64]]) -> tuple[float, float]:
     """Slope and shift of Platt scaling on the pairs that the matching chooses."""
     x, y = [], []
     for one, score in zip(examples, scores, strict=True):
+        if one.form == LYING:
+            continue
         chosen = one.chosen(score, -np.inf)
         chosen = chosen[one.judged[chosen]]
         x.append(score[chosen])

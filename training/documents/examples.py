@@ -14,7 +14,7 @@ from bilingual_crawler.harvest.sites import read_site
 from bilingual_crawler.harvest.verdicts import Truth, Verdict
 from bilingual_crawler.languages.pairs import LanguagePairs
 from training.documents.encounters import kind_of
-from training.documents.forms import FORMS, DisguisedCorpus
+from training.documents.forms import FORMS, DisguisedCorpus, Lies, taken_apart
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -91,12 +91,26 @@ class TaskSites:
 
     def domains(self, form: str) -> Iterator[tuple[Domain, Truth]]:
         """Each domain in a *form*, and what is known of its documents."""
-        disguised = DisguisedCorpus(self._corpus, FORMS[form])
+        shown = FORMS[form]
         for group in self._corpus.groups():
             kept = _sample(self._corpus.profiles(group), self._truth)
+            gold = {pair for pair in self._truth.gold if kept.issuperset(pair)}
+            paired = set().union(*gold)
+            lies: Lies = {}
+            if shown.lying:
+                lies, lost = taken_apart(gold, Random(f"{self._task} {group}"))
+                kept -= lost
+                gold = {pair for pair in gold if kept.issuperset(pair)}
+            orphans = (self._truth.orphans | (paired - set().union(*gold))) & kept
+            disguised = DisguisedCorpus(self._corpus, shown, lies)
             domain = disguised.domain(group, kept.__contains__)
-            gold = frozenset((disguised.url(a), disguised.url(b)) for a, b in self._truth.gold if kept >= {a, b})
-            yield domain, Truth(gold, frozenset(map(disguised.url, self._truth.orphans & kept)))
+            yield (
+                domain,
+                Truth(
+                    frozenset((disguised.url(a), disguised.url(b)) for a, b in gold),
+                    frozenset(map(disguised.url, orphans)),
+                ),
+            )
 
     def examples(self, form: str, domain: Domain, truth: Truth, proposed: Proposals) -> Examples:
         """The *proposed* candidates of a *domain* with their labels."""

@@ -1,10 +1,11 @@
-"""Frozen sites in disguise: the same documents, as sites that say less of their translations would show them."""
+"""Frozen sites in disguise: the same documents, as sites would show them that say less of translations, or lie."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from hashlib import sha1
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
@@ -15,7 +16,8 @@ from bilingual_crawler.urls.canonical import registered_domain
 from bilingual_crawler.urls.marks import marked_language, strip_language
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
+    from random import Random
 
     from bilingual_crawler.alignment.documents.corpus import Corpus
     from bilingual_crawler.alignment.documents.model import DocumentText, Profile
@@ -33,7 +35,11 @@ class Form:
     """``hreflang`` and language switchers."""
     html: bool = True
     """Tags, files and links."""
+    lying: bool = False
+    """Some pages have lost their translation, and are said to be translations of each other."""
 
+
+LYING = "lying"
 
 FORMS = {
     "whole": Form(),
@@ -41,14 +47,23 @@ FORMS = {
     "unannounced": Form(announced=False),
     "silent": Form(urls=False, announced=False),
     "text": Form(urls=False, announced=False, html=False),
+    LYING: Form(lying=True),
 }
+LIES = {"address": 3, "one": 1, "mutual": 1, "switcher": 1}
+"""How a site may say of two pages that they are translations, and how many sites in six do it so: equal addresses, an
+announcement of one page or of both, both switchers."""
+SHARES = (0.3, 1.0)
+"""Shares of the pairs of a site that are taken apart, drawn for each site."""
+
+Lies: TypeAlias = Mapping[str, tuple[str, str]]
+"""URL of a page to how the site lies of it, a key of :data:`LIES`, and the address that it gives or announces."""
 
 
 class DisguisedCorpus:
     """A corpus in one of the forms."""
 
-    def __init__(self, corpus: Corpus, form: Form) -> None:
-        self._corpus, self._form = corpus, form
+    def __init__(self, corpus: Corpus, form: Form, lies: Lies | None = None) -> None:
+        self._corpus, self._form, self._lies = corpus, form, lies or {}
         self.pairs = corpus.pairs
         self._urls: dict[str, str] = {}
         self.redirects = corpus.redirects if form.urls else {}
@@ -98,7 +113,36 @@ class DisguisedCorpus:
             )
         if not self._form.announced:
             profile = replace(profile, claims=(), switches=())
+        if self._form.lying and self._urls[url] in self._lies:
+            profile = _lying(profile, *self._lies[self._urls[url]])
         if not self._form.html:
             profile = replace(profile, declared=None, canonical=None, size=0, tags="")
             profile = replace(profile, files=_NOTHING, external=_NOTHING, internal=_NOTHING)
         return profile
+
+
+def _lying(profile: Profile, kind: str, address: str) -> Profile:
+    """*profile* of a page that the site says is a translation, by a key of :data:`LIES`."""
+    if kind == "address":
+        return replace(profile, key=address, marked=None)
+    if kind == "switcher":
+        return replace(profile, switches=(*profile.switches, address))
+    return replace(profile, claims=(*profile.claims, address))
+
+
+def taken_apart(pairs: Iterable[tuple[str, str]], random: Random) -> tuple[Lies, set[str]]:
+    """What a site may say of halves of its *pairs*, and the other halves, which it has lost; URLs.
+
+    Of two pairs that are neighbours by their addresses one half each is left, and said to be a translation of the
+    other: they are in one section and have its template, as lists of posts or galleries at equal addresses have.
+    """
+    (kind,), share = random.choices([*LIES], [*LIES.values()]), random.choice(SHARES)
+    chosen = [pair for pair in sorted(pairs) if random.random() < share]
+    lies: dict[str, tuple[str, str]] = {}
+    lost: set[str] = set()
+    for (a, lost_b), (lost_a, b) in zip(chosen[::2], chosen[1::2], strict=False):
+        lost |= {lost_a, lost_b}
+        lies[a] = kind, a if kind == "address" else b
+        if kind != "one":
+            lies[b] = kind, a
+    return lies, lost

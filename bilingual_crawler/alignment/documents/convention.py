@@ -50,6 +50,7 @@ SITE_FEATURES = (
     "said",
     "said_by_both",
     "held_if_said",
+    "contradicted",
     "refused",
     "rivals_a",
     "rivals_b",
@@ -63,13 +64,15 @@ SITE_FEATURES = (
     "url_numbers",
 )
 """Features of a candidate, for a linear judge: the log-odds of what both pages hold, and how far they are ahead;
-whether the site says that it is a pair, and both pages announce each other; of the two pages, how many have another
-announced partner, and an address that names another language than the text's. From ``usual_wrong`` on only for
-candidates of which the site says nothing: log-odds by what is usual on the site, and differing numbers in titles and
-addresses."""
+whether the site says that it is a pair, both pages announce each other, and how far below :data:`CONTRADICTED` what
+they hold is if the site says it; of the two pages, how many have another announced partner, and an address that names
+another language than the text's. From ``usual_wrong`` on only for candidates of which the site says nothing: log-odds
+by what is usual on the site, and differing numbers in titles and addresses."""
 
 CONFIRMED = 0.0
 """Log-odds by what both pages hold from which it confirms what only one of two registered domains announces."""
+CONTRADICTED = -5.0
+"""Log-odds by what both pages hold below which hardly any translation is, though it be short, or share no word."""
 MAX_HELD = 8.0
 MAX_LEAD = 6.0
 """Log-odds beyond which more says nothing."""
@@ -193,6 +196,7 @@ def site_columns(
         "said": said.astype(float),
         "said_by_both": (columns["hreflang"] == 2).astype(float),
         "held_if_said": said * clipped,
+        "contradicted": said * np.maximum(0, CONTRADICTED - clipped),
         "refused": columns["refused"].astype(float),
         "rivals_a": np.minimum(columns["rivals_a"], 2).astype(float),
         "rivals_b": np.minimum(columns["rivals_b"], 2).astype(float),

@@ -11,7 +11,14 @@ from scipy.special import expit, logit
 
 from bilingual_crawler.alignment.documents.bitext import BITEXT_FEATURES, REFUTED, BitextReader, doubtful
 from bilingual_crawler.alignment.documents.candidates import alike_urls, rewritten_urls, url_evidence
-from bilingual_crawler.alignment.documents.convention import SITE_FEATURES, announcing, disbelieving, says, site_columns
+from bilingual_crawler.alignment.documents.convention import (
+    CONTRADICTED,
+    SITE_FEATURES,
+    announcing,
+    disbelieving,
+    says,
+    site_columns,
+)
 from bilingual_crawler.alignment.documents.evidence import FOLDER, CandidateEvidence, LinearJudge, PairClassifier
 from bilingual_crawler.alignment.documents.matching import greedy
 from bilingual_crawler.alignment.documents.urls import SCORES
@@ -119,19 +126,19 @@ class SiteJudge:
         """Score the *proposed* candidates; *held*: their log-odds by what both pages hold.
 
         If these speak against a candidate of which the site says that it is a pair, as of two equal addresses by
-        chance, its sentences are read, too. What they refute is as if the site had not said it.
+        chance, its sentences are read, too. What is refuted is as if the site had not said it.
         """
         candidates = self._judge(domain, proposed, held)
         i, j, scores = candidates.a, candidates.b, candidates.scores
-        asked = doubtful(domain, i, j, scores, says(held, proposed.columns) & (held < 0)) if len(i) else i
+        said = says(held, proposed.columns)
+        asked = doubtful(domain, i, j, scores, said & (held < 0)) if len(i) else i
         # what is no pair whatever announces it has a reason of its own
         asked = np.array([k for k in asked if not domain.objection(i[k], j[k])], dtype=np.intp)
-        if not len(asked):
-            return candidates
-        found = self._by_sentences(domain, candidates, asked)
-        wrong = asked[found < REFUTED]
-        if len(wrong):
-            columns = disbelieving(proposed.columns, i, j, wrong)
+        found = self._by_sentences(domain, candidates, asked) if len(asked) else np.zeros(0)
+        refuted = said & (held < CONTRADICTED) & (scores < REFUTED)
+        refuted[asked[found < REFUTED]] = True
+        if refuted.any():
+            columns = disbelieving(proposed.columns, i, j, np.flatnonzero(refuted))
             candidates = self._judge(domain, replace(proposed, columns=columns), held)
         scores = candidates.scores.copy()
         scores[asked] = np.minimum(scores[asked], found)
