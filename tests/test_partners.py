@@ -11,7 +11,7 @@ import pytest
 
 from bilingual_crawler.alignment.documents.align import align
 from bilingual_crawler.alignment.documents.bitext import BitextReader, doubtful
-from bilingual_crawler.alignment.documents.convention import SITE_FEATURES, site_columns
+from bilingual_crawler.alignment.documents.convention import SITE_FEATURES, contradictions, site_columns
 from bilingual_crawler.alignment.documents.corpus import Corpus, Domain
 from bilingual_crawler.alignment.documents.evidence import LinearJudge, PairClassifier
 from bilingual_crawler.alignment.documents.methods import make_method
@@ -225,7 +225,7 @@ def candidates(said: int, unsaid: int) -> tuple[np.ndarray, dict[str, np.ndarray
 def test_sure_pairs_show_what_a_wrong_candidate_looks_like() -> None:
     held, columns, places = candidates(said=10, unsaid=5)
     alike = np.arange(15), np.arange(15)
-    found = site_columns(held, columns, places, alike)
+    found = site_columns(held, columns, places, alike, 0.0)
     assert found.keys() == set(SITE_FEATURES)
     unsaid = slice(20, 25)
     # the better a candidate is, the fewer known wrong ones are as good
@@ -234,6 +234,23 @@ def test_sure_pairs_show_what_a_wrong_candidate_looks_like() -> None:
     assert found["site_said"][20] == pytest.approx(10 / 15)
     # nothing of it counts where the site itself says that a pair is one
     assert not any(found[name][:10].any() for name in ("usual_wrong", "usual_unknown", "site_said", "site_unsaid"))
+
+
+def test_a_site_that_pages_contradict_is_believed_less_where_they_do_not_confirm_it() -> None:
+    """Of ten announced pairs what the pages of five hold contradicts, and speaks weakly against one more."""
+    held, columns, places = candidates(10, 0)
+    held[9] = -2.0
+
+    def odds(held: np.ndarray) -> np.ndarray:
+        alike, share = (np.arange(10), np.arange(10)), contradictions(held, columns)
+        return LinearJudge.load(MODELS, "site", SITE_FEATURES).log_odds(
+            site_columns(held, columns, places, alike, share)
+        )
+
+    honest, lying = odds(held), odds(np.array([*np.full(5, -6.0), *held[5:]]))
+    assert lying[9] < honest[9] - 5
+    assert np.array_equal(honest[5:9], lying[5:9])
+    assert (lying[:5] < -5).all()
 
 
 def test_a_switcher_to_pages_that_are_not_translated_yet_takes_no_partner_away() -> None:
@@ -256,7 +273,7 @@ def test_a_switcher_to_pages_that_are_not_translated_yet_takes_no_partner_away()
 
 def test_a_site_without_sure_pairs_shows_nothing() -> None:
     held, columns, places = candidates(said=0, unsaid=5)
-    found = site_columns(held, columns, places, (np.arange(5), np.arange(5)))
+    found = site_columns(held, columns, places, (np.arange(5), np.arange(5)), 0.0)
     assert found["usual_unknown"].all()
     assert not found["usual_wrong"].any()
     assert all(np.isfinite(column).all() for column in found.values())

@@ -29,7 +29,13 @@ from sklearn.tree import DecisionTreeClassifier
 from bilingual_crawler.alignment.documents.bitext import BITEXT_FEATURES, BitextReader, doubtful
 from bilingual_crawler.alignment.documents.candidates import Editions, url_evidence
 from bilingual_crawler.alignment.documents.content import CONTENT_FEATURES
-from bilingual_crawler.alignment.documents.convention import SITE_FEATURES, says, site_columns, url_columns
+from bilingual_crawler.alignment.documents.convention import (
+    SITE_FEATURES,
+    contradictions,
+    says,
+    site_columns,
+    url_columns,
+)
 from bilingual_crawler.alignment.documents.evidence import (
     CONFIG,
     FOLDER,
@@ -73,7 +79,7 @@ if TYPE_CHECKING:
 
 SAYING = ("whole", "unannounced", "silent", LYING)
 """Forms in which the site's judge meets a site: what pages hold is the same, what the site says is not."""
-REFUTING = ("contradicted",)
+REFUTING = ("contradicted", "site_contradicted")
 """Features of the site's judge that it learns from sites that lie."""
 BELIEVING = tuple(name for name in SITE_FEATURES if name not in REFUTING)
 """Those that it learns from sites that tell the truth."""
@@ -112,7 +118,7 @@ def run(args: argparse.Namespace) -> None:
 
     _, _, held = held_out(examples, VIEWS["structure"], fit_trees)
     said = [
-        one.with_columns(site_columns(odds, one.columns, (one.a, one.b), one.alike))
+        one.with_columns(site_columns(odds, one.columns, (one.a, one.b), one.alike, contradictions(odds, one.columns)))
         for one, odds in zip(examples, held, strict=True)
     ]
     slope, shift, odds = held_out(said, BELIEVING, Regression)

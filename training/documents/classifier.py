@@ -36,7 +36,8 @@ LIKER = {
 """Features that never speak against a pair where they are higher: what few sites show by accident is not learnt."""
 UNLIKER = {
     *("verbatim", "word_residual", "text_residual", "refused", "rivals_a", "rivals_b", "marked_otherwise"),
-    *("usual_wrong", "site_said", "title_numbers", "url_numbers", "unaligned", "behind", "contradicted"),
+    *("usual_wrong", "site_said", "title_numbers", "url_numbers", "unaligned", "behind"),
+    *("contradicted", "site_contradicted"),
 }
 """Those that never speak for it."""
 

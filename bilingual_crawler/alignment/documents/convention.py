@@ -51,6 +51,7 @@ SITE_FEATURES = (
     "said_by_both",
     "held_if_said",
     "contradicted",
+    "site_contradicted",
     "refused",
     "rivals_a",
     "rivals_b",
@@ -64,10 +65,11 @@ SITE_FEATURES = (
     "url_numbers",
 )
 """Features of a candidate, for a linear judge: the log-odds of what both pages hold, and how far they are ahead;
-whether the site says that it is a pair, both pages announce each other, and how far below :data:`CONTRADICTED` what
-they hold is if the site says it; of the two pages, how many have another announced partner, and an address that names
-another language than the text's. From ``usual_wrong`` on only for candidates of which the site says nothing: log-odds
-by what is usual on the site, and differing numbers in titles and addresses."""
+whether the site says that it is a pair, both pages announce each other, how far below :data:`CONTRADICTED` what they
+hold is if the site says it, and if that is below 0, how often the site is contradicted so; of the two pages, how many
+have another announced partner, and an address that names another language than the text's. From ``usual_wrong`` on only
+for candidates of which the site says nothing: log-odds by what is usual on the site, and differing numbers in titles
+and addresses."""
 
 CONFIRMED = 0.0
 """Log-odds by what both pages hold from which it confirms what only one of two registered domains announces."""
@@ -168,11 +170,21 @@ def _identified(texts: Sequence[str]) -> NDArray[np.intp]:
     return np.array([places.setdefault(text, len(places)) for text in texts], dtype=np.intp)
 
 
+def contradictions(held: NDArray[np.float64], columns: Columns) -> float:
+    """Share, 0 to 1, of what the site says that what both pages *hold* contradicts; arguments of :func:`site_columns`.
+
+    Lower where the site says little.
+    """
+    sure = says(held, columns) & (columns["outvoted"] == 0)
+    return float((sure & (held < CONTRADICTED)).sum() / (sure.sum() + 2))
+
+
 def site_columns(
     held: NDArray[np.float64],
     columns: Columns,
     places: tuple[NDArray[np.intp], NDArray[np.intp]],
     alike: tuple[NDArray[np.intp], NDArray[np.intp]],
+    contradicted: float,
 ) -> dict[str, NDArray[np.float64]]:
     """The columns of :data:`SITE_FEATURES`, ``(candidates,)``.
 
@@ -197,6 +209,7 @@ def site_columns(
         "said_by_both": (columns["hreflang"] == 2).astype(float),
         "held_if_said": said * clipped,
         "contradicted": said * np.maximum(0, CONTRADICTED - clipped),
+        "site_contradicted": said * (held < 0) * contradicted,
         "refused": columns["refused"].astype(float),
         "rivals_a": np.minimum(columns["rivals_a"], 2).astype(float),
         "rivals_b": np.minimum(columns["rivals_b"], 2).astype(float),

@@ -15,6 +15,7 @@ from bilingual_crawler.alignment.documents.convention import (
     CONTRADICTED,
     SITE_FEATURES,
     announcing,
+    contradictions,
     disbelieving,
     says,
     site_columns,
@@ -128,7 +129,8 @@ class SiteJudge:
         If these speak against a candidate of which the site says that it is a pair, as of two equal addresses by
         chance, its sentences are read, too. What is refuted is as if the site had not said it.
         """
-        candidates = self._judge(domain, proposed, held)
+        contradicted = contradictions(held, proposed.columns)
+        candidates = self._judge(domain, proposed, held, contradicted)
         i, j, scores = candidates.a, candidates.b, candidates.scores
         said = says(held, proposed.columns)
         asked = doubtful(domain, i, j, scores, said & (held < 0)) if len(i) else i
@@ -139,16 +141,16 @@ class SiteJudge:
         refuted[asked[found < REFUTED]] = True
         if refuted.any():
             columns = disbelieving(proposed.columns, i, j, np.flatnonzero(refuted))
-            candidates = self._judge(domain, replace(proposed, columns=columns), held)
+            candidates = self._judge(domain, replace(proposed, columns=columns), held, contradicted)
         scores = candidates.scores.copy()
         scores[asked] = np.minimum(scores[asked], found)
         return replace(candidates, scores=scores)
 
-    def _judge(self, domain: Domain, proposed: Proposals, held: NDArray[np.float64]) -> Candidates:
+    def _judge(self, domain: Domain, proposed: Proposals, held: NDArray[np.float64], contradicted: float) -> Candidates:
         i, j, columns = proposed.a, proposed.b, proposed.columns
         scores = expit(held)
         if len(i):
-            said = site_columns(held, columns, (i, j), (domain.alike_a, domain.alike_b))
+            said = site_columns(held, columns, (i, j), (domain.alike_a, domain.alike_b), contradicted)
             found = expit(self._site.log_odds(said))
             html_a, html_b = (np.array([bool(profile.tags) for profile in side]) for side in (domain.a, domain.b))
             # that a site says nothing of a pair never speaks for it; nor against texts, which cannot announce anything
