@@ -54,14 +54,17 @@ _FORTH = re.compile(r"\s(?:>{1,2}|[›→⇒▶►❯])\W*$")
 _BRACKETS = re.compile(r"^\[\s.*\]$|^\[\w.*\s\]$")
 """Brackets with a blank inside, as for links without a frame; ``[sic]`` has none."""
 _SEPARATOR = re.compile(r"\s[|·•]\s")
+_TRAIL = re.compile(r"\s[›»❯]\s")
+"""Between the steps of a breadcrumb trail. ``>`` is also in the paths of menus, which texts explain."""
 MIN_LINKS = 3
-"""Items of a list of links."""
+"""Items of a list of links, or steps of a trail."""
 MAX_WORDS = 4
 """Words of a link."""
 
 
 def is_navigation(a: str, b: str) -> bool:
-    """Tell whether a sentence pair leads through the site, as ``[ < Rests ]``, ``Next →`` or ``Home | News | Contact``.
+    """Tell whether a sentence pair leads through the site, as ``[ < Rests ]``, ``Next →``, ``Home | News | Contact`` or
+    ``Home › News › The library has moved``.
 
     A longer text before an arrow counts as a sentence, and an arrow that leads forth at the beginning as a bullet.
     """
@@ -74,9 +77,13 @@ def is_navigation(a: str, b: str) -> bool:
 
 
 def _is_list_of_links(text: str) -> bool:
-    items = _SEPARATOR.split(text)
-    short = all(0 < len(item.split()) <= MAX_WORDS for item in items)
-    return short and len(items) >= MIN_LINKS and not text.endswith(SENTENCE_ENDS)
+    """Whether *text* is a list of links, or a trail to a page, whose title may be long."""
+    steps, items = [] if "«" in text else _TRAIL.split(text), _SEPARATOR.split(text)
+    if len(steps) >= MIN_LINKS:
+        items = steps[:-1]
+    elif len(items) < MIN_LINKS:
+        return False
+    return all(0 < len(item.split()) <= MAX_WORDS for item in items) and not text.endswith(SENTENCE_ENDS)
 
 
 TEMPLATE_SHARE = 0.3

@@ -46,11 +46,13 @@ _VOWELS = frozenset("aeiouyæœøıаеиіоуыэюяαεηιουω")
 _CLIPPED = frozenset(
     [
         *("art", "cap", "kap", "abs", "fig", "vol", "pag", "pàg", "pág", "páx", "paġ", "ca", "eż", "eċċ", "ул"),
-        *("nru", "tölul", "millj", "adib", "tel"),
+        *("nru", "tölul", "millj", "adib", "tel", "þ"),
     ]
 )
 """Others before numbers or small letters, in languages that sentencex does not know."""
-_TITLES = frozenset(["prof", "próf", "dr", "avv", "dott", "onor", "tuas", "toll", "sta", "проф", "პროფ", "डॉ", "प्रो"])
+_TITLES = frozenset(
+    ["prof", "próf", "dr", "avv", "dott", "onor", "tuas", "toll", "sta", "jn", "проф", "პროფ", "डॉ", "प्रो"]
+)
 """Titles that sentencex does not know in all languages, or not after an article ("Il-Prof. Borg")."""
 _NO_END = re.compile(r"(?:^|[\s(]|[ก-ฮກ-ຮ]\.)[ก-ฮກ-ຮ]{1,4}\. ?$|၊ ?$")
 """An abbreviation in Thai or Lao, of consonants, or the comma of Burmese."""
