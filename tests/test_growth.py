@@ -336,7 +336,7 @@ def test_switches_beyond_the_first_are_links_as_any_other() -> None:
 
 KEPT = {
     "Learner._done",
-    *(f"PairLedger.{name}" for name in ("_held", "_twins", "_candidates", "_candidates_of", "_trust", "Partners._of")),
+    *(f"PairLedger.{name}" for name in ("_held", "_twins", "_candidates", "_candidates_of", "Partners._of")),
     # what documents are said to be; what other URLs are is limited
     *(f"PairLedger.{name}" for name in ("_announced_by", "_switched_by")),
     *(f"Known.{name}" for name in ("_sides", "_held", "Partners._of")),

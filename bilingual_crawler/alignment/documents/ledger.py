@@ -292,6 +292,13 @@ class _Document:
     """The URL has the code of another language: a page that nobody has translated, mostly."""
 
 
+@dataclass(frozen=True, slots=True)
+class _Candidate:
+    pair: Pair
+    trust: float | None
+    """Confidence in what speaks for it, but for what both documents hold; None if it was judged elsewhere."""
+
+
 class PairLedger:
     """Decides by one rule, with a score and a reason, whether two documents are a pair, when the second one arrives.
 
@@ -313,9 +320,7 @@ class PairLedger:
         self._awaited: deque[str] = deque()
         """URLs that were claimed when they were no documents."""
         self._aliases: LRUCache[str, str] = LRUCache(MAX_AWAITED)
-        self._candidates: dict[tuple[str, str], Pair] = {}
-        self._trust: dict[tuple[str, str], float] = {}
-        """Candidate -> confidence in what speaks for it, but for what both documents hold."""
+        self._candidates: dict[tuple[str, str], _Candidate] = {}
         self._candidates_of: defaultdict[str, list[str]] = defaultdict(list)
         self._partners = Partners()
         self._contents = Contents()
@@ -396,9 +401,7 @@ class PairLedger:
         if pair.url_a in self._originals or pair.url_b in self._originals:
             return False
         held = self._candidates.get((pair.url_a, pair.url_b))
-        if held is None or held.method != pair.method:
-            self._trust.pop((pair.url_a, pair.url_b), None)
-        self._note_candidate(pair)
+        self._note_candidate(pair, held.trust if held and held.pair.method == pair.method else None)
         return self._accept(pair)
 
     def review(self) -> None:
@@ -407,7 +410,7 @@ class PairLedger:
         Of the first pages of a site nobody knows which lines are menus, or whether pairs are announced.
         """
         order = {one: place for place, one in enumerate(self._candidates)}
-        best = [(-pair.score, order[one], one, False) for one, pair in self._candidates.items()]
+        best = [(-candidate.pair.score, order[one], one, False) for one, candidate in self._candidates.items()]
         heapify(best)
         taken: set[str] = set()
         while best:
@@ -417,20 +420,20 @@ class PairLedger:
             if done or not self._is_known(a, b):
                 taken |= {a, b}
             elif self._judge_again(a, b):
-                heappush(best, (-self._candidates[a, b].score, place, (a, b), True))
+                heappush(best, (-self._candidates[a, b].pair.score, place, (a, b), True))
 
     def pair_of(self, url: str) -> Pair | None:
         """Return the pair of the document at *url*; None if it is unpaired."""
         partner = self._partners.partner_of(url)
         if partner is None:
             return None
-        return self._candidates.get((url, partner)) or self._candidates[partner, url]
+        return (self._candidates.get((url, partner)) or self._candidates[partner, url]).pair
 
     def pairs(self) -> list[Pair]:
         """Return the best one-to-one choice among all candidates so far, best first."""
         taken: set[str] = set()
         chosen = []
-        for pair in sorted(self._candidates.values(), key=lambda pair: -pair.score):
+        for pair in sorted(self._pairs(), key=lambda pair: -pair.score):
             if taken.isdisjoint((pair.url_a, pair.url_b)):
                 taken |= {pair.url_a, pair.url_b}
                 chosen.append(pair)
@@ -440,7 +443,7 @@ class PairLedger:
         """Return the unpaired documents; their reason is ``no_candidate``, ``taken``, ``copy`` or ``same_text``."""
         paired = {url for pair in self.pairs() for url in (pair.url_a, pair.url_b)}
         nearest: dict[str, tuple[str, float]] = {}
-        for pair in sorted(self._candidates.values(), key=lambda pair: pair.score):
+        for pair in sorted(self._pairs(), key=lambda pair: pair.score):
             nearest[pair.url_a] = pair.url_b, pair.score
             nearest[pair.url_b] = pair.url_a, pair.score
 
@@ -526,7 +529,6 @@ class PairLedger:
         for other in others:
             for pair in ((copy, other), (other, copy)):
                 self._candidates.pop(pair, None)
-                self._trust.pop(pair, None)
         return [*self._move_claims(copy, original), *others]
 
     def _settle(self, url: str, related: Iterable[str], proposals: Mapping[str, Proposal]) -> Pair | None:
@@ -556,8 +558,7 @@ class PairLedger:
         score = self._score(a, b, evidence, trust)
         if not score:
             return None
-        self._trust[a, b] = trust
-        return self._note_candidate(Pair(a, b, score, method, str(self.pair)))
+        return self._note_candidate(Pair(a, b, score, method, str(self.pair)), trust)
 
     def _score(self, a: str, b: str, evidence: UrlEvidence, trust: float, enough: float = 0.5) -> float:
         """Return the score of two documents, by what their site shows so far; 0 if they are no pair, and count why.
@@ -584,11 +585,14 @@ class PairLedger:
             return 0.0
         return max(0.5, min(likely, trust if evidence.score else MOST_PROPOSED))
 
-    def _note_candidate(self, pair: Pair) -> Pair:
+    def _pairs(self) -> Iterable[Pair]:
+        return (candidate.pair for candidate in self._candidates.values())
+
+    def _note_candidate(self, pair: Pair, trust: float | None) -> Pair:
         if (pair.url_a, pair.url_b) not in self._candidates:
             self._candidates_of[pair.url_a].append(pair.url_b)
             self._candidates_of[pair.url_b].append(pair.url_a)
-        self._candidates[pair.url_a, pair.url_b] = pair
+        self._candidates[pair.url_a, pair.url_b] = _Candidate(pair, trust)
         return pair
 
     def _alike(self, url_a: str, url_b: str) -> float | None:
@@ -601,16 +605,18 @@ class PairLedger:
 
     def _is_known(self, a: str, b: str) -> bool:
         """Whether the candidate can be judged again: it was judged here, and both outlines are still kept."""
-        return (a, b) in self._trust and None not in (self._originals.outline(a), self._originals.outline(b))
+        known = self._candidates[a, b].trust is not None
+        return known and None not in (self._originals.outline(a), self._originals.outline(b))
 
     def _judge_again(self, a: str, b: str) -> bool:
         """Give the candidate its score of today; return whether it still is one."""
-        evidence = self._evidence(a, b)
+        candidate, evidence = self._candidates[a, b], self._evidence(a, b)
+        assert candidate.trust is not None
         # pages of little content, as lists of tags, are ever less alike: their links to each other stay
         enough = 0.0 if evidence.score and evidence.method != "url" else ENOUGH_AGAIN
-        score = self._score(a, b, evidence, evidence.score or self._trust[a, b], enough)
+        score = self._score(a, b, evidence, evidence.score or candidate.trust, enough)
         if score:
-            self._candidates[a, b] = replace(self._candidates[a, b], score=score)
+            self._note_candidate(replace(candidate.pair, score=score), candidate.trust)
             return True
         del self._candidates[a, b]
         if self._partners.partner_of(a) == b:
