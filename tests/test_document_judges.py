@@ -13,7 +13,7 @@ from support.harvest_site import BASE, TEXT
 pytest.importorskip("sklearn", reason="needs scikit-learn, of the extra train")
 
 from bilingual_crawler.alignment.documents.candidates import url_evidence
-from bilingual_crawler.harvest.sites import Task
+from bilingual_crawler.harvest.sites import SiteError, Task
 from bilingual_crawler.harvest.verdicts import Truth
 from training.documents import forms
 from training.documents.classifier import Regression, fit_correction, fit_trees, held_out
@@ -74,6 +74,12 @@ def test_of_near_duplicates_one_is_chosen(several: list[Examples]) -> None:
         **{name: getattr(one, name) for name in Examples.__slots__} | {"alike": (np.zeros(60, int), one.alike[1])}
     )
     assert len(same.chosen(np.ones(len(one.a)), 0.5)) == 1
+
+
+def test_sites_on_which_all_is_right_show_no_probability(several: list[Examples]) -> None:
+    easy = [replace(one, judged=one.parallel) for one in several]
+    with pytest.raises(SiteError, match=r"all of the .* pairs that a judge chooses are right"):
+        held_out(easy, FEATURES, Regression)
 
 
 def test_trees_never_count_more_likeness_against_a_pair(several: list[Examples]) -> None:

@@ -12,6 +12,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.preprocessing import StandardScaler
 
 from bilingual_crawler.alignment.documents.evidence import LinearJudge
+from bilingual_crawler.harvest.sites import SiteError
 from training.documents.examples import SEED
 from training.documents.forms import LYING
 
@@ -170,7 +171,7 @@ def honest(examples: Iterable[Examples]) -> list[Examples]:
 
 
 def _calibrate(examples: Sequence[Examples], scores: Sequence[NDArray[np.float64]]) -> tuple[float, float]:
-    """Slope and shift of Platt scaling on the pairs that the matching chooses."""
+    """Slope and shift of Platt scaling on the pairs that the matching chooses; SiteError if all or none are right."""
     x, y = [], []
     for one, score in zip(examples, scores, strict=True):
         if one.form == LYING:
@@ -179,7 +180,13 @@ def _calibrate(examples: Sequence[Examples], scores: Sequence[NDArray[np.float64
         chosen = chosen[one.judged[chosen]]
         x.append(score[chosen])
         y.append(one.parallel[chosen])
-    model = LogisticRegression(C=1.0).fit(np.concatenate(x)[:, None], np.concatenate(y))
+    right = np.concatenate(y)
+    if len(np.unique(right)) < 2:
+        raise SiteError(
+            f"{'all' if right.all() else 'none'} of the {len(right)} pairs that a judge chooses are right, which shows "
+            "no probability: add sites, also some of which a part is translated"
+        )
+    model = LogisticRegression(C=1.0).fit(np.concatenate(x)[:, None], right)
     return float(model.coef_[0, 0]), float(model.intercept_[0])
 
 
