@@ -120,7 +120,9 @@ def test_a_site_that_lies_says_of_halves_of_two_pairs_that_they_are_one(
 def test_sites_that_lie_teach_what_corrects_a_judge_and_nothing_else(several: list[Examples]) -> None:
     liars = [replace(one, form="lying", parallel=~one.parallel) for one in several]
     slope, shift, odds = held_out(several, FEATURES, Regression)
-    assert held_out([*several, *liars], FEATURES, Regression)[:2] == (slope, shift)
+    with_liars = held_out([*several, *liars], FEATURES, Regression)
+    assert with_liars[:2] == (slope, shift)
+    assert [own.tolist() for own in with_liars[2]] == [own.tolist() for own in (*odds, *odds)]
     given = [
         one.with_columns({"given": own, "contradicted": one.columns["total"]})
         for one, own in zip(several, odds, strict=True)

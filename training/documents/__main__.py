@@ -51,17 +51,9 @@ from bilingual_crawler.harvest.sites import SiteError, read_tasks
 from bilingual_crawler.pages.sandbox.pool import processes
 from bilingual_crawler.settings import BILINGUAL_MIN_SCORE
 from training.common.options import refuse_bad_input, workers
-from training.documents.classifier import (
-    Regression,
-    corrected,
-    fit_correction,
-    fit_trees,
-    held_out,
-    honest,
-    report,
-)
+from training.documents.classifier import Regression, corrected, fit_correction, fit_trees, held_out, report
 from training.documents.examples import SEED, TaskSites
-from training.documents.forms import LYING
+from training.documents.forms import FORMS
 from training.documents.trees import boosted_to_onnx, tree_to_onnx
 
 if TYPE_CHECKING:
@@ -77,7 +69,7 @@ if TYPE_CHECKING:
     T = TypeVar("T")
     Pairs = list[tuple[NDArray[np.intp], NDArray[np.intp]]]
 
-SAYING = ("whole", "unannounced", "silent", LYING)
+SAYING = ("whole", "unannounced", "silent", "lying")
 """Forms in which the site's judge meets a site: what pages hold is the same, what the site says is not."""
 REFUTING = ("contradicted", "site_contradicted")
 """Features of the site's judge that it learns from sites that lie."""
@@ -123,7 +115,7 @@ def run(args: argparse.Namespace) -> None:
     ]
     slope, shift, odds = held_out(said, BELIEVING, Regression)
     report("site, believing", said, odds, BILINGUAL_MIN_SCORE)
-    believing = Regression(honest(said), BELIEVING).judge(slope, shift)
+    believing = Regression([one for one in said if not one.lying], BELIEVING).judge(slope, shift)
     said = [one.with_columns({"believing": own}) for one, own in zip(said, odds, strict=True)]
     odds = corrected(said, "believing", REFUTING)
     report("site", said, odds, BILINGUAL_MIN_SCORE)
@@ -183,9 +175,9 @@ def _read(encoder: str, cache: Path, place: Place) -> list[Examples]:
     proposed = [_candidates(domain, encoder, cache) for domain, _ in sites.domains("whole")]
     found = []
     for form in SAYING:
-        for (domain, truth), held in zip(sites.domains(form), proposed, strict=True):
+        for (domain, truth), usual in zip(sites.domains(form), proposed, strict=True):
             # what a site lies of may be no candidate but for that
-            one = _candidates(domain, encoder, cache) if form == LYING else held
+            one = _candidates(domain, encoder, cache) if FORMS[form].lying else usual
             evidence = url_evidence(domain)
             pages = Editions.from_evidence(domain, evidence, with_copies=True)
             columns = one.columns | url_columns(domain, evidence, one.a, one.b, pages)

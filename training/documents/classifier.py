@@ -13,11 +13,11 @@ from sklearn.preprocessing import StandardScaler
 
 from bilingual_crawler.alignment.documents.evidence import LinearJudge
 from bilingual_crawler.harvest.sites import SiteError
+from bilingual_crawler.harvest.verdicts import SURE
 from training.documents.examples import SEED
-from training.documents.forms import LYING
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Sequence
 
     from numpy.typing import NDArray
 
@@ -141,13 +141,13 @@ def held_out(
 ) -> tuple[float, float, list[NDArray[np.float64]]]:
     """Slope, shift, and calibrated log-odds of each domain's candidates by a judge that saw no site of its kind.
 
-    Sites in the form ``lying`` are judged, too; a judge learns nothing from them.
+    Sites that lie are judged, too; a judge learns nothing from them.
     """
     scores: list[NDArray[np.float64]] = [np.zeros(0)] * len(examples)
     kinds = sorted({one.kind for one in examples})
     for fold in range(FOLDS):
         left = kinds[fold::FOLDS]
-        judge = fit([one for one in honest(examples) if one.kind not in left], features)
+        judge = fit([one for one in examples if one.kind not in left and not one.lying], features)
         for place, one in enumerate(examples):
             if one.kind in left and len(one.a):
                 scores[place] = judge.decision_function(one.rows(features))
@@ -165,16 +165,11 @@ def corrected(examples: Sequence[Examples], given: str, features: Sequence[str])
     return odds
 
 
-def honest(examples: Iterable[Examples]) -> list[Examples]:
-    """Those of *examples* that are not in the form ``lying``."""
-    return [one for one in examples if one.form != LYING]
-
-
 def _calibrate(examples: Sequence[Examples], scores: Sequence[NDArray[np.float64]]) -> tuple[float, float]:
     """Slope and shift of Platt scaling on the pairs that the matching chooses; SiteError if all or none are right."""
     x, y = [], []
     for one, score in zip(examples, scores, strict=True):
-        if one.form == LYING:
+        if one.lying:
             continue
         chosen = one.chosen(score, -np.inf)
         chosen = chosen[one.judged[chosen]]
@@ -191,14 +186,20 @@ def _calibrate(examples: Sequence[Examples], scores: Sequence[NDArray[np.float64
 
 
 def report(name: str, examples: Sequence[Examples], scores: Sequence[NDArray[np.float64]], least: float) -> None:
-    """Print recall of gold and precision of the judged pairs by form, pooled; *scores* are log-odds."""
+    """Print by form, pooled: recall of gold, precision of the judged pairs, and the false ones with .9 or more.
+
+    *scores* are log-odds.
+    """
     for form in dict.fromkeys(one.form for one in examples):
-        gold = right = judged = 0
+        gold = right = judged = sure = 0
         for one, score in zip(examples, scores, strict=True):
             if one.form == form:
-                chosen = one.chosen(expit(score), least)
+                scored = expit(score)
+                chosen = one.chosen(scored, least)
                 gold += one.gold
                 right += int(one.parallel[chosen].sum())
                 judged += int(one.judged[chosen].sum())
+                sure += int((one.judged & ~one.parallel & (scored >= SURE))[chosen].sum())
         recall, precision = right / max(gold, 1), right / max(judged, 1)
-        print(f"{name}, {form}: recall {recall:.3f}, precision {precision:.3f} on kinds of sites not trained on")
+        quality = f"recall {recall:.3f}, precision {precision:.3f}, {sure} false with {SURE} or more"
+        print(f"{name}, {form}: {quality}, on kinds of sites not trained on")

@@ -52,6 +52,11 @@ class Examples:
     judged: NDArray[np.bool_]
     """Whether one of the two documents is in a gold pair, or is known to have no translation."""
 
+    @property
+    def lying(self) -> bool:
+        """Whether the site says of some pages that they are translations of others, and they are not."""
+        return FORMS[self.form].lying
+
     def sample(self) -> NDArray[np.intp]:
         """Judged candidates, all of a document or none; about :data:`MOST_ROWS` of a large domain."""
         judged = np.flatnonzero(self.judged)

@@ -39,15 +39,13 @@ class Form:
     """Some pages have lost their translation, and are said to be translations of each other."""
 
 
-LYING = "lying"
-
 FORMS = {
     "whole": Form(),
     "hashed": Form(urls=False),
     "unannounced": Form(announced=False),
     "silent": Form(urls=False, announced=False),
     "text": Form(urls=False, announced=False, html=False),
-    LYING: Form(lying=True),
+    "lying": Form(lying=True),
 }
 LIES = {"address": 3, "one": 1, "mutual": 1, "switcher": 1}
 """How a site may say of two pages that they are translations, and how many sites in six do it so: equal addresses, an

@@ -78,6 +78,7 @@ def is_navigation(a: str, b: str) -> bool:
 
 def _is_list_of_links(text: str) -> bool:
     """Whether *text* is a list of links, or a trail to a page, whose title may be long."""
+    # the other sign of a quotation is no step
     steps, items = [] if "«" in text else _TRAIL.split(text), _SEPARATOR.split(text)
     if len(steps) >= MIN_LINKS:
         items = steps[:-1]
