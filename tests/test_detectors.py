@@ -211,7 +211,7 @@ def test_a_declaration_does_not_count_where_a_detector_can_know() -> None:
 
 
 def test_languages_that_count_as_one_are_detectable_together() -> None:
-    assert detection(pair=LanguagePair.parse("eng-hrv")) == BY_DEFAULT
+    assert not detection(pair=LanguagePair.parse("eng-hrv")).undetectable
     both = LanguagePair.parse("eng-sme", equivalents=["sme smj"])
     assert detection(pair=both).undetectable == {"sme", "smj"}
 
@@ -339,8 +339,18 @@ def test_all_pairs_by_declaration(declaring: tuple[Path, Site, Any]) -> None:
     assert "extra languages" in done.stderr
 
 
-def test_an_error_names_the_extra_where_neither_can_tell(tmp_path: Path, silent: Site) -> None:
+def test_the_code_in_an_address_is_a_declaration(tmp_path: Path, silent: Site) -> None:
     done = crawl(tmp_path, silent)
+    assert done.returncode == 0, done.stderr
+    assert pairs(tmp_path, silent) == ALL_PAIRS
+
+
+def test_an_error_names_the_extra_where_nothing_can_tell(tmp_path: Path) -> None:
+    def hidden(text: str) -> str:
+        return text.replace("/se/", "/x/").replace("/ckb/", "/y/")
+
+    with serve({hidden(path): hidden(html) for path, html in site_of(declared=False).items()}) as site:
+        done = crawl(tmp_path, site, "-a", f"seeds={site.url}/x/0.html")
     assert done.returncode == 1
     assert "No page declares to be in Northern Sami" in done.stderr
     assert "extra languages" in done.stderr

@@ -117,7 +117,7 @@ class TestText:
     )
     def test_pronunciations_are_no_text(self, ruby: str) -> None:
         page = parse_page(f"<p>やさしい{ruby}です</p><a href=/ja/>{ruby}</a>", URL)
-        assert page.text == "やさしい日本語です\n日本語"
+        assert page.text == "やさしい日本語です"
         assert [(link.text, link.label) for link in page.links] == [("日本語", "jpn")]
 
     def test_what_is_hidden_has_no_part_in_the_text_around_a_link(self) -> None:
@@ -273,7 +273,24 @@ class TestHead:
             "<html lang=is-IS><meta name=ROBOTS content='noindex, NOFOLLOW'>",
             URL,
         )
-        assert (page.language, page.noindex, page.nofollow) == ("isl", True, True)
+        assert (page.declared, page.noindex, page.nofollow) == (("isl",), True, True)
+
+    @pytest.mark.parametrize(
+        "html",
+        [
+            "<html lang=se>",
+            "<html xml:lang=se>",
+            "<body lang=se>",
+            "<main lang=se>",
+            "<div role=main lang=se>",
+            "<meta http-equiv=Content-Language content=se>",
+            "<meta property=og:locale content=se_NO>",
+            "<meta name=dc.language content=se>",
+            """<script type=application/ld+json>{"@type": "WebPage", "inLanguage": "se"}</script>""",
+        ],
+    )
+    def test_a_page_declares_its_language(self, html: str) -> None:
+        assert parse_page(f"{html}<p>text", URL).declared == ("sme",)
 
     def test_none_in_robots_means_both(self) -> None:
         page = parse_page("<meta name=robots content=none>", URL)
@@ -282,7 +299,7 @@ class TestHead:
 
     def test_defaults(self) -> None:
         page = parse_page("", URL)
-        assert (page.title, page.text, page.links, page.language) == ("", "", (), None)
+        assert (page.title, page.text, page.links, page.declared) == ("", "", (), ())
         assert not page.nofollow
         assert not page.noindex
 

@@ -5,7 +5,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bilingual_crawler.pages.detectors.base import MAX_CHARACTERS
-from bilingual_crawler.pages.language import BY_DEFAULT, majority
+from bilingual_crawler.pages.language import BY_DEFAULT, Detection
 
 identify = BY_DEFAULT.identify
 
@@ -95,8 +95,68 @@ def test_never_raises(text: str) -> None:
     assert len(found.language) == 3 or found.language == "un"
 
 
-def test_most_ranges_that_have_a_language_decide() -> None:
-    assert majority("eng", ("spa", "eng", "spa")) == "spa"
-    assert majority("eng", ("spa", "fra")) == "eng"
-    assert majority("fra", ("un", "un", "un", "spa", "spa")) == "spa"
-    assert majority("eng", ("un", "un")) == "eng"
+# pages: the vote of their own text, and what is declared -------------------------------------------------------------
+
+CROATIAN = "Sva ljudska bića rađaju se slobodna i jednaka u dostojanstvu i pravima. Ona su obdarena razumom i sviješću."
+SLOVAK = (
+    "Všetci ľudia sa rodia slobodní a sebe rovní, čo sa týka ich dôstojnosti a práv. Sú obdarení rozumom a svedomím."
+)
+GALICIAN = (
+    "Tódolos seres humanos nacen libres e iguais en dignidade e dereitos e, dotados como están de razón e conciencia."
+)
+
+
+def language_of(*lines: str, declared: tuple[str | None, ...] = ()) -> str:
+    return BY_DEFAULT.identify_page(lines, declared).language
+
+
+def test_lines_vote_by_their_length() -> None:
+    assert language_of(*[TEXTS["eng"]] * 3, TEXTS["fin"]) == "eng"
+    assert language_of(TEXTS["eng"], *[TEXTS["fin"]] * 3) == "fin"
+    assert language_of(*["of the"] * 50, TEXTS["fin"], TEXTS["fin"]) == "fin"
+
+
+@pytest.mark.parametrize("declared", [("fin",), ("fin", None, "fin"), ("fin", "fin", "fin", "fin")])
+def test_the_text_of_a_page_outvotes_what_is_declared(declared: tuple[str | None, ...]) -> None:
+    """The page that a generator shows where a translation is missing has its address, its menu and its ``lang``."""
+    assert language_of(TEXTS["eng"], TEXTS["eng"], declared=declared) == "eng"
+
+
+def test_a_declaration_decides_about_a_short_text() -> None:
+    assert language_of("Ana Garcia, 2013", declared=("cat",)) == "cat"
+    assert language_of("Contact", declared=("fra",)) == "fra"
+    assert language_of("1999–2004", declared=("mlt",)) == "mlt"
+
+
+def test_a_detector_that_is_sure_outvotes_a_declaration_about_a_short_text() -> None:
+    assert language_of("This page is not translated yet. Please help us with it.", declared=("fin", "fin")) == "eng"
+
+
+def test_most_declarations_decide() -> None:
+    assert language_of("Info", declared=("eng", "fin", "fin")) == "fin"
+    assert language_of("Info", declared=("eng", "fin")) == "eng"
+    assert language_of("Info", declared=(None, None, "fin")) == "fin"
+
+
+@pytest.mark.parametrize("declared", ["hrv", "srp", "bos", "cnr"])
+def test_a_declaration_decides_among_languages_that_no_detector_can_tell_apart(declared: str) -> None:
+    assert language_of(*[CROATIAN] * 4, declared=(declared,)) == declared
+
+
+@pytest.mark.parametrize(
+    ("text", "language", "declared"),
+    [(SLOVAK, "slk", "ces"), (GALICIAN, "glg", "por"), (TEXTS["eng"], "eng", "hrv")],
+)
+def test_a_wrong_declaration_does_not_outvote_a_detector_that_is_sure(text: str, language: str, declared: str) -> None:
+    assert language_of(*[text] * 6, declared=(declared,)) == language
+
+
+def test_a_page_that_no_detector_can_read_is_in_the_language_that_it_declares() -> None:
+    found = BY_DEFAULT.identify_page(["Rgh Bnh Lmk Qrt Wsd Plk Mnb Vcx Zsd Fgh Jkl Poi"] * 3, ("sme",))
+    assert (found.language, found.reliable) == ("sme", False)
+
+
+def test_an_undetectable_language_may_be_declared_anywhere() -> None:
+    detection = Detection(undetectable=frozenset({"sme"}))
+    text = "Buot olbmot leat riegádan friddjan ja olmmošárvvu dáfus. Sii leat jierbmásat ja sis lea oamedovdu."
+    assert detection.identify_page([text] * 3, (None, None, "sme")).language == "sme"

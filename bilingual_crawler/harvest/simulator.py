@@ -108,7 +108,7 @@ def freeze(directory: Path, urls: Iterable[str]) -> FrozenSite:
         walk = walk_through(html)
         page = page_of(walk, url)
         links = tuple(link for link in page.links if scope.admits(link.url))
-        language = BY_DEFAULT.identify_page(page.text).identification.language
+        language = BY_DEFAULT.identify_page(walk.own_lines, page.declared).language
         said = sample_of(page.text)
         pages[url] = FrozenPage(language, links, len(page.text), outline_of(walk, url), page.canonical, said)
         for link in links:

@@ -14,6 +14,7 @@ from itertools import chain
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
+from bilingual_crawler.languages.codes import from_bcp47
 from bilingual_crawler.pages.characters import one_line
 from bilingual_crawler.pages.model import LinkPosition
 from bilingual_crawler.pages.opt_outs import TDM_POLICY, TDM_RESERVATION
@@ -76,8 +77,10 @@ _MODIFIED_LATER = ("og:updated_time", "last-modified", "revised")
 _LICENCE = ("license", "licence", "dcterms.license", "dc.rights.license", "dcterms.rights", "dc.rights")
 _TRANSLATOR = ("translator",)
 _TRANSLATED_BY, _MICROSOFT = "x-translated-by", "ms.translationtype"
+_LANGUAGE = ("content-language", "og:locale", "dc.language", "dcterms.language", "language")
 _WANTED = frozenset(
     chain(
+        _LANGUAGE,
         *(_AUTHOR, _PUBLISHED, _PUBLISHED_LATER, _MODIFIED, _MODIFIED_LATER, _LICENCE, _TRANSLATOR),
         *((_TRANSLATED_BY, _MICROSOFT), (TDM_RESERVATION, TDM_POLICY)),
     )
@@ -244,6 +247,13 @@ class Declarations:
             translation_of=_address(self._translation_of or _work(linked, "translationOfWork"), base),
             x_default=_address(default, base),
         )
+
+    def languages(self) -> Iterator[str]:
+        """Yield the language by each declaration in the head, as ISO 639-3."""
+        said = [self.values[name] for name in _LANGUAGE if name in self.values]
+        texts = [text for text in self._linked if "inLanguage" in text]
+        said += [one["inLanguage"] for one in linked_data(texts) if isinstance(one.get("inLanguage"), str)][:1]
+        yield from filter(None, map(from_bcp47, said))
 
     def _first(self, names: Iterable[str]) -> str:
         return next((self.values[name] for name in names if name in self.values), "")

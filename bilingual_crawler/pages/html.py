@@ -15,7 +15,7 @@ from bilingual_crawler.pages.model import MAX_LINES, MAX_TEXT, LinkSource, Page
 from bilingual_crawler.pages.opt_outs import TDM_POLICY, TDM_RESERVATION, opt_outs
 from bilingual_crawler.pages.robots import page_rules
 from bilingual_crawler.pages.tables import SELF_CLOSING_TAGS
-from bilingual_crawler.pages.walk import Walk, find_switchers
+from bilingual_crawler.pages.walk import Walk
 from bilingual_crawler.urls.canonical import canonicalise, registered_domain
 from bilingual_crawler.urls.variants import linked
 
@@ -96,7 +96,6 @@ def walk_through(html: str) -> Walk:
 def page_of(walk: Walk, url: str, link_headers: Sequence[str] = (), formats: Collection[str] = ONLY_HTML) -> Page:
     """Return *walk* as the page at *url*, as :func:`parse_page` does, with links to documents in *formats*."""
     walk.anchors.extend(header_anchors(link_headers))
-    find_switchers(walk.anchors)
     head = walk.head
     base = (canonicalise(head.base, url) if head.base else None) or url
     if base != url:
@@ -108,11 +107,11 @@ def page_of(walk: Walk, url: str, link_headers: Sequence[str] = (), formats: Col
     return Page(
         url=url,
         title=head.title,
-        text="\n".join(walk.lines[:MAX_LINES])[:MAX_TEXT],
+        text="\n".join(walk.own_lines[:MAX_LINES])[:MAX_TEXT],
         links=followed,
         links_left=len(links) - len(followed),
         documents=documents,
-        language=head.language,
+        declared=tuple(filter(None, (head.language, *walk.languages, *walk.declarations.languages()))),
         canonical=linked(head.canonical, base) if head.canonical else None,
         nofollow=rules.nofollow,
         noindex=rules.noindex,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
+from bilingual_crawler.languages.codes import from_bcp47
 from bilingual_crawler.pages.decode import decode_body
 from bilingual_crawler.pages.detectors.base import Identification  # noqa: TC001  msgspec reads the types
 from bilingual_crawler.pages.formats import ONLY_HTML
@@ -20,6 +21,7 @@ from bilingual_crawler.pages.robots import rules_for, sitemaps_in
 from bilingual_crawler.pages.sandbox.jobs import Job, Limits
 from bilingual_crawler.pages.sequences import sample_of
 from bilingual_crawler.pages.sitemap import parse_sitemap
+from bilingual_crawler.urls.marks import marked_language
 
 if TYPE_CHECKING:
     from typing import Any
@@ -71,6 +73,8 @@ class PageJob(Job[ReadPage]):
     detection: Detection = BY_DEFAULT
     announced: str | None = None
     """The language that links say the page is in."""
+    content_language: str = ""
+    """The header of this name."""
 
     @property
     def limits(self) -> Limits:
@@ -83,12 +87,22 @@ class PageJob(Job[ReadPage]):
     def run(self) -> ReadPage:
         walk = walk_through(decode_body(self.body[:MAX_HTML], self.content_type))
         page = page_of(walk, self.url, self.link_headers, self.formats)
-        found = self.detection.identify_page(page.text, (page.language, self.announced))
+        declared = (
+            *page.declared,
+            from_bcp47(self.content_language),
+            *by_site(page.url, self.announced, self.detection),
+        )
+        found = self.detection.identify_page(walk.own_lines, declared)
         parts = tuple(
             ReadPart(part.language, "\n".join(part.lines), outline_of_text("", part.lines))
             for part in parts_of(Lines.from_walk(walk), self.detection) or ()
         )
-        return ReadPage(page, found.identification, outline_of(walk, page.url), sample_of(page.text), parts)
+        return ReadPage(page, found, outline_of(walk, page.url), sample_of(page.text), parts)
+
+
+def by_site(url: str, announced: str | None, detection: Detection) -> tuple[str | None, str | None]:
+    """The language of the page at *url* by the links to it and by the mark in its address."""
+    return announced, marked_language(url, detection.languages) if detection.languages else None
 
 
 def pdf_limits(body: bytes) -> Limits:
@@ -125,10 +139,11 @@ class PdfJob(Job[ReadPage]):
         from bilingual_crawler.pages.pdf import read_pdf
 
         read = read_pdf(self.body)
-        page = Page(self.url, read.title, read.text, (), language=read.language, is_cut=read.is_cut)
-        found = self.detection.identify_page(page.text, (page.language, self.announced))
-        outline = outline_of_text(page.title, page.text.split("\n"))
-        return ReadPage(page, found.identification, outline, sample_of(page.text))
+        declared = (read.language,) if read.language else ()
+        page = Page(self.url, read.title, read.text, (), declared=declared, is_cut=read.is_cut)
+        lines = page.text.split("\n")
+        found = self.detection.identify_page(lines, (*declared, *by_site(page.url, self.announced, self.detection)))
+        return ReadPage(page, found, outline_of_text(page.title, lines), sample_of(page.text))
 
 
 @dataclass(frozen=True, slots=True)

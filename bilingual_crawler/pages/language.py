@@ -5,17 +5,17 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import TYPE_CHECKING, ClassVar, NamedTuple
+from typing import TYPE_CHECKING, ClassVar
 
 from bilingual_crawler import to_install
 from bilingual_crawler.languages.codes import UNKNOWN, macrolanguage
 from bilingual_crawler.pages.detectors import CLD2, load_detector
-from bilingual_crawler.pages.detectors.base import RANGE, Identification
+from bilingual_crawler.pages.detectors.base import MAX_CHARACTERS, SHOWN, Identification
 from bilingual_crawler.pages.sandbox.jobs import ContentError, Job, Limits, SandboxError
 from bilingual_crawler.pages.sandbox.pool import submit
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Sequence
     from concurrent.futures import Future
     from typing import Any
 
@@ -27,17 +27,24 @@ REMEDY = (
 )
 
 
-MAX_RANGES = 20
-"""Ranges of a page that vote on its language."""
+SHORT = 100
+"""Letters of own text under which what is declared decides, unless a detector is sure."""
+MIN_LETTERS = 20
+"""Letters of a line that votes."""
+MAX_VOTES = 50
+"""Lines of a page that vote on its language."""
+UNMIXED = 90
+"""Percentage of a text in one language from which its lines need not vote."""
 
-
-class PageLanguage(NamedTuple):
-    """The language of a page by the vote of its ranges (CCAligned 2020, section 3.2.2)."""
-
-    identification: Identification
-    """Language of the page; shares are those of the whole text."""
-    ranges: tuple[str, ...]
-    """Languages of contiguous ranges of the text, ISO 639-3 or ``un``, in order."""
+_SERBO_CROATIAN = frozenset(("bos", "cnr", "hbs", "hrv", "srp"))
+_CONFUSED = (
+    _SERBO_CROATIAN,
+    frozenset(("ind", "msa", "zsm")),
+    frozenset(("dan", "nno", "nob", "nor")),
+    frozenset(("ces", "slk")),
+    frozenset(("glg", "por")),
+)
+"""Languages that detectors take for each other."""
 
 
 class LanguageDetectorError(ValueError):
@@ -50,12 +57,15 @@ class Detection:
 
     detectors: tuple[str, ...] = (CLD2,)
     undetectable: frozenset[str] = frozenset()
+    languages: frozenset[str] = frozenset()
+    """Languages of the pairs, and those that count as one of them."""
 
     @classmethod
     def for_pairs(cls, detectors: tuple[str, ...], pairs: LanguagePairs) -> Detection:
         """Return the detection of the languages of *pairs*; raises LanguageDetectorError if one cannot be loaded."""
         sides = set(map(pairs.side, known_languages(detectors)))
-        return cls(detectors, frozenset(lang for lang in pairs.equivalents if pairs.side(lang) not in {None, *sides}))
+        undetectable = frozenset(lang for lang in pairs.equivalents if pairs.side(lang) not in {None, *sides})
+        return cls(detectors, undetectable, pairs.equivalents)
 
     def __str__(self) -> str:
         """The setting that names the detectors."""
@@ -85,33 +95,54 @@ class Detection:
         """Whether *text*, which was identified as *language*, cannot well be in another one; never raises."""
         return load_detector(self.detectors).confirms(text, language)
 
-    def identify_page(self, text: str, declared: Iterable[str | None] = ()) -> PageLanguage:
-        """The language of a page with this *text*, for a crawl and for the alignment; never raises.
+    def identify_page(self, lines: Sequence[str], declared: Sequence[str | None] = ()) -> Identification:
+        """The language of a page by the vote of its own text, *lines*, and by what is *declared*; never raises.
 
-        It is the language of most ranges. The whole text decides where no two ranges agree.
+        *declared*: ISO 639-3, one for each declaration, the most direct first; None if it names no language. The text
+        decides, except where it is short, where its lines and the whole disagree, and among languages that detectors
+        confuse.
         """
-        declared = tuple(declared)
+        text = "\n".join(lines)
         whole = self.identify(text, declared)
-        ranges = tuple(self.identify(one, declared).language for one in ranges_of(text)) if len(text) >= RANGE else ()
-        language = majority(whole.language, ranges)
-        agreed = whole.reliable and language == whole.language
-        return PageLanguage(Identification(language, whole.shares, agreed), ranges or (whole.language,))
+        named = _elected(declared) or whole.language
+        voted = self._vote(lines, text, whole)
+        if named == voted.language:
+            return voted
+        is_tie = voted.language != whole.language == named
+        return Identification(named, voted.shares, False) if is_tie or self._decides(named, text, voted) else voted
+
+    def _vote(self, lines: Sequence[str], text: str, whole: Identification) -> Identification:
+        """*whole*, or the vote of the lines of a text that is in several languages or too long, by their characters."""
+        if len(text) <= MAX_CHARACTERS and (len(whole.shares) < 2 or whole.shares[0][1] >= UNMIXED):
+            return whole
+        voters = [line for line in lines if sum(map(str.isalpha, line)) >= MIN_LETTERS]
+        votes: Counter[str] = Counter()
+        for line in voters[:: -(-len(voters) // MAX_VOTES) or 1]:
+            votes[self.identify(line).language] += len(line)
+        votes.pop(UNKNOWN, None)
+        if not votes:
+            return whole
+        shares = tuple((language, 100 * size // votes.total()) for language, size in votes.most_common(SHOWN))
+        return Identification(shares[0][0], shares, whole.reliable and shares[0][0] == whole.language)
+
+    def _decides(self, named: str, text: str, found: Identification) -> bool:
+        """Whether the declared language *named* decides about *text*, which was *found* to be in another one."""
+        if found.language == UNKNOWN or {named, found.language} <= _SERBO_CROATIAN:
+            return True
+        if named == macrolanguage(found.language):
+            return False
+        doubtful = any({named, found.language} <= kind for kind in _CONFUSED) or _is_short(text)
+        return doubtful and not (found.reliable and self.confirms(text, found.language))
 
 
-def ranges_of(text: str) -> Iterator[str]:
-    """Yield contiguous ranges of *text*, about 1,000 characters each, at most 20 spread over the text."""
-    count = max(1, min(MAX_RANGES, len(text) // RANGE))
-    step = max(1, -(-len(text) // count))
-    return (text[at : at + step][:RANGE] for at in range(0, max(len(text), 1), step))
+def _elected(declared: Iterable[str | None]) -> str | None:
+    """The language that most declarations name, the first of equals; None without any."""
+    named = Counter(language for language in declared if language is not None)
+    return named.most_common(1)[0][0] if named else None
 
 
-def majority(whole: str, ranges: Sequence[str]) -> str:
-    """Return the language of most *ranges*, the first of equals; of the *whole* text where no two ranges agree.
-
-    A range without a language, such as a table of numbers, does not vote.
-    """
-    [(language, votes)] = Counter(one for one in ranges if one != UNKNOWN).most_common(1) or [(whole, 0)]
-    return language if votes > 1 else whole
+def _is_short(text: str) -> bool:
+    return sum(map(str.isalpha, text[: 10 * SHORT])) < SHORT
 
 
 BY_DEFAULT = Detection()

@@ -101,12 +101,13 @@ class Page:
     title: str
     """At most 500 characters."""
     text: str
-    """Visible text, one line per block; at most 50,000 lines and 2,000,000 characters."""
+    """Own text (see :mod:`~bilingual_crawler.pages.frame`), one line per block; at most 50,000 lines and 2,000,000
+    characters."""
     links: tuple[Link, ...]
     links_left: int = 0
     """Number of further links, which are beyond the limits."""
-    language: str | None = None
-    """``lang`` of the root element, as ISO 639-3."""
+    declared: tuple[str, ...] = ()
+    """The language of the page by each of its declarations, the most direct first, as ISO 639-3."""
     canonical: str | None = None
     """The address that ``rel=canonical`` gives the page, often its own; None if it gives none."""
     nofollow: bool = False

@@ -6,7 +6,7 @@ import re
 import struct
 from bisect import bisect_right
 from heapq import nlargest, nsmallest
-from itertools import accumulate, compress
+from itertools import accumulate
 from math import log2
 from typing import TYPE_CHECKING, Annotated
 from urllib.parse import urlsplit
@@ -71,7 +71,7 @@ class Outline(Struct, frozen=True, array_like=True):
 
 def outline_of(walk: Walk, url: str) -> Outline:
     """The outline of the page at *url* that *walk* has visited."""
-    return outline_of_text(walk.head.title, list(compress(walk.lines, walk.main)) or walk.lines, _files(walk, url))
+    return outline_of_text(walk.head.title, walk.own_lines, _files(walk, url))
 
 
 def outline_of_text(title: str, lines: Sequence[str], files: Iterable[str] = ()) -> Outline:

@@ -26,17 +26,34 @@ UNTOLD_TAGS = _words("""
     html head body main article pre code h1 h2 h3 h4 h5 h6 section
 """)
 """Elements whose class tells about the whole page, or about program code ("language-python")."""
-NAVIGATION_ROLES = _words("""
-    navigation banner contentinfo menu menubar menuitem tablist toolbar
+FRAME_ROLES = _words("""
+    alertdialog banner complementary contentinfo dialog menu menubar menuitem navigation search tablist toolbar tooltip
 """)
 
 NAVIGATION_WORDS = _words("""
     nav navi navigation navbar navlist navmenu topnav sidenav subnav menu menus mainmenu submenu topmenu
     menubar breadcrumb breadcrumbs sidebar masthead topbar toolbar toc sitemap pagination pager paging
     navheader navfooter sphinxsidebar related colophon banner offcanvas drawer tabs cabecera pie menú
-    hauptmenu pied entete
+    hauptmenu pied entete prevnext skip skiplink skiplinks tagcloud
 """)
 """Words in class and id names of navigation."""
+QUALIFIERS = _words("""
+    beside content contents for has no show hide with without
+""")
+"""Words beside those of navigation in names of what holds a menu or stands beside one."""
+WIDGET_WORDS = _words("""
+    cookie cookies cookiebar cookiebot cookieconsent cookielaw cookienotice consent gdpr rgpd dsgvo cmp cmplz onetrust
+    didomi osano tarteaucitron borlabs usercentrics termly truste cky cookieyes iubenda cybotcookiebot moove
+    comments commentlist commentform respond disqus reply
+    share sharing sharedaddy addtoany addthis socials socialmedia
+    popup lightbox newsletter subscribe signup searchform searchbox
+    byline catlinks commentline dateline meta metadata printfooter sourceline
+""")
+"""Words in class and id names of dialogs, comments, offers to share, subscribe or search, and facts about an entry."""
+SCREEN_ONLY = _words("""
+    d-print-none hidden-print no-print noprint print-hidden print-none print:hidden
+""")
+"""Class names of what is not printed."""
 EDGE_OWNERS = _words("""
     site page main global top bottom app layout body website full
 """)

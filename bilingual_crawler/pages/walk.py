@@ -16,19 +16,28 @@ from bilingual_crawler.languages.codes import from_bcp47
 from bilingual_crawler.pages.characters import one_line
 from bilingual_crawler.pages.choosers import MAX_CHOICES, MAX_FORMS, Form, OptionList, method_of, script_address
 from bilingual_crawler.pages.declarations import Declarations
+from bilingual_crawler.pages.frame import (
+    CONTENT,
+    CONTENT_TAGS,
+    CONTROL,
+    CONTROL_RELATIONS,
+    EDGE_TAGS,
+    FRAME_TAGS,
+    HEADING,
+    LAYOUT,
+    LINKED,
+    SWITCHER,
+    WIDGET,
+    Region,
+    is_frame_role,
+    names_of,
+    own_lines,
+)
 from bilingual_crawler.pages.labels import coded_language
 from bilingual_crawler.pages.links import MAX_AROUND, MAX_TEXT, NO_ADDRESS, Anchor, hreflang_of, is_for_language
 from bilingual_crawler.pages.model import MAX_TITLE, LinkPosition, LinkSource, Post
 from bilingual_crawler.pages.robots import directives_in
-from bilingual_crawler.pages.tables import (
-    EDGE_OWNERS,
-    INLINE_TAGS,
-    NAVIGATION_ROLES,
-    NAVIGATION_WORDS,
-    SKIPPED_TAGS,
-    SWITCHER_WORDS,
-    UNTOLD_TAGS,
-)
+from bilingual_crawler.pages.tables import INLINE_TAGS, SKIPPED_TAGS, UNTOLD_TAGS
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -69,37 +78,6 @@ def _accept_codes(run: list[tuple[Anchor, str]]) -> None:
         if several or anchor.position is LinkPosition.NAVIGATION or language in (anchor.hreflang, anchor.lang):
             anchor.label = language
             anchor.position = LinkPosition.SWITCHER
-
-
-NAVIGATION = 1
-SWITCHER = 2
-
-_EDGES = frozenset(("header", "footer", "head", "foot"))
-_WORD = re.compile(r"[^\W\d_]+|\d+")
-_CAMEL = re.compile(r"(?<=[a-zß-ÿ])(?=[A-Z])")
-_MAX_WORDS = 4
-
-
-@lru_cache(maxsize=16384)
-def region_of(names: str) -> int:
-    """:data:`NAVIGATION` and :data:`SWITCHER` as bits, from class and id names separated by blanks."""
-    bits = 0
-    for name in names.split():
-        if "." in name or ":" in name or len(name) > 60:
-            continue
-        words = _WORD.findall(_CAMEL.sub(" ", name).lower())
-        if len(words) > _MAX_WORDS:
-            continue
-        if not NAVIGATION_WORDS.isdisjoint(words) or _is_edge(words):
-            bits |= NAVIGATION
-        if not SWITCHER_WORDS.isdisjoint(words):
-            bits |= SWITCHER
-    return bits
-
-
-def _is_edge(words: list[str]) -> bool:
-    """Whether *words* name the header or footer of the page rather than of an entry in it."""
-    return not _EDGES.isdisjoint(words) and (words[0] in _EDGES or not EDGE_OWNERS.isdisjoint(words))
 
 
 _HIDING = re.compile(r"(?i)(?:^|[;\s])(?:display\s*:\s*none|visibility\s*:\s*hidden)")
@@ -206,12 +184,11 @@ _HEAD_TAGS = frozenset(("html", "base", "link", "meta"))
 _DECLARING_TAGS = frozenset(("html", "link", "meta", "time"))
 # These may be hidden until a script shows them.
 _PAGE_TAGS = frozenset(("html", "body"))
+_MAIN_TAGS = frozenset(("body", "main"))
 _LINK_TAGS = frozenset(("a", "area", "frame"))
-_NAVIGATION_TAGS = frozenset(("nav", "footer", "menu"))
 _TABLE_TAGS = frozenset(("table", "tbody", "thead", "tfoot", "tr"))
 _CONTROL_TAGS = frozenset(("input", "button", "label"))
 _CLICKED_TAGS = frozenset(("button", "div", "img", "input", "li", "option", "p", "span", "td", "tr"))
-_CONTENT_TAGS = frozenset(("main", "article", "section"))
 _LETTER = re.compile(r"[^\W_]")
 _PHRASE_TAGS = frozenset(("a", "b", "button", "em", "i", "label", "small", "span", "strong", "time"))
 # Beside another element they are never a part of its last word.
@@ -227,10 +204,10 @@ MAX_IMAGES = 500
 """Images of a page whose addresses are read, repetitions included."""
 
 # Flags for the end of an element.
-_BLOCK, _NAVIGATION, _CONTENT, _HIDDEN, _ANCHOR, _SWITCH, _SELECT, _FORM, _CONTROL, _CLICKED, _LANGUAGE = (
+_BLOCK, _FRAME, _CONTENT, _HIDDEN, _ANCHOR, _SWITCH, _SELECT, _FORM, _CONTROL, _CLICKED, _LANGUAGE = (
     1 << i for i in range(11)
 )
-_SPACED, _PREFORMATTED = 1 << 11, 1 << 12
+_SPACED, _PREFORMATTED, _LAYOUT, _BUTTON, _HEADING = (1 << i for i in range(11, 16))
 
 
 class Walk:
@@ -244,6 +221,8 @@ class Walk:
         """Whether each line is outside navigation."""
         self.declared: list[str | None] = []
         """The language of each line by the ``lang`` attribute of a block around it, other than the root; or None."""
+        self.languages: list[str | None] = []
+        """``lang`` of ``body`` and of the main elements, as ISO 639-3."""
         self.images: list[str] = []
         """Addresses of images as they are written."""
         self.anchors: list[Anchor] = []
@@ -265,10 +244,22 @@ class Walk:
         self._forms_read: Counter[str] = Counter()
         self._is_form_loose = False
         """Whether the innermost form is an empty element in a table, where the parser puts its controls beside it."""
-        self._switches: list[tuple[int, int]] = []
+        self._switches: list[tuple[int, int, int]] = []
         self._hidden = 0
         self._preformatted = 0
-        self._navigation = 0
+        self._frames: list[tuple[int, int, int, bool]] = []
+        """The open elements that are frame: lines, anchors and main elements before each, and whether by its layout."""
+        self._regions: list[Region] = []
+        self._anchors_of: list[tuple[int, int]] = []
+        """For each line the places of its first anchor and after its last."""
+        self._kinds: list[int] = []
+        """For each line :data:`LINKED`, :data:`CONTROL` and :data:`CONTENT` as bits."""
+        self._shown = self._linked = self._pressed = 0
+        """Characters of the open line without blanks at the edges of texts: all, those in links, those in buttons."""
+        self._is_control = False
+        """Whether the open link leads to a neighbour or tag."""
+        self._buttons = self._headings = 0
+        self._mains = 0
         self._content = 0
         self._characters = 0
         self._after_anchor = 0
@@ -316,7 +307,31 @@ class Walk:
                 following = node.next
             node = following
         self._flush()
+        if not " ".join([anchor.text for anchor in self.anchors]).isprintable():
+            for anchor in self.anchors:
+                anchor.text = one_line(anchor.text)
+        self._find_own_text()
         self._leave_out_invisible()
+
+    def _find_own_text(self) -> None:
+        """Tell which lines are own text, and set the positions of anchors."""
+        self.main, regions = own_lines(self.lines, self._kinds, self._regions)
+        for region in regions:
+            for anchor in self.anchors[region.anchors]:
+                if anchor.position is LinkPosition.BODY:
+                    anchor.position = LinkPosition.NAVIGATION
+        find_switchers(self.anchors)
+        for line, (start, stop) in enumerate(self._anchors_of):
+            if start < stop and self._kinds[line] & LINKED:
+                of_line = self.anchors[start:stop]
+                self.main[line] &= any(one.position is not LinkPosition.SWITCHER for one in of_line)
+                if not self._kinds[line] & HEADING:
+                    self.main[line] &= any(one.href[:1] != "#" for one in of_line)
+
+    @property
+    def own_lines(self) -> list[str]:
+        """The lines of own text; all lines of a page that has none."""
+        return list(compress(self.lines, self.main)) or self.lines
 
     def _space(self) -> None:
         for text in (self._line, self._anchor.words if self._anchor is not None else []):
@@ -334,12 +349,22 @@ class Walk:
             if self._preformatted:
                 *paragraphs, text = _BLANK_LINE.split(text)
                 for paragraph in paragraphs:
-                    self._line.append(paragraph)
-                    self._characters += len(paragraph)
+                    self._show(paragraph)
                     self._flush()
-            if self._line or not text.isspace():
-                self._line.append(text)
-            self._characters += len(text)
+            self._show(text)
+
+    def _show(self, text: str) -> None:
+        if self._line or not text.isspace():
+            self._line.append(text)
+        self._characters += len(text)
+        shown = len(text.strip())
+        self._shown += shown
+        if self._anchor is not None:
+            self._linked += shown
+            if self._is_control:
+                self._pressed += shown
+        elif self._buttons and not self._headings:
+            self._pressed += shown
 
     def _flush(self) -> None:
         if self._anchor is not None:
@@ -350,11 +375,19 @@ class Walk:
             line = " ".join("".join(self._line).split())
             if line:
                 self.lines.append(line)
-                self.main.append(not self._navigation)
+                told = self._anchors_told
+                self._anchors_of.append((told, len(self.anchors)))
+                self._kinds.append(
+                    (CONTENT if self._content else 0)
+                    | (LINKED if self._linked >= self._shown else 0)
+                    | (CONTROL if self._pressed >= self._shown else 0)
+                    | (HEADING if self._headings else 0)
+                )
                 self.declared.append(self._languages[-1])
                 for anchor in self.anchors[self._anchors_told :]:
                     anchor.around = anchor.around or line[:MAX_AROUND]
             self._line.clear()
+            self._shown = self._linked = self._pressed = 0
             self._anchor_start = self._after_anchor = 0
         if not self._hidden:
             self._anchors_told = len(self.anchors) - (self._anchor is not None)
@@ -366,13 +399,11 @@ class Walk:
             self.main = list(compress(self.main, cleaned))
             self.declared = list(compress(self.declared, cleaned))
             self.lines = list(filter(None, cleaned))
-        if not " ".join([anchor.text for anchor in self.anchors]).isprintable():
-            for anchor in self.anchors:
-                anchor.text = one_line(anchor.text)
 
     def _start(self, tag: str, node: LexborNode, around: int) -> int:
         """Begin an element in one with the flags *around*; returns its own."""
         undo = 0
+        anchors = len(self.anchors)
         attributes = node.attributes
         hides = tag == "noscript" or (bool(attributes) and tag not in _PAGE_TAGS and is_hidden(attributes))
         names = attributes.get("class")
@@ -388,9 +419,9 @@ class Walk:
             undo = _BLOCK
         elif tag in _APART_TAGS and (before := node.prev) is not None and before.tag in _PHRASE_TAGS:
             self._space()
-        if tag in _NAVIGATION_TAGS or (tag == "header" and not self._content):
-            undo |= _NAVIGATION
-        elif tag in _CONTENT_TAGS:
+        if tag in FRAME_TAGS or (tag in EDGE_TAGS and not self._content):
+            undo |= _FRAME
+        elif tag in CONTENT_TAGS:
             undo |= _CONTENT
         elif tag == "pre":
             undo |= _PREFORMATTED
@@ -405,6 +436,12 @@ class Walk:
             undo |= _CONTROL
         if hides:
             undo |= _HIDDEN
+        if tag in _MAIN_TAGS or attributes.get("role") == "main":
+            if tag != "body":
+                self._mains += 1
+                undo |= _CONTENT
+            if "lang" in attributes:
+                self.languages.append(from_bcp47(attributes["lang"] or ""))
         if attributes:
             if (style := attributes.get("style")) and _SPACING.search(style):
                 undo |= _SPACED
@@ -420,16 +457,23 @@ class Walk:
                     self.anchors.append(anchor)
             if tag in _DECLARING_TAGS:
                 self.declarations.element(tag, attributes)
-            if tag not in UNTOLD_TAGS:
+            if tag not in UNTOLD_TAGS or tag in CONTENT_TAGS:
                 undo |= self._region(tag, attributes)
             if "lang" in attributes and undo & _BLOCK and tag not in _PAGE_TAGS:
                 undo |= _LANGUAGE
                 self._languages.append(from_bcp47(attributes["lang"] or ""))
             if "onclick" in attributes and tag in _CLICKED_TAGS:
-                undo |= self._open_clicked(attributes, bool(undo & _NAVIGATION))
+                undo |= self._open_clicked(attributes)
             if self._anchor is not None:
                 self._describe(tag, attributes)
-        self._navigation += bool(undo & _NAVIGATION)
+        if tag == "button":
+            undo |= _BUTTON
+            self._buttons += 1
+        elif tag in _HEADINGS:
+            undo |= _HEADING
+            self._headings += 1
+        if undo & _FRAME:
+            self._frames.append((len(self.lines), anchors, self._mains, bool(undo & _LAYOUT)))
         self._content += bool(undo & _CONTENT)
         self._hidden += bool(undo & _HIDDEN)
         self._preformatted += bool(undo & _PREFORMATTED)
@@ -444,8 +488,15 @@ class Walk:
             return
         if undo & _LANGUAGE:
             self._languages.pop()
-        self._navigation -= bool(undo & _NAVIGATION)
+        if undo & _FRAME:
+            lines, anchors, mains, by_layout = self._frames.pop()
+            if mains == self._mains:
+                self._regions.append(
+                    Region(slice(lines, len(self.lines)), slice(anchors, len(self.anchors)), by_layout)
+                )
         self._content -= bool(undo & _CONTENT)
+        self._buttons -= bool(undo & _BUTTON)
+        self._headings -= bool(undo & _HEADING)
         self._hidden -= bool(undo & _HIDDEN)
         self._preformatted -= bool(undo & _PREFORMATTED)
         if undo & _ANCHOR and self._anchor is not None:
@@ -514,23 +565,29 @@ class Walk:
         self._mark = None
 
     def _region(self, tag: str, attributes: dict[str, str | None]) -> int:
-        names = f"{attributes.get('class') or ''} {attributes.get('id') or ''}"[:MAX_NAMES]
+        names = attributes.get("class") or ""
+        # the id of a section is made of its heading
+        if tag != "section" and "section" not in names:
+            names = f"{names} {attributes.get('id') or ''}"
+        names = names[:MAX_NAMES]
         bits = 0
-        if names != " ":
-            bits = region_of(names)
+        if names.strip():
+            bits = names_of(names)
             self.declarations.names(names)
-        if attributes.get("role") in NAVIGATION_ROLES:
-            bits |= NAVIGATION
-        if tag != "a":
-            if bits & SWITCHER:
-                self._switches.append((len(self.anchors), self._characters))
-            return (_NAVIGATION if bits & NAVIGATION else 0) | (_SWITCH if bits & SWITCHER else 0)
-        if self._anchor is not None:
-            if bits & SWITCHER:
+        undo = 0
+        if bits & WIDGET or is_frame_role(attributes.get("role")):
+            undo = _FRAME
+        elif tag in CONTENT_TAGS:
+            return 0
+        elif bits & LAYOUT:
+            undo = _FRAME | _LAYOUT
+        if bits & SWITCHER:
+            if tag != "a":
+                self._switches.append((len(self.lines), len(self.anchors), self._characters))
+                undo |= _SWITCH
+            elif self._anchor is not None:
                 self._anchor.position = LinkPosition.SWITCHER
-            elif bits & NAVIGATION:
-                self._anchor.position = LinkPosition.NAVIGATION
-        return 0
+        return undo
 
     def _describe(self, tag: str, attributes: dict[str, str | None]) -> None:
         """Add the evidence of an element inside the open anchor, or of its own element."""
@@ -547,9 +604,10 @@ class Walk:
 
     def _end_switch(self) -> None:
         """Make the links of an element whose class names a language switcher one, unless they are too many."""
-        start, characters = self._switches.pop()
+        line, start, characters = self._switches.pop()
         links = len(self.anchors) - start
         if 0 < links <= MAX_SWITCH and self._characters - characters <= 100 + 60 * links:
+            self._regions.append(Region(slice(line, len(self.lines)), slice(start, start), False))
             for anchor in self.anchors[start:]:
                 anchor.position = LinkPosition.SWITCHER
 
@@ -568,15 +626,16 @@ class Walk:
                 return 0
         if not href or len(self.anchors) >= MAX_ANCHORS:
             return 0
-        position = LinkPosition.NAVIGATION if self._navigation else LinkPosition.BODY
-        anchor = Anchor(href, LinkSource.SCRIPT if is_script else LinkSource(tag), position)
+        anchor = Anchor(href, LinkSource.SCRIPT if is_script else LinkSource(tag), LinkPosition.BODY)
         self.anchors.append(anchor)
         anchor.hreflang = hreflang_of(attributes.get("hreflang"))
+        self._is_control = False
         if relation := attributes.get("rel"):
             relations = relation.lower().split()
             anchor.nofollow = "nofollow" in relations
             anchor.alternate = "alternate" in relations
             self.declarations.anchor(relations, anchor)
+            self._is_control = not CONTROL_RELATIONS.isdisjoint(relations)
         anchor.title = attributes.get("title") or attributes.get("aria-label") or ""
         if tag == "a":
             if self._line and len(self._line) == self._after_anchor:
@@ -589,13 +648,12 @@ class Walk:
         anchor.text = " ".join((attributes.get("alt") or anchor.title).split())[:MAX_TEXT]
         return 0
 
-    def _open_clicked(self, attributes: dict[str, str | None], in_navigation: bool) -> int:
+    def _open_clicked(self, attributes: dict[str, str | None]) -> int:
         """Begin an element whose ``onclick`` leads to an address."""
         address = script_address(attributes["onclick"])
         if address is None or len(self.anchors) >= MAX_ANCHORS:
             return 0
-        position = LinkPosition.NAVIGATION if self._navigation or in_navigation else LinkPosition.BODY
-        anchor = Anchor(address, LinkSource.SCRIPT, position)
+        anchor = Anchor(address, LinkSource.SCRIPT, LinkPosition.BODY)
         anchor.title = attributes.get("title") or attributes.get("aria-label") or attributes.get("value") or ""
         self.anchors.append(anchor)
         if self._anchor is not None:

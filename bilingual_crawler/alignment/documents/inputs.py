@@ -134,14 +134,14 @@ class PagesOfRecords:
         if response.status != 200:
             self._note(url, response)
             return None
-        content_type, links = headers_of(response)
+        content_type, links, language = headers_of(response)
         if format_of(content_type, url) not in self._formats:
             self.refused["not_html"] += 1
             return None
         body = self.body(response)
         if body is None:
             return None
-        return RawPage(url, body, content_type, links, origin=origin, opt_outs=_opt_outs(response, url))
+        return RawPage(url, body, content_type, links, language, origin=origin, opt_outs=_opt_outs(response, url))
 
     def _note(self, url: str, response: ArchivedResponse) -> None:
         location = response.headers.get(b"location")
@@ -184,11 +184,13 @@ def _decompression() -> HttpCompressionMiddleware:
     return HttpCompressionMiddleware.from_crawler(crawler)
 
 
-def headers_of(response: ArchivedResponse) -> tuple[str | None, tuple[str, ...]]:
-    """Return ``Content-Type`` (None if missing) and the values of ``Link``."""
-    types = response.headers.get(b"content-type")
-    links = tuple(value.decode("latin-1") for value in response.headers.get(b"link", ()))
-    return (types[0].decode("latin-1") if types else None), links
+def headers_of(response: ArchivedResponse) -> tuple[str | None, tuple[str, ...], str]:
+    """Return ``Content-Type`` (None if missing), the values of ``Link``, and ``Content-Language``."""
+
+    def values(name: bytes) -> Iterator[str]:
+        return (value.decode("latin-1") for value in response.headers.get(name, ()))
+
+    return next(values(b"content-type"), None), tuple(values(b"link")), next(values(b"content-language"), "")
 
 
 def _opt_outs(response: ArchivedResponse, url: str) -> OptOuts:
@@ -274,9 +276,10 @@ class Inputs:
             archived = self._record_of(folder, *place, files) if place else None
             body, content_type = None, None
             links: tuple[str, ...] = ()
+            language = ""
             if archived:
                 response, rendered = parse_response(archived), parse_conversion(archived)
-                content_type, links = headers_of(response) if response else (RENDERED, ())
+                content_type, links, language = headers_of(response) if response else (RENDERED, (), "")
                 # what the crawl kept of a PDF is all that there is to compare
                 if format_of(content_type, page.url) == HTML:
                     body = self._records.body(response) if response else rendered
@@ -285,6 +288,7 @@ class Inputs:
                 body=body,
                 content_type=content_type,
                 link_headers=links,
+                content_language=language,
                 warc_file=str(folder / place[0]) if place else None,
                 warc_offset=place[1] if place else None,
             )

@@ -30,9 +30,7 @@ class DocumentText:
     """ISO 639-3, one of the languages of the crawl."""
     title: str
     lines: tuple[str, ...]
-    """The visible text, one line per block of the page."""
-    languages: tuple[str, ...]
-    """Languages of contiguous ranges of the text, ISO 639-3, in order (CCAligned 2020, section 3.2.2)."""
+    """Own text, one line per block of the page."""
     origin: Origin
     """What the page declares about where it comes from."""
     warc_file: str | None

@@ -14,11 +14,12 @@ from msgspec.msgpack import Ext
 
 from bilingual_crawler.alignment.documents.model import DocumentText, Profile
 from bilingual_crawler.items import claims_in
+from bilingual_crawler.languages.codes import from_bcp47
 from bilingual_crawler.pages.dates import dates_in
 from bilingual_crawler.pages.decode import decode_body
 from bilingual_crawler.pages.formats import PDF, format_of, is_page
 from bilingual_crawler.pages.html import page_of, walk_through
-from bilingual_crawler.pages.jobs import limits_of, load_pdf_reader, pdf_limits
+from bilingual_crawler.pages.jobs import by_site, limits_of, load_pdf_reader, pdf_limits
 from bilingual_crawler.pages.labels import load_names
 from bilingual_crawler.pages.language import BY_DEFAULT, Detection
 from bilingual_crawler.pages.model import LinkPosition
@@ -64,6 +65,8 @@ class RawPage:
     """HTML or PDF without content coding; None for a page of which only the text is known."""
     content_type: str | None = None
     link_headers: tuple[str, ...] = ()
+    content_language: str = ""
+    """The header of this name."""
     title: str = ""
     text: str = ""
     """Text of a page without body, one line per block; *title*, *alternates* and *switches* also count only then."""
@@ -94,7 +97,7 @@ class _Content:
     text: str
     alternates: tuple[tuple[str | None, str], ...]
     switches: tuple[tuple[str | None, str], ...]
-    declared: str | None = None
+    declared: tuple[str, ...] = ()
     canonical: str | None = None
     html: str = ""
     links: tuple[str, ...] = ()
@@ -144,26 +147,27 @@ def _parts(raw: RawPage, content: _Content, pairs: LanguagePairs, detection: Det
 def _read_part(raw: RawPage, origin: Origin, one: Part, pairs: LanguagePairs) -> tuple[DocumentText, Profile]:
     """Read a part without what the whole page has: title, links, structure."""
     raw = replace(raw, url=part(raw.url, one.language), body=None)
-    content = _Content("", "\n".join(one.lines), (), (), declared=one.language)
+    content = _Content("", "\n".join(one.lines), (), (), declared=(one.language,))
     origin = replace(raw.origin.completed_by(origin), locale="")
     place = raw.warc_file, raw.warc_offset
-    document = DocumentText(raw.url, one.language, "", one.lines, (one.language,), origin, *place)
+    document = DocumentText(raw.url, one.language, "", one.lines, origin, *place)
     return document, _profile(raw, content, document, 1.0, pairs)
 
 
 def _read_whole(
     raw: RawPage, content: _Content, pairs: LanguagePairs, detection: Detection
 ) -> tuple[DocumentText, Profile] | None:
-    found = detection.identify_page(content.text, (content.declared, raw.language))
-    side = pairs.side(found.identification.language)
+    lines = tuple(content.text.split("\n"))
+    declared = (*content.declared, from_bcp47(raw.content_language), *by_site(raw.url, raw.language, detection))
+    found = detection.identify_page(lines, declared)
+    side = pairs.side(found.language)
     if side is None:
         return None
-    lines = tuple(content.text.split("\n"))
     # what the crawl has kept may also come from the site, or from headers that are not archived
     origin = raw.origin.completed_by(content.origin)
     place = raw.warc_file, raw.warc_offset
-    document = DocumentText(raw.url, side, content.title, lines, found.ranges, origin, *place)
-    share = sum(share for language, share in found.identification.shares if pairs.side(language) == side) / 100
+    document = DocumentText(raw.url, side, content.title, lines, origin, *place)
+    share = sum(share for language, share in found.shares if pairs.side(language) == side) / 100
     return document, _profile(raw, content, document, share, pairs)
 
 
@@ -174,7 +178,7 @@ def _parse(raw: RawPage) -> _Content:
         from bilingual_crawler.pages.pdf import read_pdf
 
         pdf = read_pdf(raw.body)
-        return _Content(pdf.title, pdf.text, raw.alternates, raw.switches, pdf.language)
+        return _Content(pdf.title, pdf.text, raw.alternates, raw.switches, (pdf.language,) if pdf.language else ())
     html = decode_body(raw.body, raw.content_type)
     walk = walk_through(html)
     page = page_of(walk, raw.url, raw.link_headers)
@@ -184,7 +188,7 @@ def _parse(raw: RawPage) -> _Content:
         page.text,
         tuple((claim.language, claim.url) for claim in claims if claim.announced),
         tuple((claim.language, claim.url) for claim in claims if claim.switcher),
-        page.language,
+        page.declared,
         page.canonical,
         html,
         tuple(link.url for link in page.links if link.position is not LinkPosition.HEAD),
@@ -205,7 +209,7 @@ def _profile(raw: RawPage, content: _Content, document: DocumentText, share: flo
         claims=tuple(url for tag, url in content.alternates if pairs.is_other(tag, side)),
         switches=tuple(url for _, url in content.switches),
         marked=marked_language(raw.url, pairs.equivalents),
-        declared=content.declared,
+        declared=next(iter(content.declared), None),
         canonical=content.canonical,
         share=share,
         size=0 if raw.body is None or raw.is_pdf else len(raw.body),

@@ -152,7 +152,7 @@ def _is_foreign(text: str, language: str, pair: LanguagePair, detection: Detecti
     """Whether *text*, of a page that counts as *language* with its menus, cannot well be in it."""
     if len(text) < TELLING:
         return False
-    found = detection.identify_page(text, (language,)).identification
+    found = detection.identify_page(text.split("\n"), (language,))
     other = found.reliable and pair.side(found.language) != language
     return other and detection.confirms(text, found.language)
 

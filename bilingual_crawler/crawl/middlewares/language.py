@@ -239,7 +239,10 @@ def _ruled(page: Page, headers: Headers, agent: str) -> Page:
 def page_job(response: Response, url: str, formats: frozenset[str] = ONLY_HTML) -> PageJob:
     """The job that reads the HTML page in *response*, fetched from *url*."""
     link_headers = tuple(map(header_text, response.headers.getlist("Link")))
-    return PageJob(response.body, _content_type(response.headers), url, link_headers, formats)
+    language = (response.headers.get("Content-Language") or b"").decode("latin-1")
+    return PageJob(
+        response.body, _content_type(response.headers), url, link_headers, formats, content_language=language
+    )
 
 
 def is_of(wanted: str, response: Response, url: str) -> bool:

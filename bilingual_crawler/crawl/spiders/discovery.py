@@ -92,7 +92,8 @@ class DiscoverySpider(BilingualSpider):
         links = tuple(self.links_of(page))
         archived = response.meta.get(ARCHIVED_DATE) or ""
         backlink = self.context.search.is_backlink(page.url)
-        seen = DetectorPage(page.url, identified.language, links, page.text, outline, page.language, archived, backlink)
+        declared = next(iter(page.declared), None)
+        seen = DetectorPage(page.url, identified.language, links, page.text, outline, declared, archived, backlink)
         self.visits.recall(response.meta[ENTRY], fact_of(seen))
         for found in super().parse(response, **kwargs):
             yield found

@@ -47,7 +47,9 @@ class DetectorPage:
     def from_read_page(cls, read: ReadPage) -> DetectorPage:
         """The result of a :class:`~bilingual_crawler.pages.jobs.PageJob` as a detector sees it."""
         page = read.page
-        return cls(page.url, read.identification.language, page.links, page.text, read.outline, page.language)
+        return cls(
+            page.url, read.identification.language, page.links, page.text, read.outline, next(iter(page.declared), None)
+        )
 
 
 class Reason(StrEnum):

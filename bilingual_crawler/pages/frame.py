@@ -1,0 +1,139 @@
+"""Which elements of a page are frame: what surrounds its own text.
+
+Navigation, header, footer, sidebars, breadcrumbs, tables of contents, links to neighbours, language switchers, dialogs,
+forms for comments and the comments themselves, offers to share.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+from typing import TYPE_CHECKING, NamedTuple
+
+from bilingual_crawler.pages.tables import (
+    EDGE_OWNERS,
+    FRAME_ROLES,
+    NAVIGATION_WORDS,
+    QUALIFIERS,
+    SCREEN_ONLY,
+    SWITCHER_WORDS,
+    WIDGET_WORDS,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+LAYOUT, WIDGET, SWITCHER = 1, 2, 4
+"""Bits of :func:`names_of`: a part of the layout by its class; a dialog, comments or the like; a language switcher."""
+
+FRAME_TAGS = frozenset(("nav", "footer", "menu", "dialog", "search"))
+EDGE_TAGS = frozenset(("header", "aside"))
+"""Frame unless they stand in the content, where they belong to an entry."""
+CONTENT_TAGS = frozenset(("main", "article", "section"))
+
+MIN_OWN = 100
+"""Letters of own text under which classes of layout may be misread."""
+MIN_PROSE = 80
+"""Characters of a line of prose."""
+
+_EDGES = frozenset(("header", "footer", "head", "foot"))
+_WORD = re.compile(r"[^\W\d_]+|\d+")
+_CAMEL = re.compile(r"(?<=[a-zß-ÿ])(?=[A-Z])")
+_MAX_WORDS = 4
+_MAX_NAME = 60
+
+
+@lru_cache(maxsize=16384)
+def names_of(names: str) -> int:
+    """:data:`LAYOUT`, :data:`WIDGET` and :data:`SWITCHER` as bits, from class and id names separated by blanks."""
+    bits = 0
+    for name in names.split():
+        if name in SCREEN_ONLY:
+            bits |= WIDGET
+        if "." in name or ":" in name or len(name) > _MAX_NAME:
+            continue
+        words = _WORD.findall(_CAMEL.sub(" ", name).lower())
+        if len(words) > _MAX_WORDS:
+            continue
+        # "has-sidebar", "nav-content" and "grid-for-nav" stand around a menu, or beside one
+        if QUALIFIERS.isdisjoint(words):
+            if not NAVIGATION_WORDS.isdisjoint(words) or (words and _is_edge(words)):
+                bits |= LAYOUT
+            if not WIDGET_WORDS.isdisjoint(words):
+                bits |= WIDGET
+        if not SWITCHER_WORDS.isdisjoint(words):
+            bits |= SWITCHER
+    return bits
+
+
+def _is_edge(words: list[str]) -> bool:
+    """Whether *words* name the header or footer of the page rather than of an entry in it."""
+    return not _EDGES.isdisjoint(words) and (words[0] in _EDGES or not EDGE_OWNERS.isdisjoint(words))
+
+
+def is_frame_role(role: str | None) -> bool:
+    """Whether an element with this ARIA role is frame."""
+    return role in FRAME_ROLES
+
+
+class Region(NamedTuple):
+    """An element that is frame, by its tag, role or class: places in the lines and anchors of a page."""
+
+    lines: slice
+    anchors: slice
+    by_layout: bool
+    """Whether only a class name about the layout says so."""
+
+
+LINKED, CONTROL, CONTENT, HEADING = 1, 2, 4, 8
+"""Bits of a line: all of it is links; all of it is buttons, or links to neighbours and tags; it stands in an element of
+content; it is a heading."""
+CONTROL_RELATIONS = frozenset(("next", "prev", "tag"))
+"""Values of ``rel`` of links that are no part of a text."""
+MENU = 3
+"""Lines in a row that are links alone, outside of content, from which they are a menu."""
+
+
+def own_lines(lines: Sequence[str], kinds: Sequence[int], regions: Iterable[Region]) -> tuple[list[bool], list[Region]]:
+    """Tell which *lines*, with the bits *kinds*, are own text, and which of *regions* count.
+
+    If next to nothing is left, the regions that only a class makes frame and that hold prose do not count.
+    """
+    counted = list(regions)
+    own = _outside(lines, kinds, counted)
+    if not _has_text(lines, own):
+        misread = [one for one in counted if one.by_layout and _holds_prose(lines[one.lines])]
+        if misread:
+            counted = [one for one in counted if one not in misread]
+            own = _outside(lines, kinds, counted)
+    without = list(own)
+    for start, stop in _menus(own, kinds):
+        without[start:stop] = [False] * (stop - start)
+    return (without if _has_text(lines, without) else own), counted
+
+
+def _has_text(lines: Sequence[str], own: Sequence[bool]) -> bool:
+    return sum(sum(map(str.isalpha, line)) for line, is_own in zip(lines, own, strict=True) if is_own) >= MIN_OWN
+
+
+def _outside(lines: Sequence[str], kinds: Sequence[int], regions: Iterable[Region]) -> list[bool]:
+    own = [not kind & CONTROL for kind in kinds]
+    for region in regions:
+        start, stop = region.lines.start, region.lines.stop
+        own[start:stop] = [False] * (stop - start)
+    return own
+
+
+def _menus(own: Sequence[bool], kinds: Sequence[int]) -> Iterable[tuple[int, int]]:
+    """Yield the places of the first line of each menu, and after its last."""
+    start = 0
+    for place, (is_own, kind) in enumerate(zip((*own, False), (*kinds, 0), strict=True)):
+        if is_own and kind & LINKED and not kind & CONTENT:
+            continue
+        if place - start >= MENU:
+            yield start, place
+        start = place + 1
+
+
+def _holds_prose(lines: Sequence[str]) -> bool:
+    return sum(len(line) for line in lines if len(line) >= MIN_PROSE) >= 2 * MIN_PROSE
