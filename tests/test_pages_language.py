@@ -5,6 +5,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bilingual_crawler.pages.detectors.base import MAX_CHARACTERS
+from bilingual_crawler.pages.jobs import PageJob
 from bilingual_crawler.pages.language import BY_DEFAULT, Detection
 
 identify = BY_DEFAULT.identify
@@ -160,3 +161,23 @@ def test_an_undetectable_language_may_be_declared_anywhere() -> None:
     detection = Detection(undetectable=frozenset({"sme"}))
     text = "Buot olbmot leat riegádan friddjan ja olmmošárvvu dáfus. Sii leat jierbmásat ja sis lea oamedovdu."
     assert detection.identify_page([text] * 3, (None, None, "sme")).language == "sme"
+
+
+@pytest.mark.parametrize(
+    ("url", "announced", "header", "language"),
+    [
+        ("https://example.org/se/1", None, "", "sme"),
+        ("https://example.org/1", "sme", "", "sme"),
+        ("https://example.org/1", None, "se", "sme"),
+        ("https://example.org/1", None, "se-NO, en", "un"),
+        ("https://example.org/1", None, "", "un"),
+    ],
+)
+def test_address_links_and_header_declare_the_language(
+    url: str, announced: str | None, header: str, language: str
+) -> None:
+    detection = Detection(undetectable=frozenset({"sme"}), languages=frozenset({"sme", "eng"}))
+    job = PageJob(
+        b"<p>Rgh Bnh Lmk", "text/html", url, detection=detection, announced=announced, content_language=header
+    )
+    assert job.run().identification.language == language

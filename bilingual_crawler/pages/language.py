@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass
 from functools import lru_cache
+from random import Random
 from typing import TYPE_CHECKING, ClassVar
 
 from bilingual_crawler import to_install
@@ -104,9 +105,9 @@ class Detection:
         """
         text = "\n".join(lines)
         whole = self.identify(text, declared)
-        named = _elected(declared) or whole.language
+        named = _elected(declared)
         voted = self._vote(lines, text, whole)
-        if named == voted.language:
+        if named in (None, voted.language):
             return voted
         is_tie = voted.language != whole.language == named
         return Identification(named, voted.shares, False) if is_tie or self._decides(named, text, voted) else voted
@@ -117,7 +118,10 @@ class Detection:
             return whole
         voters = [line for line in lines if sum(map(str.isalpha, line)) >= MIN_LETTERS]
         votes: Counter[str] = Counter()
-        for line in voters[:: -(-len(voters) // MAX_VOTES) or 1]:
+        if len(voters) > MAX_VOTES:
+            # a sample in no step with lines that come in turns
+            voters = Random(0).sample(voters, MAX_VOTES)
+        for line in voters:
             votes[self.identify(line).language] += len(line)
         votes.pop(UNKNOWN, None)
         if not votes:
