@@ -1,0 +1,28 @@
+"""The own text of a page that common themes of site generators and wikis render."""
+
+from __future__ import annotations
+
+from itertools import compress
+from pathlib import Path
+
+import pytest
+
+from bilingual_crawler.pages.html import walk_through
+
+THEMES = Path(__file__).parent / "themes"
+OWN_TEXT = (THEMES / "bees.txt").read_text(encoding="utf-8").splitlines()
+BYLINES = {
+    "2025-02-02 10:00",
+    "Anna Example",
+    "Feb 2, 2025 • Anna Example",
+    "February 2, 2025 · One min read",
+    "Gardener",
+}
+"""Date and author of a post, which may count as its text or not."""
+
+
+@pytest.mark.parametrize("theme", sorted(path.stem for path in THEMES.glob("*.html")))
+def test_the_main_lines_are_the_own_text(theme: str) -> None:
+    walk = walk_through((THEMES / f"{theme}.html").read_text(encoding="utf-8"))
+    main = compress(walk.lines, walk.main)
+    assert [line for line in main if line not in BYLINES] == OWN_TEXT
