@@ -15,16 +15,17 @@ from bilingual_crawler.pages.tables import (
     FRAME_ROLES,
     NAVIGATION_WORDS,
     QUALIFIERS,
-    SCREEN_ONLY,
     SWITCHER_WORDS,
+    WHOLE_NAMES,
     WIDGET_WORDS,
 )
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-LAYOUT, WIDGET, SWITCHER = 1, 2, 4
-"""Bits of :func:`names_of`: a part of the layout by its class; a dialog, comments or the like; a language switcher."""
+LAYOUT, EDGE, WIDGET, SWITCHER = 1, 2, 4, 8
+"""Bits of :func:`names_of`: a part of the layout by its class; header or footer, which outside of content are those of
+the page; a dialog, comments or the like; a language switcher."""
 
 FRAME_TAGS = frozenset(("nav", "footer", "menu", "dialog", "search"))
 EDGE_TAGS = frozenset(("header", "aside"))
@@ -37,6 +38,8 @@ MIN_PROSE = 80
 """Characters of a line of prose."""
 
 _EDGES = frozenset(("header", "footer", "head", "foot"))
+_COLUMN_EDGES = frozenset(("head", "foot"))
+"""Alone they are also names of cells of a table."""
 _WORD = re.compile(r"[^\W\d_]+|\d+")
 _CAMEL = re.compile(r"(?<=[a-zß-ÿ])(?=[A-Z])")
 _MAX_WORDS = 4
@@ -45,10 +48,10 @@ _MAX_NAME = 60
 
 @lru_cache(maxsize=16384)
 def names_of(names: str) -> int:
-    """:data:`LAYOUT`, :data:`WIDGET` and :data:`SWITCHER` as bits, from class and id names separated by blanks."""
+    """What class and id *names*, separated by blanks, say of an element: :data:`LAYOUT` and others as bits."""
     bits = 0
     for name in names.split():
-        if name in SCREEN_ONLY:
+        if name in WHOLE_NAMES:
             bits |= WIDGET
         if "." in name or ":" in name or len(name) > _MAX_NAME:
             continue
@@ -57,9 +60,12 @@ def names_of(names: str) -> int:
             continue
         # "has-sidebar", "nav-content" and "grid-for-nav" stand around a menu, or beside one
         if QUALIFIERS.isdisjoint(words):
-            if not NAVIGATION_WORDS.isdisjoint(words) or (words and _is_edge(words)):
+            last = "".join(words[-2:])
+            if last in NAVIGATION_WORDS or not NAVIGATION_WORDS.isdisjoint(words):
                 bits |= LAYOUT
-            if not WIDGET_WORDS.isdisjoint(words):
+            elif words and _is_edge(words):
+                bits |= EDGE
+            if last in WIDGET_WORDS or not WIDGET_WORDS.isdisjoint(words):
                 bits |= WIDGET
         if not SWITCHER_WORDS.isdisjoint(words):
             bits |= SWITCHER
@@ -68,7 +74,8 @@ def names_of(names: str) -> int:
 
 def _is_edge(words: list[str]) -> bool:
     """Whether *words* name the header or footer of the page rather than of an entry in it."""
-    return not _EDGES.isdisjoint(words) and (words[0] in _EDGES or not EDGE_OWNERS.isdisjoint(words))
+    named = words[0] in _EDGES and words[0] not in _COLUMN_EDGES
+    return not _EDGES.isdisjoint(words) and (named or not EDGE_OWNERS.isdisjoint(words))
 
 
 def is_frame_role(role: str | None) -> bool:
@@ -85,9 +92,11 @@ class Region(NamedTuple):
     """Whether only a class name about the layout says so."""
 
 
-LINKED, CONTROL, CONTENT, HEADING = 1, 2, 4, 8
-"""Bits of a line: all of it is links; all of it is buttons, or links to neighbours and tags; it stands in an element of
-content; it is a heading."""
+LINKED, LABELLED, CONTROL, CONTENT, HEADING = 1, 2, 4, 8, 16
+"""Bits of a line: all of it is links; all but a label of :data:`MAX_LABEL` is; all of it is buttons, or links to
+neighbours and tags; it stands in an element of content; it is a heading."""
+MAX_LABEL = 40
+"""Characters before and between the links of a language switcher: "Also available in:"."""
 CONTROL_RELATIONS = frozenset(("next", "prev", "tag"))
 """Values of ``rel`` of links that are no part of a text."""
 MENU = 3

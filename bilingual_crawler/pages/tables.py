@@ -35,6 +35,7 @@ NAVIGATION_WORDS = _words("""
     menubar breadcrumb breadcrumbs sidebar masthead topbar toolbar toc sitemap pagination pager paging
     navheader navfooter sphinxsidebar related colophon banner offcanvas drawer tabs cabecera pie menú
     hauptmenu pied entete prevnext skip skiplink skiplinks tagcloud
+    announcement announcements blogroll columnone portlet rstversions sitenotice sitesub tabcontainer
 """)
 """Words in class and id names of navigation."""
 QUALIFIERS = _words("""
@@ -47,13 +48,13 @@ WIDGET_WORDS = _words("""
     comments commentlist commentform respond disqus reply
     share sharing sharedaddy addtoany addthis socials socialmedia
     popup lightbox newsletter subscribe signup searchform searchbox
-    byline catlinks commentline dateline meta metadata printfooter sourceline
+    badge byline catlinks commentline dateline meta metadata onlyprint printfooter printonly social sourceline
 """)
 """Words in class and id names of dialogs, comments, offers to share, subscribe or search, and facts about an entry."""
-SCREEN_ONLY = _words("""
-    d-print-none hidden-print no-print noprint print-hidden print-none print:hidden
+WHOLE_NAMES = _words("""
+    d-print-none hidden-print no-print noprint personal print-hidden print-none print:hidden
 """)
-"""Class names of what is not printed."""
+"""Names of what is not printed, and others whose words alone tell nothing."""
 EDGE_OWNERS = _words("""
     site page main global top bottom app layout body website full
 """)

@@ -21,11 +21,14 @@ from bilingual_crawler.pages.frame import (
     CONTENT_TAGS,
     CONTROL,
     CONTROL_RELATIONS,
+    EDGE,
     EDGE_TAGS,
     FRAME_TAGS,
     HEADING,
+    LABELLED,
     LAYOUT,
     LINKED,
+    MAX_LABEL,
     SWITCHER,
     WIDGET,
     Region,
@@ -259,6 +262,7 @@ class Walk:
         self._is_control = False
         """Whether the open link leads to a neighbour or tag."""
         self._buttons = self._headings = 0
+        """Open buttons and other inline elements that are frame, and open headings."""
         self._mains = 0
         self._content = 0
         self._characters = 0
@@ -322,10 +326,10 @@ class Walk:
                     anchor.position = LinkPosition.NAVIGATION
         find_switchers(self.anchors)
         for line, (start, stop) in enumerate(self._anchors_of):
-            if start < stop and self._kinds[line] & LINKED:
+            if start < stop and self.main[line] and self._kinds[line] & (LINKED | LABELLED):
                 of_line = self.anchors[start:stop]
-                self.main[line] &= any(one.position is not LinkPosition.SWITCHER for one in of_line)
-                if not self._kinds[line] & HEADING:
+                self.main[line] = any(one.position is not LinkPosition.SWITCHER for one in of_line)
+                if self._kinds[line] & (LINKED | HEADING) == LINKED:
                     self.main[line] &= any(one.href[:1] != "#" for one in of_line)
 
     @property
@@ -361,7 +365,7 @@ class Walk:
         self._shown += shown
         if self._anchor is not None:
             self._linked += shown
-            if self._is_control:
+            if self._is_control or (self._buttons and not self._headings):
                 self._pressed += shown
         elif self._buttons and not self._headings:
             self._pressed += shown
@@ -380,6 +384,7 @@ class Walk:
                 self._kinds.append(
                     (CONTENT if self._content else 0)
                     | (LINKED if self._linked >= self._shown else 0)
+                    | (LABELLED if self._shown - self._linked <= MAX_LABEL else 0)
                     | (CONTROL if self._pressed >= self._shown else 0)
                     | (HEADING if self._headings else 0)
                 )
@@ -466,7 +471,7 @@ class Walk:
                 undo |= self._open_clicked(attributes)
             if self._anchor is not None:
                 self._describe(tag, attributes)
-        if tag == "button":
+        if tag == "button" or (undo & (_FRAME | _SWITCH) and not undo & _BLOCK):
             undo |= _BUTTON
             self._buttons += 1
         elif tag in _HEADINGS:
@@ -579,7 +584,7 @@ class Walk:
             undo = _FRAME
         elif tag in CONTENT_TAGS:
             return 0
-        elif bits & LAYOUT:
+        elif bits & LAYOUT or (bits & EDGE and not self._content):
             undo = _FRAME | _LAYOUT
         if bits & SWITCHER:
             if tag != "a":
