@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from bilingual_crawler.pages.model import LinkPosition
 from bilingual_crawler.pages.origin import UNKNOWN, Origin
-from bilingual_crawler.urls.variants import part
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -72,18 +71,6 @@ class FetchedPage:
     """The address that ``rel=canonical`` gives it; None if it gives none."""
     new_text: float = 1.0
     """Share of its text that its folder has not shown before, 0 to 1."""
-    parts: tuple[FetchedPage, ...] = ()
-    """Two if the page has the same text in two languages of the crawl: its documents, instead of the page itself."""
-
-    @classmethod
-    def from_part(cls, url: str, side: str, length: int, outline: Outline, new_text: float) -> FetchedPage:
-        """Return the text in the language *side* of the page at *url*; *length* in characters."""
-        return cls(part(url, side), side, side, length=length, outline=outline, new_text=new_text)
-
-    @property
-    def documents(self) -> tuple[FetchedPage, ...]:
-        """The page itself, or its parts."""
-        return self.parts or (self,)
 
     @property
     def novelty(self) -> float:

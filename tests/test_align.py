@@ -23,7 +23,7 @@ from bilingual_crawler.alignment.documents.model import REASONS
 from bilingual_crawler.alignment.documents.reading import (
     LeftOut,
     RawPage,
-    read_documents,
+    read_document,
     read_pages,
 )
 from bilingual_crawler.alignment.encoders import EncoderError
@@ -46,7 +46,6 @@ from bilingual_crawler.storage.records import (
 )
 from bilingual_crawler.storage.warc import ArchiveError
 from bilingual_crawler.storage.writer import Exchange, WarcWriter
-from bilingual_crawler.urls.variants import part
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -186,7 +185,8 @@ def test_the_longest_of_pages_that_differ_by_scheme_and_www_stays() -> None:
 
 def test_most_lines_decide_on_the_language() -> None:
     menu = " ".join(SPANISH)
-    [read] = read_documents(RawPage(f"{HOST}/a", html((menu, *(ENGLISH * 12)))), PAIRS)
+    read = read_document(RawPage(f"{HOST}/a", html((menu, *(ENGLISH * 12)))), PAIRS)
+    assert read is not None
     document, profile = read
     assert document.language == "eng"
     assert 0.5 < profile.share < 1
@@ -195,25 +195,18 @@ def test_most_lines_decide_on_the_language() -> None:
 def test_crawl_and_alignment_read_a_page_in_one_language() -> None:
     # a whole text is read up to its 50,000th character, the ranges are spread over all of it
     body = html((*(SPANISH[:1] * 600), *(ENGLISH * 600)))
-    [read] = read_documents(RawPage(f"{HOST}/a", body), PAIRS)
+    read = read_document(RawPage(f"{HOST}/a", body), PAIRS)
+    assert read is not None
     crawled = PageJob(body, "text/html", f"{HOST}/a").run().identification
     assert crawled.language == read[0].language == "eng"
     assert not crawled.reliable
 
 
-def test_a_part_has_the_text_that_the_crawl_has_kept() -> None:
-    """Its page may be split otherwise by another version, and must not become a document under the URL of its part."""
-    url = part(f"{HOST}/a", "spa")
-    [read] = read_documents(RawPage(url, html(ENGLISH), text="\n".join(SPANISH)), PAIRS)
-    assert read[0].url == url
-    assert read[0].lines == SPANISH
-    assert read_documents(RawPage(url, html(ENGLISH)), PAIRS) == []
-
-
 def test_translation_plugins_are_noted() -> None:
-    [read] = read_documents(
+    read = read_document(
         RawPage(f"{HOST}/a", html(ENGLISH, '<script src="https://cdn.weglot.com/w.js"></script>')), PAIRS
     )
+    assert read is not None
     assert read[0].origin.offers_translation == "weglot"
     assert not read[0].origin.machine_translated
 

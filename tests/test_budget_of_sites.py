@@ -31,7 +31,6 @@ from bilingual_crawler.items import FetchedPage
 from bilingual_crawler.languages.codes import LanguagePair
 from bilingual_crawler.languages.pairs import LanguagePairs
 from bilingual_crawler.pages.model import Link
-from bilingual_crawler.pages.outline import outline_of_text
 from bilingual_crawler.policies.gain import Gain
 from bilingual_crawler.storage.records import read_tsv
 
@@ -312,19 +311,6 @@ def test_a_pair_pays_by_the_new_text_of_both_pages_and_again_from_the_facts(new_
         facts.append((url, page_fact(month, (), PAIRS)))
     assert told.told == [("a.org", 0), ("a.org", 0.25)]
     list(relearn(after, facts, ()))
-    assert resumed.told == told.told
-
-
-def test_the_parts_of_a_page_pay_by_its_new_text() -> None:
-    told, resumed = Told(), Told()
-    learner, after = Learner(Gain(PAIR), told), Learner(Gain(PAIR), resumed)
-    url = "https://www.a.org/2026/11/"
-    outlines = {side: outline_of_text("", [side * 100]) for side in ("eng", "spa")}
-    parts = tuple(FetchedPage.from_part(url, side, 300, outline, 0.05) for side, outline in outlines.items())
-    month = FetchedPage(url, "eng", "eng", new_text=0.05, parts=parts)
-    assert len(learner.observe_page(month, ())) == 1
-    assert told.told == [("a.org", 0.25)]
-    list(relearn(after, [(url, page_fact(month, (), PAIRS))], ()))
     assert resumed.told == told.told
 
 

@@ -11,7 +11,7 @@ import pytest
 from bilingual_crawler.alignment.documents.content import glossary_channels
 from bilingual_crawler.alignment.documents.corpus import Corpus, Domain
 from bilingual_crawler.alignment.documents.methods import make_method
-from bilingual_crawler.alignment.documents.reading import RawPage, read_documents
+from bilingual_crawler.alignment.documents.reading import RawPage, read_document
 from bilingual_crawler.languages.pairs import LanguagePairs
 from bilingual_crawler.pages.outline import hash_text
 from bilingual_crawler.scoring.models import models_folder
@@ -34,7 +34,8 @@ MODELS = models_folder(None)
 
 
 def profile(language: str, name: str) -> Profile:
-    [read] = read_documents(RawPage(f"https://a.example/{name}", None, text=SENTENCES[language]), PAIRS)
+    read = read_document(RawPage(f"https://a.example/{name}", None, text=SENTENCES[language]), PAIRS)
+    assert read is not None
     return read[1]
 
 
@@ -57,7 +58,8 @@ class Texts(Corpus):
 
     def document(self, url: str) -> DocumentText:
         language = "eng" if "eng" in url else "spa"
-        [read] = read_documents(RawPage(url, None, text=SENTENCES[language]), PAIRS)
+        read = read_document(RawPage(url, None, text=SENTENCES[language]), PAIRS)
+        assert read is not None
         return read[0]
 
 

@@ -122,6 +122,11 @@ def test_codes_and_names_lead_back(lang: str) -> None:
     assert parse_language(language_name(lang)) == lang
 
 
+@pytest.mark.parametrize("text", ["eng+spa", "eng, spa", "?", "english-spanish", "qqq"])
+def test_a_text_that_is_no_code_is_its_own_name(text: str) -> None:
+    assert language_name(text) == text
+
+
 @pytest.mark.parametrize(
     ("tag", "lang"),
     [

@@ -65,7 +65,8 @@ def link(language: str, url: str) -> str:
 def corpus(pages: dict[str, bytes]) -> Corpus:
     found = Corpus(PAIRS)
     for url, body in pages.items():
-        for document in DocumentJob(RawPage(HOST + url, body), PAIRS).run():
+        document = DocumentJob(RawPage(HOST + url, body), PAIRS).run()
+        if document is not None:
             found.add(document)
     return found
 

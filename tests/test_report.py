@@ -28,7 +28,6 @@ from bilingual_crawler.reporting.report import why_no_pair, write_report
 from bilingual_crawler.reporting.results import ResultsError, read_results
 from bilingual_crawler.reporting.summary import print_summary
 from bilingual_crawler.storage.warc import MAX_RECORD
-from bilingual_crawler.urls.variants import part
 
 SITE = "https://example.org"
 EVIL = "<script>alert('x')</script>\"&"
@@ -135,15 +134,6 @@ def test_pair_with_a_page_that_cost_no_download_is_not_on_the_curve(output: Path
     results = read_results(output)
     assert results.curve == ((0, 0), (9, 0))
     assert results.pair_count == 1
-
-
-def test_both_parts_of_a_page_are_a_pair_on_the_curve(output: Path) -> None:
-    urls = [part(f"{SITE}/both", language) for language in ("eng", "spa")]
-    (output / "documents.jsonl.gz").write_bytes(gzip_lines([{"url": url, "title": "both"} for url in urls]))
-    write_table(output / "pairs.tsv", ["url_a", "url_b", "score", "method"], [(*urls, 1, "content")])
-    fetches = [(200, f"{SITE}/", "fin", "other-language"), (200, f"{SITE}/both", "eng+spa", "document")]
-    write_table(output / "crawl.tsv", ["status", "url", "language", "outcome"], fetches)
-    assert read_results(output).curve == ((0, 0), (2, 1))
 
 
 def test_hosts_are_counted_from_all_files(output: Path) -> None:
@@ -294,6 +284,12 @@ def test_blank_lines_and_tabs_that_an_editor_cuts_off_change_no_table(output: Pa
     assert read_results(output) == replace(before, files=read_results(output).files)
 
 
+def test_a_language_that_is_no_code_is_reported_as_it_is(output: Path) -> None:
+    fetches = [*FETCHES, (200, f"{SITE}/both", "eng+spa", "document")]
+    write_table(output / "crawl.tsv", ["status", "url", "language", "outcome"], fetches)
+    assert "eng+spa" in write_report(output).read_text(encoding="utf-8")
+
+
 def test_line_ends_of_another_system_change_no_table(output: Path) -> None:
     write_table(output / "pairs.tsv", ["url_a", "url_b", "score", "pair"], [(*row[:3], "eng-fra") for row in PAIRS])
     before = read_results(output)
@@ -414,29 +410,19 @@ def test_a_crawl_that_was_killed_still_has_a_report(output: Path) -> None:
 
 
 def test_a_page_whose_document_was_not_written_before_a_kill_is_no_document(output: Path) -> None:
-    both = "https://example.org/both"
     urls = [url for row in PAIRS for url in row[:2]][1:]
-    parts = [part(both, language) for language in ("eng", "spa")]
-    (output / "documents.jsonl.gz").write_bytes(gzip_lines([{"url": url} for url in (*urls, *parts)]))
-    fetches = [*FETCHES, (200, both, "eng+spa", "document")]
-    write_table(output / "crawl.tsv", ["status", "url", "language", "outcome"], fetches)
-    write_report(output)
-    counts = json.loads((output / "summary.json").read_text(encoding="utf-8"))
-    assert counts["documents"] == {"eng": 3, "spa": 4}
-    assert counts["dropped"]["not-written"] == 1
-    assert counts["tried"] == 12
-    assert sum(read_results(output).hosts["example.org"].kept.values()) == 7
-    # one of two parts is not the page
-    (output / "documents.jsonl.gz").write_bytes(gzip_lines([{"url": url} for url in (*urls, parts[0])]))
+    (output / "documents.jsonl.gz").write_bytes(gzip_lines([{"url": url} for url in urls]))
     write_report(output)
     counts = json.loads((output / "summary.json").read_text(encoding="utf-8"))
     assert counts["documents"] == {"eng": 2, "spa": 3}
-    assert counts["dropped"]["not-written"] == 2
+    assert counts["dropped"]["not-written"] == 1
+    assert counts["tried"] == 11
+    assert sum(read_results(output).hosts["example.org"].kept.values()) == 5
     # without the file of the documents, the log is what there is
     (output / "documents.jsonl.gz").unlink()
     write_report(output)
     counts = json.loads((output / "summary.json").read_text(encoding="utf-8"))
-    assert counts["documents"] == {"eng": 4, "spa": 4}
+    assert counts["documents"] == {"eng": 3, "spa": 3}
 
 
 def test_summary_alone_is_enough(tmp_path: Path) -> None:

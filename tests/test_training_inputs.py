@@ -30,7 +30,7 @@ COMMANDS = (
     *("training.policies.__main__", "training.sentences"),
 )
 BENCHMARKS = (
-    *("benchmarks.bilingual_pages", "benchmarks.crawl_priors", "benchmarks.detector", "benchmarks.editions"),
+    *("benchmarks.crawl_priors", "benchmarks.detector", "benchmarks.editions"),
     *("benchmarks.until", "benchmarks.url_models"),
 )
 HEADER = "site\tlang_a\tlang_b\tseeds\n"

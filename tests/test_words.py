@@ -12,7 +12,7 @@ from bilingual_crawler.alignment.sentences import evidence
 from bilingual_crawler.alignment.sentences.cleaning import Templates
 from bilingual_crawler.alignment.sentences.duplicates import Duplicates, normal
 from bilingual_crawler.discovery import policies
-from bilingual_crawler.pages import parts, sequences
+from bilingual_crawler.pages import sequences
 from bilingual_crawler.pages.words import western_digits, word_pattern
 from bilingual_crawler.policies.evidence.shared_words import _words_of
 
@@ -61,7 +61,6 @@ def test_numbers_are_the_same_in_the_digits_of_all_scripts(year: str) -> None:
     assert western_digits(f"(007 {year}²)") == "(007 1954²)"
     assert evidence.words(year) == ("1954",)
     assert _words_of(year) == {"1954"}
-    assert parts._items(year) == {"1954"}
 
 
 def test_words_that_differ_in_vowels_are_no_repetitions() -> None:

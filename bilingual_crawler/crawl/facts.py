@@ -41,14 +41,6 @@ class _Link(msgspec.Struct, array_like=True, frozen=True):
     alternate: bool = False
 
 
-class _Part(msgspec.Struct, array_like=True, frozen=True):
-    """The text of a page in one of its two languages."""
-
-    language: str
-    length: int
-    outline: Outline
-
-
 class _Page(msgspec.Struct, array_like=True, frozen=True):
     """A page that was downloaded, its claims and its new text; of a document also its outline and its other links."""
 
@@ -64,7 +56,6 @@ class _Page(msgspec.Struct, array_like=True, frozen=True):
     canonical: str | None = None
     """Another address that the page gives itself."""
     new_text: float = 1.0
-    parts: list[_Part] = []
 
 
 _News = dict[str, bytes]
@@ -113,8 +104,7 @@ def page_fact(page: FetchedPage, links: Sequence[Link], pairs: LanguagePairs) ->
         canonical = page.canonical if page.canonical != page.url else None
         others = _compress([_Link(link.url, link.position) for link in links if not link.claims][:MAX_LINKS])
     told = page.language, page.seed, page.depth, page.length, claims, page.noindex
-    parts = [_Part(one.language, one.length, one.outline) for one in page.parts if one.outline]
-    return _pack(_Page(*told, outline, others, canonical, page.new_text, parts))
+    return _pack(_Page(*told, outline, others, canonical, page.new_text))
 
 
 def news_fact(page: FetchedPage, links: Sequence[Link]) -> bytes:
@@ -166,10 +156,6 @@ def relearn(
                 fact.outline,
                 fact.canonical,
                 fact.new_text,
-                tuple(
-                    FetchedPage.from_part(url, one.language, one.length, one.outline, fact.new_text)
-                    for one in fact.parts
-                ),
             )
             yield from learner.observe_page(page, (*claims, *_links(fact.links)))
     learner.resume(queued)

@@ -54,13 +54,10 @@ class Learner:
             self._leave(page.url)
             return []
         if page.novelty < 1:
-            self._stale.update((hash(one.url), one.novelty) for one in page.documents)
+            self._stale[hash(page.url)] = page.novelty
         with self._fetch(page.url, page) as found:
             for part in self.policy.parts:
                 seen = page.seen_by(part.pair)
-                if page.parts:
-                    found += self._observe_parts(part, page, links)
-                    continue
                 pair = self.ledgers[part.pair].add_page(seen, part.candidates(seen, links))
                 completed = pair is not None and page.url in (pair.url_a, pair.url_b)
                 part.observe_page(seen, links, pair.partner(page.url) if pair and completed else None)
@@ -69,15 +66,6 @@ class Learner:
                     part.observe_pair(pair.url_a, pair.url_b)
                 found += [pair, *self._settle(part)] if pair else self._settle(part)
         return found
-
-    def _observe_parts(self, part: Policy, page: FetchedPage, links: Sequence[Link]) -> Iterator[Pair]:
-        """Pair the parts of *page*. Its links are those of a page without a partner."""
-        for document in page.parts:
-            pair = self.ledgers[part.pair].add_page(document.seen_by(part.pair))
-            if pair:
-                yield pair
-        part.observe_page(page.seen_by(part.pair), links, None)
-        yield from self._settle(part)
 
     def observe_redirect(self, url: str, target: str) -> list[Pair]:
         """Learn that *url* redirects to *target*; return the new pairs of documents held."""

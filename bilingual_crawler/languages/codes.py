@@ -19,6 +19,7 @@ from langcodes.data_dicts import (
     MACROLANGUAGES,
     NORMALIZED_MACROLANGUAGES,
 )
+from langcodes.tag_parser import LanguageTagError
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Sequence
@@ -241,10 +242,13 @@ for _short in LANGUAGE_ALPHA3:
 
 @lru_cache(maxsize=1024)
 def language_name(lang: str) -> str:
-    """English name of an ISO 639-3 code; the code itself if it has none."""
+    """English name of an ISO 639-3 code; *lang* itself if it has none, or is no code."""
     if lang == UNKNOWN:
         return "unknown"
-    return next(iter(names_of(lang)), lang)
+    try:
+        return next(iter(names_of(lang)), lang)
+    except LanguageTagError:
+        return lang
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ import json
 import logging
 from collections import Counter
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cache
 from itertools import groupby
 from typing import TYPE_CHECKING, Any
@@ -44,7 +44,7 @@ from bilingual_crawler.pages.language import Detection
 from bilingual_crawler.storage.files import replacing
 from bilingual_crawler.storage.warc import NoRecord
 from bilingual_crawler.urls.canonical import canonicalise
-from bilingual_crawler.urls.variants import bare, part_language
+from bilingual_crawler.urls.variants import bare
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -204,11 +204,10 @@ def _pages(
         page = pages.page(record)
         if page is None:
             result.leave_out(next(iter(pages.refused - before), "redirect"), str(row))
-        elif page.url != (bare(_url(row)) if part_language(_url(row)) else _url(row)):
+        elif page.url != _url(row):
             result.leave_out("another record", str(row))
         else:
-            # a row of a crawl may be a part of the page
-            yield replace(page, url=_url(row))
+            yield page
 
 
 def _url(row: Row) -> str:

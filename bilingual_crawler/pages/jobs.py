@@ -16,7 +16,6 @@ from bilingual_crawler.pages.links import in_formats
 from bilingual_crawler.pages.model import Link, Page
 from bilingual_crawler.pages.opt_outs import TdmRule, rules_in
 from bilingual_crawler.pages.outline import Outline, outline_of, outline_of_text
-from bilingual_crawler.pages.parts import Lines, parts_of
 from bilingual_crawler.pages.robots import rules_for, sitemaps_in
 from bilingual_crawler.pages.sandbox.jobs import Job, Limits
 from bilingual_crawler.pages.sequences import sample_of
@@ -37,16 +36,6 @@ def limits_of(body: bytes) -> Limits:
 
 
 @dataclass(frozen=True, slots=True)
-class ReadPart:
-    """The text in one language of a page with the same text in two, one line per block."""
-
-    language: str
-    """ISO 639-3"""
-    text: str
-    outline: Outline
-
-
-@dataclass(frozen=True, slots=True)
 class ReadPage:
     """A page, the language of its text, and what it may have in common with its translation."""
 
@@ -55,8 +44,6 @@ class ReadPage:
     outline: Outline
     sample: bytes
     """Of its word sequences."""
-    parts: tuple[ReadPart, ...] = ()
-    """Two if the page has the same text in two languages, else none."""
 
 
 @dataclass(frozen=True)
@@ -93,11 +80,7 @@ class PageJob(Job[ReadPage]):
             *by_site(page.url, self.announced, self.detection),
         )
         found = self.detection.identify_page(walk.own_lines, declared)
-        parts = tuple(
-            ReadPart(part.language, "\n".join(part.lines), outline_of_text("", part.lines))
-            for part in parts_of(Lines.from_walk(walk), self.detection) or ()
-        )
-        return ReadPage(page, found, outline_of(walk, page.url), sample_of(page.text), parts)
+        return ReadPage(page, found, outline_of(walk, page.url), sample_of(page.text))
 
 
 def by_site(url: str, announced: str | None, detection: Detection) -> tuple[str | None, str | None]:

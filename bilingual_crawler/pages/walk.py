@@ -207,10 +207,8 @@ MAX_IMAGES = 500
 """Images of a page whose addresses are read, repetitions included."""
 
 # Flags for the end of an element.
-_BLOCK, _FRAME, _CONTENT, _HIDDEN, _ANCHOR, _SWITCH, _SELECT, _FORM, _CONTROL, _CLICKED, _LANGUAGE = (
-    1 << i for i in range(11)
-)
-_SPACED, _PREFORMATTED, _LAYOUT, _BUTTON, _HEADING = (1 << i for i in range(11, 16))
+_BLOCK, _FRAME, _CONTENT, _HIDDEN, _ANCHOR, _SWITCH, _SELECT, _FORM, _CONTROL, _CLICKED = (1 << i for i in range(10))
+_SPACED, _PREFORMATTED, _LAYOUT, _BUTTON, _HEADING = (1 << i for i in range(10, 15))
 
 
 class Walk:
@@ -222,8 +220,6 @@ class Walk:
         self.lines: list[str] = []
         self.main: list[bool] = []
         """Whether each line is outside navigation."""
-        self.declared: list[str | None] = []
-        """The language of each line by the ``lang`` attribute of a block around it, other than the root; or None."""
         self.languages: list[str | None] = []
         """``lang`` of ``body`` and of the main elements, as ISO 639-3."""
         self.images: list[str] = []
@@ -231,8 +227,6 @@ class Walk:
         self.anchors: list[Anchor] = []
         self.posts: list[Post] = []
         """Choices of a language in forms that are posted, with actions as they are written."""
-        self._languages: list[str | None] = [None]
-        """Of the open blocks with a ``lang`` attribute."""
         self._line: list[str] = []
         self._mark: tuple[int, int] | None = None
         self._anchor: Anchor | None = None
@@ -388,7 +382,6 @@ class Walk:
                     | (CONTROL if self._pressed >= self._shown else 0)
                     | (HEADING if self._headings else 0)
                 )
-                self.declared.append(self._languages[-1])
                 for anchor in self.anchors[self._anchors_told :]:
                     anchor.around = anchor.around or line[:MAX_AROUND]
             self._line.clear()
@@ -402,7 +395,6 @@ class Walk:
         if not " ".join(self.lines).isprintable():
             cleaned = list(map(one_line, self.lines))
             self.main = list(compress(self.main, cleaned))
-            self.declared = list(compress(self.declared, cleaned))
             self.lines = list(filter(None, cleaned))
 
     def _start(self, tag: str, node: LexborNode, around: int) -> int:
@@ -464,9 +456,6 @@ class Walk:
                 self.declarations.element(tag, attributes)
             if tag not in UNTOLD_TAGS or tag in CONTENT_TAGS:
                 undo |= self._region(tag, attributes)
-            if "lang" in attributes and undo & _BLOCK and tag not in _PAGE_TAGS:
-                undo |= _LANGUAGE
-                self._languages.append(from_bcp47(attributes["lang"] or ""))
             if "onclick" in attributes and tag in _CLICKED_TAGS:
                 undo |= self._open_clicked(attributes)
             if self._anchor is not None:
@@ -491,8 +480,6 @@ class Walk:
                 self._end_form()
         if undo == _BLOCK:
             return
-        if undo & _LANGUAGE:
-            self._languages.pop()
         if undo & _FRAME:
             lines, anchors, mains, by_layout = self._frames.pop()
             if mains == self._mains:

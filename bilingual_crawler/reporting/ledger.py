@@ -23,9 +23,8 @@ if TYPE_CHECKING:
 
 
 class CrawlTally:
-    """Counts the addresses in ``crawl.tsv`` by outcome: tried >= fetched >= HTML; and the documents there.
+    """Counts the addresses in ``crawl.tsv`` by outcome: tried >= fetched >= HTML >= documents.
 
-    A page with the same text in two languages counts in both, as two documents.
     An address counts once, by its first line: an address in flight when a process died has a second one.
     """
 
@@ -43,8 +42,6 @@ class CrawlTally:
         """Tried addresses without a document, by reason."""
         self.languages: Counter[str] = Counter()
         """HTML pages by language."""
-        self.in_two_languages = 0
-        """Pages with the same text in two languages."""
         self.first = self.last = ""
         """Times of the first and the last line."""
 
@@ -67,12 +64,11 @@ class CrawlTally:
         self._seen.add(key)
         self.tried += 1
         self.fetched += is_fetched(status, outcome)
-        languages = languages_of(language)
-        self.html += bool(languages)
-        self.languages.update(languages)
+        if language:
+            self.html += 1
+            self.languages[language] += 1
         if outcome == "document":
-            self.documents.update(map(self.side, languages))
-            self.in_two_languages += len(languages) > 1
+            self.documents[self.side(language)] += 1
         else:
             self.dropped[outcome] += 1
         return True
@@ -89,7 +85,6 @@ class CrawlTally:
             "fetched": self.fetched,
             "html": self.html,
             "languages": dict(self.languages.most_common()),
-            "in_two_languages": self.in_two_languages,
             "documents": dict(self.documents),
             "dropped": dict(self.dropped.most_common()),
         }
@@ -124,11 +119,6 @@ def _sum(counts: Iterable[Mapping[str, int]]) -> dict[str, int]:
     for one in counts:
         total.update(one)
     return dict(total)
-
-
-def languages_of(language: str) -> list[str]:
-    """Return the languages in the column *language* of ``crawl.tsv``: two of a page with the same text in both."""
-    return language.split("+") if language else []
 
 
 def is_fetched(status: str, outcome: str) -> bool:

@@ -16,7 +16,7 @@ from bilingual_crawler.discovery.sites import Funnel
 from bilingual_crawler.languages.codes import DEFAULT_EQUIVALENTS, LanguageError
 from bilingual_crawler.languages.pairs import LanguagePairs
 from bilingual_crawler.pages.model import MAX_TITLE
-from bilingual_crawler.reporting.ledger import CrawlTally, is_fetched, languages_of
+from bilingual_crawler.reporting.ledger import CrawlTally, is_fetched
 from bilingual_crawler.settings import BILINGUAL_DETECTORS
 from bilingual_crawler.storage.files import DAMAGE, read_within, replacing
 from bilingual_crawler.storage.records import (
@@ -31,7 +31,6 @@ from bilingual_crawler.storage.records import (
     read_tsv,
 )
 from bilingual_crawler.urls.canonical import registered_domain
-from bilingual_crawler.urls.variants import part
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -75,7 +74,6 @@ class _Summary(_PairCounts, total=False):
     tried: int
     fetched: int
     html: int
-    in_two_languages: int
     languages: dict[str, int]
     documents: dict[str, int]
     dropped: dict[str, int]
@@ -220,13 +218,7 @@ def _course(directory: Path, languages: LanguagePairs, pairs: list[dict[str, str
 
 
 def _lacks_document(row: Mapping[str, str], written: set[int]) -> bool:
-    return row["outcome"] == "document" and any(hash(url) not in written for url in _documents_of(row))
-
-
-def _documents_of(row: Mapping[str, str]) -> list[str]:
-    """The address of the document on a page, or those of its two parts."""
-    url, languages = row["url"], languages_of(row["language"])
-    return [part(url, language) for language in languages] if len(languages) > 1 else [url]
+    return row["outcome"] == "document" and hash(row["url"]) not in written
 
 
 def _read_pairs(directory: Path, languages: LanguagePairs) -> list[dict[str, str]]:
@@ -454,11 +446,10 @@ def _read_fetches(
         sites[registered_domain(url)].fetched += 1
         counts.failed += not row["status"].startswith("2")
         if row["outcome"] == "document":
-            counts.kept.update(map(tally.side, languages_of(row["language"])))
-        for document in _documents_of(row):
-            if document in partners:
-                fetched.add(document)
-                found += sum(partner in fetched for partner in partners[document])
+            counts.kept[tally.side(row["language"])] += 1
+        if url in partners:
+            fetched.add(url)
+            found += sum(partner in fetched for partner in partners[url])
         if found > curve[-1][1]:
             curve.append((tally.fetched, found))
     if tally.fetched > curve[-1][0]:

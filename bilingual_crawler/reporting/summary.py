@@ -255,8 +255,6 @@ def _facts(summary: Mapping[str, Any]) -> list[tuple[str, str]]:
     ]
     html = ("HTML page or PDF", "HTML pages and PDFs") if summary["pdf"] else ("HTML page", "HTML pages")
     facts.append(_fact(summary["html"], html[0], _reasons(summary["languages"]), html[1]))
-    if in_two := summary["in_two_languages"]:
-        facts.append(_fact(in_two, "page", " with the same text in two languages, two documents each"))
     unpaired = _each(by_pair, "left_over") if several else summary["unpaired"]
     facts += [
         _fact(sum(names.values()), "document", _reasons(names)),

@@ -25,7 +25,7 @@ from bilingual_crawler.urls.tokens import (
     languages_of,
     pick,
 )
-from bilingual_crawler.urls.variants import asked_language, part_language
+from bilingual_crawler.urls.variants import asked_language
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator
@@ -107,9 +107,6 @@ def _find(url: str, languages: frozenset[str] | None) -> tuple[Marker, ...]:
     parts = _PARTS.match(url)
     if parts is None:
         return ()
-    if (language := part_language(url)) is not None:
-        # a part has the language that it is named after, whatever the address of the page says
-        return tuple(_of_variant(url, language)) if languages is None or language in languages else ()
     query = parts[3]
     asked = asked_language(url)
     found = [

@@ -5,9 +5,6 @@ for. This language is a part of its URL, in the form of a fragment: ``https://ex
 sees a fragment, and an address with one variant has none. So frontier, files and evidence know a variant as one more
 URL, whose mark names its language.
 
-A page with the same text in two languages is two documents, too: ``https://example.org/page#!part=spa``. A part is
-never requested.
-
 The address to which a form that chooses a language is posted has a fragment, too:
 ``https://example.org/set-language#!post=spa``.
 """
@@ -18,7 +15,7 @@ import re
 
 from bilingual_crawler.urls.canonical import canonicalise
 
-_FRAGMENT = re.compile(r"#!(lang|post|part)=([a-z]{3})\Z")
+_FRAGMENT = re.compile(r"#!(lang|post)=([a-z]{3})\Z")
 
 
 def variant(url: str, language: str) -> str:
@@ -31,11 +28,6 @@ def posting(url: str, language: str) -> str:
     return _with(url, "post", language)
 
 
-def part(url: str, language: str) -> str:
-    """Return the URL of the text in *language* (ISO 639-3) of a page with the same text in two languages."""
-    return _with(url, "part", language)
-
-
 def is_posting(url: str) -> bool:
     """Return whether *url* is one of :func:`posting`."""
     return _language(url, "post") is not None
@@ -46,20 +38,15 @@ def asked_language(url: str) -> str | None:
     return _language(url, "lang", "post")
 
 
-def part_language(url: str) -> str | None:
-    """Return the language of the part of a page that *url* stands for (ISO 639-3); None for a whole page."""
-    return _language(url, "part")
-
-
 def bare(url: str) -> str:
-    """Return the address of *url*, which all its variants and parts share."""
+    """Return the address of *url*, which all its variants share."""
     return _FRAGMENT.sub("", url)
 
 
 def linked(href: str, base: str) -> str | None:
     """Return the canonical URL to which *href* leads from *base*; None if it is no http(s) URL.
 
-    Variants, postings and parts are made by the crawl alone: of such a link the address is taken.
+    Variants and postings are made by the crawl alone: of such a link the address is taken.
     """
     url = canonicalise(href, base)
     return bare(url) if url else None

@@ -39,7 +39,6 @@ _COUNTS = [
     "fetched",
     "html",
     "languages",
-    "in_two_languages",
     "documents",
     "dropped",
     "candidates",

@@ -34,7 +34,8 @@ def html(sentences: tuple[str, ...], head: str = "", more: str = "") -> bytes:
 def corpus(pages: dict[str, bytes], redirects: dict[str, str] | None = None) -> Corpus:
     found = Corpus(PAIRS)
     for url, body in pages.items():
-        for document in DocumentJob(RawPage(url, body), PAIRS).run():
+        document = DocumentJob(RawPage(url, body), PAIRS).run()
+        if document is not None:
             found.add(document)
     found.redirect(redirects or {}, {})
     return found

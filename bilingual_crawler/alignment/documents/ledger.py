@@ -576,7 +576,7 @@ class PairLedger:
             return 0.0
         alike = self._alike(a, b)
         likely = trust if alike is None else together(trust, alike)
-        # the variants and parts of one address are no chance
+        # the variants of one address are no chance
         if not evidence.score or (evidence.method == "url" and alike is not None and bare(a) != bare(b)):
             usual = self._conventions.probability(registered_domain(a), self._unusual(a, b, evidence))
             likely = together(likely, usual)

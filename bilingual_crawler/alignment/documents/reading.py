@@ -18,7 +18,7 @@ from bilingual_crawler.languages.codes import from_bcp47
 from bilingual_crawler.pages.dates import dates_in
 from bilingual_crawler.pages.decode import decode_body
 from bilingual_crawler.pages.formats import PDF, format_of, is_page
-from bilingual_crawler.pages.html import page_of, walk_through
+from bilingual_crawler.pages.html import parse_page
 from bilingual_crawler.pages.jobs import by_site, limits_of, load_pdf_reader, pdf_limits
 from bilingual_crawler.pages.labels import load_names
 from bilingual_crawler.pages.language import BY_DEFAULT, Detection
@@ -26,16 +26,15 @@ from bilingual_crawler.pages.model import LinkPosition
 from bilingual_crawler.pages.opt_outs import NOTHING, OptOuts
 from bilingual_crawler.pages.origin import UNKNOWN, Origin
 from bilingual_crawler.pages.outline import hash_text, names_in, numbers_in
-from bilingual_crawler.pages.parts import Lines, Part, parts_of, split_by_language
 from bilingual_crawler.pages.sandbox.jobs import ContentError, Job, Limits, SandboxError
 from bilingual_crawler.pages.sandbox.pool import processes, submit
 from bilingual_crawler.pages.words import western_digits, word_pattern
 from bilingual_crawler.urls.canonical import registered_domain
 from bilingual_crawler.urls.marks import marked_language, strip_language
-from bilingual_crawler.urls.variants import asked_language, part, part_language, variant
+from bilingual_crawler.urls.variants import asked_language, variant
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Iterator
     from concurrent.futures import Future
 
     from _typeshed import DataclassInstance
@@ -102,61 +101,17 @@ class _Content:
     html: str = ""
     links: tuple[str, ...] = ()
     """URLs linked outside the head."""
-    lines: Lines | None = None
-    """Of HTML, and of text without HTML."""
     origin: Origin = UNKNOWN
 
 
-def read_documents(
+def read_document(
     raw: RawPage, pairs: LanguagePairs, detection: Detection = BY_DEFAULT
-) -> list[tuple[DocumentText, Profile]]:
-    """Return the document on a page with its profile, or its two parts; empty if it is in no language of *pairs*.
+) -> tuple[DocumentText, Profile] | None:
+    """Return the document on a page and its profile; None if it is in no language of *pairs*.
 
     Raises ContentError for a PDF whose text cannot be read.
     """
-    named = part_language(raw.url)
-    if named and raw.text:
-        # the text that a crawl has kept is that of the part
-        raw = replace(raw, body=None)
     content = _parse(raw)
-    parts = _parts(raw, content, pairs, detection)
-    if parts or named:
-        return [_read_part(raw, content.origin, one, pairs) for one in parts]
-    read = _read_whole(raw, content, pairs, detection)
-    return [read] if read else []
-
-
-def _parts(raw: RawPage, content: _Content, pairs: LanguagePairs, detection: Detection) -> list[Part]:
-    """The parts of a page in languages of *pairs*, or the one that the URL names."""
-    named = part_language(raw.url)
-    if named and raw.body is None:
-        return [Part(side, tuple(content.text.split("\n")))] if (side := pairs.side(named)) else []
-    if content.lines is None or asked_language(raw.url):
-        return []
-    if named:
-        split = split_by_language(content.lines, detection)
-        found = split[:2] if split else None
-    else:
-        found = parts_of(content.lines, detection)
-    parts = [one._replace(language=side) for one in found or () if (side := pairs.side(one.language))]
-    if len(parts) < 2 or not pairs.is_other(parts[1].language, parts[0].language):
-        return []
-    return [one for one in parts if named in (None, one.language)]
-
-
-def _read_part(raw: RawPage, origin: Origin, one: Part, pairs: LanguagePairs) -> tuple[DocumentText, Profile]:
-    """Read a part without what the whole page has: title, links, structure."""
-    raw = replace(raw, url=part(raw.url, one.language), body=None)
-    content = _Content("", "\n".join(one.lines), (), (), declared=(one.language,))
-    origin = replace(raw.origin.completed_by(origin), locale="")
-    place = raw.warc_file, raw.warc_offset
-    document = DocumentText(raw.url, one.language, "", one.lines, origin, *place)
-    return document, _profile(raw, content, document, 1.0, pairs)
-
-
-def _read_whole(
-    raw: RawPage, content: _Content, pairs: LanguagePairs, detection: Detection
-) -> tuple[DocumentText, Profile] | None:
     lines = tuple(content.text.split("\n"))
     declared = (*content.declared, from_bcp47(raw.content_language), *by_site(raw.url, raw.language, detection))
     found = detection.identify_page(lines, declared)
@@ -173,15 +128,14 @@ def _read_whole(
 
 def _parse(raw: RawPage) -> _Content:
     if raw.body is None:
-        return _Content(raw.title, raw.text, raw.alternates, raw.switches, lines=Lines.from_text(raw.text))
+        return _Content(raw.title, raw.text, raw.alternates, raw.switches)
     if raw.is_pdf:
         from bilingual_crawler.pages.pdf import read_pdf
 
         pdf = read_pdf(raw.body)
         return _Content(pdf.title, pdf.text, raw.alternates, raw.switches, (pdf.language,) if pdf.language else ())
     html = decode_body(raw.body, raw.content_type)
-    walk = walk_through(html)
-    page = page_of(walk, raw.url, raw.link_headers)
+    page = parse_page(html, raw.url, raw.link_headers)
     claims = claims_in(page.links)
     return _Content(
         page.title,
@@ -192,7 +146,6 @@ def _parse(raw: RawPage) -> _Content:
         page.canonical,
         html,
         tuple(link.url for link in page.links if link.position is not LinkPosition.HEAD),
-        Lines.from_walk(walk),
         page.origin.with_opt_outs(page.opt_outs.over(raw.opt_outs)),
     )
 
@@ -229,14 +182,10 @@ def _profile(raw: RawPage, content: _Content, document: DocumentText, share: flo
 
 
 def link_key(url: str) -> str:
-    """Strip scheme, ``www.``, fragment and last slash from *url*: links to one page have one key.
-
-    Variants and parts have their own.
-    """
+    """Strip scheme, ``www.``, fragment and last slash from *url*: links to one page have one key, a variant its own."""
+    asked = asked_language(url)
     key = url.partition("#")[0].partition("://")[2].removeprefix("www.").rstrip("/")
-    if asked := asked_language(url):
-        return variant(key, asked)
-    return part(key, language) if (language := part_language(url)) else key
+    return variant(key, asked) if asked else key
 
 
 def _hashes(texts: Iterable[str]) -> NDArray[np.uint32]:
@@ -332,10 +281,10 @@ class LeftOut:
 
 
 @dataclass(frozen=True)
-class DocumentJob(Job["list[PackedDocument]"]):
-    """Read the document on a page, or its two parts; empty if it is in no language of *pairs*."""
+class DocumentJob(Job["PackedDocument | None"]):
+    """Read the document on a page; None if it is in no language of *pairs*."""
 
-    returns: ClassVar[Any] = list[PackedDocument]
+    returns: ClassVar[Any] = PackedDocument | None
     page: RawPage
     pairs: LanguagePairs
     detection: Detection = BY_DEFAULT
@@ -354,42 +303,42 @@ class DocumentJob(Job["list[PackedDocument]"]):
         else:
             load_names()
 
-    def run(self) -> list[PackedDocument]:
-        return [_packed(*read) for read in read_documents(self.page, self.pairs, self.detection)]
-
-
-def _packed(document: DocumentText, profile: Profile) -> PackedDocument:
-    characters = sum(map(len, document.lines))
-    domain = registered_domain(document.url)
-    announces = any(registered_domain(url) != domain for url in (*profile.claims, *profile.switches))
-    return PackedDocument(document.url, document.language, characters, announces, pack(document), pack(profile))
+    def run(self) -> PackedDocument | None:
+        read = read_document(self.page, self.pairs, self.detection)
+        if read is None:
+            return None
+        document, profile = read
+        characters = sum(map(len, document.lines))
+        domain = registered_domain(document.url)
+        announces = any(registered_domain(url) != domain for url in (*profile.claims, *profile.switches))
+        return PackedDocument(document.url, document.language, characters, announces, pack(document), pack(profile))
 
 
 def read_pages(
     pages: Iterable[RawPage], pairs: LanguagePairs, detection: Detection, unreadable: Counter[str]
 ) -> Iterator[PackedDocument | LeftOut]:
-    """Yield the documents of each page, in order, or why it has none.
+    """Yield the document of each page, in order, or why it has none.
 
     Pages that break the limits of a helper process, and PDFs without readable text, are counted in *unreadable* by
     kind; the first of each kind is logged.
     """
-    waiting: deque[tuple[RawPage, Future[list[PackedDocument]]]] = deque()
+    waiting: deque[tuple[RawPage, Future[PackedDocument | None]]] = deque()
 
-    def first() -> Sequence[PackedDocument | LeftOut]:
+    def first() -> PackedDocument | LeftOut:
         page, future = waiting.popleft()
         try:
-            return future.result() or [LeftOut(page.url, page.language, "other_language")]
+            return future.result() or LeftOut(page.url, page.language, "other_language")
         except (ContentError, SandboxError) as error:
             unreadable[error.kind] += 1
             if unreadable[error.kind] == 1:
                 logger.warning(f"{page.url} is left out: {error}")
-            return [LeftOut(page.url, page.language, "unreadable")]
+            return LeftOut(page.url, page.language, "unreadable")
 
     for page in pages:
         job = DocumentJob(page, pairs, detection)
         # the body may be large, and is with the helper process
         waiting.append((replace(page, body=None, text=""), submit(job)))
         if len(waiting) > _WAITING * processes():
-            yield from first()
+            yield first()
     while waiting:
-        yield from first()
+        yield first()

@@ -21,7 +21,6 @@ from bilingual_crawler.crawl.signals import (
     LANGUAGE,
     OUTLINE,
     PAGE,
-    PARTS,
     SAMPLE,
     SITE_OPT_OUTS,
     SITEMAP,
@@ -126,7 +125,7 @@ class Reader:
 
 
 class LanguageFilterMiddleware:
-    """Puts the parsed page, the language of its text, its outline and parts, or the parsed sitemap, into the meta.
+    """Puts the parsed page, the language of its text and its outline, or the parsed sitemap, into ``response.meta``.
 
     Responses in none of the formats of the crawl are dropped by their headers, before the body is read if the download
     handler allows it. The policy decides whether links of a page in neither language are followed. With the scheduler
@@ -216,7 +215,6 @@ async def read_response(request: Request, response: Response, url: str, reader: 
     request.meta[PAGE] = page
     request.meta[LANGUAGE] = found.identification
     request.meta[OUTLINE] = found.outline
-    request.meta[PARTS] = found.parts
     request.meta[SAMPLE] = found.sample
     stats.inc_value(f"bilingual/language/{found.identification.language}")
     if is_pdf:

@@ -112,19 +112,19 @@ class BilingualSpider(Spider):
         read = replace(read, page=self.visits.variants.of_page(read.page, read.entry.url))
         self._count_documents(read.page.documents)
         self._count_opt_outs(read.page)
-        self.visits.log(read.entry, status=response.status, outcome=read.outcome, language=read.language)
+        self.visits.log(read.entry, status=response.status, outcome=read.outcome, language=read.identified.language)
         yield FoundLinks(read.fetched, self.links_of(read.page))
         # the links are queued now: what the post may bring about, or break, costs none of them
         self._post_form(read)
-        yield from read.documents
+        if document := read.document:
+            yield document
 
     def _ask_in_other_languages(self, read: Reading) -> None:
         """Ask for the seed of a site once more in each language of the crawl that its page does not lead to.
 
-        Only if it is in the language that was asked for first, and in no other: a site that chooses by the header has
-        no other answer.
+        Only if it is in the language that was asked for first: a site that chooses by the header has no other answer.
         """
-        if read.parts or read.entry.parent or read.entry.is_variant or read.side != self.visits.variants.first:
+        if read.entry.parent or read.entry.is_variant or read.side != self.visits.variants.first:
             return
         seed = self._seed_behind(read.entry.url)
         others = [language for language in self.context.pairs.languages if language != read.side]
