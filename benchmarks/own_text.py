@@ -37,6 +37,7 @@ from bilingual_crawler.languages.codes import from_bcp47, language_name
 from bilingual_crawler.pages.decode import decode_body
 from bilingual_crawler.pages.html import walk_through
 from bilingual_crawler.pages.jobs import PageJob
+from bilingual_crawler.pages.language import Detection
 from training.common.data import DataError
 from training.common.options import refuse_bad_input
 
@@ -272,14 +273,14 @@ class Languages:
     """Fallback pages that are a document in the language of the folder in which they are."""
 
     def add(self, page: PageOfSite) -> None:
-        read = PageJob(page.body, page.content_type, page.url).run()
-        found = [part.language for part in read.parts] or [read.identification.language]
-        self.pages[page.kind] += 1
-        self.right[page.kind] += found == [page.language]
-        if found != [page.language]:
-            self.answers[f"{page.kind}: {page.language} > {'+'.join(found)}"] += 1
         folder = from_bcp47(urlsplit(page.url).path.split("/")[1])
-        self.in_frame_language += page.kind == "fallback" and folder in found
+        detection = Detection(languages=frozenset(filter(None, (page.language, folder))))
+        found = PageJob(page.body, page.content_type, page.url, detection=detection).run().identification.language
+        self.pages[page.kind] += 1
+        self.right[page.kind] += found == page.language
+        if found != page.language:
+            self.answers[f"{page.kind}: {page.language} > {found}"] += 1
+        self.in_frame_language += page.kind == "fallback" and folder == found
 
 
 def installed() -> dict[str, Callable[[PageOfSite], list[str]]]:

@@ -34,8 +34,6 @@ MIN_LETTERS = 20
 """Letters of a line that votes."""
 MAX_VOTES = 50
 """Lines of a page that vote on its language."""
-UNMIXED = 90
-"""Percentage of a text in one language from which its lines need not vote."""
 
 _SERBO_CROATIAN = frozenset(("bos", "cnr", "hbs", "hrv", "srp"))
 _CONFUSED = (
@@ -114,7 +112,7 @@ class Detection:
 
     def _vote(self, lines: Sequence[str], text: str, whole: Identification) -> Identification:
         """*whole*, or the vote of the lines of a text that is in several languages or too long, by their characters."""
-        if len(text) <= MAX_CHARACTERS and (len(whole.shares) < 2 or whole.shares[0][1] >= UNMIXED):
+        if len(text) <= MAX_CHARACTERS and whole.is_unmixed:
             return whole
         voters = [line for line in lines if sum(map(str.isalpha, line)) >= MIN_LETTERS]
         votes: Counter[str] = Counter()

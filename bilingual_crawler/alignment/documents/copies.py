@@ -14,7 +14,7 @@ from bilingual_crawler.alignment.documents.urls import MAX_LENGTH_RATIO
 from bilingual_crawler.urls.canonical import registered_domain
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -38,6 +38,10 @@ BAND = 4
 """Values of a signature that must agree for two documents to be compared."""
 SIMILAR = 0.95
 """Jaccard similarity of the lines of two near-duplicates."""
+EVERYWHERE = 0.5
+"""Share of the documents of one language from which a line is no article's, 0 to 1."""
+LOST = 4
+"""Times of its other own text that repeated lines have of an article that its site repeats."""
 SHORTEST = 200
 """Minimum characters of main text that is compared; shorter near-duplicates must be the same, title included."""
 
@@ -94,7 +98,32 @@ def main_lines(side: Sequence[Profile]) -> list[NDArray[np.bool_]]:
         lines, frequency = np.unique(np.concatenate(list(different.values())), return_counts=True)
         common = lines[frequency >= max(REPEATED, REPEATED_SHARE * len(different))]
         main.update((place, ~np.isin(side[place].lines, common)) for place in places)
+        everywhere = lines[frequency >= EVERYWHERE * len(different)]
+        main.update(_own_again({place: side[place] for place in places}, main, everywhere))
     return [main[place] for place in range(len(side))]
+
+
+def _own_again(
+    pages: Mapping[int, Profile], main: Mapping[int, NDArray[np.bool_]], everywhere: NDArray[np.uint32]
+) -> Iterator[tuple[int, NDArray[np.bool_]]]:
+    """Yield the masks of articles of which lists repeat so much that little else would be their own.
+
+    A line belongs to the shortest page that has it. Lines that many pages have alike, and nothing else, are no article.
+    """
+    lost: dict[int, NDArray[np.bool_]] = {}
+    for place, profile in pages.items():
+        repeated = ~main[place] & ~np.isin(profile.lines, everywhere)
+        if profile.lengths[repeated].sum() >= max(SHORTEST, LOST * int(profile.lengths[main[place]].sum())):
+            lost[place] = repeated
+    alike: defaultdict[tuple[int, bytes], list[int]] = defaultdict(list)
+    for place, repeated in lost.items():
+        profile = pages[place]
+        alike[int(profile.lengths[repeated].sum()), np.unique(profile.lines[repeated]).tobytes()].append(place)
+    owned = np.zeros(0, dtype=np.uint32)
+    for (_, lines), places in sorted(alike.items()):
+        if len(places) < REPEATED:
+            yield from ((place, main[place] | (lost[place] & ~np.isin(pages[place].lines, owned))) for place in places)
+            owned = np.union1d(owned, np.frombuffer(lines, dtype=np.uint32))
 
 
 def boilerplate(side: Sequence[Profile], main: Sequence[NDArray[np.bool_]]) -> NDArray[np.uint32]:

@@ -270,8 +270,8 @@ class Domain:
     def distinct(self, paired: Collection[str]) -> Iterator[tuple[str, str, bool, list[bool]]]:
         """Yield language and URL of the documents, whether they are in *paired* (URLs), and which lines are their own.
 
-        Of near-duplicates one: a paired one, then the longest. *Own* are lines of main text that are no boilerplate in
-        the other language: a page that is not translated has the menus of that language.
+        Shorter ones first; of near-duplicates one: a paired one, then the longest. *Own* are lines of main text that
+        are no boilerplate in the other language: a page that is not translated has the menus of that language.
         """
         boilerplate_a, boilerplate_b = boilerplate(self.a, self.main_a), boilerplate(self.b, self.main_b)
         sides = (
@@ -285,7 +285,8 @@ class Domain:
                 rank = profile.url in paired, int(profile.lengths[main].sum())
                 if group not in best or rank > best[group][0]:
                     best[group] = rank, profile.url
-            for (is_paired, _), url in best.values():
+            # an article before the lists that repeat it
+            for (is_paired, _), url in sorted(best.values(), key=lambda found: found[0][1]):
                 own = ~np.isin(by_url[url].lines[self.main[url]], foreign)
                 yield language, url, is_paired, own.tolist()
 

@@ -13,6 +13,7 @@ from bilingual_crawler.alignment.sentences.facts import PERSONAL
 from bilingual_crawler.alignment.sentences.personal import PersonalData
 from bilingual_crawler.languages.codes import to_bcp47
 from bilingual_crawler.pages.origin import FACTS, Origin
+from bilingual_crawler.urls.canonical import registered_domain
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -36,7 +37,7 @@ class Document:
 
 
 class Monolingual(Files, ABC):
-    """Writes documents, each main text once."""
+    """Writes documents, each paragraph once a site."""
 
     def __init__(self, directory: Path, pair: LanguagePair) -> None:
         super().__init__(directory, pair)
@@ -44,19 +45,23 @@ class Monolingual(Files, ABC):
         self._seen: set[bytes] = set()
 
     def add(self, document: Document) -> None:
-        """Write *document*, unless it has no text, or the text of one that is written."""
-        whole = "\n".join((document.language, *document.paragraphs))
-        text = blake2b(whole.encode(), digest_size=16).digest()
-        if not document.paragraphs or text in self._seen:
+        """Write the paragraphs of *document* that its site has not had before, if there are any."""
+        place = f"{document.language} {registered_domain(document.url)} "
+        keys = [blake2b((place + one).encode(), digest_size=8).digest() for one in document.paragraphs]
+        paragraphs = []
+        for paragraph, key in zip(document.paragraphs, keys, strict=True):
+            if key not in self._seen:
+                self._seen.add(key)
+                paragraphs.append(paragraph)
+        if not paragraphs:
             return
-        self._seen.add(text)
         row = {
             "url": document.url,
             "language": to_bcp47(document.language),
             "paired": document.paired,
-            "paragraphs": document.paragraphs,
+            "paragraphs": paragraphs,
             **asdict(document.origin),
-            PERSONAL: self._personal.kinds_in_lines(document.paragraphs),
+            PERSONAL: self._personal.kinds_in_lines(paragraphs),
         }
         self._write(row)
 

@@ -137,24 +137,32 @@ def documents_of(
     pair: LanguagePair,
     detection: Detection,
 ) -> Iterator[Document]:
-    """The documents of a domain or group whose main text is not in another language than the page.
+    """The documents of a domain or group, with the paragraphs that are in their language; shorter ones first.
 
     *distinct*: language, URL, whether it is in a pair, and which lines are its own. *main* and *origin* as for
     :meth:`BitextAligner.add`.
     """
     for language, url, is_paired, own in distinct:
-        lines = _writable(compress(main(url), own))
-        if not _is_foreign("\n".join(lines), language, pair, detection):
+        lines = _in_language(_writable(compress(main(url), own)), language, pair, detection)
+        if lines:
             yield Document(url, language, is_paired, lines, origin(url))
 
 
-def _is_foreign(text: str, language: str, pair: LanguagePair, detection: Detection) -> bool:
-    """Whether *text*, of a page that counts as *language* with its menus, cannot well be in it."""
-    if len(text) < TELLING:
+def _in_language(lines: list[str], language: str, pair: LanguagePair, detection: Detection) -> list[str]:
+    """The paragraphs of a document in *language* that are in it; none if most of its text is in another one."""
+    if sum(map(len, lines)) < TELLING:
+        return lines
+    found = detection.identify_page(lines, (language,))
+    if pair.side(found.language) != language:
+        return []
+    return lines if found.is_unmixed else [line for line in lines if not _is_foreign(line, language, pair, detection)]
+
+
+def _is_foreign(line: str, language: str, pair: LanguagePair, detection: Detection) -> bool:
+    if len(line) < TELLING:
         return False
-    found = detection.identify_page(text.split("\n"), (language,))
-    other = found.reliable and pair.side(found.language) != language
-    return other and detection.confirms(text, found.language)
+    found = detection.identify(line, (language,))
+    return found.reliable and pair.side(found.language) != language and detection.confirms(line, found.language)
 
 
 def open_exports(names: Iterable[str], directory: Path, pair: LanguagePair) -> list[Export]:

@@ -18,6 +18,8 @@ RANGE = 1000
 """Characters of a range of a text that votes on its language."""
 MIN_LETTERS = 6
 """Letters under which the language of a text is unknown."""
+UNMIXED = 90
+"""Percentage of a text in one language from which the others do not count."""
 SHOWN = 3
 """Maximum languages of a text in an answer."""
 
@@ -33,6 +35,11 @@ class Identification:
     shares: tuple[tuple[str, int], ...]
     """At most three languages with their percentage of the text, largest first."""
     reliable: bool
+
+    @property
+    def is_unmixed(self) -> bool:
+        """Whether next to all of the text is in one language."""
+        return len(self.shares) < 2 or self.shares[0][1] >= UNMIXED
 
 
 NOTHING = Identification(UNKNOWN, (), False)
