@@ -171,6 +171,7 @@ def test_an_undetectable_language_may_be_declared_anywhere() -> None:
         ("https://example.org/1", None, "se", "sme"),
         ("https://example.org/1", None, "se-NO, en", "un"),
         ("https://example.org/1", None, "", "un"),
+        ("https://example.org/1#!lang=sme", None, "", "un"),
     ],
 )
 def test_address_links_and_header_declare_the_language(

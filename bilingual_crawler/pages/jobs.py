@@ -21,6 +21,7 @@ from bilingual_crawler.pages.sandbox.jobs import Job, Limits
 from bilingual_crawler.pages.sequences import sample_of
 from bilingual_crawler.pages.sitemap import parse_sitemap
 from bilingual_crawler.urls.marks import marked_language
+from bilingual_crawler.urls.variants import bare
 
 if TYPE_CHECKING:
     from typing import Any
@@ -85,7 +86,8 @@ class PageJob(Job[ReadPage]):
 
 def by_site(url: str, announced: str | None, detection: Detection) -> tuple[str | None, str | None]:
     """The language of the page at *url* by the links to it and by the mark in its address."""
-    return announced, marked_language(url, detection.languages) if detection.languages else None
+    # the language that the crawl has asked for is no declaration of the page
+    return announced, marked_language(bare(url), detection.languages) if detection.languages else None
 
 
 def pdf_limits(body: bytes) -> Limits:
