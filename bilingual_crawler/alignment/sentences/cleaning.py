@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from unicodedata import east_asian_width
 
 from bilingual_crawler.alignment.sentences.duplicates import normal
+from bilingual_crawler.languages.scripts import script_of
 from bilingual_crawler.pages.language import BY_DEFAULT, Detection
 from bilingual_crawler.pages.words import SENTENCE_ENDS
 
@@ -22,7 +23,7 @@ REASONS = {
     "letters": "a side has fewer than two letters",
     "equal": "both sides have the same words",
     "length": "a side is more than three times as long as the other, or far too long for a sentence",
-    "language": "a side is in another language",
+    "language": "a side is in another language or script",
     "navigation": "it leads through the site: arrows, brackets or a list of links",
     "template": "the template of the site makes it: many pages have lines that begin the same",
     "duplicate": "the bitext has the same pair",
@@ -142,6 +143,12 @@ def _width(text: str) -> int:
     return len(text) if text.isascii() else len(text) + sum(east_asian_width(character) in "FW" for character in text)
 
 
+def _may_be_in(text: str, language: str) -> bool:
+    """Whether *text* may be in the script of *language*, if it has one."""
+    script = language.partition("_")[2]
+    return not script or script_of(text) in (None, script)
+
+
 class Cleaner:
     """Judges sentence pairs of two languages, each by itself."""
 
@@ -149,7 +156,7 @@ class Cleaner:
         self._pair = pair
         self._detection = detection
         # "nor nno": a detector takes translations, which share most of their words, for copies
-        self._confused = any({pair.a, pair.b} <= group for group in pair.equivalents)
+        self._confused = any(pair.bases <= group for group in pair.equivalents)
 
     def objection(self, found: SentencePair, templates: Templates | None = None) -> str:
         """Return why *found* does not belong in the bitext, as a key of :data:`REASONS`; empty if it does.
@@ -169,7 +176,7 @@ class Cleaner:
         shorter, longer = sorted((_width(a), _width(b)))
         if max(len(a), len(b)) > MAX_CHARACTERS or longer > MAX_RATIO * shorter + SLACK:
             return "length"
-        if self._is_foreign(a, b, same):
+        if not (_may_be_in(a, self._pair.a) and _may_be_in(b, self._pair.b)) or self._is_foreign(a, b, same):
             return "language"
         return "quality" if found.quality < MIN_QUALITY else ""
 
