@@ -37,16 +37,33 @@ def script_of(text: str) -> str | None:
     >>> script_of("图书馆"), script_of("圖書館 (library)"), script_of("中文"), script_of("библиотека")
     ('Hans', 'Hant', None, 'Cyrl')
     """
-    letters: Counter[str] = Counter()
-    for character, count in Counter(text).items():
-        if script := _script_of_letter(character):
-            letters[script] += count
+    letters = _letters_by_script(text)
     simplified, traditional = letters.pop(HANS, 0), letters.pop(HANT, 0)
     letters[_HAN] = HAN_WEIGHT * (letters[_HAN] + simplified + traditional)
     [(script, count)] = letters.most_common(1)
     if script != _HAN:
-        return script
+        return script if count else None
     return None if simplified == traditional else HANS if simplified > traditional else HANT
+
+
+def may_be_in(text: str, script: str) -> bool:
+    """Whether a sentence may be in *script*: it has letters of it, or none, or no more Chinese of the other kind.
+
+    >>> may_be_in("請安裝 Visual Studio", "Hant"), may_be_in("请安装 Visual Studio", "Hant")
+    (True, False)
+    """
+    letters = _letters_by_script(text)
+    if script in (HANS, HANT):
+        return letters[script] >= letters[HANS if script == HANT else HANT]
+    return script in letters or not letters
+
+
+def _letters_by_script(text: str) -> Counter[str]:
+    letters: Counter[str] = Counter()
+    for character, count in Counter(text).items():
+        if script := _script_of_letter(character):
+            letters[script] += count
+    return letters
 
 
 @lru_cache(maxsize=65536)

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 from unicodedata import east_asian_width
 
 from bilingual_crawler.alignment.sentences.duplicates import normal
-from bilingual_crawler.languages.scripts import script_of
+from bilingual_crawler.languages.codes import base_of
+from bilingual_crawler.languages.scripts import may_be_in
 from bilingual_crawler.pages.language import BY_DEFAULT, Detection
 from bilingual_crawler.pages.words import SENTENCE_ENDS
 
@@ -143,12 +144,6 @@ def _width(text: str) -> int:
     return len(text) if text.isascii() else len(text) + sum(east_asian_width(character) in "FW" for character in text)
 
 
-def _may_be_in(text: str, language: str) -> bool:
-    """Whether *text* may be in the script of *language*, if it has one."""
-    script = language.partition("_")[2]
-    return not script or script_of(text) in (None, script)
-
-
 class Cleaner:
     """Judges sentence pairs of two languages, each by itself."""
 
@@ -176,7 +171,7 @@ class Cleaner:
         shorter, longer = sorted((_width(a), _width(b)))
         if max(len(a), len(b)) > MAX_CHARACTERS or longer > MAX_RATIO * shorter + SLACK:
             return "length"
-        if not (_may_be_in(a, self._pair.a) and _may_be_in(b, self._pair.b)) or self._is_foreign(a, b, same):
+        if self._is_in_other_script(a, b) or self._is_foreign(a, b, same):
             return "language"
         return "quality" if found.quality < MIN_QUALITY else ""
 
@@ -190,12 +185,16 @@ class Cleaner:
         exchanged = [seen[0] == self._pair.b, seen[1] == self._pair.a]
         # CLD2 is sure that some Spanish is Galician
         third = [
-            language not in ("", *self._pair.languages)
+            base_of(language) not in ("", *self._pair.languages)
             and len(text) >= CERTAIN
             and self._detection.confirms(text, language)
             for text, language in zip((a, b), seen, strict=True)
         ]
         return all(exchanged) or (any(exchanged) and same >= UNTRANSLATED and not self._confused) or any(third)
+
+    def _is_in_other_script(self, a: str, b: str) -> bool:
+        sides = ((text, side.partition("_")[2]) for text, side in ((a, self._pair.a), (b, self._pair.b)))
+        return any(script and not may_be_in(text, script) for text, script in sides)
 
     def _language(self, text: str, own: str) -> str:
         """The language of *text*, as that of the pair that it counts as; empty if it is not sure."""
