@@ -18,7 +18,6 @@ from bilingual_crawler.languages.scripts import SCRIPTS, script_of
 from bilingual_crawler.mining.stored import AskedPairs
 from bilingual_crawler.pages.html import parse_page
 from bilingual_crawler.pages.language import Detection
-from bilingual_crawler.pages.parts import Lines, split_by_language
 from bilingual_crawler.storage.records import read_tsv
 from bilingual_crawler.storage.warc import VARIANT_FIELD, parse_head
 from bilingual_crawler.urls.marks import marked_language
@@ -155,13 +154,6 @@ def test_pages_in_the_other_script_count_as_no_side(tag: str, other: str) -> Non
     found = Detection.for_pairs(("cld2",), pairs)
     sides = [pairs.side(found.identify_page(TEXTS[name]).language) for name in (tag, other)]
     assert sides == [pairs.languages[1], None]
-
-
-def test_a_part_of_a_page_has_its_script() -> None:
-    texts = [*ENGLISH, *CHINESE, *CHINESE]
-    split = split_by_language(Lines(texts, ["eng", "eng", *4 * ["zho"]]), detection("eng-zho_Hant"))
-    assert split
-    assert {split.longer.language, split.shorter.language} == {"eng", "zho_Hans"}
 
 
 def test_announcements_of_scripts() -> None:

@@ -37,6 +37,8 @@ def script_of(text: str) -> str | None:
     >>> script_of("图书馆"), script_of("圖書館 (library)"), script_of("中文"), script_of("библиотека")
     ('Hans', 'Hant', None, 'Cyrl')
     """
+    if text.isascii():
+        return "Latn" if any(map(str.isalpha, text)) else None
     letters = _letters_by_script(text)
     simplified, traditional = letters.pop(HANS, 0), letters.pop(HANT, 0)
     letters[_HAN] = HAN_WEIGHT * (letters[_HAN] + simplified + traditional)
