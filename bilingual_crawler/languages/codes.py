@@ -338,9 +338,7 @@ for _short in LANGUAGE_ALPHA3:
 
 @lru_cache(maxsize=1024)
 def language_name(lang: str) -> str:
-    """English name of a language, such as ``Chinese (Traditional)`` of ``zho_Hant``; *lang* itself if it has none, or is
-    no code.
-    """
+    """English name of a language, such as ``Chinese (Traditional)``; *lang* itself if it has none, or is no code."""
     if lang == UNKNOWN:
         return "unknown"
     base, _, script = lang.partition("_")

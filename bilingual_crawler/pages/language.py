@@ -101,16 +101,13 @@ class Detection:
         return Identification(announced, ((announced, 100),), False)
 
     def _in_script(self, found: Identification, text: str) -> Identification:
-        written = self.with_script(found.language, text)
-        if written == found.language:
+        """*found* with the script of *text* if the pairs have one script of its language: ``zho_Hant``."""
+        script = script_of(text[:MAX_CHARACTERS]) if found.language in self.in_scripts else None
+        if script is None:
             return found
+        written = f"{found.language}_{script}"
         shares = tuple((written if lang == found.language else lang, share) for lang, share in found.shares)
         return Identification(written, shares, found.reliable)
-
-    def with_script(self, language: str, text: str) -> str:
-        """*language*, in which *text* is, with its script if the pairs name one: ``zho_Hant``."""
-        script = script_of(text[:MAX_CHARACTERS]) if language in self.in_scripts else None
-        return f"{language}_{script}" if script else language
 
     def confirms(self, text: str, language: str) -> bool:
         """Whether *text*, which was identified as *language*, cannot well be in another one; never raises."""
