@@ -24,7 +24,7 @@ class Claim(NamedTuple):
 
     url: str
     language: str | None
-    """ISO 639-3 or ``x-default``; None if the language switcher does not name it."""
+    """ISO 639-3, with the script that ``hreflang`` names, or ``x-default``; None if the switcher does not name it."""
     announced: bool
     """By ``hreflang``."""
     switcher: bool
@@ -98,7 +98,7 @@ class Document:
 
     url: str
     language: str
-    """The language of the crawl that the page counts as, ISO 639-3."""
+    """The language of the crawl that the page counts as, ISO 639-3, with its script if the pair names one."""
     shares: list[tuple[str, int]]
     """Up to three languages found in the text with their percentages."""
     reliable: bool

@@ -474,6 +474,21 @@ def reasons(*pairs: tuple[str, str, float]) -> list[str]:
     return duplicates.reasons()
 
 
+def test_editions_in_two_scripts_are_no_repetitions() -> None:
+    english = "The library is open from Monday to Friday, and on Saturday in the morning."
+    simplified = "图书馆从星期一到星期五开放，星期六上午也开放。"
+    traditional = "圖書館從星期一到星期五開放，星期六上午也開放。"
+    other = "周一至周五和周六上午图书馆开门。"
+    found = reasons(
+        (english, simplified, 0.9),
+        (english, traditional, 0.8),
+        (english, other, 0.7),
+        (english.replace("library", "Library"), traditional, 0.6),
+        (english.replace("Monday", "Tuesday"), traditional[:-1] + "！", 0.5),
+    )
+    assert found == ["", "", "repeated", "duplicate", "repeated"]
+
+
 def test_the_best_of_repeated_pairs_stays() -> None:
     found = reasons(
         ("Opens at 9.", "Aukeaa kello 9.", 0.8),

@@ -17,6 +17,7 @@ from bilingual_crawler.languages.codes import (
     macrolanguage,
     parse_equivalents,
     parse_language,
+    tag_language,
     to_bcp47,
 )
 
@@ -44,9 +45,25 @@ from bilingual_crawler.languages.codes import (
         ("alb", "sqi"),
         ("mac", "mkd"),
         ("rum", "ron"),
-        ("en-GB", "eng"),
-        ("pt_BR", "por"),
-        ("zh-Hant", "zho"),
+        ("zh-Hant", "zho_Hant"),
+        ("zho_Hans", "zho_Hans"),
+        ("CMN_HANT", "zho_Hant"),
+        ("yue-hant", "yue_Hant"),
+        ("Traditional Chinese", "zho_Hant"),
+        ("Chinese (Simplified)", "zho_Hans"),
+        ("srp_Latn", "srp_Latn"),
+        ("sr-Cyrl", "srp_Cyrl"),
+        ("Serbian (Latin)", "srp_Latn"),
+        ("Latin Serbian", "srp_Latn"),
+        ("Serbian Cyrillic", "srp_Cyrl"),
+        ("sr-Latn-ME", "cnr_Latn"),
+        ("uzb_Cyrl", "uzb_Cyrl"),
+        ("Uzbek (Latin)", "uzb_Latn"),
+        ("Punjabi (Arabic)", "pan_Arab"),
+        ("mn-Mong", "mon_Mong"),
+        ("eng_Latn", "eng_Latn"),
+        ("Latin", "lat"),
+        ("Egyptian Arabic", "arz"),
         ("cmn", "zho"),
         ("iw", "heb"),
         ("nb", "nor"),
@@ -89,6 +106,16 @@ def test_parse_language(text: str, lang: str) -> None:
         ("x-default", "unknown language 'x-default'"),
         ("Roma", "unknown language 'Roma'"),
         ("Klingon", "unknown language 'Klingon'"),
+        ("en-GB", "'en-GB' names GB, which cannot be told from the text of a page: write eng"),
+        ("zh-TW", "'zh-TW' names TW, which cannot be told from the text of a page: write zho_Hant"),
+        ("sr-Latn-RS", "'sr-Latn-RS' names RS, which cannot be told from the text of a page: write srp_Latn"),
+        ("es-419", "'es-419' names 419, which"),
+        ("ca-valencia", "'ca-valencia' names valencia, which"),
+        ("de-1996", "'de-1996' names 1996, which"),
+        ("jpn_Jpan", "'jpn_Jpan' names Jpan, which cannot be told from the text of a page: write jpn"),
+        ("Brazilian Portuguese", "'Brazilian Portuguese' names BR, which"),
+        ("Portuguese (Brazil)", "'Portuguese (Brazil)' names Brazil, which"),
+        ("Chinese Taiwan", "'Chinese Taiwan' names Taiwan, which"),
     ],
 )
 def test_what_names_no_language(text: str, message: str) -> None:
@@ -152,6 +179,32 @@ def test_from_bcp47(tag: str, lang: str | None) -> None:
     assert from_bcp47(tag) == lang
 
 
+@pytest.mark.parametrize(
+    ("tag", "lang"),
+    [
+        ("zh", "zho"),
+        ("zh-Hans-CN", "zho_Hans"),
+        ("zh_TW", "zho_Hant"),
+        ("zh-hk", "zho_Hant"),
+        ("zh-MY", "zho"),
+        ("sr-Latn", "srp_Latn"),
+        ("sr-RS", "srp"),
+        ("sr-Latn-ME", "cnr_Latn"),
+        ("en-GB", "eng"),
+        ("ja-Jpan", "jpn"),
+        ("x-default", None),
+    ],
+)
+def test_script_of_a_tag(tag: str, lang: str | None) -> None:
+    assert tag_language(tag) == lang
+
+
+def test_languages_with_scripts_have_tags_and_names() -> None:
+    assert [to_bcp47(lang) for lang in ("zho_Hant", "srp_Latn", "ckb_Arab")] == ["zh-Hant", "sr-Latn", "ckb-Arab"]
+    assert language_name("zho_Hant") == "Chinese (Traditional)"
+    assert parse_language(language_name("uzb_Cyrl")) == "uzb_Cyrl"
+
+
 def test_macrolanguages() -> None:
     parts = ("ckb", "twi", "quz", "hrv", "srp", "eng", "nno")
     assert [macrolanguage(lang) for lang in parts] == ["kur", "aka", "que", "srp", None, None, "nor"]
@@ -168,8 +221,13 @@ def test_shortest_tags() -> None:
         ("eng-mlt", "eng-mlt"),
         ("mt-en", "mlt-eng"),
         ("English-Maltese", "eng-mlt"),
-        ("en_GB,is", "eng-isl"),
-        ("en-zh-Hant", "eng-zho"),
+        ("en-zh-Hant", "eng-zho_Hant"),
+        ("zh-Hant-en", "zho_Hant-eng"),
+        ("eng-zho_Hant", "eng-zho_Hant"),
+        ("English,Traditional Chinese", "eng-zho_Hant"),
+        ("English-Serbian (Cyrillic)", "eng-srp_Cyrl"),
+        ("eng_Latn-uzb_Cyrl", "eng_Latn-uzb_Cyrl"),
+        ("en-th-Thai", "eng-tha_Thai"),
         ("sr-ME-en", "cnr-eng"),
         ("Scottish Gaelic - English", "gla-eng"),
         ("hrv-srp", "hrv-srp"),
@@ -185,6 +243,13 @@ def test_parse_pair(text: str, pair: str) -> None:
         ("en-eng", "two languages, not English twice"),
         ("en", "'en' is not a pair"),
         ("en-is-mt", "'en-is-mt' is not a pair"),
+        ("en-pt-br", "'en-pt-br' is not a pair"),
+        ("en-pt-BR", "'pt-BR' names BR, which cannot be told from the text of a page: write por"),
+        ("pt-BR-es", "'pt-BR' names BR, which cannot be told from the text of a page: write por"),
+        ("en-es-mx", "'es-mx' names mx, which"),
+        ("en_GB,is", "'en_GB' names GB, which"),
+        ("zho_Hans-zho_Hant", "two languages, not Chinese twice"),
+        ("zho-zho_Hant", "two languages, not Chinese twice"),
         ("en-mlta", "did you mean mlt"),
         ("", "'' is not a pair"),
     ],
@@ -192,6 +257,24 @@ def test_parse_pair(text: str, pair: str) -> None:
 def test_what_is_no_pair(text: str, message: str) -> None:
     with pytest.raises(LanguageError, match=re.escape(message)):
         LanguagePair.parse(text)
+
+
+def test_a_side_with_a_script_counts_only_texts_in_it() -> None:
+    traditional, latin = LanguagePair.parse("eng-zho_Hant"), LanguagePair.parse("eng-srp_Latn")
+    assert [traditional.side(lang) for lang in ("zho_Hant", "zho_Hans", "zho", "yue_Hant")] == [
+        "zho_Hant", None, "zho_Hant", None,
+    ]  # fmt: skip
+    # detectors take much Serbian for Croatian or Bosnian
+    assert [latin.side(lang) for lang in ("srp_Latn", "hrv_Latn", "bos", "srp_Cyrl", "bos_Cyrl")] == [
+        "srp_Latn", "srp_Latn", "srp_Latn", None, None,
+    ]  # fmt: skip
+    assert [LanguagePair.parse("eng-zho").side(lang) for lang in ("zho_Hant", "zho_Hans")] == ["zho", "zho"]
+    assert latin.languages == {"eng", "srp", "hrv", "bos", "cnr"}
+
+
+def test_classes_of_languages_have_no_scripts() -> None:
+    with pytest.raises(LanguageError, match="'srp_Latn' names a script"):
+        parse_equivalents(["hrv srp_Latn"])
 
 
 def test_side_counts_confusable_languages() -> None:

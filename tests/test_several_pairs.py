@@ -88,7 +88,8 @@ def folder(crawled: Path, tmp_path: Path) -> Path:
         ("eng-isl", "eng-isl"),
         ("en-is, Danish-English", "eng-isl,dan-eng"),
         ("English,Maltese", "eng-mlt"),
-        ("en-GB,fr-FR", "eng-fra"),
+        ("zho_Hant,eng_Latn", "zho_Hant-eng_Latn"),
+        ("eng-zho_Hans,eng-zho_Hant", "eng-zho_Hans,eng-zho_Hant"),
     ],
 )
 def test_pairs_are_listed_with_commas(text: str, pairs: str) -> None:
@@ -101,6 +102,9 @@ def test_pairs_are_listed_with_commas(text: str, pairs: str) -> None:
         (LanguagePairs.parse, "eng-isl,eng-eng", "a pair needs two languages, not English twice"),
         (LanguagePairs.parse, "eng-isl,isl-eng", "the pair eng-isl is given twice"),
         (LanguagePairs.parse, "eng-isl,eng-xyz", "unknown language 'xyz'"),
+        (LanguagePairs.parse, "en-GB,fr-FR", "'en-GB' names GB, which cannot be told from the text"),
+        (LanguagePairs.parse, "eng-zho,eng-zho_Hant", "zho includes zho_Hant: give zho alone, or each script"),
+        (LanguagePairs.among, "eng,zho_Hans,zho_Hant", "Chinese is given twice"),
         (LanguagePairs.parse, "eng,isl,dan", "languages=eng,isl,dan for all pairs among these languages"),
         (LanguagePairs.among, "eng", "'eng' is one language: give at least two"),
         (LanguagePairs.among, "eng,isl,English", "English is given twice"),
@@ -127,6 +131,14 @@ def test_a_page_counts_as_one_language_in_all_pairs() -> None:
         False,
     )
     assert (one.max_partners, both.max_partners) == (1, 2)
+
+
+def test_two_scripts_of_a_language_are_two_languages_of_a_crawl() -> None:
+    both = LanguagePairs.parse("eng-zho_Hans,eng-zho_Hant")
+    assert (both.side("zho_Hant"), both.side("zho_Hans"), both.side("eng")) == ("zho_Hant", "zho_Hans", "eng")
+    assert both.equivalents == {"eng", "zho"}
+    assert both.others("eng") == ("zho_Hans", "zho_Hant")
+    assert (both.is_other("zho_Hant", "zho_Hans"), both.is_other("zho_Hant", "eng")) == (False, True)
 
 
 # learner, ledger, policy ----------------------------------------------------------------------------------------------

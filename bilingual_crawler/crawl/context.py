@@ -17,6 +17,7 @@ from scrapy.exceptions import UsageError
 from bilingual_crawler.crawl.requests import Turns
 from bilingual_crawler.crawl.scrapy_internals import split_cookie_domains
 from bilingual_crawler.frontier.job import JobError
+from bilingual_crawler.languages.codes import base_of
 from bilingual_crawler.options import Options, check_folder
 from bilingual_crawler.storage.files import FolderLock, LockedError, replacing, to_disk
 from bilingual_crawler.storage.records import CRAWL
@@ -207,7 +208,7 @@ class CrawlContext:
     @property
     def undetectable(self) -> tuple[str, ...]:
         """The languages of the crawl that no detector knows."""
-        return tuple(lang for lang in self.pairs.languages if lang in self.detection.undetectable)
+        return tuple(lang for lang in self.pairs.languages if base_of(lang) in self.detection.undetectable)
 
     @cached_property
     def turns(self) -> Turns:

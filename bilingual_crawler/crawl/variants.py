@@ -9,7 +9,7 @@ from urllib.parse import urlencode
 import msgspec
 from cachetools import LRUCache
 
-from bilingual_crawler.languages.codes import to_bcp47
+from bilingual_crawler.languages.codes import base_of, may_be, to_bcp47
 from bilingual_crawler.pages.model import Link, LinkPosition, LinkSource
 from bilingual_crawler.urls.canonical import registered_domain
 from bilingual_crawler.urls.hosts import host_of
@@ -202,14 +202,15 @@ class Variants:
         A cookie names it (``lang=es``), else *url* does (``/lang/es``). None if neither names a language of the crawl.
         If a *posting* was answered, the language is the one that was chosen, and a cookie that was sent is enough.
         """
-        cookies, languages = _cookies_in(set_cookies), self._pairs.languages
+        cookies, languages = _cookies_in(set_cookies), list(map(base_of, self._pairs.languages))
         if posting:
             cookies, asked = {**posting.cookies, **cookies}, asked_language(url)
             return Switch(asked, cookies) if cookies and asked else None
         keys = {name: "lang" if any(part in name.lower() for part in _NAMING) else name for name in cookies}
         named = (marked_language(f"https://cookie/?{keys[name]}={value}", languages) for name, value in cookies.items())
         language = next(filter(None, named), None) or marked_language(url, languages)
-        return Switch(language, cookies) if cookies and language else None
+        side = self._pairs.side(language) if language else None
+        return Switch(side, cookies) if cookies and side else None
 
     def of_page(self, page: Page, url: str) -> Page:
         """Return *page*, which was read at *url*, with links that lead to the variants that a browser would see.
@@ -237,9 +238,9 @@ class Variants:
             # an address that names a language keeps it, whatever cookies there are
             by_cookie = set() if marked_language(bare(url)) else by_cookie
             leads_back = bool(by_cookie) and strip_language(link.url) == strip_language(bare(url))
-            if leads_back and (marked in by_cookie or marked == self._usual.get(site)):
-                return _to(link, self._in(marked, url))
-            return link
+            shown = (*by_cookie, self._usual.get(site))
+            language = next((one for one in shown if one and may_be(one, marked)), None)
+            return _to(link, self._in(language, url)) if leads_back and language else link
         if asked is None or self._is_other(link, asked):
             return link
         return _to(link, variant(link.url, asked))
@@ -303,4 +304,4 @@ def not_linked(page: Page, languages: Sequence[str]) -> list[str]:
     """Return those of *languages* that no link of *page* names, nor a form."""
     linked = {name for link in page.links for name in (link.hreflang, link.label, marked_language(link.url)) if name}
     linked |= {post.language for post in page.posts}
-    return [language for language in languages if language not in linked]
+    return [language for language in languages if not any(may_be(language, name) for name in linked)]

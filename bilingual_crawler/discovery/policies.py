@@ -22,7 +22,7 @@ import snowballstemmer
 import stop_words
 from cachetools import LRUCache
 
-from bilingual_crawler.languages.codes import language_name
+from bilingual_crawler.languages.codes import base_of, language_name
 from bilingual_crawler.languages.pairs import LanguagePairs
 from bilingual_crawler.pages.words import LETTERS
 from bilingual_crawler.scoring.models import logistic
@@ -61,7 +61,7 @@ def words(text: str, language: str = "un") -> list[str]:
 
 @lru_cache(maxsize=64)
 def _tools(language: str) -> tuple[frozenset[str], Callable[[str], str]]:
-    name = language_name(language).casefold()
+    name = language_name(base_of(language)).casefold()
     unwanted = stop_words.get_stop_words(name) if name in stop_words.AVAILABLE_LANGUAGES else ()
     if name not in snowballstemmer.algorithms():
         return frozenset(unwanted), str

@@ -1,5 +1,7 @@
 """Languages: their ISO 639-3 codes, their names, and a pair of them.
 
+A language may have a script, by its ISO 15924 code: ``zho_Hant``.
+
 Tables come first: label sets, codes that count as one language, names and country codes that the registries lack.
 """
 
@@ -10,6 +12,7 @@ import re
 import unicodedata
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
+from string import ascii_uppercase
 from typing import TYPE_CHECKING
 
 import langcodes
@@ -20,6 +23,8 @@ from langcodes.data_dicts import (
     NORMALIZED_MACROLANGUAGES,
 )
 from langcodes.tag_parser import LanguageTagError
+
+from bilingual_crawler.languages.scripts import HANS, HANT, SCRIPTS
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Sequence
@@ -86,6 +91,8 @@ LANGUAGES_OF_COUNTRY: dict[str, str] = {
 }  # fmt: skip
 """Country (lower case) to the languages that sites pair it with: ``be-fr`` is French, ``fr-be`` too."""
 
+SCRIPTS_OF_REGIONS: dict[str, str] = {"tw": HANT, "hk": HANT, "mo": HANT, "cn": HANS, "sg": HANS}
+"""Region (lower case) to the script in which Chinese is written there."""
 
 UNKNOWN = "un"
 """The answer of a language identifier for an unknown language."""
@@ -164,27 +171,96 @@ def _known(lang: str) -> langcodes.Language:
 
 
 def parse_language(text: str) -> str:
-    """ISO 639-3 of a code (639-1, -2/B, -2/T, -3), BCP 47 tag, English name or endonym.
+    """ISO 639-3 of a code (639-1, -2/B, -2/T, -3), BCP 47 tag, English name or endonym, with the script that it names.
 
-    Raises :class:`LanguageError` naming the text and the nearest language.
+    ``zh-Hant`` and ``Traditional Chinese`` give ``zho_Hant``. Raises :class:`LanguageError` naming the text and the
+    nearest language, or what the text names beside a language and a script, such as a region.
     """
     folded = fold(text)
     lang = _code(folded) or _names().get(folded)
     if lang is None and len(text.strip()) > 3:
-        lang = from_bcp47(text) or _from_other_name(text)
+        lang = _from_whole_tag(text.strip(), text) or _from_qualified_name(text) or _from_other_name(text)
     if lang is None:
         raise LanguageError(f"unknown language {text!r}{_suggestion(folded)}")
     return lang
 
 
+def _from_whole_tag(tag: str, text: str) -> str | None:
+    """ISO 639-3 of *tag* with its script; None if it is no language tag.
+
+    Raises :class:`LanguageError`, which names *text*, for a tag with more than a language and a script.
+    """
+    lang = tag_language(tag)
+    if lang is None:
+        return None
+    _, *rest = re.split("[-_]", tag)
+    base, script = base_of(lang), _script_in(rest)
+    if script:
+        rest = rest[1:]
+    # sr-ME is the tag of Montenegrin
+    if rest and (base, rest[0].lower()) != ("cnr", "me"):
+        raise _more_than(text, "-".join(rest), lang)
+    return f"{base}_{script}" if script else base
+
+
+def _more_than(text: str, rest: str, lang: str) -> LanguageError:
+    return LanguageError(f"{text!r} names {rest}, which cannot be told from the text of a page: write {lang}")
+
+
+def _script_in(subtags: Sequence[str]) -> str:
+    """The script that the first of the *subtags* after a language names; empty for others."""
+    script = subtags[0].title() if subtags else ""
+    return script if script in SCRIPTS else ""
+
+
+_QUALIFIERS = {"traditional": HANT, "simplified": HANS, "latin": "Latn", "cyrillic": "Cyrl"}
+
+
+def _from_qualified_name(text: str) -> str | None:
+    """The language of a name with a script, such as ``Serbian (Latin)`` and ``Traditional Chinese``; None for others.
+
+    Raises :class:`LanguageError` for a name with a region, such as ``Chinese (Taiwan)``.
+    """
+    inside = re.fullmatch(r"(.+?)\s*\((.+)\)\s*", text)
+    first, *last_words = text.split()
+    *first_words, last = text.split()
+    splits = [(inside[1], inside[2])] if inside else [(" ".join(last_words), first), (" ".join(first_words), last)]
+    for name, qualifier in splits:
+        lang, folded = _names().get(fold(name)), fold(qualifier)
+        if lang is None:
+            continue
+        if script := _QUALIFIERS.get(folded) or (inside and _scripts_by_name().get(folded)):
+            return f"{lang}_{script}"
+        if inside or folded in _regions():
+            raise _more_than(text, qualifier, lang)
+    return None
+
+
+@lru_cache(maxsize=1)
+def _scripts_by_name() -> dict[str, str]:
+    """Folded English names of scripts to ISO 15924."""
+    return {fold(langcodes.Language.make(script=script).script_name("en")): script for script in SCRIPTS}
+
+
+@lru_cache(maxsize=1)
+def _regions() -> frozenset[str]:
+    """Folded English names of countries."""
+    codes = (first + second for first in ascii_uppercase for second in ascii_uppercase)
+    regions = (langcodes.Language.make(territory=code) for code in codes)
+    return frozenset(fold(region.territory_name("en")) for region in regions if region.is_valid())
+
+
 def _from_other_name(text: str) -> str | None:
-    """ISO 639-3 of a rarer language or of a less common English name, such as Cantonese or Slovene; None for others."""
+    """ISO 639-3 of a rarer language or of a less common English name, such as Cantonese or Slovene; None for others.
+
+    Raises :class:`LanguageError` for a name with a region, such as Brazilian Portuguese.
+    """
     try:
-        lang = from_bcp47(langcodes.find(text.strip(), language="en").to_tag())
+        lang = _from_whole_tag(langcodes.find(text.strip(), language="en").to_tag(), text)
     except LookupError:
         return None
     # languages without a number of speakers have names that mean something else to most, such as Roma and Karen
-    return lang if lang and langcodes.Language.get(to_bcp47(lang)).speaking_population() else None
+    return lang if lang and langcodes.Language.get(to_bcp47(base_of(lang))).speaking_population() else None
 
 
 def _suggestion(folded: str) -> str:
@@ -206,6 +282,12 @@ def from_cld2(code: str) -> str:
 
 def from_bcp47(tag: str) -> str | None:
     """ISO 639-3 of a ``hreflang`` or ``lang`` value; None for ``x-default`` and for values that are no language tag."""
+    lang = tag_language(tag)
+    return base_of(lang) if lang else None
+
+
+def tag_language(tag: str) -> str | None:
+    """As :func:`from_bcp47`, with the script that *tag* names: ``zh-Hant`` and ``zh-TW`` give ``zho_Hant``."""
     # the cache must not keep what strangers write at any length
     return _from_tag(tag) if len(tag) <= _MAX_TAG else None
 
@@ -216,9 +298,21 @@ def _from_tag(tag: str) -> str | None:
     if not _TAG.fullmatch(tag):
         return None
     language, *rest = re.split("[-_]", tag.lower())
-    if language in ("sr", "srp") and "me" in rest:
-        return "cnr"
-    return _code(language)
+    lang = "cnr" if language in ("sr", "srp") and "me" in rest else _code(language)
+    script = _script_in(rest)
+    if lang == "zho" and rest and not script:
+        script = SCRIPTS_OF_REGIONS.get(rest[0], "")
+    return f"{lang}_{script}" if lang and script else lang
+
+
+def base_of(lang: str) -> str:
+    """*lang* without its script: ``zho_Hant`` gives ``zho``."""
+    return lang.partition("_")[0]
+
+
+def may_be(one: str, other: str) -> bool:
+    """Whether both may be the same: ``zho`` and ``zho_Hant`` may, ``zho_Hans`` and ``zho_Hant`` may not."""
+    return one == other or (base_of(one) == base_of(other) and ("_" not in one or "_" not in other))
 
 
 def macrolanguage(lang: str) -> str | None:
@@ -229,8 +323,10 @@ def macrolanguage(lang: str) -> str | None:
 
 @lru_cache(maxsize=1024)
 def to_bcp47(lang: str) -> str:
-    """Shortest BCP 47 tag of an ISO 639-3 code: ``eng`` gives ``en``."""
-    return _SHORT.get(lang, lang)
+    """Shortest BCP 47 tag of a language: ``eng`` gives ``en``, ``zho_Hant`` gives ``zh-Hant``."""
+    base, _, script = lang.partition("_")
+    short = _SHORT.get(base, base)
+    return f"{short}-{script}" if script else short
 
 
 _SHORT: dict[str, str] = {}
@@ -242,18 +338,23 @@ for _short in LANGUAGE_ALPHA3:
 
 @lru_cache(maxsize=1024)
 def language_name(lang: str) -> str:
-    """English name of an ISO 639-3 code; *lang* itself if it has none, or is no code."""
+    """English name of a language, such as ``Chinese (Traditional)``; *lang* itself if it has none, or is no code."""
     if lang == UNKNOWN:
         return "unknown"
+    base, _, script = lang.partition("_")
     try:
-        return next(iter(names_of(lang)), lang)
+        name = next(iter(names_of(base)), base)
+        return f"{name} ({langcodes.Language.make(script=script).script_name('en')})" if script else name
     except LanguageTagError:
         return lang
 
 
 @dataclass(frozen=True)
 class LanguagePair:
-    """The two languages of a crawl in the user's order, and the languages that count as one of them."""
+    """The two languages of a crawl in the user's order, and the languages that count as one of them.
+
+    A side with a script, such as ``zho_Hant``, has only the texts in this script.
+    """
 
     a: str
     b: str
@@ -261,13 +362,14 @@ class LanguagePair:
 
     def __post_init__(self) -> None:
         """Refuse a pair of one language."""
-        if self.a == self.b:
-            raise LanguageError(f"a pair needs two languages, not {language_name(self.a)} twice")
+        if base_of(self.a) == base_of(self.b):
+            raise LanguageError(f"a pair needs two languages, not {language_name(base_of(self.a))} twice")
 
     @classmethod
     def parse(cls, text: str, equivalents: Iterable[str | Collection[str]] = DEFAULT_EQUIVALENTS) -> LanguagePair:
         """Pair of ``eng-mlt``, ``en-mt``, ``English-Maltese`` or ``English,Maltese``; raises :class:`LanguageError`.
 
+        A language may have a script: ``eng-zho_Hant``, ``en-zh-Hant``, ``English,Traditional Chinese``.
         *equivalents* are classes of languages that count as one: ``"hrv bos srp"`` or sequences of codes.
         """
         parts = split_pair(text)
@@ -282,17 +384,37 @@ class LanguagePair:
         return cls(a, b, parse_equivalents(equivalents))
 
     def side(self, lang: str) -> str | None:
-        """The language of the pair that *lang* counts as; None if it counts as neither or both."""
+        """The language of the pair that *lang* counts as; None if it counts as neither or both.
+
+        ``zho`` counts as ``zho_Hant``: a code without a script may mean any.
+        """
         if lang in (self.a, self.b):
             return lang
-        sides = {side for members in self.equivalents if lang in members for side in members & {self.a, self.b}}
-        return sides.pop() if len(sides) == 1 else None
+        base, _, script = lang.partition("_")
+        side = self._sides.get(base)
+        differs = side and script and "_" in side and not side.endswith(f"_{script}")
+        return None if differs else side
+
+    @cached_property
+    def _sides(self) -> dict[str, str]:
+        """The side that each language without a script counts as."""
+        own = {base_of(side): side for side in (self.a, self.b)}
+        sides = dict(own)
+        for lang in self.languages - own.keys():
+            counted = {own[one] for group in self.equivalents if lang in group for one in group & own.keys()}
+            if len(counted) == 1:
+                sides[lang] = counted.pop()
+        return sides
+
+    @cached_property
+    def bases(self) -> frozenset[str]:
+        """Both languages without scripts."""
+        return frozenset((base_of(self.a), base_of(self.b)))
 
     @cached_property
     def languages(self) -> frozenset[str]:
-        """Both languages and those that count as one of them."""
-        classes = (group for group in self.equivalents if not group.isdisjoint((self.a, self.b)))
-        return frozenset({self.a, self.b}.union(*classes))
+        """Both languages and those that count as one of them, without scripts."""
+        return self.bases.union(*(group for group in self.equivalents if not group.isdisjoint(self.bases)))
 
     def is_other(self, lang: str | None, side: str | None) -> bool:
         """Whether *lang* counts as the language of the pair that is not *side*; False if either is unknown."""
@@ -316,7 +438,14 @@ def parse_equivalents(classes: Iterable[str | Collection[str]]) -> frozenset[fro
     split: Iterable[Sequence[str] | Collection[str]] = (
         re.split(r"[\s,]+", one.strip()) if isinstance(one, str) else one for one in classes
     )
-    return frozenset(frozenset(map(parse_language, one)) for one in split if one)
+    return frozenset(frozenset(map(_without_script, one)) for one in split if one)
+
+
+def _without_script(text: str) -> str:
+    lang = parse_language(text)
+    if lang != base_of(lang):
+        raise LanguageError(f"{text!r} names a script, which languages that count as one lack: write {base_of(lang)}")
+    return lang
 
 
 def split_pair(text: str) -> list[str]:
@@ -343,8 +472,9 @@ def _country_of_locale(text: str) -> str | None:
 
 
 def _is_language(text: str) -> bool:
+    """Whether *text* is a language, or one with its region, whose code in small letters may be another language."""
     try:
         parse_language(text)
     except LanguageError:
-        return False
+        return from_bcp47(text) is not None and not any(tag.islower() and _code(tag) for tag in text.split("-")[1:])
     return True

@@ -11,6 +11,7 @@ from bilingual_crawler.languages.codes import (
     DEFAULT_EQUIVALENTS,
     LanguageError,
     LanguagePair,
+    base_of,
     language_name,
     parse_equivalents,
     parse_language,
@@ -31,15 +32,20 @@ class LanguagePairs:
     pairs: tuple[LanguagePair, ...]
 
     def __post_init__(self) -> None:
-        """Refuse a pair given twice; drop classes that hold two languages of the pairs."""
+        """Refuse a pair given twice, and a language beside itself in one script; drop classes that hold two languages
+        of the pairs.
+        """
         twice = [
             names for names, count in Counter(frozenset((one.a, one.b)) for one in self.pairs).items() if count > 1
         ]
         if twice:
             raise LanguageError(f"the pair {'-'.join(sorted(twice[0]))} is given twice; give it once")
-        given = frozenset(self.languages)
+        for language in self.languages:
+            if (base := base_of(language)) != language and base in self.languages:
+                raise LanguageError(f"{base} includes {language}: give {base} alone, or each script that you want")
+        given = frozenset(map(base_of, self.languages))
         apart = tuple(
-            replace(one, equivalents=frozenset(c for c in one.equivalents if c & given <= {one.a, one.b}))
+            replace(one, equivalents=frozenset(c for c in one.equivalents if c & given <= one.bases))
             for one in self.pairs
         )
         object.__setattr__(self, "pairs", apart)
@@ -71,7 +77,7 @@ class LanguagePairs:
         languages = [parse_language(part) for part in parts]
         if len(languages) < 2:
             raise LanguageError(f"{text!r} is one language: give at least two, like eng,isl,dan")
-        language, count = Counter(languages).most_common(1)[0]
+        language, count = Counter(map(base_of, languages)).most_common(1)[0]
         if count > 1:
             raise LanguageError(f"{language_name(language)} is given twice; give it once")
         classes = parse_equivalents(equivalents)
@@ -90,7 +96,7 @@ class LanguagePairs:
 
     @property
     def equivalents(self) -> frozenset[str]:
-        """The languages of all pairs, and those that count as one of them."""
+        """The languages of all pairs, and those that count as one of them, without scripts."""
         return frozenset().union(*(pair.languages for pair in self.pairs))
 
     @property

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 import msgspec
 
-from bilingual_crawler.languages.codes import LanguageError, LanguagePair, parse_equivalents, parse_language
+from bilingual_crawler.languages.codes import LanguageError, LanguagePair, base_of, parse_equivalents, parse_language
 from bilingual_crawler.languages.pairs import LanguagePairs
 from bilingual_crawler.storage.files import replacing
 
@@ -95,13 +95,17 @@ class AskedPairs:
     def among(self, languages: Iterable[str]) -> LanguagePairs:
         """Return the pairs for tables with pages in *languages* (ISO 639-3); raises LanguageError without any."""
         pairs = {frozenset((pair.a, pair.b)): pair for pair in self._named}
-        for language in sorted(languages):
+        for language in sorted(set(map(base_of, languages))):
             for hub in self._hubs:
-                if language != hub and _is_language(language):
+                if language != base_of(hub) and _is_language(language):
                     pairs.setdefault(frozenset((hub, language)), LanguagePair(hub, language, self._equivalents))
         if not pairs:
             raise LanguageError(f"the tables have no language beside {', '.join(self._hubs)}")
-        return LanguagePairs(tuple(pairs.values()))
+        found = LanguagePairs(tuple(pairs.values()))
+        base, count = Counter(map(base_of, found.languages)).most_common(1)[0]
+        if count > 1:
+            raise LanguageError(f"the tables do not tell the scripts of {base} apart: mine each on its own")
+        return found
 
 
 def _is_language(code: str) -> bool:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from babel import Locale
 from babel.localedata import locale_identifiers
 
-from bilingual_crawler.languages.codes import to_bcp47
+from bilingual_crawler.languages.codes import base_of, to_bcp47
 from bilingual_crawler.pages.words import LETTERS, western_digits
 
 if TYPE_CHECKING:
@@ -90,7 +90,7 @@ def _month(word: str, language: str) -> int | None:
 @lru_cache(maxsize=32)
 def _months(language: str) -> dict[str, int]:
     """Names of the months in all scripts of *language*, without their dots."""
-    code = to_bcp47(language)
+    code = to_bcp47(base_of(language))
     own = [name for name in locale_identifiers() if re.fullmatch(rf"{re.escape(code)}(_[A-Z][a-z]{{3}})?", name)]
     return {
         name.casefold().rstrip("."): month

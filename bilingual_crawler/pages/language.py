@@ -9,7 +9,8 @@ from random import Random
 from typing import TYPE_CHECKING, ClassVar
 
 from bilingual_crawler import to_install
-from bilingual_crawler.languages.codes import UNKNOWN, macrolanguage
+from bilingual_crawler.languages.codes import UNKNOWN, base_of, macrolanguage
+from bilingual_crawler.languages.scripts import script_of
 from bilingual_crawler.pages.detectors import CLD2, load_detector
 from bilingual_crawler.pages.detectors.base import MAX_CHARACTERS, SHOWN, Identification
 from bilingual_crawler.pages.sandbox.jobs import ContentError, Job, Limits, SandboxError
@@ -52,19 +53,23 @@ class LanguageDetectorError(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Detection:
-    """The detectors of a crawl by name, and the languages of its pairs that no detector knows."""
+    """The detectors of a crawl by name, and what its pairs ask of them."""
 
     detectors: tuple[str, ...] = (CLD2,)
     undetectable: frozenset[str] = frozenset()
+    """Languages of the pairs that no detector knows."""
     languages: frozenset[str] = frozenset()
-    """Languages of the pairs, and those that count as one of them."""
+    """Languages of the pairs, and those that count as one of them, without scripts."""
+    in_scripts: frozenset[str] = frozenset()
+    """Languages of which the pairs have one script: the identified language has the script of the text."""
 
     @classmethod
     def for_pairs(cls, detectors: tuple[str, ...], pairs: LanguagePairs) -> Detection:
         """Return the detection of the languages of *pairs*; raises LanguageDetectorError if one cannot be loaded."""
         sides = set(map(pairs.side, known_languages(detectors)))
         undetectable = frozenset(lang for lang in pairs.equivalents if pairs.side(lang) not in {None, *sides})
-        return cls(detectors, undetectable, pairs.equivalents)
+        in_scripts = frozenset(lang for lang in pairs.equivalents if "_" in (pairs.side(lang) or ""))
+        return cls(detectors, undetectable, pairs.equivalents, in_scripts)
 
     def __str__(self) -> str:
         """The setting that names the detectors."""
@@ -80,6 +85,9 @@ class Detection:
         If one of the languages that are *declared* for it is undetectable, it is that, unless a detector is sure of
         another language. Sorani that is taken for Kurdish is not another language.
         """
+        return self._in_script(self._identify(text, [lang and base_of(lang) for lang in declared]), text)
+
+    def _identify(self, text: str, declared: Iterable[str | None] = ()) -> Identification:
         detector = load_detector(self.detectors)
         found = detector.identify(text)
         announced = next((lang for lang in declared if lang in self.undetectable), None)
@@ -90,9 +98,18 @@ class Detection:
             return found
         return Identification(announced, ((announced, 100),), False)
 
+    def _in_script(self, found: Identification, text: str) -> Identification:
+        """*found* with the script of *text* if the pairs have one script of its language: ``zho_Hant``."""
+        script = script_of(text[:MAX_CHARACTERS]) if found.language in self.in_scripts else None
+        if script is None:
+            return found
+        written = f"{found.language}_{script}"
+        shares = tuple((written if lang == found.language else lang, share) for lang, share in found.shares)
+        return Identification(written, shares, found.reliable)
+
     def confirms(self, text: str, language: str) -> bool:
         """Whether *text*, which was identified as *language*, cannot well be in another one; never raises."""
-        return load_detector(self.detectors).confirms(text, language)
+        return load_detector(self.detectors).confirms(text, base_of(language))
 
     def identify_page(self, lines: Sequence[str], declared: Sequence[str | None] = ()) -> Identification:
         """The language of a page by the vote of its own text, *lines*, and by what is *declared*; never raises.
@@ -102,7 +119,11 @@ class Detection:
         confuse.
         """
         text = "\n".join(lines)
-        whole = self.identify(text, declared)
+        named = [lang and base_of(lang) for lang in declared]
+        return self._in_script(self._identify_page(lines, text, named), text)
+
+    def _identify_page(self, lines: Sequence[str], text: str, declared: Sequence[str | None]) -> Identification:
+        whole = self._identify(text, declared)
         named = _elected(declared)
         voted = self._vote(lines, text, whole)
         if named in (None, voted.language):
@@ -120,7 +141,7 @@ class Detection:
             # a sample in no step with lines that come in turns
             voters = Random(0).sample(voters, MAX_VOTES)
         for line in voters:
-            votes[self.identify(line).language] += len(line)
+            votes[self._identify(line).language] += len(line)
         votes.pop(UNKNOWN, None)
         if not votes:
             return whole

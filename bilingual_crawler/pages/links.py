@@ -7,7 +7,7 @@ from collections import Counter
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from bilingual_crawler.languages.codes import COUNTRY_CODES, from_bcp47
+from bilingual_crawler.languages.codes import COUNTRY_CODES, tag_language
 from bilingual_crawler.pages.formats import ending_of, may_hold
 from bilingual_crawler.pages.labels import MAX_LABEL, flagged_language, named_language
 from bilingual_crawler.pages.model import Link, LinkPosition, LinkSource
@@ -92,7 +92,7 @@ class Anchor:
 
 
 def hreflang_of(value: str | None) -> str | None:
-    """A ``hreflang`` attribute as ISO 639-3 or ``x-default``; None if it is neither.
+    """A ``hreflang`` attribute as ISO 639-3, with its script if it names one, or ``x-default``; None if it is neither.
 
     Codes of countries that sites write for those of languages are read (``cz``, ``jp``).
     """
@@ -101,7 +101,7 @@ def hreflang_of(value: str | None) -> str | None:
     code = value.strip().lower()
     if code == "x-default":
         return code
-    return _COUNTRIES.get(code.replace("_", "-")) or _COUNTRIES.get(_REGION.sub("", code)) or from_bcp47(value)
+    return _COUNTRIES.get(code.replace("_", "-")) or _COUNTRIES.get(_REGION.sub("", code)) or tag_language(value)
 
 
 def is_for_language(hreflang: str | None) -> bool:

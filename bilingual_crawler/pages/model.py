@@ -59,7 +59,7 @@ class Link:
     source: LinkSource = LinkSource.A
     position: LinkPosition = LinkPosition.BODY
     hreflang: str | None = None
-    """``hreflang`` as ISO 639-3, or ``x-default``."""
+    """``hreflang`` as ISO 639-3, with its script if it names one (``zho_Hant``), or ``x-default``."""
     lang: str | None = None
     """``lang`` attribute on the link or an element inside it, as ISO 639-3."""
     alternate: bool = False

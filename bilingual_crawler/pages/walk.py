@@ -12,7 +12,7 @@ from itertools import compress
 from typing import TYPE_CHECKING
 from urllib.parse import unquote
 
-from bilingual_crawler.languages.codes import from_bcp47
+from bilingual_crawler.languages.codes import base_of, from_bcp47
 from bilingual_crawler.pages.characters import one_line
 from bilingual_crawler.pages.choosers import MAX_CHOICES, MAX_FORMS, Form, OptionList, method_of, script_address
 from bilingual_crawler.pages.declarations import Declarations
@@ -78,7 +78,8 @@ def find_switchers(anchors: Sequence[Anchor]) -> None:
 def _accept_codes(run: list[tuple[Anchor, str]]) -> None:
     several = len({language for _, language in run}) > 1
     for anchor, language in run:
-        if several or anchor.position is LinkPosition.NAVIGATION or language in (anchor.hreflang, anchor.lang):
+        declared = base_of(anchor.hreflang or ""), anchor.lang
+        if several or anchor.position is LinkPosition.NAVIGATION or language in declared:
             anchor.label = language
             anchor.position = LinkPosition.SWITCHER
 

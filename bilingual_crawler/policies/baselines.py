@@ -11,6 +11,7 @@ from rapidfuzz import process
 from rapidfuzz.distance import Levenshtein
 
 from bilingual_crawler.frontier.entry import NEVER
+from bilingual_crawler.languages.codes import may_be
 from bilingual_crawler.pages.language import BY_DEFAULT
 from bilingual_crawler.policies.base import Policy
 from bilingual_crawler.urls.marks import marked_language, strip_language
@@ -298,7 +299,7 @@ class Ilsp(Policy):
     def _points(self, page: FetchedPage, link: Link) -> float:
         points = 0.0
         if link.hreflang and link.hreflang != "x-default":
-            points += 1 if link.hreflang == page.language else 2 * self._in_pair(link.hreflang)
+            points += 1 if may_be(link.hreflang, page.language) else 2 * self._in_pair(link.hreflang)
         if page.side and link.label:
             points += 2 * self._in_pair(link.label)
         if page.side and len(link.text.split()) >= MIN_ANCHOR_TOKENS:

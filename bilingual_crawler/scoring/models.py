@@ -200,8 +200,7 @@ class LanguageModel(UrlModel):
 
         The labels of an equivalence class are added up. A label may be any code of its language: ``bh``, ``nob``.
         """
-        sides = self._sides(pairs)
-        columns = [[column for column, side in enumerate(sides) if side == language] for language in pairs.languages]
+        columns = [self._columns(pairs, language) for language in pairs.languages]
 
         def read(urls: Sequence[str]) -> NDArray[np.float32]:
             probabilities = self.probabilities(urls)
@@ -211,11 +210,12 @@ class LanguageModel(UrlModel):
 
     def unknown(self, pairs: LanguagePairs) -> list[str]:
         """Languages of *pairs* that no label names: their probability is always 0."""
-        sides = self._sides(pairs)
-        return [language for language in pairs.languages if language not in sides]
+        return [language for language in pairs.languages if not self._columns(pairs, language)]
 
-    def _sides(self, pairs: LanguagePairs) -> list[str | None]:
-        return [pairs.side(from_bcp47(label) or label) for label in self.labels]
+    def _columns(self, pairs: LanguagePairs, side: str) -> list[int]:
+        """The columns of the labels that count as *side* in a pair: URLs do not tell ``zho_Hans`` from ``zho_Hant``."""
+        labels = [from_bcp47(label) or label for label in self.labels]
+        return [column for column, label in enumerate(labels) if side in (pair.side(label) for pair in pairs)]
 
     def probabilities(self, urls: Sequence[str]) -> NDArray[np.float32]:
         """Probability of each label, rows summing to 1."""

@@ -32,7 +32,7 @@ VARIANT_FIELD = "WARC-Requested-Language"
 """The field of a record of a variant that has the language in which it was asked for; WARC allows further fields."""
 METHOD_FIELD = "WARC-Requested-Method"
 """The field that such a record has as well if the language was chosen by a form that was posted: ``POST``."""
-_LANGUAGE = re.compile(r"[a-z]{3}")
+_LANGUAGE = re.compile(r"[a-z]{3}(?:_[A-Z][a-z]{3})?")
 
 
 class ArchiveError(ValueError):

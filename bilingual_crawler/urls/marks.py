@@ -9,6 +9,7 @@ from operator import attrgetter
 from typing import TYPE_CHECKING
 from urllib.parse import unquote
 
+from bilingual_crawler.languages.codes import base_of
 from bilingual_crawler.urls.hosts import split_host, url_cache
 from bilingual_crawler.urls.tokens import (
     AFFIX_CODES,
@@ -110,7 +111,7 @@ def _find(url: str, languages: frozenset[str] | None) -> tuple[Marker, ...]:
     query = parts[3]
     asked = asked_language(url)
     found = [
-        *(_of_variant(url, asked) if asked and (languages is None or asked in languages) else ()),
+        *(_of_variant(url, asked) if asked and (languages is None or base_of(asked) in languages) else ()),
         *(_in_query(query, parts.start(3), languages) if query else ()),
         *_in_path(parts[2], parts.start(2), languages, project=parts[1].endswith(_PROJECT_HOSTS)),
         *_moved(_in_host(parts[1], languages), parts.start(1)),

@@ -15,7 +15,7 @@ import re
 
 from bilingual_crawler.urls.canonical import canonicalise
 
-_FRAGMENT = re.compile(r"#!(lang|post)=([a-z]{3})\Z")
+_FRAGMENT = re.compile(r"#!(lang|post)=([a-z]{3}(?:_[A-Z][a-z]{3})?)\Z")
 
 
 def variant(url: str, language: str) -> str:

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING
 from unicodedata import east_asian_width
 
 from bilingual_crawler.alignment.sentences.duplicates import normal
+from bilingual_crawler.languages.codes import base_of
+from bilingual_crawler.languages.scripts import may_be_in
 from bilingual_crawler.pages.language import BY_DEFAULT, Detection
 from bilingual_crawler.pages.words import SENTENCE_ENDS
 
@@ -22,7 +24,7 @@ REASONS = {
     "letters": "a side has fewer than two letters",
     "equal": "both sides have the same words",
     "length": "a side is more than three times as long as the other, or far too long for a sentence",
-    "language": "a side is in another language",
+    "language": "a side is in another language or script",
     "navigation": "it leads through the site: arrows, brackets or a list of links",
     "template": "the template of the site makes it: many pages have lines that begin the same",
     "duplicate": "the bitext has the same pair",
@@ -149,7 +151,7 @@ class Cleaner:
         self._pair = pair
         self._detection = detection
         # "nor nno": a detector takes translations, which share most of their words, for copies
-        self._confused = any({pair.a, pair.b} <= group for group in pair.equivalents)
+        self._confused = any(pair.bases <= group for group in pair.equivalents)
 
     def objection(self, found: SentencePair, templates: Templates | None = None) -> str:
         """Return why *found* does not belong in the bitext, as a key of :data:`REASONS`; empty if it does.
@@ -169,7 +171,7 @@ class Cleaner:
         shorter, longer = sorted((_width(a), _width(b)))
         if max(len(a), len(b)) > MAX_CHARACTERS or longer > MAX_RATIO * shorter + SLACK:
             return "length"
-        if self._is_foreign(a, b, same):
+        if self._is_in_other_script(a, b) or self._is_foreign(a, b, same):
             return "language"
         return "quality" if found.quality < MIN_QUALITY else ""
 
@@ -183,12 +185,16 @@ class Cleaner:
         exchanged = [seen[0] == self._pair.b, seen[1] == self._pair.a]
         # CLD2 is sure that some Spanish is Galician
         third = [
-            language not in ("", *self._pair.languages)
+            base_of(language) not in ("", *self._pair.languages)
             and len(text) >= CERTAIN
             and self._detection.confirms(text, language)
             for text, language in zip((a, b), seen, strict=True)
         ]
         return all(exchanged) or (any(exchanged) and same >= UNTRANSLATED and not self._confused) or any(third)
+
+    def _is_in_other_script(self, a: str, b: str) -> bool:
+        sides = ((text, side.partition("_")[2]) for text, side in ((a, self._pair.a), (b, self._pair.b)))
+        return any(script and not may_be_in(text, script) for text, script in sides)
 
     def _language(self, text: str, own: str) -> str:
         """The language of *text*, as that of the pair that it counts as; empty if it is not sure."""

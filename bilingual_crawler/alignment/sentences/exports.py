@@ -76,7 +76,9 @@ class Files:
     def __init__(self, directory: Path, pair: LanguagePair) -> None:
         directory.mkdir(parents=True, exist_ok=True)
         self.languages = (to_bcp47(pair.a), to_bcp47(pair.b))
-        self._stem = directory / "-".join(self.languages)
+        # a script is written zh_Hant in file names, as a hyphen is between the languages
+        self.in_names = tuple(language.replace("-", "_") for language in self.languages)
+        self._stem = directory / "-".join(self.in_names)
         self._parts: list[tuple[Path, Path]] = []
         self._open: list[Closing] = []
 
@@ -223,7 +225,7 @@ class Moses(Export):
         super().__init__(directory, pair)
         self._files = [
             self.opened(self.part(suffix).open("w", encoding="utf-8", errors="replace", newline="\n"))
-            for suffix in (*self.languages, "ids")
+            for suffix in (*self.in_names, "ids")
         ]
 
     def add(self, documents: DocumentPair, raw: Sequence[SentencePair], kept: Sequence[SentencePair]) -> None:

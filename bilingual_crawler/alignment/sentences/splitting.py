@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import sentencex
 
-from bilingual_crawler.languages.codes import to_bcp47
+from bilingual_crawler.languages.codes import base_of, to_bcp47
 from bilingual_crawler.pages.words import LETTERS
 
 if TYPE_CHECKING:
@@ -83,7 +83,7 @@ def split(lines: Iterable[str], language: str) -> list[Sentence]:
     and titles. A number alone, as of a heading ("5.17.1. Network"), is no sentence. A name with a dot inside
     (``CONFIG.SYS``) is not cut.
     """
-    tag = to_bcp47(language)
+    tag = to_bcp47(base_of(language))
     found: list[Sentence] = []
     for number, line in enumerate(lines):
         segments = chain.from_iterable(map(_STOP.split, sentencex.segment(tag, _BLANKS.sub(" ", line).strip())))

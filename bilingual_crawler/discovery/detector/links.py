@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 import langcodes
 import numpy as np
 
-from bilingual_crawler.languages.codes import UNKNOWN, language_name, own_name, to_bcp47
+from bilingual_crawler.languages.codes import UNKNOWN, base_of, language_name, own_name, to_bcp47
 from bilingual_crawler.languages.pairs import LanguagePairs
 from bilingual_crawler.pages.model import LinkPosition
 from bilingual_crawler.policies.evidence.language import STEPS, AnchorReader
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 _INDEX = re.compile(r"(?<=/)index\.\w+$")
 _SEPARATORS = ("-", "_")
-_REGIONS = {"zho": "zh-cn", "por": "pt-br"}
+_REGIONAL = frozenset(("zho", "por"))
 """Languages of which sites often name the region."""
 
 
@@ -70,18 +70,19 @@ def folder_of(url: str, language: str) -> str:
 
 def _spellings(token: str, old: str, new: str) -> Iterator[str]:
     """Spellings of the language *new* on a site that writes *token* for the language *old*."""
+    territory = langcodes.Language.get(to_bcp47(new)).maximize().territory or ""
+    new = base_of(new)
     code = to_bcp47(new)
     separator = next((sign for sign in _SEPARATORS if sign in token), None)
     lower = token.lower()
     if separator is not None:
         region = token.partition(separator)[2]
-        territory = langcodes.Language.get(code).maximize().territory or ""
         yield f"{code}{separator}{territory if region.isupper() else territory.lower()}"
         yield code
     elif lower == to_bcp47(old):
         yield _cased(code, token)
-        if new in _REGIONS:
-            yield _cased(_REGIONS[new], token)
+        if new in _REGIONAL:
+            yield _cased(f"{code}-{territory}", token)
     elif len(token) == 3:
         yield _cased(new, token)
     elif lower == own_name(old).lower():
