@@ -35,6 +35,10 @@ if TYPE_CHECKING:
     from bilingual_crawler.alignment.documents.reading import RawPage
 
 
+NEARLY_BEST = 0.1
+"""Distance to the best score of near-duplicates, 0 to 1, within which an article is preferred to a list."""
+
+
 def read_corpus(
     paths: Sequence[Path],
     pairs: LanguagePairs,
@@ -145,14 +149,16 @@ def _left_out(domain: Domain) -> dict[str, str]:
 def align_domain(domain: Domain, method: Method, matching: Matching = greedy, editions: str = "best") -> Alignment:
     """Pair the documents of *domain* one-to-one, and give each unpaired document a reason.
 
-    Of near-duplicates one is paired: the better score, then the longer text. *editions*: pair the ``best`` edition of a
+    Of near-duplicates one is paired: an article before the lists that show nothing else, then the better score, then
+    the longer text. *editions*: pair the ``best`` edition of a
     page, or ``all``, which makes every good candidate between the pages of a pair a pair.
     """
     proposed = method(domain)
     candidates, objections = _without_objections(domain, proposed)
     group_a, group_b = domain.alike_a, domain.alike_b
-    order = np.argsort(-_lengths(domain, candidates), kind="stable")
-    a, b, scores = group_a[candidates.a[order]], group_b[candidates.b[order]], candidates.scores[order]
+    order = np.lexsort((-_lengths(domain, candidates), -candidates.scores, -_headed(domain, candidates)))
+    a, b = group_a[candidates.a[order]], group_b[candidates.b[order]]
+    scores = _best_first(a, b, candidates.scores[order], candidates.threshold)
     chosen = order[matching(a, b, scores, candidates.threshold)]
     if editions == "all":
         chosen = _with_editions(chosen, domain, candidates)
@@ -229,6 +235,30 @@ def _nearest(domain: Domain, candidates: Candidates) -> dict[str, tuple[str, flo
         )
         nearest[a], nearest[b] = (b, score), (a, score)
     return nearest
+
+
+def _best_first(
+    a: NDArray[np.intp], b: NDArray[np.intp], scores: NDArray[np.float64], threshold: float
+) -> NDArray[np.float64]:
+    """*scores* where of each two groups of near-duplicates, *a* and *b*, the first of the best has the best of all."""
+    cells = list(zip(a.tolist(), b.tolist(), strict=True))
+    best: dict[tuple[int, int], float] = {}
+    for cell, score in zip(cells, scores.tolist(), strict=True):
+        best[cell] = max(score, best.get(cell, 0.0))
+    raised = scores.copy()
+    for k, cell in enumerate(cells):
+        if cell in best and scores[k] >= max(threshold, best[cell] - NEARLY_BEST):
+            raised[k] = best.pop(cell)
+    return raised
+
+
+def _headed(domain: Domain, candidates: Candidates) -> NDArray[np.intp]:
+    """Return of how many documents of each candidate, ``(candidates,)``, the title is a line of its own text."""
+    a, b = (
+        np.array([bool(one.headings[domain.main[one.url]].any()) for one in side], dtype=np.intp)
+        for side in (domain.a, domain.b)
+    )
+    return np.asarray(a[candidates.a] + b[candidates.b]) if len(candidates.a) else np.zeros(0, dtype=np.intp)
 
 
 def _lengths(domain: Domain, candidates: Candidates) -> NDArray[np.float64]:
