@@ -268,6 +268,9 @@ def test_align_takes_the_pages_in_the_script(crawled: tuple[Path, str], tmp_path
     assert result.returncode == 0, result.stderr
     found = {(row["url_a"].removeprefix(url), row["url_b"].removeprefix(url)) for row in read_tsv(out)}
     assert found == {(f"/en/{number}", f"/{tag}/{number}") for number in (0, 1)}
+    # those in the other script are not even candidates
+    _, language = LanguagePairs.parse(pair).languages
+    assert f"2 pairs of 2 eng, 2 {language} documents" in result.stdout + result.stderr
 
 
 @pytest.mark.parametrize(
