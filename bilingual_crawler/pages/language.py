@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from random import Random
 from typing import TYPE_CHECKING, ClassVar
@@ -105,7 +105,7 @@ class Detection:
             return found
         written = f"{found.language}_{script}"
         shares = tuple((written if lang == found.language else lang, share) for lang, share in found.shares)
-        return Identification(written, shares, found.reliable)
+        return replace(found, language=written, shares=shares)
 
     def confirms(self, text: str, language: str) -> bool:
         """Whether *text*, which was identified as *language*, cannot well be in another one; never raises."""
@@ -125,11 +125,13 @@ class Detection:
     def _identify_page(self, lines: Sequence[str], text: str, declared: Sequence[str | None]) -> Identification:
         whole = self._identify(text, declared)
         named = _elected(declared)
-        voted = self._vote(lines, text, whole)
+        voted = replace(self._vote(lines, text, whole), declared=named)
         if named in (None, voted.language):
             return voted
         is_tie = voted.language != whole.language == named
-        return Identification(named, voted.shares, False) if is_tie or self._decides(named, text, voted) else voted
+        if is_tie or self._decides(named, text, voted):
+            return replace(voted, language=named, reliable=False)
+        return voted
 
     def _vote(self, lines: Sequence[str], text: str, whole: Identification) -> Identification:
         """*whole*, or the vote of the lines of a text that is in several languages or too long, by their characters."""

@@ -78,6 +78,11 @@ def _negotiated(summary: Mapping[str, Any], missing: str) -> str:
     return said
 
 
+def contradictions(counts: Mapping[str, int]) -> dict[tuple[str, str], int]:
+    """Return the counts of pages by the language that they declare and the one of their text, both ISO 639-3."""
+    return {(names.split(" ")[0], names.split(" ")[1]): count for names, count in counts.items()}
+
+
 def _early(summary: Mapping[str, Any]) -> str:
     match summary.get("finish_reason"):
         case "finished":
@@ -96,6 +101,7 @@ MAX_SITES = 200
 _SUMMARY = {
     **dict.fromkeys(("fetched", "html", "candidates", "harvest_rate", "site_candidates"), 0),
     **{name: {} for name in ("documents", "dropped", "unpaired", "refused", "traps", "failures")},
+    "contradicted": {},
     **{name: {} for name in ("languages", "pdf", "document_links")},
     **dict.fromkeys(("policy", "finish_reason"), "unknown"),
     "seeds": [],
@@ -122,6 +128,10 @@ def write_report(output_dir: Path) -> Path:
         languages=list(dict.fromkeys(summary["pair"].replace(",", "-").split("-"))),
         by_pair=_by_pair(summary),
         page_languages={language_name(language): count for language, count in summary["languages"].items()},
+        contradicted={
+            f"{language_name(declared)} declared, {language_name(found)} read": count
+            for (declared, found), count in contradictions(summary["contradicted"]).items()
+        },
         times=_times(summary),
         curve=_curve(results),
         bilingual_sites=[_SITE | row for row in islice(read_bilingual(output_dir / SITES), MAX_SITES)],

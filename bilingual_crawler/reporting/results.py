@@ -92,6 +92,7 @@ class _Summary(_PairCounts, total=False):
     variants: dict[str, int]
     rendered: int
     opt_outs: dict[str, int]
+    contradicted: dict[str, int]
     traps: dict[str, int]
     failures: dict[str, int]
     out_of_scope: int

@@ -24,7 +24,7 @@ from bilingual_crawler.options import without_password
 from bilingual_crawler.reporting.ledger import CrawlLogExtension
 from bilingual_crawler.reporting.markup import byte_size
 from bilingual_crawler.reporting.progress import SitesExtension
-from bilingual_crawler.reporting.report import why_no_pair, write_report
+from bilingual_crawler.reporting.report import contradictions, why_no_pair, write_report
 from bilingual_crawler.reporting.results import ResultsError, read_summary, write_summary
 from bilingual_crawler.storage.records import SUMMARY
 
@@ -179,6 +179,7 @@ class SummaryExtension:
             "known": self._of_all_runs("known", _under(stats, "bilingual/known/")),
             "variants": self._of_all_runs("variants", _under(stats, "bilingual/variants/")),
             "rendered": self._before.get("rendered", 0) + stats.get("bilingual/render/pages", 0),
+            "contradicted": self._of_all_runs("contradicted", _under(stats, "bilingual/contradicted/")),
             "opt_outs": self._of_all_runs("opt_outs", _under(stats, "bilingual/opt_outs/")),
             "traps": self._of_all_runs("traps", _under(stats, "bilingual/traps/")),
             "failures": self._of_all_runs("failures", _under(stats, "bilingual/backoff/")),
@@ -255,6 +256,11 @@ def _facts(summary: Mapping[str, Any]) -> list[tuple[str, str]]:
     ]
     html = ("HTML page or PDF", "HTML pages and PDFs") if summary["pdf"] else ("HTML page", "HTML pages")
     facts.append(_fact(summary["html"], html[0], _reasons(summary["languages"]), html[1]))
+    facts += [
+        _fact(count, "page", f" that {verb} {language_name(declared)} and {read} as {language_name(found)}")
+        for (declared, found), count in contradictions(summary["contradicted"] or {}).items()
+        for verb, read in [("declares", "reads") if count == 1 else ("declare", "read")]
+    ]
     unpaired = _each(by_pair, "left_over") if several else summary["unpaired"]
     facts += [
         _fact(sum(names.values()), "document", _reasons(names)),

@@ -53,6 +53,7 @@ _COUNTS = [
     "variants",
     "rendered",
     "opt_outs",
+    "contradicted",
     "traps",
     "failures",
     "out_of_scope",

@@ -175,6 +175,7 @@ def align_domain(domain: Domain, method: Method, matching: Matching = greedy, ed
     good = np.flatnonzero(candidates.scores >= candidates.threshold)
     unpaired = dict.fromkeys(domain.copies, "copy")
     nearest = _nearest(domain, proposed)
+    untranslated = _untranslated(domain)
     for profiles, places, groups in ((domain.a, candidates.a, group_a), (domain.b, candidates.b, group_b)):
         paired, rivals, seen = set(places[chosen].tolist()), set(places[good].tolist()), set(places.tolist())
         done = set(groups[places[chosen]].tolist())
@@ -187,6 +188,9 @@ def align_domain(domain: Domain, method: Method, matching: Matching = greedy, ed
                 unpaired[profile.url] = objections[profile.url]
             elif place in rivals:
                 unpaired[profile.url] = "taken"
+            elif profile.url in untranslated:
+                unpaired[profile.url] = "untranslated"
+                nearest[profile.url] = untranslated[profile.url], 0.0
             else:
                 unpaired[profile.url] = "low_score" if place in seen else "no_candidate"
     refused = {"low_score": len(candidates.scores) - len(good), "taken": len(good) - len(chosen)}
@@ -197,6 +201,20 @@ def align_domain(domain: Domain, method: Method, matching: Matching = greedy, ed
         {url: nearest[url] for url in unpaired if url in nearest},
         {reason: count for reason, count in refused.items() if count},
     )
+
+
+def _untranslated(domain: Domain) -> dict[str, str]:
+    """Return the documents that are announced as translations of one in their language, or announce such, by URL.
+
+    The value is the other document.
+    """
+    found: dict[str, str] = {}
+    for profiles, places in ((domain.a, domain.places_a), (domain.b, domain.places_b)):
+        for place, profile in enumerate(profiles):
+            for target in domain.targets(profile.claims, places) - {place}:
+                found.setdefault(profile.url, profiles[target].url)
+                found.setdefault(profiles[target].url, profile.url)
+    return found
 
 
 def _without_objections(domain: Domain, candidates: Candidates) -> tuple[Candidates, dict[str, str]]:

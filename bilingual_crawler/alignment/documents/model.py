@@ -109,6 +109,7 @@ REASONS = {
     "low_score": "the best candidate was not likely enough",
     "taken": "a better pair took their candidate",
     "copy": "the same document under another address",
+    "untranslated": "what is announced as their translation, or they as one, has its text in the same language",
     "same_text": "the page in the other language has the same text",
     "no_text": "it, or the page in the other language, has no text but its title and what the site repeats",
     "length": "the page in the other language has more than four times their text, or less than a quarter",

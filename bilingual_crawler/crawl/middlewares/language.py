@@ -46,8 +46,11 @@ if TYPE_CHECKING:
     from scrapy.crawler import Crawler
     from scrapy.http import Response
     from scrapy.http.headers import Headers
+    from scrapy.statscollectors import StatsCollector
 
     from bilingual_crawler.frontier.entry import Entry
+    from bilingual_crawler.languages.pairs import LanguagePairs
+    from bilingual_crawler.pages.detectors.base import Identification
     from bilingual_crawler.pages.jobs import Sitemap
     from bilingual_crawler.pages.model import Page
     from bilingual_crawler.pages.sandbox.jobs import Job
@@ -130,7 +133,8 @@ class LanguageFilterMiddleware:
     Responses in none of the formats of the crawl are dropped by their headers, before the body is read if the download
     handler allows it. The policy decides whether links of a page in neither language are followed. With the scheduler
     of another project, all that :func:`~bilingual_crawler.crawl.requests.asks_for_page` counts as pages. Stats:
-    ``bilingual/language/<code>``, ``bilingual/dropped/not_html``, ``bilingual/pdf/whole|too-long``.
+    ``bilingual/language/<code>``, ``bilingual/contradicted/<declared> <code>``,
+    ``bilingual/dropped/not_html``, ``bilingual/pdf/whole|too-long``.
     """
 
     def __init__(self, crawler: Crawler) -> None:
@@ -217,8 +221,18 @@ async def read_response(request: Request, response: Response, url: str, reader: 
     request.meta[OUTLINE] = found.outline
     request.meta[SAMPLE] = found.sample
     stats.inc_value(f"bilingual/language/{found.identification.language}")
+    _count_contradiction(stats, found.identification, context.pairs)
     if is_pdf:
         stats.inc_value("bilingual/pdf/too-long" if found.page.is_cut else "bilingual/pdf/whole")
+
+
+def _count_contradiction(stats: StatsCollector, found: Identification, pairs: LanguagePairs) -> None:
+    """Count a page whose text is in another language than one of the crawl that it declares."""
+    if found.declared is None:
+        return
+    declared, read = pairs.side(found.declared), pairs.side(found.language)
+    if declared not in (None, read):
+        stats.inc_value(f"bilingual/contradicted/{declared} {read or found.language}")
 
 
 def _ruled(page: Page, headers: Headers, agent: str) -> Page:

@@ -35,6 +35,8 @@ class Identification:
     shares: tuple[tuple[str, int], ...]
     """At most three languages with their percentage of the text, largest first."""
     reliable: bool
+    declared: str | None = None
+    """The language that most declarations of the page name, ISO 639-3; None without any."""
 
     @property
     def is_unmixed(self) -> bool:
