@@ -73,7 +73,8 @@ class PageJob(Job[ReadPage]):
         load_names()
 
     def run(self) -> ReadPage:
-        walk = walk_through(decode_body(self.body[:MAX_HTML], self.content_type))
+        languages = (self.announced, *self.detection.languages)
+        walk = walk_through(decode_body(self.body[:MAX_HTML], self.content_type, languages))
         page = page_of(walk, self.url, self.link_headers, self.formats)
         declared = (
             *page.declared,

@@ -111,7 +111,7 @@ def read_document(
 
     Raises ContentError for a PDF whose text cannot be read.
     """
-    content = _parse(raw)
+    content = _parse(raw, detection)
     lines = tuple(content.text.split("\n"))
     declared = (*content.declared, from_bcp47(raw.content_language), *by_site(raw.url, raw.language, detection))
     found = detection.identify_page(lines, declared)
@@ -126,7 +126,7 @@ def read_document(
     return document, _profile(raw, content, document, share, pairs)
 
 
-def _parse(raw: RawPage) -> _Content:
+def _parse(raw: RawPage, detection: Detection) -> _Content:
     if raw.body is None:
         return _Content(raw.title, raw.text, raw.alternates, raw.switches)
     if raw.is_pdf:
@@ -134,7 +134,7 @@ def _parse(raw: RawPage) -> _Content:
 
         pdf = read_pdf(raw.body)
         return _Content(pdf.title, pdf.text, raw.alternates, raw.switches, (pdf.language,) if pdf.language else ())
-    html = decode_body(raw.body, raw.content_type)
+    html = decode_body(raw.body, raw.content_type, (raw.language, *detection.languages))
     page = parse_page(html, raw.url, raw.link_headers)
     claims = claims_in(page.links)
     return _Content(
