@@ -11,7 +11,7 @@ from urllib.parse import quote
 
 from w3lib.encoding import html_body_declared_encoding, http_content_type_encoding, read_bom, resolve_encoding
 
-from bilingual_crawler.languages.codes import from_bcp47
+from bilingual_crawler.languages.codes import base_of, from_bcp47
 from bilingual_crawler.pages.tables import ENCODINGS, LETTERS
 
 if TYPE_CHECKING:
@@ -120,9 +120,9 @@ def _read(body: bytes, content_type: str | None, languages: Iterable[str | None]
         if not _is_escaped(declared):
             declared = "iso2022_jp" if _has_japanese_escapes(body) else None
         return _decode(body, declared) if declared else text
-    if declared is None or declared == "utf-8":
-        declared = _without_claim(body, languages)
-    return _decode(body, declared)
+    if declared is not None and declared != "utf-8" and not _is_misread(text := _decode(body, declared)):
+        return text
+    return _decode(body, _without_claim(body, languages))
 
 
 def _by_header(content_type: str | None) -> str | None:
@@ -170,15 +170,16 @@ def _has_japanese_escapes(body: bytes) -> bool:
 
 
 def _without_claim(body: bytes, languages: Iterable[str | None]) -> str:
-    """Encoding of a body without a declaration, or with a false declaration of UTF-8."""
-    return "utf-8" if _mostly_utf8(body) else _by_late_declaration(body) or _guessed(body, languages)
+    """Encoding of a body without a declaration, or with a false one."""
+    if not _is_misread(body.decode("utf-8", "replace")):
+        return "utf-8"
+    return _by_late_declaration(body) or _guessed(body, languages)
 
 
-def _mostly_utf8(body: bytes) -> bool:
-    """Whether most letters are well-formed UTF-8, as on a page with a few broken bytes."""
-    text = body.decode("utf-8", "replace")
+def _is_misread(text: str) -> bool:
+    """Whether most bytes beside ASCII could not be decoded, more than a few broken ones."""
     wrong = text.count("\N{REPLACEMENT CHARACTER}")
-    return sum(not c.isascii() for c in text) > 2 * wrong
+    return wrong > 0 and sum(not c.isascii() for c in text) <= 2 * wrong
 
 
 def _guessed(body: bytes, languages: Iterable[str | None]) -> str:
@@ -190,7 +191,7 @@ def _guessed(body: bytes, languages: Iterable[str | None]) -> str:
         return _DEFAULT
     match = _LANG.search(body, 0, _HEAD)
     declared = from_bcp47((match[1] or match[2]).decode("ascii")) if match else None
-    expected = {lang for lang in (*languages, declared) if lang}
+    expected = {base_of(lang) for lang in (*languages, declared) if lang}
     candidates = _WITHOUT_ISO_8859 if _CONTROLS.search(sample) else ENCODINGS
     found = chardet.detect_all(sample, ignore_threshold=True, compat_names=False, include_encodings=candidates)
     odds = {one["encoding"]: one["confidence"] for one in found if one["encoding"] is not None}
