@@ -104,6 +104,47 @@ def test_other_pages_are_read(page: str) -> None:
     assert PageJob(page.encode(), "text/html; charset=utf-8", URL).run().page.url == URL
 
 
+POLISH = "Biblioteka jest otwarta od poniedziałku do piątku. Czytelnicy mogą wypożyczać książki bez opłat. "
+TURKISH = "Kütüphane pazartesiden cumaya kadar açıktır. Çocuklar kitapları dört haftalığına ödünç alabilir. "
+CZECH = "Městská knihovna půjčuje knihy, mapy a hudební nástroje. Čtenářský průkaz je zdarma pro každého v údolí. "
+RUSSIAN = "Городская библиотека выдаёт книги, карты и музыкальные инструменты. Она закрыта в воскресенье. "
+
+
+@pytest.mark.parametrize(
+    ("language", "text", "written"), [("pol", POLISH, "cp1250"), ("ces", CZECH, "cp1250"), ("tur", TURKISH, "cp1254")]
+)
+def test_text_with_wrong_letters_is_in_no_sure_language(language: str, text: str, written: str) -> None:
+    page = f"<html><body><p>{text * 5}</p></body></html>"
+    right = PageJob(page.encode(written), f"text/html; charset={written}", URL).run().identification
+    assert (right.language, right.reliable) == (language, True)
+    assert not PageJob(page.encode(written), "text/html; charset=iso-8859-1", URL).run().identification.reliable
+
+
+@pytest.mark.parametrize(
+    ("language", "text"), [("spa", TEXT["es"]), ("rus", RUSSIAN * 2), ("eng", TEXT["en"] + "café ")]
+)
+def test_text_with_many_broken_characters_is_in_no_sure_language(language: str, text: str) -> None:
+    broken = "\n".join(text[:20] + "\ufffd" + text[21:] for _ in range(9))
+    assert BY_DEFAULT.identify_page(broken.split("\n")).reliable
+    broken = "\n".join(text[:20] + "\ufffd\ufffd\ufffd" + text[23:] for _ in range(9))
+    found = BY_DEFAULT.identify_page(broken.split("\n"))
+    assert (found.language, found.reliable) == (language, False)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        TEXT["es"] * 5 + "Antonín Dvořák, Łódź, Kraków, İstanbul. ",
+        TEXT["en"] * 5 + "Kovačević, Đorđević, Vučić, Krležić. " * 9,
+        POLISH * 5 + "Märchen von Grimm, Mönch und Bär. ",
+        RUSSIAN * 5 + "Îles d’Hyères, São Paulo, Malmö. " * 9,
+        CZECH * 5,
+    ],
+)  # fmt: skip
+def test_names_from_elsewhere_are_no_wrong_letters(text: str) -> None:
+    assert BY_DEFAULT.identify_page([text]).reliable
+
+
 def test_the_alignment_names_why_an_illegible_page_is_no_document() -> None:
     unreadable: Counter[str] = Counter()
     raw = RawPage(URL, RUBBISH["gzip"], "text/html", language="eng")

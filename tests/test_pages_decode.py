@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bilingual_crawler.alignment.documents.reading import RawPage, read_documents
+from bilingual_crawler.alignment.documents.reading import RawPage, read_document
 from bilingual_crawler.languages.pairs import LanguagePairs
 from bilingual_crawler.pages.decode import decode_body
 from bilingual_crawler.pages.html import parse_page
@@ -202,7 +202,9 @@ def test_crawl_and_alignment_read_pages_without_charset_in_the_encodings_of_thei
         read = PageJob(body, "text/html", url, detection=detection).run()
         assert read.page.text == f"A\n{TEXTS[lang]}"
         assert read.identification.language == lang
-        ((document, _),) = read_documents(RawPage(url, body, "text/html"), pairs, detection)
+        read_again = read_document(RawPage(url, body, "text/html"), pairs, detection)
+        assert read_again
+        document, _ = read_again
         assert (document.language, document.lines) == (lang, ("A", TEXTS[lang]))
 
 
@@ -210,7 +212,7 @@ def test_a_russian_page_without_charset_is_no_document_in_yoruba() -> None:
     pairs = LanguagePairs.parse("eng-yor")
     body = f"<html><body><h1>A</h1><p>{TEXTS['rus']}</p></body></html>".encode("cp1251")
     raw = RawPage("https://example.org/p", body, "text/html")
-    assert read_documents(raw, pairs, Detection.for_pairs(("cld2",), pairs)) == []
+    assert read_document(raw, pairs, Detection.for_pairs(("cld2",), pairs)) is None
 
 
 def test_long_lines_without_markup_take_linear_time() -> None:

@@ -204,17 +204,15 @@ def _guessed(body: bytes, languages: Iterable[str | None]) -> str:
 def _fit(sample: bytes, encoding: str, expected: set[str]) -> float:
     """How plausible *sample* is in *encoding*, 0 to 2: 2 if all is in the letters of an expected language."""
     text = sample.decode(_CODECS.get(encoding, encoding), "replace")
-    known = max((share_of_letters(text, lang) for lang in expected & _LANGUAGES[encoding]), default=0.0)
+    letters = "".join(filter(str.isalpha, "".join(_NOT_ASCII.findall(text))))
+    known = max((share_of_own(letters, lang) for lang in expected & _LANGUAGES[encoding]), default=0.0)
     return _plausibility(text) * (1 + known)
 
 
-def share_of_letters(text: str, language: str) -> float:
-    """The share of those letters of *text* beside ASCII that *language* is written with; 1 if that is unknown."""
-    if language not in LETTERS:
-        return 1.0
-    letters = "".join(_NOT_ASCII.findall(text)).lower()
-    own = sum(map(letters.count, LETTERS[language]))
-    return own / (sum(map(str.isalpha, letters)) or 1)
+def share_of_own(letters: str, language: str) -> float:
+    """The share of *letters* beside ASCII that *language* is written with; 1 if these are unknown."""
+    own = LETTERS.get(language)
+    return sum(map(letters.count, own + own.upper())) / (len(letters) or 1) if own else 1.0
 
 
 def _beside_ascii(text: bytes) -> bytes:

@@ -1,4 +1,4 @@
-"""Whether what was served as a page is text for people."""
+"""Whether what was served as a page is text for people, and has the letters of its language."""
 
 from __future__ import annotations
 
@@ -6,19 +6,26 @@ import json
 import re
 import string
 
+from bilingual_crawler.pages.decode import share_of_own
 from bilingual_crawler.pages.sandbox.jobs import ContentError
 
 ILLEGIBLE = "illegible"
 """How pages are counted that are not."""
 
-_READ = 100_000
-"""Characters that are looked at."""
+_READ, _JUDGED = 100_000, 10_000
+"""Characters that are looked at, and whose letters are."""
+_REPLACED = "\N{REPLACEMENT CHARACTER}"
+_MAX_REPLACED, _MAX_BROKEN = 0.1, 0.01
+"""Share of them in text, and in text of a sure language."""
+_LATIN = re.compile(r"[À-ÖØ-öø-ɏḀ-ỿ]|(?<=[^\W\d_])[¡-©¬®-¶¸¹¼-¿×÷](?=[^\W\d_])")
+"""Latin letters beside ASCII, and symbols in words."""
+_MIN_LETTERS, _MIN_OWN = 20, 0.75
+"""Letters that tell whether they are those of a language, and their share that has to be."""
 _MIN = 200
 """Characters as which shorter texts count, so that a few signs are no reason."""
 _CONTROLS = re.compile("[\0-\x08\x0e-\x1a\x1c-\x1f\x7f]")
 _MAX_CONTROLS = 0.02
 """Share of control characters; binary data has .1, with or without compression."""
-_MAX_REPLACED = 0.1
 _ENCODED = re.compile(r"(?<!\S)(?=[^\s\d]*\d)(?=[^\sA-Za-z]*[A-Za-z])[\w+/=-]{60,}", re.ASCII)
 """Words of base64 and hexadecimal digits, unlike addresses and dotted lines."""
 _MAX_ENCODED = 0.6
@@ -39,13 +46,28 @@ def check_legible(html: str, text: str) -> None:
         raise ContentError(ILLEGIBLE, f"it is no text for people: {why}")
 
 
+def has_wrong_letters(text: str, language: str) -> bool:
+    """Whether *text* in *language* was read in another charset than it was written in, as its letters tell.
+
+    In Czech that is read as windows-1252, three letters beside ASCII in ten are not Czech. English has none of its own.
+    """
+    text = text[:_JUDGED]
+    if text.isascii():
+        return False
+    if text.count(_REPLACED) > _MAX_BROKEN * len(text):
+        return True
+    letters = "".join(_LATIN.findall(text))
+    enough = language != "eng" and len(letters) >= _MIN_LETTERS
+    return enough and share_of_own(letters, language) < _MIN_OWN
+
+
 def _objection(html: str, text: str) -> str | None:
     start = html[:_READ]
     # what is fast to count comes first: ordinary pages have no null, and words shorter than ten letters
     if "\0" in start and len(_CONTROLS.findall(start)) > _MAX_CONTROLS * max(len(start), _MIN):
         return "binary data"
     length = max(len(text), _MIN)
-    if text.count("\N{REPLACEMENT CHARACTER}") > _MAX_REPLACED * length:
+    if text.count(_REPLACED) > _MAX_REPLACED * length:
         return "bytes in no charset"
     blanks = text.count(" ") + text.count("\n")
     if 10 * blanks < length and sum(map(len, _ENCODED.findall(text))) > _MAX_ENCODED * length:

@@ -214,6 +214,6 @@ LETTERS = {
     "ita": "àèéìíîòóùú", "lav": "āčēģīķļņšūžōŗ", "lit": "ąčęėįšųūž", "ltz": "äéëöüèêîôû", "mlt": "ċġħżàèìòù",
     "nld": "áéëïóöúüèêç", "nno": "æøåéèêóòôâäö", "nor": "æøåéèêóòôâäö", "oci": "àáçèéíïóòúü", "pol": "ąćęłńóśźż",
     "por": "àáâãçéêíóôõúü", "roh": "àèéìîòùöü", "ron": "ăâîșțşţ", "sme": "áčđŋšŧž", "slk": "áäčďéíĺľňóôŕšťúýž",
-    "slv": "čšžćđ", "spa": "áéíñóúüªº", "sqi": "çë", "swe": "åäöéàü", "tur": "çğıiöşüâîû",
+    "slv": "čšžćđ", "spa": "áéíñóúüªº", "sqi": "çë", "swe": "åäöéàü", "tur": "çğıİöşüâîû",
 }  # fmt: skip
 """The letters beside ASCII that languages in the Latin script are written with, lower case; English has loans only."""
