@@ -39,7 +39,7 @@ from benchmarks.mutations import BOMBS, MUTATIONS
 from bilingual_crawler.alignment.documents.reading import DocumentJob, RawPage
 from bilingual_crawler.languages.pairs import LanguagePairs
 from bilingual_crawler.pages.jobs import PageJob
-from bilingual_crawler.pages.sandbox.jobs import SandboxError
+from bilingual_crawler.pages.sandbox.jobs import ContentError, SandboxError
 from bilingual_crawler.pages.sandbox.pool import processes, submit
 from bilingual_crawler.storage.archive import iter_responses
 from bilingual_crawler.storage.records import read_tsv
@@ -149,6 +149,9 @@ def read_all(pages: Iterator[tuple[str, bytes]]) -> dict[str, Row]:
         mutation, body, future = waiting.popleft()
         try:
             rows[mutation].slowest = max(rows[mutation].slowest, future.result())
+        except ContentError:
+            # most of its bytes were no text
+            pass
         except SandboxError as error:
             if error.kind == "crash":
                 rows[mutation].crashes.append(f"{error}: {body[:60]!r}")

@@ -1,11 +1,17 @@
 from __future__ import annotations
 
+import time
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from bilingual_crawler.alignment.documents.reading import RawPage, read_document
+from bilingual_crawler.languages.pairs import LanguagePairs
 from bilingual_crawler.pages.decode import decode_body
 from bilingual_crawler.pages.html import parse_page
+from bilingual_crawler.pages.jobs import PageJob
+from bilingual_crawler.pages.language import Detection
 
 ICELANDIC = "Þetta er íslenska"
 META = "<meta charset={}>"
@@ -90,6 +96,130 @@ def test_one_broken_byte_does_not_spoil_utf8() -> None:
 def test_without_declaration_the_language_of_the_page_tells(lang: str, encoding: str, text: str) -> None:
     body = f"<!doctype html><html dir=ltr lang='{lang}'>{text}".encode(encoding)
     assert decode_body(body, None).endswith(text)
+
+
+TEXTS = {
+    "ces": "Městská knihovna půjčuje knihy, mapy a hudební nástroje. Čtenářský průkaz je zdarma pro každého.",
+    "pol": "Biblioteka jest otwarta od poniedziałku do piątku. Książki można wypożyczyć na cztery tygodnie.",
+    "hun": "A könyvtár hétfőtől péntekig tart nyitva. Az olvasók négy hétre kölcsönözhetik a könyveket.",
+    "hrv": "Knjižnica je otvorena od ponedjeljka do petka. Čitatelji mogu posuđivati knjige četiri tjedna.",
+    "sqi": "Biblioteka është e hapur nga e hëna deri të premten. Lexuesit mund t'i marrin librat për katër javë.",
+    "rus": "Городская библиотека выдаёт книги, карты и музыкальные инструменты. Она закрыта в воскресенье.",
+    "ukr": "Міська бібліотека видає книжки, карти й музичні інструменти. Її зачинено щонеділі.",
+    "bul": "Градската библиотека заема книги, карти и музикални инструменти. Тя е затворена в неделя.",
+    "ell": "Η βιβλιοθήκη είναι ανοιχτή από Δευτέρα έως Παρασκευή. Οι αναγνώστες δανείζονται βιβλία για έναν μήνα.",
+    "tur": "Kütüphane pazartesiden cumaya kadar açıktır. Okuyucular kitapları dört haftalığına ödünç alabilir.",
+    "heb": "הספרייה פתוחה מיום ראשון עד יום חמישי. אפשר לשאול ספרים לארבעה שבועות.",
+    "ara": "المكتبة مفتوحة من الأحد إلى الخميس. يمكن للقراء استعارة الكتب لمدة أربعة أسابيع.",
+    "lit": "Biblioteka dirba nuo pirmadienio iki penktadienio. Skaitytojai gali skolintis knygas keturioms savaitėms.",
+    "lav": "Bibliotēka ir atvērta no pirmdienas līdz piektdienai. Lasītāji var aizņemties grāmatas uz četrām nedēļām.",
+    "est": "Raamatukogu on avatud esmaspäevast reedeni. Lugejad võivad raamatuid laenutada neljaks nädalaks.",
+    "fin": "Kirjasto on avoinna maanantaista perjantaihin. Lukijat saavat pitää kirjoja lainassa neljä viikkoa.",
+    "fra": "La bibliothèque est ouverte du lundi au vendredi. Les livres sont prêtés à tous pour quatre semaines.",
+    "isl": "Bókasafnið er opið frá mánudegi til föstudags. Lánþegar mega halda bókum í fjórar vikur.",
+    "mlt": "Il-librerija tiftaħ mit-Tnejn sal-Ġimgħa. Il-kotba jistgħu jinżammu għal erba' ġimgħat.",
+    "epo": "La biblioteko malfermiĝas ĉiulunde. Oni rajtas pruntepreni la librojn dum kvar semajnoj, eĉ senpage.",
+    "tha": "ห้องสมุดเปิดตั้งแต่วันจันทร์ถึงวันศุกร์ ผู้อ่านยืมหนังสือได้สี่สัปดาห์",
+    "jpn": "図書館は月曜日から金曜日まで開いています。本は四週間借りることができます。",
+    "kor": "도서관은 월요일부터 금요일까지 문을 엽니다. 책은 사 주 동안 빌릴 수 있습니다.",
+    "zho": "圖書館從星期一到星期五開放。讀者可以借書四個星期，不收任何費用。",
+}
+LEGACY = {
+    "ces": "cp1250 iso8859_2", "pol": "cp1250 iso8859_2", "hun": "cp1250 iso8859_2", "hrv": "cp1250 iso8859_2",
+    "sqi": "cp1252", "rus": "cp1251 koi8_r iso8859_5 cp866", "ukr": "cp1251 koi8_u", "bul": "cp1251",
+    "ell": "cp1253 iso8859_7", "tur": "cp1254", "heb": "cp1255 iso8859_8", "ara": "cp1256 iso8859_6",
+    "lit": "cp1257 iso8859_13", "lav": "cp1257 iso8859_4", "est": "cp1257 iso8859_15", "fin": "cp1252",
+    "fra": "cp1252 iso8859_15", "isl": "cp1252", "mlt": "iso8859_3", "epo": "iso8859_3", "tha": "cp874",
+    "jpn": "cp932 euc_jp iso2022_jp", "kor": "cp949", "zho": "gb18030 big5hkscs",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("content_type", ["text/html", "text/html; charset=utf-8"])
+@pytest.mark.parametrize(("lang", "encoding"), [(lang, one) for lang in LEGACY for one in LEGACY[lang].split()])
+def test_what_declares_no_charset_or_falsely_utf8_is_read_in_encodings_of_the_crawl(
+    lang: str, encoding: str, content_type: str
+) -> None:
+    page = f'<html><head><title>A</title></head><body><a href="/en/">English</a><h1>A</h1><p>{TEXTS[lang]}</p></body>'
+    assert decode_body(page.encode(encoding), content_type, ("eng", lang)) == page
+    assert decode_body(page.encode(), content_type, ("eng", lang)) == page
+
+
+@pytest.mark.parametrize("lang", ["ces", "rus", "ell", "jpn", "tur", "lit", "ara", "vie", "fra"])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "The “quick” brown fox – it’s running…", "© 2003 Acme Corp.", "Rooms from £35 or €40", "25°C ± 2", "• First",
+        "Acme® and Foo™ are trademarks", "» Home » Products", "Copyright © Müller GmbH, München", "½ cup of sugar",
+        "Our café is open daily", "José Núñez and François Lefèvre, naïve as they were",
+    ],
+)  # fmt: skip
+def test_symbols_of_english_pages_are_no_letters_of_the_other_language(lang: str, text: str) -> None:
+    page = f"<html><body><h1>Welcome to our house</h1><p>There is much to see and to do here.</p><p>{text}</p></body>"
+    assert decode_body(page.encode("cp1252"), "text/html", ("eng", lang)) == page
+
+
+@pytest.mark.parametrize(
+    "content_type",
+    [
+        "text/html; charset = iso-8859-14", "text/html; charset='iso-8859-14'", "text/html; charset= 'iso-8859-14'",
+        'text/html; Charset ="iso-8859-14"; x=y', "text/html charset=iso-8859-14",
+    ],
+)  # fmt: skip
+def test_charset_of_the_header_may_have_blanks_and_quotes(content_type: str) -> None:
+    assert decode_body("<p>ŷŵ".encode("iso8859_14"), content_type) == "<p>ŷŵ"
+
+
+@pytest.mark.parametrize(
+    "before", ["", "<script>" + "x;" * 3000 + "<meta charset=koi8-r></script>", f"<!--{'x' * 9000}-->"]
+)
+@pytest.mark.parametrize(
+    "meta",
+    [
+        "<meta charset = iso-8859-14>", "<meta charset='iso-8859-14'>",
+        "<meta http-equiv=content-type content='text/html; charset = iso-8859-14'>",
+        "<META http-equiv=content-type content=\"text/html; charset='iso-8859-14'\">",
+    ],
+)  # fmt: skip
+def test_charset_of_the_page_counts_wherever_it_is(before: str, meta: str) -> None:
+    page = f"<html><head>{before}{meta}</head><body>ŷŵ"
+    for content_type in ("text/html", "text/html; charset=utf-8"):
+        assert decode_body(page.encode("iso8859_14"), content_type) == page
+
+
+@pytest.mark.parametrize("encoding", ["utf-16-le", "utf-16-be"])
+@pytest.mark.parametrize("text", ["Plain text", *TEXTS.values()])
+def test_utf16_needs_no_mark(encoding: str, text: str) -> None:
+    page = f"<!doctype html><html><head><title>A</title></head><body><p>{text}</p></body></html>"
+    assert decode_body(page.encode(encoding), "text/html; charset=utf-8") == page
+
+
+def test_crawl_and_alignment_read_pages_without_charset_in_the_encodings_of_their_languages() -> None:
+    url = "https://example.org/p"
+    for lang, encoding in (("ces", "cp1250"), ("pol", "iso8859_2"), ("rus", "koi8_r"), ("sqi", "cp1252")):
+        pairs = LanguagePairs.parse(f"eng-{lang}")
+        detection = Detection.for_pairs(("cld2",), pairs)
+        body = f"<html><body><h1>A</h1><p>{TEXTS[lang]}</p></body></html>".encode(encoding)
+        read = PageJob(body, "text/html", url, detection=detection).run()
+        assert read.page.text == f"A\n{TEXTS[lang]}"
+        assert read.identification.language == lang
+        read_again = read_document(RawPage(url, body, "text/html"), pairs, detection)
+        assert read_again
+        document, _ = read_again
+        assert (document.language, document.lines) == (lang, ("A", TEXTS[lang]))
+
+
+def test_a_russian_page_without_charset_is_no_document_in_yoruba() -> None:
+    pairs = LanguagePairs.parse("eng-yor")
+    body = f"<html><body><h1>A</h1><p>{TEXTS['rus']}</p></body></html>".encode("cp1251")
+    raw = RawPage("https://example.org/p", body, "text/html")
+    assert read_document(raw, pairs, Detection.for_pairs(("cld2",), pairs)) is None
+
+
+def test_long_lines_without_markup_take_linear_time() -> None:
+    for part in (b"a", b"<", b"<!--", b"<meta ", b"<html lang ", b"charset = "):
+        begun = time.process_time()
+        decode_body(part * (1_000_000 // len(part)) + TEXTS["rus"].encode("cp1251"), None)
+        assert time.process_time() - begun < 2
 
 
 @pytest.mark.parametrize(

@@ -20,6 +20,7 @@ from bilingual_crawler.discovery.detector.links import rewritten, without_folder
 from bilingual_crawler.harvest.sites import SiteError
 from bilingual_crawler.languages.codes import URL_LABELS, LanguagePair
 from bilingual_crawler.pages.jobs import PageJob
+from bilingual_crawler.pages.sandbox.jobs import ContentError
 from bilingual_crawler.storage.archive import Redirect, open_archive
 from bilingual_crawler.storage.warc import ArchivedResponse
 
@@ -241,8 +242,12 @@ def _nearest_first(site: Site, home: str) -> list[str]:
     return [*found, *sorted(site.languages.keys() - found, key=lambda url: (len(url), url))]
 
 
-def _read(answer: ArchivedResponse) -> ReadPage:
+def _read(answer: ArchivedResponse) -> ReadPage | None:
+    """The page in *answer*; None if it is illegible."""
     headers = defaultdict(list, {name.lower(): values for name, values in answer.headers.items()})
     content_type = b"".join(headers[b"content-type"][:1]).decode("latin-1")
     links = tuple(value.decode("latin-1") for value in headers[b"link"])
-    return PageJob(answer.body, content_type, answer.url, links).run()
+    try:
+        return PageJob(answer.body, content_type, answer.url, links).run()
+    except ContentError:
+        return None

@@ -4,14 +4,54 @@ from __future__ import annotations
 
 import codecs
 import re
+import unicodedata
+from functools import lru_cache
+from typing import TYPE_CHECKING
 from urllib.parse import quote
 
-from w3lib.encoding import html_body_declared_encoding, http_content_type_encoding, read_bom
+from w3lib.encoding import html_body_declared_encoding, http_content_type_encoding, read_bom, resolve_encoding
 
-from bilingual_crawler.languages.codes import from_bcp47
+from bilingual_crawler.languages.codes import base_of, from_bcp47
+from bilingual_crawler.pages.tables import ENCODINGS, LETTERS
 
-_LANG = re.compile(rb"""(?i)<html[^>]{0,500}?\blang\s*=\s*["']?([a-z]{2,3})""")
-_HEAD = 4096
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+_HEAD = 1 << 16
+"""Bytes in which declarations of charset and language count."""
+_CHARSET = re.compile(r"""(?i)(?:^|[;,\s])charset\s*=\s*["']?\s*([\w-]+)""")
+_NO_MARKUP = re.compile(rb"(?is)<!--.*?(?:-->|\Z)|<(script|style)\b.*?(?:</\1|\Z)")
+_META = re.compile(rb"(?i)<meta\s[^<>]*+>")
+_LANG = re.compile(
+    rb"""(?i)<(?:html|body)\b[^<>]{0,500}?\blang\s*=\s*["']?([a-z]{2,3})\b"""
+    rb"""|<meta\s[^<>]{0,200}?\bcontent-language\b[^<>]{0,200}?\bcontent\s*=\s*["']?\s*([a-z]{2,3})\b"""
+)
+_JAPANESE = (b"\x1b$B", b"\x1b$@")
+"""Escapes of ISO-2022-JP."""
+_UTF16_HEAD = 1 << 12
+
+_TAGS = re.compile(_NO_MARKUP.pattern + rb"|<[^<>]*+>?")
+_READ = 1 << 20
+"""Maximum bytes whose text tells their encoding."""
+_SAMPLE, _JUDGED = 1 << 14, 1 << 11
+"""Maximum bytes of lines beside ASCII from which an encoding is guessed, and of which each character is looked at."""
+_IN_WORD = re.compile(rb"[A-Za-z\x80-\xff][\x80-\xff]|(?<![0-9])[\x80-\xff][A-Za-z]")
+_CONTROLS = re.compile(rb"[\x80-\x9f]")
+"""Control characters of ISO 8859, letters or quotation marks elsewhere."""
+_WITHOUT_ISO_8859 = [encoding for encoding in ENCODINGS if not encoding.startswith("iso8859")]
+_CODECS = {"euc_jis_2004": "euc_jp"}
+_LANGUAGES = {encoding: frozenset(languages.split()) for encoding, languages in ENCODINGS.items()}
+_DEFAULT = "cp1252"
+_MISPLACED = re.compile(
+    "(?<=[alwyz])[LWYZ]"  # a capital in a word
+    "|(?<=[aAlLwW])[yYzZ]|[yYzZ](?=[aAlLwW])"  # two scripts in a word
+    "|(?<=[aAlLwWyYzZx])[$](?=[aAlLwWyYzZx])"  # a symbol in a word
+    "|(?<=0)[lLwWyYzZ]|[lLwWyYzZ](?=0)"  # a letter beside a digit
+    "|(?<![aAlLwWyYzZm])[lLyY](?![aAlLwWyYzZm])"  # a letter alone
+)
+"""What is rare in text that was decoded rightly, in letters of :func:`_kind`."""
+_WORDS = frozenset("àèéòóìíáâåöøæőавеиійкосуяєџήόο")
+"""Letters that are words."""
 
 # Codecs of Python that are no encodings of web pages; punycode takes quadratic time.
 _REFUSED = frozenset(
@@ -32,23 +72,6 @@ _LABELS = {
 # w3lib knows the names that Python knows
 codecs.register(lambda label: codecs.lookup(_LABELS[label]) if label in _LABELS else None)
 
-_LEGACY = {
-    "cp1250": "ces hrv bos hun pol ron slk slv sqi",
-    "cp1251": "bel bul kaz kir mkd mon rus srp tat tgk ukr",
-    "cp1253": "ell",
-    "cp1254": "aze tur",
-    "cp1255": "heb yid",
-    "cp1256": "ara fas pus urd",
-    "cp1257": "est lav lit",
-    "cp1258": "vie",
-    "cp874": "tha",
-    "cp932": "jpn",
-    "cp949": "kor",
-    "gb18030": "zho",
-    "iso8859_3": "epo mlt",
-}
-_OF_LANGUAGE = {lang: encoding for encoding, languages in _LEGACY.items() for lang in languages.split()}
-
 _XHTML = "application/xhtml+xml"
 _EMPTY_ELEMENT = re.compile(r"""<([a-zA-Z][\w.:-]*+)((?:[^<>"'/]++|"[^"<]*+"|'[^'<]*+'|/(?!>))*+)/>""")
 _VOID = frozenset(
@@ -60,17 +83,18 @@ _FRAGMENT = re.compile(r"(?<!&)#|#(?![0-9xX])")
 _NOT_ASCII = re.compile(r"[^\0-\x7f]+")
 
 
-def decode_body(body: bytes, content_type: str | None) -> str:
+def decode_body(body: bytes, content_type: str | None, languages: Iterable[str | None] = ()) -> str:
     """The text of an HTML (or other text) body; never raises.
 
     The byte order mark decides, then the charset of *content_type*, then the page's own declaration. Valid UTF-8 is
-    read as UTF-8 even if a single-byte encoding was declared. If UTF-8 was declared but the bytes are not UTF-8, the
-    page's declaration counts, then the usual encoding of the language that the page declares.
+    read as UTF-8 even if a single-byte encoding was declared. If nothing was declared, or UTF-8 but the bytes
+    are not UTF-8, a declaration further down counts, then what the bytes look like; encodings of *languages* (ISO
+    639-3, those of the crawl) and of the language that the page declares are more probable than others.
 
     What browsers do for links and elements is done here: queries of addresses are escaped in the encoding of the page,
     and if *content_type* is that of XHTML, empty elements get end tags (``<script src="x"/>``).
     """
-    text = _read(body, content_type)
+    text = _read(body, content_type, languages)
     if content_type and content_type.strip().lower().startswith(_XHTML):
         text = _EMPTY_ELEMENT.sub(_with_end, text)
     return text
@@ -81,27 +105,42 @@ def _with_end(match: re.Match[str]) -> str:
     return match[0] if name.lower() in _VOID else f"<{name}{match[2]}></{name}>"
 
 
-def _read(body: bytes, content_type: str | None) -> str:
+def _read(body: bytes, content_type: str | None, languages: Iterable[str | None]) -> str:
     encoding, mark = read_bom(body)
     if encoding is not None and mark is not None:
         return _decode(body[len(mark) :], encoding)
+    if encoding := _utf16(body):
+        return _decode(body, encoding)
     try:
         text = body.decode("utf-8")
     except UnicodeDecodeError:
         text = None
-    by_header = http_content_type_encoding(content_type)
-    declared = by_header or _by_page(body)
+    declared = _by_header(content_type) or _by_page(body)
     if text is not None and (declared is None or body.isascii() or not _is_wide(declared)):
-        return text if not _is_escaped(declared) else _decode(body, declared or "utf-8")
-    if declared is None or declared == "utf-8":
-        declared = _without_claim(body)
-    return _decode(body, declared)
+        if not _is_escaped(declared):
+            declared = "iso2022_jp" if _has_japanese_escapes(body) else None
+        return _decode(body, declared) if declared else text
+    if declared is not None and declared != "utf-8" and not _is_misread(text := _decode(body, declared)):
+        return text
+    return _decode(body, _without_claim(body, languages))
+
+
+def _by_header(content_type: str | None) -> str | None:
+    """The charset of *content_type*, also with blanks around ``=`` and in any quotes."""
+    found = _CHARSET.search(content_type or "")
+    return http_content_type_encoding(content_type) or (resolve_encoding(found[1]) if found else None)
 
 
 def _by_page(body: bytes) -> str | None:
     """The encoding that the page declares. UTF-16 counts as UTF-8: in UTF-16, the declaration could not be read."""
     declared = html_body_declared_encoding(body)
     return "utf-8" if declared and declared.startswith(("utf-16", "utf-32")) else declared
+
+
+def _by_late_declaration(body: bytes) -> str | None:
+    """The encoding that a ``meta`` element declares anywhere in the first 64 KB, but UTF-8."""
+    found = map(_by_page, _META.findall(_NO_MARKUP.sub(b"", body[:_HEAD])))
+    return next((encoding for encoding in found if encoding not in (None, "utf-8")), None)
 
 
 def _is_wide(encoding: str) -> bool:
@@ -114,23 +153,97 @@ def _is_escaped(encoding: str | None) -> bool:
     return encoding is not None and encoding.startswith(("iso2022", "hz", "utf-16", "utf-32"))
 
 
-def _without_claim(body: bytes) -> str:
-    """Encoding of a body without a declaration, or with a false declaration of UTF-8."""
-    if not _mostly_utf8(body):
-        by_page = _by_page(body)
-        if by_page not in (None, "utf-8"):
-            return by_page
-        match = _LANG.search(body, 0, _HEAD)
-        lang = from_bcp47(match[1].decode("ascii")) if match else None
-        return _OF_LANGUAGE.get(lang or "", "cp1252")
-    return "utf-8"
+def _utf16(body: bytes) -> str | None:
+    """The UTF-16 that *body* is in without a mark: every other byte of markup is 0. None if it is in neither."""
+    head = body[:_UTF16_HEAD]
+    at_odd = head[1::2].count(0)
+    at_even = head.count(0) - at_odd
+    if max(at_odd, at_even) <= max(len(head) // 8, 9 * min(at_odd, at_even)):
+        return None
+    encoding = "utf-16-le" if at_odd > at_even else "utf-16-be"
+    return encoding if "<".encode(encoding) in head else None
 
 
-def _mostly_utf8(body: bytes) -> bool:
-    """Whether most letters are well-formed UTF-8, as on a page with a few broken bytes."""
-    text = body.decode("utf-8", "replace")
+def _has_japanese_escapes(body: bytes) -> bool:
+    # one byte is found ten times as fast as three
+    return b"\x1b" in body and body.isascii() and any(escape in body for escape in _JAPANESE)
+
+
+def _without_claim(body: bytes, languages: Iterable[str | None]) -> str:
+    """Encoding of a body without a declaration, or with a false one."""
+    if not _is_misread(body.decode("utf-8", "replace")):
+        return "utf-8"
+    return _by_late_declaration(body) or _guessed(body, languages)
+
+
+def _is_misread(text: str) -> bool:
+    """Whether most bytes beside ASCII could not be decoded, more than a few broken ones."""
     wrong = text.count("\N{REPLACEMENT CHARACTER}")
-    return sum(not c.isascii() for c in text) > 2 * wrong
+    return wrong > 0 and sum(not c.isascii() for c in text) <= 2 * wrong
+
+
+def _guessed(body: bytes, languages: Iterable[str | None]) -> str:
+    """The encoding in which the text of *body* reads best."""
+    import chardet  # its models take 40 MB, and few pages need them
+
+    sample = _beside_ascii(_TAGS.sub(b"\n", body[:_READ])) or _beside_ascii(body)
+    if not _IN_WORD.search(sample):
+        return _DEFAULT
+    match = _LANG.search(body, 0, _HEAD)
+    declared = from_bcp47((match[1] or match[2]).decode("ascii")) if match else None
+    expected = {base_of(lang) for lang in (*languages, declared) if lang}
+    candidates = _WITHOUT_ISO_8859 if _CONTROLS.search(sample) else ENCODINGS
+    found = chardet.detect_all(sample, ignore_threshold=True, compat_names=False, include_encodings=candidates)
+    odds = {one["encoding"]: one["confidence"] for one in found if one["encoding"] is not None}
+    least = max(odds.values(), default=0.0) / 8
+    likely = {one: chance * _fit(sample[:_JUDGED], one, expected) for one, chance in odds.items() if chance >= least}
+    best = max(likely, key=likely.__getitem__, default=_DEFAULT)
+    return _CODECS.get(best, best)
+
+
+def _fit(sample: bytes, encoding: str, expected: set[str]) -> float:
+    """How plausible *sample* is in *encoding*, 0 to 2: 2 if all is in the letters of an expected language."""
+    text = sample.decode(_CODECS.get(encoding, encoding), "replace")
+    letters = "".join(filter(str.isalpha, "".join(_NOT_ASCII.findall(text))))
+    known = max((share_of_own(letters, lang) for lang in expected & _LANGUAGES[encoding]), default=0.0)
+    return _plausibility(text) * (1 + known)
+
+
+def share_of_own(letters: str, language: str) -> float:
+    """The share of *letters* beside ASCII that *language* is written with; 1 if these are unknown."""
+    own = LETTERS.get(language)
+    return sum(map(letters.count, own + own.upper())) / (len(letters) or 1) if own else 1.0
+
+
+def _beside_ascii(text: bytes) -> bytes:
+    """The first lines of *text* that are not ASCII."""
+    return b"\n".join(line for line in text.split(b"\n") if not line.isascii())[:_SAMPLE]
+
+
+def _plausibility(text: str) -> float:
+    """The share of characters beside ASCII in *text* that stand where they may."""
+    kinds = "".join(map(_kind, text))
+    others = sum(map(kinds.count, "lLwWyYzZx$."))
+    return 1 - len(_MISPLACED.findall(kinds)) / max(1, others)
+
+
+@lru_cache(maxsize=4096)
+def _kind(character: str) -> str:
+    """A letter for what *character* is.
+
+    ``a`` is a letter of ASCII, ``l`` another Latin one, ``w`` one that is a word; ``y`` and ``z`` are those of other
+    scripts; all five are upper case for capitals. ``x`` is a letter without case, ``m`` a mark, ``0`` a digit, ``.``
+    punctuation, ``$`` a symbol or control character.
+    """
+    category = unicodedata.category(character)
+    if character.isascii():
+        kind = "0" if character.isdigit() else "a" if character.isalpha() else " "
+    elif category in ("Lu", "Ll"):
+        latin = unicodedata.name(character, "").startswith("LATIN")
+        kind = ("lw" if latin else "yz")[character.lower() in _WORDS]
+    else:
+        kind = {"L": "x", "M": "m", "Z": " ", "P": "."}.get(category[0], "$")
+    return kind.upper() if category == "Lu" else kind
 
 
 def _decode(body: bytes, encoding: str) -> str:

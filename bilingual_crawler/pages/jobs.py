@@ -12,6 +12,7 @@ from bilingual_crawler.pages.formats import ONLY_HTML
 from bilingual_crawler.pages.html import page_of, walk_through
 from bilingual_crawler.pages.labels import load_names
 from bilingual_crawler.pages.language import BY_DEFAULT, Detection
+from bilingual_crawler.pages.legibility import check_legible
 from bilingual_crawler.pages.links import in_formats
 from bilingual_crawler.pages.model import Link, Page
 from bilingual_crawler.pages.opt_outs import TdmRule, rules_in
@@ -73,13 +74,14 @@ class PageJob(Job[ReadPage]):
         load_names()
 
     def run(self) -> ReadPage:
-        walk = walk_through(decode_body(self.body[:MAX_HTML], self.content_type))
+        """Raises ContentError as :func:`~bilingual_crawler.pages.legibility.check_legible`."""
+        named = from_bcp47(self.content_language)
+        languages = (self.announced, named, *self.detection.languages)
+        html = decode_body(self.body[:MAX_HTML], self.content_type, languages)
+        walk = walk_through(html)
         page = page_of(walk, self.url, self.link_headers, self.formats)
-        declared = (
-            *page.declared,
-            from_bcp47(self.content_language),
-            *by_site(page.url, self.announced, self.detection),
-        )
+        check_legible(html, page.text)
+        declared = (*page.declared, named, *by_site(page.url, self.announced, self.detection))
         found = self.detection.identify_page(walk.own_lines, declared)
         return ReadPage(page, found, outline_of(walk, page.url), sample_of(page.text))
 

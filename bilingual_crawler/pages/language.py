@@ -13,6 +13,7 @@ from bilingual_crawler.languages.codes import UNKNOWN, base_of, macrolanguage
 from bilingual_crawler.languages.scripts import script_of
 from bilingual_crawler.pages.detectors import CLD2, load_detector
 from bilingual_crawler.pages.detectors.base import MAX_CHARACTERS, SHOWN, Identification
+from bilingual_crawler.pages.legibility import has_wrong_letters
 from bilingual_crawler.pages.sandbox.jobs import ContentError, Job, Limits, SandboxError
 from bilingual_crawler.pages.sandbox.pool import submit
 
@@ -120,7 +121,10 @@ class Detection:
         """
         text = "\n".join(lines)
         named = [lang and base_of(lang) for lang in declared]
-        return self._in_script(self._identify_page(lines, text, named), text)
+        found = self._identify_page(lines, text, named)
+        if found.reliable and has_wrong_letters(text, found.language):
+            found = replace(found, reliable=False)
+        return self._in_script(found, text)
 
     def _identify_page(self, lines: Sequence[str], text: str, declared: Sequence[str | None]) -> Identification:
         whole = self._identify(text, declared)

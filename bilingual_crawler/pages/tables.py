@@ -169,3 +169,51 @@ DOCUMENT_ENDINGS = _words("""
     xps
 """)
 """File name extensions of documents with text for people."""
+
+ENCODINGS = {
+    "cp1250": "bos ces hrv hsb dsb hun pol ron slk slv sqi srp",
+    "iso8859-2": "bos ces hrv hsb dsb hun pol ron slk slv sqi srp",
+    "iso8859-16": "ron",
+    "cp1251": "bel bul kaz kir mkd mon rus srp tat tgk ukr bak chv oss",
+    "koi8-r": "rus bul",
+    "koi8-u": "ukr bel",
+    "iso8859-5": "bel bul mkd rus srp ukr",
+    "cp866": "rus bel bul",
+    "mac-cyrillic": "rus bul ukr",
+    "cp1252": "afr cat dan deu eng eus fao fin fra fry gla gle glg glv isl ita ltz nld nno nor oci por roh spa sqi swe",
+    "iso8859-15": "est fin fra",
+    "cp1253": "ell",
+    "iso8859-7": "ell",
+    "cp1254": "aze kur tur",
+    "cp1255": "heb yid",
+    "iso8859-8": "heb",
+    "cp1256": "ara fas pus uig urd",
+    "iso8859-6": "ara",
+    "cp1257": "est lav lit",
+    "iso8859-13": "est lav lit",
+    "iso8859-4": "est kal lav lit sme",
+    "iso8859-10": "sme smj",
+    "iso8859-14": "bre cym gla gle glv",
+    "iso8859-3": "epo mlt tur",
+    "cp1258": "vie",
+    "cp874": "tha",
+    "cp932": "jpn",
+    "euc_jis_2004": "jpn",
+    "cp949": "kor",
+    "gb18030": "zho",
+    "big5hkscs": "zho",
+}
+"""Encodings of web pages but Unicode, as chardet calls them, with the languages that are written in them."""
+
+LETTERS = {
+    "afr": "áèéêëíîïóôöúûü", "bos": "čćđšž", "cat": "àçéèíïóòúü·", "ces": "áčďéěíňóřšťúůýž",
+    "cym": "àáâäèéêëìíîïòóôöùúûüŵẁẃẅŷỳýÿ", "dan": "æøåéèêáäöü", "deu": "äöüßé", "dsb": "čćěłńóŕšśžź",
+    "eng": "àáâãäåæçèéêëíîïñóôöøúûüœ", "epo": "ĉĝĥĵŝŭ", "est": "äõöüšž", "eus": "ñçüáéíóú", "fao": "áæðíóøúý",
+    "fin": "äöåšžé", "fra": "àâæçèéêëîïôœùûüÿ", "fry": "âêéëïôöúûü", "gla": "àèìòùáéó", "gle": "áéíóúḃċḋḟġṁṗṡṫ",
+    "glg": "áéíïñóúü", "glv": "çïê", "hrv": "čćđšž", "hsb": "čćěłńóřšžź", "hun": "áéíóöőúüű", "isl": "áæéíðóöúýþ",
+    "ita": "àèéìíîòóùú", "lav": "āčēģīķļņšūžōŗ", "lit": "ąčęėįšųūž", "ltz": "äéëöüèêîôû", "mlt": "ċġħżàèìòù",
+    "nld": "áéëïóöúüèêç", "nno": "æøåéèêóòôâäö", "nor": "æøåéèêóòôâäö", "oci": "àáçèéíïóòúü", "pol": "ąćęłńóśźż",
+    "por": "àáâãçéêíóôõúü", "roh": "àèéìîòùöü", "ron": "ăâîșțşţ", "sme": "áčđŋšŧž", "slk": "áäčďéíĺľňóôŕšťúýž",
+    "slv": "čšžćđ", "spa": "áéíñóúüªº", "sqi": "çë", "swe": "åäöéàü", "tur": "çğıİöşüâîû",
+}  # fmt: skip
+"""The letters beside ASCII that languages in the Latin script are written with, lower case; English has loans only."""

@@ -115,6 +115,7 @@ REASONS = {
     "length": "the page in the other language has more than four times their text, or less than a quarter",
     "same_url": "a longer document has the same address but for scheme, www. and last slash",
     "other_language": "most of the text is in neither language",
+    "illegible": "they are binary data, encoded data or program code",
     "unreadable": "reading them took too much time or memory",
 }
 """Reasons why a document is unpaired, and what they mean to a reader."""

@@ -22,6 +22,7 @@ from bilingual_crawler.pages.html import parse_page
 from bilingual_crawler.pages.jobs import by_site, limits_of, load_pdf_reader, pdf_limits
 from bilingual_crawler.pages.labels import load_names
 from bilingual_crawler.pages.language import BY_DEFAULT, Detection
+from bilingual_crawler.pages.legibility import ILLEGIBLE, check_legible
 from bilingual_crawler.pages.model import LinkPosition
 from bilingual_crawler.pages.opt_outs import NOTHING, OptOuts
 from bilingual_crawler.pages.origin import UNKNOWN, Origin
@@ -109,9 +110,9 @@ def read_document(
 ) -> tuple[DocumentText, Profile] | None:
     """Return the document on a page and its profile; None if it is in no language of *pairs*.
 
-    Raises ContentError for a PDF whose text cannot be read.
+    Raises ContentError for a PDF whose text cannot be read, and for a page that is no text for people.
     """
-    content = _parse(raw)
+    content = _parse(raw, detection)
     lines = tuple(content.text.split("\n"))
     declared = (*content.declared, from_bcp47(raw.content_language), *by_site(raw.url, raw.language, detection))
     found = detection.identify_page(lines, declared)
@@ -126,7 +127,7 @@ def read_document(
     return document, _profile(raw, content, document, share, pairs)
 
 
-def _parse(raw: RawPage) -> _Content:
+def _parse(raw: RawPage, detection: Detection) -> _Content:
     if raw.body is None:
         return _Content(raw.title, raw.text, raw.alternates, raw.switches)
     if raw.is_pdf:
@@ -134,8 +135,10 @@ def _parse(raw: RawPage) -> _Content:
 
         pdf = read_pdf(raw.body)
         return _Content(pdf.title, pdf.text, raw.alternates, raw.switches, (pdf.language,) if pdf.language else ())
-    html = decode_body(raw.body, raw.content_type)
+    languages = (raw.language, from_bcp47(raw.content_language), *detection.languages)
+    html = decode_body(raw.body, raw.content_type, languages)
     page = parse_page(html, raw.url, raw.link_headers)
+    check_legible(html, page.text)
     claims = claims_in(page.links)
     return _Content(
         page.title,
@@ -277,7 +280,7 @@ class LeftOut:
     language: str | None
     """The language that the crawl identified, ISO 639-3; None for a page from an archive."""
     reason: str
-    """``other_language`` or ``unreadable``."""
+    """``other_language``, ``illegible`` or ``unreadable``."""
 
 
 @dataclass(frozen=True)
@@ -319,8 +322,8 @@ def read_pages(
 ) -> Iterator[PackedDocument | LeftOut]:
     """Yield the document of each page, in order, or why it has none.
 
-    Pages that break the limits of a helper process, and PDFs without readable text, are counted in *unreadable* by
-    kind; the first of each kind is logged.
+    Pages that break the limits of a helper process, PDFs without readable text, and pages that are no text for people
+    are counted in *unreadable* by kind; the first of each kind is logged.
     """
     waiting: deque[tuple[RawPage, Future[PackedDocument | None]]] = deque()
 
@@ -332,7 +335,8 @@ def read_pages(
             unreadable[error.kind] += 1
             if unreadable[error.kind] == 1:
                 logger.warning(f"{page.url} is left out: {error}")
-            return LeftOut(page.url, page.language, "unreadable")
+            reason = ILLEGIBLE if error.kind == ILLEGIBLE else "unreadable"
+            return LeftOut(page.url, page.language, reason)
 
     for page in pages:
         job = DocumentJob(page, pairs, detection)

@@ -73,7 +73,7 @@ class Reader:
     after each further one, so that the others have helpers and processors. Waits while this machine cannot start a
     helper process.
 
-    Stats: ``bilingual/unreadable/time|memory|crash|damaged|encrypted|no-text``.
+    Stats: ``bilingual/unreadable/time|memory|crash|damaged|encrypted|no-text|illegible``.
     """
 
     def __init__(self, crawler: Crawler) -> None:
