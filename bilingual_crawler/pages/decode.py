@@ -120,8 +120,8 @@ def _read(body: bytes, content_type: str | None, languages: Iterable[str | None]
         if not _is_escaped(declared):
             declared = "iso2022_jp" if _has_japanese_escapes(body) else None
         return _decode(body, declared) if declared else text
-    if declared is not None and declared != "utf-8" and not _is_misread(text := _decode(body, declared)):
-        return text
+    if declared is not None and declared != "utf-8" and not _is_misread(read := _decode(body, declared)):
+        return read
     return _decode(body, _without_claim(body, languages))
 
 
