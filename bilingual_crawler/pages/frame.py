@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from functools import lru_cache
+from itertools import compress
 from typing import TYPE_CHECKING, NamedTuple
 
 from bilingual_crawler.pages.tables import (
@@ -36,6 +37,8 @@ MIN_OWN = 100
 """Letters of own text under which classes of layout may be misread."""
 MIN_PROSE = 80
 """Characters of a line of prose."""
+MISREAD = 4
+"""Times the prose of the own text that a region of layout holds if its class is misread."""
 
 _EDGES = frozenset(("header", "footer", "head", "foot"))
 _COLUMN_EDGES = frozenset(("head", "foot"))
@@ -106,13 +109,19 @@ MENU = 3
 def own_lines(lines: Sequence[str], kinds: Sequence[int], regions: Iterable[Region]) -> tuple[list[bool], list[Region]]:
     """Tell which *lines*, with the bits *kinds*, are own text, and which of *regions* count.
 
-    If next to nothing is left, the regions that only a class makes frame and that hold prose do not count.
+    If next to nothing is left, or hardly any prose, the regions that only a class makes frame and that hold prose do
+    not count.
     """
     counted = list(regions)
     own = _outside(lines, kinds, counted)
-    if not _has_text(lines, own):
-        misread = [one for one in counted if one.by_layout and _holds_prose(lines[one.lines])]
-        if misread:
+    prose = [
+        len(line) if len(line) >= MIN_PROSE and not kind & LINKED else 0
+        for line, kind in zip(lines, kinds, strict=True)
+    ]
+    misread = [one for one in counted if one.by_layout and sum(prose[one.lines]) >= 2 * MIN_PROSE]
+    if misread:
+        of_own = sum(compress(prose, own))
+        if not _has_text(lines, own) or MISREAD * of_own <= max(sum(prose[one.lines]) for one in misread):
             counted = [one for one in counted if one not in misread]
             own = _outside(lines, kinds, counted)
     without = list(own)
@@ -142,7 +151,3 @@ def _menus(own: Sequence[bool], kinds: Sequence[int]) -> Iterable[tuple[int, int
         if place - start >= MENU:
             yield start, place
         start = place + 1
-
-
-def _holds_prose(lines: Sequence[str]) -> bool:
-    return sum(len(line) for line in lines if len(line) >= MIN_PROSE) >= 2 * MIN_PROSE

@@ -150,8 +150,9 @@ def align_domain(domain: Domain, method: Method, matching: Matching = greedy, ed
     """Pair the documents of *domain* one-to-one, and give each unpaired document a reason.
 
     Of near-duplicates one is paired: an article before the lists that show nothing else, then the better score, then
-    the longer text. *editions*: pair the ``best`` edition of a
-    page, or ``all``, which makes every good candidate between the pages of a pair a pair.
+    the longer text. The others are paired with what the site says is their translation, if that is a near-duplicate of
+    the partner, too. *editions*: pair the ``best`` edition of a page, or ``all``, which makes every good candidate
+    between the pages of a pair a pair.
     """
     proposed = method(domain)
     candidates, objections = _without_objections(domain, proposed)
@@ -160,6 +161,7 @@ def align_domain(domain: Domain, method: Method, matching: Matching = greedy, ed
     a, b = group_a[candidates.a[order]], group_b[candidates.b[order]]
     scores = _best_first(a, b, candidates.scores[order], candidates.threshold)
     chosen = order[matching(a, b, scores, candidates.threshold)]
+    chosen = _with_copies(chosen, candidates, order, group_a, group_b)
     if editions == "all":
         chosen = _with_editions(chosen, domain, candidates)
     pairs = tuple(
@@ -232,6 +234,27 @@ def _without_objections(domain: Domain, candidates: Candidates) -> tuple[Candida
             scores[k] = 0.0
         reasons |= {domain.a[i].url: reason, domain.b[j].url: reason}
     return replace(candidates, scores=scores), {url: reason for url, reason in reasons.items() if reason}
+
+
+def _with_copies(
+    chosen: NDArray[np.intp],
+    candidates: Candidates,
+    order: NDArray[np.intp],
+    group_a: NDArray[np.intp],
+    group_b: NDArray[np.intp],
+) -> NDArray[np.intp]:
+    """Add to *chosen* the near-duplicates of both documents of a pair of which the site says that they are one."""
+    said = np.isin(candidates.names, ("hreflang", "switcher", "url")) & (candidates.scores >= candidates.threshold)
+    cells = set(zip(group_a[candidates.a[chosen]].tolist(), group_b[candidates.b[chosen]].tolist(), strict=True))
+    taken_a, taken_b = set(candidates.a[chosen].tolist()), set(candidates.b[chosen].tolist())
+    added = []
+    for k in order[np.argsort(-candidates.scores[order], kind="stable")].tolist():
+        i, j = int(candidates.a[k]), int(candidates.b[k])
+        if said[k] and i not in taken_a and j not in taken_b and (int(group_a[i]), int(group_b[j])) in cells:
+            taken_a.add(i)
+            taken_b.add(j)
+            added.append(k)
+    return np.array([*chosen, *added], dtype=np.intp)
 
 
 def _with_editions(chosen: NDArray[np.intp], domain: Domain, candidates: Candidates) -> NDArray[np.intp]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections import defaultdict
+from collections import Counter, defaultdict
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -38,10 +38,10 @@ BAND = 4
 """Values of a signature that must agree for two documents to be compared."""
 SIMILAR = 0.95
 """Jaccard similarity of the lines of two near-duplicates."""
-EVERYWHERE = 0.5
+EVERYWHERE = 0.9
 """Share of the documents of one language from which a line is no article's, 0 to 1."""
 LOST = 4
-"""Times of its other own text that repeated lines have of an article that its site repeats."""
+"""Times the characters of its other lines that repeated lines have on an article that lists repeat."""
 SHORTEST = 200
 """Minimum characters of main text that is compared; shorter near-duplicates must be the same, title included."""
 
@@ -98,23 +98,30 @@ def main_lines(side: Sequence[Profile]) -> list[NDArray[np.bool_]]:
         lines, frequency = np.unique(np.concatenate(list(different.values())), return_counts=True)
         common = lines[frequency >= max(REPEATED, REPEATED_SHARE * len(different))]
         main.update((place, ~np.isin(side[place].lines, common)) for place in places)
-        everywhere = lines[frequency >= EVERYWHERE * len(different)]
-        main.update(_own_again({place: side[place] for place in places}, main, everywhere))
+        main.update(_own_again({place: side[place] for place in places}, main))
     return [main[place] for place in range(len(side))]
 
 
 def _own_again(
-    pages: Mapping[int, Profile], main: Mapping[int, NDArray[np.bool_]], everywhere: NDArray[np.uint32]
+    pages: Mapping[int, Profile], main: Mapping[int, NDArray[np.bool_]]
 ) -> Iterator[tuple[int, NDArray[np.bool_]]]:
     """Yield the masks of articles of which lists repeat so much that little else would be their own.
 
-    A line belongs to the shortest page that has it. Lines that many pages have alike, and nothing else, are no article.
+    A line belongs to the shortest page that has it. What most of its pages have beside a text of their own, or nearly
+    all pages have, is furniture; what many pages have alike, and nothing else, is no article.
     """
-    lost: dict[int, NDArray[np.bool_]] = {}
+    poor = {
+        place
+        for place, profile in pages.items()
+        if profile.lengths[~main[place]].sum() >= max(SHORTEST, LOST * int(profile.lengths[main[place]].sum()))
+    }
+    having: Counter[int] = Counter()
     for place, profile in pages.items():
-        repeated = ~main[place] & ~np.isin(profile.lines, everywhere)
-        if profile.lengths[repeated].sum() >= max(SHORTEST, LOST * int(profile.lengths[main[place]].sum())):
-            lost[place] = repeated
+        for line in np.unique(profile.lines[~main[place]]).tolist() if poor else ():
+            having[line] += 1 if place in poor else -1
+    furniture = EVERYWHERE * len(pages)
+    articles = np.array([line for line, lead in having.items() if 0 <= lead < furniture], dtype=np.uint32)
+    lost = {place: ~main[place] & np.isin(pages[place].lines, articles) for place in poor}
     alike: defaultdict[tuple[int, bytes], list[int]] = defaultdict(list)
     for place, repeated in lost.items():
         profile = pages[place]

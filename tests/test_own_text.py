@@ -1,0 +1,272 @@
+"""Own text: what is frame, what a site repeats, and what both mean for languages, pairs and monolingual files."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+from support.crawls import summary
+from support.texts import ENGLISH, SPANISH, corpus
+from support.webserver import run_scrapy, serve
+
+from bilingual_crawler.alignment.documents.corpus import Domain
+from bilingual_crawler.pages.html import parse_page, walk_through
+from bilingual_crawler.storage.records import read_json_lines, read_tsv
+
+if TYPE_CHECKING:
+    from pathlib import Path
+    from typing import Any
+
+HOST = "https://example.org"
+PROSE = (
+    "The harvest of the year was good, and the people of the village went to the market with their fruit.",
+    "They sold all of it before the evening and came back home with songs, because the winter would be easy.",
+)
+TEXT = "".join(f"<p>{line}</p>" for line in PROSE)
+MENU = "<ul><li><a href=/a>Products</a><li><a href=/b>About the company</a><li><a href=/c>News</a></ul>"
+
+
+def own(html: str) -> list[str]:
+    return walk_through(html).own_lines
+
+
+# frame ----------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "frame",
+    [
+        *(f"<{tag}>{MENU}</{tag}>" for tag in ("nav", "footer", "header", "aside", "menu", "search")),
+        *(f"<div role={role}>{MENU}</div>" for role in ("navigation", "banner", "contentinfo", "search", "dialog")),
+        *(f"<div class='{name}'>{MENU}</div>" for name in ("sidebar", "main-menu", "site-footer", "breadcrumbs")),
+        *(f"<div id={name}>{MENU}</div>" for name in ("toc", "navbar", "siteNotice", "announcement")),
+        f"<table><tr><td class=leftnav>{MENU}</table>".replace("leftnav", "left-nav"),
+        "<div class=lang-switcher><a href=/es/>Español</a> <a href=/fr/>Français</a></div>",
+        "<p>Also available in: <a href=/es/a>Español</a>",
+        "<p><a href=#content>Skip to content</a>",
+        "<p><a href=/2 rel=next>The winter</a>",
+        "<button>Accept all</button><button>Save my choice</button>",
+        MENU,
+    ],
+)
+def test_what_is_around_a_text_is_frame(frame: str) -> None:
+    assert own(f"<body>{frame}<main>{TEXT}</main>") == [*PROSE]
+    assert own(f"<body><main>{TEXT}</main>{frame}") == [*PROSE]
+
+
+@pytest.mark.parametrize(
+    "dialog",
+    [
+        "<div id=gdpr-dialog class=consent-modal role=dialog aria-modal=true>{}</div>",
+        "<div id=CybotCookiebotDialog>{}</div>",
+        "<div class='cc-window cookie-notice'>{}</div>",
+        "<section class=cookie-consent>{}</section>",
+        "<div id=onetrust-banner-sdk>{}</div>",
+        "<dialog open>{}</dialog>",
+    ],
+)
+def test_a_consent_dialog_is_frame_however_long_it_is(dialog: str) -> None:
+    consent = "<p>This website stores small files on your device, so that it can work and count its visitors.</p>"
+    html = f"<body><main>{TEXT}</main>{dialog.format(20 * consent)}"
+    assert own(html) == [*PROSE]
+
+
+@pytest.mark.parametrize(
+    "comments", ["<section class=comments>{}</section>", "<div id=comments>{}</div>", "<div id=respond>{}</div>"]
+)
+def test_comments_and_their_form_are_frame(comments: str) -> None:
+    others = comments.format("<h3>2 comments</h3><p>What a nice village! I would like to go there some day.</p>")
+    assert own(f"<body><article>{TEXT}{others}</article>") == [*PROSE]
+
+
+@pytest.mark.parametrize(
+    "layout",
+    [
+        "<div class=wy-grid-for-nav>{}</div>",
+        "<section class=wy-nav-content-wrap><div class=wy-nav-content>{}</div></section>",
+        "<div class='VPContent has-sidebar'>{}</div>",
+        "<div class=content-with-toc>{}</div>",
+        "<body class=no-sidebar>{}",
+        "<div class=sidebar-layout><main>{}</main></div>",
+        "<div class=toolbar><div role=main>{}</div></div>",
+        "<div class=masthead><div>{}</div></div>",
+        "<nav><main>{}</main></nav>",
+    ],
+)
+def test_a_class_that_mentions_a_menu_is_no_menu(layout: str) -> None:
+    assert own(layout.format(TEXT)) == [*PROSE]
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        "<h1><a class=header href=#x>Title</a></h1>",
+        "<article><header><h1>Title</h1></header></article>",
+        "<main><div class=page-header><h1>Title</h1></div></main>",
+        "<h2><button aria-expanded=false>Title</button></h2>",
+        "<main><aside class=note>Title</aside></main>",
+        "<table><tr><th class=head>Title</table>",
+        "<section id=sharing-and-cookies><h2>Title</h2></section>",
+        "<div class=section id=navigation><h2>Title</h2></div>",
+        "<li><a href=/title>Title</a>",
+    ],
+)
+def test_headings_notes_cells_and_lists_of_a_text_are_its_own(content: str) -> None:
+    assert own(f"<main>{content}</main>{TEXT}")[0] == "Title"
+
+
+def test_a_page_of_frame_alone_keeps_its_text() -> None:
+    assert parse_page(f"<nav>{MENU}</nav>", "https://example.org/").text == "Products\nAbout the company\nNews"
+
+
+# what a site repeats --------------------------------------------------------------------------------------------------
+
+
+def main_text(pages: dict[str, list[str]]) -> dict[str, list[str]]:
+    """The lines that are each page's own on a site."""
+    found = corpus({f"{HOST}{path}": _page(lines) for path, lines in pages.items()})
+    ((group),) = found.groups()
+    (pair,) = found.pairs
+    domain = Domain.from_profiles(group, found, pair, found.profiles(group))
+    return {path: domain.main_text(f"{HOST}{path}") for path in pages if f"{HOST}{path}" in domain.main}
+
+
+def _page(lines: list[str]) -> bytes:
+    return f"<title>{lines[0]}</title><main>{''.join(f'<p>{line}' for line in lines)}</main>".encode()
+
+
+TOLD = "It was told {} times in a town with {} towers."
+ARTICLES = [
+    [f"Story number {number}", *(f"{line} {TOLD.format(number, number + 7)}" for line in ENGLISH)]
+    for number in range(4)
+]
+
+
+def test_what_lists_repeat_of_an_article_stays_its_own() -> None:
+    """A small blog shows whole articles in its index and in archives by tag, month and author."""
+    footer = "Thank you for reading these stories, and come back soon for the next one of them."
+    pages = {f"/story-{number}": [*article, footer] for number, article in enumerate(ARTICLES)}
+    whole = [line for article in ARTICLES for line in article]
+    for path in ("/", "/tag/towns", "/tag/towers", "/2013/05", "/author/ann", "/category/tales"):
+        pages[path] = [f"Stories at {path}", *whole, footer]
+    found = main_text(pages)
+    for number, article in enumerate(ARTICLES):
+        assert found[f"/story-{number}"] == article
+    assert all(set(lines) <= {f"Stories at {path}"} for path, lines in found.items() if not path.startswith("/story"))
+
+
+def test_what_many_pages_have_alike_is_no_article() -> None:
+    stub = [f"{line} Please log in to read this page, or ask for an account." for line in ENGLISH]
+    pages = {f"/story-{number}": article for number, article in enumerate(ARTICLES)}
+    pages |= {f"/locked-{number}": [f"Locked {number}", *stub] for number in range(8)}
+    found = main_text(pages)
+    assert all(found[f"/locked-{number}"] == [f"Locked {number}"] for number in range(8))
+
+
+# crawl and alignment --------------------------------------------------------------------------------------------------
+
+
+def page(language: str, path: str, lines: tuple[str, ...], code: str) -> str:
+    """A page of a site in English and Spanish, with the menu of *language* and announcements of both versions."""
+    menu = {
+        "en": "<li><a href=/en/0>Home of the documentation</a><li><a href=/en/1>How to install the program</a>",
+        "es": "<li><a href=/es/0>Inicio de la documentación</a><li><a href=/es/1>Cómo instalar el programa</a>",
+    }[language]
+    links = "".join(f"<a href=/{language}/{number}>{number}</a> " for number in range(PAGES))
+    announced = "".join(f"<link rel=alternate hreflang={other} href=/{other}/{path}>" for other in ("en", "es"))
+    text = "".join(f"<p>{line} {code}</p>" for line in lines)
+    nav = f"<nav><ul>{12 * menu}</ul></nav>"
+    return (
+        f"<!doctype html><html lang={language}><head><meta charset=utf-8><title>{code}</title>{announced}</head><body>"
+        f"{nav}<main><h1>{code}</h1>{text}{links}<a href=/es/{path}>Español</a></main></body></html>"
+    )
+
+
+PAGES = 6
+TRANSLATED = 3
+
+
+def half_translated() -> dict[str, str]:
+    """A generator shows the English text in the Spanish frame where there is no translation."""
+    pages = {}
+    for number in range(PAGES):
+        english, spanish = (lines[number % 5 :] + lines[: number % 5] for lines in (ENGLISH, SPANISH))
+        code = f"A{number}{number}7"
+        pages[f"/en/{number}"] = page("en", str(number), english, code)
+        pages[f"/es/{number}"] = page("es", str(number), spanish if number < TRANSLATED else english, code)
+    return pages
+
+
+def crawl(folder: Path, *more: str) -> Any:
+    settings = (f"OUTPUT_DIR={folder / 'out'}", "ALIGN=auto", "ENCODER=", "BITEXT=jsonl,monolingual")
+    chosen = (part for setting in settings for part in ("-s", f"BILINGUAL_{setting}"))
+    return run_scrapy(folder, "crawl", "bilingual", "-a", "pair=eng-spa", *chosen, *more)
+
+
+@pytest.fixture(scope="module")
+def untranslated(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Any]:
+    folder = tmp_path_factory.mktemp("half")
+    with serve(half_translated()) as site:
+        done = crawl(folder, "-a", f"seeds={site.url}/en/0")
+    assert done.returncode == 0, done.stderr
+    return folder, done
+
+
+def test_the_text_of_a_page_decides_and_its_frame_does_not(untranslated: tuple[Path, Any]) -> None:
+    folder, done = untranslated
+    documents = read_json_lines(folder / "out" / "documents.jsonl.gz")
+    languages = {row["url"][-4:]: row["language"] for row in documents}
+    expected = {f"en/{number}": "eng" for number in range(PAGES)}
+    expected |= {f"es/{number}": "spa" if number < TRANSLATED else "eng" for number in range(PAGES)}
+    assert languages == expected
+    assert summary(folder)["pairs"] == TRANSLATED
+    assert summary(folder)["contradicted"] == {"spa eng": PAGES - TRANSLATED}
+    assert "pages that declare Spanish and read as English" in done.stderr
+    assert "Spanish declared, English read" in (folder / "out" / "report.html").read_text()
+
+
+def test_the_reason_names_the_announced_page_that_is_not_translated(untranslated: tuple[Path, Any]) -> None:
+    rows = {row["url"][-4:]: row for row in read_tsv(untranslated[0] / "out" / "unpaired.tsv")}
+    for number in range(TRANSLATED, PAGES):
+        assert rows[f"en/{number}"]["reason"] == "untranslated"
+        assert rows[f"en/{number}"]["nearest"].endswith(f"/es/{number}")
+
+
+def test_monolingual_files_have_each_paragraph_once_and_no_other_language(untranslated: tuple[Path, Any]) -> None:
+    texts: dict[str, list[str]] = {"en": [], "es": []}
+    for row in read_json_lines(untranslated[0] / "out" / "bitext" / "en-es.monolingual.jsonl.gz"):
+        texts[row["language"]] += row["paragraphs"]
+    for language, expected in (("en", ENGLISH), ("es", SPANISH)):
+        found = texts[language]
+        assert len(found) == len(set(found))
+        assert {line.rpartition(" A")[0] for line in found} >= set(expected)
+        assert not any("Home of" in line or "Inicio" in line for line in found)
+    assert not any("The river" in line for line in texts["es"])
+
+
+SAMI = (
+    "Buot olbmot leat riegádan friddjan ja olmmošárvvu ja olmmošvuoigatvuođaid dáfus.",
+    "Sii leat jierbmásat ja sis lea oamedovdu ja sii gálggaše leat dego vieljačagat.",
+    "Juohkehaččas lea vuoigatvuohta eallimii, friddjavuhtii ja persovnnalaš sihkarvuhtii.",
+)
+
+
+@pytest.mark.parametrize(
+    ("html", "head"),
+    [("<html lang=se>", ""), ("<body lang=se>", ""), ("", "<meta http-equiv=Content-Language content=se>")],
+)
+def test_small_languages_are_declared_in_any_way(tmp_path: Path, html: str, head: str) -> None:
+    pages = {}
+    for number, line in enumerate(SAMI):
+        links = "".join(f"<a href=/{kind}{to}>{to}</a>" for kind in "xy" for to in range(3))
+        english = f"<p>{' '.join(ENGLISH)} {number}"
+        pages[f"/x{number}"] = f"<html lang=en><meta charset=utf-8><title>{number}</title>{links}{english}"
+        pages[f"/y{number}"] = f"{html}<meta charset=utf-8>{head}<title>{number}</title>{links}<p>{3 * line}"
+    with serve(pages) as site:
+        done = run_scrapy(
+            tmp_path,
+            *("crawl", "bilingual", "-a", "pair=eng-sme", "-a", f"seeds={site.url}/x0"),
+            *("-s", f"BILINGUAL_OUTPUT_DIR={tmp_path / 'out'}"),
+        )
+    assert done.returncode == 0, done.stderr
+    assert summary(tmp_path)["documents"] == {"eng": 3, "sme": 3}
