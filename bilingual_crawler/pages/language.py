@@ -30,7 +30,7 @@ REMEDY = (
 )
 
 
-SHORT = 100
+SHORT = 200
 """Letters of own text under which what is declared decides, unless a detector is sure."""
 MIN_LETTERS = 20
 """Letters of a line that votes."""
