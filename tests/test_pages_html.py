@@ -333,7 +333,7 @@ class TestText:
             "<body class=x lang=is><p>yes"
         )
         page = parse_page(html, URL)
-        assert (page.title, page.text, page.declared, page.nofollow) == ("T", "yes", ("isl",), True)
+        assert (page.title, page.text, page.declared, page.nofollow) == ("T", "yes", ("isl", "isl"), True)
         assert [link.url for link in page.links] == ["https://example.org/plain", "https://example.org/en"]
 
     @pytest.mark.parametrize(
