@@ -73,6 +73,8 @@ def tame(html: str) -> str:
     lexbor takes time in the square of the tree's depth, of the number of attributes of a tag and of the options of a
     list.
     """
+    if len(html) < _DEEP * len("<b>"):
+        return html
     if len(html) > _LONG:
         html = _LONG_TAG.sub("", html)
     tags = html.count("<")

@@ -358,8 +358,8 @@ class Walk:
             if tag == "-text":
                 text = node.text_content or ""
                 if (
-                    text[:1].isalnum()
-                    and self._line
+                    self._line
+                    and text[:1].isalnum()
                     and not self._line[-1][-1:].isspace()
                     and not self._hidden
                     and not self._preformatted
