@@ -8,7 +8,7 @@ import unicodedata
 
 import pytest
 
-from bilingual_crawler.pages.characters import one_line
+from bilingual_crawler.pages.characters import composed, is_escaped_twice, one_line, unescaped
 
 SHOWN_OR_OF_ONE_SCRIPT = re.compile(r"(?:ARABIC|SYRIAC|KAITHI|MONGOLIAN|EGYPTIAN)\b(?! LETTER MARK)")
 FAMILY = "\U0001f469\u200d\U0001f469\u200d\U0001f467"
@@ -73,3 +73,44 @@ def test_it_is_idempotent_where_joiners_meet_what_goes() -> None:
     for text in ("می\u200b\u200cخ", "a\u200b\u200d\u0301", "😀\xad\u200d\u2060😀"):
         assert one_line(one_line(text)) == one_line(text)
         assert "\u200b" not in one_line(text)
+
+
+def test_characters_of_all_scripts_are_composed() -> None:
+    wrong = []
+    for character in map(chr, range(sys.maxunicode + 1)):
+        parts = unicodedata.normalize("NFD", character)
+        if parts != character and composed(f"a{parts}") != unicodedata.normalize("NFC", f"a{parts}"):
+            wrong.append(hex(ord(character)))
+    assert not wrong
+
+
+@pytest.mark.parametrize(
+    ("text", "usual"),
+    [
+        ("ﬁnden, eﬀort", "finden, effort"),
+        ("\ufee3\ufeae\ufea3\ufe92\ufe8e", "مرحبا"),
+        ("\ufefb \ufdf2", "لا الله"),
+        ("\ufe8d\ufe70\ufe8d\ufe7c", "ا\u064bا\u0651"),
+        ("\ufb2a", "ש\u05c1"),
+        ("２０２６ ½ … ﹙", "２０２６ ½ … ﹙"),
+        ("Cafe\u0301 … 한", "Café … 한"),
+    ],
+)
+def test_letters_have_one_form(text: str, usual: str) -> None:
+    assert composed(text) == usual
+    assert composed(usual) == usual
+
+
+@pytest.mark.parametrize(
+    ("text", "is_it", "plain"),
+    [
+        ("caf&eacute;", True, "café"),
+        ("10&nbsp;km &amp; it&#8217;s &#x20ac;5", True, "10\xa0km & it’s €5"),
+        ("the entity &eacute; or &#233; stands for é", False, "the entity é or é stands for é"),
+        ("a&lt;b&gt;c &notit;", False, "a&lt;b&gt;c &notit;"),
+        ("?a=1&copies;x &nosuch;x AT&T; &amp", False, "?a=1&copies;x &nosuch;x AT&T; &amp"),
+    ],
+)
+def test_entities(text: str, is_it: bool, plain: str) -> None:
+    assert is_escaped_twice(text) is is_it
+    assert unescaped(text) == plain

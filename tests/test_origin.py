@@ -505,6 +505,40 @@ def test_what_a_page_declares_is_read(head: str, name: str, value: str) -> None:
     assert getattr(parse_page(f"{head}<body><p>Text", "https://a.org/x").origin, name) == value
 
 
+ARTICLE = '{"@type": "Article", "name": "a // b, [c,]", "author": {"name": "Ann Doe"}, "datePublished": "2020-05-10"}'
+
+
+@pytest.mark.parametrize(
+    ("kind", "linked"),
+    [
+        pytest.param("", ARTICLE.replace("b, ", "b,\n"), id="line break in a text"),
+        pytest.param("", ARTICLE.replace("b, ", "b,\t"), id="tab in a text"),
+        pytest.param("", f"//<![CDATA[\n{ARTICLE}\n//]]>", id="CDATA in lines of comments"),
+        pytest.param("", f"/*<![CDATA[*/ {ARTICLE} /*]]>*/", id="CDATA in comments"),
+        pytest.param("", f"<![CDATA[{ARTICLE}]]>", id="CDATA"),
+        pytest.param("", f"<!-- {ARTICLE} -->", id="HTML comment"),
+        pytest.param("", f"<!--\n{ARTICLE}\n//-->", id="HTML comment that a script comment ends"),
+        pytest.param("", f"// the article\n/* of\nAnn */ {ARTICLE} // end", id="comments of a script"),
+        pytest.param("", ARTICLE[:-1] + ", }", id="comma at the end of an object"),
+        pytest.param("", f"[{ARTICLE}, ]", id="comma at the end of a list"),
+        pytest.param("", f"{ARTICLE},\n", id="comma at the end"),
+        pytest.param("", f"{ARTICLE};", id="semicolon at the end"),
+        pytest.param("", f"\ufeff{ARTICLE}", id="byte order mark"),
+        pytest.param("; charset=utf-8", ARTICLE, id="parameter of the type"),
+    ],
+)
+def test_linked_data_that_search_engines_read_are_read(kind: str, linked: str) -> None:
+    origin = parse_page(f'<script type="application/ld+json{kind}">{linked}</script>', "https://a.org/").origin
+    assert (origin.author, origin.published) == ("Ann Doe", "2020-05-10")
+
+
+@pytest.mark.parametrize("repeated", ["/*", "//", '"', "<!--", ", ", "/* ", " ", "\\", '",'])
+def test_linked_data_that_are_no_json_take_linear_time(repeated: str) -> None:
+    began = time.thread_time()
+    parse_page(f'<script type="application/ld+json">[{repeated * (90_000 // len(repeated))}</script>', "https://a.org/")
+    assert time.thread_time() - began < 1
+
+
 def test_a_page_of_nothing_but_facts_takes_no_longer_than_others() -> None:
     parts = (
         f"<a rel=license href={LICENCE}?{{n}}>CC BY</a>",

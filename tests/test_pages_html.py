@@ -11,7 +11,7 @@ from scrapy.http import Response
 
 from bilingual_crawler.crawl.middlewares.language import page_job
 from bilingual_crawler.pages.formats import is_page
-from bilingual_crawler.pages.html import parse_page
+from bilingual_crawler.pages.html import parse_page, walk_through
 from bilingual_crawler.pages.labels import coded_language, flagged_language, named_language
 from bilingual_crawler.pages.model import MAX_LINES, MAX_TEXT, MAX_TITLE, Link, LinkPosition, LinkSource
 from bilingual_crawler.pages.walk import MAX_ANCHORS
@@ -141,9 +141,34 @@ class TestText:
             ("<b>lib</b><i>foo and bar</i>", "libfoo and bar"),
             ("the Mac<span>Donald farm</span>", "the MacDonald farm"),
             ("<i>a b</i><sub>Cd</sub>", "a bCd"),
+            ("<span>free shipping</span><span>on all orders</span>", "free shipping on all orders"),
+            ("<span>price</span><span>5 €</span>", "price 5 €"),
+            ("<span>15</span><span>km from here</span>", "15 km from here"),
+            (
+                "<span><a href=a>May 5, 2017</a></span><span>by <a href=b>Ann</a></span><span>9</span>",
+                "May 5, 2017 by Ann 9",
+            ),
+            ("<span>Free shipping!</span><span>on all orders</span>", "Free shipping! on all orders"),
+            ("<span>شحن مجاني</span><span>على كل الطلبات</span>", "شحن مجاني على كل الطلبات"),
+            ("<span>משלוח חינם</span><span>על כל ההזמנות</span>", "משלוח חינם על כל ההזמנות"),
+            ("<span>मुफ़्त डिलीवरी</span><span>सभी ऑर्डर पर</span>", "मुफ़्त डिलीवरी सभी ऑर्डर पर"),
+            ("<span>უფასო მიწოდება</span><span>ყველა შეკვეთაზე</span>", "უფასო მიწოდება ყველა შეკვეთაზე"),
+            ("<span>무료 배송</span><span>모든 주문</span>", "무료 배송 모든 주문"),
+            ("<b>H</b><sub>2</sub>O", "H2O"),
+            ("<span>h</span><span>e</span><span>l</span><span>l</span><span>o</span>", "hello"),
+            ("<span class=cap>O</span><span>nce upon a time</span>", "Once upon a time"),
+            ("<span>The two dog</span><span>s</span>", "The two dogs"),
+            ("<ruby>東京<rt>とうきょう</rt></ruby><span>都 です</span>", "東京都 です"),
+            ("<span>東京 大阪</span><span>府</span>", "東京 大阪府"),
+            (
+                "<span style='color: red'>The quick bro</span><span style='color: blue'>wn fox</span>",
+                "The quick brown fox",
+            ),
+            ("<span class=c1>The quick bro</span><span class='c2 c10'>wn fox</span>", "The quick brown fox"),
+            ("<span lang=ko>한국 문화</span><span lang=ko>를 소개</span>", "한국 문화를 소개"),
         ],
     )
-    def test_adjacent_elements_are_words_of_their_own_if_capitals_tell(self, html: str, text: str) -> None:
+    def test_adjacent_elements_are_words_of_their_own(self, html: str, text: str) -> None:
         assert parse_page(f"<p>{html}</p>", URL).text == text
 
     def test_whether_links_touch_is_judged_inside_a_block(self) -> None:
@@ -174,6 +199,185 @@ class TestText:
     def test_addresses_of_headings_are_no_text(self, heading: str) -> None:
         page = parse_page(f"<p>before</p>{heading}<p>after</p>", URL)
         assert page.text == "before\nTitle\nafter"
+
+    @pytest.mark.parametrize(
+        "marked",
+        [
+            pytest.param(
+                "<h2><span class=mw-headline>Title</span><span class=mw-editsection><span>[</span><a href=/w>edit</a>"
+                "<span> | </span><a href=/x>edit source</a><span>]</span></span></h2>",
+                id="MediaWiki",
+            ),
+            pytest.param(
+                "<h2><span class=editsection>[<a href=/w>edit</a>]</span> Title</h2>", id="MediaWiki before 1.20"
+            ),
+            pytest.param(
+                "<h2>Title</h2><div class='secedit editbutton_section'><form><button>Edit</button></form></div>",
+                id="DokuWiki",
+            ),
+            pytest.param("<ul class=editbar><li><a href=/e>Edit (Text)</a><li>Info</ul><h1>Title</h1>", id="MoinMoin"),
+            pytest.param("<p>Title</p><a href=/e class=theme-edit-this-page>Edit this page</a>", id="Docusaurus"),
+            pytest.param("<p>Title</p><div class=edit-link><a href=/e>Edit this page</a></div>", id="VitePress"),
+            pytest.param(
+                "<ul><li class=wy-breadcrumbs-aside><a href=/e>Edit on GitHub</a></ul>Title", id="Read the Docs"
+            ),
+            pytest.param("<div class=edit-this-page><a href=/e>Edit this page</a></div>Title", id="Furo"),
+            pytest.param(
+                "<div class='tocsection editthispage'><a href=/e>Edit</a></div>Title", id="pydata-sphinx-theme"
+            ),
+            pytest.param("<p>Title<sup class=reference><a href=#n7><span>[</span>7<span>]</span></a></sup>", id="Cite"),
+            pytest.param("<p>Title<sup class=reference><a href=#n7>[note 7]</a></sup>", id="Cite, a group"),
+            pytest.param("<p>Title<sup class='reference cite_virgule'>,</sup>", id="Cite, between two"),
+            pytest.param(
+                "<p>Title<sup class='noprint Template-Fact'>[<i><a href=/c>citation needed</a></i>]</sup>",
+                id="citation needed",
+            ),
+            pytest.param("<p>Title<a class='footnote-reference brackets' href=#id2><span>[</span>1</a>", id="Sphinx"),
+            pytest.param("<p>Title<a href=#fn1 class=footnote-ref role=doc-noteref><sup>1</sup></a>", id="pandoc"),
+            pytest.param("<p>Title<sup id=fnref:1><a href=#fn:1 role=doc-noteref>1</a></sup>", id="kramdown"),
+            pytest.param("<p>Title<sup class=footnote-ref><a href=#fn1>[1:2]</a></sup>", id="markdown-it"),
+            pytest.param("<p>Title<sup><a href=#user-content-fn-1 data-footnote-ref>1</a></sup>", id="GitHub"),
+            pytest.param("<p>Title<sup class=footnote>[<a href=#_footnotedef_1>1</a>]</sup>", id="AsciiDoctor"),
+            pytest.param("<p>Title<sup><a href=#fn__1 class=fn_top>1)</a></sup>", id="DokuWiki, note"),
+            pytest.param("<p>Title<a href=#_ftn1><span class=MsoFootnoteReference>[1]</span></a>", id="Word"),
+            pytest.param("<p>Title <a href='page.html#n'><sup>*</sup></a>", id="asterisk"),
+            pytest.param("<p>Title<sup>[<a href=#a>1</a>, <a href=#b>2</a>]</sup>", id="two"),
+            pytest.param(
+                "<p><span class=mw-cite-backlink><a href=#r>^</a> <sup><i>a</i></sup></span> Title", id="backlink"
+            ),
+        ],
+    )
+    def test_marks_of_generators_are_no_text(self, marked: str) -> None:
+        page = parse_page(f"<p>before</p>{marked}<p>after</p>", URL)
+        assert page.text == "before\nTitle\nafter"
+
+    def test_no_blank_stays_before_a_sign_that_follows_a_mark(self) -> None:
+        note = "<sup><a href=#a>[a]</a></sup>"
+        html = f"<p>The screen {note}; then {note} the next{note}."
+        assert parse_page(html, URL).text == "The screen; then the next."
+
+    @pytest.mark.parametrize(
+        ("html", "text"),
+        [
+            ("<p>10<sup>2</sup> m<sup>2</sup>, the 3<sup>rd</sup>", "102 m2, the 3rd"),
+            ("<p>x<sup><a href=/power>2</a></sup>", "x2"),
+            ("<p>see <a class='reference internal' href=#usage>Usage</a>", "see Usage"),
+            ("<p>a<sup><a href=#b>registered name</a></sup>", "aregistered name"),
+            ("<p>verse <sup><a href=#v1>" + "1<b></b>" * 20 + "</a></sup>", "verse " + "1" * 20),
+        ],
+    )
+    def test_other_raised_text_is_text(self, html: str, text: str) -> None:
+        assert parse_page(html, URL).text == text
+
+    @pytest.mark.parametrize(
+        "formula",
+        [
+            pytest.param(
+                "<span class=katex><span class=katex-mathml><math><semantics>{}<annotation encoding='x-tex'>"
+                "x^2</annotation></semantics></math></span><span class=katex-html aria-hidden=true>x2</span></span>",
+                id="KaTeX",
+            ),
+            pytest.param("<span class=katex><span class=katex-html>x2</span></span>", id="KaTeX without MathML"),
+            pytest.param(
+                "<span class=MathJax_Preview>x^2</span><span class=MathJax><nobr aria-hidden=true><span>x</span><span>2"
+                "</span></nobr><span class=MJX_Assistive_MathML><math>{}</math></span></span>"
+                "<script type='math/tex'>x^2</script>",
+                id="MathJax 2",
+            ),
+            pytest.param(
+                "<span><svg><text>x2</text></svg><span class=MJX_Assistive_MathML><math>{}</math></span></span>",
+                id="MathJax 2, SVG",
+            ),
+            pytest.param(
+                "<mjx-container><mjx-math><mjx-mi><mjx-c></mjx-c></mjx-mi></mjx-math><mjx-assistive-mml><math>{}</math>"
+                "</mjx-assistive-mml></mjx-container>",
+                id="MathJax 3",
+            ),
+            pytest.param(
+                "<mjx-container><mjx-math><mjx-mi>x</mjx-mi><mjx-mn>2</mjx-mn></mjx-math><mjx-assistive-mml><math>{}</math>"
+                "</mjx-assistive-mml></mjx-container>",
+                id="MathJax with text",
+            ),
+            pytest.param(
+                "<span class=mwe-math-element><span class='mwe-math-mathml-inline mwe-math-mathml-a11y' "
+                "style='display: none;'><math>{}</math></span><img class=mwe-math-fallback-image-inline src=x.svg "
+                "alt='{{\\displaystyle x^{{2}}}}'></span>",
+                id="MediaWiki",
+            ),
+        ],
+    )
+    def test_formulas_are_text_once(self, formula: str) -> None:
+        shown = formula.format("<msup><mi>x</mi><mn>2</mn></msup>")
+        assert parse_page(f"<p>so {shown} grows", URL).text == "so x2 grows"
+
+    @pytest.mark.parametrize(
+        ("html", "text"),
+        [
+            ("<html><head><title>x</title><noscript><p>no <a href=/n>n</a></noscript></head><body><p>yes", "yes"),
+            ("<HEAD><NOSCRIPT><img src=x>no</NOSCRIPT><title>x</title></HEAD><BODY><p>yes", "yes"),
+            ("<head></head><body><p>yes<noscript>no</noscript>", "yes"),
+            ("<p>yes<noscript><p><b>no</noscript> too</p><noscript><div>no</noscript><p>and more", "yes too\nand more"),
+            ("<p>yes</p><dialog><p>no</dialog>", "yes"),
+            ("<p>yes</p><dialog open><p>too</dialog>", "yes\ntoo"),
+            ("<p>yes</p><div popover><p>no</div><div popover=manual>no</div>", "yes"),
+            ("<details><summary>yes</summary><p>too</details>", "yes\ntoo"),
+        ],
+    )
+    def test_what_is_shown_later_is_no_text(self, html: str, text: str) -> None:
+        assert "\n".join(walk_through(html).lines) == text
+
+    def test_a_head_with_a_noscript_element_is_read_to_its_end(self) -> None:
+        html = (
+            "<html lang=is><head><noscript><meta http-equiv=refresh content='0; url=/plain'><p>no</p></noscript>"
+            "<title>T</title><meta name=robots content=nofollow><link rel=alternate hreflang=en href=/en></head>"
+            "<body class=x lang=is><p>yes"
+        )
+        page = parse_page(html, URL)
+        assert (page.title, page.text, page.declared, page.nofollow) == ("T", "yes", ("isl", "isl"), True)
+        assert [link.url for link in page.links] == ["https://example.org/plain", "https://example.org/en"]
+
+    @pytest.mark.parametrize(
+        ("html", "text"),
+        [
+            ("<x-a><template shadowrootmode=open><h2>In</h2><p>side</p></template></x-a>", "In\nside"),
+            ("<div><template shadowrootmode='closed'><p>In</p></template><p>light</p></div>", "In\nlight"),
+            ("<x-a><template id=x shadowrootmode=\"open\"><p>In <slot>no</slot></p></template>up</x-a>", "In\nup"),
+            ("<x-a><template shadowrootmode=open>In <slot>place</slot></template></x-a>", "In place"),
+            ("<x-a><template shadowrootmode=open>In <slot>no</slot></template> </x-a>", "In"),
+            ("<x-a><template shadowrootmode=open><template>no</template>In</template></x-a>", "In"),
+            ("<template><x-a><template shadowrootmode=open>no</template></x-a></template>yes", "yes"),
+            ("<x-a><template shadowrootmode=open><x-b><template shadowrootmode=open>In</template></x-b>side</template>",
+             "In\nside"),
+            ("<p>one <x-a><template shadowrootmode=open><b>two</b></template></x-a> three", "one two three"),
+            ("<x-a><template shadowroot=open>no</template>yes</x-a>", "yes"),
+            ("yes</template></template><template shadowrootmode=open>too", "yes\ntoo"),
+        ],
+    )  # fmt: skip
+    def test_declared_shadow_trees_are_shown(self, html: str, text: str) -> None:
+        assert parse_page(html, URL).text == text
+
+    def test_letters_have_one_form(self) -> None:
+        page = parse_page("<title>Cafe\u0301</title><p>e\ufb03cient <a href=a>\ufefb</a><p>cafe\u0301</p>", URL)
+        assert (page.title, page.text, page.links[0].text) == ("Café", "efficient لا\ncafé", "لا")
+
+    def test_entities_that_are_escaped_twice_are_characters(self) -> None:
+        html = (
+            "<title>Tom &amp;amp; Ana</title><p>un caf&amp;eacute; &amp;ndash; 10&amp;nbsp;km <a href=a>t&amp;#250;</a>"
+        )
+        page = parse_page(html, URL)
+        assert (page.title, page.text, page.links[0].text) == ("Tom & Ana", "un café – 10 km tú", "tú")
+
+    @pytest.mark.parametrize(
+        "html",
+        ["<p>write &amp;eacute; for it", "<p>caf&amp;eacute; is in HTML <code>caf&amp;eacute;</code>", "<p>x&amp;lt;y"],
+    )
+    def test_entities_that_a_page_writes_about_stay(self, html: str) -> None:
+        assert "&" in parse_page(html, URL).text
+        assert "é" not in parse_page(html, URL).text
+
+    def test_links_of_a_shadow_tree_are_links(self) -> None:
+        html = "<x-menu><template shadowrootmode=open><nav><a href=/es/>Español</a></nav></template></x-menu>"
+        assert only(html).label == "spa"
 
     @pytest.mark.parametrize(
         ("html", "text"),
@@ -846,6 +1050,7 @@ def test_is_page(url: str, expected: bool) -> None:
 MARKUP = """<a href=x>|</a>|<p>|<nav>|</nav>|<select>|<option value=/en/>|</select>|English|<div class=lang>|</div>|<td>
 |<table>|<svg>|<title>|</title>|<template>|&#0;|<base href=//[>|<a href='http://[x'>|<noscript>|<frameset>|<|<!--
 |<a href='?&amp;\t\n'>|<body hidden>|<math><a>|<form>|</form>|<select name=lang>|
+|<template shadowrootmode=open>|</template>|<br>|<sup>|<dialog>|<slot>|<span class=katex-html>|<span>a b|</span>|
 |<option>Español|<input type=radio name=lang value=es>|<button name=lang value=es>|<label for=x>|<textarea>|</table>
 |<li onclick="location='/es/'">|<a href=# onclick="location='/es/">|</li>|<input name=\ud800 value=\x00>
 |<link rel=alternate hreflang=is href=y>|\x00|\ud800"""

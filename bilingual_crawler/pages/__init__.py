@@ -1,7 +1,8 @@
 """Parse a page once: its text, its links with their evidence, its language, its outline.
 
 - ``model``: the values ``Page`` and ``Link``.
-- ``html``: HTML to ``Page``; ``walk`` visits the nodes, ``links`` merges the anchors, ``tables`` has the word lists.
+- ``html``: HTML to ``Page``; ``walk`` visits the nodes, ``wrapping`` joins wrapped lines, ``links`` merges the anchors,
+  ``tables`` has the word lists.
 - ``labels``: the language that a link names by a name, a code or a flag.
 - ``pdf``: the paragraphs of a PDF; needs the extra ``pdf``.
 - ``decode``: the bytes of a response to text.
@@ -10,7 +11,7 @@
 - ``declarations``: what a page declares about where it comes from, as an ``origin``; ``opt_outs``: what it opts out of.
 - ``sitemap``, ``robots``: sitemaps and robots.txt.
 - ``formats``: the formats of documents, by URL and by media type.
-- ``characters``: which characters of foreign text are kept.
+- ``characters``: which characters of foreign text are kept, and in what form.
 - ``jobs``: all of this as jobs of the helper processes in ``sandbox``.
 
 The room may import ``urls`` and ``languages``, and neither Scrapy nor Twisted.

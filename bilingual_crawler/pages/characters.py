@@ -1,10 +1,15 @@
-"""Which characters of foreign text are kept: no control, format or other invisible characters."""
+"""Which characters of foreign text are kept, and in what form.
+
+No control, format or other invisible characters; letters as they are usually encoded, and none as an HTML entity.
+"""
 
 from __future__ import annotations
 
 import re
 import unicodedata
 from functools import lru_cache
+from html import unescape
+from html.entities import html5
 
 # Controls except blanks, lone surrogates, noncharacters, and format characters that no script needs: soft hyphens,
 # zero-width spaces, marks of direction, tags.
@@ -14,6 +19,16 @@ _INVISIBLE = re.compile(
     + "".join(chr(plane << 16 | last) for plane in range(17) for last in (0xFFFE, 0xFFFF))
     + "]+"
 )
+# Ligatures, and Arabic letters in the form that they have at their place in a word.
+_FORMS = re.compile("[\ufb00-\ufdff\ufe70-\ufefc]+")
+_SETTLED = bytes(
+    {*range(256)} - {3, 6, *range(9, 0x13), 0x1B, 0x1F, 0x21, 0x2A, 0x30, *range(0xD8, 0xE0), *range(0xF9, 0xFF)}
+)
+"""High bytes of the UTF-16 of characters that have one form, without combining marks."""
+_FORMS_BEGIN = 0xFB
+_APART = re.compile(" (?=[\u064b-\u0652])")
+"""The blank that Unicode has below a vowel sign that stands alone."""
+_ENTITY = re.compile(r"&(?:#(?:\d{2,5}|[xX][0-9a-fA-F]{2,5})|[A-Za-z]{2,8}\d{0,2});")
 _JOINERS = re.compile("[\u200c\u200d]+")
 
 
@@ -44,3 +59,48 @@ def _takes_joiners(character: str) -> bool:
 
 def _category(character: str) -> str:
     return unicodedata.category(character or " ")
+
+
+def composed(text: str) -> str:
+    """*text* in NFC, with letters for ligatures and for Arabic letters in the form of their place in a word.
+
+    >>> composed("ﬁn, \ufefb, e\u0301")
+    'fin, لا, é'
+    """
+    if text.isascii():
+        return text
+    # a search of the text takes five times as long
+    unsettled = text.encode("utf-16-le", "surrogatepass")[1::2].translate(None, _SETTLED)
+    if not unsettled:
+        return text
+    if max(unsettled) >= _FORMS_BEGIN:
+        text = _FORMS.sub(_in_usual_letters, text)
+    return unicodedata.normalize("NFC", text)
+
+
+def _in_usual_letters(match: re.Match[str]) -> str:
+    return _APART.sub("", unicodedata.normalize("NFKC", match[0]))
+
+
+def is_escaped_twice(text: str) -> bool:
+    """Whether *text* shows an HTML entity, but for ``<`` and ``>``, beside a letter or digit: ``caf&eacute;``."""
+    return "&" in text and any(
+        any(map(str.isalnum, text[max(0, match.start() - 1) : match.start()] + text[match.end() : match.end() + 1]))
+        and _character(match) != match[0]
+        for match in _ENTITY.finditer(text)
+    )
+
+
+def unescaped(text: str) -> str:
+    """*text* with characters for HTML entities, but for ``<`` and ``>``.
+
+    >>> unescaped("caf&eacute; &amp; th&#233; &lt;b&gt;")
+    'café & thé &lt;b&gt;'
+    """
+    return _ENTITY.sub(_character, text) if "&" in text else text
+
+
+def _character(entity: re.Match[str]) -> str:
+    name = entity[0][1:]
+    character = unescape(entity[0]) if name[0] == "#" else html5.get(name, entity[0])
+    return entity[0] if character in ("<", ">") else character

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import re
+from contextlib import suppress
 from datetime import date
 from functools import lru_cache
 from itertools import chain
@@ -118,6 +119,12 @@ MAX_OBJECTS = 200
 """Objects of linked data that are looked at."""
 MAX_ALTERNATES = 200
 """Alternates that are compared with the page's own address."""
+_NO_JSON = re.compile(
+    r"""("(?:[^"\\]|\\.)*+"?)|(?:(?://|/\*)\s*)?(?:<!\[CDATA\[|\]\]>|<!--|-->)(?:\s*\*/)?|/\*(?:.*?\*/|.*)|//[^\n]*"""
+    r"|,(?=\s*[}\]])|\ufeff",
+    re.DOTALL,
+)
+"""A text, which stays, or what search engines skip: comments, marks of CDATA, commas before brackets."""
 _PAGE_TYPE = re.compile(
     r"(?:Article|Posting|Page|CreativeWork|Report|Book|Chapter|HowTo|Recipe|Course|Dataset|Resource)$"
 )
@@ -160,7 +167,7 @@ class Declarations:
 
     def script(self, attributes: dict[str, str | None], text: str) -> None:
         """Read a ``script`` element: its linked data or the marks of a plugin."""
-        kind = (attributes.get("type") or "").strip().lower()
+        kind = (attributes.get("type") or "").partition(";")[0].strip().lower()
         if kind == "application/ld+json":
             if len(text) <= self._room:
                 self._room -= len(text)
@@ -369,17 +376,22 @@ def linked_data(texts: Iterable[str]) -> list[dict[str, Any]]:
     """Return the objects in *texts* (JSON-LD) that describe a page or work; none for invalid JSON."""
     objects: list[dict[str, Any]] = []
     for text in texts:
-        try:
-            parsed = json.loads(text)
-        except (ValueError, RecursionError):
-            continue
-        objects += _objects(parsed)
+        with suppress(ValueError, RecursionError):
+            objects += _objects(_parsed(text))
     named = {one["@id"]: one for one in objects if isinstance(one.get("@id"), str)}
     about = [one for one in objects if any(_PAGE_TYPE.search(kind) for kind in _texts(one.get("@type")))]
     # an author may stand beside the page, and be referred to
     return [
         {**one, **{key: _resolved(one[key], named) for key in ("author", "translator") if key in one}} for one in about
     ]
+
+
+def _parsed(text: str) -> Any:
+    """Parse JSON as search engines do: with line breaks in texts, comments, and needless commas and semicolons."""
+    try:
+        return json.loads(text, strict=False)
+    except ValueError:
+        return json.loads(_NO_JSON.sub(r"\1", text).rstrip("\t\r\n ,;"), strict=False)
 
 
 def _objects(parsed: Any) -> Iterator[dict[str, Any]]:

@@ -35,6 +35,35 @@ _OPTIONS = 5000
 _OPTION = re.compile(r"<[oO][pP][tT][iI][oO][nN]")
 _LONG_TAG = re.compile(rf"<[a-zA-Z/][^<>]{{{_LONG},}}>?")
 _TAG = re.compile(r"<(/?)([a-zA-Z][^\s/>]*)")
+_NOSCRIPT = re.compile(r"(?i)<(/?)noscript(?=[\s/>])")
+_TEMPLATE = re.compile(r"(?i)<template((?:\s[^<>]*)?)>|</template\s*>")
+_SHADOW_ROOT = re.compile(r"\sshadowrootmode\s*=\s*[\"']?(?:open|closed)\b")
+
+
+def as_shown(html: str) -> str:
+    """*html* for a parser that runs no scripts, so that its tree has what browsers show.
+
+    What ``<noscript>`` holds ends with it, whatever is open in it: such a parser may go on to the end of the page,
+    and in the head it begins the body. A shadow tree is in the place of its template, before the children of its host.
+    """
+    if ("</noscript>" in html or "</NOSCRIPT>" in html) and "<frameset" not in html and "<FRAMESET" not in html:
+        # the end of <applet> closes all that is open in it; it would end a frameset
+        html = _NOSCRIPT.sub(lambda tag: "</applet" if tag[1] else "<applet hidden", html)
+    return _with_shadow_trees(html) if "shadowrootmode" in html else html
+
+
+def _with_shadow_trees(html: str) -> str:
+    """*html* with ``<shadow-root>`` for each template that declares a shadow tree."""
+    is_shown: list[bool] = []
+
+    def renamed(tag: re.Match[str]) -> str:
+        if tag[1] is not None:
+            # in a template that is not shown nothing is
+            is_shown.append(all(is_shown[-1:]) and _SHADOW_ROOT.search(tag[1]) is not None)
+            return "<shadow-root>" if is_shown[-1] else tag[0]
+        return "</shadow-root>" if is_shown and is_shown.pop() else tag[0]
+
+    return _TEMPLATE.sub(renamed, html)
 
 
 def tame(html: str) -> str:
@@ -44,6 +73,8 @@ def tame(html: str) -> str:
     lexbor takes time in the square of the tree's depth, of the number of attributes of a tag and of the options of a
     list.
     """
+    if len(html) < _DEEP * len("<b>"):
+        return html
     if len(html) > _LONG:
         html = _LONG_TAG.sub("", html)
     tags = html.count("<")
@@ -51,7 +82,7 @@ def tame(html: str) -> str:
         # the rest becomes text of the last option
         html = html[: starts[_OPTIONS]] + _OPTION.sub("<b", html[starts[_OPTIONS] :])
         tags = html.count("<")
-    if tags - 2 * html.count("</") <= _DEEP:
+    if tags <= _DEEP or tags - 2 * html.count("</") <= _DEEP:
         return html
     html = _without_drawings(html)
     depth = 0
@@ -84,7 +115,7 @@ def walk_through(html: str) -> Walk:
     """Walk the tree of *html*; raises nothing but MemoryError."""
     walk = Walk()
     try:
-        root = LexborHTMLParser(tame(html)).root
+        root = LexborHTMLParser(tame(as_shown(html))).root
     except SelectolaxError as error:
         # the parser takes any text, so this error means that there was no memory
         raise MemoryError from error

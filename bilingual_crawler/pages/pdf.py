@@ -18,7 +18,7 @@ import pypdfium2 as pdfium
 import pypdfium2.raw as raw
 
 from bilingual_crawler.languages.codes import from_bcp47
-from bilingual_crawler.pages.characters import one_line
+from bilingual_crawler.pages.characters import composed, one_line
 from bilingual_crawler.pages.model import MAX_LINES, MAX_TEXT, MAX_TITLE
 from bilingual_crawler.pages.sandbox.jobs import ContentError
 from bilingual_crawler.pages.words import SENTENCE_ENDS, is_unspaced
@@ -209,8 +209,6 @@ LARGE = 1.2
 _WORD = re.compile(r"\w+")
 # PDFium writes this for a hyphen at the end of a line, and no line break.
 _BROKEN = "\x02"
-# Ligatures, and Arabic letters in the form that they have at their place in a word.
-_FORMS = re.compile("[\ufb00-\ufdff\ufe70-\ufefc]+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -258,7 +256,7 @@ def _lines(document: pdfium.PdfDocument, number: int) -> list[Line] | None:
         return None
     lines = []
     for first, last, text in _runs(text_page):
-        shown = one_line(_FORMS.sub(lambda match: unicodedata.normalize("NFKC", match[0]), text))
+        shown = one_line(composed(text))
         if shown:
             lines.append(_line(text_page, first, last, shown))
     text_page.close()

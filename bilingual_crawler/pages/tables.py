@@ -14,7 +14,7 @@ SKIPPED_TAGS = _words("""
 INLINE_TAGS = _words("""
     a abbr acronym area b bdi bdo big cite code data del dfn em font i img input ins kbd label mark math
     q ruby rb s samp small span strike strong sub sup time tt u var wbr button nobr blink
-    picture source link meta meter output progress
+    picture source link meta meter output progress slot
     maction maligngroup malignmark menclose merror mfenced mfrac mi mmultiscripts mn mo mover mpadded mphantom
     mprescripts mroot mrow ms mspace msqrt mstyle msub msubsup msup mtable mtd mtext mtr munder munderover semantics
 """)
@@ -22,6 +22,13 @@ SELF_CLOSING_TAGS = _words("""
     area base br col embed hr img input link meta param source track wbr a li p td tr th dt dd option
 """)
 """Tags that hold nothing, or that the parser closes by itself when the next one starts."""
+MARKS = _words("""
+    mw-editsection editsection secedit editbutton_section editbar edit-link post-edit-link theme-edit-this-page
+    edit-this-page editthispage wy-breadcrumbs-aside td-page-meta
+    Template-Fact Inline-Template mw-cite-backlink footnote-ref footnote-reference footnote-backref footnote-back
+    MsoFootnoteReference fn-backref fn-bracket fn_top fn_bot
+""")
+"""Class names of what the generator of a page adds to the text: edit links and the marks of notes."""
 UNTOLD_TAGS = _words("""
     html head body main article pre code h1 h2 h3 h4 h5 h6 section
 """)

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections import Counter
 from functools import lru_cache
 from itertools import compress
@@ -13,7 +14,7 @@ from typing import TYPE_CHECKING
 from urllib.parse import unquote
 
 from bilingual_crawler.languages.codes import base_of, from_bcp47
-from bilingual_crawler.pages.characters import one_line
+from bilingual_crawler.pages.characters import composed, is_escaped_twice, one_line, unescaped
 from bilingual_crawler.pages.choosers import MAX_CHOICES, MAX_FORMS, Form, OptionList, method_of, script_address
 from bilingual_crawler.pages.declarations import Declarations
 from bilingual_crawler.pages.frame import (
@@ -40,7 +41,9 @@ from bilingual_crawler.pages.labels import coded_language
 from bilingual_crawler.pages.links import MAX_AROUND, MAX_TEXT, NO_ADDRESS, Anchor, hreflang_of, is_for_language
 from bilingual_crawler.pages.model import MAX_TITLE, LinkPosition, LinkSource, Post
 from bilingual_crawler.pages.robots import directives_in
-from bilingual_crawler.pages.tables import INLINE_TAGS, SKIPPED_TAGS, UNTOLD_TAGS
+from bilingual_crawler.pages.tables import INLINE_TAGS, MARKS, SKIPPED_TAGS, UNTOLD_TAGS
+from bilingual_crawler.pages.words import is_unspaced
+from bilingual_crawler.pages.wrapping import unbroken
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -84,26 +87,112 @@ def _accept_codes(run: list[tuple[Anchor, str]]) -> None:
             anchor.position = LinkPosition.SWITCHER
 
 
+_HIDING_ATTRIBUTES = frozenset(("hidden", "popover", "style"))
 _HIDING = re.compile(r"(?i)(?:^|[;\s])(?:display\s*:\s*none|visibility\s*:\s*hidden)")
 
 
 def is_hidden(attributes: dict[str, str | None]) -> bool:
     """Whether an element with these attributes is invisible."""
-    if "hidden" in attributes and attributes["hidden"] != "until-found":
+    if "popover" in attributes or ("hidden" in attributes and attributes["hidden"] != "until-found"):
         return True
     style = attributes.get("style")
     return bool(style) and _HIDING.search(style or "") is not None
 
 
+_SPECIAL = frozenset(("br", "sup", "noscript", "dialog", "slot", "mjx-math"))
+
+
+def _is_replaced(tag: str, node: LexborNode, attributes: dict[str, str | None]) -> bool:
+    """Whether something else is shown in place of an element in ``_SPECIAL``, or nothing until a script runs."""
+    if tag == "noscript":
+        return True
+    if tag == "dialog":
+        return "open" not in attributes
+    if tag == "slot":
+        return _is_filled(node)
+    # MathJax 3: MathML has the text of the same formula
+    return node.next is not None and node.next.tag == "mjx-assistive-mml"
+
+
+def _is_filled(slot: LexborNode) -> bool:
+    """Whether the host of the shadow tree around *slot*, at most twenty elements up, has children, if only a blank."""
+    parent = slot.parent
+    for _ in range(20):
+        if parent is None or parent.tag == "shadow-root":
+            return parent is not None and parent.next is not None
+        parent = parent.parent
+    return False
+
+
 _SPOKEN = re.compile(
     r"(?:^|\s)(?:sr-only|visually-?hidden|screen-reader-(?:text|only)|show-for-sr|element-invisible)(?:\s|$)"
 )
+_ICON_TAGS = frozenset({"i", "span", "em", "mat-icon"})
+_ICON_FONTS = frozenset(
+    {
+        *("material-icons", "material-icons-outlined", "material-icons-round", "material-icons-sharp"),
+        *("material-icons-two-tone", "material-symbols-outlined", "material-symbols-rounded", "material-symbols-sharp"),
+    }
+)
+"""Classes of elements whose text is the name of an icon (``zoom_in``), which is shown in its place."""
+_FORMULAS = frozenset(("katex-html", "MJX_Assistive_MathML", "MathJax_Preview"))
+_ALOUD, _AS_ICON, _NO_TEXT, _RAISED, _TWICE = 1, 2, 4, 8, 16
 
 
 @lru_cache(maxsize=16384)
-def is_spoken(names: str) -> bool:
-    """Whether an element with these class names is for screen readers alone, by the names of the usual frameworks."""
-    return _SPOKEN.search(names) is not None and "not-sr-only" not in names
+def hiding(names: str) -> int:
+    """Return why elements with these class names are no text, as bits; 0 for most names.
+
+    They are for screen readers alone, by the names of the usual frameworks (1); the name of an icon (2); an addition of
+    a generator (4), or one if it is raised (8); one of two forms of a formula (16).
+    """
+    bits = _ALOUD if _SPOKEN.search(names) is not None and "not-sr-only" not in names else 0
+    parts = names.split()
+    if not _ICON_FONTS.isdisjoint(parts):
+        bits |= _AS_ICON
+    if not MARKS.isdisjoint(parts):
+        bits |= _NO_TEXT
+    if "reference" in parts:
+        bits |= _RAISED
+    if not _FORMULAS.isdisjoint(parts):
+        bits |= _TWICE
+    return bits
+
+
+def _is_repeated(node: LexborNode, names: str) -> bool:
+    """Whether the element *node* repeats a formula beside it: KaTeX after MathML, MathJax 2 before and after it."""
+    if "MathJax_Preview" in names:
+        return node.next is not None and "MathJax" in (node.next.attributes.get("class") or "")
+    # a drawing has no text
+    return node.prev is not None and node.prev.tag != "svg"
+
+
+_REFERENCE = re.compile(
+    r"[\[(]?\s*(?:(?:[^\W\d_][\w-]*\s)?\d{1,3}(?:\s*[,;–-]\s*\d{1,3})*|[^\W\d_]|[ivx]{2,5}|[*†‡§¶]+)\s*[\])]?"
+)
+_REFERRING_ROLES = frozenset(("doc-noteref", "doc-backlink"))
+MAX_REFERENCE = 12
+"""Nodes in the mark of a note."""
+
+
+def _is_reference(raised: LexborNode) -> bool:
+    """Whether the ``sup`` element *raised* is the mark of a note: a link to a part of a page, such as ``[7]``."""
+    has_link = _leads_into_page(raised.parent) and raised.prev is None and raised.next is None
+    text = ""
+    nodes = [raised.first_child]
+    for _ in range(MAX_REFERENCE):
+        node = nodes.pop() if nodes else None
+        if node is None:
+            break
+        nodes.extend(one for one in (node.next, node.first_child) if one is not None)
+        if node.tag == "-text":
+            text += node.text_content or ""
+        has_link = has_link or _leads_into_page(node)
+    return has_link and not nodes and _REFERENCE.fullmatch(text.strip()) is not None
+
+
+def _leads_into_page(node: LexborNode | None) -> bool:
+    return node is not None and node.tag == "a" and "#" in (node.attributes.get("href") or "")
 
 
 _BLOCK_STYLE = re.compile(r"(?i)(?:^|[;\s])display\s*:\s*(?:block|flex|grid|list-item|table)(?![\w-])")
@@ -115,21 +204,6 @@ def is_block(attributes: dict[str, str | None]) -> bool:
     style = attributes.get("style")
     # what floats may be the first letter of a word
     return bool(style) and _BLOCK_STYLE.search(style or "") is not None and not _FLOATING.search(style or "")
-
-
-_ICON_TAGS = frozenset({"i", "span", "em", "mat-icon"})
-_ICON_FONTS = frozenset(
-    {
-        *("material-icons", "material-icons-outlined", "material-icons-round", "material-icons-sharp"),
-        *("material-icons-two-tone", "material-symbols-outlined", "material-symbols-rounded", "material-symbols-sharp"),
-    }
-)
-"""Classes of elements whose text is the name of an icon (``zoom_in``), which is shown in its place."""
-
-
-def _is_icon(tag: str, names: str) -> bool:
-    """Whether an element with these class names shows an icon in place of its text."""
-    return tag in _ICON_TAGS and "material-" in names and not _ICON_FONTS.isdisjoint(names.split())
 
 
 _SPACING = re.compile(r"(?i)(?:^|[;\s])display\s*:\s*(?:inline-)?(?:flex|grid)\b")
@@ -197,8 +271,14 @@ _LETTER = re.compile(r"[^\W_]")
 _PHRASE_TAGS = frozenset(("a", "b", "button", "em", "i", "label", "small", "span", "strong", "time"))
 # Beside another element they are never a part of its last word.
 _APART_TAGS = frozenset(("button", "label", "time"))
+_TYPE_TAGS = frozenset(("b", "em", "i", "strong"))
+_TYPE_ATTRIBUTES = frozenset(("lang", "style"))
+_TYPE_CLASSES = re.compile(r"(?:[A-Za-z]{1,2}\d++\s*+)++")
 _BLANK_LINE = re.compile(r"\n\s*\n")
 _HEADINGS = frozenset(("h1", "h2", "h3", "h4", "h5", "h6"))
+
+_CODE = "code, pre, kbd, samp, tt, textarea, xmp"
+"""Elements of pages that may write about HTML."""
 
 MAX_ANCHORS = 20_000
 """Links of a page that are read, repetitions included."""
@@ -229,6 +309,10 @@ class Walk:
         self.posts: list[Post] = []
         """Choices of a language in forms that are posted, with actions as they are written."""
         self._line: list[str] = []
+        self._is_broken = False
+        """Whether a ``<br>`` has ended the last line, and nothing has come since."""
+        self._breaks: list[int] = []
+        """Indices of the lines that follow the line before after a single ``<br>``."""
         self._mark: tuple[int, int] | None = None
         self._anchor: Anchor | None = None
         self._anchor_start = 0
@@ -274,17 +358,17 @@ class Walk:
             if tag == "-text":
                 text = node.text_content or ""
                 if (
-                    text[:1].isupper()
-                    and self._line
+                    self._line
+                    and text[:1].isalnum()
+                    and not self._line[-1][-1:].isspace()
                     and not self._hidden
-                    and _begins_words(self._line[-1], text)
                     and not self._preformatted
-                    and _is_after_element(node)
+                    and _is_apart(node, self._line, text)
                 ):
                     self._space()
                 self._text(text)
             elif tag == "title":
-                self.head.title = self.head.title or one_line(node.text())[:MAX_TITLE].rstrip()
+                self.head.title = self.head.title or composed(one_line(node.text()))[:MAX_TITLE].rstrip()
             elif tag not in SKIPPED_TAGS and tag[0] != "-":
                 undo = self._start(tag, node, stack[-1][1] if stack else _BLOCK)
                 child = node.first_child
@@ -306,11 +390,9 @@ class Walk:
                 following = node.next
             node = following
         self._flush()
-        if not " ".join([anchor.text for anchor in self.anchors]).isprintable():
-            for anchor in self.anchors:
-                anchor.text = one_line(anchor.text)
+        self._clean(root)
         self._find_own_text()
-        self._leave_out_invisible()
+        self._leave_out_breaks()
 
     def _find_own_text(self) -> None:
         """Tell which lines are own text, and set the positions of anchors."""
@@ -336,6 +418,17 @@ class Walk:
         for text in (self._line, self._anchor.words if self._anchor is not None else []):
             if text:
                 text.append(" ")
+
+    def _close_up(self, mark: LexborNode) -> None:
+        """Remove the blank before *mark*, which is left out, if no word follows it."""
+        following = mark.next
+        if (
+            self._line
+            and following is not None
+            and following.tag == "-text"
+            and not (following.text_content or " ")[0].isalnum()
+        ):
+            self._line[-1] = self._line[-1].rstrip()
 
     def _text(self, text: str) -> None:
         if self._anchor is not None:
@@ -368,11 +461,15 @@ class Walk:
     def _flush(self) -> None:
         if self._anchor is not None:
             self._anchor.words.append(" ")
-        if self._line and not self._hidden:
+        if self._hidden:
+            return
+        if self._line:
             if self._mark is not None:
                 self._remove_mark(*self._mark)
             line = " ".join("".join(self._line).split())
             if line:
+                if self._is_broken:
+                    self._breaks.append(len(self.lines))
                 self.lines.append(line)
                 told = self._anchors_told
                 self._anchors_of.append((told, len(self.anchors)))
@@ -388,26 +485,67 @@ class Walk:
             self._line.clear()
             self._shown = self._linked = self._pressed = 0
             self._anchor_start = self._after_anchor = 0
-        if not self._hidden:
-            self._anchors_told = len(self.anchors) - (self._anchor is not None)
+        self._anchors_told = len(self.anchors) - (self._anchor is not None)
+        self._is_broken = False
 
-    def _leave_out_invisible(self) -> None:
+    def _break(self) -> None:
+        lines = len(self.lines)
+        self._flush()
+        self._is_broken = self._is_broken or (len(self.lines) > lines and not self._preformatted)
+
+    def _leave_out_breaks(self) -> None:
+        """Join the lines that a ``<br>`` breaks in mid-sentence, and leave out empty ones."""
+        lines, main = self.lines, self.main
+        breaks = [one for one in self._breaks if lines[one - 1] and lines[one] and main[one - 1] == main[one]]
+        if breaks or not all(lines):
+            joined, first = unbroken(lines, breaks)
+            self.main = [main[index] for index in compress(first, joined)]
+            self.lines = list(filter(None, joined))
+
+    def _clean(self, root: LexborNode) -> None:
+        """Leave invisible characters out of lines and labels, and write the others in their usual form."""
         # one check of the whole text is faster than one per line
-        if not " ".join(self.lines).isprintable():
-            cleaned = list(map(one_line, self.lines))
-            self.main = list(compress(self.main, cleaned))
-            self.lines = list(filter(None, cleaned))
+        text = " ".join([*self.lines, *(anchor.text for anchor in self.anchors)])
+        if (is_escaped_twice(text) or is_escaped_twice(self.head.title)) and root.css_first(_CODE) is None:
+            self.head.title = composed(one_line(unescaped(self.head.title)))
+            self.lines = list(map(unescaped, self.lines))
+            for anchor in self.anchors:
+                anchor.text = unescaped(anchor.text)
+        elif text.isprintable() and composed(text) == text:
+            return
+        self.lines = [composed(one_line(line)) for line in self.lines]
+        for anchor in self.anchors:
+            anchor.text = composed(one_line(anchor.text))
 
     def _start(self, tag: str, node: LexborNode, around: int) -> int:
         """Begin an element in one with the flags *around*; returns its own."""
         undo = 0
         anchors = len(self.anchors)
         attributes = node.attributes
-        hides = tag == "noscript" or (bool(attributes) and tag not in _PAGE_TAGS and is_hidden(attributes))
-        names = attributes.get("class")
-        if names and ((tag == "span" and is_spoken(names[:MAX_NAMES])) or _is_icon(tag, names[:MAX_NAMES])):
-            hides = True
-            self._space()
+        hides = False
+        if tag in _SPECIAL:
+            if tag == "br":
+                self._break()
+                return 0
+            if tag != "sup":
+                hides = _is_replaced(tag, node, attributes)
+            elif _is_reference(node):
+                hides = True
+                self._close_up(node)
+        if attributes:
+            names = attributes.get("class")
+            if not _HIDING_ATTRIBUTES.isdisjoint(attributes) and tag not in _PAGE_TAGS and is_hidden(attributes):
+                # MediaWiki hides the MathML of a formula behind its image
+                hides = "mwe-math" not in (names or "")
+            if names and (why := hiding(names[:MAX_NAMES])):
+                if (why & _ALOUD and tag == "span") or (why & _AS_ICON and tag in _ICON_TAGS):
+                    hides = True
+                    self._space()
+                elif why & _TWICE:
+                    hides = hides or _is_repeated(node, names)
+                elif why & _NO_TEXT or (why & _RAISED and tag == "sup"):
+                    hides = True
+                    self._close_up(node)
         # elements with a prefix, as Word writes them (``<o:p>``), are unknown to browsers, which show them inline
         if ("style" in attributes and tag in _PHRASE_TAGS and not self._preformatted and is_block(attributes)) or (
             tag not in INLINE_TAGS and ":" not in tag and not ("-" in tag and _is_among_words(node, around))
@@ -449,6 +587,9 @@ class Walk:
                 self._form.text(attributes.get("alt") or "")
             if tag in _LINK_TAGS:
                 undo |= self._open(tag, attributes)
+                if attributes.get("role") in _REFERRING_ROLES:
+                    undo |= _HIDDEN
+                    self._close_up(node)
             elif tag in _HEAD_TAGS:
                 anchor = self.head.read(tag, attributes)
                 if anchor is not None:
@@ -673,27 +814,67 @@ def _is_text(node: LexborNode | None) -> bool:
     return node is not None and node.tag == "-text" and not (node.text_content or "").isspace()
 
 
-def _begins_words(before: str, text: str) -> bool:
-    """Whether *text*, with a capital first, begins a word after the small letters or the digit that end *before*.
+def _is_apart(node: LexborNode, line: Sequence[str], text: str) -> bool:
+    """Whether *text*, of *node*, is no part of the last word of *line*, though no blank is between them.
 
-    One of them has several words: ``<b>Face</b><i>Book</i>`` is one, and so is ``<b>i</b><i>Phone</i>``.
+    It begins an inline element that another one ends right before, and one of them has several words:
+    ``<b>Face</b><i>Book</i>`` is one word. So is what is set in two ways, if no capital follows small letters.
     """
-    return (
-        text[1:2].islower()
-        and (before[-1:].isdigit() or (before[-1:].islower() and before[-2:-1].isalpha()))
-        and (len(text.split(None, 1)) > 1 or len(before.split(None, 1)) > 1)
-    )
+    before, elements = line[-1], _touching(node)
+    if elements is None or (is_unspaced(before[-1:]) and is_unspaced(text[0])):
+        return False
+    last, following = elements
+    if not _ends_word(before):
+        return before[-1:] in _CLOSING and len(before.split(None, 1)) > 1 and not _is_typeset(last)
+    if not (
+        len(text.split(None, 1)) > 1
+        or (text[-1:].isspace() and node.next is not None)
+        or len(before.split(None, 1)) > 1
+        or (
+            len(line) > 1 and line[-2][-1:].isspace() and (one := last.first_child) is not None and one.next is not None
+        )
+    ):
+        return False
+    if before[-1].isalpha() and (len(before) == 1 or (before[-1].islower() and not before[-2].isalpha())):
+        # the first letter of a word
+        return False
+    if text[0].isupper() and text[1:2].islower() and (before[-1].islower() or before[-1].isdigit()):
+        return True
+    is_letter = len(text) == 1 and text.isalpha()
+    return not is_letter and not (_is_typeset(last) and _is_typeset(following))
 
 
-def _is_after_element(node: LexborNode) -> bool:
-    """Whether the text *node* begins an inline element that another one ends right before."""
+_CLOSING = tuple(".!?;:,…)»”%€")
+
+
+def _ends_word(text: str) -> bool:
+    last = text[-1:]
+    return last.isalnum() or (last > "\u02ff" and unicodedata.category(last).startswith("M"))
+
+
+def _touching(node: LexborNode) -> tuple[LexborNode, LexborNode] | None:
+    """The inline element that ends right before the text *node*, and the one that begins with it."""
     before = node.prev
     while before is None:
         parent = node.parent
         if parent is None or parent.tag not in _PHRASE_TAGS:
-            return False
+            return None
         node, before = parent, parent.prev
-    return before.tag in _PHRASE_TAGS and node.tag in _PHRASE_TAGS
+    return (before, node) if before.tag in _PHRASE_TAGS and node.tag in _PHRASE_TAGS else None
+
+
+def _is_typeset(element: LexborNode) -> bool:
+    """Whether *element* only says how its text looks, so that it may hold a part of a word.
+
+    That is ``<b>``, or ``<span>`` as word processors write it.
+    """
+    if element.tag in _TYPE_TAGS:
+        return True
+    attributes = element.attributes
+    return (
+        not _TYPE_ATTRIBUTES.isdisjoint(attributes)
+        or _TYPE_CLASSES.fullmatch(attributes.get("class") or "") is not None
+    )
 
 
 def _heading_around(node: LexborNode) -> LexborNode | None:
