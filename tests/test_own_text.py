@@ -45,6 +45,7 @@ def own(html: str) -> list[str]:
         "<p>Also available in: <a href=/es/a>Español</a>",
         "<p><a href=#content>Skip to content</a>",
         "<p><a href=/2 rel=next>The winter</a>",
+        "<p><a href=/tags/village/>village</a> <a href=/tags/harvest/>harvest</a>",
         "<button>Accept all</button><button>Save my choice</button>",
         MENU,
     ],

@@ -43,6 +43,7 @@ MISREAD = 4
 _EDGES = frozenset(("header", "footer", "head", "foot"))
 _COLUMN_EDGES = frozenset(("head", "foot"))
 """Alone they are also names of cells of a table."""
+_TAXONOMY = re.compile(r"/(?:tags?|topics?|category|categories|authors?)/[^/]+/?$")
 _WORD = re.compile(r"[^\W\d_]+|\d+")
 _CAMEL = re.compile(r"(?<=[a-zß-ÿ])(?=[A-Z])")
 _MAX_WORDS = 4
@@ -79,6 +80,11 @@ def _is_edge(words: list[str]) -> bool:
     """Whether *words* name the header or footer of the page rather than of an entry in it."""
     named = words[0] in _EDGES and words[0] not in _COLUMN_EDGES
     return not _EDGES.isdisjoint(words) and (named or not EDGE_OWNERS.isdisjoint(words))
+
+
+def leads_to_frame(href: str) -> bool:
+    """Whether a link that is all of a line is frame: to a place on the page, or to what has the same tag or author."""
+    return href[:1] == "#" or _TAXONOMY.search(href) is not None
 
 
 def is_frame_role(role: str | None) -> bool:

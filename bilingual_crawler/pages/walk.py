@@ -34,6 +34,7 @@ from bilingual_crawler.pages.frame import (
     WIDGET,
     Region,
     is_frame_role,
+    leads_to_frame,
     names_of,
     own_lines,
 )
@@ -407,7 +408,7 @@ class Walk:
                 of_line = self.anchors[start:stop]
                 self.main[line] = any(one.position is not LinkPosition.SWITCHER for one in of_line)
                 if self._kinds[line] & (LINKED | HEADING) == LINKED:
-                    self.main[line] &= any(one.href[:1] != "#" for one in of_line)
+                    self.main[line] &= not all(leads_to_frame(one.href) for one in of_line)
 
     @property
     def own_lines(self) -> list[str]:
