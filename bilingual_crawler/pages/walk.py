@@ -422,7 +422,8 @@ class Walk:
 
     def _close_up(self, mark: LexborNode) -> None:
         """Remove the blank before *mark*, which is left out, if no word follows it."""
-        following = mark.next
+        parent = mark.parent
+        following = mark.next or (parent.next if parent is not None and parent.tag == "a" else None)
         if (
             self._line
             and following is not None
