@@ -118,7 +118,7 @@ def test_announced_translations_are_followed_through_redirects() -> None:
     assert not aligned(corpus(pages, {moved: twice, twice: moved})).pairs
 
 
-def test_of_near_duplicates_one_is_paired() -> None:
+def test_of_near_duplicates_one_is_paired_and_others_with_what_the_site_says() -> None:
     text = tuple(f"{sentence} {number}" for number in range(30) for sentence in ENGLISH[:1])
     spanish = tuple(f"{sentence} {number}" for number in range(30) for sentence in SPANISH[:1])
     pages = {
@@ -126,9 +126,11 @@ def test_of_near_duplicates_one_is_paired() -> None:
         f"{HOST}/en/b": html(text),
         f"{HOST}/es/a": html(spanish),
         f"{HOST}/es/b": html(spanish),
+        f"{HOST}/en/print": html(text),
+        f"{HOST}/es/imprimir": html(spanish),
     }
     alignment = aligned(corpus(pages))
-    assert pairs(alignment) == {("/en/b", "/es/b")}
+    assert pairs(alignment) == {("/en/b", "/es/b"), ("/en/a", "/es/a")}
     assert sorted(alignment.unpaired.values()) == ["copy", "copy"]
 
 

@@ -14,6 +14,7 @@ EXTRAS = PROJECT["optional-dependencies"]
 PACKAGES = {re.split(r"[<>=]", requirement)[0] for extra in EXTRAS.values() for requirement in extra}
 PEERS = {
     *("sentence-transformers", "scrapy-redis", "nltk", "sentalign", "wacz", "{missing}"),
+    *("trafilatura", "resiliparse", "justext", "lxml_html_clean", "{name}"),
     *("opuscleaner", "opusfilter", "opustrainer", "pymarian", "sacrebleu"),
 }
 """Named by the user, or used beside the project only; and the placeholder of one message."""

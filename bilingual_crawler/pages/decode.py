@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 _HEAD = 1 << 16
 """Bytes in which declarations of charset and language count."""
-_CHARSET = re.compile(r"""(?i)(?:^|[;,\s])charset\s*=\s*["']?\s*([\w-]+)""")
+_CHARSET = re.compile(r"""(?i)(?:^|[;,\s])charset\s*+=\s*+["']?\s*+([\w-]+)""")
 _NO_MARKUP = re.compile(rb"(?is)<!--.*?(?:-->|\Z)|<(script|style)\b.*?(?:</\1|\Z)")
 _META = re.compile(rb"(?i)<meta\s[^<>]*+>")
 _LANG = re.compile(

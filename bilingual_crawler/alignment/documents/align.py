@@ -11,6 +11,7 @@ import numpy as np
 from scrapy.settings import Settings
 
 from bilingual_crawler.alignment.documents.candidates import Editions, url_evidence
+from bilingual_crawler.alignment.documents.copies import SHORTEST
 from bilingual_crawler.alignment.documents.corpus import Corpus, Domain
 from bilingual_crawler.alignment.documents.inputs import Inputs
 from bilingual_crawler.alignment.documents.matching import greedy
@@ -161,7 +162,7 @@ def align_domain(domain: Domain, method: Method, matching: Matching = greedy, ed
     a, b = group_a[candidates.a[order]], group_b[candidates.b[order]]
     scores = _best_first(a, b, candidates.scores[order], candidates.threshold)
     chosen = order[matching(a, b, scores, candidates.threshold)]
-    chosen = _with_copies(chosen, candidates, order, group_a, group_b)
+    chosen = _with_copies(chosen, domain, candidates, order)
     if editions == "all":
         chosen = _with_editions(chosen, domain, candidates)
     pairs = tuple(
@@ -237,20 +238,22 @@ def _without_objections(domain: Domain, candidates: Candidates) -> tuple[Candida
 
 
 def _with_copies(
-    chosen: NDArray[np.intp],
-    candidates: Candidates,
-    order: NDArray[np.intp],
-    group_a: NDArray[np.intp],
-    group_b: NDArray[np.intp],
+    chosen: NDArray[np.intp], domain: Domain, candidates: Candidates, order: NDArray[np.intp]
 ) -> NDArray[np.intp]:
-    """Add to *chosen* the near-duplicates of both documents of a pair of which the site says that they are one."""
+    """Add to *chosen* the near-duplicates of both documents of a pair of which the site says that they are one.
+
+    *order*: of equal scores the first wins. Short ones, as pages that are missing, stay copies.
+    """
+    group_a, group_b = domain.alike_a, domain.alike_b
     said = np.isin(candidates.names, ("hreflang", "switcher", "url")) & (candidates.scores >= candidates.threshold)
     cells = set(zip(group_a[candidates.a[chosen]].tolist(), group_b[candidates.b[chosen]].tolist(), strict=True))
     taken_a, taken_b = set(candidates.a[chosen].tolist()), set(candidates.b[chosen].tolist())
     added = []
     for k in order[np.argsort(-candidates.scores[order], kind="stable")].tolist():
         i, j = int(candidates.a[k]), int(candidates.b[k])
-        if said[k] and i not in taken_a and j not in taken_b and (int(group_a[i]), int(group_b[j])) in cells:
+        if not said[k] or i in taken_a or j in taken_b or (int(group_a[i]), int(group_b[j])) not in cells:
+            continue
+        if min(domain.own_length(domain.a[i]), domain.own_length(domain.b[j])) >= SHORTEST:
             taken_a.add(i)
             taken_b.add(j)
             added.append(k)

@@ -263,6 +263,10 @@ class Domain:
         """Say why the documents ``a[i]``, ``b[j]`` are no pair, whatever announces them; None if nothing is wrong."""
         return objection(self.a[i], self.main_a[i], self.b[j], self.main_b[j])
 
+    def own_length(self, profile: Profile) -> int:
+        """Return the characters of the main text of a document."""
+        return int(profile.lengths[self.main[profile.url]].sum())
+
     def main_text(self, url: str) -> list[str]:
         """Return the main text of a document, in lines."""
         return list(compress(self.corpus.document(url).lines, self.main[url]))

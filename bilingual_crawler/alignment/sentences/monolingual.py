@@ -37,7 +37,7 @@ class Document:
 
 
 class Monolingual(Files, ABC):
-    """Writes documents, each paragraph once a site."""
+    """Writes documents, each text once, and each paragraph once a site."""
 
     def __init__(self, directory: Path, pair: LanguagePair) -> None:
         super().__init__(directory, pair)
@@ -45,14 +45,11 @@ class Monolingual(Files, ABC):
         self._seen: set[bytes] = set()
 
     def add(self, document: Document) -> None:
-        """Write the paragraphs of *document* that its site has not had before, if there are any."""
-        place = f"{document.language} {registered_domain(document.url)} "
-        keys = [blake2b((place + one).encode(), digest_size=8).digest() for one in document.paragraphs]
-        paragraphs = []
-        for paragraph, key in zip(document.paragraphs, keys, strict=True):
-            if key not in self._seen:
-                self._seen.add(key)
-                paragraphs.append(paragraph)
+        """Write the paragraphs of *document* that its site has not had before, unless it is the text of another one."""
+        site = f"{document.language} {registered_domain(document.url)} "
+        if not self._is_new("\n".join((document.language, *document.paragraphs))):
+            return
+        paragraphs = [paragraph for paragraph in document.paragraphs if self._is_new(site + paragraph)]
         if not paragraphs:
             return
         row = {
@@ -64,6 +61,13 @@ class Monolingual(Files, ABC):
             PERSONAL: self._personal.kinds_in_lines(paragraphs),
         }
         self._write(row)
+
+    def _is_new(self, text: str) -> bool:
+        key = blake2b(text.encode(), digest_size=8).digest()
+        if key in self._seen:
+            return False
+        self._seen.add(key)
+        return True
 
     @abstractmethod
     def _write(self, row: Mapping[str, Any]) -> None:
