@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from base64 import b64encode
 from collections import Counter
 from itertools import chain
 from typing import TYPE_CHECKING, Any
@@ -24,6 +25,7 @@ from bilingual_crawler.alignment.documents.model import (
     replace_pairs,
     unpaired_of_others,
 )
+from bilingual_crawler.alignment.documents.reading import kept_for
 from bilingual_crawler.crawl.context import CrawlContext
 from bilingual_crawler.crawl.signals import (
     FAILED_OUTPUTS,
@@ -39,6 +41,7 @@ from bilingual_crawler.options import Options
 from bilingual_crawler.storage.records import (
     DOCUMENTS,
     PAIRS,
+    PROFILES,
     UNPAIRED,
     GzipJsonLines,
     TsvLog,
@@ -57,6 +60,20 @@ logger = logging.getLogger(__name__)
 
 _ASIDE = f".{UNPAIRED}"
 """Where the rows of other languages are while the crawl runs: a crawl with an ``unpaired.tsv`` has ended."""
+
+
+class _KeptProfile:
+    """The profile of *document* as a line of the file of profiles, with what it is made for."""
+
+    def __init__(self, document: Document, made_for: str) -> None:
+        self._row = {
+            "url": document.url,
+            "made_for": made_for,
+            "profile": b64encode(document.profile).decode("ascii"),
+        }
+
+    def as_row(self) -> dict[str, Any]:
+        return self._row
 
 
 class OutputPipeline:
@@ -97,6 +114,8 @@ class OutputPipeline:
         self._in_pairs: Counter[str] = Counter()
         """The same documents, and of how many languages they have a partner."""
         self._documents = GzipJsonLines(self._folder / DOCUMENTS)
+        self._profiles = GzipJsonLines(self._folder / PROFILES) if Options.of(self._crawler.settings).align else None
+        self._kept_for = kept_for(self._context.pairs, self._context.detection)
         self._pairs = TsvLog.for_record(self._folder / PAIRS, Pair)
         try:
             written = list(read_pairs(self._folder / PAIRS, self._context.pairs))
@@ -143,6 +162,8 @@ class OutputPipeline:
 
     async def close_spider(self) -> None:
         self._documents.close()
+        if self._profiles:
+            self._profiles.close()
         self._pairs.close()
         try:
             # a folder that was moved is not made again: a resume would go on in an empty one
@@ -215,6 +236,8 @@ class OutputPipeline:
 
     def _write(self, document: Document) -> None:
         if document.url not in self._written:
+            if self._profiles and document.profile:
+                self._profiles.write(_KeptProfile(document, self._kept_for))
             self._documents.write(document)
             self._written.add(document.url)
             self._characters += len(document.text)

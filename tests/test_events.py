@@ -30,7 +30,7 @@ from twisted.python.failure import Failure
 from bilingual_crawler.crawl.middlewares import links
 from bilingual_crawler.crawl.middlewares.backoff import BackoffMiddleware
 from bilingual_crawler.crawl.middlewares.links import LinkPriorityMiddleware
-from bilingual_crawler.crawl.signals import ENTRY, LANGUAGE, OUTLINE, PAGE, SITEMAP, Fetch, url_fetched
+from bilingual_crawler.crawl.signals import ENTRY, READ, SITEMAP, Fetch, url_fetched
 from bilingual_crawler.crawl.spiders.arguments import parse_arguments
 from bilingual_crawler.crawl.spiders.bilingual import BilingualSpider
 from bilingual_crawler.frontier import shared
@@ -291,7 +291,7 @@ class Worker:
             request.meta[SITEMAP] = SitemapJob(response.body, response.url).run()
         else:
             found = read(response.url)
-            request.meta.update({PAGE: found.page, LANGUAGE: found.identification, OUTLINE: found.outline})
+            request.meta[READ] = found
 
         async def yielded() -> AsyncIterator[Any]:
             assert request.callback

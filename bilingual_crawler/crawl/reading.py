@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from bilingual_crawler.crawl.signals import ENTRY, LANGUAGE, NEW_TEXT, OUTLINE, PAGE, WARC_LOCATION
+from bilingual_crawler.crawl.signals import ENTRY, READ, WARC_LOCATION
 from bilingual_crawler.crawl.visits import utc_now
 from bilingual_crawler.items import Document, FetchedPage, claims_in
 
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from bilingual_crawler.languages.pairs import LanguagePairs
     from bilingual_crawler.options import Options
     from bilingual_crawler.pages.detectors.base import Identification
+    from bilingual_crawler.pages.jobs import ReadPage
     from bilingual_crawler.pages.model import Page
 
 
@@ -25,8 +26,7 @@ class Reading:
 
     response: Response
     entry: Entry
-    page: Page
-    identified: Identification
+    read: ReadPage
     side: str | None
     """The language of the crawl that the page counts as, if any."""
     objection: str | None
@@ -36,12 +36,27 @@ class Reading:
     def from_response(cls, response: Response, pairs: LanguagePairs, options: Options) -> Reading:
         """Return the reading in the meta of *response*."""
         meta = response.meta
-        page, identified = meta[PAGE], meta[LANGUAGE]
-        side = pairs.side(identified.language)
+        read: ReadPage = meta[READ]
+        page = read.page
+        side = pairs.side(read.identification.language)
         objection = "noindex" if page.noindex and options.meta_robots_obey else None
         if objection is None and options.tdm == "respect":
             objection = page.opt_outs.objection
-        return cls(response, meta[ENTRY], page, identified, side, objection)
+        return cls(response, meta[ENTRY], read, side, objection)
+
+    @property
+    def page(self) -> Page:
+        """The page."""
+        return self.read.page
+
+    def with_page(self, page: Page) -> Reading:
+        """Return the same of *page*."""
+        return replace(self, read=replace(self.read, page=page))
+
+    @property
+    def identified(self) -> Identification:
+        """The language of its text."""
+        return self.read.identification
 
     @property
     def outcome(self) -> str:
@@ -62,9 +77,9 @@ class Reading:
             len(self.page.text),
             tuple(link for link in self.page.links if link.claims),
             self.objection is not None,
-            self.response.meta[OUTLINE],
+            self.read.outline,
             self.page.canonical,
-            self.response.meta.get(NEW_TEXT, 1.0),
+            self.read.new_text,
         )
 
     @property
@@ -93,4 +108,5 @@ class Reading:
             switches=[(claim.language, claim.url) for claim in claims if claim.switcher],
             # a feed has all fields of the origin
             origin=replace(page.origin.with_opt_outs(page.opt_outs), fetched_at=now),
+            profile=self.read.profile,
         )

@@ -46,6 +46,11 @@ class ReadPage:
     outline: Outline
     sample: bytes
     """Of its word sequences."""
+    profile: bytes = b""
+    """What an alignment compares, if a crawl wants it: a packed
+    :class:`~bilingual_crawler.alignment.documents.model.Profile`."""
+    new_text: float = 1.0
+    """Share of its text, 0 to 1, that its folder has not shown before."""
 
 
 @dataclass(frozen=True)
@@ -75,6 +80,10 @@ class PageJob(Job[ReadPage]):
 
     def run(self) -> ReadPage:
         """Raises ContentError as :func:`~bilingual_crawler.pages.legibility.check_legible`."""
+        return self._read()[1]
+
+    def _read(self) -> tuple[str, ReadPage]:
+        """Return the HTML, and what was read of it."""
         named = from_bcp47(self.content_language)
         languages = (self.announced, named, *self.detection.languages)
         html = decode_body(self.body[:MAX_HTML], self.content_type, languages)
@@ -83,7 +92,7 @@ class PageJob(Job[ReadPage]):
         check_legible(html, page.text)
         declared = (*page.declared, named, *by_site(page.url, self.announced, self.detection))
         found = self.detection.identify_page(walk.own_lines, declared)
-        return ReadPage(page, found, outline_of(walk, page.url), sample_of(page.text))
+        return html, ReadPage(page, found, outline_of(walk, page.url), sample_of(page.text))
 
 
 def by_site(url: str, announced: str | None, detection: Detection) -> tuple[str | None, str | None]:

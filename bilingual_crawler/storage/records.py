@@ -92,6 +92,8 @@ def read_member(fd: int, offset: int) -> bytes:
 
 
 DOCUMENTS = "documents.jsonl.gz"
+PROFILES = ".profiles.jsonl.gz"
+"""What the alignment compares of each document, kept while the crawl reads it."""
 CRAWL = "crawl.tsv"
 PAIRS = "pairs.tsv"
 UNPAIRED = "unpaired.tsv"

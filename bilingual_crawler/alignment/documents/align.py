@@ -52,7 +52,7 @@ def read_corpus(
     *on_page* is called after each page. Archives give documents in *formats*; a crawl gives the documents it kept, and
     pages in other languages of *pairs* from its archive.
     """
-    inputs = Inputs(paths, pairs, formats)
+    inputs = Inputs(paths, pairs, formats, detection)
     corpus = Corpus(pairs)
     for read in read_pages(inputs.pages(), pairs, detection, corpus.unreadable):
         if isinstance(read, PackedDocument):

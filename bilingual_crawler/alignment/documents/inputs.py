@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from base64 import b64decode
 from collections import Counter
 from dataclasses import replace
 from itertools import islice
@@ -17,10 +18,11 @@ from scrapy.settings import Settings
 from scrapy.signalmanager import SignalManager
 from scrapy.statscollectors import DummyStatsCollector
 
-from bilingual_crawler.alignment.documents.reading import RawPage
+from bilingual_crawler.alignment.documents.reading import RawPage, kept_for, kept_profile
 from bilingual_crawler.languages.codes import from_bcp47
 from bilingual_crawler.pages.characters import one_line
 from bilingual_crawler.pages.formats import HTML, ONLY_HTML, format_of
+from bilingual_crawler.pages.language import BY_DEFAULT, Detection
 from bilingual_crawler.pages.links import MAX_LINKS
 from bilingual_crawler.pages.model import MAX_LINES, MAX_TEXT, MAX_TITLE
 from bilingual_crawler.pages.opt_outs import TDM_POLICY, TDM_RESERVATION, OptOuts, opt_outs
@@ -35,6 +37,7 @@ from bilingual_crawler.storage.records import (
     LINE_TOO_LONG,
     NO_RECORD,
     PAIRS,
+    PROFILES,
     as_object,
     read_json_lines,
     read_tsv,
@@ -59,6 +62,7 @@ if TYPE_CHECKING:
 
     from scrapy.crawler import Crawler
 
+    from bilingual_crawler.alignment.documents.model import Profile
     from bilingual_crawler.languages.pairs import LanguagePairs
     from bilingual_crawler.storage.archive import WarcFile
     from bilingual_crawler.storage.warc import ArchivedResponse
@@ -203,6 +207,34 @@ def _opt_outs(response: ArchivedResponse, url: str) -> OptOuts:
     return opt_outs(header_directives(values("x-robots-tag"), BOT_NAME), reservation, policy, url)
 
 
+_AHEAD = 1000
+"""Profiles that are read ahead of their documents: each is written right before its document."""
+
+
+class KeptProfiles:
+    """The profiles that a crawl has kept in the file *path*, as far as they are made for *made_for*.
+
+    See :func:`.reading.kept_for`.
+    """
+
+    def __init__(self, path: Path, made_for: str) -> None:
+        rows = read_json_lines(path)
+        self._rows = ((row["url"], row.get("profile")) for row in rows if row.get("made_for") == made_for)
+        self._ahead: dict[str, Any] = {}
+
+    def of(self, page: RawPage) -> Profile | None:
+        """Return the profile of *page*, asked for in the order of the documents; None without one that fits."""
+        room = 0 if page.url in self._ahead else max(0, _AHEAD - len(self._ahead))
+        for url, profile in islice(self._rows, room):
+            self._ahead[url] = profile
+            if url == page.url:
+                break
+        try:
+            return kept_profile(b64decode(self._ahead.pop(page.url, b""), validate=True), page)
+        except (TypeError, ValueError):
+            return None
+
+
 class Inputs:
     """Pages and redirects of some paths; raises ArchiveError at once for a path that cannot be read.
 
@@ -212,7 +244,14 @@ class Inputs:
     announced pairs are complete once all pages are read.
     """
 
-    def __init__(self, paths: Sequence[Path], pairs: LanguagePairs, formats: Collection[str] = ONLY_HTML) -> None:
+    def __init__(
+        self,
+        paths: Sequence[Path],
+        pairs: LanguagePairs,
+        formats: Collection[str] = ONLY_HTML,
+        detection: Detection = BY_DEFAULT,
+    ) -> None:
+        self._kept_for = kept_for(pairs, detection)
         self._records = PagesOfRecords(formats)
         self._crawls = [path for path in paths if (path / DOCUMENTS).exists()]
         self._unkept = {folder: _unkept(folder, pairs) for folder in self._crawls}
@@ -267,12 +306,17 @@ class Inputs:
             one, other = registered_domain(row["url_a"]), registered_domain(row["url_b"])
             if one != other:
                 self.announced[one, other] += 1
+        profiles = KeptProfiles(folder / PROFILES, self._kept_for)
         files: dict[str, WarcFile | None] = {}
         for record in read_json_lines(folder / DOCUMENTS, self.refused):
             page = self._kept(record)
             if page is None:
                 continue
             place = self._place(record)
+            if profile := profiles.of(page):
+                warc = (str(folder / place[0]), place[1]) if place else (None, None)
+                yield replace(page, profile=profile, warc_file=warc[0], warc_offset=warc[1])
+                continue
             archived = self._record_of(folder, *place, files) if place else None
             body, content_type = None, None
             links: tuple[str, ...] = ()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import re
 from collections import Counter, deque
+from concurrent.futures import Future
 from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
@@ -19,7 +20,7 @@ from bilingual_crawler.pages.dates import dates_in
 from bilingual_crawler.pages.decode import decode_body
 from bilingual_crawler.pages.formats import PDF, format_of, is_page
 from bilingual_crawler.pages.html import parse_page
-from bilingual_crawler.pages.jobs import by_site, limits_of, load_pdf_reader, pdf_limits
+from bilingual_crawler.pages.jobs import PageJob, ReadPage, by_site, limits_of, load_pdf_reader, pdf_limits
 from bilingual_crawler.pages.labels import load_names
 from bilingual_crawler.pages.language import BY_DEFAULT, Detection
 from bilingual_crawler.pages.legibility import ILLEGIBLE, check_legible
@@ -36,15 +37,18 @@ from bilingual_crawler.urls.variants import asked_language, variant
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
-    from concurrent.futures import Future
 
     from _typeshed import DataclassInstance
     from numpy.typing import NDArray
 
     from bilingual_crawler.languages.pairs import LanguagePairs
+    from bilingual_crawler.pages.detectors.base import Identification
+    from bilingual_crawler.pages.model import Page
 
     Value = TypeVar("Value", bound=DataclassInstance)
 
+PROFILE_FORMAT = 1
+"""Changes with what a :class:`Profile` holds."""
 MAX_TAGS = 4000
 """Start and end tags kept of a page."""
 MAX_CHARACTERS = 200_000
@@ -82,6 +86,8 @@ class RawPage:
     """What is known of it beside its body: the facts that a crawl has kept, or the date of an archived response."""
     opt_outs: OptOuts = NOTHING
     """Those in the headers of an archived response."""
+    profile: Profile | None = None
+    """Its profile, if the crawl has kept it: then *title* and *text* are all else that is read."""
 
     @property
     def is_pdf(self) -> bool:
@@ -123,8 +129,8 @@ def read_document(
     origin = raw.origin.completed_by(content.origin)
     place = raw.warc_file, raw.warc_offset
     document = DocumentText(raw.url, side, content.title, lines, origin, *place)
-    share = sum(share for language, share in found.shares if pairs.side(language) == side) / 100
-    return document, _profile(raw, content, document, share, pairs)
+    size = 0 if raw.body is None or raw.is_pdf else len(raw.body)
+    return document, _profile(raw.url, content, size, found, pairs)
 
 
 def _parse(raw: RawPage, detection: Detection) -> _Content:
@@ -139,6 +145,10 @@ def _parse(raw: RawPage, detection: Detection) -> _Content:
     html = decode_body(raw.body, raw.content_type, languages)
     page = parse_page(html, raw.url, raw.link_headers)
     check_legible(html, page.text)
+    return _content(html, page, raw.opt_outs)
+
+
+def _content(html: str, page: Page, opt_outs: OptOuts = NOTHING) -> _Content:
     claims = claims_in(page.links)
     return _Content(
         page.title,
@@ -149,30 +159,32 @@ def _parse(raw: RawPage, detection: Detection) -> _Content:
         page.canonical,
         html,
         tuple(link.url for link in page.links if link.position is not LinkPosition.HEAD),
-        page.origin.with_opt_outs(page.opt_outs.over(raw.opt_outs)),
+        page.origin.with_opt_outs(page.opt_outs.over(opt_outs)),
     )
 
 
-def _profile(raw: RawPage, content: _Content, document: DocumentText, share: float, pairs: LanguagePairs) -> Profile:
-    side, domain = document.language, registered_domain(raw.url)
+def _profile(url: str, content: _Content, size: int, found: Identification, pairs: LanguagePairs) -> Profile:
+    """The profile of the page at *url*, of *size* bytes of HTML, that was *found* to be in a language of *pairs*."""
+    side, domain, lines = pairs.side(found.language) or found.language, registered_domain(url), content.text.split("\n")
+    share = sum(share for language, share in found.shares if pairs.side(language) == side) / 100
     body = f"{content.title}\n{content.text[:MAX_CHARACTERS]}"
     words = [word for word in map(str.lower, _WORD.findall(body)) if not word[0].isdigit()]
     title = content.title.lower()
     return Profile(
-        url=raw.url,
+        url=url,
         language=side,
-        key=strip_language(raw.url, pairs.equivalents),
+        key=strip_language(url, pairs.equivalents),
         claims=tuple(url for tag, url in content.alternates if pairs.is_other(tag, side)),
         switches=tuple(url for _, url in content.switches),
-        marked=marked_language(raw.url, pairs.equivalents),
+        marked=marked_language(url, pairs.equivalents),
         declared=next(iter(content.declared), None),
         canonical=content.canonical,
         share=share,
-        size=0 if raw.body is None or raw.is_pdf else len(raw.body),
+        size=size,
         tags=_tags(content.html),
-        lines=_hashes(document.lines),
-        lengths=np.array([min(len(line), 65535) for line in document.lines], dtype=np.uint16),
-        headings=np.array([line.lower() in title for line in document.lines], dtype=np.bool_),
+        lines=_hashes(lines),
+        lengths=np.array([min(len(line), 65535) for line in lines], dtype=np.uint16),
+        headings=np.array([line.lower() in title for line in lines], dtype=np.bool_),
         title=_set({*_WORD.findall(western_digits(title)), *dates_in(content.title, side)}),
         words=_set(set(words)),
         word_count=len(words),
@@ -264,6 +276,13 @@ class PackedDocument:
     document: bytes
     profile: bytes
 
+    @classmethod
+    def of(cls, document: DocumentText, profile: Profile) -> PackedDocument:
+        characters = sum(map(len, document.lines))
+        domain = registered_domain(document.url)
+        announces = any(registered_domain(url) != domain for url in (*profile.claims, *profile.switches))
+        return cls(document.url, document.language, characters, announces, pack(document), pack(profile))
+
     def as_variant(self) -> PackedDocument:
         """Return the document as the variant of its address in its language."""
         url = variant(self.url, self.language)
@@ -308,13 +327,50 @@ class DocumentJob(Job["PackedDocument | None"]):
 
     def run(self) -> PackedDocument | None:
         read = read_document(self.page, self.pairs, self.detection)
-        if read is None:
-            return None
-        document, profile = read
-        characters = sum(map(len, document.lines))
-        domain = registered_domain(document.url)
-        announces = any(registered_domain(url) != domain for url in (*profile.claims, *profile.switches))
-        return PackedDocument(document.url, document.language, characters, announces, pack(document), pack(profile))
+        return PackedDocument.of(*read) if read else None
+
+
+@dataclass(frozen=True)
+class CrawledPageJob(PageJob):
+    """Read a page as :class:`PageJob` does, with its profile if it is in a language of *pairs*.
+
+    So the alignment at the end of a crawl need not read it again.
+    """
+
+    pairs: LanguagePairs | None = None
+
+    @property
+    def limits(self) -> Limits:
+        once = super().limits
+        return once if self.pairs is None else Limits(2 * once.seconds, 2 * once.megabytes)
+
+    def run(self) -> ReadPage:
+        html, read = self._read()
+        if self.pairs is None or self.pairs.side(read.identification.language) is None:
+            return read
+        content = _content(html, read.page)
+        return replace(read, profile=pack(_profile(self.url, content, len(self.body), read.identification, self.pairs)))
+
+
+def kept_for(pairs: LanguagePairs, detection: Detection) -> str:
+    """What profiles that a crawl has kept must be made for to be taken by an alignment of *pairs* with *detection*."""
+    return f"{PROFILE_FORMAT} {pairs} {' '.join(sorted(pairs.equivalents))} {','.join(detection.detectors)}"
+
+
+def kept_profile(data: bytes, page: RawPage) -> Profile | None:
+    """The profile of *page* that a crawl has packed as *data*; None if it does not fit the text."""
+    try:
+        profile = unpack(Profile, data)
+        fits = profile.url == page.url and len(profile.lines) == page.text.count("\n") + 1
+    except (msgspec.MsgspecError, AttributeError, TypeError, ValueError):
+        return None
+    return profile if fits else None
+
+
+def _as_kept(page: RawPage, profile: Profile) -> PackedDocument:
+    """The document on a page whose *profile* the crawl has kept."""
+    lines, place = tuple(page.text.split("\n")), (page.warc_file, page.warc_offset)
+    return PackedDocument.of(DocumentText(page.url, profile.language, page.title, lines, page.origin, *place), profile)
 
 
 def read_pages(
@@ -339,9 +395,13 @@ def read_pages(
             return LeftOut(page.url, page.language, reason)
 
     for page in pages:
-        job = DocumentJob(page, pairs, detection)
+        if page.profile is not None:
+            future: Future[PackedDocument | None] = Future()
+            future.set_result(_as_kept(page, page.profile))
+        else:
+            future = submit(DocumentJob(page, pairs, detection))
         # the body may be large, and is with the helper process
-        waiting.append((replace(page, body=None, text=""), submit(job)))
+        waiting.append((replace(page, body=None, text="", profile=None), future))
         if len(waiting) > _WAITING * processes():
             yield first()
     while waiting:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, TypeVar
 from scrapy import signals
 from scrapy.exceptions import StopDownload
 
+from bilingual_crawler.alignment.documents.reading import CrawledPageJob
 from bilingual_crawler.crawl.context import CrawlContext
 from bilingual_crawler.crawl.middlewares.backoff import note_shortage, origin
 from bilingual_crawler.crawl.middlewares.stop import is_stopping
@@ -18,10 +19,7 @@ from bilingual_crawler.crawl.politeness import robots_agent
 from bilingual_crawler.crawl.requests import asks_for_page, header_text
 from bilingual_crawler.crawl.signals import (
     ENTRY,
-    LANGUAGE,
-    OUTLINE,
-    PAGE,
-    SAMPLE,
+    READ,
     SITE_OPT_OUTS,
     SITEMAP,
     Refused,
@@ -32,7 +30,7 @@ from bilingual_crawler.frontier.backoff import own_shortage
 from bilingual_crawler.frontier.entry import Kind
 from bilingual_crawler.options import Options, Part
 from bilingual_crawler.pages.formats import ONLY_HTML, PDF, format_of
-from bilingual_crawler.pages.jobs import PageJob, PdfJob, SitemapJob
+from bilingual_crawler.pages.jobs import PdfJob, SitemapJob
 from bilingual_crawler.pages.opt_outs import NOTHING, TDM_POLICY, TDM_RESERVATION, opt_outs
 from bilingual_crawler.pages.robots import header_directives, page_rules
 from bilingual_crawler.pages.sandbox.jobs import ContentError, SandboxError
@@ -211,15 +209,13 @@ async def read_response(request: Request, response: Response, url: str, reader: 
     """
     context, stats = CrawlContext.from_crawler(reader.crawler), reader.stats
     is_pdf = is_of(PDF, response, url)
-    job = PdfJob(response.body, url) if is_pdf else page_job(response, url, context.formats)
+    pairs = context.pairs if Options.of(reader.crawler.settings).align else None
+    job = PdfJob(response.body, url) if is_pdf else page_job(response, url, context.formats, pairs)
     announced = Visits.from_crawler(reader.crawler).learner.announced_language(url) if ENTRY in request.meta else None
     found = await reader.read(replace(job, detection=context.detection, announced=announced), url)
     page = _ruled(found.page, response.headers, robots_agent(reader.crawler.settings))
     page = replace(page, opt_outs=page.opt_outs.over(request.meta.get(SITE_OPT_OUTS, NOTHING)))
-    request.meta[PAGE] = page
-    request.meta[LANGUAGE] = found.identification
-    request.meta[OUTLINE] = found.outline
-    request.meta[SAMPLE] = found.sample
+    request.meta[READ] = replace(found, page=page)
     stats.inc_value(f"bilingual/language/{found.identification.language}")
     _count_contradiction(stats, found.identification, context.pairs)
     if is_pdf:
@@ -248,12 +244,15 @@ def _ruled(page: Page, headers: Headers, agent: str) -> Page:
     )
 
 
-def page_job(response: Response, url: str, formats: frozenset[str] = ONLY_HTML) -> PageJob:
-    """The job that reads the HTML page in *response*, fetched from *url*."""
+def page_job(
+    response: Response, url: str, formats: frozenset[str] = ONLY_HTML, pairs: LanguagePairs | None = None
+) -> CrawledPageJob:
+    """The job that reads the HTML page in *response*, fetched from *url*; for an alignment of *pairs*, if given."""
     link_headers = tuple(map(header_text, response.headers.getlist("Link")))
     language = (response.headers.get("Content-Language") or b"").decode("latin-1")
-    return PageJob(
-        response.body, _content_type(response.headers), url, link_headers, formats, content_language=language
+    content_type = _content_type(response.headers)
+    return CrawledPageJob(
+        response.body, content_type, url, link_headers, formats, content_language=language, pairs=pairs
     )
 
 

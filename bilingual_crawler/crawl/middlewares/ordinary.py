@@ -11,7 +11,7 @@ from scrapy.downloadermiddlewares.offsite import OffsiteMiddleware
 from bilingual_crawler.crawl.context import CrawlContext
 from bilingual_crawler.crawl.reading import Reading
 from bilingual_crawler.crawl.requests import asks_for_page, of_its_own
-from bilingual_crawler.crawl.signals import ENTRY, PAGE, document_read
+from bilingual_crawler.crawl.signals import ENTRY, READ, document_read
 from bilingual_crawler.crawl.visits import Visits
 from bilingual_crawler.items import FoundRequests
 from bilingual_crawler.options import Options
@@ -50,7 +50,7 @@ class OrdinarySpiderMiddleware:
     def process_spider_input(self, response: Response) -> None:
         if ENTRY not in response.meta:
             return
-        if PAGE not in response.meta:
+        if READ not in response.meta:
             self._visits.no_page(response.meta[ENTRY], response.status)
             return
         read = Reading.from_response(response, self._pairs, self._options)
@@ -83,7 +83,7 @@ class OrdinarySpiderMiddleware:
 
     def _ranked_url(self, request: Request, response: Response) -> str | None:
         """The URL under which *request* is ranked by the page in *response*; None if it is not ranked."""
-        if PAGE not in response.meta or ENTRY not in response.meta or not asks_for_page(request):
+        if READ not in response.meta or ENTRY not in response.meta or not asks_for_page(request):
             return None
         return None if self._is_offsite(request) else canonicalise(request.url)
 

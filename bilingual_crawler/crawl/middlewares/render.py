@@ -13,7 +13,7 @@ from bilingual_crawler.crawl.middlewares.language import Reader, is_of, read_res
 from bilingual_crawler.crawl.middlewares.stop import is_stopping, put_back, unless_stopping
 from bilingual_crawler.crawl.rendering.browser import Browser, RenderError, is_shell
 from bilingual_crawler.crawl.rendering.options import missing_for_rendering
-from bilingual_crawler.crawl.signals import ENTRY, LANGUAGE, PAGE, StillWanted, page_rendered
+from bilingual_crawler.crawl.signals import ENTRY, READ, StillWanted, page_rendered
 from bilingual_crawler.crawl.visits import Visits
 from bilingual_crawler.options import Options
 from bilingual_crawler.pages.formats import HTML
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from scrapy.http import Response
 
     from bilingual_crawler.frontier.entry import Entry
+    from bilingual_crawler.pages.jobs import ReadPage
 
 logger = logging.getLogger(__name__)
 
@@ -64,13 +65,13 @@ class RenderMiddleware:
         return middleware
 
     async def process_response(self, request: Request, response: Response) -> Response | Request:
-        page = request.meta.get(PAGE)
-        if page is None or response.status != 200:
+        read: ReadPage | None = request.meta.get(READ)
+        if read is None or response.status != 200:
             return response
         entry: Entry = request.meta[ENTRY]
         if not is_of(HTML, response, entry.url):
             return response
-        shell = is_shell(page, response.body)
+        shell = is_shell(read.page, response.body)
         if shell:
             self._note_shell(response)
         if self._browser is None or not (shell or self._mode == "always"):
@@ -118,7 +119,7 @@ class RenderMiddleware:
         response = HtmlResponse(plain.url, headers=headers, body=body, flags=[*plain.flags, "rendered"])
         self._stats.inc_value("bilingual/render/pages")
         await self._crawler.signals.send_catch_log_async(page_rendered, request=request, response=response)
-        self._stats.inc_value(f"bilingual/language/{request.meta[LANGUAGE].language}", -1)
+        self._stats.inc_value(f"bilingual/language/{request.meta[READ].identification.language}", -1)
         await read_response(request, response, request.meta[ENTRY].url, self._reader)
         return response
 

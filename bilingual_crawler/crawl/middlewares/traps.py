@@ -15,7 +15,7 @@ from scrapy.http.request import NO_CALLBACK
 
 from bilingual_crawler.crawl.context import CrawlContext
 from bilingual_crawler.crawl.middlewares.language import Reader, page_job
-from bilingual_crawler.crawl.signals import COPY, ENTRY, LANGUAGE, NEW_TEXT, PAGE, SAMPLE, Refused, pair_found
+from bilingual_crawler.crawl.signals import COPY, ENTRY, READ, Refused, pair_found
 from bilingual_crawler.items import FoundLinks
 from bilingual_crawler.options import Options
 
@@ -28,7 +28,8 @@ if TYPE_CHECKING:
 
     from bilingual_crawler.frontier.entry import Entry
     from bilingual_crawler.items import Pair
-    from bilingual_crawler.pages.model import Link, Page
+    from bilingual_crawler.pages.jobs import ReadPage
+    from bilingual_crawler.pages.model import Link
 
 logger = logging.getLogger(__name__)
 
@@ -84,12 +85,14 @@ class TrapPagesMiddleware:
         self._traps.note_pair(pair.url_a, pair.url_b)
 
     async def process_response(self, request: Request, response: Response) -> Response:
-        page: Page | None = request.meta.get(PAGE)
-        if page is None or response.status != 200:
+        read: ReadPage | None = request.meta.get(READ)
+        if read is None or response.status != 200:
             return response
-        await self._probe(page, request)
+        page = read.page
+        await self._probe(read, request)
         # before the check: of pages that say nothing but that they are missing there may be thousands
-        traps, request.meta[NEW_TEXT] = self._traps.learn(page, request.meta[SAMPLE])
+        traps, new_text = self._traps.learn(page, read.sample)
+        request.meta[READ] = replace(read, new_text=new_text)
         for kind, group in traps:
             logger.info(f"{group}: a trap ({kind}), refused from now on", extra={"spider": self._crawler.spider})
         if request.meta[ENTRY].parent and self._traps.missing.is_missing(page.url, page.text):
@@ -100,11 +103,11 @@ class TrapPagesMiddleware:
             request.meta[COPY] = True
         return response
 
-    async def _probe(self, page: Page, request: Request) -> None:
+    async def _probe(self, read: ReadPage, request: Request) -> None:
         if self._probes:
-            language = self._pairs.side(request.meta[LANGUAGE].language)
-            for place in self._traps.missing.places_to_probe(page.url, language):
-                await self._probe_place(place, f"{urlsplit(page.url).scheme}://{place}", request)
+            language = self._pairs.side(read.identification.language)
+            for place in self._traps.missing.places_to_probe(read.page.url, language):
+                await self._probe_place(place, f"{urlsplit(read.page.url).scheme}://{place}", request)
 
     async def _probe_place(self, place: str, address: str, request: Request) -> None:
         self._stats.inc_value("bilingual/probes")
@@ -157,9 +160,9 @@ class TrapLinksMiddleware:
                 async for links in self._turns.parts(output.links):
                     followed += self._followed(links)
                 yield replace(output, links=followed)
-                page: Page | None = response.meta.get(PAGE)
-                if page is not None and page.links_left:
-                    self._stats.inc_value("bilingual/traps/links/too-many", page.links_left)
+                read: ReadPage | None = response.meta.get(READ)
+                if read is not None and read.page.links_left:
+                    self._stats.inc_value("bilingual/traps/links/too-many", read.page.links_left)
 
     def _followed(self, links: Sequence[Link]) -> list[Link]:
         kinds: Counter[str] = Counter()

@@ -8,7 +8,7 @@ from scrapy.settings import default_settings
 
 from bilingual_crawler.crawl.context import CrawlContext
 from bilingual_crawler.crawl.middlewares.stop import unless_stopping
-from bilingual_crawler.crawl.signals import ENTRY, LANGUAGE, SWITCH, Refused
+from bilingual_crawler.crawl.signals import ENTRY, READ, SWITCH, Refused
 from bilingual_crawler.crawl.variants import MAX_POSTS, Posting
 from bilingual_crawler.crawl.visits import Visits
 from bilingual_crawler.urls.canonical import registered_domain
@@ -47,9 +47,9 @@ class NegotiatedMiddleware:
         entry: Entry | None = request.meta.get(ENTRY)
         asked = asked_language(entry.url) if entry else None
         # a page that was not read is no answer
-        if entry is None or asked is None or response.status != 200 or LANGUAGE not in request.meta:
+        if entry is None or asked is None or response.status != 200 or READ not in request.meta:
             return response
-        found = request.meta[LANGUAGE].language
+        found = request.meta[READ].identification.language
         right = self._pairs.side(found) == asked
         Visits.from_crawler(self._crawler).variants.note_answer(entry.url, right=right)
         if not right:

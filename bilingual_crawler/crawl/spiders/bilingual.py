@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -13,7 +12,7 @@ from scrapy import Request, Spider
 from bilingual_crawler.crawl.context import claim_folders
 from bilingual_crawler.crawl.description import write_description
 from bilingual_crawler.crawl.reading import Reading
-from bilingual_crawler.crawl.signals import ENTRY, PAGE, SITEMAP, sitemaps_named
+from bilingual_crawler.crawl.signals import ENTRY, READ, SITEMAP, sitemaps_named
 from bilingual_crawler.crawl.spiders.arguments import parse_arguments
 from bilingual_crawler.crawl.variants import not_linked
 from bilingual_crawler.crawl.visits import Visits
@@ -109,7 +108,7 @@ class BilingualSpider(Spider):
         self._ask_in_other_languages(read)
         self.visits.variants.note_page(read.entry.url, read.side)
         self.visits.variants.note_form(read.page, read.entry.url, read.identified.language)
-        read = replace(read, page=self.visits.variants.of_page(read.page, read.entry.url))
+        read = read.with_page(self.visits.variants.of_page(read.page, read.entry.url))
         self._count_documents(read.page.documents)
         self._count_opt_outs(read.page)
         self.visits.log(read.entry, status=response.status, outcome=read.outcome, language=read.identified.language)
@@ -163,7 +162,7 @@ class BilingualSpider(Spider):
         return () if page.nofollow and self._options.meta_robots_obey else page.links
 
     def parse_sitemap(self, response: Response) -> Iterator[FoundLinks | Document]:
-        if PAGE in response.meta:
+        if READ in response.meta:
             yield from self.parse(response)
             return
         entry: Entry = response.meta[ENTRY]

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from scrapy import Request
 from scrapy.utils.asyncio import run_in_thread
 
-from bilingual_crawler.crawl.signals import ARCHIVED_DATE, ENTRY, LANGUAGE, OUTLINE, PAGE, site_judged
+from bilingual_crawler.crawl.signals import ARCHIVED_DATE, ENTRY, READ, site_judged
 from bilingual_crawler.crawl.spiders.arguments import parse_discovery
 from bilingual_crawler.crawl.spiders.bilingual import BilingualSpider
 from bilingual_crawler.crawl.visits import utc_now
@@ -29,8 +29,7 @@ if TYPE_CHECKING:
     from bilingual_crawler.crawl.context import DiscoveryContext
     from bilingual_crawler.discovery.search import InspectedSite
     from bilingual_crawler.items import Document, FoundLinks
-    from bilingual_crawler.pages.detectors.base import Identification
-    from bilingual_crawler.pages.model import Page
+    from bilingual_crawler.pages.jobs import ReadPage
 
 SOURCES_FIRST = 10.0
 """Seconds that the first download waits for the sources; what takes longer is read beside the crawl."""
@@ -86,14 +85,15 @@ class DiscoverySpider(BilingualSpider):
     async def parse(  # type: ignore[override]
         self, response: Response, **kwargs: Any
     ) -> AsyncIterator[FoundLinks | Document]:
-        page: Page = response.meta[PAGE]
-        identified: Identification = response.meta[LANGUAGE]
-        outline = response.meta[OUTLINE]
+        read: ReadPage = response.meta[READ]
+        page = read.page
         links = tuple(self.links_of(page))
         archived = response.meta.get(ARCHIVED_DATE) or ""
         backlink = self.context.search.is_backlink(page.url)
         declared = next(iter(page.declared), None)
-        seen = DetectorPage(page.url, identified.language, links, page.text, outline, declared, archived, backlink)
+        seen = DetectorPage(
+            page.url, read.identification.language, links, page.text, read.outline, declared, archived, backlink
+        )
         self.visits.recall(response.meta[ENTRY], fact_of(seen))
         for found in super().parse(response, **kwargs):
             yield found

@@ -1,0 +1,126 @@
+"""What the alignment compares is kept while the crawl reads its pages, and read again only where it does not fit."""
+
+from __future__ import annotations
+
+import json
+from base64 import b64encode
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from support.webserver import bilingual_site, run_scrapy, serve, varied
+
+from bilingual_crawler.alignment.documents.align import read_corpus
+from bilingual_crawler.alignment.documents.reading import pack
+from bilingual_crawler.languages.pairs import LanguagePairs
+from bilingual_crawler.pages.language import Detection
+from bilingual_crawler.pages.sandbox.pool import submit
+from bilingual_crawler.storage.records import PROFILES, GzipJsonLines, read_json_lines
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+PAIRS = LanguagePairs.parse("eng-spa")
+PAGES = 5
+
+
+@pytest.fixture(scope="module")
+def crawled(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("crawled")
+    with serve(varied(bilingual_site(PAGES))) as site:
+        settings = (f"BILINGUAL_OUTPUT_DIR={folder / 'out'}", "BILINGUAL_ALIGN=url", "BILINGUAL_WARC=1")
+        chosen = (part for setting in settings for part in ("-s", setting))
+        done = run_scrapy(folder, "crawl", "bilingual", "-a", "pair=eng-spa", "-a", f"seeds={site.url}/en/", *chosen)
+    assert done.returncode == 0, done.stderr
+    return folder / "out"
+
+
+@pytest.fixture
+def read_again(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The addresses of the pages that helper processes read."""
+    asked: list[str] = []
+
+    def noting(job: Any) -> Any:
+        asked.append(job.page.url)
+        return submit(job)
+
+    monkeypatch.setattr("bilingual_crawler.alignment.documents.reading.submit", noting)
+    return asked
+
+
+def profiles(folder: Path, pairs: LanguagePairs = PAIRS) -> list[bytes]:
+    corpus = read_corpus([folder], pairs, detection=Detection.for_pairs(("cld2",), pairs))
+    assert len(corpus) == 2 * PAGES + 2
+    found = [pack(profile) for group in corpus.groups() for profile in corpus.profiles(group)]
+    documents = [corpus.document(row["url"]) for row in read_json_lines(folder / "documents.jsonl.gz")]
+    assert all(document.warc_file for document in documents)
+    return sorted([*found, *(pack(replace(document, warc_file=None)) for document in documents)])
+
+
+def without(folder: Path, copy: Path) -> Path:
+    copy.mkdir()
+    for file in folder.iterdir():
+        if file.is_file() and file.name != PROFILES:
+            (copy / file.name).hardlink_to(file)
+    return copy
+
+
+def test_kept_profiles_are_those_that_the_alignment_would_make(
+    crawled: Path, tmp_path: Path, read_again: list[str]
+) -> None:
+    kept = profiles(crawled)
+    assert read_again == []
+    made = profiles(without(crawled, tmp_path / "copy"))
+    assert len(read_again) == 2 * PAGES + 2
+    assert kept == made
+
+
+@pytest.mark.parametrize("pairs", ["spa-eng", "eng-spa,eng-fin"])
+def test_profiles_for_other_languages_are_made_anew(crawled: Path, read_again: list[str], pairs: str) -> None:
+    corpus = read_corpus([crawled], LanguagePairs.parse(pairs))
+    assert len(read_again) == len(corpus)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"profile": "no base64"},
+        {"profile": b64encode(b"no profile").decode()},
+        {"profile": 7},
+        {"profile": None},
+        {"made_for": "another version"},
+        {"url": "https://example.org/elsewhere"},
+    ],
+)
+def test_a_profile_that_does_not_fit_is_made_anew(
+    crawled: Path, tmp_path: Path, read_again: list[str], change: dict[str, Any]
+) -> None:
+    copy = without(crawled, tmp_path / "copy")
+    rows = list(read_json_lines(crawled / PROFILES))
+    file = GzipJsonLines(copy / PROFILES)
+    for number, row in enumerate(rows):
+        file.write(Row(row | change if number == 3 else row))
+    file.close()
+    assert profiles(copy) == profiles(crawled)
+    assert read_again == [rows[3]["url"]]
+
+
+def test_profiles_that_a_kill_has_left_without_a_document_are_passed_over(
+    crawled: Path, tmp_path: Path, read_again: list[str]
+) -> None:
+    copy = without(crawled, tmp_path / "copy")
+    rows = list(read_json_lines(crawled / PROFILES))
+    file = GzipJsonLines(copy / PROFILES)
+    for row in (rows[0] | {"url": "https://example.org/lost"}, *rows):
+        file.write(Row(row))
+    file.close()
+    assert profiles(copy) == profiles(crawled)
+    assert read_again == []
+
+
+class Row:
+    def __init__(self, row: dict[str, Any]) -> None:
+        self._row = row
+
+    def as_row(self) -> dict[str, Any]:
+        return json.loads(json.dumps(self._row))  # type: ignore[no-any-return]
