@@ -143,7 +143,7 @@ def _contents(documents: Documents) -> Iterator[tuple[str, str, str | bytes]]:
         path = Path(given)
         # Path.exists raises an error for a text
         if not os.path.exists(path):
-            raise FileNotFoundError(f"{str(path)[:200]}: there is no such file or folder; give a text as (name, text)")
+            raise FileNotFoundError(f"{str(path)[:200]!r}: no such file or folder; give a text as (name, text)")
         is_folder = path.is_dir()
         files = sorted(file for file in path.rglob("*") if file.suffix in _ENDINGS) if is_folder else [path]
         if not files or files[0].suffix not in _ENDINGS:
