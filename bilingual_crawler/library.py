@@ -63,7 +63,8 @@ def align(documents_a: Documents, documents_b: Documents, pair: str, method: str
     Documents are a folder with ``.txt`` files (UTF-8, a paragraph a line) and ``.html`` files, or an iterable of such
     files and folders and of tuples: a name and a text, or the ``bytes`` of an HTML page. A name is an address of http
     or https, or any other text. Documents with addresses are compared inside each registered domain, all others with
-    each other. The pairs have the paths and names as given. *method* as for ``scrapy align --method``.
+    each other. The pairs have the paths and names as given; of documents with one name in a list the longest counts.
+    *method* as for ``scrapy align --method``.
 
     Documents in another language than the one of their list are left out, with a warning in the log. Raises
     LanguageError for *pair*, FileNotFoundError, and ValueError for a wrong address or file, or nothing to compare.
@@ -166,8 +167,9 @@ def align_sentences(text_a: str, text_b: str, pair: str) -> list[SentencePair]:
     documents of a site, :class:`~bilingual_crawler.alignment.SentenceAligner` learns a lexicon from all of them. Raises
     LanguageError for *pair*.
 
-    >>> [(one.text_a, one.text_b) for one in align_sentences("It opens at 6.", "Abre a las 6.", "eng-spa")]
-    [('It opens at 6.', 'Abre a las 6.')]
+    >>> for one in align_sentences("It opens at 6.", "Abre a las 6.", "eng-spa"):
+    ...     print(one.text_a, "|", one.text_b)
+    It opens at 6. | Abre a las 6.
     """
     from scrapy.settings import Settings
 
