@@ -8,7 +8,30 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
+    from bilingual_crawler.library import (
+        Pair,
+        align,
+        align_sentences,
+        identify_language,
+        own_text,
+        read_bitext,
+        read_documents,
+        read_pairs,
+        run_crawl,
+    )
+
 __version__ = "1.0.0"
+__all__ = [
+    "Pair",
+    "align",
+    "align_sentences",
+    "identify_language",
+    "own_text",
+    "read_bitext",
+    "read_documents",
+    "read_pairs",
+    "run_crawl",
+]
 
 
 def lazy_exports(package: str, names: Mapping[str, str]) -> Callable[[str], Any]:
@@ -20,6 +43,10 @@ def lazy_exports(package: str, names: Mapping[str, str]) -> Callable[[str], Any]
         return getattr(import_module(f"{package}.{names[name]}"), name)
 
     return export
+
+
+if not TYPE_CHECKING:
+    __getattr__ = lazy_exports(__name__, dict.fromkeys(__all__, "library"))
 
 
 def noun(count: int, one: str, several: str = "") -> str:

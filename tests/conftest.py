@@ -45,6 +45,7 @@ LONGEST = (
     "test_budget_of_sites",
     "test_hostile",
     "test_hub",
+    "test_library",
 )
 """Files of which each takes 40 s or more: one that began last would keep one process busy while others wait."""
 

@@ -46,7 +46,7 @@ def python(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_the_wheel_holds_every_file_of_the_package_and_the_models(python: Path, tmp_path: Path) -> None:
-    program = "import bilingual_crawler; print(bilingual_crawler.__file__)"
+    program = "import bilingual_crawler; from bilingual_crawler import *; print(bilingual_crawler.__file__)"
     result = run_outside(tmp_path, python, "-c", program)
     package = Path(result.stdout.strip()).parent
     assert package.is_relative_to(python.parent.parent), result.stderr

@@ -1,4 +1,4 @@
-"""Document and sentence alignment: while a crawl runs, at its end, and of any list of pages.
+"""Document and sentence alignment: while a crawl runs and at its end.
 
 - ``documents/``: which documents are translations of each other
 - ``sentences/``: which of their sentences are, and the bitext in the formats of other tools
@@ -15,21 +15,19 @@ from typing import TYPE_CHECKING
 from bilingual_crawler import lazy_exports
 
 if TYPE_CHECKING:
-    from bilingual_crawler.alignment.documents.align import align, align_documents, read_corpus
+    from bilingual_crawler.alignment.documents.align import align, read_corpus
     from bilingual_crawler.alignment.documents.ledger import PairLedger
     from bilingual_crawler.alignment.documents.methods import make_method
     from bilingual_crawler.alignment.documents.model import Alignment
-    from bilingual_crawler.alignment.documents.reading import RawPage
     from bilingual_crawler.alignment.sentences.align import SentenceAligner, SentencePair
 else:
     __getattr__ = lazy_exports(
         __name__,
         {
-            **dict.fromkeys(("align", "align_documents", "read_corpus"), "documents.align"),
+            **dict.fromkeys(("align", "read_corpus"), "documents.align"),
             "PairLedger": "documents.ledger",
             "make_method": "documents.methods",
             "Alignment": "documents.model",
-            "RawPage": "documents.reading",
             **dict.fromkeys(("SentenceAligner", "SentencePair"), "sentences.align"),
         },
     )
@@ -38,11 +36,9 @@ else:
 __all__ = [
     "Alignment",
     "PairLedger",
-    "RawPage",
     "SentenceAligner",
     "SentencePair",
     "align",
-    "align_documents",
     "make_method",
     "read_corpus",
 ]

@@ -11,7 +11,7 @@ import zlib
 from dataclasses import fields
 from typing import IO, TYPE_CHECKING, Any, NamedTuple, Protocol
 
-from bilingual_crawler.storage.files import LeftOut, lines_within, open_buffered, open_regular, replacing
+from bilingual_crawler.storage.files import LeftOut, lines_within, open_packed, open_regular, replacing
 from bilingual_crawler.storage.warc import MAX_HEAD, MAX_RECORD, NoRecord
 
 if TYPE_CHECKING:
@@ -247,7 +247,7 @@ def tsv_line(values: Sequence[object]) -> str:
 
 
 def read_tsv(path: Path, *, unended: bool = False) -> Iterator[dict[str, str]]:
-    """Complete rows of a TSV file with a header; nothing without the file. Rows that are too long are left out.
+    """Complete rows of a TSV file, packed or not, with a header; none without the file. Rows too long are left out.
 
     Blank lines are no rows, and cells that a row lacks at its end are empty: editors cut off tabs there. With
     *unended*, a last line without an end is a row if it has all cells: scripts and editors leave the end out, and a
@@ -255,7 +255,7 @@ def read_tsv(path: Path, *, unended: bool = False) -> Iterator[dict[str, str]]:
     """
     if not path.exists():
         return
-    with open_buffered(path) as file:
+    with open_packed(path) as file:
         lines = _rows(file, path, unended=unended)
         # an editor or spreadsheet may have put a byte order mark before it
         columns = next(lines, "").removeprefix("\ufeff").rstrip("\n").split("\t")

@@ -13,6 +13,6 @@
 - ``bitext.py``: whether the sentences of doubtful pairs align
 - ``methods.py``: the methods of document alignment by name
 - ``matching.py``: from scored candidates to one-to-one pairs
-- ``align.py``: the alignment of a corpus, a domain, or two lists of pages
+- ``align.py``: the alignment of a corpus or a domain
 - ``ledger.py``, ``resemblance.py``: pairs while a crawl runs, and the content evidence for them
 """

@@ -1,4 +1,4 @@
-"""Document alignment of a corpus, domain by domain, of two lists of pages, or of a crawl that was aligned before."""
+"""Document alignment of a corpus, domain by domain, or of a crawl that was aligned before."""
 
 from __future__ import annotations
 
@@ -8,32 +8,28 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
-from scrapy.settings import Settings
 
 from bilingual_crawler.alignment.documents.candidates import Editions, url_evidence
 from bilingual_crawler.alignment.documents.copies import SHORTEST
 from bilingual_crawler.alignment.documents.corpus import Corpus, Domain
 from bilingual_crawler.alignment.documents.inputs import Inputs
 from bilingual_crawler.alignment.documents.matching import greedy
-from bilingual_crawler.alignment.documents.methods import method_of
 from bilingual_crawler.alignment.documents.model import Alignment, as_in, read_pairs
 from bilingual_crawler.alignment.documents.reading import PackedDocument, read_pages
 from bilingual_crawler.items import Pair
-from bilingual_crawler.languages.pairs import LanguagePairs
-from bilingual_crawler.options import Options
 from bilingual_crawler.pages.formats import ONLY_HTML
 from bilingual_crawler.pages.language import BY_DEFAULT, Detection
 from bilingual_crawler.storage.records import PAIRS, UNPAIRED, read_tsv
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Collection, Iterator, Sequence
     from pathlib import Path
 
     from numpy.typing import NDArray
 
     from bilingual_crawler.alignment.documents.matching import Matching
     from bilingual_crawler.alignment.documents.methods import Candidates, Method
-    from bilingual_crawler.alignment.documents.reading import RawPage
+    from bilingual_crawler.languages.pairs import LanguagePairs
 
 
 NEARLY_BEST = 0.1
@@ -83,26 +79,6 @@ def align(
         alignment = align_domain(domain, method, matching, editions)
         yield domain, replace(alignment, unpaired={**_left_out(domain), **alignment.unpaired})
         del domain  # or two would be in memory at once
-
-
-def align_documents(
-    pages_a: Iterable[RawPage], pages_b: Iterable[RawPage], languages: str, method: str = "auto"
-) -> list[Pair]:
-    """Pair the pages of two lists one-to-one, best pairs first; *languages* as ``eng-mlt``: one per list.
-
-    Pages are compared inside each registered domain. A page that is in another language than its list is left out.
-    *method* as for :func:`.methods.make_method`. Raises LanguageError, LanguageDetectorError and ModelError.
-    """
-    pairs = LanguagePairs.parse(languages)
-    (pair,) = pairs
-    settings = Settings()
-    corpus, detection = Corpus(pairs), Detection.for_pairs(Options.of(settings).detectors, pairs)
-    for side, pages in ((pair.a, pages_a), (pair.b, pages_b)):
-        for read in read_pages(pages, pairs, detection, corpus.unreadable):
-            if isinstance(read, PackedDocument) and read.language == side:
-                corpus.add(read)
-    found = [found for _, alignment in align(corpus, method_of(method, settings)) for found in alignment.pairs]
-    return sorted(found, key=lambda one: -one.score)
 
 
 def as_aligned(corpus: Corpus, folder: Path) -> Iterator[tuple[Domain, Alignment]]:

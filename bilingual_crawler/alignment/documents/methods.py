@@ -225,7 +225,9 @@ class AutoMethod:
         candidates = self._site(domain, proposed, self._structure.log_odds(proposed.columns))
         html = any(profile.tags for profile in (*domain.a, *domain.b))
         chosen = candidates.scores[greedy(candidates.a, candidates.b, candidates.scores)]
-        mistakes = np.minimum(chosen, 1 - chosen).sum()
+        # texts without a number or name in common have no candidate here, and may be translations all the same
+        unknown = 0 if html or len(candidates.a) else min(len(domain.a), len(domain.b))
+        mistakes = np.minimum(chosen, 1 - chosen).sum() + unknown
         allowed = max(FEW_MISTAKES if html else 0, MANY_MISTAKES * min(len(domain.a), len(domain.b)))
         if mistakes > allowed and not (html and self._encoder is None):
             encoder = self._encoder() if self._encoder is not None else None
