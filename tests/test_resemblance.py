@@ -11,7 +11,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 from support.example_site import EXAMPLES, PAGES, serve
 
-from bilingual_crawler.alignment.documents.resemblance import CONFIRMED, FOLDER, REFUTED, Resemblance, Weights
+from bilingual_crawler.alignment.documents.resemblance import (
+    CONFIRMED,
+    FOLDER,
+    REFUTED,
+    Resemblance,
+    ResemblanceWeights,
+)
 from bilingual_crawler.harvest.sites import read_site
 from bilingual_crawler.pages.jobs import PageJob
 from bilingual_crawler.pages.outline import Outline
@@ -22,7 +28,7 @@ from bilingual_crawler.storage.warc import ArchivedResponse
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-WEIGHTS = Weights.load(models_folder(None))
+WEIGHTS = ResemblanceWeights.load(models_folder(None))
 URL = "https://example.org/"
 
 
@@ -153,8 +159,8 @@ def test_weights_that_do_not_fit_are_named_in_one_line(tmp_path: Path) -> None:
     file = tmp_path / FOLDER / "config.json"
     file.write_text("{")
     with pytest.raises(ModelError, match=r"config\.json: not the weights"):
-        Weights.load(tmp_path)
+        ResemblanceWeights.load(tmp_path)
     content = json.loads((Path(str(models_folder(None))) / FOLDER / "config.json").read_text())
-    file.write_text(json.dumps(content | {"features": {"shape": 1.0}}))
+    file.write_text(json.dumps(content | {"pair": {"intercept": 0, "weights": {"shape": 1.0}}}))
     with pytest.raises(ModelError, match="train it again"):
-        Weights.load(tmp_path)
+        ResemblanceWeights.load(tmp_path)

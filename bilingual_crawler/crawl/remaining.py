@@ -9,6 +9,8 @@ from itertools import starmap
 from math import ceil, exp, expm1, floor, log, log1p, sqrt
 from typing import TYPE_CHECKING, NamedTuple
 
+from bilingual_crawler.scoring.linear import LinearModel
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
@@ -26,9 +28,11 @@ BEST_OF = 10
 """Latest fetches of which the greatest promise counts."""
 OFFSET = 0.2
 """Added to the remaining pairs before their logarithm is taken."""
-INTERCEPT = -0.133
-WEIGHTS = (0.907, -0.108, -1.167, -0.458, 0.949, -0.139)
-"""Of the features of :meth:`SiteCourse.features`; ``python -m benchmarks.until --fit`` gives them."""
+LOG_REMAINING = LinearModel(
+    -0.133,
+    {"promised": 0.907, "queued": -0.108, "found": -1.167, "barren": -0.458, "rarer": 0.949, "best": -0.139},
+)
+"""Logarithm of the remaining pairs, by :meth:`SiteCourse.features`: ``python -m benchmarks.until --fit``."""
 DEVIATION = 1.0
 """Standard deviation of the logarithm of the remaining pairs, on sites left out of the fit .75, rounded up."""
 NOTHING = 1e-6
@@ -170,7 +174,7 @@ class SiteCourse:
         """Number of documents in the rarer language; those of another site count that are in pairs with this one."""
         return max(min(self._documents), self.found)
 
-    def features(self, queue: Promise) -> tuple[float, ...]:
+    def features(self, queue: Promise) -> dict[str, float]:
         """Return the features of the estimate, when so many pairs are promised by the *queue* of the site.
 
         Logarithms of: the pairs that the queue promises, as far as promises were kept so far; the queued URLs; the
@@ -182,21 +186,20 @@ class SiteCourse:
         promised = min(max(queue.pairs, 0.0), queue.urls * best)
         kept = (len(self._brought) + 0.5) / (self.promised + 0.5)
         barren = self.fetches - (self._brought[-1] if self._brought else 0)
-        return (
-            log(kept * promised + 0.1),
-            log(queue.urls + 1),
-            log(self.found + 0.5),
-            log((barren + 1) / (self.fetches + 1)),
-            log(self.rarer + 0.5),
-            log(best + 0.001),
-        )
+        return {
+            "promised": log(kept * promised + 0.1),
+            "queued": log(queue.urls + 1),
+            "found": log(self.found + 0.5),
+            "barren": log((barren + 1) / (self.fetches + 1)),
+            "rarer": log(self.rarer + 0.5),
+            "best": log(best + 0.001),
+        }
 
     def estimate(self, queue: Promise) -> Estimate:
         """Estimate the remaining pairs of the site, when so many are promised by its *queue*."""
         if not queue.urls:
             return Estimate(self.found, 0.0)
-        mean = INTERCEPT + sum(weight * one for weight, one in zip(WEIGHTS, self.features(queue), strict=True))
-        remaining = max(exp(mean) - OFFSET, 0.0)
+        remaining = max(exp(LOG_REMAINING.predict(self.features(queue))) - OFFSET, 0.0)
         return Estimate(self.found, remaining, remaining**2 * expm1(DEVIATION**2))
 
 

@@ -25,7 +25,7 @@ from cachetools import LRUCache
 from bilingual_crawler.languages.codes import base_of, language_name
 from bilingual_crawler.languages.pairs import LanguagePairs
 from bilingual_crawler.pages.words import LETTERS
-from bilingual_crawler.scoring.models import logistic
+from bilingual_crawler.scoring.linear import logistic
 from bilingual_crawler.urls.canonical import registered_domain
 
 if TYPE_CHECKING:

@@ -23,10 +23,11 @@ from bilingual_crawler.alignment.documents.content import (
 from bilingual_crawler.alignment.documents.convention import url_columns
 from bilingual_crawler.alignment.documents.structure import FEATURES, StructureMethod
 from bilingual_crawler.pages.sandbox.pool import processes
+from bilingual_crawler.scoring.linear import LinearModel
 from bilingual_crawler.scoring.models import ModelError, read_model_file
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
     from importlib.resources.abc import Traversable
 
     from numpy.typing import NDArray
@@ -108,27 +109,18 @@ FOLDER = "document-pairs"
 CONFIG = "config.json"
 
 
-class LinearJudge(msgspec.Struct, frozen=True):
-    """A logistic regression on named features, calibrated on the pairs that a matching chooses."""
+def load_judge(models: Traversable, name: str, features: Sequence[str]) -> LinearModel:
+    """Read the judge *name* of *features*, a logistic regression calibrated on the pairs that a matching chooses.
 
-    intercept: float
-    weights: dict[str, float]
-
-    @classmethod
-    def load(cls, models: Traversable, name: str, features: Sequence[str]) -> LinearJudge:
-        """Read the judge *name* of *features*; ModelError names the file that is missing or unreadable."""
-        try:
-            judge = msgspec.convert(read_config(models)[name], cls)
-        except (KeyError, msgspec.ValidationError) as error:
-            raise ModelError(f"{models / FOLDER / CONFIG}: no judge {name}: {error}") from error
-        if set(judge.weights) != set(features):
-            raise ModelError(f"{models / FOLDER / CONFIG}: {name} has other features than this version: train it again")
-        return judge
-
-    def log_odds(self, columns: Mapping[str, NDArray[np.float64]]) -> NDArray[np.float64]:
-        """Log-odds of a translation of each row of *columns*, ``(candidates,)``."""
-        rows = np.column_stack([columns[name] for name in self.weights])
-        return np.asarray(self.intercept + rows @ np.array(list(self.weights.values())))
+    ModelError names the file that is missing, unreadable or of another version.
+    """
+    path = models / FOLDER / CONFIG
+    try:
+        judge = msgspec.convert(read_config(models)[name], LinearModel)
+    except (KeyError, msgspec.ValidationError) as error:
+        raise ModelError(f"{path}: no judge {name}: {error}") from error
+    judge.check(features, path)
+    return judge
 
 
 def read_config(models: Traversable) -> dict[str, Any]:

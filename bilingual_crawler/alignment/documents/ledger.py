@@ -12,7 +12,13 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 from cachetools import LRUCache
 
-from bilingual_crawler.alignment.documents.resemblance import CONFIRMED, Resemblance, Weights, is_same, items_of
+from bilingual_crawler.alignment.documents.resemblance import (
+    CONFIRMED,
+    Resemblance,
+    ResemblanceWeights,
+    is_same,
+    items_of,
+)
 from bilingual_crawler.alignment.documents.urls import MAX_LENGTH_RATIO, UrlEvidence, agrees, last_hop, together
 from bilingual_crawler.items import Pair, Partners, Proposal, Unpaired
 from bilingual_crawler.pages.formats import is_page
@@ -259,8 +265,8 @@ class Conventions:
 
 
 @lru_cache(1)
-def _weights() -> Weights:
-    return Weights.load(models_folder(None))
+def _weights() -> ResemblanceWeights:
+    return ResemblanceWeights.load(models_folder(None))
 
 
 _NUMBER = re.compile(r"\d+")

@@ -20,7 +20,7 @@ from bilingual_crawler.alignment.documents.convention import (
     says,
     site_columns,
 )
-from bilingual_crawler.alignment.documents.evidence import FOLDER, CandidateEvidence, LinearJudge, PairClassifier
+from bilingual_crawler.alignment.documents.evidence import FOLDER, CandidateEvidence, PairClassifier, load_judge
 from bilingual_crawler.alignment.documents.matching import greedy
 from bilingual_crawler.alignment.documents.urls import SCORES
 from bilingual_crawler.alignment.encoders import EncoderError
@@ -119,8 +119,8 @@ class SiteJudge:
     """Scores candidates by what their pages hold, then by what the site says of them, and reads the doubtful ones."""
 
     def __init__(self, models: Traversable, threshold: float) -> None:
-        self._site = LinearJudge.load(models, "site", SITE_FEATURES)
-        self._bitext = LinearJudge.load(models, "bitext", BITEXT_FEATURES)
+        self._site = load_judge(models, "site", SITE_FEATURES)
+        self._bitext = load_judge(models, "bitext", BITEXT_FEATURES)
         self._threshold = threshold
 
     def __call__(self, domain: Domain, proposed: Proposals, held: NDArray[np.float64]) -> Candidates:
@@ -151,7 +151,7 @@ class SiteJudge:
         scores = expit(held)
         if len(i):
             said = site_columns(held, columns, (i, j), (domain.alike_a, domain.alike_b), contradicted)
-            found = expit(self._site.log_odds(said))
+            found = expit(self._site.predict(said))
             html_a, html_b = (np.array([bool(profile.tags) for profile in side]) for side in (domain.a, domain.b))
             # that a site says nothing of a pair never speaks for it; nor against texts, which cannot announce anything
             unsaid = np.where(html_a[i] & html_b[j], np.minimum(found, scores), scores)
@@ -183,7 +183,7 @@ class SiteJudge:
     def _by_sentences(self, domain: Domain, candidates: Candidates, asked: NDArray[np.intp]) -> NDArray[np.float64]:
         """The scores of the candidates *asked*, with what their sentences say."""
         columns = BitextReader(domain, candidates.a, candidates.b, candidates.scores).columns(asked)
-        return np.asarray(expit(logit(candidates.scores[asked]) + self._bitext.log_odds(columns)))
+        return np.asarray(expit(logit(candidates.scores[asked]) + self._bitext.predict(columns)))
 
 
 def _strongest(columns: Mapping[str, NDArray[np.float32]]) -> NDArray[np.object_]:

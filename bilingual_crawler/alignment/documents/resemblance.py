@@ -6,8 +6,8 @@ alike in any case. Both are learnt from the documents seen so far: two are enoug
 
 from __future__ import annotations
 
-from functools import cached_property, lru_cache
-from math import log, log1p
+from functools import lru_cache
+from math import expm1, log, log1p
 from random import Random
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -15,10 +15,10 @@ import msgspec
 import numpy as np
 from rapidfuzz.distance import Indel
 
-from bilingual_crawler.scoring.models import ModelError, logistic, read_model_file
+from bilingual_crawler.scoring.linear import LinearModel, logistic, read_weights
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
     from importlib.resources.abc import Traversable
 
     from numpy.typing import NDArray
@@ -37,7 +37,7 @@ SLOT_BITS = 15
 RECENT = 16
 """Documents of each side that are kept to learn how alike any two documents are."""
 MAX_LEAD = 5.0
-"""Maximum lead over the second candidate, in logits."""
+"""Maximum lead over the second candidate, in log-odds."""
 COPY = 0.9
 """Share of the shorter document, by characters of its longest lines, from which two documents are the same text."""
 
@@ -75,38 +75,32 @@ of those of the document that has less. Then how alike the lengths of the lines 
 ratios of lines and characters, the latter also beyond what is usual, of the characters of the shorter document, and of
 the documents seen."""
 
-_SHARED = [FEATURES.index(f"{kind}_shared") for kind in KINDS]
-_PARAGRAPHS = FEATURES.index("paragraphs")
+BEST_FEATURES = ("log_odds", "lead")
+"""Log-odds of the best candidate, and its lead over the second, at most :data:`MAX_LEAD`."""
+_SHARED = tuple(f"{kind}_shared" for kind in KINDS)
 
 
-class Weights(msgspec.Struct, frozen=True, dict=True):
+class ResemblanceWeights(msgspec.Struct, frozen=True):
     """What ``python -m training.documents.resemblance`` has learnt."""
 
-    intercept: float
-    features: dict[str, float]
-    best: tuple[float, float, float]
-    """Intercept, and weights of the logit of the best candidate and of its lead over the second."""
+    pair: LinearModel
+    """Log-odds of a pair by :data:`FEATURES`."""
+    best: LinearModel
+    """Log-odds of the best of several candidates by :data:`BEST_FEATURES`."""
 
     @classmethod
-    def load(cls, models: Traversable) -> Weights:
-        """Read the weights; ModelError names the file that is missing or unreadable."""
+    def load(cls, models: Traversable) -> ResemblanceWeights:
+        """Read the weights; ModelError names the file that is missing, unreadable or of another version."""
         path = models / FOLDER / "config.json"
-        try:
-            weights = msgspec.json.decode(read_model_file(path), type=cls)
-        except msgspec.DecodeError as error:
-            raise ModelError(f"{path}: not the weights of {FOLDER}: {error}") from error
-        if set(weights.features) != set(FEATURES):
-            raise ModelError(f"{path}: the features are others than this version computes: train it again")
+        weights = read_weights(path, cls)
+        weights.pair.check(FEATURES, path)
+        weights.best.check(BEST_FEATURES, path)
         return weights
 
-    def logit(self, features: NDArray[np.float64]) -> float:
-        """Log-odds of a pair by the values of :data:`FEATURES`; no more than it would be by chance to share so much."""
-        surprise = np.expm1(features[_SHARED]).sum() + 2 * max(features[_PARAGRAPHS], 0)
-        return float(min(self.intercept + features @ self._vector, surprise))
-
-    @cached_property
-    def _vector(self) -> NDArray[np.float64]:
-        return np.array([self.features[name] for name in FEATURES])
+    def log_odds(self, features: Mapping[str, float]) -> float:
+        """Log-odds of a pair by the values of :data:`FEATURES`, at most the surprise of sharing so much by chance."""
+        surprise = sum(expm1(features[name]) for name in _SHARED) + 2 * max(features["paragraphs"], 0)
+        return min(self.pair.predict(features), surprise)
 
 
 class Best(NamedTuple):
@@ -121,7 +115,7 @@ class Best(NamedTuple):
 class Resemblance:
     """Statistics of the documents of one site in two languages; 130 kB, and 32 outlines."""
 
-    def __init__(self, weights: Weights) -> None:
+    def __init__(self, weights: ResemblanceWeights) -> None:
         self._weights = weights
         self._seen = 0
         self._frequency = np.zeros(1 << SLOT_BITS, dtype=np.uint32)
@@ -156,22 +150,22 @@ class Resemblance:
         Both should have been seen. It holds for documents of which something else says so and is right every other
         time.
         """
-        return _probability(self._logit(a, b), is_copy(a, b))
+        return _probability(self._log_odds(a, b), is_copy(a, b))
 
     def best(self, page: Outline, side: int, candidates: Sequence[Outline]) -> Best | None:
         """Return the best of *candidates* for *page*, all in the other language; None without candidates.
 
         A translation resembles the page more than its neighbours do: the lead over the second counts.
         """
-        logits = [self._logit(*((other, page) if side else (page, other))) for other in candidates]
-        if not logits:
+        scores = [self._log_odds(*((other, page) if side else (page, other))) for other in candidates]
+        if not scores:
             return None
-        place = int(np.argmax(logits))
-        logit = logits.pop(place)
-        if logits:
-            intercept, own, ahead = self._weights.best
-            logit = intercept + own * logit + ahead * min(logit - max(logits), MAX_LEAD)
-        return Best(place, _probability(logit, is_copy(page, candidates[place])))
+        place = int(np.argmax(scores))
+        log_odds = scores.pop(place)
+        if scores:
+            lead = min(log_odds - max(scores), MAX_LEAD)
+            log_odds = self._weights.best.predict({"log_odds": log_odds, "lead": lead})
+        return Best(place, _probability(log_odds, is_copy(page, candidates[place])))
 
     def frequency(self, items: NDArray[np.uint64]) -> NDArray[np.uint32]:
         """Return the approximate number of observed documents with each of *items*, ``(items,)``."""
@@ -200,29 +194,26 @@ class Resemblance:
         paragraphs = sum(line in others and characters >= PARAGRAPH for line, characters in own.items())
         return paragraphs > 1 and min(lengths) >= OWN and COPY * max(lengths) <= same
 
-    def features(self, a: Outline, b: Outline) -> NDArray[np.float64]:
+    def features(self, a: Outline, b: Outline) -> dict[str, float]:
         """The values of :data:`FEATURES`; 0 where the documents have nothing of a kind."""
         similarity, shared, least = self._compare(a, b)
         beyond = np.where((self._compared > 0) & ~np.isnan(similarity), similarity - self._usual, 0)
         ratio = _length_ratio(a, b)
-        return np.concatenate(
-            (
-                beyond,
-                np.log1p(shared),
-                np.log1p(least),
-                (
-                    _paragraphs(a, b, ratio),
-                    -abs(log((a.count + 1) / (b.count + 1))),
-                    abs(ratio),
-                    abs(ratio - self._usual_ratio * self._ratios / (self._ratios + _VIRTUAL)),
-                    log1p(min(a.length, b.length)),
-                    min(log1p(self._seen), 5),
-                ),
-            )
+        values = (
+            *beyond.tolist(),
+            *np.log1p(shared).tolist(),
+            *np.log1p(least).tolist(),
+            _paragraphs(a, b, ratio),
+            -abs(log((a.count + 1) / (b.count + 1))),
+            abs(ratio),
+            abs(ratio - self._usual_ratio * self._ratios / (self._ratios + _VIRTUAL)),
+            log1p(min(a.length, b.length)),
+            min(log1p(self._seen), 5.0),
         )
+        return dict(zip(FEATURES, values, strict=True))
 
-    def _logit(self, a: Outline, b: Outline) -> float:
-        return self._weights.logit(self.features(a, b))
+    def _log_odds(self, a: Outline, b: Outline) -> float:
+        return self._weights.log_odds(self.features(a, b))
 
     def _learn(self, a: Outline, b: Outline) -> None:
         similarity, _, _ = self._compare(a, b)
@@ -305,9 +296,9 @@ def _paragraphs(a: Outline, b: Outline, ratio: float) -> float:
     return float((similarity - 0.5) * log(max(1, min(len(one), len(other)))))
 
 
-def _probability(logit: float, is_copy: bool) -> float:
+def _probability(log_odds: float, is_copy: bool) -> float:
     """The pages do not tell of a text that nobody has translated: 1/2 at most."""
-    return logistic(min(logit, 0.0) if is_copy else logit)
+    return logistic(min(log_odds, 0.0) if is_copy else log_odds)
 
 
 def is_copy(a: Outline, b: Outline) -> bool:

@@ -30,7 +30,7 @@ from bilingual_crawler.urls.marks import strip_language
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from bilingual_crawler.alignment.documents.resemblance import Weights
+    from bilingual_crawler.alignment.documents.resemblance import ResemblanceWeights
     from bilingual_crawler.discovery.detector.base import DetectorPage, Inspection
     from bilingual_crawler.discovery.detector.pairs import EvidenceWeights
     from bilingual_crawler.languages.codes import LanguagePair
@@ -92,7 +92,7 @@ class EvidenceDetector:
     def __init__(
         self,
         weights: EvidenceWeights,
-        resemblance: Weights,
+        resemblance: ResemblanceWeights,
         model: LanguageModel,
         *,
         max_downloads: int = MAX_DOWNLOADS,

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 import langcodes
-import numpy as np
 
 from bilingual_crawler.languages.codes import UNKNOWN, base_of, language_name, own_name, to_bcp47
 from bilingual_crawler.languages.pairs import LanguagePairs
@@ -21,8 +20,6 @@ from bilingual_crawler.urls.marks import Component, Marker, find_markers, strip_
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
-
-    from numpy.typing import NDArray
 
     from bilingual_crawler.discovery.detector.base import DetectorPage
     from bilingual_crawler.languages.codes import LanguagePair
@@ -150,7 +147,8 @@ class Prospect:
     """The page that it is on."""
     language: str
     """The language that is sought there."""
-    features: NDArray[np.float64]
+    features: Mapping[str, float]
+    """Of :data:`FEATURES`, those that are not 0."""
 
     @property
     def is_bridge(self) -> bool:
@@ -170,7 +168,7 @@ class Prospect:
 
     def says(self, name: str) -> bool:
         """Whether the feature *name* speaks for it."""
-        return bool(self.features[FEATURES.index(name)] > 0)
+        return self.features.get(name, 0.0) > 0
 
 
 class LinkReader:
@@ -258,7 +256,7 @@ class LinkReader:
 
 
 def _prospect(url: str, page: DetectorPage, language: str, row: Mapping[str, float]) -> Prospect:
-    return Prospect(url, page.url, language, np.array([float(row.get(name, 0.0)) for name in FEATURES]))
+    return Prospect(url, page.url, language, {name: float(value) for name, value in row.items() if value})
 
 
 def _without_index(url: str) -> str:

@@ -2,24 +2,20 @@
 
 from __future__ import annotations
 
-from functools import cached_property
 from math import log
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING
 
 import msgspec
-import numpy as np
 
 from bilingual_crawler.alignment.documents.resemblance import FEATURES as OF_OUTLINES
-from bilingual_crawler.discovery.detector import links, pairs
+from bilingual_crawler.discovery.detector import links
 from bilingual_crawler.discovery.detector.links import language_mark
 from bilingual_crawler.pages.model import LinkPosition
-from bilingual_crawler.scoring.models import ModelError, logistic, read_model_file
+from bilingual_crawler.scoring.linear import LinearModel, read_weights
 from bilingual_crawler.urls.marks import strip_language
 
 if TYPE_CHECKING:
     from importlib.resources.abc import Traversable
-
-    from numpy.typing import NDArray
 
     from bilingual_crawler.alignment.documents.resemblance import Resemblance
     from bilingual_crawler.discovery.detector.base import DetectorPage
@@ -53,30 +49,27 @@ FEATURES = (
 how alike their addresses are; how alike the numbers and addresses of their links are."""
 
 
-def features_of(a: DetectorPage, b: DetectorPage, pair: LanguagePair, resemblance: Resemblance) -> NDArray[np.float64]:
+def features_of(a: DetectorPage, b: DetectorPage, pair: LanguagePair, resemblance: Resemblance) -> dict[str, float]:
     """The values of :data:`FEATURES` for *a* and *b*, in the order of the languages of *pair*."""
-    towards = [_said(a, b, pair.b, pair), _said(b, a, pair.a, pair)]
-    said = [value for one, other in zip(*towards, strict=True) for value in (one or other, one and other)]
+    announcements, switchers, linking = zip(_said(a, b, pair.b, pair), _said(b, a, pair.a, pair), strict=True)
     same_key = strip_language(a.url) == strip_language(b.url)
     marked = same_key and (language_mark(a.url) is not None or language_mark(b.url) is not None)
     keys = [{strip_language(link.url) for link in page.links} for page in (a, b)]
     shared = len(keys[0] & keys[1]) / max(1, len(keys[0] | keys[1]))
-    return np.concatenate(
-        (
-            resemblance.features(a.outline, b.outline),
-            np.array(
-                [
-                    *said,
-                    same_key,
-                    marked,
-                    -abs(log((len(a.links) + 2) / (len(b.links) + 2))),
-                    shared,
-                    -abs(_depth(a.url) - _depth(b.url)),
-                ],
-                dtype=np.float64,
-            ),
-        )
-    )
+    claims = {
+        "announced": any(announcements),
+        "announced_both": all(announcements),
+        "switched": any(switchers),
+        "switched_both": all(switchers),
+        "linked": any(linking),
+        "linked_both": all(linking),
+        "same_key": same_key,
+        "same_key_marked": marked,
+        "link_ratio": -abs(log((len(a.links) + 2) / (len(b.links) + 2))),
+        "link_keys": shared,
+        "depth": -abs(_depth(a.url) - _depth(b.url)),
+    }
+    return resemblance.features(a.outline, b.outline) | claims
 
 
 def comparable(a: DetectorPage, b: DetectorPage, pair: LanguagePair) -> bool:
@@ -145,59 +138,27 @@ def _depth(url: str) -> int:
     return strip_language(url).count("/")
 
 
-Kind = TypeVar("Kind")
-
 FOLDER = "discovery"
 """Folder of the weights under the models folder."""
 EVIDENCE = "evidence.json"
 
 
-class Logistic(msgspec.Struct, frozen=True, dict=True):
-    """A logistic regression over named features."""
-
-    intercept: float
-    weights: dict[str, float]
-
-    def probability(self, features: NDArray[np.float64]) -> float:
-        """Probability by the values of the features, in the order of the weights."""
-        return logistic(self.intercept + float(features @ self._vector))
-
-    @cached_property
-    def _vector(self) -> NDArray[np.float64]:
-        return np.array(list(self.weights.values()))
-
-
 class EvidenceWeights(msgspec.Struct, frozen=True):
     """The weights of the evidence detector (``evidence.json``)."""
 
-    language: Logistic
+    language: LinearModel
     """Weights for: a link leads to a page in a sought language."""
-    translation: Logistic
+    translation: LinearModel
     """Weights for: a link leads to the translation of its page."""
-    parallel: Logistic
+    parallel: LinearModel
     """Weights for: two pages are translations."""
 
     @classmethod
     def load(cls, models: Traversable) -> EvidenceWeights:
         """Read the weights; ModelError names the file that is missing or unreadable."""
-        weights = read_weights(models, EVIDENCE, cls)
-        for learnt, features in (
-            (weights.language, links.FEATURES),
-            (weights.translation, links.FEATURES),
-            (weights.parallel, pairs.FEATURES),
-        ):
-            if tuple(learnt.weights) != tuple(features):
-                raise ModelError(
-                    f"{models / FOLDER / EVIDENCE}: the features are others than this version computes: "
-                    "train it again with python -m training.discovery"
-                )
+        path = models / FOLDER / EVIDENCE
+        weights = read_weights(path, cls)
+        weights.language.check(links.FEATURES, path)
+        weights.translation.check(links.FEATURES, path)
+        weights.parallel.check(FEATURES, path)
         return weights
-
-
-def read_weights(models: Traversable, name: str, kind: type[Kind]) -> Kind:
-    """The file *name* of the folder of the detectors; ModelError if it is missing or not of this *kind*."""
-    path = models / FOLDER / name
-    try:
-        return msgspec.json.decode(read_model_file(path), type=kind)
-    except msgspec.DecodeError as error:
-        raise ModelError(f"{path}: not the weights of a detector: {error}") from error
