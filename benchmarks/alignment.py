@@ -45,9 +45,9 @@ from bilingual_crawler.harvest.table import decimals
 from bilingual_crawler.harvest.verdicts import (
     BINS,
     SURE,
+    PairVerdict,
     Tally,
     Truth,
-    Verdict,
     calibration_error,
     share,
     worst_precision,
@@ -342,7 +342,7 @@ def _evidence(results: Results) -> Table:
         table.add_column(heading, justify="right")
     for (name, method), tasks in results.items():
         for evidence, count in _pooled(tasks.values()).tally.by_method().items():
-            right, false = count[Verdict.RIGHT], count[Verdict.FALSE]
+            right, false = count[PairVerdict.RIGHT], count[PairVerdict.FALSE]
             counts = map(str, (count.total(), right + false, right, false))
             table.add_row(name, method, evidence, *counts, decimals(share(right, right + false)))
         table.add_section()
@@ -369,7 +369,7 @@ def _table(title: str, *names: str) -> Table:
 
 def _write_list(results: Results, path: Path) -> None:
     """Write all pairs, those that a reader should look at first: false ones, then unjudged ones, best scores first."""
-    order = (Verdict.FALSE, Verdict.UNJUDGED, Verdict.RIGHT)
+    order = (PairVerdict.FALSE, PairVerdict.UNJUDGED, PairVerdict.RIGHT)
     rows = [
         (verdict, pair.score, pair.method, pair.url_a, pair.url_b, task, name, method)
         for (name, method), tasks in results.items()

@@ -41,7 +41,7 @@ class _Link(msgspec.Struct, array_like=True, frozen=True):
     alternate: bool = False
 
 
-class _Page(msgspec.Struct, array_like=True, frozen=True):
+class _PageFacts(msgspec.Struct, array_like=True, frozen=True):
     """A page that was downloaded, its claims and its new text; of a document also its outline and its other links."""
 
     language: str
@@ -64,7 +64,7 @@ _OWN, _SCOPE, _COOKIES = "policy", "scope", "cookies"
 """In place of a language: before what the policy recalls, where there is nothing else to tell, and before cookies."""
 
 _pack = msgspec.msgpack.Encoder().encode
-_unpack = msgspec.msgpack.Decoder(_Page | _News | str | None).decode
+_unpack = msgspec.msgpack.Decoder(_PageFacts | _News | str | None).decode
 _unpack_links = msgspec.msgpack.Decoder(list[_Link]).decode
 
 GONE = _pack(None)
@@ -104,7 +104,7 @@ def page_fact(page: FetchedPage, links: Sequence[Link], pairs: LanguagePairs) ->
         canonical = page.canonical if page.canonical != page.url else None
         others = _compress([_Link(link.url, link.position) for link in links if not link.claims][:MAX_LINKS])
     told = page.language, page.seed, page.depth, page.length, claims, page.noindex
-    return _pack(_Page(*told, outline, others, canonical, page.new_text))
+    return _pack(_PageFacts(*told, outline, others, canonical, page.new_text))
 
 
 def news_fact(page: FetchedPage, links: Sequence[Link]) -> bytes:

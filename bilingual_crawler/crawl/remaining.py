@@ -122,7 +122,7 @@ class Progress(NamedTuple):
         return remaining <= (1 - until) * (self.found + remaining)
 
 
-class Outcome(NamedTuple):
+class FetchOutcome(NamedTuple):
     """What a fetch was expected to bring, and what it brought, for one pair of languages."""
 
     promised: float
@@ -149,7 +149,7 @@ class SiteCourse:
     """The number of the fetch that brought each pair, also of pairs that were broken later."""
     _latest: deque[float] = field(default_factory=lambda: deque(maxlen=BEST_OF))
 
-    def observe_fetch(self, outcome: Outcome) -> None:
+    def observe_fetch(self, outcome: FetchOutcome) -> None:
         """Learn the *outcome* of a fetch; :meth:`observe_pairs` follows."""
         self.fetches += 1
         self.pages += outcome.is_page
@@ -215,7 +215,7 @@ class RemainingPairs:
         self._given_up: dict[str, Estimate] = {}
         """The estimates of sites when a host of theirs was given up, with all that it had in the queue."""
 
-    def observe_fetch(self, site: str, outcomes: Sequence[Outcome]) -> None:
+    def observe_fetch(self, site: str, outcomes: Sequence[FetchOutcome]) -> None:
         """Learn the outcome of a fetch of *site* for each pair of languages."""
         for course, outcome in zip(self._of(site), outcomes, strict=True):
             course.observe_fetch(outcome)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from bilingual_crawler.discovery.detector.base import DetectorPage, Reason, Verdict
-from bilingual_crawler.discovery.policies import Hop, Source, Target, Way, entry_page, site_of
+from bilingual_crawler.discovery.policies import Hop, HopSource, HopTarget, Way, entry_page, site_of
 from bilingual_crawler.frontier.entry import NEVER
 from bilingual_crawler.items import FetchedPage, Wanted
 from bilingual_crawler.policies.base import Policy
@@ -50,7 +50,7 @@ class InspectedSite:
 
     entry: str
     """The page from which it is judged."""
-    target: Target | None
+    target: HopTarget | None
     """As what it was found; None if nothing led to it."""
     inspection: Inspection | None = None
     archived: str = ""
@@ -58,7 +58,7 @@ class InspectedSite:
     awaited: str = ""
     """The URL that the inspection waits for; :attr:`arriving` is the target of its redirect."""
     arriving: str = ""
-    held: list[tuple[DetectorPage, Target | None]] = field(default_factory=list)
+    held: list[tuple[DetectorPage, HopTarget | None]] = field(default_factory=list)
     """Pages whose links are followed once there is a verdict."""
     verdict: Verdict | None = None
 
@@ -86,13 +86,13 @@ class SiteSearch:
         self.judged: Callable[[str, InspectedSite], None] | None = None
         """Called with name and site at each verdict."""
         self._own_links = own_links
-        self._targets: dict[str, Target] = {}
-        self._entries: dict[str, Target] = {}
+        self._targets: dict[str, HopTarget] = {}
+        self._entries: dict[str, HopTarget] = {}
         """By site, those of the targets that are its entry page."""
         self._other_seeds: defaultdict[str, list[str]] = defaultdict(list)
         """By site without a verdict, its seeds beside the entry page, and what they redirect to."""
         self.sites: dict[str, InspectedSite] = {}
-        self._passed: defaultdict[str, list[tuple[Source, list[Hop]]]] = defaultdict(list)
+        self._passed: defaultdict[str, list[tuple[HopSource, list[Hop]]]] = defaultdict(list)
         """By site without a verdict, the pages that link to it and whose links the policy does not follow."""
         self._inspected: set[str] = set()
         self._links_pages: defaultdict[str, int] = defaultdict(int)
@@ -111,7 +111,7 @@ class SiteSearch:
         if guessed != url and guessed in self._targets and not self._is_done(url):
             self._targets[url] = self._targets.pop(guessed)
         elif name not in self.sites and not self._is_done(url):
-            entry = self._targets[url] = self._entries.setdefault(name, Target(url, Way.FORTH))
+            entry = self._targets[url] = self._entries.setdefault(name, HopTarget(url, Way.FORTH))
             if entry.url != url:
                 self._other_seeds[name].append(url)
 
@@ -123,7 +123,7 @@ class SiteSearch:
     def go_back(self, hops: Iterable[Hop]) -> None:
         """Visit the pages that link to a bilingual site, where *hops* lead."""
         for hop in hops:
-            self._add(hop, Source(hop.parent, None, True))
+            self._add(hop, HopSource(hop.parent, None, True))
 
     def read(self, page: DetectorPage) -> None:
         """Judge the site of the downloaded *page*, and follow its links."""
@@ -133,12 +133,12 @@ class SiteSearch:
         self._done.add(hash(page.url))
         target = self._targets.pop(page.url, None)
         if target is None and page.backlink:
-            target = Target(page.url, Way.BACK)
+            target = HopTarget(page.url, Way.BACK)
         name = site_of(page.url)
         site = self.sites.get(name)
         if site is None and target is not None and target.backwards and page.url != entry_page(page.url):
             self._expand(page, target, False)
-            self._add(Hop(Way.FORTH, page.url, page.url), Source(page.url, target, False))
+            self._add(Hop(Way.FORTH, page.url, page.url), HopSource(page.url, target, False))
         elif site is None:
             self._begin(name, page, target)
         elif site.verdict is None:
@@ -203,7 +203,7 @@ class SiteSearch:
 
     # judging --------------------------------------------------------------------------------------------------------
 
-    def _begin(self, name: str, page: DetectorPage, target: Target | None) -> None:
+    def _begin(self, name: str, page: DetectorPage, target: HopTarget | None) -> None:
         entry = self._entries.pop(name, None)
         if entry is not None and entry.url != page.url:
             self._drop(entry)
@@ -246,7 +246,7 @@ class SiteSearch:
                 site = self.sites[name] = InspectedSite(url, target)
                 self._judge(name, site, Verdict(False, 0.0, reason))
 
-    def _enter_elsewhere(self, name: str, failed: Target) -> bool:
+    def _enter_elsewhere(self, name: str, failed: HopTarget) -> bool:
         """Have the site judged from another seed or candidate than the one that *failed*; False if there is none."""
         known = (failed.url, *self._other_seeds.get(name, ()))
         seeds = (seed for seed in known if self._targets.get(seed) is failed)
@@ -280,7 +280,7 @@ class SiteSearch:
             for source, hops in passed:
                 self._turn_back(source, hops)
 
-    def _tally(self, source: Source, bilingual: bool) -> None:
+    def _tally(self, source: HopSource, bilingual: bool) -> None:
         """A link of *source* led to a site that is *bilingual* or not."""
         source.tried += 1
         source.found += bilingual
@@ -292,9 +292,9 @@ class SiteSearch:
 
     # following links ------------------------------------------------------------------------------------------------
 
-    def _expand(self, page: DetectorPage, target: Target | None, bilingual: bool) -> None:
+    def _expand(self, page: DetectorPage, target: HopTarget | None, bilingual: bool) -> None:
         """Follow the links of *page*, of a *bilingual* site or another."""
-        source = Source(page.url, target, bilingual)
+        source = HopSource(page.url, target, bilingual)
         hops = list(self._hops(page)) if self.order.expands(page, target) else []
         followed = [hop for hop in hops if self.order.follows(hop, source)]
         for hop in followed:
@@ -304,7 +304,7 @@ class SiteSearch:
         if target is not None and target.backwards and not source.tried and not source.targets:
             self.order.led(target, False)
 
-    def _pass_by(self, source: Source, hops: list[Hop]) -> None:
+    def _pass_by(self, source: HopSource, hops: list[Hop]) -> None:
         """Keep the links of a page, which may turn out to lead to a bilingual site."""
         known = {hop.site: self.sites.get(hop.site) for hop in hops}
         verdicts = {name: site.verdict for name, site in known.items() if site is not None and site.verdict is not None}
@@ -315,10 +315,10 @@ class SiteSearch:
             if hop.site not in verdicts and len(self._passed[hop.site]) < MAX_PASSED:
                 self._passed[hop.site].append((source, hops))
 
-    def _turn_back(self, source: Source, hops: list[Hop]) -> None:
+    def _turn_back(self, source: HopSource, hops: list[Hop]) -> None:
         """Follow the links of a page that was visited before as if it had been visited for its links now."""
         if source.reached is None or source.reached.way is not Way.BACK:
-            source.reached = Target(source.url, Way.BACK)
+            source.reached = HopTarget(source.url, Way.BACK)
             for hop in hops:
                 if self.order.follows(hop, source):
                     self._add(hop, source)
@@ -334,7 +334,7 @@ class SiteSearch:
             elif site == own and (self.order.inside or self._wants_links_page(own, link)):
                 yield Hop(Way.INSIDE, link.url, page.url, link.text, link.around, page.language)
 
-    def _add(self, hop: Hop, source: Source | None) -> None:
+    def _add(self, hop: Hop, source: HopSource | None) -> None:
         if hop.way is Way.FORTH:
             site = self.sites.get(hop.site)
             if site is not None:
@@ -348,7 +348,7 @@ class SiteSearch:
         if target is None:
             if self._is_done(url):
                 return
-            target = self._targets.setdefault(url, Target(url, hop.way))
+            target = self._targets.setdefault(url, HopTarget(url, hop.way))
             if hop.way is Way.FORTH:
                 self._entries[hop.site] = target
             elif hop.way is Way.INSIDE:
@@ -362,13 +362,13 @@ class SiteSearch:
         if source is not None:
             source.targets.append(target)
 
-    def _again(self, site: InspectedSite, hop: Hop, source: Source | None) -> None:
+    def _again(self, site: InspectedSite, hop: Hop, source: HopSource | None) -> None:
         """*hop* leads to a site that is known already."""
         if source is None:
             return
         first = site.target is None or not site.target.hops
         if first:
-            site.target = Target(site.entry, Way.FORTH)
+            site.target = HopTarget(site.entry, Way.FORTH)
         assert site.target
         site.target.add(hop, source)
         if site.verdict is not None:
@@ -376,11 +376,11 @@ class SiteSearch:
                 self.order.judged(site.target, site.verdict.bilingual)
             self._tally(source, site.verdict.bilingual)
 
-    def _weigh(self, target: Target) -> None:
+    def _weigh(self, target: HopTarget) -> None:
         if target.sources:
             self._changed[target.url] = self.order.priority(target)
 
-    def _drop(self, target: Target) -> None:
+    def _drop(self, target: HopTarget) -> None:
         self._targets.pop(target.url, None)
         self._changed[target.url] = NEVER
 

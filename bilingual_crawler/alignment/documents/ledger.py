@@ -47,7 +47,7 @@ MAX_COMPARED = 4
 
 
 @dataclass(frozen=True, slots=True)
-class _Content:
+class _IndexedDocument:
     site: str
     side: int
     outline: Outline
@@ -59,7 +59,7 @@ class Contents:
     """The outlines of documents that have no partner yet."""
 
     def __init__(self) -> None:
-        self._documents: OrderedDict[str, _Content] = OrderedDict()
+        self._documents: OrderedDict[str, _IndexedDocument] = OrderedDict()
         self._sites: LRUCache[str, Resemblance] = LRUCache(MAX_SITES)
         self._having: defaultdict[tuple[str, int, int], list[str]] = defaultdict(list)
         """Site, side and item -> documents."""
@@ -78,7 +78,7 @@ class Contents:
         resemblance = self._sites[site]
         items = items_of(outline)
         rarest = items[np.argsort(resemblance.frequency(items), kind="stable")[:MAX_INDEXED]].tolist()
-        document = self._documents[url] = _Content(site, side, outline, rarest)
+        document = self._documents[url] = _IndexedDocument(site, side, outline, rarest)
         for item in document.index:
             having = self._having[site, side, item]
             if len(having) < MAX_SHARING:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from bilingual_crawler.alignment.documents.resemblance import Resemblance
 from bilingual_crawler.discovery.detector.base import MAX_DOWNLOADS, Reason, Verdict
-from bilingual_crawler.discovery.detector.links import LinkReader, Prospect, evidence_in, one_form, side_of
+from bilingual_crawler.discovery.detector.links import LinkProspect, LinkReader, evidence_in, one_form, side_of
 from bilingual_crawler.discovery.detector.pairs import (
     alike_in_length,
     announced,
@@ -121,7 +121,7 @@ class EvidenceInspection:
         self._resemblance = Resemblance(detector.resemblance)
         self._pages: list[DetectorPage] = []
         self._sides: dict[str, list[DetectorPage]] = {pair.a: [], pair.b: []}
-        self._prospects: dict[tuple[str, str], Prospect] = {}
+        self._prospects: dict[tuple[str, str], LinkProspect] = {}
         """By the form of their URL and their language."""
         self._asked: set[str] = set()
         self._mirrored: dict[str, str] = {}
@@ -196,7 +196,7 @@ class EvidenceInspection:
             return Reason.LIKELY if self._announced and self._best is None else Reason.NO_TRANSLATION
         return max(self._misses, key=self._misses.__getitem__, default=Reason.ONE_LANGUAGE)
 
-    def _drop(self, url: str) -> list[Prospect]:
+    def _drop(self, url: str) -> list[LinkProspect]:
         """Ask for no form of *url* any more; returns what it was asked for."""
         form = one_form(url)
         self._asked.add(form)
@@ -229,13 +229,13 @@ class EvidenceInspection:
         if self._best is None or probability > self._best[0]:
             self._best = probability, a, b
 
-    def _next_best(self) -> tuple[Prospect | None, float]:
+    def _next_best(self) -> tuple[LinkProspect | None, float]:
         """The prospect to download next, and P(it completes a pair, or leads to one).
 
         Until a page in either language is seen, both must be found: the less likely one comes first, for without it the
         other is of no use.
         """
-        likeliest: dict[str, tuple[float, Prospect]] = {}
+        likeliest: dict[str, tuple[float, LinkProspect]] = {}
         for prospect in self._prospects.values():
             probability = self._probability(prospect)
             if probability > likeliest.get(prospect.language, (-1.0,))[0]:
@@ -247,7 +247,7 @@ class EvidenceInspection:
         worth, best = max(ways, key=itemgetter(0), default=(0.0, None))
         return best, worth
 
-    def _couple(self, ways: Sequence[tuple[float, Prospect]]) -> tuple[Prospect | None, float]:
+    def _couple(self, ways: Sequence[tuple[float, LinkProspect]]) -> tuple[LinkProspect | None, float]:
         """The rarer prospect of a couple, one for each language, or a bridge to it."""
         bridge = max((way for way in ways if way[1].is_bridge), key=itemgetter(0), default=None)
         if len(ways) == 2:
@@ -262,7 +262,7 @@ class EvidenceInspection:
             return None, 0.0
         return bridge[1], BRIDGE * self._trust(bridge[1])
 
-    def _probability(self, prospect: Prospect) -> float:
+    def _probability(self, prospect: LinkProspect) -> float:
         """P(*prospect* leads to a page in its language, or completes a pair once pages in both languages were seen)."""
         weights = self._detector.weights
         probability = weights.translation.probability(prospect.features)
@@ -274,11 +274,11 @@ class EvidenceInspection:
             return self._probability_of_guess(prospect, probability)
         return probability * self._trust(prospect)
 
-    def _trust(self, prospect: Prospect) -> float:
+    def _trust(self, prospect: LinkProspect) -> float:
         """Share of the downloads of its kind that were right, 1 at first."""
         return (self._hit[prospect.kind] + DOUBT) / (self._tried[prospect.kind] + DOUBT)
 
-    def _probability_of_guess(self, prospect: Prospect, probability: float) -> float:
+    def _probability_of_guess(self, prospect: LinkProspect, probability: float) -> float:
         """Lower the *probability* of a guess by the misses of links with more evidence."""
         key = strip_language(prospect.url)
         held = any(strip_language(page.url) == key for page in self._sides[prospect.language])

@@ -139,7 +139,7 @@ KIND = ("hreflang_sought", "label_sought", "mark_sought", "weak_mark_sought", "s
 
 
 @dataclass(frozen=True, slots=True)
-class Prospect:
+class LinkProspect:
     """A link, or a guessed URL, with its evidence."""
 
     url: str
@@ -179,7 +179,7 @@ class LinkReader:
         self._wording = AnchorReader(pair)
         self._by_url = model.reader(LanguagePairs((pair,)))
 
-    def read(self, page: DetectorPage, language: str) -> list[Prospect]:
+    def read(self, page: DetectorPage, language: str) -> list[LinkProspect]:
         """The links of *page* inside its site, and guesses, as ways to pages in *language*, one of the pair."""
         links = self._inside(page)
         urls = {_without_index(link.url) for link in links}
@@ -189,7 +189,7 @@ class LinkReader:
         found = [_prospect(link.url, page, language, row) for link, row in zip(links, rows, strict=True)]
         return found + [guess for guess in self.guess(page, language) if _without_index(guess.url) not in urls]
 
-    def guess(self, page: DetectorPage, language: str) -> Iterator[Prospect]:
+    def guess(self, page: DetectorPage, language: str) -> Iterator[LinkProspect]:
         """Addresses beside *page* at which a page in *language* may be."""
         named = {self._pair.side(link.hreflang or link.label or "") for link in page.links if link.claims}
         row = {
@@ -255,8 +255,8 @@ class LinkReader:
         return [max(-1.0, min(1.0, logit / MAX_LOGIT)) for logit in logits]
 
 
-def _prospect(url: str, page: DetectorPage, language: str, row: Mapping[str, float]) -> Prospect:
-    return Prospect(url, page.url, language, {name: float(value) for name, value in row.items() if value})
+def _prospect(url: str, page: DetectorPage, language: str, row: Mapping[str, float]) -> LinkProspect:
+    return LinkProspect(url, page.url, language, {name: float(value) for name, value in row.items() if value})
 
 
 def _without_index(url: str) -> str:
@@ -268,7 +268,7 @@ def one_form(url: str) -> str:
     return _without_index(url).rstrip("/")
 
 
-def evidence_in(prospects: Iterable[Prospect]) -> dict[str, int]:
+def evidence_in(prospects: Iterable[LinkProspect]) -> dict[str, int]:
     """Count the *prospects* that name a sought language, by the kind of evidence."""
     links = [prospect for prospect in prospects if not prospect.is_guess]
     counts = {name: sum(link.says(feature) for link in links) for feature, name in EVIDENCE.items()}
