@@ -35,7 +35,7 @@ LOG_REMAINING = LinearModel(
 """Logarithm of the remaining pairs, by :meth:`SiteCourse.features`: ``python -m benchmarks.until --fit``."""
 DEVIATION = 1.0
 """Standard deviation of the logarithm of the remaining pairs, on sites left out of the fit .75, rounded up."""
-NOTHING = 1e-6
+NEGLIGIBLE = 1e-6
 """Remaining pairs that are as good as none."""
 QUANTILE = 1.2816
 """Standard deviations to each side of the mean that hold 80 % of a normal distribution."""
@@ -65,12 +65,12 @@ class Estimate(NamedTuple):
     @property
     def share(self) -> float:
         """Share of all pairs that is found, 0 to 1; 1 if there are none."""
-        return self._share(0.0 if self.remaining < NOTHING else self.remaining)
+        return self._share(0.0 if self.remaining < NEGLIGIBLE else self.remaining)
 
     @property
     def interval(self) -> tuple[float, float]:
         """Least and greatest share, between which the true one is with a probability of 80 %."""
-        if self.remaining < NOTHING:
+        if self.remaining < NEGLIGIBLE:
             return 1.0, 1.0
         factor = exp(QUANTILE * sqrt(log1p(self.variance / self.remaining**2)))
         return self._share(ceil(self.remaining * factor)), self._share(floor(self.remaining / factor))

@@ -321,7 +321,7 @@ def _factor(shape: str) -> int:
 _SKETCH = 16
 """Word sequences of a page by which it is compared with another; its sample is sorted, so that equal texts have the
 same."""
-_SAME = 0.8
+_SAME_PAGE = 0.8
 """Share of them that two addresses of one page have in common; filters that they name may be in the text, too."""
 _ADDRESSES = 40_000
 
@@ -372,7 +372,7 @@ def _is_same(one: bytes, other: bytes) -> bool:
     """Whether two pages with these sketches say nearly the same."""
     first, second = np.frombuffer(one, np.uint32), np.frombuffer(other, np.uint32)
     common = np.intersect1d(first, second, assume_unique=True)
-    return len(common) >= _SAME * max(len(first), len(second))
+    return len(common) >= _SAME_PAGE * max(len(first), len(second))
 
 
 MAX_SITEMAPS = 1000

@@ -16,9 +16,9 @@ if TYPE_CHECKING:
 
     from bilingual_crawler.items import Pair
 
-SURE = 0.9
+CERTAIN_SCORE = 0.9
 """Score from which a false pair counts as one that claims to be certain."""
-FEWEST = 5
+MIN_PAIRS_OF_TASK = 5
 """Gold pairs, or judged pairs, from which a task can be the worst one."""
 BINS = (0.0, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 0.99, 1.0)
 """Limits of the bins of the score: narrow where most scores are."""
@@ -115,8 +115,8 @@ class Tally:
 
     @property
     def sure_and_false(self) -> int:
-        """False pairs with a score of :data:`SURE` or more."""
-        return sum(verdict == PairVerdict.FALSE and pair.score >= SURE for pair, verdict in self.pairs)
+        """False pairs with a score of :data:`CERTAIN_SCORE` or more."""
+        return sum(verdict == PairVerdict.FALSE and pair.score >= CERTAIN_SCORE for pair, verdict in self.pairs)
 
     @property
     def recall(self) -> float | None:
@@ -166,10 +166,10 @@ def calibration_error(bins: Sequence[Bin | None]) -> float | None:
 
 
 def worst_recall(tallies: Iterable[Tally]) -> float | None:
-    """Return the lowest recall of the tasks with :data:`FEWEST` gold pairs or more; None without such a task."""
-    return min((one.found / one.gold for one in tallies if one.gold >= FEWEST), default=None)
+    """Return the lowest recall of the tasks with :data:`MIN_PAIRS_OF_TASK` gold pairs; None without one."""
+    return min((one.found / one.gold for one in tallies if one.gold >= MIN_PAIRS_OF_TASK), default=None)
 
 
 def worst_precision(tallies: Iterable[Tally]) -> float | None:
-    """Return the lowest precision of the tasks with :data:`FEWEST` judged pairs or more; None without such a task."""
-    return min((one.right / one.judged for one in tallies if one.judged >= FEWEST), default=None)
+    """Return the lowest precision of the tasks with :data:`MIN_PAIRS_OF_TASK` judged pairs; None without one."""
+    return min((one.right / one.judged for one in tallies if one.judged >= MIN_PAIRS_OF_TASK), default=None)

@@ -6,12 +6,11 @@ from dataclasses import dataclass, field
 from random import Random
 from typing import TYPE_CHECKING
 
-from bilingual_crawler.alignment.documents.resemblance import FEATURES as OF_OUTLINES
-from bilingual_crawler.alignment.documents.resemblance import Resemblance
+from bilingual_crawler.alignment.documents.resemblance import OUTLINE_FEATURES, Resemblance
 from bilingual_crawler.discovery.detector.barbosa import MAX_LINKS, tokens_of
 from bilingual_crawler.discovery.detector.base import DetectorPage
 from bilingual_crawler.discovery.detector.links import LinkReader, side_of
-from bilingual_crawler.discovery.detector.pairs import FEATURES, comparable, features_of
+from bilingual_crawler.discovery.detector.pairs import PAGE_PAIR_FEATURES, comparable, features_of
 from bilingual_crawler.harvest.cuts import CutWeb, FrozenWeb, Variant, make_instances
 from bilingual_crawler.harvest.sites import read_site
 from bilingual_crawler.urls.canonical import domain_label
@@ -37,7 +36,7 @@ CLAIMED = 3
 """Wrong partners among the pages that a page links to, those first that it claims as its translation."""
 CHANCE = 2
 """Wrong partners drawn by chance."""
-CLAIMS = FEATURES[len(OF_OUTLINES) :]
+CLAIMS = PAGE_PAIR_FEATURES[len(OUTLINE_FEATURES) :]
 """The features of a pair that are what the pages say, not what they hold."""
 
 

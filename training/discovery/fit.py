@@ -10,9 +10,9 @@ from sklearn.feature_extraction.text import CountVectorizer
 from sklearn.linear_model import LogisticRegression
 from sklearn.preprocessing import StandardScaler
 
-from bilingual_crawler.discovery.detector import links, pairs
 from bilingual_crawler.discovery.detector.barbosa import LinkPredictor
-from bilingual_crawler.discovery.detector.pairs import EvidenceWeights
+from bilingual_crawler.discovery.detector.links import LINK_FEATURES
+from bilingual_crawler.discovery.detector.pairs import PAGE_PAIR_FEATURES, EvidenceWeights
 from bilingual_crawler.scoring.linear import LinearModel
 
 if TYPE_CHECKING:
@@ -41,17 +41,17 @@ def without_each(
 
 def fit_evidence(examples: Sequence[Examples]) -> EvidenceWeights:
     """The weights of the evidence detector."""
-    rows = np.array([_row(link.features, links.FEATURES) for one in examples for link in one.links])
+    rows = np.array([_row(link.features, LINK_FEATURES) for one in examples for link in one.links])
     worth = _worth([len(one.links) for one in examples])
     in_language = np.array([link.in_language for one in examples for link in one.links])
     translation = np.array([link.translation for one in examples for link in one.links])
     parallel = np.array([pair.parallel for one in examples for pair in one.pairs])
     return EvidenceWeights(
-        _fit(links.FEATURES, rows, in_language, worth, LANGUAGE_REGULARISATION),
-        _fit(links.FEATURES, rows, translation, worth, TRANSLATION_REGULARISATION),
+        _fit(LINK_FEATURES, rows, in_language, worth, LANGUAGE_REGULARISATION),
+        _fit(LINK_FEATURES, rows, translation, worth, TRANSLATION_REGULARISATION),
         _fit(
-            pairs.FEATURES,
-            np.array([_row(pair.features, pairs.FEATURES) for one in examples for pair in one.pairs]),
+            PAGE_PAIR_FEATURES,
+            np.array([_row(pair.features, PAGE_PAIR_FEATURES) for one in examples for pair in one.pairs]),
             parallel,
             # a detector compares pages of which something says that they are translations
             _even(parallel, _worth([len(one.pairs) for one in examples])),

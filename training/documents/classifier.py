@@ -12,7 +12,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.preprocessing import StandardScaler
 
 from bilingual_crawler.harvest.sites import SiteError
-from bilingual_crawler.harvest.verdicts import SURE
+from bilingual_crawler.harvest.verdicts import CERTAIN_SCORE
 from bilingual_crawler.scoring.linear import LinearModel
 from training.documents.examples import SEED
 
@@ -199,7 +199,7 @@ def report(name: str, examples: Sequence[Examples], scores: Sequence[NDArray[np.
                 gold += one.gold
                 right += int(one.parallel[chosen].sum())
                 judged += int(one.judged[chosen].sum())
-                sure += int((one.judged & ~one.parallel & (scored >= SURE))[chosen].sum())
+                sure += int((one.judged & ~one.parallel & (scored >= CERTAIN_SCORE))[chosen].sum())
         recall, precision = right / max(gold, 1), right / max(judged, 1)
-        quality = f"recall {recall:.3f}, precision {precision:.3f}, {sure} false with {SURE} or more"
+        quality = f"recall {recall:.3f}, precision {precision:.3f}, {sure} false with {CERTAIN_SCORE} or more"
         print(f"{name}, {form}: {quality}, on kinds of sites not trained on")

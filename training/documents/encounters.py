@@ -11,7 +11,7 @@ from itertools import chain
 from random import Random
 from typing import TYPE_CHECKING
 
-from bilingual_crawler.alignment.documents.resemblance import FEATURES, Resemblance, ResemblanceWeights, is_copy
+from bilingual_crawler.alignment.documents.resemblance import OUTLINE_FEATURES, Resemblance, ResemblanceWeights, is_copy
 from bilingual_crawler.harvest.simulator import html_of
 from bilingual_crawler.harvest.sites import read_site
 from bilingual_crawler.pages.html import walk_through
@@ -33,7 +33,7 @@ LOOKED_AT = 40
 """Documents among which the one of the most similar length is looked for, and whose links are looked at."""
 
 NOTHING = ResemblanceWeights(
-    LinearModel(0.0, dict.fromkeys(FEATURES, 0.0)), LinearModel(0.0, {"log_odds": 1.0, "lead": 0.0})
+    LinearModel(0.0, dict.fromkeys(OUTLINE_FEATURES, 0.0)), LinearModel(0.0, {"log_odds": 1.0, "lead": 0.0})
 )
 """Weights before training."""
 

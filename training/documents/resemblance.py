@@ -21,11 +21,11 @@ from sklearn.preprocessing import StandardScaler
 
 from bilingual_crawler.alignment.documents.resemblance import (
     BEST_FEATURES,
-    CONFIRMED,
-    FEATURES,
+    CONFIRMED_BY_OUTLINE,
     FOLDER,
-    MAX_LEAD,
-    REFUTED,
+    MAX_BEST_LEAD,
+    OUTLINE_FEATURES,
+    REFUTED_BY_OUTLINE,
     ResemblanceWeights,
 )
 from bilingual_crawler.harvest.sites import read_tasks
@@ -77,7 +77,7 @@ def fit(met: Sequence[Encounters]) -> ResemblanceWeights:
     model = LogisticRegression(C=REGULARISATION, max_iter=500).fit(scaler.transform(rows), labels, worth / worth.mean())
     features = model.coef_[0] / scaler.scale_
     intercept = float(model.intercept_[0] - features @ scaler.mean_)
-    named = {name: round(float(weight), 4) for name, weight in zip(FEATURES, features, strict=True)}
+    named = {name: round(float(weight), 4) for name, weight in zip(OUTLINE_FEATURES, features, strict=True)}
     return fit_best(met, replace(NOTHING, pair=LinearModel(round(intercept, 4), named)))
 
 
@@ -87,7 +87,7 @@ def fit_best(met: Sequence[Encounters], weights: ResemblanceWeights) -> Resembla
     for choice in (choice for one in met for choice in one.choices if len(choice) > 1):
         scores = [weights.log_odds(judged.features) for judged in choice]
         first, second = sorted(scores, reverse=True)[:2]
-        leads.append((first, min(first - second, MAX_LEAD)))
+        leads.append((first, min(first - second, MAX_BEST_LEAD)))
         right.append(choice[scores.index(first)].parallel)
     model = LogisticRegression().fit(leads, right)
     named = {name: round(float(weight), 4) for name, weight in zip(BEST_FEATURES, model.coef_[0], strict=True)}
@@ -128,7 +128,7 @@ Scored: TypeAlias = "list[tuple[Encounters, NDArray[np.float64]]]"
 def _line(scored: Scored) -> str:
     labels, worth, scores = _columns(scored)
     right, wrong = worth * labels, worth * ~labels
-    sure, never = scores >= CONFIRMED, scores <= REFUTED
+    sure, never = scores >= CONFIRMED_BY_OUTLINE, scores <= REFUTED_BY_OUTLINE
     shares = (
         (right[sure].sum(), worth[sure].sum()),
         (right[sure].sum(), right.sum()),
@@ -142,7 +142,7 @@ def _line(scored: Scored) -> str:
 
 def _errors(scored: Scored) -> float:
     labels, worth, scores = _columns(scored)
-    wrong = (labels & (scores <= REFUTED)) | (~labels & (scores >= CONFIRMED))
+    wrong = (labels & (scores <= REFUTED_BY_OUTLINE)) | (~labels & (scores >= CONFIRMED_BY_OUTLINE))
     return float(worth[wrong].sum() / worth.sum())
 
 

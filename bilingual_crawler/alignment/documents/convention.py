@@ -71,16 +71,16 @@ have another announced partner, and an address that names another language than 
 for candidates of which the site says nothing: log-odds by what is usual on the site, and differing numbers in titles
 and addresses."""
 
-CONFIRMED = 0.0
+CONFIRMED_BY_CONTENT = 0.0
 """Log-odds by what both pages hold from which it confirms what only one of two registered domains announces."""
 CONTRADICTED = -5.0
 """Log-odds by what both pages hold below which hardly any translation is, though it be short, or share no word."""
 MAX_HELD = 8.0
-MAX_LEAD = 6.0
+MAX_HELD_LEAD = 6.0
 """Log-odds beyond which more says nothing."""
-NOTHING = -12.0
+NO_RIVAL = -12.0
 """Log-odds of a rival where there is none."""
-FEWEST = 3
+MIN_SURE_PAIRS = 3
 """Sure pairs from which they show what is usual."""
 SELDOM = 0.01
 """Least share that is told from 0."""
@@ -203,8 +203,8 @@ def site_columns(
     clipped = held.clip(-MAX_HELD, MAX_HELD)
     return {
         "held": clipped,
-        "lead_a": lead(held - NOTHING, i, alike_b).clip(-MAX_LEAD, MAX_LEAD),
-        "lead_b": lead(held - NOTHING, j, alike_a).clip(-MAX_LEAD, MAX_LEAD),
+        "lead_a": lead(held - NO_RIVAL, i, alike_b).clip(-MAX_HELD_LEAD, MAX_HELD_LEAD),
+        "lead_b": lead(held - NO_RIVAL, j, alike_a).clip(-MAX_HELD_LEAD, MAX_HELD_LEAD),
         "said": said.astype(float),
         "said_by_both": (columns["hreflang"] == 2).astype(float),
         "held_if_said": said * clipped,
@@ -226,7 +226,7 @@ def site_columns(
 
 def announcing(held: NDArray[np.float64], columns: Columns) -> NDArray[np.float32]:
     """How many of the two pages announce the other: what only one of two domains announces must be confirmed."""
-    confirmed = (columns["one_sided"] > 0) & (held >= CONFIRMED)
+    confirmed = (columns["one_sided"] > 0) & (held >= CONFIRMED_BY_CONTENT)
     return np.asarray(np.where(confirmed, 1, columns["hreflang"]), dtype=np.float32)
 
 
@@ -296,6 +296,6 @@ def _usual_wrong(
         best = _best(held[other], places[other])
         wrong.append(best[np.isfinite(best)])
     known = np.sort(np.concatenate(wrong))
-    if len(known) < FEWEST:
+    if len(known) < MIN_SURE_PAIRS:
         return None
     return np.asarray((len(known) - np.searchsorted(known, held, side="left") + 0.5) / (len(known) + 1))

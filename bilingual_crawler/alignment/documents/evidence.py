@@ -21,7 +21,7 @@ from bilingual_crawler.alignment.documents.content import (
     sentence_space,
 )
 from bilingual_crawler.alignment.documents.convention import url_columns
-from bilingual_crawler.alignment.documents.structure import FEATURES, StructureMethod
+from bilingual_crawler.alignment.documents.structure import STRUCTURE_FEATURES, StructureMethod
 from bilingual_crawler.pages.sandbox.pool import processes
 from bilingual_crawler.scoring.linear import LinearModel
 from bilingual_crawler.scoring.models import ModelError, read_model_file
@@ -38,10 +38,10 @@ if TYPE_CHECKING:
     from bilingual_crawler.alignment.encoders.base import Encoder
 
 VIEWS = {
-    "structure": FEATURES,
+    "structure": STRUCTURE_FEATURES,
     "content": CONTENT_FEATURES,
-    "structure-content": (*FEATURES, *CONTENT_FEATURES),
-    "thorough": (*FEATURES, *GLOSSARY_FEATURES, *CONTENT_FEATURES),
+    "structure-content": (*STRUCTURE_FEATURES, *CONTENT_FEATURES),
+    "thorough": (*STRUCTURE_FEATURES, *GLOSSARY_FEATURES, *CONTENT_FEATURES),
 }
 """Features of each view; a classifier is trained for each."""
 NEAREST = 8
@@ -72,7 +72,7 @@ class CandidateEvidence:
         self._urls = urls
         self._found: dict[tuple[int, int], UrlEvidence] = url_evidence(domain) if urls else {}
         self._pages = Editions.from_evidence(domain, self._found, with_copies=True)
-        self._structure = StructureMethod(domain) if self._sees(FEATURES) else None
+        self._structure = StructureMethod(domain) if self._sees(STRUCTURE_FEATURES) else None
         self._spaces: dict[str, Space] = {}
         if encoder is not None and self._sees(CONTENT_FEATURES) and domain.a and domain.b:
             self._spaces = {"dde": document_space(domain, encoder), "sae": sentence_space(domain, encoder)}

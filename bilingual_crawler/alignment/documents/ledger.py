@@ -13,7 +13,7 @@ import numpy as np
 from cachetools import LRUCache
 
 from bilingual_crawler.alignment.documents.resemblance import (
-    CONFIRMED,
+    CONFIRMED_BY_OUTLINE,
     Resemblance,
     ResemblanceWeights,
     is_same,
@@ -106,7 +106,7 @@ class Contents:
     def translation(self, url: str) -> str | None:
         """The document that is surely the translation of the one at *url*."""
         found = self._best(url)
-        if found is None or found[1] < CONFIRMED:
+        if found is None or found[1] < CONFIRMED_BY_OUTLINE:
             return None
         back = self._best(found[0])
         return found[0] if back is not None and back[0] == url else None
@@ -227,7 +227,7 @@ Unusual = Literal["unannounced", "mirrored", "renumbered"]
 only in language marks; their URLs do; the numbers in their URLs differ."""
 
 
-FEWEST = 3
+MIN_USUAL_PAIRS = 3
 """Pairs of a site that show what is usual."""
 
 
@@ -255,7 +255,7 @@ class Conventions:
         It is at most 1/2, for what is usual proves nothing, and 1/2 where too few pairs show what is usual.
         """
         counts = self._of(site)
-        if counts["pairs"] < FEWEST:
+        if counts["pairs"] < MIN_USUAL_PAIRS:
             return 0.5
         least = min((counts[one] for one in properties), default=counts["pairs"])
         return min(0.5, (least + 1) / (counts["pairs"] + 2))
@@ -674,7 +674,7 @@ class PairLedger:
         if pair.url_a in self._held and pair.url_b in self._held:
             evidence, alike = self._evidence(pair.url_a, pair.url_b), self._alike(pair.url_a, pair.url_b)
             # a pair that is not sure shows nothing: false ones would make others of their kind usual
-            if evidence.hreflang or evidence.switcher == 2 or alike is None or alike >= CONFIRMED:
+            if evidence.hreflang or evidence.switcher == 2 or alike is None or alike >= CONFIRMED_BY_OUTLINE:
                 unusual = self._unusual(pair.url_a, pair.url_b, evidence)
                 self._conventions.observe_pair(registered_domain(pair.url_a), unusual)
         for url in (pair.url_a, pair.url_b):

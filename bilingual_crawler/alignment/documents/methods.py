@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Protocol
 import numpy as np
 from scipy.special import expit, logit
 
-from bilingual_crawler.alignment.documents.bitext import BITEXT_FEATURES, REFUTED, BitextReader, doubtful
+from bilingual_crawler.alignment.documents.bitext import BITEXT_FEATURES, REFUTED_BY_SENTENCES, BitextReader, doubtful
 from bilingual_crawler.alignment.documents.candidates import alike_urls, rewritten_urls, url_evidence
 from bilingual_crawler.alignment.documents.convention import (
     CONTRADICTED,
@@ -44,7 +44,7 @@ if TYPE_CHECKING:
 
 MANY_MISTAKES = 0.05
 """Expected share of documents with a wrong decision from which words and content are compared as well."""
-SURE = 0.95
+SURE_BY_URL = 0.95
 """Probability from which the parallelness model makes a pair by itself.
 
 Under it, the model confuses pages whose URLs end in names, such as those of talks and articles.
@@ -101,7 +101,7 @@ class UrlMethod:
         alike = alike_urls(domain, {(i, j) for i, j, score, _ in scored if score})
         urls = [(domain.a[i].url, domain.b[j].url) for i, j in alike]
         for (i, j), probability in zip(alike, self._model.probabilities(urls), strict=True):
-            sure = probability >= SURE
+            sure = probability >= SURE_BY_URL
             scored.append((i, j, SCORES["url"] * float(probability) if sure else 0.0, "url"))
         rewritten = rewritten_urls(domain, {(i, j) for i, j, score, _ in scored if score})
         scored += [(i, j, SCORES["url"] * reliability, "url") for i, j, reliability in rewritten]
@@ -137,8 +137,8 @@ class SiteJudge:
         # what is no pair whatever announces it has a reason of its own
         asked = np.array([k for k in asked if not domain.objection(i[k], j[k])], dtype=np.intp)
         found = self._by_sentences(domain, candidates, asked) if len(asked) else np.zeros(0)
-        refuted = said & (held < CONTRADICTED) & (scores < REFUTED)
-        refuted[asked[found < REFUTED]] = True
+        refuted = said & (held < CONTRADICTED) & (scores < REFUTED_BY_SENTENCES)
+        refuted[asked[found < REFUTED_BY_SENTENCES]] = True
         if refuted.any():
             columns = disbelieving(proposed.columns, i, j, np.flatnonzero(refuted))
             candidates = self._judge(domain, replace(proposed, columns=columns), held, contradicted)

@@ -27,21 +27,21 @@ if TYPE_CHECKING:
 
 FOLDER = "resemblance"
 """Folder of the weights under the models folder."""
-CONFIRMED = 0.9
-"""Probability from which two documents are taken for translations."""
-REFUTED = 0.1
-"""Probability up to which they are not translations. In between the pages do not tell."""
+CONFIRMED_BY_OUTLINE = 0.9
+"""Probability from which two documents are translations by their outlines."""
+REFUTED_BY_OUTLINE = 0.1
+"""Probability up to which they are not; in between, outlines do not decide."""
 
 SLOT_BITS = 15
 """Items are counted in 2^15 slots: those that share one look more frequent than they are, by 1 % of the documents."""
 RECENT = 16
 """Documents of each side that are kept to learn how alike any two documents are."""
-MAX_LEAD = 5.0
+MAX_BEST_LEAD = 5.0
 """Maximum lead over the second candidate, in log-odds."""
-COPY = 0.9
-"""Share of the shorter document, by characters of its longest lines, from which two documents are the same text."""
+COPY_SHARE = 0.9
+"""Minimum share of the longest lines, by characters, that two documents with the same text have in common."""
 
-OWN = 200
+MIN_OWN_TEXT = 200
 """Characters of a text that is not only what a site repeats."""
 PARAGRAPH = 50
 """Characters of a line that is a text, and no name."""
@@ -59,7 +59,7 @@ _VIRTUAL = 4
 _TRIFLE = 0.5
 """Weight up to which a document has nothing to compare."""
 
-FEATURES = (
+OUTLINE_FEATURES = (
     *(f"{kind}_beyond" for kind in KINDS),
     *(f"{kind}_shared" for kind in KINDS),
     *(f"{kind}_least" for kind in KINDS),
@@ -76,7 +76,7 @@ ratios of lines and characters, the latter also beyond what is usual, of the cha
 the documents seen."""
 
 BEST_FEATURES = ("log_odds", "lead")
-"""Log-odds of the best candidate, and its lead over the second, at most :data:`MAX_LEAD`."""
+"""Log-odds of the best candidate, and its lead over the second, at most :data:`MAX_BEST_LEAD`."""
 _SHARED = tuple(f"{kind}_shared" for kind in KINDS)
 
 
@@ -84,7 +84,7 @@ class ResemblanceWeights(msgspec.Struct, frozen=True):
     """What ``python -m training.documents.resemblance`` has learnt."""
 
     pair: LinearModel
-    """Log-odds of a pair by :data:`FEATURES`."""
+    """Log-odds of a pair by :data:`OUTLINE_FEATURES`."""
     best: LinearModel
     """Log-odds of the best of several candidates by :data:`BEST_FEATURES`."""
 
@@ -93,12 +93,12 @@ class ResemblanceWeights(msgspec.Struct, frozen=True):
         """Read the weights; ModelError names the file that is missing, unreadable or of another version."""
         path = models / FOLDER / "config.json"
         weights = read_weights(path, cls)
-        weights.pair.check(FEATURES, path)
+        weights.pair.check(OUTLINE_FEATURES, path)
         weights.best.check(BEST_FEATURES, path)
         return weights
 
     def log_odds(self, features: Mapping[str, float]) -> float:
-        """Log-odds of a pair by the values of :data:`FEATURES`, at most the surprise of sharing so much by chance."""
+        """Log-odds of a pair by :data:`OUTLINE_FEATURES`, at most the surprise of sharing so much by accident."""
         surprise = sum(expm1(features[name]) for name in _SHARED) + 2 * max(features["paragraphs"], 0)
         return min(self.pair.predict(features), surprise)
 
@@ -163,7 +163,7 @@ class Resemblance:
         place = int(np.argmax(scores))
         log_odds = scores.pop(place)
         if scores:
-            lead = min(log_odds - max(scores), MAX_LEAD)
+            lead = min(log_odds - max(scores), MAX_BEST_LEAD)
             log_odds = self._weights.best.predict({"log_odds": log_odds, "lead": lead})
         return Best(place, _probability(log_odds, is_copy(page, candidates[place])))
 
@@ -182,7 +182,7 @@ class Resemblance:
     def is_same_text(self, a: Outline, b: Outline) -> bool:
         """Whether *a* and *b* are the same text, and not only in what the site repeats."""
         same, lengths = _same_lines(self.own_lines(a), self.own_lines(b))
-        return min(lengths) >= OWN and COPY * max(lengths) <= same and is_same(a, b)
+        return min(lengths) >= MIN_OWN_TEXT and COPY_SHARE * max(lengths) <= same and is_same(a, b)
 
     def is_untranslated(self, a: Outline, b: Outline) -> bool:
         """Whether *a* and *b*, in different languages, are the same text but for what the site repeats, as menus.
@@ -192,10 +192,10 @@ class Resemblance:
         own, others = self.own_lines(a), self.own_lines(b)
         same, lengths = _same_lines(own, others)
         paragraphs = sum(line in others and characters >= PARAGRAPH for line, characters in own.items())
-        return paragraphs > 1 and min(lengths) >= OWN and COPY * max(lengths) <= same
+        return paragraphs > 1 and min(lengths) >= MIN_OWN_TEXT and COPY_SHARE * max(lengths) <= same
 
     def features(self, a: Outline, b: Outline) -> dict[str, float]:
-        """The values of :data:`FEATURES`; 0 where the documents have nothing of a kind."""
+        """The values of :data:`OUTLINE_FEATURES`; 0 where the documents have nothing of a kind."""
         similarity, shared, least = self._compare(a, b)
         beyond = np.where((self._compared > 0) & ~np.isnan(similarity), similarity - self._usual, 0)
         ratio = _length_ratio(a, b)
@@ -210,7 +210,7 @@ class Resemblance:
             log1p(min(a.length, b.length)),
             min(log1p(self._seen), 5.0),
         )
-        return dict(zip(FEATURES, values, strict=True))
+        return dict(zip(OUTLINE_FEATURES, values, strict=True))
 
     def _log_odds(self, a: Outline, b: Outline) -> float:
         return self._weights.log_odds(self.features(a, b))
@@ -304,13 +304,13 @@ def _probability(log_odds: float, is_copy: bool) -> float:
 def is_copy(a: Outline, b: Outline) -> bool:
     """Whether the longest lines of the shorter document are in the other one, all but a tenth by characters."""
     same, lengths = _same_lines(_lines_of(a), _lines_of(b))
-    return 0 < COPY * min(lengths) <= same
+    return 0 < COPY_SHARE * min(lengths) <= same
 
 
 def is_same(a: Outline, b: Outline) -> bool:
     """Whether two documents have the same longest lines, all but a tenth by characters."""
     same, lengths = _same_lines(_lines_of(a), _lines_of(b))
-    return 0 < COPY * max(lengths) <= same
+    return 0 < COPY_SHARE * max(lengths) <= same
 
 
 _Lines = dict[int, float]

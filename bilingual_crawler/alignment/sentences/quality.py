@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
-from bilingual_crawler.alignment.sentences.evidence import SHORT, USUAL, words
+from bilingual_crawler.alignment.sentences.evidence import LENGTH_OFFSET, USUAL_NEARNESS, words
 from bilingual_crawler.scoring.linear import LinearModel
 
 if TYPE_CHECKING:
@@ -104,7 +104,7 @@ class Quality:
         numbers_a, numbers_b = ({word for word in side if word.isdigit()} for side in (words_a, words_b))
         found_a, found_b = self._lexicon.coverage(words_a, words_b)
         expected = len(text_a) * self._ratio
-        deviation = math.log((len(text_b) + SHORT) / (expected + SHORT)) / SPREAD
+        deviation = math.log((len(text_b) + LENGTH_OFFSET) / (expected + LENGTH_OFFSET)) / SPREAD
         row = {
             "around": sum(near) / len(near) if near else 0.0,
             "alone": float(gaps),
@@ -117,7 +117,7 @@ class Quality:
             "merged": float(bead.a[1] - bead.a[0] + bead.b[1] - bead.b[0] - 2),
         }
         if self._nearness:
-            row["meaning"] = self._nearness.of(bead.a, bead.b) - USUAL
+            row["meaning"] = self._nearness.of(bead.a, bead.b) - USUAL_NEARNESS
         return row
 
 

@@ -67,7 +67,7 @@ def is_parked(page: DetectorPage) -> bool:
 
 MAX_READERS = 8
 """Language pairs whose link readers are cached."""
-CONFIRMED = 0.25
+TRANSLATION_THRESHOLD = 0.25
 """Probability from which two pages count as translations."""
 LEAST = 0.09
 """Probability under which a link is not downloaded."""
@@ -96,7 +96,7 @@ class EvidenceDetector:
         model: LanguageModel,
         *,
         max_downloads: int = MAX_DOWNLOADS,
-        confirmed: float = CONFIRMED,
+        confirmed: float = TRANSLATION_THRESHOLD,
         least: float = LEAST,
     ) -> None:
         self.weights = weights

@@ -107,7 +107,7 @@ NAMED = ("hreflang", "label", "mark", "weak_mark", "lang")
 """Ways in which a link names a language; each may name one that is sought, or another."""
 STRONG = ("hreflang", "label", "mark")
 """Of which at least one names a language."""
-FEATURES = (
+LINK_FEATURES = (
     *(f"{name}_{which}" for name in NAMED for which in ("sought", "other")),
     "named_sought",
     "named_other",
@@ -148,7 +148,7 @@ class LinkProspect:
     language: str
     """The language that is sought there."""
     features: Mapping[str, float]
-    """Of :data:`FEATURES`, those that are not 0."""
+    """Of :data:`LINK_FEATURES`, those that are not 0."""
 
     @property
     def is_bridge(self) -> bool:

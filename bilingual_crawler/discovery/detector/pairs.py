@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from bilingual_crawler.alignment.documents.resemblance import FEATURES as OF_OUTLINES
-from bilingual_crawler.discovery.detector import links
-from bilingual_crawler.discovery.detector.links import language_mark
+from bilingual_crawler.alignment.documents.resemblance import OUTLINE_FEATURES
+from bilingual_crawler.discovery.detector.links import LINK_FEATURES, language_mark
 from bilingual_crawler.pages.model import LinkPosition
 from bilingual_crawler.scoring.linear import LinearModel, read_weights
 from bilingual_crawler.urls.marks import strip_language
@@ -26,13 +25,13 @@ SHORTEST = 200
 MAX_RATIO = 3.0
 """Maximum ratio of the lengths of two translations, in characters."""
 
-UNTRANSLATED = 0.7
-"""Share of the shorter text that both have in common, from which they are no translations: home pages share names."""
-SAME = 0.9
-"""Share of the text that two pages have in common, from which they are the same page."""
+UNTRANSLATED_PAGE_SHARE = 0.7
+"""Share of the shorter text that two untranslated pages have in common at least: home pages share names."""
+SAME_PAGE_SHARE = 0.9
+"""Share of the text that two addresses of one page have in common at least."""
 
-FEATURES = (
-    *OF_OUTLINES,
+PAGE_PAIR_FEATURES = (
+    *OUTLINE_FEATURES,
     "announced",
     "announced_both",
     "switched",
@@ -50,7 +49,7 @@ how alike their addresses are; how alike the numbers and addresses of their link
 
 
 def features_of(a: DetectorPage, b: DetectorPage, pair: LanguagePair, resemblance: Resemblance) -> dict[str, float]:
-    """The values of :data:`FEATURES` for *a* and *b*, in the order of the languages of *pair*."""
+    """The values of :data:`PAGE_PAIR_FEATURES` for *a* and *b*, in the order of the languages of *pair*."""
     announcements, switchers, linking = zip(_said(a, b, pair.b, pair), _said(b, a, pair.a, pair), strict=True)
     same_key = strip_language(a.url) == strip_language(b.url)
     marked = same_key and (language_mark(a.url) is not None or language_mark(b.url) is not None)
@@ -81,7 +80,7 @@ def comparable(a: DetectorPage, b: DetectorPage, pair: LanguagePair) -> bool:
         return False
     common = same_text(a, b)
     own = min(len(a.text), len(b.text)) * (1 - common)
-    return own >= SHORTEST and common < UNTRANSLATED and alike_in_length(a, b)
+    return own >= SHORTEST and common < UNTRANSLATED_PAGE_SHARE and alike_in_length(a, b)
 
 
 def alike_in_length(a: DetectorPage, b: DetectorPage) -> bool:
@@ -112,7 +111,7 @@ def _is_untranslated(page: DetectorPage, pair: LanguagePair) -> bool:
 def is_same(a: DetectorPage, b: DetectorPage) -> bool:
     """Whether they are one page at two addresses: of about the same length, with nearly the same text."""
     shorter, longer = sorted((len(a.text), len(b.text)))
-    return a.url == b.url or (longer * SAME <= shorter and same_text(a, b) >= SAME)
+    return a.url == b.url or (longer * SAME_PAGE_SHARE <= shorter and same_text(a, b) >= SAME_PAGE_SHARE)
 
 
 def mirrored(a: DetectorPage, b: DetectorPage) -> dict[str, str]:
@@ -158,7 +157,7 @@ class EvidenceWeights(msgspec.Struct, frozen=True):
         """Read the weights; ModelError names the file that is missing or unreadable."""
         path = models / FOLDER / EVIDENCE
         weights = read_weights(path, cls)
-        weights.language.check(links.FEATURES, path)
-        weights.translation.check(links.FEATURES, path)
-        weights.parallel.check(FEATURES, path)
+        weights.language.check(LINK_FEATURES, path)
+        weights.translation.check(LINK_FEATURES, path)
+        weights.parallel.check(PAGE_PAIR_FEATURES, path)
         return weights

@@ -28,7 +28,7 @@ Belief: TypeAlias = tuple[float, float, float]
 
 Folder = TypeVar("Folder", bound="Hashable")
 
-NOTHING: Sequence[float] = (0.0, 0.0, 0.0)
+NO_COUNTS: Sequence[float] = (0.0, 0.0, 0.0)
 """Counts of a place where no page was seen."""
 
 

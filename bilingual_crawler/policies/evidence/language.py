@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, ClassVar, TypeAlias
 from py3langid.langid import MODEL_FILE, LanguageIdentifier
 
 from bilingual_crawler.languages.codes import from_bcp47
-from bilingual_crawler.policies.evidence.base import NOTHING, LanguageEvidence, counted, normal, rare_folders
+from bilingual_crawler.policies.evidence.base import NO_COUNTS, LanguageEvidence, counted, normal, rare_folders
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -159,7 +159,7 @@ class LinkingPages(LanguageEvidence):
         # the geometric mean of how often links to pages in each language are from such sources
         first = second = neither = 1.0
         for source in sources:
-            seen, usual = links.by_source.get(source, NOTHING), self._usual[source[0]]
+            seen, usual = links.by_source.get(source, NO_COUNTS), self._usual[source[0]]
             first *= (seen[0] + usual[0]) / links.all[0]
             second *= (seen[1] + usual[1]) / links.all[1]
             neither *= (seen[2] + usual[2]) / links.all[2]
@@ -209,7 +209,7 @@ class Marks(LanguageEvidence):
             return None
         named = self.known.index(self.known.pair.side(place.marked) if place.marked else None)
         said = (self._weak if place.weak else self._strong)[named]
-        first, second, neither = counted(said, self._counts.get(place.mark, NOTHING), self.weight)
+        first, second, neither = counted(said, self._counts.get(place.mark, NO_COUNTS), self.weight)
         doubt = self.doubt
         return normal(first * (belief[0] + doubt), second * (belief[1] + doubt), neither * (belief[2] + doubt))
 
