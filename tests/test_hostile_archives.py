@@ -94,7 +94,7 @@ import resource, sys
 from pathlib import Path
 from bilingual_crawler.storage.archive import iter_responses, open_archive
 from bilingual_crawler.languages.pairs import LanguagePairs
-from bilingual_crawler.mining.records import Row, read_records
+from bilingual_crawler.mining.records import PlanRow, read_records
 from bilingual_crawler.alignment.documents.inputs import Inputs
 
 before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
