@@ -21,9 +21,9 @@ FIRST_PAGES = 40
 PAGES_WITHOUT_PAIR = 200
 """Pages after which a site without a pair is left in any case."""
 NO_PAIR = 0.1
-"""Remaining pairs up to which a site without a pair counts as one that has none."""
+"""Maximum remaining pairs of a barren site."""
 BOTH_LANGUAGES = 3
-"""Documents in the rarer language from which a site has both languages, whatever is estimated."""
+"""Minimum documents in the rarer language of a bilingual site, regardless of the estimate."""
 BEST_OF = 10
 """Latest fetches of which the greatest promise counts."""
 OFFSET = 0.2
@@ -36,7 +36,7 @@ LOG_REMAINING = LinearModel(
 DEVIATION = 1.0
 """Standard deviation of the logarithm of the remaining pairs, on sites left out of the fit .75, rounded up."""
 NEGLIGIBLE = 1e-6
-"""Remaining pairs that are as good as none."""
+"""Remaining pairs that count as 0."""
 QUANTILE = 1.2816
 """Standard deviations to each side of the mean that hold 80 % of a normal distribution."""
 
@@ -49,9 +49,9 @@ class Window(NamedTuple):
 
 
 RECENT = Window(30, 0.05)
-"""What these brought counts as remaining, however low the estimate."""
+"""Pairs of these fetches are a minimum of the remaining pairs."""
 RECENT_WITHOUT_PROMISES = Window(100, 0.25)
-"""The same where the policy promises no pairs, so that nothing else tells what is left."""
+"""The same for a policy that promises no pairs, without an estimate."""
 
 
 class Estimate(NamedTuple):
@@ -64,7 +64,7 @@ class Estimate(NamedTuple):
 
     @property
     def share(self) -> float:
-        """Share of all pairs that is found, 0 to 1; 1 if there are none."""
+        """Share of all pairs that is found, 0 to 1; 1 without pairs."""
         return self._share(0.0 if self.remaining < NEGLIGIBLE else self.remaining)
 
     @property
@@ -100,7 +100,7 @@ def sum_estimates(estimates: Iterable[Estimate]) -> Estimate:
 
 
 class Progress(NamedTuple):
-    """How far the crawl of a site is."""
+    """Progress of the crawl of a site."""
 
     pages: int
     found: int
@@ -123,12 +123,12 @@ class Progress(NamedTuple):
 
 
 class FetchOutcome(NamedTuple):
-    """What a fetch was expected to bring, and what it brought, for one pair of languages."""
+    """Expected and actual result of a fetch, for one pair of languages."""
 
     promised: float
     """Pairs."""
     is_page: bool = True
-    """Whether it brought a page, not a redirect or a failure."""
+    """Whether the fetch gave a page, not a redirect or a failure."""
     side: int | None = None
     """The place in the pair of the language of its document; None without one."""
 
@@ -160,7 +160,7 @@ class SiteCourse:
         self._latest.append(promised)
 
     def observe_pairs(self, found: int) -> None:
-        """Learn how many pairs are *found* after the last fetch, of this site or of another one."""
+        """Set the number of pairs *found* after the last fetch, of this site or of another one."""
         self._brought += [self.fetches] * (found - self.found)
         self.found = found
 

@@ -51,10 +51,10 @@ class InspectedSite:
     entry: str
     """The page from which it is judged."""
     target: HopTarget | None
-    """As what it was found; None if nothing led to it."""
+    """Target it was found as; None if unlinked."""
     inspection: Inspection | None = None
     archived: str = ""
-    """When its entry page was archived, if it was read from an archive."""
+    """``WARC-Date`` of its entry page, if from an archive."""
     awaited: str = ""
     """The URL that the inspection waits for; :attr:`arriving` is the target of its redirect."""
     arriving: str = ""
@@ -67,8 +67,8 @@ class SiteSearch:
     """Judges the sites of the pages it is given, and says which pages it wants next.
 
     The unit is the site, a registered domain: it is judged once, from the root of the host that was found first. A link
-    to a page of another site leads to that root. Whoever knows the pages that link to a bilingual site tells them by
-    :meth:`go_back`; with *own_links* the pages visited before are such pages, too.
+    to a page of another site leads to that root. :meth:`go_back` adds pages that link to a bilingual site; with
+    *own_links* the pages visited before are such pages, too.
     """
 
     def __init__(
@@ -88,12 +88,12 @@ class SiteSearch:
         self._own_links = own_links
         self._targets: dict[str, HopTarget] = {}
         self._entries: dict[str, HopTarget] = {}
-        """By site, those of the targets that are its entry page."""
+        """Site -> the target that is its entry page."""
         self._other_seeds: defaultdict[str, list[str]] = defaultdict(list)
-        """By site without a verdict, its seeds beside the entry page, and what they redirect to."""
+        """Site without a verdict -> its seeds beside the entry page, and their redirect targets."""
         self.sites: dict[str, InspectedSite] = {}
         self._passed: defaultdict[str, list[tuple[HopSource, list[Hop]]]] = defaultdict(list)
-        """By site without a verdict, the pages that link to it and whose links the policy does not follow."""
+        """Site without a verdict -> linking pages whose links the policy does not follow."""
         self._inspected: set[str] = set()
         self._links_pages: defaultdict[str, int] = defaultdict(int)
         self._done: set[int] = set()
@@ -116,12 +116,12 @@ class SiteSearch:
                 self._other_seeds[name].append(url)
 
     def start(self, hops: Iterable[Hop]) -> None:
-        """Visit where *hops*, to candidates, lead."""
+        """Visit the targets of *hops* to candidates."""
         for hop in hops:
             self._add(hop, None)
 
     def go_back(self, hops: Iterable[Hop]) -> None:
-        """Visit the pages that link to a bilingual site, where *hops* lead."""
+        """Visit the targets of *hops*: pages that link to a bilingual site."""
         for hop in hops:
             self._add(hop, HopSource(hop.parent, None, True))
 
@@ -152,13 +152,13 @@ class SiteSearch:
                 self._weigh(one)
 
     def gone(self, url: str) -> None:
-        """*url* gave no page."""
+        """Note that *url* gave no page."""
         if not self._is_done(url):
             self._done.add(hash(url))
             self._fruitless(url, Reason.NO_PAGE)
 
     def redirected(self, url: str, to: str) -> None:
-        """*url* redirects to *to*, which comes in its place unless it was visited before."""
+        """Replace *url* by its redirect target *to*, unless that was visited before."""
         if self._is_done(url):
             return
         self._done.add(hash(url))
@@ -187,18 +187,18 @@ class SiteSearch:
         return target is not None and target.way is Way.BACK
 
     def wanted(self) -> list[Wanted]:
-        """URLs that are wanted since the last call."""
+        """URLs wanted since the last call."""
         wanted, self._wanted = self._wanted, []
         return wanted
 
     def changed(self) -> dict[str, float]:
-        """URLs wanted before whose priority is another since the last call."""
+        """URLs with a new priority since the last call."""
         changed, self._changed = self._changed, {}
         return changed
 
     @property
     def unjudged(self) -> int:
-        """Sites that are known and have no verdict yet."""
+        """Number of known sites without a verdict."""
         return len(self._entries) + len(self._inspected)
 
     # judging --------------------------------------------------------------------------------------------------------
@@ -230,7 +230,7 @@ class SiteSearch:
         self._advance(name, site)
 
     def _fruitless(self, url: str, reason: Reason, to: str = "") -> None:
-        """*url* gave no page of its site."""
+        """Note that *url* gave no page of its site."""
         name = site_of(url)
         target = self._targets.pop(url, None)
         site = self.sites.get(name)
@@ -247,7 +247,7 @@ class SiteSearch:
                 self._judge(name, site, Verdict(False, 0.0, reason))
 
     def _enter_elsewhere(self, name: str, failed: HopTarget) -> bool:
-        """Have the site judged from another seed or candidate than the one that *failed*; False if there is none."""
+        """Judge the site from another seed or candidate than *failed*; return False without one."""
         known = (failed.url, *self._other_seeds.get(name, ()))
         seeds = (seed for seed in known if self._targets.get(seed) is failed)
         hops = ((entry_page(hop.url), hop.prior) for hop in failed.hops if not hop.parent)
@@ -281,7 +281,7 @@ class SiteSearch:
                 self._turn_back(source, hops)
 
     def _tally(self, source: HopSource, bilingual: bool) -> None:
-        """A link of *source* led to a site that is *bilingual* or not."""
+        """Count a link of *source* to a site that is *bilingual* or not."""
         source.tried += 1
         source.found += bilingual
         if source.reached is not None:
@@ -316,7 +316,7 @@ class SiteSearch:
                 self._passed[hop.site].append((source, hops))
 
     def _turn_back(self, source: HopSource, hops: list[Hop]) -> None:
-        """Follow the links of a page that was visited before as if it had been visited for its links now."""
+        """Follow the links of a page visited before, which links to a bilingual site."""
         if source.reached is None or source.reached.way is not Way.BACK:
             source.reached = HopTarget(source.url, Way.BACK)
             for hop in hops:
@@ -363,7 +363,7 @@ class SiteSearch:
             source.targets.append(target)
 
     def _again(self, site: InspectedSite, hop: Hop, source: HopSource | None) -> None:
-        """*hop* leads to a site that is known already."""
+        """Handle a *hop* to a known site."""
         if source is None:
             return
         first = site.target is None or not site.target.hops
@@ -394,9 +394,9 @@ class SiteSearch:
 
 
 MAX_LINKS = 2000
-"""Links of a page that are looked at."""
+"""Maximum links of a page."""
 MAX_TEXT = 50_000
-"""Characters of a page that are looked at."""
+"""Maximum characters of a page."""
 
 
 _pack = msgspec.msgpack.Encoder().encode
@@ -409,10 +409,7 @@ def fact_of(page: DetectorPage) -> bytes:
 
 
 class DiscoveryPolicy(Policy):
-    """Has a :class:`~bilingual_crawler.discovery.search.SiteSearch` decide which URLs are fetched.
-
-    The search wants each of them itself: no link of a page is followed otherwise.
-    """
+    """Fetches the URLs that a :class:`~bilingual_crawler.discovery.search.SiteSearch` wants, and no others."""
 
     name = "discovery"
 

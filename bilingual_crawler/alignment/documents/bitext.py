@@ -1,6 +1,6 @@
-"""Whether the sentences of two documents align: the last evidence where what pages hold and the site says disagree.
+"""Whether the sentences of two documents align: the last evidence where content and site disagree.
 
-Either only what pages hold speaks for a pair, or the site says it and what pages hold speaks against it.
+Either content alone supports a pair, or the site claims the pair and content contradicts it.
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ if TYPE_CHECKING:
 DOUBTFUL = (0.02, 0.995)
 """Probabilities between which a pair is read."""
 REFUTED_BY_SENTENCES = 0.5
-"""Probability under which what the site says of a pair is not believed, whatever score is asked for."""
+"""Probability under which site evidence is discarded, whatever BILINGUAL_MIN_SCORE."""
 MAX_READ_PAIRS = 500
-"""Pairs of a domain that are read, the most doubtful ones."""
+"""Maximum pairs of a domain that are read, the most doubtful first."""
 MIN_TEACHER = 0.9
-"""Probability from which a pair teaches the lexicon."""
+"""Minimum probability of a pair that teaches the lexicon."""
 TEACHERS = 60
 LINES = 60
 """Lines of main text that are read."""
@@ -36,11 +36,11 @@ GOOD, VERY_GOOD = 0.5, 0.9
 """Scores of sentence pairs that count as aligned."""
 
 USUALLY_ALIGNED = 0.8
-"""Share of the texts of translations, by characters, that aligns very well at least."""
+"""Minimum share of the texts of translations, by characters, that aligns very well."""
 
 BITEXT_FEATURES = ("unaligned", "behind")
-"""What speaks against a pair: how much less than usual of both texts aligns very well; how much less of them aligns
-well than of the first document and its second candidate. Shares of characters, 0 to 1."""
+"""Evidence against a pair: the share of both texts that aligns very well, below :data:`USUALLY_ALIGNED`; the share that
+aligns well, below that of the first document and its next candidate. Shares of characters, 0 to 1."""
 
 
 def doubtful(

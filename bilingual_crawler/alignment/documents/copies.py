@@ -1,4 +1,4 @@
-"""What a site has several times: a document under other addresses, near-duplicates, lines that every page repeats."""
+"""Repetition on a site: copies of a document at other addresses, near-duplicates, boilerplate lines."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ REPEATED = 5
 REPEATED_SHARE = 0.1
 """The same as a share of these documents, 0 to 1."""
 CANONICAL_SIMILARITY = 0.5
-"""Jaccard similarity of all lines from which a page is a copy of the one that ``rel=canonical`` names.
+"""Minimum Jaccard similarity of all lines of a page and the page that its ``rel=canonical`` names, for a copy.
 
 Many sites name their home page, or the original of a translation, on every page.
 """
@@ -39,7 +39,7 @@ BAND = 4
 NEAR_DUPLICATE_DOCUMENTS = 0.95
 """Minimum Jaccard similarity of the lines of two near-duplicates."""
 EVERYWHERE = 0.9
-"""Share of the documents of one language from which a line is no article's, 0 to 1."""
+"""Minimum share of the documents of one language, 0 to 1, with a line that belongs to no article."""
 LOST = 4
 """Times the characters of its other lines that repeated lines have on an article that lists repeat."""
 SHORTEST = 200

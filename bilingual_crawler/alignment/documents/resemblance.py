@@ -1,7 +1,7 @@
-"""Whether two documents of a site are translations, by their outlines and by what is usual on the site.
+"""Whether two documents of a site are translations, by their outlines and the statistics of the site.
 
-What many documents of a site have (a logo, the year in the footer) tells nothing, and pages made from one template are
-alike in any case. Both are learnt from the documents seen so far: two are enough to begin with.
+Items of many documents of a site (a logo, the year in the footer) are no evidence, and pages of one template are alike
+in any case. Both are learnt from the documents seen so far; two are enough to begin with.
 """
 
 from __future__ import annotations
@@ -33,31 +33,31 @@ REFUTED_BY_OUTLINE = 0.1
 """Probability up to which they are not; in between, outlines do not decide."""
 
 SLOT_BITS = 15
-"""Items are counted in 2^15 slots: those that share one look more frequent than they are, by 1 % of the documents."""
+"""Items are counted in 2^15 slots; collisions raise a frequency by 1 % of the documents."""
 RECENT = 16
-"""Documents of each side that are kept to learn how alike any two documents are."""
+"""Documents kept of each side to estimate the similarity of unrelated documents."""
 MAX_BEST_LEAD = 5.0
 """Maximum lead over the second candidate, in log-odds."""
 COPY_SHARE = 0.9
 """Minimum share of the longest lines, by characters, that two documents with the same text have in common."""
 
 MIN_OWN_TEXT = 200
-"""Characters of a text that is not only what a site repeats."""
+"""Minimum characters of own text, without what the site repeats."""
 PARAGRAPH = 50
-"""Characters of a line that is a text, and no name."""
+"""Minimum characters of a line that is prose, not a name."""
 FEW, FEW_SHARE = 4, 0.1
-"""Documents of a site, and share of them, in which a line is that is not what the site repeats."""
+"""Maximum documents of a site, or share of them, with a line that is no boilerplate."""
 
 KINDS = ("numbers", "names", "files", "lines")
 _LINE = np.uint64(KINDS.index("lines") << 32)
 _SUPPOSED = np.array([0.05, 0.1, 0.5, 0.1])
-"""Share of documents that has an item of each kind, before any document is seen."""
+"""Prior share of documents with an item of each kind."""
 _SMALL = ((100, 0.15), (10, 0.35))
-"""The same of numbers below 100 and below 10."""
+"""The same for numbers below 100 and below 10."""
 _VIRTUAL = 4
 """Weight of the prior, in documents."""
 _TRIFLE = 0.5
-"""Weight up to which a document has nothing to compare."""
+"""Weight up to which a document counts as empty."""
 
 OUTLINE_FEATURES = (
     *(f"{kind}_beyond" for kind in KINDS),
@@ -70,10 +70,10 @@ OUTLINE_FEATURES = (
     "shorter",
     "seen",
 )
-"""By kind: similarity (0 to 1) beyond what is usual; logarithms of the weight of the items that both share, and
-of those of the document that has less. Then how alike the lengths of the lines are; logarithms of the
-ratios of lines and characters, the latter also beyond what is usual, of the characters of the shorter document, and of
-the documents seen."""
+"""By kind: similarity (0 to 1) above the mean of unrelated documents; logarithms of the weight of the shared items, and
+of the items of the document with less. Then the similarity of the lengths of the lines; logarithms of the ratios of
+lines and characters, the latter also above the mean, of the characters of the shorter document, and of the documents
+seen."""
 
 BEST_FEATURES = ("log_odds", "lead")
 """Log-odds of the best candidate, and its lead over the second, at most :data:`MAX_BEST_LEAD`."""
@@ -147,8 +147,7 @@ class Resemblance:
     def score(self, a: Outline, b: Outline) -> float:
         """Probability that *a*, in the first language, and *b*, in the second, are translations of each other.
 
-        Both should have been seen. It holds for documents of which something else says so and is right every other
-        time.
+        Both should have been seen. The prior odds are even.
         """
         return _probability(self._log_odds(a, b), is_copy(a, b))
 
@@ -172,7 +171,7 @@ class Resemblance:
         return self._frequency[_slots(items)]
 
     def own_lines(self, outline: Outline) -> dict[int, float]:
-        """Return the lines of an observed document that few others of the site repeat, with their characters."""
+        """Return the own lines of an observed document, which few others repeat, with their characters."""
         lines = _lines_of(outline)
         items = np.fromiter(lines, dtype=np.uint64, count=len(lines)) | _LINE
         few = max(FEW, FEW_SHARE * self._seen)
@@ -180,14 +179,14 @@ class Resemblance:
         return {line: lines[line] for line, times in zip(lines, seen, strict=True) if times <= few}
 
     def is_same_text(self, a: Outline, b: Outline) -> bool:
-        """Whether *a* and *b* are the same text, and not only in what the site repeats."""
+        """Whether *a* and *b* have the same own text."""
         same, lengths = _same_lines(self.own_lines(a), self.own_lines(b))
         return min(lengths) >= MIN_OWN_TEXT and COPY_SHARE * max(lengths) <= same and is_same(a, b)
 
     def is_untranslated(self, a: Outline, b: Outline) -> bool:
-        """Whether *a* and *b*, in different languages, are the same text but for what the site repeats, as menus.
+        """Whether *a* and *b*, in different languages, have the same own text.
 
-        A line alone may be a list of names, which have no translation.
+        A single common line may be a list of names, which have no translation.
         """
         own, others = self.own_lines(a), self.own_lines(b)
         same, lengths = _same_lines(own, others)
@@ -224,7 +223,7 @@ class Resemblance:
         self._usual_ratio += (_length_ratio(a, b) - self._usual_ratio) / self._ratios
 
     def _compare(self, a: Outline, b: Outline) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
-        """For each kind: similarity, NaN if neither has anything; weight of what both have, and of what the lesser has.
+        """By kind: similarity, NaN if both are empty; weights of shared items, and of the items of the lesser document.
 
         The weight of an item is the surprise of meeting it in another document of the site.
         """
@@ -259,9 +258,9 @@ def items_of(outline: Outline) -> NDArray[np.uint64]:
 
 
 def _united(a: NDArray[np.uint64], b: NDArray[np.uint64]) -> tuple[NDArray[np.uint64], NDArray[np.intp]]:
-    """The items of *a* and *b*, which have each item once, in order, and by how many of the two each is had.
+    """The union of the sorted sets *a* and *b*, and the number of sets (1 or 2) with each item.
 
-    As ``np.unique`` with counts, which does not know that both are in order and takes longer.
+    As ``np.unique`` with counts, but faster on sorted sets.
     """
     both = np.concatenate((a, b))
     both.sort(kind="stable")
@@ -284,7 +283,7 @@ def _length_ratio(a: Outline, b: Outline) -> float:
 
 
 def _paragraphs(a: Outline, b: Outline, ratio: float) -> float:
-    """How alike the lengths of the lines in order are, as if both documents were equally long; few lines say little.
+    """Similarity of the sequences of line lengths, scaled to equal length of the documents; few lines count little.
 
     From -1/2 to 1/2, times the logarithm of the lines of the shorter document.
     """
@@ -297,7 +296,7 @@ def _paragraphs(a: Outline, b: Outline, ratio: float) -> float:
 
 
 def _probability(log_odds: float, is_copy: bool) -> float:
-    """The pages do not tell of a text that nobody has translated: 1/2 at most."""
+    """At most 1/2 for an untranslated copy, which outlines cannot judge."""
     return logistic(min(log_odds, 0.0) if is_copy else log_odds)
 
 
@@ -318,7 +317,7 @@ _Lines = dict[int, float]
 
 
 def _same_lines(a: _Lines, b: _Lines) -> tuple[float, tuple[float, float]]:
-    """Characters of the lines that both have, and of all lines of each."""
+    """Characters of the common lines, and of all lines of each document."""
     return sum(characters for line, characters in a.items() if line in b), (sum(a.values()), sum(b.values()))
 
 

@@ -32,7 +32,7 @@ WITHOUT_ENCODER = LinearModel(
         "merged": -2.005,
     },
 )
-"""What the alignment says of the bead itself is the sum of the other evidence, and adds nothing."""
+"""The score of the bead in the alignment is the sum of the other evidence, and no feature."""
 WITH_ENCODER = LinearModel(
     0.413,
     {
@@ -51,20 +51,20 @@ WITH_ENCODER = LinearModel(
 """Mean of the fits with and without the encoder, which knows some languages less well than those of the fit."""
 
 MAX_ODDS = 8.0
-"""Highest log-odds of an alignment that count, and lowest, below zero."""
+"""Clipping bounds of the log-odds of an alignment."""
 AROUND = 2
-"""Beads before and after one that speak for it."""
+"""Number of beads before and after a bead that count as evidence."""
 SPREAD = 0.2
 """Unit of the deviation of the length ratio."""
 MAX_LENGTH = 9.0
-"""Highest squared deviation of the length ratio that counts."""
+"""Maximum squared deviation of the length ratio."""
 MAX_NUMBERS = 2
 
 
 class Quality:
     """Judges the beads of two documents by the evidence that aligned them.
 
-    *ratio*: expected length of a sentence of the second side by that of the first; None if nobody knows.
+    *ratio*: expected length ratio of a sentence, second side to first; None if unknown.
     *nearness*: the comparison by the encoder; None without one.
     """
 

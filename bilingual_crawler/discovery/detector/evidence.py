@@ -68,13 +68,13 @@ def is_parked(page: DetectorPage) -> bool:
 MAX_READERS = 8
 """Language pairs whose link readers are cached."""
 TRANSLATION_THRESHOLD = 0.25
-"""Probability from which two pages count as translations."""
+"""Minimum probability of two pages that confirms a bilingual site."""
 LEAST = 0.09
-"""Probability under which a link is not downloaded."""
+"""Minimum probability of a link to download."""
 LEAST_OF_BOTH = 0.04
-"""As :data:`LEAST`, once pages in both languages were found: few of these sites are not bilingual."""
+"""The same after pages in both languages: few such sites are not bilingual."""
 BRIDGE = 0.2
-"""Least probability of a link on a page that only leads to others."""
+"""Minimum probability of a link on a page that only leads to others."""
 MIRRORED = 0.3
 """Probability of a link whose counterpart is on the same page, or on one in the other language, without other
 evidence."""
@@ -83,7 +83,7 @@ HALF_MIRRORED = 0.6
 MAX_GUESSES = 2
 """Maximum guessed URLs that are requested of a site."""
 DOUBT = 0.75
-"""Downloads that a kind of link counts as, beside those that it has had on the site."""
+"""Pseudo-count per link kind."""
 
 
 class EvidenceDetector:
@@ -122,7 +122,7 @@ class EvidenceInspection:
         self._pages: list[DetectorPage] = []
         self._sides: dict[str, list[DetectorPage]] = {pair.a: [], pair.b: []}
         self._prospects: dict[tuple[str, str], LinkProspect] = {}
-        """By the form of their URL and their language."""
+        """(Form of the URL, language) -> prospect."""
         self._asked: set[str] = set()
         self._mirrored: dict[str, str] = {}
         self._tried: Counter[tuple[bool, ...]] = Counter()
@@ -197,7 +197,7 @@ class EvidenceInspection:
         return max(self._misses, key=self._misses.__getitem__, default=Reason.ONE_LANGUAGE)
 
     def _drop(self, url: str) -> list[LinkProspect]:
-        """Ask for no form of *url* any more; returns what it was asked for."""
+        """Request no form of *url* again; return its prospects."""
         form = one_form(url)
         self._asked.add(form)
         return [one for side in self._sides if (one := self._prospects.pop((form, side), None))]
@@ -232,8 +232,8 @@ class EvidenceInspection:
     def _next_best(self) -> tuple[LinkProspect | None, float]:
         """The prospect to download next, and P(it completes a pair, or leads to one).
 
-        Until a page in either language is seen, both must be found: the less likely one comes first, for without it the
-        other is of no use.
+        Before any page in either language, both must be found: the less likely one comes first, as the other one is
+        useless without it.
         """
         likeliest: dict[str, tuple[float, LinkProspect]] = {}
         for prospect in self._prospects.values():
@@ -275,7 +275,7 @@ class EvidenceInspection:
         return probability * self._trust(prospect)
 
     def _trust(self, prospect: LinkProspect) -> float:
-        """Share of the downloads of its kind that were right, 1 at first."""
+        """Share of right downloads among the kind of *prospect*; 1 at first."""
         return (self._hit[prospect.kind] + DOUBT) / (self._tried[prospect.kind] + DOUBT)
 
     def _probability_of_guess(self, prospect: LinkProspect, probability: float) -> float:

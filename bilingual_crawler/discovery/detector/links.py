@@ -100,7 +100,7 @@ MAX_LINKS = 500
 """Links of a page that are read: those that name a language, then the first ones."""
 STUB_LINKS = 4
 STUB_CHARACTERS = 150
-"""A page with no more links, or fewer characters, only leads to others."""
+"""Maximum links, or characters, of a page that only leads to others."""
 MAX_LOGIT = 4.0
 
 NAMED = ("hreflang", "label", "mark", "weak_mark", "lang")
@@ -132,10 +132,10 @@ LINK_FEATURES = (
 """0 or 1, but for `wording` and `url_model`: -1 to 1, towards the language that is sought. `names_others` is of a
 guess: the page names languages, and not the one that is guessed."""
 EVIDENCE = {"hreflang_sought": "hreflang", "label_sought": "switcher", "mark_sought": "mark", "lang_sought": "lang"}
-"""Features that a verdict counts, with their names in it."""
+"""Feature -> its name in the counts of a verdict."""
 GUESSES = ("rewritten", "folder", "dropped")
 KIND = ("hreflang_sought", "label_sought", "mark_sought", "weak_mark_sought", "same_key", "other_host", *GUESSES)
-"""Features of links, to learn from a miss."""
+"""Features that form the kind of a link; a miss counts for its kind."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,7 +148,7 @@ class LinkProspect:
     language: str
     """The language that is sought there."""
     features: Mapping[str, float]
-    """Of :data:`LINK_FEATURES`, those that are not 0."""
+    """The non-zero values of :data:`LINK_FEATURES`."""
 
     @property
     def is_bridge(self) -> bool:

@@ -1,4 +1,4 @@
-"""Whether two pages that a detector has seen are translations: by their outlines, and what they say of each other."""
+"""Whether two pages that a detector has seen are translations, by their outlines and their mutual links."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from bilingual_crawler.languages.codes import LanguagePair
 
 SHORTEST = 200
-"""Characters of text that another page does not have, under which the two are not compared as translations."""
+"""Minimum characters of own text, which the other page does not have, of comparable pages."""
 MAX_RATIO = 3.0
 """Maximum ratio of the lengths of two translations, in characters."""
 
@@ -74,7 +74,7 @@ def features_of(a: DetectorPage, b: DetectorPage, pair: LanguagePair, resemblanc
 def comparable(a: DetectorPage, b: DetectorPage, pair: LanguagePair) -> bool:
     """Whether both are documents of their own, with texts of lengths that translations can have.
 
-    A page whose address names another language than its text is in is one that nobody has translated.
+    A page whose address names another language than its text is untranslated.
     """
     if _is_untranslated(a, pair) or _is_untranslated(b, pair):
         return False
@@ -117,7 +117,7 @@ def is_same(a: DetectorPage, b: DetectorPage) -> bool:
 def mirrored(a: DetectorPage, b: DetectorPage) -> dict[str, str]:
     """The links of both pages to other pages, each with its counterpart: they differ by their language marks only."""
     urls = [{link.url for link in page.links} for page in (a, b)]
-    # what both link to, such as their switchers, is no counterpart of anything
+    # common links, such as switchers, have no counterpart
     keys = [{strip_language(url): url for url in one - other} for one, other in (urls, urls[::-1])]
     both = keys[0].keys() & keys[1].keys() - {strip_language(page.url) for page in (a, b)}
     return {one[key]: other[key] for one, other in (keys, keys[::-1]) for key in both}
@@ -146,11 +146,11 @@ class EvidenceWeights(msgspec.Struct, frozen=True):
     """The weights of the evidence detector (``evidence.json``)."""
 
     language: LinearModel
-    """Weights for: a link leads to a page in a sought language."""
+    """Log-odds that a link leads to a page in a sought language."""
     translation: LinearModel
-    """Weights for: a link leads to the translation of its page."""
+    """Log-odds that a link leads to the translation of its page."""
     parallel: LinearModel
-    """Weights for: two pages are translations."""
+    """Log-odds that two pages are translations."""
 
     @classmethod
     def load(cls, models: Traversable) -> EvidenceWeights:
