@@ -88,7 +88,7 @@ class TrapPagesMiddleware:
         if page is None or response.status != 200:
             return response
         await self._probe(page, request)
-        # before the check: of pages that say nothing but that they are missing there may be thousands
+        # before the check: soft-404 pages can number thousands
         traps, request.meta[NEW_TEXT] = self._traps.learn(page, request.meta[SAMPLE])
         for kind, group in traps:
             logger.info(f"{group}: a trap ({kind}), refused from now on", extra={"spider": self._crawler.spider})
