@@ -44,10 +44,10 @@ from bilingual_crawler.harvest.sites import SiteError, Task, read_site, read_tas
 from bilingual_crawler.harvest.table import decimals
 from bilingual_crawler.harvest.verdicts import (
     BINS,
-    SURE,
+    CERTAIN_SCORE,
+    PairVerdict,
     Tally,
     Truth,
-    Verdict,
     calibration_error,
     share,
     worst_precision,
@@ -302,7 +302,8 @@ def _figures(rows: Mapping[tuple[str, ...], Measured], tasks: Results | None = N
     worst = ("worst",) if tasks else ()
     for heading in (
         *("gold", "recall", *worst, "one-to-one\nat most", "judged", "precision", *worst, "soft\nrecall"),
-        *("soft\nprecision", "F1", "F1\nof all", "orphans", "paired", f"false\n≥ {SURE:.1f}", "calibration\nerror"),
+        *("soft\nprecision", "F1", "F1\nof all", "orphans", "paired"),
+        *(f"false\n≥ {CERTAIN_SCORE:.1f}", "calibration\nerror"),
     ):
         table.add_column(heading, justify="right", no_wrap=True)
     for key, one in rows.items():
@@ -342,7 +343,7 @@ def _evidence(results: Results) -> Table:
         table.add_column(heading, justify="right")
     for (name, method), tasks in results.items():
         for evidence, count in _pooled(tasks.values()).tally.by_method().items():
-            right, false = count[Verdict.RIGHT], count[Verdict.FALSE]
+            right, false = count[PairVerdict.RIGHT], count[PairVerdict.FALSE]
             counts = map(str, (count.total(), right + false, right, false))
             table.add_row(name, method, evidence, *counts, decimals(share(right, right + false)))
         table.add_section()
@@ -369,7 +370,7 @@ def _table(title: str, *names: str) -> Table:
 
 def _write_list(results: Results, path: Path) -> None:
     """Write all pairs, those that a reader should look at first: false ones, then unjudged ones, best scores first."""
-    order = (Verdict.FALSE, Verdict.UNJUDGED, Verdict.RIGHT)
+    order = (PairVerdict.FALSE, PairVerdict.UNJUDGED, PairVerdict.RIGHT)
     rows = [
         (verdict, pair.score, pair.method, pair.url_a, pair.url_b, task, name, method)
         for (name, method), tasks in results.items()

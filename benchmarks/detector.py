@@ -32,10 +32,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 from rich.progress import track
 
-from bilingual_crawler.alignment.documents.resemblance import Weights
+from bilingual_crawler.alignment.documents.resemblance import ResemblanceWeights
 from bilingual_crawler.discovery.detector.barbosa import BarbosaDetector, LinkPredictor
 from bilingual_crawler.discovery.detector.base import MAX_DOWNLOADS, DetectorPage, Verdict
-from bilingual_crawler.discovery.detector.evidence import CONFIRMED, EvidenceDetector
+from bilingual_crawler.discovery.detector.evidence import TRANSLATION_THRESHOLD, EvidenceDetector
 from bilingual_crawler.discovery.detector.pairs import EvidenceWeights
 from bilingual_crawler.harvest.cuts import CutWeb, FrozenWeb, Variant, make_instances, read_instances, site_folders
 from bilingual_crawler.harvest.sites import read_site
@@ -73,9 +73,9 @@ DOWNLOADS = (1, 2, 5, 8)
 
 def detectors(weights: EvidenceWeights, predictor: LinkPredictor, model: LanguageModel) -> dict[str, Detector]:
     """What is measured, by name: the two as they are, and with other thresholds."""
-    resemblance = Weights.load(models_folder(None))
+    resemblance = ResemblanceWeights.load(models_folder(None))
 
-    def evidence(confirmed: float = CONFIRMED, most: int = MAX_DOWNLOADS) -> Detector:
+    def evidence(confirmed: float = TRANSLATION_THRESHOLD, most: int = MAX_DOWNLOADS) -> Detector:
         return EvidenceDetector(weights, resemblance, model, max_downloads=most, confirmed=confirmed)
 
     return {

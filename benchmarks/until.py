@@ -22,11 +22,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from bilingual_crawler import settings as project
-from bilingual_crawler.crawl.remaining import DEVIATION, INTERCEPT, OFFSET, RECENT, WEIGHTS, Estimate, Progress
+from bilingual_crawler.crawl.remaining import DEVIATION, LOG_REMAINING, OFFSET, RECENT, Estimate, Progress
 from bilingual_crawler.harvest.simulator import freeze, simulate
 from bilingual_crawler.harvest.sites import Task, read_site, read_tasks
 from bilingual_crawler.languages.codes import LanguagePair
 from bilingual_crawler.policies.gain import Gain
+from bilingual_crawler.scoring.linear import LinearModel
 from bilingual_crawler.urls.canonical import registered_domain
 from training.common.options import refuse_bad_input
 
@@ -89,13 +90,12 @@ class Course:
 
 
 @dataclass(frozen=True)
-class Weights:
-    intercept: float
-    weights: NDArray[np.float64]
+class Fit:
+    model: LinearModel
     deviation: float
 
     def remaining(self, course: Course) -> NDArray[np.float64]:
-        predicted = self.intercept + course.moments[:, 5:] @ self.weights
+        predicted = self.model.predict(dict(zip(FEATURES, course.moments[:, 5:].T, strict=True)))
         return np.where(course.moments[:, 4] > 0, np.maximum(np.exp(predicted) - OFFSET, 0.0), 0.0)
 
     def end(self, course: Course, until: float) -> int:
@@ -107,7 +107,8 @@ class Weights:
         return len(course.moments)
 
 
-PRESENT = Weights(INTERCEPT, np.array(WEIGHTS), DEVIATION)
+FEATURES = tuple(LOG_REMAINING.weights)
+PRESENT = Fit(LOG_REMAINING, DEVIATION)
 
 
 def record(sites: Path, tasks: Sequence[Task]) -> list[Course]:
@@ -137,7 +138,7 @@ def _course(folder: str, site: Site, frozen: FrozenSite, task: Task, partners: P
         key = registered_domain(url)
         (course,), queue = learner.remaining.courses(key), policy.promise(key)
         counts = course.pages, course.found, course.brought(RECENT), course.rarer, queue.urls
-        moments.append((*counts, *course.features(queue)))
+        moments.append((*counts, *map(course.features(queue).__getitem__, FEATURES)))
         return bool(partners) or len(moments) < ENOUGH
 
     held: set[str] = set()
@@ -150,7 +151,7 @@ def _course(folder: str, site: Site, frozen: FrozenSite, task: Task, partners: P
     return Course(folder, task, gold, np.array(moments), np.array(gold_found))
 
 
-def fit(courses: Iterable[Course]) -> Weights:
+def fit(courses: Iterable[Course]) -> Fit:
     """Fit the weights to *courses*, each of which counts the same (ridge regression)."""
     rows, targets, counts = [], [], []
     for course in courses:
@@ -165,27 +166,28 @@ def fit(courses: Iterable[Course]) -> Weights:
     slopes = np.linalg.solve(normal, z.T @ (w * (y - level))) / scale
     intercept = float(level - centre @ slopes)
     errors = y - intercept - x @ slopes
-    return Weights(intercept, slopes, float(np.sqrt(np.average(errors**2, weights=w))))
+    model = LinearModel(intercept, dict(zip(FEATURES, slopes.tolist(), strict=True)))
+    return Fit(model, float(np.sqrt(np.average(errors**2, weights=w))))
 
 
-def left_out(courses: Sequence[Course]) -> dict[str, Weights]:
-    """Return for each site the weights that were fitted to the sites of other folds."""
+def left_out(courses: Sequence[Course]) -> dict[str, Fit]:
+    """Return for each site the fit to the sites of other folds."""
     sites = sorted({course.task.site for course in courses})
     fold = {site: number % FOLDS for number, site in enumerate(np.random.default_rng(0).permutation(sites))}
     by_fold = [fit(course for course in courses if fold[course.task.site] != number) for number in range(FOLDS)]
     return {site: by_fold[number] for site, number in fold.items()}
 
 
-def _error(course: Course, weights: Weights) -> float:
+def _error(course: Course, fitted: Fit) -> float:
     """Mean squared error of the logarithm of the remaining pairs."""
     chosen = course.chosen
-    true, estimated = (one[chosen] + OFFSET for one in (course.to_come, weights.remaining(course)))
+    true, estimated = (one[chosen] + OFFSET for one in (course.to_come, fitted.remaining(course)))
     return float(np.mean(np.log(true / estimated) ** 2))
 
 
-def row(name: str, courses: Sequence[Course], weights: Mapping[str, Weights], until: float) -> str:
+def row(name: str, courses: Sequence[Course], fits: Mapping[str, Fit], until: float) -> str:
     """Return one row of the table."""
-    ends = [weights[course.task.site].end(course, until) for course in courses]
+    ends = [fits[course.task.site].end(course, until) for course in courses]
     if courses[0].lacks:
         pages = f"median {median(ends):.0f}, most {max(ends)}"
         return f"| {name}, a pair that it lacks | {len(courses)} | – | – | – | {pages} | – | – |"
@@ -194,7 +196,7 @@ def row(name: str, courses: Sequence[Course], weights: Mapping[str, Weights], un
     found = [int(course.gold_found[end - 1]) for course, end in zip(courses, ends, strict=True)]
     recalls = [one / course.gold for one, course in zip(found, courses, strict=True)]
     worst = sorted(zip(recalls, map(str, (course.task for course in courses)), strict=True))[:2]
-    inside = mean(_inside(course, end, weights[course.task.site]) for course, end in zip(courses, ends, strict=True))
+    inside = mean(_inside(course, end, fits[course.task.site]) for course, end in zip(courses, ends, strict=True))
     return (
         f"| {name} | {len(courses)} | {sum(found) / sum(course.gold for course in courses):.3f} | {mean(recalls):.3f} "
         f"| {', '.join(f'{recall:.2f} {task}' for recall, task in worst)} | {sum(ends) / downloads:.3f} | {least:.3f} "
@@ -202,11 +204,11 @@ def row(name: str, courses: Sequence[Course], weights: Mapping[str, Weights], un
     )
 
 
-def _inside(course: Course, end: int, weights: Weights) -> float:
+def _inside(course: Course, end: int, fitted: Fit) -> float:
     """Whether the true share, when the crawl ends after so many downloads, lies in the estimated interval."""
-    remaining = float(weights.remaining(course)[end - 1])
+    remaining = float(fitted.remaining(course)[end - 1])
     found, in_all = course.moments[end - 1, 1], max(course.moments[-1, 1], course.moments[end - 1, 1])
-    low, high = Estimate(int(found), remaining, remaining**2 * math.expm1(weights.deviation**2)).interval
+    low, high = Estimate(int(found), remaining, remaining**2 * math.expm1(fitted.deviation**2)).interval
     return float(low <= (found / in_all if in_all else 1.0) <= high)
 
 
@@ -221,20 +223,20 @@ def run(options: argparse.Namespace) -> None:
             groups = [list(group) for _, group in groupby(read_tasks(sites), key=lambda task: task.site)]
             for some in pool.map(record, repeat(sites), groups):
                 courses += some
-    weights = {course.task.site: PRESENT for course in courses}
+    fits = {course.task.site: PRESENT for course in courses}
     if options.fit:
         fitted = fit(courses)
-        print(f"INTERCEPT = {fitted.intercept:.3f}")
-        print(f"WEIGHTS = ({', '.join(f'{weight:.3f}' for weight in fitted.weights)})")
-        weights = left_out(courses)
-        errors = [_error(course, weights[course.task.site]) for course in courses]
+        print(f"LOG_REMAINING: {fitted.model.intercept:.3f}")
+        print(", ".join(f'"{name}": {weight:.3f}' for name, weight in fitted.model.weights.items()))
+        fits = left_out(courses)
+        errors = [_error(course, fits[course.task.site]) for course in courses]
         print(f"DEVIATION = {mean(errors) ** 0.5:.3f}  # of sites left out")
     print(f"| {' | '.join(COLUMNS)} |\n|{'---|' * len(COLUMNS)}")
     for sites in options.sites:
         for lacks in (False, True):
             some = [course for course in courses if course.folder == sites.name and course.lacks == lacks]
             if some:
-                print(row(sites.name, some, weights, options.until))
+                print(row(sites.name, some, fits, options.until))
 
 
 def main() -> None:

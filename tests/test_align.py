@@ -21,8 +21,8 @@ from bilingual_crawler.alignment.documents.matching import greedy, lead, optimal
 from bilingual_crawler.alignment.documents.methods import make_method
 from bilingual_crawler.alignment.documents.model import REASONS
 from bilingual_crawler.alignment.documents.reading import (
-    LeftOut,
     RawPage,
+    SkippedPage,
     read_document,
     read_pages,
 )
@@ -530,7 +530,7 @@ def test_every_document_of_a_crawl_is_in_a_pair_or_has_a_reason(
 def test_a_document_that_cannot_be_read_is_left_out_by_name() -> None:
     unreadable: Counter[str] = Counter()
     broken = RawPage(f"{HOST}/a.pdf", b"%PDF-1.4 broken", "application/pdf", language="spa")
-    assert list(read_pages([broken], PAIRS, BY_DEFAULT, unreadable)) == [LeftOut(broken.url, "spa", "unreadable")]
+    assert list(read_pages([broken], PAIRS, BY_DEFAULT, unreadable)) == [SkippedPage(broken.url, "spa", "unreadable")]
     assert unreadable.total() == 1
     documents = Corpus(PAIRS)
     documents.leave_out(broken.url, "spa", "unreadable")

@@ -223,7 +223,7 @@ def test_missing_and_foreign_weights_are_named(tmp_path: Path) -> None:
     folder = tmp_path / FOLDER
     folder.mkdir()
     (folder / FILE).write_text("[]")
-    with pytest.raises(ModelError, match=f"{FILE}: not the weights of a detector"):
+    with pytest.raises(ModelError, match=f"{FILE}: not the weights"):
         LinkPredictor.load(tmp_path)
     weights = EvidenceWeights.load(models_folder(None))
     other = msgspec.structs.replace(weights, parallel=weights.language)

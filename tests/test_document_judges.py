@@ -65,7 +65,7 @@ def test_a_calibrated_judge_gives_the_log_odds_of_its_regression(several: list[E
     judge = regression.judge(1.5, 0.25)
     rows = several[0].rows(FEATURES)
     columns = {name: rows[:, place].astype(float) for place, name in enumerate(FEATURES)}
-    assert judge.log_odds(columns) == pytest.approx(1.5 * regression.decision_function(rows) + 0.25, abs=1e-3)
+    assert judge.predict(columns) == pytest.approx(1.5 * regression.decision_function(rows) + 0.25, abs=1e-3)
 
 
 def test_of_near_duplicates_one_is_chosen(several: list[Examples]) -> None:

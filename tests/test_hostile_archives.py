@@ -21,7 +21,7 @@ from bilingual_crawler.alignment.documents.inputs import Inputs
 from bilingual_crawler.crawl.handlers import ReplayDownloadHandler
 from bilingual_crawler.harvest.sites import SiteError, read_site
 from bilingual_crawler.languages.pairs import LanguagePairs
-from bilingual_crawler.mining.records import Row, read_records
+from bilingual_crawler.mining.records import PlanRow, read_records
 from bilingual_crawler.storage import archive as warc_files
 from bilingual_crawler.storage.archive import Redirect, iter_responses, open_archive, open_warc
 from bilingual_crawler.storage.records import read_members
@@ -94,7 +94,7 @@ import resource, sys
 from pathlib import Path
 from bilingual_crawler.storage.archive import iter_responses, open_archive
 from bilingual_crawler.languages.pairs import LanguagePairs
-from bilingual_crawler.mining.records import Row, read_records
+from bilingual_crawler.mining.records import PlanRow, read_records
 from bilingual_crawler.alignment.documents.inputs import Inputs
 
 before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
@@ -173,7 +173,7 @@ def test_mining_takes_no_record_that_is_too_long(tmp_path: Path) -> None:
     members = [packed(one) for one in (record("first"), bomb(), record("bad", length=-1), record("last"))]
     path.write_bytes(b"".join(members))
     starts = list(accumulate(map(len, members), initial=0))
-    rows = [Row("", "", "", str(path), start, None, None, 0) for start in (*starts, -1)]
+    rows = [PlanRow("", "", "", str(path), start, None, None, 0) for start in (*starts, -1)]
     read = {row.offset: one if isinstance(one, NoRecord) else len(one) for row, one in read_records(rows, None)}
     assert [str(read[start]) for start in (*starts, -1)] == [
         *(str(len(record("first"))), "too long", "damaged record", str(len(record("last")))),

@@ -13,7 +13,7 @@ import pytest
 from support.crawls import crawl, summary
 from support.webserver import TEXT, bilingual_site, serve
 
-from bilingual_crawler.alignment.documents.reading import LeftOut, RawPage, read_pages
+from bilingual_crawler.alignment.documents.reading import RawPage, SkippedPage, read_pages
 from bilingual_crawler.languages.pairs import LanguagePairs
 from bilingual_crawler.pages.jobs import PageJob
 from bilingual_crawler.pages.language import BY_DEFAULT
@@ -149,7 +149,7 @@ def test_the_alignment_names_why_an_illegible_page_is_no_document() -> None:
     unreadable: Counter[str] = Counter()
     raw = RawPage(URL, RUBBISH["gzip"], "text/html", language="eng")
     pairs = LanguagePairs.parse("eng-spa")
-    assert list(read_pages([raw], pairs, BY_DEFAULT, unreadable)) == [LeftOut(URL, "eng", "illegible")]
+    assert list(read_pages([raw], pairs, BY_DEFAULT, unreadable)) == [SkippedPage(URL, "eng", "illegible")]
     assert unreadable == {"illegible": 1}
 
 

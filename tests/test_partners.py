@@ -13,7 +13,7 @@ from bilingual_crawler.alignment.documents.align import align
 from bilingual_crawler.alignment.documents.bitext import BitextReader, doubtful
 from bilingual_crawler.alignment.documents.convention import SITE_FEATURES, contradictions, site_columns
 from bilingual_crawler.alignment.documents.corpus import Corpus, Domain
-from bilingual_crawler.alignment.documents.evidence import LinearJudge, PairClassifier
+from bilingual_crawler.alignment.documents.evidence import PairClassifier, load_judge
 from bilingual_crawler.alignment.documents.methods import make_method
 from bilingual_crawler.alignment.documents.reading import DocumentJob, RawPage
 from bilingual_crawler.languages.pairs import LanguagePairs
@@ -244,9 +244,7 @@ def test_a_site_that_pages_contradict_is_believed_less_where_they_do_not_confirm
 
     def odds(held: np.ndarray) -> np.ndarray:
         alike, share = (np.arange(10), np.arange(10)), contradictions(held, columns)
-        return LinearJudge.load(MODELS, "site", SITE_FEATURES).log_odds(
-            site_columns(held, columns, places, alike, share)
-        )
+        return load_judge(MODELS, "site", SITE_FEATURES).predict(site_columns(held, columns, places, alike, share))
 
     honest, lying = odds(held), odds(np.array([*np.full(5, -6.0), *held[5:]]))
     assert lying[9] < honest[9] - 5
@@ -308,11 +306,11 @@ def test_a_judge_of_another_version_is_named(tmp_path: Path) -> None:
 
 def test_a_missing_judge_is_named(tmp_path: Path) -> None:
     with pytest.raises(ModelError, match=r"config\.json"):
-        LinearJudge.load(tmp_path, "site", SITE_FEATURES)
+        load_judge(tmp_path, "site", SITE_FEATURES)
     folder = tmp_path / "document-pairs"
     folder.mkdir()
     (folder / "config.json").write_text('{"views": {}, "site": {"intercept": 0, "weights": {"held": 1}}}')
     with pytest.raises(ModelError, match="train it again"):
-        LinearJudge.load(tmp_path, "site", SITE_FEATURES)
+        load_judge(tmp_path, "site", SITE_FEATURES)
     with pytest.raises(ModelError, match="no judge bitext"):
-        LinearJudge.load(tmp_path, "bitext", ("site",))
+        load_judge(tmp_path, "bitext", ("site",))

@@ -11,7 +11,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 from support.example_site import EXAMPLES, PAGES, serve
 
-from bilingual_crawler.alignment.documents.resemblance import CONFIRMED, FOLDER, REFUTED, Resemblance, Weights
+from bilingual_crawler.alignment.documents.resemblance import (
+    CONFIRMED_BY_OUTLINE,
+    FOLDER,
+    REFUTED_BY_OUTLINE,
+    Resemblance,
+    ResemblanceWeights,
+)
 from bilingual_crawler.harvest.sites import read_site
 from bilingual_crawler.pages.jobs import PageJob
 from bilingual_crawler.pages.outline import Outline
@@ -22,7 +28,7 @@ from bilingual_crawler.storage.warc import ArchivedResponse
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-WEIGHTS = Weights.load(models_folder(None))
+WEIGHTS = ResemblanceWeights.load(models_folder(None))
 URL = "https://example.org/"
 
 
@@ -43,7 +49,7 @@ def after(documents: Sequence[tuple[Outline, int]]) -> Resemblance:
 
 
 def test_two_documents_are_enough_to_confirm_and_to_refute() -> None:
-    assert after([(ENGLISH, 0), (SPANISH, 1)]).score(ENGLISH, SPANISH) > CONFIRMED
+    assert after([(ENGLISH, 0), (SPANISH, 1)]).score(ENGLISH, SPANISH) > CONFIRMED_BY_OUTLINE
     assert after([(ENGLISH, 0), (OTHER, 1)]).score(ENGLISH, OTHER) < 0.5
 
 
@@ -55,7 +61,7 @@ def test_what_all_documents_have_says_nothing() -> None:
     few = after([(page(0, 0), 0), (page(1, 0), 1)]).score(page(0, 0), page(1, 0))
     many = after([(page(side, number), side) for number in range(100, 130) for side in (0, 1)])
     assert many.score(page(0, 100), page(1, 129)) < few
-    assert many.score(page(0, 100), page(1, 129)) < CONFIRMED
+    assert many.score(page(0, 100), page(1, 129)) < CONFIRMED_BY_OUTLINE
 
 
 def test_a_text_that_nobody_has_translated_is_not_confirmed() -> None:
@@ -68,7 +74,7 @@ def test_a_text_that_nobody_has_translated_is_not_confirmed() -> None:
 
 def test_pages_that_say_nothing_of_themselves_stay_undecided() -> None:
     empty = [outline(f"<h1>{word}</h1><p>{word} {word}") for word in ("alpha", "beta")]
-    assert REFUTED < after([(empty[0], 0), (empty[1], 1)]).score(*empty) < CONFIRMED
+    assert REFUTED_BY_OUTLINE < after([(empty[0], 0), (empty[1], 1)]).score(*empty) < CONFIRMED_BY_OUTLINE
 
 
 def test_the_translation_is_the_best_of_several_in_either_direction() -> None:
@@ -76,7 +82,7 @@ def test_the_translation_is_the_best_of_several_in_either_direction() -> None:
     best = resemblance.best(ENGLISH, 0, [OTHER, SPANISH])
     assert best is not None
     assert best.place == 1
-    assert best.probability > CONFIRMED
+    assert best.probability > CONFIRMED_BY_OUTLINE
     only = resemblance.best(SPANISH, 1, [ENGLISH])
     assert only == (0, resemblance.score(ENGLISH, SPANISH))
     assert resemblance.best(ENGLISH, 0, []) is None
@@ -125,7 +131,7 @@ def test_the_partners_of_the_example_site_are_the_best_of_all_its_pages() -> Non
     best = {a: resemblance.best(outlines[a], 0, candidates) for a, _ in pairs}
     right = [a for a, b in pairs if (found := best[a]) and partners[found.place] == b]
     assert len(right) >= 0.9 * len(pairs)
-    wrong = [a for a, found in best.items() if a not in right and found and found.probability > CONFIRMED]
+    wrong = [a for a, found in best.items() if a not in right and found and found.probability > CONFIRMED_BY_OUTLINE]
     assert wrong == []
 
 
@@ -141,9 +147,9 @@ def test_gold_pairs_are_told_from_their_neighbours(shared_data: Path, name: str)
         assert isinstance(response, ArchivedResponse)
         outlines[url] = PageJob(response.body, "text/html", url).run().outline
     resemblance = after([(outlines[url], side) for pair in gold for side, url in enumerate(pair)])
-    confirmed = [resemblance.score(outlines[a], outlines[b]) > CONFIRMED for a, b in gold]
+    confirmed = [resemblance.score(outlines[a], outlines[b]) > CONFIRMED_BY_OUTLINE for a, b in gold]
     neighbours = [(a, b) for (a, _), (_, b) in pairwise(gold)]
-    mistaken = [resemblance.score(outlines[a], outlines[b]) > CONFIRMED for a, b in neighbours]
+    mistaken = [resemblance.score(outlines[a], outlines[b]) > CONFIRMED_BY_OUTLINE for a, b in neighbours]
     assert sum(confirmed) >= 0.5 * len(confirmed)
     assert sum(mistaken) <= 0.25 * len(mistaken)
 
@@ -153,8 +159,8 @@ def test_weights_that_do_not_fit_are_named_in_one_line(tmp_path: Path) -> None:
     file = tmp_path / FOLDER / "config.json"
     file.write_text("{")
     with pytest.raises(ModelError, match=r"config\.json: not the weights"):
-        Weights.load(tmp_path)
+        ResemblanceWeights.load(tmp_path)
     content = json.loads((Path(str(models_folder(None))) / FOLDER / "config.json").read_text())
-    file.write_text(json.dumps(content | {"features": {"shape": 1.0}}))
+    file.write_text(json.dumps(content | {"pair": {"intercept": 0, "weights": {"shape": 1.0}}}))
     with pytest.raises(ModelError, match="train it again"):
-        Weights.load(tmp_path)
+        ResemblanceWeights.load(tmp_path)

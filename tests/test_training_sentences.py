@@ -10,7 +10,7 @@ import pytest
 
 pytest.importorskip("sklearn", reason="needs scikit-learn, of the extra train")
 
-from bilingual_crawler.alignment.sentences.quality import WEIGHTS
+from bilingual_crawler.alignment.sentences.quality import WITHOUT_ENCODER
 from bilingual_crawler.alignment.sentences.splitting import Sentence
 from bilingual_crawler.harvest.sites import read_tasks
 from training.common.data import DataError
@@ -19,6 +19,8 @@ from training.sentences import Example, corrupt, examples, fit, reliability
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+NAMES = list(WITHOUT_ENCODER.weights)
 
 
 def test_documents_are_corrupted_in_each_way_and_the_same_every_time() -> None:
@@ -48,24 +50,24 @@ def test_what_tells_right_from_wrong_gets_weight(capsys: pytest.CaptureFixture[s
     found = []
     for n in range(400):
         right = random.random() < 0.7
-        row = dict.fromkeys(WEIGHTS, 0.0) | {"constant": 1.0, "found_a": random.gauss(1.0 if right else -1.0, 0.7)}
+        row = dict.fromkeys(NAMES, 0.0) | {"found_a": random.gauss(1.0 if right else -1.0, 0.7)}
         found.append(Example(f"site{n % 4}", row, right))
-    fit(found, list(WEIGHTS))
+    fit(found, NAMES)
     printed = capsys.readouterr().out
     weights = {
         name.strip(' "'): float(value.strip(" ,"))
-        for name, value in (line.split(":") for line in printed.splitlines() if line.startswith('    "'))
+        for name, value in (line.split(":") for line in printed.splitlines() if line.startswith('        "'))
     }
-    assert list(weights) == list(WEIGHTS)
+    assert list(weights) == NAMES
     assert weights["found_a"] > 1
     assert weights["around"] == 0
 
 
 @pytest.mark.parametrize(("sites", "right"), [((), 0), (("a", "a"), 1), (("a", "b"), 2)])
 def test_too_few_sites_are_named(sites: tuple[str, ...], right: int) -> None:
-    row = dict.fromkeys(WEIGHTS, 1.0)
+    row = dict.fromkeys(NAMES, 1.0)
     with pytest.raises(DataError, match=f"{right} of {len(sites)} sentence pairs of {len({*sites})} sites are right"):
-        fit([Example(site, row, n < right) for n, site in enumerate(sites)], list(WEIGHTS))
+        fit([Example(site, row, n < right) for n, site in enumerate(sites)], NAMES)
 
 
 def test_the_sentences_of_a_site_are_examples_of_both_kinds(shared_data: Path) -> None:
@@ -75,4 +77,4 @@ def test_the_sentences_of_a_site_are_examples_of_both_kinds(shared_data: Path) -
     right = np.mean([one.right for one in found])
     assert len(found) > 100
     assert 0.5 < right < 0.95
-    assert set(found[0].row) == set(WEIGHTS)
+    assert set(found[0].row) == set(NAMES)

@@ -24,7 +24,7 @@ from bilingual_crawler.crawl.remaining import (
     PAGES_WITHOUT_PAIR,
     RECENT,
     Estimate,
-    Outcome,
+    FetchOutcome,
     Progress,
     RemainingPairs,
     SiteCourse,
@@ -52,7 +52,7 @@ WHOLE = ("-s", "BILINGUAL_STALE_PAGES=0")
 counts = st.integers(0, 10**6)
 outcomes = st.lists(
     st.tuples(
-        st.builds(Outcome, st.floats(-1, 10, allow_nan=False), st.booleans(), st.sampled_from([None, 0, 1])),
+        st.builds(FetchOutcome, st.floats(-1, 10, allow_nan=False), st.booleans(), st.sampled_from([None, 0, 1])),
         st.integers(0, 40),
     ),
     max_size=80,
@@ -61,7 +61,7 @@ promises = st.builds(Promise, counts, st.floats(-1e-6, 1e6))
 
 
 @given(outcomes, promises)
-def test_an_estimate_is_a_share_within_its_interval(course: list[tuple[Outcome, int]], queue: Promise) -> None:
+def test_an_estimate_is_a_share_within_its_interval(course: list[tuple[FetchOutcome, int]], queue: Promise) -> None:
     site = SiteCourse()
     for outcome, found in course:
         site.observe_fetch(outcome)
@@ -91,7 +91,7 @@ def test_what_is_promised_counts_as_far_as_promises_were_kept() -> None:
     kept, broken = SiteCourse(), SiteCourse()
     for number in range(100):
         for course, found in ((kept, number // 2), (broken, min(number, 1))):
-            course.observe_fetch(Outcome(0.5, side=number % 2))
+            course.observe_fetch(FetchOutcome(0.5, side=number % 2))
             course.observe_pairs(found)
     queue = Promise(200, 50.0)
     assert kept.estimate(queue).remaining > 2 * broken.estimate(queue).remaining
@@ -108,14 +108,14 @@ def test_what_a_host_that_is_given_up_had_in_its_queue_is_not_found() -> None:
     remaining = RemainingPairs([Part(LanguagePair("eng", "spa"))], [lambda site: found])
     for number in range(20):
         found = number // 2
-        remaining.observe_fetch(SITE, [Outcome(0.5, side=number % 2)])
+        remaining.observe_fetch(SITE, [FetchOutcome(0.5, side=number % 2)])
     before = remaining.total()
     assert before
     assert before.remaining > 5
     remaining.give_up(SITE)
     queue = Promise(0, 0.0)
     for _ in range(40):
-        remaining.observe_fetch(SITE, [Outcome(0.5, is_page=False)])
+        remaining.observe_fetch(SITE, [FetchOutcome(0.5, is_page=False)])
     assert remaining.total() == remaining.estimates()[SITE] == before
     # another host of the site brings pairs
     found += 2
@@ -128,7 +128,7 @@ def test_what_a_host_that_is_given_up_had_in_its_queue_is_not_found() -> None:
 def test_urls_that_cannot_be_fetched_now_promise_no_more_than_the_best_one() -> None:
     site = SiteCourse()
     for number in range(100):
-        site.observe_fetch(Outcome(0.001, side=number % 2))
+        site.observe_fetch(FetchOutcome(0.001, side=number % 2))
     assert site.estimate(Promise(10, 2.0)) == site.estimate(Promise(10, 0.01))
 
 
@@ -169,11 +169,11 @@ def test_a_policy_without_promises_leaves_a_site_by_what_it_brings() -> None:
 def test_recent_pairs_are_those_of_a_window_that_grows_with_the_site() -> None:
     site = SiteCourse()
     for found in range(1, 1001):
-        site.observe_fetch(Outcome(1.0))
+        site.observe_fetch(FetchOutcome(1.0))
         site.observe_pairs(found)
     assert site.brought(RECENT) == 50
     for _ in range(49):
-        site.observe_fetch(Outcome(1.0))
+        site.observe_fetch(FetchOutcome(1.0))
         site.observe_pairs(1000)
     assert site.brought(RECENT) == 3
 

@@ -14,9 +14,9 @@ from bilingual_crawler.harvest.plot import plot_reliability
 from bilingual_crawler.harvest.sites import Task, read_site
 from bilingual_crawler.harvest.verdicts import (
     BINS,
+    PairVerdict,
     Tally,
     Truth,
-    Verdict,
     calibration_error,
     worst_precision,
     worst_recall,
@@ -48,17 +48,17 @@ class TestVerdicts:
     @pytest.mark.parametrize(
         ("urls", "verdict"),
         [
-            ("a1 b1", Verdict.RIGHT),
-            ("b1 a1", Verdict.FALSE),
-            ("a1 b2", Verdict.FALSE),
-            ("a1 x", Verdict.FALSE),
-            ("x b1", Verdict.FALSE),
-            ("a3 x", Verdict.FALSE),
-            ("x b4", Verdict.FALSE),
-            ("x y", Verdict.UNJUDGED),
+            ("a1 b1", PairVerdict.RIGHT),
+            ("b1 a1", PairVerdict.FALSE),
+            ("a1 b2", PairVerdict.FALSE),
+            ("a1 x", PairVerdict.FALSE),
+            ("x b1", PairVerdict.FALSE),
+            ("a3 x", PairVerdict.FALSE),
+            ("x b4", PairVerdict.FALSE),
+            ("x y", PairVerdict.UNJUDGED),
         ],
     )
-    def test_of_one_pair(self, urls: str, verdict: Verdict) -> None:
+    def test_of_one_pair(self, urls: str, verdict: PairVerdict) -> None:
         a, b = urls.split()
         assert TRUTH.verdict((a, b)) == verdict
 
@@ -91,8 +91,8 @@ class TestVerdicts:
         assert (tally.gold, tally.found, tally.judged, tally.right, tally.orphans) == (4, 1, 3, 1, 4)
         assert tally.sure_and_false == 1
         assert tally.by_method() == {
-            "url": {Verdict.RIGHT: 1, Verdict.FALSE: 1},
-            "structure": {Verdict.FALSE: 1},
+            "url": {PairVerdict.RIGHT: 1, PairVerdict.FALSE: 1},
+            "structure": {PairVerdict.FALSE: 1},
         }
 
     def test_the_worst_task_has_enough_pairs_to_tell(self) -> None:
@@ -173,8 +173,8 @@ class TestSite:
         ]
         tally = site.judge(TASK, found)
         assert [(pair.url_a, pair.score, verdict) for pair, verdict in tally.pairs] == [
-            (f"{BASE}en/0", 0.9, Verdict.RIGHT),
-            (f"{BASE}en/2", 0.8, Verdict.FALSE),
+            (f"{BASE}en/0", 0.9, PairVerdict.RIGHT),
+            (f"{BASE}en/2", 0.8, PairVerdict.FALSE),
         ]
         assert (tally.gold, tally.found) == (2, 1)
 

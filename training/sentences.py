@@ -30,17 +30,18 @@ from bilingual_crawler.alignment.documents.methods import method_of
 from bilingual_crawler.alignment.encoders.base import load_encoder
 from bilingual_crawler.alignment.sentences.align import SentenceAligner, SentencePair
 from bilingual_crawler.alignment.sentences.cleaning import Cleaner
-from bilingual_crawler.alignment.sentences.quality import WEIGHTS, WEIGHTS_WITH_ENCODER
+from bilingual_crawler.alignment.sentences.quality import WITH_ENCODER, WITHOUT_ENCODER
 from bilingual_crawler.alignment.sentences.splitting import Sentence
 from bilingual_crawler.harvest.sites import read_tasks
 from bilingual_crawler.languages.codes import LanguagePair
 from bilingual_crawler.languages.pairs import LanguagePairs
+from bilingual_crawler.scoring.linear import LinearModel
 from training.common.data import DataError
 from training.common.options import refuse_bad_input
 from training.common.scores import calibration_error
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Sequence
 
     from numpy.typing import NDArray
 
@@ -136,12 +137,13 @@ def _half(text: str) -> str:
     return " ".join(words[: max(1, len(words) // 2)])
 
 
-def fit(found: Sequence[Example], names: Sequence[str]) -> dict[str, float]:
-    """Print and return the weights of *names*; print the calibration on sites that were left out.
+def fit(found: Sequence[Example], names: Sequence[str]) -> LinearModel:
+    """Print and return the model of the features *names*; print the calibration on sites that were left out.
 
     DataError if fewer than two sites have sentence pairs, or if all of these are right, or none.
     """
-    rows = np.array([[one.row[name] for name in names] for one in found])
+    # the intercept is punished like a weight
+    rows = np.array([[1.0, *(one.row[name] for name in names)] for one in found])
     right = np.array([one.right for one in found], dtype=bool)
     sites = np.array([one.site for one in found])
     count = Counter(one.site for one in found)
@@ -167,14 +169,16 @@ def fit(found: Sequence[Example], names: Sequence[str]) -> dict[str, float]:
     print(f"expected calibration error {calibration_error(held, right, bins=BINS):.4f}")
     for low, mean, share, number in reliability(held, right):
         print(f"  from {low:.1f}: {number:6} pairs, mean score {mean:.3f}, right {share:.3f}")
-    found_weights = dict(zip(names, model.coef_[0].tolist(), strict=True))
-    _show(found_weights)
-    return found_weights
+    intercept, *weights = model.coef_[0].tolist()
+    fitted = LinearModel(intercept, dict(zip(names, weights, strict=True)))
+    _show(fitted)
+    return fitted
 
 
-def _show(weights: Mapping[str, float]) -> None:
-    for name, weight in weights.items():
-        print(f'    "{name}": {weight:.3f},')
+def _show(model: LinearModel) -> None:
+    print(f"    {model.intercept:.3f},")
+    for name, weight in model.weights.items():
+        print(f'        "{name}": {weight:.3f},')
 
 
 def reliability(scores: NDArray[np.float64], right: NDArray[np.bool_]) -> list[tuple[float, float, float, int]]:
@@ -205,12 +209,13 @@ def main() -> None:
         for place in track(places):
             for collected, more in zip(found, examples(*place, encoder), strict=False):
                 collected += more
-        without = fit(found[0], list(WEIGHTS))
+        without = fit(found[0], list(WITHOUT_ENCODER.weights))
         if encoder:
             # sites with few sentences are aligned without it
-            with_it = fit([one for one in found[1] if "meaning" in one.row], list(WEIGHTS_WITH_ENCODER))
+            with_it = fit([one for one in found[1] if "meaning" in one.row], list(WITH_ENCODER.weights))
             print("the mean of both, for use with the encoder")
-            _show({name: (weight + without.get(name, 0.0)) / 2 for name, weight in with_it.items()})
+            weights = {name: (weight + without.weights.get(name, 0.0)) / 2 for name, weight in with_it.weights.items()}
+            _show(LinearModel((with_it.intercept + without.intercept) / 2, weights))
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""What a fetch taught, kept beside the queue: whoever resumes a crawl or takes over a site learns it."""
+"""Facts learnt from fetches, stored for resume, and for workers that take over a site."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 class _ClaimingLink(msgspec.Struct, array_like=True, frozen=True):
-    """A link to a version of the page in another language: announced, a switch, or both."""
+    """A link to a version of the page in another language: by announcement, language switcher, or both."""
 
     url: str
     hreflang: str | None
@@ -31,7 +31,7 @@ class _ClaimingLink(msgspec.Struct, array_like=True, frozen=True):
 
 
 class _Link(msgspec.Struct, array_like=True, frozen=True):
-    """What evidence reads of a link."""
+    """The fields of a link that evidence reads."""
 
     url: str
     position: LinkPosition
@@ -41,8 +41,8 @@ class _Link(msgspec.Struct, array_like=True, frozen=True):
     alternate: bool = False
 
 
-class _Page(msgspec.Struct, array_like=True, frozen=True):
-    """A page that was downloaded, its claims and its new text; of a document also its outline and its other links."""
+class _PageFacts(msgspec.Struct, array_like=True, frozen=True):
+    """A downloaded page: claims and new text; for a document also its outline and other links."""
 
     language: str
     seed: bool
@@ -54,17 +54,17 @@ class _Page(msgspec.Struct, array_like=True, frozen=True):
     links: bytes = b""
     """URLs and positions, packed and compressed."""
     canonical: str | None = None
-    """Another address that the page gives itself."""
+    """Canonical URL, if it differs."""
     new_text: float = 1.0
 
 
 _News = dict[str, bytes]
-"""What a page said of queued URLs: its language -> its links, packed and compressed. Or what the policy recalls."""
+"""New links to queued URLs: language of their page -> links, packed and compressed. Or a fact of the policy."""
 _OWN, _SCOPE, _COOKIES = "policy", "scope", "cookies"
-"""In place of a language: before what the policy recalls, where there is nothing else to tell, and before cookies."""
+"""Keys in place of a language: for a fact of the policy, a site that joins the scope, cookies."""
 
 _pack = msgspec.msgpack.Encoder().encode
-_unpack = msgspec.msgpack.Decoder(_Page | _News | str | None).decode
+_unpack = msgspec.msgpack.Decoder(_PageFacts | _News | str | None).decode
 _unpack_links = msgspec.msgpack.Decoder(list[_Link]).decode
 
 GONE = _pack(None)
@@ -79,7 +79,7 @@ def redirect_fact(target: str) -> bytes:
 
 
 def own_fact(fact: bytes) -> bytes:
-    """What the policy recalls of the URL by :meth:`~bilingual_crawler.policies.base.Policy.recall`."""
+    """A fact for :meth:`~bilingual_crawler.policies.base.Policy.recall`."""
     return _pack({_OWN: fact})
 
 
@@ -91,7 +91,7 @@ def cookies_fact(fact: bytes) -> bytes:
 def page_fact(page: FetchedPage, links: Sequence[Link], pairs: LanguagePairs) -> bytes:
     """*page* was downloaded and has *links*; 1 to 3 kB for a document, else some 30 bytes.
 
-    Of its claims those are kept that tell something about the *pairs*.
+    Claims about languages outside the *pairs* are left out.
     """
     claims = [
         _ClaimingLink(link.url, link.hreflang, link.label, link.alternate, link.position is LinkPosition.SWITCHER)
@@ -104,7 +104,7 @@ def page_fact(page: FetchedPage, links: Sequence[Link], pairs: LanguagePairs) ->
         canonical = page.canonical if page.canonical != page.url else None
         others = _compress([_Link(link.url, link.position) for link in links if not link.claims][:MAX_LINKS])
     told = page.language, page.seed, page.depth, page.length, claims, page.noindex
-    return _pack(_Page(*told, outline, others, canonical, page.new_text))
+    return _pack(_PageFacts(*told, outline, others, canonical, page.new_text))
 
 
 def news_fact(page: FetchedPage, links: Sequence[Link]) -> bytes:
@@ -120,10 +120,10 @@ def relearn(
     join: Callable[[str], object] = ignore,
     keep_cookies: Callable[[str, bytes], object] = lambda *_: None,
 ) -> Iterator[Pair]:
-    """Teach *learner* the facts by URL, in the order of learning, then name it the *queued* URLs.
+    """Replay the facts by URL, in the order of learning, into *learner*, then pass it the *queued* URLs.
 
-    *join* is called with the URLs whose site joined the scope, *keep_cookies* with URLs and the cookies that were set.
-    Yields the pairs that this makes.
+    Calls *join* with the URLs whose site joined the scope, and *keep_cookies* with URLs and their cookies. Yields the
+    resulting pairs.
     """
     side = learner.pairs.side
     for url, packed in facts:
@@ -162,7 +162,7 @@ def relearn(
 
 
 def _claim(claim: _ClaimingLink) -> Link:
-    # facts of older crawls say of a claim only whether it is announced
+    # facts of older crawls lack the other fields of a claim
     position = LinkPosition.SWITCHER if claim.switch or not claim.alternate else LinkPosition.BODY
     return Link(claim.url, hreflang=claim.hreflang, label=claim.label, alternate=claim.alternate, position=position)
 

@@ -8,7 +8,7 @@ from itertools import tee
 from typing import TYPE_CHECKING
 
 from bilingual_crawler.alignment.documents.ledger import PairLedger
-from bilingual_crawler.crawl.remaining import Outcome, RemainingPairs
+from bilingual_crawler.crawl.remaining import FetchOutcome, RemainingPairs
 from bilingual_crawler.languages.pairs import LanguagePairs
 from bilingual_crawler.urls.canonical import registered_domain
 
@@ -132,7 +132,7 @@ class Learner:
         for part, promise in zip(parts, promised, strict=True):
             side = page.seen_by(part.pair).side if page else None
             place = None if side is None else int(side == part.pair.b)
-            outcomes.append(Outcome(promise, page is not None, place))
+            outcomes.append(FetchOutcome(promise, page is not None, place))
         self.remaining.observe_fetch(site, outcomes)
         for other in {registered_domain(url) for pair in found for url in (pair.url_a, pair.url_b)} - {site}:
             self.remaining.observe_pairs(other)

@@ -9,6 +9,8 @@ from itertools import starmap
 from math import ceil, exp, expm1, floor, log, log1p, sqrt
 from typing import TYPE_CHECKING, NamedTuple
 
+from bilingual_crawler.scoring.linear import LinearModel
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
@@ -19,20 +21,22 @@ FIRST_PAGES = 40
 PAGES_WITHOUT_PAIR = 200
 """Pages after which a site without a pair is left in any case."""
 NO_PAIR = 0.1
-"""Remaining pairs up to which a site without a pair counts as one that has none."""
+"""Maximum remaining pairs of a barren site."""
 BOTH_LANGUAGES = 3
-"""Documents in the rarer language from which a site has both languages, whatever is estimated."""
+"""Minimum documents in the rarer language of a bilingual site, regardless of the estimate."""
 BEST_OF = 10
 """Latest fetches of which the greatest promise counts."""
 OFFSET = 0.2
 """Added to the remaining pairs before their logarithm is taken."""
-INTERCEPT = -0.133
-WEIGHTS = (0.907, -0.108, -1.167, -0.458, 0.949, -0.139)
-"""Of the features of :meth:`SiteCourse.features`; ``python -m benchmarks.until --fit`` gives them."""
+LOG_REMAINING = LinearModel(
+    -0.133,
+    {"promised": 0.907, "queued": -0.108, "found": -1.167, "barren": -0.458, "rarer": 0.949, "best": -0.139},
+)
+"""Logarithm of the remaining pairs, by :meth:`SiteCourse.features`: ``python -m benchmarks.until --fit``."""
 DEVIATION = 1.0
 """Standard deviation of the logarithm of the remaining pairs, on sites left out of the fit .75, rounded up."""
-NOTHING = 1e-6
-"""Remaining pairs that are as good as none."""
+NEGLIGIBLE = 1e-6
+"""Remaining pairs that count as 0."""
 QUANTILE = 1.2816
 """Standard deviations to each side of the mean that hold 80 % of a normal distribution."""
 
@@ -45,9 +49,9 @@ class Window(NamedTuple):
 
 
 RECENT = Window(30, 0.05)
-"""What these brought counts as remaining, however low the estimate."""
+"""Pairs of these fetches are a minimum of the remaining pairs."""
 RECENT_WITHOUT_PROMISES = Window(100, 0.25)
-"""The same where the policy promises no pairs, so that nothing else tells what is left."""
+"""The same for a policy that promises no pairs, without an estimate."""
 
 
 class Estimate(NamedTuple):
@@ -60,13 +64,13 @@ class Estimate(NamedTuple):
 
     @property
     def share(self) -> float:
-        """Share of all pairs that is found, 0 to 1; 1 if there are none."""
-        return self._share(0.0 if self.remaining < NOTHING else self.remaining)
+        """Share of all pairs that is found, 0 to 1; 1 without pairs."""
+        return self._share(0.0 if self.remaining < NEGLIGIBLE else self.remaining)
 
     @property
     def interval(self) -> tuple[float, float]:
         """Least and greatest share, between which the true one is with a probability of 80 %."""
-        if self.remaining < NOTHING:
+        if self.remaining < NEGLIGIBLE:
             return 1.0, 1.0
         factor = exp(QUANTILE * sqrt(log1p(self.variance / self.remaining**2)))
         return self._share(ceil(self.remaining * factor)), self._share(floor(self.remaining / factor))
@@ -96,7 +100,7 @@ def sum_estimates(estimates: Iterable[Estimate]) -> Estimate:
 
 
 class Progress(NamedTuple):
-    """How far the crawl of a site is."""
+    """Progress of the crawl of a site."""
 
     pages: int
     found: int
@@ -118,13 +122,13 @@ class Progress(NamedTuple):
         return remaining <= (1 - until) * (self.found + remaining)
 
 
-class Outcome(NamedTuple):
-    """What a fetch was expected to bring, and what it brought, for one pair of languages."""
+class FetchOutcome(NamedTuple):
+    """Expected and actual result of a fetch, for one pair of languages."""
 
     promised: float
     """Pairs."""
     is_page: bool = True
-    """Whether it brought a page, not a redirect or a failure."""
+    """Whether the fetch gave a page, not a redirect or a failure."""
     side: int | None = None
     """The place in the pair of the language of its document; None without one."""
 
@@ -145,7 +149,7 @@ class SiteCourse:
     """The number of the fetch that brought each pair, also of pairs that were broken later."""
     _latest: deque[float] = field(default_factory=lambda: deque(maxlen=BEST_OF))
 
-    def observe_fetch(self, outcome: Outcome) -> None:
+    def observe_fetch(self, outcome: FetchOutcome) -> None:
         """Learn the *outcome* of a fetch; :meth:`observe_pairs` follows."""
         self.fetches += 1
         self.pages += outcome.is_page
@@ -156,7 +160,7 @@ class SiteCourse:
         self._latest.append(promised)
 
     def observe_pairs(self, found: int) -> None:
-        """Learn how many pairs are *found* after the last fetch, of this site or of another one."""
+        """Set the number of pairs *found* after the last fetch, of this site or of another one."""
         self._brought += [self.fetches] * (found - self.found)
         self.found = found
 
@@ -170,7 +174,7 @@ class SiteCourse:
         """Number of documents in the rarer language; those of another site count that are in pairs with this one."""
         return max(min(self._documents), self.found)
 
-    def features(self, queue: Promise) -> tuple[float, ...]:
+    def features(self, queue: Promise) -> dict[str, float]:
         """Return the features of the estimate, when so many pairs are promised by the *queue* of the site.
 
         Logarithms of: the pairs that the queue promises, as far as promises were kept so far; the queued URLs; the
@@ -182,21 +186,20 @@ class SiteCourse:
         promised = min(max(queue.pairs, 0.0), queue.urls * best)
         kept = (len(self._brought) + 0.5) / (self.promised + 0.5)
         barren = self.fetches - (self._brought[-1] if self._brought else 0)
-        return (
-            log(kept * promised + 0.1),
-            log(queue.urls + 1),
-            log(self.found + 0.5),
-            log((barren + 1) / (self.fetches + 1)),
-            log(self.rarer + 0.5),
-            log(best + 0.001),
-        )
+        return {
+            "promised": log(kept * promised + 0.1),
+            "queued": log(queue.urls + 1),
+            "found": log(self.found + 0.5),
+            "barren": log((barren + 1) / (self.fetches + 1)),
+            "rarer": log(self.rarer + 0.5),
+            "best": log(best + 0.001),
+        }
 
     def estimate(self, queue: Promise) -> Estimate:
         """Estimate the remaining pairs of the site, when so many are promised by its *queue*."""
         if not queue.urls:
             return Estimate(self.found, 0.0)
-        mean = INTERCEPT + sum(weight * one for weight, one in zip(WEIGHTS, self.features(queue), strict=True))
-        remaining = max(exp(mean) - OFFSET, 0.0)
+        remaining = max(exp(LOG_REMAINING.predict(self.features(queue))) - OFFSET, 0.0)
         return Estimate(self.found, remaining, remaining**2 * expm1(DEVIATION**2))
 
 
@@ -212,7 +215,7 @@ class RemainingPairs:
         self._given_up: dict[str, Estimate] = {}
         """The estimates of sites when a host of theirs was given up, with all that it had in the queue."""
 
-    def observe_fetch(self, site: str, outcomes: Sequence[Outcome]) -> None:
+    def observe_fetch(self, site: str, outcomes: Sequence[FetchOutcome]) -> None:
         """Learn the outcome of a fetch of *site* for each pair of languages."""
         for course, outcome in zip(self._of(site), outcomes, strict=True):
             course.observe_fetch(outcome)

@@ -95,7 +95,7 @@ def asks_for_page(request: Request) -> bool:
 
 
 def of_its_own(request: Request) -> Request:
-    """*request* without what components said of the one from whose meta it was copied."""
+    """*request* without ``bilingual_*`` keys copied from another request."""
     kept = {key: value for key, value in request.meta.items() if not key.startswith(PREFIX) and key != _START}
     return request if len(kept) == len(request.meta) else request.replace(meta=kept)
 

@@ -1,4 +1,4 @@
-"""Keys of ``request.meta`` and flags of responses: what components tell each other about one request."""
+"""Signals, keys of ``request.meta`` and flags of responses, by which components share the state of a request."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from scrapy.exceptions import CannotResolveHostError, DownloadCancelledError, Ig
 from scrapy.spidermiddlewares.httperror import HttpError
 
 PREFIX = "bilingual_"
-"""All of them begin with it."""
+"""Prefix of all keys."""
 
 ENTRY = "bilingual_entry"
 """The :class:`~bilingual_crawler.frontier.entry.Entry` that a request fetches."""
 REST = "bilingual_rest"
 """The :class:`~bilingual_crawler.frontier.backoff.Rest` with which a request goes back to the frontier."""
 FAILURES = "bilingual_failures"
-"""The failures in a row of its host when a request was sent."""
+"""Failures in a row of the host when the request was sent."""
 RANK = "bilingual_rank"
 """The :class:`~bilingual_crawler.items.Rank` of a request that a spider has yielded."""
 
@@ -29,36 +29,36 @@ SITE_OPT_OUTS = "bilingual_site_opt_outs"
 SITEMAP = "bilingual_sitemap"
 """A :class:`~bilingual_crawler.pages.jobs.Sitemap`."""
 COPY = "bilingual_copy"
-"""True if the page says what too many others of its host have said."""
+"""True if too many pages of the host have this text."""
 
 WARC_LOCATION = "bilingual_warc"
 """The :class:`~bilingual_crawler.storage.WarcLocation` of the response's record."""
 ARCHIVED_DATE = "bilingual_archived"
-"""The ``WARC-Date`` of a response from an archive; None for one that the replay made up."""
+"""``WARC-Date`` of a response from an archive; None for a response made up by the replay."""
 
 NOT_MODIFIED = "bilingual_not_modified"
-"""True if the response is from the archive of an earlier crawl, and the site has said that it has not changed."""
+"""True if the site answered 304, and the response is from the archive of an earlier crawl."""
 
 REDIRECT_FLAG = "replay-redirect"
-"""In ``response.flags`` of a redirect that the replay made up: the page is archived under another URL."""
+"""In ``response.flags`` of a redirect made up by the replay: the page is archived under another URL."""
 MISSING_FLAG = "replay-missing"
 """In ``response.flags`` of the 404 for a URL that is not in the archive."""
 
 
 class Refused(IgnoreRequest):
-    """A URL that is not fetched, or whose answer is not wanted; *outcome* is what ``crawl.tsv`` says about it."""
+    """A URL that is not fetched, or whose response is discarded; *outcome* is its entry in ``crawl.tsv``."""
 
     def __init__(self, outcome: str, message: str, *, status: int = 0, silent: bool = False) -> None:
         super().__init__(message)
         self.outcome = outcome
         self.status = status
-        """Of the answer, if it was fetched after all."""
+        """HTTP status, if the URL was fetched."""
         self.silent = silent
-        """Whether the server is the reason: it did not answer."""
+        """Whether the server did not answer."""
 
 
 class StillWanted(IgnoreRequest):
-    """The crawl is stopping: the URL goes back to the frontier, so that a resume fetches it."""
+    """The crawl is stopping: the URL returns to the frontier for the next run."""
 
 
 def reason(error: BaseException) -> tuple[int, str]:
@@ -81,7 +81,7 @@ def reason(error: BaseException) -> tuple[int, str]:
 
 
 def is_silent(error: BaseException) -> bool:
-    """Whether a fetch failed with *error* because the server, which has an address, did not answer."""
+    """Whether *error* means that a server with a known address did not answer."""
     status, outcome = reason(error)
     if status or outcome == "host-not-found":
         return False
@@ -91,43 +91,43 @@ def is_silent(error: BaseException) -> bool:
 pair_found = object()
 """Sent with ``pair`` when both of its documents are fetched; a better pair of one of them may follow."""
 url_fetched = object()
-"""Sent once for every URL that was asked for, with ``fetch``: a :class:`Fetch`."""
+"""Sent once for every requested URL, with ``fetch``: a :class:`Fetch`."""
 
 document_read = object()
-"""Sent with ``document`` for each :class:`~bilingual_crawler.items.Document` of a spider that yields other items."""
+"""Sent with ``document``, an :class:`~bilingual_crawler.items.Document`, where the spider yields items of its own."""
 
 site_judged = object()
 """Sent with ``site``, a :class:`~bilingual_crawler.discovery.sites.JudgedSite`, at each verdict of a discovery."""
 
 sitemaps_named = object()
-"""Sent with ``urls``, those of the sitemaps that a robots.txt names."""
+"""Sent with ``urls``: the sitemaps in a robots.txt."""
 
 page_rendered = object()
 """Sent with ``request`` and ``response`` (HTML in UTF-8) for a page that the browser rendered."""
 
 output_failed = object()
-"""Sent with ``error``, an OSError, when an output cannot be written (disk full): nothing may be finished any more."""
+"""Sent with ``error``, an OSError, when an output cannot be written (disk full): no URL may be finished after it."""
 
 FAILED_OUTPUTS = "bilingual/output/failed"
-"""The stat that counts outputs that are not written, or not as they should be: the exit code of the command is 1."""
+"""Stat that counts missing or incomplete outputs; above 0 the command exits with 1."""
 
 phase_changed = object()
-"""Sent with ``phase``, a few words: what a crawl that ends is doing, such as ``stopping, transfers left: 2``."""
+"""Sent with ``phase``, the current step of a stopping crawl, such as ``stopping, transfers left: 2``."""
 
 stop_now = object()
-"""Sent when a crawl that is stopping is told so again: whatever would make it wait is given up."""
+"""Sent on the second stop signal: nothing may delay the end."""
 
 
 @dataclass(frozen=True, slots=True)
 class Fetch:
-    """What came of asking for a URL; a line of ``crawl.tsv``."""
+    """The outcome of a request; a line of ``crawl.tsv``."""
 
     time: str
     status: int
-    """HTTP status; 0 if there was no answer."""
+    """HTTP status; 0 without an answer."""
     url: str
     language: str
-    """Language of the content, ISO 639-3; ``un`` if unknown, empty if there is no content to look at."""
+    """Language of the content, ISO 639-3; ``un`` if unknown, empty without content."""
     priority: float
     referrer: str
     depth: int

@@ -44,7 +44,7 @@ class Barren:
         self._barren: LRUCache[str, bool] = LRUCache(_FOLDERS)
 
     def learn(self, url: str) -> str | None:
-        """Add the fetched page *url*; returns the folder that it makes barren, if any."""
+        """Add the fetched page *url*; return the folder that becomes barren, if any."""
         found = None
         for folder in folders(url) if self._limit else ():
             pages = self._pages[folder] = self._pages.get(folder, 0) + 1
@@ -54,7 +54,7 @@ class Barren:
         return found
 
     def note_pair(self, *urls: str) -> None:
-        """The pages *urls* are in a pair, so their folders are not barren."""
+        """Note that the pages *urls* are in a pair: their folders are not barren."""
         for url in urls:
             for folder in folders(url):
                 self._fertile[folder] = True
@@ -65,18 +65,18 @@ class Barren:
 
 
 MAX_COPIES = 20
-"""Pages of one host with the same text whose links are followed. There are honest ones: an untranslated page is shown
-under the URLs of several languages."""
+"""Pages of one host with the same text whose links are followed. Several are legitimate: an untranslated page has a URL
+in each language."""
 PROBE_AFTER = 10
-"""Pages of a host after which a page that cannot exist is requested."""
+"""Pages of a host before a made-up URL tests for soft 404s."""
 FOLDER_PROBE_AFTER = 3
-"""Documents of a language in a folder of its own after which a page of the folder that cannot exist is requested."""
+"""Documents of a language in a folder of its own before a made-up URL of the folder tests for soft 404s."""
 MAX_FOLDERS_PROBED = 4
 """Folders of a host that are probed beside the host."""
 MAX_PROBES = 4
-"""Probes of a host or folder as long as none was answered, each after twice as many pages as the one before."""
+"""Maximum unanswered probes of a host or folder; each waits for twice as many pages as the one before."""
 _OWN_SHARE = 0.8
-"""Share of a language in the documents of its own folder; some of its pages are not translated."""
+"""Minimum share of a language in the documents of its own folder; some pages of the folder are untranslated."""
 _PAGES = 200_000
 _MIN_SEQUENCES = 10
 _HOSTS = 10_000
@@ -90,7 +90,7 @@ class Copies:
         self._counts: LRUCache[bytes, int] = LRUCache(_PAGES)
 
     def learn(self, host: str, text: str) -> bool:
-        """Add a page; true if it is one copy too many."""
+        """Add a page; return whether it exceeds :data:`MAX_COPIES`."""
         if not text:
             return False
         key = blake2b(f"{host}\n{text}".encode("utf-8", "replace"), digest_size=16).digest()
@@ -99,7 +99,7 @@ class Copies:
 
 
 class MissingPages:
-    """The texts that a host, and the folders of its languages, show for missing URLs if they do not answer 404.
+    """Soft 404s: the texts that a host, and the folders of its languages, serve for missing URLs.
 
     A place is a host or a folder of it, such as ``a.is/`` or ``a.is/es/``.
     """
@@ -110,13 +110,13 @@ class MissingPages:
         self._probes: LRUCache[str, int] = LRUCache(_FOLDERS)
         self._answered: LRUCache[str, bool] = LRUCache(_FOLDERS)
         self._probed: LRUCache[str, set[str]] = LRUCache(_HOSTS)
-        """The folders of a host that were probed."""
+        """Host -> its probed folders."""
         self._shown: LRUCache[str, NDArray[np.uint32]] = LRUCache(_SEQUENCES, getsizeof=len)
 
     def places_to_probe(self, url: str, language: str | None) -> list[str]:
-        """The places of the page *url* of which a page that cannot exist is to be requested. Called once per page.
+        """The places of *url* to probe with a made-up URL. Called once per page.
 
-        *language*: of the document that the page is; None if it is no document.
+        *language*: of the document at *url*; None if the page is no document.
         """
         host, *inner = folders(url)
         pages = self._pages[host] = self._pages.get(host, 0) + 1
@@ -135,17 +135,17 @@ class MissingPages:
         return wanted
 
     def answered(self, place: str) -> None:
-        """*place* answered a probe, so it is not asked again."""
+        """Stop probing *place*, which has answered."""
         self._answered[place] = True
 
     def learn(self, place: str, text: str, url: str) -> None:
-        """*place* shows *text* for the missing page *url*. Texts of a few words are not compared."""
+        """Add *text*, which *place* serves for the missing page *url*. Texts of a few words are not compared."""
         shown = sequences(text, url)
         if len(shown) >= _MIN_SEQUENCES:
             self._shown[place] = shown
 
     def is_missing(self, url: str, text: str) -> bool:
-        """Whether *text* is what one of the places of *url* shows for missing URLs, so that *url* does not exist."""
+        """Whether *url* is a soft 404: one of its places serves *text* for missing URLs."""
         known = [shown for place in folders(url) if (shown := self._shown.get(place)) is not None]
         if not known:
             return False
@@ -162,7 +162,7 @@ class MissingPages:
         return FOLDER_PROBE_AFTER <= found[language] >= _OWN_SHARE * found.total()
 
     def _is_due(self, place: str, pages: int, first: int) -> bool:
-        """Whether *place*, of which *pages* have come, is to be probed now, first after *first* of them."""
+        """Whether to probe *place* after *pages* of its pages; the first probe is due after *first*."""
         probes = self._probes.get(place, 0)
         if place in self._answered or probes >= MAX_PROBES or pages < first << probes:
             return False
@@ -173,22 +173,22 @@ class MissingPages:
 FOLDER_FACTOR = 3
 """Factor of the limit for a whole folder, and for the same path on the hosts of a domain."""
 TREE_FACTORS = (27, 9, 3)
-"""Factors of the limit for the trees of the first, second and third folder of a path: the trap is in the smallest."""
+"""Factors of the limit for the trees of the first, second and third folder of a path: smaller trees stop first."""
 TREE_ROW = 50
-"""Pages of a tree in a row without new text after which a page has no more new text than it has for the tree. Honest
-trees have shorter rows: lists of articles by subject, by date."""
+"""Stale pages in a row before novelty is measured per tree. Legitimate trees have shorter rows: lists of articles by
+subject, by date."""
 PAIRS_FACTOR = 10
-"""Factor of the limit for pages in pairs: a template that is filled in for every town or product is translated as well,
-and so are some calendars."""
+"""Factor of the limit for paired pages: templates filled in for every town or product, and some calendars, are
+translated too."""
 NEW_SHARE = 0.05
 """Share of new word sequences, relative to its group, above which a page has new text."""
 _BITS = 1 << 17
 _LISTED = 1 << 12
-"""Word sequences of a group up to which a list of them takes no more memory than bits."""
+"""List size above which a bitmap is smaller."""
 _GROUP_BYTES = 500
-"""Memory of a group beside its word sequences."""
+"""Bytes of a group beside its word sequences."""
 _BYTES = 1000 * (_GROUP_BYTES + _BITS // 8)
-"""Memory for all groups: 1,000 of the largest, or ten times as many of a few pages."""
+"""Bytes for all groups: 1,000 of the largest, or 10,000 of a few pages."""
 _STALE = 10_000
 
 
@@ -196,19 +196,19 @@ _NOTHING: NDArray[np.uint32] = np.empty(0, np.uint32)
 
 
 class _Group:
-    """Keeps a quarter of the word sequences of its pages in 16 kB at most. When half full it deletes them all."""
+    """A sample of one in four word sequences of its pages, in at most 16 kB; emptied when half full."""
 
     __slots__ = ("_bits", "_listed", "alone", "held", "poor", "row")
 
     def __init__(self) -> None:
         self._listed = _NOTHING
-        """The places of the sequences, sorted, as long as they are few; most groups have a page or two."""
+        """Sorted places of the sequences while they are few; most groups have a page or two."""
         self._bits: NDArray[np.uint8] | None = None
         self.held = 0
         self.row = 0
         self.alone = 0
         self.poor = 0
-        """Pages in a row with less new text than counts as enough."""
+        """Pages in a row with less new text than :data:`NEW_SHARE`."""
 
     @property
     def size(self) -> int:
@@ -248,9 +248,9 @@ class _Group:
 
 
 class Staleness:
-    """Learns from each page of a host, and refuses URLs of groups that are stale. Bounded: 16 MB of groups.
+    """Refuses URLs of stale groups. Bounded: 16 MB of groups.
 
-    A group is stale after *limit* pages in a row without new text and in no pair; 0 is never.
+    A group is stale after *limit* unpaired pages in a row without new text; 0 disables.
     """
 
     def __init__(self, limit: int) -> None:
@@ -261,8 +261,8 @@ class Staleness:
     def learn(self, url: str, sample: bytes) -> tuple[str | None, float]:
         """Add the page *url* with the *sample* of its word sequences.
 
-        Return the group that it makes stale, if any, and the share of its text, 0 to 1, that its folder has not shown,
-        nor a tree that has long said nothing new.
+        Return the group that becomes stale, if any, and the share of the text, 0 to 1, that is new to its folder and
+        to each tree with a long row of stale pages.
         """
         hashes = np.frombuffer(sample, np.uint32)
         places = np.unique(hashes // SAMPLE % _BITS)
@@ -271,12 +271,12 @@ class Staleness:
             new = self._read(shape, places, len(hashes))
             found = found or self._stale_by(shape)
         for tree in trees(url):
-            # each combination of filters may be a folder, or a host, of its own, in which all text is new
+            # each combination of filters may have its own folder or host, where all text is new
             said = self._read(tree, places, len(hashes))
             if self._groups[tree].poor > TREE_ROW:
                 new = min(new, said)
             if found:
-                # what is left out from now on says nothing of what is around it
+                # refused groups no longer count for their parents
                 group = self._groups[tree]
                 group.row = group.alone = 0
             else:
@@ -284,15 +284,15 @@ class Staleness:
         return found, new
 
     def _read(self, shape: str, places: NDArray[np.uint32], count: int) -> float:
-        """Add a page to the group *shape*; return the share of its text that is new there."""
+        """Add a page to the group *shape*; return the share of new text."""
         group = self._groups.get(shape) or _Group()
         new = group.read(places, count)
-        # it may have grown
+        # the group may have grown
         self._groups[shape] = group
         return new
 
     def _stale_by(self, shape: str) -> str | None:
-        """*shape* if its last page makes it stale."""
+        """*shape* if its last page made it stale."""
         group = self._groups[shape]
         if not 0 < self._limit * _factor(shape) <= max(group.alone, group.row // PAIRS_FACTOR) or shape in self._stale:
             return None
@@ -300,7 +300,7 @@ class Staleness:
         return shape
 
     def note_pair(self, *urls: str) -> None:
-        """The pages *urls* are in a pair, so they do not count as stale pages of their groups."""
+        """Note that the pages *urls* are in a pair, and so not stale."""
         for url in urls:
             for shape in (*shapes(url), *trees(url)):
                 if shape in self._groups:
@@ -319,30 +319,30 @@ def _factor(shape: str) -> int:
 
 
 _SKETCH = 16
-"""Word sequences of a page by which it is compared with another; its sample is sorted, so that equal texts have the
-same."""
-_SAME = 0.8
-"""Share of them that two addresses of one page have in common; filters that they name may be in the text, too."""
+"""Word sequences by which pages are compared: the first of the sorted sample, the same for equal texts."""
+_SAME_PAGE = 0.8
+"""Minimum share of them at two addresses of one page; the filters in an address may be in the text, too."""
 _ADDRESSES = 40_000
 
 
 class Repeats:
-    """Refuses addresses of pages that were fetched at another one. Bounded: 20 MB.
+    """Refuses further addresses of known pages. Bounded: 20 MB.
 
-    After *limit* pages of a host in a row that say what the page at such an address has said; 0 is never.
+    A kind of address is refused after *limit* pages of a host in a row that repeat the page at another address; 0
+    disables.
     """
 
     def __init__(self, limit: int) -> None:
         self._limit = limit
         self._first: LRUCache[int, tuple[int, bytes, bytes]] = LRUCache(_ADDRESSES)
-        """Hash of what the addresses of a page have in common -> of the first: hash, digest of its text, sketch."""
+        """Hash of the common part of the addresses of a page -> hash, text digest and sketch of the first."""
         self._rows: LRUCache[str, int] = LRUCache(_FOLDERS)
         self._repeating: LRUCache[str, bool] = LRUCache(_STALE)
 
     def learn(self, url: str, text: str, sample: bytes) -> str | None:
         """Add the page *url* with its *text* and the *sample* of its word sequences.
 
-        Return the kind of addresses that is refused from now on, if any.
+        Return the kind of address that is refused from now on, if any.
         """
         sketch, ways = sample[: _SKETCH * 4], addresses(url) if self._limit else ()
         if not ways or len(sketch) < _MIN_SEQUENCES * 4:
@@ -353,7 +353,7 @@ class Repeats:
             first, said, sketched = self._first.setdefault(hash(common), (hash(url), digest, sketch))
             if first == hash(url):
                 continue
-            # pages of one template differ in an id, a parameter and perhaps a number, never in the order of words
+            # pages of one template differ in an id, a parameter or a number, never in the order of words
             repeated = said == digest or (kind.endswith(IN_ANOTHER_ORDER) and _is_same(sketched, sketch))
             row = self._rows[kind] = self._rows.get(kind, 0) + 1 if repeated else 0
             if row >= self._limit and kind not in self._repeating:
@@ -369,22 +369,22 @@ class Repeats:
 
 
 def _is_same(one: bytes, other: bytes) -> bool:
-    """Whether two pages with these sketches say nearly the same."""
+    """Whether two pages with these sketches have nearly the same text."""
     first, second = np.frombuffer(one, np.uint32), np.frombuffer(other, np.uint32)
     common = np.intersect1d(first, second, assume_unique=True)
-    return len(common) >= _SAME * max(len(first), len(second))
+    return len(common) >= _SAME_PAGE * max(len(first), len(second))
 
 
 MAX_SITEMAPS = 1000
-"""Sitemaps of a site that are read."""
+"""Maximum sitemaps of a site."""
 MAX_UNREADABLE = 10
-"""Unreadable responses of a site, a registered domain, after which the site is left: hosts cost nothing."""
+"""Unreadable responses before a site, a registered domain, is abandoned: new hosts cost an attacker nothing."""
 MAX_SITEMAP_DEPTH = 4
-"""Levels of sitemaps, from robots.txt on; the protocol has two, an index and its sitemaps."""
+"""Maximum levels of sitemaps below robots.txt; the protocol has two, an index and its sitemaps."""
 
 
 class Traps:
-    """Knows which URLs are not worth a fetch. In memory and bounded; a resumed crawl learns it again."""
+    """Knows the URLs that are not worth a fetch. In memory and bounded; a resumed crawl learns them again."""
 
     def __init__(self, *, stale_pages: int, barren_pages: int) -> None:
         self.missing = MissingPages()
@@ -398,7 +398,7 @@ class Traps:
         self._unreadable: LRUCache[str, int] = LRUCache(_HOSTS)
 
     def refuses(self, url: str) -> str | None:
-        """The kind of trap that *url* belongs to; None if it is no trap."""
+        """The kind of trap that *url* belongs to, or None."""
         if self._staleness.refuses(url) or self._repeats.refuses(url):
             return "stale"
         if self._barren.refuses(url):
@@ -410,8 +410,8 @@ class Traps:
     def learn(self, page: Page, sample: bytes) -> tuple[list[tuple[str, str]], float]:
         """Add *page* with the *sample* of its word sequences.
 
-        Return (kind, group of URLs) of the traps that it completes, and the share of its text, 0 to 1, that its folder
-        has not shown.
+        Return (kind, group of URLs) of the traps that it completes, and the share of its text, 0 to 1, that is new to
+        its folder.
         """
         stale, new = self._staleness.learn(page.url, sample)
         repeated = self._repeats.learn(page.url, page.text, sample)
@@ -419,7 +419,7 @@ class Traps:
         return [(kind, group) for kind, group in found if group is not None], new
 
     def wants_sitemap(self, entry: Entry) -> bool:
-        """Whether the sitemap *entry* is read. Called whenever one is named; one that is named again does not count."""
+        """Whether to read the sitemap *entry*. Called for each mention; repeated mentions count once."""
         if hash(entry.url) in self._named:
             return True
         read = self._sitemaps[entry.slot] = self._sitemaps.get(entry.slot, 0) + 1
@@ -429,19 +429,19 @@ class Traps:
         return wanted
 
     def note_unreadable(self, url: str) -> None:
-        """The response of *url* could not be read within the limits of a helper process."""
+        """Note that a helper process could not read the response of *url* within its limits."""
         site = registered_domain(url)
         self._unreadable[site] = self._unreadable.get(site, 0) + 1
 
     def was_unreadable(self, url: str) -> bool:
-        """Whether a response of the site of *url* could not be read within the limits."""
+        """Whether a response of the site of *url* exceeded the limits."""
         return bool(self._unreadable) and registered_domain(url) in self._unreadable
 
     def note_pair(self, *urls: str) -> None:
-        """The pages *urls* are in a pair."""
+        """Note that the pages *urls* are in a pair."""
         self._barren.note_pair(*urls)
         self._staleness.note_pair(*urls)
 
     def is_copy(self, page: Page) -> bool:
-        """Whether the page's host has shown its text too often. Called once per page."""
+        """Whether too many pages of the host have the text of *page*. Called once per page."""
         return self._copies.learn(urlsplit(page.url).netloc, page.text)

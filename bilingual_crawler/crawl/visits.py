@@ -100,12 +100,12 @@ def open_frontier(crawler: Crawler, worker: Worker) -> tuple[FrontierStore, Fron
 
 
 def _worker_name(jobdir: str | None) -> str:
-    """A name of this process among the workers of a crawl; the same one whenever it goes on with *jobdir*."""
+    """Name of this process among the workers of a crawl, the same after each resume of *jobdir*."""
     new = f"{socket.gethostname()}-{uuid4().hex[:12]}"
     if jobdir is None:
         return new
     memo = Path(jobdir) / "worker"
-    # empty after a crash, several workers would have one name
+    # an empty file, as a crash leaves it, would give several workers one name
     if not memo.exists() or not memo.stat().st_size:
         with replacing(memo) as part:
             part.write_text(new, encoding="utf-8")
@@ -114,14 +114,14 @@ def _worker_name(jobdir: str | None) -> str:
 
 
 CHECKPOINT_SECONDS = 5.0
-"""What a power cut can make the crawl forget."""
+"""Seconds of progress that a power cut can cost."""
 
 
 class Checkpoints:
-    """Brings the files in *folder* and then the *store* to the disk, every five seconds and at the end.
+    """Syncs the files in *folder*, then the *store*, to the disk: every five seconds and at the end.
 
-    Pages are done for good only when what they gave is on the disk, so the outputs come first. *failed* hears the
-    error when that cannot be done.
+    Outputs come first: a page is done only when its records are on the disk. *failed* is called with the error of a
+    failed checkpoint.
     """
 
     def __init__(self, store: FrontierStore, folder: Path, failed: Callable[[Exception], None]) -> None:
@@ -136,12 +136,12 @@ class Checkpoints:
         self._making.start(CHECKPOINT_SECONDS)
 
     def stop(self) -> None:
-        """Begin no more of them."""
+        """Start no further checkpoints."""
         if self._making.running:
             self._making.stop()
 
     async def finish(self) -> None:
-        """Make the last one."""
+        """Make the last checkpoint."""
         self.stop()
         if self._under_way:
             await maybe_deferred_to_future(self._under_way)
@@ -183,9 +183,8 @@ class Visits:
     learns from its page, and it is finished when all that the page gave is processed, so that a crash before that
     fetches it again instead of losing links or documents.
 
-    With ``JOBDIR`` the frontier is durable: whatever happens to the process, the next run fetches what is left and what
-    was in flight, the latter at last and one by one. With ``BILINGUAL_FRONTIER`` it is in Redis and shared with other
-    workers.
+    With ``JOBDIR`` the frontier is durable: after any death of the process, the next run fetches the queued URLs, then
+    those in flight, one by one. With ``BILINGUAL_FRONTIER`` the frontier is in Redis and shared with other workers.
     Stats: ``bilingual/frontier/new|raised|ignored|retried|http_tried``, ``bilingual/redirect/<what came of it>``,
     ``bilingual/dropped/<outcome>``, ``bilingual/until/sites_left``.
     """
@@ -199,20 +198,20 @@ class Visits:
         self._context = CrawlContext.from_crawler(crawler)
         self._policy = self._context.policy
         self.learner = Learner(self._policy, self._context.budget)
-        """What policy and ledgers have learnt, and which URLs are done."""
+        """Policy and ledgers, with what they have learnt."""
         self._max_redirects = crawler.settings.getint("REDIRECT_MAX_TIMES")
         self.variants = Variants(self._context.pairs)
         """Which sites choose the language by request header or cookie."""
         self.quota = QueueQuota(len(self._policy.parts))
-        """What the pages of each politeness slot have put into the queue."""
+        """Memory for queued URLs by linking politeness slot."""
         self._guesses = {seed.url for seed in self._context.seeds if seed.guessed_scheme}
         self._waiting: dict[str, str] = {}
-        """Those that wait for their http address, since https gave nothing, with the outcome."""
+        """Guessed https URL -> failure, while http is tried."""
         self._answered: dict[str, str] = {}
-        """Those that have waited, and whose http address has not led to them, with the outcome."""
+        """Guessed https URL -> failure, once http has not led there."""
         self._with_spider: dict[str, Entry] = {}
         self._left: dict[str, str] = {}
-        """Slot -> site, of those where enough pairs are found."""
+        """Slot -> its site, where enough pairs are found."""
         self._stopping = False
         self.slot = slot_by(options.politeness)
         """The politeness slot of a URL."""
@@ -256,7 +255,7 @@ class Visits:
         self._guesses.update(urls)
 
     def is_guess(self, entry: Entry) -> bool:
-        """Return whether https is still a guess for *entry*: nothing has led there yet, and http was not tried."""
+        """Return whether https is still a guess for *entry*: nothing has led there, and http was not tried."""
         return (
             entry.url in self._guesses
             and not (entry.attempts or entry.redirects)
@@ -279,15 +278,15 @@ class Visits:
     def hand_out(self) -> Entry | None:
         """The best URL that may be fetched now.
 
-        What is queued belongs to the crawl. If its site is not in the scope, a seed was redirected to it, perhaps at
-        another worker: from now on the site is in the scope.
+        Queued URLs belong to the crawl. One outside the scope is the target of a redirected seed, perhaps of another
+        worker: its site joins the scope.
         """
         self._finish_processed()
         entry = self.frontier.pop()
         while entry is not None and (self._is_answered(entry) or self._is_left(entry)):
             entry = self.frontier.pop()
         if entry is not None:
-            # a link has led to it before its http address has answered: it has the usual tries
+            # found by a link: normal retries apply
             self._waiting.pop(entry.url, None)
             self.quota.remove(self._source(entry), entry.url)
             if entry.kind is Kind.PAGE and self._context.scope.join(entry.url):
@@ -296,7 +295,7 @@ class Visits:
         return entry
 
     def put_back(self, entry: Entry, rest: Rest) -> None:
-        """Queue *entry* again, for when its slot has rested."""
+        """Queue *entry* again; its slot pauses for *rest*."""
         self.frontier.retry(entry, rest=rest.seconds, failed=rest.failed)
         if rest.after_others:
             self.frontier.rescore({entry.url: AFTER_OTHERS})
@@ -307,10 +306,10 @@ class Visits:
     def redirect(self, entry: Entry, location: str, status: int, switch: Switch | None = None) -> bool:
         """Replace *entry* in the queue by the target of its redirect; return False if there is no such target.
 
-        If cookies came with it that choose a language, and it leads back to a page that is known, this *switch* is how
-        the site shows its pages in that language. So it is if a form was posted, and it leads to any page of the site.
+        *switch*: the language cookies of the redirect. If the target is a known page, or the redirect answers a posted
+        form, the site shows its pages in that language by this *switch*.
         """
-        # Scrapy keeps the fragment of what was asked for
+        # Scrapy keeps the fragment of the requested URL
         url = canonicalise(bare(location))
         if url is None:
             return self._end_redirect(entry, "nowhere", status, outcome="redirect-nowhere")
@@ -349,7 +348,7 @@ class Visits:
             logger.warning(f"{entry.url}: host not found, skipped", extra=self._extra)
         https = with_https(entry.url)
         if entry.url != https and https in self._guesses and not self.learner.is_done(https) and is_silent(error):
-            # https had one try; now that http has failed too, it has the usual ones
+            # https had one try; after the failure of http normal retries apply
             self._replace(entry, https)
             return
         self._gone(entry)
@@ -357,7 +356,7 @@ class Visits:
         self.frontier.finish(entry, State.REFUSED if refused else State.DONE)
 
     def no_page(self, entry: Entry, status: int) -> None:
-        """Log and learn that the answer to *entry*, which the spider of another project gets, is no page."""
+        """Log and learn that *entry*, a request of another project's spider, gave no page."""
         self.log(entry, status=status, outcome="not-html" if status == 200 else f"http-{status}")
         self._gone(entry)
 
@@ -365,7 +364,7 @@ class Visits:
         """Teach policy and ledgers the *page* of *entry* with its *links*, and keep the fact for a resume."""
         self._announce(self.learner.observe_page(page, links))
         self._give_up_guess(entry)
-        # a crawl that cannot be resumed spares the packing
+        # only a crawl that can be resumed needs the packed fact
         if self._durable:
             self.frontier.remember(entry, page_fact(page, links, self._context.pairs))
         self.pursue()
@@ -377,7 +376,7 @@ class Visits:
         self.pursue()
 
     def pursue(self) -> None:
-        """Queue what the policy wants, and give queued URLs their new priorities."""
+        """Queue the policy's proposals, and update the priorities of queued URLs."""
         wanted = self._policy.wanted()
         if wanted:
             self.push([Entry(one.url, self.slot(one.url), one.priority, one.parent) for one in wanted])
@@ -387,7 +386,7 @@ class Visits:
     def weigh(
         self, page: FetchedPage, links: Sequence[Link], scores: Sequence[LinkScore] | None
     ) -> list[tuple[Link, float]]:
-        """Return the *links* of *page* with the priorities that the policy gives them."""
+        """Return the *links* of *page* with their priorities by the policy."""
         return list(zip(links, self._policy.priorities(page, links, scores), strict=True))
 
     def follow(self, entry: Entry, page: FetchedPage, weighed: Sequence[tuple[Link, float]]) -> None:
@@ -395,20 +394,20 @@ class Visits:
         self.push(
             [Entry(link.url, self.slot(link.url), priority, page.url, entry.depth + 1) for link, priority in weighed]
         )
-        # after a death in between, the page is fetched again: its links must be news then
+        # after a death in between, the page is fetched again, and its links must still be new
         self.keep_news(entry, page, weighed)
 
     def keep_news(self, entry: Entry, page: FetchedPage, weighed: Iterable[tuple[Link, float]]) -> None:
-        """Keep what the *weighed* links of the page of *entry* say for a resume."""
+        """Store what is new in the *weighed* links of the page of *entry*, for a resume."""
         if self._durable and (news := [link for link, priority in weighed if priority != NEVER]):
             self.frontier.remember(entry, news_fact(page, news))
 
     def hold(self, entry: Entry) -> None:
-        """Finish *entry* when all that the spider yields for its answer is processed."""
+        """Finish *entry* when all items and requests of its response are processed."""
         self._with_spider[entry.url] = entry
 
     async def count(self, *names: str) -> dict[str, int]:
-        """Add 1 to the numbers of *names*, which all runs and workers of the crawl share; return the sums.
+        """Increment the persistent counters *names*, shared by all runs and workers; return the sums.
 
         Does not return if the frontier is frozen.
         """
@@ -418,16 +417,16 @@ class Visits:
         return await counted
 
     def log(self, entry: Entry, *, status: int, outcome: str, language: str = "", location: str = "") -> None:
-        """Send :data:`url_fetched` with what came of *entry*."""
+        """Send :data:`url_fetched` with the outcome of *entry*."""
         fetch = Fetch(
             utc_now(), status, entry.url, language, entry.priority, entry.parent, entry.depth, outcome, location
         )
         self._crawler.signals.send_catch_log(url_fetched, fetch=fetch)
 
     def expects_answers(self, url: str, *, elsewhere: bool = False) -> bool:
-        """Return whether a site that has brought pages should answer now: that of *url*, or another with queued URLs.
+        """Return whether a site that answered before should answer now: the site of *url*, or another with queued URLs.
 
-        Only the others count if *elsewhere*, and only sites of this process.
+        With *elsewhere* only other sites count. All are sites of this process.
         """
         if self._stopping:
             return False
@@ -436,7 +435,7 @@ class Visits:
         return any(map(self._has_pages, sites))
 
     def may_be_away(self, entry: Entry) -> bool:
-        """Return whether the site of *entry* has brought pages, and has others in the queue that show if it is away."""
+        """Return whether the site of *entry* answered before, and has other queued URLs to test whether it is down."""
         return self._has_pages(registered_domain(entry.url)) and entry.slot in self.frontier.open_slots()
 
     def _has_pages(self, site: str) -> bool:
@@ -451,7 +450,7 @@ class Visits:
         finally:
             await self.frontier.leave()
 
-    # what the frontier asks and tells ---------------------------------------------------------------------------------
+    # callbacks of the frontier ---------------------------------------------------------------------------------------
 
     def reconsider(self, url: str, priority: float) -> float:
         return priority if priority in FIXED else self._policy.reconsider(url, priority)
@@ -462,12 +461,12 @@ class Visits:
         )
 
     def wake(self) -> None:
-        """Have the engine ask for a request now; by itself it does so every five seconds."""
+        """Let the engine fetch the next request now instead of at its five-second poll."""
         assert self._crawler.engine
         ask_scheduler(self._crawler.engine)
 
     def stop(self, error: Exception) -> None:
-        """Frontier or outputs cannot be written: stop so that the next run fetches again what is in flight now."""
+        """Stop after a write *error* of frontier or outputs; the next run fetches the URLs in flight again."""
         self.frontier.freeze()
         self._checkpoints.stop()
         engine = self._crawler.engine
@@ -484,7 +483,7 @@ class Visits:
             self._crawler.signals.send_catch_log(pair_found, pair=pair)
 
     def _callback_failed(self, response: Response | Failure) -> None:
-        """A callback raised an exception: its URL is done all the same."""
+        """Finish the URL although its callback raised an exception."""
         if isinstance(response, Response) and ENTRY in response.meta:
             entry: Entry = response.meta[ENTRY]
             if not self.learner.is_done(entry.url):
@@ -492,9 +491,9 @@ class Visits:
             self.frontier.finish(entry)
 
     def _idle(self) -> None:
-        """Nothing is pending: the crawl ends, for the reason that queued URLs have if there are any.
+        """End the crawl when nothing is pending; queued URLs, if any, give the reason.
 
-        Pages that were in flight when their site was left may have brought more pairs, or more URLs.
+        Pages in flight while their site was left may have brought pairs or URLs.
         """
         again = [slot for slot, site in self._left.items() if not self._has_enough(site)]
         for slot in again:
@@ -514,7 +513,7 @@ class Visits:
             self.frontier.finish(self._with_spider.pop(url))
 
     def _is_left(self, entry: Entry) -> bool:
-        """Whether enough pairs of the site of *entry* are found; then *entry* is queued again."""
+        """Whether enough pairs of the site of *entry* are found; if so, *entry* is queued again."""
         site = registered_domain(entry.url)
         if entry.kind is Kind.SITEMAP or not self._has_enough(site):
             return False
@@ -528,7 +527,7 @@ class Visits:
         return True
 
     def _is_answered(self, entry: Entry) -> bool:
-        """Whether *entry* waited for its http address, which has not led to it; then it is given up."""
+        """Whether *entry* waited for its http address in vain; if so, *entry* is given up."""
         outcome = self._answered.pop(entry.url, None)
         if outcome is None:
             return False
@@ -536,7 +535,7 @@ class Visits:
         self.log(entry, status=0, outcome=outcome)
         self._stats.inc_value(f"bilingual/dropped/{outcome}")
         self._gone(entry)
-        # no budget counts it beside its http address
+        # budgets count its http address only
         self.frontier.finish(entry, State.REFUSED)
         return True
 
@@ -544,14 +543,14 @@ class Visits:
         return self._context.until < 1 and self.learner.remaining.is_finished(site, self._context.until)
 
     def _gone(self, entry: Entry) -> None:
-        """*entry* gave no page that policy and ledger have learnt from."""
+        """Note that *entry* gave policy and ledger no page."""
         self.learner.observe_failure(entry.url)
         self._give_up_guess(entry)
         self.frontier.remember(entry, GONE)
         self.pursue()
 
     def _try_http(self, entry: Entry, outcome: str) -> None:
-        """*entry*, whose scheme is a guess, gave nothing. It waits until its http address has led there or failed."""
+        """Queue the http address of *entry*, whose guessed https failed; *entry* waits for the result."""
         http = with_http(entry.url)
         logger.info(f"{entry.url}: {outcome}, {http} is tried", extra=self._extra)
         self._stats.inc_value("bilingual/frontier/http_tried")
@@ -561,7 +560,7 @@ class Visits:
         self.push_seed(http)
 
     def _give_up_guess(self, entry: Entry) -> None:
-        """Have the https address that waits for *entry*, its http address, given up: *entry* has not led to it."""
+        """Give up the https address that waits for *entry*, its http address, which has not led there."""
         https = with_https(entry.url)
         outcome = self._waiting.pop(https, None)
         if outcome is not None:
@@ -569,7 +568,7 @@ class Visits:
             self.frontier.rescore({https: 0.0})
 
     def _replace(self, entry: Entry, url: str, told: Callable[[bool], None] = ignore) -> None:
-        """*url* takes the place of *entry*."""
+        """Replace *entry* by *url*."""
         target = Entry(url, self.slot(url), entry.priority, entry.parent, entry.depth, entry.kind)
         target.redirects = entry.redirects + 1
         target.request = "" if is_posting(entry.url) else entry.request
@@ -605,7 +604,7 @@ class Visits:
         return self.slot(entry.parent) if entry.parent else entry.slot
 
     def _queued_before(self, urls: Iterable[str]) -> Iterator[str]:
-        """*urls* as they are passed on; most links lead to pages of their own site."""
+        """Yield *urls*; most links lead to pages of their own site."""
         for url in urls:
             self.quota.add(self.slot(url), url)
             yield url

@@ -25,7 +25,7 @@ from cachetools import LRUCache
 from bilingual_crawler.languages.codes import base_of, language_name
 from bilingual_crawler.languages.pairs import LanguagePairs
 from bilingual_crawler.pages.words import LETTERS
-from bilingual_crawler.scoring.models import logistic
+from bilingual_crawler.scoring.linear import logistic
 from bilingual_crawler.urls.canonical import registered_domain
 
 if TYPE_CHECKING:
@@ -223,11 +223,11 @@ MAX_HOPS = 20
 
 
 @dataclass(eq=False, slots=True)
-class Source:
+class HopSource:
     """A visited page whose links are followed."""
 
     url: str
-    reached: Target | None
+    reached: HopTarget | None
     """As what it was visited; None for pages that an inspection downloaded."""
     bilingual: bool
     """The verdict on its site."""
@@ -235,20 +235,20 @@ class Source:
     """Sites that it links to and that have been judged since."""
     found: int = 0
     """Judged sites among them that are bilingual."""
-    targets: list[Target] = field(default_factory=list)
+    targets: list[HopTarget] = field(default_factory=list)
     """Targets of its links that are still to be visited."""
 
 
 @dataclass(eq=False, slots=True)
-class Target:
+class HopTarget:
     """A page that may be visited: the entry page of a site, or a page with links to sites."""
 
     url: str
     way: Way
     hops: list[Hop] = field(default_factory=list)
-    sources: list[Source] = field(default_factory=list)
+    sources: list[HopSource] = field(default_factory=list)
 
-    def add(self, hop: Hop, source: Source | None) -> None:
+    def add(self, hop: Hop, source: HopSource | None) -> None:
         """*hop* from *source* leads here too."""
         if len(self.hops) < MAX_HOPS:
             self.hops.append(hop)
@@ -291,22 +291,22 @@ class SiteOrder(ABC):
     inside: ClassVar[bool] = False
     """Whether all links within a site are followed, and not only those to pages that list links."""
 
-    def expands(self, page: DetectorPage, target: Target | None) -> bool:
+    def expands(self, page: DetectorPage, target: HopTarget | None) -> bool:
         """Whether the links of *page*, visited as *target*, are looked at."""
         return True
 
-    def follows(self, hop: Hop, source: Source) -> bool:
+    def follows(self, hop: Hop, source: HopSource) -> bool:
         """Whether *hop*, which *source* has, leads to a target."""
         return True
 
     @abstractmethod
-    def priority(self, target: Target) -> float:
+    def priority(self, target: HopTarget) -> float:
         """From 0 to 1."""
 
-    def judged(self, target: Target, bilingual: bool) -> None:  # noqa: B027
+    def judged(self, target: HopTarget, bilingual: bool) -> None:  # noqa: B027
         """The site of *target* has been judged."""
 
-    def led(self, target: Target, bilingual: bool) -> None:  # noqa: B027
+    def led(self, target: HopTarget, bilingual: bool) -> None:  # noqa: B027
         """The links of the page *target* led to a site that has been judged."""
 
     def relearnt(self, pages: int) -> bool:
@@ -320,10 +320,10 @@ class Forward(SiteOrder):
     name = "fc"
     inside = True
 
-    def follows(self, hop: Hop, source: Source) -> bool:
+    def follows(self, hop: Hop, source: HopSource) -> bool:
         return hop.way is not Way.BACK
 
-    def priority(self, target: Target) -> float:
+    def priority(self, target: HopTarget) -> float:
         return int.from_bytes(blake2b(target.url.encode(), digest_size=6).digest()) / (1 << 48)
 
 
@@ -336,12 +336,12 @@ class BackAndForth(SiteOrder):
 
     name = "obfc"
 
-    def follows(self, hop: Hop, source: Source) -> bool:
+    def follows(self, hop: Hop, source: HopSource) -> bool:
         if hop.way is Way.FORTH:
             return source.reached is not None and source.reached.way is Way.BACK
         return hop.way is Way.BACK
 
-    def priority(self, target: Target) -> float:
+    def priority(self, target: HopTarget) -> float:
         return 0.0
 
 
@@ -357,22 +357,22 @@ class ClassifiedBackAndForth(BackAndForth):
         self._relearn_after = relearn_after
         self._learnt_at = 0
         self._classifiers: dict[bool, NaiveBayes] = {}
-        self._immediate: dict[Target, bool] = {}
-        self._delayed: dict[Target, bool] = {}
+        self._immediate: dict[HopTarget, bool] = {}
+        self._delayed: dict[HopTarget, bool] = {}
 
-    def priority(self, target: Target) -> float:
+    def priority(self, target: HopTarget) -> float:
         classifier = self._classifiers.get(target.backwards)
         if classifier is None:
             return 0.0
         return max((classifier.probability(hop.words) for hop in target.hops), default=0.0)
 
-    def judged(self, target: Target, bilingual: bool) -> None:
+    def judged(self, target: HopTarget, bilingual: bool) -> None:
         if target.backwards:
             self._delayed.setdefault(target, False)
         else:
             self._immediate[target] = bilingual
 
-    def led(self, target: Target, bilingual: bool) -> None:
+    def led(self, target: HopTarget, bilingual: bool) -> None:
         if target.backwards:
             self._delayed[target] = self._delayed.get(target, False) or bilingual
 
@@ -414,16 +414,16 @@ class BothWays(SiteOrder):
         for halves in range(MAX_HALVES + 1):
             self._immediate.assume(_rarer(halves), TRUST * math.log(10 ** (-halves / 2) / NEUTRAL))
 
-    def priority(self, target: Target) -> float:
+    def priority(self, target: HopTarget) -> float:
         features = self._immediate.features(self._evidence(target))
         now, later = self._immediate.probability(features), self._delayed.probability(features)
         return (now + GAMMA * later) / (1 + GAMMA)
 
-    def judged(self, target: Target, bilingual: bool) -> None:
+    def judged(self, target: HopTarget, bilingual: bool) -> None:
         self._judged += 1
         self._immediate.observe_example(self._immediate.features(self._evidence(target)), bilingual)
 
-    def led(self, target: Target, bilingual: bool) -> None:
+    def led(self, target: HopTarget, bilingual: bool) -> None:
         self._delayed.observe_example(self._delayed.features(self._evidence(target)), bilingual)
 
     def relearnt(self, pages: int) -> bool:
@@ -432,7 +432,7 @@ class BothWays(SiteOrder):
         self._weighed_at = self._judged
         return True
 
-    def _evidence(self, target: Target) -> set[str]:
+    def _evidence(self, target: HopTarget) -> set[str]:
         """Names of the features of *target*: those of all its hops, how many of them there are, and its address."""
         names = _words(target) | {f"way={target.way}"}
         bilingual = sum(source.bilingual for source in target.sources)
@@ -461,7 +461,7 @@ class Focused(SiteOrder):
         self._likeness: list[float] = []
         self._links = OnlineLogistic(rate=RATE)
 
-    def expands(self, page: DetectorPage, target: Target | None) -> bool:
+    def expands(self, page: DetectorPage, target: HopTarget | None) -> bool:
         bag = Counter(words(page.text[:TOPIC_TEXT], page.language))
         likeness = _cosine(bag, self._topic)
         if target is not None and not target.sources:
@@ -475,10 +475,10 @@ class Focused(SiteOrder):
             self._links.observe_example(self._links.features(_words(target)), on_topic)
         return on_topic
 
-    def follows(self, hop: Hop, source: Source) -> bool:
+    def follows(self, hop: Hop, source: HopSource) -> bool:
         return hop.way is not Way.BACK
 
-    def priority(self, target: Target) -> float:
+    def priority(self, target: HopTarget) -> float:
         return self._links.probability(self._links.features(_words(target)))
 
 
@@ -489,7 +489,7 @@ def _cosine(one: Counter[str], other: Counter[str]) -> float:
     )
 
 
-def _words(target: Target) -> set[str]:
+def _words(target: HopTarget) -> set[str]:
     return {word for hop in target.hops for word in hop.words}
 
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from bilingual_crawler.discovery.detector.base import DetectorPage, Reason, Verdict
-from bilingual_crawler.discovery.policies import Hop, Source, Target, Way, entry_page, site_of
+from bilingual_crawler.discovery.policies import Hop, HopSource, HopTarget, Way, entry_page, site_of
 from bilingual_crawler.frontier.entry import NEVER
 from bilingual_crawler.items import FetchedPage, Wanted
 from bilingual_crawler.policies.base import Policy
@@ -50,15 +50,15 @@ class InspectedSite:
 
     entry: str
     """The page from which it is judged."""
-    target: Target | None
-    """As what it was found; None if nothing led to it."""
+    target: HopTarget | None
+    """Target it was found as; None if unlinked."""
     inspection: Inspection | None = None
     archived: str = ""
-    """When its entry page was archived, if it was read from an archive."""
+    """``WARC-Date`` of its entry page, if from an archive."""
     awaited: str = ""
     """The URL that the inspection waits for; :attr:`arriving` is the target of its redirect."""
     arriving: str = ""
-    held: list[tuple[DetectorPage, Target | None]] = field(default_factory=list)
+    held: list[tuple[DetectorPage, HopTarget | None]] = field(default_factory=list)
     """Pages whose links are followed once there is a verdict."""
     verdict: Verdict | None = None
 
@@ -67,8 +67,8 @@ class SiteSearch:
     """Judges the sites of the pages it is given, and says which pages it wants next.
 
     The unit is the site, a registered domain: it is judged once, from the root of the host that was found first. A link
-    to a page of another site leads to that root. Whoever knows the pages that link to a bilingual site tells them by
-    :meth:`go_back`; with *own_links* the pages visited before are such pages, too.
+    to a page of another site leads to that root. :meth:`go_back` adds pages that link to a bilingual site; with
+    *own_links* the pages visited before are such pages, too.
     """
 
     def __init__(
@@ -86,14 +86,14 @@ class SiteSearch:
         self.judged: Callable[[str, InspectedSite], None] | None = None
         """Called with name and site at each verdict."""
         self._own_links = own_links
-        self._targets: dict[str, Target] = {}
-        self._entries: dict[str, Target] = {}
-        """By site, those of the targets that are its entry page."""
+        self._targets: dict[str, HopTarget] = {}
+        self._entries: dict[str, HopTarget] = {}
+        """Site -> the target that is its entry page."""
         self._other_seeds: defaultdict[str, list[str]] = defaultdict(list)
-        """By site without a verdict, its seeds beside the entry page, and what they redirect to."""
+        """Site without a verdict -> its seeds beside the entry page, and their redirect targets."""
         self.sites: dict[str, InspectedSite] = {}
-        self._passed: defaultdict[str, list[tuple[Source, list[Hop]]]] = defaultdict(list)
-        """By site without a verdict, the pages that link to it and whose links the policy does not follow."""
+        self._passed: defaultdict[str, list[tuple[HopSource, list[Hop]]]] = defaultdict(list)
+        """Site without a verdict -> linking pages whose links the policy does not follow."""
         self._inspected: set[str] = set()
         self._links_pages: defaultdict[str, int] = defaultdict(int)
         self._done: set[int] = set()
@@ -111,19 +111,19 @@ class SiteSearch:
         if guessed != url and guessed in self._targets and not self._is_done(url):
             self._targets[url] = self._targets.pop(guessed)
         elif name not in self.sites and not self._is_done(url):
-            entry = self._targets[url] = self._entries.setdefault(name, Target(url, Way.FORTH))
+            entry = self._targets[url] = self._entries.setdefault(name, HopTarget(url, Way.FORTH))
             if entry.url != url:
                 self._other_seeds[name].append(url)
 
     def start(self, hops: Iterable[Hop]) -> None:
-        """Visit where *hops*, to candidates, lead."""
+        """Visit the targets of *hops* to candidates."""
         for hop in hops:
             self._add(hop, None)
 
     def go_back(self, hops: Iterable[Hop]) -> None:
-        """Visit the pages that link to a bilingual site, where *hops* lead."""
+        """Visit the targets of *hops*: pages that link to a bilingual site."""
         for hop in hops:
-            self._add(hop, Source(hop.parent, None, True))
+            self._add(hop, HopSource(hop.parent, None, True))
 
     def read(self, page: DetectorPage) -> None:
         """Judge the site of the downloaded *page*, and follow its links."""
@@ -133,12 +133,12 @@ class SiteSearch:
         self._done.add(hash(page.url))
         target = self._targets.pop(page.url, None)
         if target is None and page.backlink:
-            target = Target(page.url, Way.BACK)
+            target = HopTarget(page.url, Way.BACK)
         name = site_of(page.url)
         site = self.sites.get(name)
         if site is None and target is not None and target.backwards and page.url != entry_page(page.url):
             self._expand(page, target, False)
-            self._add(Hop(Way.FORTH, page.url, page.url), Source(page.url, target, False))
+            self._add(Hop(Way.FORTH, page.url, page.url), HopSource(page.url, target, False))
         elif site is None:
             self._begin(name, page, target)
         elif site.verdict is None:
@@ -152,13 +152,13 @@ class SiteSearch:
                 self._weigh(one)
 
     def gone(self, url: str) -> None:
-        """*url* gave no page."""
+        """Note that *url* gave no page."""
         if not self._is_done(url):
             self._done.add(hash(url))
             self._fruitless(url, Reason.NO_PAGE)
 
     def redirected(self, url: str, to: str) -> None:
-        """*url* redirects to *to*, which comes in its place unless it was visited before."""
+        """Replace *url* by its redirect target *to*, unless that was visited before."""
         if self._is_done(url):
             return
         self._done.add(hash(url))
@@ -187,23 +187,23 @@ class SiteSearch:
         return target is not None and target.way is Way.BACK
 
     def wanted(self) -> list[Wanted]:
-        """URLs that are wanted since the last call."""
+        """URLs wanted since the last call."""
         wanted, self._wanted = self._wanted, []
         return wanted
 
     def changed(self) -> dict[str, float]:
-        """URLs wanted before whose priority is another since the last call."""
+        """URLs with a new priority since the last call."""
         changed, self._changed = self._changed, {}
         return changed
 
     @property
     def unjudged(self) -> int:
-        """Sites that are known and have no verdict yet."""
+        """Number of known sites without a verdict."""
         return len(self._entries) + len(self._inspected)
 
     # judging --------------------------------------------------------------------------------------------------------
 
-    def _begin(self, name: str, page: DetectorPage, target: Target | None) -> None:
+    def _begin(self, name: str, page: DetectorPage, target: HopTarget | None) -> None:
         entry = self._entries.pop(name, None)
         if entry is not None and entry.url != page.url:
             self._drop(entry)
@@ -230,7 +230,7 @@ class SiteSearch:
         self._advance(name, site)
 
     def _fruitless(self, url: str, reason: Reason, to: str = "") -> None:
-        """*url* gave no page of its site."""
+        """Note that *url* gave no page of its site."""
         name = site_of(url)
         target = self._targets.pop(url, None)
         site = self.sites.get(name)
@@ -246,8 +246,8 @@ class SiteSearch:
                 site = self.sites[name] = InspectedSite(url, target)
                 self._judge(name, site, Verdict(False, 0.0, reason))
 
-    def _enter_elsewhere(self, name: str, failed: Target) -> bool:
-        """Have the site judged from another seed or candidate than the one that *failed*; False if there is none."""
+    def _enter_elsewhere(self, name: str, failed: HopTarget) -> bool:
+        """Judge the site from another seed or candidate than *failed*; return False without one."""
         known = (failed.url, *self._other_seeds.get(name, ()))
         seeds = (seed for seed in known if self._targets.get(seed) is failed)
         hops = ((entry_page(hop.url), hop.prior) for hop in failed.hops if not hop.parent)
@@ -280,8 +280,8 @@ class SiteSearch:
             for source, hops in passed:
                 self._turn_back(source, hops)
 
-    def _tally(self, source: Source, bilingual: bool) -> None:
-        """A link of *source* led to a site that is *bilingual* or not."""
+    def _tally(self, source: HopSource, bilingual: bool) -> None:
+        """Count a link of *source* to a site that is *bilingual* or not."""
         source.tried += 1
         source.found += bilingual
         if source.reached is not None:
@@ -292,9 +292,9 @@ class SiteSearch:
 
     # following links ------------------------------------------------------------------------------------------------
 
-    def _expand(self, page: DetectorPage, target: Target | None, bilingual: bool) -> None:
+    def _expand(self, page: DetectorPage, target: HopTarget | None, bilingual: bool) -> None:
         """Follow the links of *page*, of a *bilingual* site or another."""
-        source = Source(page.url, target, bilingual)
+        source = HopSource(page.url, target, bilingual)
         hops = list(self._hops(page)) if self.order.expands(page, target) else []
         followed = [hop for hop in hops if self.order.follows(hop, source)]
         for hop in followed:
@@ -304,7 +304,7 @@ class SiteSearch:
         if target is not None and target.backwards and not source.tried and not source.targets:
             self.order.led(target, False)
 
-    def _pass_by(self, source: Source, hops: list[Hop]) -> None:
+    def _pass_by(self, source: HopSource, hops: list[Hop]) -> None:
         """Keep the links of a page, which may turn out to lead to a bilingual site."""
         known = {hop.site: self.sites.get(hop.site) for hop in hops}
         verdicts = {name: site.verdict for name, site in known.items() if site is not None and site.verdict is not None}
@@ -315,10 +315,10 @@ class SiteSearch:
             if hop.site not in verdicts and len(self._passed[hop.site]) < MAX_PASSED:
                 self._passed[hop.site].append((source, hops))
 
-    def _turn_back(self, source: Source, hops: list[Hop]) -> None:
-        """Follow the links of a page that was visited before as if it had been visited for its links now."""
+    def _turn_back(self, source: HopSource, hops: list[Hop]) -> None:
+        """Follow the links of a page visited before, which links to a bilingual site."""
         if source.reached is None or source.reached.way is not Way.BACK:
-            source.reached = Target(source.url, Way.BACK)
+            source.reached = HopTarget(source.url, Way.BACK)
             for hop in hops:
                 if self.order.follows(hop, source):
                     self._add(hop, source)
@@ -334,7 +334,7 @@ class SiteSearch:
             elif site == own and (self.order.inside or self._wants_links_page(own, link)):
                 yield Hop(Way.INSIDE, link.url, page.url, link.text, link.around, page.language)
 
-    def _add(self, hop: Hop, source: Source | None) -> None:
+    def _add(self, hop: Hop, source: HopSource | None) -> None:
         if hop.way is Way.FORTH:
             site = self.sites.get(hop.site)
             if site is not None:
@@ -348,7 +348,7 @@ class SiteSearch:
         if target is None:
             if self._is_done(url):
                 return
-            target = self._targets.setdefault(url, Target(url, hop.way))
+            target = self._targets.setdefault(url, HopTarget(url, hop.way))
             if hop.way is Way.FORTH:
                 self._entries[hop.site] = target
             elif hop.way is Way.INSIDE:
@@ -362,13 +362,13 @@ class SiteSearch:
         if source is not None:
             source.targets.append(target)
 
-    def _again(self, site: InspectedSite, hop: Hop, source: Source | None) -> None:
-        """*hop* leads to a site that is known already."""
+    def _again(self, site: InspectedSite, hop: Hop, source: HopSource | None) -> None:
+        """Handle a *hop* to a known site."""
         if source is None:
             return
         first = site.target is None or not site.target.hops
         if first:
-            site.target = Target(site.entry, Way.FORTH)
+            site.target = HopTarget(site.entry, Way.FORTH)
         assert site.target
         site.target.add(hop, source)
         if site.verdict is not None:
@@ -376,11 +376,11 @@ class SiteSearch:
                 self.order.judged(site.target, site.verdict.bilingual)
             self._tally(source, site.verdict.bilingual)
 
-    def _weigh(self, target: Target) -> None:
+    def _weigh(self, target: HopTarget) -> None:
         if target.sources:
             self._changed[target.url] = self.order.priority(target)
 
-    def _drop(self, target: Target) -> None:
+    def _drop(self, target: HopTarget) -> None:
         self._targets.pop(target.url, None)
         self._changed[target.url] = NEVER
 
@@ -394,9 +394,9 @@ class SiteSearch:
 
 
 MAX_LINKS = 2000
-"""Links of a page that are looked at."""
+"""Maximum links of a page."""
 MAX_TEXT = 50_000
-"""Characters of a page that are looked at."""
+"""Maximum characters of a page."""
 
 
 _pack = msgspec.msgpack.Encoder().encode
@@ -409,10 +409,7 @@ def fact_of(page: DetectorPage) -> bytes:
 
 
 class DiscoveryPolicy(Policy):
-    """Has a :class:`~bilingual_crawler.discovery.search.SiteSearch` decide which URLs are fetched.
-
-    The search wants each of them itself: no link of a page is followed otherwise.
-    """
+    """Fetches the URLs that a :class:`~bilingual_crawler.discovery.search.SiteSearch` wants, and no others."""
 
     name = "discovery"
 

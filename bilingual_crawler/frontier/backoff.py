@@ -1,4 +1,4 @@
-"""Back-off: how long a failing host is left alone, and when it is given up."""
+"""Back-off: pauses of a failing host, and when it is given up."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 STRANGER_FAILURES = 3
-"""Failures in a row after which a host that never answered is given up: mostly it no longer exists."""
+"""Failures in a row before a host that never answered is given up: mostly it no longer exists."""
 _HOSTS = 100_000
 _MAX_DOUBLINGS = 60
 _OWN_SHORTAGES = frozenset((errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM, errno.EAGAIN, errno.EADDRNOTAVAIL))
@@ -27,14 +27,14 @@ class Rest:
 
     seconds: float
     failed: bool = True
-    """Whether a request for the URL was sent, so that one of its tries is used up."""
+    """Whether a request was sent, which uses up a try of the URL."""
     after_others: bool = False
     """Whether the other URLs of the slot come first."""
 
 
 @dataclass(frozen=True, slots=True)
 class Patience:
-    """How long failing hosts are paused, and after how many failures they are given up."""
+    """Pauses of failing hosts, and the failures before they are given up."""
 
     start: float = 2.0
     """Seconds of the pause after the first failure; doubled with each further failure in a row."""
@@ -43,7 +43,7 @@ class Patience:
     longest_asked: float = 3600.0
     """Longest pause in seconds by ``Retry-After``."""
     failures: float = 10
-    """Failures in a row after which a host is given up."""
+    """Failures in a row before a host is given up."""
 
 
 @dataclass(slots=True)
@@ -80,8 +80,8 @@ class Backoff:
         """Seconds of the pause for *host*; None if it is given up.
 
         *alive*: the host did answer. *retry_after*: seconds that its ``Retry-After`` header demands.
-        *others_should_answer*: whether hosts that have answered before are asked, too. If nobody does, the network may
-        be gone, and a host that never answered is given up no sooner than they are.
+        *others_should_answer*: whether requests go to hosts that answered before, too. If none of them answers, the
+        network may be down, and a host that never answered gets as many tries.
         """
         self._answers += alive
         health = self._hosts.setdefault(host, _Health())
@@ -108,7 +108,7 @@ class Backoff:
         return rest
 
     def is_silence(self, host: str) -> bool:
-        """Whether no host has answered since the first of the failures in a row of *host*."""
+        """Whether no host has answered since the first failure in the current row of *host*."""
         health = self._hosts.get(host)
         return health is not None and health.answers == self._answers
 
@@ -118,7 +118,7 @@ class Backoff:
         return health.failures if health else 0
 
     def forget(self, host: str) -> None:
-        """Begin with *host* as if it had not been asked."""
+        """Reset the state of *host*."""
         self._hosts.pop(host, None)
 
     def given_up(self, host: str) -> bool:

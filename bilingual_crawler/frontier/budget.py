@@ -1,4 +1,4 @@
-"""Budgets over sites: which site comes next, and the memory for the queued URLs that one site links to."""
+"""Budgets over sites: the turn of each site, and the memory for the queued URLs that one site links to."""
 
 from __future__ import annotations
 
@@ -26,9 +26,7 @@ KNOWN = 660
 
 
 class QueueQuota:
-    """Counts the memory for queued URLs by the site whose pages link to them. So no site can use up the quota of the
-    site that the URLs lead to.
-    """
+    """Memory for queued URLs by linking site, so that no site can use up the quota of a site that it links to."""
 
     def __init__(self, pairs: int = 1) -> None:
         """*pairs* is the number of language pairs of the crawl."""
@@ -42,7 +40,7 @@ class QueueQuota:
         self.urls[site] += 1
 
     def remove(self, site: str, url: str) -> None:
-        """Release the memory of *url*. The charged *site* may differ from the site of its current parent."""
+        """Release the memory of *url*, charged to *site*, which may differ from the site of its current parent."""
         self._queued[site] -= len(url) + self._beside
         self.urls[site] -= 1
         if self._queued[site] <= 0:
@@ -54,19 +52,19 @@ class QueueQuota:
 
 
 FAIR_TURN = 50
-"""The bandit gives one turn in so many to the site that has waited longest."""
+"""Every so many turns the bandit serves the site that has waited longest."""
 EXPECTED = 0.025
-"""Document pairs per download without further knowledge: most sites have no pairs."""
+"""Prior document pairs per download: most sites have no pairs."""
 TRUST = 0.1
 """Prior weight of :data:`EXPECTED`, in document pairs."""
 TRUST_IN_PROMISES = 30.0
 """Prior weight of the priorities of a policy that promises pairs, in document pairs."""
 MAX_FACTOR = 2.0
-"""Largest factor, and inverse of the smallest, on the prior of a site."""
+"""Maximum factor of the prior of a site, and inverse of the minimum."""
 
 _SITE = np.dtype([(name, np.float64) for name in ("best", "turn", "factor", "paid", "expected")])
-"""The state of a site: the priority of its best URL (NaN if no URL may be fetched), the number of its last
-turn, what its prior is multiplied by, the pairs that it brought, and the pairs that were expected of it."""
+"""The state of a site: priority of its best URL (NaN if no URL may be fetched), number of its last turn, factor of its
+prior, pairs found, pairs expected."""
 _NEW = np.array([(np.nan, 0.0, 1.0, 0.0, 0.0)], _SITE)
 _ROOM = 64
 
@@ -74,8 +72,8 @@ _ROOM = 64
 class SiteBudget(ABC):
     """Chooses the site of the next request. A site is a registered domain.
 
-    The sites are rows of an array, so a turn among thousands is cheap. One thread may offer and choose while another
-    one learns.
+    Sites are rows of an array: a turn among thousands is cheap. One thread may offer and choose while another one
+    learns.
     """
 
     def __init__(self, sites: Iterable[str] = ()) -> None:
@@ -106,7 +104,7 @@ class SiteBudget(ABC):
 
     @abstractmethod
     def _pick(self, places: NDArray[np.intp]) -> int:
-        """The row of the site that is next, one of the rows *places*."""
+        """The row of the next site, one of *places*."""
 
     def observe_download(self, site: str, pairs: float, priority: float) -> None:  # noqa: B027
         """Update *site*: the download of a URL with this *priority* completed *pairs* document pairs.

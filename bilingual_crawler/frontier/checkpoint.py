@@ -88,7 +88,7 @@ class LmdbCheckpoints:
         return lambda: self._complete(pin, meta, first)
 
     def end(self) -> None:
-        """Everything is on the disk, and the environment is about to be closed."""
+        """Note that everything is on the disk, before the environment is closed."""
         if self._failed:
             return
         for pin in self._pins:

@@ -24,7 +24,7 @@ class State(IntEnum):
 NEVER = float("-inf")
 """Priority of a URL that is known but must not be fetched."""
 AFTER_OTHERS = -1e9
-"""Priority of a URL whose tries are used up, while its whole site may be away."""
+"""Priority of a URL without remaining tries, while its whole site may be down."""
 SUSPECT = -1e300
 """Priority of a URL that was in flight when the process died: it is fetched last, and alone."""
 POISON = 1e300
@@ -65,8 +65,8 @@ class Entry(msgspec.Struct, array_like=True, gc=False):
     priority: float
     """Any float; higher is sooner."""
     parent: str = ""
-    """URL of the page whose link gave the best priority; empty for seeds, whatever links to them, and for the sitemaps
-    that a robots.txt names."""
+    """URL of the page whose link gave the best priority; empty for seeds, even if linked, and for the sitemaps of a
+    robots.txt."""
     depth: int = 0
     """Links from a seed, on the shortest path found while the URL was queued."""
     kind: Kind = Kind.PAGE
@@ -77,12 +77,12 @@ class Entry(msgspec.Struct, array_like=True, gc=False):
     redirects: int = 0
     """Number of redirects from the first URL of the chain."""
     request: str = ""
-    """The request of a spider that yields requests, packed; empty if it is made from the other fields."""
+    """The packed request of a spider; empty if made from the other fields."""
     state: State = State.QUEUED
 
     @property
     def is_variant(self) -> bool:
-        """Whether it is asked for in one language."""
+        """Whether it is a language variant."""
         return asked_language(self.url) is not None
 
     @property

@@ -28,7 +28,7 @@ class StoreError(Exception):
 
 
 class StoreLost(StoreError):
-    """The store has lost data: its crawl cannot go on."""
+    """The store has lost data: the crawl cannot continue."""
 
 
 class Head(NamedTuple):
@@ -47,8 +47,8 @@ def digest(url: str) -> bytes:
 class FrontierStore(Protocol):
     """Seen-set, queues and in-flight URLs in one transactional place.
 
-    Every call is one transaction: after a crash either all or nothing of it is there. URLs in flight when a process
-    dies are queued with the priority of :func:`~bilingual_crawler.frontier.entry.after_death`.
+    Every call is one atomic transaction. URLs in flight at the death of a process are queued with the priority of
+    :func:`~bilingual_crawler.frontier.entry.after_death`.
     """
 
     def push(self, entries: Iterable[Entry]) -> list[Push]:
@@ -106,26 +106,27 @@ class FrontierStore(Protocol):
         """The facts of *slot* by URL, in the order in which they were stored."""
 
     def add(self, numbers: Mapping[str, int]) -> dict[str, int]:
-        """Add to the numbers of these names, which are kept beside the queue and are 0 at first; returns the sums.
+        """Increment persistent counters, initially 0, by *numbers*; return the sums.
 
-        They survive the death of the process.
+        Counters survive the death of the process.
         """
 
     def checkpoint(self, first: Callable[[], None]) -> Callable[[], None]:
-        """Make a checkpoint. The earlier changes survive a power cut once the result was called (in any thread). The
-        result calls *first* before; if *first* raises OSError, there is no checkpoint. Raises that error or StoreError.
+        """Begin a checkpoint; the result, called in any thread, finishes it: earlier changes then survive a power cut.
+
+        The result calls *first* before. It raises the OSError of *first*, without a checkpoint, or StoreError.
         """
 
     def close(self) -> None: ...
 
 
 MAX_RECONSIDERED = 32
-"""URLs whose priority may fall in one call before the next URL is handed out in any case."""
+"""Maximum URLs of a call whose priority may fall before the next URL is handed out in any case."""
 
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """Limits of what is handed out; 0 is no limit."""
+    """Limits of the URLs handed out; 0 is no limit."""
 
     per_slot: int = 2
     """Requests in flight of one slot, or of the slots on one server. Two keep a polite host busy: one transfers while
@@ -139,21 +140,21 @@ class SlotState(StrEnum):
     """State of a slot at the end of a crawl."""
 
     OPEN = "open"
-    """It has URLs that may be fetched."""
+    """The slot has URLs that may be fetched."""
     SPENT = "spent"
-    """It has URLs, and no budget."""
+    """The slot has URLs, and no budget."""
     LEFT = "left"
-    """It has URLs, and enough of its pairs are found."""
+    """The slot has URLs, and enough of its pairs are found."""
     FINISHED = "finished"
-    """It has no URL."""
+    """The slot has no URL."""
 
 
 PAGE_BUDGET, SITE_BUDGET, UNTIL = "page_budget", "site_budget", "until"
-"""Why queued URLs are not handed out: the budget of the crawl, that of a slot, or enough of its pairs are found."""
+"""Why queued URLs are not handed out: the budget of the crawl, the budget of a slot, or enough pairs of the slot."""
 
 
 def ignore(_: object) -> None:
-    """Ignores the outcome of a call."""
+    """Ignore the outcome of a call."""
 
 
 class Frontier(Protocol):
@@ -193,13 +194,13 @@ class Frontier(Protocol):
         """Queue or raise *entries* in one transaction. *on_done* gets the outcome of each."""
 
     def rescore(self, priorities: Mapping[str, float]) -> None:
-        """Set new priorities, up or down, for those of the URLs that are queued."""
+        """Set new priorities, up or down, of queued URLs; ignore other URLs."""
 
     def pop(self) -> Entry | None:
         """The best URL that may be fetched now, or None."""
 
     def finish(self, entry: Entry, state: State = State.DONE) -> None:
-        """*entry* needs no further fetch: it was processed, failed finally, or was refused. Idempotent."""
+        """Finish *entry*, which was processed, failed finally, or was refused. Idempotent."""
 
     def redirect(self, entry: Entry, target: Entry, on_done: Callable[[bool], None] = ignore) -> None:
         """Queue *target* with the priority and order of *entry*. *on_done* gets false if *target* is known already."""
@@ -214,7 +215,7 @@ class Frontier(Protocol):
         """Store the fact learnt from *entry*."""
 
     def add(self, numbers: Mapping[str, int], on_done: Callable[[dict[str, int]], None] = ignore) -> None:
-        """Add to the numbers of these names, which all runs and workers of the crawl share. *on_done* gets the sums."""
+        """Increment the persistent counters of all runs and workers by *numbers*. *on_done* gets the sums."""
 
     async def states(self, urls: Sequence[str]) -> list[State | None]:
         """State of each URL, None for unseen ones."""
@@ -238,7 +239,7 @@ class Frontier(Protocol):
         """Ignore all further calls. URLs in flight stay in flight, and the next run fetches them again."""
 
     def hurry(self) -> None:
-        """The crawl is stopping: wait only a few more seconds for a store that does not answer."""
+        """Wait only a few more seconds for a store that does not answer: the crawl is stopping."""
 
     async def leave(self) -> None:
-        """The process ends: close the store."""
+        """Close the store at the end of the process."""

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 NAME = "job"
 """Name of the file in a job folder, and of the value in Redis."""
 FRONTIER, WORKERS = "frontier", "workers"
-"""What a job folder holds: the frontier of one process, or that of several with their own job folders."""
+"""Subfolders of a job folder: the frontier of one process, or the job folders of several workers."""
 
 
 class JobError(ValueError):
@@ -35,7 +35,7 @@ class Job:
     """The arguments that all runs on one frontier share; further runs may add *seeds*."""
 
     pair: str
-    """Several are separated by commas."""
+    """Language pairs, separated by commas."""
     scope: str
     prefixes: tuple[str, ...]
     seeds: tuple[str, ...]
@@ -91,7 +91,7 @@ class Job:
         if self.prefixes != kept.prefixes:
             return f"holds a crawl with BILINGUAL_SCOPE_PREFIXES={','.join(kept.prefixes)}: give these"
         if kept.politeness and (self.politeness == "host") != (kept.politeness == "host"):
-            # queued URLs would keep their slots, so that a host had two; with "address" slots are named by domains, too
+            # queued URLs would keep their slots, and a host would have two; "address" names slots by domains, too
             wanted = kept.politeness
             return f"holds a crawl with BILINGUAL_POLITENESS={wanted}, not {self.politeness}: give {wanted}"
         if missing := set(kept.seeds) - set(self.seeds):
@@ -106,7 +106,7 @@ class _Keeper(Protocol):
     def read(self) -> str | None: ...
 
     def begin(self, text: str) -> None:
-        """Write the value unless there is one."""
+        """Write the value unless one exists."""
 
     def write(self, text: str) -> None: ...
 
@@ -177,7 +177,7 @@ def _keepers(settings: BaseSettings) -> Iterator[list[_Keeper]]:
 
 
 def _check_workers(jobdir: Path, workers: int) -> None:
-    """Raise JobError if one process was to go on with the frontier of several, or the other way round."""
+    """Raise JobError if one process would resume the frontier of several, or the other way round."""
     if workers > 1 and (jobdir / FRONTIER).exists():
         raise JobError(f"JOBDIR={jobdir}: holds a crawl of one process: leave BILINGUAL_WORKERS out, {_Folder.fix}")
     if workers == 1 and (jobdir / WORKERS).exists():
@@ -185,7 +185,7 @@ def _check_workers(jobdir: Path, workers: int) -> None:
 
 
 def _lock(settings: BaseSettings, *, make: bool = False) -> FolderLock | None:
-    """The lock on the job folder; None if there is no such folder, and it is not to be made."""
+    """The lock on the job folder; None if the folder does not exist and *make* is false."""
     if not settings["JOBDIR"]:
         return None
     folder = Path(settings["JOBDIR"])

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from bilingual_crawler.frontier.entry import Entry
 
 MAX_CHANGES = 10_000
-"""Changes after which a transaction is committed in any case; this bounds its pages in memory."""
+"""Maximum changes of a transaction, which bounds its pages in memory."""
 
 
 class Tables(NamedTuple):
@@ -169,7 +169,7 @@ class InFlight:
 
 
 def left_in_flight(path: Path) -> list[bytes]:
-    """The digests that a dead process has left at *path*."""
+    """The digests in the file *path* of a dead process."""
     left = path.read_bytes() if path.exists() else b""
     digests = (left[at : at + _SIZE] for at in range(0, len(left), _SIZE))
     return [digest for digest in digests if digest != _NONE]
@@ -359,7 +359,7 @@ class LmdbStore:
                 key = b"named " + name.encode()
                 sums[name] = int(at.meta.get(key, b"0")) + number
                 at.meta.put(key, b"%d" % sums[name])
-        # what a number says was done must not be done again after a death
+        # a counted action must not be repeated after a death
         self._transaction.commit()
         return sums
 
@@ -521,7 +521,7 @@ def _number(table: Any, key: bytes) -> int:
 
 
 def _add(table: Any, key: bytes) -> int:
-    """Count one up; the new number."""
+    """Increment the counter *key*; return its value."""
     number = _number(table, key) + 1
     table.put(key, _UINT.pack(number))
     return number

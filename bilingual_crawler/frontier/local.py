@@ -33,9 +33,9 @@ Offer = tuple[float, int, str]
 SPARE_OFFERS = 1000
 """Outdated offers, beyond the number of slots, at which the outdated ones are removed."""
 _ALL = ""
-"""The name of the only heap if there is no budget over sites."""
+"""Name of the only heap without a budget over sites."""
 _SUSPECTS = "(suspects)"
-"""The name of the heap of suspects, which come after all sites; no host has brackets."""
+"""Name of the heap of suspects, which come after all sites; no host has brackets."""
 
 
 class Offers:
@@ -84,7 +84,7 @@ class Offers:
         self._offer_to_budget(name)
 
     def take(self) -> Iterator[Offer]:
-        """Withdraw the next offers, one by one. The turn of a site lasts until none of its slots offers anything."""
+        """Withdraw the next offers, one by one. The turn of a site lasts until its slots have no offers."""
         while self._heaps:
             name = self._turn()
             while heap := self._heaps.get(name):
@@ -98,7 +98,7 @@ class Offers:
         return current is None or entry.priority >= -current[0]
 
     def _turn(self) -> str:
-        """The heap that is next."""
+        """Name of the next heap."""
         if self._budget is None:
             return _ALL
         return self._budget.choose() or _SUSPECTS
@@ -132,7 +132,7 @@ Result = TypeVar("Result")
 def _unless_frozen(
     method: Callable[Concatenate[LocalFrontier, Arguments], Result],
 ) -> Callable[Concatenate[LocalFrontier, Arguments], Result | None]:
-    """Freezes the frontier when its store fails; then the store is not called any more."""
+    """Freeze the frontier when its store fails; further calls do not reach the store."""
 
     @functools.wraps(method)
     def call(frontier: LocalFrontier, /, *args: Arguments.args, **kwargs: Arguments.kwargs) -> Result | None:
@@ -160,8 +160,8 @@ class LocalFrontier:
         failed: Callable[[StoreError], None] = ignore,
         budget: SiteBudget | None = None,
     ) -> None:
-        """*reconsider* gives the current priority of the next URL; if it fell, another URL may go first. *failed* is
-        called once, when the store fails and the frontier freezes. *budget* decides which site comes next.
+        """*reconsider* returns the current priority of the next URL; if it fell, another URL may go first. *failed* is
+        called once, when the store fails and the frontier freezes. *budget* chooses the next site.
         """
         self.store = store
         self._reconsider = reconsider
@@ -267,7 +267,7 @@ class LocalFrontier:
         on_done(self.store.add(numbers))
 
     async def states(self, urls: Sequence[str]) -> list[State | None]:
-        """In a frozen frontier all URLs count as done."""
+        """State of each URL; all URLs of a frozen frontier count as done."""
         return [State.DONE] * len(urls) if self._frozen else self.store.states(urls)
 
     def server(self, slot: str) -> str:
@@ -329,7 +329,7 @@ class LocalFrontier:
         self.store.close()
 
     def sum_up(self) -> None:
-        """Keep the final counts: the store is about to be closed."""
+        """Keep the final counts, before the store is closed."""
         with suppress(StoreError):
             self._remaining = self.remaining
             queued = {head.slot for head in self.store.heads() if head.priority != NEVER}
@@ -346,7 +346,7 @@ class LocalFrontier:
         return [h.slot for h in self.store.heads() if h.priority != NEVER and not self._slot_spent(h.slot)]
 
     def hand_over(self, count: int) -> list[str]:
-        """Choose *count* slots for other workers. Returns those without a URL in flight; the others follow later."""
+        """Choose *count* slots for other workers; return those without a URL in flight. The others follow later."""
         staying = [slot for slot in self.open_slots() if slot not in self._leaving and slot not in self._resting]
         staying.sort(key=self._in_flight.__getitem__)
         self._leaving.update(staying[: max(0, count - len(self._leaving))])
@@ -357,7 +357,7 @@ class LocalFrontier:
         return list(released)
 
     def _fell(self, slot: str) -> bool:
-        """Whether the priority of the best URL of *slot* fell; the URL then has its new priority."""
+        """Update the priority of the best URL of *slot*; return whether it fell."""
         entry = self.store.peek(slot)
         assert self._reconsider
         assert entry is not None
@@ -368,7 +368,7 @@ class LocalFrontier:
         return True
 
     def offer(self, slots: Iterable[str]) -> None:
-        """The best URLs of *slots* may have changed."""
+        """Update the offers of *slots*, whose best URLs may have changed."""
         for slot in slots:
             head = self.store.head(slot) if self._open(slot) else None
             if head is None or head.priority == NEVER:

@@ -19,14 +19,14 @@ Item = tuple[float, int, str]
 """Priority, negated, and discovery order of a URL."""
 
 SPARE_ITEMS = 1000
-"""Outdated items that the heap of a slot may hold, beyond its number of queued URLs."""
+"""Maximum outdated items in the heap of a slot, beyond its number of queued URLs."""
 
 
 class MemoryStore:
     """A :class:`~bilingual_crawler.frontier.frontier.FrontierStore` that ends with its process.
 
-    It is also the simulator's queue, and the reference model for the tests of the durable stores. A heap of items per
-    slot gives the best URL. An item is outdated if its URL has another priority or is not queued any more.
+    The simulator uses it, and tests compare the durable stores with it. A heap of items per slot gives the best URL. An
+    item is outdated if its URL has another priority or is no longer queued.
     """
 
     def __init__(self) -> None:

@@ -47,7 +47,7 @@ _LOST = "LOST"
 
 
 def prefix_of(url: str) -> str:
-    """Return the prefix of all keys of the crawl that *url* names."""
+    """Return the prefix of all keys of the crawl in *url*."""
     return f"bilingual:{urlsplit(url).fragment or 'crawl'}:"
 
 
@@ -56,7 +56,7 @@ class RedisLink:
 
     A command without an answer is sent again until it is answered, or until :meth:`give_up`. So every command must be
     idempotent. Raises :class:`StoreError` if the server cannot be reached at the start, refuses the password, or is
-    given up; and :class:`StoreLost` if it does not hold the crawl any more that was joined.
+    given up; and :class:`StoreLost` if the server has lost the crawl.
     """
 
     def __init__(self, url: str) -> None:
@@ -79,19 +79,19 @@ class RedisLink:
         """Number of answers that may have been lost."""
 
     def join(self, worker: str, form: bytes) -> bytes:
-        """Begin or go on with the crawl in the format *form*; returns the format stored."""
+        """Begin or resume the crawl in the format *form*; return the stored format."""
         stored: bytes
         stored, life = self.script("join", worker, form, uuid4().hex)
         self._life = life.decode()
         return stored
 
     def script(self, name: str, *arguments: Any) -> Any:
-        """Run a script; returns its answer."""
+        """Run a script; return its answer."""
         keys = [self.prefix, self.prefix + self._life]
         return self._patiently(lambda: self._scripts[name](keys=keys, args=arguments))
 
     def command(self, name: str, key: str, *arguments: Any) -> Any:
-        """Run a command on one key under the prefix; returns its answer."""
+        """Run a command on one key under the prefix; return its answer."""
         return self._patiently(lambda: self._redis.execute_command(name, self.prefix + key, *arguments))
 
     def give_up(self) -> None:
@@ -134,12 +134,12 @@ class RedisLink:
         if not passing or isinstance(error, redis.AuthenticationError):
             raise StoreError(f"{self._where}: {error}") from error
         if isinstance(error, redis.ReadOnlyError):
-            # after a failover the name of the server leads to another one
+            # after a failover the name resolves to another server
             self._redis.connection_pool.disconnect()
 
 
 def _said(error: redis.RedisError) -> str:
-    """The first line of *error*, which may have none."""
+    """The first line of *error*, possibly empty."""
     return next(iter(str(error).splitlines()), type(error).__name__)
 
 
@@ -170,7 +170,7 @@ class Share:
     surplus: int
     """Number of slots with queued URLs that the worker should release."""
     over: bool
-    """All workers are idle: the crawl is over."""
+    """Whether all workers are idle: the crawl is over."""
 
 
 class RedisStore:
@@ -196,7 +196,7 @@ class RedisStore:
     # workers ------------------------------------------------------------------------------------------------------
 
     def share(self, *, idle: bool, active: int) -> Share:
-        """Send the heartbeat of a worker with *active* slots to fetch from; *idle* if it has no URL left."""
+        """Send the heartbeat of a worker with *active* slots; *idle*: it has no URL to fetch."""
         lost, astray, gained, news, surplus, over = self._run(
             "share", self._worker_milliseconds, int(idle), active, len(self._leased), len(self._heads)
         )

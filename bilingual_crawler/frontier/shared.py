@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 SHARE_SECONDS = 0.5
 """Seconds between heartbeats."""
 BUSY_SECONDS = 120.0
-"""Seconds that the event loop may spend on one page; after that the heartbeat of the worker stops."""
+"""Maximum seconds of the event loop for one page, before the heartbeat of the worker stops."""
 LEAVE_SECONDS = 10.0
 """Seconds that a worker waits for the store when it stops, and at its end; after that its leases expire."""
 LEARNT_AT_ONCE = 1000
@@ -46,16 +46,16 @@ class Worker(Protocol):
     """The process that a shared frontier belongs to; its methods are called in the event loop."""
 
     def reconsider(self, url: str, priority: float) -> float:
-        """The current priority of the next URL; if it fell, the URL goes back."""
+        """Return the current priority of the next URL; if it fell, the URL goes back."""
 
     def gained(self, facts: Iterable[tuple[str, bytes]], queued: Iterable[str]) -> None:
-        """The worker has gained a slot: a part of its facts, or of its queued URLs."""
+        """Learn a part of the facts, or of the queued URLs, of a gained slot."""
 
     def wake(self) -> None:
-        """A URL may be fetched, or the crawl is over."""
+        """Called when a URL may be fetched, or the crawl is over."""
 
     def stop(self, error: StoreError) -> None:
-        """The store has failed."""
+        """Called when the store has failed."""
 
 
 class SharedFrontier:
@@ -131,7 +131,7 @@ class SharedFrontier:
         self._do(self._frontier.add, numbers, self._in_loop(on_done))
 
     async def states(self, urls: Sequence[str]) -> list[State | None]:
-        """If the store fails, all URLs count as done, as in a frozen :class:`LocalFrontier`."""
+        """State of each URL; all count as done if the store fails, as in a frozen :class:`LocalFrontier`."""
         try:
             return await self._loop.run_in_executor(self._thread, self.store.states, urls)
         except StoreError as error:
@@ -153,7 +153,7 @@ class SharedFrontier:
         self._do(self._frontier.reopen, slot)
 
     def has_pending(self) -> bool:
-        """Whether this or another worker has anything in flight or to hand out."""
+        """Whether this or another worker has URLs in flight or to hand out."""
         return not self._frozen and (not self._over or bool(self._ready))
 
     def open_slots(self) -> Sequence[str]:
@@ -217,8 +217,8 @@ class SharedFrontier:
         return lambda answer: self._loop.call_soon_threadsafe(functools.partial(on_done, answer))
 
     def _beat(self) -> None:
-        """In a thread of its own: a worker that is busy with a page is alive, one that hangs is not."""
-        # if the process ends without leaving, loop and thread take no more calls
+        """In a thread of its own: send heartbeats while the worker is busy with a page, not if it hangs."""
+        # after an end without :meth:`leave`, loop and thread accept no calls
         with suppress(RuntimeError):
             while not self._leaving.wait(SHARE_SECONDS):
                 self._loop.call_soon_threadsafe(self._turn)

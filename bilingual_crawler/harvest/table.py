@@ -10,7 +10,7 @@ from rich import box
 from rich.table import Table
 
 from bilingual_crawler.harvest.curve import SHARES, Result, bootstrap, with_gold, worse_than
-from bilingual_crawler.harvest.verdicts import FEWEST, SURE, share
+from bilingual_crawler.harvest.verdicts import CERTAIN_SCORE, MIN_PAIRS_OF_TASK, share
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -87,15 +87,15 @@ def pairs_table(groups: Mapping[str, Sequence[Result]]) -> Table:
     table = _table(
         "Pairs found while the crawl ran",
         caption="judged: pairs with a page in gold, or with a page that is known to have no translation (orphan);"
-        f" precision: share of these that are gold; min: of a task with {FEWEST} or more;"
+        f" precision: share of these that are gold; min: of a task with {MIN_PAIRS_OF_TASK} or more;"
         " recall: share of the gold pairs",
     )
     table.add_column("policy", style="bold", no_wrap=True)
-    for heading in ("judged", "precision", "min", "recall", "orphans paired", f"false ≥ {SURE:.1f}"):
+    for heading in ("judged", "precision", "min", "recall", "orphans paired", f"false ≥ {CERTAIN_SCORE:.1f}"):
         table.add_column(heading, justify="right", no_wrap=True)
     for name, group in groups.items():
         judged, orphans = sum(r.judged or 0 for r in group), sum(r.orphans for r in group)
-        worst = min((r.right / r.judged for r in group if r.judged and r.judged >= FEWEST), default=None)
+        worst = min((r.right / r.judged for r in group if r.judged and r.judged >= MIN_PAIRS_OF_TASK), default=None)
         table.add_row(
             name,
             str(judged),

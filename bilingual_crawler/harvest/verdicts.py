@@ -16,15 +16,15 @@ if TYPE_CHECKING:
 
     from bilingual_crawler.items import Pair
 
-SURE = 0.9
+CERTAIN_SCORE = 0.9
 """Score from which a false pair counts as one that claims to be certain."""
-FEWEST = 5
+MIN_PAIRS_OF_TASK = 5
 """Gold pairs, or judged pairs, from which a task can be the worst one."""
 BINS = (0.0, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 0.99, 1.0)
 """Limits of the bins of the score: narrow where most scores are."""
 
 
-class Verdict(StrEnum):
+class PairVerdict(StrEnum):
     """Whether a pair is right. A pair that touches neither gold nor an orphan is unjudged."""
 
     RIGHT = "right"
@@ -47,15 +47,15 @@ class Truth:
     def _known(self) -> frozenset[str]:
         return self.orphans.union(chain.from_iterable(self.gold))
 
-    def verdict(self, urls: tuple[str, str]) -> Verdict:
+    def verdict(self, urls: tuple[str, str]) -> PairVerdict:
         """Judge the pair of two URLs, that in the first language first."""
         if urls in self.gold:
-            return Verdict.RIGHT
-        return Verdict.UNJUDGED if self._known.isdisjoint(urls) else Verdict.FALSE
+            return PairVerdict.RIGHT
+        return PairVerdict.UNJUDGED if self._known.isdisjoint(urls) else PairVerdict.FALSE
 
     def judge(self, pairs: Iterable[Pair]) -> Tally:
         """Judge all pairs that were found of a task; no pair comes twice."""
-        judged = [Judged(pair, self.verdict((pair.url_a, pair.url_b))) for pair in pairs]
+        judged = [JudgedPair(pair, self.verdict((pair.url_a, pair.url_b))) for pair in pairs]
         found = {(pair.url_a, pair.url_b) for pair, _ in judged}
         gold, orphans = self.gold, self.orphans
         if self.reachable is not None:
@@ -64,11 +64,11 @@ class Truth:
         return Tally(len(gold), len(gold & found), len(orphans), len(paired), judged)
 
 
-class Judged(NamedTuple):
+class JudgedPair(NamedTuple):
     """A pair and its verdict."""
 
     pair: Pair
-    verdict: Verdict
+    verdict: PairVerdict
 
 
 class Bin(NamedTuple):
@@ -92,7 +92,7 @@ class Tally:
     orphans: int = 0
     orphans_paired: int = 0
     """Orphans that got a partner."""
-    pairs: list[Judged] = field(default_factory=list)
+    pairs: list[JudgedPair] = field(default_factory=list)
 
     def __add__(self, other: Tally) -> Tally:
         return Tally(
@@ -106,17 +106,17 @@ class Tally:
     @property
     def judged(self) -> int:
         """Pairs that are right or false."""
-        return sum(verdict != Verdict.UNJUDGED for _, verdict in self.pairs)
+        return sum(verdict != PairVerdict.UNJUDGED for _, verdict in self.pairs)
 
     @property
     def right(self) -> int:
         """Pairs that are in gold."""
-        return sum(verdict == Verdict.RIGHT for _, verdict in self.pairs)
+        return sum(verdict == PairVerdict.RIGHT for _, verdict in self.pairs)
 
     @property
     def sure_and_false(self) -> int:
-        """False pairs with a score of :data:`SURE` or more."""
-        return sum(verdict == Verdict.FALSE and pair.score >= SURE for pair, verdict in self.pairs)
+        """False pairs with a score of :data:`CERTAIN_SCORE` or more."""
+        return sum(verdict == PairVerdict.FALSE and pair.score >= CERTAIN_SCORE for pair, verdict in self.pairs)
 
     @property
     def recall(self) -> float | None:
@@ -128,7 +128,7 @@ class Tally:
         """Share of the judged pairs that are right; None if no pair is judged."""
         return share(self.right, self.judged)
 
-    def by_method(self) -> dict[str, Counter[Verdict]]:
+    def by_method(self) -> dict[str, Counter[PairVerdict]]:
         """Count the verdicts by the strongest evidence of the pairs, most pairs first."""
         methods = Counter(pair.method for pair, _ in self.pairs)
         return {
@@ -138,7 +138,11 @@ class Tally:
 
     def reliability(self) -> list[Bin | None]:
         """Compare score and truth of the judged pairs in each of :data:`BINS`; None for an empty bin."""
-        judged = [(pair.score, verdict == Verdict.RIGHT) for pair, verdict in self.pairs if verdict != Verdict.UNJUDGED]
+        judged = [
+            (pair.score, verdict == PairVerdict.RIGHT)
+            for pair, verdict in self.pairs
+            if verdict != PairVerdict.UNJUDGED
+        ]
         scores, right = np.array(judged, dtype=float).reshape(-1, 2).T
         places = np.searchsorted(BINS[1:-1], scores, side="right")
         bins: list[Bin | None] = []
@@ -162,10 +166,10 @@ def calibration_error(bins: Sequence[Bin | None]) -> float | None:
 
 
 def worst_recall(tallies: Iterable[Tally]) -> float | None:
-    """Return the lowest recall of the tasks with :data:`FEWEST` gold pairs or more; None without such a task."""
-    return min((one.found / one.gold for one in tallies if one.gold >= FEWEST), default=None)
+    """Return the lowest recall of the tasks with :data:`MIN_PAIRS_OF_TASK` gold pairs; None without one."""
+    return min((one.found / one.gold for one in tallies if one.gold >= MIN_PAIRS_OF_TASK), default=None)
 
 
 def worst_precision(tallies: Iterable[Tally]) -> float | None:
-    """Return the lowest precision of the tasks with :data:`FEWEST` judged pairs or more; None without such a task."""
-    return min((one.right / one.judged for one in tallies if one.judged >= FEWEST), default=None)
+    """Return the lowest precision of the tasks with :data:`MIN_PAIRS_OF_TASK` judged pairs; None without one."""
+    return min((one.right / one.judged for one in tallies if one.judged >= MIN_PAIRS_OF_TASK), default=None)

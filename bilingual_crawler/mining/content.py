@@ -24,7 +24,7 @@ from bilingual_crawler.alignment.documents.inputs import PagesOfRecords
 from bilingual_crawler.alignment.documents.methods import encoder_of, method_of
 from bilingual_crawler.alignment.documents.reading import PackedDocument, read_pages
 from bilingual_crawler.alignment.sentences import produce
-from bilingual_crawler.alignment.sentences.monolingual import Document, open_monolingual
+from bilingual_crawler.alignment.sentences.monolingual import MonolingualDocument, open_monolingual
 from bilingual_crawler.alignment.sentences.personal import masked
 from bilingual_crawler.alignment.sentences.produce import (
     Aligned,
@@ -36,7 +36,7 @@ from bilingual_crawler.alignment.sentences.produce import (
 )
 from bilingual_crawler.languages.pairs import LanguagePairs
 from bilingual_crawler.mining.ranges import open_ranges
-from bilingual_crawler.mining.records import Row, read_records
+from bilingual_crawler.mining.records import PlanRow, read_records
 from bilingual_crawler.mining.stored import BucketResult, result_file, store
 from bilingual_crawler.options import Options
 from bilingual_crawler.pages import sandbox
@@ -85,7 +85,7 @@ def _spooled(out: Path, folder: str, pair: LanguagePair) -> list[Path]:
 def _export_monolingual(files: Iterable[Path], sinks: Sequence[Monolingual]) -> None:
     for file in files if sinks else ():
         with file.open("rb") as spooled:
-            for document in Spool(spooled, Document):
+            for document in Spool(spooled, MonolingualDocument):
                 for sink in sinks:
                     sink.add(document)
     for sink in sinks:
@@ -128,16 +128,16 @@ class BucketJob:
         sandbox.use(1)
         method, options, encoder = _models(self.settings, self.bitext)
         ranges = open_ranges(self.base, self.rate, self.user_agent) if self.base else None
-        rows = [Row(**row) for row in pq.read_table(self.out / "plan" / f"bucket={number}").to_pylist()]
+        rows = [PlanRow(**row) for row in pq.read_table(self.out / "plan" / f"bucket={number}").to_pylist()]
         result = BucketResult(len(rows))
         found: dict[str, list[dict[str, Any]]] = {}
         aligners: dict[str, BitextAligner] = {}
-        documents: dict[str, Spool[Document]] = {}
+        documents: dict[str, Spool[MonolingualDocument]] = {}
         pages = PagesOfRecords()
         rows.sort(key=lambda row: (row.domain, row.unit))
         with ExitStack() as spools:
             for _, unit in groupby(rows, key=lambda row: (row.domain, row.unit)):
-                of_unit: dict[str, Row] = {}
+                of_unit: dict[str, PlanRow] = {}
                 for row in unit:
                     if of_unit.setdefault(_url(row), row) is not row:
                         result.leave_out("same address", str(row))
@@ -158,7 +158,9 @@ class BucketJob:
                             spool = spools.enter_context(self._spool(_SENTENCES, name, number, Aligned))
                             aligners[name] = BitextAligner(domain.pair, detection, spool, encoder)
                             if self.monolingual:
-                                documents[name] = spools.enter_context(self._spool(_DOCUMENTS, name, number, Document))
+                                documents[name] = spools.enter_context(
+                                    self._spool(_DOCUMENTS, name, number, MonolingualDocument)
+                                )
                         texts = domain.main_text, domain.origin
                         main, origin = masked(*texts, domain.pair) if options.mask_personal else texts
                         aligners[name].add(alignment.pairs, main, origin)
@@ -193,7 +195,7 @@ def _models(settings: str, bitext: bool) -> tuple[Method, Options, Encoder | Non
 
 
 def _pages(
-    rows: dict[str, Row], ranges: Ranges | None, pages: PagesOfRecords, result: BucketResult
+    rows: dict[str, PlanRow], ranges: Ranges | None, pages: PagesOfRecords, result: BucketResult
 ) -> Iterator[RawPage]:
     """The pages of *rows* (by canonical URL); those that cannot be read are counted."""
     for row, record in read_records(rows.values(), ranges):
@@ -210,11 +212,11 @@ def _pages(
             yield page
 
 
-def _url(row: Row) -> str:
+def _url(row: PlanRow) -> str:
     return canonicalise(row.url) or row.url
 
 
-def _row(pair: Pair, rows: dict[str, Row]) -> dict[str, Any]:
+def _row(pair: Pair, rows: dict[str, PlanRow]) -> dict[str, Any]:
     values: dict[str, Any] = {"url_a": pair.url_a, "url_b": pair.url_b, "method": pair.method, "score": pair.score}
     for side, url in (("a", pair.url_a), ("b", pair.url_b)):
         row = rows.get(url) or rows[bare(url)]

@@ -26,7 +26,7 @@ _THREADS = 4
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class PlanRow:
     """A page of the plan, and the place of its record."""
 
     url: str
@@ -43,7 +43,7 @@ class Row:
         return f"{self.url} ({self.file} at {self.offset})"
 
 
-def read_records(rows: Iterable[Row], ranges: Ranges | None) -> Iterator[tuple[Row, bytes | NoRecord]]:
+def read_records(rows: Iterable[PlanRow], ranges: Ranges | None) -> Iterator[tuple[PlanRow, bytes | NoRecord]]:
     """Yield the record of each row, or why it has none, in file order; raises Unavailable.
 
     *ranges* holds the files of rows with a length; None if no row has one.
@@ -63,7 +63,7 @@ def read_records(rows: Iterable[Row], ranges: Ranges | None) -> Iterator[tuple[R
         else:
             good.append(row)
     with ThreadPoolExecutor(_THREADS) as threads:
-        waiting: deque[Future[list[tuple[Row, bytes | NoRecord]]]] = deque()
+        waiting: deque[Future[list[tuple[PlanRow, bytes | NoRecord]]]] = deque()
         for span in _spans(good):
             waiting.append(threads.submit(_read_span, span, ranges))
             if len(waiting) > 2 * _THREADS:
@@ -72,7 +72,7 @@ def read_records(rows: Iterable[Row], ranges: Ranges | None) -> Iterator[tuple[R
             yield from waiting.popleft().result()
 
 
-def _read_crawls(rows: Iterable[Row]) -> Iterator[tuple[Row, bytes | NoRecord]]:
+def _read_crawls(rows: Iterable[PlanRow]) -> Iterator[tuple[PlanRow, bytes | NoRecord]]:
     name, file = "", None
     for row in rows:
         if row.file != name:
@@ -92,8 +92,8 @@ def _open(file: str) -> WarcFile | None:
         return None
 
 
-def _spans(rows: Iterable[Row]) -> Iterator[list[Row]]:
-    span: list[Row] = []
+def _spans(rows: Iterable[PlanRow]) -> Iterator[list[PlanRow]]:
+    span: list[PlanRow] = []
     for row in rows:
         assert row.length is not None
         if span:
@@ -107,18 +107,18 @@ def _spans(rows: Iterable[Row]) -> Iterator[list[Row]]:
         yield span
 
 
-def _end(row: Row) -> int:
+def _end(row: PlanRow) -> int:
     assert row.length is not None
     return row.offset + row.length
 
 
-def _read_span(span: Sequence[Row], ranges: Ranges) -> list[tuple[Row, bytes | NoRecord]]:
+def _read_span(span: Sequence[PlanRow], ranges: Ranges) -> list[tuple[PlanRow, bytes | NoRecord]]:
     start = span[0].offset
     try:
         data = ranges.get(span[0].file, start, max(map(_end, span)) - start)
     except NoRecord as reason:
         return [(row, reason) for row in span]
-    found: list[tuple[Row, bytes | NoRecord]] = []
+    found: list[tuple[PlanRow, bytes | NoRecord]] = []
     for row in span:
         member = data[row.offset - start : _end(row) - start]
         try:

@@ -83,7 +83,7 @@ SIMILARITY = 0.85
 _BREADTH, _LAST = 0.0, -1.0
 
 
-class Candidates(Protocol):
+class CandidatePairs(Protocol):
     """The candidate pairs of two lists of URLs that grow, each URL in one of them."""
 
     def add(self, side: int, urls: Sequence[str]) -> Set[str]:
@@ -119,7 +119,7 @@ class LevelWise(Policy):
         self._changed: set[str] = set()
 
     @abstractmethod
-    def no_candidates(self) -> Candidates:
+    def no_candidates(self) -> CandidatePairs:
         """Those of two empty lists."""
 
     def expands(self, page: FetchedPage) -> bool:
@@ -237,7 +237,7 @@ class PPLocator(LevelWise):
 
     name = "pplocator"
 
-    def no_candidates(self) -> Candidates:
+    def no_candidates(self) -> CandidatePairs:
         return _Similar()
 
 
@@ -266,7 +266,7 @@ class ParallelTextIdentification(LevelWise):
 
     name = "pti"
 
-    def no_candidates(self) -> Candidates:
+    def no_candidates(self) -> CandidatePairs:
         return _Equal(self.pair)
 
 

@@ -155,7 +155,7 @@ class SheetError(ValueError):
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class ReviewRow:
     """A pair of the sheet."""
 
     place: int
@@ -193,7 +193,7 @@ class Sheet:
         self._mark = _MARK if content.startswith(_MARK) else b""
         lines = io.StringIO(content.removeprefix(_MARK).decode("utf-8", "surrogateescape"), newline="")
         self._records: list[tuple[str, list[str]]] = []
-        self.rows: list[Row] = []
+        self.rows: list[ReviewRow] = []
         taken: list[str] = []
         rows = csv.reader((taken.append(line) or line for line in lines), delimiter="\t")  # type: ignore[func-returns-value]
         path = directory / SHEET
@@ -223,12 +223,14 @@ class Sheet:
                 f"{path}: there is no column {min(missing)}; the columns are {', '.join(COLUMNS)}, parted by tabs"
             )
 
-    def _row(self, cells: list[str]) -> Row:
+    def _row(self, cells: list[str]) -> ReviewRow:
         header = self._records[0][1]
         # editors cut off the tabs at the end of a line
-        return Row(len(self._records) - 1, dict(zip(header, cells + [""] * (len(header) - len(cells)), strict=False)))
+        return ReviewRow(
+            len(self._records) - 1, dict(zip(header, cells + [""] * (len(header) - len(cells)), strict=False))
+        )
 
-    def judge(self, row: Row, judgement: str) -> None:
+    def judge(self, row: ReviewRow, judgement: str) -> None:
         """Write the *judgement* of a row, and wait until it is on the disk; all other lines stay byte by byte.
 
         Raises OSError; then the file is as it was.
@@ -249,7 +251,7 @@ class Sheet:
         to_disk(self._path.parent)
 
 
-def read_texts(directory: Path, row: Row) -> tuple[list[str], list[str]]:
+def read_texts(directory: Path, row: ReviewRow) -> tuple[list[str], list[str]]:
     """The shown lines of both documents of *row*; empty if the folder does not have them."""
     try:
         with (directory / _TEXTS).open(encoding="utf-8") as file:
@@ -315,7 +317,7 @@ def read_judged(directory: Path) -> list[Judged]:
     return judged
 
 
-def count_judged(rows: Iterable[Row]) -> list[Judged]:
+def count_judged(rows: Iterable[ReviewRow]) -> list[Judged]:
     """The judgements of *rows* by kind of pair, without kinds of which nothing is judged."""
     counts: dict[str, Counter[str]] = {}
     for row in rows:

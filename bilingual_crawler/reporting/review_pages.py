@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from twisted.web.server import Request
 
-    from bilingual_crawler.reporting.review import Row
+    from bilingual_crawler.reporting.review import ReviewRow
 
 HOST = "127.0.0.1"
 MAX_FORM = 4096
@@ -155,7 +155,7 @@ class _Pair:
 
     folder: Path
     sheet: Sheet
-    row: Row
+    row: ReviewRow
 
     @property
     def key(self) -> str:

@@ -1,6 +1,7 @@
 """Score URLs and pairs of URLs by the ONNX models, before a page is fetched.
 
 - ``models``: load a model folder; probabilities of languages, and of two URLs being translations.
+- ``linear``: linear models over named features, for evidence of all kinds.
 - ``links``: the scores of all links of a page, cached, and batched over pages in a thread.
 
 The room may import ``urls`` and ``languages``, and neither Scrapy nor Twisted.

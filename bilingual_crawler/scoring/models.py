@@ -12,7 +12,6 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, fields
 from importlib import resources
 from itertools import chain
-from math import exp
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
@@ -29,11 +28,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from bilingual_crawler.languages.pairs import LanguagePairs
-
-
-def logistic(odds: float) -> float:
-    """The probability of *odds*, log-odds (base e) clipped to -30..30."""
-    return 1 / (1 + exp(-max(-30.0, min(30.0, odds))))
 
 
 FIRST_BYTE = 2

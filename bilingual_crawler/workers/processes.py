@@ -33,7 +33,7 @@ def die_with(parent: int) -> None:
         os._exit(1)
 
 
-class Worker:
+class WorkerProcess:
     """A process that runs *command* with its output *folder*; it is started again after a death."""
 
     def __init__(self, folder: Path, command: Sequence[str]) -> None:

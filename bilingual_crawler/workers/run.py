@@ -30,7 +30,7 @@ from bilingual_crawler.reporting.results import ResultsError, check_tables, read
 from bilingual_crawler.reporting.summary import SAVE_SECONDS, UNFINISHED, given, print_summary
 from bilingual_crawler.storage.records import CRAWL, DOCUMENTS, PAIRS, SUMMARY, TsvLog, read_json_lines
 from bilingual_crawler.workers.outputs import PART, join, joined_counts, parts_of, reasons_of
-from bilingual_crawler.workers.processes import LOG, Worker
+from bilingual_crawler.workers.processes import LOG, WorkerProcess
 from bilingual_crawler.workers.server import PrivateRedis
 
 if TYPE_CHECKING:
@@ -92,7 +92,7 @@ class _Team:
         self._folder = context.output_dir
         self._server = server
         self._workers = [
-            Worker(folder, [*command, *_settings(server.url, job / folder.name, folder)])
+            WorkerProcess(folder, [*command, *_settings(server.url, job / folder.name, folder)])
             for number in range(1, Options.of(settings).workers + 1)
             for folder in [self._folder / f"{PART}{number}"]
         ]
@@ -156,7 +156,7 @@ class _Team:
                 logger.info(_line(summary, now - logged, fetched_before))
                 logged, fetched_before = now, summary["fetched"]
 
-    def _revived(self, worker: Worker) -> bool:
+    def _revived(self, worker: WorkerProcess) -> bool:
         """Start *worker* again if it was killed; return whether it runs."""
         if self._stops or self._failed:
             return False

@@ -6,12 +6,11 @@ from dataclasses import dataclass, field
 from random import Random
 from typing import TYPE_CHECKING
 
-from bilingual_crawler.alignment.documents.resemblance import FEATURES as OF_OUTLINES
-from bilingual_crawler.alignment.documents.resemblance import Resemblance
+from bilingual_crawler.alignment.documents.resemblance import OUTLINE_FEATURES, Resemblance
 from bilingual_crawler.discovery.detector.barbosa import MAX_LINKS, tokens_of
 from bilingual_crawler.discovery.detector.base import DetectorPage
 from bilingual_crawler.discovery.detector.links import LinkReader, side_of
-from bilingual_crawler.discovery.detector.pairs import comparable, features_of
+from bilingual_crawler.discovery.detector.pairs import PAGE_PAIR_FEATURES, comparable, features_of
 from bilingual_crawler.harvest.cuts import CutWeb, FrozenWeb, Variant, make_instances
 from bilingual_crawler.harvest.sites import read_site
 from bilingual_crawler.urls.canonical import domain_label
@@ -20,11 +19,8 @@ from training.documents.encounters import NOTHING, kind_of
 from training.documents.examples import family
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
     from pathlib import Path
-
-    import numpy as np
-    from numpy.typing import NDArray
 
     from bilingual_crawler.harvest.cuts import Instance
     from bilingual_crawler.harvest.sites import Site
@@ -40,7 +36,7 @@ CLAIMED = 3
 """Wrong partners among the pages that a page links to, those first that it claims as its translation."""
 CHANCE = 2
 """Wrong partners drawn by chance."""
-CLAIMS = slice(len(OF_OUTLINES), None)
+CLAIMS = PAGE_PAIR_FEATURES[len(OUTLINE_FEATURES) :]
 """The features of a pair that are what the pages say, not what they hold."""
 
 
@@ -48,7 +44,7 @@ CLAIMS = slice(len(OF_OUTLINES), None)
 class LinkExample:
     """A link, and where it leads."""
 
-    features: NDArray[np.float64]
+    features: Mapping[str, float]
     in_language: bool
     """To a page in the language that is sought."""
     translation: bool
@@ -68,7 +64,7 @@ class TokenExample:
 class PairExample:
     """Two pages in the two languages, and whether they are translations."""
 
-    features: NDArray[np.float64]
+    features: Mapping[str, float]
     parallel: bool
 
 
@@ -174,9 +170,8 @@ def _pairs(
         lies = [example for example in examples if not example.parallel]
         if lies and (truth := found[pair]) is not None:
             # frozen sites tell the truth; on others the page that is announced holds something else
-            features = random.choice(lies).features.copy()
-            features[CLAIMS] = truth.features[CLAIMS]
-            yield PairExample(features, parallel=False)
+            claims = {name: truth.features[name] for name in CLAIMS}
+            yield PairExample({**random.choice(lies).features, **claims}, parallel=False)
 
 
 def _wrong_partners(web: FrozenWeb, url: str, others: Sequence[str], random: Random) -> list[str]:

@@ -10,12 +10,13 @@ from sklearn.feature_extraction.text import CountVectorizer
 from sklearn.linear_model import LogisticRegression
 from sklearn.preprocessing import StandardScaler
 
-from bilingual_crawler.discovery.detector import links, pairs
 from bilingual_crawler.discovery.detector.barbosa import LinkPredictor
-from bilingual_crawler.discovery.detector.pairs import EvidenceWeights, Logistic
+from bilingual_crawler.discovery.detector.links import LINK_FEATURES
+from bilingual_crawler.discovery.detector.pairs import PAGE_PAIR_FEATURES, EvidenceWeights
+from bilingual_crawler.scoring.linear import LinearModel
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -40,17 +41,17 @@ def without_each(
 
 def fit_evidence(examples: Sequence[Examples]) -> EvidenceWeights:
     """The weights of the evidence detector."""
-    rows = np.array([link.features for one in examples for link in one.links])
+    rows = np.array([_row(link.features, LINK_FEATURES) for one in examples for link in one.links])
     worth = _worth([len(one.links) for one in examples])
     in_language = np.array([link.in_language for one in examples for link in one.links])
     translation = np.array([link.translation for one in examples for link in one.links])
     parallel = np.array([pair.parallel for one in examples for pair in one.pairs])
     return EvidenceWeights(
-        _fit(links.FEATURES, rows, in_language, worth, LANGUAGE_REGULARISATION),
-        _fit(links.FEATURES, rows, translation, worth, TRANSLATION_REGULARISATION),
+        _fit(LINK_FEATURES, rows, in_language, worth, LANGUAGE_REGULARISATION),
+        _fit(LINK_FEATURES, rows, translation, worth, TRANSLATION_REGULARISATION),
         _fit(
-            pairs.FEATURES,
-            np.array([pair.features for one in examples for pair in one.pairs]),
+            PAGE_PAIR_FEATURES,
+            np.array([_row(pair.features, PAGE_PAIR_FEATURES) for one in examples for pair in one.pairs]),
             parallel,
             # a detector compares pages of which something says that they are translations
             _even(parallel, _worth([len(one.pairs) for one in examples])),
@@ -74,6 +75,10 @@ def fit_barbosa(examples: Sequence[Examples]) -> LinkPredictor:
     return LinkPredictor(round(float(model.intercept_[0]), 4), weights)
 
 
+def _row(features: Mapping[str, float], names: Sequence[str]) -> list[float]:
+    return [features.get(name, 0.0) for name in names]
+
+
 def _worth(counts: Sequence[int]) -> NDArray[np.float64]:
     worth = np.concatenate([np.full(count, count**-0.5) for count in counts if count])
     return np.asarray(worth / worth.mean(), dtype=np.float64)
@@ -91,10 +96,10 @@ def _fit(
     labels: NDArray[np.bool_],
     worth: NDArray[np.float64],
     regularisation: float,
-) -> Logistic:
+) -> LinearModel:
     scaler = StandardScaler().fit(rows)
     model = LogisticRegression(C=regularisation, max_iter=1000).fit(scaler.transform(rows), labels, worth)
     weights = model.coef_[0] / scaler.scale_
     intercept = float(model.intercept_[0] - weights @ scaler.mean_)
     named = {name: round(float(weight), 4) for name, weight in zip(names, weights, strict=True)}
-    return Logistic(round(intercept, 4), named)
+    return LinearModel(round(intercept, 4), named)

@@ -41,7 +41,6 @@ from bilingual_crawler.alignment.documents.evidence import (
     FOLDER,
     VIEWS,
     CandidateEvidence,
-    LinearJudge,
     Proposals,
     View,
 )
@@ -49,6 +48,7 @@ from bilingual_crawler.alignment.documents.structure import PAPER_FEATURES
 from bilingual_crawler.alignment.encoders.base import load_encoder
 from bilingual_crawler.harvest.sites import SiteError, read_tasks
 from bilingual_crawler.pages.sandbox.pool import processes
+from bilingual_crawler.scoring.linear import LinearModel
 from bilingual_crawler.settings import BILINGUAL_MIN_SCORE
 from training.common.options import refuse_bad_input, workers
 from training.documents.classifier import Regression, corrected, fit_correction, fit_trees, held_out, report
@@ -120,7 +120,7 @@ def run(args: argparse.Namespace) -> None:
     odds = corrected(said, "believing", REFUTING)
     report("site", said, odds, BILINGUAL_MIN_SCORE)
     refuting = fit_correction(said, "believing", REFUTING)
-    judges = {"site": LinearJudge(believing.intercept, believing.weights | refuting.weights)}
+    judges = {"site": LinearModel(believing.intercept, believing.weights | refuting.weights)}
 
     # of each task what the next judges are asked, by those that saw no site of its kind
     judged = iter(

@@ -11,9 +11,9 @@ from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.linear_model import LogisticRegression
 from sklearn.preprocessing import StandardScaler
 
-from bilingual_crawler.alignment.documents.evidence import LinearJudge
 from bilingual_crawler.harvest.sites import SiteError
-from bilingual_crawler.harvest.verdicts import SURE
+from bilingual_crawler.harvest.verdicts import CERTAIN_SCORE
+from bilingual_crawler.scoring.linear import LinearModel
 from training.documents.examples import SEED
 
 if TYPE_CHECKING:
@@ -104,11 +104,11 @@ def _logistic(
     return np.asarray(minimize(loss, np.zeros(x.shape[1]), jac=True, method="L-BFGS-B", bounds=bounds).x)
 
 
-def fit_correction(examples: Sequence[Examples], given: str, features: Sequence[str]) -> LinearJudge:
+def fit_correction(examples: Sequence[Examples], given: str, features: Sequence[str]) -> LinearModel:
     """What *features* add to the log-odds in the column *given*; nothing where they are 0."""
     rows, labels, weights = _training(examples, (given, *features))
     found = _logistic(rows[:, 1:].astype(np.float64), labels, weights, features, rows[:, 0].astype(np.float64))
-    return LinearJudge(0.0, {name: round(float(weight), 5) for name, weight in zip(features, found, strict=True)})
+    return LinearModel(0.0, {name: round(float(weight), 5) for name, weight in zip(features, found, strict=True)})
 
 
 class Regression:
@@ -128,10 +128,10 @@ class Regression:
         """Log-odds of *rows*."""
         return np.asarray(rows @ self._weights + self._intercept)
 
-    def judge(self, slope: float, shift: float) -> LinearJudge:
+    def judge(self, slope: float, shift: float) -> LinearModel:
         """The judge with calibrated log-odds."""
         weights = {name: round(slope * float(w), 5) for name, w in zip(self._features, self._weights, strict=True)}
-        return LinearJudge(round(slope * self._intercept + shift, 5), weights)
+        return LinearModel(round(slope * self._intercept + shift, 5), weights)
 
 
 def held_out(
@@ -161,7 +161,7 @@ def corrected(examples: Sequence[Examples], given: str, features: Sequence[str])
     for one in examples:
         judge = fit_correction([other for other in examples if other.kind != one.kind], given, features)
         columns = {name: one.columns[name].astype(np.float64) for name in features}
-        odds.append(one.columns[given] + judge.log_odds(columns))
+        odds.append(one.columns[given] + judge.predict(columns))
     return odds
 
 
@@ -199,7 +199,7 @@ def report(name: str, examples: Sequence[Examples], scores: Sequence[NDArray[np.
                 gold += one.gold
                 right += int(one.parallel[chosen].sum())
                 judged += int(one.judged[chosen].sum())
-                sure += int((one.judged & ~one.parallel & (scored >= SURE))[chosen].sum())
+                sure += int((one.judged & ~one.parallel & (scored >= CERTAIN_SCORE))[chosen].sum())
         recall, precision = right / max(gold, 1), right / max(judged, 1)
-        quality = f"recall {recall:.3f}, precision {precision:.3f}, {sure} false with {SURE} or more"
+        quality = f"recall {recall:.3f}, precision {precision:.3f}, {sure} false with {CERTAIN_SCORE} or more"
         print(f"{name}, {form}: {quality}, on kinds of sites not trained on")

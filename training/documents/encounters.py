@@ -11,19 +11,17 @@ from itertools import chain
 from random import Random
 from typing import TYPE_CHECKING
 
-from bilingual_crawler.alignment.documents.resemblance import FEATURES, Resemblance, Weights, is_copy
+from bilingual_crawler.alignment.documents.resemblance import OUTLINE_FEATURES, Resemblance, ResemblanceWeights, is_copy
 from bilingual_crawler.harvest.simulator import html_of
 from bilingual_crawler.harvest.sites import read_site
 from bilingual_crawler.pages.html import walk_through
 from bilingual_crawler.pages.outline import outline_of
+from bilingual_crawler.scoring.linear import LinearModel
 from bilingual_crawler.storage.archive import open_archive
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
     from pathlib import Path
-
-    import numpy as np
-    from numpy.typing import NDArray
 
     from bilingual_crawler.harvest.sites import Site, Task
     from bilingual_crawler.pages.outline import Outline
@@ -34,7 +32,9 @@ BLOCK = 50
 LOOKED_AT = 40
 """Documents among which the one of the most similar length is looked for, and whose links are looked at."""
 
-NOTHING = Weights(0.0, dict.fromkeys(FEATURES, 0.0), (0.0, 1.0, 0.0))
+NOTHING = ResemblanceWeights(
+    LinearModel(0.0, dict.fromkeys(OUTLINE_FEATURES, 0.0)), LinearModel(0.0, {"log_odds": 1.0, "lead": 0.0})
+)
 """Weights before training."""
 
 KINDS = {
@@ -71,7 +71,7 @@ def kind_of(site: str) -> str:
 class Judged:
     """A proposed pair at the moment when it could be compared."""
 
-    features: NDArray[np.float64]
+    features: dict[str, float]
     parallel: bool
     is_copy: bool
 

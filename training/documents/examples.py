@@ -11,7 +11,7 @@ import numpy as np
 from bilingual_crawler.alignment.documents.align import read_corpus
 from bilingual_crawler.alignment.documents.matching import greedy
 from bilingual_crawler.harvest.sites import read_site
-from bilingual_crawler.harvest.verdicts import Truth, Verdict
+from bilingual_crawler.harvest.verdicts import PairVerdict, Truth
 from bilingual_crawler.languages.pairs import LanguagePairs
 from training.documents.encounters import kind_of
 from training.documents.forms import FORMS, DisguisedCorpus, Lies, taken_apart
@@ -129,8 +129,8 @@ class TaskSites:
             proposed.b,
             (domain.alike_a, domain.alike_b),
             proposed.columns,
-            np.array([verdict == Verdict.RIGHT for verdict in verdicts], dtype=bool),
-            np.array([verdict != Verdict.UNJUDGED for verdict in verdicts], dtype=bool),
+            np.array([verdict == PairVerdict.RIGHT for verdict in verdicts], dtype=bool),
+            np.array([verdict != PairVerdict.UNJUDGED for verdict in verdicts], dtype=bool),
         )
 
 

@@ -14,15 +14,25 @@ from typing import TYPE_CHECKING, TypeAlias
 
 import msgspec
 import numpy as np
+from msgspec.structs import replace
 from rich.progress import track
 from sklearn.linear_model import LogisticRegression
 from sklearn.preprocessing import StandardScaler
 
-from bilingual_crawler.alignment.documents.resemblance import CONFIRMED, FEATURES, FOLDER, MAX_LEAD, REFUTED, Weights
+from bilingual_crawler.alignment.documents.resemblance import (
+    BEST_FEATURES,
+    CONFIRMED_BY_OUTLINE,
+    FOLDER,
+    MAX_BEST_LEAD,
+    OUTLINE_FEATURES,
+    REFUTED_BY_OUTLINE,
+    ResemblanceWeights,
+)
 from bilingual_crawler.harvest.sites import read_tasks
+from bilingual_crawler.scoring.linear import LinearModel, logistic
 from training.common.data import DataError
 from training.common.options import refuse_bad_input
-from training.documents.encounters import meet
+from training.documents.encounters import NOTHING, meet
 from training.documents.examples import family
 
 if TYPE_CHECKING:
@@ -43,7 +53,7 @@ def main() -> None:
     parser.add_argument("--out", type=Path, default=Path("models") / FOLDER, help="model folder (%(default)s)")
     args = parser.parse_args()
     with refuse_bad_input(parser):
-        weights = Weights.load(args.out.parent) if args.test else None
+        weights = ResemblanceWeights.load(args.out.parent) if args.test else None
         sites = [list(tasks) for _, tasks in groupby(read_tasks(args.sites), key=lambda task: task.site)]
         met = [one for tasks in track(sites) for one in meet(args.sites, tasks) if one.pairs]
         kinds, least = len({one.kind for one in met}), 1 if args.test else 2
@@ -60,29 +70,28 @@ def main() -> None:
     (args.out / "config.json").write_bytes(content + b"\n")
 
 
-def fit(met: Sequence[Encounters]) -> Weights:
+def fit(met: Sequence[Encounters]) -> ResemblanceWeights:
     """The weights that tell best what is parallel; every task weighs as the square root of its pairs."""
     rows, labels, worth = (np.concatenate(columns) for columns in zip(*map(_examples, met), strict=True))
     scaler = StandardScaler().fit(rows)
     model = LogisticRegression(C=REGULARISATION, max_iter=500).fit(scaler.transform(rows), labels, worth / worth.mean())
     features = model.coef_[0] / scaler.scale_
     intercept = float(model.intercept_[0] - features @ scaler.mean_)
-    named = {name: round(float(weight), 4) for name, weight in zip(FEATURES, features, strict=True)}
-    return fit_best(met, Weights(round(intercept, 4), named, (0.0, 1.0, 0.0)))
+    named = {name: round(float(weight), 4) for name, weight in zip(OUTLINE_FEATURES, features, strict=True)}
+    return fit_best(met, replace(NOTHING, pair=LinearModel(round(intercept, 4), named)))
 
 
-def fit_best(met: Sequence[Encounters], weights: Weights) -> Weights:
+def fit_best(met: Sequence[Encounters], weights: ResemblanceWeights) -> ResemblanceWeights:
     """*weights* with what the lead of the best of several candidates says."""
     leads, right = [], []
     for choice in (choice for one in met for choice in one.choices if len(choice) > 1):
-        logits = [weights.logit(judged.features) for judged in choice]
-        first, second = sorted(logits, reverse=True)[:2]
-        leads.append((first, min(first - second, MAX_LEAD)))
-        right.append(choice[logits.index(first)].parallel)
+        scores = [weights.log_odds(judged.features) for judged in choice]
+        first, second = sorted(scores, reverse=True)[:2]
+        leads.append((first, min(first - second, MAX_BEST_LEAD)))
+        right.append(choice[scores.index(first)].parallel)
     model = LogisticRegression().fit(leads, right)
-    own, ahead = model.coef_[0]
-    best = (round(float(model.intercept_[0]), 4), round(float(own), 4), round(float(ahead), 4))
-    return msgspec.structs.replace(weights, best=best)
+    named = {name: round(float(weight), 4) for name, weight in zip(BEST_FEATURES, model.coef_[0], strict=True)}
+    return replace(weights, best=LinearModel(round(float(model.intercept_[0]), 4), named))
 
 
 def left_out(met: Sequence[Encounters], group: Callable[[Encounters], str]) -> list[NDArray[np.float64]]:
@@ -93,10 +102,9 @@ def left_out(met: Sequence[Encounters], group: Callable[[Encounters], str]) -> l
     return [probabilities(one, weights[group(one)]) for one in met]
 
 
-def probabilities(one: Encounters, weights: Weights) -> NDArray[np.float64]:
+def probabilities(one: Encounters, weights: ResemblanceWeights) -> NDArray[np.float64]:
     """Of each pair that was met, to be parallel."""
-    logits = np.array([weights.logit(pair.features) for pair in one.pairs])
-    scores = 1 / (1 + np.exp(-logits.clip(-30, 30)))
+    scores = np.array([logistic(weights.log_odds(pair.features)) for pair in one.pairs])
     copies = np.array([pair.is_copy for pair in one.pairs])
     limited: NDArray[np.float64] = np.minimum(scores, np.where(copies, 0.5, 1.0))
     return limited
@@ -120,7 +128,7 @@ Scored: TypeAlias = "list[tuple[Encounters, NDArray[np.float64]]]"
 def _line(scored: Scored) -> str:
     labels, worth, scores = _columns(scored)
     right, wrong = worth * labels, worth * ~labels
-    sure, never = scores >= CONFIRMED, scores <= REFUTED
+    sure, never = scores >= CONFIRMED_BY_OUTLINE, scores <= REFUTED_BY_OUTLINE
     shares = (
         (right[sure].sum(), worth[sure].sum()),
         (right[sure].sum(), right.sum()),
@@ -134,7 +142,7 @@ def _line(scored: Scored) -> str:
 
 def _errors(scored: Scored) -> float:
     labels, worth, scores = _columns(scored)
-    wrong = (labels & (scores <= REFUTED)) | (~labels & (scores >= CONFIRMED))
+    wrong = (labels & (scores <= REFUTED_BY_OUTLINE)) | (~labels & (scores >= CONFIRMED_BY_OUTLINE))
     return float(worth[wrong].sum() / worth.sum())
 
 
@@ -151,7 +159,7 @@ def _examples(one: Encounters) -> tuple[NDArray[np.float64], NDArray[np.bool_], 
     """Features, labels and weights, the same sum for both labels."""
     labels = np.array([pair.parallel for pair in one.pairs], dtype=bool)
     share = np.where(labels, labels.mean(), 1 - labels.mean())
-    return np.array([pair.features for pair in one.pairs]), labels, len(labels) ** -0.5 / share
+    return np.array([[*pair.features.values()] for pair in one.pairs]), labels, len(labels) ** -0.5 / share
 
 
 if __name__ == "__main__":

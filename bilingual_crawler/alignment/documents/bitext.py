@@ -1,6 +1,6 @@
-"""Whether the sentences of two documents align: the last evidence where what pages hold and the site says disagree.
+"""Whether the sentences of two documents align: the last evidence where content and site disagree.
 
-Either only what pages hold speaks for a pair, or the site says it and what pages hold speaks against it.
+Either content alone supports a pair, or the site claims the pair and content contradicts it.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ if TYPE_CHECKING:
 
 DOUBTFUL = (0.02, 0.995)
 """Probabilities between which a pair is read."""
-REFUTED = 0.5
-"""Probability under which what the site says of a pair is not believed, whatever score is asked for."""
-MOST = 500
-"""Pairs of a domain that are read, the most doubtful ones."""
-SURE = 0.9
-"""Probability from which a pair teaches the lexicon."""
+REFUTED_BY_SENTENCES = 0.5
+"""Probability under which site evidence is discarded, whatever BILINGUAL_MIN_SCORE."""
+MAX_READ_PAIRS = 500
+"""Maximum pairs of a domain that are read, the most doubtful first."""
+MIN_TEACHER = 0.9
+"""Minimum probability of a pair that teaches the lexicon."""
 TEACHERS = 60
 LINES = 60
 """Lines of main text that are read."""
@@ -35,12 +35,12 @@ SENTENCES = 40
 GOOD, VERY_GOOD = 0.5, 0.9
 """Scores of sentence pairs that count as aligned."""
 
-USUAL = 0.8
-"""Share of the texts of translations, by characters, that aligns very well at least."""
+USUALLY_ALIGNED = 0.8
+"""Minimum share of the texts of translations, by characters, that aligns very well."""
 
 BITEXT_FEATURES = ("unaligned", "behind")
-"""What speaks against a pair: how much less than usual of both texts aligns very well; how much less of them aligns
-well than of the first document and its second candidate. Shares of characters, 0 to 1."""
+"""Evidence against a pair: the share of both texts that aligns very well, below :data:`USUALLY_ALIGNED`; the share that
+aligns well, below that of the first document and its next candidate. Shares of characters, 0 to 1."""
 
 
 def doubtful(
@@ -53,7 +53,7 @@ def doubtful(
     """Return the candidates that would be pairs and are doubtful, of those that are *disputed*."""
     chosen = greedy(domain.alike_a[i], domain.alike_b[j], probabilities, DOUBTFUL[0])
     asked = chosen[disputed[chosen] & (probabilities[chosen] <= DOUBTFUL[1])]
-    return np.asarray(asked[np.argsort(np.abs(probabilities[asked] - 0.5), kind="stable")][:MOST])
+    return np.asarray(asked[np.argsort(np.abs(probabilities[asked] - 0.5), kind="stable")][:MAX_READ_PAIRS])
 
 
 class BitextReader:
@@ -64,13 +64,13 @@ class BitextReader:
     ) -> None:
         self._domain, self._i, self._j, self._probabilities = domain, i, j, probabilities
         self._aligner = SentenceAligner(domain.pair.a, domain.pair.b)
-        sure = greedy(domain.alike_a[i], domain.alike_b[j], probabilities, SURE)[:TEACHERS]
+        sure = greedy(domain.alike_a[i], domain.alike_b[j], probabilities, MIN_TEACHER)[:TEACHERS]
         self._aligner.learn_lexicon([self._sides(k) for k in sure])
 
     def columns(self, asked: NDArray[np.intp]) -> dict[str, NDArray[np.float64]]:
         """The columns of :data:`BITEXT_FEATURES` of the candidates *asked*, ``(asked,)``."""
         ahead, aligned = np.array(list(self._rows(asked)), dtype=np.float64).reshape(-1, 2).T
-        return {"unaligned": np.maximum(0, USUAL - aligned), "behind": np.maximum(0, -ahead)}
+        return {"unaligned": np.maximum(0, USUALLY_ALIGNED - aligned), "behind": np.maximum(0, -ahead)}
 
     def _rows(self, asked: NDArray[np.intp]) -> Iterator[tuple[float, float]]:
         places = self._domain.alike_b[self._j]

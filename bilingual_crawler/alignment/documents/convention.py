@@ -1,8 +1,8 @@
-"""What a site says of a pair beside what its pages hold: announcements, addresses, and what is usual on the site.
+"""Site-level evidence for a pair: announcements, addresses, and the conventions of the site.
 
-Pages whose partner is sure show what translations look like on the site, and how much the best wrong candidate of a
-page resembles it. On a site that announces its translations, or whose addresses are equal but for language marks, a
-pair for which only content speaks is unlikely.
+Sure pairs show what translations look like on the site, and how much the best wrong candidate of a page resembles it.
+On a site that announces its translations, or whose addresses differ in language marks only, a pair by content alone is
+unlikely.
 """
 
 from __future__ import annotations
@@ -64,26 +64,25 @@ SITE_FEATURES = (
     "title_numbers",
     "url_numbers",
 )
-"""Features of a candidate, for a linear judge: the log-odds of what both pages hold, and how far they are ahead;
-whether the site says that it is a pair, both pages announce each other, how far below :data:`CONTRADICTED` what they
-hold is if the site says it, and if that is below 0, how often the site is contradicted so; of the two pages, how many
-have another announced partner, and an address that names another language than the text's. From ``usual_wrong`` on only
-for candidates of which the site says nothing: log-odds by what is usual on the site, and differing numbers in titles
-and addresses."""
+"""Features of a candidate: its log-odds by content (*held*), and their leads over the rivals of both pages. Then for
+candidates that the site claims: whether both pages announce each other, how far *held* is below :data:`CONTRADICTED`,
+and if it is below 0, how often content contradicts the site. Of the two pages, how many have another announced partner,
+and an address that names another language than the text's. From ``usual_wrong`` on only for candidates that the site
+does not claim: log-odds by the conventions of the site, and differing numbers in titles and addresses."""
 
-CONFIRMED = 0.0
-"""Log-odds by what both pages hold from which it confirms what only one of two registered domains announces."""
+CONFIRMED_BY_CONTENT = 0.0
+"""Log-odds by content that confirm an announcement by only one of two registered domains."""
 CONTRADICTED = -5.0
-"""Log-odds by what both pages hold below which hardly any translation is, though it be short, or share no word."""
+"""Log-odds by content that hardly any translation falls below, even if short or without a common word."""
 MAX_HELD = 8.0
-MAX_LEAD = 6.0
-"""Log-odds beyond which more says nothing."""
-NOTHING = -12.0
-"""Log-odds of a rival where there is none."""
-FEWEST = 3
-"""Sure pairs from which they show what is usual."""
+MAX_HELD_LEAD = 6.0
+"""Clipping bounds of log-odds."""
+NO_RIVAL = -12.0
+"""Log-odds in place of a missing rival."""
+MIN_WRONG_CANDIDATES = 3
+"""Minimum wrong candidates of sure pairs for the conventions of a site."""
 SELDOM = 0.01
-"""Least share that is told from 0."""
+"""Clipping bound of shares, before their log-odds."""
 _NUMBER = re.compile(r"\d+")
 
 
@@ -94,10 +93,10 @@ def url_columns(
     j: NDArray[np.intp],
     pages: Editions,
 ) -> dict[str, NDArray[np.float32]]:
-    """What announcements, switchers, addresses and titles say of the candidates *i*, *j*: :data:`URL_FEATURES`.
+    """The columns of :data:`URL_FEATURES` for the candidates *i*, *j*, by announcements, switchers, addresses, titles.
 
-    A candidate is outvoted if the site says more for another one of one of its documents: it is no rival. Many sites
-    announce their home page as the translation of every page.
+    A candidate is outvoted, and no rival, if the site claims another candidate of one of its documents more strongly.
+    Many sites announce their home page as the translation of every page.
     """
     names = ("hreflang", "switcher", "key", "refused", "one_sided")
     columns = {name: np.zeros(len(i), dtype=np.float32) for name in names}
@@ -125,9 +124,9 @@ def url_columns(
 def _rivals(
     voices: NDArray[np.float32], least: NDArray[np.float32], places: NDArray[np.intp], pages: NDArray[np.intp]
 ) -> NDArray[np.float32]:
-    """For each candidate, others of the document in *places* with other *pages*, with at least *least* voices.
+    """For each candidate, the number of candidates of its document (*places*) with other *pages* and *least* voices.
 
-    A switcher also leads to pages that are not translated yet, and are in the language of the partner.
+    A switcher also leads to untranslated pages, in the language of the partner.
     """
     _, same = np.unique(places * (pages.max(initial=0) + 1) + pages, return_inverse=True)
     rivals = np.zeros(len(voices), dtype=np.float32)
@@ -152,9 +151,9 @@ def _differing(
 
 
 def _renumbered(a: Sequence[str], b: Sequence[str], i: NDArray[np.intp], j: NDArray[np.intp]) -> NDArray[np.float32]:
-    """1 for candidates whose addresses are equal but for some of their numbers, as ``/12-4-1`` and ``/12-5-1``.
+    """1 for candidates whose addresses differ in some of their numbers only, such as ``/12-4-1`` and ``/12-5-1``.
 
-    A single number may be that of an article, which its translation does not share.
+    A single number may identify an article, and differ in its translation.
     """
     keys = [*a, *b]
     shapes = [_NUMBER.sub("#", key) for key in keys]
@@ -165,15 +164,15 @@ def _renumbered(a: Sequence[str], b: Sequence[str], i: NDArray[np.intp], j: NDAr
 
 
 def _identified(texts: Sequence[str]) -> NDArray[np.intp]:
-    """The same number for equal *texts*."""
+    """A number for each of *texts*, the same for equal ones."""
     places: dict[str, int] = {}
     return np.array([places.setdefault(text, len(places)) for text in texts], dtype=np.intp)
 
 
 def contradictions(held: NDArray[np.float64], columns: Columns) -> float:
-    """Share, 0 to 1, of what the site says that what both pages *hold* contradicts; arguments of :func:`site_columns`.
+    """Share, 0 to 1, of the site's claims that content contradicts, shrunk towards 0 where claims are few.
 
-    Lower where the site says little.
+    *held*, *columns*: as for :func:`site_columns`.
     """
     sure = says(held, columns) & (columns["outvoted"] == 0)
     return float((sure & (held < CONTRADICTED)).sum() / (sure.sum() + 2))
@@ -188,9 +187,9 @@ def site_columns(
 ) -> dict[str, NDArray[np.float64]]:
     """The columns of :data:`SITE_FEATURES`, ``(candidates,)``.
 
-    *held*: log-odds of each candidate by what both pages hold; *columns*: those of :func:`url_columns`; *places*: of
-    the candidates in both sides; *alike*: groups of near-duplicates of both sides, ``(documents,)``. What only one of
-    two registered domains announces counts if *held* confirms it.
+    *held*: log-odds of each candidate by content; *columns*: from :func:`url_columns`; *places*: of the candidates in
+    both sides; *alike*: groups of near-duplicates of both sides, ``(documents,)``; *contradicted*: from
+    :func:`contradictions`. An announcement by only one of two registered domains counts if *held* confirms it.
     """
     (i, j), (alike_a, alike_b) = places, (alike[0][places[0]], alike[1][places[1]])
     said = says(held, columns)
@@ -203,8 +202,8 @@ def site_columns(
     clipped = held.clip(-MAX_HELD, MAX_HELD)
     return {
         "held": clipped,
-        "lead_a": lead(held - NOTHING, i, alike_b).clip(-MAX_LEAD, MAX_LEAD),
-        "lead_b": lead(held - NOTHING, j, alike_a).clip(-MAX_LEAD, MAX_LEAD),
+        "lead_a": lead(held - NO_RIVAL, i, alike_b).clip(-MAX_HELD_LEAD, MAX_HELD_LEAD),
+        "lead_b": lead(held - NO_RIVAL, j, alike_a).clip(-MAX_HELD_LEAD, MAX_HELD_LEAD),
         "said": said.astype(float),
         "said_by_both": (columns["hreflang"] == 2).astype(float),
         "held_if_said": said * clipped,
@@ -225,17 +224,17 @@ def site_columns(
 
 
 def announcing(held: NDArray[np.float64], columns: Columns) -> NDArray[np.float32]:
-    """How many of the two pages announce the other: what only one of two domains announces must be confirmed."""
-    confirmed = (columns["one_sided"] > 0) & (held >= CONFIRMED)
+    """Number of pages that announce the other, 0 to 2; one-sided announcements between domains count if confirmed."""
+    confirmed = (columns["one_sided"] > 0) & (held >= CONFIRMED_BY_CONTENT)
     return np.asarray(np.where(confirmed, 1, columns["hreflang"]), dtype=np.float32)
 
 
 def disbelieving(
     columns: Columns, i: NDArray[np.intp], j: NDArray[np.intp], wrong: NDArray[np.intp]
 ) -> dict[str, NDArray[np.float32]]:
-    """The *columns* of the candidates *i*, *j* as if the site did not say that the candidates *wrong* are pairs.
+    """The *columns* of the candidates *i*, *j* without the site's claims for the candidates *wrong*.
 
-    What it said then speaks against no other candidate of their documents.
+    Those claims then count against no other candidate of their documents.
     """
     found = dict(columns)
     for name in ("hreflang", "one_sided", "switcher", "key"):
@@ -251,17 +250,17 @@ def disbelieving(
 
 
 def says(held: NDArray[np.float64], columns: Columns) -> NDArray[np.bool_]:
-    """Of which candidates the site says that they are pairs: announcements, both switchers, or addresses."""
+    """Whether the site claims each candidate, by announcements, both switchers, or addresses."""
     return np.asarray(_voices(announcing(held, columns), columns) > 0)
 
 
 def _voices(announced: NDArray[np.float32], columns: Columns) -> NDArray[np.float32]:
-    """How many things the site says for each candidate: an announcement on each page, both switchers, the addresses."""
+    """Number of claims for each candidate: an announcement on each page, both switchers, the addresses."""
     return np.asarray(announced + (columns["switcher"] == 2) + (columns["key"] > 0), dtype=np.float32)
 
 
 def _documents(said: NDArray[np.bool_], i: NDArray[np.intp], j: NDArray[np.intp]) -> int:
-    """Documents in candidates of which the site says that they are pairs, on the side with fewer."""
+    """Number of documents in claimed candidates, on the side with fewer."""
     return min(len(np.unique(i[said])), len(np.unique(j[said])))
 
 
@@ -284,9 +283,9 @@ def _usual_wrong(
     alike_a: NDArray[np.intp],
     alike_b: NDArray[np.intp],
 ) -> NDArray[np.float64] | None:
-    """Share of the best wrong candidates, of documents with a sure partner, that are as good as each candidate.
+    """For each candidate, the share of best wrong candidates, of documents with a sure partner, that are as good.
 
-    None if there are too few of them.
+    None with fewer than :data:`MIN_WRONG_CANDIDATES` of them.
     """
     wrong = []
     for places, others in ((i, alike_b), (j, alike_a)):
@@ -296,6 +295,6 @@ def _usual_wrong(
         best = _best(held[other], places[other])
         wrong.append(best[np.isfinite(best)])
     known = np.sort(np.concatenate(wrong))
-    if len(known) < FEWEST:
+    if len(known) < MIN_WRONG_CANDIDATES:
         return None
     return np.asarray((len(known) - np.searchsorted(known, held, side="left") + 0.5) / (len(known) + 1))

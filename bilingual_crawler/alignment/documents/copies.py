@@ -1,4 +1,4 @@
-"""What a site has several times: a document under other addresses, near-duplicates, lines that every page repeats."""
+"""Repetition on a site: copies of a document at other addresses, near-duplicates, boilerplate lines."""
 
 from __future__ import annotations
 
@@ -24,22 +24,22 @@ REPEATED = 5
 """Minimum documents of one language with a line for it to count as boilerplate."""
 REPEATED_SHARE = 0.1
 """The same as a share of these documents, 0 to 1."""
-CONFIRMED = 0.5
-"""Jaccard similarity of all lines from which a page is a copy of the one that ``rel=canonical`` names.
+CANONICAL_SIMILARITY = 0.5
+"""Minimum Jaccard similarity of all lines of a page and the page that its ``rel=canonical`` names, for a copy.
 
 Many sites name their home page, or the original of a translation, on every page.
 """
 MENUS = 1000
 """Characters below which a page of lines that others repeat consists of menus; longer ones are texts in editions."""
-SAME_TEXT = 0.9
-"""Share of the main text of both documents that is the same, by characters, from which nothing is translated."""
+UNTRANSLATED_SHARE = 0.9
+"""Minimum share of both main texts, by characters, that a document and its untranslated copy have in common."""
 PERMUTATIONS = 64
 BAND = 4
 """Values of a signature that must agree for two documents to be compared."""
-SIMILAR = 0.95
-"""Jaccard similarity of the lines of two near-duplicates."""
+NEAR_DUPLICATE_DOCUMENTS = 0.95
+"""Minimum Jaccard similarity of the lines of two near-duplicates."""
 EVERYWHERE = 0.9
-"""Share of the documents of one language from which a line is no article's, 0 to 1."""
+"""Minimum share of the documents of one language, 0 to 1, with a line that belongs to no article."""
 LOST = 4
 """Times the characters of its other lines that repeated lines have on an article that lists repeat."""
 SHORTEST = 200
@@ -60,7 +60,7 @@ def merge_copies(
         target = by_key.get(resolve(link_key(profile.canonical))) if profile.canonical else None
         if target is None or target is profile or target.url in document:
             continue
-        if jaccard(profile.lines, target.lines) >= CONFIRMED:
+        if jaccard(profile.lines, target.lines) >= CANONICAL_SIMILARITY:
             document[profile.url] = target.url
     # what is a document may itself have turned out to be a copy
     document = {url: target for url, target in document.items() if target not in document}
@@ -171,7 +171,8 @@ def objection(one: Profile, main_one: NDArray[np.bool_], other: Profile, main_ot
         int(profile.lengths[kept][np.isin(profile.lines[kept], lines)].sum())
         for profile, kept, lines in ((one, main_one, other.lines), (other, main_other, one.lines))
     ]
-    if min(own) >= SHORTEST and all(SAME_TEXT * size <= shared for size, shared in zip(own, same, strict=True)):
+    untranslated = all(UNTRANSLATED_SHARE * size <= shared for size, shared in zip(own, same, strict=True))
+    if min(own) >= SHORTEST and untranslated:
         return "same_text"
     return None
 
@@ -197,7 +198,7 @@ def group_similar(lines: Sequence[NDArray[np.uint32]]) -> NDArray[np.intp]:
         order = np.argsort(band, kind="stable")
         for first, second in itertools.pairwise(order):
             same = band[first] == band[second] and _root(groups, first) != _root(groups, second)
-            if same and jaccard(lines[first], lines[second]) >= SIMILAR:
+            if same and jaccard(lines[first], lines[second]) >= NEAR_DUPLICATE_DOCUMENTS:
                 groups[_root(groups, second)] = _root(groups, first)
     return np.array([_root(groups, place) for place in range(len(lines))], dtype=np.intp)
 

@@ -38,9 +38,9 @@ if TYPE_CHECKING:
     from bilingual_crawler.pages.origin import Origin
 
 MAX_DOMAINS = 20
-"""Domains of a group; it bounds what a page that announces everybody can join."""
+"""Maximum domains of a group; bounds the damage of a page that announces everybody."""
 MAX_DOCUMENTS = 50_000
-"""Documents of a group of several domains, which are in memory together."""
+"""Maximum documents of a group of several domains, which are in memory together."""
 
 
 def join(sizes: Mapping[str, int], announced: Mapping[tuple[str, str], int]) -> list[tuple[str, ...]]:
@@ -68,7 +68,7 @@ def join(sizes: Mapping[str, int], announced: Mapping[tuple[str, str], int]) -> 
 class Corpus:
     """All documents to align. Texts and profiles lie in an unnamed temporary file.
 
-    Of pages whose URLs differ in scheme or ``www.`` only, the longest stays (CCAligned 2020, section 3.2.1).
+    Of pages whose URLs differ in scheme or ``www.`` only, the longest is kept (CCAligned 2020, section 3.2.1).
     """
 
     def __init__(self, pairs: LanguagePairs) -> None:
@@ -76,20 +76,20 @@ class Corpus:
         self.languages: Counter[str] = Counter()
         """Documents of each language."""
         self.replaced = 0
-        """Pages left out because a longer one has the same URL but for scheme and ``www.``."""
+        """Pages replaced by a longer one whose URL differs in scheme or ``www.`` only."""
         self.redirects: dict[str, str] = {}
-        """Link key to the link key of the page that answers for it, after all redirects."""
+        """Link key -> link key after all redirects."""
         self.unreadable: Counter[str] = Counter()
-        """Damaged records and pages that break a limit, by kind."""
+        """Damaged records and pages over a limit, by kind."""
         self.announced: Counter[tuple[str, str]] = Counter()
-        """(domain, domain) to the number of known document pairs between them."""
+        """(domain, domain) -> number of known document pairs between them."""
         self._bases: dict[str, str] = {}
         self._file = tempfile.TemporaryFile(prefix="bilingual-align-")  # noqa: SIM115
         self._places: dict[str, int] = {}
         self._longest: dict[str, tuple[int, str]] = {}
         """Language and link key -> characters and URL of the document."""
         self._left_out: defaultdict[str, dict[str, tuple[str, str]]] = defaultdict(dict)
-        """Registered domain -> URL -> language and reason of documents that are not compared."""
+        """Registered domain -> URL -> language and reason of excluded documents."""
         self._domains: defaultdict[str, array[int]] = defaultdict(lambda: array("q"))
         self._announcing = array("q")
         """Places of the profiles of documents that announce pages of other domains."""
@@ -98,10 +98,9 @@ class Corpus:
         return self.languages.total()
 
     def add(self, document: PackedDocument) -> None:
-        """Add a document; of documents at the same address the longest stays.
+        """Add a document; of documents at the same address the longest is kept.
 
-        A document in another language at an address that has one, as two crawls with different request headers find it,
-        is a variant of that address.
+        A document in another language at the same address, found by a crawl with other request headers, is a variant.
         """
         if self._has_other(document):
             document = document.as_variant()
@@ -146,10 +145,10 @@ class Corpus:
     def redirect(self, redirects: Mapping[str, str], alias_bases: Mapping[str, str]) -> None:
         """Add redirects (URL to target) and aliases (start of a URL to the start that replaces it).
 
-        Redirects are followed up to a document, so add all documents first.
+        Redirects end at a document: add all documents first.
         """
         hops = ((link_key(url), link_key(target)) for url, target in redirects.items())
-        # that of http to https says nothing of where the page is
+        # ignore http→https redirects
         keys = {key: target for key, target in hops if key != target}
         for key, target in keys.items():
             self.redirects[key] = last_hop(keys, target, lambda held: self._has(held, self.pairs.languages))
@@ -231,7 +230,7 @@ class Domain:
     """For each document in *a*, a mask ``(lines,)`` of main text."""
     main_b: list[NDArray[np.bool_]] = field(default_factory=list)
     copies: dict[str, str] = field(default_factory=dict)
-    """URL of a document that is left out, as it is the same under another address, to the URL of that."""
+    """URL of a copy -> URL of its original."""
     alike_a: NDArray[np.intp] = field(default_factory=lambda: np.zeros(0, dtype=np.intp))
     """For each document in *a*, the number of its group of near-duplicates."""
     alike_b: NDArray[np.intp] = field(default_factory=lambda: np.zeros(0, dtype=np.intp))
@@ -260,7 +259,7 @@ class Domain:
         return domain
 
     def objection(self, i: int, j: int) -> str | None:
-        """Say why the documents ``a[i]``, ``b[j]`` are no pair, whatever announces them; None if nothing is wrong."""
+        """Return the hard objection to the pair ``a[i]``, ``b[j]``, which overrules announcements, or None."""
         return objection(self.a[i], self.main_a[i], self.b[j], self.main_b[j])
 
     def own_length(self, profile: Profile) -> int:
@@ -274,8 +273,8 @@ class Domain:
     def distinct(self, paired: Collection[str]) -> Iterator[tuple[str, str, bool, list[bool]]]:
         """Yield language and URL of the documents, whether they are in *paired* (URLs), and which lines are their own.
 
-        Shorter ones first; of near-duplicates one: a paired one, then the longest. *Own* are lines of main text that
-        are no boilerplate in the other language: a page that is not translated has the menus of that language.
+        Shorter documents come first; of near-duplicates one, preferably paired, then the longest. Own lines are main
+        text without the boilerplate of the other language: an untranslated page has the menus of that language.
         """
         boilerplate_a, boilerplate_b = boilerplate(self.a, self.main_a), boilerplate(self.b, self.main_b)
         sides = (
@@ -289,13 +288,13 @@ class Domain:
                 rank = profile.url in paired, int(profile.lengths[main].sum())
                 if group not in best or rank > best[group][0]:
                     best[group] = rank, profile.url
-            # an article before the lists that repeat it
+            # an article comes before the lists that repeat it
             for (is_paired, _), url in sorted(best.values(), key=lambda found: found[0][1]):
                 own = ~np.isin(by_url[url].lines[self.main[url]], foreign)
                 yield language, url, is_paired, own.tolist()
 
     def origin(self, url: str) -> Origin:
-        """Return what the document at *url* declares about where it comes from."""
+        """Return the origin that the document at *url* declares."""
         return self.corpus.document(url).origin
 
     def targets(self, urls: Iterable[str], places: dict[str, int]) -> set[int]:

@@ -21,12 +21,13 @@ from bilingual_crawler.alignment.documents.content import (
     sentence_space,
 )
 from bilingual_crawler.alignment.documents.convention import url_columns
-from bilingual_crawler.alignment.documents.structure import FEATURES, StructureMethod
+from bilingual_crawler.alignment.documents.structure import STRUCTURE_FEATURES, StructureMethod
 from bilingual_crawler.pages.sandbox.pool import processes
+from bilingual_crawler.scoring.linear import LinearModel
 from bilingual_crawler.scoring.models import ModelError, read_model_file
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
     from importlib.resources.abc import Traversable
 
     from numpy.typing import NDArray
@@ -37,10 +38,10 @@ if TYPE_CHECKING:
     from bilingual_crawler.alignment.encoders.base import Encoder
 
 VIEWS = {
-    "structure": FEATURES,
+    "structure": STRUCTURE_FEATURES,
     "content": CONTENT_FEATURES,
-    "structure-content": (*FEATURES, *CONTENT_FEATURES),
-    "thorough": (*FEATURES, *GLOSSARY_FEATURES, *CONTENT_FEATURES),
+    "structure-content": (*STRUCTURE_FEATURES, *CONTENT_FEATURES),
+    "thorough": (*STRUCTURE_FEATURES, *GLOSSARY_FEATURES, *CONTENT_FEATURES),
 }
 """Features of each view; a classifier is trained for each."""
 NEAREST = 8
@@ -71,7 +72,7 @@ class CandidateEvidence:
         self._urls = urls
         self._found: dict[tuple[int, int], UrlEvidence] = url_evidence(domain) if urls else {}
         self._pages = Editions.from_evidence(domain, self._found, with_copies=True)
-        self._structure = StructureMethod(domain) if self._sees(FEATURES) else None
+        self._structure = StructureMethod(domain) if self._sees(STRUCTURE_FEATURES) else None
         self._spaces: dict[str, Space] = {}
         if encoder is not None and self._sees(CONTENT_FEATURES) and domain.a and domain.b:
             self._spaces = {"dde": document_space(domain, encoder), "sae": sentence_space(domain, encoder)}
@@ -108,27 +109,18 @@ FOLDER = "document-pairs"
 CONFIG = "config.json"
 
 
-class LinearJudge(msgspec.Struct, frozen=True):
-    """A logistic regression on named features, calibrated on the pairs that a matching chooses."""
+def load_judge(models: Traversable, name: str, features: Sequence[str]) -> LinearModel:
+    """Read the judge *name* of *features*, a logistic regression calibrated on the pairs that a matching chooses.
 
-    intercept: float
-    weights: dict[str, float]
-
-    @classmethod
-    def load(cls, models: Traversable, name: str, features: Sequence[str]) -> LinearJudge:
-        """Read the judge *name* of *features*; ModelError names the file that is missing or unreadable."""
-        try:
-            judge = msgspec.convert(read_config(models)[name], cls)
-        except (KeyError, msgspec.ValidationError) as error:
-            raise ModelError(f"{models / FOLDER / CONFIG}: no judge {name}: {error}") from error
-        if set(judge.weights) != set(features):
-            raise ModelError(f"{models / FOLDER / CONFIG}: {name} has other features than this version: train it again")
-        return judge
-
-    def log_odds(self, columns: Mapping[str, NDArray[np.float64]]) -> NDArray[np.float64]:
-        """Log-odds of a translation of each row of *columns*, ``(candidates,)``."""
-        rows = np.column_stack([columns[name] for name in self.weights])
-        return np.asarray(self.intercept + rows @ np.array(list(self.weights.values())))
+    ModelError names the file that is missing, unreadable or of another version.
+    """
+    path = models / FOLDER / CONFIG
+    try:
+        judge = msgspec.convert(read_config(models)[name], LinearModel)
+    except (KeyError, msgspec.ValidationError) as error:
+        raise ModelError(f"{path}: no judge {name}: {error}") from error
+    judge.check(features, path)
+    return judge
 
 
 def read_config(models: Traversable) -> dict[str, Any]:

@@ -12,7 +12,13 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 from cachetools import LRUCache
 
-from bilingual_crawler.alignment.documents.resemblance import CONFIRMED, Resemblance, Weights, is_same, items_of
+from bilingual_crawler.alignment.documents.resemblance import (
+    CONFIRMED_BY_OUTLINE,
+    Resemblance,
+    ResemblanceWeights,
+    is_same,
+    items_of,
+)
 from bilingual_crawler.alignment.documents.urls import MAX_LENGTH_RATIO, UrlEvidence, agrees, last_hop, together
 from bilingual_crawler.items import Pair, Partners, Proposal, Unpaired
 from bilingual_crawler.pages.formats import is_page
@@ -29,37 +35,37 @@ if TYPE_CHECKING:
     from bilingual_crawler.pages.outline import Outline
 
 MAX_DOCUMENTS = 20_000
-"""Documents that are compared, those that came last; each takes some 5 kB."""
+"""Latest documents that are compared; each takes some 5 kB."""
 MAX_SITES = 500
-"""Sites whose usual contents are known, 130 kB each."""
+"""Sites with statistics of their contents, 130 kB each."""
 MAX_INDEXED = 32
-"""Items by which a document is found, the rarest of its site."""
+"""Indexed items of a document, the rarest on its site."""
 MAX_SHARING = 8
-"""Documents that are found by one item; what more of them have tells nothing."""
+"""Maximum postings per item."""
 MAX_COMPARED = 4
-"""Documents that are compared with a new one because they share items with it."""
+"""Documents that share items with a new one and are compared with it."""
 
 
 @dataclass(frozen=True, slots=True)
-class _Content:
+class _IndexedDocument:
     site: str
     side: int
     outline: Outline
     index: Sequence[int]
-    """Items by which it is found."""
+    """Indexed items."""
 
 
 class Contents:
-    """The outlines of documents that have no partner yet."""
+    """The outlines of unpaired documents."""
 
     def __init__(self) -> None:
-        self._documents: OrderedDict[str, _Content] = OrderedDict()
+        self._documents: OrderedDict[str, _IndexedDocument] = OrderedDict()
         self._sites: LRUCache[str, Resemblance] = LRUCache(MAX_SITES)
         self._having: defaultdict[tuple[str, int, int], list[str]] = defaultdict(list)
         """Site, side and item -> documents."""
 
     def see(self, site: str, side: int, outline: Outline) -> Resemblance:
-        """Observe a document of *site* in the first (0) or second (1) language; return what is usual on the site."""
+        """Observe a document of *site* in the first (0) or second (1) language; return the statistics of the site."""
         resemblance = self._sites.get(site)
         if resemblance is None:
             resemblance = self._sites[site] = Resemblance(_weights())
@@ -72,7 +78,7 @@ class Contents:
         resemblance = self._sites[site]
         items = items_of(outline)
         rarest = items[np.argsort(resemblance.frequency(items), kind="stable")[:MAX_INDEXED]].tolist()
-        document = self._documents[url] = _Content(site, side, outline, rarest)
+        document = self._documents[url] = _IndexedDocument(site, side, outline, rarest)
         for item in document.index:
             having = self._having[site, side, item]
             if len(having) < MAX_SHARING:
@@ -81,11 +87,11 @@ class Contents:
             self.forget(next(iter(self._documents)))
 
     def usual(self, site: str) -> Resemblance | None:
-        """What is usual on *site*; None if none of its documents was seen of late."""
+        """The statistics of *site*; None if evicted."""
         return self._sites.get(site)
 
     def forget(self, url: str) -> None:
-        """The document at *url* is compared no more."""
+        """Stop comparing the document at *url*."""
         document = self._documents.pop(url, None)
         if document is None:
             return
@@ -98,9 +104,9 @@ class Contents:
                 del self._having[place]
 
     def translation(self, url: str) -> str | None:
-        """The document that is surely the translation of the one at *url*."""
+        """The confirmed translation of the document at *url*, or None."""
         found = self._best(url)
-        if found is None or found[1] < CONFIRMED:
+        if found is None or found[1] < CONFIRMED_BY_OUTLINE:
             return None
         back = self._best(found[0])
         return found[0] if back is not None and back[0] == url else None
@@ -121,35 +127,35 @@ class Contents:
 
 
 class Originals:
-    """Which documents are another one under another address.
+    """Copies of documents at other addresses.
 
-    A copy gives that one as canonical and has its text, or is the same to the last character, or is the same but for
-    little and nothing announces it.
+    A copy names its original as canonical and has its text, or is equal to it, or nearly equal and not announced as a
+    translation.
     """
 
     def __init__(self) -> None:
         self._of: dict[str, str] = {}
-        """Copy -> the document that it is a copy of."""
+        """Copy -> its original."""
         self._outlines: LRUCache[str, tuple[str, Outline]] = LRUCache(MAX_DOCUMENTS)
-        """Document -> its canonical address and its outline."""
+        """Document -> its canonical URL and its outline."""
         self._texts: LRUCache[Hashable, str] = LRUCache(2 * MAX_DOCUMENTS)
-        """What copies have in common -> the first document."""
+        """Common key of copies -> the first document."""
         self._naming: LRUCache[Hashable, tuple[str, ...]] = LRUCache(MAX_DOCUMENTS)
-        """Language and address -> documents that give it as canonical."""
+        """Language and URL -> documents that name it as canonical."""
 
     def __contains__(self, url: str) -> bool:
         return url in self._of
 
     def of(self, url: str) -> str:
-        """Return the document that the one at *url* is a copy of; *url* if it is none."""
+        """Return the original of the document at *url*; *url* itself if not a copy."""
         while url in self._of:
             url = self._of[url]
         return url
 
     def have_same_text(self, url: str, other: str, usual: Resemblance) -> bool:
-        """Whether two documents in different languages are the same text; false if one of them is long past.
+        """Whether two documents in different languages have the same text; false if one of them was evicted.
 
-        Where the site gives both the same canonical address, text that the site repeats counts, too.
+        If both have the same canonical URL, boilerplate counts, too.
         """
         if url not in self._outlines or other not in self._outlines:
             return False
@@ -158,17 +164,17 @@ class Originals:
         return same or (one == another and is_same(a, b))
 
     def outline(self, url: str) -> Outline | None:
-        """Return the outline of the document at *url*; None if it has none, or is long past."""
+        """Return the outline of the document at *url*; None if unknown or evicted."""
         return self._outlines[url][1] if url in self._outlines else None
 
     def merge(self, copy: str, original: str) -> None:
-        """Note that *copy* is *original* under another address."""
+        """Note that *copy* is a copy of *original*."""
         self._of[copy] = original
 
     def add(self, page: FetchedPage, usual: Resemblance, *, is_claimed: bool) -> tuple[str | None, list[str]]:
-        """Add the document *page*; return the document that it is a copy of, or None, and the copies of *page*.
+        """Add the document *page*; return its original, or None, and the copies of *page*.
 
-        *is_claimed* says whether pages claim it as a translation, or it claims others.
+        *is_claimed*: whether pages claim it as a translation, or it claims other pages.
         """
         outline = page.outline
         if outline is None:
@@ -179,7 +185,7 @@ class Originals:
         if named != own:
             original = self.of(self._texts.get((page.side, named), page.url))
             if original != page.url and self._is_same(original, page):
-                # two pages that give each other as canonical are one document, the first
+                # of two pages that name each other as canonical, the first is the original
                 return original, [url for url in copies if url != original]
             naming = self._naming.get((page.side, named), ())
             self._naming[page.side, named] = (*naming, page.url)[-MAX_RELATED:]
@@ -189,10 +195,9 @@ class Originals:
         return (None if same in copies else same), copies
 
     def _same_text(self, page: FetchedPage, outline: Outline, usual: Resemblance, *, is_claimed: bool) -> str | None:
-        """The document that is *page* but for little, if no claim tells them apart.
+        """The near-duplicate of *page*, unless a claim tells them apart.
 
-        Pages of tables, or made by scripts, have no more text than what the site repeats: they are the same only to the
-        last character.
+        Tables and pages made by scripts may have nothing but boilerplate: they must be equal.
         """
         if is_claimed or not outline.length:
             return None
@@ -217,22 +222,22 @@ def _bare(url: str) -> str:
 
 
 Unusual = Literal["unannounced", "mirrored", "renumbered"]
-"""What speaks against a pair if pairs of its site are otherwise: no page announces the other, nor do their URLs differ
-only in language marks; their URLs do; the numbers in their URLs differ."""
+"""Why a pair is atypical for its site: no page announces the other, and their URLs differ in more than language marks;
+their URLs differ in language marks only; the numbers in their URLs differ."""
 
 
-FEWEST = 3
-"""Pairs of a site that show what is usual."""
+MIN_USUAL_PAIRS = 3
+"""Minimum pairs of a site for its conventions."""
 
 
 class Conventions:
-    """How documents and pairs of each site are, as counted so far."""
+    """Counts of the properties of documents and pairs, by site."""
 
     def __init__(self) -> None:
         self._sites: LRUCache[str, Counter[str]] = LRUCache(MAX_SITES)
 
     def observe_mark(self, site: str, *, agrees: bool) -> None:
-        """Count a document of *site* whose URL names a language, that of the content or another one."""
+        """Count a document of *site* whose URL names a language; *agrees*: the language of its content."""
         self._of(site)["marked" if agrees else "mismarked"] += 1
 
     def observe_pair(self, site: str, properties: Collection[Unusual]) -> None:
@@ -240,16 +245,16 @@ class Conventions:
         self._of(site).update(("pairs", *properties))
 
     def trusts_marks(self, site: str) -> bool:
-        """Return whether most URLs of *site* that name a language name that of the content; true for a new site."""
+        """Return whether most language marks in URLs of *site* agree with the content; true for a new site."""
         return self._of(site)["mismarked"] <= self._of(site)["marked"] + 1
 
     def probability(self, site: str, properties: Collection[Unusual]) -> float:
-        """Return P(pair | its least usual property) at even prior odds.
+        """Return P(pair | its least usual property) at even prior odds, at most 1/2: conventions only refute.
 
-        It is at most 1/2, for what is usual proves nothing, and 1/2 where too few pairs show what is usual.
+        1/2 with fewer than :data:`MIN_USUAL_PAIRS` pairs.
         """
         counts = self._of(site)
-        if counts["pairs"] < FEWEST:
+        if counts["pairs"] < MIN_USUAL_PAIRS:
             return 0.5
         least = min((counts[one] for one in properties), default=counts["pairs"])
         return min(0.5, (least + 1) / (counts["pairs"] + 2))
@@ -259,26 +264,26 @@ class Conventions:
 
 
 @lru_cache(1)
-def _weights() -> Weights:
-    return Weights.load(models_folder(None))
+def _weights() -> ResemblanceWeights:
+    return ResemblanceWeights.load(models_folder(None))
 
 
 _NUMBER = re.compile(r"\d+")
 
 MOST_PROPOSED = 0.8
-"""A pair for which there is nothing but a proposal or its content has at most this confidence."""
+"""Maximum confidence in a pair by a proposal or by content alone."""
 
 ENOUGH_AGAIN = 0.4
-"""The probability from which a pair by URLs or content stays one when it is judged again."""
+"""Minimum probability of a pair by URLs or content on review."""
 
 MAX_RELATED = 50
-"""Documents that are kept as equal to a URL but for language marks, as announcing it, and as switching to it."""
+"""Maximum twins of a URL, documents that announce it, and documents whose switchers lead to it."""
 
 MAX_AWAITED = 100_000
-"""URLs that documents claim and that are no documents, some 300 bytes each: the last ones. As many redirects."""
+"""Latest claimed URLs that are not documents yet, some 300 bytes each; also the maximum of redirects."""
 
 Sources = dict[str, tuple[str, ...]]
-"""URL -> documents that say of it that it is their translation, in the order of their downloads."""
+"""URL -> documents that claim it as their translation, in the order of their downloads."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -287,16 +292,16 @@ class _Document:
     length: int
     key: str
     agrees: bool
-    """The language mark of the URL, if there is one, is that of the content."""
+    """Whether the language mark of the URL, if any, agrees with the content."""
     mismarked: bool
-    """The URL has the code of another language: a page that nobody has translated, mostly."""
+    """Whether the URL has the code of another language: mostly an untranslated page."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Candidate:
     pair: Pair
     trust: float | None
-    """Confidence in what speaks for it, but for what both documents hold; None if it was judged elsewhere."""
+    """Confidence by all evidence but the content; None if judged elsewhere."""
 
 
 class PairLedger:
@@ -312,13 +317,13 @@ class PairLedger:
         self.pair = pair
         self._held: dict[str, _Document] = {}
         self._twins: defaultdict[str, list[str]] = defaultdict(list)
-        """Key -> documents whose URLs are equal to it but for language marks."""
+        """Key -> documents whose URLs equal it without language marks."""
         self._all_keys: dict[str, set[str]] = {}
-        """Document with copies -> its key and theirs."""
+        """Document with copies -> all their keys."""
         self._announced_by: Sources = {}
         self._switched_by: Sources = {}
         self._awaited: deque[str] = deque()
-        """URLs that were claimed when they were no documents."""
+        """Claimed URLs that were not documents at the time."""
         self._aliases: LRUCache[str, str] = LRUCache(MAX_AWAITED)
         self._candidates: dict[tuple[str, str], _Candidate] = {}
         self._candidates_of: defaultdict[str, list[str]] = defaultdict(list)
@@ -327,7 +332,7 @@ class PairLedger:
         self._originals = Originals()
         self._conventions = Conventions()
         self._same_text: LRUCache[str, str] = LRUCache(MAX_AWAITED)
-        """Document -> one in the other language that has the same text."""
+        """Document -> a document in the other language with the same text."""
         self._rejected: Counter[str] = Counter()
         self._pairs_on: Counter[str] = Counter()
 
@@ -342,8 +347,7 @@ class PairLedger:
     def add_page(self, page: FetchedPage, proposals: Iterable[Proposal] = ()) -> Pair | None:
         """Add *page* if it is a new document; return the pair that it completes, or None.
 
-        *proposals* are documents that the policy takes for its translation. They count where the ledger has no
-        evidence of its own.
+        *proposals* of the policy count where the ledger has no evidence of its own.
         """
         if page.side is None or page.noindex or page.url in self._held:
             return None
@@ -372,7 +376,7 @@ class PairLedger:
         return self._settle(page.url, related, proposed) or self._settle_by_content(page.url)
 
     def _twins_of(self, url: str) -> list[str]:
-        """The other documents whose URLs are equal to *url* but for language marks, which is noted as one of them."""
+        """Add *url* to its twins, the documents whose URLs differ from it in language marks only; return the others."""
         twins = self._twins[self._held[url].key]
         others = list(twins)
         if len(twins) < MAX_RELATED:
@@ -385,19 +389,19 @@ class PairLedger:
         return self._settle(url, (), {other: proposal}) if url in self._held else None
 
     def alias(self, url: str, target: str) -> Pair | None:
-        """Move the claims about *url* to *target*, to which it redirects; return the new pair, or None."""
+        """Move the claims about *url* to its redirect *target*; return the new pair, or None."""
         self._aliases[url] = target
         target = self._originals.of(self._last_hop(target))
         related = self._move_claims(url, target)
         return self._settle(target, related, {}) if target in self._held else None
 
     def announced_language(self, url: str) -> str | None:
-        """Return the language in which documents announce *url* as their translation; None if no document does."""
+        """Return the language of *url* by the announcements of documents, or None."""
         source = next(iter(self._announced_by.get(url, ())), None)
         return self.pair.other(self._held[source].side) if source else None
 
     def adopt(self, pair: Pair) -> bool:
-        """Add a pair from elsewhere, such as the alignment of all documents; return whether it is new."""
+        """Add a pair of another source, such as the final alignment; return whether it is new."""
         if pair.url_a in self._originals or pair.url_b in self._originals:
             return False
         held = self._candidates.get((pair.url_a, pair.url_b))
@@ -405,9 +409,9 @@ class PairLedger:
         return self._accept(pair)
 
     def review(self) -> None:
-        """Judge all candidates again, by what is known of their sites at the end of a crawl.
+        """Judge all candidates again by the statistics of their sites at the end of a crawl.
 
-        Of the first pages of a site nobody knows which lines are menus, or whether pairs are announced.
+        For the first pages of a site, boilerplate and conventions were still unknown.
         """
         order = {one: place for place, one in enumerate(self._candidates)}
         best = [(-candidate.pair.score, order[one], one, False) for one, candidate in self._candidates.items()]
@@ -471,7 +475,7 @@ class PairLedger:
         return self._rejected + Counter(taken=taken)
 
     def _note_claims(self, page: FetchedPage) -> list[str]:
-        """Keep what *page* says of other URLs; returns those."""
+        """Store the claims of *page*; return the claimed URLs."""
         claimed = []
         for claim in page.claims_for(self.pair):
             url = self._originals.of(self._last_hop(self._aliases.get(claim.url, claim.url)))
@@ -485,12 +489,12 @@ class PairLedger:
         return last_hop(self._aliases, url, self._held.__contains__)
 
     def _note(self, sources: Sources, url: str, source: str) -> str:
-        """*source* says of *url* that it is its translation; returns *url*."""
+        """Store that *source* claims *url* as its translation; return *url*."""
         known = sources.get(url, ())
         if source in known:
             return url
         if len(known) == MAX_RELATED:
-            # another site that claims the URL many times must not keep out what its own site says
+            # claims by another site must not displace those of the URL's own site
             foreign = next((one for one in known if _is_foreign(one, url)), None)
             if foreign is None or _is_foreign(source, url):
                 return url
@@ -506,7 +510,7 @@ class PairLedger:
         return url
 
     def _move_claims(self, url: str, target: str) -> list[str]:
-        """What documents say of *url* they say of *target*; returns those documents."""
+        """Move the claims about *url* to *target*; return the claiming documents."""
         related: list[str] = []
         for sources in (self._announced_by, self._switched_by):
             for source in sources.pop(url, ()):
@@ -515,7 +519,7 @@ class PairLedger:
         return related
 
     def _merge(self, copy: str, original: str) -> list[str]:
-        """*copy* is no rival of *original*, and gets no partner; returns the documents that it was related to."""
+        """Remove *copy* of *original* from all candidates; return its related documents."""
         self._originals.merge(copy, original)
         keys = self._keys(original) | self._keys(copy)
         self._all_keys.pop(copy, None)
@@ -532,13 +536,13 @@ class PairLedger:
         return [*self._move_claims(copy, original), *others]
 
     def _settle(self, url: str, related: Iterable[str], proposals: Mapping[str, Proposal]) -> Pair | None:
-        """The best new pair of the document at *url* with one of those that it is related to."""
+        """The best new pair of the document at *url* with one of *related*, or None."""
         others = [one for one in dict.fromkeys(map(self._originals.of, (*related, *proposals))) if one in self._held]
         found = [pair for other in others if (pair := self._judge(url, other, proposals.get(other)))]
         return next((pair for pair in sorted(found, key=lambda pair: -pair.score) if self._accept(pair)), None)
 
     def _settle_by_content(self, url: str) -> Pair | None:
-        """The pair of the document at *url* with the one that is surely its translation by what both hold."""
+        """The pair of the document at *url* with its confirmed translation by content, or None."""
         other = self._contents.translation(url)
         return self._settle(url, (), {other: Proposal(other, "content", 0.5)}) if other else None
 
@@ -561,10 +565,9 @@ class PairLedger:
         return self._note_candidate(Pair(a, b, score, method, str(self.pair)), trust)
 
     def _score(self, a: str, b: str, evidence: UrlEvidence, trust: float, enough: float = 0.5) -> float:
-        """Return the score of two documents, by what their site shows so far; 0 if they are no pair, and count why.
+        """Return the score of two documents by the statistics of their site so far; 0, counted by reason, for no pair.
 
-        *trust* is the confidence in *evidence*, or in the proposal where that says nothing; *enough* is the probability
-        from which they are a pair.
+        *trust*: confidence in *evidence*, or else in the proposal; *enough*: minimum probability of a pair.
         """
         if self._have_same_text(a, b):
             self._same_text[a], self._same_text[b] = b, a
@@ -576,7 +579,7 @@ class PairLedger:
             return 0.0
         alike = self._alike(a, b)
         likely = trust if alike is None else together(trust, alike)
-        # the variants of one address are no chance
+        # variants of one address are no coincidence
         if not evidence.score or (evidence.method == "url" and alike is not None and bare(a) != bare(b)):
             usual = self._conventions.probability(registered_domain(a), self._unusual(a, b, evidence))
             likely = together(likely, usual)
@@ -596,7 +599,7 @@ class PairLedger:
         return pair
 
     def _alike(self, url_a: str, url_b: str) -> float | None:
-        """P(translation | content) at even prior odds, also of documents in pairs; None if unknown."""
+        """P(translation | content) at even prior odds, also for paired documents; None if unknown."""
         a, b, site = self._originals.outline(url_a), self._originals.outline(url_b), registered_domain(url_a)
         usual = self._contents.usual(site)
         if a is None or b is None or usual is None or site != registered_domain(url_b):
@@ -604,15 +607,15 @@ class PairLedger:
         return usual.score(a, b)
 
     def _is_known(self, a: str, b: str) -> bool:
-        """Whether the candidate can be judged again: it was judged here, and both outlines are still kept."""
+        """Whether the candidate was judged here, and both outlines are still kept."""
         known = self._candidates[a, b].trust is not None
         return known and None not in (self._originals.outline(a), self._originals.outline(b))
 
     def _judge_again(self, a: str, b: str) -> bool:
-        """Give the candidate its score of today; return whether it still is one."""
+        """Update the score of the candidate; return whether it still is one."""
         candidate, evidence = self._candidates[a, b], self._evidence(a, b)
         assert candidate.trust is not None
-        # pages of little content, as lists of tags, are ever less alike: their links to each other stay
+        # pages of little content, such as lists of tags, lose likeness as a site grows: hreflang and switchers suffice
         enough = 0.0 if evidence.score and evidence.method != "url" else ENOUGH_AGAIN
         score = self._score(a, b, evidence, evidence.score or candidate.trust, enough)
         if score:
@@ -642,14 +645,14 @@ class PairLedger:
         return evidence
 
     def _keys(self, url: str) -> set[str]:
-        """The URL of the document, and those of its copies, without language marks."""
+        """The keys of the document and its copies: URLs without language marks."""
         return self._all_keys.get(url) or {self._held[url].key}
 
     def _is_mismarked(self, one: _Document, two: _Document, site: str) -> bool:
         return (one.mismarked or two.mismarked) and self._conventions.trusts_marks(site)
 
     def _unusual(self, url: str, other: str, evidence: UrlEvidence) -> list[Unusual]:
-        # what is no page announces nothing, and has a name of its own
+        # a file announces nothing, and has a name of its own
         if not (is_page(url) and is_page(other)):
             return []
         if evidence.score:
@@ -658,7 +661,7 @@ class PairLedger:
         return ["unannounced"] if one == two else ["unannounced", "renumbered"]
 
     def _accept(self, pair: Pair) -> bool:
-        """Whether *pair* is a new one, and better than those that its documents were in."""
+        """Add *pair* if it is new and better than the pairs of its documents; return whether it was added."""
         rivals = [rival for url in (pair.url_a, pair.url_b) if (rival := self.pair_of(url))]
         if pair in rivals or any(rival.score >= pair.score for rival in rivals):
             return False
@@ -667,8 +670,8 @@ class PairLedger:
         self._count(pair.url_a, pair.url_b, 1)
         if pair.url_a in self._held and pair.url_b in self._held:
             evidence, alike = self._evidence(pair.url_a, pair.url_b), self._alike(pair.url_a, pair.url_b)
-            # a pair that is not sure shows nothing: false ones would make others of their kind usual
-            if evidence.hreflang or evidence.switcher == 2 or alike is None or alike >= CONFIRMED:
+            # only sure pairs count: false ones would make their kind usual
+            if evidence.hreflang or evidence.switcher == 2 or alike is None or alike >= CONFIRMED_BY_OUTLINE:
                 unusual = self._unusual(pair.url_a, pair.url_b, evidence)
                 self._conventions.observe_pair(registered_domain(pair.url_a), unusual)
         for url in (pair.url_a, pair.url_b):
@@ -676,7 +679,7 @@ class PairLedger:
         return True
 
     def _count(self, url: str, partner: str, pairs: int) -> None:
-        """So many more *pairs* of these two documents."""
+        """Add *pairs* (1 or -1) to the counts of the sites of both documents."""
         for site in {registered_domain(url), registered_domain(partner)}:
             self._pairs_on[site] += pairs
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Protocol
 import numpy as np
 from scipy.special import expit, logit
 
-from bilingual_crawler.alignment.documents.bitext import BITEXT_FEATURES, REFUTED, BitextReader, doubtful
+from bilingual_crawler.alignment.documents.bitext import BITEXT_FEATURES, REFUTED_BY_SENTENCES, BitextReader, doubtful
 from bilingual_crawler.alignment.documents.candidates import alike_urls, rewritten_urls, url_evidence
 from bilingual_crawler.alignment.documents.convention import (
     CONTRADICTED,
@@ -20,7 +20,7 @@ from bilingual_crawler.alignment.documents.convention import (
     says,
     site_columns,
 )
-from bilingual_crawler.alignment.documents.evidence import FOLDER, CandidateEvidence, LinearJudge, PairClassifier
+from bilingual_crawler.alignment.documents.evidence import FOLDER, CandidateEvidence, PairClassifier, load_judge
 from bilingual_crawler.alignment.documents.matching import greedy
 from bilingual_crawler.alignment.documents.urls import SCORES
 from bilingual_crawler.alignment.encoders import EncoderError
@@ -43,8 +43,8 @@ if TYPE_CHECKING:
     from bilingual_crawler.alignment.encoders.base import Encoder
 
 MANY_MISTAKES = 0.05
-"""Expected share of documents with a wrong decision from which words and content are compared as well."""
-SURE = 0.95
+"""Expected share of wrong decisions from which words and vectors are compared as well."""
+SURE_BY_URL = 0.95
 """Probability from which the parallelness model makes a pair by itself.
 
 Under it, the model confuses pages whose URLs end in names, such as those of talks and articles.
@@ -86,8 +86,8 @@ class Method(Protocol):
 class UrlMethod:
     """Language marks in URLs, ``hreflang`` and language switchers; reads no text.
 
-    The parallelness model compares similar URLs of documents without any of these. What is left then is paired by the
-    rewritings that its URLs have in common.
+    The parallelness model compares similar URLs of documents without such evidence. Documents that remain are paired by
+    URL rewritings that several of them share.
     """
 
     def __init__(self, models: Traversable, threshold: float, providers: Sequence[str] = ()) -> None:
@@ -95,13 +95,13 @@ class UrlMethod:
         self._threshold = threshold
 
     def __call__(self, domain: Domain) -> Candidates:
-        """Score the pairs with evidence, similar URLs of documents without, and rewritten URLs of what is left."""
+        """Score pairs with evidence, then similar URLs, then rewritten URLs of the remaining documents."""
         evidence = url_evidence(domain)
         scored = [(*places, found.score, found.method) for places, found in evidence.items()]
         alike = alike_urls(domain, {(i, j) for i, j, score, _ in scored if score})
         urls = [(domain.a[i].url, domain.b[j].url) for i, j in alike]
         for (i, j), probability in zip(alike, self._model.probabilities(urls), strict=True):
-            sure = probability >= SURE
+            sure = probability >= SURE_BY_URL
             scored.append((i, j, SCORES["url"] * float(probability) if sure else 0.0, "url"))
         rewritten = rewritten_urls(domain, {(i, j) for i, j, score, _ in scored if score})
         scored += [(i, j, SCORES["url"] * reliability, "url") for i, j, reliability in rewritten]
@@ -116,29 +116,29 @@ class UrlMethod:
 
 
 class SiteJudge:
-    """Scores candidates by what their pages hold, then by what the site says of them, and reads the doubtful ones."""
+    """Scores candidates by content, then by site evidence; aligns the sentences of the doubtful ones."""
 
     def __init__(self, models: Traversable, threshold: float) -> None:
-        self._site = LinearJudge.load(models, "site", SITE_FEATURES)
-        self._bitext = LinearJudge.load(models, "bitext", BITEXT_FEATURES)
+        self._site = load_judge(models, "site", SITE_FEATURES)
+        self._bitext = load_judge(models, "bitext", BITEXT_FEATURES)
         self._threshold = threshold
 
     def __call__(self, domain: Domain, proposed: Proposals, held: NDArray[np.float64]) -> Candidates:
-        """Score the *proposed* candidates; *held*: their log-odds by what both pages hold.
+        """Score the *proposed* candidates; *held*: their log-odds by content, ``(candidates,)``.
 
-        If these speak against a candidate of which the site says that it is a pair, as of two equal addresses by
-        chance, its sentences are read, too. What is refuted is as if the site had not said it.
+        If content contradicts a claim of the site, such as two accidentally equal addresses, the sentences decide.
+        Refuted claims are discarded.
         """
         contradicted = contradictions(held, proposed.columns)
         candidates = self._judge(domain, proposed, held, contradicted)
         i, j, scores = candidates.a, candidates.b, candidates.scores
         said = says(held, proposed.columns)
         asked = doubtful(domain, i, j, scores, said & (held < 0)) if len(i) else i
-        # what is no pair whatever announces it has a reason of its own
+        # hard objections have their own reason
         asked = np.array([k for k in asked if not domain.objection(i[k], j[k])], dtype=np.intp)
         found = self._by_sentences(domain, candidates, asked) if len(asked) else np.zeros(0)
-        refuted = said & (held < CONTRADICTED) & (scores < REFUTED)
-        refuted[asked[found < REFUTED]] = True
+        refuted = said & (held < CONTRADICTED) & (scores < REFUTED_BY_SENTENCES)
+        refuted[asked[found < REFUTED_BY_SENTENCES]] = True
         if refuted.any():
             columns = disbelieving(proposed.columns, i, j, np.flatnonzero(refuted))
             candidates = self._judge(domain, replace(proposed, columns=columns), held, contradicted)
@@ -151,9 +151,9 @@ class SiteJudge:
         scores = expit(held)
         if len(i):
             said = site_columns(held, columns, (i, j), (domain.alike_a, domain.alike_b), contradicted)
-            found = expit(self._site.log_odds(said))
+            found = expit(self._site.predict(said))
             html_a, html_b = (np.array([bool(profile.tags) for profile in side]) for side in (domain.a, domain.b))
-            # that a site says nothing of a pair never speaks for it; nor against texts, which cannot announce anything
+            # missing site evidence never raises a score, nor lowers the score of plain texts, which cannot announce
             unsaid = np.where(html_a[i] & html_b[j], np.minimum(found, scores), scores)
             scores = np.where(said["said"] > 0, found, unsaid)
         names = _strongest(columns)
@@ -163,9 +163,9 @@ class SiteJudge:
         return Candidates(i, j, scores, names.tolist(), self._threshold)
 
     def read(self, domain: Domain, candidates: Candidates) -> Candidates:
-        """Score the doubtful candidates again, by their sentences; what speaks against the best speaks against others.
+        """Score the doubtful candidates again, by their sentences.
 
-        Candidates of which the site says nothing have no higher score than the one of their documents that was read.
+        A candidate without site evidence scores no higher than the candidate of its documents that was read.
         """
         i, j, scores = candidates.a, candidates.b, candidates.scores.copy()
         unsaid = np.isin(candidates.names, ("structure", "content"))
@@ -181,13 +181,13 @@ class SiteJudge:
         return replace(candidates, scores=scores)
 
     def _by_sentences(self, domain: Domain, candidates: Candidates, asked: NDArray[np.intp]) -> NDArray[np.float64]:
-        """The scores of the candidates *asked*, with what their sentences say."""
+        """Scores of the candidates *asked* by their sentences as well, ``(asked,)``."""
         columns = BitextReader(domain, candidates.a, candidates.b, candidates.scores).columns(asked)
-        return np.asarray(expit(logit(candidates.scores[asked]) + self._bitext.log_odds(columns)))
+        return np.asarray(expit(logit(candidates.scores[asked]) + self._bitext.predict(columns)))
 
 
 def _strongest(columns: Mapping[str, NDArray[np.float32]]) -> NDArray[np.object_]:
-    """Which of the things that pages hold speaks most for each candidate: ``structure`` or ``content``."""
+    """The strongest evidence in the pages of each candidate: ``structure`` or ``content``."""
     names = np.full(len(next(iter(columns.values()))), "structure" if "tags" in columns else "content", dtype=object)
     if "dde" in columns:
         names[columns["dde_lead_a"] + columns["dde_lead_b"] > LEADS] = "content"
@@ -209,7 +209,7 @@ class LearntMethod:
 
 
 class AutoMethod:
-    """What pages hold, what the site says, and sentences; words and vectors as well if many documents stay uncertain.
+    """Structure, site evidence and sentences; words and vectors as well if many documents stay uncertain.
 
     Without an encoder, words are compared only if no document has HTML.
     """

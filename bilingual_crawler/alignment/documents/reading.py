@@ -292,7 +292,7 @@ class PackedDocument:
 
 
 @dataclass(frozen=True, slots=True)
-class LeftOut:
+class SkippedPage:
     """A page that gave no document."""
 
     url: str
@@ -375,7 +375,7 @@ def _as_kept(page: RawPage, profile: Profile) -> PackedDocument:
 
 def read_pages(
     pages: Iterable[RawPage], pairs: LanguagePairs, detection: Detection, unreadable: Counter[str]
-) -> Iterator[PackedDocument | LeftOut]:
+) -> Iterator[PackedDocument | SkippedPage]:
     """Yield the document of each page, in order, or why it has none.
 
     Pages that break the limits of a helper process, PDFs without readable text, and pages that are no text for people
@@ -383,16 +383,16 @@ def read_pages(
     """
     waiting: deque[tuple[RawPage, Future[PackedDocument | None]]] = deque()
 
-    def first() -> PackedDocument | LeftOut:
+    def first() -> PackedDocument | SkippedPage:
         page, future = waiting.popleft()
         try:
-            return future.result() or LeftOut(page.url, page.language, "other_language")
+            return future.result() or SkippedPage(page.url, page.language, "other_language")
         except (ContentError, SandboxError) as error:
             unreadable[error.kind] += 1
             if unreadable[error.kind] == 1:
                 logger.warning(f"{page.url} is left out: {error}")
             reason = ILLEGIBLE if error.kind == ILLEGIBLE else "unreadable"
-            return LeftOut(page.url, page.language, reason)
+            return SkippedPage(page.url, page.language, reason)
 
     for page in pages:
         if page.profile is not None:

@@ -1,13 +1,13 @@
-"""Whether two documents of a site are translations, by their outlines and by what is usual on the site.
+"""Whether two documents of a site are translations, by their outlines and the statistics of the site.
 
-What many documents of a site have (a logo, the year in the footer) tells nothing, and pages made from one template are
-alike in any case. Both are learnt from the documents seen so far: two are enough to begin with.
+Items of many documents of a site (a logo, the year in the footer) are no evidence, and pages of one template are alike
+in any case. Both are learnt from the documents seen so far; two are enough to begin with.
 """
 
 from __future__ import annotations
 
-from functools import cached_property, lru_cache
-from math import log, log1p
+from functools import lru_cache
+from math import expm1, log, log1p
 from random import Random
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -15,10 +15,10 @@ import msgspec
 import numpy as np
 from rapidfuzz.distance import Indel
 
-from bilingual_crawler.scoring.models import ModelError, logistic, read_model_file
+from bilingual_crawler.scoring.linear import LinearModel, logistic, read_weights
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
     from importlib.resources.abc import Traversable
 
     from numpy.typing import NDArray
@@ -27,39 +27,39 @@ if TYPE_CHECKING:
 
 FOLDER = "resemblance"
 """Folder of the weights under the models folder."""
-CONFIRMED = 0.9
-"""Probability from which two documents are taken for translations."""
-REFUTED = 0.1
-"""Probability up to which they are not translations. In between the pages do not tell."""
+CONFIRMED_BY_OUTLINE = 0.9
+"""Probability from which two documents are translations by their outlines."""
+REFUTED_BY_OUTLINE = 0.1
+"""Probability up to which they are not; in between, outlines do not decide."""
 
 SLOT_BITS = 15
-"""Items are counted in 2^15 slots: those that share one look more frequent than they are, by 1 % of the documents."""
+"""Items are counted in 2^15 slots; collisions raise a frequency by 1 % of the documents."""
 RECENT = 16
-"""Documents of each side that are kept to learn how alike any two documents are."""
-MAX_LEAD = 5.0
-"""Maximum lead over the second candidate, in logits."""
-COPY = 0.9
-"""Share of the shorter document, by characters of its longest lines, from which two documents are the same text."""
+"""Documents kept of each side to estimate the similarity of unrelated documents."""
+MAX_BEST_LEAD = 5.0
+"""Maximum lead over the second candidate, in log-odds."""
+COPY_SHARE = 0.9
+"""Minimum share of the longest lines, by characters, that two documents with the same text have in common."""
 
-OWN = 200
-"""Characters of a text that is not only what a site repeats."""
+MIN_OWN_TEXT = 200
+"""Minimum characters of own text, without what the site repeats."""
 PARAGRAPH = 50
-"""Characters of a line that is a text, and no name."""
+"""Minimum characters of a line that is prose, not a name."""
 FEW, FEW_SHARE = 4, 0.1
-"""Documents of a site, and share of them, in which a line is that is not what the site repeats."""
+"""Maximum documents of a site, or share of them, with a line that is no boilerplate."""
 
 KINDS = ("numbers", "names", "files", "lines")
 _LINE = np.uint64(KINDS.index("lines") << 32)
 _SUPPOSED = np.array([0.05, 0.1, 0.5, 0.1])
-"""Share of documents that has an item of each kind, before any document is seen."""
+"""Prior share of documents with an item of each kind."""
 _SMALL = ((100, 0.15), (10, 0.35))
-"""The same of numbers below 100 and below 10."""
+"""The same for numbers below 100 and below 10."""
 _VIRTUAL = 4
 """Weight of the prior, in documents."""
 _TRIFLE = 0.5
-"""Weight up to which a document has nothing to compare."""
+"""Weight up to which a document counts as empty."""
 
-FEATURES = (
+OUTLINE_FEATURES = (
     *(f"{kind}_beyond" for kind in KINDS),
     *(f"{kind}_shared" for kind in KINDS),
     *(f"{kind}_least" for kind in KINDS),
@@ -70,43 +70,37 @@ FEATURES = (
     "shorter",
     "seen",
 )
-"""By kind: similarity (0 to 1) beyond what is usual; logarithms of the weight of the items that both share, and
-of those of the document that has less. Then how alike the lengths of the lines are; logarithms of the
-ratios of lines and characters, the latter also beyond what is usual, of the characters of the shorter document, and of
-the documents seen."""
+"""By kind: similarity (0 to 1) above the mean of unrelated documents; logarithms of the weight of the shared items, and
+of the items of the document with less. Then the similarity of the lengths of the lines; logarithms of the ratios of
+lines and characters, the latter also above the mean, of the characters of the shorter document, and of the documents
+seen."""
 
-_SHARED = [FEATURES.index(f"{kind}_shared") for kind in KINDS]
-_PARAGRAPHS = FEATURES.index("paragraphs")
+BEST_FEATURES = ("log_odds", "lead")
+"""Log-odds of the best candidate, and its lead over the second, at most :data:`MAX_BEST_LEAD`."""
+_SHARED = tuple(f"{kind}_shared" for kind in KINDS)
 
 
-class Weights(msgspec.Struct, frozen=True, dict=True):
+class ResemblanceWeights(msgspec.Struct, frozen=True):
     """What ``python -m training.documents.resemblance`` has learnt."""
 
-    intercept: float
-    features: dict[str, float]
-    best: tuple[float, float, float]
-    """Intercept, and weights of the logit of the best candidate and of its lead over the second."""
+    pair: LinearModel
+    """Log-odds of a pair by :data:`OUTLINE_FEATURES`."""
+    best: LinearModel
+    """Log-odds of the best of several candidates by :data:`BEST_FEATURES`."""
 
     @classmethod
-    def load(cls, models: Traversable) -> Weights:
-        """Read the weights; ModelError names the file that is missing or unreadable."""
+    def load(cls, models: Traversable) -> ResemblanceWeights:
+        """Read the weights; ModelError names the file that is missing, unreadable or of another version."""
         path = models / FOLDER / "config.json"
-        try:
-            weights = msgspec.json.decode(read_model_file(path), type=cls)
-        except msgspec.DecodeError as error:
-            raise ModelError(f"{path}: not the weights of {FOLDER}: {error}") from error
-        if set(weights.features) != set(FEATURES):
-            raise ModelError(f"{path}: the features are others than this version computes: train it again")
+        weights = read_weights(path, cls)
+        weights.pair.check(OUTLINE_FEATURES, path)
+        weights.best.check(BEST_FEATURES, path)
         return weights
 
-    def logit(self, features: NDArray[np.float64]) -> float:
-        """Log-odds of a pair by the values of :data:`FEATURES`; no more than it would be by chance to share so much."""
-        surprise = np.expm1(features[_SHARED]).sum() + 2 * max(features[_PARAGRAPHS], 0)
-        return float(min(self.intercept + features @ self._vector, surprise))
-
-    @cached_property
-    def _vector(self) -> NDArray[np.float64]:
-        return np.array([self.features[name] for name in FEATURES])
+    def log_odds(self, features: Mapping[str, float]) -> float:
+        """Log-odds of a pair by :data:`OUTLINE_FEATURES`, at most the surprise of sharing so much by accident."""
+        surprise = sum(expm1(features[name]) for name in _SHARED) + 2 * max(features["paragraphs"], 0)
+        return min(self.pair.predict(features), surprise)
 
 
 class Best(NamedTuple):
@@ -121,7 +115,7 @@ class Best(NamedTuple):
 class Resemblance:
     """Statistics of the documents of one site in two languages; 130 kB, and 32 outlines."""
 
-    def __init__(self, weights: Weights) -> None:
+    def __init__(self, weights: ResemblanceWeights) -> None:
         self._weights = weights
         self._seen = 0
         self._frequency = np.zeros(1 << SLOT_BITS, dtype=np.uint32)
@@ -153,32 +147,31 @@ class Resemblance:
     def score(self, a: Outline, b: Outline) -> float:
         """Probability that *a*, in the first language, and *b*, in the second, are translations of each other.
 
-        Both should have been seen. It holds for documents of which something else says so and is right every other
-        time.
+        Both should have been seen. The prior odds are even.
         """
-        return _probability(self._logit(a, b), is_copy(a, b))
+        return _probability(self._log_odds(a, b), is_copy(a, b))
 
     def best(self, page: Outline, side: int, candidates: Sequence[Outline]) -> Best | None:
         """Return the best of *candidates* for *page*, all in the other language; None without candidates.
 
         A translation resembles the page more than its neighbours do: the lead over the second counts.
         """
-        logits = [self._logit(*((other, page) if side else (page, other))) for other in candidates]
-        if not logits:
+        scores = [self._log_odds(*((other, page) if side else (page, other))) for other in candidates]
+        if not scores:
             return None
-        place = int(np.argmax(logits))
-        logit = logits.pop(place)
-        if logits:
-            intercept, own, ahead = self._weights.best
-            logit = intercept + own * logit + ahead * min(logit - max(logits), MAX_LEAD)
-        return Best(place, _probability(logit, is_copy(page, candidates[place])))
+        place = int(np.argmax(scores))
+        log_odds = scores.pop(place)
+        if scores:
+            lead = min(log_odds - max(scores), MAX_BEST_LEAD)
+            log_odds = self._weights.best.predict({"log_odds": log_odds, "lead": lead})
+        return Best(place, _probability(log_odds, is_copy(page, candidates[place])))
 
     def frequency(self, items: NDArray[np.uint64]) -> NDArray[np.uint32]:
         """Return the approximate number of observed documents with each of *items*, ``(items,)``."""
         return self._frequency[_slots(items)]
 
     def own_lines(self, outline: Outline) -> dict[int, float]:
-        """Return the lines of an observed document that few others of the site repeat, with their characters."""
+        """Return the own lines of an observed document, which few others repeat, with their characters."""
         lines = _lines_of(outline)
         items = np.fromiter(lines, dtype=np.uint64, count=len(lines)) | _LINE
         few = max(FEW, FEW_SHARE * self._seen)
@@ -186,43 +179,40 @@ class Resemblance:
         return {line: lines[line] for line, times in zip(lines, seen, strict=True) if times <= few}
 
     def is_same_text(self, a: Outline, b: Outline) -> bool:
-        """Whether *a* and *b* are the same text, and not only in what the site repeats."""
+        """Whether *a* and *b* have the same own text."""
         same, lengths = _same_lines(self.own_lines(a), self.own_lines(b))
-        return min(lengths) >= OWN and COPY * max(lengths) <= same and is_same(a, b)
+        return min(lengths) >= MIN_OWN_TEXT and COPY_SHARE * max(lengths) <= same and is_same(a, b)
 
     def is_untranslated(self, a: Outline, b: Outline) -> bool:
-        """Whether *a* and *b*, in different languages, are the same text but for what the site repeats, as menus.
+        """Whether *a* and *b*, in different languages, have the same own text.
 
-        A line alone may be a list of names, which have no translation.
+        A single common line may be a list of names, which have no translation.
         """
         own, others = self.own_lines(a), self.own_lines(b)
         same, lengths = _same_lines(own, others)
         paragraphs = sum(line in others and characters >= PARAGRAPH for line, characters in own.items())
-        return paragraphs > 1 and min(lengths) >= OWN and COPY * max(lengths) <= same
+        return paragraphs > 1 and min(lengths) >= MIN_OWN_TEXT and COPY_SHARE * max(lengths) <= same
 
-    def features(self, a: Outline, b: Outline) -> NDArray[np.float64]:
-        """The values of :data:`FEATURES`; 0 where the documents have nothing of a kind."""
+    def features(self, a: Outline, b: Outline) -> dict[str, float]:
+        """The values of :data:`OUTLINE_FEATURES`; 0 where the documents have nothing of a kind."""
         similarity, shared, least = self._compare(a, b)
         beyond = np.where((self._compared > 0) & ~np.isnan(similarity), similarity - self._usual, 0)
         ratio = _length_ratio(a, b)
-        return np.concatenate(
-            (
-                beyond,
-                np.log1p(shared),
-                np.log1p(least),
-                (
-                    _paragraphs(a, b, ratio),
-                    -abs(log((a.count + 1) / (b.count + 1))),
-                    abs(ratio),
-                    abs(ratio - self._usual_ratio * self._ratios / (self._ratios + _VIRTUAL)),
-                    log1p(min(a.length, b.length)),
-                    min(log1p(self._seen), 5),
-                ),
-            )
+        values = (
+            *beyond.tolist(),
+            *np.log1p(shared).tolist(),
+            *np.log1p(least).tolist(),
+            _paragraphs(a, b, ratio),
+            -abs(log((a.count + 1) / (b.count + 1))),
+            abs(ratio),
+            abs(ratio - self._usual_ratio * self._ratios / (self._ratios + _VIRTUAL)),
+            log1p(min(a.length, b.length)),
+            min(log1p(self._seen), 5.0),
         )
+        return dict(zip(OUTLINE_FEATURES, values, strict=True))
 
-    def _logit(self, a: Outline, b: Outline) -> float:
-        return self._weights.logit(self.features(a, b))
+    def _log_odds(self, a: Outline, b: Outline) -> float:
+        return self._weights.log_odds(self.features(a, b))
 
     def _learn(self, a: Outline, b: Outline) -> None:
         similarity, _, _ = self._compare(a, b)
@@ -233,7 +223,7 @@ class Resemblance:
         self._usual_ratio += (_length_ratio(a, b) - self._usual_ratio) / self._ratios
 
     def _compare(self, a: Outline, b: Outline) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
-        """For each kind: similarity, NaN if neither has anything; weight of what both have, and of what the lesser has.
+        """By kind: similarity, NaN if both are empty; weights of shared items, and of the items of the lesser document.
 
         The weight of an item is the surprise of meeting it in another document of the site.
         """
@@ -268,9 +258,9 @@ def items_of(outline: Outline) -> NDArray[np.uint64]:
 
 
 def _united(a: NDArray[np.uint64], b: NDArray[np.uint64]) -> tuple[NDArray[np.uint64], NDArray[np.intp]]:
-    """The items of *a* and *b*, which have each item once, in order, and by how many of the two each is had.
+    """The union of the sorted sets *a* and *b*, and the number of sets (1 or 2) with each item.
 
-    As ``np.unique`` with counts, which does not know that both are in order and takes longer.
+    As ``np.unique`` with counts, but faster on sorted sets.
     """
     both = np.concatenate((a, b))
     both.sort(kind="stable")
@@ -293,7 +283,7 @@ def _length_ratio(a: Outline, b: Outline) -> float:
 
 
 def _paragraphs(a: Outline, b: Outline, ratio: float) -> float:
-    """How alike the lengths of the lines in order are, as if both documents were equally long; few lines say little.
+    """Similarity of the sequences of line lengths, scaled to equal length of the documents; few lines count little.
 
     From -1/2 to 1/2, times the logarithm of the lines of the shorter document.
     """
@@ -305,21 +295,21 @@ def _paragraphs(a: Outline, b: Outline, ratio: float) -> float:
     return float((similarity - 0.5) * log(max(1, min(len(one), len(other)))))
 
 
-def _probability(logit: float, is_copy: bool) -> float:
-    """The pages do not tell of a text that nobody has translated: 1/2 at most."""
-    return logistic(min(logit, 0.0) if is_copy else logit)
+def _probability(log_odds: float, is_copy: bool) -> float:
+    """At most 1/2 for an untranslated copy, which outlines cannot judge."""
+    return logistic(min(log_odds, 0.0) if is_copy else log_odds)
 
 
 def is_copy(a: Outline, b: Outline) -> bool:
     """Whether the longest lines of the shorter document are in the other one, all but a tenth by characters."""
     same, lengths = _same_lines(_lines_of(a), _lines_of(b))
-    return 0 < COPY * min(lengths) <= same
+    return 0 < COPY_SHARE * min(lengths) <= same
 
 
 def is_same(a: Outline, b: Outline) -> bool:
     """Whether two documents have the same longest lines, all but a tenth by characters."""
     same, lengths = _same_lines(_lines_of(a), _lines_of(b))
-    return 0 < COPY * max(lengths) <= same
+    return 0 < COPY_SHARE * max(lengths) <= same
 
 
 _Lines = dict[int, float]
@@ -327,7 +317,7 @@ _Lines = dict[int, float]
 
 
 def _same_lines(a: _Lines, b: _Lines) -> tuple[float, tuple[float, float]]:
-    """Characters of the lines that both have, and of all lines of each."""
+    """Characters of the common lines, and of all lines of each document."""
     return sum(characters for line, characters in a.items() if line in b), (sum(a.values()), sum(b.values()))
 
 

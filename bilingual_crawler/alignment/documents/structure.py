@@ -79,7 +79,7 @@ MAX_LINES = 400
 
 PAPER_FEATURES = ("word_ratio", "byte_ratio", "tags", "word_overlap")
 """The four features of PPLocator; ratios are a logarithm of first to second."""
-FEATURES = (
+STRUCTURE_FEATURES = (
     *CHANNELS,
     "outlinks",
     "inlinks",
@@ -158,7 +158,7 @@ class StructureMethod:
         return rows.astype(np.intp), columns.astype(np.intp)
 
     def features(self, i: NDArray[np.intp], j: NDArray[np.intp], editions: Editions) -> dict[str, NDArray[np.float32]]:
-        """Return the columns of :data:`FEATURES`, ``(candidates,)``; NaN where a page lacks the value."""
+        """Return the columns of :data:`STRUCTURE_FEATURES`, ``(candidates,)``; NaN where a page lacks the value."""
         pages_a, pages_b = editions.a[i], editions.b[j]
         a, b, pair = self.a, self.b, self.domain.pair
         similar = {name: channel.cosine(i, j) for name, channel in self.channels.items()}
@@ -200,7 +200,7 @@ class StructureMethod:
         columns["lead_b"] = lead(columns["total"], j, pages_a)
         tags = np.nan_to_num(columns["tags"], nan=0.0)
         columns["tag_lead_a"], columns["tag_lead_b"] = lead(tags, i, pages_b), lead(tags, j, pages_a)
-        return {name: columns[name].astype(np.float32) for name in FEATURES}
+        return {name: columns[name].astype(np.float32) for name in STRUCTURE_FEATURES}
 
 
 def _declares(profile: Profile, pair: LanguagePair) -> float:

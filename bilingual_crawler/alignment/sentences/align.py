@@ -33,13 +33,13 @@ if TYPE_CHECKING:
     from bilingual_crawler.alignment.sentences.beads import Bead
     from bilingual_crawler.alignment.sentences.splitting import Sentence
 
-SURE = 0.9
+LEXICON_SCORE = 0.9
 """Score from which beads of the first pass teach the lexicon."""
 LONGEST = 3000
 """Maximum aligned sentences of a document."""
 SPREAD_WEIGHT = 200
 """Weight of the usual spread of lengths, in sure sentence pairs."""
-SHORT = 2
+MAX_SHORT_WORDS = 2
 """Maximum words of each side of a short sentence pair."""
 
 Sides: TypeAlias = tuple["Sequence[Sentence]", "Sequence[Sentence]"]
@@ -68,7 +68,7 @@ class SentencePair:
     @property
     def short(self) -> bool:
         """Whether neither side has more than two words, by :func:`.words.count_words`."""
-        return max(map(count_words, (self.text_a, self.text_b))) <= SHORT
+        return max(map(count_words, (self.text_a, self.text_b))) <= MAX_SHORT_WORDS
 
 
 class SentenceAligner:
@@ -102,7 +102,10 @@ class SentenceAligner:
         self._spread = LENGTH_SPREAD if has_meaning else UNKNOWN_SPREAD
         self._lexicon, self._ratio = Lexicon(shares), None
         sure = {
-            (_text(a, bead.a), _text(b, bead.b)) for a, b in sides for bead in self.beads(a, b) if bead.score >= SURE
+            (_text(a, bead.a), _text(b, bead.b))
+            for a, b in sides
+            for bead in self.beads(a, b)
+            if bead.score >= LEXICON_SCORE
         }
         self._lexicon = Lexicon.from_pairs(sorted({(words(a), words(b)) for a, b in sure}), shares)
         if sure:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from bilingual_crawler.scoring.models import logistic
+from bilingual_crawler.scoring.linear import logistic
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

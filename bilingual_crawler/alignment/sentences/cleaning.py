@@ -46,7 +46,7 @@ CERTAIN = 120
 """Minimum characters of a sentence in a third language."""
 COPIED = 0.9
 """Share of the words of both sides that are the same in a copy."""
-UNTRANSLATED = 0.5
+UNTRANSLATED_SIDE = 0.5
 """The same for a side in the language of the other side."""
 MIN_COPIED = 5
 """Words of both sides from which a copy may differ in some."""
@@ -190,7 +190,7 @@ class Cleaner:
             and self._detection.confirms(text, language)
             for text, language in zip((a, b), seen, strict=True)
         ]
-        return all(exchanged) or (any(exchanged) and same >= UNTRANSLATED and not self._confused) or any(third)
+        return all(exchanged) or (any(exchanged) and same >= UNTRANSLATED_SIDE and not self._confused) or any(third)
 
     def _is_in_other_script(self, a: str, b: str) -> bool:
         sides = ((text, side.partition("_")[2]) for text, side in ((a, self._pair.a), (b, self._pair.b)))

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 PERMUTATIONS = 64
 BAND = 4
 """Values of a signature that must agree for two sentence pairs to be compared."""
-SIMILAR = 0.8
+NEAR_DUPLICATE_SENTENCES = 0.8
 """Estimated Jaccard similarity of the words and neighbouring words of both sides, from which pairs are near-duplicates.
 """
 SEED = 1
@@ -145,7 +145,7 @@ def _similar_in_band(
     for start in range(0, len(followers), BATCH):
         some = followers[start : start + BATCH]
         same = signatures[ranked[some]] == signatures[ranked[leaders[some]]]
-        similar = some[same.mean(axis=1) >= SIMILAR]
+        similar = some[same.mean(axis=1) >= NEAR_DUPLICATE_SENTENCES]
         yield from zip(similar.tolist(), leaders[similar].tolist(), strict=True)
 
 

@@ -32,7 +32,7 @@ MAX_WORD_PAIRS = 5_000_000
 """Maximum distinct word pairs that are counted, some 100 bytes each."""
 _WORD = re.compile(rf"{LETTERS}|\d+")
 _NAME_LENGTH = 4
-_SAME = 0.6
+_KEPT_WORD = 0.6
 """Probability that a number or name of a sentence is in its translation."""
 
 Words = tuple[str, ...]
@@ -82,7 +82,7 @@ class Lexicon:
         found = self._learnt.get(word, {})
         share = self._shares_b.get(word)
         if share is not None and word not in found and (word.isdigit() or len(word) >= _NAME_LENGTH):
-            return {**found, word: max(0.0, math.log(_SAME / share))}
+            return {**found, word: max(0.0, math.log(_KEPT_WORD / share))}
         return found
 
     def coverage(self, a: Words, b: Words) -> tuple[float, float]:
@@ -190,7 +190,7 @@ LENGTH_SPREAD = 0.2
 """Standard deviation of the logarithm of the length ratio of translations (Gale and Church 1993 model the same)."""
 UNKNOWN_SPREAD = 0.25
 """The same, where neither an encoder nor known pairs speak for a bead and lengths alone must not decide."""
-SHORT = 8
+LENGTH_OFFSET = 8
 """Characters added to lengths, as short sentences differ more."""
 MAX_EVIDENCE = 8.0
 """Highest log-odds by words, and by meaning."""
@@ -206,7 +206,7 @@ FEW = 0.02
 """Added to probabilities of place, as they are estimates."""
 CLOSENESS = 1.2
 """Log-odds of one standard deviation of similarity by the encoder."""
-USUAL = 2.5
+USUAL_NEARNESS = 2.5
 """Standard deviations above chance from which similarity is evidence for a bead."""
 MERGED = -1.2
 """Log-odds of each sentence of a bead beyond one and one."""
@@ -232,7 +232,7 @@ def weigh(
     numbers = list(filter(str.isdigit, _vocabulary([*words_a, *words_b])))
     numbers_a, numbers_b = _incidence(words_a, numbers), _incidence(words_b, numbers)
     lengths_a, lengths_b = (np.array([len(s.text) for s in side], np.float32) for side in (a, b))
-    chance = math.sqrt(np.log(lengths_a + SHORT).var() + np.log(lengths_b + SHORT).var())
+    chance = math.sqrt(np.log(lengths_a + LENGTH_OFFSET).var() + np.log(lengths_b + LENGTH_OFFSET).var())
     lengths_a *= ratio or lengths_b.sum() / lengths_a.sum()
     begins_a, begins_b = (_begins(side) if has_paragraphs else np.zeros(len(side), np.intp) for side in (a, b))
     by_place = _by_place(begins_a, begins_b)
@@ -255,7 +255,7 @@ def weigh(
 
 def length_deviation(expected: NDArray[np.float32], lengths: NDArray[np.float32]) -> NDArray[np.float32]:
     """Return the logarithm of the ratio of *lengths* to *expected*, in characters."""
-    return np.asarray(np.log(lengths + SHORT) - np.log(expected + SHORT))
+    return np.asarray(np.log(lengths + LENGTH_OFFSET) - np.log(expected + LENGTH_OFFSET))
 
 
 def _by_length(
@@ -312,7 +312,7 @@ def _sparse(rows: Sequence[Mapping[int, float]], width: int) -> csr_array:
 
 
 def _by_meaning(nearness: NDArray[np.float32]) -> NDArray[np.float32]:
-    return np.asarray(np.clip(CLOSENESS * (nearness - USUAL), MIN_CLOSENESS, MAX_EVIDENCE))
+    return np.asarray(np.clip(CLOSENESS * (nearness - USUAL_NEARNESS), MIN_CLOSENESS, MAX_EVIDENCE))
 
 
 def _by_numbers(a: csr_array, b: csr_array) -> NDArray[np.float32]:

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class Document:
+class MonolingualDocument:
     """The main text of a page."""
 
     url: str
@@ -44,7 +44,7 @@ class Monolingual(Files, ABC):
         self._personal = PersonalData((pair.a, pair.b))
         self._seen: set[bytes] = set()
 
-    def add(self, document: Document) -> None:
+    def add(self, document: MonolingualDocument) -> None:
         """Write the paragraphs of *document* that its site has not had before, unless it is the text of another one."""
         site = f"{document.language} {registered_domain(document.url)} "
         if not self._is_new("\n".join((document.language, *document.paragraphs))):

@@ -15,7 +15,7 @@ from bilingual_crawler.alignment.sentences.align import SentenceAligner, Sentenc
 from bilingual_crawler.alignment.sentences.cleaning import Cleaner, Templates
 from bilingual_crawler.alignment.sentences.duplicates import Duplicates
 from bilingual_crawler.alignment.sentences.exports import EXPORTS, DocumentPair
-from bilingual_crawler.alignment.sentences.monolingual import Document
+from bilingual_crawler.alignment.sentences.monolingual import MonolingualDocument
 from bilingual_crawler.alignment.sentences.overview import BitextCounts, Overview
 from bilingual_crawler.alignment.sentences.personal import PersonalData
 from bilingual_crawler.pages.origin import UNKNOWN
@@ -44,7 +44,7 @@ class Aligned(msgspec.Struct, array_like=True):
     sentences: list[SentencePair]
 
 
-Spooled = TypeVar("Spooled", bound="Aligned | Document")
+Spooled = TypeVar("Spooled", bound="Aligned | MonolingualDocument")
 
 
 class Spool(Generic[Spooled]):
@@ -136,7 +136,7 @@ def documents_of(
     origin: Callable[[str], Origin],
     pair: LanguagePair,
     detection: Detection,
-) -> Iterator[Document]:
+) -> Iterator[MonolingualDocument]:
     """The documents of a domain or group, with the paragraphs that are in their language; shorter ones first.
 
     *distinct*: language, URL, whether it is in a pair, and which lines are its own. *main* and *origin* as for
@@ -145,7 +145,7 @@ def documents_of(
     for language, url, is_paired, own in distinct:
         lines = _in_language(_writable(compress(main(url), own)), language, pair, detection)
         if lines:
-            yield Document(url, language, is_paired, lines, origin(url))
+            yield MonolingualDocument(url, language, is_paired, lines, origin(url))
 
 
 def _in_language(lines: list[str], language: str, pair: LanguagePair, detection: Detection) -> list[str]:

@@ -8,8 +8,8 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
-from bilingual_crawler.alignment.sentences.evidence import SHORT, USUAL, words
-from bilingual_crawler.scoring.models import logistic
+from bilingual_crawler.alignment.sentences.evidence import LENGTH_OFFSET, USUAL_NEARNESS, words
+from bilingual_crawler.scoring.linear import LinearModel
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -18,49 +18,53 @@ if TYPE_CHECKING:
     from bilingual_crawler.alignment.sentences.evidence import Lexicon, Nearness
     from bilingual_crawler.alignment.sentences.splitting import Sentence
 
-WEIGHTS = {
-    "constant": 0.557,
-    "around": 0.247,
-    "alone": -2.133,
-    "found_a": 0.576,
-    "found_b": 1.260,
-    "shared_numbers": 1.058,
-    "other_numbers": -1.069,
-    "length": -0.255,
-    "characters": 0.198,
-    "merged": -2.005,
-}
-"""Without an encoder. What the alignment says of the bead itself is the sum of the other evidence, and adds nothing."""
-WEIGHTS_WITH_ENCODER = {
-    "constant": 0.413,
-    "around": 0.252,
-    "alone": -1.881,
-    "found_a": 0.511,
-    "found_b": 0.743,
-    "shared_numbers": 0.529,
-    "other_numbers": -0.843,
-    "length": -0.286,
-    "characters": 0.148,
-    "merged": -1.559,
-    "meaning": 0.496,
-}
-"""The mean of the weights fitted with and without it: it knows less of some languages than of those of the fit."""
+WITHOUT_ENCODER = LinearModel(
+    0.557,
+    {
+        "around": 0.247,
+        "alone": -2.133,
+        "found_a": 0.576,
+        "found_b": 1.260,
+        "shared_numbers": 1.058,
+        "other_numbers": -1.069,
+        "length": -0.255,
+        "characters": 0.198,
+        "merged": -2.005,
+    },
+)
+"""The score of the bead in the alignment is the sum of the other evidence, and no feature."""
+WITH_ENCODER = LinearModel(
+    0.413,
+    {
+        "around": 0.252,
+        "alone": -1.881,
+        "found_a": 0.511,
+        "found_b": 0.743,
+        "shared_numbers": 0.529,
+        "other_numbers": -0.843,
+        "length": -0.286,
+        "characters": 0.148,
+        "merged": -1.559,
+        "meaning": 0.496,
+    },
+)
+"""Mean of the fits with and without the encoder, which knows some languages less well than those of the fit."""
 
 MAX_ODDS = 8.0
-"""Highest log-odds of an alignment that count, and lowest, below zero."""
+"""Clipping bounds of the log-odds of an alignment."""
 AROUND = 2
-"""Beads before and after one that speak for it."""
+"""Number of beads before and after a bead that count as evidence."""
 SPREAD = 0.2
 """Unit of the deviation of the length ratio."""
 MAX_LENGTH = 9.0
-"""Highest squared deviation of the length ratio that counts."""
+"""Maximum squared deviation of the length ratio."""
 MAX_NUMBERS = 2
 
 
 class Quality:
     """Judges the beads of two documents by the evidence that aligned them.
 
-    *ratio*: expected length of a sentence of the second side by that of the first; None if nobody knows.
+    *ratio*: expected length ratio of a sentence, second side to first; None if unknown.
     *nearness*: the comparison by the encoder; None without one.
     """
 
@@ -78,11 +82,11 @@ class Quality:
 
     def scores(self, beads: Sequence[Bead]) -> list[float]:
         """Return for each of *beads*, all of the documents in order, the probability that it is right, 0 to 1."""
-        weights = WEIGHTS_WITH_ENCODER if self._nearness else WEIGHTS
-        return [round(logistic(sum(weights[name] * x for name, x in row.items())), 4) for row in self.rows(beads)]
+        model = WITH_ENCODER if self._nearness else WITHOUT_ENCODER
+        return [round(model.probability(row), 4) for row in self.rows(beads)]
 
     def rows(self, beads: Sequence[Bead]) -> list[dict[str, float]]:
-        """Return the features of each of *beads* by their names in :data:`WEIGHTS`."""
+        """Return the features of each of *beads* by their names in :data:`WITHOUT_ENCODER`."""
         odds = [_odds(bead.score) for bead in beads]
         return [self._row(beads, odds, place) for place in range(len(beads))]
 
@@ -100,9 +104,8 @@ class Quality:
         numbers_a, numbers_b = ({word for word in side if word.isdigit()} for side in (words_a, words_b))
         found_a, found_b = self._lexicon.coverage(words_a, words_b)
         expected = len(text_a) * self._ratio
-        deviation = math.log((len(text_b) + SHORT) / (expected + SHORT)) / SPREAD
+        deviation = math.log((len(text_b) + LENGTH_OFFSET) / (expected + LENGTH_OFFSET)) / SPREAD
         row = {
-            "constant": 1.0,
             "around": sum(near) / len(near) if near else 0.0,
             "alone": float(gaps),
             "found_a": found_a,
@@ -114,7 +117,7 @@ class Quality:
             "merged": float(bead.a[1] - bead.a[0] + bead.b[1] - bead.b[0] - 2),
         }
         if self._nearness:
-            row["meaning"] = self._nearness.of(bead.a, bead.b) - USUAL
+            row["meaning"] = self._nearness.of(bead.a, bead.b) - USUAL_NEARNESS
         return row
 
 

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 
 class ArchivedPagesMiddleware:
-    """Answers before robots.txt and the delay of the site, which is not asked. It is asked if the archive has no page.
+    """Serves archived pages, before robots.txt and the delay of the site; falls back to the site.
 
     Stats: ``bilingual/archived/pages|missing``.
     """

@@ -66,10 +66,9 @@ MAX_REST = 10.0
 
 
 class Reader:
-    """Has helper processes read responses. A response that breaks a limit, or has not what was looked for, is refused,
-    counted, and logged once per kind. All sites of which a response has broken a limit share one helper, which rests
-    after each further one, so that the others have helpers and processors. Waits while this machine cannot start a
-    helper process.
+    """Reads responses in helper processes. A response that breaks a limit, or lacks the expected content, is refused,
+    counted, and logged once per kind. All sites with a response over a limit share one helper, which rests after each
+    further one and so leaves processors to the other helpers. Waits while this machine cannot start a helper process.
 
     Stats: ``bilingual/unreadable/time|memory|crash|damaged|encrypted|no-text|illegible``.
     """

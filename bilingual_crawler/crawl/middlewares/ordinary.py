@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 
 class OrdinarySpiderMiddleware:
-    """Has the crawl learn from each page of the frontier, whatever the callback makes of it, and tells of documents.
+    """Lets the crawl learn from each page of the frontier, even if the callback fails; signals documents.
 
     The requests that a callback yields for pages become :class:`FoundRequests`, once it has yielded all. Other requests
     and items pass as they are. Requests for one URL that come from one page count once, the first one.

@@ -90,7 +90,7 @@ class TrapPagesMiddleware:
             return response
         page = read.page
         await self._probe(read, request)
-        # before the check: of pages that say nothing but that they are missing there may be thousands
+        # before the check: soft-404 pages can number thousands
         traps, new_text = self._traps.learn(page, read.sample)
         request.meta[READ] = replace(read, new_text=new_text)
         for kind, group in traps:

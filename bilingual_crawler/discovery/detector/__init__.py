@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from bilingual_crawler.alignment.documents.resemblance import Weights
+from bilingual_crawler.alignment.documents.resemblance import ResemblanceWeights
 from bilingual_crawler.discovery.detector.barbosa import BarbosaDetector, LinkPredictor
 from bilingual_crawler.discovery.detector.base import DetectorError
 from bilingual_crawler.discovery.detector.evidence import EvidenceDetector
@@ -25,7 +25,7 @@ def load_detector(name: str, models: Traversable, language_model: LanguageModel)
     Raises DetectorError for an unknown name, ModelError for missing or unreadable weights.
     """
     if name == "evidence":
-        return EvidenceDetector(EvidenceWeights.load(models), Weights.load(models), language_model)
+        return EvidenceDetector(EvidenceWeights.load(models), ResemblanceWeights.load(models), language_model)
     if name == "barbosa":
         return BarbosaDetector(LinkPredictor.load(models))
     raise DetectorError(f"detector={name}: choose one of {', '.join(DETECTORS)}")

@@ -11,13 +11,11 @@ import re
 from collections import Counter
 from typing import TYPE_CHECKING
 
-import msgspec
-
 from bilingual_crawler.discovery.detector.base import Reason, Verdict
 from bilingual_crawler.discovery.detector.links import side_of
-from bilingual_crawler.discovery.detector.pairs import read_weights
+from bilingual_crawler.discovery.detector.pairs import FOLDER
 from bilingual_crawler.pages.labels import coded_language, named_language
-from bilingual_crawler.scoring.models import logistic
+from bilingual_crawler.scoring.linear import LinearModel, read_weights
 from bilingual_crawler.urls.canonical import domain_label
 from bilingual_crawler.urls.tokens import languages_of
 
@@ -39,20 +37,17 @@ MAX_LINKS = 500
 _WORD = re.compile(r"[^\W\d_]+")
 
 
-class LinkPredictor(msgspec.Struct, frozen=True):
+class LinkPredictor(LinearModel, frozen=True):
     """A logistic regression over tokens, each with its context, as ``anchor:english``."""
-
-    intercept: float
-    weights: dict[str, float]
 
     @classmethod
     def load(cls, models: Traversable) -> LinkPredictor:
         """Read the weights; ModelError names the file that is missing or unreadable."""
-        return read_weights(models, FILE, cls)
+        return read_weights(models / FOLDER / FILE, cls)
 
     def likelihood(self, tokens: set[str]) -> float:
         """Probability that a link with *tokens* leads to a page in a language that is sought."""
-        return logistic(self.intercept + sum(self.weights.get(token, 0.0) for token in tokens))
+        return self.probability(dict.fromkeys(tokens & self.weights.keys(), 1.0))
 
 
 def tokens_of(page: DetectorPage, link: Link, sought: frozenset[str], pair: LanguagePair) -> set[str]:

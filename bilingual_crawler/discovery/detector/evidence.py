@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from bilingual_crawler.alignment.documents.resemblance import Resemblance
 from bilingual_crawler.discovery.detector.base import MAX_DOWNLOADS, Reason, Verdict
-from bilingual_crawler.discovery.detector.links import LinkReader, Prospect, evidence_in, one_form, side_of
+from bilingual_crawler.discovery.detector.links import LinkProspect, LinkReader, evidence_in, one_form, side_of
 from bilingual_crawler.discovery.detector.pairs import (
     alike_in_length,
     announced,
@@ -30,7 +30,7 @@ from bilingual_crawler.urls.marks import strip_language
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from bilingual_crawler.alignment.documents.resemblance import Weights
+    from bilingual_crawler.alignment.documents.resemblance import ResemblanceWeights
     from bilingual_crawler.discovery.detector.base import DetectorPage, Inspection
     from bilingual_crawler.discovery.detector.pairs import EvidenceWeights
     from bilingual_crawler.languages.codes import LanguagePair
@@ -67,14 +67,14 @@ def is_parked(page: DetectorPage) -> bool:
 
 MAX_READERS = 8
 """Language pairs whose link readers are cached."""
-CONFIRMED = 0.25
-"""Probability from which two pages count as translations."""
+TRANSLATION_THRESHOLD = 0.25
+"""Minimum probability of two pages that confirms a bilingual site."""
 LEAST = 0.09
-"""Probability under which a link is not downloaded."""
+"""Minimum probability of a link to download."""
 LEAST_OF_BOTH = 0.04
-"""As :data:`LEAST`, once pages in both languages were found: few of these sites are not bilingual."""
+"""The same after pages in both languages: few such sites are not bilingual."""
 BRIDGE = 0.2
-"""Least probability of a link on a page that only leads to others."""
+"""Minimum probability of a link on a page that only leads to others."""
 MIRRORED = 0.3
 """Probability of a link whose counterpart is on the same page, or on one in the other language, without other
 evidence."""
@@ -83,7 +83,7 @@ HALF_MIRRORED = 0.6
 MAX_GUESSES = 2
 """Maximum guessed URLs that are requested of a site."""
 DOUBT = 0.75
-"""Downloads that a kind of link counts as, beside those that it has had on the site."""
+"""Pseudo-count per link kind."""
 
 
 class EvidenceDetector:
@@ -92,11 +92,11 @@ class EvidenceDetector:
     def __init__(
         self,
         weights: EvidenceWeights,
-        resemblance: Weights,
+        resemblance: ResemblanceWeights,
         model: LanguageModel,
         *,
         max_downloads: int = MAX_DOWNLOADS,
-        confirmed: float = CONFIRMED,
+        confirmed: float = TRANSLATION_THRESHOLD,
         least: float = LEAST,
     ) -> None:
         self.weights = weights
@@ -121,8 +121,8 @@ class EvidenceInspection:
         self._resemblance = Resemblance(detector.resemblance)
         self._pages: list[DetectorPage] = []
         self._sides: dict[str, list[DetectorPage]] = {pair.a: [], pair.b: []}
-        self._prospects: dict[tuple[str, str], Prospect] = {}
-        """By the form of their URL and their language."""
+        self._prospects: dict[tuple[str, str], LinkProspect] = {}
+        """(Form of the URL, language) -> prospect."""
         self._asked: set[str] = set()
         self._mirrored: dict[str, str] = {}
         self._tried: Counter[tuple[bool, ...]] = Counter()
@@ -196,8 +196,8 @@ class EvidenceInspection:
             return Reason.LIKELY if self._announced and self._best is None else Reason.NO_TRANSLATION
         return max(self._misses, key=self._misses.__getitem__, default=Reason.ONE_LANGUAGE)
 
-    def _drop(self, url: str) -> list[Prospect]:
-        """Ask for no form of *url* any more; returns what it was asked for."""
+    def _drop(self, url: str) -> list[LinkProspect]:
+        """Request no form of *url* again; return its prospects."""
         form = one_form(url)
         self._asked.add(form)
         return [one for side in self._sides if (one := self._prospects.pop((form, side), None))]
@@ -229,13 +229,13 @@ class EvidenceInspection:
         if self._best is None or probability > self._best[0]:
             self._best = probability, a, b
 
-    def _next_best(self) -> tuple[Prospect | None, float]:
+    def _next_best(self) -> tuple[LinkProspect | None, float]:
         """The prospect to download next, and P(it completes a pair, or leads to one).
 
-        Until a page in either language is seen, both must be found: the less likely one comes first, for without it the
-        other is of no use.
+        Before any page in either language, both must be found: the less likely one comes first, as the other one is
+        useless without it.
         """
-        likeliest: dict[str, tuple[float, Prospect]] = {}
+        likeliest: dict[str, tuple[float, LinkProspect]] = {}
         for prospect in self._prospects.values():
             probability = self._probability(prospect)
             if probability > likeliest.get(prospect.language, (-1.0,))[0]:
@@ -247,7 +247,7 @@ class EvidenceInspection:
         worth, best = max(ways, key=itemgetter(0), default=(0.0, None))
         return best, worth
 
-    def _couple(self, ways: Sequence[tuple[float, Prospect]]) -> tuple[Prospect | None, float]:
+    def _couple(self, ways: Sequence[tuple[float, LinkProspect]]) -> tuple[LinkProspect | None, float]:
         """The rarer prospect of a couple, one for each language, or a bridge to it."""
         bridge = max((way for way in ways if way[1].is_bridge), key=itemgetter(0), default=None)
         if len(ways) == 2:
@@ -262,7 +262,7 @@ class EvidenceInspection:
             return None, 0.0
         return bridge[1], BRIDGE * self._trust(bridge[1])
 
-    def _probability(self, prospect: Prospect) -> float:
+    def _probability(self, prospect: LinkProspect) -> float:
         """P(*prospect* leads to a page in its language, or completes a pair once pages in both languages were seen)."""
         weights = self._detector.weights
         probability = weights.translation.probability(prospect.features)
@@ -274,11 +274,11 @@ class EvidenceInspection:
             return self._probability_of_guess(prospect, probability)
         return probability * self._trust(prospect)
 
-    def _trust(self, prospect: Prospect) -> float:
-        """Share of the downloads of its kind that were right, 1 at first."""
+    def _trust(self, prospect: LinkProspect) -> float:
+        """Share of right downloads among the kind of *prospect*; 1 at first."""
         return (self._hit[prospect.kind] + DOUBT) / (self._tried[prospect.kind] + DOUBT)
 
-    def _probability_of_guess(self, prospect: Prospect, probability: float) -> float:
+    def _probability_of_guess(self, prospect: LinkProspect, probability: float) -> float:
         """Lower the *probability* of a guess by the misses of links with more evidence."""
         key = strip_language(prospect.url)
         held = any(strip_language(page.url) == key for page in self._sides[prospect.language])

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 import langcodes
-import numpy as np
 
 from bilingual_crawler.languages.codes import UNKNOWN, base_of, language_name, own_name, to_bcp47
 from bilingual_crawler.languages.pairs import LanguagePairs
@@ -21,8 +20,6 @@ from bilingual_crawler.urls.marks import Component, Marker, find_markers, strip_
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
-
-    from numpy.typing import NDArray
 
     from bilingual_crawler.discovery.detector.base import DetectorPage
     from bilingual_crawler.languages.codes import LanguagePair
@@ -103,14 +100,14 @@ MAX_LINKS = 500
 """Links of a page that are read: those that name a language, then the first ones."""
 STUB_LINKS = 4
 STUB_CHARACTERS = 150
-"""A page with no more links, or fewer characters, only leads to others."""
+"""Maximum links, or characters, of a page that only leads to others."""
 MAX_LOGIT = 4.0
 
 NAMED = ("hreflang", "label", "mark", "weak_mark", "lang")
 """Ways in which a link names a language; each may name one that is sought, or another."""
 STRONG = ("hreflang", "label", "mark")
 """Of which at least one names a language."""
-FEATURES = (
+LINK_FEATURES = (
     *(f"{name}_{which}" for name in NAMED for which in ("sought", "other")),
     "named_sought",
     "named_other",
@@ -135,14 +132,14 @@ FEATURES = (
 """0 or 1, but for `wording` and `url_model`: -1 to 1, towards the language that is sought. `names_others` is of a
 guess: the page names languages, and not the one that is guessed."""
 EVIDENCE = {"hreflang_sought": "hreflang", "label_sought": "switcher", "mark_sought": "mark", "lang_sought": "lang"}
-"""Features that a verdict counts, with their names in it."""
+"""Feature -> its name in the counts of a verdict."""
 GUESSES = ("rewritten", "folder", "dropped")
 KIND = ("hreflang_sought", "label_sought", "mark_sought", "weak_mark_sought", "same_key", "other_host", *GUESSES)
-"""Features of links, to learn from a miss."""
+"""Features that form the kind of a link; a miss counts for its kind."""
 
 
 @dataclass(frozen=True, slots=True)
-class Prospect:
+class LinkProspect:
     """A link, or a guessed URL, with its evidence."""
 
     url: str
@@ -150,7 +147,8 @@ class Prospect:
     """The page that it is on."""
     language: str
     """The language that is sought there."""
-    features: NDArray[np.float64]
+    features: Mapping[str, float]
+    """The non-zero values of :data:`LINK_FEATURES`."""
 
     @property
     def is_bridge(self) -> bool:
@@ -170,7 +168,7 @@ class Prospect:
 
     def says(self, name: str) -> bool:
         """Whether the feature *name* speaks for it."""
-        return bool(self.features[FEATURES.index(name)] > 0)
+        return self.features.get(name, 0.0) > 0
 
 
 class LinkReader:
@@ -181,7 +179,7 @@ class LinkReader:
         self._wording = AnchorReader(pair)
         self._by_url = model.reader(LanguagePairs((pair,)))
 
-    def read(self, page: DetectorPage, language: str) -> list[Prospect]:
+    def read(self, page: DetectorPage, language: str) -> list[LinkProspect]:
         """The links of *page* inside its site, and guesses, as ways to pages in *language*, one of the pair."""
         links = self._inside(page)
         urls = {_without_index(link.url) for link in links}
@@ -191,7 +189,7 @@ class LinkReader:
         found = [_prospect(link.url, page, language, row) for link, row in zip(links, rows, strict=True)]
         return found + [guess for guess in self.guess(page, language) if _without_index(guess.url) not in urls]
 
-    def guess(self, page: DetectorPage, language: str) -> Iterator[Prospect]:
+    def guess(self, page: DetectorPage, language: str) -> Iterator[LinkProspect]:
         """Addresses beside *page* at which a page in *language* may be."""
         named = {self._pair.side(link.hreflang or link.label or "") for link in page.links if link.claims}
         row = {
@@ -257,8 +255,8 @@ class LinkReader:
         return [max(-1.0, min(1.0, logit / MAX_LOGIT)) for logit in logits]
 
 
-def _prospect(url: str, page: DetectorPage, language: str, row: Mapping[str, float]) -> Prospect:
-    return Prospect(url, page.url, language, np.array([float(row.get(name, 0.0)) for name in FEATURES]))
+def _prospect(url: str, page: DetectorPage, language: str, row: Mapping[str, float]) -> LinkProspect:
+    return LinkProspect(url, page.url, language, {name: float(value) for name, value in row.items() if value})
 
 
 def _without_index(url: str) -> str:
@@ -270,7 +268,7 @@ def one_form(url: str) -> str:
     return _without_index(url).rstrip("/")
 
 
-def evidence_in(prospects: Iterable[Prospect]) -> dict[str, int]:
+def evidence_in(prospects: Iterable[LinkProspect]) -> dict[str, int]:
     """Count the *prospects* that name a sought language, by the kind of evidence."""
     links = [prospect for prospect in prospects if not prospect.is_guess]
     counts = {name: sum(link.says(feature) for link in links) for feature, name in EVIDENCE.items()}

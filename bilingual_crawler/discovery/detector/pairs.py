@@ -1,42 +1,37 @@
-"""Whether two pages that a detector has seen are translations: by their outlines, and what they say of each other."""
+"""Whether two pages that a detector has seen are translations, by their outlines and their mutual links."""
 
 from __future__ import annotations
 
-from functools import cached_property
 from math import log
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING
 
 import msgspec
-import numpy as np
 
-from bilingual_crawler.alignment.documents.resemblance import FEATURES as OF_OUTLINES
-from bilingual_crawler.discovery.detector import links, pairs
-from bilingual_crawler.discovery.detector.links import language_mark
+from bilingual_crawler.alignment.documents.resemblance import OUTLINE_FEATURES
+from bilingual_crawler.discovery.detector.links import LINK_FEATURES, language_mark
 from bilingual_crawler.pages.model import LinkPosition
-from bilingual_crawler.scoring.models import ModelError, logistic, read_model_file
+from bilingual_crawler.scoring.linear import LinearModel, read_weights
 from bilingual_crawler.urls.marks import strip_language
 
 if TYPE_CHECKING:
     from importlib.resources.abc import Traversable
-
-    from numpy.typing import NDArray
 
     from bilingual_crawler.alignment.documents.resemblance import Resemblance
     from bilingual_crawler.discovery.detector.base import DetectorPage
     from bilingual_crawler.languages.codes import LanguagePair
 
 SHORTEST = 200
-"""Characters of text that another page does not have, under which the two are not compared as translations."""
+"""Minimum characters of own text, which the other page does not have, of comparable pages."""
 MAX_RATIO = 3.0
 """Maximum ratio of the lengths of two translations, in characters."""
 
-UNTRANSLATED = 0.7
-"""Share of the shorter text that both have in common, from which they are no translations: home pages share names."""
-SAME = 0.9
-"""Share of the text that two pages have in common, from which they are the same page."""
+UNTRANSLATED_PAGE_SHARE = 0.7
+"""Share of the shorter text that two untranslated pages have in common at least: home pages share names."""
+SAME_PAGE_SHARE = 0.9
+"""Share of the text that two addresses of one page have in common at least."""
 
-FEATURES = (
-    *OF_OUTLINES,
+PAGE_PAIR_FEATURES = (
+    *OUTLINE_FEATURES,
     "announced",
     "announced_both",
     "switched",
@@ -53,42 +48,39 @@ FEATURES = (
 how alike their addresses are; how alike the numbers and addresses of their links are."""
 
 
-def features_of(a: DetectorPage, b: DetectorPage, pair: LanguagePair, resemblance: Resemblance) -> NDArray[np.float64]:
-    """The values of :data:`FEATURES` for *a* and *b*, in the order of the languages of *pair*."""
-    towards = [_said(a, b, pair.b, pair), _said(b, a, pair.a, pair)]
-    said = [value for one, other in zip(*towards, strict=True) for value in (one or other, one and other)]
+def features_of(a: DetectorPage, b: DetectorPage, pair: LanguagePair, resemblance: Resemblance) -> dict[str, float]:
+    """The values of :data:`PAGE_PAIR_FEATURES` for *a* and *b*, in the order of the languages of *pair*."""
+    announcements, switchers, linking = zip(_said(a, b, pair.b, pair), _said(b, a, pair.a, pair), strict=True)
     same_key = strip_language(a.url) == strip_language(b.url)
     marked = same_key and (language_mark(a.url) is not None or language_mark(b.url) is not None)
     keys = [{strip_language(link.url) for link in page.links} for page in (a, b)]
     shared = len(keys[0] & keys[1]) / max(1, len(keys[0] | keys[1]))
-    return np.concatenate(
-        (
-            resemblance.features(a.outline, b.outline),
-            np.array(
-                [
-                    *said,
-                    same_key,
-                    marked,
-                    -abs(log((len(a.links) + 2) / (len(b.links) + 2))),
-                    shared,
-                    -abs(_depth(a.url) - _depth(b.url)),
-                ],
-                dtype=np.float64,
-            ),
-        )
-    )
+    claims = {
+        "announced": any(announcements),
+        "announced_both": all(announcements),
+        "switched": any(switchers),
+        "switched_both": all(switchers),
+        "linked": any(linking),
+        "linked_both": all(linking),
+        "same_key": same_key,
+        "same_key_marked": marked,
+        "link_ratio": -abs(log((len(a.links) + 2) / (len(b.links) + 2))),
+        "link_keys": shared,
+        "depth": -abs(_depth(a.url) - _depth(b.url)),
+    }
+    return resemblance.features(a.outline, b.outline) | claims
 
 
 def comparable(a: DetectorPage, b: DetectorPage, pair: LanguagePair) -> bool:
     """Whether both are documents of their own, with texts of lengths that translations can have.
 
-    A page whose address names another language than its text is in is one that nobody has translated.
+    A page whose address names another language than its text is untranslated.
     """
     if _is_untranslated(a, pair) or _is_untranslated(b, pair):
         return False
     common = same_text(a, b)
     own = min(len(a.text), len(b.text)) * (1 - common)
-    return own >= SHORTEST and common < UNTRANSLATED and alike_in_length(a, b)
+    return own >= SHORTEST and common < UNTRANSLATED_PAGE_SHARE and alike_in_length(a, b)
 
 
 def alike_in_length(a: DetectorPage, b: DetectorPage) -> bool:
@@ -119,13 +111,13 @@ def _is_untranslated(page: DetectorPage, pair: LanguagePair) -> bool:
 def is_same(a: DetectorPage, b: DetectorPage) -> bool:
     """Whether they are one page at two addresses: of about the same length, with nearly the same text."""
     shorter, longer = sorted((len(a.text), len(b.text)))
-    return a.url == b.url or (longer * SAME <= shorter and same_text(a, b) >= SAME)
+    return a.url == b.url or (longer * SAME_PAGE_SHARE <= shorter and same_text(a, b) >= SAME_PAGE_SHARE)
 
 
 def mirrored(a: DetectorPage, b: DetectorPage) -> dict[str, str]:
     """The links of both pages to other pages, each with its counterpart: they differ by their language marks only."""
     urls = [{link.url for link in page.links} for page in (a, b)]
-    # what both link to, such as their switchers, is no counterpart of anything
+    # common links, such as switchers, have no counterpart
     keys = [{strip_language(url): url for url in one - other} for one, other in (urls, urls[::-1])]
     both = keys[0].keys() & keys[1].keys() - {strip_language(page.url) for page in (a, b)}
     return {one[key]: other[key] for one, other in (keys, keys[::-1]) for key in both}
@@ -145,59 +137,27 @@ def _depth(url: str) -> int:
     return strip_language(url).count("/")
 
 
-Kind = TypeVar("Kind")
-
 FOLDER = "discovery"
 """Folder of the weights under the models folder."""
 EVIDENCE = "evidence.json"
 
 
-class Logistic(msgspec.Struct, frozen=True, dict=True):
-    """A logistic regression over named features."""
-
-    intercept: float
-    weights: dict[str, float]
-
-    def probability(self, features: NDArray[np.float64]) -> float:
-        """Probability by the values of the features, in the order of the weights."""
-        return logistic(self.intercept + float(features @ self._vector))
-
-    @cached_property
-    def _vector(self) -> NDArray[np.float64]:
-        return np.array(list(self.weights.values()))
-
-
 class EvidenceWeights(msgspec.Struct, frozen=True):
     """The weights of the evidence detector (``evidence.json``)."""
 
-    language: Logistic
-    """Weights for: a link leads to a page in a sought language."""
-    translation: Logistic
-    """Weights for: a link leads to the translation of its page."""
-    parallel: Logistic
-    """Weights for: two pages are translations."""
+    language: LinearModel
+    """Log-odds that a link leads to a page in a sought language."""
+    translation: LinearModel
+    """Log-odds that a link leads to the translation of its page."""
+    parallel: LinearModel
+    """Log-odds that two pages are translations."""
 
     @classmethod
     def load(cls, models: Traversable) -> EvidenceWeights:
         """Read the weights; ModelError names the file that is missing or unreadable."""
-        weights = read_weights(models, EVIDENCE, cls)
-        for learnt, features in (
-            (weights.language, links.FEATURES),
-            (weights.translation, links.FEATURES),
-            (weights.parallel, pairs.FEATURES),
-        ):
-            if tuple(learnt.weights) != tuple(features):
-                raise ModelError(
-                    f"{models / FOLDER / EVIDENCE}: the features are others than this version computes: "
-                    "train it again with python -m training.discovery"
-                )
+        path = models / FOLDER / EVIDENCE
+        weights = read_weights(path, cls)
+        weights.language.check(LINK_FEATURES, path)
+        weights.translation.check(LINK_FEATURES, path)
+        weights.parallel.check(PAGE_PAIR_FEATURES, path)
         return weights
-
-
-def read_weights(models: Traversable, name: str, kind: type[Kind]) -> Kind:
-    """The file *name* of the folder of the detectors; ModelError if it is missing or not of this *kind*."""
-    path = models / FOLDER / name
-    try:
-        return msgspec.json.decode(read_model_file(path), type=kind)
-    except msgspec.DecodeError as error:
-        raise ModelError(f"{path}: not the weights of a detector: {error}") from error

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
-MOST = 1000
+MAX_RETURNED = 1000
 """Backlinks of a host that a look-up returns."""
 LOOKUP_MEMORY = "32MB"
 """More would not make look-ups faster: the kernel keeps the file at hand."""
@@ -124,7 +124,7 @@ class CommonCrawlGraph:
         site = registered_domain(host)
         found: dict[str, float] = {}
         for name in _names(host, self._level):
-            for source, weight in self._db.execute(_LOOK_UP, [_key(name), name, MOST]).fetchall():
+            for source, weight in self._db.execute(_LOOK_UP, [_key(name), name, MAX_RETURNED]).fetchall():
                 url = canonicalise(f"https://{reverse(source)}/")
                 if url is None:
                     self.left_out.add("no host name", f"{source} links to {name}")
@@ -134,7 +134,7 @@ class CommonCrawlGraph:
                     found[url] = max(weight, found.get(url, 0.0))
         # a graph has hosts without a scheme
         links = (Backlink(*item, guessed_scheme=True) for item in found.items())
-        return sorted(links, key=lambda link: (-link.weight, link.url))[:MOST]
+        return sorted(links, key=lambda link: (-link.weight, link.url))[:MAX_RETURNED]
 
     def close(self) -> None:
         self._db.close()

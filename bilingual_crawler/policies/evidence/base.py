@@ -28,7 +28,7 @@ Belief: TypeAlias = tuple[float, float, float]
 
 Folder = TypeVar("Folder", bound="Hashable")
 
-NOTHING: Sequence[float] = (0.0, 0.0, 0.0)
+NO_COUNTS: Sequence[float] = (0.0, 0.0, 0.0)
 """Counts of a place where no page was seen."""
 
 
@@ -39,7 +39,7 @@ def normal(first: float, second: float, neither: float) -> Belief:
 
 
 def part_left(probability: float, slope: float, base: float) -> float:
-    """What is left of a chance if a page is in the right language with *probability*: all of it from (1-base)/slope."""
+    """Factor for the belief that a page is in the right language, *probability*: 1 from (1-base)/slope on."""
     return min(1.0, slope * probability + base)
 
 
@@ -54,18 +54,18 @@ def counted(belief: Belief, counts: Sequence[float], weight: float) -> Belief:
 
 
 class Reliability:
-    """The share of cases in which evidence was right, by place, such as a site (the mean of a Beta distribution).
+    """P(evidence is right) by place, such as a site: the mean of a Beta distribution.
 
-    Places may be nested: one in which little was seen is judged by the place around it.
+    Places may be nested: the outer place is the prior of the inner one.
     """
 
     def __init__(self, right: float, wrong: float) -> None:
-        """*right* and *wrong* are cases as if counted before a place has shown any."""
+        """*right* and *wrong*: prior counts."""
         self._prior, self._weight = right / ((right + wrong) or 1.0), right + wrong
         self._counts: dict[Hashable, list[float]] = {}
 
     def count(self, *places: Hashable, right: bool) -> None:
-        """The evidence was right, or wrong, once more at *places*."""
+        """Count the evidence as right, or wrong, at *places*."""
         for place in places:
             self._counts.setdefault(place, [0.0, 0.0])[not right] += 1
         for place in rare_folders(self._counts, lambda place: sum(self._counts[place])):
@@ -83,14 +83,14 @@ class Reliability:
 _NONE_COUNTED: Sequence[float] = (0.0, 0.0)
 
 MAX_FOLDERS = 4
-"""Depth to which folders are told apart."""
+"""Maximum depth of folders."""
 MAX_COUNTED = 100_000
-"""Folders in which pages are counted; beyond that the half with the fewest pages is forgotten."""
+"""Maximum folders with counts; beyond it the half with the fewest pages is evicted."""
 
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """What the kinds of evidence ask of a URL, read from it once."""
+    """The parts of a URL that evidence uses, parsed once."""
 
     site: str
     """Registered domain."""
@@ -106,7 +106,7 @@ class Place:
 
 @url_cache(1 << 16)
 def place_of(url: str) -> Place:
-    """The place of *url*; those of the last 65,536 URLs are cached, with some 500 bytes for each."""
+    """The place of *url*; 65,536 places are cached, some 500 bytes each."""
     parts = urlsplit(url)
     folder = parts.path.rpartition("/")[0]
     marker = next((marker for marker in find_markers(url) if marker.language is not None), None)
@@ -117,7 +117,7 @@ def place_of(url: str) -> Place:
 
 @lru_cache(1 << 14)
 def _place(host: str, folder: str, mark: tuple[str, str] | None, marked: str | None, *, weak: bool) -> Place:
-    """One object for all URLs of a folder that have the same mark: a queue of millions holds thousands of them."""
+    """One object for all URLs of a folder with the same mark: millions of queued URLs share thousands of places."""
     folders = [host]
     for segment in [segment for segment in folder.split("/") if segment][:MAX_FOLDERS]:
         folders.append(f"{folders[-1]}/{segment}")
@@ -126,21 +126,21 @@ def _place(host: str, folder: str, mark: tuple[str, str] | None, marked: str | N
 
 
 def rare_folders(folders: Collection[Folder], pages: Callable[[Folder], float]) -> list[Folder]:
-    """Those of *folders* to forget (or of other places): none up to :data:`MAX_COUNTED`, then half, the least seen."""
+    """The places in *folders* to evict: none up to :data:`MAX_COUNTED`, then the half with the fewest *pages*."""
     return sorted(folders, key=pages)[: MAX_COUNTED // 2] if len(folders) > MAX_COUNTED else []
 
 
 MAX_TWINS = 50
-"""URLs that are equal but for language marks and are remembered as such; further ones are by themselves."""
+"""Maximum twins of a URL; further URLs count as different."""
 MAX_MENTIONED = 10_000
-"""URLs that evidence keeps something of although they are not queued, the last ones.
+"""Latest URLs with evidence that are not queued.
 
-The links of a page are queued after it is learnt from, and many never are: share buttons, and what is out of scope.
+The links of a page are queued after it is learnt from, and many never are: share buttons, URLs out of scope.
 """
 
 
 class Target(NamedTuple):
-    """A URL about which evidence is asked, with what was read from it once."""
+    """A URL to be weighed, parsed once."""
 
     url: str
     place: Place
@@ -156,20 +156,19 @@ _NONE_HELD: Held = ([], [])
 class Known:
     """Documents with their languages and partners, and queued URLs, some 310 bytes each beside their text.
 
-    Twins are URLs that are equal but for language marks.
+    Twins are URLs that differ in language marks only.
     """
 
     def __init__(self, pair: LanguagePair, prior: Belief) -> None:
         self.pair = pair
         self.prior = prior
-        """What is believed of the language of a page before anything is known of its site."""
+        """Belief about the language of a page of an unknown site."""
         self._sides: dict[str, str] = {}
         self._partners = Partners()
         self._single: dict[str, list[int]] = {}
         self._held: dict[int, Held] = {}
         self._queued: dict[str, int] = {}
-        """URL -> key of its twins. Their places are worked out again when they are needed: a farm of links has a folder
-        for each URL."""
+        """URL -> key of its twins. Places are recomputed when needed: a link farm has a folder for each URL."""
         self._queued_twins: dict[int, str | tuple[str, ...]] = {}
         """Key -> URL, or several."""
         self._worths: dict[str, float] = {}
@@ -184,7 +183,7 @@ class Known:
     # documents --------------------------------------------------------------------------------------------------------
 
     def hold(self, page: FetchedPage) -> None:
-        """*page* was downloaded."""
+        """Add the downloaded *page*."""
         if page.side is None or page.noindex:
             return
         self._sides[page.url] = page.side
@@ -195,7 +194,7 @@ class Known:
             held[self.index(page.side)].append(page.url)
 
     def join(self, url: str, partner: str) -> Sequence[tuple[str, str]]:
-        """Both documents are partners now; returns the pairs that are none any more because of it."""
+        """Pair both documents; return the pairs this dissolves."""
         parted = self._partners.join(url, partner)
         for one in chain.from_iterable(parted):
             self._count_single(one, 1)
@@ -204,19 +203,19 @@ class Known:
         return parted
 
     def side(self, url: str) -> str | None:
-        """The language that the document at *url* counts as; None if there is no such document."""
+        """The language of the pair that the document at *url* counts as, or None."""
         return self._sides.get(url)
 
     def partner(self, url: str) -> str | None:
-        """The partner of the document at *url*, if it has one."""
+        """The partner of the document at *url*, or None."""
         return self._partners.partner_of(url)
 
     def single(self, site: str) -> Sequence[int]:
-        """Documents of *site*, a registered domain, without a partner: in the first, in the second language."""
+        """Number of unpaired documents of *site*, a registered domain, in the first and in the second language."""
         return self._single.get(site, (0, 0))
 
     def lacking(self, urls: Iterable[str]) -> Iterator[tuple[str, int]]:
-        """Those of *urls* that are documents without a partner, with the index of the language that it would be in."""
+        """The unpaired documents among *urls*, each with the index of the missing language."""
         for url in urls:
             side = self._sides.get(url)
             if side is not None and url not in self._partners:
@@ -229,7 +228,7 @@ class Known:
     # the queue --------------------------------------------------------------------------------------------------------
 
     def enqueue(self, url: str) -> bool:
-        """*url* is queued; False if it was before."""
+        """Add the queued *url*; return False if it was queued before."""
         if url in self._queued:
             return False
         key = self._queued[url] = self._key(url)
@@ -259,35 +258,35 @@ class Known:
             self._queued_twins.pop(key, None)
 
     def note_worth(self, target: Target, worth: float) -> None:
-        """*target* is worth so much now, if it is queued."""
+        """Update the *worth* of *target*, if it is queued."""
         if target.url in self._queued:
             before, self._worths[target.url] = self._worths.get(target.url, 0.0), worth
             self._promises[target.place.site][1] += worth - before
 
     def promise(self, site: str) -> Promise:
-        """What the queued URLs of *site* promise."""
+        """The promise of the queued URLs of *site*."""
         urls, pairs = self._promises.get(site, (0, 0.0))
         return Promise(int(urls), pairs)
 
     def mention(self, url: str) -> None:
-        """Evidence begins to keep something of *url*, which may be queued later or never."""
+        """Note that there is evidence for *url*, which may be queued later or never."""
         if url not in self._queued:
             self._mentioned.append(url)
 
     def lapsed(self) -> Iterator[str]:
-        """The URLs mentioned longest ago that are not queued: evidence is to forget them."""
+        """The oldest mentioned URLs that are not queued, for evidence to forget."""
         while len(self._mentioned) > MAX_MENTIONED:
             url = self._mentioned.popleft()
             if url not in self._queued:
                 yield url
 
     def target(self, url: str) -> Target:
-        """What evidence is asked of *url*, queued or not."""
+        """The target for *url*, queued or not."""
         key = self._queued.get(url)
         return Target(url, place_of(url), self._key(url) if key is None else key)
 
     def place(self, url: str) -> Place:
-        """Where *url*, queued or not, is."""
+        """The place of *url*, queued or not."""
         return place_of(url)
 
     def queued_twins(self, target: Target) -> tuple[str, ...]:
@@ -302,7 +301,7 @@ class Known:
         return hash(strip_language(url, self.pair.languages))
 
     def _count_single(self, url: str, documents: int) -> None:
-        # a pair of an earlier run may be known before its documents are
+        # pairs of an earlier run may be known before their documents
         side = self._sides.get(url)
         if side is not None:
             self._single.setdefault(self.place(url).site, [0, 0])[self.index(side)] += documents
@@ -312,65 +311,65 @@ class Known:
 class Evidence:
     """One kind of evidence: what it has learnt, and its weights, which are its fields with defaults.
 
-    No method may take longer the more URLs are queued. What it keeps of a URL it drops in :meth:`forget`, and it
-    mentions to :attr:`known` a URL that may never be queued. What it keeps of a site stays.
+    The time of a method must not depend on the length of the queue. Drop the data of a URL in :meth:`forget`, and call
+    :meth:`Known.mention` for a URL that may never be queued. Data of a site stays.
     """
 
     name: ClassVar[str]
     known: Known
 
     def candidates(self, page: FetchedPage, links: Sequence[Link]) -> Iterable[Proposal]:
-        """Propose translations of *page*, by what the ledger of pairs does not know itself.
+        """Propose translations of *page* by evidence that the ledger of pairs does not have.
 
         Called before :meth:`observe_page` of *page*.
         """
         return ()
 
     def proposals(self) -> Iterable[tuple[str, Proposal]]:
-        """Propose pairs by what was learnt since the last call: a document, and its possible translation."""
+        """Propose pairs learnt since the last call: a document, and its possible translation."""
         return ()
 
     def observe_page(self, page: FetchedPage, links: Sequence[Link]) -> Iterable[str]:
         """Learn a downloaded *page* and its *links*; :attr:`known` already holds it and its partner.
 
-        Return the queued URLs to weigh anew, beside the targets of *links*.
+        Return the queued URLs to weigh again, beside the targets of *links*.
         """
         return ()
 
     def observe_pair(self, url: str, partner: str) -> Iterable[str]:
         """Learn a pair that was found after :meth:`observe_page` of both documents.
 
-        Return the queued URLs to weigh anew.
+        Return the queued URLs to weigh again.
         """
         return ()
 
     def part_pair(self, url: str, partner: str) -> None:
-        """Unlearn a pair: one of its documents has found a better partner."""
+        """Unlearn a pair, dissolved by a better pair of one of its documents."""
 
     def observe_link(self, page: FetchedPage, link: Link) -> bool:
-        """Learn a *link* of *page* to a URL that is queued or will be; return whether it says something new of the URL.
+        """Learn a *link* of *page* to a URL that is queued or will be; return whether it is new evidence for the URL.
 
         Called after :meth:`observe_page` of *page*, and before :attr:`known` learns of a new URL.
         """
         return False
 
     def observe_redirect(self, url: str, target: str) -> None:
-        """Move what is known of *url* to *target*; :meth:`forget` of *url* follows."""
+        """Move the data of *url* to its redirect *target*; :meth:`forget` of *url* follows."""
 
     def forget(self, url: str) -> None:
-        """Forget *url*, which is queued no more, or never was."""
+        """Drop the data of *url*, which is not queued."""
 
 
 class LanguageEvidence(Evidence, ABC):
-    """Tells the language of a queued URL."""
+    """Evidence for the language of a queued URL."""
 
     @abstractmethod
     def update(self, target: Target, belief: Belief) -> Belief | None:
-        """Return the belief about the language of *target* after *belief* by other evidence; None without evidence."""
+        """Return the posterior of *belief*, the belief about the language of *target* so far; None without evidence."""
 
 
 class PartnerEvidence(Evidence, ABC):
-    """Tells which documents are translations of each other."""
+    """Evidence for documents that are translations of each other."""
 
     @abstractmethod
     def completes(self, target: Target, belief: Belief) -> float:
@@ -382,8 +381,8 @@ class PartnerEvidence(Evidence, ABC):
 
 
 class Prospect(Evidence, ABC):
-    """Tells how likely it is that a page finds its partner later, or that it says something new."""
+    """Evidence that a page finds its partner later, or has new text."""
 
     @abstractmethod
     def factor(self, target: Target) -> float:
-        """Return the factor, 0 to 1, of the worth of *target*, or of it as half of a pair to come."""
+        """Return the factor, 0 to 1, of the worth of *target*, or of its worth as half of a later pair."""

@@ -1,4 +1,4 @@
-"""Evidence: pages that say of another that it is their translation, with ``hreflang`` or by a language switcher."""
+"""Evidence: claims of translations by ``hreflang`` or language switchers, and twins."""
 
 from __future__ import annotations
 
@@ -22,43 +22,43 @@ if TYPE_CHECKING:
     from bilingual_crawler.policies.evidence.base import Belief, Target
 
 MAX_SOURCES = 1000
-"""Documents that claim one URL, the last ones."""
+"""Maximum documents that claim one URL, the latest."""
 MAX_TIMES = 100_000
-"""URLs for which switchers are counted, those that came last."""
+"""Maximum URLs with counted switchers, the latest."""
 
 
 @dataclass
 class Claims(PartnerEvidence):
-    """The best of what documents without a partner say of a URL, believed less if its language seems wrong.
+    """The best claim on a URL by an unpaired document, discounted if the language of the URL seems wrong.
 
-    A claim is believed as often as those about the site were right, about its pages in that language, and about those
-    in that folder. Anybody can claim the pages of another registered domain. Such claims are believed at first, since
-    many addresses redirect to the own domain, and then as often as those of the one domain about the other were mutual.
+    P(claim is right) is learnt by site, by language on the site, and by folder. Anybody can claim the pages of another
+    registered domain. Such claims start as trusted, since many addresses redirect to the own domain; then the share of
+    mutual claims between the two domains counts.
     """
 
     trust: float
-    """Probability that a claim is right about a page that is surely in the other language, before any is followed."""
+    """Prior P(claim is right) for a page that is surely in the other language."""
     slope: float
     base: float
-    """The part of the trust that is left, ``slope`` x belief in the other language + ``base``, at most 1."""
+    """Factor of the trust: ``slope`` x belief in the other language + ``base``, at most 1."""
     mutual: float = 1.0
     one_sided: float = 0.0
-    """Claims between two registered domains that were mutual, and that were not, as if counted before any is seen."""
+    """Prior counts of claims between two registered domains: mutual, one-sided."""
     weight: float = 5.0
-    """Claims at a place that count as much as what is believed of the place around it."""
+    """Weight of the outer place, in claims."""
 
     def __post_init__(self) -> None:
         self._right = Reliability(self.trust * self.weight, (1 - self.trust) * self.weight)
         self._by_domains = Reliability(self.mutual, self.one_sided)
         self._sources: defaultdict[str, dict[str, None]] = defaultdict(dict)
-        """URL -> documents that claim it, in the order of their downloads."""
+        """URL -> claiming documents, in the order of their downloads."""
 
     @abstractmethod
     def claimed(self, page: FetchedPage, links: Sequence[Link]) -> Iterable[str]:
-        """The URLs that *page* claims as its translations; none if it is in neither language of the pair."""
+        """The URLs that *page* claims as its translations; empty if *page* is in neither language of the pair."""
 
     def trust_in(self, url: str, other: int) -> float:
-        """Probability that a claim of *url* is right if *url* is in the language of index *other*."""
+        """P(a claim on *url* is right) if *url* is in the language of index *other*."""
         return self._right.probability(*self._places(url, other))
 
     def observe_page(self, page: FetchedPage, links: Sequence[Link]) -> Iterable[str]:
@@ -93,17 +93,17 @@ class Claims(PartnerEvidence):
         self._sources.pop(url, None)
 
     def _mutual(self, source: str, url: str) -> float:
-        """Probability that *url* claims its *source* as well, if that is needed."""
+        """P(*url* claims its *source* as well); 1 within a registered domain."""
         domains = registered_domain(source), registered_domain(url)
         return 1.0 if domains[0] == domains[1] else self._by_domains.probability(domains)
 
     def _places(self, url: str, other: int) -> tuple[Hashable, ...]:
-        """The site of *url*, what it has in the language of index *other*, and its folder."""
+        """The site of *url*, its pages in the language of index *other*, and the folder of *url*."""
         place = self.known.place(url)
         return place.site, (place.site, other), (place.folders[-1], other)
 
     def _count(self, url: str) -> None:
-        """The page at *url* was downloaded: those that claimed it were right, or not."""
+        """Count the claims on the downloaded page at *url* as right or wrong."""
         sources = self._sources.get(url)
         if not sources:
             return
@@ -115,7 +115,7 @@ class Claims(PartnerEvidence):
             self._right.count(*self._places(url, other), right=False)
 
     def _count_foreign(self, page: FetchedPage, claimed: Collection[str]) -> None:
-        """Other domains have claimed *page*, which is their partner, or claims them as well, or does not."""
+        """Count the claims of other domains on *page* as mutual (its partner, or claimed by *page*) or one-sided."""
         domain = registered_domain(page.url)
         mutual: dict[str, bool] = {}
         for source in self._sources.get(page.url, ()):
@@ -127,7 +127,7 @@ class Claims(PartnerEvidence):
             self._by_domains.count((claiming, domain), right=right)
 
     def _claim(self, url: str, source: str) -> None:
-        """The document *source* claims *url*, which is of use as long as that is no document itself."""
+        """Add the claim of the document *source* on *url*, unless *url* is a document itself."""
         if self.known.side(url) is not None:
             return
         if url not in self._sources:
@@ -153,21 +153,21 @@ class Hreflang(Claims):
 
 @dataclass
 class Switchers(Claims):
-    """Pages that language switchers lead to; many that lead to one and the same lead to its home page."""
+    """Targets of language switchers; a target of many switchers is a home page."""
 
     name: ClassVar[str] = "switchers"
     trust: float = 0.85
     slope: float = 1.5
     base: float = 0.1
     spared: int = 1
-    """Switchers to one URL that do not count; the others share the trust."""
+    """Switchers to one URL without a discount; further ones share the trust."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
         self._times: LRUCache[str, int] = LRUCache(MAX_TIMES)
 
     def candidates(self, page: FetchedPage, links: Sequence[Link]) -> Iterable[Proposal]:
-        # one that does not lead back: what both pages hold decides
+        # a one-sided switcher: content decides
         side = self.known.index(page.side)
         leading_here = ((url, self.trust_in(page.url, side)) for url in self._sources.get(page.url, ()))
         claimed = filter(self.known.side, self.claimed(page, links))
@@ -195,12 +195,12 @@ class Switchers(Claims):
 
 @dataclass
 class Mirrors(PartnerEvidence):
-    """A twin in the other language is believed to be the translation as often as it was on this site."""
+    """Twins in the other language; P(translation) is learnt by site."""
 
     name: ClassVar[str] = "mirrors"
     right: float = 2.0
     wrong: float = 0.5
-    """Twins that were translations, and that were not, as if counted before the site has shown any."""
+    """Prior counts of twins: translations, others."""
 
     def __post_init__(self) -> None:
         self._by_site = Reliability(self.right, self.wrong)

@@ -1,4 +1,4 @@
-"""Which language of a pair the text of a link is in."""
+"""Evidence for the language of a URL: folders, linking pages, marks, labels and link texts."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, ClassVar, TypeAlias
 from py3langid.langid import MODEL_FILE, LanguageIdentifier
 
 from bilingual_crawler.languages.codes import from_bcp47
-from bilingual_crawler.policies.evidence.base import NOTHING, LanguageEvidence, counted, normal, rare_folders
+from bilingual_crawler.policies.evidence.base import NO_COUNTS, LanguageEvidence, counted, normal, rare_folders
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -25,13 +25,13 @@ if TYPE_CHECKING:
 STEPS = (0.1, 0.35, 0.65, 0.9)
 """Bounds between the five steps: probability of the second language, given that it is one of the two."""
 LETTERS = 4
-"""Shorter texts tell nothing."""
+"""Minimum letters of a link text."""
 
 
 class AnchorReader:
-    """Reads link texts of a few words, too short for CLD2, by langid restricted to the two languages.
+    """Identifies the language of short link texts by langid, restricted to the two languages; CLD2 needs longer texts.
 
-    Silent about pairs of which langid does not know both languages.
+    Reads nothing if langid lacks a language of the pair.
     """
 
     def __init__(self, pair: LanguagePair) -> None:
@@ -40,7 +40,7 @@ class AnchorReader:
 
     @cached_property
     def _model(self) -> tuple[LanguageIdentifier, set[str]] | None:
-        """What identifies one of the two languages, and its labels of the second; None if it does not know both."""
+        """The identifier of the two languages, and its labels of the second; None if it lacks one."""
         identifier = copy(_identifier())
         sides = {label: self._pair.side(from_bcp47(label) or "") for label in identifier.labels}
         if not {self._pair.a, self._pair.b} <= set(sides.values()):
@@ -49,7 +49,7 @@ class AnchorReader:
         return identifier, {label for label, side in sides.items() if side == self._pair.b}
 
     def _read(self, text: str) -> int | None:
-        """0 (surely the first language) to 4 (surely the second); None if there is nothing to read."""
+        """0 (surely the first language) to 4 (surely the second); None for an unreadable text."""
         if "://" in text or sum(map(str.isalpha, text)) < LETTERS or self._model is None:
             return None
         identifier, second = self._model
@@ -59,17 +59,17 @@ class AnchorReader:
 
 @cache
 def _identifier() -> LanguageIdentifier:
-    """What langid knows of all languages, loaded at the first text: it takes a quarter of a second."""
+    """The langid model of all languages, loaded at the first text in a quarter of a second."""
     return LanguageIdentifier.from_model_file(MODEL_FILE, norm_probs=True)
 
 
 @dataclass
 class Folders(LanguageEvidence):
-    """Counts by host and folder: a hierarchical Dirichlet, a folder with few pages is judged by the one above it."""
+    """Languages by host and folder: a hierarchical Dirichlet, in which the parent folder is the prior."""
 
     name: ClassVar[str] = "folders"
     weight: float = 2.0
-    """Pages of a folder that count as much as the belief in the one above."""
+    """Weight of the parent folder, in pages."""
 
     def __post_init__(self) -> None:
         self._counts: defaultdict[str, list[float]] = defaultdict(lambda: [0.0, 0.0, 0.0])
@@ -120,18 +120,18 @@ class LinkingPages(LanguageEvidence):
     name: ClassVar[str] = "linking_pages"
     own: float = 3.0
     other: float = 1.0
-    """Links from pages in the same language, and in each other one, as if counted before the site has shown any."""
+    """Prior counts of links from pages in the same language, and in each other one."""
     most: int = 3
-    """Different sources of a URL that are looked at, the first ones."""
+    """Maximum sources of a URL, the first ones."""
 
     def __post_init__(self) -> None:
         self._sources: dict[str, tuple[Source, ...]] = {}
         self._same: dict[tuple[Source, ...], tuple[Source, ...]] = {}
-        """One object for equal sources: there are some thousand, and millions of URLs."""
+        """One object for equal sources: millions of URLs share some thousand."""
         self._by_site: dict[str, _Links] = {}
         self._unseen = self._before_any()
         self._usual = [[self.own if source == language else self.other for language in range(3)] for source in range(3)]
-        """Links from pages in each language to pages in each, before the site has shown any."""
+        """Prior counts of links between pages, by both languages."""
 
     def observe_page(self, page: FetchedPage, links: Sequence[Link]) -> Iterable[str]:
         sources = self._sources.get(page.url, ())
@@ -156,10 +156,10 @@ class LinkingPages(LanguageEvidence):
         if not sources:
             return None
         links = self._by_site.get(target.place.site, self._unseen)
-        # the geometric mean of how often links to pages in each language are from such sources
+        # the geometric mean of P(source | language of the page)
         first = second = neither = 1.0
         for source in sources:
-            seen, usual = links.by_source.get(source, NOTHING), self._usual[source[0]]
+            seen, usual = links.by_source.get(source, NO_COUNTS), self._usual[source[0]]
             first *= (seen[0] + usual[0]) / links.all[0]
             second *= (seen[1] + usual[1]) / links.all[1]
             neither *= (seen[2] + usual[2]) / links.all[2]
@@ -181,17 +181,17 @@ class LinkingPages(LanguageEvidence):
 
 @dataclass
 class Marks(LanguageEvidence):
-    """A mark means at first what it says, and then what its pages on this site turned out to be."""
+    """Language marks: first their usual meaning, then the languages of the pages with the mark on the site."""
 
     name: ClassVar[str] = "marks"
     trust: float = 0.93
-    """Probability that a page is in the language its URL names, before the site has shown any."""
+    """Prior P(page is in the language of its mark)."""
     weak: float = 0.5
-    """Share of that for a mark that may mean something else."""
+    """Factor of that for an ambiguous mark."""
     weight: float = 3.0
-    """Pages with the mark that count as much as what it says."""
+    """Weight of the usual meaning, in pages."""
     doubt: float = 0.05
-    """Added to each belief of before: what the folder has never shown, a mark can still name."""
+    """Added to each prior belief: a mark can name a language that the folder never had."""
 
     def __post_init__(self) -> None:
         self._counts: defaultdict[tuple[str, str, str], list[float]] = defaultdict(lambda: [0.0, 0.0, 0.0])
@@ -209,12 +209,12 @@ class Marks(LanguageEvidence):
             return None
         named = self.known.index(self.known.pair.side(place.marked) if place.marked else None)
         said = (self._weak if place.weak else self._strong)[named]
-        first, second, neither = counted(said, self._counts.get(place.mark, NOTHING), self.weight)
+        first, second, neither = counted(said, self._counts.get(place.mark, NO_COUNTS), self.weight)
         doubt = self.doubt
         return normal(first * (belief[0] + doubt), second * (belief[1] + doubt), neither * (belief[2] + doubt))
 
     def _said(self, named: int, share: float) -> Belief:
-        """What a mark of the language at index *named* says; the prior keeps what the *share* leaves."""
+        """Belief by a mark of the language at index *named*: *share*, and the rest by the prior."""
         wrong = (1 - self.trust) / 2
         first, second, neither = (
             share * (self.trust if index == named else wrong) + (1 - share) * prior
@@ -230,11 +230,11 @@ def label_of(link: Link) -> str | None:
 
 @dataclass
 class Labels(LanguageEvidence):
-    """The last link to a URL that names a language is believed."""
+    """The language that the latest link to a URL names."""
 
     name: ClassVar[str] = "labels"
     trust: float = 0.85
-    """Likelihood of the label if the page is in the language that it names; the rest, if it is in another."""
+    """P(label | page is in the language that it names); 1 - *trust* for another language."""
 
     def __post_init__(self) -> None:
         self._labels: dict[str, int] = {}
@@ -264,24 +264,24 @@ class Labels(LanguageEvidence):
 
 @dataclass
 class Wording(LanguageEvidence):
-    """The longest text of a link to a URL, most likely its title, by Bayes' rule.
+    """The language of the longest link text of a URL, most likely its title, by Bayes' rule.
 
-    How often links to pages of a language are worded in it is counted by site.
+    P(language of the text | language of the page) is learnt by site.
     """
 
     name: ClassVar[str] = "wording"
     shares: tuple[float, ...] = (0.42, 0.25, 0.19, 0.09, 0.05)
-    """How often links to pages in the first language are worded in it: shares of the steps of :class:`AnchorReader`;
-    mirrored for the second language, even for neither."""
+    """Prior P(step of :class:`AnchorReader` | page in the first language); mirrored for the second, uniform for
+    neither."""
     weight: float = 5.0
-    """Links to pages of a language that count as much as these shares."""
+    """Weight of these shares, in links."""
 
     def __post_init__(self) -> None:
         self._reader = AnchorReader(self.known.pair)
         self._wordings: dict[str, tuple[int, int]] = {}
         """URL -> length of the text, step."""
         self._same: dict[tuple[int, int], tuple[int, int]] = {}
-        """One object for equal wordings: there are some thousand, and millions of URLs."""
+        """One object for equal wordings: millions of URLs share some thousand."""
         first = [self.weight * share for share in self.shares]
         self._usual = (first, first[::-1], [self.weight / len(first)] * len(first))
         self._by_site: dict[str, tuple[list[float], ...]] = {}

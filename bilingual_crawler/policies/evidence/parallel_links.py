@@ -1,4 +1,4 @@
-"""Evidence: translations come from one template, so that their links lead to translations in the same order."""
+"""Evidence: translations share a template, so their links lead to translations in the same order."""
 
 from __future__ import annotations
 
@@ -20,44 +20,43 @@ if TYPE_CHECKING:
     from bilingual_crawler.policies.evidence.base import Belief, Target
 
 MAX_BYTES = 150_000_000
-"""Memory for the links of documents without a partner, those that came last: 30,000 ordinary ones."""
+"""Memory for the links of unpaired documents, the latest: 30,000 ordinary ones."""
 URL_BYTES = 57
 """Bytes of a URL beside its characters."""
 MAX_DOCUMENTS = 20_000
-"""Documents without a partner whose couples are kept: those that came last."""
+"""Maximum unpaired documents with couples, the latest."""
 MAX_COUPLES = 8
-"""URLs that one URL may correspond to."""
+"""Maximum counterparts of a URL."""
 _ALIGNED = (LinkPosition.BODY, LinkPosition.NAVIGATION)
 
 
 @dataclass
 class ParallelLinks(PartnerEvidence):
-    """Links that stand at corresponding places of a pair of documents are a couple: they lead to a pair.
+    """A couple: two links at corresponding places of a document pair, which may lead to a pair.
 
-    What both documents link to is left out, both lists are cut at links that are pairs already, and what lies between
-    two cuts corresponds in order. A couple that a crawl has seen both pages of was right or wrong; that is counted by
-    site.
+    Links in both documents are left out. Known pairs cut both lists; the links between two cuts correspond in order.
+    P(couple is right) is learnt by site from couples whose pages were both fetched.
     """
 
     name: ClassVar[str] = "parallel_links"
     right: float = 4.0
     wrong: float = 1.0
-    """Couples that were right, and that were wrong, as if counted before the site has shown any."""
+    """Prior counts of couples: right, wrong."""
     least: float = 0.1
-    """Reliability of the couples of a site from which a new one is news."""
+    """Minimum reliability of the couples of a site for new couples to be weighed."""
     slope: float = 3.0
     base: float = 0.05
-    """The part of P(completes) that is left, ``slope`` x belief in the other language + ``base``, at most 1.
+    """Factor of P(completes): ``slope`` x belief in the other language + ``base``, at most 1.
 
-    A page that is not translated has a couple as well, and is in the language of its couple.
+    An untranslated page has a couple in its own language.
     """
 
     def __post_init__(self) -> None:
         self._links: LRUCache[str, Sequence[str]] = LRUCache(MAX_BYTES, getsizeof=_size)
         self._couples: dict[str, Counter[str]] = {}
-        """URL -> those that it corresponds to, with the pairs of documents that say so."""
+        """URL -> its counterparts, with the number of document pairs that show them."""
         self._documents: OrderedDict[str, None] = OrderedDict()
-        """Documents that have couples."""
+        """Documents with couples."""
         self._by_site = Reliability(self.right, self.wrong)
         self._proposals: deque[tuple[str, Proposal]] = deque()
 
@@ -84,7 +83,7 @@ class ParallelLinks(PartnerEvidence):
     def observe_pair(self, url: str, partner: str) -> Iterable[str]:
         links, others = self._links.pop(url, ()), self._links.pop(partner, ())
         changed: list[str] = []
-        # a couple that was known is news as well: what else is believed of the site has changed since it was weighed
+        # known couples are weighed again, too: other beliefs about the site have changed
         for one, other in self._aligned(links, others, {url, partner}):
             changed += [first for first, second in ((one, other), (other, one)) if self._count(first, second)]
             if self.known.side(one) and self.known.side(other):
@@ -127,7 +126,7 @@ class ParallelLinks(PartnerEvidence):
             self._documents[url] = None
 
     def _aligned(self, links: Sequence[str], others: Sequence[str], pair: set[str]) -> Iterator[tuple[str, str]]:
-        """The links of both documents that correspond to each other and are in no pair yet."""
+        """The corresponding links of both documents that are not paired yet."""
         common = pair | (set(links) & set(others))
         one = [url for url in links if url not in common]
         other = [url for url in others if url not in common]
@@ -146,12 +145,12 @@ class ParallelLinks(PartnerEvidence):
         return zip(single, other, strict=False)
 
     def _probability(self, url: str, other: str) -> float:
-        """That the two are translations: how often couples were right, by the share of pages that say so."""
+        """P(the two are translations): reliability of couples x share of *other* among the counterparts of *url*."""
         couples = self._couples[url]
         return self._by_site.probability(self.known.place(url).site) * couples[other] / sum(couples.values())
 
     def _count(self, url: str, other: str, times: int = 1) -> bool:
-        """More pages say that *url* corresponds to *other*; false if *url* has others enough."""
+        """Add *times* document pairs that show the couple; return False if *url* has too many counterparts."""
         if url not in self._couples:
             self._couples[url] = Counter()
             if self.known.side(url) is None:
@@ -165,7 +164,7 @@ class ParallelLinks(PartnerEvidence):
         return True
 
     def _drop(self, url: str) -> None:
-        """*url* corresponds to nothing any more."""
+        """Remove all couples of *url*."""
         self._documents.pop(url, None)
         for other in self._couples.pop(url, ()):
             couples = self._couples.get(other)
@@ -176,5 +175,5 @@ class ParallelLinks(PartnerEvidence):
 
 
 def _size(urls: Sequence[str]) -> int:
-    """Bytes of memory that *urls* take, about."""
+    """Approximate bytes of *urls*."""
     return sum(map(len, urls)) + URL_BYTES * (len(urls) + 4)

@@ -1,4 +1,4 @@
-"""Evidence: whether pages like this one find partners, and whether they say anything new."""
+"""Evidence: whether similar pages find partners, and whether they have new text."""
 
 from __future__ import annotations
 
@@ -22,18 +22,18 @@ if TYPE_CHECKING:
 
 @dataclass
 class PairRate(Prospect):
-    """The share of the documents of its folder that have a partner; a folder with few is judged by the one above it.
+    """The share of paired documents in the folder; the parent folder is the prior.
 
-    A document whose partner could not have been recognised, as nothing in its URL names a language, counts less.
+    An unpaired document without a language mark, whose partner is hard to recognise, counts less.
     """
 
     name: ClassVar[str] = "pair_rate"
     rate: float = 0.5
-    """Share before a site has shown any document."""
+    """Prior share."""
     weight: float = 2.0
-    """Documents of a folder that count as much as the share in the one above."""
+    """Weight of the parent folder, in documents."""
     unrecognised: float = 0.3
-    """Weight of a document without a partner and without a language mark."""
+    """Weight of an unpaired document without a language mark."""
 
     def __post_init__(self) -> None:
         self._documents: defaultdict[str, float] = defaultdict(float)
@@ -59,14 +59,14 @@ class PairRate(Prospect):
         rate = self.rate
         for folder in target.place.folders:
             documents = self._documents.get(folder)
-            # one that was forgotten can lose pairs that it does not know of
+            # an evicted folder may lose uncounted pairs
             if not documents or documents < 0:
                 break
             rate = (max(self._paired.get(folder, 0), 0) + self.weight * rate) / (documents + self.weight)
         return min(rate, 1.0)
 
     def _alone(self, url: str) -> float:
-        """Weight of a document without a partner."""
+        """Weight of an unpaired document."""
         return 1.0 if self.known.place(url).mark else self.unrecognised
 
     def _count(self, url: str, weight: float) -> None:
@@ -78,11 +78,11 @@ class PairRate(Prospect):
 
 @dataclass
 class Served(Prospect):
-    """Documents are held that are equal but for language marks, and all of them have partners."""
+    """Discounts a URL whose fetched twins are all paired."""
 
     name: ClassVar[str] = "served"
     left: float = 0.3
-    """Part of the worth that is left."""
+    """Factor of the worth."""
 
     def observe_page(self, page: FetchedPage, links: Sequence[Link]) -> Iterable[str]:
         return self.known.queued_twins(self.known.target(page.url)) if page.side else ()
@@ -97,14 +97,14 @@ class Served(Prospect):
 
 @dataclass
 class NewText(Prospect):
-    """How much new text pages of its folder, and those of its script or template, have had.
+    """Share of new text on the pages of the folder, and of the script or template.
 
-    A calendar, or a list that a script sorts in every way, makes pairs without end and says the same in all of them.
+    A calendar, or a list that a script sorts in every way, gives endless pairs with the same text.
     """
 
     name: ClassVar[str] = "new_text"
     weight: float = 2.0
-    """Pages of a group that count as much as the one around it."""
+    """Weight of the outer group, in pages."""
 
     def __post_init__(self) -> None:
         self._pages: defaultdict[str, float] = defaultdict(float)
@@ -132,7 +132,7 @@ class NewText(Prospect):
 def _groups(url: str) -> tuple[str, ...]:
     """The folders of *url*, the outermost first, and the group of its script or template.
 
-    Pages with other parameters are apart: those of ``?oldid`` say nothing of the articles in the same folder.
+    Pages with other parameters form another group: ``?oldid`` is no evidence for the articles in the same folder.
     """
     folders, names = place_of(url).folders, parameters(url)
     return (*(_apart(folders, names) if names else folders), shapes(url)[0])
@@ -140,22 +140,22 @@ def _groups(url: str) -> tuple[str, ...]:
 
 @lru_cache(1 << 14)
 def _apart(folders: tuple[str, ...], names: str) -> tuple[str, ...]:
-    """The groups of the pages in *folders* that have parameters with these *names*."""
+    """The groups of the pages in *folders* with the parameters *names*."""
     return tuple(f"{folder}?{names}" for folder in folders)
 
 
 @dataclass
 class Surplus(PartnerEvidence):
-    """A page in the language that a site lacks may complete a pair, even if nothing tells of which documents.
+    """A page in the rarer language of a site may complete a pair with an unknown document.
 
-    On sites where no pair is recognised, this keeps the crawl from fetching one language first and the other last.
+    On sites without recognised pairs, this keeps the crawl from fetching one language first and the other last.
     """
 
     name: ClassVar[str] = "surplus"
     trust: float = 0.2
-    """Chance where all documents are in the other language."""
+    """P(completes) if all documents are in the other language."""
     weight: float = 2.0
-    """Documents that have to be there for half of it."""
+    """Documents for half of it."""
 
     def completes(self, target: Target, belief: Belief) -> float:
         single = self.known.single(target.place.site)

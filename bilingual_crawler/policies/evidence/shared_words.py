@@ -1,4 +1,4 @@
-"""Evidence: names, numbers and cognates that links to a URL share with links to a document in the other language."""
+"""Evidence: names, numbers and cognates common to the links of a URL and of a document in the other language."""
 
 from __future__ import annotations
 
@@ -22,17 +22,17 @@ if TYPE_CHECKING:
     from bilingual_crawler.policies.evidence.base import Belief, Target
 
 MAX_URLS = 50_000
-"""URLs, queued ones and documents each, whose words are known: those that came last, some 2 kB each."""
+"""Maximum indexed URLs, queued ones and documents each: the latest, some 2 kB each."""
 MAX_KNOWN = 1_000_000
-"""Different words whose frequency is known; beyond that counting begins anew."""
+"""Maximum words with a frequency; beyond it counting starts again."""
 MAX_WORDS = 16
-"""Words that are kept of a URL."""
+"""Maximum words of a URL."""
 COMMON = 30
-"""A word that more URLs share tells nothing."""
+"""Maximum URLs of an indexed word."""
 STEM = 5
-"""Letters by which words are compared: "presentations" and "presentazioni" are cognates."""
+"""Letters of a stem: "presentations" and "presentazioni" are cognates."""
 STEPS = 5
-"""Classes of shares whose reliability is counted apart."""
+"""Classes of shares, each with a reliability of its own."""
 
 _WORD = re.compile(word_pattern(r"[^\W_]"))
 
@@ -48,12 +48,12 @@ class WordIndex:
         return self._words.get(url, ())
 
     def having(self, word: str) -> Collection[str]:
-        """The URLs that have the *word*; none if they are too many."""
+        """The URLs with the *word*; empty if too many."""
         urls = self._having.get(word, ())
         return urls if len(urls) <= COMMON else ()
 
     def add(self, url: str, words: Iterable[str]) -> Sequence[str]:
-        """Let *words* stand for *url*, beside those that do; returns the new ones."""
+        """Add *words* of *url*; return the new ones."""
         known = self.words(url)
         new = tuple(sorted(set(words).difference(known))[: MAX_WORDS - len(known)])
         if new:
@@ -73,32 +73,32 @@ class WordIndex:
 
 @dataclass
 class SharedWords(PartnerEvidence):
-    """The words of a URL and of the texts of links to it, beside those of the documents without a partner.
+    """The common words of a URL, with its link texts, and an unpaired document; rare words count most.
 
-    Rare words count most. How often a document that shares so much was the translation is counted by site.
+    P(translation | share of common words) is learnt by site.
     """
 
     name: ClassVar[str] = "shared_words"
     right: float = 1.0
     wrong: float = 3.0
-    """Documents that were the translation, and that were not, as if counted before the site has shown any."""
+    """Prior counts of the nearest documents: translations, others."""
     least: float = 0.3
-    """Share of the words, rare ones counting more, from which a document counts."""
+    """Minimum cosine of the words, weighted by rarity."""
     slope: float = 2.0
     base: float = 0.2
-    """The part of P(completes) that is left, ``slope`` x belief in the other language + ``base``, at most 1."""
+    """Factor of P(completes): ``slope`` x belief in the other language + ``base``, at most 1."""
 
     def __post_init__(self) -> None:
         self._queued, self._documents = WordIndex(), WordIndex()
         self._times: Counter[str] = Counter()
-        """Word -> URLs that have had it."""
+        """Word -> number of URLs with it."""
         self._seen = 0
         self._rarities: dict[str, float] = {}
-        """Word -> its rarity, until links bring more words; many URLs are weighed between two pages."""
+        """Cache: word -> rarity, until links bring new words; many URLs are weighed between two pages."""
         self._weights: dict[str, float] = {}
-        """Document -> the rarities of its words together, as long."""
+        """Cache: document -> sum of the rarities of its words, as long."""
         self._by_step = Reliability(self.right, self.wrong)
-        """Of a site and a class of shares."""
+        """By site and class of shares."""
 
     def observe_page(self, page: FetchedPage, links: Sequence[Link]) -> Iterable[str]:
         nearest = self._nearest(page.url)
@@ -120,7 +120,7 @@ class SharedWords(PartnerEvidence):
         if self.known.is_queued(link.url):
             if not link.text:
                 return False
-            # a URL that fell out of the index comes back with the words of the text, which is no news
+            # an evicted URL returns with the words of the text, which is no new evidence
             known = bool(self._queued.words(link.url))
             new = self._queued.add(link.url, _words_of_text(link.text))
             self._count(new)
@@ -145,7 +145,7 @@ class SharedWords(PartnerEvidence):
         self._queued.remove(url)
 
     def _nearest(self, url: str) -> tuple[str, float] | None:
-        """The document that shares most with *url*, and the share: the cosine of the words, rare ones counting more."""
+        """The document nearest to *url*, and the cosine of their words, weighted by rarity; or None."""
         words = self._queued.words(url)
         having = [(word, documents) for word in words if (documents := self._documents.having(word))]
         if not having:
@@ -187,7 +187,7 @@ class SharedWords(PartnerEvidence):
 
 
 def two_largest(shared: dict[str, float]) -> list[str]:
-    """The two keys with the largest values over 0, the first of equals, as ``heapq.nlargest``, but in one pass."""
+    """The two keys with the largest values over 0, the first of equals; as ``heapq.nlargest``, in one pass."""
     first, second, most, next_most = "", "", 0.0, 0.0
     for document, value in shared.items():
         if value > most:
@@ -203,7 +203,7 @@ def _step(share: float) -> int:
 
 @lru_cache(1 << 14)
 def _words_of_text(text: str) -> frozenset[str]:
-    """The words of a link's text; links of one text are many."""
+    """The words of a link text, cached: many links have the same text."""
     return _words_of(text)
 
 
@@ -213,7 +213,7 @@ def _words_of_url(url: str) -> frozenset[str]:
 
 
 def _words_of(text: str) -> frozenset[str]:
-    """Numbers, and the beginnings of words without their accents."""
+    """Numbers, and the stems of words without accents."""
     plain = western_digits(text.lower())
     if not plain.isascii():
         plain = "".join(sign for sign in unicodedata.normalize("NFKD", plain) if not unicodedata.combining(sign))

@@ -1,4 +1,4 @@
-"""Evidence: documents whose URL is rewritten into that of their partner as in other pairs of the site."""
+"""Evidence: URL rewrite rules from the pairs of a site."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ if TYPE_CHECKING:
     from bilingual_crawler.urls.rewriting import Rewriting
 
 MAX_RULES = 8
-"""Rules of a site, the most reliable ones."""
+"""Maximum rules of a site, the most reliable ones."""
 MAX_SINGLE = 10_000
-"""Rewritings that only one pair has shown yet, of all sites."""
+"""Maximum rewritings with a single pair, of all sites."""
 MAX_EXPECTED = 50_000
-"""URLs at which a rule expects a page, some 500 bytes each, those that came last."""
+"""Maximum URLs at which a rule expects a page, the latest, some 500 bytes each."""
 MAX_DOCUMENTS = 1000
-"""Documents of a site on which a new rule is tried, those that came last."""
+"""Maximum documents of a site on which a new rule is tried, the latest."""
 
 
 @dataclass
@@ -39,7 +39,7 @@ class _Rule:
     right: float
     """Pairs that follow the rule."""
     wrong: float
-    """Documents that are not the partners of those that the rule leads to them from."""
+    """Documents at a target of the rule that are not the partner."""
     back: Rewriting = field(init=False)
 
     def __post_init__(self) -> None:
@@ -50,7 +50,7 @@ class _Rule:
         return self.right / (self.right + self.wrong)
 
     def target(self, url: str, index: int) -> str | None:
-        """Where the partner of the document at *url*, in the language with this *index*, should be."""
+        """URL of the partner of *url*, a document in the language with this *index*, by the rule, or None."""
         there, back = (self.back, self.forward) if index else (self.forward, self.back)
         target = there.apply(url)
         return target if target != url and target is not None and back.apply(target) == url else None
@@ -58,29 +58,29 @@ class _Rule:
 
 @dataclass
 class Substitutions(PartnerEvidence):
-    """What two pairs of a site have in common holds for others, whatever is replaced in their URLs.
+    """Learns URL rewrite rules from confirmed pairs.
 
-    A rewriting becomes a rule of its site with the second pair that shows it. It is tried on the documents held, and on
+    The second pair with the same rewriting makes it a rule of its site. The rule is tried on all documents held, and on
     every later one.
     """
 
     name: ClassVar[str] = "substitutions"
     right: float = 1.0
     wrong: float = 1.0
-    """Documents for which a rule was right, and was wrong, as if counted before it is tried."""
+    """Prior counts of a rule: right, wrong."""
     least: float = 0.5
-    """Reliability from which a rule proposes pairs."""
+    """Minimum reliability of a rule that proposes pairs."""
     slope: float = 2.0
     base: float = 0.4
-    """The part of P(completes) that is left, ``slope`` x belief in the other language + ``base``, at most 1."""
+    """Factor of P(completes): ``slope`` x belief in the other language + ``base``, at most 1."""
 
     def __post_init__(self) -> None:
         self._rules: defaultdict[str, dict[Rewriting, _Rule]] = defaultdict(dict)
         self._single: LRUCache[tuple[str, Rewriting], str] = LRUCache(MAX_SINGLE)
-        """Site and rewriting -> the document that showed it."""
+        """Site and rewriting -> its first document."""
         self._documents: defaultdict[str, deque[str]] = defaultdict(lambda: deque(maxlen=MAX_DOCUMENTS))
         self._expected: LRUCache[str, dict[str, _Rule]] = LRUCache(MAX_EXPECTED)
-        """URL -> documents whose partner a rule expects there."""
+        """URL -> documents whose partner is expected there, with the rule."""
         self._proposals: deque[tuple[str, Proposal]] = deque()
 
     def candidates(self, page: FetchedPage, links: Sequence[Link]) -> Iterable[Proposal]:
@@ -107,7 +107,7 @@ class Substitutions(PartnerEvidence):
     def observe_pair(self, url: str, partner: str) -> Iterable[str]:
         sides = self.known.side(url), self.known.side(partner)
         if None in sides:
-            # a pair of an earlier run whose documents this run does not know
+            # a pair of an earlier run, whose documents are unknown
             return ()
         first, second = (url, partner) if sides[0] == self.known.pair.a else (partner, url)
         rewriting = rewriting_of(first, second)
@@ -143,7 +143,7 @@ class Substitutions(PartnerEvidence):
         self._expected.pop(url, None)
 
     def _introduce(self, site: str, rule: _Rule) -> Iterable[str]:
-        """Try the new *rule* on the documents held; returns the queued URLs that it leads to."""
+        """Try the new *rule* on the documents held; return its queued targets."""
         targets = self._targets(rule, self._documents[site])
         held = [
             (url, target)
@@ -169,12 +169,12 @@ class Substitutions(PartnerEvidence):
         return self._expect(rule, targets)
 
     def _targets(self, rule: _Rule, urls: Iterable[str]) -> list[tuple[str, str]]:
-        """The documents at *urls* that *rule* applies to, each with the URL where their partner should be."""
+        """The documents at *urls* that *rule* applies to, each with the target of the rule."""
         targets = ((url, rule.target(url, self.known.index(self.known.side(url)))) for url in urls)
         return [(url, target) for url, target in targets if target is not None]
 
     def _expect(self, rule: _Rule, targets: Iterable[tuple[str, str]]) -> list[str]:
-        """Remember *targets* that are not held yet; returns those that are queued."""
+        """Store the *targets* that are not held yet; return the queued ones."""
         awaited = [(url, target) for url, target in targets if self.known.side(target) is None]
         for url, target in awaited:
             self._expected.setdefault(target, {})[url] = rule

@@ -1,0 +1,50 @@
+from __future__ import annotations
+
+import json
+import math
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pytest
+
+from bilingual_crawler.scoring.linear import LinearModel, logistic, read_weights
+from bilingual_crawler.scoring.models import ModelError
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+MODEL = LinearModel(-1.0, {"length": 0.5, "names": 2.0})
+
+
+def test_numbers_and_arrays_are_predicted_alike() -> None:
+    rows = [{"length": 4.0, "names": 0.25}, {"names": -3.0, "length": 0.0}]
+    columns = {name: np.array([row[name] for row in rows]) for name in MODEL.weights}
+    assert [MODEL.predict(row) for row in rows] == [1.5, -7.0]
+    assert MODEL.predict(columns).tolist() == [1.5, -7.0]
+    assert columns["length"].tolist() == [4.0, 0.0], "the features are not changed in place"
+    assert MODEL.probability(rows[0]) == pytest.approx(1 / (1 + math.exp(-1.5)))
+
+
+def test_an_absent_feature_counts_as_0_and_an_unknown_one_is_an_error() -> None:
+    assert MODEL.predict({"names": 1.0}) == MODEL.predict({"length": 0.0, "names": 1.0})
+    with pytest.raises(KeyError, match="width"):
+        MODEL.predict({"width": 1.0})
+
+
+def test_probabilities_stay_between_0_and_1_for_any_log_odds() -> None:
+    assert 0 < logistic(-1e9) < logistic(0) == 0.5 < logistic(1e9) < 1
+
+
+def test_weights_of_other_features_or_none_at_all_are_named_with_their_file(tmp_path: Path) -> None:
+    file = tmp_path / "weights.json"
+    MODEL.check(("names", "length"), file)
+    for features in (("names",), ("names", "length", "width")):
+        with pytest.raises(ModelError, match=r"weights\.json: .*train it again"):
+            MODEL.check(features, file)
+    with pytest.raises(ModelError, match=r"weights\.json: No such file"):
+        read_weights(file, LinearModel)
+    file.write_text(json.dumps({"intercept": 1, "weights": {"names": "heavy"}}))
+    with pytest.raises(ModelError, match=r"weights\.json: not the weights"):
+        read_weights(file, LinearModel)
+    file.write_text(json.dumps({"intercept": 1, "weights": {"names": 2}}))
+    assert read_weights(file, LinearModel) == LinearModel(1.0, {"names": 2.0})
