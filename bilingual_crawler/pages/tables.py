@@ -42,7 +42,7 @@ NAVIGATION_WORDS = _words("""
     menubar breadcrumb breadcrumbs sidebar masthead topbar toolbar toc sitemap pagination pager paging
     navheader navfooter sphinxsidebar related colophon banner offcanvas drawer tabs cabecera pie menú
     hauptmenu pied entete prevnext skip skiplink skiplinks tagcloud
-    announcement announcements blogroll columnone portlet rstversions sitenotice sitesub tabcontainer
+    announcement announcements blogroll columnone portlet rstversions sitenotice sitesub tabcontainer toctree
 """)
 """Words in class and id names of navigation."""
 QUALIFIERS = _words("""
