@@ -99,7 +99,8 @@ def _plugin(kind: Plugins, name: str) -> type[Any]:
         raise PluginError(f"{path} is no subclass of {bases}")
     for part, name in _required(fitting[0]):
         defining = next((one for one in found.__mro__ if name in vars(one)), None)
-        if defining is None or (part == "method" and defining in fitting[0].__mro__):
+        is_stub = part == "method" and (defining in fitting[0].__mro__ or not callable(getattr(found, name, None)))
+        if defining is None or is_stub:
             raise PluginError(f"{path} lacks the {part} {name} of {fitting[0].__name__}")
     try:
         if kind.arguments is not None:
