@@ -18,11 +18,9 @@ from bilingual_crawler.alignment.sentences.cleaning import refusal
 from bilingual_crawler.crawl.spiders.arguments import parse_arguments
 from bilingual_crawler.discovery.detector.base import DetectorPage
 from bilingual_crawler.frontier.entry import Entry
-from bilingual_crawler.items import FetchedPage
 from bilingual_crawler.languages.codes import LanguagePair
 from bilingual_crawler.options import Options
 from bilingual_crawler.pages.html import parse_page
-from bilingual_crawler.pages.model import Link, LinkSource
 from bilingual_crawler.pages.outline import outline_of_text
 from bilingual_crawler.plugins import (
     ENCODERS,
@@ -221,22 +219,14 @@ def test_a_kind_of_evidence_has_a_name_of_its_own(module: Callable[[str], Path])
 
 @pytest.mark.usefixtures("examples")
 def test_evidence_of_ones_own_has_a_say_in_the_worth_of_a_url() -> None:
-    kind: type[Prospect] = GAIN_EVIDENCE.find("sitemap_first.SitemapFirst")
-    plain, halved = Gain(PAIR), Gain(PAIR, added=[kind])
-    mild = Gain(PAIR, added=[kind], weights={"sitemap_first.unlisted": 0.9})
-    off = Gain(PAIR, added=[kind], without=["sitemap_first"])
-
-    def shares() -> list[float]:
-        return [gain.explain(url).later / plain.explain(url).later for gain in (halved, mild, off)]
-
-    url = "https://a.es/x"
-    assert shares() == pytest.approx([0.5, 0.9, 1])
-    for gain in (plain, halved, mild, off):
-        gain.observe_links(FetchedPage("https://a.es/sitemap.xml", "un", None), [Link(url, source=LinkSource.SITEMAP)])
-    assert shares() == pytest.approx([1, 1, 1])
-    for gain in (plain, halved, mild, off):
-        gain.drop_url(url)
-    assert shares() == pytest.approx([0.5, 0.9, 1])
+    kind: type[Prospect] = GAIN_EVIDENCE.find("shallow_first.ShallowFirst")
+    plain, added = Gain(PAIR), Gain(PAIR, added=[kind])
+    halved = Gain(PAIR, added=[kind], weights={"shallow_first.folder": 0.5})
+    off = Gain(PAIR, added=[kind], without=["shallow_first"])
+    url = "https://a.es/one/two/page"
+    worth = plain.explain(url).later
+    assert worth > 0
+    assert [gain.explain(url).later / worth for gain in (added, halved, off)] == pytest.approx([0.81, 0.25, 1])
 
 
 @pytest.mark.usefixtures("examples")

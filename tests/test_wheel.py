@@ -213,7 +213,7 @@ def test_a_crawl_of_classes_by_their_paths(python: Path, example: str, plugged: 
 
 def test_a_crawl_with_evidence_of_ones_own(python: Path, example: str, plugged: Path) -> None:
     arguments = ("--pair", "eng-spa", "--seeds", example, "-s", "BILINGUAL_OUTPUT_DIR=gain", *QUICK)
-    _succeeds(python, plugged, "crawl", *arguments, "-s", "BILINGUAL_GAIN_EVIDENCE=sitemap_first.SitemapFirst")
+    _succeeds(python, plugged, "crawl", *arguments, "-s", "BILINGUAL_GAIN_EVIDENCE=shallow_first.ShallowFirst")
     assert json.loads((plugged / "gain" / "summary.json").read_text())["policy"] == "gain"
 
 
@@ -236,7 +236,7 @@ def test_classes_of_an_installed_package(python: Path, example: str, crawled: Pa
     install = (sys.executable, "-m", "pip", "--python", python, "install", "--no-index", "--no-deps")
     installed = run_outside(tmp_path, *install, "--no-build-isolation", tmp_path / "package")
     assert installed.returncode == 0, installed.stderr
-    names = {"policies": "news-first", "evidence": "sitemap-first", "site_orders": "countries-first"}
+    names = {"policies": "news-first", "evidence": "shallow-first", "site_orders": "countries-first"}
     names |= {"site_detectors": "link-count", "language_detectors": "word-list", "encoders": "trigrams"}
     names |= {"alignment_methods": "same-file", "sentence_filters": "max-length", "exports": "csv"}
     names |= {"frontier_stores": "folder"}
