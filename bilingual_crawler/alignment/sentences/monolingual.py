@@ -38,7 +38,7 @@ class MonolingualDocument:
 
 
 class Monolingual(Files, ABC):
-    """Writes documents, each text once, and each paragraph once a site. It is made as an :class:`~.exports.Export` is."""
+    """Writes documents, each text once, and each paragraph once a site; made as an :class:`~.exports.Export` is."""
 
     def __init__(self, directory: Path, pair: LanguagePair) -> None:
         super().__init__(directory, pair)
