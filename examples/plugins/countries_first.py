@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from bilingual_crawler.discovery.policies import SiteOrder, site_of
 
 if TYPE_CHECKING:
-    from bilingual_crawler.discovery.policies import Target
+    from bilingual_crawler.discovery.policies import HopTarget
 
 
 class CountriesFirst(SiteOrder):
@@ -15,5 +15,5 @@ class CountriesFirst(SiteOrder):
 
     name = "countries-first"
 
-    def priority(self, target: Target) -> float:
+    def priority(self, target: HopTarget) -> float:
         return 1.0 if len(site_of(target.url).rpartition(".")[2]) == 2 else 0.5
