@@ -18,7 +18,6 @@ from dataclasses import dataclass, field
 from difflib import get_close_matches
 from functools import cache, reduce
 from importlib import import_module
-from importlib.metadata import entry_points
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
@@ -79,6 +78,9 @@ class Plugins:
 
 @cache
 def _installed(group: str) -> dict[str, str]:
+    # helper processes, which start often, do without
+    from importlib.metadata import entry_points
+
     return {found.name: found.value for found in entry_points(group=f"bilingual_crawler.{group}")}
 
 
