@@ -26,7 +26,7 @@ from matplotlib.figure import Figure
 from benchmarks.discovery_simulator import simulate
 from benchmarks.graph_web import Node, eurosis, linking, real
 from benchmarks.web_archive import write_web
-from bilingual_crawler.discovery.policies import ORDERS, AddressReader, Forward, site_order
+from bilingual_crawler.discovery.policies import AddressReader, Forward, site_order
 from bilingual_crawler.languages.codes import LanguagePair
 from bilingual_crawler.scoring.models import LanguageModel, models_folder
 from bilingual_crawler.storage.records import read_tsv
@@ -42,12 +42,17 @@ BILINGUAL_SEEDS = 0.3
 """Share of the seeds that are bilingual: without one, the paper's policies follow no link at all."""
 KNOWN_BACKLINKS = 0.7
 COLOURS = {"both": "#0072b2", "cobfc": "#d55e00", "obfc": "#e69f00", "focc": "#cc79a7", "fc": "#8a949e"}
-# fc as a stronger baseline than that of the paper: within a site it follows links to lists of links only
-ORDERS["fc-restricted"] = type("Restricted", (Forward,), {"inside": False})
 _WEBS: dict[str, Callable[[Path, LanguagePair, int], list[Node]]] = {
     "eurosis": eurosis,
     "real": lambda folder, pair, seed: real(folder, pair),
 }
+
+
+class Restricted(Forward):
+    """``fc`` as a stronger baseline than that of the paper: within a site it follows links to lists of links only."""
+
+    name = "fc-restricted"
+    inside = False
 
 
 def main() -> None:
@@ -63,7 +68,8 @@ def main() -> None:
             _prepare(folder, nodes, seeds, arguments.sites, pair, draw)
         for policy, found in curves.items():
             if arguments.simulate:
-                order, known = site_order(policy, addresses), KNOWN_BACKLINKS
+                order = Restricted(addresses) if policy == Restricted.name else site_order(policy, addresses)
+                known = KNOWN_BACKLINKS
                 found.append(simulate(nodes, order, pair, seeds, arguments.pages, known_backlinks=known, seed=draw))
             else:
                 found.append(_crawl(folder, policy, pair, nodes, arguments.pages))

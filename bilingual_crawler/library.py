@@ -79,10 +79,12 @@ def align(documents_a: Documents, documents_b: Documents, pair: str, method: str
     from bilingual_crawler.alignment.documents.align import align as align_corpus
     from bilingual_crawler.alignment.documents.corpus import Corpus
     from bilingual_crawler.alignment.documents.methods import method_of
-    from bilingual_crawler.options import ALIGN_METHODS
+    from bilingual_crawler.plugins import ALIGNMENT_METHODS, PluginError
 
-    if method not in ALIGN_METHODS:
-        raise ValueError(f"method={method}: choose one of {', '.join(ALIGN_METHODS)}")
+    try:
+        ALIGNMENT_METHODS.check(method)
+    except PluginError as error:
+        raise ValueError(f"method={method}: {error}") from None
     languages = LanguagePair.parse(pair)
     corpus = Corpus(LanguagePairs((languages,)))
     a, b = _add(corpus, documents_a, languages.a), _add(corpus, documents_b, languages.b)

@@ -25,9 +25,19 @@ from scrapy.exceptions import UsageError
 from bilingual_crawler import settings as defaults
 from bilingual_crawler import to_install
 from bilingual_crawler.languages.codes import parse_equivalents
-from bilingual_crawler.pages.detectors import CLD2, FASTTEXT, HELIPORT
 from bilingual_crawler.pages.formats import FORMATS, HTML, PDF
 from bilingual_crawler.pages.model import LinkSource
+from bilingual_crawler.plugins import (
+    ALIGNMENT_METHODS,
+    ENCODERS,
+    EXPORTS,
+    FRONTIER_STORES,
+    GAIN_EVIDENCE,
+    LANGUAGE_DETECTORS,
+    POLICIES,
+    SENTENCE_FILTERS,
+    Plugins,
+)
 
 if TYPE_CHECKING:
     from scrapy.settings import BaseSettings
@@ -40,10 +50,6 @@ SITE_BUDGETS = ("bandit", "even", "sequential", "best")
 RENDER_MODES = ("auto", "never", "always")
 TDM_MODES = ("record", "respect")
 """What a reservation of text and data mining does to a document."""
-BITEXT_FORMATS = (
-    *("bitextor", "tmx", "moses", "jsonl", "parquet", "dropped"),
-    *("documents", "documents-parquet", "monolingual", "monolingual-parquet"),
-)
 USUAL_FORMATS = ("bitextor", "tmx", "moses", "jsonl")
 """Those that need no extra and hold what was kept."""
 
@@ -59,7 +65,6 @@ class Part(StrEnum):
 
 EDITIONS = ("best", "all")
 """Which editions of a page are paired with its translation."""
-ALIGN_METHODS = ("auto", "url", "content", "structure")
 
 T = TypeVar("T")
 Network = ipaddress.IPv4Network | ipaddress.IPv6Network
@@ -178,10 +183,15 @@ def one_of(*names: str) -> Reader[str]:
     return read
 
 
-def bitext_format(value: Any) -> str:
-    read = one_of(*BITEXT_FORMATS)(value)
-    if read.endswith("parquet") and find_spec("pyarrow") is None:
-        raise ValueError(f"{read} needs pyarrow: {to_install('parquet')}")
+def plugin(kind: Plugins, *, optional: bool = False) -> Reader[str]:
+    """Return the reader of the name of a class of *kind*; an empty name is read if it is *optional*."""
+
+    def read(value: Any) -> str:
+        read = text(value)
+        if read or not optional:
+            kind.check(read)
+        return read
+
     return read
 
 
@@ -231,8 +241,13 @@ def network(value: Any) -> Network:
         raise ValueError(f"{error}; give networks as in 10.0.0.0/8,192.168.1.5/32") from None
 
 
-def redis(value: Any) -> str:
+def frontier(value: Any) -> str:
+    """Read the URL of a store, whose scheme is a name of :data:`~bilingual_crawler.plugins.FRONTIER_STORES`."""
     url = text(value)
+    scheme, slashes, _ = url.partition("://")
+    if slashes and scheme not in FRONTIER_STORES.built_in:
+        FRONTIER_STORES.check(scheme)
+        return url
     try:
         parts = urlsplit(url)
         place = parts.path if parts.scheme == "unix" else parts.scheme in ("redis", "rediss") and parts.hostname
@@ -274,22 +289,30 @@ def formats(value: Any) -> tuple[str, ...]:
     return read
 
 
+def encoder(value: Any) -> str:
+    """Read the name of a sentence encoder; a slash makes it a model of sentence-transformers."""
+    read = text(value)
+    if "/" in read and find_spec("sentence_transformers") is None:
+        raise ValueError("the package sentence-transformers is missing: pip install sentence-transformers")
+    # without the packages of the default, sentences are compared without an encoder
+    if read and "/" not in read and read not in ENCODERS.built_in:
+        ENCODERS.check(read)
+    return read
+
+
 def detector(value: Any) -> str:
     read = text(value)
-    if read not in (CLD2, HELIPORT) and not read.startswith(FASTTEXT):
-        raise ValueError(f"choose among {CLD2}, {HELIPORT} and {FASTTEXT}FILE")
-    package = {CLD2: "pycld2", HELIPORT: "heliport"}.get(read, "fasttext")
-    if find_spec(package) is None:
-        raise ValueError(f"the package {package} is missing: {to_install('languages')}")
-    if read.startswith(FASTTEXT) and not Path(read.removeprefix(FASTTEXT)).is_file():
-        raise ValueError("there is no such file; give the path of a fastText model")
+    name, files = LANGUAGE_DETECTORS.split(read)
+    LANGUAGE_DETECTORS.check(name)
+    if (name == "fasttext" or files) and not any(Path(file).is_file() for file in files):
+        raise ValueError("there is no such file; give the path of a fastText model: fasttext:FILE")
     return read
 
 
 def detectors(value: Any) -> tuple[str, ...]:
     if read := each(detector)(value):
         return read
-    raise ValueError(f"name a detector: {CLD2}, {HELIPORT} or {FASTTEXT}FILE")
+    raise ValueError(f"choose one of {', '.join(LANGUAGE_DETECTORS.names)}, or several")
 
 
 def equivalents(value: Any) -> frozenset[frozenset[str]]:
@@ -303,7 +326,8 @@ def equivalents(value: Any) -> frozenset[frozenset[str]]:
 class Options:
     """The values of all ``BILINGUAL_`` settings; ``max_bytes`` is ``BILINGUAL_MAX_BYTES``, and so on."""
 
-    policy: Annotated[str, line]
+    policy: Annotated[str, plugin(POLICIES)]
+    gain_evidence: Annotated[tuple[str, ...], each(plugin(GAIN_EVIDENCE))]
     site_budget: Annotated[str, one_of(*SITE_BUDGETS)]
     bridge: Annotated[bool, switch]
     documents: Annotated[tuple[str, ...], formats]
@@ -320,18 +344,19 @@ class Options:
     render_max_pages_per_site: Annotated[int, whole()]
     render_concurrency: Annotated[int, whole(1)]
     render_timeout: Annotated[float, seconds]
-    frontier: Annotated[str, redis]
+    frontier: Annotated[str, frontier]
     workers: Annotated[int, workers]
     oracle_order: Annotated[Path | None, path_or_none]
 
     pair: Annotated[str, text]
     parts: Annotated[tuple[str, ...], each(one_of(*Part))]
 
-    align: Annotated[str, one_of("", *ALIGN_METHODS)]
+    align: Annotated[str, plugin(ALIGNMENT_METHODS, optional=True)]
     min_score: Annotated[float, share]
-    encoder: Annotated[str, text]
+    encoder: Annotated[str, encoder]
     cache_dir: Annotated[Path, path]
-    bitext: Annotated[tuple[str, ...], each(bitext_format)]
+    bitext: Annotated[tuple[str, ...], each(plugin(EXPORTS))]
+    sentence_filters: Annotated[tuple[str, ...], each(plugin(SENTENCE_FILTERS))]
     mask_personal: Annotated[bool, switch]
 
     output_dir: Annotated[Path | None, path_or_none]
@@ -391,10 +416,10 @@ class Options:
         """
         _check_names(settings)
         for name, read in _SCRAPY.items():
-            _value(name, settings[name], read)
+            read_value(name, settings[name], read)
         return cls(
             **{
-                name.removeprefix(PREFIX).lower(): _value(name, settings.get(name, getattr(defaults, name)), read)
+                name.removeprefix(PREFIX).lower(): read_value(name, settings.get(name, getattr(defaults, name)), read)
                 for name, read in _READERS.items()
             }
         )
@@ -423,7 +448,8 @@ def _check_names(settings: BaseSettings) -> None:
             raise UsageError(f"{name}: unknown setting; did you mean {nearest[0]}?", print_help=False)
 
 
-def _value(name: str, value: Any, read: Reader[T]) -> T:
+def read_value(name: str, value: Any, read: Reader[T]) -> T:
+    """Return what *read* reads; raises UsageError, which names the setting or argument *name*."""
     try:
         return read(value)
     except ValueError as error:

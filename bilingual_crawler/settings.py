@@ -12,6 +12,7 @@ COMMANDS_MODULE = "bilingual_crawler.commands"
 
 # What is crawled
 BILINGUAL_POLICY = "gain"
+BILINGUAL_GAIN_EVIDENCE: list[str] = []
 BILINGUAL_SITE_BUDGET = "bandit"
 BILINGUAL_BRIDGE = True
 BILINGUAL_DOCUMENTS = ["html"]
@@ -43,6 +44,7 @@ BILINGUAL_MIN_SCORE = 0.5
 BILINGUAL_ENCODER = "e5-small"
 BILINGUAL_CACHE_DIR = "~/.cache/bilingual-crawler"
 BILINGUAL_BITEXT: list[str] = []
+BILINGUAL_SENTENCE_FILTERS: list[str] = []
 BILINGUAL_MASK_PERSONAL = False
 
 # What is written

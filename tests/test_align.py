@@ -32,9 +32,9 @@ from bilingual_crawler.alignment.encoders.e5 import E5Encoder
 from bilingual_crawler.crawl.signals import Fetch
 from bilingual_crawler.items import Document, Pair
 from bilingual_crawler.languages.pairs import LanguagePairs
-from bilingual_crawler.options import ALIGN_METHODS
 from bilingual_crawler.pages.jobs import PageJob
 from bilingual_crawler.pages.language import BY_DEFAULT
+from bilingual_crawler.plugins import ALIGNMENT_METHODS
 from bilingual_crawler.storage.records import (
     CRAWL,
     DOCUMENTS,
@@ -502,7 +502,7 @@ def crawl_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("pair", ["eng-spa", "eng-spa,eng-fra"])
-@pytest.mark.parametrize("method", ALIGN_METHODS)
+@pytest.mark.parametrize("method", ALIGNMENT_METHODS.built_in)
 def test_every_document_of_a_crawl_is_in_a_pair_or_has_a_reason(
     crawl_folder: Path, encoders: Path, method: str, pair: str
 ) -> None:

@@ -24,13 +24,14 @@ from bilingual_crawler.alignment.sentences.beads import SHAPES, beads_at_price, 
 from bilingual_crawler.alignment.sentences.cleaning import REASONS, Cleaner, Templates
 from bilingual_crawler.alignment.sentences.duplicates import Duplicates
 from bilingual_crawler.alignment.sentences.evidence import Lexicon, Meaning, Nearness, weigh
-from bilingual_crawler.alignment.sentences.exports import EXPORTS, DocumentPair, Export
+from bilingual_crawler.alignment.sentences.exports import DocumentPair, Export
 from bilingual_crawler.alignment.sentences.overview import Overview
 from bilingual_crawler.alignment.sentences.produce import BitextProducer, open_exports
 from bilingual_crawler.alignment.sentences.splitting import Sentence, split
 from bilingual_crawler.items import Pair
 from bilingual_crawler.languages.codes import LanguagePair
 from bilingual_crawler.pages.language import BY_DEFAULT
+from bilingual_crawler.plugins import EXPORTS
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -542,18 +543,21 @@ KEPT = [SentencePair("Two \x02 &\u2028<b>.", "Kaksi\tja\n\u00a0kolme.", 0.91, "1
 RAW = [SentencePair("One.", "One.", 0.8, "0", "0"), *KEPT]
 
 
+OF_PAIRS = [name for name in EXPORTS.built_in if issubclass(EXPORTS.find(name), Export)]
+
+
 @pytest.fixture
 def exported(tmp_path: Path) -> Path:
-    for name in EXPORTS:
-        export = EXPORTS[name](tmp_path, PAIR)
+    for name in OF_PAIRS:
+        export = EXPORTS.find(name)(tmp_path, PAIR)
         export.add(DOCUMENTS, RAW, KEPT)
         export.close()
     return tmp_path
 
 
-@pytest.mark.parametrize("name", EXPORTS)
+@pytest.mark.parametrize("name", OF_PAIRS)
 def test_files_have_their_names_when_they_are_complete(tmp_path: Path, name: str) -> None:
-    export = EXPORTS[name](tmp_path, PAIR)
+    export = EXPORTS.find(name)(tmp_path, PAIR)
     export.add(DOCUMENTS, RAW, KEPT)
     assert not list(tmp_path.glob("en-fi*"))
     export.close()
@@ -662,7 +666,7 @@ def produce(folder: Path) -> Listening:
     menu = "Home | News | Contact", "Etusivu | Uutiset | Yhteystiedot"
     texts = {f"https://{site}/en": [*ENGLISH, menu[0], "12", "<b>Yes</b>\x00\ud800\t!"] for site in ("a.fi", "b.fi")}
     texts |= {f"https://{site}/fi": [*FINNISH, menu[1], "12", "<b>Kyllä</b>\x00\ud800\t!"] for site in ("a.fi", "b.fi")}
-    producer = BitextProducer(PAIR, BY_DEFAULT, [*open_exports(EXPORTS, folder, PAIR), listening])
+    producer = BitextProducer(PAIR, BY_DEFAULT, [*open_exports(EXPORTS.built_in, folder, PAIR), listening])
     for site in ("a.fi", "b.fi"):
         producer.add([Pair(f"https://{site}/en", f"https://{site}/fi", 0.9, "url", "eng-fin")], texts.__getitem__)
     assert not list(folder.glob("en-fi*")), "nothing is complete before all is known"
@@ -698,7 +702,7 @@ def test_the_same_pages_give_the_same_files(tmp_path: Path) -> None:
 def test_exports_are_the_same_bytes_every_time(exported: Path, tmp_path_factory: pytest.TempPathFactory) -> None:
     again = tmp_path_factory.mktemp("again")
     for name in ("bitextor", "tmx", "moses", "jsonl"):
-        export = EXPORTS[name](again, PAIR)
+        export = EXPORTS.find(name)(again, PAIR)
         export.add(DOCUMENTS, RAW, KEPT)
         export.close()
     for path in again.iterdir():

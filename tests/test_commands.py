@@ -43,7 +43,7 @@ def run(folder: Path, *command: str) -> CompletedProcess[str]:
         ),
         (("align", "nonexist"), "INPUT=nonexist: there is no such file or folder"),
         (("align", "nonexist", "--pairs", "eng-spa"), "INPUT=nonexist: there is no such file or folder"),
-        (("align", ".", "--pair", "eng-spa", "--method", "magic"), "invalid choice: 'magic'"),
+        (("align", ".", "--pair", "eng-spa", "--method", "magic"), "--method=magic: choose one of auto, url, content"),
         (("mine", ".", "--pair", "eng-spa"), "--out is missing"),
         (("review", "--spam"), "unknown option --spam"),
         (("review", "nonexist"), "nonexist/review.tsv: No such file or directory"),

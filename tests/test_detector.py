@@ -14,11 +14,12 @@ from support.frozen_sites import write_frozen
 from benchmarks.detector import MEASURED, Judged, figures, leave_out, main, without_traps
 from bilingual_crawler.discovery.detector import load_detector
 from bilingual_crawler.discovery.detector.barbosa import FILE, BarbosaDetector, LinkPredictor
-from bilingual_crawler.discovery.detector.base import MAX_DOWNLOADS, DetectorError, DetectorPage, Reason, Verdict
+from bilingual_crawler.discovery.detector.base import MAX_DOWNLOADS, DetectorPage, Reason, Verdict
 from bilingual_crawler.discovery.detector.links import folder_of, rewritten, without_folder
 from bilingual_crawler.discovery.detector.pairs import EVIDENCE, FOLDER, EvidenceWeights
 from bilingual_crawler.harvest.cuts import CutWeb, FrozenWeb, Instance, Variant, halves, make_instances
 from bilingual_crawler.harvest.sites import read_site
+from bilingual_crawler.plugins import PluginError
 from bilingual_crawler.scoring.models import ModelError, models_folder
 
 SITES = Path(__file__).parents[2] / "shared" / "data" / "sites" / "train"
@@ -213,7 +214,7 @@ def test_barbosa_follows_links_from_its_threshold_on() -> None:
 
 
 def test_an_unknown_detector_is_named() -> None:
-    with pytest.raises(DetectorError, match="detector=magic: choose one of evidence, barbosa"):
+    with pytest.raises(PluginError, match="choose one of evidence, barbosa"):
         load_detector("magic", models_folder(None), LANGUAGE_MODEL)
 
 

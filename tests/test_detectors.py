@@ -222,8 +222,8 @@ def test_languages_that_count_as_one_are_detectable_together() -> None:
 @pytest.mark.parametrize(
     ("value", "message"),
     [
-        ("cld3", "choose among cld2, heliport and fasttext:FILE"),
-        ("", "name a detector"),
+        ("cld3", "choose one of cld2, heliport, fasttext, or give the path of a class"),
+        ("", "choose one of cld2, heliport, fasttext, or several"),
         ("cld2,fasttext:nowhere.bin", "there is no such file"),
     ],
 )
@@ -233,7 +233,7 @@ def test_settings_that_name_no_detector(value: str, message: str) -> None:
 
 
 def test_a_detector_that_is_not_installed(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("bilingual_crawler.options.find_spec", lambda name: None if name == "heliport" else name)
+    monkeypatch.setattr("bilingual_crawler.plugins.find_spec", lambda name: None if name == "heliport" else name)
     with pytest.raises(UsageError, match=r"heliport is missing: pip install 'bilingual-crawler\[languages\]'"):
         Options.of(Settings({"BILINGUAL_DETECTORS": "cld2,heliport"}))
 

@@ -23,12 +23,10 @@ from support.webserver import TEXT, html, run_scrapy, serve, start_scrapy
 from bilingual_crawler.crawl.spiders.arguments import parse_discovery
 from bilingual_crawler.discovery.detector.base import DetectorPage, Reason, Verdict
 from bilingual_crawler.discovery.policies import (
-    ORDERS,
     AddressReader,
     Hop,
     NaiveBayes,
     OnlineLogistic,
-    OrderError,
     Way,
     entry_page,
     site_order,
@@ -42,6 +40,7 @@ from bilingual_crawler.languages.pairs import LanguagePairs
 from bilingual_crawler.pages.html import parse_page
 from bilingual_crawler.pages.jobs import PageJob
 from bilingual_crawler.pages.model import Link
+from bilingual_crawler.plugins import SITE_ORDERS, PluginError
 from bilingual_crawler.scoring.models import LanguageModel, models_folder
 from bilingual_crawler.storage.records import read_json_lines, read_members, read_tsv
 from bilingual_crawler.storage.writer import Exchange, WarcWriter
@@ -98,9 +97,11 @@ def test_an_online_learner_stays_a_probability_and_moves_towards_what_it_saw(
 
 def test_unknown_policies_are_named() -> None:
     assert site_order("cobfc:50", ADDRESSES).name == "cobfc"
-    for wrong in ("best", "cobfc:0", "cobfc:x", "fc:5"):
-        with pytest.raises(OrderError, match=f"policy={wrong}: choose one of both"):
+    for wrong in ("cobfc:0", "cobfc:x", "fc:5"):
+        with pytest.raises(PluginError, match="only cobfc takes a number"):
             site_order(wrong, ADDRESSES)
+    with pytest.raises(PluginError, match=r"choose one of both, .*; did you mean both"):
+        site_order("bth", ADDRESSES)
 
 
 # the search -------------------------------------------------------------------------------------------------------
@@ -241,7 +242,7 @@ def test_focused_crawls_expand_pages_of_the_topic_only() -> None:
     assert [one.url for one in found.wanted() if "second" not in one.url] == ["http://c.org.net/"]
 
 
-@pytest.mark.parametrize("policy", ORDERS)
+@pytest.mark.parametrize("policy", SITE_ORDERS.built_in)
 def test_a_link_without_a_word_to_an_address_of_digits_is_followed(policy: str) -> None:
     found = search(policy)
     found.seed("http://a.org/")
@@ -319,7 +320,7 @@ def test_an_entry_page_is_not_fetched_once_its_site_is_being_judged() -> None:
 
 @given(
     st.lists(st.tuples(st.integers(0, 9), st.lists(st.integers(0, 9), max_size=4)), max_size=40),
-    st.sampled_from([*ORDERS]),
+    st.sampled_from([*SITE_ORDERS.built_in]),
 )
 def test_no_url_is_wanted_after_it_was_read_and_no_site_judged_twice(
     visits: list[tuple[int, list[int]]], policy: str

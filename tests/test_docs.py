@@ -52,7 +52,7 @@ def test_the_page_of_settings_has_the_true_default(
 @pytest.mark.parametrize("name", READERS)
 def test_the_page_of_settings_has_the_names_to_choose_from(name: str, documented: dict[str, tuple[str, str]]) -> None:
     choices = re.findall(r"[\w-]+", _choices(READERS[name]))
-    assert set(choices) <= set(re.findall(r"`([\w-]+)`", documented[name][1]))
+    assert set(choices) <= set(re.findall(r"`([\w-]+)[`:]", documented[name][1]))
 
 
 def _choices(read: Any) -> str:

@@ -37,7 +37,7 @@ from bilingual_crawler.frontier import shared
 from bilingual_crawler.frontier.entry import Kind, State
 from bilingual_crawler.options import Options
 from bilingual_crawler.pages.jobs import PageJob, ReadPage, SitemapJob
-from bilingual_crawler.policies import POLICIES
+from bilingual_crawler.plugins import POLICIES
 from bilingual_crawler.scheduler import FrontierScheduler
 from bilingual_crawler.scoring.models import load_models
 
@@ -395,7 +395,7 @@ def crawls(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Crawls]:
 
 
 @pytest.mark.parametrize("frontier", FRONTIERS)
-@pytest.mark.parametrize("policy", POLICIES)
+@pytest.mark.parametrize("policy", POLICIES.built_in)
 @pytest.mark.parametrize("name", EVENTS)
 def test_what_an_event_leaves(crawls: Crawls, name: str, policy: str, frontier: str) -> None:
     left = event(name, policy)
@@ -414,7 +414,7 @@ def test_what_an_event_leaves(crawls: Crawls, name: str, policy: str, frontier: 
 
 
 @pytest.mark.parametrize("frontier", FRONTIERS)
-@pytest.mark.parametrize("policy", POLICIES)
+@pytest.mark.parametrize("policy", POLICIES.built_in)
 def test_nothing_else_is_left_and_a_resume_knows_the_same(crawls: Crawls, policy: str, frontier: str) -> None:
     outcomes = crawls.outcomes(policy, frontier)
     states = Counter(state for state in outcomes[-1].states.values() if state is not None)

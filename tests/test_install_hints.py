@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from bilingual_crawler import plugins
+
 ROOT = Path(__file__).parent.parent
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
 EXTRAS = PROJECT["optional-dependencies"]
@@ -52,8 +54,10 @@ def test_commands_are_found_in_messages_and_pages() -> None:
 def test_messages_name_extras_that_there_are_in_one_way() -> None:
     package = {path: path.read_text(encoding="utf-8") for path in ROOT.glob("bilingual_crawler/**/*.py")}
     named = {extra for text in package.values() for extra in HINT.findall(text)}
+    for kind in (value for value in vars(plugins).values() if isinstance(value, plugins.Plugins)):
+        named.update(extra for extra, *_ in kind.packages.values())
     assert {"align", "discovery", "languages", "mine", "parquet", "pdf", "playwright", "redis", "spark"} == named
     assert named <= set(EXTRAS)
     # what is no extra of this project, or an exact version
     others = {path.name for path, text in package.items() if "pip install" in text}
-    assert others == {"__init__.py", "base.py", "e5_weights.py"}
+    assert others == {"__init__.py", "base.py", "e5_weights.py", "options.py"}

@@ -177,7 +177,11 @@ class Topics:
 
 
 def test_texts_without_numbers_and_names_in_common_are_compared_by_meaning(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(methods, "method_of", lambda *_: methods.AutoMethod(models_folder(None), Topics, 0.5))
+    monkeypatch.setattr(methods, "is_installed", lambda name: name == "topics")
+    tools = methods.Tools(
+        models=models_folder(None), threshold=0.5, encoder="topics", cache=Path(), load=lambda *_: Topics()
+    )
+    monkeypatch.setattr(methods, "method_of", lambda *_: methods.AutoMethod(tools))
     a, b = ({name: text.split("\n")[1] for name, text in texts.items()} for texts in (ENGLISH, MALTESE))
     assert named(align(a.items(), b.items(), "eng-mlt")) == GOLD
 

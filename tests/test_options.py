@@ -56,7 +56,7 @@ def test_values_are_read_from_text_as_scrapyd_hands_them_on() -> None:
 @pytest.mark.parametrize(
     ("name", "value", "right"),
     [
-        ("ALIGN", "foo", "choose one of auto, url, content, structure, or nothing"),
+        ("ALIGN", "foo", "choose one of auto, url, content, structure, structure-content, or give the path"),
         ("STALE_PAGES", "x", "give a whole number"),
         ("MAX_BYTES", "-1", "give a whole number"),
         ("HOST_FAILURES", "0", "give a whole number of 1 or more"),
@@ -110,7 +110,7 @@ def test_every_command_checks_the_settings_at_its_start(
     ("settings", "message"),
     [
         (("BILINGUAL_POLICY=best",), "BILINGUAL_POLICY=best: choose one of"),
-        (("BILINGUAL_ENCODER=e5-smal",), "BILINGUAL_ENCODER=e5-smal: there is e5-small"),
+        (("BILINGUAL_ENCODER=e5-smal",), "BILINGUAL_ENCODER=e5-smal: choose one of e5-small"),
         (("BILINGUAL_FRONTIER=redis://127.0.0.1:9/",), "BILINGUAL_FRONTIER: Redis at 127.0.0.1:9 cannot be used"),
         (("BILINGUAL_OUTPUT_DIR=file/out",), "is no folder; give one that can be written"),
         (("BILINGUAL_OUTPUT_DIR=/proc/out",), "BILINGUAL_OUTPUT_DIR=/proc/out: "),

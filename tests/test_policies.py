@@ -10,7 +10,6 @@ from bilingual_crawler.frontier.entry import NEVER
 from bilingual_crawler.items import FetchedPage
 from bilingual_crawler.languages.codes import LanguagePair
 from bilingual_crawler.pages.model import Link, LinkPosition
-from bilingual_crawler.policies import POLICIES, policy_class
 from bilingual_crawler.policies.base import Jointly, Policy, PolicyError
 from bilingual_crawler.policies.baselines import DepthFirst, Ilsp, ParallelTextIdentification, PPLocator, Random, Smart
 from bilingual_crawler.policies.gain import EVIDENCE, Gain
@@ -41,12 +40,6 @@ def visit(crawl: Learner, visited: FetchedPage, found: Sequence[Link]) -> dict[s
     changed = dict(crawl.policy.changed())
     changed |= dict(zip([link.url for link in found], crawl.policy.priorities(visited, found, None), strict=True))
     return {url.removeprefix(HOST): priority for url, priority in changed.items()}
-
-
-def test_an_unknown_policy_is_named_with_the_known_ones() -> None:
-    with pytest.raises(PolicyError, match=r"policy=best: choose one of bfs, .*gain"):
-        policy_class("best")
-    assert all(policy_class(name).name == name for name in POLICIES)
 
 
 def test_smart_multiplies_and_treats_unscored_links_as_last() -> None:

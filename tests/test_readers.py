@@ -17,13 +17,13 @@ import pytest
 from support.environments import lend_packages, outside_environment
 from support.finnish_texts import ENGLISH, FINNISH
 
-from bilingual_crawler.alignment.sentences.exports import EXPORTS
-from bilingual_crawler.alignment.sentences.monolingual import MONOLINGUAL, open_monolingual
+from bilingual_crawler.alignment.sentences.monolingual import open_monolingual
 from bilingual_crawler.alignment.sentences.produce import BitextProducer, open_exports
 from bilingual_crawler.items import Pair
 from bilingual_crawler.languages.codes import LanguagePair
 from bilingual_crawler.pages.language import BY_DEFAULT
 from bilingual_crawler.pages.origin import UNKNOWN, Origin
+from bilingual_crawler.plugins import EXPORTS
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -39,7 +39,10 @@ def bitext(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Sentences that are hard to read: tabs, quotes, markup, and facts that are first known in the last rows."""
     folder = tmp_path_factory.mktemp("bitext")
     producer = BitextProducer(
-        PAIR, BY_DEFAULT, open_exports(EXPORTS, folder, PAIR), monolingual=open_monolingual(MONOLINGUAL, folder, PAIR)
+        PAIR,
+        BY_DEFAULT,
+        open_exports(EXPORTS.built_in, folder, PAIR),
+        monolingual=open_monolingual(EXPORTS.built_in, folder, PAIR),
     )
     for n in range(SITES):
         urls = f"https://{n}.example/en", f"https://{n}.example/fi"

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
 
-    from bilingual_crawler.frontier.redis_store import Share
+    from bilingual_crawler.frontier.frontier import Share
 
 URLS = [f"https://site{i % 4}.example/{i}" for i in range(16)]
 NAMES = ("one", "two", "three")

@@ -22,7 +22,7 @@ from bilingual_crawler.items import FetchedPage
 from bilingual_crawler.languages.codes import LanguageError, LanguagePair
 from bilingual_crawler.languages.pairs import LanguagePairs
 from bilingual_crawler.pages.model import Link
-from bilingual_crawler.policies import POLICIES
+from bilingual_crawler.plugins import POLICIES
 from bilingual_crawler.policies.base import Jointly
 from bilingual_crawler.policies.gain import Gain
 from bilingual_crawler.reporting.review import sheet_folders
@@ -213,16 +213,16 @@ def test_the_worth_of_a_url_is_the_sum_over_the_pairs() -> None:
     assert both.policy.priorities(page("/is/um", "isl"), [news], None) == [both.policy.reconsider(english, 0.0)]
 
 
-@pytest.mark.parametrize("name", sorted(POLICIES.keys() - {"gain", "oracle", "smart"}))
+@pytest.mark.parametrize("name", sorted(POLICIES.built_in.keys() - {"gain", "oracle", "smart"}))
 def test_other_policies_order_the_links_of_any_of_the_languages(name: str) -> None:
-    policy = Jointly([POLICIES[name](pair) for pair in LanguagePairs.parse("eng-isl,eng-dan")])
+    policy = Jointly([POLICIES.find(name)(pair) for pair in LanguagePairs.parse("eng-isl,eng-dan")])
     danish, french = page("/da/um", "dan"), FetchedPage(f"{HOST}/fr/um", "fra", None)
     links = [Link(f"{HOST}/en/um"), Link(f"{HOST}/is/um"), Link(f"{HOST}/da/nyt")]
     priorities = policy.priorities(danish, links, None)
     assert len(priorities) == 3
     assert NEVER not in priorities
     assert policy.expands(danish)
-    assert policy.expands(french) == POLICIES[name](LanguagePair("eng", "isl")).expands(french)
+    assert policy.expands(french) == POLICIES.find(name)(LanguagePair("eng", "isl")).expands(french)
     for link, priority in zip(links, priorities, strict=True):
         assert policy.reconsider(link.url, priority) == priority
 

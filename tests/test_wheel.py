@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import csv
 import json
 import re
+import shutil
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -168,3 +170,87 @@ def test_the_console_script_tells_its_commands(python: Path, tmp_path: Path) -> 
     wrong = run_outside(tmp_path, tool, "spam")
     assert wrong.returncode == 2
     assert "invalid choice: 'spam'" in wrong.stderr
+
+
+# plug-ins -------------------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def plugged(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with the modules of ``examples/plugins``."""
+    folder = tmp_path_factory.mktemp("plugged")
+    for module in (ROOT / "examples" / "plugins").glob("*.py"):
+        shutil.copy(module, folder)
+    return folder
+
+
+def test_a_crawl_of_classes_by_their_paths(python: Path, example: str, plugged: Path) -> None:
+    settings = {
+        "DETECTORS": "word_list.WordList",
+        "ENCODER": "trigrams.Trigrams",
+        "CACHE_DIR": "cache",
+        "ALIGN": "same_file.SameFile",
+        "BITEXT": "csv_export.Csv,dropped",
+        "SENTENCE_FILTERS": "max_length:MaxLength",
+        "FRONTIER": "folder_store.FolderStore://queue",
+        "OUTPUT_DIR": "out",
+    }
+    given = [part for name, value in settings.items() for part in ("-s", f"BILINGUAL_{name}={value}")]
+    arguments = ("--pair", "eng-spa", "--seeds", example, "-a", "policy=news_first.NewsFirst", *QUICK, *given)
+    _succeeds(python, plugged, "crawl", *arguments)
+    summary = json.loads((plugged / "out" / "summary.json").read_text())
+    assert summary["policy"] == "news-first"
+    assert summary["bitext_dropped"]["too_long"] > 0
+    pairs = read_tsv(plugged / "out" / "pairs.tsv")
+    assert pairs
+    assert all(Path(pair["url_a"]).name == Path(pair["url_b"]).name for pair in pairs)
+    rows = list(csv.DictReader((plugged / "out" / "bitext" / "en-es.csv").open(newline="")))
+    assert len(rows) == summary["bitext"]["kept"] > 0
+    assert all(len(row["en"]) <= 150 for row in rows)
+    assert (plugged / "cache" / "trigrams.Trigrams").is_dir()
+    assert (plugged / "queue" / "data.mdb").is_file()
+
+
+def test_a_crawl_with_evidence_of_ones_own(python: Path, example: str, plugged: Path) -> None:
+    arguments = ("--pair", "eng-spa", "--seeds", example, "-s", "BILINGUAL_OUTPUT_DIR=gain", *QUICK)
+    _succeeds(python, plugged, "crawl", *arguments, "-s", "BILINGUAL_GAIN_EVIDENCE=shallow_first.ShallowFirst")
+    assert json.loads((plugged / "gain" / "summary.json").read_text())["policy"] == "gain"
+
+
+def test_a_discovery_of_classes_by_their_paths(python: Path, example: str, plugged: Path) -> None:
+    arguments = ("-a", "policy=countries_first.CountriesFirst", "-a", "detector=link_count.LinkCount")
+    given = ("--pair", "eng-spa", "--seeds", example, "-s", "BILINGUAL_OUTPUT_DIR=sites", *QUICK)
+    _succeeds(python, plugged, "discover", *given, *arguments)
+    (site,) = read_tsv(plugged / "sites" / "sites.tsv")
+    assert (site["verdict"], site["likelihood"]) == ("bilingual", "0.8")
+
+
+def test_a_policy_by_its_path_is_measured(python: Path, plugged: Path) -> None:
+    build_site(plugged / "frozen")
+    _succeeds(python, plugged, "harvest", "frozen", "--out", "harvest", "--policies", "news_first.NewsFirst")
+    assert "news_first.NewsFirst" in (plugged / "harvest" / "results.json").read_text()
+
+
+def test_classes_of_an_installed_package(python: Path, example: str, crawled: Path, tmp_path: Path) -> None:
+    shutil.copytree(ROOT / "examples" / "plugins", tmp_path / "package")
+    install = (sys.executable, "-m", "pip", "--python", python, "install", "--no-index", "--no-deps")
+    installed = run_outside(tmp_path, *install, "--no-build-isolation", tmp_path / "package")
+    assert installed.returncode == 0, installed.stderr
+    names = {"policies": "news-first", "evidence": "shallow-first", "site_orders": "countries-first"}
+    names |= {"site_detectors": "link-count", "language_detectors": "word-list", "encoders": "trigrams"}
+    names |= {"alignment_methods": "same-file", "sentence_filters": "max-length", "exports": "csv"}
+    names |= {"frontier_stores": "folder"}
+    program = "from bilingual_crawler import plugins\n"
+    program += "kinds = {kind.group: kind for kind in vars(plugins).values() if isinstance(kind, plugins.Plugins)}\n"
+    program += f"print(*(kinds[group].find(name).__module__ for group, name in {names}.items()))\n"
+    program += f"print(kinds.keys() == {names}.keys())"
+    found = run_outside(tmp_path, python, "-c", program)
+    assert found.returncode == 0, found.stderr
+    modules = {path.stem for path in (ROOT / "examples" / "plugins").glob("*.py")}
+    assert set(found.stdout.split()) == {*modules, "True"}
+    given = ("--method", "same-file", "--bitext", "csv", "--formats", "csv", "--filters", "max-length")
+    said = _succeeds(python, tmp_path, "align", str(crawled / "out"), "--pair", "eng-spa", *given, *NO_ENCODER)
+    assert "too_long" in said
+    assert (tmp_path / "csv" / "en-es.csv").is_file()
+    unknown = ("align", str(crawled / "out"), "--pair", "eng-spa", "--method", "same-fil")
+    assert "same-file, or give" in run_outside(tmp_path, python.with_name("bilingual-crawler"), *unknown).stderr

@@ -15,10 +15,9 @@ from support.finnish_texts import ENGLISH, FINNISH
 from support.webserver import run_scrapy
 
 from bilingual_crawler.alignment.sentences.align import LONGEST
-from bilingual_crawler.alignment.sentences.exports import EXPORTS
-from bilingual_crawler.alignment.sentences.monolingual import MONOLINGUAL, open_monolingual
+from bilingual_crawler.alignment.sentences.monolingual import open_monolingual
 from bilingual_crawler.alignment.sentences.personal import masked
-from bilingual_crawler.alignment.sentences.produce import BitextProducer
+from bilingual_crawler.alignment.sentences.produce import BitextProducer, open_exports
 from bilingual_crawler.alignment.sentences.splitting import split
 from bilingual_crawler.items import Pair
 from bilingual_crawler.languages.codes import LanguagePair
@@ -58,8 +57,9 @@ def produce(folder: Path, pages: dict[str, list[str]], *formats: str, mask: bool
     main: Callable[[str], list[str]] = pages.__getitem__
     if mask:
         main, _ = masked(main, lambda _: Origin(), PAIR)
-    exports = [EXPORTS[name](folder, PAIR) for name in formats if name in EXPORTS]
-    producer = BitextProducer(PAIR, BY_DEFAULT, exports, monolingual=open_monolingual(formats, folder, PAIR))
+    producer = BitextProducer(
+        PAIR, BY_DEFAULT, open_exports(formats, folder, PAIR), monolingual=open_monolingual(formats, folder, PAIR)
+    )
     documents = [("eng" if url == A else "fin", url, url in (A, B), [True] * len(pages[url])) for url in pages]
     producer.add([Pair(A, B, 0.9, "url", "eng-fin")], main, documents=documents)
     producer.close()
@@ -86,7 +86,7 @@ def joined(sentences: list[dict[str, Any]]) -> list[str]:
 def test_reading_back_and_joining_gives_the_main_text(a: list[str], b: list[str]) -> None:
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        produce(folder, {A: a, B: b}, *("documents", "documents-parquet"), *MONOLINGUAL)
+        produce(folder, {A: a, B: b}, *("documents", "documents-parquet"), "monolingual", "monolingual-parquet")
         [row] = json_lines(folder / "en-fi.documents.jsonl.gz")
         [column] = pq.read_table(folder / "en-fi.documents.parquet").to_pylist()
         alone = {row["url"]: row for row in json_lines(folder / "en-fi.monolingual.jsonl.gz")}
@@ -165,7 +165,12 @@ def test_the_main_text_of_a_document_decides_whether_it_is_in_its_language(tmp_p
     contact, short = "https://a.example/fi/contact", "https://a.example/fi/2024"
     code = "https://a.example/fi/code"
     english = ["Your name and your e-mail address", "By submitting this form, you accept the privacy policy."]
-    produce(tmp_path, {**PAGES, contact: english, short: ["OK 2024"], code: ["SO0Ac:1sAA"]}, *MONOLINGUAL)
+    produce(
+        tmp_path,
+        {**PAGES, contact: english, short: ["OK 2024"], code: ["SO0Ac:1sAA"]},
+        "monolingual",
+        "monolingual-parquet",
+    )
     rows = json_lines(tmp_path / "en-fi.monolingual.jsonl.gz")
     assert [row["url"] for row in rows] == [A, B, short, code]
     assert pq.read_table(tmp_path / "en-fi.monolingual.parquet")["url"].to_pylist() == [A, B, short, code]

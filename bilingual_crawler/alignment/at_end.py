@@ -198,6 +198,7 @@ def _align(
             open_exports(options.bitext, folder / BITEXT, pair),
             encoder,
             open_monolingual(options.bitext, folder / BITEXT, pair),
+            options.sentence_filters,
         )
         for pair in pairs
         if options.bitext

@@ -17,7 +17,8 @@ from scrapy.settings import Settings
 from scrapy.utils.project import get_project_settings
 
 from bilingual_crawler import settings
-from bilingual_crawler.options import BITEXT_FORMATS, USUAL_FORMATS, bitext_format, each, wrong
+from bilingual_crawler.options import USUAL_FORMATS, each, plugin, read_value, wrong
+from bilingual_crawler.plugins import EXPORTS
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser
@@ -55,7 +56,7 @@ def adapt(parser: ArgumentParser) -> None:
 def add_formats(parser: ArgumentParser) -> None:
     """Add ``--formats``, which :func:`read_formats` reads."""
     parser.add_argument(
-        "--formats", help=f"with --bitext, any of {', '.join(BITEXT_FORMATS)} ({','.join(USUAL_FORMATS)})"
+        "--formats", help=f"with --bitext, any of {', '.join(EXPORTS.built_in)} ({','.join(USUAL_FORMATS)})"
     )
 
 
@@ -63,10 +64,7 @@ def read_formats(text: str | None, folder: Path | None) -> tuple[str, ...]:
     """The formats of bitext in the option ``--formats``, for *folder*; raises UsageError."""
     if text is None:
         return USUAL_FORMATS
-    try:
-        formats = tuple(each(bitext_format)(text))
-    except ValueError as error:
-        raise wrong("--formats", text, str(error)) from None
+    formats = read_value("--formats", text, each(plugin(EXPORTS)))
     if folder is None:
         raise wrong("--formats", text, "give a folder for the sentences, too: --bitext DIR")
     return formats

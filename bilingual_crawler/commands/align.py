@@ -20,14 +20,9 @@ from bilingual_crawler.commands import PROJECT_SETTINGS, adapt, add_formats, rea
 from bilingual_crawler.items import Pair, Unpaired
 from bilingual_crawler.languages.codes import LanguageError
 from bilingual_crawler.languages.pairs import LanguagePairs
-from bilingual_crawler.options import (
-    ALIGN_METHODS,
-    EDITIONS,
-    Options,
-    check_folder,
-    wrong,
-)
+from bilingual_crawler.options import EDITIONS, Options, check_folder, each, plugin, read_value, wrong
 from bilingual_crawler.pages.language import Detection, LanguageDetectorError
+from bilingual_crawler.plugins import ALIGNMENT_METHODS, SENTENCE_FILTERS
 from bilingual_crawler.reporting.results import ResultsError, check_tables, detectors_of, pairs_of, read_summary
 from bilingual_crawler.scoring.models import ModelError
 from bilingual_crawler.storage.files import replacing
@@ -77,7 +72,7 @@ class Command(ScrapyCommand):
             "--pairs",
             help="the two languages, such as eng-mlt, or pairs of languages: eng-isl,eng-dan (those of the crawl)",
         )
-        add("--method", choices=ALIGN_METHODS, help="kind of evidence (auto)")
+        add("--method", help=f"kind of evidence: {', '.join(ALIGNMENT_METHODS.built_in)} (auto)")
         add("--matching", choices=("greedy", "optimal"), help="best first, or the best sum (greedy)")
         add(
             "--editions",
@@ -93,6 +88,7 @@ class Command(ScrapyCommand):
             help="put placeholders for e-mail addresses, telephone and account numbers (BILINGUAL_MASK_PERSONAL)",
         )
         add_formats(parser)
+        add("--filters", help="with --bitext, classes of sentence filters (BILINGUAL_SENTENCE_FILTERS)")
 
     def run(self, args: list[str], opts: argparse.Namespace) -> None:
         refuse_unknown(args)
@@ -101,6 +97,12 @@ class Command(ScrapyCommand):
         assert self.settings
         try:
             options = Options.of(self.settings)
+            if opts.method is not None:
+                read_value("--method", opts.method, plugin(ALIGNMENT_METHODS))
+            if opts.filters and not (opts.bitext or opts.review):
+                raise wrong("--filters", opts.filters, "give a folder for the sentences, too: --bitext DIR")
+            filters = options.sentence_filters if opts.filters is None else opts.filters
+            opts.filters = read_value("--filters", filters, each(plugin(SENTENCE_FILTERS)))
             paths = list(map(Path, args))
             if missing := next((path for path in paths if not path.exists()), None):
                 raise wrong("INPUT", missing, "there is no such file or folder")
@@ -218,7 +220,9 @@ class _Extras:
                 exports = open_exports(formats, opts.bitext, pair) if opts.bitext else []
                 samples = [self._reviews[pair].sentences] if opts.review else []
                 monolingual = open_monolingual(formats, opts.bitext, pair) if opts.bitext else []
-                self._bitexts[pair] = BitextProducer(pair, detection, [*exports, *samples], encoder, monolingual)
+                self._bitexts[pair] = BitextProducer(
+                    pair, detection, [*exports, *samples], encoder, monolingual, opts.filters
+                )
         self.unpaired: list[Unpaired] = []
 
     def add(self, domain: Domain, alignment: Alignment) -> None:

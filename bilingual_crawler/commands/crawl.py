@@ -34,14 +34,13 @@ from bilingual_crawler.crawl.spiders.arguments import parse_arguments, parse_dis
 from bilingual_crawler.crawl.spiders.bilingual import described_arguments
 from bilingual_crawler.crawl.spiders.seeds import any_page, named, without_page
 from bilingual_crawler.crawl.visits import FRONTIER_LOST, WRITE_ERROR
-from bilingual_crawler.discovery.policies import ORDERS
 from bilingual_crawler.discovery.sites import read_bilingual
 from bilingual_crawler.frontier.frontier import StoreError
 from bilingual_crawler.languages.codes import language_name
 from bilingual_crawler.options import RENDER_MODES, Options, wrong
 from bilingual_crawler.pages.language import REMEDY
 from bilingual_crawler.pages.sandbox.pool import command as module_command
-from bilingual_crawler.policies import POLICIES
+from bilingual_crawler.plugins import POLICIES, SITE_DETECTORS, SITE_ORDERS
 from bilingual_crawler.reporting.results import read_summary
 from bilingual_crawler.storage.records import DESCRIPTION, DOCUMENTS, SITES
 
@@ -57,7 +56,7 @@ SPIDER_ARGUMENTS = {
     "pair": "two languages, as codes or English names: eng-mlt, en-mt, English-Maltese; or pairs: eng-isl,eng-dan",
     "languages": "in place of pair: all pairs among these languages: eng,isl,dan",
     "seeds": "addresses separated by commas, or a file with one on each line",
-    "policy": f"how links get their priority: {', '.join(POLICIES)} (BILINGUAL_POLICY)",
+    "policy": f"how links get their priority: {', '.join(POLICIES.built_in)} (BILINGUAL_POLICY)",
     "scope": "site: the registered domains of the seeds; host: their hosts; web: everything (site)",
     "max_pages": "budget of pages; 0 is no limit (0)",
     "max_pages_per_site": "budget of pages of each site; 0 is no limit (0)",
@@ -70,9 +69,9 @@ DISCOVERY_ARGUMENTS = {
     "seeds": "pages to start from, as for the spider bilingual",
     "candidates": "sites to judge first: cc-index:PATHS, tsv:FILE, separated by commas",
     "backlinks": "who links to a site: cc-graph:DIR, tsv:FILE, crawl (the pages visited), separated by commas",
-    "policy": f"which site comes next: {', '.join(ORDERS)}; cobfc:N relearns every N pages (both)",
+    "policy": f"which site comes next: {', '.join(SITE_ORDERS.built_in)}; cobfc:N relearns every N pages (both)",
     "archive": "folder or https:// address of Common Crawl's files, for the entry pages of candidates=cc-index",
-    "detector": "how a site is judged: evidence, barbosa (evidence)",
+    "detector": f"how a site is judged: {', '.join(SITE_DETECTORS.built_in)} (evidence)",
     "max_pages": "budget of pages; 0 is no limit (0)",
     "max_pages_per_site": SPIDER_ARGUMENTS["max_pages_per_site"],
     "until": f"of the crawl of the sites found: {SPIDER_ARGUMENTS['until']}",

@@ -20,9 +20,17 @@ from bilingual_crawler.harvest.sites import SiteError, Task, read_tasks
 from bilingual_crawler.harvest.table import print_tables
 from bilingual_crawler.harvest.together import Together, joint_table, write_joint
 from bilingual_crawler.languages.codes import LanguageError, LanguagePair
-from bilingual_crawler.options import SITE_BUDGETS, Options, check_folder, share_of_pairs, wrong
-from bilingual_crawler.policies import policy_class
-from bilingual_crawler.policies.base import PolicyError
+from bilingual_crawler.options import (
+    SITE_BUDGETS,
+    Options,
+    check_folder,
+    each,
+    plugin,
+    read_value,
+    share_of_pairs,
+    wrong,
+)
+from bilingual_crawler.plugins import POLICIES
 from bilingual_crawler.storage.warc import ArchiveError
 
 if TYPE_CHECKING:
@@ -107,7 +115,7 @@ class Command(ScrapyCommand):
                 self._together(Path(args[0]).resolve(), opts)
             else:
                 self._harvest(Path(args[0]).resolve(), opts)
-        except (SiteError, ArchiveError, PolicyError) as error:
+        except (SiteError, ArchiveError) as error:
             raise UsageError(str(error), print_help=False) from None
 
     def _explain(self, sites: Path, site: str, url: str) -> None:
@@ -164,7 +172,7 @@ class Command(ScrapyCommand):
 
 def _policies(names: str) -> list[str]:
     """The policies in *names*, each once: two crawls of one task and policy would write into one folder."""
-    return list(dict.fromkeys(policy_class(name).name for name in names.split(",")))
+    return list(dict.fromkeys(read_value("--policies", names, each(plugin(POLICIES)))))
 
 
 def _select(tasks: list[Task], site: str | None, pairs: Collection[str] | None = None) -> list[Task]:

@@ -49,13 +49,14 @@ from bilingual_crawler.crawl.variants import Posting, Variants
 from bilingual_crawler.frontier.backoff import Rest
 from bilingual_crawler.frontier.budget import QueueQuota
 from bilingual_crawler.frontier.entry import AFTER_OTHERS, FIXED, NEVER, Entry, Kind, Push, State
-from bilingual_crawler.frontier.frontier import UNTIL, Limits, StoreError, StoreLost, ignore
+from bilingual_crawler.frontier.frontier import UNTIL, Limits, SharedStore, StoreError, StoreLost, ignore
 from bilingual_crawler.frontier.job import FRONTIER
 from bilingual_crawler.frontier.lmdb_store import LmdbStore
 from bilingual_crawler.frontier.local import LocalFrontier
 from bilingual_crawler.frontier.memory_store import MemoryStore
 from bilingual_crawler.frontier.shared import SharedFrontier
 from bilingual_crawler.options import Options
+from bilingual_crawler.plugins import FRONTIER_STORES
 from bilingual_crawler.storage.files import replacing, to_disk
 from bilingual_crawler.urls.canonical import canonicalise, registered_domain
 from bilingual_crawler.urls.hosts import with_http, with_https
@@ -77,7 +78,7 @@ if TYPE_CHECKING:
 
 
 def open_frontier(crawler: Crawler, worker: Worker) -> tuple[FrontierStore, Frontier]:
-    """Open the Redis, LMDB (``JOBDIR``) or in-memory frontier, with its store; raises StoreError."""
+    """Open the frontier in ``BILINGUAL_FRONTIER``, LMDB (``JOBDIR``) or memory, with its store; raises StoreError."""
     settings, context = crawler.settings, CrawlContext.from_crawler(crawler)
     limits = Limits(
         per_slot=settings.getint("CONCURRENT_REQUESTS_PER_DOMAIN"),
@@ -87,12 +88,11 @@ def open_frontier(crawler: Crawler, worker: Worker) -> tuple[FrontierStore, Fron
     )
     jobdir = job_dir(settings)
     if url := Options.of(settings).frontier:
-        # the client of Redis comes with an extra
-        from bilingual_crawler.frontier.redis_store import RedisStore
-
-        shared = RedisStore(url, _worker_name(jobdir))
-        return shared, SharedFrontier(shared, limits, time.monotonic, worker, context.budget)
-    store = LmdbStore(Path(jobdir) / FRONTIER) if jobdir else MemoryStore()
+        store: FrontierStore = FRONTIER_STORES.find(url.partition("://")[0])(url, _worker_name(jobdir))
+        if isinstance(store, SharedStore):
+            return store, SharedFrontier(store, limits, time.monotonic, worker, context.budget)
+    else:
+        store = LmdbStore(Path(jobdir) / FRONTIER) if jobdir else MemoryStore()
     frontier = LocalFrontier(store, limits, time.monotonic, worker.reconsider, worker.stop, context.budget)
     for slot in store.slots():
         worker.gained(store.facts(slot), store.queued(slot))

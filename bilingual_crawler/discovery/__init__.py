@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 from bilingual_crawler import lazy_exports
 
 if TYPE_CHECKING:
-    from bilingual_crawler.discovery.policies import OrderError, SiteOrder, site_order
+    from bilingual_crawler.discovery.policies import SiteOrder, site_order
     from bilingual_crawler.discovery.search import DiscoveryPolicy, SiteSearch
     from bilingual_crawler.discovery.sites import (
         Funnel,
@@ -33,7 +33,7 @@ else:
     __getattr__ = lazy_exports(
         __name__,
         {
-            **dict.fromkeys(("OrderError", "SiteOrder", "site_order"), "policies"),
+            **dict.fromkeys(("SiteOrder", "site_order"), "policies"),
             **dict.fromkeys(("DiscoveryPolicy", "SiteSearch"), "search"),
             **dict.fromkeys(
                 ("Funnel", "JudgedSite", "entries_of", "expected_pairs", "is_table", "read_bilingual"), "sites"
@@ -46,7 +46,6 @@ __all__ = [
     "DiscoveryPolicy",
     "Funnel",
     "JudgedSite",
-    "OrderError",
     "SiteOrder",
     "SiteSearch",
     "Sources",

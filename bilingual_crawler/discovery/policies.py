@@ -25,6 +25,7 @@ from cachetools import LRUCache
 from bilingual_crawler.languages.codes import base_of, language_name
 from bilingual_crawler.languages.pairs import LanguagePairs
 from bilingual_crawler.pages.words import LETTERS
+from bilingual_crawler.plugins import SITE_ORDERS, PluginError
 from bilingual_crawler.scoring.linear import logistic
 from bilingual_crawler.urls.canonical import registered_domain
 
@@ -280,16 +281,18 @@ TOPIC_TEXT = 20_000
 """Characters of a page that are compared with the topic."""
 
 
-class OrderError(ValueError):
-    """Unknown policy of discovery; the message lists the policies."""
-
-
 class SiteOrder(ABC):
-    """Gives targets their priority; higher is sooner, ties go by discovery."""
+    """Gives targets their priority; higher is sooner, ties go by discovery.
+
+    A discovery makes one, with what reads the addresses of sites.
+    """
 
     name: ClassVar[str]
     inside: ClassVar[bool] = False
     """Whether all links within a site are followed, and not only those to pages that list links."""
+
+    def __init__(self, addresses: AddressReader) -> None:
+        self.addresses = addresses
 
     def expands(self, page: DetectorPage, target: HopTarget | None) -> bool:
         """Whether the links of *page*, visited as *target*, are looked at."""
@@ -353,7 +356,8 @@ class ClassifiedBackAndForth(BackAndForth):
 
     name = "cobfc"
 
-    def __init__(self, relearn_after: int = RELEARN_AFTER) -> None:
+    def __init__(self, addresses: AddressReader, relearn_after: int = RELEARN_AFTER) -> None:
+        super().__init__(addresses)
         self._relearn_after = relearn_after
         self._learnt_at = 0
         self._classifiers: dict[bool, NaiveBayes] = {}
@@ -400,7 +404,7 @@ class BothWays(SiteOrder):
     name = "both"
 
     def __init__(self, addresses: AddressReader) -> None:
-        self._addresses = addresses
+        super().__init__(addresses)
         self._immediate = OnlineLogistic(rate=RATE, bias=BIAS)
         self._delayed = OnlineLogistic(rate=RATE, bias=BIAS)
         self._judged = 0
@@ -441,7 +445,7 @@ class BothWays(SiteOrder):
         names.add(f"way={target.way} bilingual share={round(4 * bilingual / max(1, len(target.sources)))}")
         best = max(((one.found + 0.1) / (one.tried + 1) for one in target.sources), default=0.1)
         names.add(_best_source(target.way, round(10 * best)))
-        rarer = max(self._addresses.rarer(target.url), 10 ** (-MAX_HALVES / 2))
+        rarer = max(self.addresses.rarer(target.url), 10 ** (-MAX_HALVES / 2))
         names.add(_rarer(round(-2 * math.log10(rarer))))
         return names
 
@@ -456,7 +460,8 @@ class Focused(SiteOrder):
 
     name = "focc"
 
-    def __init__(self) -> None:
+    def __init__(self, addresses: AddressReader) -> None:
+        super().__init__(addresses)
         self._topic: Counter[str] = Counter()
         self._likeness: list[float] = []
         self._links = OnlineLogistic(rate=RATE)
@@ -507,21 +512,12 @@ def _few(count: int) -> int:
     return min(count, 4)
 
 
-ORDERS: dict[str, type[SiteOrder]] = {
-    order.name: order for order in (BothWays, BackAndForth, ClassifiedBackAndForth, Forward, Focused)
-}
-
-
-def site_order(name: str, addresses: AddressReader) -> SiteOrder:
-    """The policy *name*, or ``cobfc:N`` for one that is relearnt every N pages; raises OrderError.
-
-    ``both`` looks at the *addresses* of sites.
-    """
-    kind, colon, pages = name.partition(":")
-    if kind == ClassifiedBackAndForth.name and (not colon or (pages.isdecimal() and int(pages))):
-        return ClassifiedBackAndForth(int(pages or RELEARN_AFTER))
-    if name == BothWays.name:
-        return BothWays(addresses)
-    if name not in ORDERS:
-        raise OrderError(f"policy={name}: choose one of {', '.join(ORDERS)}, or cobfc:N to relearn it every N pages")
-    return ORDERS[name]()
+def site_order(text: str, addresses: AddressReader) -> SiteOrder:
+    """The policy called *text*, or ``cobfc:N``, which is relearnt every N pages; raises PluginError."""
+    name, pages = SITE_ORDERS.split(text)
+    kind: type[SiteOrder] = SITE_ORDERS.find(name)
+    if not pages:
+        return kind(addresses)
+    if issubclass(kind, ClassifiedBackAndForth) and pages[0].isdecimal() and int(pages[0]):
+        return kind(addresses, int(pages[0]))
+    raise PluginError(f"only cobfc takes a number, of 1 or more pages: cobfc:{RELEARN_AFTER}")

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from hashlib import blake2b
 from itertools import islice
-from typing import TYPE_CHECKING, NamedTuple, Protocol, TypeVar
+from typing import TYPE_CHECKING, NamedTuple, Protocol, TypeVar, runtime_checkable
 
 from bilingual_crawler.frontier.entry import Entry, Push, State
 
@@ -49,6 +49,9 @@ class FrontierStore(Protocol):
 
     Every call is one atomic transaction. URLs in flight at the death of a process are queued with the priority of
     :func:`~bilingual_crawler.frontier.entry.after_death`.
+
+    A store that ``BILINGUAL_FRONTIER`` names is made with that URL, and with a name of this process that stays the same
+    with one ``JOBDIR``.
     """
 
     def push(self, entries: Iterable[Entry]) -> list[Push]:
@@ -118,6 +121,34 @@ class FrontierStore(Protocol):
         """
 
     def close(self) -> None: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Share:
+    """The answer to a heartbeat."""
+
+    gained: list[str]
+    """Slots that now belong to the worker."""
+    changed: list[str]
+    """Slots of the worker that other workers may have changed."""
+    surplus: int
+    """Number of slots with queued URLs that the worker should release."""
+    over: bool
+    """Whether all workers are idle: the crawl is over."""
+
+
+@runtime_checkable
+class SharedStore(FrontierStore, Protocol):
+    """A store that several processes, its workers, share: each has slots of its own."""
+
+    def share(self, *, idle: bool, active: int) -> Share:
+        """Send the heartbeat of a worker with *active* slots to fetch from; *idle* if it has no URL left."""
+
+    def release(self, slots: Sequence[str]) -> None:
+        """Give *slots* to other workers; none of their URLs may be in flight."""
+
+    def give_up(self) -> None:
+        """Stop waiting for the store; may be called from another thread."""
 
 
 MAX_RECONSIDERED = 32

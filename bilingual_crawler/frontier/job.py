@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Protocol
 from bilingual_crawler.frontier import lmdb_store
 from bilingual_crawler.frontier.frontier import StoreError
 from bilingual_crawler.options import Options, check_folder
+from bilingual_crawler.plugins import FRONTIER_STORES
 from bilingual_crawler.storage.files import FolderLock, LockedError, replacing, to_disk
 
 if TYPE_CHECKING:
@@ -161,7 +162,7 @@ def _keepers(settings: BaseSettings) -> Iterator[list[_Keeper]]:
                 _check_workers(Path(jobdir), options.workers)
                 lmdb_store.check(Path(jobdir) / FRONTIER)
                 keepers.append(_Folder(Path(jobdir)))
-            if url:
+            if url.partition("://")[0] in FRONTIER_STORES.built_in:
                 # the client of Redis is in an extra
                 from bilingual_crawler.frontier import redis_store
                 from bilingual_crawler.frontier.redis_store import RedisLink

@@ -5,7 +5,6 @@ from __future__ import annotations
 import logging
 import threading
 import time
-from dataclasses import dataclass
 from importlib.resources import files
 from itertools import chain
 from typing import TYPE_CHECKING, Any
@@ -14,7 +13,7 @@ from uuid import uuid4
 
 from bilingual_crawler import to_install
 from bilingual_crawler.frontier.entry import Push, State, pack, state_of, unpack, unpack_fact
-from bilingual_crawler.frontier.frontier import Head, StoreError, StoreLost, batched, digest
+from bilingual_crawler.frontier.frontier import Head, Share, StoreError, StoreLost, batched, digest
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -157,20 +156,6 @@ WORKER_SECONDS = 15.0
 """Seconds without a heartbeat after which a worker counts as dead."""
 _OUTCOMES = {"n": Push.NEW, "r": Push.RAISED, "i": Push.IGNORED}
 _BATCH = 500
-
-
-@dataclass(frozen=True, slots=True)
-class Share:
-    """The answer to a heartbeat."""
-
-    gained: list[str]
-    """Slots that now belong to the worker."""
-    changed: list[str]
-    """Slots of the worker that other workers may have changed."""
-    surplus: int
-    """Number of slots with queued URLs that the worker should release."""
-    over: bool
-    """Whether all workers are idle: the crawl is over."""
 
 
 class RedisStore:

@@ -26,8 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from bilingual_crawler.frontier.budget import SiteBudget
-    from bilingual_crawler.frontier.frontier import SlotState
-    from bilingual_crawler.frontier.redis_store import RedisStore
+    from bilingual_crawler.frontier.frontier import SharedStore, SlotState
 
 SHARE_SECONDS = 0.5
 """Seconds between heartbeats."""
@@ -69,7 +68,7 @@ class SharedFrontier:
 
     def __init__(
         self,
-        store: RedisStore,
+        store: SharedStore,
         limits: Limits,
         clock: Callable[[], float],
         worker: Worker,

@@ -156,7 +156,9 @@ class BucketJob:
                     if self.bitext:
                         if name not in aligners:
                             spool = spools.enter_context(self._spool(_SENTENCES, name, number, Aligned))
-                            aligners[name] = BitextAligner(domain.pair, detection, spool, encoder)
+                            aligners[name] = BitextAligner(
+                                domain.pair, detection, spool, encoder, options.sentence_filters
+                            )
                             if self.monolingual:
                                 documents[name] = spools.enter_context(
                                     self._spool(_DOCUMENTS, name, number, MonolingualDocument)

@@ -14,7 +14,7 @@ from ibis import _ as row
 from scrapy.settings import Settings
 
 from bilingual_crawler import noun
-from bilingual_crawler.alignment.sentences.monolingual import MONOLINGUAL
+from bilingual_crawler.alignment.sentences.monolingual import monolingual
 from bilingual_crawler.discovery.sources.base import SourceError
 from bilingual_crawler.discovery.sources.cc_index import index_files
 from bilingual_crawler.languages.codes import LanguagePair
@@ -148,7 +148,7 @@ class Mining:
         known = stored(self._out / "mining.json", dict[str, Any])
         # a mining that keeps documents keeps those of all buckets, so that the format can be chosen again
         keeps = known is not None and known.get("monolingual", False)
-        self._monolingual = bool(request.formats) and (keeps or not MONOLINGUAL.keys().isdisjoint(request.formats))
+        self._monolingual = bool(request.formats) and (keeps or bool(monolingual(request.formats)))
         options = Options.of(Settings(request.settings))
         self._equivalents = options.equivalent_languages
         self._wanted = AskedPairs(request.pairs, self._equivalents)
@@ -163,6 +163,7 @@ class Mining:
             "BILINGUAL_DETECTORS": ",".join(options.detectors),
             "BILINGUAL_EQUIVALENT_LANGUAGES": ",".join(sorted(" ".join(sorted(one)) for one in self._equivalents)),
             "BILINGUAL_MASK_PERSONAL": options.mask_personal,
+            "BILINGUAL_SENTENCE_FILTERS": ",".join(options.sentence_filters),
         }
         if known is None and self._out.exists() and any(self._out.iterdir()):
             raise MiningError(f"--out {self._out}: the folder is not empty, and of no mining; give another one")

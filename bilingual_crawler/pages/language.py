@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, ClassVar
 from bilingual_crawler import to_install
 from bilingual_crawler.languages.codes import UNKNOWN, base_of, macrolanguage
 from bilingual_crawler.languages.scripts import script_of
-from bilingual_crawler.pages.detectors import CLD2, load_detector
+from bilingual_crawler.pages.detectors import load_detector
 from bilingual_crawler.pages.detectors.base import MAX_CHARACTERS, SHOWN, Identification
 from bilingual_crawler.pages.legibility import has_wrong_letters
 from bilingual_crawler.pages.sandbox.jobs import ContentError, Job, Limits, SandboxError
@@ -56,7 +56,7 @@ class LanguageDetectorError(ValueError):
 class Detection:
     """The detectors of a crawl by name, and what its pairs ask of them."""
 
-    detectors: tuple[str, ...] = (CLD2,)
+    detectors: tuple[str, ...] = ("cld2",)
     undetectable: frozenset[str] = frozenset()
     """Languages of the pairs that no detector knows."""
     languages: frozenset[str] = frozenset()

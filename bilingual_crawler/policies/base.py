@@ -22,7 +22,7 @@ SEED_PRIORITY = float("inf")
 
 
 class PolicyError(ValueError):
-    """There is no such policy, or it has no such part."""
+    """A policy has no such part, or two of one name."""
 
 
 class Promise(NamedTuple):
@@ -33,7 +33,10 @@ class Promise(NamedTuple):
 
 
 class Policy(ABC):
-    """Turns the links of a page into priorities; higher is sooner, ties go by discovery."""
+    """Turns the links of a page into priorities; higher is sooner, ties go by discovery.
+
+    A crawl makes one of each pair of languages, with the pair.
+    """
 
     name: ClassVar[str]
     needs_models: ClassVar[bool] = False

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from bilingual_crawler.frontier.entry import NEVER
 from bilingual_crawler.policies.base import Policy, PolicyError
-from bilingual_crawler.policies.evidence.base import Evidence, Known, PartnerEvidence
+from bilingual_crawler.policies.evidence.base import Evidence, Known, LanguageEvidence, PartnerEvidence, Prospect
 from bilingual_crawler.policies.evidence.claims import Hreflang, Mirrors, Switchers
 from bilingual_crawler.policies.evidence.language import Folders, Labels, LinkingPages, Marks, Wording
 from bilingual_crawler.policies.evidence.parallel_links import ParallelLinks
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from bilingual_crawler.languages.codes import LanguagePair
     from bilingual_crawler.pages.model import Link
     from bilingual_crawler.policies.base import Promise
-    from bilingual_crawler.policies.evidence.base import Belief, LanguageEvidence, Prospect, Target
+    from bilingual_crawler.policies.evidence.base import Belief, Target
     from bilingual_crawler.scoring.links import LinkScore
 
     Kind = TypeVar("Kind", bound=Evidence)
@@ -37,7 +37,7 @@ PARTNER: tuple[type[PartnerEvidence], ...] = (
 PROSPECTS: tuple[type[Prospect], ...] = (PairRate, Served)
 TEXT: tuple[type[Prospect], ...] = (NewText,)
 EVIDENCE: Mapping[str, type[Evidence]] = {kind.name: kind for kind in (*chain(*LANGUAGE), *PARTNER, *PROSPECTS, *TEXT)}
-"""Every kind of evidence by name."""
+"""The kinds of evidence of the formula by name."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +91,8 @@ class Gain(Policy):
     """The expected number of pairs that a download brings; docs/gain.md has the formula and each kind of evidence.
 
     *weights* replaces weights by name, ``kind.weight`` (``gain.weight`` for those of :class:`GainWeights`). The kinds
-    *without* are switched off: they learn, but have no say in a worth. Raises PolicyError for a kind that there is not.
+    *without* are switched off: they learn, but have no say in a worth. *added* are further kinds: of language, of
+    partners, or prospects of a pair to come. Raises PolicyError for an unknown kind, and for two of one name.
 
     Every page is expanded: links of pages in other languages are *bridges*. A worth is computed when a link is found,
     again when a document arrives that it may belong to, and once more when its turn comes (if it has fallen, the URL
@@ -108,13 +109,17 @@ class Gain(Policy):
         bridges: bool = True,
         weights: Mapping[str, Any] | None = None,
         without: Collection[str] = (),
+        added: Collection[type[Evidence]] = (),
     ) -> None:
         super().__init__(pair)
         self._bridges = bridges
         given = _by_kind(weights or {})
+        names = [*EVIDENCE, *(kind.name for kind in added)]
+        if twice := next((name for name in names if names.count(name) > 1 or name == self.name), None):
+            raise PolicyError(f"gain has another evidence {twice}: give the class another name")
         for name in (*given, *without):
-            if name not in EVIDENCE and name != self.name:
-                raise PolicyError(f"gain has no evidence {name}; there are {', '.join(EVIDENCE)}")
+            if name not in names and name != self.name:
+                raise PolicyError(f"gain has no evidence {name}; there are {', '.join(names)}")
         self._weights = GainWeights(**given.get(self.name, {}))
         self._known = Known(pair, self._weights.prior)
 
@@ -124,8 +129,11 @@ class Gain(Policy):
         def asked(kinds: Iterable[Kind]) -> list[Kind]:
             return [kind for kind in kinds if kind.name not in without]
 
-        language, partner = [make(group) for group in LANGUAGE], make(PARTNER)
-        prospects, text = make(PROSPECTS), make(TEXT)
+        groups = (*LANGUAGE, *((kind,) for kind in added if issubclass(kind, LanguageEvidence)))
+        language = [make(group) for group in groups]
+        partner = make((*PARTNER, *(kind for kind in added if issubclass(kind, PartnerEvidence))))
+        prospects = make((*PROSPECTS, *(kind for kind in added if issubclass(kind, Prospect))))
+        text = make(TEXT)
         self._evidence: list[Evidence] = [*chain(*language), *partner, *prospects, *text]
         # most kinds of evidence do not read the links of a page, or see no couples of queued URLs
         self._noting = [kind for kind in self._evidence if type(kind).observe_link is not Evidence.observe_link]

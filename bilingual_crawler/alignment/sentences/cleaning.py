@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal, Protocol
 from unicodedata import east_asian_width
 
 from bilingual_crawler.alignment.sentences.duplicates import normal
@@ -14,7 +14,7 @@ from bilingual_crawler.pages.language import BY_DEFAULT, Detection
 from bilingual_crawler.pages.words import SENTENCE_ENDS
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from bilingual_crawler.alignment.sentences.align import SentencePair
     from bilingual_crawler.languages.codes import LanguagePair
@@ -202,3 +202,23 @@ class Cleaner:
             return ""
         identified = self._detection.identify(text, (own,))
         return (self._pair.side(identified.language) or identified.language) if identified.reliable else ""
+
+
+class SentenceFilter(Protocol):
+    """Judges sentence pairs that the cleaner keeps. One is made for each pair of languages, with that pair."""
+
+    def keep(self, pair: SentencePair) -> bool | tuple[Literal[False], str]:
+        """Return whether *pair* stays in the bitext; False may come with the reason, which is counted.
+
+        The reason is the name of the class otherwise.
+        """
+
+
+def refusal(filters: Iterable[SentenceFilter], found: SentencePair) -> str:
+    """Return why the first of *filters* that refuses *found* does; empty if none does."""
+    for each in filters:
+        kept = each.keep(found)
+        reason = kept[1] if isinstance(kept, tuple) else ""
+        if kept is False or reason:
+            return reason or type(each).__name__
+    return ""

@@ -114,7 +114,7 @@ class Files:
 
 
 class Export(Files, ABC):
-    """Writes document pairs."""
+    """Writes document pairs. One is made for each pair of languages, with the folder of the files and the pair."""
 
     @abstractmethod
     def add(self, documents: DocumentPair, raw: Sequence[SentencePair], kept: Sequence[SentencePair]) -> None:
@@ -442,15 +442,3 @@ class DocumentsParquet(Documents):
         values = (*chain.from_iterable(both.values()), *whole.values())
         characters = sum(len(sentence["text"]) for side in both["sentences"] for sentence in side)
         self._file.add([None if value == "" else value for value in values], characters)
-
-
-EXPORTS: Mapping[str, type[Export]] = {
-    "bitextor": Bitextor,
-    "tmx": Tmx,
-    "moses": Moses,
-    "jsonl": JsonLines,
-    "parquet": Parquet,
-    "dropped": Dropped,
-    "documents": DocumentsJsonLines,
-    "documents-parquet": DocumentsParquet,
-}

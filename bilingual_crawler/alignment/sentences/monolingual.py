@@ -13,6 +13,7 @@ from bilingual_crawler.alignment.sentences.facts import PERSONAL
 from bilingual_crawler.alignment.sentences.personal import PersonalData
 from bilingual_crawler.languages.codes import to_bcp47
 from bilingual_crawler.pages.origin import FACTS, Origin
+from bilingual_crawler.plugins import EXPORTS
 from bilingual_crawler.urls.canonical import registered_domain
 
 if TYPE_CHECKING:
@@ -37,7 +38,7 @@ class MonolingualDocument:
 
 
 class Monolingual(Files, ABC):
-    """Writes documents, each text once, and each paragraph once a site."""
+    """Writes documents, each text once, and each paragraph once a site; made as an :class:`~.exports.Export` is."""
 
     def __init__(self, directory: Path, pair: LanguagePair) -> None:
         super().__init__(directory, pair)
@@ -102,12 +103,11 @@ class MonolingualParquet(Monolingual):
         self._file.add(values, sum(map(len, row["paragraphs"])))
 
 
-MONOLINGUAL: Mapping[str, type[Monolingual]] = {
-    "monolingual": MonolingualJsonLines,
-    "monolingual-parquet": MonolingualParquet,
-}
-
-
 def open_monolingual(names: Iterable[str], directory: Path, pair: LanguagePair) -> list[Monolingual]:
     """Writers of those formats called *names* that hold documents of one language, into *directory*."""
-    return [MONOLINGUAL[name](directory, pair) for name in dict.fromkeys(names) if name in MONOLINGUAL]
+    return [kind(directory, pair) for kind in monolingual(names)]
+
+
+def monolingual(names: Iterable[str]) -> list[type[Monolingual]]:
+    """The formats called *names* that hold documents of one language, each once; raises PluginError."""
+    return [kind for kind in map(EXPORTS.find, dict.fromkeys(names)) if issubclass(kind, Monolingual)]

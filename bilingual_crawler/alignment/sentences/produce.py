@@ -12,13 +12,14 @@ from typing import TYPE_CHECKING, BinaryIO, Generic, TypeVar
 import msgspec
 
 from bilingual_crawler.alignment.sentences.align import SentenceAligner, SentencePair
-from bilingual_crawler.alignment.sentences.cleaning import Cleaner, Templates
+from bilingual_crawler.alignment.sentences.cleaning import Cleaner, Templates, refusal
 from bilingual_crawler.alignment.sentences.duplicates import Duplicates
-from bilingual_crawler.alignment.sentences.exports import EXPORTS, DocumentPair
+from bilingual_crawler.alignment.sentences.exports import DocumentPair, Export
 from bilingual_crawler.alignment.sentences.monolingual import MonolingualDocument
 from bilingual_crawler.alignment.sentences.overview import BitextCounts, Overview
 from bilingual_crawler.alignment.sentences.personal import PersonalData
 from bilingual_crawler.pages.origin import UNKNOWN
+from bilingual_crawler.plugins import EXPORTS, SENTENCE_FILTERS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -26,7 +27,8 @@ if TYPE_CHECKING:
 
     from bilingual_crawler.alignment.encoders.base import Encoder
     from bilingual_crawler.alignment.sentences.align import Sides
-    from bilingual_crawler.alignment.sentences.exports import Export, Sink
+    from bilingual_crawler.alignment.sentences.cleaning import SentenceFilter
+    from bilingual_crawler.alignment.sentences.exports import Sink
     from bilingual_crawler.alignment.sentences.monolingual import Monolingual
     from bilingual_crawler.items import Pair
     from bilingual_crawler.languages.codes import LanguagePair
@@ -81,12 +83,18 @@ class BitextAligner:
     """Aligns the sentences of paired documents, domain by domain, and judges each sentence pair by itself."""
 
     def __init__(
-        self, pair: LanguagePair, detection: Detection, spool: Spool[Aligned], encoder: Encoder | None = None
+        self,
+        pair: LanguagePair,
+        detection: Detection,
+        spool: Spool[Aligned],
+        encoder: Encoder | None = None,
+        filters: Iterable[str] = (),
     ) -> None:
-        """*spool* gets the document pairs."""
+        """*spool* gets the document pairs; *filters* are names of sentence filters."""
         self._spool = spool
         self._aligner = SentenceAligner(pair.a, pair.b, encoder)
         self._cleaner = Cleaner(pair, detection)
+        self._filters: list[SentenceFilter] = [SENTENCE_FILTERS.find(name)(pair) for name in filters]
         self._personal = PersonalData((pair.a, pair.b))
 
     def add(
@@ -122,7 +130,8 @@ class BitextAligner:
     def _judged(self, found: SentencePair, templates: Templates) -> SentencePair:
         if dropped := self._cleaner.objection(found, templates):
             return replace(found, dropped=dropped)
-        return replace(found, personal=self._personal.kinds(f"{found.text_a}\n{found.text_b}"))
+        kept = replace(found, personal=self._personal.kinds(f"{found.text_a}\n{found.text_b}"))
+        return replace(kept, dropped=refusal(self._filters, kept)) if self._filters else kept
 
 
 def _writable(lines: Iterable[str]) -> list[str]:
@@ -167,8 +176,8 @@ def _is_foreign(line: str, language: str, pair: LanguagePair, detection: Detecti
 
 def open_exports(names: Iterable[str], directory: Path, pair: LanguagePair) -> list[Export]:
     """Writers of those formats called *names* that hold document pairs, and of the overview, into *directory*."""
-    chosen = (EXPORTS[name](directory, pair) for name in dict.fromkeys(names) if name in EXPORTS)
-    return [*chosen, Overview(directory, pair)]
+    kinds = map(EXPORTS.find, dict.fromkeys(names))
+    return [*(kind(directory, pair) for kind in kinds if issubclass(kind, Export)), Overview(directory, pair)]
 
 
 def export(spools: Iterable[Spool[Aligned]], sinks: Iterable[Sink]) -> BitextCounts:
@@ -208,12 +217,13 @@ class BitextProducer:
         sinks: Iterable[Sink],
         encoder: Encoder | None = None,
         monolingual: Iterable[Monolingual] = (),
+        filters: Iterable[str] = (),
     ) -> None:
-        """*monolingual* take all documents, *sinks* the document pairs."""
+        """*monolingual* take all documents, *sinks* the document pairs; *filters* as for :class:`BitextAligner`."""
         self._sinks, self._monolingual = list(sinks), list(monolingual)
         self._pair, self._detection = pair, detection
         self._spool = Spool(tempfile.TemporaryFile(prefix="bilingual-bitext-"), Aligned)  # noqa: SIM115
-        self._aligner = BitextAligner(pair, detection, self._spool, encoder)
+        self._aligner = BitextAligner(pair, detection, self._spool, encoder, filters)
 
     def add(
         self,

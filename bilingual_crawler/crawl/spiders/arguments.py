@@ -12,8 +12,7 @@ from bilingual_crawler.crawl.context import CrawlContext, DiscoveryContext, choo
 from bilingual_crawler.crawl.rendering.options import missing_for_rendering
 from bilingual_crawler.crawl.spiders.seeds import parse_seeds
 from bilingual_crawler.crawl.traps import Traps
-from bilingual_crawler.discovery.detector.base import DetectorError
-from bilingual_crawler.discovery.policies import AddressReader, OrderError, site_order
+from bilingual_crawler.discovery.policies import AddressReader, site_order
 from bilingual_crawler.discovery.search import DiscoveryPolicy, SiteSearch
 from bilingual_crawler.discovery.sites import expected_pairs, is_table
 from bilingual_crawler.discovery.sources.base import SourceError
@@ -24,10 +23,10 @@ from bilingual_crawler.frontier.job import Job, JobError
 from bilingual_crawler.frontier.scope import Scope, ScopeError
 from bilingual_crawler.languages.codes import LanguageError
 from bilingual_crawler.languages.pairs import LanguagePairs
-from bilingual_crawler.options import RENDER_MODES, Options, share_of_pairs
+from bilingual_crawler.options import RENDER_MODES, Options, plugin, read_value, share_of_pairs
 from bilingual_crawler.pages.formats import ONLY_HTML
 from bilingual_crawler.pages.language import Detection, LanguageDetectorError, ask_languages
-from bilingual_crawler.policies import policy_class
+from bilingual_crawler.plugins import GAIN_EVIDENCE, POLICIES, SITE_DETECTORS
 from bilingual_crawler.policies.base import Jointly, PolicyError
 from bilingual_crawler.policies.baselines import Oracle
 from bilingual_crawler.policies.gain import Gain
@@ -192,11 +191,13 @@ def _search(pair: LanguagePair, detector: str, policy: str, sources: Sources, op
     try:
         models = models_folder(options.models_dir)
         model = LanguageModel(models / "url-language", options.providers)
-        order = site_order(policy, AddressReader(pair, model))
+        addresses = AddressReader(pair, model)
+        order = read_value("policy", policy, lambda name: site_order(name, addresses))
         # a folder that holds URL models only, as for other crawls
         weights = models if (models / FOLDER).is_dir() else models_folder(None)
-        return SiteSearch(pair, load_detector(detector, weights, model), order, own_links=sources.own_links)
-    except (DetectorError, ModelError, OrderError) as error:
+        judge = load_detector(read_value("detector", detector, plugin(SITE_DETECTORS)), weights, model)
+        return SiteSearch(pair, judge, order, own_links=sources.own_links)
+    except ModelError as error:
         raise _error(str(error)) from error
 
 
@@ -348,10 +349,8 @@ def _traps(options: Options) -> Traps:
 
 def _policy_class(name: str | None, options: Options) -> type[Policy]:
     """Return the policy *name*; None is the policy of ``BILINGUAL_POLICY``."""
-    try:
-        return policy_class(name) if name else policy_class(options.policy, "BILINGUAL_POLICY")
-    except PolicyError as error:
-        raise _error(str(error)) from error
+    kind: type[Policy] = read_value("policy", name, POLICIES.find) if name else POLICIES.find(options.policy)
+    return kind
 
 
 def _policy(kind: type[Policy], pairs: LanguagePairs, options: Options) -> Policy:
@@ -360,10 +359,13 @@ def _policy(kind: type[Policy], pairs: LanguagePairs, options: Options) -> Polic
 
 
 def _policy_of(kind: type[Policy], pair: LanguagePair, options: Options) -> Policy:
-    if kind is Gain:
-        return Gain(pair, bridges=options.bridge)
-    if kind is Oracle:
-        return Oracle(pair, _oracle_order(options.oracle_order))
+    if issubclass(kind, Gain):
+        try:
+            return kind(pair, bridges=options.bridge, added=list(map(GAIN_EVIDENCE.find, options.gain_evidence)))
+        except PolicyError as error:
+            raise _error(f"BILINGUAL_GAIN_EVIDENCE={','.join(options.gain_evidence)}: {error}") from error
+    if issubclass(kind, Oracle):
+        return kind(pair, _oracle_order(options.oracle_order))
     return kind(pair)
 
 

@@ -4,28 +4,19 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from bilingual_crawler.alignment.documents.resemblance import ResemblanceWeights
-from bilingual_crawler.discovery.detector.barbosa import BarbosaDetector, LinkPredictor
-from bilingual_crawler.discovery.detector.base import DetectorError
-from bilingual_crawler.discovery.detector.evidence import EvidenceDetector
-from bilingual_crawler.discovery.detector.pairs import EvidenceWeights
+from bilingual_crawler.plugins import SITE_DETECTORS
 
 if TYPE_CHECKING:
     from importlib.resources.abc import Traversable
 
-    from bilingual_crawler.discovery.detector.base import Detector
+    from bilingual_crawler.discovery.detector.base import Detector, LoadedDetector
     from bilingual_crawler.scoring.models import LanguageModel
-
-DETECTORS = ("evidence", "barbosa")
 
 
 def load_detector(name: str, models: Traversable, language_model: LanguageModel) -> Detector:
     """The detector called *name* with the weights in the folder *models*.
 
-    Raises DetectorError for an unknown name, ModelError for missing or unreadable weights.
+    Raises PluginError for an unknown name, ModelError for missing or unreadable weights.
     """
-    if name == "evidence":
-        return EvidenceDetector(EvidenceWeights.load(models), ResemblanceWeights.load(models), language_model)
-    if name == "barbosa":
-        return BarbosaDetector(LinkPredictor.load(models))
-    raise DetectorError(f"detector={name}: choose one of {', '.join(DETECTORS)}")
+    kind: type[LoadedDetector] = SITE_DETECTORS.find(name)
+    return kind.load(models, language_model)

@@ -22,10 +22,12 @@ from bilingual_crawler.urls.tokens import languages_of
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from importlib.resources.abc import Traversable
+    from typing import Self
 
     from bilingual_crawler.discovery.detector.base import DetectorPage, Inspection
     from bilingual_crawler.languages.codes import LanguagePair
     from bilingual_crawler.pages.model import Link
+    from bilingual_crawler.scoring.models import LanguageModel
 
 FILE = "barbosa.json"
 THRESHOLD = 0.8
@@ -77,6 +79,11 @@ class BarbosaDetector:
     def __init__(self, predictor: LinkPredictor, threshold: float = THRESHOLD) -> None:
         self.predictor = predictor
         self.threshold = threshold
+
+    @classmethod
+    def load(cls, models: Traversable, language_model: LanguageModel) -> Self:
+        """Read the weights; ModelError names the file that is missing or unreadable."""
+        return cls(LinkPredictor.load(models))
 
     def inspect(self, pair: LanguagePair, entry: DetectorPage) -> Inspection:
         """Begin to judge the site of the page *entry*."""

@@ -11,16 +11,15 @@ from bilingual_crawler.pages.outline import Outline  # noqa: TC001
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+    from importlib.resources.abc import Traversable
+    from typing import Self
 
     from bilingual_crawler.languages.codes import LanguagePair
     from bilingual_crawler.pages.jobs import ReadPage
+    from bilingual_crawler.scoring.models import LanguageModel
 
 MAX_DOWNLOADS = 4
 """Pages of a site that are downloaded beside its entry page."""
-
-
-class DetectorError(ValueError):
-    """Unknown detector; the message lists the detectors."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,3 +108,11 @@ class Detector(Protocol):
 
     def inspect(self, pair: LanguagePair, entry: DetectorPage) -> Inspection:
         """Begin to judge the site of the page *entry*, such as its home page."""
+
+
+class LoadedDetector(Detector, Protocol):
+    """A detector that a discovery chooses by name."""
+
+    @classmethod
+    def load(cls, models: Traversable, language_model: LanguageModel) -> Self:
+        """Make the detector with what it reads in the folder *models*, and the model of the languages of URLs."""

@@ -12,10 +12,11 @@ from itertools import chain
 from operator import itemgetter
 from typing import TYPE_CHECKING
 
-from bilingual_crawler.alignment.documents.resemblance import Resemblance
+from bilingual_crawler.alignment.documents.resemblance import Resemblance, ResemblanceWeights
 from bilingual_crawler.discovery.detector.base import MAX_DOWNLOADS, Reason, Verdict
 from bilingual_crawler.discovery.detector.links import LinkProspect, LinkReader, evidence_in, one_form, side_of
 from bilingual_crawler.discovery.detector.pairs import (
+    EvidenceWeights,
     alike_in_length,
     announced,
     comparable,
@@ -29,10 +30,10 @@ from bilingual_crawler.urls.marks import strip_language
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from importlib.resources.abc import Traversable
+    from typing import Self
 
-    from bilingual_crawler.alignment.documents.resemblance import ResemblanceWeights
     from bilingual_crawler.discovery.detector.base import DetectorPage, Inspection
-    from bilingual_crawler.discovery.detector.pairs import EvidenceWeights
     from bilingual_crawler.languages.codes import LanguagePair
     from bilingual_crawler.scoring.models import LanguageModel
 
@@ -105,6 +106,11 @@ class EvidenceDetector:
         self.confirmed = confirmed
         self.least = least
         self.reader = lru_cache(MAX_READERS)(lambda pair: LinkReader(pair, model))
+
+    @classmethod
+    def load(cls, models: Traversable, language_model: LanguageModel) -> Self:
+        """Read the weights; ModelError names the file that is missing or unreadable."""
+        return cls(EvidenceWeights.load(models), ResemblanceWeights.load(models), language_model)
 
     def inspect(self, pair: LanguagePair, entry: DetectorPage) -> Inspection:
         """Begin to judge the site of the page *entry*."""

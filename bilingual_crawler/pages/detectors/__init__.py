@@ -6,12 +6,10 @@ from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from bilingual_crawler.pages.detectors.base import Ensemble
+from bilingual_crawler.plugins import LANGUAGE_DETECTORS
 
 if TYPE_CHECKING:
     from bilingual_crawler.pages.detectors.base import LanguageDetector
-
-CLD2, HELIPORT, FASTTEXT = "cld2", "heliport", "fasttext:"
-"""The names of detectors; the path of a model follows the last."""
 
 
 @lru_cache
@@ -20,16 +18,7 @@ def load_detector(names: tuple[str, ...]) -> LanguageDetector:
     return Ensemble(list(map(_load, names))) if len(names) > 1 else _load(names[0])
 
 
-def _load(name: str) -> LanguageDetector:
-    # each takes time or memory, and all but the first need an extra
-    if name == CLD2:
-        from bilingual_crawler.pages.detectors.cld2 import Cld2
-
-        return Cld2()
-    if name == HELIPORT:
-        from bilingual_crawler.pages.detectors.heliport import Heliport
-
-        return Heliport()
-    from bilingual_crawler.pages.detectors.fasttext import FastText
-
-    return FastText(name.removeprefix(FASTTEXT))
+def _load(text: str) -> LanguageDetector:
+    name, arguments = LANGUAGE_DETECTORS.split(text)
+    detector: LanguageDetector = LANGUAGE_DETECTORS.find(name)(*arguments)
+    return detector

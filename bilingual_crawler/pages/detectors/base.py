@@ -48,7 +48,10 @@ NOTHING = Identification(UNKNOWN, (), False)
 
 
 class LanguageDetector(Protocol):
-    """Identifies the language of a text; its methods never raise."""
+    """Identifies the language of a text; its methods never raise.
+
+    Each process makes one, without arguments: the helper processes that read pages, and the one that aligns.
+    """
 
     languages: frozenset[str]
     """Languages that the detector knows, ISO 639-3."""

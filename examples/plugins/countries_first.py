@@ -1,0 +1,19 @@
+"""An order of sites: top-level domains of countries come first."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from bilingual_crawler.discovery.policies import SiteOrder, site_of
+
+if TYPE_CHECKING:
+    from bilingual_crawler.discovery.policies import HopTarget
+
+
+class CountriesFirst(SiteOrder):
+    """``.mt`` before ``.com``."""
+
+    name = "countries-first"
+
+    def priority(self, target: HopTarget) -> float:
+        return 1.0 if len(site_of(target.url).rpartition(".")[2]) == 2 else 0.5
