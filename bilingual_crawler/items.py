@@ -119,15 +119,13 @@ class Document:
     """(named language, URL) of each target of the page's language switcher."""
     origin: Origin = UNKNOWN
     """What the page declares about where it comes from."""
-    profile: bytes = b""
-    """What an alignment compares, packed; it stands in a file of its own."""
 
     def as_row(self) -> dict[str, Any]:
         """Return the line of ``documents.jsonl.gz``: the facts of the origin that are known stand beside the others."""
         return {name: getattr(self, name) for name in _COLUMNS} | self.origin.known()
 
 
-_COLUMNS = tuple(field.name for field in fields(Document) if field.name not in ("origin", "profile"))
+_COLUMNS = tuple(field.name for field in fields(Document) if field.name != "origin")
 
 
 @dataclass(frozen=True, slots=True)

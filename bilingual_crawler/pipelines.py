@@ -33,6 +33,7 @@ from bilingual_crawler.crawl.signals import (
     output_failed,
     pair_found,
     phase_changed,
+    profile_read,
     stop_now,
 )
 from bilingual_crawler.crawl.visits import Visits
@@ -63,14 +64,10 @@ _ASIDE = f".{UNPAIRED}"
 
 
 class _KeptProfile:
-    """The profile of *document* as a line of the file of profiles, with what it is made for."""
+    """The packed *profile* of the document at *url* as a line of the file of profiles, with what it is made for."""
 
-    def __init__(self, document: Document, made_for: str) -> None:
-        self._row = {
-            "url": document.url,
-            "made_for": made_for,
-            "profile": b64encode(document.profile).decode("ascii"),
-        }
+    def __init__(self, url: str, profile: bytes, made_for: str) -> None:
+        self._row = {"url": url, "made_for": made_for, "profile": b64encode(profile).decode("ascii")}
 
     def as_row(self) -> dict[str, Any]:
         return self._row
@@ -137,6 +134,7 @@ class OutputPipeline:
         self._in_a_hurry = False
         self._crawler.signals.connect(self._hurry, signal=stop_now)
         self._crawler.signals.connect(self._pair_found, signal=pair_found)
+        self._crawler.signals.connect(self._profile_read, signal=profile_read)
         self._crawler.signals.connect(self.document_read, signal=document_read)
 
     def _rows_of_others(self) -> list[Unpaired]:
@@ -149,6 +147,14 @@ class OutputPipeline:
         if isinstance(item, Document) and (error := self.document_read(item)):
             raise DropItem(f"cannot be written: {error}", log_level="ERROR") from error
         return item
+
+    def _profile_read(self, url: str, profile: bytes) -> None:
+        if not self._profiles or not profile or url in self._written:
+            return
+        try:
+            self._profiles.write(_KeptProfile(url, profile, self._kept_for))
+        except OSError as error:
+            self._crawler.signals.send_catch_log(output_failed, error=error)
 
     def document_read(self, document: Document) -> OSError | None:
         """Write *document*; returns the error if that is not possible."""
@@ -236,8 +242,6 @@ class OutputPipeline:
 
     def _write(self, document: Document) -> None:
         if document.url not in self._written:
-            if self._profiles and document.profile:
-                self._profiles.write(_KeptProfile(document, self._kept_for))
             self._documents.write(document)
             self._written.add(document.url)
             self._characters += len(document.text)

@@ -108,5 +108,4 @@ class Reading:
             switches=[(claim.language, claim.url) for claim in claims if claim.switcher],
             # a feed has all fields of the origin
             origin=replace(page.origin.with_opt_outs(page.opt_outs), fetched_at=now),
-            profile=self.read.profile,
         )

@@ -93,6 +93,8 @@ pair_found = object()
 url_fetched = object()
 """Sent once for every requested URL, with ``fetch``: a :class:`Fetch`."""
 
+profile_read = object()
+"""*url*, *profile*: what an alignment compares of a page, packed; sent before its document goes to the outputs."""
 document_read = object()
 """Sent with ``document``, an :class:`~bilingual_crawler.items.Document`, where the spider yields items of its own."""
 

@@ -11,7 +11,7 @@ from scrapy.downloadermiddlewares.offsite import OffsiteMiddleware
 from bilingual_crawler.crawl.context import CrawlContext
 from bilingual_crawler.crawl.reading import Reading
 from bilingual_crawler.crawl.requests import asks_for_page, of_its_own
-from bilingual_crawler.crawl.signals import ENTRY, READ, document_read
+from bilingual_crawler.crawl.signals import ENTRY, READ, document_read, profile_read
 from bilingual_crawler.crawl.visits import Visits
 from bilingual_crawler.items import FoundRequests
 from bilingual_crawler.options import Options
@@ -57,6 +57,7 @@ class OrdinarySpiderMiddleware:
         self._visits.log(read.entry, status=response.status, outcome=read.outcome, language=read.identified.language)
         self._visits.observe_page(read.entry, read.fetched, read.page.links)
         if document := read.document:
+            self._crawler.signals.send_catch_log(profile_read, url=document.url, profile=read.read.profile)
             self._crawler.signals.send_catch_log(document_read, document=document)
 
     async def process_spider_output(self, response: Response, result: AsyncIterator[Any]) -> AsyncIterator[Any]:

@@ -12,7 +12,7 @@ from scrapy import Request, Spider
 from bilingual_crawler.crawl.context import claim_folders
 from bilingual_crawler.crawl.description import write_description
 from bilingual_crawler.crawl.reading import Reading
-from bilingual_crawler.crawl.signals import ENTRY, READ, SITEMAP, sitemaps_named
+from bilingual_crawler.crawl.signals import ENTRY, READ, SITEMAP, profile_read, sitemaps_named
 from bilingual_crawler.crawl.spiders.arguments import parse_arguments
 from bilingual_crawler.crawl.variants import not_linked
 from bilingual_crawler.crawl.visits import Visits
@@ -116,6 +116,7 @@ class BilingualSpider(Spider):
         # the links are queued now: what the post may bring about, or break, costs none of them
         self._post_form(read)
         if document := read.document:
+            self.crawler.signals.send_catch_log(profile_read, url=document.url, profile=read.read.profile)
             yield document
 
     def _ask_in_other_languages(self, read: Reading) -> None:
