@@ -39,8 +39,8 @@ SHARED = Path(__file__).parents[2] / "shared"
 SITES = SHARED / "data" / "sites"
 OUTPUTS = ("crawl.tsv", "sites.tsv", "pairs.tsv", "unpaired.tsv", "documents.jsonl.gz", "bitext/*")
 """What is compared, of a crawl and of the crawl that follows a discovery."""
-PLACES = {"location", "warc_file", "warc_offset"}
-"""Columns and keys that are left out: records in the archive have random ids, so their sizes differ."""
+PLACES = {"warc_file", "warc_offset"}
+"""Keys of documents that are left out: records in the archive have random ids, so their sizes differ."""
 TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|\+00:00)")
 SETTINGS = {
     "BILINGUAL_ALIGN": "auto",
@@ -179,9 +179,6 @@ def _read(path: Path, began: str) -> list[str]:
     text = TIME.sub(lambda found: "now" if found[0] >= began else found[0], text.removesuffix("\n"))
     # not splitlines: texts may hold other characters that end a line
     lines = text.split("\n")
-    if path.suffix == ".tsv":
-        kept = [place for place, name in enumerate(lines[0].split("\t")) if name not in PLACES]
-        return ["\t".join(line.split("\t")[place] for place in kept) for line in lines]
     if path.name == "documents.jsonl.gz":
         records = map(json.loads, filter(None, lines))
         return [_dump({key: value for key, value in record.items() if key not in PLACES}) for record in records]
