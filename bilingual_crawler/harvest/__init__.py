@@ -7,7 +7,6 @@
 - ``table.py``, ``plot.py``: results as tables, as ``harvest.png`` and as reliability diagrams
 - ``together.py``: all sites as one crawl, for budgets over sites
 - ``simulator.py``: a policy on an archived site in one process, and why it ranks a URL as it does
-- ``cuts.py``: archived sites, whole and cut, for detectors of bilingual sites
 
 May import: mining, pipelines, scheduler, crawl, discovery, alignment and the rooms below them.
 """
