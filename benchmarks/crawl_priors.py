@@ -40,7 +40,6 @@ COUNTERS = {
     "switchers": "_right",
     "mirrors": "_by_site",
     "parallel_links": "_by_site",
-    "shared_words": "_by_step",
 }
 """Kind of evidence -> its reliability by site."""
 VARIANTS: Mapping[str, frozenset[str]] = {
@@ -76,8 +75,8 @@ class Watched(Gain):
         cases: dict[str, Cases] = {"marks": (self.marks[0], self.marks[1])}
         for name, attribute in COUNTERS.items():
             counts = getattr(kinds[name], attribute)._counts
-            # places inside a site are tuples, but for the steps of shared words
-            by_site = [case for place, case in counts.items() if isinstance(place, str) or name == "shared_words"]
+            # places inside a site are tuples
+            by_site = [case for place, case in counts.items() if isinstance(place, str)]
             cases[name] = sum(case[0] for case in by_site), sum(case[1] for case in by_site)
         sources = [site.by_source for site in kinds["linking_pages"]._by_site.values()]
         links = [

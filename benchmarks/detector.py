@@ -15,7 +15,7 @@ be refused, and count neither as positives nor as negatives.
 
 *Linked* are instances on which links lead from the entry page to both languages, and the negatives of their sites. The
 objects `evidence` and `barbosa` of the JSON file hold the figures of the linked sites; `all_sites` holds those of all.
-Sites that the list of instances does not name get instances by the same rules (`bilingual_crawler/harvest/cuts.py`).
+Sites that the list of instances does not name get instances by the same rules (`training/discovery/cuts.py`).
 """
 
 from __future__ import annotations
@@ -37,10 +37,10 @@ from bilingual_crawler.discovery.detector.barbosa import BarbosaDetector, LinkPr
 from bilingual_crawler.discovery.detector.base import MAX_DOWNLOADS, DetectorPage, Verdict
 from bilingual_crawler.discovery.detector.evidence import TRANSLATION_THRESHOLD, EvidenceDetector
 from bilingual_crawler.discovery.detector.pairs import EvidenceWeights
-from bilingual_crawler.harvest.cuts import CutWeb, FrozenWeb, Variant, make_instances, read_instances, site_folders
 from bilingual_crawler.harvest.sites import read_site
 from bilingual_crawler.scoring.models import LanguageModel, models_folder
 from training.common.options import refuse_bad_input
+from training.discovery.cuts import CutWeb, FrozenWeb, Variant, make_instances, read_instances, site_folders
 from training.discovery.examples import read_examples
 from training.discovery.fit import fit_barbosa, fit_evidence, without_each
 from training.documents.encounters import kind_of
@@ -50,7 +50,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from bilingual_crawler.discovery.detector.base import Detector
-    from bilingual_crawler.harvest.cuts import Instance
+    from training.discovery.cuts import Instance
 
 PAPER = {
     0.0: (0.86, 0.73, 29.1),

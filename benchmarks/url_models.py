@@ -10,11 +10,11 @@ and one variant takes the language of a URL from a hash. A model helps if it gai
 from __future__ import annotations
 
 import argparse
-from collections import Counter, defaultdict
+from collections import defaultdict
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
 from functools import cache, lru_cache
-from itertools import chain, groupby
+from itertools import groupby
 from pathlib import Path
 from statistics import mean, stdev
 from typing import TYPE_CHECKING, ClassVar
@@ -26,7 +26,6 @@ from bilingual_crawler.languages.pairs import LanguagePairs
 from bilingual_crawler.policies import gain
 from bilingual_crawler.policies.baselines import Smart
 from bilingual_crawler.policies.evidence.base import Belief, LanguageEvidence, normal
-from bilingual_crawler.policies.evidence.shared_words import SharedWords
 from bilingual_crawler.policies.gain import Gain
 from bilingual_crawler.scoring.links import LinkScorer, PageLinks
 from bilingual_crawler.scoring.models import LanguageModel, ParallelnessModel, load_models, models_folder
@@ -75,14 +74,6 @@ def step_of(pair: LanguagePair, url: str) -> int:
     return sum(shares[pair.a] / both < bound for bound in BOUNDS)
 
 
-@lru_cache(1 << 20)
-def parallel(url: str, other: str) -> float:
-    """Odds that the two are translations, by the pair model."""
-    _, model = models()
-    probability = min(float(model.probabilities([(url, other)])[0]), 0.999)
-    return probability / (1 - probability)
-
-
 @dataclass
 class UrlLanguage(LanguageEvidence):
     """The language that the model reads from a URL, by Bayes' rule, counted by site as `wording` is."""
@@ -125,26 +116,7 @@ class UrlFirst(UrlLanguage):
     name: ClassVar[str] = "url_first"
 
 
-@dataclass
-class UrlPairs(SharedWords):
-    """The pair model's choice among the documents that share words with a URL, by its odds and those of the others."""
-
-    name: ClassVar[str] = "url_pairs"
-    compared: int = 20
-    """Documents that are looked at, those that share most words."""
-    none: float = 0.1
-    """Odds that stand for no translation among them."""
-
-    def _nearest(self, url: str) -> tuple[str, float] | None:
-        shared = Counter(chain.from_iterable(map(self._documents.having, self._queued.words(url))))
-        odds = {document: parallel(document, url) for document, _ in shared.most_common(self.compared)}
-        if not odds:
-            return None
-        best = max(odds, key=odds.__getitem__)
-        return best, odds[best] / (sum(odds.values()) + self.none)
-
-
-ADDED = (UrlLanguage, UrlHash, UrlFirst, UrlPairs)
+ADDED = (UrlLanguage, UrlHash, UrlFirst)
 VARIANTS: Mapping[str, frozenset[str]] = {
     "gain": frozenset(),
     **{f"with {kind.name}": frozenset({kind.name}) for kind in ADDED},
@@ -155,7 +127,6 @@ VARIANTS: Mapping[str, frozenset[str]] = {
 def add_kinds() -> None:
     """Make them kinds of evidence of `gain` in this process; language is asked where no label or wording tells it."""
     gain.LANGUAGE = ((UrlFirst,), *gain.LANGUAGE[:-1], (*gain.LANGUAGE[-1], UrlLanguage, UrlHash))
-    gain.PARTNER = (*gain.PARTNER, UrlPairs)
     gain.EVIDENCE = {**gain.EVIDENCE, **{kind.name: kind for kind in ADDED}}
 
 

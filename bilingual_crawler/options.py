@@ -373,7 +373,6 @@ class Options:
     retry_after_max: Annotated[float, seconds]
     host_failures: Annotated[int, whole(1)]
     stale_pages: Annotated[int, whole()]
-    barren_pages: Annotated[int, whole()]
     max_bytes: Annotated[int, whole()]
     max_bytes_per_site: Annotated[int, whole()]
     allowed_networks: Annotated[tuple[Network, ...], each(network)]

@@ -12,15 +12,12 @@ from scrapy.core.scheduler import BaseScheduler, Scheduler
 from scrapy.exceptions import IgnoreRequest, StopDownload
 from scrapy.utils.defer import deferred_from_coro, maybe_deferred_to_future
 
-from bilingual_crawler.crawl.middlewares.backoff import origin
 from bilingual_crawler.crawl.requests import asks_for_page, of_its_own, packed, unpacked
 from bilingual_crawler.crawl.signals import ENTRY, RANK, REST, SWITCH
-from bilingual_crawler.crawl.variants import Posting, cookie_header
 from bilingual_crawler.crawl.visits import Visits
 from bilingual_crawler.frontier.backoff import Rest
 from bilingual_crawler.frontier.entry import Entry, Kind
 from bilingual_crawler.urls.canonical import canonicalise
-from bilingual_crawler.urls.variants import is_posting
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -108,7 +105,7 @@ class FrontierScheduler(BaseScheduler):
         self.visits.push([Entry(url, self.visits.slot(url), float(request.priority), parent, depth)])
 
     def _request(self, entry: Entry) -> Request:
-        request = Request(
+        return Request(
             entry.url,
             callback=getattr(self._spider, CALLBACKS[entry.kind]),
             errback=self.visits.fail,
@@ -117,7 +114,6 @@ class FrontierScheduler(BaseScheduler):
             headers={"Referer": entry.parent.partition("#")[0]} if entry.parent else None,
             dont_filter=True,
         )
-        return _posted(request, Posting.unpack(entry.request)) if entry.request else request
 
     def _meta(self, entry: Entry) -> dict[str, Any]:
         meta = {ENTRY: entry, "download_slot": self.visits.frontier.server(entry.slot), "depth": entry.depth}
@@ -210,17 +206,9 @@ class RequestScheduler(FrontierScheduler):
         self._crawler.stats.inc_value("bilingual/frontier/unserializable")
 
 
-def _posted(request: Request, posting: Posting) -> Request:
-    """*request* as a browser sends it when a visitor posts the form of a page, which the request refers to."""
-    headers = {"Content-Type": "application/x-www-form-urlencoded", "Origin": origin(request.url)}
-    if posting.cookies:
-        headers["Cookie"] = cookie_header(posting.cookies)
-    return request.replace(method="POST", body=posting.body, headers={**request.headers, **headers})
-
-
 def _leads_back(request: Request, entry: Entry) -> bool:
     """Whether *request* follows a first redirect to another form of the URL of *entry*, such as with a session id."""
-    same_page = canonicalise(request.url) == entry.url and not is_posting(entry.url)
+    same_page = canonicalise(request.url) == entry.url
     first = request.meta.get("redirect_times") == 1
     return same_page and first and request.url != request.meta["redirect_urls"][-1]
 

@@ -17,7 +17,7 @@ from benchmarks.alignment_baselines import PpLocator, WmtBaseline
 from bilingual_crawler.alignment.documents.align import align, as_aligned, read_corpus
 from bilingual_crawler.alignment.documents.copies import group_similar
 from bilingual_crawler.alignment.documents.corpus import Corpus, Domain
-from bilingual_crawler.alignment.documents.matching import greedy, lead, optimal
+from bilingual_crawler.alignment.documents.matching import greedy, lead
 from bilingual_crawler.alignment.documents.methods import make_method
 from bilingual_crawler.alignment.documents.model import REASONS
 from bilingual_crawler.alignment.documents.reading import (
@@ -32,6 +32,7 @@ from bilingual_crawler.alignment.encoders.e5 import E5Encoder
 from bilingual_crawler.crawl.signals import Fetch
 from bilingual_crawler.items import Document, Pair
 from bilingual_crawler.languages.pairs import LanguagePairs
+from bilingual_crawler.options import EDITIONS
 from bilingual_crawler.pages.jobs import PageJob
 from bilingual_crawler.pages.language import BY_DEFAULT
 from bilingual_crawler.plugins import ALIGNMENT_METHODS
@@ -255,14 +256,13 @@ def test_published_methods_propose_urls_that_name_their_language(baseline: Metho
     assert [*zip(proposed.a, proposed.b, strict=True)] == [(0, 0)]
 
 
-def test_greedy_takes_the_best_first_and_optimal_the_best_sum() -> None:
+def test_the_best_candidates_are_taken_first() -> None:
     a, b = np.array([0, 0, 1]), np.array([0, 1, 0])
     scores = np.array([0.9, 0.8, 0.8])
     assert greedy(a, b, scores).tolist() == [0]
-    assert sorted(optimal(a, b, scores).tolist()) == [1, 2]
     twice = (np.array([0, 0, 0]), np.array([1, 1, 1]), np.array([0.7, 0.9, 0.9]))
-    assert greedy(*twice).tolist() == optimal(*twice).tolist() == [1], "the best, of equals the first"
-    assert greedy(a, b, scores, 0.95).tolist() == optimal(a, b, scores, 0.95).tolist() == []
+    assert greedy(*twice).tolist() == [1], "the best, of equals the first"
+    assert greedy(a, b, scores, 0.95).tolist() == []
     assert lead(scores, a, b) == pytest.approx([0.1, -0.1, 0.8])
     assert lead(scores, a, np.zeros(3, int)) == pytest.approx([0.9, 0.8, 0.8]), "editions of one page are no rivals"
 
@@ -323,8 +323,6 @@ def test_the_command_reads_archives_and_writes_pairs(tmp_path: Path) -> None:
         "en-es",
         "--method",
         "url",
-        "--matching",
-        "optimal",
         "--out",
         str(out),
     )
@@ -512,10 +510,10 @@ def test_every_document_of_a_crawl_is_in_a_pair_or_has_a_reason(
     documents = {record["url"]: record["language"] for record in read_json_lines(crawl_folder / DOCUMENTS)}
     read = read_corpus([crawl_folder], pairs)
     judge = make_method(method, MODELS, E5Encoder.name if method.endswith("content") else "", encoders)
-    for editions, matching in (("best", greedy), ("all", optimal)):
+    for editions in EDITIONS:
         accounted: Counter[str] = Counter()
         reasons: Counter[str] = Counter()
-        for _, alignment in align(read, judge, matching, editions=editions):
+        for _, alignment in align(read, judge, editions=editions):
             paired = {url for found in alignment.pairs for url in (found.url_a, found.url_b)}
             assert paired.isdisjoint(alignment.unpaired)
             accounted.update((*paired, *alignment.unpaired))

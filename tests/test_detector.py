@@ -17,10 +17,10 @@ from bilingual_crawler.discovery.detector.barbosa import FILE, BarbosaDetector, 
 from bilingual_crawler.discovery.detector.base import MAX_DOWNLOADS, DetectorPage, Reason, Verdict
 from bilingual_crawler.discovery.detector.links import folder_of, rewritten, without_folder
 from bilingual_crawler.discovery.detector.pairs import EVIDENCE, FOLDER, EvidenceWeights
-from bilingual_crawler.harvest.cuts import CutWeb, FrozenWeb, Instance, Variant, halves, make_instances
 from bilingual_crawler.harvest.sites import read_site
 from bilingual_crawler.plugins import PluginError
 from bilingual_crawler.scoring.models import ModelError, models_folder
+from training.discovery.cuts import CutWeb, FrozenWeb, Instance, Variant, halves, make_instances
 
 SITES = Path(__file__).parents[2] / "shared" / "data" / "sites" / "train"
 

@@ -1,7 +1,5 @@
 from __future__ import annotations
 
-from heapq import nlargest
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -13,7 +11,6 @@ from bilingual_crawler.pages.model import Link, LinkPosition
 from bilingual_crawler.policies.evidence.base import Known, place_of
 from bilingual_crawler.policies.evidence.language import Folders, Marks
 from bilingual_crawler.policies.evidence.prospects import PairRate
-from bilingual_crawler.policies.evidence.shared_words import MAX_WORDS, WordIndex, two_largest
 from bilingual_crawler.policies.gain import EVIDENCE, Gain
 
 PAIR = LanguagePair.parse("eng-fin")
@@ -290,38 +287,6 @@ def test_what_is_counted_is_right_after_documents_have_changed_their_partners() 
     for url in ("https://a.fi/en/new", "https://a.fi/fi/new"):
         assert changed.explain(url) == steady.explain(url)
     assert changed.explain("https://a.fi/en/new").chances["surplus"] > 0
-
-
-def test_rare_words_that_a_link_shares_with_a_document_speak_for_a_pair() -> None:
-    def chance(path: str) -> float:
-        return gain.explain(f"https://a.org/{path}").chances["shared_words"]
-
-    crawl = Learner(gain := knowing("shared_words"))
-    others = [Link(f"https://a.org/n{number}", text=f"Uutisia kaupungista osa {number}") for number in range(30)]
-    english = Link("https://a.org/a1", text="Halvorsen pumps of 1897")
-    finnish = Link("https://a.org/a2", text="Halvorsenin pumput 1897")
-    fetch(crawl, "https://a.org/", None, english, finnish, *others)
-    assert not chance("a2")
-    fetch(crawl, "https://a.org/a1", "eng")
-    assert chance("a2") > 0.05 > chance("n7") == 0
-
-
-@given(st.lists(st.tuples(st.sampled_from("abcd"), st.text("xyz 123", max_size=12)), max_size=60))
-def test_an_index_of_words_finds_what_it_holds(added: list[tuple[str, str]]) -> None:
-    index = WordIndex()
-    for url, text in added:
-        if text:
-            index.add(url, text.split())
-        else:
-            index.remove(url)
-    for word in {word for _, text in added for word in text.split()}:
-        assert set(index.having(word)) == {url for url in "abcd" if word in index.words(url)}
-    assert all(len(index.words(url)) <= MAX_WORDS for url in "abcd")
-
-
-@given(st.dictionaries(st.text("abc", min_size=1, max_size=3), st.sampled_from([0.5, 1.0, 1.5, 2.0])))
-def test_the_two_documents_that_share_most_are_compared(shared: dict[str, float]) -> None:
-    assert two_largest(shared) == nlargest(2, shared, key=shared.__getitem__)
 
 
 @given(st.lists(st.tuples(URLS, st.sampled_from(["eng", "fin", None]))), URLS)

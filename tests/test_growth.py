@@ -38,7 +38,7 @@ from bilingual_crawler.pages.model import Link, LinkPosition
 from bilingual_crawler.pages.sitemap import MAX_CHARACTERS as MAX_SITEMAP_CHARACTERS
 from bilingual_crawler.pages.sitemap import parse_sitemap
 from bilingual_crawler.policies.evidence import base as places
-from bilingual_crawler.policies.evidence import parallel_links, shared_words
+from bilingual_crawler.policies.evidence import parallel_links
 from bilingual_crawler.policies.evidence.base import MAX_TWINS
 from bilingual_crawler.policies.gain import Gain
 from bilingual_crawler.urls.hosts import CACHED_LENGTH, url_cache
@@ -133,9 +133,7 @@ def test_a_site_fills_its_own_share_of_the_queue_only() -> None:
 
 @pytest.mark.slow
 def test_the_share_counts_what_is_kept_of_a_url(monkeypatch: pytest.MonkeyPatch) -> None:
-    """By policy and frontier, in a folder of its own; caches and words of the last URLs are bounded for all sites."""
-    monkeypatch.setattr(shared_words, "MAX_URLS", 10)
-    monkeypatch.setattr(shared_words, "MAX_KNOWN", 10)
+    """By policy and frontier, in a folder of its own; caches are bounded for all sites."""
     monkeypatch.setattr(places, "_place", places._place.__wrapped__)
     policy, store, quota = Gain(PAIR), MemoryStore(), QueueQuota()
     page = FetchedPage("https://a.example/", "eng", "eng")
@@ -349,8 +347,6 @@ LIMITS = {
     "bilingual_crawler.policies.evidence.parallel_links.MAX_BYTES": 100_000,
     "bilingual_crawler.policies.evidence.parallel_links.MAX_DOCUMENTS": 100,
     "bilingual_crawler.policies.evidence.base.MAX_COUNTED": 400,
-    "bilingual_crawler.policies.evidence.shared_words.MAX_URLS": 100,
-    "bilingual_crawler.policies.evidence.shared_words.MAX_KNOWN": 400,
     "bilingual_crawler.policies.evidence.substitutions.MAX_SINGLE": 100,
     "bilingual_crawler.policies.evidence.substitutions.MAX_EXPECTED": 100,
 }
@@ -370,7 +366,7 @@ def entries(thing: Any, name: str, seen: set[int]) -> Iterator[tuple[str, int]]:
     elif type(thing).__module__.startswith("bilingual_crawler") and not isinstance(thing, LanguagePair):
         kind = type(thing).__name__
         for attribute, value in vars(thing).items() if hasattr(thing, "__dict__") else ():
-            inner = f"{name.partition('.')[0]}.{kind}" if kind in ("Partners", "WordIndex") else kind
+            inner = f"{name.partition('.')[0]}.{kind}" if kind == "Partners" else kind
             yield from entries(value, f"{inner}.{attribute}", seen)
 
 

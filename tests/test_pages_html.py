@@ -1120,67 +1120,6 @@ class TestRobustness:
         assert time.thread_time() - started < 2
 
 
-CHOICES = "<select name=lang><option value=en>English</option><option value=mt>Malti</option></select>"
-
-
-@pytest.mark.parametrize(
-    ("form", "url", "fields"),
-    [
-        (
-            f"<form method=POST action=/set?a=1#x><input type=hidden name=csrf value=AddBuy0>{CHOICES}</form>",
-            "https://example.org/set?a=1",
-            (("csrf", "AddBuy0"), ("lang", "mt")),
-        ),
-        (f"<form method=post>{CHOICES}<button>Go</button></form>", "https://example.org/page?x=1", (("lang", "mt"),)),
-        (
-            f"<form method=post>{CHOICES}<input type=submit name=go value=OK></form>",
-            "https://example.org/page?x=1",
-            (("lang", "mt"), ("go", "OK")),
-        ),
-        (
-            "<form><button formmethod=post formaction=/mt name=lang value=mt>Malti</button></form>",
-            "https://example.org/mt",
-            (("lang", "mt"),),
-        ),
-        (
-            "<form method=post action=/set><label><input type=radio name=lang value=en>English</label>"
-            "<label><input type=radio name=lang value=mt>Malti</label></form>",
-            "https://example.org/set",
-            (("lang", "mt"),),
-        ),
-    ],
-)
-def test_forms_that_are_posted(form: str, url: str, fields: tuple[tuple[str, str], ...]) -> None:
-    page = parse_page(f"<body>{form}", "https://example.org/page?x=1")
-    assert [(post.url, post.fields) for post in page.posts if post.language == "mlt"] == [(url, fields)]
-    assert not page.links
-
-
-@pytest.mark.parametrize(
-    "form",
-    [
-        f"<form action=/set>{CHOICES}</form>",
-        f"<form method=dialog action=/set>{CHOICES}</form>",
-        f"<form method=post action=/set>{CHOICES}<input name=unseen></form>",
-        f"<form method=post action=/set>{CHOICES}<input type=hidden name=items[0][qty] value=1></form>",
-        f"<form method=post action=/set>{CHOICES}<input type=hidden name=do value=logout></form>",
-        f"<form method=post action=/set>{CHOICES}<input type=hidden name=x value={'x' * 10_000}></form>",
-        f"<form method=post action=/set>{CHOICES}<button>Subscribe</button></form>",
-        f"<form method=post action=/addToCart>{CHOICES}</form>",
-        f"<form method=post action=/set?do=delete>{CHOICES}</form>",
-        f"<form method=post action=https://example.com/set>{CHOICES}</form>",
-        f"<form method=post action=javascript:void(0)>{CHOICES}</form>",
-    ],
-)
-def test_forms_that_are_not_posted(form: str) -> None:
-    assert not parse_page(f"<body>{form}", "https://example.org/page").posts
-
-
-def test_choices_that_are_posted_are_bounded() -> None:
-    form = f"<form method=post action=/set>{CHOICES}</form>"
-    assert len(parse_page(f"<body>{form * 1000}", "https://example.org/page").posts) <= 50
-
-
 @pytest.mark.parametrize("encoding", ["utf-8", "latin-1"])
 def test_addresses_in_headers_need_no_escapes(encoding: str) -> None:
     header = "</español>; rel=alternate; hreflang=es".encode(encoding)

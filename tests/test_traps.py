@@ -24,7 +24,6 @@ from bilingual_crawler.crawl.traps import (
     PAIRS_FACTOR,
     PROBE_AFTER,
     TREE_ROW,
-    Barren,
     Copies,
     MissingPages,
     Repeats,
@@ -53,7 +52,7 @@ def prose(seed: int, words: int = 60) -> str:
 
 
 def test_unreadable_pages_count_by_site_since_hosts_cost_nothing() -> None:
-    traps = Traps(stale_pages=0, barren_pages=0)
+    traps = Traps(stale_pages=0)
     for number in range(MAX_UNREADABLE):
         url = f"https://host-{number}.farm.is/"
         assert traps.refuses(url) is None
@@ -228,24 +227,6 @@ def test_one_new_page_ends_a_row() -> None:
         assert staleness.learn(f"https://a.is/?p={number}", sample_of(text))[0] is None
 
 
-def test_a_host_without_pairs_is_left_and_one_pair_is_enough_to_stay() -> None:
-    barren = Barren(5)
-    barren.note_pair("https://a.is/docs/en/1", "https://a.is/docs/is/1")
-    for number in range(5):
-        assert not barren.refuses("https://a.is/maze/x/y")
-        barren.learn(f"https://a.is/maze/{number}/x")
-        barren.learn(f"https://a.is/docs/en/{number}")
-        barren.learn(f"https://b.is/{number}")
-    assert barren.refuses("https://a.is/maze/9/9")
-    assert not barren.refuses("https://a.is/docs/en/9")
-    assert not barren.refuses("https://a.is/other/")
-    assert barren.refuses("https://b.is/other/")
-    barren.note_pair("https://b.is/en", "https://b.is/is")
-    assert not barren.refuses("https://b.is/other/")
-    never = Barren(0)
-    assert [never.learn("https://a.is/") for _ in range(100)] == [None] * 100
-
-
 def test_copies_are_counted_per_host_and_empty_pages_are_none() -> None:
     copies = Copies()
     assert [copies.learn("a.is", "same") for _ in range(MAX_COPIES + 1)] == [False] * MAX_COPIES + [True]
@@ -274,7 +255,7 @@ def test_what_a_folder_shows_for_missing_pages_holds_in_the_folder() -> None:
 
 
 def test_sitemaps_have_a_depth_and_a_number() -> None:
-    traps = Traps(stale_pages=0, barren_pages=0)
+    traps = Traps(stale_pages=0)
     at = [Entry(f"https://a.is/{depth}.xml", "a.is", 0.0, depth=depth, kind=Kind.SITEMAP) for depth in range(1, 6)]
     assert [traps.wants_sitemap(entry) for entry in at] == [True] * 4 + [False]
     # a robots.txt on each of its hosts may name the same ones

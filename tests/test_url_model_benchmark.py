@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from benchmarks.url_models import UrlHash, UrlLanguage, UrlPairs
+from benchmarks.url_models import UrlHash, UrlLanguage
 from bilingual_crawler.items import FetchedPage
 from bilingual_crawler.languages.codes import LanguagePair
-from bilingual_crawler.pages.model import Link
 from bilingual_crawler.policies.evidence.base import Known
 
 PAIR = LanguagePair.parse("eng-spa")
@@ -32,21 +31,3 @@ def test_the_hash_reads_nothing() -> None:
     evidence = UrlHash(Known(PAIR, EVEN))
     steps = {evidence.step(f"{SPANISH}-{number}") for number in range(100)}
     assert steps == set(range(6))
-
-
-def test_the_pair_model_chooses_among_documents_that_share_words() -> None:
-    known = Known(PAIR, EVEN)
-    evidence = UrlPairs(known)
-    home = FetchedPage("https://a.org/", "eng", "eng")
-    for url in ("https://a.org/release-notes-2024-05", "https://a.org/holiday-calendar-2024"):
-        page = FetchedPage(url, "eng", "eng")
-        evidence.observe_link(home, Link(url))
-        known.hold(page)
-        evidence.observe_page(page, ())
-        evidence.forget(url)
-    evidence.observe_link(home, Link("https://a.org/notas-de-la-version-2024-05"))
-    found = evidence._nearest("https://a.org/notas-de-la-version-2024-05")
-    assert found
-    assert found[0] == "https://a.org/release-notes-2024-05"
-    assert evidence.completes(known.target("https://a.org/notas-de-la-version-2024-05"), EVEN) > 0
-    assert evidence.completes(known.target("https://a.org/contacto"), EVEN) == 0

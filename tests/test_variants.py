@@ -5,9 +5,6 @@ from __future__ import annotations
 import itertools
 import random
 import re
-import threading
-import time
-from contextlib import ExitStack
 from datetime import UTC, datetime
 from http.cookies import SimpleCookie
 from typing import TYPE_CHECKING
@@ -18,7 +15,7 @@ from hypothesis import strategies as st
 from support.crawls import crawl, crawl_with_two_workers, documents, kill_crawl, outcomes
 from support.redis_server import redis_server
 from support.scripted import Answer, negotiating, scripted
-from support.webserver import ABOUT_SITE, ALIGNED, TEXT, html, start_scrapy
+from support.webserver import ABOUT_SITE, ALIGNED, TEXT, html
 
 from bilingual_crawler.crawl.variants import MAX_COOKIES, MAX_REFUSED, Switch, Variants
 from bilingual_crawler.languages.pairs import LanguagePairs
@@ -28,18 +25,16 @@ from bilingual_crawler.storage.records import read_tsv
 from bilingual_crawler.storage.writer import Exchange, WarcWriter
 from bilingual_crawler.urls.canonical import canonicalise
 from bilingual_crawler.urls.marks import marked_language, strip_language
-from bilingual_crawler.urls.variants import asked_language, bare, is_posting, variant
+from bilingual_crawler.urls.variants import asked_language, bare, variant
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable
     from email.message import Message
     from pathlib import Path
 
     from support.scripted import Scripted
 
 PAGES = 16
-FEW = 8
-"""Pages of a site where each of them would do."""
 BITEXT = ("-s", "BILINGUAL_BITEXT=moses", "-s", "BILINGUAL_ENCODER=")
 ADDRESS = "https://example.org/page?id=3"
 
@@ -172,6 +167,15 @@ def by_header(path: str, headers: Message) -> Answer:
     return Answer(page(lang, number, path_of), headers={"Vary": "Accept-Language"})
 
 
+def by_header_beside_a_form(path: str, headers: Message) -> Answer:
+    """A form that is sent by POST chooses the language as well, as in Django."""
+    number, lang = number_of(path), preferred(headers)
+    if number is None:
+        return Answer(status=404)
+    form = FORM.replace("<form ", "<form method=post ")
+    return Answer(page(lang, number, path_of, form), headers={"Vary": "Cookie"})
+
+
 def by_cookie(path: str, headers: Message) -> Answer:
     """``?lang=es`` sets a cookie and leads back to the page."""
     number = number_of(path)
@@ -249,8 +253,8 @@ def asked_pages(site: Scripted) -> int:
 
 @pytest.mark.parametrize(
     "site",
-    [by_header, by_cookie, by_session, by_root, by_parameter(FORM), by_parameter(SCRIPT)],
-    ids=["header", "cookie", "session", "root", "form", "script"],
+    [by_header, by_header_beside_a_form, by_cookie, by_session, by_root, by_parameter(FORM), by_parameter(SCRIPT)],
+    ids=["header", "header beside a form", "cookie", "session", "root", "form", "script"],
 )
 def test_pairs_under_one_address(tmp_path: Path, site: Callable[[str, Message], Answer]) -> None:
     with negotiating(site) as server:
@@ -390,220 +394,9 @@ def test_hostile_switchers_are_bounded(tmp_path: Path) -> None:
     assert len(documents(tmp_path)) == PAGES
 
 
-# forms that are posted ------------------------------------------------------------------------------------------------
+# forms that lead to the page itself -----------------------------------------------------------------------------------
 
 CHOICES = "<select name=lang><option value=en>English</option><option value=es>Español</option></select>"
-
-
-def posting_form(action: str, hidden: str = "") -> str:
-    return f"<form method=post action='{action}'>{hidden}{CHOICES}<button>OK</button></form>"
-
-
-class PostedSite:
-    """A site whose pages are in the language of a cookie, or of a session on the server, which a form chooses.
-
-    *kind* says how: ``session``, with a token in the form, and nothing but a redirect as an answer; ``cookie``, set by
-    a redirect; or ``page``, the page itself, in the other language and with a cookie.
-    """
-
-    def __init__(self, kind: str, form: str = "", pages: int = PAGES) -> None:
-        self.kind = kind
-        self.form = form
-        self.pages = pages
-        self.sessions: dict[str, str] = {}
-        self.fields: list[dict[str, str]] = []
-
-    def answer(self, path: str, headers: Message) -> Answer:
-        number = number_of(path, self.pages)
-        if number is None:
-            return Answer(status=404)
-        cookies = SimpleCookie(headers["Cookie"] or "")
-        if self.kind != "session":
-            lang = cookies["tongue"].value if "tongue" in cookies else "en"
-            return Answer(self.page(number, "es" if lang == "es" else "en", ""))
-        session, more = cookies["sid"].value if "sid" in cookies else "", {}
-        if session not in self.sessions:
-            session = f"s{len(self.sessions)}"
-            self.sessions[session] = "en"
-            more = {"Set-Cookie": f"sid={session}; Path=/; HttpOnly"}
-        return Answer(self.page(number, self.sessions[session], session), headers=more)
-
-    def page(self, number: int, lang: str, session: str) -> str:
-        hidden = f"<input type=hidden name=next value={path_of(number)}>"
-        if self.kind == "session":
-            hidden += f"<input type=hidden name=csrf value=token-{session}>"
-        form = self.form or posting_form("" if self.kind == "page" else "/language", hidden)
-        return page(lang, number, path_of, form, self.pages)
-
-    def posted(self, path: str, headers: Message, fields: Mapping[str, str]) -> Answer:
-        self.fields.append(dict(fields))
-        chosen, back = fields["lang"], {"Location": fields.get("next", "/")}
-        if self.kind == "page":
-            number = number_of(path)
-            assert number is not None
-            return Answer(self.page(number, chosen, ""), headers={"Set-Cookie": f"tongue={chosen}"})
-        if self.kind == "cookie":
-            return Answer(status=303, headers={**back, "Set-Cookie": f"tongue={chosen}; Path=/"})
-        session = SimpleCookie(headers["Cookie"] or "")["sid"].value
-        if fields["csrf"] != f"token-{session}" or not (headers["Referer"] or "").startswith("http://"):
-            return Answer(status=403)
-        self.sessions[session] = chosen
-        return Answer(status=302, headers=back)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("kind", ["session", "cookie", "page"])
-def test_a_form_is_posted_once_and_gives_all_pairs(tmp_path: Path, kind: str) -> None:
-    site = PostedSite(kind)
-    with negotiating(site.answer, posted=site.posted) as server:
-        done = crawl(tmp_path, f"{server.url}/", *ALIGNED, *BITEXT, policy="gain")
-        assert done.returncode == 0, done.stderr
-        check_pairs(tmp_path)
-        assert asked_pages(server) <= 1.2 * 2 * PAGES
-        assert server.posts() == ["/" if kind == "page" else "/language"]
-    languages = [record["language"] for record in documents(tmp_path).values()]
-    assert sorted(languages) == ["eng"] * PAGES + ["spa"] * PAGES
-    [row] = [row for row in read_tsv(tmp_path / "out" / "crawl.tsv") if is_posting(row["url"])]
-    assert (row["outcome"], row["location"]) == ("redirect", f"{server.url}/#!lang=spa")
-    # a replay posts the form, too, and aligning the archive does not take the answer for a document
-    (tmp_path / "again").mkdir()
-    replay = ("-s", f"BILINGUAL_REPLAY={tmp_path / 'out'}")
-    assert crawl(tmp_path / "again", f"{server.url}/", *replay, policy="gain").returncode == 0
-    assert documents(tmp_path / "again").keys() == documents(tmp_path).keys()
-    archived = [record.url for record in iter_responses([tmp_path / "out"])]
-    assert sum(map(is_posting, archived)) == 1
-
-
-HOSTILE = {
-    "orders": posting_form("/order", "<input type=hidden name=item value=7>"),
-    "cart": posting_form("/shop/cart?lang=1"),
-    "quantity": posting_form("/language", "<input type=number name=n value=1>"),
-    "hidden quantity": posting_form("/language", "<input type=hidden name=item[qty] value=1>"),
-    "newsletter": posting_form("/language", "<input type=email name=e>"),
-    "text": posting_form("/language", "<textarea name=words></textarea>"),
-    "consent": posting_form("/language", "<input type=checkbox name=agree checked>"),
-    "second list": posting_form("/language", "<select name=money><option>EUR</option><option>USD</option></select>"),
-    "elsewhere": posting_form("http://localhost:9/language"),
-    "button": f"<form method=post action=/language>{CHOICES}<button name=do value=x>Delete</button></form>",
-    "other languages": posting_form("/language").replace("=es>Español", "=fr>Français"),
-    "forbidden": posting_form("/private/language"),
-}
-
-
-def test_forms_that_do_more_are_not_posted(tmp_path: Path) -> None:
-    """Each form is on every page of a site of its own."""
-    with ExitStack() as stack:
-        servers = {}
-        for last, (name, form) in enumerate(HOSTILE.items(), start=1):
-            site = PostedSite("cookie", form, FEW)
-
-            def answer(path: str, headers: Message, site: PostedSite = site) -> Answer:
-                if path == "/robots.txt":
-                    return Answer("User-agent: *\nDisallow: /private/", kind="text/plain")
-                return site.answer(path, headers)
-
-            servers[name] = stack.enter_context(negotiating(answer, f"127.0.1.{last}", posted=site.posted))
-        seeds = ",".join(f"{server.url}/" for server in servers.values())
-        assert crawl(tmp_path, seeds, policy="gain").returncode == 0
-        assert {name: server.posts() for name, server in servers.items()} == {name: [] for name in HOSTILE}
-        asked = {name: sum(number_of(path) is not None for path in server.paths()) for name, server in servers.items()}
-        assert asked == dict.fromkeys(HOSTILE, FEW)
-    assert len(documents(tmp_path)) == FEW * len(HOSTILE)
-
-
-ANSWERS: dict[str, tuple[Callable[[], Answer], str]] = {
-    "500": (lambda: Answer(status=500), "http-500"),
-    "503": (lambda: Answer(status=503, headers={"Retry-After": "0"}), "http-503"),
-    "cut": (lambda: Answer(raw=[]), "error-"),
-    "elsewhere": (lambda: Answer(status=302, headers={"Location": "http://localhost:9/", "Set-Cookie": "a=b"}), ""),
-    "again": (lambda: Answer(status=307, headers={"Location": "/language", "Set-Cookie": "a=b"}), "not-switched"),
-    "nothing": (lambda: Answer("<p>Thanks"), "not-switched"),
-    "cookies": (
-        lambda: Answer(status=302, headers={"Location": "/", "Set-Cookie": "lang=es; " + "x" * 5000}),
-        "redirect",
-    ),
-    "forever": (
-        lambda: Answer(status=302, headers={"Location": f"/?{random.random()}", "Set-Cookie": "a=b"}),
-        "redirect",
-    ),
-}
-
-
-@pytest.mark.parametrize("name", ANSWERS)
-def test_answers_to_posts_are_bounded(tmp_path: Path, name: str) -> None:
-    """The form is posted once, whatever comes back, and the pages of the site are read all the same."""
-    give, outcome = ANSWERS[name]
-
-    def answer(path: str, headers: Message) -> Answer:
-        if path.startswith("/?"):
-            return give()
-        number = number_of(path)
-        if number is None:
-            return Answer(status=404)
-        return Answer(page("en", number, path_of, posting_form(f"/language?{number}")))
-
-    with negotiating(answer, posted=lambda *_: give()) as server:
-        done = crawl(tmp_path, f"{server.url}/", policy="gain")
-        assert done.returncode == 0
-        advice = "Asked for Spanish with the cookies of its switcher" if outcome == "redirect" else "form that chooses"
-        assert advice in done.stderr
-        assert server.posts() == ["/language?0"]
-        # five redirects, a page that is not there, and variants until the site is given up
-        assert asked_pages(server) <= PAGES + MAX_REFUSED + 25
-    assert len(documents(tmp_path)) == PAGES
-    rows = [row for row in read_tsv(tmp_path / "out" / "crawl.tsv") if is_posting(row["url"])]
-    assert len(rows) == 1
-    assert rows[0]["outcome"].startswith(outcome)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("frontier", ["lmdb", "redis"])
-def test_a_form_is_not_posted_again_after_a_kill(tmp_path: Path, frontier: str) -> None:
-    """Not by the next run with the same JOBDIR, nor by another worker that takes over the site."""
-    site, is_posted = PostedSite("session"), threading.Event()
-
-    def posted(path: str, headers: Message, fields: Mapping[str, str]) -> Answer:
-        is_posted.set()
-        time.sleep(60)
-        return Answer(status=500)
-
-    with ExitStack() as stack:
-        server = stack.enter_context(negotiating(site.answer, posted=posted))
-        if frontier == "redis":
-            job = ("-s", f"BILINGUAL_FRONTIER={stack.enter_context(redis_server(tmp_path)).url}")
-        else:
-            job = ("-s", f"JOBDIR={tmp_path / 'job'}")
-        chosen = ("-a", "pair=eng-spa", "-a", f"seeds={server.url}/", *job)
-        folder = ("-s", f"BILINGUAL_OUTPUT_DIR={tmp_path / 'out'}")
-        process = start_scrapy(tmp_path, "crawl", "bilingual", *chosen, *folder)
-        assert is_posted.wait(120)
-        process.kill()
-        process.communicate()
-        (tmp_path / "again").mkdir()
-        after = tmp_path / "again" if frontier == "redis" else tmp_path
-        done = crawl(after, f"{server.url}/", *job, policy="gain")
-        assert done.returncode == 0
-        assert server.posts() == ["/language"]
-    rows = [row for row in read_tsv(after / "out" / "crawl.tsv") if is_posting(row["url"])]
-    assert [row["outcome"] for row in rows] == ["posted-before"]
-    assert {f"{server.url}{path_of(number)}" for number in range(PAGES)} <= {
-        url for one in {tmp_path, after} for url in documents(one)
-    }, done.stderr
-
-
-def test_a_resumed_crawl_has_the_cookies_of_a_form(tmp_path: Path) -> None:
-    site, job = PostedSite("session"), ("-s", f"JOBDIR={tmp_path / 'job'}")
-    with negotiating(site.answer, posted=site.posted) as server:
-        assert crawl(tmp_path, f"{server.url}/", *job, "-a", "max_pages=12", policy="gain").returncode == 0
-        assert len(server.posts()) == 1
-        assert crawl(tmp_path, f"{server.url}/", *job, policy="gain").returncode == 0
-        assert len(server.posts()) == 1
-        check_pairs(tmp_path)
-        assert len(documents(tmp_path)) == 2 * PAGES
-        assert asked_pages(server) <= 1.2 * 2 * PAGES
-
-
-# forms that lead to the page itself -----------------------------------------------------------------------------------
 
 
 def by_own_form(path: str, _: Message) -> Answer:
@@ -642,7 +435,7 @@ def test_a_form_that_is_the_only_way_to_a_language_is_followed(tmp_path: Path) -
     assert {url.replace("=es", "=en") for url in held} - documents(tmp_path).keys() <= {f"{server.url}/page-5?lang=en"}
 
 
-@pytest.mark.parametrize("kind", ["lang", "post", "la\tn%67"])
+@pytest.mark.parametrize("kind", ["lang", "la\tn%67"])
 def test_a_site_makes_no_variants_by_its_links(tmp_path: Path, kind: str) -> None:
     fragment = f"#!{kind}=spa"
 

@@ -14,7 +14,6 @@ from bilingual_crawler.alignment.sentences.duplicates import Duplicates, normal
 from bilingual_crawler.discovery import policies
 from bilingual_crawler.pages import sequences
 from bilingual_crawler.pages.words import western_digits, word_pattern
-from bilingual_crawler.policies.evidence.shared_words import _words_of
 
 UNMARKED = st.text(st.characters(exclude_categories=["Mn", "Mc", "Cs"]))
 
@@ -60,7 +59,6 @@ def test_words_keep_their_vowel_signs(text: str, words: list[str]) -> None:
 def test_numbers_are_the_same_in_the_digits_of_all_scripts(year: str) -> None:
     assert western_digits(f"(007 {year}²)") == "(007 1954²)"
     assert evidence.words(year) == ("1954",)
-    assert _words_of(year) == {"1954"}
 
 
 def test_words_that_differ_in_vowels_are_no_repetitions() -> None:
@@ -79,7 +77,6 @@ def test_lines_that_begin_with_the_same_consonants_are_no_template() -> None:
     assert not any(templates.has(line, "Posted in the blog of the house today") for line in lines)
 
 
-def test_links_and_pages_are_compared_by_whole_words() -> None:
-    assert _words_of("किताबें 12") == {"किताब", "12"}
+def test_pages_are_compared_by_whole_words() -> None:
     assert policies.words("किताबें और घर", "und") == ["किताबें", "और", "घर"]
     assert not set(sequences.sequences("किताब कल आई")) & set(sequences.sequences("केतबा काल ईआ"))

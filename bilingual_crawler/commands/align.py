@@ -60,7 +60,7 @@ class Command(ScrapyCommand):
             " languages). Pairs of other languages that are in the file stay there. With --bitext also aligns"
             " their sentences, and writes those that are good enough to train a translation model in the formats"
             " of other tools. If INPUT is a crawl that has aligned its documents at its end, its pairs are taken,"
-            " unless --method, --matching, --editions or -s BILINGUAL_MIN_SCORE is given."
+            " unless --method, --editions or -s BILINGUAL_MIN_SCORE is given."
         )
 
     def add_options(self, parser: argparse.ArgumentParser) -> None:
@@ -73,7 +73,6 @@ class Command(ScrapyCommand):
             help="the two languages, such as eng-mlt, or pairs of languages: eng-isl,eng-dan (those of the crawl)",
         )
         add("--method", help=f"kind of evidence: {', '.join(ALIGNMENT_METHODS.built_in)} (auto)")
-        add("--matching", choices=("greedy", "optimal"), help="best first, or the best sum (greedy)")
         add(
             "--editions",
             choices=EDITIONS,
@@ -112,7 +111,7 @@ class Command(ScrapyCommand):
             others = [folder for folder in crawls if used[folder] != options.detectors]
             # Scrapy's -s
             scored = self.settings.getpriority("BILINGUAL_MIN_SCORE") == SETTINGS_PRIORITIES["cmdline"]
-            anew = opts.method or opts.matching or opts.editions or scored or others or paths != crawls[:1]
+            anew = opts.method or opts.editions or scored or others or paths != crawls[:1]
             detection = Detection.for_pairs(options.detectors, pairs)
             self._align(paths, pairs, detection, opts, None if anew or not _is_aligned(paths[0], pairs) else paths[0])
             for folder in others:
@@ -136,7 +135,6 @@ class Command(ScrapyCommand):
         """Align *paths*, or take the pairs of the crawl in the folder *aligned*."""
         # every scrapy command imports this module
         from bilingual_crawler.alignment.documents.align import align, as_aligned, read_corpus
-        from bilingual_crawler.alignment.documents.matching import MATCHINGS
         from bilingual_crawler.alignment.documents.methods import encoder_of, method_of
 
         formats = read_formats(opts.formats, opts.bitext)
@@ -148,7 +146,6 @@ class Command(ScrapyCommand):
         if in_crawl:
             check_tables(opts.out.parent, pairs)
         method = method_of(opts.method or "auto", self.settings)
-        matching, editions = MATCHINGS[opts.matching or "greedy"], opts.editions or "best"
         encoder = encoder_of(self.settings) if opts.bitext or opts.review else None
         console = Console(highlight=False)
         columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
@@ -159,7 +156,8 @@ class Command(ScrapyCommand):
             bar = _AligningBar(progress, corpus)
             masks = opts.mask_personal or Options.of(self.settings).mask_personal
             extras = _Extras(opts, pairs, detection, formats, encoder, masks)
-            results = as_aligned(corpus, aligned) if aligned else align(corpus, method, matching, bar.show, editions)
+            editions = opts.editions or "best"
+            results = as_aligned(corpus, aligned) if aligned else align(corpus, method, bar.show, editions)
             _write_pairs(opts.out, results, kept, extras, bar)
             if in_crawl:
                 replace_unpaired(opts.out.with_name(UNPAIRED), extras.unpaired, pairs)

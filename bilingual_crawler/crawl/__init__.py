@@ -14,21 +14,3 @@
 
 The room may import every room from ``discovery`` downwards. No room below imports it.
 """
-
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
-from bilingual_crawler import lazy_exports
-
-if TYPE_CHECKING:
-    from bilingual_crawler.crawl.context import CrawlContext, DiscoveryContext
-    from bilingual_crawler.crawl.signals import Refused
-    from bilingual_crawler.crawl.visits import Visits
-else:
-    __getattr__ = lazy_exports(
-        __name__,
-        {"CrawlContext": "context", "DiscoveryContext": "context", "Refused": "signals", "Visits": "visits"},
-    )
-
-__all__ = ["CrawlContext", "DiscoveryContext", "Refused", "Visits"]

@@ -32,7 +32,7 @@ COPY = "bilingual_copy"
 """True if too many pages of the host have this text."""
 
 WARC_LOCATION = "bilingual_warc"
-"""The :class:`~bilingual_crawler.storage.WarcLocation` of the response's record."""
+"""The :class:`~bilingual_crawler.storage.writer.WarcLocation` of the response's record."""
 ARCHIVED_DATE = "bilingual_archived"
 """``WARC-Date`` of a response from an archive; None for a response made up by the replay."""
 

@@ -1,4 +1,4 @@
-"""Traps: copies, soft 404s, stale groups of URLs and folders without pairs."""
+"""Traps: copies, soft 404s, stale groups of URLs."""
 
 from __future__ import annotations
 
@@ -31,39 +31,6 @@ def folders(url: str) -> list[str]:
     return ["/".join((parts.netloc, *names[:depth])) + "/" for depth in range(len(names) + 1)]
 
 
-_FOLDERS = 100_000
-
-
-class Barren:
-    """Refuses URLs of a host or folder after *limit* of its pages without a single pair; 0 is never."""
-
-    def __init__(self, limit: int) -> None:
-        self._limit = limit
-        self._pages: LRUCache[str, int] = LRUCache(_FOLDERS)
-        self._fertile: LRUCache[str, bool] = LRUCache(_FOLDERS)
-        self._barren: LRUCache[str, bool] = LRUCache(_FOLDERS)
-
-    def learn(self, url: str) -> str | None:
-        """Add the fetched page *url*; return the folder that becomes barren, if any."""
-        found = None
-        for folder in folders(url) if self._limit else ():
-            pages = self._pages[folder] = self._pages.get(folder, 0) + 1
-            if pages >= self._limit and folder not in self._fertile and folder not in self._barren:
-                self._barren[folder] = True
-                found = found or folder
-        return found
-
-    def note_pair(self, *urls: str) -> None:
-        """Note that the pages *urls* are in a pair: their folders are not barren."""
-        for url in urls:
-            for folder in folders(url):
-                self._fertile[folder] = True
-                self._barren.pop(folder, None)
-
-    def refuses(self, url: str) -> bool:
-        return bool(self._barren) and any(folder in self._barren for folder in folders(url))
-
-
 MAX_COPIES = 20
 """Pages of one host with the same text whose links are followed. Several are legitimate: an untranslated page has a URL
 in each language."""
@@ -80,6 +47,7 @@ _OWN_SHARE = 0.8
 _PAGES = 200_000
 _MIN_SEQUENCES = 10
 _HOSTS = 10_000
+_FOLDERS = 100_000
 _SEQUENCES = 1_000_000
 
 
@@ -386,9 +354,8 @@ MAX_SITEMAP_DEPTH = 4
 class Traps:
     """Knows the URLs that are not worth a fetch. In memory and bounded; a resumed crawl learns them again."""
 
-    def __init__(self, *, stale_pages: int, barren_pages: int) -> None:
+    def __init__(self, *, stale_pages: int) -> None:
         self.missing = MissingPages()
-        self._barren = Barren(barren_pages)
         self._staleness = Staleness(stale_pages)
         self._repeats = Repeats(stale_pages)
         self._copies = Copies()
@@ -401,22 +368,18 @@ class Traps:
         """The kind of trap that *url* belongs to, or None."""
         if self._staleness.refuses(url) or self._repeats.refuses(url):
             return "stale"
-        if self._barren.refuses(url):
-            return "barren"
         if self._unreadable and self._unreadable.get(registered_domain(url), 0) >= MAX_UNREADABLE:
             return "unreadable"
         return grown(url)
 
-    def learn(self, page: Page, sample: bytes) -> tuple[list[tuple[str, str]], float]:
+    def learn(self, page: Page, sample: bytes) -> tuple[list[str], float]:
         """Add *page* with the *sample* of its word sequences.
 
-        Return (kind, group of URLs) of the traps that it completes, and the share of its text, 0 to 1, that is new to
-        its folder.
+        Return the groups of URLs that it makes stale, and the share of its text, 0 to 1, that is new to its folder.
         """
         stale, new = self._staleness.learn(page.url, sample)
         repeated = self._repeats.learn(page.url, page.text, sample)
-        found = (("stale", stale), ("stale", repeated), ("barren", self._barren.learn(page.url)))
-        return [(kind, group) for kind, group in found if group is not None], new
+        return [group for group in (stale, repeated) if group is not None], new
 
     def wants_sitemap(self, entry: Entry) -> bool:
         """Whether to read the sitemap *entry*. Called for each mention; repeated mentions count once."""
@@ -439,7 +402,6 @@ class Traps:
 
     def note_pair(self, *urls: str) -> None:
         """Note that the pages *urls* are in a pair."""
-        self._barren.note_pair(*urls)
         self._staleness.note_pair(*urls)
 
     def is_copy(self, page: Page) -> bool:

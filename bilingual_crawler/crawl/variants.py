@@ -4,30 +4,27 @@ from __future__ import annotations
 
 from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
-from urllib.parse import urlencode
 
 import msgspec
 from cachetools import LRUCache
 
 from bilingual_crawler.languages.codes import base_of, may_be, to_bcp47
-from bilingual_crawler.pages.model import Link, LinkPosition, LinkSource
+from bilingual_crawler.pages.model import Link, LinkSource
 from bilingual_crawler.urls.canonical import registered_domain
 from bilingual_crawler.urls.hosts import host_of
 from bilingual_crawler.urls.marks import marked_language, strip_language
-from bilingual_crawler.urls.variants import asked_language, bare, is_posting, variant
+from bilingual_crawler.urls.variants import asked_language, bare, variant
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from bilingual_crawler.languages.pairs import LanguagePairs
-    from bilingual_crawler.pages.model import Page, Post
+    from bilingual_crawler.pages.model import Page
 
 MAX_SITES = 10_000
 """Sites and languages whose cookies are kept; the least recently used are forgotten."""
 MAX_COOKIES, MAX_COOKIE = 20, 4096
 """Cookies of a site in one language, and characters of one."""
-MAX_POSTS = 5
-"""Forms that are posted to a site in one crawl, at most one for each language."""
 MAX_REFUSED = 3
 """Variants in another language than asked for after which a host is asked for no more, unless its site was right."""
 
@@ -44,27 +41,6 @@ class Switch(NamedTuple):
     language: str
     """ISO 639-3"""
     cookies: Mapping[str, str]
-
-
-class Posting(msgspec.Struct, frozen=True):
-    """What is sent to post a form, beside the address."""
-
-    body: str
-    """``application/x-www-form-urlencoded``"""
-    cookies: dict[str, str]
-    """Those that came with the page that has the form, whose session its token belongs to."""
-
-    @classmethod
-    def of(cls, post: Post, set_cookies: Iterable[str]) -> Posting:
-        """Return the posting of *post*, whose page came with the headers ``Set-Cookie`` *set_cookies*."""
-        return cls(urlencode(post.fields, errors="replace"), _bounded(_cookies_in(set_cookies)))
-
-    @classmethod
-    def unpack(cls, packed: str) -> Posting:
-        return msgspec.json.decode(packed, type=cls)
-
-    def pack(self) -> str:
-        return msgspec.json.encode(self).decode()
 
 
 class Variants:
@@ -84,8 +60,6 @@ class Variants:
         """Host -> how often it was not answered as asked; a site that was right once has -1."""
         self._usual: LRUCache[str, str] = LRUCache(MAX_SITES)
         """The language of the first page of a site whose address names none: what it shows without cookies."""
-        self._posts: LRUCache[str, list[str]] = LRUCache(MAX_SITES)
-        """Languages for which a form of the site was posted in this run, or is queued."""
         self._plain: LRUCache[str, str | None] = LRUCache(MAX_SITES)
         """The language that all addresses of a site without a parameter have shown, if their forms choose one by a
         parameter; None if they have shown several."""
@@ -104,8 +78,8 @@ class Variants:
 
     def cookies(self, url: str) -> str:
         """Return the value of ``Cookie`` for *url*; empty if it is no variant, or its site has set none."""
-        asked = asked_language(url)
-        return cookie_header(self._cookies.get((registered_domain(url), asked), {})) if asked else ""
+        cookies = self._cookies.get((registered_domain(url), asked_language(url) or ""), {})
+        return "; ".join(f"{name}={value}" for name, value in cookies.items())
 
     def note_page(self, url: str, side: str | None) -> None:
         """A page in the language *side* of the crawl, if any, was read at *url*."""
@@ -138,7 +112,9 @@ class Variants:
 
     def note_switch(self, url: str, switch: Switch) -> bytes:
         """Keep the cookies with which the site of *url* has switched its language; return them as a fact."""
-        kept = _bounded({**self._cookies.get((registered_domain(url), switch.language), {}), **switch.cookies})
+        cookies = {**self._cookies.get((registered_domain(url), switch.language), {}), **switch.cookies}
+        short = [(name, value) for name, value in cookies.items() if len(name) + len(value) <= MAX_COOKIE]
+        kept = dict(short[-MAX_COOKIES:])
         self._cookies[registered_domain(url), switch.language] = kept
         return _pack((switch.language, kept, self._usual.get(registered_domain(url), "")))
 
@@ -147,25 +123,6 @@ class Variants:
         language, cookies, usual = _unpack(fact)
         self._usual[registered_domain(url)] = usual
         self.note_switch(url, Switch(language, cookies))
-
-    def choose_post(self, page: Page, url: str, side: str | None) -> Post | None:
-        """Return the choice of a form of *page*, read at *url* in the language *side*, that is posted; else None.
-
-        A language is chosen once a site, if the page is not in it, and has no link to it. One choice of a page, as the
-        second would change the session of the first.
-        """
-        site = registered_domain(url)
-        chosen = self._posts.setdefault(site, [])
-        if asked_language(url) or len(chosen) >= MAX_POSTS or not self.are_wanted(url):
-            return None
-        for post in page.posts:
-            language = self._pairs.side(post.language)
-            if language is None or language in (side, *chosen) or (site, language) in self._cookies:
-                continue
-            if not_linked(replace(page, posts=()), [language]):
-                chosen.append(language)
-                return replace(post, language=language)
-        return None
 
     def note_answer(self, url: str, *, right: bool) -> None:
         """The variant *url* was answered in the language asked for, or in another one."""
@@ -190,22 +147,18 @@ class Variants:
 
         A variant stays one, unless the location names a language itself.
         """
-        language = switch.language if switch else None if is_posting(url) else asked_language(url)
+        language = switch.language if switch else asked_language(url)
         location = bare(location)
         if language is None or marked_language(location) or not self.are_wanted(url):
             return location
         return self._in(language, location)
 
-    def switch(self, url: str, set_cookies: Iterable[str], posting: Posting | None = None) -> Switch | None:
+    def switch(self, url: str, set_cookies: Iterable[str]) -> Switch | None:
         """Return the switch to a language that *set_cookies*, the headers ``Set-Cookie`` of an answer to *url*, may be.
 
         A cookie names it (``lang=es``), else *url* does (``/lang/es``). None if neither names a language of the crawl.
-        If a *posting* was answered, the language is the one that was chosen, and a cookie that was sent is enough.
         """
         cookies, languages = _cookies_in(set_cookies), list(map(base_of, self._pairs.languages))
-        if posting:
-            cookies, asked = {**posting.cookies, **cookies}, asked_language(url)
-            return Switch(asked, cookies) if cookies and asked else None
         keys = {name: "lang" if any(part in name.lower() for part in _NAMING) else name for name in cookies}
         named = (marked_language(f"https://cookie/?{keys[name]}={value}", languages) for name, value in cookies.items())
         language = next(filter(None, named), None) or marked_language(url, languages)
@@ -224,7 +177,6 @@ class Variants:
         if asked is None and not by_cookie:
             return page
         links = tuple(self._link(link, url, asked, site, by_cookie) for link in page.links)
-        links += tuple(self._posted(page, url, site, by_cookie))
         canonical = page.canonical
         if asked and canonical and registered_domain(canonical) == site and not marked_language(canonical):
             canonical = variant(canonical, asked)
@@ -245,16 +197,6 @@ class Variants:
             return link
         return _to(link, variant(link.url, asked))
 
-    def _posted(self, page: Page, url: str, site: str, by_cookie: set[str]) -> Iterator[Link]:
-        """Links to what the forms of *page* lead to, whose cookies are known."""
-        if marked_language(bare(url)):
-            return
-        for language in dict.fromkeys(self._pairs.side(post.language) for post in page.posts):
-            if language in by_cookie or (language and language == self._usual.get(site)):
-                to = self._in(language, url)
-                if to != url:
-                    yield Link(to, source=LinkSource.FORM, position=LinkPosition.SWITCHER, label=language)
-
     def _in(self, language: str, url: str) -> str:
         """The URL of the page at *url* in *language*."""
         return bare(url) if language == self._usual.get(registered_domain(url)) else variant(url, language)
@@ -265,11 +207,6 @@ class Variants:
         return bool(names) and asked not in map(self._pairs.side, names)
 
 
-def cookie_header(cookies: Mapping[str, str]) -> str:
-    """Return *cookies* as the value of ``Cookie``."""
-    return "; ".join(f"{name}={value}" for name, value in cookies.items())
-
-
 def _cookies_in(set_cookies: Iterable[str]) -> dict[str, str]:
     """The cookies in headers ``Set-Cookie``."""
     cookies: dict[str, str] = {}
@@ -278,12 +215,6 @@ def _cookies_in(set_cookies: Iterable[str]) -> dict[str, str]:
         if equals and name and f"{name}{value}".isprintable():
             cookies[name.strip()] = value.strip()
     return cookies
-
-
-def _bounded(cookies: Mapping[str, str]) -> dict[str, str]:
-    """The last of *cookies* that are short enough."""
-    kept = [(name, value) for name, value in cookies.items() if len(name) + len(value) <= MAX_COOKIE]
-    return dict(kept[-MAX_COOKIES:])
 
 
 def _without_language(url: str) -> str | None:
@@ -301,7 +232,6 @@ def _to(link: Link, url: str) -> Link:
 
 
 def not_linked(page: Page, languages: Sequence[str]) -> list[str]:
-    """Return those of *languages* that no link of *page* names, nor a form."""
+    """Return those of *languages* that no link of *page* names."""
     linked = {name for link in page.links for name in (link.hreflang, link.label, marked_language(link.url)) if name}
-    linked |= {post.language for post in page.posts}
     return [language for language in languages if not any(may_be(language, name) for name in linked)]

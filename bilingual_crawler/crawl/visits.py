@@ -45,7 +45,7 @@ from bilingual_crawler.crawl.signals import (
     reason,
     url_fetched,
 )
-from bilingual_crawler.crawl.variants import Posting, Variants
+from bilingual_crawler.crawl.variants import Variants
 from bilingual_crawler.frontier.backoff import Rest
 from bilingual_crawler.frontier.budget import QueueQuota
 from bilingual_crawler.frontier.entry import AFTER_OTHERS, FIXED, NEVER, Entry, Kind, Push, State
@@ -60,7 +60,7 @@ from bilingual_crawler.plugins import FRONTIER_STORES
 from bilingual_crawler.storage.files import replacing, to_disk
 from bilingual_crawler.urls.canonical import canonicalise, registered_domain
 from bilingual_crawler.urls.hosts import with_http, with_https
-from bilingual_crawler.urls.variants import bare, is_posting, posting
+from bilingual_crawler.urls.variants import bare
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -73,7 +73,7 @@ if TYPE_CHECKING:
     from bilingual_crawler.frontier.frontier import Frontier, FrontierStore
     from bilingual_crawler.frontier.shared import Worker
     from bilingual_crawler.items import FetchedPage, Pair
-    from bilingual_crawler.pages.model import Link, Post
+    from bilingual_crawler.pages.model import Link
     from bilingual_crawler.scoring.links import LinkScore
 
 
@@ -268,13 +268,6 @@ class Visits:
         if not (url in self._guesses and self.learner.is_done(with_http(url))):
             self.push([Entry(url, self.slot(url), priority, depth=depth, request=request)])
 
-    def push_post(self, page: Entry, post: Post, set_cookies: Iterable[str]) -> None:
-        """Queue the *post* of the form of a *page* that came with *set_cookies*."""
-        url = posting(post.url, post.language)
-        if self._context.scope.admits(url):
-            priority, packed = self.learner.seed_priority(url), Posting.of(post, set_cookies).pack()
-            self.push([Entry(url, self.slot(url), priority, page.url, page.depth + 1, request=packed)])
-
     def hand_out(self) -> Entry | None:
         """The best URL that may be fetched now.
 
@@ -306,23 +299,20 @@ class Visits:
     def redirect(self, entry: Entry, location: str, status: int, switch: Switch | None = None) -> bool:
         """Replace *entry* in the queue by the target of its redirect; return False if there is no such target.
 
-        *switch*: the language cookies of the redirect. If the target is a known page, or the redirect answers a posted
-        form, the site shows its pages in that language by this *switch*.
+        *switch*: the language cookies of the redirect. If the target is a known page, the site shows its pages in that
+        language by this *switch*.
         """
         # Scrapy keeps the fragment of the requested URL
         url = canonicalise(bare(location))
         if url is None:
             return self._end_redirect(entry, "nowhere", status, outcome="redirect-nowhere")
-        posted = is_posting(entry.url)
-        at_home = registered_domain(url) == registered_domain(entry.url)
-        leads_back = at_home if posted else self.learner.is_done(url)
-        if switch and leads_back and self.variants.is_switched(url, switch):
+        if switch and self.learner.is_done(url) and self.variants.is_switched(url, switch):
             self.frontier.remember(entry, cookies_fact(self.variants.note_switch(entry.url, switch)))
             self._stats.inc_value("bilingual/variants/switches")
         else:
             switch = None
         url = self.variants.target(entry.url, url, switch)
-        if (not self._context.scope.admits(url) and entry.parent) or (posted and not at_home):
+        if not self._context.scope.admits(url) and entry.parent:
             return self._end_redirect(entry, "offsite", status, location=url)
         if url == entry.url or entry.redirects >= self._max_redirects:
             return self._end_redirect(entry, "endless", status, location=url)
@@ -570,8 +560,7 @@ class Visits:
     def _replace(self, entry: Entry, url: str, told: Callable[[bool], None] = ignore) -> None:
         """Replace *entry* by *url*."""
         target = Entry(url, self.slot(url), entry.priority, entry.parent, entry.depth, entry.kind)
-        target.redirects = entry.redirects + 1
-        target.request = "" if is_posting(entry.url) else entry.request
+        target.redirects, target.request = entry.redirects + 1, entry.request
         self._waiting.pop(url, None)
         self._answered.pop(url, None)
         self._announce(self.learner.observe_redirect(entry.url, url))

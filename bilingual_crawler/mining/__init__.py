@@ -11,28 +11,3 @@
 
 Needs the extra ``mine``. May import: pipelines, scheduler, crawl, discovery, alignment and the rooms below them.
 """
-
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
-from bilingual_crawler import lazy_exports
-
-if TYPE_CHECKING:
-    from bilingual_crawler.mining.duck import DuckEngine
-    from bilingual_crawler.mining.engine import Engine
-    from bilingual_crawler.mining.run import ContentReport, Mining, MiningRequest, UrlReport
-    from bilingual_crawler.mining.stored import MiningError
-else:
-    __getattr__ = lazy_exports(
-        __name__,
-        {
-            "DuckEngine": "duck",
-            "Engine": "engine",
-            **dict.fromkeys(("ContentReport", "Mining", "MiningRequest", "UrlReport"), "run"),
-            "MiningError": "stored",
-        },
-    )
-
-
-__all__ = ["ContentReport", "DuckEngine", "Engine", "Mining", "MiningError", "MiningRequest", "UrlReport"]

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import re
-from itertools import chain
 from typing import TYPE_CHECKING
 from urllib.parse import urlencode
 
 from bilingual_crawler.pages.labels import coded_language, named_language
 from bilingual_crawler.pages.links import MAX_TEXT, NO_ADDRESS, Anchor
-from bilingual_crawler.pages.model import LinkPosition, LinkSource, Post
-from bilingual_crawler.pages.tables import DEED_WORDS
+from bilingual_crawler.pages.model import LinkPosition, LinkSource
 from bilingual_crawler.urls.canonical import MAX_LENGTH
 from bilingual_crawler.urls.tokens import LANGUAGE_KEYS
 
@@ -20,15 +18,13 @@ if TYPE_CHECKING:
     Attributes = Mapping[str, str | None]
 
 MAX_FORMS = 20
-"""Forms of a page that are read, of each method."""
+"""Forms of a page that are read."""
 MAX_CHOICES = 50
 """Links of a form."""
 MAX_FIELDS = 100
 """Controls of a form that chooses a language."""
 MAX_OPTIONS = 1000
 """Options of a list that are read."""
-MAX_POSTED = 8192
-"""Characters of the fields that are posted."""
 MAX_SCRIPT = 2000
 """Characters of a script in an attribute that is read."""
 _MAX_PARTS = 20
@@ -153,25 +149,15 @@ class _Field:
 _SEARCH_NAMES = frozenset(["q", "s", "query", "search", "searchword", "keyword", "keywords", "term", "terms"])
 _PRIVATE = frozenset(("password", "file"))
 _NOT_SENT = frozenset(("button", "reset", "image", "checkbox"))
-_PLAIN = frozenset(("hidden", "submit", "radio", "button", "reset", "image"))
-_WORD = re.compile(r"[A-Z]?[a-z]+|[A-Z]+")
-_TERM = re.compile(r"[A-Za-z_-]{1,30}")
-"""Values that are no tokens and no addresses."""
 
 
-def does_more(text: str) -> bool:
-    """Whether *text*, the path of an action or the name of a field, is that of a form that does more than choose."""
-    return not DEED_WORDS.isdisjoint(word.lower() for word in _WORD.findall(text))
-
-
-def method_of(value: str | None) -> str:
-    """The method of a form, or of a button, with this attribute: ``get``, ``post`` or ``dialog``."""
-    method = (value or "").strip().lower()
-    return method if method in ("post", "dialog") else "get"
+def is_get(method: str | None) -> bool:
+    """Return whether a form, or a button, with this attribute *method* is sent by GET."""
+    return (method or "").strip().lower() not in ("post", "dialog")
 
 
 class Form:
-    """A form, to find its choices of a language: addresses if it is sent by GET, else what is posted."""
+    """A form that is sent by GET, to find its choices of a language."""
 
     def __init__(self, attributes: Attributes) -> None:
         self._id = attributes.get("id")
@@ -181,11 +167,6 @@ class Form:
         self._buttons: _Field | None = None
         self._labels: dict[str, list[str]] = {}
         self._is_refused = False
-        self._is_posted = method_of(attributes.get("method")) == "post"
-        self._asks_more = False
-        """Whether a visitor sees other controls than buttons, radio buttons and option lists."""
-        self._lists: set[str] = set()
-        """Names of radio buttons and option lists."""
         self._words: list[str] | None = None
         self._is_label_open = False
 
@@ -222,7 +203,6 @@ class Form:
 
     def _read(self, tag: str, kind: str, attributes: Attributes) -> None:
         name, value = attributes.get("name") or "", attributes.get("value") or ""
-        self._asks_more |= kind not in _PLAIN
         if kind == "submit":
             self._read_button(tag, name, value, attributes)
         elif kind == "radio":
@@ -244,11 +224,8 @@ class Form:
 
     def _read_button(self, tag: str, name: str, value: str, attributes: Attributes) -> None:
         self._words = [] if tag == "button" else None
-        if method := attributes.get("formmethod"):
-            if self._buttons is None and method_of(method) == "post":
-                self._is_posted = True
-            elif method_of(method) != ("post" if self._is_posted else "get"):
-                return
+        if not is_get(attributes.get("formmethod")):
+            return
         if self._buttons is None:
             self._buttons = _Field(name, holds_buttons=True)
             self._add(self._buttons)
@@ -260,7 +237,6 @@ class Form:
         field = self._radios.get(name)
         if field is None:
             field = self._radios[name] = _Field(name)
-            self._lists.add(name)
             self._add(field)
         if len(field.choices) > MAX_CHOICES:
             return
@@ -277,7 +253,6 @@ class Form:
     def add_options(self, options: OptionList) -> None:
         """Add the field of a ``<select>`` that has ended."""
         if not self._is_refused and options.name and not options.is_disabled:
-            self._lists.add(options.name)
             self._add(options.field())
 
     def anchors(self) -> list[Anchor]:
@@ -287,33 +262,13 @@ class Form:
         form without an address leads to the page itself; the address then begins with ``?``.
         """
         anchors = []
-        for chosen, choice, language in [] if self._is_posted else self._choices():
+        for chosen, choice, language in self._choices():
             href = self._address(chosen, choice)
             if href:
                 anchor = _link(href, choice.text, LinkSource.FORM)
                 anchor.label = language
                 anchors.append(anchor)
         return anchors
-
-    def posts(self) -> list[Post]:
-        """What is posted for each choice of a language, with the action as it is written.
-
-        Empty if the form is sent by GET, or has anything but a language and hidden fields.
-        """
-        if not self._is_posted or self._asks_more or len(self._lists) > 1:
-            return []
-        buttons = self._buttons.choices if self._buttons else []
-        if any(does_more(f"{button.name} {button.text}") for button in buttons):
-            return []
-        made = []
-        for chosen, choice, language in self._choices():
-            sent = self._sent(chosen, choice)
-            if chosen is not self._buttons:
-                sent += [(button.name, button.value) for button in buttons[:1] if button.name]
-            names, values = [name for name, _ in sent], [value for _, value in sent if _TERM.fullmatch(value)]
-            if language and not any(map(does_more, names + values)) and sum(map(len, chain(*sent))) <= MAX_POSTED:
-                made.append(Post((choice.action or self._action).strip(), language, tuple(sent)))
-        return made
 
     def _choices(self) -> list[tuple[_Field, _Choice, str | None]]:
         """The choices of the field for the language, with that field and their languages; empty unless it has one."""

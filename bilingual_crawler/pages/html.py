@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import re
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from selectolax.lexbor import LexborHTMLParser, SelectolaxError
 
-from bilingual_crawler.pages.choosers import does_more
 from bilingual_crawler.pages.formats import ONLY_HTML
 from bilingual_crawler.pages.links import header_anchors, in_formats, limited, merge
 from bilingual_crawler.pages.model import MAX_LINES, MAX_TEXT, LinkSource, Page
@@ -16,14 +14,13 @@ from bilingual_crawler.pages.opt_outs import TDM_POLICY, TDM_RESERVATION, opt_ou
 from bilingual_crawler.pages.robots import page_rules
 from bilingual_crawler.pages.tables import SELF_CLOSING_TAGS
 from bilingual_crawler.pages.walk import Walk
-from bilingual_crawler.urls.canonical import canonicalise, registered_domain
+from bilingual_crawler.urls.canonical import canonicalise
 from bilingual_crawler.urls.variants import linked
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator, Sequence
+    from collections.abc import Collection, Sequence
 
     from bilingual_crawler.pages.links import Anchor
-    from bilingual_crawler.pages.model import Post
 
 _DEEP = 5000
 """Open elements at which markup is cut."""
@@ -146,19 +143,9 @@ def page_of(walk: Walk, url: str, link_headers: Sequence[str] = (), formats: Col
         canonical=linked(head.canonical, base) if head.canonical else None,
         nofollow=rules.nofollow,
         noindex=rules.noindex,
-        posts=tuple(_posts(walk.posts, base, url)),
         origin=walk.declarations.origin(walk.anchors, walk.lines, walk.main, url, base),
         opt_outs=opt_outs(head.robots, values.get(TDM_RESERVATION), values.get(TDM_POLICY), base),
     )
-
-
-def _posts(posts: Iterable[Post], base: str, url: str) -> Iterator[Post]:
-    """*posts* with resolved actions, as far as they lead to the site of the page at *url* and do nothing but choose."""
-    for post in posts:
-        action = (canonicalise(post.url, base) or "") if post.url else url
-        path = action.partition("//")[2].partition("/")[2]
-        if registered_domain(action) == registered_domain(url) and not does_more(path):
-            yield replace(post, url=action.partition("#")[0])
 
 
 def _lead_to_page(anchors: Sequence[Anchor], url: str) -> None:

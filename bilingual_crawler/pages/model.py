@@ -82,18 +82,6 @@ class Link:
 
 
 @dataclass(frozen=True, slots=True)
-class Post:
-    """A choice of a language in a form that is posted and has nothing but a language."""
-
-    url: str
-    """Canonical absolute URL of the form's action, on the site of the page."""
-    language: str
-    """ISO 639-3"""
-    fields: tuple[tuple[str, str], ...]
-    """Names and values as a browser sends them, hidden ones included."""
-
-
-@dataclass(frozen=True, slots=True)
 class Page:
     """A parsed HTML page, or the text of another document."""
 
@@ -117,8 +105,6 @@ class Page:
     """Number of links to documents that are not HTML, by the ending of their names; they may be among *links*."""
     is_cut: bool = False
     """Whether the document has more pages than are read of one."""
-    posts: tuple[Post, ...] = ()
-    """At most 50."""
     origin: Origin = UNKNOWN
     """What it declares about where it comes from, without its opt-outs."""
     opt_outs: OptOuts = NOTHING

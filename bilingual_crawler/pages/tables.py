@@ -77,12 +77,6 @@ SWITCHER_WORDS = _words("""
     flag
 """)
 """Words in class and id names of language switches."""
-DEED_WORDS = _words("""
-    add basket bid booking buy cart checkout comment contact delete donate edit email invite login logoff logon logout
-    message newsletter order orders pay payment product purchase qty quantity register remove reply signin signout
-    signup sku subscribe unsubscribe vote
-""")
-"""Words in actions and fields of forms that do more than choose a language."""
 
 LABEL_FILLERS = _words("""
     a à á as auf auch au available bahasa change choose click en el em flag flagge bandera bandeira

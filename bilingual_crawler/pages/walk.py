@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections import Counter
 from functools import lru_cache
 from itertools import compress
 from typing import TYPE_CHECKING
@@ -15,7 +14,7 @@ from urllib.parse import unquote
 
 from bilingual_crawler.languages.codes import base_of, from_bcp47
 from bilingual_crawler.pages.characters import composed, is_escaped_twice, one_line, unescaped
-from bilingual_crawler.pages.choosers import MAX_CHOICES, MAX_FORMS, Form, OptionList, method_of, script_address
+from bilingual_crawler.pages.choosers import MAX_FORMS, Form, OptionList, is_get, script_address
 from bilingual_crawler.pages.declarations import Declarations
 from bilingual_crawler.pages.frame import (
     CONTENT,
@@ -40,7 +39,7 @@ from bilingual_crawler.pages.frame import (
 )
 from bilingual_crawler.pages.labels import coded_language
 from bilingual_crawler.pages.links import MAX_AROUND, MAX_TEXT, NO_ADDRESS, Anchor, hreflang_of, is_for_language
-from bilingual_crawler.pages.model import MAX_TITLE, LinkPosition, LinkSource, Post
+from bilingual_crawler.pages.model import MAX_TITLE, LinkPosition, LinkSource
 from bilingual_crawler.pages.robots import directives_in
 from bilingual_crawler.pages.tables import INLINE_TAGS, MARKS, SKIPPED_TAGS, UNTOLD_TAGS
 from bilingual_crawler.pages.words import is_unspaced
@@ -307,8 +306,6 @@ class Walk:
         self.images: list[str] = []
         """Addresses of images as they are written."""
         self.anchors: list[Anchor] = []
-        self.posts: list[Post] = []
-        """Choices of a language in forms that are posted, with actions as they are written."""
         self._line: list[str] = []
         self._is_broken = False
         """Whether a ``<br>`` has ended the last line, and nothing has come since."""
@@ -324,7 +321,7 @@ class Walk:
         """The open forms; None for a form that is not read."""
         self._form: Form | None = None
         """The innermost open form."""
-        self._forms_read: Counter[str] = Counter()
+        self._forms_read = 0
         self._is_form_loose = False
         """Whether the innermost form is an empty element in a table, where the parser puts its controls beside it."""
         self._switches: list[tuple[int, int, int]] = []
@@ -664,9 +661,8 @@ class Walk:
         if self._is_form_loose:
             self._end_form()
         self._form = None
-        method = method_of(attributes.get("method"))
-        if method != "dialog" and self._forms_read[method] < MAX_FORMS:
-            self._forms_read[method] += 1
+        if is_get(attributes.get("method")) and self._forms_read < MAX_FORMS:
+            self._forms_read += 1
             self._form = Form(attributes)
         self._forms.append(self._form)
         parent = node.parent
@@ -679,7 +675,6 @@ class Walk:
         self._is_form_loose = False
         if form is not None:
             self._add(form.anchors())
-            self.posts += form.posts()[: max(0, MAX_CHOICES - len(self.posts))]
 
     def _find_mark(self, node: LexborNode, fragment: str) -> None:
         """Leave out the link that ends here if it only gives its place an address, like the ``¶`` of headings.

@@ -13,35 +13,3 @@
 
 May import: harvest, mining, pipelines, scheduler, crawl, discovery, alignment and the rooms below them.
 """
-
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
-from bilingual_crawler import lazy_exports
-
-if TYPE_CHECKING:
-    from bilingual_crawler.reporting.report import write_report
-    from bilingual_crawler.reporting.results import Results, ResultsError, read_results, read_summary
-    from bilingual_crawler.reporting.review import Judged, Review, read_judged
-else:
-    __getattr__ = lazy_exports(
-        __name__,
-        {
-            "write_report": "report",
-            **dict.fromkeys(("Results", "ResultsError", "read_results", "read_summary"), "results"),
-            **dict.fromkeys(("Judged", "Review", "read_judged"), "review"),
-        },
-    )
-
-
-__all__ = [
-    "Judged",
-    "Results",
-    "ResultsError",
-    "Review",
-    "read_judged",
-    "read_results",
-    "read_summary",
-    "write_report",
-]

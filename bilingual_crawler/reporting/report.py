@@ -68,14 +68,10 @@ def _remedy(summary: Mapping[str, Any], missing: str) -> str:
 def _negotiated(summary: Mapping[str, Any], missing: str) -> str:
     """What the sites did when they were asked for the language *missing* at the addresses that are known."""
     variants: Mapping[str, int] = summary.get("variants", {})
-    posts, switches = variants.get("posts", 0), variants.get("switches", 0)
-    said = ""
-    if posts > switches:
-        said += f" A form that chooses a language was posted ({posts}), and chose none."
-    if summary.get("dropped", {}).get("not-negotiated"):
-        sent = "Asked for {} with the cookies of its switcher" if switches else "Asked for {}"
-        said += f" {sent.format(missing)}, the site answered in another language."
-    return said
+    if not summary.get("dropped", {}).get("not-negotiated"):
+        return ""
+    sent = "Asked for {} with the cookies of its switcher" if variants.get("switches") else "Asked for {}"
+    return f" {sent.format(missing)}, the site answered in another language."
 
 
 def contradictions(counts: Mapping[str, int]) -> dict[tuple[str, str], int]:

@@ -19,7 +19,7 @@ import numpy as np
 from w3lib.url import safe_url_string
 
 from bilingual_crawler.urls.canonical import MAX_LENGTH, canonicalise
-from bilingual_crawler.urls.variants import bare, posting, variant
+from bilingual_crawler.urls.variants import bare, variant
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -30,8 +30,6 @@ if TYPE_CHECKING:
 
 VARIANT_FIELD = "WARC-Requested-Language"
 """The field of a record of a variant that has the language in which it was asked for; WARC allows further fields."""
-METHOD_FIELD = "WARC-Requested-Method"
-"""The field that such a record has as well if the language was chosen by a form that was posted: ``POST``."""
 _LANGUAGE = re.compile(r"[a-z]{3}(?:_[A-Z][a-z]{3})?")
 
 
@@ -196,7 +194,7 @@ def parse_head(data: bytes) -> RecordHead | None:
     url = fields.get(b"warc-target-uri", b"").decode("utf-8", "replace").strip("<>")
     language = fields.get(VARIANT_FIELD.lower().encode(), b"").decode("ascii", "replace")
     if _LANGUAGE.fullmatch(language):
-        url = posting(url, language) if METHOD_FIELD.lower().encode() in fields else variant(url, language)
+        url = variant(url, language)
     # nobody can ask for a longer URL
     answers = kind == b"response" and url.startswith("http") and len(url) <= 2 * MAX_LENGTH
     status = _STATUS.match(data, end + 4) if answers else None

@@ -18,7 +18,7 @@ from warcio.statusandheaders import StatusAndHeaders
 from warcio.warcwriter import WARCWriter
 
 from bilingual_crawler.storage.records import read_members
-from bilingual_crawler.storage.warc import METHOD_FIELD, VARIANT_FIELD
+from bilingual_crawler.storage.warc import VARIANT_FIELD
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -179,8 +179,6 @@ class WarcWriter:
     def _record(self, kind: str, exchange: Exchange, head: _HttpHead, body: bytes, more: dict[str, str]) -> Any:
         ip = {"WARC-IP-Address": exchange.ip} if exchange.ip else {}
         language = {VARIANT_FIELD: exchange.language} if exchange.language else {}
-        if exchange.language and exchange.method != "GET":
-            language[METHOD_FIELD] = exchange.method
         return self._warc.create_warc_record(
             urldefrag(exchange.url).url,
             kind,

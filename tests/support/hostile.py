@@ -113,13 +113,6 @@ class Hostile:
         links = (f"{path.rstrip('/')}/{code}/" for code in ("en", "es", "de", "fr", "is"))
         return Answer(english(*links, f"{path}a/b/", title="Languages"))
 
-    def answer_maze(self, path: str) -> Answer:
-        """Text that looks like text, for ever."""
-        chooser = random.Random(path)
-        words = " ".join(chooser.choices(TEXT["en"].split(), k=120))
-        links = (f"/maze/{chooser.choice(('oak', 'elm', 'ash'))}{chooser.getrandbits(20)}/{i}" for i in range(4))
-        return Answer(english(*links, title="Maze", text=f"<p>{words}"))
-
     def answer_many(self, path: str) -> Answer:
         links = "".join(f"<a href=/calendar/{number}>{number}</a>" for number in range(100_000, 200_000))
         return Answer(html("en", "Many", links))

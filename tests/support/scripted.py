@@ -8,7 +8,6 @@ from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler
 from typing import TYPE_CHECKING
-from urllib.parse import parse_qsl
 
 from support.webserver import QuietServer
 
@@ -44,10 +43,6 @@ class Scripted:
     def paths(self) -> list[str]:
         return [path for _, path in self.asked]
 
-    def posts(self) -> list[str]:
-        """The paths to which something was posted."""
-        return [request.split()[1] for request in self.requests if request.startswith("POST ")]
-
 
 def scripted(answer: Callable[[str], Answer], address: str = "127.0.0.1") -> AbstractContextManager[Scripted]:
     """Serve on a free port; *answer* is called with the path in a thread of the request.
@@ -58,35 +53,16 @@ def scripted(answer: Callable[[str], Answer], address: str = "127.0.0.1") -> Abs
 
 
 @contextmanager
-def negotiating(
-    answer: Callable[[str, Message], Answer],
-    address: str = "127.0.0.1",
-    *,
-    posted: Callable[[str, Message, Mapping[str, str]], Answer] = lambda *_: Answer(status=405),
-) -> Iterator[Scripted]:
-    """The same where *answer* is called with the headers of the request as well.
-
-    What is posted goes to *posted*, with path, headers and the fields of the form. An answer with ``ETag`` or
-    ``Last-Modified`` becomes a 304 if the request has it already.
-    """
+def negotiating(answer: Callable[[str, Message], Answer], address: str = "127.0.0.1") -> Iterator[Scripted]:
+    """The same where *answer* is called with the headers of the request as well."""
 
     class Handler(BaseHTTPRequestHandler):
         protocol_version = "HTTP/1.1"
 
         def do_GET(self) -> None:
-            self.note()
-            self.give(answer(self.path, self.headers))
-
-        def do_POST(self) -> None:
-            self.note()
-            body = self.rfile.read(int(self.headers["Content-Length"]))
-            self.give(posted(self.path, self.headers, dict(parse_qsl(body.decode(), keep_blank_values=True))))
-
-        def note(self) -> None:
             site.asked.append((time.monotonic(), self.path))
             site.requests.append(f"{self.requestline}\n{self.headers}")
-
-        def give(self, given: Answer) -> None:
+            given = answer(self.path, self.headers)
             with suppress(OSError):
                 if given.raw is not None:
                     self.close_connection = True

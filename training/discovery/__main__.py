@@ -18,10 +18,10 @@ from sklearn.metrics import roc_auc_score
 
 from bilingual_crawler.discovery.detector.barbosa import FILE as BARBOSA
 from bilingual_crawler.discovery.detector.pairs import EVIDENCE, FOLDER
-from bilingual_crawler.harvest.cuts import site_folders
 from bilingual_crawler.scoring.models import LanguageModel, models_folder
 from training.common.data import DataError
 from training.common.options import refuse_bad_input
+from training.discovery.cuts import site_folders
 from training.discovery.examples import read_examples
 from training.discovery.fit import fit_barbosa, fit_evidence, without_each
 from training.documents.encounters import kind_of

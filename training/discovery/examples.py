@@ -11,10 +11,10 @@ from bilingual_crawler.discovery.detector.barbosa import MAX_LINKS, tokens_of
 from bilingual_crawler.discovery.detector.base import DetectorPage
 from bilingual_crawler.discovery.detector.links import LinkReader, side_of
 from bilingual_crawler.discovery.detector.pairs import PAGE_PAIR_FEATURES, comparable, features_of
-from bilingual_crawler.harvest.cuts import CutWeb, FrozenWeb, Variant, make_instances
 from bilingual_crawler.harvest.sites import read_site
 from bilingual_crawler.urls.canonical import domain_label
 from bilingual_crawler.urls.marks import strip_language
+from training.discovery.cuts import CutWeb, FrozenWeb, Variant, make_instances
 from training.documents.encounters import NOTHING, kind_of
 from training.documents.examples import family
 
@@ -22,9 +22,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
     from pathlib import Path
 
-    from bilingual_crawler.harvest.cuts import Instance
     from bilingual_crawler.harvest.sites import Site
     from bilingual_crawler.scoring.models import LanguageModel
+    from training.discovery.cuts import Instance
 
 DOCUMENTS = 4
 """Documents in gold pairs whose links are read, for each task, beside the entry page."""

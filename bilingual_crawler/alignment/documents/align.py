@@ -27,7 +27,6 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from bilingual_crawler.alignment.documents.matching import Matching
     from bilingual_crawler.alignment.documents.methods import Candidates, Method
     from bilingual_crawler.languages.pairs import LanguagePairs
 
@@ -65,7 +64,6 @@ def read_corpus(
 def align(
     corpus: Corpus,
     method: Method,
-    matching: Matching = greedy,
     on_progress: Callable[[tuple[str, ...], float], None] = lambda group, share: None,
     editions: str = "best",
 ) -> Iterator[tuple[Domain, Alignment]]:
@@ -76,7 +74,7 @@ def align(
     """
     for domain in _domains(corpus):
         domain.on_progress = partial(on_progress, domain.group)
-        alignment = align_domain(domain, method, matching, editions)
+        alignment = align_domain(domain, method, editions)
         yield domain, replace(alignment, unpaired={**_left_out(domain), **alignment.unpaired})
         del domain  # or two would be in memory at once
 
@@ -123,7 +121,7 @@ def _left_out(domain: Domain) -> dict[str, str]:
     return {url: reason for url, reason in left_out.items() if url not in domain.main and url not in domain.copies}
 
 
-def align_domain(domain: Domain, method: Method, matching: Matching = greedy, editions: str = "best") -> Alignment:
+def align_domain(domain: Domain, method: Method, editions: str = "best") -> Alignment:
     """Pair the documents of *domain* one-to-one, and give each unpaired document a reason.
 
     Of near-duplicates one is paired: an article before the lists that show nothing else, then the better score, then
@@ -137,7 +135,7 @@ def align_domain(domain: Domain, method: Method, matching: Matching = greedy, ed
     order = np.lexsort((-_lengths(domain, candidates), -candidates.scores, -_headed(domain, candidates)))
     a, b = group_a[candidates.a[order]], group_b[candidates.b[order]]
     scores = _best_first(a, b, candidates.scores[order], candidates.threshold)
-    chosen = order[matching(a, b, scores, candidates.threshold)]
+    chosen = order[greedy(a, b, scores, candidates.threshold)]
     chosen = _with_copies(chosen, domain, candidates, order)
     if editions == "all":
         chosen = _with_editions(chosen, domain, candidates)

@@ -54,7 +54,6 @@ from bilingual_crawler.storage.warc import (
     parse_response,
 )
 from bilingual_crawler.urls.canonical import canonicalise, registered_domain
-from bilingual_crawler.urls.variants import is_posting
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -392,7 +391,7 @@ class Inputs:
         for path in source.files:
             file = open_warc(path, self.refused)
             for offset, head in file.heads():
-                if is_posting(head.url) or (source.pages and head.url not in source.pages):
+                if source.pages and head.url not in source.pages:
                     continue
                 if head.status or (head.kind == b"conversion" and head.media_type.startswith(TEXT)):
                     page = self._records.page(file.read(offset))

@@ -7,11 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from numpy.typing import NDArray
-
-    Matching = Callable[[NDArray[np.intp], NDArray[np.intp], NDArray[np.float64], float], NDArray[np.intp]]
 
 
 def greedy(
@@ -33,30 +29,6 @@ def greedy(
             taken_b.add(j)
             chosen.append(index)
     return np.array(chosen, dtype=np.intp)
-
-
-def optimal(
-    a: NDArray[np.intp], b: NDArray[np.intp], scores: NDArray[np.float64], threshold: float = 0.0
-) -> NDArray[np.intp]:
-    """Choose as :func:`greedy`, but maximise the sum of ``score - threshold``; up to some 10,000 documents per side."""
-    # importing scipy.optimize takes a quarter of a second, and few use this matching
-    from scipy.optimize import linear_sum_assignment
-
-    places_a, rows = np.unique(a, return_inverse=True)
-    places_b, columns = np.unique(b, return_inverse=True)
-    gain = np.zeros((len(places_a), len(places_b)))
-    index = np.full(gain.shape, -1, dtype=np.intp)
-    good = np.flatnonzero(scores >= threshold)[::-1]
-    # the last one stays where the same documents make several candidates: the best, of equals the first
-    good = good[np.argsort(scores[good], kind="stable")]
-    gain[rows[good], columns[good]] = scores[good] - threshold + 1e-9
-    index[rows[good], columns[good]] = good
-    chosen = index[linear_sum_assignment(gain, maximize=True)]
-    chosen = chosen[chosen >= 0]
-    return np.asarray(chosen[np.argsort(-scores[chosen], kind="stable")], dtype=np.intp)
-
-
-MATCHINGS: dict[str, Matching] = {"greedy": greedy, "optimal": optimal}
 
 
 def lead(scores: NDArray[np.float64], places: NDArray[np.intp], pages: NDArray[np.intp]) -> NDArray[np.float64]:

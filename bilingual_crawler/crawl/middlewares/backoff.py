@@ -126,7 +126,7 @@ class BackoffMiddleware:
         else:
             rest = self._failed(request, alive=True, asked=asked_to_wait(response))
         tries = WAITS if status in ASKS_TO_WAIT else self._tries
-        if rest is None or _is_posted(request):
+        if rest is None:
             return response
         if entry.attempts < tries:
             return _again(request, Rest(rest))
@@ -154,7 +154,7 @@ class BackoffMiddleware:
             rest = self._failed(request, alive=unavailable.alive, asked=unavailable.asked)
         else:
             rest = self._failed(request, alive=False, asked=None)
-        if rest is None or (not unavailable and _is_posted(request)):
+        if rest is None:
             return None
         if unavailable or entry.attempts < self._tries:
             return _again(request, Rest(rest, failed=not unavailable))
@@ -263,11 +263,6 @@ def origin(url: str) -> str:
 def asked_to_wait(response: Response) -> float | None:
     value = response.headers.get("Retry-After")
     return retry_after(value.decode("latin-1"), datetime.now(UTC)) if value else None
-
-
-def _is_posted(request: Request) -> bool:
-    """Whether *request* sends a form, which is sent once."""
-    return request.method == "POST"
 
 
 def _again(request: Request, rest: Rest) -> Request:

@@ -91,10 +91,10 @@ class TrapPagesMiddleware:
         page = read.page
         await self._probe(read, request)
         # before the check: soft-404 pages can number thousands
-        traps, new_text = self._traps.learn(page, read.sample)
+        stale, new_text = self._traps.learn(page, read.sample)
         request.meta[READ] = replace(read, new_text=new_text)
-        for kind, group in traps:
-            logger.info(f"{group}: a trap ({kind}), refused from now on", extra={"spider": self._crawler.spider})
+        for group in stale:
+            logger.info(f"{group}: a trap (stale), refused from now on", extra={"spider": self._crawler.spider})
         if request.meta[ENTRY].parent and self._traps.missing.is_missing(page.url, page.text):
             self._note("bilingual/traps/soft-404", page.url)
             raise Refused("soft-404", "shows what its host shows for any URL", status=200)

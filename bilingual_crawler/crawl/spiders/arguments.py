@@ -92,7 +92,7 @@ def parse_arguments(
         formats=frozenset(options.documents),
         output_dir=choose_output_dir(settings, job or named_now(_folder(pairs))),
         job=Job(str(pairs), scope, options.scope_prefixes, tuple(seed.url for seed in parsed), options.politeness),
-        traps=_traps(options),
+        traps=Traps(stale_pages=options.stale_pages),
     )
     _check_job(context, settings)
     return context
@@ -152,7 +152,7 @@ def parse_discovery(
         formats=ONLY_HTML,
         output_dir=choose_output_dir(settings, job or named_now(f"sites-{languages}")),
         job=Job(str(languages), "discovery", (), tuple(seed.url for seed in parsed), options.politeness),
-        traps=_traps(options),
+        traps=Traps(stale_pages=options.stale_pages),
         search=search,
         sources=sources,
         then=then,
@@ -227,7 +227,7 @@ def parse_settings(settings: BaseSettings, spider: str) -> CrawlContext:
         formats=frozenset(options.documents),
         output_dir=choose_output_dir(settings, named_now(f"{spider}-{_folder(pairs)}")),
         job=Job(str(pairs), f"spider {spider}", options.scope_prefixes, (), options.politeness),
-        traps=_traps(options),
+        traps=Traps(stale_pages=options.stale_pages),
     )
     _check_models(options, chosen)
     _check_alignment(settings)
@@ -341,10 +341,6 @@ def _render_mode(mode: str, settings: BaseSettings) -> str:
     if mode == "always" and (missing := missing_for_rendering(settings)):
         raise _error(f"render=always: {missing}")
     return mode
-
-
-def _traps(options: Options) -> Traps:
-    return Traps(stale_pages=options.stale_pages, barren_pages=options.barren_pages)
 
 
 def _policy_class(name: str | None, options: Options) -> type[Policy]:

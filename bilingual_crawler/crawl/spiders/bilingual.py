@@ -22,7 +22,6 @@ from bilingual_crawler.items import FetchedPage, FoundLinks
 from bilingual_crawler.languages.codes import language_name
 from bilingual_crawler.options import Options, listed, wrong
 from bilingual_crawler.pages.language import REMEDY
-from bilingual_crawler.pages.model import LinkSource
 from bilingual_crawler.urls.canonical import registered_domain
 from bilingual_crawler.urls.hosts import host_of, with_http
 from bilingual_crawler.urls.variants import variant
@@ -56,7 +55,6 @@ class BilingualSpider(Spider):
     parse_arguments: ClassVar[Callable[..., CrawlContext]] = staticmethod(parse_arguments)
     _options: Options
     _reads_sitemaps: bool
-    _posts_forms: bool
 
     def __init__(self, context: CrawlContext) -> None:
         super().__init__()
@@ -80,7 +78,6 @@ class BilingualSpider(Spider):
             )
         spider._options = options
         spider._reads_sitemaps = str(Kind.SITEMAP) in options.link_sources
-        spider._posts_forms = LinkSource.FORM in options.link_sources
         spider._set_crawler(crawler)
         context.share(crawler)
         crawler.signals.connect(spider.sitemaps_named, signal=sitemaps_named)
@@ -113,8 +110,6 @@ class BilingualSpider(Spider):
         self._count_opt_outs(read.page)
         self.visits.log(read.entry, status=response.status, outcome=read.outcome, language=read.identified.language)
         yield FoundLinks(read.fetched, self.links_of(read.page))
-        # the links are queued now: what the post may bring about, or break, costs none of them
-        self._post_form(read)
         if document := read.document:
             self.crawler.signals.send_catch_log(profile_read, url=document.url, profile=read.read.profile)
             yield document
@@ -131,14 +126,6 @@ class BilingualSpider(Spider):
         varies = b"accept-language" in b",".join(read.response.headers.getlist("Vary")).lower()
         for language in others if varies else not_linked(read.page, others):
             self.visits.push_seed(variant(seed, language))
-
-    def _post_form(self, read: Reading) -> None:
-        """Post a form of a page that chooses a language of the crawl which the page does not lead to otherwise."""
-        if not self._posts_forms or (read.page.nofollow and self._options.meta_robots_obey):
-            return
-        if post := self.visits.variants.choose_post(read.page, read.entry.url, read.side):
-            set_cookies = [value.decode("latin-1") for value in read.response.headers.getlist("Set-Cookie")]
-            self.visits.push_post(read.entry, post, set_cookies)
 
     def _seed_behind(self, url: str) -> str:
         """The address of the first seed of the host and port of *url*, which a seed led to, or of its host or site, or

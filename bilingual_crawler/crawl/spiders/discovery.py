@@ -55,7 +55,6 @@ class DiscoverySpider(BilingualSpider):
         spider.context.search.judged = spider._judged
         # sitemaps name pages, not sites
         spider._reads_sitemaps = False
-        spider._posts_forms = False
         spider._looking_back = asyncio.Lock()
         return spider
 
