@@ -158,7 +158,8 @@ def _content(html: str, page: Page, opt_outs: OptOuts = NOTHING) -> _Content:
         page.declared,
         page.canonical,
         html,
-        tuple(link.url for link in page.links if link.position is not LinkPosition.HEAD),
+        # a crawl may follow links to other formats, too
+        tuple(link.url for link in page.links if link.position is not LinkPosition.HEAD and is_page(link.url)),
         page.origin.with_opt_outs(page.opt_outs.over(opt_outs)),
     )
 
