@@ -43,6 +43,25 @@ def archive(folder: Path, *pages: tuple[bytes | None, bytes]) -> Path:
     return path
 
 
+def test_resource_records_are_pages(tmp_path: Path) -> None:
+    """Tools write them of files on a disk, without a response."""
+    records = (
+        (b"https://a.example/page", b"text/html", PAGE),
+        (b"https://a.example/paper.html", b"text/html; charset=iso-8859-2", b"<p>poniedzia\xb3ku"),
+        (b"https://a.example/image.png", b"image/png", b"\x89PNG"),
+        (b"file:///home/page.html", b"text/html", PAGE),
+    )
+    path = tmp_path / "pages.warc"
+    with path.open("wb") as file:
+        for target, media_type, block in records:
+            head = b"WARC/1.0\r\nWARC-Type: resource\r\nWARC-Target-URI: %b\r\nContent-Type: %b\r\nContent-Length: %d"
+            file.write(head % (target, media_type, len(block)) + b"\r\n\r\n" + block + b"\r\n\r\n")
+    inputs = Inputs([path], PAIRS)
+    pages = [(page.url, page.content_type, page.body) for page in inputs.pages()]
+    assert pages == [(target.decode(), kind.decode(), block) for target, kind, block in records[:2]]
+    assert inputs.refused == {"not_html": 1, "url": 1}
+
+
 @pytest.mark.parametrize(
     ("coding", "body"),
     [

@@ -101,13 +101,17 @@ RENDERED = "text/html; charset=utf-8"
 """Content type of a conversion record of a crawl."""
 TEXT = "text/plain"
 """Content type of a conversion record of a WET file."""
+RESOURCE = b"resource"
+"""``WARC-Type`` of a file that was archived without a response, as warcit does."""
 MAX_BODY = 20 * 1024 * 1024
 """Maximum bytes of a page after decompression."""
 _CODINGS = {*ACCEPTED_ENCODINGS, b"x-gzip"}
 
 
 class PagesOfRecords:
-    """The pages of response records in *formats* with status 200, and of conversion records: texts, rendered pages."""
+    """The pages of response records in *formats* with status 200, of resource and of conversion records (texts, rendered
+    pages).
+    """
 
     def __init__(self, formats: Collection[str] = ONLY_HTML) -> None:
         self._formats = formats
@@ -130,6 +134,11 @@ class PagesOfRecords:
             return RawPage(url, None, text=in_lines(converted.decode("utf-8", "replace")), origin=origin)
         if converted is not None:
             return RawPage(url, converted, RENDERED, origin=origin)
+        if head.kind == RESOURCE:
+            if format_of(head.media_type, url) in self._formats:
+                return RawPage(url, record[head.block : head.end], head.media_type, origin=origin)
+            self.refused["not_html"] += 1
+            return None
         response = parse_response(record)
         if response is None:
             self.refused["no_response"] += 1
@@ -393,7 +402,8 @@ class Inputs:
             for offset, head in file.heads():
                 if source.pages and head.url not in source.pages:
                     continue
-                if head.status or (head.kind == b"conversion" and head.media_type.startswith(TEXT)):
+                is_text = head.kind == b"conversion" and head.media_type.startswith(TEXT)
+                if head.status or is_text or head.kind == RESOURCE:
                     page = self._records.page(file.read(offset))
                     if page is not None:
                         yield replace(page, warc_file=str(path), warc_offset=offset)
