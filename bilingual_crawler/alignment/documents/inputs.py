@@ -109,8 +109,8 @@ _CODINGS = {*ACCEPTED_ENCODINGS, b"x-gzip"}
 
 
 class PagesOfRecords:
-    """The pages of response records in *formats* with status 200, of resource and of conversion records (texts, rendered
-    pages).
+    """The pages in *formats* of response records with status 200 and of resource records, and those of conversions:
+    texts, rendered pages.
     """
 
     def __init__(self, formats: Collection[str] = ONLY_HTML) -> None:
