@@ -10,7 +10,10 @@ from support.texts import ENGLISH, SPANISH, corpus
 from support.webserver import run_scrapy, serve
 
 from bilingual_crawler.alignment.documents.corpus import Domain
+from bilingual_crawler.alignment.documents.reading import RawPage, read_document
+from bilingual_crawler.languages.pairs import LanguagePairs
 from bilingual_crawler.pages.html import parse_page, walk_through
+from bilingual_crawler.pages.language import Detection
 from bilingual_crawler.storage.records import read_json_lines, read_tsv
 
 if TYPE_CHECKING:
@@ -245,6 +248,24 @@ def test_monolingual_files_have_each_paragraph_once_and_no_other_language(untran
     assert not any("The river" in line for line in texts["es"])
 
 
+@pytest.mark.parametrize("pair", ["hrv-srp", "bos-hrv", "bos-srp"])
+def test_languages_of_a_class_are_a_pair_by_what_their_pages_declare(pair: str) -> None:
+    """No detector tells them apart."""
+    pairs = LanguagePairs.parse(pair)
+    detection = Detection.for_pairs(("cld2",), pairs)
+    for language in pair.split("-"):
+        code = {"hrv": "hr", "srp": "sr", "bos": "bs"}[language]
+        body = f"<html lang={code}><meta charset=utf-8><p>{'<p>'.join(BALKAN)}".encode()
+        read = read_document(RawPage(f"{HOST}/{code}/", body), pairs, detection)
+        assert read is not None
+        assert read[0].language == language
+
+
+BALKAN = (
+    "Sva ljudska bića rađaju se slobodna i jednaka u dostojanstvu i pravima.",
+    "Ona su obdarena razumom i sviješću i treba da jedno prema drugome postupaju u duhu bratstva.",
+    "Svako ima pravo na život, slobodu i ličnu sigurnost.",
+)
 SAMI = (
     "Buot olbmot leat riegádan friddjan ja olmmošárvvu ja olmmošvuoigatvuođaid dáfus.",
     "Sii leat jierbmásat ja sis lea oamedovdu ja sii gálggaše leat dego vieljačagat.",
