@@ -536,7 +536,7 @@ class TestCommand:
     @pytest.mark.parametrize(
         ("arguments", "message"),
         [
-            (["--policies", "best"], "policy=best"),
+            (["--policies", "best"], "--policies=best: choose one of bfs,"),
             (["--site", "nowhere"], "nowhere"),
             (["--pairs", "en-is,eng-mlt"], "no task to run: eng-mlt is not among the tasks"),
             (["--pairs", "eng-xyzzy"], "--pairs=eng-xyzzy: unknown language 'xyzzy'"),

@@ -253,7 +253,7 @@ def test_a_password_in_the_query_is_in_no_output_and_no_command_line(tmp_path: P
 def test_a_wrong_address_ends_with_what_to_do_and_no_password(tmp_path: Path, sites: list[Site]) -> None:
     for url, said in (
         ("redis://:secret@127.0.0.1:9/0", "Redis at 127.0.0.1:9 cannot be used"),
-        ("postgres://u:secret@127.0.0.1/0", "give redis://"),
+        ("postgres://u:secret@127.0.0.1/0", "choose one of redis, rediss, unix"),
     ):
         worker = start_worker(tmp_path, sites, None, f"BILINGUAL_FRONTIER={url}")
         _, log = worker.communicate(timeout=300)

@@ -12,7 +12,7 @@ from bilingual_crawler import to_install
 from bilingual_crawler.languages.codes import UNKNOWN, base_of, macrolanguage
 from bilingual_crawler.languages.scripts import script_of
 from bilingual_crawler.pages.detectors import load_detector
-from bilingual_crawler.pages.detectors.base import MAX_CHARACTERS, SHOWN, Identification
+from bilingual_crawler.pages.detectors.base import MAX_CHARACTERS, SHOWN, Identification, has_letters
 from bilingual_crawler.pages.legibility import has_wrong_letters
 from bilingual_crawler.pages.sandbox.jobs import ContentError, Job, Limits, SandboxError
 from bilingual_crawler.pages.sandbox.pool import submit
@@ -153,7 +153,9 @@ class Detection:
 
     def _decides(self, named: str, text: str, found: Identification) -> bool:
         """Whether the declared language *named* decides about *text*, which was *found* to be in another one."""
-        if found.language == UNKNOWN or {named, found.language} <= _SERBO_CROATIAN:
+        if found.language == UNKNOWN:
+            return has_letters(text)
+        if {named, found.language} <= _SERBO_CROATIAN:
             return True
         if named == macrolanguage(found.language):
             return False
