@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from functools import lru_cache
-from itertools import compress
+from itertools import accumulate, compress
 from typing import TYPE_CHECKING, NamedTuple
 
 from bilingual_crawler.pages.tables import (
@@ -119,17 +119,18 @@ def own_lines(lines: Sequence[str], kinds: Sequence[int], regions: Iterable[Regi
     not count.
     """
     counted = list(regions)
-    own = _outside(lines, kinds, counted)
+    own = _outside(kinds, counted)
     prose = [
         len(line) if len(line) >= MIN_PROSE and not kind & LINKED else 0
         for line, kind in zip(lines, kinds, strict=True)
     ]
-    misread = [one for one in counted if one.by_layout and sum(prose[one.lines]) >= 2 * MIN_PROSE]
-    if misread:
-        of_own = sum(compress(prose, own))
-        if not _has_text(lines, own) or MISREAD * of_own <= max(sum(prose[one.lines]) for one in misread):
-            counted = [one for one in counted if one not in misread]
-            own = _outside(lines, kinds, counted)
+    before = [0, *accumulate(prose)]
+    held = [before[one.lines.stop] - before[one.lines.start] if one.by_layout else 0 for one in counted]
+    if max(held, default=0) >= 2 * MIN_PROSE and (
+        not _has_text(lines, own) or MISREAD * sum(compress(prose, own)) <= max(held)
+    ):
+        counted = [one for one, size in zip(counted, held, strict=True) if size < 2 * MIN_PROSE]
+        own = _outside(kinds, counted)
     without = list(own)
     for start, stop in _menus(own, kinds):
         without[start:stop] = [False] * (stop - start)
@@ -140,12 +141,18 @@ def _has_text(lines: Sequence[str], own: Sequence[bool]) -> bool:
     return sum(sum(map(str.isalpha, line)) for line, is_own in zip(lines, own, strict=True) if is_own) >= MIN_OWN
 
 
-def _outside(lines: Sequence[str], kinds: Sequence[int], regions: Iterable[Region]) -> list[bool]:
-    own = [not kind & CONTROL for kind in kinds]
-    for region in regions:
-        start, stop = region.lines.start, region.lines.stop
-        own[start:stop] = [False] * (stop - start)
-    return own
+def _outside(kinds: Sequence[int], regions: Iterable[Region]) -> list[bool]:
+    covered = are_in((region.lines for region in regions), len(kinds))
+    return [not (kind & CONTROL or is_in) for kind, is_in in zip(kinds, covered, strict=True)]
+
+
+def are_in(slices: Iterable[slice], size: int) -> list[bool]:
+    """Tell which of *size* places are in one of *slices*, which may be nested, in linear time."""
+    changes = [0] * (size + 1)
+    for one in slices:
+        changes[one.start] += 1
+        changes[one.stop] -= 1
+    return [depth > 0 for depth in accumulate(changes[:size])]
 
 
 def _menus(own: Sequence[bool], kinds: Sequence[int]) -> Iterable[tuple[int, int]]:

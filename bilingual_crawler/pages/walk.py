@@ -32,6 +32,7 @@ from bilingual_crawler.pages.frame import (
     SWITCHER,
     WIDGET,
     Region,
+    are_in,
     is_frame_role,
     leads_to_frame,
     names_of,
@@ -395,10 +396,10 @@ class Walk:
     def _find_own_text(self) -> None:
         """Tell which lines are own text, and set the positions of anchors."""
         self.main, regions = own_lines(self.lines, self._kinds, self._regions)
-        for region in regions:
-            for anchor in self.anchors[region.anchors]:
-                if anchor.position is LinkPosition.BODY:
-                    anchor.position = LinkPosition.NAVIGATION
+        framed = are_in((region.anchors for region in regions), len(self.anchors))
+        for anchor in compress(self.anchors, framed):
+            if anchor.position is LinkPosition.BODY:
+                anchor.position = LinkPosition.NAVIGATION
         find_switchers(self.anchors)
         for line, (start, stop) in enumerate(self._anchors_of):
             if start < stop and self.main[line] and self._kinds[line] & (LINKED | LABELLED):
