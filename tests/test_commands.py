@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING
 
 import pytest
 from support import webserver
+from support.texts import ENGLISH, SPANISH, corpus, html
 from support.webserver import ALIGNED, QUICK, bilingual_site, run_scrapy, serve, varied
 
 import bilingual_crawler
-from bilingual_crawler.alignment.at_end import time_left
+from bilingual_crawler.alignment.at_end import _Progress, time_left
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -126,9 +127,27 @@ def test_without_a_terminal_lines_of_the_log_tell_how_far_a_crawl_and_its_alignm
         for line in lines
     ]
     moments = [(int(found[1]), int(found[2])) for found in places if found]
+    # how many lines there are is a matter of time
+    assert moments
     assert moments == sorted(moments)
-    assert moments[-1][0] == 2
     assert "pages/min" not in result.stderr
+
+
+def test_the_progress_of_an_alignment_counts_sites_and_documents() -> None:
+    found = corpus(
+        {
+            f"https://{name}.example/{code}": html(text)
+            for name in "ab"
+            for code, text in (("en", ENGLISH), ("es", SPANISH))
+        }
+    )
+    said: list[str] = []
+    progress = _Progress(said.append)
+    progress.begin(found)
+    for group in found.groups():
+        progress.on_share(group, 0.5)
+        progress.on_group(group)
+    assert said == ["aligning site 1 of 2, 1 of 4 documents", "aligning site 2 of 2, 3 of 4 documents"]
 
 
 @pytest.mark.parametrize(
