@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from bilingual_crawler.library import (
+    from bilingual_crawler.api import (
         Pair,
         align,
         align_sentences,
@@ -46,7 +46,7 @@ def lazy_exports(package: str, names: Mapping[str, str]) -> Callable[[str], Any]
 
 
 if not TYPE_CHECKING:
-    __getattr__ = lazy_exports(__name__, dict.fromkeys(__all__, "library"))
+    __getattr__ = lazy_exports(__name__, dict.fromkeys(__all__, "api"))
 
 
 def noun(count: int, one: str, several: str = "") -> str:

@@ -18,7 +18,7 @@ from support.example_site import PAGES, check
 from support.example_site import serve as example
 from support.webserver import bilingual_site, serve, varied
 
-import bilingual_crawler.library
+import bilingual_crawler.api
 from bilingual_crawler import (
     Pair,
     align,
@@ -112,7 +112,7 @@ def test_the_example_of_the_documentation_aligns_two_folders(folders: Path, caps
 
 @pytest.mark.parametrize("function", [align, align_sentences, identify_language, own_text])
 def test_the_examples_of_the_docstrings_run(function: Callable[..., object]) -> None:
-    (example,) = doctest.DocTestFinder().find(function, globs=vars(bilingual_crawler.library).copy())
+    (example,) = doctest.DocTestFinder().find(function, globs=vars(bilingual_crawler.api).copy())
     assert example.examples
     assert doctest.DocTestRunner().run(example).failed == 0
 
