@@ -223,11 +223,12 @@ def test_an_address_counts_once_and_a_redirect_is_no_page() -> None:
         ("3", "301", "/c", "", "redirect"),
         ("4", "302", "/d", "", "redirect-nowhere"),
         ("5", "0", "/e", "", "robots"),
-        ("6", "200", "/f", "fin", "other-language"),
+        ("6", "200", "/f", "fin", "other-language", "hrv"),
         ("7", "404", "/g", "", "http-404"),
     ]
     assert all(tally.note(*line) for line in lines)
-    assert not tally.note("8", "200", "/a", "eng", "document")
+    assert not tally.note("8", "200", "/a", "eng", "document", "hrv")
+    assert tally.contradicted == {"hrv fin": 1}
     assert (tally.tried, tally.fetched, tally.html) == (7, 4, 3)
     assert tally.documents == {"eng": 1, "hrv": 1}
     assert tally.dropped.total() == 5

@@ -26,9 +26,11 @@ class Reading:
 
     response: Response
     entry: Entry
-    read: ReadPage
+    record: ReadPage
     side: str | None
     """The language of the crawl that the page counts as, if any."""
+    declared: str
+    """The language of the crawl that the page declares, if its text is in another one; else empty."""
     objection: str | None
     """The opt-out that is obeyed, so that the page is no document: ``noindex``, ``tdm-reservation``, ``noai``."""
 
@@ -36,27 +38,27 @@ class Reading:
     def from_response(cls, response: Response, pairs: LanguagePairs, options: Options) -> Reading:
         """Return the reading in the meta of *response*."""
         meta = response.meta
-        read: ReadPage = meta[READ]
-        page = read.page
-        side = pairs.side(read.identification.language)
+        record: ReadPage = meta[READ]
+        page, found = record.page, record.identification
+        side, named = pairs.side(found.language), pairs.side(found.declared) if found.declared else None
         objection = "noindex" if page.noindex and options.meta_robots_obey else None
         if objection is None and options.tdm == "respect":
             objection = page.opt_outs.objection
-        return cls(response, meta[ENTRY], read, side, objection)
+        return cls(response, meta[ENTRY], record, side, named if named and named != side else "", objection)
 
     @property
     def page(self) -> Page:
         """The page."""
-        return self.read.page
+        return self.record.page
 
     def with_page(self, page: Page) -> Reading:
         """Return the same of *page*."""
-        return replace(self, read=replace(self.read, page=page))
+        return replace(self, record=replace(self.record, page=page))
 
     @property
     def identified(self) -> Identification:
         """The language of its text."""
-        return self.read.identification
+        return self.record.identification
 
     @property
     def outcome(self) -> str:
@@ -77,9 +79,9 @@ class Reading:
             len(self.page.text),
             tuple(link for link in self.page.links if link.claims),
             self.objection is not None,
-            self.read.outline,
+            self.record.outline,
             self.page.canonical,
-            self.read.new_text,
+            self.record.new_text,
         )
 
     @property

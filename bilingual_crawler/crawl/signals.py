@@ -137,3 +137,5 @@ class Fetch:
     """``document``, ``other-language``, ``sitemap``, ``redirect``, or why the URL was dropped."""
     location: str = ""
     """Target of a redirect."""
+    declared: str = ""
+    """The language of the crawl that the page declares, ISO 639-3, if its text is in another one."""

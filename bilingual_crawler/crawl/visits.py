@@ -406,11 +406,19 @@ class Visits:
         self.frontier.add(add, lambda sums: None if counted.done() else counted.set_result(sums))
         return await counted
 
-    def log(self, entry: Entry, *, status: int, outcome: str, language: str = "", location: str = "") -> None:
-        """Send :data:`url_fetched` with the outcome of *entry*."""
-        fetch = Fetch(
-            utc_now(), status, entry.url, language, entry.priority, entry.parent, entry.depth, outcome, location
-        )
+    def log(
+        self,
+        entry: Entry,
+        *,
+        status: int,
+        outcome: str,
+        language: str = "",
+        location: str = "",
+        declared: str = "",
+    ) -> None:
+        """Send :data:`url_fetched` with what came of *entry*."""
+        place = entry.priority, entry.parent, entry.depth
+        fetch = Fetch(utc_now(), status, entry.url, language, *place, outcome, location, declared)
         self._crawler.signals.send_catch_log(url_fetched, fetch=fetch)
 
     def expects_answers(self, url: str, *, elsewhere: bool = False) -> bool:

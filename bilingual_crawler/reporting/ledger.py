@@ -42,6 +42,8 @@ class CrawlTally:
         """Tried addresses without a document, by reason."""
         self.languages: Counter[str] = Counter()
         """HTML pages by language."""
+        self.contradicted: Counter[str] = Counter()
+        """Pages whose text is in another language than the one that they declare, by both."""
         self.first = self.last = ""
         """Times of the first and the last line."""
 
@@ -52,9 +54,10 @@ class CrawlTally:
 
     def note_row(self, row: Mapping[str, str]) -> bool:
         """Count a line read from the file; see :meth:`note`."""
-        return self.note(row.get("time", ""), row["status"], row["url"], row["language"], row["outcome"])
+        columns = row.get("time", ""), row["status"], row["url"], row["language"], row["outcome"]
+        return self.note(*columns, row.get("declared", ""))
 
-    def note(self, time: str, status: str, url: str, language: str, outcome: str) -> bool:
+    def note(self, time: str, status: str, url: str, language: str, outcome: str, declared: str = "") -> bool:
         """Count a line; returns False for an address that is counted already."""
         self.first = self.first or time
         self.last = time
@@ -67,6 +70,8 @@ class CrawlTally:
         if language:
             self.html += 1
             self.languages[language] += 1
+        if declared:
+            self.contradicted[f"{declared} {self.side(language)}"] += 1
         if outcome == "document":
             self.documents[self.side(language)] += 1
         else:
@@ -85,6 +90,7 @@ class CrawlTally:
             "fetched": self.fetched,
             "html": self.html,
             "languages": dict(self.languages.most_common()),
+            "contradicted": dict(self.contradicted.most_common()),
             "documents": dict(self.documents),
             "dropped": dict(self.dropped.most_common()),
         }
@@ -156,7 +162,7 @@ class CrawlLogExtension:
         except OSError as error:
             self._signals.send_catch_log(output_failed, error=error)
         else:
-            self.tally.note(fetch.time, str(fetch.status), fetch.url, fetch.language, fetch.outcome)
+            self.tally.note(fetch.time, str(fetch.status), fetch.url, fetch.language, fetch.outcome, fetch.declared)
 
     def spider_closed(self) -> None:
         self._log.close()

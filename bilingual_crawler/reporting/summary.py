@@ -179,7 +179,6 @@ class SummaryExtension:
             "known": self._of_all_runs("known", _under(stats, "bilingual/known/")),
             "variants": self._of_all_runs("variants", _under(stats, "bilingual/variants/")),
             "rendered": self._before.get("rendered", 0) + stats.get("bilingual/render/pages", 0),
-            "contradicted": self._of_all_runs("contradicted", _under(stats, "bilingual/contradicted/")),
             "opt_outs": self._of_all_runs("opt_outs", _under(stats, "bilingual/opt_outs/")),
             "traps": self._of_all_runs("traps", _under(stats, "bilingual/traps/")),
             "failures": self._of_all_runs("failures", _under(stats, "bilingual/backoff/")),

@@ -34,6 +34,9 @@ if TYPE_CHECKING:
 NEARLY_BEST = 0.1
 """Distance to the best score of near-duplicates, 0 to 1, within which an article is preferred to a list."""
 
+SAID = ("hreflang", "switcher", "url")
+"""Methods by which a site itself says that two documents are a pair."""
+
 
 def read_corpus(
     paths: Sequence[Path],
@@ -218,20 +221,16 @@ def _with_copies(
 
     *order*: of equal scores the first wins. Short ones, as pages that are missing, stay copies.
     """
-    group_a, group_b = domain.alike_a, domain.alike_b
-    said = np.isin(candidates.names, ("hreflang", "switcher", "url")) & (candidates.scores >= candidates.threshold)
-    cells = set(zip(group_a[candidates.a[chosen]].tolist(), group_b[candidates.b[chosen]].tolist(), strict=True))
-    taken_a, taken_b = set(candidates.a[chosen].tolist()), set(candidates.b[chosen].tolist())
-    added = []
-    for k in order[np.argsort(-candidates.scores[order], kind="stable")].tolist():
-        i, j = int(candidates.a[k]), int(candidates.b[k])
-        if not said[k] or i in taken_a or j in taken_b or (int(group_a[i]), int(group_b[j])) not in cells:
-            continue
-        if min(domain.own_length(domain.a[i]), domain.own_length(domain.b[j])) >= SHORTEST:
-            taken_a.add(i)
-            taken_b.add(j)
-            added.append(k)
-    return np.array([*chosen, *added], dtype=np.intp)
+    said = order[np.isin(candidates.names, SAID)[order]]
+    a, b = candidates.a[said], candidates.b[said]
+    cell = domain.alike_a[candidates.a] * len(domain.b) + domain.alike_b[candidates.b]
+    free = np.isin(cell[said], cell[chosen]) & ~np.isin(a, candidates.a[chosen]) & ~np.isin(b, candidates.b[chosen])
+    long_a, long_b = (
+        np.array([domain.own_length(one) >= SHORTEST for one in side], dtype=bool) for side in (domain.a, domain.b)
+    )
+    said = said[free & long_a[a] & long_b[b]]
+    added = said[greedy(candidates.a[said], candidates.b[said], candidates.scores[said], candidates.threshold)]
+    return np.concatenate((chosen, added))
 
 
 def _with_editions(chosen: NDArray[np.intp], domain: Domain, candidates: Candidates) -> NDArray[np.intp]:

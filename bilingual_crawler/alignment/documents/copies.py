@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections import Counter, defaultdict
+from collections import defaultdict
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -115,22 +115,23 @@ def _own_again(
         for place, profile in pages.items()
         if profile.lengths[~main[place]].sum() >= max(SHORTEST, LOST * int(profile.lengths[main[place]].sum()))
     }
-    having: Counter[int] = Counter()
-    for place, profile in pages.items():
-        for line in np.unique(profile.lines[~main[place]]).tolist() if poor else ():
-            having[line] += 1 if place in poor else -1
-    furniture = EVERYWHERE * len(pages)
-    articles = np.array([line for line, lead in having.items() if 0 <= lead < furniture], dtype=np.uint32)
+    if not poor:
+        return
+    repeating = [np.unique(profile.lines[~main[place]]) for place, profile in pages.items()]
+    votes = np.repeat([1 if place in poor else -1 for place in pages], list(map(len, repeating)))
+    lines, index = np.unique(np.concatenate(repeating), return_inverse=True)
+    lead = np.bincount(index, weights=votes)
+    articles = lines[(lead >= 0) & (lead < EVERYWHERE * len(pages))]
     lost = {place: ~main[place] & np.isin(pages[place].lines, articles) for place in poor}
     alike: defaultdict[tuple[int, bytes], list[int]] = defaultdict(list)
     for place, repeated in lost.items():
         profile = pages[place]
         alike[int(profile.lengths[repeated].sum()), np.unique(profile.lines[repeated]).tobytes()].append(place)
     owned = np.zeros(0, dtype=np.uint32)
-    for (_, lines), places in sorted(alike.items()):
+    for (_, own), places in sorted(alike.items()):
         if len(places) < REPEATED:
             yield from ((place, main[place] | (lost[place] & ~np.isin(pages[place].lines, owned))) for place in places)
-            owned = np.union1d(owned, np.frombuffer(lines, dtype=np.uint32))
+            owned = np.union1d(owned, np.frombuffer(own, dtype=np.uint32))
 
 
 def boilerplate(side: Sequence[Profile], main: Sequence[NDArray[np.bool_]]) -> NDArray[np.uint32]:

@@ -6,7 +6,7 @@ import logging
 import re
 from collections import Counter, deque
 from concurrent.futures import Future
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, field, fields, replace
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 import msgspec
@@ -338,16 +338,16 @@ class CrawledPageJob(PageJob):
     So the alignment at the end of a crawl need not read it again.
     """
 
-    pairs: LanguagePairs | None = None
+    pairs: LanguagePairs = field(kw_only=True)
 
     @property
     def limits(self) -> Limits:
         once = super().limits
-        return once if self.pairs is None else Limits(2 * once.seconds, 2 * once.megabytes)
+        return Limits(2 * once.seconds, 2 * once.megabytes)
 
     def run(self) -> ReadPage:
         html, read = self._read()
-        if self.pairs is None or self.pairs.side(read.identification.language) is None:
+        if self.pairs.side(read.identification.language) is None:
             return read
         content = _content(html, read.page)
         return replace(read, profile=pack(_profile(self.url, content, len(self.body), read.identification, self.pairs)))

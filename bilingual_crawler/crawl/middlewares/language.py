@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from dataclasses import replace
+from functools import partial
 from time import perf_counter
 from typing import TYPE_CHECKING, TypeVar
 
@@ -30,7 +31,7 @@ from bilingual_crawler.frontier.backoff import own_shortage
 from bilingual_crawler.frontier.entry import Kind
 from bilingual_crawler.options import Options, Part
 from bilingual_crawler.pages.formats import ONLY_HTML, PDF, format_of
-from bilingual_crawler.pages.jobs import PdfJob, SitemapJob
+from bilingual_crawler.pages.jobs import PageJob, PdfJob, SitemapJob
 from bilingual_crawler.pages.opt_outs import NOTHING, TDM_POLICY, TDM_RESERVATION, opt_outs
 from bilingual_crawler.pages.robots import header_directives, page_rules
 from bilingual_crawler.pages.sandbox.jobs import ContentError, SandboxError
@@ -44,11 +45,9 @@ if TYPE_CHECKING:
     from scrapy.crawler import Crawler
     from scrapy.http import Response
     from scrapy.http.headers import Headers
-    from scrapy.statscollectors import StatsCollector
 
     from bilingual_crawler.frontier.entry import Entry
     from bilingual_crawler.languages.pairs import LanguagePairs
-    from bilingual_crawler.pages.detectors.base import Identification
     from bilingual_crawler.pages.jobs import Sitemap
     from bilingual_crawler.pages.model import Page
     from bilingual_crawler.pages.sandbox.jobs import Job
@@ -130,8 +129,7 @@ class LanguageFilterMiddleware:
     Responses in none of the formats of the crawl are dropped by their headers, before the body is read if the download
     handler allows it. The policy decides whether links of a page in neither language are followed. With the scheduler
     of another project, all that :func:`~bilingual_crawler.crawl.requests.asks_for_page` counts as pages. Stats:
-    ``bilingual/language/<code>``, ``bilingual/contradicted/<declared> <code>``,
-    ``bilingual/dropped/not_html``, ``bilingual/pdf/whole|too-long``.
+    ``bilingual/language/<code>``, ``bilingual/dropped/not_html``, ``bilingual/pdf/whole|too-long``.
     """
 
     def __init__(self, crawler: Crawler) -> None:
@@ -216,18 +214,8 @@ async def read_response(request: Request, response: Response, url: str, reader: 
     page = replace(page, opt_outs=page.opt_outs.over(request.meta.get(SITE_OPT_OUTS, NOTHING)))
     request.meta[READ] = replace(found, page=page)
     stats.inc_value(f"bilingual/language/{found.identification.language}")
-    _count_contradiction(stats, found.identification, context.pairs)
     if is_pdf:
         stats.inc_value("bilingual/pdf/too-long" if found.page.is_cut else "bilingual/pdf/whole")
-
-
-def _count_contradiction(stats: StatsCollector, found: Identification, pairs: LanguagePairs) -> None:
-    """Count a page whose text is in another language than one of the crawl that it declares."""
-    if found.declared is None:
-        return
-    declared, read = pairs.side(found.declared), pairs.side(found.language)
-    if declared not in (None, read):
-        stats.inc_value(f"bilingual/contradicted/{declared} {read or found.language}")
 
 
 def _ruled(page: Page, headers: Headers, agent: str) -> Page:
@@ -245,14 +233,13 @@ def _ruled(page: Page, headers: Headers, agent: str) -> Page:
 
 def page_job(
     response: Response, url: str, formats: frozenset[str] = ONLY_HTML, pairs: LanguagePairs | None = None
-) -> CrawledPageJob:
+) -> PageJob:
     """The job that reads the HTML page in *response*, fetched from *url*; for an alignment of *pairs*, if given."""
     link_headers = tuple(map(header_text, response.headers.getlist("Link")))
     language = (response.headers.get("Content-Language") or b"").decode("latin-1")
+    job = PageJob if pairs is None else partial(CrawledPageJob, pairs=pairs)
     content_type = _content_type(response.headers)
-    return CrawledPageJob(
-        response.body, content_type, url, link_headers, formats, content_language=language, pairs=pairs
-    )
+    return job(response.body, content_type, url, link_headers, formats, content_language=language)
 
 
 def is_of(wanted: str, response: Response, url: str) -> bool:

@@ -54,10 +54,16 @@ class OrdinarySpiderMiddleware:
             self._visits.no_page(response.meta[ENTRY], response.status)
             return
         read = Reading.from_response(response, self._pairs, self._options)
-        self._visits.log(read.entry, status=response.status, outcome=read.outcome, language=read.identified.language)
+        self._visits.log(
+            read.entry,
+            status=response.status,
+            outcome=read.outcome,
+            language=read.identified.language,
+            declared=read.declared,
+        )
         self._visits.observe_page(read.entry, read.fetched, read.page.links)
         if document := read.document:
-            self._crawler.signals.send_catch_log(profile_read, url=document.url, profile=read.read.profile)
+            self._crawler.signals.send_catch_log(profile_read, url=document.url, profile=read.record.profile)
             self._crawler.signals.send_catch_log(document_read, document=document)
 
     async def process_spider_output(self, response: Response, result: AsyncIterator[Any]) -> AsyncIterator[Any]:

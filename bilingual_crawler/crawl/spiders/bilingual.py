@@ -108,10 +108,16 @@ class BilingualSpider(Spider):
         read = read.with_page(self.visits.variants.of_page(read.page, read.entry.url))
         self._count_documents(read.page.documents)
         self._count_opt_outs(read.page)
-        self.visits.log(read.entry, status=response.status, outcome=read.outcome, language=read.identified.language)
+        self.visits.log(
+            read.entry,
+            status=response.status,
+            outcome=read.outcome,
+            language=read.identified.language,
+            declared=read.declared,
+        )
         yield FoundLinks(read.fetched, self.links_of(read.page))
         if document := read.document:
-            self.crawler.signals.send_catch_log(profile_read, url=document.url, profile=read.read.profile)
+            self.crawler.signals.send_catch_log(profile_read, url=document.url, profile=read.record.profile)
             yield document
 
     def _ask_in_other_languages(self, read: Reading) -> None:
