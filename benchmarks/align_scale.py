@@ -20,9 +20,9 @@ from typing import TYPE_CHECKING
 from rich.progress import track
 from wordfreq import top_n_list
 
-from bilingual_crawler.alignment.documents.align import align, read_corpus
-from bilingual_crawler.alignment.documents.methods import make_method
 from bilingual_crawler.languages.pairs import LanguagePairs
+from bilingual_crawler.pairing.align import align, read_corpus
+from bilingual_crawler.pairing.methods import make_method
 from bilingual_crawler.storage.writer import Exchange, WarcWriter
 
 if TYPE_CHECKING:

@@ -34,11 +34,7 @@ from scipy.sparse.csgraph import maximum_bipartite_matching
 
 from benchmarks.alignment_baselines import SOME_WORDS, PpLocator, Pti, WmtBaseline
 from benchmarks.gold_texts import read_gold_texts
-from bilingual_crawler.alignment.documents.align import align, align_domain, read_corpus
-from bilingual_crawler.alignment.documents.content import document_space, sentence_space
-from bilingual_crawler.alignment.documents.methods import Candidates, make_method
-from bilingual_crawler.alignment.documents.model import read_pairs
-from bilingual_crawler.alignment.encoders.base import load_encoder
+from bilingual_crawler.encoders.base import load_encoder
 from bilingual_crawler.harvest.plot import plot_reliability
 from bilingual_crawler.harvest.sites import SiteError, Task, read_site, read_tasks
 from bilingual_crawler.harvest.table import decimals
@@ -54,6 +50,10 @@ from bilingual_crawler.harvest.verdicts import (
     worst_recall,
 )
 from bilingual_crawler.languages.pairs import LanguagePairs
+from bilingual_crawler.pairing.align import align, align_domain, read_corpus
+from bilingual_crawler.pairing.content import document_space, sentence_space
+from bilingual_crawler.pairing.methods import Candidates, make_method
+from bilingual_crawler.pairing.model import read_pairs
 from bilingual_crawler.storage.records import PAIRS, tsv_line
 from training.common.options import refuse_bad_input
 from training.documents.forms import FORMS, DisguisedCorpus
@@ -61,12 +61,12 @@ from training.documents.forms import FORMS, DisguisedCorpus
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
-    from bilingual_crawler.alignment.documents.content import Space
-    from bilingual_crawler.alignment.documents.corpus import Corpus, Domain
-    from bilingual_crawler.alignment.documents.methods import Method
-    from bilingual_crawler.alignment.encoders.base import Encoder
+    from bilingual_crawler.encoders.base import Encoder
     from bilingual_crawler.harvest.verdicts import Bin
     from bilingual_crawler.items import Pair
+    from bilingual_crawler.pairing.content import Space
+    from bilingual_crawler.pairing.corpus import Corpus, Domain
+    from bilingual_crawler.pairing.methods import Method
 
 OURS = ("auto", "url", "structure")
 WITH_CONTENT = ("content", "structure-content")

@@ -13,12 +13,12 @@ from rapidfuzz.distance import Levenshtein
 from rapidfuzz.process import cdist
 
 from benchmarks.swap import swap_language
-from bilingual_crawler.alignment.documents.candidates import Editions
-from bilingual_crawler.alignment.documents.evidence import PairClassifier
-from bilingual_crawler.alignment.documents.methods import Candidates
-from bilingual_crawler.alignment.documents.structure import StructureMethod
 from bilingual_crawler.languages.codes import fold, names_of, own_name, to_bcp47
 from bilingual_crawler.pages.outline import hash_text
+from bilingual_crawler.pairing.candidates import Editions
+from bilingual_crawler.pairing.evidence import PairClassifier
+from bilingual_crawler.pairing.methods import Candidates
+from bilingual_crawler.pairing.structure import StructureMethod
 from bilingual_crawler.urls.marks import marked_language
 
 if TYPE_CHECKING:
@@ -28,8 +28,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from bilingual_crawler.alignment.documents.corpus import Domain
-    from bilingual_crawler.alignment.documents.model import Profile
+    from bilingual_crawler.pairing.corpus import Domain
+    from bilingual_crawler.pairing.model import Profile
 
 LIKE = 0.85
 """PPLocator: similarity of URLs from which a pair is a candidate (Vieira and Moreira 2012, section 3.1)."""

@@ -32,12 +32,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 from rich.progress import track
 
-from bilingual_crawler.alignment.documents.resemblance import ResemblanceWeights
 from bilingual_crawler.discovery.detector.barbosa import BarbosaDetector, LinkPredictor
 from bilingual_crawler.discovery.detector.base import MAX_DOWNLOADS, DetectorPage, Verdict
 from bilingual_crawler.discovery.detector.evidence import TRANSLATION_THRESHOLD, EvidenceDetector
 from bilingual_crawler.discovery.detector.pairs import EvidenceWeights
 from bilingual_crawler.harvest.sites import read_site
+from bilingual_crawler.pairing.resemblance import ResemblanceWeights
 from bilingual_crawler.scoring.models import LanguageModel, models_folder
 from training.common.options import refuse_bad_input
 from training.discovery.cuts import CutWeb, FrozenWeb, Variant, make_instances, read_instances, site_folders

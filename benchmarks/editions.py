@@ -16,15 +16,15 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from bilingual_crawler.alignment.documents.align import align_domain, read_corpus
-from bilingual_crawler.alignment.documents.corpus import Domain
-from bilingual_crawler.alignment.documents.methods import make_method
 from bilingual_crawler.harvest.sites import read_site, read_tasks
 from bilingual_crawler.languages.pairs import LanguagePairs
+from bilingual_crawler.pairing.align import align_domain, read_corpus
+from bilingual_crawler.pairing.corpus import Domain
+from bilingual_crawler.pairing.methods import make_method
 from training.common.options import refuse_bad_input
 
 if TYPE_CHECKING:
-    from bilingual_crawler.alignment.documents.model import Profile
+    from bilingual_crawler.pairing.model import Profile
 
 OTHER_LINES, OTHER_WORDS = 0.15, 0.04
 MOST_PAIRS = 100

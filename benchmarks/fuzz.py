@@ -36,11 +36,11 @@ from support.webserver import bilingual_site, html, run_scrapy, varied
 
 from benchmarks.measured import Measured, memory
 from benchmarks.mutations import BOMBS, MUTATIONS
-from bilingual_crawler.alignment.documents.reading import DocumentJob, RawPage
 from bilingual_crawler.languages.pairs import LanguagePairs
 from bilingual_crawler.pages.jobs import PageJob
 from bilingual_crawler.pages.sandbox.jobs import ContentError, SandboxError
 from bilingual_crawler.pages.sandbox.pool import processes, submit
+from bilingual_crawler.pairing.reading import DocumentJob, RawPage
 from bilingual_crawler.storage.archive import iter_responses
 from bilingual_crawler.storage.records import read_tsv
 from bilingual_crawler.storage.writer import Exchange, WarcWriter

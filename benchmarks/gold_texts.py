@@ -10,11 +10,11 @@ import tarfile
 from pathlib import PurePath
 from typing import TYPE_CHECKING
 
-from bilingual_crawler.alignment.documents.corpus import Corpus
-from bilingual_crawler.alignment.documents.reading import PackedDocument, RawPage, read_pages
 from bilingual_crawler.languages.codes import parse_language
 from bilingual_crawler.languages.pairs import LanguagePairs
 from bilingual_crawler.pages.language import BY_DEFAULT
+from bilingual_crawler.pairing.corpus import Corpus
+from bilingual_crawler.pairing.reading import PackedDocument, RawPage, read_pages
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -26,18 +26,18 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from bilingual_crawler.alignment.encoders.base import is_installed, load_encoder
-from bilingual_crawler.alignment.encoders.e5 import E5Encoder
-from bilingual_crawler.alignment.sentences.align import SentenceAligner
-from bilingual_crawler.alignment.sentences.evidence import TOKENS
-from bilingual_crawler.alignment.sentences.splitting import Sentence
+from bilingual_crawler.bitext.align import SentenceAligner
+from bilingual_crawler.bitext.evidence import TOKENS
+from bilingual_crawler.bitext.splitting import Sentence
+from bilingual_crawler.encoders.base import is_installed, load_encoder
+from bilingual_crawler.encoders.e5 import E5Encoder
 from bilingual_crawler.languages.codes import LanguageError, LanguagePair, parse_language
 from training.common.scores import calibration_error
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
-    from bilingual_crawler.alignment.encoders.base import Encoder
+    from bilingual_crawler.encoders.base import Encoder
 
 Beads = set[tuple[tuple[int, ...], tuple[int, ...]]]
 """Numbers of the sentences of both sides; one side of a gap is empty."""

@@ -28,10 +28,10 @@ from bilingual_crawler.urls.variants import bare
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from bilingual_crawler.alignment.documents.corpus import Corpus
-    from bilingual_crawler.alignment.documents.reading import RawPage
-    from bilingual_crawler.alignment.sentences.align import SentencePair
+    from bilingual_crawler.bitext.align import SentencePair
     from bilingual_crawler.pages.detectors.base import Identification
+    from bilingual_crawler.pairing.corpus import Corpus
+    from bilingual_crawler.pairing.reading import RawPage
 
 FilePath: TypeAlias = "str | os.PathLike[str]"
 Documents: TypeAlias = "FilePath | Iterable[FilePath | tuple[str, str | bytes]]"
@@ -76,9 +76,9 @@ def align(documents_a: Documents, documents_b: Documents, pair: str, method: str
     # scipy takes its time
     from scrapy.settings import Settings
 
-    from bilingual_crawler.alignment.documents.align import align as align_corpus
-    from bilingual_crawler.alignment.documents.corpus import Corpus
-    from bilingual_crawler.alignment.documents.methods import method_of
+    from bilingual_crawler.pairing.align import align as align_corpus
+    from bilingual_crawler.pairing.corpus import Corpus
+    from bilingual_crawler.pairing.methods import method_of
     from bilingual_crawler.plugins import ALIGNMENT_METHODS, PluginError
 
     try:
@@ -101,7 +101,7 @@ def align(documents_a: Documents, documents_b: Documents, pair: str, method: str
 
 def _add(corpus: Corpus, documents: Documents, language: str) -> dict[str, str]:
     """Add *documents* in *language* to *corpus*; return their names as given, by their addresses in the corpus."""
-    from bilingual_crawler.alignment.documents.reading import PackedDocument, read_pages
+    from bilingual_crawler.pairing.reading import PackedDocument, read_pages
 
     detection = Detection.for_pairs(BY_DEFAULT.detectors, corpus.pairs)
     names: dict[str, str] = {}
@@ -119,8 +119,8 @@ def _add(corpus: Corpus, documents: Documents, language: str) -> dict[str, str]:
 
 def _raw_pages(documents: Documents, language: str, names: dict[str, str]) -> Iterator[RawPage]:
     """Yield *documents* as pages that declare *language*; *names* gets the given name of each address."""
-    from bilingual_crawler.alignment.documents.inputs import in_lines
-    from bilingual_crawler.alignment.documents.reading import RawPage
+    from bilingual_crawler.pairing.inputs import in_lines
+    from bilingual_crawler.pairing.reading import RawPage
 
     tag = to_bcp47(language)
     for name, place, content in _contents(documents):
@@ -136,7 +136,7 @@ def _raw_pages(documents: Documents, language: str, names: dict[str, str]) -> It
 
 def _contents(documents: Documents) -> Iterator[tuple[str, str, str | bytes]]:
     """Yield the name of each document, its path inside its folder, and its text or HTML."""
-    from bilingual_crawler.alignment.documents.inputs import MAX_BODY
+    from bilingual_crawler.pairing.inputs import MAX_BODY
 
     for given in [documents] if isinstance(documents, str | os.PathLike) else documents:
         if isinstance(given, tuple):
@@ -166,7 +166,7 @@ def align_sentences(text_a: str, text_b: str, pair: str) -> list[SentencePair]:
     """Align the sentences of two texts, a document and its translation, in order; the lines are paragraphs.
 
     Of each text the first 3,000 sentences are aligned. With the extra ``align`` a sentence encoder helps. For the
-    documents of a site, :class:`~bilingual_crawler.alignment.SentenceAligner` learns a lexicon from all of them. Raises
+    documents of a site, :class:`~bilingual_crawler.bitext.SentenceAligner` learns a lexicon from all of them. Raises
     LanguageError for *pair*.
 
     >>> for one in align_sentences("It opens at 6.", "Abre a las 6.", "eng-spa"):
@@ -175,8 +175,8 @@ def align_sentences(text_a: str, text_b: str, pair: str) -> list[SentencePair]:
     """
     from scrapy.settings import Settings
 
-    from bilingual_crawler.alignment.documents.methods import encoder_of
-    from bilingual_crawler.alignment.sentences.align import SentenceAligner
+    from bilingual_crawler.bitext.align import SentenceAligner
+    from bilingual_crawler.pairing.methods import encoder_of
 
     languages = LanguagePair.parse(pair)
     aligner = SentenceAligner(languages.a, languages.b, encoder_of(Settings()))

@@ -150,7 +150,7 @@ class Unpaired:
 
     url: str
     reason: str
-    """A key of :data:`~bilingual_crawler.alignment.documents.model.REASONS`."""
+    """A key of :data:`~bilingual_crawler.pairing.model.REASONS`."""
     nearest: str
     """The document in the other language that it resembles most, of those it was compared with; empty if none."""
     score: float

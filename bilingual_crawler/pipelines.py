@@ -17,15 +17,6 @@ from bilingual_crawler.alignment.at_end import (
     AlignmentError,
     align_crawl,
 )
-from bilingual_crawler.alignment.documents.model import (
-    Outcome,
-    outcomes,
-    read_pairs,
-    read_unpaired,
-    replace_pairs,
-    unpaired_of_others,
-)
-from bilingual_crawler.alignment.documents.reading import kept_for
 from bilingual_crawler.crawl.context import CrawlContext
 from bilingual_crawler.crawl.signals import (
     FAILED_OUTPUTS,
@@ -39,6 +30,15 @@ from bilingual_crawler.crawl.signals import (
 from bilingual_crawler.crawl.visits import Visits
 from bilingual_crawler.items import Document, Pair, Partners, Unpaired
 from bilingual_crawler.options import Options
+from bilingual_crawler.pairing.model import (
+    Outcome,
+    outcomes,
+    read_pairs,
+    read_unpaired,
+    replace_pairs,
+    unpaired_of_others,
+)
+from bilingual_crawler.pairing.reading import kept_for
 from bilingual_crawler.storage.records import (
     DOCUMENTS,
     PAIRS,

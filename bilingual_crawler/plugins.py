@@ -171,9 +171,9 @@ def _required(needed: type[Any]) -> Iterator[tuple[str, str]]:
 _POLICIES = "bilingual_crawler.policies"
 _DISCOVERY = "bilingual_crawler.discovery"
 _DETECTORS = "bilingual_crawler.pages.detectors"
-_DOCUMENTS = "bilingual_crawler.alignment.documents"
-_SENTENCES = "bilingual_crawler.alignment.sentences"
-_ENCODERS = "bilingual_crawler.alignment.encoders"
+_DOCUMENTS = "bilingual_crawler.pairing"
+_SENTENCES = "bilingual_crawler.bitext"
+_ENCODERS = "bilingual_crawler.encoders"
 _FRONTIER = "bilingual_crawler.frontier"
 
 POLICIES = Plugins(

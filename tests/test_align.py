@@ -14,27 +14,27 @@ from support.texts import ENGLISH, MODELS, PAIRS, SPANISH, corpus, html
 from support.webserver import run_scrapy
 
 from benchmarks.alignment_baselines import PpLocator, WmtBaseline
-from bilingual_crawler.alignment.documents.align import align, as_aligned, read_corpus
-from bilingual_crawler.alignment.documents.copies import group_similar
-from bilingual_crawler.alignment.documents.corpus import Corpus, Domain
-from bilingual_crawler.alignment.documents.matching import greedy, lead
-from bilingual_crawler.alignment.documents.methods import make_method
-from bilingual_crawler.alignment.documents.model import REASONS
-from bilingual_crawler.alignment.documents.reading import (
-    RawPage,
-    SkippedPage,
-    read_document,
-    read_pages,
-)
-from bilingual_crawler.alignment.encoders import EncoderError
-from bilingual_crawler.alignment.encoders.base import is_installed, load_encoder
-from bilingual_crawler.alignment.encoders.e5 import E5Encoder
 from bilingual_crawler.crawl.signals import Fetch
+from bilingual_crawler.encoders import EncoderError
+from bilingual_crawler.encoders.base import is_installed, load_encoder
+from bilingual_crawler.encoders.e5 import E5Encoder
 from bilingual_crawler.items import Document, Pair
 from bilingual_crawler.languages.pairs import LanguagePairs
 from bilingual_crawler.options import EDITIONS
 from bilingual_crawler.pages.jobs import PageJob
 from bilingual_crawler.pages.language import BY_DEFAULT
+from bilingual_crawler.pairing.align import align, as_aligned, read_corpus
+from bilingual_crawler.pairing.copies import group_similar
+from bilingual_crawler.pairing.corpus import Corpus, Domain
+from bilingual_crawler.pairing.matching import greedy, lead
+from bilingual_crawler.pairing.methods import make_method
+from bilingual_crawler.pairing.model import REASONS
+from bilingual_crawler.pairing.reading import (
+    RawPage,
+    SkippedPage,
+    read_document,
+    read_pages,
+)
 from bilingual_crawler.plugins import ALIGNMENT_METHODS
 from bilingual_crawler.storage.records import (
     CRAWL,
@@ -51,8 +51,8 @@ from bilingual_crawler.storage.writer import Exchange, WarcWriter
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from bilingual_crawler.alignment.documents.methods import Method
-    from bilingual_crawler.alignment.documents.model import Alignment
+    from bilingual_crawler.pairing.methods import Method
+    from bilingual_crawler.pairing.model import Alignment
 
 HOST = "https://www.example.org"
 

@@ -18,16 +18,16 @@ from lxml import etree
 from support.finnish_texts import ENGLISH, FINNISH
 
 from bilingual_crawler import __version__
-from bilingual_crawler.alignment.sentences import evidence
-from bilingual_crawler.alignment.sentences.align import SentenceAligner, SentencePair
-from bilingual_crawler.alignment.sentences.beads import SHAPES, beads_at_price, best_beads
-from bilingual_crawler.alignment.sentences.cleaning import REASONS, Cleaner, Templates
-from bilingual_crawler.alignment.sentences.duplicates import Duplicates
-from bilingual_crawler.alignment.sentences.evidence import Lexicon, Meaning, Nearness, weigh
-from bilingual_crawler.alignment.sentences.exports import DocumentPair, Export
-from bilingual_crawler.alignment.sentences.overview import Overview
-from bilingual_crawler.alignment.sentences.produce import BitextProducer, open_exports
-from bilingual_crawler.alignment.sentences.splitting import Sentence, split
+from bilingual_crawler.bitext import evidence
+from bilingual_crawler.bitext.align import SentenceAligner, SentencePair
+from bilingual_crawler.bitext.beads import SHAPES, beads_at_price, best_beads
+from bilingual_crawler.bitext.cleaning import REASONS, Cleaner, Templates
+from bilingual_crawler.bitext.duplicates import Duplicates
+from bilingual_crawler.bitext.evidence import Lexicon, Meaning, Nearness, weigh
+from bilingual_crawler.bitext.exports import DocumentPair, Export
+from bilingual_crawler.bitext.overview import Overview
+from bilingual_crawler.bitext.produce import BitextProducer, open_exports
+from bilingual_crawler.bitext.splitting import Sentence, split
 from bilingual_crawler.items import Pair
 from bilingual_crawler.languages.codes import LanguagePair
 from bilingual_crawler.pages.language import BY_DEFAULT

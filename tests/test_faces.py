@@ -9,8 +9,8 @@ from importlib import import_module
 import pytest
 
 ROOMS = (
-    *("alignment", "commands", "crawl", "discovery", "frontier", "harvest", "languages", "mining", "pages"),
-    *("reporting", "scoring", "storage", "urls"),
+    *("alignment", "bitext", "commands", "crawl", "discovery", "encoders", "frontier", "harvest", "languages"),
+    *("mining", "pages", "pairing", "reporting", "scoring", "storage", "urls"),
 )
 HEAVY = {"matplotlib", "scipy", "onnxruntime", "duckdb", "pandas", "onnx", "ibis", "redis", "pyarrow", "playwright"}
 

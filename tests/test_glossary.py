@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 
-from bilingual_crawler.alignment.documents.content import glossary_channels
-from bilingual_crawler.alignment.documents.corpus import Corpus, Domain
-from bilingual_crawler.alignment.documents.methods import make_method
-from bilingual_crawler.alignment.documents.reading import RawPage, read_document
 from bilingual_crawler.languages.pairs import LanguagePairs
 from bilingual_crawler.pages.outline import hash_text
+from bilingual_crawler.pairing.content import glossary_channels
+from bilingual_crawler.pairing.corpus import Corpus, Domain
+from bilingual_crawler.pairing.methods import make_method
+from bilingual_crawler.pairing.reading import RawPage, read_document
 from bilingual_crawler.scoring.models import models_folder
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from bilingual_crawler.alignment.documents.model import DocumentText, Profile
+    from bilingual_crawler.pairing.model import DocumentText, Profile
 
 PAIRS = LanguagePairs.parse("eng-spa")
 SENTENCES = {

@@ -13,9 +13,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from support.texts import ENGLISH, MODELS, SPANISH, corpus, html
 
-from bilingual_crawler.alignment.documents.align import align
-from bilingual_crawler.alignment.documents.corpus import MAX_DOCUMENTS, MAX_DOMAINS, join
-from bilingual_crawler.alignment.documents.methods import make_method
+from bilingual_crawler.pairing.align import align
+from bilingual_crawler.pairing.corpus import MAX_DOCUMENTS, MAX_DOMAINS, join
+from bilingual_crawler.pairing.methods import make_method
 
 if TYPE_CHECKING:
     from bilingual_crawler.items import Pair

@@ -21,7 +21,6 @@ from support.scripted import Answer, scripted
 from support.webserver import TEXT, bilingual_site, html, run_scrapy, serve
 
 from bilingual_crawler import settings
-from bilingual_crawler.alignment.documents.ledger import MAX_RELATED, PairLedger
 from bilingual_crawler.crawl.learner import Learner
 from bilingual_crawler.crawl.requests import PART, Turns
 from bilingual_crawler.frontier.budget import MAX_BYTES, QueueQuota
@@ -37,6 +36,7 @@ from bilingual_crawler.pages.links import MAX_ANNOUNCED, MAX_CHARACTERS
 from bilingual_crawler.pages.model import Link, LinkPosition
 from bilingual_crawler.pages.sitemap import MAX_CHARACTERS as MAX_SITEMAP_CHARACTERS
 from bilingual_crawler.pages.sitemap import parse_sitemap
+from bilingual_crawler.pairing.ledger import MAX_RELATED, PairLedger
 from bilingual_crawler.policies.evidence import base as places
 from bilingual_crawler.policies.evidence import parallel_links
 from bilingual_crawler.policies.evidence.base import MAX_TWINS
@@ -341,7 +341,7 @@ KEPT = {
 }
 """What a crawl knows of each document, and that a URL is done; nothing else may grow with the pages."""
 LIMITS = {
-    "bilingual_crawler.alignment.documents.ledger.MAX_AWAITED": 100,
+    "bilingual_crawler.pairing.ledger.MAX_AWAITED": 100,
     "bilingual_crawler.policies.evidence.claims.MAX_TIMES": 100,
     "bilingual_crawler.policies.evidence.base.MAX_MENTIONED": 100,
     "bilingual_crawler.policies.evidence.parallel_links.MAX_BYTES": 100_000,
@@ -424,7 +424,4 @@ def test_what_is_done_and_what_is_never_queued_leaves_only_what_pairing_needs(mo
     grown = {name: seen[1][name] - seen[0][name] for name in seen[1]}
     assert {name for name, more in grown.items() if more > 100} == KEPT
     for claims in (ledger._announced_by, ledger._switched_by):
-        assert (
-            len(claims.keys() - ledger._held.keys())
-            <= LIMITS["bilingual_crawler.alignment.documents.ledger.MAX_AWAITED"]
-        )
+        assert len(claims.keys() - ledger._held.keys()) <= LIMITS["bilingual_crawler.pairing.ledger.MAX_AWAITED"]

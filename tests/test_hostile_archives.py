@@ -17,11 +17,11 @@ import pytest
 from scrapy import Request
 from support.archives import ask, replay_crawler
 
-from bilingual_crawler.alignment.documents.inputs import Inputs
 from bilingual_crawler.crawl.handlers import ReplayDownloadHandler
 from bilingual_crawler.harvest.sites import SiteError, read_site
 from bilingual_crawler.languages.pairs import LanguagePairs
 from bilingual_crawler.mining.records import PlanRow, read_records
+from bilingual_crawler.pairing.inputs import Inputs
 from bilingual_crawler.storage import archive as warc_files
 from bilingual_crawler.storage.archive import Redirect, iter_responses, open_archive, open_warc
 from bilingual_crawler.storage.records import read_members
@@ -95,7 +95,7 @@ from pathlib import Path
 from bilingual_crawler.storage.archive import iter_responses, open_archive
 from bilingual_crawler.languages.pairs import LanguagePairs
 from bilingual_crawler.mining.records import PlanRow, read_records
-from bilingual_crawler.alignment.documents.inputs import Inputs
+from bilingual_crawler.pairing.inputs import Inputs
 
 before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
 open_archive(sys.argv[1]).find("https://a.example/bomb")

@@ -14,9 +14,9 @@ import brotli
 import pytest
 from backports import zstd
 
-from bilingual_crawler.alignment.documents.inputs import MAX_BODY, Inputs
 from bilingual_crawler.languages.pairs import LanguagePairs
 from bilingual_crawler.pages.model import MAX_LINES, MAX_TEXT, MAX_TITLE
+from bilingual_crawler.pairing.inputs import MAX_BODY, Inputs
 from bilingual_crawler.storage import files
 from bilingual_crawler.storage.warc import MAX_RECORD, ArchiveError
 
@@ -129,7 +129,7 @@ LONG = """
 import resource, sys
 from pathlib import Path
 from bilingual_crawler.languages.pairs import LanguagePairs
-from bilingual_crawler.alignment.documents.inputs import Inputs
+from bilingual_crawler.pairing.inputs import Inputs
 
 before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
 inputs = Inputs([Path(sys.argv[1])], LanguagePairs.parse("eng-spa"))

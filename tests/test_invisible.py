@@ -18,9 +18,9 @@ from support.crawls import crawl, documents
 from support.texts import ENGLISH, SPANISH
 from support.webserver import run_scrapy, serve
 
-from bilingual_crawler.alignment.sentences.align import SentencePair
-from bilingual_crawler.alignment.sentences.exports import DocumentPair, Export
-from bilingual_crawler.alignment.sentences.splitting import split
+from bilingual_crawler.bitext.align import SentencePair
+from bilingual_crawler.bitext.exports import DocumentPair, Export
+from bilingual_crawler.bitext.splitting import split
 from bilingual_crawler.items import Document
 from bilingual_crawler.languages.codes import LanguagePair
 from bilingual_crawler.pages.html import parse_page

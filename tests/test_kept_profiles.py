@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from support.webserver import bilingual_site, run_scrapy, serve, varied
 
-from bilingual_crawler.alignment.documents.align import read_corpus
-from bilingual_crawler.alignment.documents.reading import pack
 from bilingual_crawler.languages.pairs import LanguagePairs
 from bilingual_crawler.pages.language import Detection
 from bilingual_crawler.pages.sandbox.pool import submit
+from bilingual_crawler.pairing.align import read_corpus
+from bilingual_crawler.pairing.reading import pack
 from bilingual_crawler.storage.records import PROFILES, GzipJsonLines, read_json_lines
 
 if TYPE_CHECKING:
@@ -44,7 +44,7 @@ def read_again(monkeypatch: pytest.MonkeyPatch) -> list[str]:
         asked.append(job.page.url)
         return submit(job)
 
-    monkeypatch.setattr("bilingual_crawler.alignment.documents.reading.submit", noting)
+    monkeypatch.setattr("bilingual_crawler.pairing.reading.submit", noting)
     return asked
 
 

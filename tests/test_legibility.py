@@ -13,11 +13,11 @@ import pytest
 from support.crawls import crawl, summary
 from support.webserver import TEXT, bilingual_site, serve
 
-from bilingual_crawler.alignment.documents.reading import RawPage, SkippedPage, read_pages
 from bilingual_crawler.languages.pairs import LanguagePairs
 from bilingual_crawler.pages.jobs import PageJob
 from bilingual_crawler.pages.language import BY_DEFAULT
 from bilingual_crawler.pages.sandbox.jobs import ContentError
+from bilingual_crawler.pairing.reading import RawPage, SkippedPage, read_pages
 from bilingual_crawler.storage.records import read_tsv
 
 if TYPE_CHECKING:

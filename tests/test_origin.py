@@ -15,8 +15,8 @@ from support.redis_server import redis_server
 from support.scripted import Answer, scripted
 from support.webserver import run_scrapy
 
-from bilingual_crawler.alignment.sentences.facts import direction_of
-from bilingual_crawler.alignment.sentences.personal import MAX_MASKED, PersonalData
+from bilingual_crawler.bitext.facts import direction_of
+from bilingual_crawler.bitext.personal import MAX_MASKED, PersonalData
 from bilingual_crawler.pages.html import parse_page
 from bilingual_crawler.pages.opt_outs import MAX_RULES, declared_for, rules_in
 from bilingual_crawler.pages.origin import FACTS, Origin

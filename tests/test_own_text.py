@@ -9,11 +9,11 @@ from support.crawls import summary
 from support.texts import ENGLISH, SPANISH, corpus
 from support.webserver import run_scrapy, serve
 
-from bilingual_crawler.alignment.documents.corpus import Domain
-from bilingual_crawler.alignment.documents.reading import RawPage, read_document
 from bilingual_crawler.languages.pairs import LanguagePairs
 from bilingual_crawler.pages.html import parse_page, walk_through
 from bilingual_crawler.pages.language import Detection
+from bilingual_crawler.pairing.corpus import Domain
+from bilingual_crawler.pairing.reading import RawPage, read_document
 from bilingual_crawler.storage.records import read_json_lines, read_tsv
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 
-from bilingual_crawler.alignment.documents.reading import pack, unpack
+from bilingual_crawler.pairing.reading import pack, unpack
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

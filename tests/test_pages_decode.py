@@ -6,12 +6,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bilingual_crawler.alignment.documents.reading import RawPage, read_document
 from bilingual_crawler.languages.pairs import LanguagePairs
 from bilingual_crawler.pages.decode import decode_body
 from bilingual_crawler.pages.html import parse_page
 from bilingual_crawler.pages.jobs import PageJob
 from bilingual_crawler.pages.language import Detection
+from bilingual_crawler.pairing.reading import RawPage, read_document
 
 ICELANDIC = "Þetta er íslenska"
 META = "<meta charset={}>"

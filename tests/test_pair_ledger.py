@@ -7,13 +7,13 @@ from itertools import permutations
 
 import pytest
 
-from bilingual_crawler.alignment.documents.ledger import MAX_RELATED, PairLedger
-from bilingual_crawler.alignment.documents.model import REASONS
 from bilingual_crawler.crawl.learner import Learner
 from bilingual_crawler.items import FetchedPage, Pair, Proposal, Unpaired
 from bilingual_crawler.languages.codes import LanguagePair
 from bilingual_crawler.pages.jobs import PageJob
 from bilingual_crawler.pages.model import Link, LinkPosition
+from bilingual_crawler.pairing.ledger import MAX_RELATED, PairLedger
+from bilingual_crawler.pairing.model import REASONS
 from bilingual_crawler.policies.gain import Gain
 
 PAIR = LanguagePair.parse("eng-isl")

@@ -9,18 +9,18 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 
-from bilingual_crawler.alignment.documents.align import align
-from bilingual_crawler.alignment.documents.bitext import BitextReader, doubtful
-from bilingual_crawler.alignment.documents.convention import SITE_FEATURES, contradictions, site_columns
-from bilingual_crawler.alignment.documents.corpus import Corpus, Domain
-from bilingual_crawler.alignment.documents.evidence import PairClassifier, load_judge
-from bilingual_crawler.alignment.documents.methods import make_method
-from bilingual_crawler.alignment.documents.reading import DocumentJob, RawPage
 from bilingual_crawler.languages.pairs import LanguagePairs
+from bilingual_crawler.pairing.align import align
+from bilingual_crawler.pairing.convention import SITE_FEATURES, contradictions, site_columns
+from bilingual_crawler.pairing.corpus import Corpus, Domain
+from bilingual_crawler.pairing.evidence import PairClassifier, load_judge
+from bilingual_crawler.pairing.methods import make_method
+from bilingual_crawler.pairing.reading import DocumentJob, RawPage
+from bilingual_crawler.pairing.sentences import BitextReader, doubtful
 from bilingual_crawler.scoring.models import ModelError, models_folder
 
 if TYPE_CHECKING:
-    from bilingual_crawler.alignment.documents.model import Alignment
+    from bilingual_crawler.pairing.model import Alignment
 
 HOST = "https://site.example"
 MODELS = models_folder(None)

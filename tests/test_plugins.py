@@ -13,8 +13,8 @@ from support.crawls import refused
 from support.example_site import EXAMPLES
 
 from bilingual_crawler import plugins
-from bilingual_crawler.alignment.sentences.align import SentencePair
-from bilingual_crawler.alignment.sentences.cleaning import refusal
+from bilingual_crawler.bitext.align import SentencePair
+from bilingual_crawler.bitext.cleaning import refusal
 from bilingual_crawler.crawl.spiders.arguments import parse_arguments
 from bilingual_crawler.discovery.detector.base import DetectorPage
 from bilingual_crawler.frontier.entry import Entry
@@ -41,9 +41,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    from bilingual_crawler.alignment.encoders.base import Encoder
-    from bilingual_crawler.alignment.sentences.cleaning import SentenceFilter
+    from bilingual_crawler.bitext.cleaning import SentenceFilter
     from bilingual_crawler.discovery.detector.base import Detector
+    from bilingual_crawler.encoders.base import Encoder
     from bilingual_crawler.frontier.frontier import FrontierStore
     from bilingual_crawler.pages.detectors.base import LanguageDetector
     from bilingual_crawler.policies.evidence.base import Prospect
@@ -147,7 +147,7 @@ FILTER = "class Own:\n    def __init__(self, languages): ...\n"
         ),
         (
             ENCODERS,
-            "from bilingual_crawler.alignment.encoders.base import Encoder\nclass Own(Encoder):\n    name = 'own'\n",
+            "from bilingual_crawler.encoders.base import Encoder\nclass Own(Encoder):\n    name = 'own'\n",
             "own_plugin.Own",
             r"^own_plugin.Own lacks the method encode of Encoder$",
         ),

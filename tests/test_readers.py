@@ -17,8 +17,8 @@ import pytest
 from support.environments import lend_packages, outside_environment
 from support.finnish_texts import ENGLISH, FINNISH
 
-from bilingual_crawler.alignment.sentences.monolingual import open_monolingual
-from bilingual_crawler.alignment.sentences.produce import BitextProducer, open_exports
+from bilingual_crawler.bitext.monolingual import open_monolingual
+from bilingual_crawler.bitext.produce import BitextProducer, open_exports
 from bilingual_crawler.items import Pair
 from bilingual_crawler.languages.codes import LanguagePair
 from bilingual_crawler.pages.language import BY_DEFAULT

@@ -17,10 +17,10 @@ import pytest
 from scrapy.exceptions import UsageError
 
 import bilingual_crawler
-from bilingual_crawler.alignment.sentences.align import SentencePair
-from bilingual_crawler.alignment.sentences.cleaning import REASONS
-from bilingual_crawler.alignment.sentences.exports import DocumentPair
-from bilingual_crawler.alignment.sentences.overview import Overview
+from bilingual_crawler.bitext.align import SentencePair
+from bilingual_crawler.bitext.cleaning import REASONS
+from bilingual_crawler.bitext.exports import DocumentPair
+from bilingual_crawler.bitext.overview import Overview
 from bilingual_crawler.commands.report import Command
 from bilingual_crawler.languages.codes import LanguagePair
 from bilingual_crawler.reporting.markup import MAX_POINTS, step_chart, ticks

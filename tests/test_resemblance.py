@@ -11,16 +11,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 from support.example_site import EXAMPLES, PAGES, serve
 
-from bilingual_crawler.alignment.documents.resemblance import (
+from bilingual_crawler.harvest.sites import read_site
+from bilingual_crawler.pages.jobs import PageJob
+from bilingual_crawler.pages.outline import Outline
+from bilingual_crawler.pairing.resemblance import (
     CONFIRMED_BY_OUTLINE,
     FOLDER,
     REFUTED_BY_OUTLINE,
     Resemblance,
     ResemblanceWeights,
 )
-from bilingual_crawler.harvest.sites import read_site
-from bilingual_crawler.pages.jobs import PageJob
-from bilingual_crawler.pages.outline import Outline
 from bilingual_crawler.scoring.models import ModelError, models_folder
 from bilingual_crawler.storage.archive import open_archive
 from bilingual_crawler.storage.warc import ArchivedResponse

@@ -11,12 +11,12 @@ from hypothesis import strategies as st
 from scrapy.exceptions import UsageError
 from support.webserver import TEXT, run_scrapy
 
-from bilingual_crawler.alignment.documents.model import Alignment
-from bilingual_crawler.alignment.sentences.align import SentencePair
-from bilingual_crawler.alignment.sentences.exports import DocumentPair
-from bilingual_crawler.alignment.sentences.overview import Sample
+from bilingual_crawler.bitext.align import SentencePair
+from bilingual_crawler.bitext.exports import DocumentPair
+from bilingual_crawler.bitext.overview import Sample
 from bilingual_crawler.items import Pair
 from bilingual_crawler.languages.codes import LanguagePair
+from bilingual_crawler.pairing.model import Alignment
 from bilingual_crawler.reporting.review import Judged, Review, read_judged
 
 if TYPE_CHECKING:

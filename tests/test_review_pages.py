@@ -23,11 +23,11 @@ from support import fork_server
 from support.components import program
 from support.webserver import run_scrapy, scrapy_environment
 
-from bilingual_crawler.alignment.documents.model import Alignment
-from bilingual_crawler.alignment.sentences.align import SentencePair
-from bilingual_crawler.alignment.sentences.exports import DocumentPair
+from bilingual_crawler.bitext.align import SentencePair
+from bilingual_crawler.bitext.exports import DocumentPair
 from bilingual_crawler.items import Pair
 from bilingual_crawler.languages.codes import LanguagePair
+from bilingual_crawler.pairing.model import Alignment
 from bilingual_crawler.reporting.review import Review, Sheet
 
 if TYPE_CHECKING:

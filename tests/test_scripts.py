@@ -10,8 +10,8 @@ import pytest
 from support.crawls import documents, outcomes, refused, summary
 from support.webserver import run_scrapy, serve
 
-from bilingual_crawler.alignment.sentences.align import SentencePair
-from bilingual_crawler.alignment.sentences.cleaning import Cleaner
+from bilingual_crawler.bitext.align import SentencePair
+from bilingual_crawler.bitext.cleaning import Cleaner
 from bilingual_crawler.languages.codes import LanguageError, LanguagePair, language_name, parse_language
 from bilingual_crawler.languages.pairs import LanguagePairs
 from bilingual_crawler.languages.scripts import SCRIPTS, script_of

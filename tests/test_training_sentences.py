@@ -10,8 +10,8 @@ import pytest
 
 pytest.importorskip("sklearn", reason="needs scikit-learn, of the extra train")
 
-from bilingual_crawler.alignment.sentences.quality import WITHOUT_ENCODER
-from bilingual_crawler.alignment.sentences.splitting import Sentence
+from bilingual_crawler.bitext.quality import WITHOUT_ENCODER
+from bilingual_crawler.bitext.splitting import Sentence
 from bilingual_crawler.harvest.sites import read_tasks
 from training.common.data import DataError
 from training.common.scores import calibration_error

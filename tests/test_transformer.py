@@ -19,8 +19,8 @@ from datasets import Dataset
 from support import tiny_xlmr
 from transformers import BertConfig, BertModel, XLMRobertaForSequenceClassification, XLMRobertaModel
 
-from bilingual_crawler.alignment.encoders import EncoderError, e5_weights
-from bilingual_crawler.alignment.encoders.e5_weights import E5Weights
+from bilingual_crawler.encoders import EncoderError, e5_weights
+from bilingual_crawler.encoders.e5_weights import E5Weights
 from training import evaluate
 from training.common.data import DataError
 from training.language import __main__ as language

@@ -14,11 +14,11 @@ from hypothesis import strategies as st
 from support.finnish_texts import ENGLISH, FINNISH
 from support.webserver import run_scrapy
 
-from bilingual_crawler.alignment.sentences.align import LONGEST
-from bilingual_crawler.alignment.sentences.monolingual import open_monolingual
-from bilingual_crawler.alignment.sentences.personal import masked
-from bilingual_crawler.alignment.sentences.produce import BitextProducer, open_exports
-from bilingual_crawler.alignment.sentences.splitting import split
+from bilingual_crawler.bitext.align import LONGEST
+from bilingual_crawler.bitext.monolingual import open_monolingual
+from bilingual_crawler.bitext.personal import masked
+from bilingual_crawler.bitext.produce import BitextProducer, open_exports
+from bilingual_crawler.bitext.splitting import split
 from bilingual_crawler.items import Pair
 from bilingual_crawler.languages.codes import LanguagePair
 from bilingual_crawler.pages.language import BY_DEFAULT

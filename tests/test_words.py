@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bilingual_crawler.alignment.sentences import evidence
-from bilingual_crawler.alignment.sentences.cleaning import Templates
-from bilingual_crawler.alignment.sentences.duplicates import Duplicates, normal
+from bilingual_crawler.bitext import evidence
+from bilingual_crawler.bitext.cleaning import Templates
+from bilingual_crawler.bitext.duplicates import Duplicates, normal
 from bilingual_crawler.discovery import policies
 from bilingual_crawler.pages import sequences
 from bilingual_crawler.pages.words import western_digits, word_pattern

@@ -4,7 +4,7 @@ Each argument is a folder of frozen sites with tasks.tsv. The pages of a site ar
 for a user; what is aligned then counts as right. Then the documents are corrupted: sentences are missing or cut in
 half on one side, come in another order, or are of another page. Of what the aligner makes of these, a sentence pair is
 right if it was aligned before. Pairs that no rule of cleaning drops count, each once; a site weighs as the square root
-of its pairs. Prints the weights for ``bilingual_crawler/alignment/sentences/quality.py``, and how well the score is
+of its pairs. Prints the weights for ``bilingual_crawler/bitext/quality.py``, and how well the score is
 calibrated on sites that it was not fitted on.
 """
 
@@ -25,16 +25,16 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import roc_auc_score
 from sklearn.model_selection import GroupKFold, cross_val_predict
 
-from bilingual_crawler.alignment.documents.align import align, read_corpus
-from bilingual_crawler.alignment.documents.methods import method_of
-from bilingual_crawler.alignment.encoders.base import load_encoder
-from bilingual_crawler.alignment.sentences.align import SentenceAligner, SentencePair
-from bilingual_crawler.alignment.sentences.cleaning import Cleaner
-from bilingual_crawler.alignment.sentences.quality import WITH_ENCODER, WITHOUT_ENCODER
-from bilingual_crawler.alignment.sentences.splitting import Sentence
+from bilingual_crawler.bitext.align import SentenceAligner, SentencePair
+from bilingual_crawler.bitext.cleaning import Cleaner
+from bilingual_crawler.bitext.quality import WITH_ENCODER, WITHOUT_ENCODER
+from bilingual_crawler.bitext.splitting import Sentence
+from bilingual_crawler.encoders.base import load_encoder
 from bilingual_crawler.harvest.sites import read_tasks
 from bilingual_crawler.languages.codes import LanguagePair
 from bilingual_crawler.languages.pairs import LanguagePairs
+from bilingual_crawler.pairing.align import align, read_corpus
+from bilingual_crawler.pairing.methods import method_of
 from bilingual_crawler.scoring.linear import LinearModel
 from training.common.data import DataError
 from training.common.options import refuse_bad_input
@@ -45,8 +45,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from bilingual_crawler.alignment.encoders.base import Encoder
-    from bilingual_crawler.alignment.sentences.align import Sides
+    from bilingual_crawler.bitext.align import Sides
+    from bilingual_crawler.encoders.base import Encoder
     from bilingual_crawler.harvest.sites import Task
 
 SEED = 1

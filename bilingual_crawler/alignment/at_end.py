@@ -18,12 +18,12 @@ from typing import TYPE_CHECKING
 import msgspec
 from scrapy.settings import Settings
 
-from bilingual_crawler.alignment.documents.model import Outcome, outcomes, replace_pairs, replace_unpaired
-from bilingual_crawler.alignment.sentences.exports import Export
+from bilingual_crawler.bitext.exports import Export
 from bilingual_crawler.languages.pairs import LanguagePairs
 from bilingual_crawler.options import Options
 from bilingual_crawler.pages import sandbox
 from bilingual_crawler.pages.sandbox.pool import command, environment
+from bilingual_crawler.pairing.model import Outcome, outcomes, replace_pairs, replace_unpaired
 from bilingual_crawler.storage.records import BITEXT, PAIRS, UNPAIRED
 
 if TYPE_CHECKING:
@@ -31,9 +31,9 @@ if TYPE_CHECKING:
 
     from scrapy.settings import BaseSettings
 
-    from bilingual_crawler.alignment.documents.corpus import Corpus
-    from bilingual_crawler.alignment.encoders.base import Encoder
+    from bilingual_crawler.encoders.base import Encoder
     from bilingual_crawler.items import Pair, Unpaired
+    from bilingual_crawler.pairing.corpus import Corpus
 
 logger = logging.getLogger(__name__)
 
@@ -179,12 +179,12 @@ def _align(
 ) -> AlignedCrawl:
     """Align; *send* takes one line of progress and may raise an exception, *load* loads the encoder."""
     # scipy takes its time, and a crawl imports this module even if it aligns nothing
-    from bilingual_crawler.alignment.documents.align import align, read_corpus
-    from bilingual_crawler.alignment.documents.methods import encoder_of, method_of
-    from bilingual_crawler.alignment.sentences.monolingual import open_monolingual
-    from bilingual_crawler.alignment.sentences.personal import masked
-    from bilingual_crawler.alignment.sentences.produce import BitextProducer, open_exports
+    from bilingual_crawler.bitext.monolingual import open_monolingual
+    from bilingual_crawler.bitext.personal import masked
+    from bilingual_crawler.bitext.produce import BitextProducer, open_exports
     from bilingual_crawler.pages.language import Detection
+    from bilingual_crawler.pairing.align import align, read_corpus
+    from bilingual_crawler.pairing.methods import encoder_of, method_of
 
     options = Options.of(settings)
     detection = Detection.for_pairs(options.detectors, pairs)
@@ -284,7 +284,7 @@ def main() -> None:
     settings = Settings(request["settings"])
     pairs = LanguagePairs.parse(request["pair"], Options.of(settings).equivalent_languages)
     # an encoder takes its time
-    from bilingual_crawler.alignment.encoders.base import load_encoder
+    from bilingual_crawler.encoders.base import load_encoder
 
     _send(_align(Path(request["folder"]), pairs, settings, _send, load_encoder))
 

@@ -14,14 +14,14 @@ from scrapy.exceptions import UsageError
 from scrapy.settings import SETTINGS_PRIORITIES
 
 from bilingual_crawler import noun
-from bilingual_crawler.alignment.documents.model import pairs_of_others, read_pairs, replace_unpaired
-from bilingual_crawler.alignment.encoders import EncoderError
 from bilingual_crawler.commands import PROJECT_SETTINGS, adapt, add_formats, read_formats, refuse_unknown
+from bilingual_crawler.encoders import EncoderError
 from bilingual_crawler.items import Pair, Unpaired
 from bilingual_crawler.languages.codes import LanguageError
 from bilingual_crawler.languages.pairs import LanguagePairs
 from bilingual_crawler.options import EDITIONS, Options, check_folder, each, plugin, read_value, wrong
 from bilingual_crawler.pages.language import Detection, LanguageDetectorError
+from bilingual_crawler.pairing.model import pairs_of_others, read_pairs, replace_unpaired
 from bilingual_crawler.plugins import ALIGNMENT_METHODS, SENTENCE_FILTERS
 from bilingual_crawler.reporting.results import ResultsError, check_tables, detectors_of, pairs_of, read_summary
 from bilingual_crawler.scoring.models import ModelError
@@ -33,11 +33,11 @@ if TYPE_CHECKING:
     import argparse
     from collections.abc import Iterable
 
-    from bilingual_crawler.alignment.documents.corpus import Corpus, Domain
-    from bilingual_crawler.alignment.documents.model import Alignment
-    from bilingual_crawler.alignment.encoders.base import Encoder
-    from bilingual_crawler.alignment.sentences.produce import BitextProducer
+    from bilingual_crawler.bitext.produce import BitextProducer
+    from bilingual_crawler.encoders.base import Encoder
     from bilingual_crawler.languages.codes import LanguagePair
+    from bilingual_crawler.pairing.corpus import Corpus, Domain
+    from bilingual_crawler.pairing.model import Alignment
 
 
 class Command(ScrapyCommand):
@@ -134,8 +134,8 @@ class Command(ScrapyCommand):
     ) -> None:
         """Align *paths*, or take the pairs of the crawl in the folder *aligned*."""
         # every scrapy command imports this module
-        from bilingual_crawler.alignment.documents.align import align, as_aligned, read_corpus
-        from bilingual_crawler.alignment.documents.methods import encoder_of, method_of
+        from bilingual_crawler.pairing.align import align, as_aligned, read_corpus
+        from bilingual_crawler.pairing.methods import encoder_of, method_of
 
         formats = read_formats(opts.formats, opts.bitext)
         _check_outputs(opts, pairs)
@@ -204,8 +204,8 @@ class _Extras:
         encoder: Encoder | None,
         mask_personal: bool,
     ) -> None:
-        from bilingual_crawler.alignment.sentences.monolingual import open_monolingual
-        from bilingual_crawler.alignment.sentences.produce import BitextProducer, open_exports
+        from bilingual_crawler.bitext.monolingual import open_monolingual
+        from bilingual_crawler.bitext.produce import BitextProducer, open_exports
         from bilingual_crawler.reporting.review import Review
 
         self._opts = opts
@@ -224,7 +224,7 @@ class _Extras:
         self.unpaired: list[Unpaired] = []
 
     def add(self, domain: Domain, alignment: Alignment) -> None:
-        from bilingual_crawler.alignment.sentences.personal import masked
+        from bilingual_crawler.bitext.personal import masked
 
         texts = domain.main_text, domain.origin
         main, origin = masked(*texts, domain.pair) if self._mask_personal else texts

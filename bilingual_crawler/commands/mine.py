@@ -11,8 +11,8 @@ from scrapy.commands import ScrapyCommand
 from scrapy.exceptions import UsageError
 
 from bilingual_crawler import to_install
-from bilingual_crawler.alignment.encoders import EncoderError
 from bilingual_crawler.commands import PROGRESS, PROJECT_SETTINGS, adapt, add_formats, read_formats, refuse_unknown
+from bilingual_crawler.encoders import EncoderError
 from bilingual_crawler.languages.codes import LanguageError
 from bilingual_crawler.options import PREFIX, Options, check_folder, wrong
 from bilingual_crawler.pages.language import LanguageDetectorError

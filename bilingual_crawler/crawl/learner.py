@@ -7,9 +7,9 @@ from contextlib import contextmanager
 from itertools import tee
 from typing import TYPE_CHECKING
 
-from bilingual_crawler.alignment.documents.ledger import PairLedger
 from bilingual_crawler.crawl.remaining import FetchOutcome, RemainingPairs
 from bilingual_crawler.languages.pairs import LanguagePairs
+from bilingual_crawler.pairing.ledger import PairLedger
 from bilingual_crawler.urls.canonical import registered_domain
 
 if TYPE_CHECKING:

@@ -16,11 +16,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import bilingual_crawler
-from bilingual_crawler.alignment.documents.model import read_pairs
 from bilingual_crawler.harvest.curve import Reference, Result, oracle_urls
 from bilingual_crawler.harvest.simulator import text_lengths
 from bilingual_crawler.harvest.sites import Site, SiteError, Task, linked_forms, read_site
 from bilingual_crawler.languages.pairs import LanguagePairs
+from bilingual_crawler.pairing.model import read_pairs
 from bilingual_crawler.storage.files import replacing
 from bilingual_crawler.storage.records import PAIRS, SUMMARY, read_tsv
 from bilingual_crawler.storage.sites import find_sources, site_prefixes

@@ -9,7 +9,7 @@ import ibis
 import pyarrow as pa
 from ibis import _
 
-from bilingual_crawler.alignment.documents.urls import SCORES
+from bilingual_crawler.pairing.urls import SCORES
 from bilingual_crawler.urls.canonical import registered_domain
 from bilingual_crawler.urls.marks import marked_language, strip_language
 

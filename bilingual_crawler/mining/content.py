@@ -18,15 +18,10 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from scrapy.settings import Settings
 
-from bilingual_crawler.alignment.documents.align import align
-from bilingual_crawler.alignment.documents.corpus import Corpus
-from bilingual_crawler.alignment.documents.inputs import PagesOfRecords
-from bilingual_crawler.alignment.documents.methods import encoder_of, method_of
-from bilingual_crawler.alignment.documents.reading import PackedDocument, read_pages
-from bilingual_crawler.alignment.sentences import produce
-from bilingual_crawler.alignment.sentences.monolingual import MonolingualDocument, open_monolingual
-from bilingual_crawler.alignment.sentences.personal import masked
-from bilingual_crawler.alignment.sentences.produce import (
+from bilingual_crawler.bitext import produce
+from bilingual_crawler.bitext.monolingual import MonolingualDocument, open_monolingual
+from bilingual_crawler.bitext.personal import masked
+from bilingual_crawler.bitext.produce import (
     Aligned,
     BitextAligner,
     Spool,
@@ -41,6 +36,11 @@ from bilingual_crawler.mining.stored import BucketResult, result_file, store
 from bilingual_crawler.options import Options
 from bilingual_crawler.pages import sandbox
 from bilingual_crawler.pages.language import Detection
+from bilingual_crawler.pairing.align import align
+from bilingual_crawler.pairing.corpus import Corpus
+from bilingual_crawler.pairing.inputs import PagesOfRecords
+from bilingual_crawler.pairing.methods import encoder_of, method_of
+from bilingual_crawler.pairing.reading import PackedDocument, read_pages
 from bilingual_crawler.storage.files import replacing
 from bilingual_crawler.storage.warc import NoRecord
 from bilingual_crawler.urls.canonical import canonicalise
@@ -50,13 +50,13 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
     from pathlib import Path
 
-    from bilingual_crawler.alignment.documents.methods import Method
-    from bilingual_crawler.alignment.documents.reading import RawPage
-    from bilingual_crawler.alignment.encoders.base import Encoder
-    from bilingual_crawler.alignment.sentences.monolingual import Monolingual
+    from bilingual_crawler.bitext.monolingual import Monolingual
+    from bilingual_crawler.encoders.base import Encoder
     from bilingual_crawler.items import Pair
     from bilingual_crawler.languages.codes import LanguagePair
     from bilingual_crawler.mining.ranges import Ranges
+    from bilingual_crawler.pairing.methods import Method
+    from bilingual_crawler.pairing.reading import RawPage
 
 _SENTENCES, _DOCUMENTS = "sentences", "documents"
 """Folders of the spools."""

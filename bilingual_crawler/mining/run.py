@@ -14,7 +14,7 @@ from ibis import _ as row
 from scrapy.settings import Settings
 
 from bilingual_crawler import noun
-from bilingual_crawler.alignment.sentences.monolingual import monolingual
+from bilingual_crawler.bitext.monolingual import monolingual
 from bilingual_crawler.discovery.sources.base import SourceError
 from bilingual_crawler.discovery.sources.cc_index import index_files
 from bilingual_crawler.languages.codes import LanguagePair

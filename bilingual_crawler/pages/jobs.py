@@ -48,7 +48,7 @@ class ReadPage:
     """Of its word sequences."""
     profile: bytes = b""
     """What an alignment compares, if a crawl wants it: a packed
-    :class:`~bilingual_crawler.alignment.documents.model.Profile`."""
+    :class:`~bilingual_crawler.pairing.model.Profile`."""
     new_text: float = 1.0
     """Share of its text, 0 to 1, that its folder has not shown before."""
 

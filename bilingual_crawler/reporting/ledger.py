@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 
     from scrapy.crawler import Crawler
 
-    from bilingual_crawler.alignment.documents.model import Outcome
     from bilingual_crawler.languages.pairs import LanguagePairs
+    from bilingual_crawler.pairing.model import Outcome
 
 
 class CrawlTally:

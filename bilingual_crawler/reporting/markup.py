@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
-from bilingual_crawler.alignment.documents.model import REASONS
 from bilingual_crawler.languages.codes import language_name, to_bcp47
 from bilingual_crawler.pages.characters import one_line
+from bilingual_crawler.pairing.model import REASONS
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -7,7 +7,7 @@ from itertools import dropwhile, islice
 from typing import TYPE_CHECKING, Any
 
 from bilingual_crawler import noun
-from bilingual_crawler.alignment.sentences.cleaning import REASONS as DROPPED
+from bilingual_crawler.bitext.cleaning import REASONS as DROPPED
 from bilingual_crawler.discovery.sites import read_bilingual
 from bilingual_crawler.languages.codes import language_name
 from bilingual_crawler.reporting.markup import step_chart, write_page
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
     from pathlib import Path
 
-    from bilingual_crawler.alignment.sentences.overview import BitextOverview
+    from bilingual_crawler.bitext.overview import BitextOverview
     from bilingual_crawler.reporting.results import Results
 
 

@@ -10,12 +10,12 @@ from urllib.parse import urlsplit
 
 import msgspec
 
-from bilingual_crawler.alignment.documents.model import outcomes, pairs_of_others, unpaired_of_others
-from bilingual_crawler.alignment.sentences.overview import SUFFIX, BitextOverview
+from bilingual_crawler.bitext.overview import SUFFIX, BitextOverview
 from bilingual_crawler.discovery.sites import Funnel
 from bilingual_crawler.languages.codes import DEFAULT_EQUIVALENTS, LanguageError
 from bilingual_crawler.languages.pairs import LanguagePairs
 from bilingual_crawler.pages.model import MAX_TITLE
+from bilingual_crawler.pairing.model import outcomes, pairs_of_others, unpaired_of_others
 from bilingual_crawler.reporting.ledger import CrawlTally, is_fetched
 from bilingual_crawler.settings import BILINGUAL_DETECTORS
 from bilingual_crawler.storage.files import DAMAGE, read_within, replacing

@@ -13,9 +13,9 @@ from hashlib import blake2b
 from math import sqrt
 from typing import TYPE_CHECKING
 
-from bilingual_crawler.alignment.documents.model import REASONS
-from bilingual_crawler.alignment.sentences.overview import Sample
+from bilingual_crawler.bitext.overview import Sample
 from bilingual_crawler.options import wrong
+from bilingual_crawler.pairing.model import REASONS
 from bilingual_crawler.reporting.markup import write_page
 from bilingual_crawler.storage.files import FolderLock, LockedError, replacing, to_disk
 
@@ -23,11 +23,11 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
     from pathlib import Path
 
-    from bilingual_crawler.alignment.documents.model import Alignment
-    from bilingual_crawler.alignment.sentences.align import SentencePair
-    from bilingual_crawler.alignment.sentences.exports import DocumentPair
+    from bilingual_crawler.bitext.align import SentencePair
+    from bilingual_crawler.bitext.exports import DocumentPair
     from bilingual_crawler.items import Pair
     from bilingual_crawler.languages.codes import LanguagePair
+    from bilingual_crawler.pairing.model import Alignment
 
 SAMPLE = 100
 """Document pairs in a review, and as many sentence pairs."""

@@ -8,9 +8,9 @@ import shutil
 from collections import Counter
 from typing import TYPE_CHECKING, Any
 
-from bilingual_crawler.alignment.documents.model import replace_pairs, replace_unpaired
 from bilingual_crawler.crawl.signals import Fetch
 from bilingual_crawler.items import Pair, Unpaired
+from bilingual_crawler.pairing.model import replace_pairs, replace_unpaired
 from bilingual_crawler.reporting.results import ResultsError, check_tables, one_to_one, pairs_of, read_summary
 from bilingual_crawler.reporting.summary import UNFINISHED
 from bilingual_crawler.storage.files import FolderLock, replacing

@@ -5,14 +5,14 @@ from __future__ import annotations
 import csv
 from typing import TYPE_CHECKING
 
-from bilingual_crawler.alignment.sentences.exports import Export
+from bilingual_crawler.bitext.exports import Export
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
-    from bilingual_crawler.alignment.sentences.align import SentencePair
-    from bilingual_crawler.alignment.sentences.exports import DocumentPair
+    from bilingual_crawler.bitext.align import SentencePair
+    from bilingual_crawler.bitext.exports import DocumentPair
     from bilingual_crawler.languages.codes import LanguagePair
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Literal
 
 if TYPE_CHECKING:
-    from bilingual_crawler.alignment.sentences.align import SentencePair
+    from bilingual_crawler.bitext.align import SentencePair
     from bilingual_crawler.languages.codes import LanguagePair
 
 CHARACTERS = 150

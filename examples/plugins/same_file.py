@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from bilingual_crawler.alignment.documents.methods import Candidates
+from bilingual_crawler.pairing.methods import Candidates
 
 if TYPE_CHECKING:
-    from bilingual_crawler.alignment.documents.corpus import Domain
-    from bilingual_crawler.alignment.documents.methods import Tools
+    from bilingual_crawler.pairing.corpus import Domain
+    from bilingual_crawler.pairing.methods import Tools
 
 
 class SameFile:

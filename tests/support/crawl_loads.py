@@ -26,8 +26,8 @@ class _Later(ModuleType):
 
 
 MODULES = (
-    *(f"bilingual_crawler.alignment.{name}" for name in ("at_end", "documents.align", "documents.methods")),
-    *(f"bilingual_crawler.alignment.sentences.{name}" for name in ("exports", "produce")),
+    *(f"bilingual_crawler.{name}" for name in ("alignment.at_end", "pairing.align", "pairing.methods")),
+    *(f"bilingual_crawler.bitext.{name}" for name in ("exports", "produce")),
     *(f"bilingual_crawler.crawl.middlewares.{name}" for name in ("addresses", "archived", "backoff", "language")),
     *(f"bilingual_crawler.crawl.middlewares.{name}" for name in ("links", "render", "robots", "stop", "tdm", "traps")),
     *(f"bilingual_crawler.crawl.middlewares.{name}" for name in ("variants", "warc")),

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from bilingual_crawler.alignment.documents.corpus import Corpus
-from bilingual_crawler.alignment.documents.reading import DocumentJob, RawPage
 from bilingual_crawler.languages.pairs import LanguagePairs
+from bilingual_crawler.pairing.corpus import Corpus
+from bilingual_crawler.pairing.reading import DocumentJob, RawPage
 
 MODELS = Path(__file__).parents[2] / "models"
 PAIRS = LanguagePairs.parse("eng-spa")

@@ -9,7 +9,7 @@ from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
-from bilingual_crawler.alignment.encoders import EncoderError
+from bilingual_crawler.encoders import EncoderError
 from bilingual_crawler.harvest.sites import SiteError
 from bilingual_crawler.languages.codes import LanguageError
 from bilingual_crawler.scoring.models import ModelError

@@ -26,17 +26,19 @@ from rich.progress import track
 from scipy.special import expit, logit
 from sklearn.tree import DecisionTreeClassifier
 
-from bilingual_crawler.alignment.documents.bitext import BITEXT_FEATURES, BitextReader, doubtful
-from bilingual_crawler.alignment.documents.candidates import Editions, url_evidence
-from bilingual_crawler.alignment.documents.content import CONTENT_FEATURES
-from bilingual_crawler.alignment.documents.convention import (
+from bilingual_crawler.encoders.base import load_encoder
+from bilingual_crawler.harvest.sites import SiteError, read_tasks
+from bilingual_crawler.pages.sandbox.pool import processes
+from bilingual_crawler.pairing.candidates import Editions, url_evidence
+from bilingual_crawler.pairing.content import CONTENT_FEATURES
+from bilingual_crawler.pairing.convention import (
     SITE_FEATURES,
     contradictions,
     says,
     site_columns,
     url_columns,
 )
-from bilingual_crawler.alignment.documents.evidence import (
+from bilingual_crawler.pairing.evidence import (
     CONFIG,
     FOLDER,
     VIEWS,
@@ -44,10 +46,8 @@ from bilingual_crawler.alignment.documents.evidence import (
     Proposals,
     View,
 )
-from bilingual_crawler.alignment.documents.structure import PAPER_FEATURES
-from bilingual_crawler.alignment.encoders.base import load_encoder
-from bilingual_crawler.harvest.sites import SiteError, read_tasks
-from bilingual_crawler.pages.sandbox.pool import processes
+from bilingual_crawler.pairing.sentences import BITEXT_FEATURES, BitextReader, doubtful
+from bilingual_crawler.pairing.structure import PAPER_FEATURES
 from bilingual_crawler.scoring.linear import LinearModel
 from bilingual_crawler.settings import BILINGUAL_MIN_SCORE
 from training.common.options import refuse_bad_input, workers
@@ -61,8 +61,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from bilingual_crawler.alignment.documents.corpus import Domain
     from bilingual_crawler.harvest.sites import Task
+    from bilingual_crawler.pairing.corpus import Domain
     from training.documents.examples import Examples
 
     Place = tuple[Path, Task]

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from bilingual_crawler.alignment.documents.align import read_corpus
-from bilingual_crawler.alignment.documents.matching import greedy
 from bilingual_crawler.harvest.sites import read_site
 from bilingual_crawler.harvest.verdicts import PairVerdict, Truth
 from bilingual_crawler.languages.pairs import LanguagePairs
+from bilingual_crawler.pairing.align import read_corpus
+from bilingual_crawler.pairing.matching import greedy
 from training.documents.encounters import kind_of
 from training.documents.forms import FORMS, DisguisedCorpus, Lies, taken_apart
 
@@ -22,10 +22,10 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from bilingual_crawler.alignment.documents.corpus import Domain
-    from bilingual_crawler.alignment.documents.evidence import Proposals
-    from bilingual_crawler.alignment.documents.model import Profile
     from bilingual_crawler.harvest.sites import Task
+    from bilingual_crawler.pairing.corpus import Domain
+    from bilingual_crawler.pairing.evidence import Proposals
+    from bilingual_crawler.pairing.model import Profile
 
 MOST_ROWS = 600
 """Most candidates of a domain in the training of a classifier."""

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
-from bilingual_crawler.alignment.documents.corpus import Domain
-from bilingual_crawler.alignment.documents.reading import link_key
 from bilingual_crawler.pages.outline import hash_text
+from bilingual_crawler.pairing.corpus import Domain
+from bilingual_crawler.pairing.reading import link_key
 from bilingual_crawler.urls.canonical import registered_domain
 from bilingual_crawler.urls.marks import marked_language, strip_language
 
@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
     from random import Random
 
-    from bilingual_crawler.alignment.documents.corpus import Corpus
-    from bilingual_crawler.alignment.documents.model import DocumentText, Profile
+    from bilingual_crawler.pairing.corpus import Corpus
+    from bilingual_crawler.pairing.model import DocumentText, Profile
 
 _NOTHING = np.zeros(0, dtype=np.uint32)
 

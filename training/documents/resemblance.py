@@ -1,6 +1,6 @@
 """Learn how alike translations are by their outlines: ``python -m training.documents.resemblance SITES``.
 
-A logistic regression (:mod:`bilingual_crawler.alignment.documents.resemblance`) on what crawls of frozen sites would
+A logistic regression (:mod:`bilingual_crawler.pairing.resemblance`) on what crawls of frozen sites would
 meet. Prints how good it is on sites, and on kinds of sites, that it was not trained on. With ``--test`` it measures the
 shipped weights and trains nothing.
 """
@@ -19,7 +19,8 @@ from rich.progress import track
 from sklearn.linear_model import LogisticRegression
 from sklearn.preprocessing import StandardScaler
 
-from bilingual_crawler.alignment.documents.resemblance import (
+from bilingual_crawler.harvest.sites import read_tasks
+from bilingual_crawler.pairing.resemblance import (
     BEST_FEATURES,
     CONFIRMED_BY_OUTLINE,
     FOLDER,
@@ -28,7 +29,6 @@ from bilingual_crawler.alignment.documents.resemblance import (
     REFUTED_BY_OUTLINE,
     ResemblanceWeights,
 )
-from bilingual_crawler.harvest.sites import read_tasks
 from bilingual_crawler.scoring.linear import LinearModel, logistic
 from training.common.data import DataError
 from training.common.options import refuse_bad_input

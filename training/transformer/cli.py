@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import torch
 from accelerate import PartialState
 
-from bilingual_crawler.alignment.encoders import EncoderError
+from bilingual_crawler.encoders import EncoderError
 from training.common.data import DataError
 from training.common.options import add_recipe, chosen_recipe
 from training.transformer.base import load_tokenizer

@@ -12,12 +12,12 @@ import torch
 from tokenizers import AddedToken
 from transformers import PreTrainedTokenizerFast, XLMRobertaConfig
 
-from bilingual_crawler.alignment.encoders import e5_weights
+from bilingual_crawler.encoders import e5_weights
 
 if TYPE_CHECKING:
     from torch import Tensor
 
-    from bilingual_crawler.alignment.encoders.e5_weights import E5Weights
+    from bilingual_crawler.encoders.e5_weights import E5Weights
 
 LAYER = {
     "q": "attention.self.query",

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, TypeVar
 from scrapy import signals
 from scrapy.exceptions import StopDownload
 
-from bilingual_crawler.alignment.documents.reading import CrawledPageJob
 from bilingual_crawler.crawl.context import CrawlContext
 from bilingual_crawler.crawl.middlewares.backoff import note_shortage, origin
 from bilingual_crawler.crawl.middlewares.stop import is_stopping
@@ -36,6 +35,7 @@ from bilingual_crawler.pages.opt_outs import NOTHING, TDM_POLICY, TDM_RESERVATIO
 from bilingual_crawler.pages.robots import header_directives, page_rules
 from bilingual_crawler.pages.sandbox.jobs import ContentError, SandboxError
 from bilingual_crawler.pages.sandbox.pool import submit
+from bilingual_crawler.pairing.reading import CrawledPageJob
 from bilingual_crawler.urls.canonical import canonicalise
 
 if TYPE_CHECKING:

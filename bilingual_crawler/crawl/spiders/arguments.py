@@ -401,8 +401,8 @@ def _check_alignment(settings: BaseSettings) -> None:
     if not options.align:
         return
     # scipy is slow to import as well
-    from bilingual_crawler.alignment.documents.methods import method_of
-    from bilingual_crawler.alignment.encoders import EncoderError
+    from bilingual_crawler.encoders import EncoderError
+    from bilingual_crawler.pairing.methods import method_of
     from bilingual_crawler.scoring.models import ModelError
 
     try:

@@ -12,7 +12,6 @@ from itertools import chain
 from operator import itemgetter
 from typing import TYPE_CHECKING
 
-from bilingual_crawler.alignment.documents.resemblance import Resemblance, ResemblanceWeights
 from bilingual_crawler.discovery.detector.base import MAX_DOWNLOADS, Reason, Verdict
 from bilingual_crawler.discovery.detector.links import LinkProspect, LinkReader, evidence_in, one_form, side_of
 from bilingual_crawler.discovery.detector.pairs import (
@@ -24,6 +23,7 @@ from bilingual_crawler.discovery.detector.pairs import (
     is_same,
     mirrored,
 )
+from bilingual_crawler.pairing.resemblance import Resemblance, ResemblanceWeights
 from bilingual_crawler.urls.canonical import domain_label
 from bilingual_crawler.urls.hosts import registered_domain
 from bilingual_crawler.urls.marks import strip_language

@@ -7,18 +7,18 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from bilingual_crawler.alignment.documents.resemblance import OUTLINE_FEATURES
 from bilingual_crawler.discovery.detector.links import LINK_FEATURES, language_mark
 from bilingual_crawler.pages.model import LinkPosition
+from bilingual_crawler.pairing.resemblance import OUTLINE_FEATURES
 from bilingual_crawler.scoring.linear import LinearModel, read_weights
 from bilingual_crawler.urls.marks import strip_language
 
 if TYPE_CHECKING:
     from importlib.resources.abc import Traversable
 
-    from bilingual_crawler.alignment.documents.resemblance import Resemblance
     from bilingual_crawler.discovery.detector.base import DetectorPage
     from bilingual_crawler.languages.codes import LanguagePair
+    from bilingual_crawler.pairing.resemblance import Resemblance
 
 SHORTEST = 200
 """Minimum characters of own text, which the other page does not have, of comparable pages."""

@@ -9,16 +9,16 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from bilingual_crawler.alignment.documents.matching import greedy
-from bilingual_crawler.alignment.sentences.align import SentenceAligner
+from bilingual_crawler.bitext.align import SentenceAligner
+from bilingual_crawler.pairing.matching import greedy
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from numpy.typing import NDArray
 
-    from bilingual_crawler.alignment.documents.corpus import Domain
-    from bilingual_crawler.alignment.sentences.align import Sides
+    from bilingual_crawler.bitext.align import Sides
+    from bilingual_crawler.pairing.corpus import Domain
 
 DOUBTFUL = (0.02, 0.995)
 """Probabilities between which a pair is read."""

@@ -9,16 +9,16 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from bilingual_crawler.alignment.documents.candidates import Editions, url_evidence
-from bilingual_crawler.alignment.documents.copies import SHORTEST
-from bilingual_crawler.alignment.documents.corpus import Corpus, Domain
-from bilingual_crawler.alignment.documents.inputs import Inputs
-from bilingual_crawler.alignment.documents.matching import greedy
-from bilingual_crawler.alignment.documents.model import Alignment, as_in, read_pairs
-from bilingual_crawler.alignment.documents.reading import PackedDocument, read_pages
 from bilingual_crawler.items import Pair
 from bilingual_crawler.pages.formats import ONLY_HTML
 from bilingual_crawler.pages.language import BY_DEFAULT, Detection
+from bilingual_crawler.pairing.candidates import Editions, url_evidence
+from bilingual_crawler.pairing.copies import SHORTEST
+from bilingual_crawler.pairing.corpus import Corpus, Domain
+from bilingual_crawler.pairing.inputs import Inputs
+from bilingual_crawler.pairing.matching import greedy
+from bilingual_crawler.pairing.model import Alignment, as_in, read_pairs
+from bilingual_crawler.pairing.reading import PackedDocument, read_pages
 from bilingual_crawler.storage.records import PAIRS, UNPAIRED, read_tsv
 
 if TYPE_CHECKING:
@@ -27,8 +27,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from bilingual_crawler.alignment.documents.methods import Candidates, Method
     from bilingual_crawler.languages.pairs import LanguagePairs
+    from bilingual_crawler.pairing.methods import Candidates, Method
 
 
 NEARLY_BEST = 0.1

@@ -8,15 +8,15 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
-from bilingual_crawler.alignment.sentences.evidence import LENGTH_OFFSET, USUAL_NEARNESS, words
+from bilingual_crawler.bitext.evidence import LENGTH_OFFSET, USUAL_NEARNESS, words
 from bilingual_crawler.scoring.linear import LinearModel
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from bilingual_crawler.alignment.sentences.beads import Bead
-    from bilingual_crawler.alignment.sentences.evidence import Lexicon, Nearness
-    from bilingual_crawler.alignment.sentences.splitting import Sentence
+    from bilingual_crawler.bitext.beads import Bead
+    from bilingual_crawler.bitext.evidence import Lexicon, Nearness
+    from bilingual_crawler.bitext.splitting import Sentence
 
 WITHOUT_ENCODER = LinearModel(
     0.557,

@@ -10,8 +10,9 @@ import msgspec
 import numpy as np
 from scipy.special import expit
 
-from bilingual_crawler.alignment.documents.candidates import Editions, nearest, url_evidence
-from bilingual_crawler.alignment.documents.content import (
+from bilingual_crawler.pages.sandbox.pool import processes
+from bilingual_crawler.pairing.candidates import Editions, nearest, url_evidence
+from bilingual_crawler.pairing.content import (
     CONTENT_FEATURES,
     GLOSSARY_FEATURES,
     content_columns,
@@ -20,9 +21,8 @@ from bilingual_crawler.alignment.documents.content import (
     glossary_columns,
     sentence_space,
 )
-from bilingual_crawler.alignment.documents.convention import url_columns
-from bilingual_crawler.alignment.documents.structure import STRUCTURE_FEATURES, StructureMethod
-from bilingual_crawler.pages.sandbox.pool import processes
+from bilingual_crawler.pairing.convention import url_columns
+from bilingual_crawler.pairing.structure import STRUCTURE_FEATURES, StructureMethod
 from bilingual_crawler.scoring.linear import LinearModel
 from bilingual_crawler.scoring.models import ModelError, read_model_file
 
@@ -32,10 +32,10 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from bilingual_crawler.alignment.documents.content import Space
-    from bilingual_crawler.alignment.documents.corpus import Domain
-    from bilingual_crawler.alignment.documents.urls import UrlEvidence
-    from bilingual_crawler.alignment.encoders.base import Encoder
+    from bilingual_crawler.encoders.base import Encoder
+    from bilingual_crawler.pairing.content import Space
+    from bilingual_crawler.pairing.corpus import Domain
+    from bilingual_crawler.pairing.urls import UrlEvidence
 
 VIEWS = {
     "structure": STRUCTURE_FEATURES,

@@ -12,16 +12,16 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 from cachetools import LRUCache
 
-from bilingual_crawler.alignment.documents.resemblance import (
+from bilingual_crawler.items import Pair, Partners, Proposal, Unpaired
+from bilingual_crawler.pages.formats import is_page
+from bilingual_crawler.pairing.resemblance import (
     CONFIRMED_BY_OUTLINE,
     Resemblance,
     ResemblanceWeights,
     is_same,
     items_of,
 )
-from bilingual_crawler.alignment.documents.urls import MAX_LENGTH_RATIO, UrlEvidence, agrees, last_hop, together
-from bilingual_crawler.items import Pair, Partners, Proposal, Unpaired
-from bilingual_crawler.pages.formats import is_page
+from bilingual_crawler.pairing.urls import MAX_LENGTH_RATIO, UrlEvidence, agrees, last_hop, together
 from bilingual_crawler.scoring.models import models_folder
 from bilingual_crawler.urls.canonical import registered_domain
 from bilingual_crawler.urls.marks import coded_language, marked_language, strip_language

@@ -10,20 +10,20 @@ from rapidfuzz.distance import Indel, Levenshtein
 from rapidfuzz.process import cpdist
 from scipy import sparse
 
-from bilingual_crawler.alignment.documents.candidates import CHANNELS, Channel, channels, nearest, normal_rows, rarity
-from bilingual_crawler.alignment.documents.matching import greedy, lead
-from bilingual_crawler.alignment.documents.reading import link_key
 from bilingual_crawler.pages.outline import hash_text
+from bilingual_crawler.pairing.candidates import CHANNELS, Channel, channels, nearest, normal_rows, rarity
+from bilingual_crawler.pairing.matching import greedy, lead
+from bilingual_crawler.pairing.reading import link_key
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from numpy.typing import NDArray
 
-    from bilingual_crawler.alignment.documents.candidates import Editions
-    from bilingual_crawler.alignment.documents.corpus import Domain
-    from bilingual_crawler.alignment.documents.model import Profile
     from bilingual_crawler.languages.codes import LanguagePair
+    from bilingual_crawler.pairing.candidates import Editions
+    from bilingual_crawler.pairing.corpus import Domain
+    from bilingual_crawler.pairing.model import Profile
 
 
 @dataclass(slots=True)

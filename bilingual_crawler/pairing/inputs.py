@@ -18,7 +18,6 @@ from scrapy.settings import Settings
 from scrapy.signalmanager import SignalManager
 from scrapy.statscollectors import DummyStatsCollector
 
-from bilingual_crawler.alignment.documents.reading import RawPage, kept_for, kept_profile
 from bilingual_crawler.languages.codes import from_bcp47
 from bilingual_crawler.pages.characters import one_line
 from bilingual_crawler.pages.formats import HTML, ONLY_HTML, format_of
@@ -28,6 +27,7 @@ from bilingual_crawler.pages.model import MAX_LINES, MAX_TEXT, MAX_TITLE
 from bilingual_crawler.pages.opt_outs import TDM_POLICY, TDM_RESERVATION, OptOuts, opt_outs
 from bilingual_crawler.pages.origin import Origin
 from bilingual_crawler.pages.robots import header_directives
+from bilingual_crawler.pairing.reading import RawPage, kept_for, kept_profile
 from bilingual_crawler.settings import BOT_NAME
 from bilingual_crawler.storage.archive import DAMAGED, NO_FILE, open_warc, warn_if_cut
 from bilingual_crawler.storage.files import DAMAGE, LeftOut, lines_within, open_packed
@@ -61,8 +61,8 @@ if TYPE_CHECKING:
 
     from scrapy.crawler import Crawler
 
-    from bilingual_crawler.alignment.documents.model import Profile
     from bilingual_crawler.languages.pairs import LanguagePairs
+    from bilingual_crawler.pairing.model import Profile
     from bilingual_crawler.storage.archive import WarcFile
     from bilingual_crawler.storage.warc import ArchivedResponse
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
     from onnx import ModelProto, NodeProto
 
-    from bilingual_crawler.alignment.encoders.e5_weights import E5Weights
+    from bilingual_crawler.encoders.e5_weights import E5Weights
 
 
 def write_layers(weights: E5Weights, file: Path) -> None:

@@ -11,7 +11,7 @@ import lmdb
 import numpy as np
 
 from bilingual_crawler import to_install
-from bilingual_crawler.alignment.encoders import EncoderError
+from bilingual_crawler.encoders import EncoderError
 from bilingual_crawler.plugins import ENCODERS, PluginError
 
 if TYPE_CHECKING:

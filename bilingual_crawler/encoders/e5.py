@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from bilingual_crawler.alignment.encoders.e5_weights import E5Weights, installed_file, tokenizer
+from bilingual_crawler.encoders.e5_weights import E5Weights, installed_file, tokenizer
 from bilingual_crawler.pages.sandbox.pool import processes
 
 if TYPE_CHECKING:
@@ -44,7 +44,7 @@ class E5Encoder:
         graph = folder / f"layers-{ort.__version__}.onnx"
         if not graph.exists():
             # only this needs onnx
-            from bilingual_crawler.alignment.encoders.e5_graph import write_layers
+            from bilingual_crawler.encoders.e5_graph import write_layers
 
             folder.mkdir(parents=True, exist_ok=True)
             write_layers(self._weights, graph)

@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING, BinaryIO, Generic, TypeVar
 
 import msgspec
 
-from bilingual_crawler.alignment.sentences.align import SentenceAligner, SentencePair
-from bilingual_crawler.alignment.sentences.cleaning import Cleaner, Templates, refusal
-from bilingual_crawler.alignment.sentences.duplicates import Duplicates
-from bilingual_crawler.alignment.sentences.exports import DocumentPair, Export
-from bilingual_crawler.alignment.sentences.monolingual import MonolingualDocument
-from bilingual_crawler.alignment.sentences.overview import BitextCounts, Overview
-from bilingual_crawler.alignment.sentences.personal import PersonalData
+from bilingual_crawler.bitext.align import SentenceAligner, SentencePair
+from bilingual_crawler.bitext.cleaning import Cleaner, Templates, refusal
+from bilingual_crawler.bitext.duplicates import Duplicates
+from bilingual_crawler.bitext.exports import DocumentPair, Export
+from bilingual_crawler.bitext.monolingual import MonolingualDocument
+from bilingual_crawler.bitext.overview import BitextCounts, Overview
+from bilingual_crawler.bitext.personal import PersonalData
 from bilingual_crawler.pages.origin import UNKNOWN
 from bilingual_crawler.plugins import EXPORTS, SENTENCE_FILTERS
 
@@ -25,11 +25,11 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
     from pathlib import Path
 
-    from bilingual_crawler.alignment.encoders.base import Encoder
-    from bilingual_crawler.alignment.sentences.align import Sides
-    from bilingual_crawler.alignment.sentences.cleaning import SentenceFilter
-    from bilingual_crawler.alignment.sentences.exports import Sink
-    from bilingual_crawler.alignment.sentences.monolingual import Monolingual
+    from bilingual_crawler.bitext.align import Sides
+    from bilingual_crawler.bitext.cleaning import SentenceFilter
+    from bilingual_crawler.bitext.exports import Sink
+    from bilingual_crawler.bitext.monolingual import Monolingual
+    from bilingual_crawler.encoders.base import Encoder
     from bilingual_crawler.items import Pair
     from bilingual_crawler.languages.codes import LanguagePair
     from bilingual_crawler.pages.language import Detection

@@ -15,16 +15,16 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from bilingual_crawler.alignment.documents.copies import (
+from bilingual_crawler.pairing.copies import (
     boilerplate,
     main_lines,
     merge_copies,
     near_duplicates,
     objection,
 )
-from bilingual_crawler.alignment.documents.model import DocumentText, Profile
-from bilingual_crawler.alignment.documents.reading import link_key, unpack
-from bilingual_crawler.alignment.documents.urls import last_hop
+from bilingual_crawler.pairing.model import DocumentText, Profile
+from bilingual_crawler.pairing.reading import link_key, unpack
+from bilingual_crawler.pairing.urls import last_hop
 from bilingual_crawler.urls.canonical import registered_domain
 
 if TYPE_CHECKING:
@@ -32,10 +32,10 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from bilingual_crawler.alignment.documents.reading import PackedDocument
     from bilingual_crawler.languages.codes import LanguagePair
     from bilingual_crawler.languages.pairs import LanguagePairs
     from bilingual_crawler.pages.origin import Origin
+    from bilingual_crawler.pairing.reading import PackedDocument
 
 MAX_DOMAINS = 20
 """Maximum domains of a group; bounds the damage of a page that announces everybody."""

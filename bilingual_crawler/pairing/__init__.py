@@ -10,9 +10,33 @@
 - ``structure.py``, ``content.py``: features by page structure and links; by words and sentence vectors
 - ``evidence.py``: the features of all candidates, and the judges of document pairs
 - ``convention.py``: what a site says of a pair, and what is usual among its pairs
-- ``bitext.py``: whether the sentences of doubtful pairs align
+- ``sentences.py``: whether the sentences of doubtful pairs align
 - ``methods.py``: the methods of document alignment by name
 - ``matching.py``: from scored candidates to one-to-one pairs
 - ``align.py``: the alignment of a corpus or a domain
 - ``ledger.py``, ``resemblance.py``: pairs while a crawl runs, and the content evidence for them
+
+May import: bitext, encoders, scoring, storage, options, items, pages, urls, languages.
 """
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from bilingual_crawler import lazy_exports
+
+if TYPE_CHECKING:
+    from bilingual_crawler.pairing.ledger import PairLedger
+    from bilingual_crawler.pairing.methods import make_method
+    from bilingual_crawler.pairing.model import Alignment
+else:
+    __getattr__ = lazy_exports(
+        __name__,
+        {
+            "PairLedger": "ledger",
+            "make_method": "methods",
+            "Alignment": "model",
+        },
+    )
+
+__all__ = ["Alignment", "PairLedger", "make_method"]

@@ -11,8 +11,8 @@ import numpy as np
 from scipy import sparse
 from scipy.sparse.csgraph import connected_components
 
-from bilingual_crawler.alignment.documents.urls import UrlEvidence, agrees
 from bilingual_crawler.pages.outline import hash_text
+from bilingual_crawler.pairing.urls import UrlEvidence, agrees
 from bilingual_crawler.urls.canonical import registered_domain
 from bilingual_crawler.urls.marks import marked_language
 from bilingual_crawler.urls.rewriting import rewritten_pairs
@@ -22,9 +22,9 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from bilingual_crawler.alignment.documents.corpus import Domain
-    from bilingual_crawler.alignment.documents.model import Profile
     from bilingual_crawler.languages.codes import LanguagePair
+    from bilingual_crawler.pairing.corpus import Domain
+    from bilingual_crawler.pairing.model import Profile
 
 SHINGLE = 6
 """Tags in a row that make one token of page structure."""

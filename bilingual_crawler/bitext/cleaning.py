@@ -7,7 +7,7 @@ from collections import Counter
 from typing import TYPE_CHECKING, Literal, Protocol
 from unicodedata import east_asian_width
 
-from bilingual_crawler.alignment.sentences.duplicates import normal
+from bilingual_crawler.bitext.duplicates import normal
 from bilingual_crawler.languages.codes import base_of
 from bilingual_crawler.languages.scripts import may_be_in
 from bilingual_crawler.pages.language import BY_DEFAULT, Detection
@@ -16,7 +16,7 @@ from bilingual_crawler.pages.words import SENTENCE_ENDS
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from bilingual_crawler.alignment.sentences.align import SentencePair
+    from bilingual_crawler.bitext.align import SentencePair
     from bilingual_crawler.languages.codes import LanguagePair
 
 REASONS = {

@@ -12,18 +12,18 @@ from typing import TYPE_CHECKING
 import numpy as np
 from scipy import sparse
 
-from bilingual_crawler.alignment.documents.candidates import Channel, incidence, normal_rows, rarity
-from bilingual_crawler.alignment.documents.matching import lead
+from bilingual_crawler.pairing.candidates import Channel, incidence, normal_rows, rarity
+from bilingual_crawler.pairing.matching import lead
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from numpy.typing import NDArray
 
-    from bilingual_crawler.alignment.documents.candidates import Editions
-    from bilingual_crawler.alignment.documents.corpus import Domain
-    from bilingual_crawler.alignment.documents.model import Profile
-    from bilingual_crawler.alignment.encoders.base import Encoder
+    from bilingual_crawler.encoders.base import Encoder
+    from bilingual_crawler.pairing.candidates import Editions
+    from bilingual_crawler.pairing.corpus import Domain
+    from bilingual_crawler.pairing.model import Profile
 
 GLOSSARY_FEATURES = ("translated_a", "translated_b", "translated_lead_a", "translated_lead_b")
 PARTS = 2

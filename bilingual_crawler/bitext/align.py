@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
-from bilingual_crawler.alignment.sentences.beads import best_beads
-from bilingual_crawler.alignment.sentences.evidence import (
+from bilingual_crawler.bitext.beads import best_beads
+from bilingual_crawler.bitext.evidence import (
     LENGTH_SPREAD,
     UNKNOWN_SPREAD,
     Lexicon,
@@ -22,16 +22,16 @@ from bilingual_crawler.alignment.sentences.evidence import (
     weigh,
     words,
 )
-from bilingual_crawler.alignment.sentences.quality import Quality
-from bilingual_crawler.alignment.sentences.splitting import split
+from bilingual_crawler.bitext.quality import Quality
+from bilingual_crawler.bitext.splitting import split
 from bilingual_crawler.pages.words import count_words
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from bilingual_crawler.alignment.encoders.base import Encoder
-    from bilingual_crawler.alignment.sentences.beads import Bead
-    from bilingual_crawler.alignment.sentences.splitting import Sentence
+    from bilingual_crawler.bitext.beads import Bead
+    from bilingual_crawler.bitext.splitting import Sentence
+    from bilingual_crawler.encoders.base import Encoder
 
 LEXICON_SCORE = 0.9
 """Score from which beads of the first pass teach the lexicon."""

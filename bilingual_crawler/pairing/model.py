@@ -90,7 +90,7 @@ class Profile:
     external: NDArray[np.uint32]
     """Links that leave the host."""
     internal: NDArray[np.uint32]
-    """Links inside the registered domain, by :func:`~bilingual_crawler.alignment.documents.reading.link_key`."""
+    """Links inside the registered domain, by :func:`~bilingual_crawler.pairing.reading.link_key`."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Generic, TypeVar
 
 import msgspec
 
-from bilingual_crawler.alignment.sentences.exports import Export
+from bilingual_crawler.bitext.exports import Export
 from bilingual_crawler.pages.words import count_words
 from bilingual_crawler.urls.canonical import registered_domain
 
@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from pathlib import Path
 
-    from bilingual_crawler.alignment.sentences.align import SentencePair
-    from bilingual_crawler.alignment.sentences.exports import DocumentPair
+    from bilingual_crawler.bitext.align import SentencePair
+    from bilingual_crawler.bitext.exports import DocumentPair
     from bilingual_crawler.languages.codes import LanguagePair
 
 T = TypeVar("T")

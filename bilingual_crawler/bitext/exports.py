@@ -17,9 +17,9 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 from xml.sax.saxutils import escape, quoteattr
 
 from bilingual_crawler import __version__
-from bilingual_crawler.alignment.sentences.facts import PAIR_FACTS, PERSONAL, Direction, direction_of
-from bilingual_crawler.alignment.sentences.personal import PersonalData
-from bilingual_crawler.alignment.sentences.splitting import Sentence  # noqa: TC001 – msgspec reads the types of fields
+from bilingual_crawler.bitext.facts import PAIR_FACTS, PERSONAL, Direction, direction_of
+from bilingual_crawler.bitext.personal import PersonalData
+from bilingual_crawler.bitext.splitting import Sentence  # noqa: TC001 – msgspec reads the types of fields
 from bilingual_crawler.languages.codes import to_bcp47
 from bilingual_crawler.pages.origin import FACTS, UNKNOWN, Origin
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
     from pathlib import Path
 
-    from bilingual_crawler.alignment.sentences.align import SentencePair
+    from bilingual_crawler.bitext.align import SentencePair
     from bilingual_crawler.languages.codes import LanguagePair
 
 

@@ -13,7 +13,6 @@ import msgspec
 import numpy as np
 from msgspec.msgpack import Ext
 
-from bilingual_crawler.alignment.documents.model import DocumentText, Profile
 from bilingual_crawler.items import claims_in
 from bilingual_crawler.languages.codes import from_bcp47
 from bilingual_crawler.pages.dates import dates_in
@@ -31,6 +30,7 @@ from bilingual_crawler.pages.outline import hash_text, names_in, numbers_in
 from bilingual_crawler.pages.sandbox.jobs import ContentError, Job, Limits, SandboxError
 from bilingual_crawler.pages.sandbox.pool import processes, submit
 from bilingual_crawler.pages.words import western_digits, word_pattern
+from bilingual_crawler.pairing.model import DocumentText, Profile
 from bilingual_crawler.urls.canonical import registered_domain
 from bilingual_crawler.urls.marks import marked_language, strip_language
 from bilingual_crawler.urls.variants import asked_language, variant

@@ -12,7 +12,7 @@ import numpy as np
 from tokenizers import Regex, Tokenizer, models, normalizers, pre_tokenizers, processors
 
 from bilingual_crawler import to_install
-from bilingual_crawler.alignment.encoders import EncoderError
+from bilingual_crawler.encoders import EncoderError
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

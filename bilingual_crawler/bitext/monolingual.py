@@ -8,9 +8,9 @@ from dataclasses import asdict, dataclass
 from hashlib import blake2b
 from typing import TYPE_CHECKING
 
-from bilingual_crawler.alignment.sentences.exports import TEXT, Files, ParquetFile
-from bilingual_crawler.alignment.sentences.facts import PERSONAL
-from bilingual_crawler.alignment.sentences.personal import PersonalData
+from bilingual_crawler.bitext.exports import TEXT, Files, ParquetFile
+from bilingual_crawler.bitext.facts import PERSONAL
+from bilingual_crawler.bitext.personal import PersonalData
 from bilingual_crawler.languages.codes import to_bcp47
 from bilingual_crawler.pages.origin import FACTS, Origin
 from bilingual_crawler.plugins import EXPORTS

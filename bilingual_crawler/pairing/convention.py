@@ -14,19 +14,19 @@ from typing import TYPE_CHECKING, TypeAlias
 import numpy as np
 from scipy.special import logit
 
-from bilingual_crawler.alignment.documents.candidates import incidence, row_products
-from bilingual_crawler.alignment.documents.matching import lead
-from bilingual_crawler.alignment.documents.urls import agrees
+from bilingual_crawler.pairing.candidates import incidence, row_products
+from bilingual_crawler.pairing.matching import lead
+from bilingual_crawler.pairing.urls import agrees
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from numpy.typing import NDArray
 
-    from bilingual_crawler.alignment.documents.candidates import Editions
-    from bilingual_crawler.alignment.documents.corpus import Domain
-    from bilingual_crawler.alignment.documents.model import Profile
-    from bilingual_crawler.alignment.documents.urls import UrlEvidence
+    from bilingual_crawler.pairing.candidates import Editions
+    from bilingual_crawler.pairing.corpus import Domain
+    from bilingual_crawler.pairing.model import Profile
+    from bilingual_crawler.pairing.urls import UrlEvidence
 
 Columns: TypeAlias = Mapping[str, "NDArray[np.float32]"]
 

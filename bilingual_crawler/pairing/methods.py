@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, ClassVar, Protocol
 import numpy as np
 from scipy.special import expit, logit
 
-from bilingual_crawler.alignment.documents.bitext import BITEXT_FEATURES, REFUTED_BY_SENTENCES, BitextReader, doubtful
-from bilingual_crawler.alignment.documents.candidates import alike_urls, rewritten_urls, url_evidence
-from bilingual_crawler.alignment.documents.convention import (
+from bilingual_crawler.encoders.base import is_installed, load_encoder
+from bilingual_crawler.options import Options
+from bilingual_crawler.pairing.candidates import alike_urls, rewritten_urls, url_evidence
+from bilingual_crawler.pairing.convention import (
     CONTRADICTED,
     SITE_FEATURES,
     announcing,
@@ -19,11 +20,10 @@ from bilingual_crawler.alignment.documents.convention import (
     says,
     site_columns,
 )
-from bilingual_crawler.alignment.documents.evidence import FOLDER, CandidateEvidence, PairClassifier, load_judge
-from bilingual_crawler.alignment.documents.matching import greedy
-from bilingual_crawler.alignment.documents.urls import SCORES
-from bilingual_crawler.alignment.encoders.base import is_installed, load_encoder
-from bilingual_crawler.options import Options
+from bilingual_crawler.pairing.evidence import FOLDER, CandidateEvidence, PairClassifier, load_judge
+from bilingual_crawler.pairing.matching import greedy
+from bilingual_crawler.pairing.sentences import BITEXT_FEATURES, REFUTED_BY_SENTENCES, BitextReader, doubtful
+from bilingual_crawler.pairing.urls import SCORES
 from bilingual_crawler.plugins import ALIGNMENT_METHODS
 from bilingual_crawler.scoring.models import ParallelnessModel, models_folder
 from bilingual_crawler.settings import BILINGUAL_MIN_SCORE
@@ -36,9 +36,9 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
     from scrapy.settings import BaseSettings
 
-    from bilingual_crawler.alignment.documents.corpus import Domain
-    from bilingual_crawler.alignment.documents.evidence import Proposals
-    from bilingual_crawler.alignment.encoders.base import Encoder
+    from bilingual_crawler.encoders.base import Encoder
+    from bilingual_crawler.pairing.corpus import Domain
+    from bilingual_crawler.pairing.evidence import Proposals
 
 MANY_MISTAKES = 0.05
 """Expected share of wrong decisions from which words and vectors are compared as well."""

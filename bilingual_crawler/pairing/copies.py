@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from bilingual_crawler.alignment.documents.reading import link_key
-from bilingual_crawler.alignment.documents.urls import MAX_LENGTH_RATIO
+from bilingual_crawler.pairing.reading import link_key
+from bilingual_crawler.pairing.urls import MAX_LENGTH_RATIO
 from bilingual_crawler.urls.canonical import registered_domain
 
 if TYPE_CHECKING:
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from bilingual_crawler.alignment.documents.model import Profile
+    from bilingual_crawler.pairing.model import Profile
 
 REPEATED = 5
 """Minimum documents of one language with a line for it to count as boilerplate."""

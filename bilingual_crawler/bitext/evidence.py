@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from scipy.sparse import csr_array
 
-from bilingual_crawler.alignment.sentences.beads import SHAPES, sums
+from bilingual_crawler.bitext.beads import SHAPES, sums
 from bilingual_crawler.pages.words import LETTERS, western_digits
 
 if TYPE_CHECKING:
@@ -19,9 +19,9 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from bilingual_crawler.alignment.encoders.base import Encoder
-    from bilingual_crawler.alignment.sentences.beads import BeadScores
-    from bilingual_crawler.alignment.sentences.splitting import Sentence
+    from bilingual_crawler.bitext.beads import BeadScores
+    from bilingual_crawler.bitext.splitting import Sentence
+    from bilingual_crawler.encoders.base import Encoder
 
 MIN_COUNT = 3
 """Minimum sentence pairs in which two words co-occur to count as translations."""
