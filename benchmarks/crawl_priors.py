@@ -25,9 +25,8 @@ from training.policies.__main__ import draw
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from bilingual_crawler.items import FetchedPage
     from bilingual_crawler.languages.codes import LanguagePair
-    from bilingual_crawler.pages.model import Link
+    from bilingual_crawler.pages.model import Link, PageRecord
 
 Cases: TypeAlias = "tuple[float, float]"
 """In which evidence was right on a site, and in which it was wrong."""
@@ -62,7 +61,7 @@ class Watched(Gain):
         super().__init__(pair)
         self.marks = [0, 0]
 
-    def observe_page(self, page: FetchedPage, links: Sequence[Link], partner: str | None = None) -> None:
+    def observe_page(self, page: PageRecord, links: Sequence[Link], partner: str | None = None) -> None:
         place = place_of(page.url)
         named = self.pair.side(place.marked) if place.marked and not place.weak else None
         if named:

@@ -33,7 +33,7 @@ import numpy as np
 from rich.progress import track
 
 from bilingual_crawler.discovery.detector.barbosa import BarbosaDetector, LinkPredictor
-from bilingual_crawler.discovery.detector.base import MAX_DOWNLOADS, DetectorPage, Verdict
+from bilingual_crawler.discovery.detector.base import MAX_DOWNLOADS, Verdict
 from bilingual_crawler.discovery.detector.evidence import TRANSLATION_THRESHOLD, EvidenceDetector
 from bilingual_crawler.discovery.detector.pairs import EvidenceWeights
 from bilingual_crawler.harvest.sites import read_site
@@ -92,10 +92,10 @@ def judge(detector: Detector, web: CutWeb, instance: Instance) -> Verdict | None
     entry = web.fetch(instance.entry)
     if entry is None:
         return None
-    inspection = detector.inspect(instance.pair, DetectorPage.from_read_page(entry))
+    inspection = detector.inspect(instance.pair, entry)
     while (url := inspection.next()) is not None:
         read = web.fetch(url)
-        inspection.observe_page(url, DetectorPage.from_read_page(read) if read else None)
+        inspection.observe_page(url, read)
     return inspection.verdict
 
 

@@ -8,12 +8,12 @@ from itertools import count
 from typing import TYPE_CHECKING
 
 from benchmarks.graph_web import linking
-from bilingual_crawler.discovery.detector.base import DetectorPage, Reason, Verdict
+from bilingual_crawler.discovery.detector.base import Reason, Verdict
 from bilingual_crawler.discovery.policies import Hop, Way, site_of
 from bilingual_crawler.discovery.search import SiteSearch
 from bilingual_crawler.frontier.entry import NEVER
 from bilingual_crawler.pages.jobs import PageJob
-from bilingual_crawler.pages.model import Link
+from bilingual_crawler.pages.model import Link, PageRecord
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -41,7 +41,7 @@ class _Told:
     def next(self) -> str | None:
         return self._left[0] if self._left else None
 
-    def observe_page(self, url: str, page: DetectorPage | None) -> None:
+    def observe_page(self, url: str, page: PageRecord | None) -> None:
         self._left.remove(url)
 
 
@@ -49,7 +49,7 @@ class _Detector:
     def __init__(self, nodes: Mapping[str, Node]) -> None:
         self._nodes = nodes
 
-    def inspect(self, pair: LanguagePair, entry: DetectorPage) -> _Told:
+    def inspect(self, pair: LanguagePair, entry: PageRecord) -> _Told:
         return _Told(self._nodes[site_of(entry.url)])
 
 
@@ -123,7 +123,7 @@ class _Queue:
         return None
 
 
-def _page(node: Node, url: str) -> DetectorPage:
+def _page(node: Node, url: str) -> PageRecord:
     links = []
     if url == node.home:
         links = [Link(f"{node.home}{number}", "More") for number in range(INSIDE)]
@@ -131,4 +131,4 @@ def _page(node: Node, url: str) -> DetectorPage:
             links.append(Link(node.links_page, "Links"))
     if url == node.links_page:
         links += [Link(target.home, target.name, around=target.name) for target in node.links]
-    return DetectorPage(url, node.language, tuple(links), node.name, _OUTLINE)
+    return PageRecord(url, node.language, links=tuple(links), text=node.name, outline=_OUTLINE)

@@ -26,9 +26,8 @@ from bilingual_crawler.frontier.entry import NEVER, Entry
 from bilingual_crawler.frontier.frontier import Limits
 from bilingual_crawler.frontier.lmdb_store import LmdbStore
 from bilingual_crawler.frontier.local import LocalFrontier
-from bilingual_crawler.items import FetchedPage
 from bilingual_crawler.languages.codes import LanguagePair
-from bilingual_crawler.pages.model import Link, LinkPosition
+from bilingual_crawler.pages.model import Link, LinkPosition, PageRecord
 from bilingual_crawler.pages.outline import Outline
 from bilingual_crawler.policies.gain import Gain
 
@@ -66,7 +65,7 @@ def main() -> None:
         frontier = LocalFrontier(
             LmdbStore(Path(folder)), Limits(per_slot=0, in_flight=0), time.monotonic, policy.reconsider
         )
-        home = FetchedPage("https://site.example/", "eng", "eng")
+        home = PageRecord("https://site.example/", "eng", "eng")
         before = own_memory()
         for start in range(0, options.queued, 1000):
             links = [Link(url(number)) for number in range(start, start + 1000)]
@@ -88,7 +87,7 @@ def main() -> None:
             known += NEW
             switch = Link(other, position=LinkPosition.SWITCHER)
             links.append(switch)
-            page = FetchedPage(entry.url, language, language, claims=(switch,), outline=outline(entry.url))
+            page = PageRecord(entry.url, language, language, links=(switch,), outline=outline(entry.url))
             begun = time.process_time() - popped
             learner.observe_page(page, links)
             told = page_fact(page, links, learner.pairs)

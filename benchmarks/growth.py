@@ -37,9 +37,8 @@ from bilingual_crawler.frontier.frontier import Limits
 from bilingual_crawler.frontier.lmdb_store import LmdbStore
 from bilingual_crawler.frontier.local import LocalFrontier
 from bilingual_crawler.frontier.redis_store import RedisStore
-from bilingual_crawler.items import FetchedPage
 from bilingual_crawler.languages.codes import LanguagePair
-from bilingual_crawler.pages.model import Link
+from bilingual_crawler.pages.model import Link, PageRecord
 from bilingual_crawler.policies.gain import Gain
 from bilingual_crawler.storage.writer import Exchange, WarcWriter
 
@@ -125,7 +124,7 @@ def fill(urls: int) -> list[int]:
     with tempfile.TemporaryDirectory() as name:
         store = LmdbStore(Path(name))
         frontier = LocalFrontier(store, Limits(), time.monotonic, policy.reconsider)
-        home = FetchedPage("https://site.example/", "eng", "eng")
+        home = PageRecord("https://site.example/", "eng", "eng")
         for start in range(0, urls, BATCH):
             if start in (0, urls // 10):
                 found.append(own_memory())

@@ -275,7 +275,7 @@ class Languages:
     def add(self, page: PageOfSite) -> None:
         folder = from_bcp47(urlsplit(page.url).path.split("/")[1])
         detection = Detection(languages=frozenset(filter(None, (page.language, folder))))
-        found = PageJob(page.body, page.content_type, page.url, detection=detection).run().identification.language
+        found = PageJob(page.body, page.content_type, page.url, detection=detection).run().language
         self.pages[page.kind] += 1
         self.right[page.kind] += found == page.language
         if found != page.language:

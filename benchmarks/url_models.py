@@ -36,9 +36,8 @@ from training.policies.__main__ import draw
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from bilingual_crawler.items import FetchedPage
     from bilingual_crawler.languages.codes import LanguagePair
-    from bilingual_crawler.pages.model import Link
+    from bilingual_crawler.pages.model import Link, PageRecord
     from bilingual_crawler.policies.base import Policy
     from bilingual_crawler.policies.evidence.base import Target
     from bilingual_crawler.scoring.links import LinkScore
@@ -88,7 +87,7 @@ class UrlLanguage(LanguageEvidence):
     def step(self, url: str) -> int:
         return step_of(self.known.pair, url)
 
-    def observe_page(self, page: FetchedPage, links: Sequence[Link]) -> Iterable[str]:
+    def observe_page(self, page: PageRecord, links: Sequence[Link]) -> Iterable[str]:
         rows = self._by_site.setdefault(registered_domain(page.url), tuple(map(list, self._usual)))
         rows[self.known.index(page.side)][self.step(page.url)] += 1
         return ()
@@ -138,7 +137,7 @@ class SmartAlone(Smart):
         self._scorer = LinkScorer(*models(), LanguagePairs((pair,)))
 
     def priorities(
-        self, page: FetchedPage, links: Sequence[Link], scores: Sequence[LinkScore] | None
+        self, page: PageRecord, links: Sequence[Link], scores: Sequence[LinkScore] | None
     ) -> Sequence[float]:
         if page.side:
             (scores,) = self._scorer.score([PageLinks(page.url, page.side, [link.url for link in links])])

@@ -48,7 +48,7 @@ class _Pattern:
                 self.pages[_path(url)] = (site.languages[url], text[:MAX_SIZE])
         web = FrozenWeb(site)
         reads = filter(None, map(web.read, urls))
-        forms = {link.url for read in reads for link in read.page.links if urlsplit(link.url).netloc in self.hosts}
+        forms = {link.url for read in reads for link in read.links if urlsplit(link.url).netloc in self.hosts}
         self.redirects = {_path(url): _path(web.target(url)) for url in sorted(forms) if web.target(url) != url}
         """Path, as it is linked -> path of the page that the server gives."""
 

@@ -1,124 +1,62 @@
-"""The values that rooms hand to each other: pages, documents, pairs, links found."""
+"""The values that rooms hand to each other: documents, pairs, links found."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields, replace
+from collections.abc import Sequence  # noqa: TC003  msgspec reads the types
+from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, NamedTuple
 
-from bilingual_crawler.pages.model import LinkPosition
 from bilingual_crawler.pages.origin import UNKNOWN, Origin
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Mapping
     from typing import Any
 
     from scrapy import Request
 
-    from bilingual_crawler.languages.codes import LanguagePair
-    from bilingual_crawler.pages.model import Link
-    from bilingual_crawler.pages.outline import Outline
-
-
-class Claim(NamedTuple):
-    """What a page says of a URL: that it is its version in another language."""
-
-    url: str
-    language: str | None
-    """ISO 639-3, with the script that ``hreflang`` names, or ``x-default``; None if the switcher does not name it."""
-    announced: bool
-    """By ``hreflang``."""
-    switcher: bool
-    """By its language switcher."""
-
-
-def claims_in(links: Iterable[Link]) -> list[Claim]:
-    """Return what *links* of a page claim, in their order."""
-    return [
-        Claim(link.url, link.hreflang or link.label, link.announces, link.position is LinkPosition.SWITCHER)
-        for link in links
-        if link.claims
-    ]
-
+    from bilingual_crawler.pages.model import Link, PageRecord
 
 MAX_LINKS = 500
 """Links of a document that are kept to be compared with those of its partner, the first ones."""
-ENOUGH_NEW_TEXT = 0.2
-"""Share of new text from which a page counts whole."""
-
-
-@dataclass(frozen=True, slots=True)
-class FetchedPage:
-    """A downloaded page as a policy sees it."""
-
-    url: str
-    language: str
-    """Language of the content, ISO 639-3 or ``un``."""
-    side: str | None
-    """The language of the crawl it counts as, if any."""
-    seed: bool = False
-    depth: int = 0
-    """Links from a seed."""
-    length: int = 0
-    """Characters of visible text."""
-    claims: tuple[Link, ...] = ()
-    """The links that claim to lead to its versions in other languages; also those that are not to be followed."""
-    noindex: bool = False
-    """It opts out of an index, or of text mining if that is respected: the crawl learns from it, but it is no
-    document."""
-    outline: Outline | None = None
-    """What it may have in common with its translation; None if it was not looked at."""
-    canonical: str | None = None
-    """The address that ``rel=canonical`` gives it; None if it gives none."""
-    new_text: float = 1.0
-    """Share of its text that its folder has not shown before, 0 to 1."""
-
-    @property
-    def novelty(self) -> float:
-        """How far the page counts, 0 to 1: whole from :data:`ENOUGH_NEW_TEXT` on, below in proportion."""
-        return min(1.0, self.new_text / ENOUGH_NEW_TEXT)
-
-    def seen_by(self, pair: LanguagePair) -> FetchedPage:
-        """The page as a crawl of only this *pair* sees it: in neither language if its own is not in the pair."""
-        return self if self.side in (None, pair.a, pair.b) else replace(self, side=None)
-
-    def claims_for(self, pair: LanguagePair, links: Iterable[Link] | None = None) -> list[Claim]:
-        """Return the claims about the other language of *pair*, also of switchers that name no language.
-
-        *links* are the links that claim, :attr:`claims` by default. Empty if the page is in neither language.
-        """
-        if self.side is None:
-            return []
-        claims = claims_in(self.claims if links is None else links)
-        return [claim for claim in claims if claim.language is None or pair.is_other(claim.language, self.side)]
 
 
 @dataclass(slots=True)
 class Document:
-    """A page in one of the languages; a line of ``documents.jsonl.gz``."""
+    """A page in one of the languages, with its text; a line of ``documents.jsonl.gz``.
+
+    An alignment knows neither shares nor fetch, links nor score.
+    """
 
     url: str
     language: str
     """The language of the crawl that the page counts as, ISO 639-3, with its script if the pair names one."""
-    shares: list[tuple[str, int]]
+    shares: Sequence[tuple[str, int]] = ()
     """Up to three languages found in the text with their percentages."""
-    reliable: bool
-    title: str
-    text: str
-    fetched_at: str
+    reliable: bool = False
+    title: str = ""
+    text: str = ""
+    """Own text, one line per block of the page."""
+    fetched_at: str = ""
     """UTC, ISO 8601."""
-    status: int
-    depth: int
-    referrer: str | None
-    score: float | None
+    status: int = 0
+    depth: int = 0
+    referrer: str | None = None
+    score: float | None = None
     """Priority with which the page was fetched; None for seeds."""
-    warc_file: str | None
-    warc_offset: int | None
-    alternates: list[tuple[str, str]]
+    warc_file: str | None = None
+    """File and offset (bytes) of the record; None if only the text was kept."""
+    warc_offset: int | None = None
+    alternates: Sequence[tuple[str, str]] = ()
     """(language or ``x-default``, URL) of each translation that the page announces by ``hreflang``."""
-    switches: list[tuple[str | None, str]]
+    switches: Sequence[tuple[str | None, str]] = ()
     """(named language, URL) of each target of the page's language switcher."""
     origin: Origin = UNKNOWN
     """What the page declares about where it comes from."""
+
+    @property
+    def lines(self) -> tuple[str, ...]:
+        """The lines of the text."""
+        return tuple(self.text.split("\n"))
 
     def as_row(self) -> dict[str, Any]:
         """Return the line of ``documents.jsonl.gz``: the facts of the origin that are known stand beside the others."""
@@ -211,7 +149,7 @@ class Wanted(NamedTuple):
 class FoundLinks:
     """The links of a page, for the frontier; ``LinkPriorityMiddleware`` consumes them."""
 
-    page: FetchedPage
+    page: PageRecord
     links: Sequence[Link]
 
 

@@ -200,7 +200,7 @@ def test_crawl_and_alignment_read_a_page_in_one_language() -> None:
     body = html((*(SPANISH[:1] * 600), *(ENGLISH * 600)))
     read = read_document(RawPage(f"{HOST}/a", body), PAIRS)
     assert read is not None
-    crawled = PageJob(body, "text/html", f"{HOST}/a").run().identification
+    crawled = PageJob(body, "text/html", f"{HOST}/a").run()
     assert crawled.language == read[0].language == "eng"
     assert not crawled.reliable
 

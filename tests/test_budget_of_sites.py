@@ -27,10 +27,9 @@ from bilingual_crawler.frontier.entry import SUSPECT, Entry
 from bilingual_crawler.frontier.frontier import Limits
 from bilingual_crawler.frontier.local import LocalFrontier
 from bilingual_crawler.frontier.memory_store import MemoryStore
-from bilingual_crawler.items import FetchedPage
 from bilingual_crawler.languages.codes import LanguagePair
 from bilingual_crawler.languages.pairs import LanguagePairs
-from bilingual_crawler.pages.model import Link
+from bilingual_crawler.pages.model import Link, PageRecord
 from bilingual_crawler.policies.gain import Gain
 from bilingual_crawler.storage.records import read_tsv
 
@@ -256,8 +255,8 @@ def test_every_url_is_handed_out_exactly_once(
 # what it learns ------------------------------------------------------------------------------------------------------
 
 
-def page(url: str, language: str) -> FetchedPage:
-    return FetchedPage(url, language, PAIR.side(language))
+def page(url: str, language: str) -> PageRecord:
+    return PageRecord(url, language, PAIR.side(language))
 
 
 class Told(Even):
@@ -278,7 +277,7 @@ def test_the_budget_learns_from_each_fetch_and_again_from_the_facts() -> None:
     pages = [page("https://www.a.org/en/", "eng"), page("https://www.a.org/es/", "spa")]
     links = [[spanish], []]
     fetched = [
-        FetchedPage(each.url, each.language, each.side, claims=tuple(of)) for each, of in zip(pages, links, strict=True)
+        PageRecord(each.url, each.language, each.side, links=tuple(of)) for each, of in zip(pages, links, strict=True)
     ]
     for each, of in zip(fetched, links, strict=True):
         learner.observe_page(each, of)
@@ -306,7 +305,7 @@ def test_a_pair_pays_by_the_new_text_of_both_pages_and_again_from_the_facts(new_
     facts = []
     for language, share in zip(("eng", "spa"), new_text, strict=True):
         url = f"https://www.a.org/{language[:2]}/2026/11/"
-        month = FetchedPage(url, language, language, new_text=share)
+        month = PageRecord(url, language, language, new_text=share)
         learner.observe_page(month, ())
         facts.append((url, page_fact(month, (), PAIRS)))
     assert told.told == [("a.org", 0), ("a.org", 0.25)]

@@ -6,9 +6,8 @@ import pytest
 
 from benchmarks.crawl_priors import Watched, weights_of
 from bilingual_crawler.crawl.learner import Learner
-from bilingual_crawler.items import FetchedPage
 from bilingual_crawler.languages.codes import LanguagePair
-from bilingual_crawler.pages.model import Link
+from bilingual_crawler.pages.model import Link, PageRecord
 
 PAIR = LanguagePair.parse("eng-fra")
 SITE = "https://a.org"
@@ -20,8 +19,8 @@ def test_a_site_shows_how_often_its_announcements_and_marks_were_right() -> None
     # the second announcement is wrong: the page is English, too
     for number, language in enumerate(("fra", "eng")):
         french = Link(f"{SITE}/fr/{number}", hreflang="fra", alternate=True)
-        english = FetchedPage(f"{SITE}/en/{number}", "eng", "eng", claims=(french,))
-        for page, links in ((english, [french]), (FetchedPage(french.url, language, language), [])):
+        english = PageRecord(f"{SITE}/en/{number}", "eng", "eng", links=(french,))
+        for page, links in ((english, [french]), (PageRecord(french.url, language, language), [])):
             learner.observe_page(page, links)
     shown = policy.shown()
     assert (shown["hreflang"], shown["marks"]) == ((1, 1), (3, 1))

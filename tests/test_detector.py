@@ -14,7 +14,7 @@ from support.frozen_sites import write_frozen
 from benchmarks.detector import MEASURED, Judged, figures, leave_out, main, without_traps
 from bilingual_crawler.discovery.detector import load_detector
 from bilingual_crawler.discovery.detector.barbosa import FILE, BarbosaDetector, LinkPredictor
-from bilingual_crawler.discovery.detector.base import MAX_DOWNLOADS, DetectorPage, Reason, Verdict
+from bilingual_crawler.discovery.detector.base import MAX_DOWNLOADS, Reason, Verdict
 from bilingual_crawler.discovery.detector.links import folder_of, rewritten, without_folder
 from bilingual_crawler.discovery.detector.pairs import EVIDENCE, FOLDER, EvidenceWeights
 from bilingual_crawler.harvest.sites import read_site
@@ -246,7 +246,7 @@ def test_cut_sites_are_not_bilingual_any_more() -> None:
     for cut, dangling in ((clean, False), (dead, True)):
         read = cut.fetch(entry)
         assert read is not None
-        assert any(web.target(link.url) in cut.removed for link in read.page.links) is dangling
+        assert any(web.target(link.url) in cut.removed for link in read.links) is dangling
     disjoint = CutWeb.from_instance(web, instances[Variant.DISJOINT, ""])
     for pair in web.site.pairs:
         assert disjoint.fetch(pair.url_a) is None or disjoint.fetch(pair.url_b) is None
@@ -275,10 +275,10 @@ def test_a_frozen_site_is_told_from_what_is_left_of_it() -> None:
         cut = CutWeb.from_instance(web, instance)
         entry = cut.fetch(instance.entry)
         assert entry is not None
-        inspection = DETECTOR.inspect(instance.pair, DetectorPage.from_read_page(entry))
+        inspection = DETECTOR.inspect(instance.pair, entry)
         while (url := inspection.next()) is not None:
             read = cut.fetch(url)
-            inspection.observe_page(url, DetectorPage.from_read_page(read) if read else None)
+            inspection.observe_page(url, read)
         assert inspection.verdict.bilingual == (instance.variant is Variant.WHOLE)
 
 

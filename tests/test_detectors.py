@@ -178,7 +178,7 @@ def test_a_heavy_detector_does_not_wear_helpers_out() -> None:
     """What it loads is no growth: the processes that have loaded it answer all jobs."""
     job = PageJob(ENGLISH.encode(), "text/html", "http://example.org/", detection=Detection(("heliport",)))
     jobs = [submit(job) for _ in range(4 * processes())]
-    assert {found.result(120).identification.language for found in jobs} == {"eng"}
+    assert {found.result(120).language for found in jobs} == {"eng"}
 
 
 # declarations ---------------------------------------------------------------------------------------------------------

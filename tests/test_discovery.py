@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import signal
 from contextlib import ExitStack, contextmanager
-from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -21,7 +20,7 @@ from support.url_index import served, write_index
 from support.webserver import TEXT, html, run_scrapy, serve, start_scrapy
 
 from bilingual_crawler.crawl.spiders.arguments import parse_discovery
-from bilingual_crawler.discovery.detector.base import DetectorPage, Reason, Verdict
+from bilingual_crawler.discovery.detector.base import Reason, Verdict
 from bilingual_crawler.discovery.policies import (
     AddressReader,
     Hop,
@@ -39,7 +38,7 @@ from bilingual_crawler.languages.codes import LanguagePair
 from bilingual_crawler.languages.pairs import LanguagePairs
 from bilingual_crawler.pages.html import parse_page
 from bilingual_crawler.pages.jobs import PageJob
-from bilingual_crawler.pages.model import Link
+from bilingual_crawler.pages.model import Link, PageRecord
 from bilingual_crawler.plugins import SITE_ORDERS, PluginError
 from bilingual_crawler.scoring.models import LanguageModel, models_folder
 from bilingual_crawler.storage.records import read_json_lines, read_members, read_tsv
@@ -110,7 +109,7 @@ def test_unknown_policies_are_named() -> None:
 class Told:
     """A detector that knows: hosts with ``bi`` are bilingual, after one download."""
 
-    def inspect(self, pair: LanguagePair, entry: DetectorPage) -> Told._One:
+    def inspect(self, pair: LanguagePair, entry: PageRecord) -> Told._One:
         return self._One(entry.url)
 
     class _One:
@@ -121,7 +120,7 @@ class Told:
         def next(self) -> str | None:
             return self._left[0] if self._left else None
 
-        def observe_page(self, url: str, page: DetectorPage | None) -> None:
+        def observe_page(self, url: str, page: PageRecord | None) -> None:
             assert self._left.pop(0) == url
 
         @property
@@ -132,8 +131,9 @@ class Told:
 OUTLINE = PageJob(b"<p>x", "text/html", "http://x.org/").run().outline
 
 
-def page(url: str, *targets: str) -> DetectorPage:
-    return DetectorPage(url, "eng", tuple(Link(target, "here") for target in targets), "text", OUTLINE)
+def page(url: str, *targets: str) -> PageRecord:
+    links = tuple(Link(target, "here") for target in targets)
+    return PageRecord(url, "eng", links=links, text="text", outline=OUTLINE)
 
 
 def search(policy: str, *, own_links: bool = False) -> SiteSearch:
@@ -170,7 +170,7 @@ def test_the_paper_expands_pages_that_link_to_bilingual_sites_only() -> None:
 def test_a_resume_knows_which_pages_were_visited_as_backlinks() -> None:
     """It may learn from them before it learns that the site to which they link is bilingual."""
     found = search("obfc")
-    found.read(replace(page("http://hub.org/links.html", "http://d.org/"), backlink=True))
+    found.read(page("http://hub.org/links.html", "http://d.org/"), is_backlink=True)
     assert [one.url for one in found.wanted()] == ["http://d.org/", "http://hub.org/"]
     assert visit(found, url="http://bi.org/", backlinks=["http://hub.org/links.html"]) == []
 
@@ -233,11 +233,13 @@ def test_focused_crawls_expand_pages_of_the_topic_only() -> None:
         found.seed(url)
     text = {True: "harvest of fruit in the village", False: "stock market and banks"}
     for url in seeds:
-        found.read(DetectorPage(url, "eng", (Link("http://c.org/"), Link("http://d.org/")), text[True], OUTLINE))
+        links = Link("http://c.org/"), Link("http://d.org/")
+        found.read(PageRecord(url, "eng", links=links, text=text[True], outline=OUTLINE))
         found.read(page(url + "second"))
     found.wanted()
     for url, on_topic in (("http://c.org/", True), ("http://d.org/", False)):
-        found.read(DetectorPage(url, "eng", (Link(f"{url[:-1]}.net/"),), text[on_topic], OUTLINE))
+        link = Link(f"{url[:-1]}.net/")
+        found.read(PageRecord(url, "eng", links=(link,), text=text[on_topic], outline=OUTLINE))
         found.read(page(url + "second"))
     assert [one.url for one in found.wanted() if "second" not in one.url] == ["http://c.org.net/"]
 
@@ -246,7 +248,7 @@ def test_focused_crawls_expand_pages_of_the_topic_only() -> None:
 def test_a_link_without_a_word_to_an_address_of_digits_is_followed(policy: str) -> None:
     found = search(policy)
     found.seed("http://a.org/")
-    found.read(DetectorPage("http://a.org/", "eng", (Link("http://192.0.2.7/"),), "text", OUTLINE))
+    found.read(PageRecord("http://a.org/", "eng", links=(Link("http://192.0.2.7/"),), text="text", outline=OUTLINE))
     found.read(page("http://a.org/second"))
     assert ("http://192.0.2.7/" in {one.url for one in found.wanted()}) is (policy not in ("obfc", "cobfc"))
 
@@ -564,10 +566,10 @@ def test_entry_pages_come_from_an_archive_in_place_of_the_site(tmp_path: Path) -
 
 
 def test_the_archive_of_an_entry_page_is_known_after_a_resume() -> None:
-    seen = DetectorPage("http://bi.org/", "eng", (), "text", OUTLINE, archived="2026-05-12T00:00:00Z")
+    archived = "2026-05-12T00:00:00Z"
     found = search("both")
-    DiscoveryPolicy(PAIR, found).recall(fact_of(seen))
-    assert found.sites["bi.org"].archived == seen.archived
+    DiscoveryPolicy(PAIR, found).recall(fact_of(page("http://bi.org/"), (), archived, is_backlink=False))
+    assert found.sites["bi.org"].archived == archived
 
 
 def test_a_crawl_expects_of_a_site_its_likelihood_times_its_pages_in_the_rarer_language(tmp_path: Path) -> None:

@@ -29,6 +29,7 @@ from twisted.python.failure import Failure
 
 from bilingual_crawler.crawl.middlewares import links
 from bilingual_crawler.crawl.middlewares.backoff import BackoffMiddleware
+from bilingual_crawler.crawl.middlewares.language import counted
 from bilingual_crawler.crawl.middlewares.links import LinkPriorityMiddleware
 from bilingual_crawler.crawl.signals import ENTRY, READ, SITEMAP, Fetch, url_fetched
 from bilingual_crawler.crawl.spiders.arguments import parse_arguments
@@ -36,7 +37,7 @@ from bilingual_crawler.crawl.spiders.bilingual import BilingualSpider
 from bilingual_crawler.frontier import shared
 from bilingual_crawler.frontier.entry import Kind, State
 from bilingual_crawler.options import Options
-from bilingual_crawler.pages.jobs import PageJob, ReadPage, SitemapJob
+from bilingual_crawler.pages.jobs import PageJob, SitemapJob
 from bilingual_crawler.plugins import POLICIES
 from bilingual_crawler.scheduler import FrontierScheduler
 from bilingual_crawler.scoring.models import load_models
@@ -48,6 +49,7 @@ if TYPE_CHECKING:
     from scrapy.http import Response
 
     from bilingual_crawler.crawl.visits import Visits
+    from bilingual_crawler.pages.model import PageRecord
 
 QUEUED, DONE, REDIRECTED, REFUSED = State.QUEUED, State.DONE, State.REDIRECTED, State.REFUSED
 
@@ -194,7 +196,7 @@ class Outcome:
 
 
 @cache
-def read(url: str) -> ReadPage:
+def read(url: str) -> PageRecord:
     return PageJob(PAGES[url].encode(), "text/html; charset=utf-8", url).run()
 
 
@@ -290,8 +292,7 @@ class Worker:
         if request.meta[ENTRY].kind is Kind.SITEMAP:
             request.meta[SITEMAP] = SitemapJob(response.body, response.url).run()
         else:
-            found = read(response.url)
-            request.meta[READ] = found
+            request.meta[READ] = counted(read(response.url), request, response, self._crawler)
 
         async def yielded() -> AsyncIterator[Any]:
             assert request.callback

@@ -5,9 +5,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bilingual_crawler.crawl.learner import Learner
-from bilingual_crawler.items import FetchedPage
 from bilingual_crawler.languages.codes import LanguagePair
-from bilingual_crawler.pages.model import Link, LinkPosition
+from bilingual_crawler.pages.model import Link, LinkPosition, PageRecord
 from bilingual_crawler.policies.evidence.base import Known, place_of
 from bilingual_crawler.policies.evidence.language import Folders, Marks
 from bilingual_crawler.policies.evidence.prospects import PairRate
@@ -29,7 +28,7 @@ def knowing(*kinds: str) -> Gain:
 
 
 def fetch(crawl: Learner, url: str, side: str | None, *found: Link) -> None:
-    page = FetchedPage(url, side or "fra", side, length=1000)
+    page = PageRecord(url, side or "fra", side, length=1000)
     crawl.observe_page(page, found)
     crawl.policy.priorities(page, found, None)
 
@@ -85,7 +84,7 @@ def test_versions_that_say_nothing_new_say_nothing_of_the_articles_in_their_fold
     for number in range(20):
         pages = [(f"{number}-th/", 1.0), *((f"{number}-th/?oldid={n}", 0.01) for n in range(number, 2 * number))]
         for path, share in pages:
-            crawl.observe_page(FetchedPage(f"https://a.org/wiki/{path}", "eng", "eng", new_text=share), ())
+            crawl.observe_page(PageRecord(f"https://a.org/wiki/{path}", "eng", "eng", new_text=share), ())
     assert new_text("new-one/") == 1
     assert new_text("new-one/?oldid=99") < 0.2
     assert new_text("new-one/?printable=yes") == 1
@@ -280,7 +279,7 @@ def test_what_is_counted_is_right_after_documents_have_changed_their_partners() 
     english, others = "https://a.fi/en/x", [f"https://a.fi/fi/{number}" for number in range(4)]
     for gain in (changed, steady):
         for url, side in ((english, "eng"), *((url, "fin") for url in others)):
-            gain.observe_page(FetchedPage(url, side, side, length=1000), ())
+            gain.observe_page(PageRecord(url, side, side, length=1000), ())
     for url in others:
         changed.observe_pair(english, url)
     steady.observe_pair(english, others[-1])
@@ -295,7 +294,7 @@ def test_beliefs_are_probabilities_whatever_was_learnt(pages: list[tuple[str, st
     folders, marks, rate = Folders(known), Marks(known), PairRate(known)
     for page, side in pages:
         for kind in (folders, marks, rate):
-            kind.observe_page(FetchedPage(page, side or "fra", side), [])
+            kind.observe_page(PageRecord(page, side or "fra", side), [])
         if side:
             rate.observe_pair(page, page)
     target = known.target(url)

@@ -311,13 +311,14 @@ def test_a_redirected_url_is_not_in_flight_when_its_target_is(tmp_path: Path) ->
     store.close()
 
 
-def test_another_format_is_refused_with_its_name(tmp_path: Path) -> None:
+@pytest.mark.parametrize("other", ["bilingual-frontier 5", "bilingual-frontier 99"])
+def test_another_format_is_refused_with_its_name(tmp_path: Path, other: str) -> None:
     store = LmdbStore(tmp_path)
     with store._env.begin(write=True) as txn:
-        txn.put(b"format", b"bilingual-frontier 99", db=store._transaction._tables.meta)
+        txn.put(b"format", other.encode(), db=store._transaction._tables.meta)
     store.close()
     before = (tmp_path / "data.mdb").read_bytes()
-    with pytest.raises(StoreError, match="bilingual-frontier 99"):
+    with pytest.raises(StoreError, match=f"{other}'.*finish that crawl with the version that began it"):
         LmdbStore(tmp_path)
     assert [file.name for file in tmp_path.iterdir() if file.name != "lock.mdb"] == ["data.mdb"]
     assert (tmp_path / "data.mdb").read_bytes() == before

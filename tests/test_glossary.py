@@ -22,7 +22,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from bilingual_crawler.pairing.model import DocumentText, Profile
+    from bilingual_crawler.items import Document
+    from bilingual_crawler.pairing.model import Profile
 
 PAIRS = LanguagePairs.parse("eng-spa")
 SENTENCES = {
@@ -56,7 +57,7 @@ def texts() -> Domain:
 class Texts(Corpus):
     """A corpus in which all documents of a language have one text, which tells nothing."""
 
-    def document(self, url: str) -> DocumentText:
+    def document(self, url: str) -> Document:
         language = "eng" if "eng" in url else "spa"
         read = read_document(RawPage(url, None, text=SENTENCES[language]), PAIRS)
         assert read is not None

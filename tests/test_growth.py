@@ -29,11 +29,10 @@ from bilingual_crawler.frontier.frontier import MAX_RECONSIDERED, Limits
 from bilingual_crawler.frontier.memory_store import MemoryStore
 from bilingual_crawler.frontier.redis_store import RedisStore
 from bilingual_crawler.frontier.shared import LEARNT_AT_ONCE, SharedFrontier
-from bilingual_crawler.items import FetchedPage
 from bilingual_crawler.languages.codes import LanguagePair
 from bilingual_crawler.pages.html import parse_page
 from bilingual_crawler.pages.links import MAX_ANNOUNCED, MAX_CHARACTERS
-from bilingual_crawler.pages.model import Link, LinkPosition
+from bilingual_crawler.pages.model import Link, LinkPosition, PageRecord
 from bilingual_crawler.pages.sitemap import MAX_CHARACTERS as MAX_SITEMAP_CHARACTERS
 from bilingual_crawler.pages.sitemap import parse_sitemap
 from bilingual_crawler.pairing.ledger import MAX_RELATED, PairLedger
@@ -105,7 +104,7 @@ def test_long_urls_are_computed_anew_and_short_ones_once() -> None:
 def test_urls_that_are_equal_but_for_many_language_marks_are_not_all_scored_for_one_page() -> None:
     policy = Gain(PAIR)
     policy.resume(f"http://a.example/x?lang=es&lang={'es&lang=' * number}es" for number in range(3 * MAX_TWINS))
-    policy.observe_page(FetchedPage("http://a.example/x", "eng", "eng", length=100), [])
+    policy.observe_page(PageRecord("http://a.example/x", "eng", "eng", length=100), [])
     assert 1 < len(policy.changed()) <= MAX_TWINS
 
 
@@ -114,7 +113,7 @@ def test_documents_that_are_equal_but_for_many_language_marks_are_not_all_compar
     for number in range(300):
         language = ("eng", "spa")[number % 2]
         url = f"http://a.example/x?lang={language}{'&lang=' + language * (number > 1)}{'&hl=en' * (number // 2)}"
-        ledger.add_page(FetchedPage(url, language, language, length=500))
+        ledger.add_page(PageRecord(url, language, language, length=500))
     candidates = len(ledger) + sum(ledger.refused(len(ledger)).values())
     assert 100 < candidates < 150 * MAX_RELATED
 
@@ -136,7 +135,7 @@ def test_the_share_counts_what_is_kept_of_a_url(monkeypatch: pytest.MonkeyPatch)
     """By policy and frontier, in a folder of its own; caches are bounded for all sites."""
     monkeypatch.setattr(places, "_place", places._place.__wrapped__)
     policy, store, quota = Gain(PAIR), MemoryStore(), QueueQuota()
-    page = FetchedPage("https://a.example/", "eng", "eng")
+    page = PageRecord("https://a.example/", "eng", "eng")
     uncached = "a" * CACHED_LENGTH
 
     def queue(numbers: Iterable[int]) -> None:
@@ -165,7 +164,7 @@ def test_links_of_documents_without_a_partner_take_bounded_memory(monkeypatch: p
     try:
         for number in range(40):
             links = [Link(f"http://a.example/{number}/{link}/{'a' * 400}") for link in range(500)]
-            policy.observe_page(FetchedPage(f"http://a.example/{number}", "eng", "eng", length=500), links)
+            policy.observe_page(PageRecord(f"http://a.example/{number}", "eng", "eng", length=500), links)
             del links
         kept, _ = tracemalloc.get_traced_memory()
     finally:
@@ -389,7 +388,7 @@ def learn_a_pair(learner: Learner, number: int) -> None:
         )
         shared = (f"https://share.example/?{button}&u={url}" for button in range(3))
         links = [*claims, *(Link(one, one, position=LinkPosition.BODY) for one in (*shared, *linked))]
-        page = FetchedPage(url, language, language, length=500, claims=claims)
+        page = PageRecord(url, language, language, length=500, links=claims)
         learner.observe_page(page, links)
         learner.policy.changed()
         followed = [link for link in links if link.url.startswith(site) and not learner.is_done(link.url)]
@@ -401,7 +400,7 @@ def learn_a_pair(learner: Learner, number: int) -> None:
     fetch(second, "spa", first, nothing)
     fetch(alone, "eng", nothing)
     learner.observe_failure(nothing)
-    learner.observe_page(FetchedPage(f"{site}/fr/{number}", "fra", None), [Link(first), Link(second)])
+    learner.observe_page(PageRecord(f"{site}/fr/{number}", "fra", None), [Link(first), Link(second)])
 
 
 @pytest.mark.slow
@@ -410,7 +409,7 @@ def test_what_is_done_and_what_is_never_queued_leaves_only_what_pairing_needs(mo
         module, _, constant = name.rpartition(".")
         monkeypatch.setattr(importlib.import_module(module), constant, limit)
     learner = Learner(Gain(PAIR))
-    learner.observe_page(FetchedPage("https://a.example/", "fra", None), [])
+    learner.observe_page(PageRecord("https://a.example/", "fra", None), [])
     seen: list[Counter[str]] = []
     for number in range(1200):
         learn_a_pair(learner, number)

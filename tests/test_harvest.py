@@ -27,20 +27,18 @@ from bilingual_crawler.harvest.curve import (
 )
 from bilingual_crawler.harvest.plot import plot_estimates, plot_results
 from bilingual_crawler.harvest.run import Harvest, ResultStore, read_order
-from bilingual_crawler.harvest.simulator import FrozenPage, FrozenSite, compare, freeze, simulate
+from bilingual_crawler.harvest.simulator import FrozenSite, compare, freeze, simulate
 from bilingual_crawler.harvest.sites import GoldPair, Site, SiteError, Task, linked_forms, read_site, read_tasks
 from bilingual_crawler.harvest.table import print_tables
 from bilingual_crawler.languages.codes import LanguagePair
-from bilingual_crawler.pages.html import walk_through
-from bilingual_crawler.pages.model import Link
-from bilingual_crawler.pages.outline import outline_of
+from bilingual_crawler.pages.html import outline_of, walk_through
+from bilingual_crawler.pages.model import Link, PageRecord
 from bilingual_crawler.policies.baselines import BreadthFirst, LanguageBreadthFirst
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
     from subprocess import CompletedProcess
 
-    from bilingual_crawler.items import FetchedPage
 
 LENGTHS = dict.fromkeys((BASE + path for path in PAGES), 1)
 PAIR = LanguagePair.parse("eng-isl")
@@ -303,10 +301,10 @@ class Ranked(BreadthFirst):
         self.events: Mapping[str, float] = {}
         self.news = events or {}
 
-    def observe_page(self, page: FetchedPage, links: Sequence[Link], partner: str | None = None) -> None:
+    def observe_page(self, page: PageRecord, links: Sequence[Link], partner: str | None = None) -> None:
         self.events = self.news.get(page.url, {})
 
-    def priorities(self, page: FetchedPage, links: Sequence[Link], scores: object) -> Sequence[float]:
+    def priorities(self, page: PageRecord, links: Sequence[Link], scores: object) -> Sequence[float]:
         return [self.ranks.get(page.url + link.url, 0.0) for link in links]
 
     def changed(self) -> Mapping[str, float]:
@@ -315,7 +313,9 @@ class Ranked(BreadthFirst):
 
 def frozen_graph(links: Mapping[str, str]) -> FrozenSite:
     pages = {
-        url: FrozenPage("eng", tuple(map(Link, others)), 1000, outline_of(walk_through(""), url))
+        url: PageRecord(
+            url, "eng", links=tuple(map(Link, others)), length=1000, outline=outline_of(walk_through(""), url)
+        )
         for url, others in links.items()
     }
     return FrozenSite(pages, {})
@@ -354,7 +354,7 @@ class TestSimulator:
         observed: list[str] = []
 
         class Watched(BreadthFirst):
-            def observe_page(self, page: FetchedPage, links: Sequence[Link], partner: str | None = None) -> None:
+            def observe_page(self, page: PageRecord, links: Sequence[Link], partner: str | None = None) -> None:
                 observed.append(page.url)
 
         def policies(pair: LanguagePair) -> dict[str, Watched]:

@@ -7,9 +7,10 @@ import gzip
 import json
 import re
 import tempfile
-from dataclasses import asdict, replace
+from dataclasses import replace
 from pathlib import Path
 
+import msgspec
 import pyarrow.parquet as pq
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -136,7 +137,7 @@ wild = st.text(st.characters(exclude_characters="<&"), max_size=40) | st.text(
 def test_any_text_of_a_page_comes_out_of_every_export_readable(texts: list[str]) -> None:
     markup = "".join(f"<p>The {text} end</p><a href=x title='{text.replace(chr(39), '')}'></a>" for text in texts)
     found = parse_page(f"<title>{texts[0]}</title>{markup}", "http://a.example/en/")
-    assert not INVISIBLE.search(json.dumps(asdict(found), ensure_ascii=False))
+    assert not INVISIBLE.search(json.dumps(msgspec.to_builtins(found), ensure_ascii=False))
     lines = found.text.split("\n")
     found_sentences = tuple(split(lines, "eng"))
     pairs = [SentencePair(s.text, s.text, 0.9, str(s.paragraph), str(s.paragraph)) for s in found_sentences]

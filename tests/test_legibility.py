@@ -101,7 +101,7 @@ LEGIBLE = {
 
 @pytest.mark.parametrize("page", LEGIBLE.values(), ids=LEGIBLE)
 def test_other_pages_are_read(page: str) -> None:
-    assert PageJob(page.encode(), "text/html; charset=utf-8", URL).run().page.url == URL
+    assert PageJob(page.encode(), "text/html; charset=utf-8", URL).run().url == URL
 
 
 POLISH = "Biblioteka jest otwarta od poniedziałku do piątku. Czytelnicy mogą wypożyczać książki bez opłat. "
@@ -115,9 +115,9 @@ RUSSIAN = "Городская библиотека выдаёт книги, ка
 )
 def test_text_with_wrong_letters_is_in_no_sure_language(language: str, text: str, written: str) -> None:
     page = f"<html><body><p>{text * 5}</p></body></html>"
-    right = PageJob(page.encode(written), f"text/html; charset={written}", URL).run().identification
+    right = PageJob(page.encode(written), f"text/html; charset={written}", URL).run()
     assert (right.language, right.reliable) == (language, True)
-    assert not PageJob(page.encode(written), "text/html; charset=iso-8859-1", URL).run().identification.reliable
+    assert not PageJob(page.encode(written), "text/html; charset=iso-8859-1", URL).run().reliable
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bilingual_crawler.pages.jobs import PageJob
+from bilingual_crawler.pages.html import outline_of, walk_through
 from bilingual_crawler.pages.outline import MAX_NAMES, Outline, hash_text, names_in, numbers_in
 
 URL = "https://example.org/a"
@@ -13,7 +13,7 @@ NOTHING = Outline(0, 0, b"", b"", b"", b"", b"")
 
 
 def outline(html: str) -> Outline:
-    return PageJob(html.encode("utf-8", "replace"), "text/html; charset=utf-8", URL).run().outline
+    return outline_of(walk_through(html.encode("utf-8", "replace").decode()), URL)
 
 
 def items(array: bytes) -> list[int]:

@@ -200,8 +200,8 @@ def test_crawl_and_alignment_read_pages_without_charset_in_the_encodings_of_thei
         detection = Detection.for_pairs(("cld2",), pairs)
         body = f"<html><body><h1>A</h1><p>{TEXTS[lang]}</p></body></html>".encode(encoding)
         read = PageJob(body, "text/html", url, detection=detection).run()
-        assert read.page.text == f"A\n{TEXTS[lang]}"
-        assert read.identification.language == lang
+        assert read.text == f"A\n{TEXTS[lang]}"
+        assert read.language == lang
         read_again = read_document(RawPage(url, body, "text/html"), pairs, detection)
         assert read_again
         document, _ = read_again

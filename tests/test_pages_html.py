@@ -2,8 +2,8 @@ from __future__ import annotations
 
 import time
 import tracemalloc
-from dataclasses import replace
 
+import msgspec
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -458,7 +458,7 @@ class TestText:
         assert len(page.title) <= MAX_TITLE
         assert len(page.text) <= MAX_TEXT
         assert {"/es/", "/a"} <= {link.url.removeprefix("https://example.org") for link in page.links}
-        shortened = replace(page, text="")
+        shortened = msgspec.structs.replace(page, text="")
         assert len(repr(shortened)) < MAX_TITLE + 1000 * (len(page.links) + 1)
 
     def test_what_is_long_does_not_stay_in_memory(self) -> None:
@@ -478,7 +478,7 @@ class TestHead:
             "<html lang=is-IS><meta name=ROBOTS content='noindex, NOFOLLOW'>",
             URL,
         )
-        assert (page.declared, page.noindex, page.nofollow) == (("isl",), True, True)
+        assert (page.declared, page.objection, page.nofollow) == (("isl",), "noindex", True)
 
     @pytest.mark.parametrize(
         "html",
@@ -499,14 +499,14 @@ class TestHead:
 
     def test_none_in_robots_means_both(self) -> None:
         page = parse_page("<meta name=robots content=none>", URL)
-        assert page.noindex
+        assert page.objection == "noindex"
         assert page.nofollow
 
     def test_defaults(self) -> None:
         page = parse_page("", URL)
         assert (page.title, page.text, page.links, page.declared) == ("", "", (), ())
         assert not page.nofollow
-        assert not page.noindex
+        assert page.objection is None
 
     def test_first_base_counts_for_all_links(self) -> None:
         found = links("<a href=x>x</a><base href='/other/'><base href='/third/'><a href='y?a=1&amp;b=2'>y</a>")
@@ -1124,4 +1124,4 @@ class TestRobustness:
 def test_addresses_in_headers_need_no_escapes(encoding: str) -> None:
     header = "</español>; rel=alternate; hreflang=es".encode(encoding)
     job = page_job(Response("https://example.org/", headers={"Link": header}, body=b"<p>text"), "https://example.org/")
-    assert [link.url for link in job.run().page.links] == ["https://example.org/espa%C3%B1ol"]
+    assert [link.url for link in job.run().links] == ["https://example.org/espa%C3%B1ol"]

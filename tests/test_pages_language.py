@@ -183,4 +183,4 @@ def test_address_links_and_header_declare_the_language(
     job = PageJob(
         b"<p>Rgh Bnh Lmk", "text/html", url, detection=detection, announced=announced, content_language=header
     )
-    assert job.run().identification.language == language
+    assert job.run().language == language

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from itertools import permutations
 
 import pytest
+from msgspec.structs import replace
 
 from bilingual_crawler.crawl.learner import Learner
-from bilingual_crawler.items import FetchedPage, Pair, Proposal, Unpaired
+from bilingual_crawler.items import Pair, Proposal, Unpaired
 from bilingual_crawler.languages.codes import LanguagePair
 from bilingual_crawler.pages.jobs import PageJob
-from bilingual_crawler.pages.model import Link, LinkPosition
+from bilingual_crawler.pages.model import Link, LinkPosition, PageRecord
 from bilingual_crawler.pairing.ledger import MAX_RELATED, PairLedger
 from bilingual_crawler.pairing.model import REASONS
 from bilingual_crawler.policies.gain import Gain
@@ -20,8 +20,10 @@ PAIR = LanguagePair.parse("eng-isl")
 EN, IS, SLUG = "https://a.is/en/about", "https://a.is/is/about", "https://a.is/is/um-okkur"
 
 
-def page(url: str, language: str, *claims: Link, length: int = 500, noindex: bool = False) -> FetchedPage:
-    return FetchedPage(url, language, PAIR.side(language), length=length, claims=claims, noindex=noindex)
+def page(url: str, language: str, *claims: Link, length: int = 500, noindex: bool = False) -> PageRecord:
+    return PageRecord(
+        url, language, PAIR.side(language), length=length, links=claims, objection="noindex" if noindex else None
+    )
 
 
 def announced(language: str, url: str) -> Link:
@@ -32,14 +34,14 @@ def switch(language: str | None, url: str) -> Link:
     return Link(url, label=language, position=LinkPosition.SWITCHER)
 
 
-def holding(*pages: FetchedPage) -> PairLedger:
+def holding(*pages: PageRecord) -> PairLedger:
     ledger = PairLedger(PAIR)
     for one in pages:
         ledger.add_page(one)
     return ledger
 
 
-def found(*pages: FetchedPage) -> list[tuple[str, str, str]]:
+def found(*pages: PageRecord) -> list[tuple[str, str, str]]:
     """The pairs, whatever the order in which *pages* arrive."""
     results = [
         [(pair.url_a, pair.url_b, pair.method) for pair in holding(*order).pairs()] for order in permutations(pages)
@@ -138,7 +140,7 @@ def test_a_page_that_asks_to_be_left_out_is_no_document_and_no_half_of_a_pair() 
 
 
 def test_a_proposal_counts_where_there_is_nothing_better_and_is_checked_like_everything() -> None:
-    def judged(*others: FetchedPage) -> Pair | None:
+    def judged(*others: PageRecord) -> Pair | None:
         ledger = holding(*others)
         proposals = [Proposal(url, "parallel", 0.7) for url in ("https://a.is/um", "https://a.is/gone")]
         return ledger.add_page(page(EN, "eng"), proposals)
@@ -193,7 +195,7 @@ def test_numbers_that_differ_speak_against_a_pair_where_those_of_other_pairs_do_
 
 
 def test_a_page_that_nobody_has_translated_is_no_partner_unless_a_page_announces_it() -> None:
-    def judged(address: str, *others: FetchedPage, claims: tuple[Link, ...] = ()) -> Pair | None:
+    def judged(address: str, *others: PageRecord, claims: tuple[Link, ...] = ()) -> Pair | None:
         ledger = holding(*others, page(address, "eng"))
         return ledger.add_page(page(IS, "isl", *claims), [Proposal(address, "parallel", 0.7)])
 
@@ -210,9 +212,9 @@ DAELA = "<p>Fyrirtækið Halvorsen frá Bergen smíðaði árið 1897 fyrstu dæ
 PIPES = "<p>Verksmiðjan í Reykjavík var seld Lindqvist árið 1931 fyrir 25400 krónur.<img src=/pipes-1931.jpg>"
 
 
-def holds(url: str, language: str, html: str) -> FetchedPage:
+def holds(url: str, language: str, html: str) -> PageRecord:
     read = PageJob(html.encode(), "text/html; charset=utf-8", url).run()
-    return FetchedPage(url, language, PAIR.side(language), length=len(read.page.text), outline=read.outline)
+    return PageRecord(url, language, PAIR.side(language), length=read.length, outline=read.outline)
 
 
 def test_what_pages_hold_confirms_and_refutes() -> None:
@@ -238,10 +240,10 @@ SAGA = "".join(f"<p>Dæla {n} frá Halvorsen var seld {n + 30} námumönnum í B
 
 def test_copies_are_no_rivals_and_bring_their_claims_to_the_original() -> None:
     node = "https://a.is/node/7"
-    en = replace(holds(EN, "eng", STORY), claims=(announced("isl", SLUG),), canonical=EN)
-    copy = replace(holds(node, "eng", STORY + "<p>Print"), claims=(announced("isl", SLUG),), canonical=EN)
+    en = replace(holds(EN, "eng", STORY), links=(announced("isl", SLUG),), canonical=EN)
+    copy = replace(holds(node, "eng", STORY + "<p>Print"), links=(announced("isl", SLUG),), canonical=EN)
     # the page in the other language announces the copy
-    other = replace(holds(SLUG, "isl", SAGA), claims=(announced("eng", node),))
+    other = replace(holds(SLUG, "isl", SAGA), links=(announced("eng", node),))
     for order in permutations((en, copy, other)):
         ledger = holding(*order)
         assert ledger.pairs() == [Pair(EN, SLUG, 0.99, "hreflang", "eng-isl")]
@@ -313,8 +315,8 @@ def test_one_text_does_not_pair_with_many() -> None:
 
 
 def test_the_same_text_is_no_translation_whatever_announces_it() -> None:
-    en = replace(holds(EN, "eng", STORY), claims=(announced("isl", IS),))
-    same = replace(holds(IS, "isl", STORY), claims=(announced("eng", EN),))
+    en = replace(holds(EN, "eng", STORY), links=(announced("isl", IS),))
+    same = replace(holds(IS, "isl", STORY), links=(announced("eng", EN),))
     ledger = holding(en, same)
     assert ledger.pairs() == []
     assert ledger.refused(0) == {"same_text": 1}
@@ -325,8 +327,8 @@ def test_the_same_text_is_no_translation_whatever_announces_it() -> None:
     assert {"copy", "same_text"} < REASONS.keys()
 
 
-def announcing(url: str, language: str, html: str, other: str) -> FetchedPage:
-    return replace(holds(url, language, html), claims=(announced("isl" if language == "eng" else "eng", other),))
+def announcing(url: str, language: str, html: str, other: str) -> PageRecord:
+    return replace(holds(url, language, html), links=(announced("isl" if language == "eng" else "eng", other),))
 
 
 def test_an_equal_url_does_not_part_a_pair_that_the_content_confirms() -> None:
@@ -426,7 +428,7 @@ def test_a_switcher_that_does_not_lead_back_makes_a_pair_if_both_pages_hold_the_
             ("https://a.is/7", "isl", html, switch("eng", "https://a.is/8")),
         ):
             claims = (other,) if language == switching else ()
-            learner.observe_page(replace(holds(url, language, content), claims=claims), claims)
+            learner.observe_page(replace(holds(url, language, content), links=claims), claims)
         return [(pair.url_a, pair.method) for pair in learner.ledgers[PAIR].pairs()]
 
     assert found(DAELA) == [("https://a.is/8", "switcher")]
@@ -447,7 +449,7 @@ class Told(Gain):
         super().__init__(PAIR)
         self.pairs: list[tuple[str, str]] = []
 
-    def observe_page(self, page: FetchedPage, links: object, partner: str | None = None) -> None:
+    def observe_page(self, page: PageRecord, links: object, partner: str | None = None) -> None:
         super().observe_page(page, (), partner)
         if partner:
             self.pairs.append((page.url, partner))
@@ -517,7 +519,7 @@ def test_many_foreign_announcements_do_not_keep_out_that_of_the_own_site() -> No
 
 
 def test_gain_believes_foreign_claims_as_often_as_they_are_mutual() -> None:
-    def worth(pages: list[FetchedPage]) -> float:
+    def worth(pages: list[PageRecord]) -> float:
         """That a page claimed by another domain completes a pair, after *pages*."""
         learner = Learner(Gain(PAIR))
         for one in [*pages, page("https://b.com/", "eng", announced("isl", "https://a.is/um"))]:
@@ -526,7 +528,7 @@ def test_gain_believes_foreign_claims_as_often_as_they_are_mutual() -> None:
         assert isinstance(learner.policy, Gain)
         return learner.policy.explain("https://a.is/um").chances["hreflang"]
 
-    def claims(number: int) -> FetchedPage:
+    def claims(number: int) -> PageRecord:
         return page(f"https://b.com/{number}", "eng", announced("isl", f"https://a.is/{number}"))
 
     one_sided = [one for n in range(9) for one in (claims(n), page(f"https://a.is/{n}", "isl"))]

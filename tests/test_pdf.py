@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import os
-from dataclasses import replace
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 from scrapy.exceptions import UsageError
 from scrapy.settings import Settings
 from support.pdf_files import (
@@ -129,35 +129,35 @@ class TestParagraphs:
 class TestText:
     def test_paragraphs_of_a_laid_out_report(self) -> None:
         title, written = report("es", 3, 40)
-        found = read_pdf(text_pdf(title, written, language="es-ES"))
+        found = read_pdf(URL, text_pdf(title, written, language="es-ES"))
         assert found.text.split("\n") == [title, *written]
-        assert (found.title, found.language, found.is_cut) == (title, "spa", False)
+        assert (found.title, found.declared, found.is_cut) == (title, ("spa",), False)
 
     def test_hyphens_that_pdfium_marks_itself(self) -> None:
-        found = read_pdf(lines_pdf(["The govern-", "ment of this country is oﬃcial."]))
+        found = read_pdf(URL, lines_pdf(["The govern-", "ment of this country is oﬃcial."]))
         assert found.text == "The government of this country is official."
 
     def test_the_title_of_the_metadata_counts_if_the_page_shows_it(self) -> None:
         title, written = report("en", 3)
-        assert read_pdf(text_pdf(title, written, named=title.upper())).title == title.upper()
-        assert read_pdf(text_pdf(title, written, named="Microsoft Word - draft7.doc")).title == title
+        assert read_pdf(URL, text_pdf(title, written, named=title.upper())).title == title.upper()
+        assert read_pdf(URL, text_pdf(title, written, named="Microsoft Word - draft7.doc")).title == title
 
     def test_without_a_large_line_the_title_is_that_of_the_metadata(self) -> None:
         pdf = writer()
         pdf.set_title("Named")
         pdf.add_page()
         pdf.multi_cell(0, None, " ".join(report("en", 3)[1]))
-        assert read_pdf(bytes(pdf.output())).title == "Named"
+        assert read_pdf(URL, bytes(pdf.output())).title == "Named"
 
     def test_titles_are_bounded(self) -> None:
         title, written = report("en", 3)
         long = f"{title} " * 2000
-        assert len(read_pdf(text_pdf(title, written, named=long)).title) <= MAX_TITLE
+        assert len(read_pdf(URL, text_pdf(title, written, named=long)).title) <= MAX_TITLE
         pdf = writer()
         pdf.set_title(long)
         pdf.add_page()
         pdf.multi_cell(0, None, " ".join(written))
-        assert 400 < len(read_pdf(bytes(pdf.output())).title) <= MAX_TITLE
+        assert 400 < len(read_pdf(URL, bytes(pdf.output())).title) <= MAX_TITLE
 
     def test_a_title_that_was_cut_inside_a_character(self) -> None:
         pdf = writer()
@@ -166,14 +166,14 @@ class TestText:
         pdf.multi_cell(0, None, " ".join(report("en", 3)[1]))
         body, whole = bytes(pdf.output()), b"d83dde3b"
         assert body.count(whole) == 1
-        assert read_pdf(body.replace(whole, b"d83d0021")).title == "Named !"
+        assert read_pdf(URL, body.replace(whole, b"d83d0021")).title == "Named !"
 
     def test_a_long_one_is_read_up_to_a_page(self) -> None:
         names = (str(page).translate(str.maketrans("0123456789", "abcdefghij")) for page in range(MAX_PAGES + 5))
         pages = [[f"{name} begins a page that has a text of its own"] for name in names]
-        found = read_pdf(lines_pdf(*pages[:MAX_PAGES]))
+        found = read_pdf(URL, lines_pdf(*pages[:MAX_PAGES]))
         assert (found.text.count("page"), found.is_cut) == (MAX_PAGES, False)
-        assert read_pdf(lines_pdf(*pages)) == replace(found, is_cut=True)
+        assert read_pdf(URL, lines_pdf(*pages)) == replace(found, is_cut=True)
 
     @pytest.mark.parametrize(
         ("body", "kind"),
@@ -193,7 +193,8 @@ class TestText:
     def test_a_job_gives_language_and_outline(self) -> None:
         title, written = report("es", 3)
         found = submit(PdfJob(text_pdf(title, written, heads=False), URL)).result(60)
-        assert (found.page.title, found.page.links, found.identification.language) == (title, (), "spa")
+        assert (found.title, found.links, found.language) == (title, (), "spa")
+        assert found.outline is not None
         assert found.outline.count == 1 + len(written)
         assert found.outline.length == len(title) + sum(map(len, written))
 
@@ -213,7 +214,7 @@ LINKS = "<a href=a.pdf>a</a><a href=A.PDF?x=1>b</a><a href=c.docx>c</a><a href=d
 def test_links_to_documents_are_counted_and_those_asked_for_are_links() -> None:
     counted = {"pdf": 2, "docx": 1}
     for formats, names in ((("html",), ["e"]), (("html", "pdf"), ["a.pdf", "A.PDF?x=1", "e"])):
-        page = PageJob(LINKS.encode(), "text/html", "https://example.org/", (), frozenset(formats)).run().page
+        page = PageJob(LINKS.encode(), "text/html", "https://example.org/", (), frozenset(formats)).run()
         assert [link.url.removeprefix("https://example.org/") for link in page.links] == names
         assert page.documents == counted
 

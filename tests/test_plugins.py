@@ -16,11 +16,11 @@ from bilingual_crawler import plugins
 from bilingual_crawler.bitext.align import SentencePair
 from bilingual_crawler.bitext.cleaning import refusal
 from bilingual_crawler.crawl.spiders.arguments import parse_arguments
-from bilingual_crawler.discovery.detector.base import DetectorPage
 from bilingual_crawler.frontier.entry import Entry
 from bilingual_crawler.languages.codes import LanguagePair
 from bilingual_crawler.options import Options
 from bilingual_crawler.pages.html import parse_page
+from bilingual_crawler.pages.model import PageRecord
 from bilingual_crawler.pages.outline import outline_of_text
 from bilingual_crawler.plugins import (
     ENCODERS,
@@ -243,7 +243,7 @@ def test_the_example_of_a_site_detector(tmp_path: Path) -> None:
     detector: Detector = kind.load(tmp_path, None)
     for lang, bilingual in (("es", True), ("fr", False)):
         page = parse_page(f"<html lang=en><link rel=alternate hreflang={lang} href=/{lang}/>", "https://a.es/")
-        entry = DetectorPage(page.url, "eng", page.links, "", outline_of_text("", []))
+        entry = PageRecord(page.url, "eng", links=page.links, outline=outline_of_text("", []))
         inspection = detector.inspect(PAIR, entry)
         assert inspection.next() is None
         assert inspection.verdict.bilingual == bilingual

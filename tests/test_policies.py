@@ -1,15 +1,14 @@
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pytest
+from msgspec.structs import replace
 
 from bilingual_crawler.crawl.learner import Learner
 from bilingual_crawler.frontier.entry import NEVER
-from bilingual_crawler.items import FetchedPage
 from bilingual_crawler.languages.codes import LanguagePair
-from bilingual_crawler.pages.model import Link, LinkPosition
+from bilingual_crawler.pages.model import Link, LinkPosition, PageRecord
 from bilingual_crawler.policies.base import Jointly, Policy, PolicyError
 from bilingual_crawler.policies.baselines import DepthFirst, Ilsp, ParallelTextIdentification, PPLocator, Random, Smart
 from bilingual_crawler.policies.gain import EVIDENCE, Gain
@@ -22,8 +21,8 @@ PAIR = LanguagePair.parse("eng-isl")
 HOST = "https://a.is"
 
 
-def page(path: str, language: str, *, depth: int = 1, length: int = 1000) -> FetchedPage:
-    return FetchedPage(HOST + path, language, PAIR.side(language), depth=depth, length=length)
+def page(path: str, language: str, *, depth: int = 1, length: int = 1000) -> PageRecord:
+    return PageRecord(HOST + path, language, PAIR.side(language), depth=depth, length=length)
 
 
 def links(*paths: str) -> list[Link]:
@@ -34,9 +33,9 @@ def make(policy: type[Policy]) -> Policy:
     return policy(PAIR)
 
 
-def visit(crawl: Learner, visited: FetchedPage, found: Sequence[Link]) -> dict[str, float]:
+def visit(crawl: Learner, visited: PageRecord, found: Sequence[Link]) -> dict[str, float]:
     """Priorities after *visited* was fetched, by path: of its links and of what changed in the queue."""
-    crawl.observe_page(replace(visited, claims=tuple(link for link in found if link.claims)), found)
+    crawl.observe_page(replace(visited, links=tuple(link for link in found if link.claims)), found)
     changed = dict(crawl.policy.changed())
     changed |= dict(zip([link.url for link in found], crawl.policy.priorities(visited, found, None), strict=True))
     return {url.removeprefix(HOST): priority for url, priority in changed.items()}
@@ -50,7 +49,7 @@ def test_smart_multiplies_and_treats_unscored_links_as_last() -> None:
     assert smart.priorities(page("/", "eng"), links("/a"), None) == [0.0]
     assert smart.expands(page("/", "isl"))
     assert not smart.expands(page("/", "fra"))
-    assert smart.expands(FetchedPage(HOST, "fra", None, seed=True))
+    assert smart.expands(PageRecord(HOST, "fra", None, seed=True))
 
 
 def test_depth_first_and_random() -> None:
@@ -210,7 +209,7 @@ def test_gain_crosses_pages_in_other_languages_unless_told_not_to() -> None:
     crossing, staying = make(Gain), Gain(PAIR, bridges=False)
     assert crossing.expands(page("/fr", "fra"))
     assert not staying.expands(page("/fr", "fra"))
-    assert staying.expands(FetchedPage(HOST, "fra", None, seed=True))
+    assert staying.expands(PageRecord(HOST, "fra", None, seed=True))
 
 
 def test_gain_unlearns_a_language_folder_that_lies() -> None:

@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 from support.example_site import EXAMPLES, PAGES, serve
 
 from bilingual_crawler.harvest.sites import read_site
-from bilingual_crawler.pages.jobs import PageJob
+from bilingual_crawler.pages.decode import decode_body
+from bilingual_crawler.pages.html import outline_of, walk_through
 from bilingual_crawler.pages.outline import Outline
 from bilingual_crawler.pairing.resemblance import (
     CONFIRMED_BY_OUTLINE,
@@ -33,7 +34,7 @@ URL = "https://example.org/"
 
 
 def outline(html: str) -> Outline:
-    return PageJob(html.encode(), "text/html; charset=utf-8", URL).run().outline
+    return outline_of(walk_through(html), URL)
 
 
 ENGLISH = outline("<h1>Pumps</h1><p>In 1897 the firm Halvorsen built the first X-400 pump.<img src=/x400-side.jpg>")
@@ -145,7 +146,7 @@ def test_gold_pairs_are_told_from_their_neighbours(shared_data: Path, name: str)
     for url in {url for pair in gold for url in pair}:
         response = archive.find(url)
         assert isinstance(response, ArchivedResponse)
-        outlines[url] = PageJob(response.body, "text/html", url).run().outline
+        outlines[url] = outline_of(walk_through(decode_body(response.body, "text/html")), url)
     resemblance = after([(outlines[url], side) for pair in gold for side, url in enumerate(pair)])
     confirmed = [resemblance.score(outlines[a], outlines[b]) > CONFIRMED_BY_OUTLINE for a, b in gold]
     neighbours = [(a, b) for (a, _), (_, b) in pairwise(gold)]

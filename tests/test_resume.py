@@ -2,8 +2,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import msgspec
 import pytest
+from msgspec.structs import replace
 from support.example_site import PAGES, serve
 
 from bilingual_crawler.crawl.facts import GONE, news_fact, page_fact, redirect_fact, relearn
@@ -13,13 +13,12 @@ from bilingual_crawler.frontier.frontier import Limits
 from bilingual_crawler.frontier.lmdb_store import LmdbStore
 from bilingual_crawler.frontier.local import LocalFrontier
 from bilingual_crawler.frontier.memory_store import MemoryStore
-from bilingual_crawler.harvest.simulator import SLOT, FrozenPage, FrozenSite, freeze, open_links
+from bilingual_crawler.harvest.simulator import SLOT, FrozenSite, freeze, open_links
 from bilingual_crawler.harvest.sites import read_site, read_tasks
-from bilingual_crawler.items import FetchedPage
 from bilingual_crawler.languages.codes import LanguagePair
 from bilingual_crawler.languages.pairs import LanguagePairs
 from bilingual_crawler.pages.jobs import PageJob
-from bilingual_crawler.pages.model import Link, LinkPosition
+from bilingual_crawler.pages.model import Link, LinkPosition, PageRecord
 from bilingual_crawler.policies.gain import Gain
 
 if TYPE_CHECKING:
@@ -38,7 +37,7 @@ def test_a_policy_knows_after_a_resume_what_it_knew_before(tmp_path: Path) -> No
         Link("https://a.is/um", hreflang="isl", alternate=True),
         Link(SWITCHED, label="isl", position=LinkPosition.SWITCHER),
     )
-    page = FetchedPage(EN, "eng", "eng", claims=claims, new_text=0.05)
+    page = PageRecord(EN, "eng", "eng", links=claims, new_text=0.05)
     learner.observe_page(page, claims)
     before.priorities(page, [*claims, Link(QUEUED)], None)
     learner.observe_redirect("https://a.is/um", "https://a.is/is/um")
@@ -65,14 +64,14 @@ def test_a_policy_knows_after_a_resume_what_it_knew_before(tmp_path: Path) -> No
 def test_a_resumed_crawl_knows_its_pairs_by_every_kind_of_evidence() -> None:
     both = Link("https://a.is/saga", hreflang="isl", alternate=True, position=LinkPosition.SWITCHER)
     pages = [
-        FetchedPage("https://a.is/story", "eng", "eng", claims=(both,)),
-        FetchedPage("https://a.is/en/um", "eng", "eng"),
-        FetchedPage("https://a.is/is/um", "isl", "isl"),
-        FetchedPage("https://a.is/en/ei", "eng", "eng", noindex=True),
-        FetchedPage("https://a.is/is/ei", "isl", "isl"),
-        FetchedPage("https://a.is/one", "eng", "eng", claims=(switch("isl", "https://a.is/old"),)),
-        FetchedPage("https://a.is/two", "isl", "isl", claims=(switch("eng", "https://a.is/one"),)),
-        FetchedPage("https://a.is/saga", "isl", "isl", claims=(switch("eng", "https://a.is/story"),)),
+        PageRecord("https://a.is/story", "eng", "eng", links=(both,)),
+        PageRecord("https://a.is/en/um", "eng", "eng"),
+        PageRecord("https://a.is/is/um", "isl", "isl"),
+        PageRecord("https://a.is/en/ei", "eng", "eng", objection="noindex"),
+        PageRecord("https://a.is/is/ei", "isl", "isl"),
+        PageRecord("https://a.is/one", "eng", "eng", links=(switch("isl", "https://a.is/old"),)),
+        PageRecord("https://a.is/two", "isl", "isl", links=(switch("eng", "https://a.is/one"),)),
+        PageRecord("https://a.is/saga", "isl", "isl", links=(switch("eng", "https://a.is/story"),)),
     ]
     learner = Learner(Gain(PAIR))
     facts = []
@@ -90,11 +89,11 @@ def test_a_resumed_crawl_knows_its_pairs_by_every_kind_of_evidence() -> None:
 
 def test_a_claim_that_is_announced_and_a_switch_is_both_after_a_resume() -> None:
     link = Link("https://a.is/saga", hreflang="isl", alternate=True, position=LinkPosition.SWITCHER)
-    fact = page_fact(FetchedPage("https://a.is/story", "eng", "eng", claims=(link,)), (link,), PAIRS)
-    told: list[FetchedPage] = []
+    fact = page_fact(PageRecord("https://a.is/story", "eng", "eng", links=(link,)), (link,), PAIRS)
+    told: list[PageRecord] = []
 
     class Listener(Gain):
-        def observe_page(self, page: FetchedPage, links: object, partner: str | None = None) -> None:
+        def observe_page(self, page: PageRecord, links: object, partner: str | None = None) -> None:
             told.append(page)
 
     assert not list(relearn(Learner(Listener(PAIR)), [("https://a.is/story", fact)], ()))
@@ -102,33 +101,25 @@ def test_a_claim_that_is_announced_and_a_switch_is_both_after_a_resume() -> None
 
 
 def test_a_resumed_crawl_knows_of_which_document_a_page_is_a_copy() -> None:
-    told: list[FetchedPage] = []
+    told: list[PageRecord] = []
 
     class Listener(Gain):
-        def observe_page(self, page: FetchedPage, links: object, partner: str | None = None) -> None:
+        def observe_page(self, page: PageRecord, links: object, partner: str | None = None) -> None:
             told.append(page)
 
     pages = [
-        FetchedPage(EN, "eng", "eng", canonical=EN),
-        FetchedPage("https://a.is/node/7", "eng", "eng", canonical=EN),
+        PageRecord(EN, "eng", "eng", canonical=EN),
+        PageRecord("https://a.is/node/7", "eng", "eng", canonical=EN),
     ]
     facts = [(page.url, page_fact(page, (), PAIRS)) for page in pages]
     assert not list(relearn(Learner(Listener(PAIR)), facts, ()))
     assert [page.canonical for page in told] == [None, EN]
 
 
-def test_facts_of_older_crawls_are_learnt() -> None:
-    claim = ["https://a.is/saga", "isl", None, True]
-    older = msgspec.msgpack.encode(["eng", True, 0, 400, [claim]])
-    learner = Learner(policy := Gain(PAIR))
-    assert not list(relearn(learner, [("https://a.is/story", older)], ["https://a.is/saga"]))
-    assert policy.explain("https://a.is/saga").strongest == "hreflang"
-
-
 def test_a_redirect_to_a_page_that_is_known_queues_nothing() -> None:
     policy = Gain(PAIR)
     learner = Learner(policy)
-    page = FetchedPage(EN, "eng", "eng")
+    page = PageRecord(EN, "eng", "eng")
     learner.observe_page(page, ())
     policy.priorities(page, [Link(SWITCHED), Link(QUEUED)], None)
     alone = policy.explain(QUEUED)
@@ -142,8 +133,8 @@ def test_a_policy_weighs_every_queued_url_of_the_example_site_as_before() -> Non
     for address, page in PAGES.items():
         url = home + address[1:]
         read = PageJob(serve.render(page).encode(), "text/html; charset=utf-8", url).run()
-        links = tuple(link for link in read.page.links if link.url.startswith(home))
-        pages[url] = FrozenPage(read.identification.language, links, len(read.page.text), read.outline)
+        links = tuple(link for link in read.links if link.url.startswith(home))
+        pages[url] = replace(read.without_text(), links=links)
     for stop in (8, 20, 40):
         assert_same_after_resume(FrozenSite(pages, {}), [home], LanguagePair.parse("eng-spa"), stop)
 
@@ -176,13 +167,11 @@ def assert_same_after_resume(site: FrozenSite, seeds: Sequence[str], pair: Langu
         else:
             fetched += 1
             frozen = site.pages[target]
-            claims = tuple(link for link in frozen.links if link.claims)
-            side = pair.side(frozen.language)
-            page = FetchedPage(target, frozen.language, side, False, 0, frozen.length, claims, outline=frozen.outline)
-            before.observe_page(page, frozen.links)
-            facts.append((target, page_fact(page, frozen.links, before.pairs)))
+            page = replace(frozen, side=pair.side(frozen.language), canonical=None)
+            before.observe_page(page, page.links)
+            facts.append((target, page_fact(page, page.links, before.pairs)))
             frontier.rescore(policy.changed())
-            links = open_links(store, frozen.links)
+            links = open_links(store, page.links)
             weighed = list(zip(links, policy.priorities(page, links, None), strict=True))
             facts.append((target, news_fact(page, [link for link, priority in weighed if priority != NEVER])))
             frontier.push([Entry(link.url, SLOT, priority) for link, priority in weighed])

@@ -18,10 +18,9 @@ from bilingual_crawler.crawl.facts import news_fact, page_fact, relearn
 from bilingual_crawler.crawl.learner import Learner
 from bilingual_crawler.frontier.budget import Bandit
 from bilingual_crawler.frontier.entry import NEVER
-from bilingual_crawler.items import FetchedPage
 from bilingual_crawler.languages.codes import LanguageError, LanguagePair
 from bilingual_crawler.languages.pairs import LanguagePairs
-from bilingual_crawler.pages.model import Link
+from bilingual_crawler.pages.model import Link, PageRecord
 from bilingual_crawler.plugins import POLICIES
 from bilingual_crawler.policies.base import Jointly
 from bilingual_crawler.policies.gain import Gain
@@ -144,8 +143,8 @@ def test_two_scripts_of_a_language_are_two_languages_of_a_crawl() -> None:
 # learner, ledger, policy ----------------------------------------------------------------------------------------------
 
 
-def page(path: str, language: str, *claims: Link, length: int = 500) -> FetchedPage:
-    return FetchedPage(HOST + path, language, language, length=length, claims=claims)
+def page(path: str, language: str, *claims: Link, length: int = 500) -> PageRecord:
+    return PageRecord(HOST + path, language, language, length=length, links=claims)
 
 
 def gain(pairs: str) -> Jointly:
@@ -201,7 +200,7 @@ def test_the_worth_of_a_url_is_the_sum_over_the_pairs() -> None:
     for learner in (both, *alone):
         for path, language in (("/is/um", "isl"), ("/da/um", "dan")):
             side = learner.pairs.side(language)
-            seen = FetchedPage(HOST + path, language, side, length=500)
+            seen = PageRecord(HOST + path, language, side, length=500)
             learner.observe_page(seen, links)
             learner.policy.priorities(seen, links, None)
     weighed = both.policy.reconsider(english, 0.0)
@@ -216,7 +215,7 @@ def test_the_worth_of_a_url_is_the_sum_over_the_pairs() -> None:
 @pytest.mark.parametrize("name", sorted(POLICIES.built_in.keys() - {"gain", "oracle", "smart"}))
 def test_other_policies_order_the_links_of_any_of_the_languages(name: str) -> None:
     policy = Jointly([POLICIES.find(name)(pair) for pair in LanguagePairs.parse("eng-isl,eng-dan")])
-    danish, french = page("/da/um", "dan"), FetchedPage(f"{HOST}/fr/um", "fra", None)
+    danish, french = page("/da/um", "dan"), PageRecord(f"{HOST}/fr/um", "fra", None)
     links = [Link(f"{HOST}/en/um"), Link(f"{HOST}/is/um"), Link(f"{HOST}/da/nyt")]
     priorities = policy.priorities(danish, links, None)
     assert len(priorities) == 3
@@ -233,7 +232,7 @@ def test_a_resume_learns_the_same() -> None:
     switch = Link(f"{HOST}/da/2", hreflang="dan", alternate=True)
     links = [Link(f"{HOST}/en/2", "two"), switch]
     for path, language in (("/is/1", "isl"), ("/da/1", "dan"), ("/en/1", "eng"), ("/fr/1", "fra")):
-        seen = FetchedPage(HOST + path, language, before.pairs.side(language), length=500, claims=(switch,))
+        seen = PageRecord(HOST + path, language, before.pairs.side(language), length=500, links=(switch,))
         before.observe_page(seen, links)
         facts.append((seen.url, page_fact(seen, links, before.pairs)))
         priorities = before.policy.priorities(seen, links, None)

@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from bilingual_crawler.crawl.learner import Learner
-from bilingual_crawler.items import FetchedPage
 from bilingual_crawler.languages.codes import LanguagePair
-from bilingual_crawler.pages.model import Link, LinkPosition
+from bilingual_crawler.pages.model import Link, LinkPosition, PageRecord
 from bilingual_crawler.policies.evidence.substitutions import MAX_DOCUMENTS, MAX_RULES, Substitutions
 from bilingual_crawler.policies.gain import EVIDENCE, Gain
 
@@ -28,7 +27,7 @@ class Crawl:
 
     def fetch(self, url: str, side: str | None, *claims: Link) -> list[tuple[str, str, str]]:
         """The pairs that the page makes."""
-        page = FetchedPage(url, side or "deu", side, length=1000, claims=claims)
+        page = PageRecord(url, side or "deu", side, length=1000, links=claims)
         return [_shown(pair) for pair in self.learner.observe_page(page, ())]
 
     def pair(self, url: str, partner: str) -> None:

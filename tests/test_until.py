@@ -30,9 +30,9 @@ from bilingual_crawler.crawl.remaining import (
     SiteCourse,
     sum_estimates,
 )
-from bilingual_crawler.harvest.simulator import FrozenPage, FrozenSite, simulate
+from bilingual_crawler.harvest.simulator import FrozenSite, simulate
 from bilingual_crawler.languages.codes import LanguagePair
-from bilingual_crawler.pages.model import Link
+from bilingual_crawler.pages.model import Link, PageRecord
 from bilingual_crawler.pages.outline import Outline
 from bilingual_crawler.policies.base import Promise
 from bilingual_crawler.policies.gain import Gain
@@ -185,11 +185,12 @@ def frozen_site(pages: int, rng: random.Random) -> FrozenSite:
     """Pages in two languages that link to each other at random."""
     names = [f"https://{SITE}/{lang}/{number}" for number in range(pages) for lang in ("en", "es")]
     made = {
-        name: FrozenPage(
+        name: PageRecord(
+            name,
             "eng" if "/en/" in name else "spa",
-            tuple(Link(other, text=other[-4:]) for other in rng.sample(names, 6)),
-            1000,
-            Outline(0, 0, b"", b"", b"", b"", b""),
+            links=tuple(Link(other, text=other[-4:]) for other in rng.sample(names, 6)),
+            length=1000,
+            outline=Outline(0, 0, b"", b"", b"", b"", b""),
         )
         for name in names
     }

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from benchmarks.url_models import UrlHash, UrlLanguage
-from bilingual_crawler.items import FetchedPage
 from bilingual_crawler.languages.codes import LanguagePair
+from bilingual_crawler.pages.model import PageRecord
 from bilingual_crawler.policies.evidence.base import Known
 
 PAIR = LanguagePair.parse("eng-spa")
@@ -21,7 +21,7 @@ def test_the_language_model_reads_slugs_until_a_site_refutes_it() -> None:
     assert english[0] > english[1]
     assert spanish[1] > spanish[0]
     for _ in range(20):
-        evidence.observe_page(FetchedPage(SPANISH, "eng", "eng"), ())
+        evidence.observe_page(PageRecord(SPANISH, "eng", "eng"), ())
     refuted = evidence.update(known.target(SPANISH), EVEN)
     assert refuted
     assert refuted[0] > refuted[1]

@@ -19,7 +19,7 @@ from support.webserver import ABOUT_SITE, ALIGNED, TEXT, html
 
 from bilingual_crawler.crawl.variants import MAX_COOKIES, MAX_REFUSED, Switch, Variants
 from bilingual_crawler.languages.pairs import LanguagePairs
-from bilingual_crawler.pages.model import Link, LinkSource, Page
+from bilingual_crawler.pages.model import Link, LinkSource, PageRecord
 from bilingual_crawler.storage.archive import iter_responses
 from bilingual_crawler.storage.records import read_tsv
 from bilingual_crawler.storage.writer import Exchange, WarcWriter
@@ -120,10 +120,9 @@ def test_a_site_that_answers_in_other_languages_is_given_up(variants: Variants) 
 def test_forms_of_a_page_in_a_third_language_are_no_choice_of_it(variants: Variants) -> None:
     """Neither German nor French is in the crawl, which makes them no one language."""
     german = Link(f"{ADDRESS}&lang=de", source=LinkSource.FORM, label="deu")
-    page = Page(ADDRESS, "", "", (german,))
-    variants.note_form(page, ADDRESS, "fra")
+    variants.note_page(PageRecord(ADDRESS, "fra", links=(german,)))
     assert variants.plain(german) is None
-    variants.note_form(page, ADDRESS, "deu")
+    variants.note_page(PageRecord(ADDRESS, "deu", links=(german,)))
     assert variants.plain(german) == ADDRESS
 
 

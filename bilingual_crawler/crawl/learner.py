@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
     from bilingual_crawler.frontier.budget import SiteBudget
-    from bilingual_crawler.items import FetchedPage, Pair
-    from bilingual_crawler.pages.model import Link
+    from bilingual_crawler.items import Pair
+    from bilingual_crawler.pages.model import Link, PageRecord
     from bilingual_crawler.policies.base import Policy
 
 
@@ -48,7 +48,7 @@ class Learner:
             self._leave(url)
         return priority
 
-    def observe_page(self, page: FetchedPage, links: Sequence[Link]) -> list[Pair]:
+    def observe_page(self, page: PageRecord, links: Sequence[Link]) -> list[Pair]:
         """Learn a downloaded *page* and its *links*; return the new pairs."""
         if self.is_done(page.url):
             self._leave(page.url)
@@ -89,7 +89,7 @@ class Learner:
                 pass
         self._leave(url)
 
-    def observe_links(self, page: FetchedPage, links: Iterable[Link]) -> None:
+    def observe_links(self, page: PageRecord, links: Iterable[Link]) -> None:
         """Learn *links* of *page* to queued URLs, found by an earlier run or another worker."""
         queued = [link for link in links if not self.is_done(link.url)]
         for part in self.policy.parts:
@@ -120,7 +120,7 @@ class Learner:
             part.drop_url(url)
 
     @contextmanager
-    def _fetch(self, url: str, page: FetchedPage | None = None) -> Iterator[list[Pair]]:
+    def _fetch(self, url: str, page: PageRecord | None = None) -> Iterator[list[Pair]]:
         """Learn how far what the policy promised of *url* was kept by the pairs that are put into the list."""
         self._done.add(hash(url))
         site = registered_domain(url)

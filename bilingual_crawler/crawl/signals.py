@@ -23,7 +23,7 @@ SWITCH = "bilingual_switch"
 """The :class:`~bilingual_crawler.crawl.variants.Switch` that came with a redirect."""
 
 READ = "bilingual_read"
-"""What was read of a page: a :class:`~bilingual_crawler.pages.jobs.ReadPage`."""
+"""What was read of a page: a :class:`~bilingual_crawler.pages.model.PageRecord`."""
 SITE_OPT_OUTS = "bilingual_site_opt_outs"
 """The :class:`~bilingual_crawler.pages.opt_outs.OptOuts` that the site declares for the page."""
 SITEMAP = "bilingual_sitemap"

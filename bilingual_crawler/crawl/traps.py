@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 import numpy as np
 from cachetools import LRUCache
 
-from bilingual_crawler.items import ENOUGH_NEW_TEXT
+from bilingual_crawler.pages.model import ENOUGH_NEW_TEXT
 from bilingual_crawler.pages.sequences import SAMPLE, sequences
 from bilingual_crawler.urls.canonical import registered_domain
 from bilingual_crawler.urls.traps import IN_ANOTHER_ORDER, addresses, grown, shapes, trees
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from bilingual_crawler.frontier.entry import Entry
-    from bilingual_crawler.pages.model import Page
+    from bilingual_crawler.pages.model import PageRecord
 
 MAX_FOLDERS = 3
 
@@ -372,13 +372,13 @@ class Traps:
             return "unreadable"
         return grown(url)
 
-    def learn(self, page: Page, sample: bytes) -> tuple[list[str], float]:
-        """Add *page* with the *sample* of its word sequences.
+    def learn(self, page: PageRecord) -> tuple[list[str], float]:
+        """Add *page*.
 
         Return the groups of URLs that it makes stale, and the share of its text, 0 to 1, that is new to its folder.
         """
-        stale, new = self._staleness.learn(page.url, sample)
-        repeated = self._repeats.learn(page.url, page.text, sample)
+        stale, new = self._staleness.learn(page.url, page.sample)
+        repeated = self._repeats.learn(page.url, page.text, page.sample)
         return [group for group in (stale, repeated) if group is not None], new
 
     def wants_sitemap(self, entry: Entry) -> bool:
@@ -404,6 +404,6 @@ class Traps:
         """Note that the pages *urls* are in a pair."""
         self._staleness.note_pair(*urls)
 
-    def is_copy(self, page: Page) -> bool:
+    def is_copy(self, page: PageRecord) -> bool:
         """Whether too many pages of the host have the text of *page*. Called once per page."""
         return self._copies.learn(urlsplit(page.url).netloc, page.text)

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
 from cachetools import LRUCache
+from msgspec.structs import replace
 
 from bilingual_crawler.languages.codes import base_of, may_be, to_bcp47
 from bilingual_crawler.pages.model import Link, LinkSource
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from bilingual_crawler.languages.pairs import LanguagePairs
-    from bilingual_crawler.pages.model import Page
+    from bilingual_crawler.pages.model import PageRecord
 
 MAX_SITES = 10_000
 """Sites and languages whose cookies are kept; the least recently used are forgotten."""
@@ -81,17 +81,15 @@ class Variants:
         cookies = self._cookies.get((registered_domain(url), asked_language(url) or ""), {})
         return "; ".join(f"{name}={value}" for name, value in cookies.items())
 
-    def note_page(self, url: str, side: str | None) -> None:
-        """A page in the language *side* of the crawl, if any, was read at *url*."""
-        site = registered_domain(url)
-        if side and site not in self._usual and not marked_language(url):
-            self._usual[site] = side
-
-    def note_form(self, page: Page, url: str, language: str) -> None:
-        """*page*, whose text is in *language*, was read at *url*: it may have a form that would show it as it is."""
+    def note_page(self, page: PageRecord) -> None:
+        """Note the language of *page*, which may have a form that would show it as it is."""
+        if marked_language(page.url):
+            return
+        site, language = registered_domain(page.url), page.language
+        if page.side:
+            self._usual.setdefault(site, page.side)
         own = {_without_language(link.url) for link in page.links if self._chooses(link, language)}
-        if bare(url) in own and not marked_language(url):
-            site = registered_domain(url)
+        if bare(page.url) in own:
             self._plain[site] = language if self._plain.get(site, language) == language else None
 
     def plain(self, link: Link) -> str | None:
@@ -165,12 +163,13 @@ class Variants:
         side = self._pairs.side(language) if language else None
         return Switch(side, cookies) if cookies and side else None
 
-    def of_page(self, page: Page, url: str) -> Page:
-        """Return *page*, which was read at *url*, with links that lead to the variants that a browser would see.
+    def of_page(self, page: PageRecord) -> PageRecord:
+        """Return *page* with links that lead to the variants that a browser would see.
 
         Links of a variant lead to variants, unless their addresses name a language, as headers and cookies stay the
         same. Where cookies choose, a switcher that leads back to the page leads to its variant.
         """
+        url = page.url
         asked, site = asked_language(url), registered_domain(url)
         by_cookie = {language for language in self._pairs.languages if (site, language) in self._cookies}
         by_cookie = by_cookie if self.are_wanted(url) else set()
@@ -231,7 +230,7 @@ def _to(link: Link, url: str) -> Link:
     return replace(link, url=url)
 
 
-def not_linked(page: Page, languages: Sequence[str]) -> list[str]:
+def not_linked(page: PageRecord, languages: Sequence[str]) -> list[str]:
     """Return those of *languages* that no link of *page* names."""
     linked = {name for link in page.links for name in (link.hreflang, link.label, marked_language(link.url)) if name}
     return [language for language in languages if not any(may_be(language, name) for name in linked)]

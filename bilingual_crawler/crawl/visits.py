@@ -72,8 +72,8 @@ if TYPE_CHECKING:
     from bilingual_crawler.crawl.variants import Switch
     from bilingual_crawler.frontier.frontier import Frontier, FrontierStore
     from bilingual_crawler.frontier.shared import Worker
-    from bilingual_crawler.items import FetchedPage, Pair
-    from bilingual_crawler.pages.model import Link
+    from bilingual_crawler.items import Pair
+    from bilingual_crawler.pages.model import Link, PageRecord
     from bilingual_crawler.scoring.links import LinkScore
 
 
@@ -350,7 +350,7 @@ class Visits:
         self.log(entry, status=status, outcome="not-html" if status == 200 else f"http-{status}")
         self._gone(entry)
 
-    def observe_page(self, entry: Entry, page: FetchedPage, links: Sequence[Link]) -> None:
+    def observe_page(self, entry: Entry, page: PageRecord, links: Sequence[Link]) -> None:
         """Teach policy and ledgers the *page* of *entry* with its *links*, and keep the fact for a resume."""
         self._announce(self.learner.observe_page(page, links))
         self._give_up_guess(entry)
@@ -374,12 +374,12 @@ class Visits:
         self.frontier.rescore({url: changed[url] for url in changed.keys() - self._waiting})
 
     def weigh(
-        self, page: FetchedPage, links: Sequence[Link], scores: Sequence[LinkScore] | None
+        self, page: PageRecord, links: Sequence[Link], scores: Sequence[LinkScore] | None
     ) -> list[tuple[Link, float]]:
         """Return the *links* of *page* with their priorities by the policy."""
         return list(zip(links, self._policy.priorities(page, links, scores), strict=True))
 
-    def follow(self, entry: Entry, page: FetchedPage, weighed: Sequence[tuple[Link, float]]) -> None:
+    def follow(self, entry: Entry, page: PageRecord, weighed: Sequence[tuple[Link, float]]) -> None:
         """Queue or raise the *weighed* links of the page of *entry* in one transaction."""
         self.push(
             [Entry(link.url, self.slot(link.url), priority, page.url, entry.depth + 1) for link, priority in weighed]
@@ -387,7 +387,7 @@ class Visits:
         # after a death in between, the page is fetched again, and its links must still be new
         self.keep_news(entry, page, weighed)
 
-    def keep_news(self, entry: Entry, page: FetchedPage, weighed: Iterable[tuple[Link, float]]) -> None:
+    def keep_news(self, entry: Entry, page: PageRecord, weighed: Iterable[tuple[Link, float]]) -> None:
         """Store what is new in the *weighed* links of the page of *entry*, for a resume."""
         if self._durable and (news := [link for link, priority in weighed if priority != NEVER]):
             self.frontier.remember(entry, news_fact(page, news))

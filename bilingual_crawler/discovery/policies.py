@@ -34,8 +34,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from bilingual_crawler.discovery.detector.base import DetectorPage
     from bilingual_crawler.languages.codes import LanguagePair
+    from bilingual_crawler.pages.model import PageRecord
     from bilingual_crawler.scoring.models import LanguageModel
 
 _WORD = re.compile(LETTERS)
@@ -294,7 +294,7 @@ class SiteOrder(ABC):
     def __init__(self, addresses: AddressReader) -> None:
         self.addresses = addresses
 
-    def expands(self, page: DetectorPage, target: HopTarget | None) -> bool:
+    def expands(self, page: PageRecord, target: HopTarget | None) -> bool:
         """Whether the links of *page*, visited as *target*, are looked at."""
         return True
 
@@ -466,7 +466,7 @@ class Focused(SiteOrder):
         self._likeness: list[float] = []
         self._links = OnlineLogistic(rate=RATE)
 
-    def expands(self, page: DetectorPage, target: HopTarget | None) -> bool:
+    def expands(self, page: PageRecord, target: HopTarget | None) -> bool:
         bag = Counter(words(page.text[:TOPIC_TEXT], page.language))
         likeness = _cosine(bag, self._topic)
         if target is not None and not target.sources:

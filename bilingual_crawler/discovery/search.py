@@ -5,16 +5,17 @@ from __future__ import annotations
 import re
 import zlib
 from collections import defaultdict
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from itertools import chain
 from typing import TYPE_CHECKING
 
 import msgspec
 
-from bilingual_crawler.discovery.detector.base import DetectorPage, Reason, Verdict
+from bilingual_crawler.discovery.detector.base import Reason, Verdict
 from bilingual_crawler.discovery.policies import Hop, HopSource, HopTarget, Way, entry_page, site_of
 from bilingual_crawler.frontier.entry import NEVER
-from bilingual_crawler.items import FetchedPage, Wanted
+from bilingual_crawler.items import Wanted
+from bilingual_crawler.pages.model import PageRecord
 from bilingual_crawler.policies.base import Policy
 from bilingual_crawler.urls.hosts import with_https
 
@@ -58,7 +59,7 @@ class InspectedSite:
     awaited: str = ""
     """The URL that the inspection waits for; :attr:`arriving` is the target of its redirect."""
     arriving: str = ""
-    held: list[tuple[DetectorPage, HopTarget | None]] = field(default_factory=list)
+    held: list[tuple[PageRecord, HopTarget | None]] = field(default_factory=list)
     """Pages whose links are followed once there is a verdict."""
     verdict: Verdict | None = None
 
@@ -125,14 +126,18 @@ class SiteSearch:
         for hop in hops:
             self._add(hop, HopSource(hop.parent, None, True))
 
-    def read(self, page: DetectorPage) -> None:
-        """Judge the site of the downloaded *page*, and follow its links."""
+    def read(self, page: PageRecord, archived: str = "", *, is_backlink: bool = False) -> None:
+        """Judge the site of the downloaded *page*, and follow its links.
+
+        *archived*: ``WARC-Date`` if it came from an archive; *is_backlink*: it was visited because it links to a
+        bilingual site.
+        """
         if self._is_done(page.url):
             return
         self.pages += 1
         self._done.add(hash(page.url))
         target = self._targets.pop(page.url, None)
-        if target is None and page.backlink:
+        if target is None and is_backlink:
             target = HopTarget(page.url, Way.BACK)
         name = site_of(page.url)
         site = self.sites.get(name)
@@ -140,7 +145,7 @@ class SiteSearch:
             self._expand(page, target, False)
             self._add(Hop(Way.FORTH, page.url, page.url), HopSource(page.url, target, False))
         elif site is None:
-            self._begin(name, page, target)
+            self._begin(name, page, target, archived)
         elif site.verdict is None:
             site.held.append((page, target))
             if page.url == site.arriving:
@@ -203,12 +208,12 @@ class SiteSearch:
 
     # judging --------------------------------------------------------------------------------------------------------
 
-    def _begin(self, name: str, page: DetectorPage, target: HopTarget | None) -> None:
+    def _begin(self, name: str, page: PageRecord, target: HopTarget | None, archived: str) -> None:
         entry = self._entries.pop(name, None)
         if entry is not None and entry.url != page.url:
             self._drop(entry)
         inspection = self._detector.inspect(self._pair, page)
-        site = self.sites[name] = InspectedSite(page.url, entry or target, inspection, page.archived)
+        site = self.sites[name] = InspectedSite(page.url, entry or target, inspection, archived)
         site.held.append((page, target or entry))
         self._inspected.add(name)
         self._advance(name, site)
@@ -224,7 +229,7 @@ class SiteSearch:
         site.awaited = site.arriving = ""
         self._judge(name, site, site.inspection.verdict)
 
-    def _learn(self, name: str, site: InspectedSite, page: DetectorPage | None) -> None:
+    def _learn(self, name: str, site: InspectedSite, page: PageRecord | None) -> None:
         assert site.inspection
         site.inspection.observe_page(site.awaited, page)
         self._advance(name, site)
@@ -292,7 +297,7 @@ class SiteSearch:
 
     # following links ------------------------------------------------------------------------------------------------
 
-    def _expand(self, page: DetectorPage, target: HopTarget | None, bilingual: bool) -> None:
+    def _expand(self, page: PageRecord, target: HopTarget | None, bilingual: bool) -> None:
         """Follow the links of *page*, of a *bilingual* site or another."""
         source = HopSource(page.url, target, bilingual)
         hops = list(self._hops(page)) if self.order.expands(page, target) else []
@@ -323,7 +328,7 @@ class SiteSearch:
                 if self.order.follows(hop, source):
                     self._add(hop, source)
 
-    def _hops(self, page: DetectorPage) -> Iterator[Hop]:
+    def _hops(self, page: PageRecord) -> Iterator[Hop]:
         own = site_of(page.url)
         seen = {own}
         for link in page.links:
@@ -400,12 +405,23 @@ MAX_TEXT = 50_000
 
 
 _pack = msgspec.msgpack.Encoder().encode
-_unpack = msgspec.msgpack.Decoder(DetectorPage).decode
+_unpack = msgspec.msgpack.Decoder(tuple[PageRecord, str, bool]).decode
 
 
-def fact_of(page: DetectorPage) -> bytes:
-    """Pack *page* for :meth:`DiscoveryPolicy.recall`; 2 to 20 kB."""
-    return zlib.compress(_pack(replace(page, links=page.links[:MAX_LINKS], text=page.text[:MAX_TEXT])))
+def fact_of(page: PageRecord, links: Sequence[Link], archived: str, *, is_backlink: bool) -> bytes:
+    """Pack what detectors read of *page* and its *links* to follow for :meth:`DiscoveryPolicy.recall`; 2 to 20 kB.
+
+    *archived* and *is_backlink*: as for :meth:`SiteSearch.read`.
+    """
+    seen = PageRecord(
+        page.url,
+        page.language,
+        links=tuple(links[:MAX_LINKS]),
+        text=page.text[:MAX_TEXT],
+        declared=page.declared,
+        outline=page.outline,
+    )
+    return zlib.compress(_pack((seen, archived, is_backlink)))
 
 
 class DiscoveryPolicy(Policy):
@@ -423,7 +439,8 @@ class DiscoveryPolicy(Policy):
         return super().seed_priority(url)
 
     def recall(self, fact: bytes) -> None:
-        self.search.read(_unpack(zlib.decompress(fact)))
+        page, archived, is_backlink = _unpack(zlib.decompress(fact))
+        self.search.read(page, archived, is_backlink=is_backlink)
 
     def wanted(self) -> Sequence[Wanted]:
         return self.search.wanted()
@@ -437,10 +454,10 @@ class DiscoveryPolicy(Policy):
     def observe_redirect(self, url: str, target: str) -> None:
         self.search.redirected(url, target)
 
-    def expands(self, page: FetchedPage) -> bool:
+    def expands(self, page: PageRecord) -> bool:
         return False
 
     def priorities(
-        self, page: FetchedPage, links: Sequence[Link], scores: Sequence[LinkScore] | None
+        self, page: PageRecord, links: Sequence[Link], scores: Sequence[LinkScore] | None
     ) -> Sequence[float]:
         return [0.0] * len(links)

@@ -175,7 +175,7 @@ def left_in_flight(path: Path) -> list[bytes]:
     return [digest for digest in digests if digest != _NONE]
 
 
-FORMAT = b"bilingual-frontier 5"
+FORMAT = b"bilingual-frontier 6"
 _RANK = struct.Struct(">QQ")
 """Priority, inverted so that the highest sorts first, and discovery order."""
 _DOUBLE = struct.Struct(">d")

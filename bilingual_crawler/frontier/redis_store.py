@@ -151,7 +151,7 @@ def _sources() -> list[tuple[str, str]]:
     return sorted(found, key=lambda script: script[0] != "common")
 
 
-FORMAT = b"bilingual-frontier-redis 3"
+FORMAT = b"bilingual-frontier-redis 4"
 WORKER_SECONDS = 15.0
 """Seconds without a heartbeat after which a worker counts as dead."""
 _OUTCOMES = {"n": Push.NEW, "r": Push.RAISED, "i": Push.IGNORED}

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from itertools import count
 from typing import TYPE_CHECKING, TypeVar
 
+from msgspec.structs import replace
 from rich.table import Table
 
 from bilingual_crawler import settings as project
@@ -18,12 +19,11 @@ from bilingual_crawler.frontier.memory_store import MemoryStore
 from bilingual_crawler.frontier.scope import Scope
 from bilingual_crawler.harvest.curve import Reference
 from bilingual_crawler.harvest.sites import SiteError, Task, read_site
-from bilingual_crawler.items import FetchedPage
 from bilingual_crawler.languages.codes import LanguagePair
 from bilingual_crawler.pages.decode import decode_body
-from bilingual_crawler.pages.html import page_of, parse_page, walk_through
+from bilingual_crawler.pages.html import outline_of, page_of, parse_page, walk_through
+from bilingual_crawler.pages.jobs import identified
 from bilingual_crawler.pages.language import BY_DEFAULT
-from bilingual_crawler.pages.outline import Outline, outline_of
 from bilingual_crawler.pages.sequences import sample_of
 from bilingual_crawler.policies.gain import Gain, Worth
 from bilingual_crawler.settings import BILINGUAL_EQUIVALENT_LANGUAGES
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
     from bilingual_crawler.frontier.frontier import FrontierStore
     from bilingual_crawler.harvest.sites import Site
-    from bilingual_crawler.pages.model import Link
+    from bilingual_crawler.pages.model import Link, PageRecord
     from bilingual_crawler.policies.base import Policy
     from bilingual_crawler.storage.archive import Archive
 
@@ -71,26 +71,11 @@ SLOT = "site"
 
 
 @dataclass(frozen=True, slots=True)
-class FrozenPage:
-    """What a crawl sees of a page."""
-
-    language: str
-    links: tuple[Link, ...]
-    """Links in scope."""
-    length: int
-    """Characters of visible text."""
-    outline: Outline
-    canonical: str | None = None
-    """The address that ``rel=canonical`` gives the page."""
-    sample: bytes = b""
-    """Of its word sequences."""
-
-
-@dataclass(frozen=True, slots=True)
 class FrozenSite:
     """Every page of an archived site, parsed once."""
 
-    pages: Mapping[str, FrozenPage]
+    pages: Mapping[str, PageRecord]
+    """With their links in scope, without their text."""
     targets: Mapping[str, str]
     """Linked URL that is redirected -> page."""
 
@@ -99,18 +84,18 @@ def freeze(directory: Path, urls: Iterable[str]) -> FrozenSite:
     """Parse the pages *urls* of the site folder *directory*."""
     archive = open_archive([directory])
     scope = Scope("web", (), prefixes=site_prefixes([directory]))
-    pages: dict[str, FrozenPage] = {}
+    pages: dict[str, PageRecord] = {}
     targets: dict[str, str] = {}
     for url in urls:
         html = html_of(archive, url)
         if html is None:
             continue
         walk = walk_through(html)
-        page = page_of(walk, url)
+        page = identified(page_of(walk, url), walk.own_lines, BY_DEFAULT, None)
         links = tuple(link for link in page.links if scope.admits(link.url))
-        language = BY_DEFAULT.identify_page(walk.own_lines, page.declared).language
-        said = sample_of(page.text)
-        pages[url] = FrozenPage(language, links, len(page.text), outline_of(walk, url), page.canonical, said)
+        # a replay obeys no opt-outs
+        kept = replace(page.without_text(), links=links, objection=None)
+        pages[url] = replace(kept, outline=outline_of(walk, url), sample=sample_of(page.text))
         for link in links:
             if link.url not in targets:
                 targets[link.url] = _target(archive, link.url)
@@ -143,19 +128,8 @@ def simulate(
         else:
             order.append(entry.url)
             side = learner.pairs.side(page.language)
-            claims = tuple(link for link in page.links if link.claims)
-            fetched = FetchedPage(
-                entry.url,
-                page.language,
-                side,
-                entry.url in seeds,
-                entry.depth,
-                page.length,
-                claims,
-                outline=page.outline,
-                canonical=page.canonical,
-                new_text=staleness.learn(entry.url, page.sample)[1],
-            )
+            new_text = staleness.learn(entry.url, page.sample)[1]
+            fetched = replace(page, side=side, seed=entry.url in seeds, depth=entry.depth, new_text=new_text)
             learner.observe_page(fetched, page.links)
             frontier.rescore(policy.changed())
             if policy.expands(fetched):
@@ -228,7 +202,7 @@ class _Watched(Gain):
         self._fetched = 0
         self.moments: list[tuple[int, str, Worth | None]] = []
 
-    def observe_page(self, page: FetchedPage, links: Sequence[Link], partner: str | None = None) -> None:
+    def observe_page(self, page: PageRecord, links: Sequence[Link], partner: str | None = None) -> None:
         super().observe_page(page, links, partner)
         self._fetched += 1
         if page.url == self._watched:

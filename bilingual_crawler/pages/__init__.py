@@ -1,8 +1,8 @@
 """Parse a page once: its text, its links with their evidence, its language, its outline.
 
-- ``model``: the values ``Page`` and ``Link``.
-- ``html``: HTML to ``Page``; ``walk`` visits the nodes, ``wrapping`` joins wrapped lines, ``links`` merges the anchors,
-  ``tables`` has the word lists.
+- ``model``: the values ``PageRecord`` and ``Link``.
+- ``html``: HTML to ``PageRecord``; ``walk`` visits the nodes, ``wrapping`` joins wrapped lines, ``links`` merges the
+  anchors, ``tables`` has the word lists.
 - ``labels``: the language that a link names by a name, a code or a flag.
 - ``pdf``: the paragraphs of a PDF; needs the extra ``pdf``.
 - ``decode``: the bytes of a response to text.
@@ -25,8 +25,8 @@ from bilingual_crawler import lazy_exports
 
 if TYPE_CHECKING:
     from bilingual_crawler.pages.html import parse_page
-    from bilingual_crawler.pages.jobs import PageJob, PdfJob, ReadPage, RobotsJob, SitemapJob
-    from bilingual_crawler.pages.model import Link, LinkPosition, LinkSource, Page
+    from bilingual_crawler.pages.jobs import PageJob, PdfJob, RobotsJob, SitemapJob
+    from bilingual_crawler.pages.model import Link, LinkPosition, LinkSource, PageRecord
     from bilingual_crawler.pages.outline import Outline
     from bilingual_crawler.pages.sitemap import parse_sitemap
 else:
@@ -34,8 +34,8 @@ else:
         __name__,
         {
             "parse_page": "html",
-            **dict.fromkeys(("PageJob", "PdfJob", "ReadPage", "RobotsJob", "SitemapJob"), "jobs"),
-            **dict.fromkeys(("Link", "LinkPosition", "LinkSource", "Page"), "model"),
+            **dict.fromkeys(("PageJob", "PdfJob", "RobotsJob", "SitemapJob"), "jobs"),
+            **dict.fromkeys(("Link", "LinkPosition", "LinkSource", "PageRecord"), "model"),
             "Outline": "outline",
             "parse_sitemap": "sitemap",
         },
@@ -46,10 +46,9 @@ __all__ = [
     "LinkPosition",
     "LinkSource",
     "Outline",
-    "Page",
     "PageJob",
+    "PageRecord",
     "PdfJob",
-    "ReadPage",
     "RobotsJob",
     "SitemapJob",
     "parse_page",

@@ -9,8 +9,9 @@ from selectolax.lexbor import LexborHTMLParser, SelectolaxError
 
 from bilingual_crawler.pages.formats import ONLY_HTML
 from bilingual_crawler.pages.links import header_anchors, in_formats, limited, merge
-from bilingual_crawler.pages.model import MAX_LINES, MAX_TEXT, LinkSource, Page
-from bilingual_crawler.pages.opt_outs import TDM_POLICY, TDM_RESERVATION, opt_outs
+from bilingual_crawler.pages.model import MAX_LINES, MAX_TEXT, LinkSource, PageRecord
+from bilingual_crawler.pages.opt_outs import NOINDEX, TDM_POLICY, TDM_RESERVATION, opt_outs
+from bilingual_crawler.pages.outline import files_in, outline_of_text
 from bilingual_crawler.pages.robots import page_rules
 from bilingual_crawler.pages.tables import SELF_CLOSING_TAGS
 from bilingual_crawler.pages.walk import Walk
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
 
     from bilingual_crawler.pages.links import Anchor
+    from bilingual_crawler.pages.outline import Outline
 
 _DEEP = 5000
 """Open elements at which markup is cut."""
@@ -97,13 +99,13 @@ def _without_drawings(html: str) -> str:
     return "".join([*(part.partition("<svg")[0] for part in drawn), rest])
 
 
-def parse_page(html: str, url: str, link_headers: Sequence[str] = ()) -> Page:
-    """Parse *html*, fetched from *url*, to a page; *link_headers* are the values of HTTP ``Link`` headers.
+def parse_page(html: str, url: str, link_headers: Sequence[str] = ()) -> PageRecord:
+    """Parse *html*, fetched from *url*, to a page without its language.
 
-    Links are canonical and unique. The evidence of all occurrences of a URL is merged into the first; the most direct
-    source wins (an anchor before an alternate). URLs whose extension excludes a page, links to the page itself, and
-    links beyond the limits are left out. Title and text are cut at the limits of a :class:`Page`. Raises nothing but
-    MemoryError.
+    *link_headers* are the values of HTTP ``Link`` headers. Links are canonical and unique. The evidence of all
+    occurrences of a URL is merged into the first; the most direct source wins (an anchor before an alternate). URLs
+    whose extension excludes a page, links to the page itself, and links beyond the limits are left out. Title and text
+    are cut at the limits of a :class:`~bilingual_crawler.pages.model.PageRecord`. Raises nothing but MemoryError.
     """
     return page_of(walk_through(html), url, link_headers)
 
@@ -121,7 +123,7 @@ def walk_through(html: str) -> Walk:
     return walk
 
 
-def page_of(walk: Walk, url: str, link_headers: Sequence[str] = (), formats: Collection[str] = ONLY_HTML) -> Page:
+def page_of(walk: Walk, url: str, link_headers: Sequence[str] = (), formats: Collection[str] = ONLY_HTML) -> PageRecord:
     """Return *walk* as the page at *url*, as :func:`parse_page` does, with links to documents in *formats*."""
     walk.anchors.extend(header_anchors(link_headers))
     head = walk.head
@@ -132,20 +134,28 @@ def page_of(walk: Walk, url: str, link_headers: Sequence[str] = (), formats: Col
     followed = limited(links)
     rules = page_rules(head.robots)
     values = walk.declarations.values
-    return Page(
+    text = "\n".join(walk.own_lines[:MAX_LINES])[:MAX_TEXT]
+    return PageRecord(
         url=url,
         title=head.title,
-        text="\n".join(walk.own_lines[:MAX_LINES])[:MAX_TEXT],
+        text=text,
+        length=len(text),
         links=followed,
         links_left=len(links) - len(followed),
         documents=documents,
         declared=tuple(filter(None, (head.language, *walk.languages, *walk.declarations.languages()))),
         canonical=linked(head.canonical, base) if head.canonical else None,
         nofollow=rules.nofollow,
-        noindex=rules.noindex,
+        objection=NOINDEX if rules.noindex else None,
         origin=walk.declarations.origin(walk.anchors, walk.lines, walk.main, url, base),
         opt_outs=opt_outs(head.robots, values.get(TDM_RESERVATION), values.get(TDM_POLICY), base),
     )
+
+
+def outline_of(walk: Walk, url: str) -> Outline:
+    """The outline of the page at *url* that *walk* has visited."""
+    files = files_in(walk.images, [anchor.href for anchor in walk.anchors], url)
+    return outline_of_text(walk.head.title, walk.own_lines, files)
 
 
 def _lead_to_page(anchors: Sequence[Anchor], url: str) -> None:

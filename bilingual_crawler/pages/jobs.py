@@ -5,18 +5,19 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
+from msgspec.structs import replace
+
 from bilingual_crawler.languages.codes import from_bcp47
 from bilingual_crawler.pages.decode import decode_body
-from bilingual_crawler.pages.detectors.base import Identification  # noqa: TC001  msgspec reads the types
 from bilingual_crawler.pages.formats import ONLY_HTML
-from bilingual_crawler.pages.html import page_of, walk_through
+from bilingual_crawler.pages.html import outline_of, page_of, walk_through
 from bilingual_crawler.pages.labels import load_names
 from bilingual_crawler.pages.language import BY_DEFAULT, Detection
 from bilingual_crawler.pages.legibility import check_legible
 from bilingual_crawler.pages.links import in_formats
-from bilingual_crawler.pages.model import Link, Page
+from bilingual_crawler.pages.model import Link, PageRecord
 from bilingual_crawler.pages.opt_outs import TdmRule, rules_in
-from bilingual_crawler.pages.outline import Outline, outline_of, outline_of_text
+from bilingual_crawler.pages.outline import outline_of_text
 from bilingual_crawler.pages.robots import rules_for, sitemaps_in
 from bilingual_crawler.pages.sandbox.jobs import Job, Limits
 from bilingual_crawler.pages.sequences import sample_of
@@ -25,6 +26,7 @@ from bilingual_crawler.urls.marks import marked_language
 from bilingual_crawler.urls.variants import bare
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from typing import Any
 
 MAX_HTML = 10 << 20
@@ -37,27 +39,11 @@ def limits_of(body: bytes) -> Limits:
     return Limits(1 + megabytes / 2, 200 + 60 * megabytes)
 
 
-@dataclass(frozen=True, slots=True)
-class ReadPage:
-    """A page, the language of its text, and what it may have in common with its translation."""
-
-    page: Page
-    identification: Identification
-    outline: Outline
-    sample: bytes
-    """Of its word sequences."""
-    profile: bytes = b""
-    """What an alignment compares, if a crawl wants it: a packed
-    :class:`~bilingual_crawler.pairing.model.Profile`."""
-    new_text: float = 1.0
-    """Share of its text, 0 to 1, that its folder has not shown before."""
-
-
 @dataclass(frozen=True)
-class PageJob(Job[ReadPage]):
+class PageJob(Job[PageRecord]):
     """Parse the HTML in *body*, fetched from *url*, and identify the language of its text, take its outline."""
 
-    returns: ClassVar[Any] = ReadPage
+    returns: ClassVar[Any] = PageRecord
     body: bytes
     content_type: str
     url: str
@@ -78,27 +64,39 @@ class PageJob(Job[ReadPage]):
         self.detection.load()
         load_names()
 
-    def run(self) -> ReadPage:
+    def run(self) -> PageRecord:
         """Raises ContentError as :func:`~bilingual_crawler.pages.legibility.check_legible`."""
         return self._read()[1]
 
-    def _read(self) -> tuple[str, ReadPage]:
+    def _read(self) -> tuple[str, PageRecord]:
         """Return the HTML, and what was read of it."""
-        named = from_bcp47(self.content_language)
-        languages = (self.announced, named, *self.detection.languages)
+        languages = (self.announced, from_bcp47(self.content_language), *self.detection.languages)
         html = decode_body(self.body[:MAX_HTML], self.content_type, languages)
         walk = walk_through(html)
         page = page_of(walk, self.url, self.link_headers, self.formats)
         check_legible(html, page.text)
-        declared = (*page.declared, named, *by_site(page.url, self.announced, self.detection))
-        found = self.detection.identify_page(walk.own_lines, declared)
-        return html, ReadPage(page, found, outline_of(walk, page.url), sample_of(page.text))
+        read = identified(page, walk.own_lines, self.detection, self.announced, self.content_language)
+        return html, replace(read, outline=outline_of(walk, page.url), sample=sample_of(page.text))
 
 
-def by_site(url: str, announced: str | None, detection: Detection) -> tuple[str | None, str | None]:
-    """The language of the page at *url* by the links to it and by the mark in its address."""
+def identified(
+    page: PageRecord, lines: Sequence[str], detection: Detection, announced: str | None, content_language: str = ""
+) -> PageRecord:
+    """Return *page* with the language of its *lines* by *detection* and by all that declares it.
+
+    These are the page itself, the header *content_language*, the links to it (*announced*), and the mark in its
+    address.
+    """
     # the language that the crawl has asked for is no declaration of the page
-    return announced, marked_language(bare(url), detection.languages) if detection.languages else None
+    marked = marked_language(bare(page.url), detection.languages) if detection.languages else None
+    found = detection.identify_page(lines, (*page.declared, from_bcp47(content_language), announced, marked))
+    return replace(
+        page,
+        language=found.language,
+        shares=found.shares,
+        reliable=found.reliable,
+        declared_language=found.declared,
+    )
 
 
 def pdf_limits(body: bytes) -> Limits:
@@ -113,10 +111,10 @@ def load_pdf_reader() -> None:
 
 
 @dataclass(frozen=True)
-class PdfJob(Job[ReadPage]):
+class PdfJob(Job[PageRecord]):
     """Read the PDF in *body*, fetched from *url*, as :class:`PageJob` reads HTML; it has no links."""
 
-    returns: ClassVar[Any] = ReadPage
+    returns: ClassVar[Any] = PageRecord
     body: bytes
     url: str
     detection: Detection = BY_DEFAULT
@@ -130,16 +128,14 @@ class PdfJob(Job[ReadPage]):
         self.detection.load()
         load_pdf_reader()
 
-    def run(self) -> ReadPage:
+    def run(self) -> PageRecord:
         """As :func:`~bilingual_crawler.pages.pdf.read_pdf`, which raises ContentError."""
         from bilingual_crawler.pages.pdf import read_pdf
 
-        read = read_pdf(self.body)
-        declared = (read.language,) if read.language else ()
-        page = Page(self.url, read.title, read.text, (), declared=declared, is_cut=read.is_cut)
+        page = read_pdf(self.url, self.body)
         lines = page.text.split("\n")
-        found = self.detection.identify_page(lines, (*declared, *by_site(page.url, self.announced, self.detection)))
-        return ReadPage(page, found, outline_of_text(page.title, lines), sample_of(page.text))
+        read = identified(page, lines, self.detection, self.announced)
+        return replace(read, outline=outline_of_text(page.title, lines), sample=sample_of(page.text))
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,7 +145,7 @@ class Sitemap:
     links: list[Link]
     nested: list[str]
     documents: dict[str, int]
-    """As those of a :class:`~bilingual_crawler.pages.model.Page`."""
+    """As those of a :class:`~bilingual_crawler.pages.model.PageRecord`."""
 
 
 @dataclass(frozen=True)

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from dataclasses import replace
 from typing import TYPE_CHECKING
+
+from msgspec.structs import replace
 
 from bilingual_crawler.languages.codes import COUNTRY_CODES, tag_language
 from bilingual_crawler.pages.formats import ending_of, may_hold

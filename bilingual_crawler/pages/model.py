@@ -1,12 +1,26 @@
-"""The result of parsing a page: its text, and its links with the evidence that the page gives about them."""
+"""The record of a page, from its parse to the alignment, and its links with the evidence that the page gives about
+them.
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from enum import StrEnum
+from typing import TYPE_CHECKING, NamedTuple
 
+import msgspec
+from msgspec import Struct
+from msgspec.structs import replace
+
+from bilingual_crawler.languages.codes import UNKNOWN
 from bilingual_crawler.pages.opt_outs import NOTHING, OptOuts
-from bilingual_crawler.pages.origin import UNKNOWN, Origin
+from bilingual_crawler.pages.origin import UNKNOWN as NO_ORIGIN
+from bilingual_crawler.pages.origin import Origin
+from bilingual_crawler.pages.outline import Outline  # noqa: TC001  msgspec reads the types
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from bilingual_crawler.languages.codes import LanguagePair
 
 MAX_TITLE = 500
 """Characters of a title that are kept."""
@@ -14,6 +28,8 @@ MAX_TEXT = 2_000_000
 """Characters of text that are kept of a page."""
 MAX_LINES = 50_000
 """Lines of text that are kept of a page."""
+ENOUGH_NEW_TEXT = 0.2
+"""Share of new text from which a page counts whole."""
 
 
 class LinkSource(StrEnum):
@@ -48,8 +64,7 @@ class LinkPosition(StrEnum):
     """Outside the visible page: head, HTTP header, sitemap."""
 
 
-@dataclass(frozen=True, slots=True)
-class Link:
+class Link(Struct, frozen=True, omit_defaults=True):
     """A link with the evidence of its page; languages are ISO 639-3."""
 
     url: str
@@ -81,31 +96,115 @@ class Link:
         return self.announces or self.position is LinkPosition.SWITCHER
 
 
-@dataclass(frozen=True, slots=True)
-class Page:
-    """A parsed HTML page, or the text of another document."""
+class Claim(NamedTuple):
+    """What a page says of a URL: that it is its version in another language."""
 
     url: str
-    title: str
+    language: str | None
+    """ISO 639-3, with the script that ``hreflang`` names, or ``x-default``; None if the switcher does not name it."""
+    announced: bool
+    """By ``hreflang``."""
+    switcher: bool
+    """By its language switcher."""
+
+
+def claims_in(links: Iterable[Link]) -> list[Claim]:
+    """Return what *links* of a page claim, in their order."""
+    return [
+        Claim(link.url, link.hreflang or link.label, link.announces, link.position is LinkPosition.SWITCHER)
+        for link in links
+        if link.claims
+    ]
+
+
+class PageRecord(Struct, frozen=True, omit_defaults=True):
+    """What was read of a page, HTML or another document, and how a crawl counts it."""
+
+    url: str
+    """Where it was found in the end: redirects followed."""
+    language: str = UNKNOWN
+    """Language of the text, ISO 639-3 or ``un``."""
+    side: str | None = None
+    """The language of the crawl it counts as, if any."""
+    seed: bool = False
+    depth: int = 0
+    """Links from a seed."""
+    length: int = 0
+    """Characters of own text, also of a record :meth:`without_text`."""
+    links: tuple[Link, ...] = ()
+    objection: str | None = None
+    """The opt-out because of which it is no document: ``noindex``, and in a crawl that respects them
+    ``tdm-reservation``, ``noai``. The crawl learns from it. None without one, or if it is not obeyed."""
+    nofollow: bool = False
+    """``nofollow`` in ``<meta name=robots>`` or ``X-Robots-Tag``"""
+    canonical: str | None = None
+    """The address that ``rel=canonical`` gives the page, often its own; None if it gives none."""
+    outline: Outline | None = None
+    """What it may have in common with its translation; None if it was not looked at."""
+    new_text: float = 1.0
+    """Share of its text, 0 to 1, that its folder has not shown before."""
+    title: str = ""
     """At most 500 characters."""
-    text: str
+    text: str = ""
     """Own text (see :mod:`~bilingual_crawler.pages.frame`), one line per block; at most 50,000 lines and 2,000,000
     characters."""
-    links: tuple[Link, ...]
     links_left: int = 0
     """Number of further links, which are beyond the limits."""
     declared: tuple[str, ...] = ()
     """The language of the page by each of its declarations, the most direct first, as ISO 639-3."""
-    canonical: str | None = None
-    """The address that ``rel=canonical`` gives the page, often its own; None if it gives none."""
-    nofollow: bool = False
-    """``nofollow`` in ``<meta name=robots>`` or ``X-Robots-Tag``"""
-    noindex: bool = False
-    documents: dict[str, int] = field(default_factory=dict)
+    declared_language: str | None = None
+    """The language that most declarations name, those of its links and its response included, ISO 639-3."""
+    shares: tuple[tuple[str, int], ...] = ()
+    """At most three languages with their percentage of the text, largest first."""
+    reliable: bool = False
+    """Whether the text alone decides about the language."""
+    documents: dict[str, int] = msgspec.field(default_factory=dict)
     """Number of links to documents that are not HTML, by the ending of their names; they may be among *links*."""
     is_cut: bool = False
     """Whether the document has more pages than are read of one."""
-    origin: Origin = UNKNOWN
+    origin: Origin = NO_ORIGIN
     """What it declares about where it comes from, without its opt-outs."""
     opt_outs: OptOuts = NOTHING
     """Those of the page, and in a crawl those of its headers and its site."""
+    sample: bytes = b""
+    """Of its word sequences."""
+    profile: bytes = b""
+    """What an alignment compares, if a crawl wants it: a packed :class:`~bilingual_crawler.pairing.model.Profile`."""
+
+    @property
+    def is_document(self) -> bool:
+        """Whether it is in a language of the crawl, and does not opt out."""
+        return self.side is not None and self.objection is None
+
+    @property
+    def first_declared(self) -> str | None:
+        """Its most direct declaration of its language, often ``lang`` of the root element; None without any."""
+        return self.declared[0] if self.declared else None
+
+    @property
+    def claims(self) -> tuple[Link, ...]:
+        """The links that claim to lead to its versions in other languages; also those that are not to be followed."""
+        return tuple(link for link in self.links if link.claims)
+
+    @property
+    def novelty(self) -> float:
+        """How far the page counts, 0 to 1: whole from :data:`ENOUGH_NEW_TEXT` on, below in proportion."""
+        return min(1.0, self.new_text / ENOUGH_NEW_TEXT)
+
+    def seen_by(self, pair: LanguagePair) -> PageRecord:
+        """The page as a crawl of only this *pair* sees it: in neither language if its own is not in the pair."""
+        return self if self.side in (None, pair.a, pair.b) else replace(self, side=None)
+
+    def claims_for(self, pair: LanguagePair, links: Iterable[Link] | None = None) -> list[Claim]:
+        """Return the claims about the other language of *pair*, also of switchers that name no language.
+
+        *links* are those that may claim, all by default. Empty if the page is in neither language.
+        """
+        if self.side is None:
+            return []
+        claims = claims_in(self.links if links is None else links)
+        return [claim for claim in claims if claim.language is None or pair.is_other(claim.language, self.side)]
+
+    def without_text(self) -> PageRecord:
+        """The page as policies see it, in a resume as well: without text, sample and profile."""
+        return replace(self, text="", sample=b"", profile=b"")

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Set
     from typing import Any
 
-NOARCHIVE, NOAI, NOIMAGEAI = "noarchive", "noai", "noimageai"
+NOINDEX, NOARCHIVE, NOAI, NOIMAGEAI = "noindex", "noarchive", "noai", "noimageai"
 TDM_RESERVATION = "tdm-reservation"
 TDM_POLICY = "tdm-policy"
 DIRECTIVES = (NOARCHIVE, NOAI, NOIMAGEAI)

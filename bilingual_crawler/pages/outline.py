@@ -20,8 +20,6 @@ from bilingual_crawler.pages.words import western_digits
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from bilingual_crawler.pages.walk import Walk
-
 MAX_CHARACTERS = 10_000
 """Characters of a text that are read."""
 MAX_READ = 1000
@@ -67,11 +65,6 @@ class Outline(Struct, frozen=True, array_like=True):
         arrays = (self.numbers, self.names, self.files, self.lines)
         if any(len(array) % 4 for array in arrays) or len(self.lines) != 4 * len(self.lengths):
             raise ValueError("not an outline")
-
-
-def outline_of(walk: Walk, url: str) -> Outline:
-    """The outline of the page at *url* that *walk* has visited."""
-    return outline_of_text(walk.head.title, walk.own_lines, _files(walk, url))
 
 
 def outline_of_text(title: str, lines: Sequence[str], files: Iterable[str] = ()) -> Outline:
@@ -121,11 +114,11 @@ def _value(number: str) -> int:
     return int(number) if len(number) < 10 else hash_text(number)
 
 
-def _files(walk: Walk, url: str) -> set[str]:
-    """Names of images and linked files, and where links to other hosts lead, in lower case."""
+def files_in(images: Iterable[str], hrefs: Sequence[str], url: str) -> set[str]:
+    """Names of *images* and linked files, and where *hrefs* to other hosts than that of *url* lead, in lower case."""
     host = urlsplit(url).netloc
-    found = {_path(source).rpartition("/")[2] for source in set(walk.images) if not source.startswith("data:")}
-    for href in {anchor.href for anchor in walk.anchors[:MAX_READ]}:
+    found = {_path(source).rpartition("/")[2] for source in set(images) if not source.startswith("data:")}
+    for href in set(hrefs[:MAX_READ]):
         path = _path(href)
         if path.rpartition(".")[2] in NOT_PAGES:
             found.add(path.rpartition("/")[2])

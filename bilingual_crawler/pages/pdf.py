@@ -19,7 +19,7 @@ import pypdfium2.raw as raw
 
 from bilingual_crawler.languages.codes import from_bcp47
 from bilingual_crawler.pages.characters import composed, one_line
-from bilingual_crawler.pages.model import MAX_LINES, MAX_TEXT, MAX_TITLE
+from bilingual_crawler.pages.model import MAX_LINES, MAX_TEXT, MAX_TITLE, PageRecord
 from bilingual_crawler.pages.sandbox.jobs import ContentError
 from bilingual_crawler.pages.words import SENTENCE_ENDS, is_unspaced
 
@@ -211,21 +211,8 @@ _WORD = re.compile(r"\w+")
 _BROKEN = "\x02"
 
 
-@dataclass(frozen=True, slots=True)
-class PdfText:
-    """The text of a PDF."""
-
-    title: str
-    text: str
-    """One line per paragraph."""
-    language: str | None
-    """The language that the document declares, ISO 639-3."""
-    is_cut: bool
-    """Whether it has more pages than were read."""
-
-
-def read_pdf(body: bytes) -> PdfText:
-    """The text of the first 300 pages of a PDF.
+def read_pdf(url: str, body: bytes) -> PageRecord:
+    """The text of the first 300 pages of the PDF at *url*, a line per paragraph, with what the document declares.
 
     Raises ContentError: ``damaged``, ``encrypted`` (it needs a password), ``no-text`` (fewer than 20 letters a page).
     """
@@ -244,7 +231,9 @@ def read_pdf(body: bytes) -> PdfText:
         if sum(map(str.isalpha, text)) < MIN_LETTERS * len(pages):
             raise ContentError("no-text", "it has no text, or hardly any; it may be a scan")
         title = _title(document, next(filter(None, read)))[:MAX_TITLE].rstrip()
-        return PdfText(title, text, _language(document), count > MAX_PAGES)
+        declared = (language,) if (language := _language(document)) else ()
+        is_cut = count > MAX_PAGES
+        return PageRecord(url, title=title, text=text, length=len(text), declared=declared, is_cut=is_cut)
 
 
 def _lines(document: pdfium.PdfDocument, number: int) -> list[Line] | None:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import re
 import zlib
-from dataclasses import replace
 from io import BytesIO
 from itertools import islice
 from typing import TYPE_CHECKING
 
 from lxml import etree
+from msgspec.structs import replace
 
 from bilingual_crawler.pages.formats import may_hold
 from bilingual_crawler.pages.links import hreflang_of, is_for_language

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from bilingual_crawler.items import Document
 from bilingual_crawler.pairing.copies import (
     boilerplate,
     main_lines,
@@ -22,7 +23,7 @@ from bilingual_crawler.pairing.copies import (
     near_duplicates,
     objection,
 )
-from bilingual_crawler.pairing.model import DocumentText, Profile
+from bilingual_crawler.pairing.model import Profile
 from bilingual_crawler.pairing.reading import link_key, unpack
 from bilingual_crawler.pairing.urls import last_hop
 from bilingual_crawler.urls.canonical import registered_domain
@@ -187,9 +188,9 @@ class Corpus:
                 latest[_key(profile)] = profile
         return list(latest.values())
 
-    def document(self, url: str) -> DocumentText:
+    def document(self, url: str) -> Document:
         """Return the document at *url*; raises KeyError."""
-        return unpack(DocumentText, self._read(self._places[url]))
+        return unpack(Document, self._read(self._places[url]))
 
     def _has(self, key: str, languages: Iterable[str]) -> bool:
         return any(f"{language} {key}" in self._longest for language in languages)

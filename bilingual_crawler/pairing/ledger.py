@@ -30,8 +30,8 @@ from bilingual_crawler.urls.variants import bare
 if TYPE_CHECKING:
     from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
 
-    from bilingual_crawler.items import FetchedPage
     from bilingual_crawler.languages.codes import LanguagePair
+    from bilingual_crawler.pages.model import PageRecord
     from bilingual_crawler.pages.outline import Outline
 
 MAX_DOCUMENTS = 20_000
@@ -171,7 +171,7 @@ class Originals:
         """Note that *copy* is a copy of *original*."""
         self._of[copy] = original
 
-    def add(self, page: FetchedPage, usual: Resemblance, *, is_claimed: bool) -> tuple[str | None, list[str]]:
+    def add(self, page: PageRecord, usual: Resemblance, *, is_claimed: bool) -> tuple[str | None, list[str]]:
         """Add the document *page*; return its original, or None, and the copies of *page*.
 
         *is_claimed*: whether pages claim it as a translation, or it claims other pages.
@@ -194,7 +194,7 @@ class Originals:
         same = self._same_text(page, outline, usual, is_claimed=is_claimed)
         return (None if same in copies else same), copies
 
-    def _same_text(self, page: FetchedPage, outline: Outline, usual: Resemblance, *, is_claimed: bool) -> str | None:
+    def _same_text(self, page: PageRecord, outline: Outline, usual: Resemblance, *, is_claimed: bool) -> str | None:
         """The near-duplicate of *page*, unless a claim tells them apart.
 
         Tables and pages made by scripts may have nothing but boilerplate: they must be equal.
@@ -212,7 +212,7 @@ class Originals:
         original = self.of(found)
         return original if original != page.url else None
 
-    def _is_same(self, url: str, page: FetchedPage) -> bool:
+    def _is_same(self, url: str, page: PageRecord) -> bool:
         return url in self._outlines and page.outline is not None and is_same(self._outlines[url][1], page.outline)
 
 
@@ -344,12 +344,12 @@ class PairLedger:
         """Return the number of pairs with a document of *site*, a registered domain."""
         return self._pairs_on[site]
 
-    def add_page(self, page: FetchedPage, proposals: Iterable[Proposal] = ()) -> Pair | None:
+    def add_page(self, page: PageRecord, proposals: Iterable[Proposal] = ()) -> Pair | None:
         """Add *page* if it is a new document; return the pair that it completes, or None.
 
         *proposals* of the policy count where the ledger has no evidence of its own.
         """
-        if page.side is None or page.noindex or page.url in self._held:
+        if page.side is None or page.objection or page.url in self._held:
             return None
         key = strip_language(page.url, self.pair.languages)
         marked = marked_language(page.url, self.pair.languages)
@@ -474,7 +474,7 @@ class PairLedger:
         taken = len(self._candidates) - pairs
         return self._rejected + Counter(taken=taken)
 
-    def _note_claims(self, page: FetchedPage) -> list[str]:
+    def _note_claims(self, page: PageRecord) -> list[str]:
         """Store the claims of *page*; return the claimed URLs."""
         claimed = []
         for claim in page.claims_for(self.pair):

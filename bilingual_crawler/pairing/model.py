@@ -1,4 +1,4 @@
-"""Documents, pairs and unpaired documents, and the files ``pairs.tsv`` and ``unpaired.tsv``."""
+"""Profiles of documents, pairs and unpaired documents, and the files ``pairs.tsv`` and ``unpaired.tsv``."""
 
 from __future__ import annotations
 
@@ -18,29 +18,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from bilingual_crawler.languages.pairs import LanguagePairs
-    from bilingual_crawler.pages.origin import Origin
-
-
-@dataclass(frozen=True, slots=True)
-class DocumentText:
-    """A page in one of the languages, with its text."""
-
-    url: str
-    language: str
-    """ISO 639-3, one of the languages of the crawl."""
-    title: str
-    lines: tuple[str, ...]
-    """Own text, one line per block of the page."""
-    origin: Origin
-    """What the page declares about where it comes from."""
-    warc_file: str | None
-    """File and offset (bytes) of the record; None if only the text was kept."""
-    warc_offset: int | None
-
-    @property
-    def text(self) -> str:
-        """The whole text."""
-        return "\n".join(self.lines)
 
 
 @dataclass(frozen=True, slots=True)

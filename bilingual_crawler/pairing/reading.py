@@ -7,30 +7,30 @@ import re
 from collections import Counter, deque
 from concurrent.futures import Future
 from dataclasses import dataclass, field, fields, replace
-from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, TypeVar
 
 import msgspec
 import numpy as np
 from msgspec.msgpack import Ext
 
-from bilingual_crawler.items import claims_in
+from bilingual_crawler.items import Document
 from bilingual_crawler.languages.codes import from_bcp47
 from bilingual_crawler.pages.dates import dates_in
 from bilingual_crawler.pages.decode import decode_body
 from bilingual_crawler.pages.formats import PDF, format_of, is_page
 from bilingual_crawler.pages.html import parse_page
-from bilingual_crawler.pages.jobs import PageJob, ReadPage, by_site, limits_of, load_pdf_reader, pdf_limits
+from bilingual_crawler.pages.jobs import PageJob, identified, limits_of, load_pdf_reader, pdf_limits
 from bilingual_crawler.pages.labels import load_names
 from bilingual_crawler.pages.language import BY_DEFAULT, Detection
 from bilingual_crawler.pages.legibility import ILLEGIBLE, check_legible
-from bilingual_crawler.pages.model import LinkPosition
+from bilingual_crawler.pages.model import Link, LinkPosition, PageRecord, claims_in
 from bilingual_crawler.pages.opt_outs import NOTHING, OptOuts
 from bilingual_crawler.pages.origin import UNKNOWN, Origin
 from bilingual_crawler.pages.outline import hash_text, names_in, numbers_in
 from bilingual_crawler.pages.sandbox.jobs import ContentError, Job, Limits, SandboxError
 from bilingual_crawler.pages.sandbox.pool import processes, submit
 from bilingual_crawler.pages.words import western_digits, word_pattern
-from bilingual_crawler.pairing.model import DocumentText, Profile
+from bilingual_crawler.pairing.model import Profile
 from bilingual_crawler.urls.canonical import registered_domain
 from bilingual_crawler.urls.marks import marked_language, strip_language
 from bilingual_crawler.urls.variants import asked_language, variant
@@ -42,8 +42,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from bilingual_crawler.languages.pairs import LanguagePairs
-    from bilingual_crawler.pages.detectors.base import Identification
-    from bilingual_crawler.pages.model import Page
 
     Value = TypeVar("Value", bound=DataclassInstance)
 
@@ -95,105 +93,80 @@ class RawPage:
         return self.body is not None and format_of(self.content_type, self.url) == PDF
 
 
-@dataclass(frozen=True, slots=True)
-class _Content:
-    """A page after parsing."""
-
-    title: str
-    text: str
-    alternates: tuple[tuple[str | None, str], ...]
-    switches: tuple[tuple[str | None, str], ...]
-    declared: tuple[str, ...] = ()
-    canonical: str | None = None
-    html: str = ""
-    links: tuple[str, ...] = ()
-    """URLs linked outside the head."""
-    origin: Origin = UNKNOWN
-
-
 def read_document(
     raw: RawPage, pairs: LanguagePairs, detection: Detection = BY_DEFAULT
-) -> tuple[DocumentText, Profile] | None:
+) -> tuple[Document, Profile] | None:
     """Return the document on a page and its profile; None if it is in no language of *pairs*.
 
     Raises ContentError for a PDF whose text cannot be read, and for a page that is no text for people.
     """
-    content = _parse(raw, detection)
-    lines = tuple(content.text.split("\n"))
-    declared = (*content.declared, from_bcp47(raw.content_language), *by_site(raw.url, raw.language, detection))
-    found = detection.identify_page(lines, declared)
-    side = pairs.side(found.language)
+    html, page = _parse(raw, detection)
+    page = identified(page, page.text.split("\n"), detection, raw.language, raw.content_language)
+    side = pairs.side(page.language)
     if side is None:
         return None
     # what the crawl has kept may also come from the site, or from headers that are not archived
-    origin = raw.origin.completed_by(content.origin)
-    place = raw.warc_file, raw.warc_offset
-    document = DocumentText(raw.url, side, content.title, lines, origin, *place)
+    origin = raw.origin.completed_by(page.origin.with_opt_outs(page.opt_outs.over(raw.opt_outs)))
     size = 0 if raw.body is None or raw.is_pdf else len(raw.body)
-    return document, _profile(raw.url, content, size, found, pairs)
+    return _document(raw, side, page.title, page.text, origin), _profile(page, html, size, pairs)
 
 
-def _parse(raw: RawPage, detection: Detection) -> _Content:
+def _document(raw: RawPage, side: str, title: str, text: str, origin: Origin) -> Document:
+    place = raw.warc_file, raw.warc_offset
+    return Document(raw.url, side, title=title, text=text, warc_file=place[0], warc_offset=place[1], origin=origin)
+
+
+def _parse(raw: RawPage, detection: Detection) -> tuple[str, PageRecord]:
+    """The HTML of a page, empty without any, and the page without its language."""
+    if raw.body is not None and not raw.is_pdf:
+        languages = (raw.language, from_bcp47(raw.content_language), *detection.languages)
+        html = decode_body(raw.body, raw.content_type, languages)
+        page = parse_page(html, raw.url, raw.link_headers)
+        check_legible(html, page.text)
+        return html, page
+    announced = (Link(url, position=LinkPosition.HEAD, hreflang=tag, alternate=True) for tag, url in raw.alternates)
+    switches = (Link(url, position=LinkPosition.SWITCHER, label=tag) for tag, url in raw.switches)
+    links = (*announced, *switches)
     if raw.body is None:
-        return _Content(raw.title, raw.text, raw.alternates, raw.switches)
-    if raw.is_pdf:
-        from bilingual_crawler.pages.pdf import read_pdf
+        return "", PageRecord(raw.url, title=raw.title, text=raw.text, links=links)
+    from bilingual_crawler.pages.pdf import read_pdf
 
-        pdf = read_pdf(raw.body)
-        return _Content(pdf.title, pdf.text, raw.alternates, raw.switches, (pdf.language,) if pdf.language else ())
-    languages = (raw.language, from_bcp47(raw.content_language), *detection.languages)
-    html = decode_body(raw.body, raw.content_type, languages)
-    page = parse_page(html, raw.url, raw.link_headers)
-    check_legible(html, page.text)
-    return _content(html, page, raw.opt_outs)
+    return "", msgspec.structs.replace(read_pdf(raw.url, raw.body), links=links)
 
 
-def _content(html: str, page: Page, opt_outs: OptOuts = NOTHING) -> _Content:
-    claims = claims_in(page.links)
-    return _Content(
-        page.title,
-        page.text,
-        tuple((claim.language, claim.url) for claim in claims if claim.announced),
-        tuple((claim.language, claim.url) for claim in claims if claim.switcher),
-        page.declared,
-        page.canonical,
-        html,
-        # a crawl may follow links to other formats, too
-        tuple(link.url for link in page.links if link.position is not LinkPosition.HEAD and is_page(link.url)),
-        page.origin.with_opt_outs(page.opt_outs.over(opt_outs)),
-    )
-
-
-def _profile(url: str, content: _Content, size: int, found: Identification, pairs: LanguagePairs) -> Profile:
-    """The profile of the page at *url*, of *size* bytes of HTML, that was *found* to be in a language of *pairs*."""
-    side, domain, lines = pairs.side(found.language) or found.language, registered_domain(url), content.text.split("\n")
-    share = sum(share for language, share in found.shares if pairs.side(language) == side) / 100
-    body = f"{content.title}\n{content.text[:MAX_CHARACTERS]}"
+def _profile(page: PageRecord, html: str, size: int, pairs: LanguagePairs) -> Profile:
+    """The profile of *page*, which is in a language of *pairs*, of *size* bytes of *html*."""
+    side, domain, lines = pairs.side(page.language) or page.language, registered_domain(page.url), page.text.split("\n")
+    share = sum(share for language, share in page.shares if pairs.side(language) == side) / 100
+    body = f"{page.title}\n{page.text[:MAX_CHARACTERS]}"
     words = [word for word in map(str.lower, _WORD.findall(body)) if not word[0].isdigit()]
-    title = content.title.lower()
+    title = page.title.lower()
+    claims = claims_in(page.links)
+    # a crawl may follow links to other formats, too; of a page without HTML only what it claims is known
+    links = [link.url for link in page.links if html and link.position is not LinkPosition.HEAD and is_page(link.url)]
     return Profile(
-        url=url,
+        url=page.url,
         language=side,
-        key=strip_language(url, pairs.equivalents),
-        claims=tuple(url for tag, url in content.alternates if pairs.is_other(tag, side)),
-        switches=tuple(url for _, url in content.switches),
-        marked=marked_language(url, pairs.equivalents),
-        declared=next(iter(content.declared), None),
-        canonical=content.canonical,
+        key=strip_language(page.url, pairs.equivalents),
+        claims=tuple(claim.url for claim in claims if claim.announced and pairs.is_other(claim.language, side)),
+        switches=tuple(claim.url for claim in claims if claim.switcher),
+        marked=marked_language(page.url, pairs.equivalents),
+        declared=page.first_declared,
+        canonical=page.canonical,
         share=share,
         size=size,
-        tags=_tags(content.html),
+        tags=_tags(html),
         lines=_hashes(lines),
         lengths=np.array([min(len(line), 65535) for line in lines], dtype=np.uint16),
         headings=np.array([line.lower() in title for line in lines], dtype=np.bool_),
-        title=_set({*_WORD.findall(western_digits(title)), *dates_in(content.title, side)}),
+        title=_set({*_WORD.findall(western_digits(title)), *dates_in(page.title, side)}),
         words=_set(set(words)),
         word_count=len(words),
         names=_set(names_in(body.split("\n"))),
         numbers=_hashes([*numbers_in(body), *sorted(dates_in(body, side))]),
-        files=_set(_files(content.html)),
-        external=_set({link_key(link) for link in content.links if registered_domain(link) != domain}),
-        internal=_set({link_key(link) for link in content.links if registered_domain(link) == domain}),
+        files=_set(_files(html)),
+        external=_set({link_key(url) for url in links if registered_domain(url) != domain}),
+        internal=_set({link_key(url) for url in links if registered_domain(url) == domain}),
     )
 
 
@@ -278,8 +251,8 @@ class PackedDocument:
     profile: bytes
 
     @classmethod
-    def of(cls, document: DocumentText, profile: Profile) -> PackedDocument:
-        characters = sum(map(len, document.lines))
+    def of(cls, document: Document, profile: Profile) -> PackedDocument:
+        characters = len(document.text) - document.text.count("\n")
         domain = registered_domain(document.url)
         announces = any(registered_domain(url) != domain for url in (*profile.claims, *profile.switches))
         return cls(document.url, document.language, characters, announces, pack(document), pack(profile))
@@ -287,13 +260,12 @@ class PackedDocument:
     def as_variant(self) -> PackedDocument:
         """Return the document as the variant of its address in its language."""
         url = variant(self.url, self.language)
-        document, profile = unpack(DocumentText, self.document), unpack(Profile, self.profile)
+        document, profile = unpack(Document, self.document), unpack(Profile, self.profile)
         packed = pack(replace(document, url=url)), pack(replace(profile, url=url))
         return replace(self, url=url, document=packed[0], profile=packed[1])
 
 
-@dataclass(frozen=True, slots=True)
-class SkippedPage:
+class SkippedPage(NamedTuple):
     """A page that gave no document."""
 
     url: str
@@ -345,12 +317,12 @@ class CrawledPageJob(PageJob):
         once = super().limits
         return Limits(2 * once.seconds, 2 * once.megabytes)
 
-    def run(self) -> ReadPage:
-        html, read = self._read()
-        if self.pairs.side(read.identification.language) is None:
-            return read
-        content = _content(html, read.page)
-        return replace(read, profile=pack(_profile(self.url, content, len(self.body), read.identification, self.pairs)))
+    def run(self) -> PageRecord:
+        html, page = self._read()
+        if self.pairs.side(page.language) is None:
+            return page
+        profile = _profile(page, html, len(self.body), self.pairs)
+        return msgspec.structs.replace(page, profile=pack(profile))
 
 
 def kept_for(pairs: LanguagePairs, detection: Detection) -> str:
@@ -370,8 +342,7 @@ def kept_profile(data: bytes, page: RawPage) -> Profile | None:
 
 def _as_kept(page: RawPage, profile: Profile) -> PackedDocument:
     """The document on a page whose *profile* the crawl has kept."""
-    lines, place = tuple(page.text.split("\n")), (page.warc_file, page.warc_offset)
-    return PackedDocument.of(DocumentText(page.url, profile.language, page.title, lines, page.origin, *place), profile)
+    return PackedDocument.of(_document(page, profile.language, page.title, page.text, page.origin), profile)
 
 
 def read_pages(

@@ -11,9 +11,9 @@ from bilingual_crawler.frontier.entry import NEVER
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from bilingual_crawler.items import FetchedPage, Proposal, Wanted
+    from bilingual_crawler.items import Proposal, Wanted
     from bilingual_crawler.languages.codes import LanguagePair
-    from bilingual_crawler.pages.model import Link
+    from bilingual_crawler.pages.model import Link, PageRecord
     from bilingual_crawler.scoring.links import LinkScore
 
 
@@ -55,14 +55,14 @@ class Policy(ABC):
         """Seeds come first."""
         return SEED_PRIORITY
 
-    def candidates(self, page: FetchedPage, links: Sequence[Link]) -> Iterable[Proposal]:
+    def candidates(self, page: PageRecord, links: Sequence[Link]) -> Iterable[Proposal]:
         """Propose translations of *page*; called before :meth:`observe_page`.
 
         Only by evidence that the ledger of pairs does not know itself.
         """
         return ()
 
-    def observe_page(self, page: FetchedPage, links: Sequence[Link], partner: str | None = None) -> None:  # noqa: B027
+    def observe_page(self, page: PageRecord, links: Sequence[Link], partner: str | None = None) -> None:  # noqa: B027
         """Learn a downloaded *page* with all its *links*; *partner* is the document that it completes a pair with.
 
         Called once a page, before its links are pushed.
@@ -91,7 +91,7 @@ class Policy(ABC):
         """Return the terms of the priority of *url* by name; empty if the policy does not keep them."""
         return {}
 
-    def observe_links(self, page: FetchedPage, links: Sequence[Link]) -> None:  # noqa: B027
+    def observe_links(self, page: PageRecord, links: Sequence[Link]) -> None:  # noqa: B027
         """Learn *links* of *page* to queued URLs in a resume, as :meth:`priorities` did."""
 
     def resume(self, queued: Iterable[str]) -> None:  # noqa: B027
@@ -111,12 +111,12 @@ class Policy(ABC):
         """Learn that *url* redirects to *target*, which is queued now or was known before."""
 
     @abstractmethod
-    def expands(self, page: FetchedPage) -> bool:
+    def expands(self, page: PageRecord) -> bool:
         """Return whether links of *page* are followed."""
 
     @abstractmethod
     def priorities(
-        self, page: FetchedPage, links: Sequence[Link], scores: Sequence[LinkScore] | None
+        self, page: PageRecord, links: Sequence[Link], scores: Sequence[LinkScore] | None
     ) -> Sequence[float]:
         """Return a priority for each link; *scores* is None unless the policy needs models and the page has a side."""
 
@@ -152,11 +152,11 @@ class Jointly(Policy):
     def reconsider(self, url: str, priority: float) -> float:
         return self._joint([part.reconsider(url, priority) for part in self._parts])
 
-    def expands(self, page: FetchedPage) -> bool:
+    def expands(self, page: PageRecord) -> bool:
         return any(part.expands(page.seen_by(part.pair)) for part in self._parts)
 
     def priorities(
-        self, page: FetchedPage, links: Sequence[Link], scores: Sequence[LinkScore] | None
+        self, page: PageRecord, links: Sequence[Link], scores: Sequence[LinkScore] | None
     ) -> Sequence[float]:
         weighed = [part.priorities(page.seen_by(part.pair), links, scores) for part in self._parts]
         return [self._weigh(link.url, priorities) for link, *priorities in zip(links, *weighed, strict=True)]

@@ -19,9 +19,8 @@ from bilingual_crawler.urls.marks import marked_language, strip_language
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence, Set
 
-    from bilingual_crawler.items import FetchedPage
     from bilingual_crawler.languages.codes import LanguagePair
-    from bilingual_crawler.pages.model import Link
+    from bilingual_crawler.pages.model import Link, PageRecord
     from bilingual_crawler.scoring.links import LinkScore
 
 
@@ -30,11 +29,11 @@ class BreadthFirst(Policy):
 
     name = "bfs"
 
-    def expands(self, page: FetchedPage) -> bool:
+    def expands(self, page: PageRecord) -> bool:
         return True
 
     def priorities(
-        self, page: FetchedPage, links: Sequence[Link], scores: Sequence[LinkScore] | None
+        self, page: PageRecord, links: Sequence[Link], scores: Sequence[LinkScore] | None
     ) -> Sequence[float]:
         return [0.0] * len(links)
 
@@ -44,7 +43,7 @@ class LanguageBreadthFirst(BreadthFirst):
 
     name = "cld2"
 
-    def expands(self, page: FetchedPage) -> bool:
+    def expands(self, page: PageRecord) -> bool:
         return page.side is not None or page.seed
 
 
@@ -57,11 +56,11 @@ class DepthFirst(BreadthFirst):
         super().__init__(pair)
         self._pages = 0
 
-    def observe_page(self, page: FetchedPage, links: Sequence[Link], partner: str | None = None) -> None:
+    def observe_page(self, page: PageRecord, links: Sequence[Link], partner: str | None = None) -> None:
         self._pages += 1
 
     def priorities(
-        self, page: FetchedPage, links: Sequence[Link], scores: Sequence[LinkScore] | None
+        self, page: PageRecord, links: Sequence[Link], scores: Sequence[LinkScore] | None
     ) -> Sequence[float]:
         return [float(self._pages)] * len(links)
 
@@ -72,7 +71,7 @@ class Random(BreadthFirst):
     name = "random"
 
     def priorities(
-        self, page: FetchedPage, links: Sequence[Link], scores: Sequence[LinkScore] | None
+        self, page: PageRecord, links: Sequence[Link], scores: Sequence[LinkScore] | None
     ) -> Sequence[float]:
         return [int.from_bytes(blake2b(link.url.encode(), digest_size=6).digest()) / (1 << 48) for link in links]
 
@@ -122,21 +121,21 @@ class LevelWise(Policy):
     def no_candidates(self) -> CandidatePairs:
         """Those of two empty lists."""
 
-    def expands(self, page: FetchedPage) -> bool:
+    def expands(self, page: PageRecord) -> bool:
         return page.depth < LEVELS
 
     def priorities(
-        self, page: FetchedPage, links: Sequence[Link], scores: Sequence[LinkScore] | None
+        self, page: PageRecord, links: Sequence[Link], scores: Sequence[LinkScore] | None
     ) -> Sequence[float]:
         return [self._found(link.url, page.depth + 1) for link in links]
 
-    def observe_page(self, page: FetchedPage, links: Sequence[Link], partner: str | None = None) -> None:
+    def observe_page(self, page: PageRecord, links: Sequence[Link], partner: str | None = None) -> None:
         if page.depth and page.url not in self._stands_for:
             self._found(page.url, page.depth)
         else:
             self._levels[page.url] = page.depth
 
-    def observe_links(self, page: FetchedPage, links: Sequence[Link]) -> None:
+    def observe_links(self, page: PageRecord, links: Sequence[Link]) -> None:
         level = self._levels.get(page.url, page.depth) + 1
         for link in links:
             self._found(link.url, level)
@@ -288,15 +287,15 @@ class Ilsp(Policy):
 
     name = "ilsp"
 
-    def expands(self, page: FetchedPage) -> bool:
+    def expands(self, page: PageRecord) -> bool:
         return page.side is not None or page.seed
 
     def priorities(
-        self, page: FetchedPage, links: Sequence[Link], scores: Sequence[LinkScore] | None
+        self, page: PageRecord, links: Sequence[Link], scores: Sequence[LinkScore] | None
     ) -> Sequence[float]:
         return [self._points(page, link) for link in links]
 
-    def _points(self, page: FetchedPage, link: Link) -> float:
+    def _points(self, page: PageRecord, link: Link) -> float:
         points = 0.0
         if link.hreflang and link.hreflang != "x-default":
             points += 1 if may_be(link.hreflang, page.language) else 2 * self._in_pair(link.hreflang)
@@ -319,11 +318,11 @@ class Smart(Policy):
     name = "smart"
     needs_models = True
 
-    def expands(self, page: FetchedPage) -> bool:
+    def expands(self, page: PageRecord) -> bool:
         return page.side is not None or page.seed
 
     def priorities(
-        self, page: FetchedPage, links: Sequence[Link], scores: Sequence[LinkScore] | None
+        self, page: PageRecord, links: Sequence[Link], scores: Sequence[LinkScore] | None
     ) -> Sequence[float]:
         if scores is None:
             return [0.0] * len(links)
@@ -342,10 +341,10 @@ class Oracle(Policy):
     def seed_priority(self, url: str) -> float:
         return self._priority.get(url, 0.0)
 
-    def expands(self, page: FetchedPage) -> bool:
+    def expands(self, page: PageRecord) -> bool:
         return True
 
     def priorities(
-        self, page: FetchedPage, links: Sequence[Link], scores: Sequence[LinkScore] | None
+        self, page: PageRecord, links: Sequence[Link], scores: Sequence[LinkScore] | None
     ) -> Sequence[float]:
         return [self._priority.get(link.url, 0.0) for link in links]

@@ -18,9 +18,9 @@ from bilingual_crawler.policies.evidence.substitutions import Substitutions
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping, Sequence
 
-    from bilingual_crawler.items import FetchedPage, Proposal
+    from bilingual_crawler.items import Proposal
     from bilingual_crawler.languages.codes import LanguagePair
-    from bilingual_crawler.pages.model import Link
+    from bilingual_crawler.pages.model import Link, PageRecord
     from bilingual_crawler.policies.base import Promise
     from bilingual_crawler.policies.evidence.base import Belief, Target
     from bilingual_crawler.scoring.links import LinkScore
@@ -189,16 +189,16 @@ class Gain(Policy):
         self._known.enqueue(url)
         return self._weigh(url)
 
-    def expands(self, page: FetchedPage) -> bool:
+    def expands(self, page: PageRecord) -> bool:
         return self._bridges or page.seed or page.side is not None
 
-    def candidates(self, page: FetchedPage, links: Sequence[Link]) -> Iterable[Proposal]:
+    def candidates(self, page: PageRecord, links: Sequence[Link]) -> Iterable[Proposal]:
         return chain.from_iterable(kind.candidates(page, links) for kind in self._evidence)
 
     def proposals(self) -> Iterable[tuple[str, Proposal]]:
         return chain.from_iterable(kind.proposals() for kind in self._evidence)
 
-    def observe_page(self, page: FetchedPage, links: Sequence[Link], partner: str | None = None) -> None:
+    def observe_page(self, page: PageRecord, links: Sequence[Link], partner: str | None = None) -> None:
         self._known.dequeue(page.url)
         self._known.hold(page)
         if partner:
@@ -217,11 +217,11 @@ class Gain(Policy):
         self._forget_lapsed()
 
     def priorities(
-        self, page: FetchedPage, links: Sequence[Link], scores: Sequence[LinkScore] | None
+        self, page: PageRecord, links: Sequence[Link], scores: Sequence[LinkScore] | None
     ) -> Sequence[float]:
         return [self._weigh(link.url) if self._is_news(page, link) else NEVER for link in links]
 
-    def observe_links(self, page: FetchedPage, links: Sequence[Link]) -> None:
+    def observe_links(self, page: PageRecord, links: Sequence[Link]) -> None:
         for link in links:
             self._is_news(page, link)
 
@@ -275,7 +275,7 @@ class Gain(Policy):
             for kind in self._evidence:
                 kind.forget(url)
 
-    def _is_news(self, page: FetchedPage, link: Link) -> bool:
+    def _is_news(self, page: PageRecord, link: Link) -> bool:
         """Whether the link changes what its URL is worth; most lead to a queued URL and say nothing new of it."""
         news = False
         for kind in self._noting:

@@ -10,8 +10,8 @@ if TYPE_CHECKING:
     from importlib.resources.abc import Traversable
     from typing import Self
 
-    from bilingual_crawler.discovery.detector.base import DetectorPage
     from bilingual_crawler.languages.codes import LanguagePair
+    from bilingual_crawler.pages.model import PageRecord
     from bilingual_crawler.scoring.models import LanguageModel
 
 
@@ -22,14 +22,14 @@ class LinkCount:
     def load(cls, models: Traversable, language_model: LanguageModel) -> Self:
         return cls()
 
-    def inspect(self, pair: LanguagePair, entry: DetectorPage) -> Counted:
+    def inspect(self, pair: LanguagePair, entry: PageRecord) -> Counted:
         return Counted(pair, entry)
 
 
 class Counted:
     """The links of one home page that name their language."""
 
-    def __init__(self, pair: LanguagePair, entry: DetectorPage) -> None:
+    def __init__(self, pair: LanguagePair, entry: PageRecord) -> None:
         named = [pair.side(link.hreflang or link.label or "") for link in entry.links]
         bilingual = {pair.a, pair.b} <= {pair.side(entry.language), *named}
         self.verdict = Verdict(
@@ -39,4 +39,4 @@ class Counted:
     def next(self) -> str | None:
         return None
 
-    def observe_page(self, url: str, page: DetectorPage | None) -> None: ...
+    def observe_page(self, url: str, page: PageRecord | None) -> None: ...

@@ -9,8 +9,7 @@ from bilingual_crawler.policies.base import Policy
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from bilingual_crawler.items import FetchedPage
-    from bilingual_crawler.pages.model import Link
+    from bilingual_crawler.pages.model import Link, PageRecord
     from bilingual_crawler.scoring.links import LinkScore
 
 
@@ -19,10 +18,10 @@ class NewsFirst(Policy):
 
     name = "news-first"
 
-    def expands(self, page: FetchedPage) -> bool:
+    def expands(self, page: PageRecord) -> bool:
         return True
 
     def priorities(
-        self, page: FetchedPage, links: Sequence[Link], scores: Sequence[LinkScore] | None
+        self, page: PageRecord, links: Sequence[Link], scores: Sequence[LinkScore] | None
     ) -> Sequence[float]:
         return [1.0 if "/news/" in link.url else 0.0 for link in links]

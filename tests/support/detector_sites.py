@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from bilingual_crawler.discovery.detector import load_detector
-from bilingual_crawler.discovery.detector.base import DetectorPage, Verdict
 from bilingual_crawler.languages.codes import LanguagePair
 from bilingual_crawler.pages.jobs import PageJob
 from bilingual_crawler.scoring.models import LanguageModel, models_folder
+
+if TYPE_CHECKING:
+    from bilingual_crawler.discovery.detector.base import Verdict
+    from bilingual_crawler.pages.model import PageRecord
 
 PAIR = LanguagePair("eng", "spa")
 HOME = "https://halvorsen.example/"
@@ -31,9 +36,9 @@ OTHER = (
 SWITCHER = "<nav class=language-switcher><a href=/ hreflang=en>English</a> <a href=/es/ hreflang=es>Español</a></nav>"
 
 
-def page(url: str, html: str, attributes: str = "") -> DetectorPage:
+def page(url: str, html: str, attributes: str = "") -> PageRecord:
     body = f"<html {attributes}><body>{html}".encode()
-    return DetectorPage.from_read_page(PageJob(body, "text/html; charset=utf-8", url).run())
+    return PageJob(body, "text/html; charset=utf-8", url).run()
 
 
 def judge(site: dict[str, str], entry: str = HOME, detector: object = None) -> tuple[Verdict, list[str]]:

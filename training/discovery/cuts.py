@@ -16,6 +16,8 @@ from functools import cached_property
 from random import Random
 from typing import TYPE_CHECKING
 
+import msgspec
+
 from bilingual_crawler.discovery.detector.links import rewritten, without_folder
 from bilingual_crawler.harvest.sites import SiteError
 from bilingual_crawler.languages.codes import URL_LABELS, LanguagePair
@@ -29,7 +31,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from bilingual_crawler.harvest.sites import Site
-    from bilingual_crawler.pages.jobs import ReadPage
+    from bilingual_crawler.pages.model import PageRecord
     from bilingual_crawler.storage.archive import Archive
 
 MAX_REDIRECTS = 10
@@ -71,7 +73,7 @@ class FrozenWeb:
     """A frozen site that answers requests; pages are read once, as a crawl reads them."""
 
     site: Site
-    _pages: dict[str, ReadPage | None] = field(default_factory=dict)
+    _pages: dict[str, PageRecord | None] = field(default_factory=dict)
     _targets: dict[str, str] = field(default_factory=dict)
 
     @cached_property
@@ -90,7 +92,7 @@ class FrozenWeb:
             self._targets[url] = target
         return self._targets[url]
 
-    def read(self, url: str) -> ReadPage | None:
+    def read(self, url: str) -> PageRecord | None:
         """Return the page at *url*, which is not a redirect; None without a page."""
         if url not in self._pages:
             answer = self._archive.find(url)
@@ -120,14 +122,14 @@ class CutWeb:
             case _:
                 return cls(web, ())
 
-    def fetch(self, url: str) -> ReadPage | None:
+    def fetch(self, url: str) -> PageRecord | None:
         """Return the page at *url* after redirects; None without a page."""
         target = self.web.target(url)
         read = None if target in self.removed else self.web.read(target)
         if read is None or not self.drops_links:
             return read
-        links = tuple(link for link in read.page.links if self.web.target(link.url) not in self.removed)
-        return replace(read, page=replace(read.page, links=links))
+        links = tuple(link for link in read.links if self.web.target(link.url) not in self.removed)
+        return msgspec.structs.replace(read, links=links)
 
 
 def halves(site: Site, instance: Instance) -> set[str]:
@@ -242,7 +244,7 @@ def _nearest_first(site: Site, home: str) -> list[str]:
     return [*found, *sorted(site.languages.keys() - found, key=lambda url: (len(url), url))]
 
 
-def _read(answer: ArchivedResponse) -> ReadPage | None:
+def _read(answer: ArchivedResponse) -> PageRecord | None:
     """The page in *answer*; None if it is illegible."""
     headers = defaultdict(list, {name.lower(): values for name, values in answer.headers.items()})
     content_type = b"".join(headers[b"content-type"][:1]).decode("latin-1")

@@ -7,7 +7,6 @@ from random import Random
 from typing import TYPE_CHECKING
 
 from bilingual_crawler.discovery.detector.barbosa import MAX_LINKS, tokens_of
-from bilingual_crawler.discovery.detector.base import DetectorPage
 from bilingual_crawler.discovery.detector.links import LinkReader, side_of
 from bilingual_crawler.discovery.detector.pairs import PAGE_PAIR_FEATURES, comparable, features_of
 from bilingual_crawler.harvest.sites import read_site
@@ -125,10 +124,9 @@ def _add_links(
         *random.sample(pages, min(OTHERS, len(pages))),
     ]
     for url in dict.fromkeys(chosen):
-        read = cut.fetch(url)
-        if read is None:
+        page = cut.fetch(url)
+        if page is None:
             continue
-        page = DetectorPage.from_read_page(read)
         sought = frozenset({instance.lang_a, instance.lang_b} - {side_of(page, instance.pair)})
 
         def led_to(url: str) -> tuple[str | None, str]:
@@ -175,7 +173,7 @@ def _pairs(
 
 
 def _wrong_partners(web: FrozenWeb, url: str, others: Sequence[str], random: Random) -> list[str]:
-    page = _page(web, url)
+    page = web.read(url)
     candidates = set(others)
     linked = [(not link.claims, web.target(link.url)) for link in page.links] if page else []
     linked = [(rank, target) for rank, target in linked if target in candidates]
@@ -192,22 +190,18 @@ def _pair(
     random: Random,
 ) -> PairExample | None:
     """The pair at *urls*, after a third page at times; None if a detector would not compare it."""
-    a, b = (_page(web, url) for url in urls)
+    a, b = (web.read(url) for url in urls)
     if a is None or b is None or not comparable(a, b, instance.pair):
         return None
     if not parallel and strip_language(a.url) == strip_language(b.url):
         # a translation that is in no gold pair, for one address names a third language
         return None
     resemblance = Resemblance(NOTHING)
-    resemblance.see(a.outline, 0)
-    resemblance.see(b.outline, 1)
+    for place, page in enumerate((a, b)):
+        assert page.outline is not None
+        resemblance.see(page.outline, place)
     for place in (0, 1):
-        third = _page(web, random.choice(sides[place])) if random.random() < 0.3 else None
-        if third is not None:
+        third = web.read(random.choice(sides[place])) if random.random() < 0.3 else None
+        if third is not None and third.outline is not None:
             resemblance.see(third.outline, place)
     return PairExample(features_of(a, b, instance.pair, resemblance), parallel)
-
-
-def _page(web: FrozenWeb, url: str) -> DetectorPage | None:
-    read = web.read(url)
-    return DetectorPage.from_read_page(read) if read else None

@@ -13,8 +13,7 @@ from typing import TYPE_CHECKING
 
 from bilingual_crawler.harvest.simulator import html_of
 from bilingual_crawler.harvest.sites import read_site
-from bilingual_crawler.pages.html import walk_through
-from bilingual_crawler.pages.outline import outline_of
+from bilingual_crawler.pages.html import outline_of, walk_through
 from bilingual_crawler.pairing.resemblance import OUTLINE_FEATURES, Resemblance, ResemblanceWeights, is_copy
 from bilingual_crawler.scoring.linear import LinearModel
 from bilingual_crawler.storage.archive import open_archive

@@ -19,8 +19,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
     from random import Random
 
+    from bilingual_crawler.items import Document
     from bilingual_crawler.pairing.corpus import Corpus
-    from bilingual_crawler.pairing.model import DocumentText, Profile
+    from bilingual_crawler.pairing.model import Profile
 
 _NOTHING = np.zeros(0, dtype=np.uint32)
 
@@ -78,7 +79,7 @@ class DisguisedCorpus:
         profiles = (one for one in self.profiles(group) if keep(self._urls[one.url]))
         return Domain.from_profiles(group, self, self.pairs.pairs[0], profiles)  # type: ignore[arg-type]
 
-    def document(self, url: str) -> DocumentText:
+    def document(self, url: str) -> Document:
         """The document behind a disguised URL."""
         return self._corpus.document(self._urls[url])
 

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import dataclasses
 import logging
-from dataclasses import replace
 from functools import partial
 from time import perf_counter
 from typing import TYPE_CHECKING, TypeVar
 
+from msgspec.structs import replace
 from scrapy import signals
 from scrapy.exceptions import StopDownload
 
@@ -31,7 +32,7 @@ from bilingual_crawler.frontier.entry import Kind
 from bilingual_crawler.options import Options, Part
 from bilingual_crawler.pages.formats import ONLY_HTML, PDF, format_of
 from bilingual_crawler.pages.jobs import PageJob, PdfJob, SitemapJob
-from bilingual_crawler.pages.opt_outs import NOTHING, TDM_POLICY, TDM_RESERVATION, opt_outs
+from bilingual_crawler.pages.opt_outs import NOINDEX, NOTHING, TDM_POLICY, TDM_RESERVATION, opt_outs
 from bilingual_crawler.pages.robots import header_directives, page_rules
 from bilingual_crawler.pages.sandbox.jobs import ContentError, SandboxError
 from bilingual_crawler.pages.sandbox.pool import submit
@@ -49,7 +50,7 @@ if TYPE_CHECKING:
     from bilingual_crawler.frontier.entry import Entry
     from bilingual_crawler.languages.pairs import LanguagePairs
     from bilingual_crawler.pages.jobs import Sitemap
-    from bilingual_crawler.pages.model import Page
+    from bilingual_crawler.pages.model import PageRecord
     from bilingual_crawler.pages.sandbox.jobs import Job
 
     Result = TypeVar("Result")
@@ -200,7 +201,7 @@ class LanguageFilterMiddleware:
 
 
 async def read_response(request: Request, response: Response, url: str, reader: Reader) -> None:
-    """Put the page *url* in *response*, its language and its outline into the meta of *request*; raises Refused.
+    """Put the record of the page *url* in *response* into the meta of *request*; raises Refused.
 
     A page has links to documents in the formats of the crawl; a PDF is a page without links.
     """
@@ -209,25 +210,32 @@ async def read_response(request: Request, response: Response, url: str, reader: 
     pairs = context.pairs if Options.of(reader.crawler.settings).align else None
     job = PdfJob(response.body, url) if is_pdf else page_job(response, url, context.formats, pairs)
     announced = Visits.from_crawler(reader.crawler).learner.announced_language(url) if ENTRY in request.meta else None
-    found = await reader.read(replace(job, detection=context.detection, announced=announced), url)
-    page = _ruled(found.page, response.headers, robots_agent(reader.crawler.settings))
-    page = replace(page, opt_outs=page.opt_outs.over(request.meta.get(SITE_OPT_OUTS, NOTHING)))
-    request.meta[READ] = replace(found, page=page)
-    stats.inc_value(f"bilingual/language/{found.identification.language}")
+    found = await reader.read(dataclasses.replace(job, detection=context.detection, announced=announced), url)
+    request.meta[READ] = counted(found, request, response, reader.crawler)
+    stats.inc_value(f"bilingual/language/{found.language}")
     if is_pdf:
-        stats.inc_value("bilingual/pdf/too-long" if found.page.is_cut else "bilingual/pdf/whole")
+        stats.inc_value("bilingual/pdf/too-long" if found.is_cut else "bilingual/pdf/whole")
 
 
-def _ruled(page: Page, headers: Headers, agent: str) -> Page:
-    """*page* with the rules in its headers, the only ones that a PDF has."""
-    directives = header_directives((value.decode("latin-1") for value in headers.getlist("X-Robots-Tag")), agent)
+def counted(page: PageRecord, request: Request, response: Response, crawler: Crawler) -> PageRecord:
+    """*page* as the crawl counts it, with the rules in the headers of *response*, the only ones that a PDF has."""
+    options, headers, entry = Options.of(crawler.settings), response.headers, request.meta.get(ENTRY)
+    values = (value.decode("latin-1") for value in headers.getlist("X-Robots-Tag"))
+    directives = header_directives(values, robots_agent(crawler.settings))
     rules = page_rules(directives)
     reservation, policy = ((headers.get(name) or b"").decode("latin-1") for name in (TDM_RESERVATION, TDM_POLICY))
+    declared = page.opt_outs.over(opt_outs(directives, reservation, policy, page.url))
+    declared = declared.over(request.meta.get(SITE_OPT_OUTS, NOTHING))
+    noindex = NOINDEX if rules.noindex else page.objection
+    objection = noindex if options.meta_robots_obey else None
     return replace(
         page,
-        noindex=page.noindex or rules.noindex,
+        side=CrawlContext.from_crawler(crawler).pairs.side(page.language),
+        seed=entry is not None and not entry.parent,
+        depth=entry.depth if entry is not None else 0,
+        objection=objection or (declared.objection if options.tdm == "respect" else None),
         nofollow=page.nofollow or rules.nofollow,
-        opt_outs=page.opt_outs.over(opt_outs(directives, reservation, policy, page.url)),
+        opt_outs=declared,
     )
 
 

@@ -27,9 +27,8 @@ if TYPE_CHECKING:
     from scrapy.http import Response
 
     from bilingual_crawler.frontier.entry import Entry
-    from bilingual_crawler.items import FetchedPage
     from bilingual_crawler.languages.pairs import LanguagePairs
-    from bilingual_crawler.pages.model import Link
+    from bilingual_crawler.pages.model import Link, PageRecord
     from bilingual_crawler.scoring.links import LinkScore
     from bilingual_crawler.scoring.models import LanguageModel
 
@@ -145,7 +144,7 @@ class LinkPriorityMiddleware:
         self._stats.inc_value("bilingual/links/known", len(known))
         return [link for link in links if link.url not in known]
 
-    async def _scores(self, page: FetchedPage, links: Sequence[Link]) -> list[LinkScore] | None:
+    async def _scores(self, page: PageRecord, links: Sequence[Link]) -> list[LinkScore] | None:
         if self._scorer is None or page.side is None or not links:
             return None
         try:

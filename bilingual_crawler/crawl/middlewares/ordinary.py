@@ -9,12 +9,11 @@ from scrapy import Request, signals
 from scrapy.downloadermiddlewares.offsite import OffsiteMiddleware
 
 from bilingual_crawler.crawl.context import CrawlContext
-from bilingual_crawler.crawl.reading import Reading
+from bilingual_crawler.crawl.reading import document_of, log_page
 from bilingual_crawler.crawl.requests import asks_for_page, of_its_own
 from bilingual_crawler.crawl.signals import ENTRY, READ, document_read, profile_read
 from bilingual_crawler.crawl.visits import Visits
 from bilingual_crawler.items import FoundRequests
-from bilingual_crawler.options import Options
 from bilingual_crawler.pages.model import Link
 from bilingual_crawler.urls.canonical import canonicalise
 
@@ -24,6 +23,8 @@ if TYPE_CHECKING:
 
     from scrapy.crawler import Crawler
     from scrapy.http import Response
+
+    from bilingual_crawler.pages.model import PageRecord
 
 
 class OrdinarySpiderMiddleware:
@@ -36,7 +37,6 @@ class OrdinarySpiderMiddleware:
     def __init__(self, crawler: Crawler) -> None:
         self._crawler = crawler
         self._pairs = CrawlContext.from_crawler(crawler).pairs
-        self._options = Options.of(crawler.settings)
 
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> Self:
@@ -53,17 +53,11 @@ class OrdinarySpiderMiddleware:
         if READ not in response.meta:
             self._visits.no_page(response.meta[ENTRY], response.status)
             return
-        read = Reading.from_response(response, self._pairs, self._options)
-        self._visits.log(
-            read.entry,
-            status=response.status,
-            outcome=read.outcome,
-            language=read.identified.language,
-            declared=read.declared,
-        )
-        self._visits.observe_page(read.entry, read.fetched, read.page.links)
-        if document := read.document:
-            self._crawler.signals.send_catch_log(profile_read, url=document.url, profile=read.record.profile)
+        page: PageRecord = response.meta[READ]
+        log_page(response, self._visits, self._pairs)
+        self._visits.observe_page(response.meta[ENTRY], page.without_text(), page.links)
+        if document := document_of(response, page):
+            self._crawler.signals.send_catch_log(profile_read, url=page.url, profile=page.profile)
             self._crawler.signals.send_catch_log(document_read, document=document)
 
     async def process_spider_output(self, response: Response, result: AsyncIterator[Any]) -> AsyncIterator[Any]:
@@ -103,9 +97,9 @@ class OrdinarySpiderMiddleware:
         return not offsite.should_follow(request, self._crawler.spider)
 
     def _found(self, response: Response, requests: Mapping[str, Request]) -> FoundRequests:
-        read = Reading.from_response(response, self._pairs, self._options)
+        page: PageRecord = response.meta[READ]
         shown: defaultdict[str, list[Link]] = defaultdict(list)
-        for link in read.page.links:
+        for link in page.links:
             shown[link.url].append(link)
         links = [link for url in requests for link in shown.get(url) or [Link(url)]]
-        return FoundRequests(read.fetched, links, requests)
+        return FoundRequests(page.without_text(), links, requests)

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from scrapy.http import Response
 
     from bilingual_crawler.frontier.entry import Entry
-    from bilingual_crawler.pages.jobs import ReadPage
+    from bilingual_crawler.pages.model import PageRecord
 
 logger = logging.getLogger(__name__)
 
@@ -65,13 +65,13 @@ class RenderMiddleware:
         return middleware
 
     async def process_response(self, request: Request, response: Response) -> Response | Request:
-        read: ReadPage | None = request.meta.get(READ)
+        read: PageRecord | None = request.meta.get(READ)
         if read is None or response.status != 200:
             return response
         entry: Entry = request.meta[ENTRY]
         if not is_of(HTML, response, entry.url):
             return response
-        shell = is_shell(read.page, response.body)
+        shell = is_shell(read, response.body)
         if shell:
             self._note_shell(response)
         if self._browser is None or not (shell or self._mode == "always"):
@@ -119,7 +119,7 @@ class RenderMiddleware:
         response = HtmlResponse(plain.url, headers=headers, body=body, flags=[*plain.flags, "rendered"])
         self._stats.inc_value("bilingual/render/pages")
         await self._crawler.signals.send_catch_log_async(page_rendered, request=request, response=response)
-        self._stats.inc_value(f"bilingual/language/{request.meta[READ].identification.language}", -1)
+        self._stats.inc_value(f"bilingual/language/{request.meta[READ].language}", -1)
         await read_response(request, response, request.meta[ENTRY].url, self._reader)
         return response
 

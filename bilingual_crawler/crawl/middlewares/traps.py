@@ -10,6 +10,7 @@ from string import ascii_lowercase
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
+import msgspec
 from scrapy import Request
 from scrapy.http.request import NO_CALLBACK
 
@@ -28,8 +29,7 @@ if TYPE_CHECKING:
 
     from bilingual_crawler.frontier.entry import Entry
     from bilingual_crawler.items import Pair
-    from bilingual_crawler.pages.jobs import ReadPage
-    from bilingual_crawler.pages.model import Link
+    from bilingual_crawler.pages.model import Link, PageRecord
 
 logger = logging.getLogger(__name__)
 
@@ -72,7 +72,6 @@ class TrapPagesMiddleware:
         self._stats = crawler.stats
         self._reader = Reader(crawler)
         self._traps = CrawlContext.from_crawler(crawler).traps
-        self._pairs = CrawlContext.from_crawler(crawler).pairs
         self._probes = not Options.of(crawler.settings).replay
 
     @classmethod
@@ -85,14 +84,13 @@ class TrapPagesMiddleware:
         self._traps.note_pair(pair.url_a, pair.url_b)
 
     async def process_response(self, request: Request, response: Response) -> Response:
-        read: ReadPage | None = request.meta.get(READ)
-        if read is None or response.status != 200:
+        page: PageRecord | None = request.meta.get(READ)
+        if page is None or response.status != 200:
             return response
-        page = read.page
-        await self._probe(read, request)
+        await self._probe(page, request)
         # before the check: soft-404 pages can number thousands
-        stale, new_text = self._traps.learn(page, read.sample)
-        request.meta[READ] = replace(read, new_text=new_text)
+        stale, new_text = self._traps.learn(page)
+        request.meta[READ] = msgspec.structs.replace(page, new_text=new_text)
         for group in stale:
             logger.info(f"{group}: a trap (stale), refused from now on", extra={"spider": self._crawler.spider})
         if request.meta[ENTRY].parent and self._traps.missing.is_missing(page.url, page.text):
@@ -103,11 +101,10 @@ class TrapPagesMiddleware:
             request.meta[COPY] = True
         return response
 
-    async def _probe(self, read: ReadPage, request: Request) -> None:
+    async def _probe(self, page: PageRecord, request: Request) -> None:
         if self._probes:
-            language = self._pairs.side(read.identification.language)
-            for place in self._traps.missing.places_to_probe(read.page.url, language):
-                await self._probe_place(place, f"{urlsplit(read.page.url).scheme}://{place}", request)
+            for place in self._traps.missing.places_to_probe(page.url, page.side):
+                await self._probe_place(place, f"{urlsplit(page.url).scheme}://{place}", request)
 
     async def _probe_place(self, place: str, address: str, request: Request) -> None:
         self._stats.inc_value("bilingual/probes")
@@ -119,7 +116,7 @@ class TrapPagesMiddleware:
             answer = await self._crawler.engine.download_async(Request(url, meta=meta, callback=NO_CALLBACK))
             if answer.status == 200:
                 shown = await self._reader.read(page_job(answer, url), url)
-                self._traps.missing.learn(place, shown.page.text, url)
+                self._traps.missing.learn(place, shown.text, url)
             if answer.status != 429 and answer.status < 500:
                 self._traps.missing.answered(place)
         except Exception as error:
@@ -160,9 +157,9 @@ class TrapLinksMiddleware:
                 async for links in self._turns.parts(output.links):
                     followed += self._followed(links)
                 yield replace(output, links=followed)
-                read: ReadPage | None = response.meta.get(READ)
-                if read is not None and read.page.links_left:
-                    self._stats.inc_value("bilingual/traps/links/too-many", read.page.links_left)
+                read: PageRecord | None = response.meta.get(READ)
+                if read is not None and read.links_left:
+                    self._stats.inc_value("bilingual/traps/links/too-many", read.links_left)
 
     def _followed(self, links: Sequence[Link]) -> list[Link]:
         kinds: Counter[str] = Counter()

@@ -43,7 +43,7 @@ class NegotiatedMiddleware:
         # a page that was not read is no answer
         if entry is None or asked is None or response.status != 200 or READ not in request.meta:
             return response
-        found = request.meta[READ].identification.language
+        found = request.meta[READ].language
         right = self._pairs.side(found) == asked
         Visits.from_crawler(self._crawler).variants.note_answer(entry.url, right=right)
         if not right:

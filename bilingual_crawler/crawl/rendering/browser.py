@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from scrapy.http import Headers, Response
     from scrapy_playwright.handler import ScrapyPlaywrightDownloadHandler
 
-    from bilingual_crawler.pages.model import Page as ParsedPage
+    from bilingual_crawler.pages.model import PageRecord
 
 MIN_TEXT = 100
 """Characters of visible text below which a page with scripts is taken for a shell."""
@@ -36,7 +36,7 @@ _LOCALE = re.compile(r"[A-Za-z]{2,3}(?:-[A-Za-z0-9]{2,8})*")
 """Languages that Chromium takes."""
 
 
-def is_shell(page: ParsedPage, body: bytes) -> bool:
+def is_shell(page: PageRecord, body: bytes) -> bool:
     """Whether *page*, parsed from *body*, has scripts, and almost no text or no visible link to another page."""
     empty = len(page.text) < MIN_TEXT or all(link.position is LinkPosition.HEAD for link in page.links)
     return empty and _SCRIPT.search(body) is not None

@@ -11,17 +11,18 @@ from scrapy import Request, Spider
 
 from bilingual_crawler.crawl.context import claim_folders
 from bilingual_crawler.crawl.description import write_description
-from bilingual_crawler.crawl.reading import Reading
+from bilingual_crawler.crawl.reading import document_of, log_page
 from bilingual_crawler.crawl.signals import ENTRY, READ, SITEMAP, profile_read, sitemaps_named
 from bilingual_crawler.crawl.spiders.arguments import parse_arguments
 from bilingual_crawler.crawl.variants import not_linked
 from bilingual_crawler.crawl.visits import Visits
 from bilingual_crawler.discovery.sites import is_table
 from bilingual_crawler.frontier.entry import Entry, Kind
-from bilingual_crawler.items import FetchedPage, FoundLinks
+from bilingual_crawler.items import FoundLinks
 from bilingual_crawler.languages.codes import language_name
 from bilingual_crawler.options import Options, listed, wrong
 from bilingual_crawler.pages.language import REMEDY
+from bilingual_crawler.pages.model import PageRecord
 from bilingual_crawler.urls.canonical import registered_domain
 from bilingual_crawler.urls.hosts import host_of, with_http
 from bilingual_crawler.urls.variants import variant
@@ -37,7 +38,7 @@ if TYPE_CHECKING:
     from bilingual_crawler.crawl.context import CrawlContext, Seed
     from bilingual_crawler.items import Document
     from bilingual_crawler.pages.jobs import Sitemap
-    from bilingual_crawler.pages.model import Link, Page
+    from bilingual_crawler.pages.model import Link
 
 
 SITEMAP_PRIORITY = 0.5
@@ -101,36 +102,31 @@ class BilingualSpider(Spider):
             yield Request(seed.url)
 
     def parse(self, response: Response, **kwargs: Any) -> Iterator[FoundLinks | Document]:
-        read = Reading.from_response(response, self.context.pairs, self._options)
-        self._ask_in_other_languages(read)
-        self.visits.variants.note_page(read.entry.url, read.side)
-        self.visits.variants.note_form(read.page, read.entry.url, read.identified.language)
-        read = read.with_page(self.visits.variants.of_page(read.page, read.entry.url))
-        self._count_documents(read.page.documents)
-        self._count_opt_outs(read.page)
-        self.visits.log(
-            read.entry,
-            status=response.status,
-            outcome=read.outcome,
-            language=read.identified.language,
-            declared=read.declared,
-        )
-        yield FoundLinks(read.fetched, self.links_of(read.page))
-        if document := read.document:
-            self.crawler.signals.send_catch_log(profile_read, url=document.url, profile=read.record.profile)
+        self._ask_in_other_languages(response)
+        page: PageRecord = response.meta[READ]
+        self.visits.variants.note_page(page)
+        page = self.visits.variants.of_page(page)
+        self._count_documents(page.documents)
+        self._count_opt_outs(page)
+        log_page(response, self.visits, self.context.pairs)
+        yield FoundLinks(page.without_text(), self.links_of(page))
+        if document := document_of(response, page):
+            self.crawler.signals.send_catch_log(profile_read, url=page.url, profile=page.profile)
             yield document
 
-    def _ask_in_other_languages(self, read: Reading) -> None:
+    def _ask_in_other_languages(self, response: Response) -> None:
         """Ask for the seed of a site once more in each language of the crawl that its page does not lead to.
 
         Only if it is in the language that was asked for first: a site that chooses by the header has no other answer.
         """
-        if read.entry.parent or read.entry.is_variant or read.side != self.visits.variants.first:
+        entry: Entry = response.meta[ENTRY]
+        page: PageRecord = response.meta[READ]
+        if not page.seed or entry.is_variant or page.side != self.visits.variants.first:
             return
-        seed = self._seed_behind(read.entry.url)
-        others = [language for language in self.context.pairs.languages if language != read.side]
-        varies = b"accept-language" in b",".join(read.response.headers.getlist("Vary")).lower()
-        for language in others if varies else not_linked(read.page, others):
+        seed = self._seed_behind(page.url)
+        others = [language for language in self.context.pairs.languages if language != page.side]
+        varies = b"accept-language" in b",".join(response.headers.getlist("Vary")).lower()
+        for language in others if varies else not_linked(page, others):
             self.visits.push_seed(variant(seed, language))
 
     def _seed_behind(self, url: str) -> str:
@@ -151,7 +147,7 @@ class BilingualSpider(Spider):
         by_name = (registered_domain, host_of, lambda url: urlsplit(url).netloc)
         return {name(seed.url): seed for name in by_name for seed in seeds}
 
-    def links_of(self, page: Page) -> Sequence[Link]:
+    def links_of(self, page: PageRecord) -> Sequence[Link]:
         """The links of *page* that may be followed."""
         return () if page.nofollow and self._options.meta_robots_obey else page.links
 
@@ -164,7 +160,7 @@ class BilingualSpider(Spider):
         self.visits.log(entry, status=response.status, outcome="sitemap")
         self._count_documents(sitemap.documents)
         self._push_sitemaps(sitemap.nested, entry)
-        yield FoundLinks(FetchedPage(entry.url, "un", None), sitemap.links)
+        yield FoundLinks(PageRecord(entry.url), sitemap.links)
 
     def _count_documents(self, linked: Mapping[str, int]) -> None:
         """Count links to documents that are not HTML; stats ``bilingual/links/documents/<ending>``."""
@@ -172,7 +168,7 @@ class BilingualSpider(Spider):
         for ending, count in linked.items():
             self.crawler.stats.inc_value(f"bilingual/links/documents/{ending}", count)
 
-    def _count_opt_outs(self, page: Page) -> None:
+    def _count_opt_outs(self, page: PageRecord) -> None:
         """Count pages by opt-out; stats ``bilingual/opt_outs/<name>``."""
         assert self.crawler.stats
         for name in page.opt_outs.names:

@@ -14,7 +14,6 @@ from bilingual_crawler.crawl.signals import ARCHIVED_DATE, ENTRY, READ, site_jud
 from bilingual_crawler.crawl.spiders.arguments import parse_discovery
 from bilingual_crawler.crawl.spiders.bilingual import BilingualSpider
 from bilingual_crawler.crawl.visits import utc_now
-from bilingual_crawler.discovery.detector.base import DetectorPage
 from bilingual_crawler.discovery.policies import entry_page
 from bilingual_crawler.discovery.search import fact_of
 from bilingual_crawler.discovery.sites import JudgedSite
@@ -29,7 +28,7 @@ if TYPE_CHECKING:
     from bilingual_crawler.crawl.context import DiscoveryContext
     from bilingual_crawler.discovery.search import InspectedSite
     from bilingual_crawler.items import Document, FoundLinks
-    from bilingual_crawler.pages.jobs import ReadPage
+    from bilingual_crawler.pages.model import PageRecord
 
 SOURCES_FIRST = 10.0
 """Seconds that the first download waits for the sources; what takes longer is read beside the crawl."""
@@ -84,16 +83,10 @@ class DiscoverySpider(BilingualSpider):
     async def parse(  # type: ignore[override]
         self, response: Response, **kwargs: Any
     ) -> AsyncIterator[FoundLinks | Document]:
-        read: ReadPage = response.meta[READ]
-        page = read.page
-        links = tuple(self.links_of(page))
-        archived = response.meta.get(ARCHIVED_DATE) or ""
-        backlink = self.context.search.is_backlink(page.url)
-        declared = next(iter(page.declared), None)
-        seen = DetectorPage(
-            page.url, read.identification.language, links, page.text, read.outline, declared, archived, backlink
-        )
-        self.visits.recall(response.meta[ENTRY], fact_of(seen))
+        page: PageRecord = response.meta[READ]
+        archived, is_backlink = response.meta.get(ARCHIVED_DATE) or "", self.context.search.is_backlink(page.url)
+        fact = fact_of(page, self.links_of(page), archived, is_backlink=is_backlink)
+        self.visits.recall(response.meta[ENTRY], fact)
         for found in super().parse(response, **kwargs):
             yield found
         await self._look_back()

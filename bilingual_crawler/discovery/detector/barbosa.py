@@ -24,9 +24,9 @@ if TYPE_CHECKING:
     from importlib.resources.abc import Traversable
     from typing import Self
 
-    from bilingual_crawler.discovery.detector.base import DetectorPage, Inspection
+    from bilingual_crawler.discovery.detector.base import Inspection
     from bilingual_crawler.languages.codes import LanguagePair
-    from bilingual_crawler.pages.model import Link
+    from bilingual_crawler.pages.model import Link, PageRecord
     from bilingual_crawler.scoring.models import LanguageModel
 
 FILE = "barbosa.json"
@@ -52,7 +52,7 @@ class LinkPredictor(LinearModel, frozen=True):
         return self.probability(dict.fromkeys(tokens & self.weights.keys(), 1.0))
 
 
-def tokens_of(page: DetectorPage, link: Link, sought: frozenset[str], pair: LanguagePair) -> set[str]:
+def tokens_of(page: PageRecord, link: Link, sought: frozenset[str], pair: LanguagePair) -> set[str]:
     """The tokens of *link* in its contexts: address, anchor, text around, images."""
     around = next((line for line in page.text.split("\n") if link.text and link.text in line), "")
     path = link.url.partition("://")[2].partition("/")[2]
@@ -85,7 +85,7 @@ class BarbosaDetector:
         """Read the weights; ModelError names the file that is missing or unreadable."""
         return cls(LinkPredictor.load(models))
 
-    def inspect(self, pair: LanguagePair, entry: DetectorPage) -> Inspection:
+    def inspect(self, pair: LanguagePair, entry: PageRecord) -> Inspection:
         """Begin to judge the site of the page *entry*."""
         return BarbosaInspection(self, pair, entry)
 
@@ -93,7 +93,7 @@ class BarbosaDetector:
 class BarbosaInspection:
     """The links of the entry page, likeliest first."""
 
-    def __init__(self, detector: BarbosaDetector, pair: LanguagePair, entry: DetectorPage) -> None:
+    def __init__(self, detector: BarbosaDetector, pair: LanguagePair, entry: PageRecord) -> None:
         self._pair = pair
         self._site = domain_label(entry.url)
         self._languages = Counter([entry.language])
@@ -106,7 +106,7 @@ class BarbosaInspection:
             return None
         return self._picked[self._downloads]
 
-    def observe_page(self, url: str, page: DetectorPage | None) -> None:
+    def observe_page(self, url: str, page: PageRecord | None) -> None:
         self._downloads += 1
         if page is not None and domain_label(page.url) == self._site:
             self._languages[page.language] += 1
@@ -118,7 +118,7 @@ class BarbosaInspection:
         reason = Reason.BILINGUAL if bilingual else Reason.ONE_LANGUAGE
         return Verdict(bilingual, float(bilingual), reason, self._languages, downloads=self._downloads)
 
-    def _pick(self, detector: BarbosaDetector, entry: DetectorPage) -> Iterator[str]:
+    def _pick(self, detector: BarbosaDetector, entry: PageRecord) -> Iterator[str]:
         sought = frozenset({self._pair.a, self._pair.b} - self._sides)
         links = [link for link in entry.links if domain_label(link.url) == self._site][:MAX_LINKS]
         scores = {link.url: detector.predictor.likelihood(tokens_of(entry, link, sought, self._pair)) for link in links}

@@ -1,4 +1,4 @@
-"""The protocol of detectors of bilingual sites, the pages that they see, their verdict."""
+"""The protocol of detectors of bilingual sites, and their verdict."""
 
 from __future__ import annotations
 
@@ -6,49 +6,17 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import TYPE_CHECKING, Protocol
 
-from bilingual_crawler.pages.model import Link  # noqa: TC001  msgspec reads the types of a page
-from bilingual_crawler.pages.outline import Outline  # noqa: TC001
-
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from importlib.resources.abc import Traversable
     from typing import Self
 
     from bilingual_crawler.languages.codes import LanguagePair
-    from bilingual_crawler.pages.jobs import ReadPage
+    from bilingual_crawler.pages.model import PageRecord
     from bilingual_crawler.scoring.models import LanguageModel
 
 MAX_DOWNLOADS = 4
 """Pages of a site that are downloaded beside its entry page."""
-
-
-@dataclass(frozen=True, slots=True)
-class DetectorPage:
-    """A downloaded page as a detector sees it."""
-
-    url: str
-    """Where it was found in the end: redirects followed."""
-    language: str
-    """Language of the text, ISO 639-3 or ``un``."""
-    links: tuple[Link, ...]
-    """All its links, to other sites as well."""
-    text: str
-    """Visible text, one line per block."""
-    outline: Outline
-    declared: str | None = None
-    """``lang`` of the root element, ISO 639-3."""
-    archived: str = ""
-    """``WARC-Date`` of a page that came from an archive; empty otherwise."""
-    backlink: bool = False
-    """It was visited because it links to a bilingual site."""
-
-    @classmethod
-    def from_read_page(cls, read: ReadPage) -> DetectorPage:
-        """The result of a :class:`~bilingual_crawler.pages.jobs.PageJob` as a detector sees it."""
-        page = read.page
-        return cls(
-            page.url, read.identification.language, page.links, page.text, read.outline, next(iter(page.declared), None)
-        )
 
 
 class Reason(StrEnum):
@@ -95,7 +63,7 @@ class Inspection(Protocol):
     def next(self) -> str | None:
         """The URL to download next; None once the verdict is ready."""
 
-    def observe_page(self, url: str, page: DetectorPage | None) -> None:
+    def observe_page(self, url: str, page: PageRecord | None) -> None:
         """Observe the *page* at *url*, which :meth:`next` named; None for no page (an error, a file)."""
 
     @property
@@ -106,7 +74,7 @@ class Inspection(Protocol):
 class Detector(Protocol):
     """Judges sites; one for a whole crawl."""
 
-    def inspect(self, pair: LanguagePair, entry: DetectorPage) -> Inspection:
+    def inspect(self, pair: LanguagePair, entry: PageRecord) -> Inspection:
         """Begin to judge the site of the page *entry*, such as its home page."""
 
 

@@ -33,8 +33,9 @@ if TYPE_CHECKING:
     from importlib.resources.abc import Traversable
     from typing import Self
 
-    from bilingual_crawler.discovery.detector.base import DetectorPage, Inspection
+    from bilingual_crawler.discovery.detector.base import Inspection
     from bilingual_crawler.languages.codes import LanguagePair
+    from bilingual_crawler.pages.model import PageRecord
     from bilingual_crawler.scoring.models import LanguageModel
 
 MAX_CHARACTERS = 2000
@@ -58,7 +59,7 @@ _PHRASES = re.compile(
 )
 
 
-def is_parked(page: DetectorPage) -> bool:
+def is_parked(page: PageRecord) -> bool:
     """Whether the little text of *page* offers the domain, or a link leads to a dealer in domains."""
     if len(page.text) > MAX_CHARACTERS:
         return False
@@ -112,7 +113,7 @@ class EvidenceDetector:
         """Read the weights; ModelError names the file that is missing or unreadable."""
         return cls(EvidenceWeights.load(models), ResemblanceWeights.load(models), language_model)
 
-    def inspect(self, pair: LanguagePair, entry: DetectorPage) -> Inspection:
+    def inspect(self, pair: LanguagePair, entry: PageRecord) -> Inspection:
         """Begin to judge the site of the page *entry*."""
         return EvidenceInspection(self, pair, entry)
 
@@ -120,13 +121,13 @@ class EvidenceDetector:
 class EvidenceInspection:
     """Downloads the best link, learns from a miss, and ends with a confirmed pair or without hope."""
 
-    def __init__(self, detector: EvidenceDetector, pair: LanguagePair, entry: DetectorPage) -> None:
+    def __init__(self, detector: EvidenceDetector, pair: LanguagePair, entry: PageRecord) -> None:
         self._detector = detector
         self._pair = pair
         self._reader = detector.reader(pair)
         self._resemblance = Resemblance(detector.resemblance)
-        self._pages: list[DetectorPage] = []
-        self._sides: dict[str, list[DetectorPage]] = {pair.a: [], pair.b: []}
+        self._pages: list[PageRecord] = []
+        self._sides: dict[str, list[PageRecord]] = {pair.a: [], pair.b: []}
         self._prospects: dict[tuple[str, str], LinkProspect] = {}
         """(Form of the URL, language) -> prospect."""
         self._asked: set[str] = set()
@@ -136,7 +137,7 @@ class EvidenceInspection:
         self._misses: Counter[Reason] = Counter()
         self._downloads = 0
         self._guesses = 0
-        self._best: tuple[float, DetectorPage, DetectorPage] | None = None
+        self._best: tuple[float, PageRecord, PageRecord] | None = None
         self._announced = False
         self._parked = is_parked(entry)
         self._see(entry)
@@ -149,7 +150,7 @@ class EvidenceInspection:
         least = LEAST_OF_BOTH if all(self._sides.values()) else self._detector.least
         return best.url if best is not None and worth >= least else None
 
-    def observe_page(self, url: str, page: DetectorPage | None) -> None:
+    def observe_page(self, url: str, page: PageRecord | None) -> None:
         prospect = max(self._drop(url), key=self._probability)
         self._downloads += 1
         self._tried[prospect.kind] += 1
@@ -208,11 +209,12 @@ class EvidenceInspection:
         self._asked.add(form)
         return [one for side in self._sides if (one := self._prospects.pop((form, side), None))]
 
-    def _see(self, page: DetectorPage) -> None:
+    def _see(self, page: PageRecord) -> None:
         self._asked.add(one_form(page.url))
         self._pages.append(page)
         side = side_of(page, self._pair)
         if side is not None:
+            assert page.outline is not None
             self._resemblance.see(page.outline, int(side == self._pair.b))
             self._sides[side].append(page)
             for other in self._sides[self._pair.other(side)]:
@@ -226,7 +228,7 @@ class EvidenceInspection:
                 if held is None or self._probability(prospect) > self._probability(held):
                     self._prospects[key] = prospect
 
-    def _compare(self, a: DetectorPage, b: DetectorPage) -> None:
+    def _compare(self, a: PageRecord, b: PageRecord) -> None:
         if not comparable(a, b, self._pair):
             self._announced |= alike_in_length(a, b) and announced(a, b, self._pair)
             return

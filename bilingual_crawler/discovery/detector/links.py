@@ -21,9 +21,8 @@ from bilingual_crawler.urls.marks import Component, Marker, find_markers, strip_
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-    from bilingual_crawler.discovery.detector.base import DetectorPage
     from bilingual_crawler.languages.codes import LanguagePair
-    from bilingual_crawler.pages.model import Link
+    from bilingual_crawler.pages.model import Link, PageRecord
     from bilingual_crawler.scoring.models import LanguageModel
 
 _INDEX = re.compile(r"(?<=/)index\.\w+$")
@@ -179,7 +178,7 @@ class LinkReader:
         self._wording = AnchorReader(pair)
         self._by_url = model.reader(LanguagePairs((pair,)))
 
-    def read(self, page: DetectorPage, language: str) -> list[LinkProspect]:
+    def read(self, page: PageRecord, language: str) -> list[LinkProspect]:
         """The links of *page* inside its site, and guesses, as ways to pages in *language*, one of the pair."""
         links = self._inside(page)
         urls = {_without_index(link.url) for link in links}
@@ -189,7 +188,7 @@ class LinkReader:
         found = [_prospect(link.url, page, language, row) for link, row in zip(links, rows, strict=True)]
         return found + [guess for guess in self.guess(page, language) if _without_index(guess.url) not in urls]
 
-    def guess(self, page: DetectorPage, language: str) -> Iterator[LinkProspect]:
+    def guess(self, page: PageRecord, language: str) -> Iterator[LinkProspect]:
         """Addresses beside *page* at which a page in *language* may be."""
         named = {self._pair.side(link.hreflang or link.label or "") for link in page.links if link.claims}
         row = {
@@ -202,13 +201,13 @@ class LinkReader:
             if url is not None and url != page.url:
                 yield _prospect(url, page, language, {**row, kind: 1.0})
 
-    def _inside(self, page: DetectorPage) -> list[Link]:
+    def _inside(self, page: PageRecord) -> list[Link]:
         site = domain_label(page.url)
         inside = [link for link in page.links if domain_label(link.url) == site]
         # a sort is stable: links that name no language keep the order of the page
         return sorted(inside, key=lambda link: not (link.hreflang or link.label))[:MAX_LINKS]
 
-    def _features(self, page: DetectorPage, link: Link, sought: str) -> dict[str, float]:
+    def _features(self, page: PageRecord, link: Link, sought: str) -> dict[str, float]:
         row: dict[str, float] = {}
 
         def name(kind: str, language: str | None) -> None:
@@ -233,7 +232,7 @@ class LinkReader:
         row["unmarked"] = marked is None and language_mark(page.url) is not None
         row["chooser"] = len(page.links) <= STUB_LINKS
         row["stub"] = is_stub(page)
-        row["declared_other"] = page.declared is not None and self._pair.side(page.declared) == sought
+        row["declared_other"] = page.first_declared is not None and self._pair.side(page.first_declared) == sought
         row["wording"] = self._wording_of(link.text, sought)
         row["page_in_neither"] = side_of(page, self._pair) is None
         row["other_host"] = host_of(link.url) != host_of(page.url)
@@ -255,7 +254,7 @@ class LinkReader:
         return [max(-1.0, min(1.0, logit / MAX_LOGIT)) for logit in logits]
 
 
-def _prospect(url: str, page: DetectorPage, language: str, row: Mapping[str, float]) -> LinkProspect:
+def _prospect(url: str, page: PageRecord, language: str, row: Mapping[str, float]) -> LinkProspect:
     return LinkProspect(url, page.url, language, {name: float(value) for name, value in row.items() if value})
 
 
@@ -275,16 +274,16 @@ def evidence_in(prospects: Iterable[LinkProspect]) -> dict[str, int]:
     return {name: count for name, count in counts.items() if count}
 
 
-def side_of(page: DetectorPage, pair: LanguagePair) -> str | None:
+def side_of(page: PageRecord, pair: LanguagePair) -> str | None:
     """The language of *pair* that *page* is in; None if it has too little text to be in any."""
     if is_stub(page):
         return None
-    if page.language == UNKNOWN and page.declared is not None:
-        return pair.side(page.declared)
+    if page.language == UNKNOWN and page.first_declared is not None:
+        return pair.side(page.first_declared)
     return pair.side(page.language)
 
 
-def is_stub(page: DetectorPage) -> bool:
+def is_stub(page: PageRecord) -> bool:
     """Whether *page* holds nothing and only leads to others."""
     return len(page.text) < STUB_CHARACTERS
 

@@ -16,8 +16,8 @@ from bilingual_crawler.urls.marks import strip_language
 if TYPE_CHECKING:
     from importlib.resources.abc import Traversable
 
-    from bilingual_crawler.discovery.detector.base import DetectorPage
     from bilingual_crawler.languages.codes import LanguagePair
+    from bilingual_crawler.pages.model import PageRecord
     from bilingual_crawler.pairing.resemblance import Resemblance
 
 SHORTEST = 200
@@ -48,7 +48,7 @@ PAGE_PAIR_FEATURES = (
 how alike their addresses are; how alike the numbers and addresses of their links are."""
 
 
-def features_of(a: DetectorPage, b: DetectorPage, pair: LanguagePair, resemblance: Resemblance) -> dict[str, float]:
+def features_of(a: PageRecord, b: PageRecord, pair: LanguagePair, resemblance: Resemblance) -> dict[str, float]:
     """The values of :data:`PAGE_PAIR_FEATURES` for *a* and *b*, in the order of the languages of *pair*."""
     announcements, switchers, linking = zip(_said(a, b, pair.b, pair), _said(b, a, pair.a, pair), strict=True)
     same_key = strip_language(a.url) == strip_language(b.url)
@@ -68,10 +68,12 @@ def features_of(a: DetectorPage, b: DetectorPage, pair: LanguagePair, resemblanc
         "link_keys": shared,
         "depth": -abs(_depth(a.url) - _depth(b.url)),
     }
+    assert a.outline is not None
+    assert b.outline is not None
     return resemblance.features(a.outline, b.outline) | claims
 
 
-def comparable(a: DetectorPage, b: DetectorPage, pair: LanguagePair) -> bool:
+def comparable(a: PageRecord, b: PageRecord, pair: LanguagePair) -> bool:
     """Whether both are documents of their own, with texts of lengths that translations can have.
 
     A page whose address names another language than its text is untranslated.
@@ -83,18 +85,18 @@ def comparable(a: DetectorPage, b: DetectorPage, pair: LanguagePair) -> bool:
     return own >= SHORTEST and common < UNTRANSLATED_PAGE_SHARE and alike_in_length(a, b)
 
 
-def alike_in_length(a: DetectorPage, b: DetectorPage) -> bool:
+def alike_in_length(a: PageRecord, b: PageRecord) -> bool:
     """Whether their texts have lengths that translations can have."""
     shorter, longer = sorted((len(a.text), len(b.text)))
     return longer <= MAX_RATIO * shorter
 
 
-def announced(a: DetectorPage, b: DetectorPage, pair: LanguagePair) -> bool:
+def announced(a: PageRecord, b: PageRecord, pair: LanguagePair) -> bool:
     """Whether *a* or *b* announces the other as its translation, or names its language in its switcher."""
     return any(any(_said(one, other, language, pair)[:2]) for one, other, language in ((a, b, pair.b), (b, a, pair.a)))
 
 
-def same_text(a: DetectorPage, b: DetectorPage) -> float:
+def same_text(a: PageRecord, b: PageRecord) -> float:
     """Share of the shorter text, by characters, whose lines are in the other as well; 0 if it is too short to tell."""
     if min(len(a.text), len(b.text)) < SHORTEST:
         return 0.0
@@ -103,18 +105,18 @@ def same_text(a: DetectorPage, b: DetectorPage) -> float:
     return sum(map(len, lines[0] & lines[1])) / min(lengths)
 
 
-def _is_untranslated(page: DetectorPage, pair: LanguagePair) -> bool:
+def _is_untranslated(page: PageRecord, pair: LanguagePair) -> bool:
     mark = language_mark(page.url)
     return mark is not None and not mark[1] and pair.side(mark[0]) != pair.side(page.language)
 
 
-def is_same(a: DetectorPage, b: DetectorPage) -> bool:
+def is_same(a: PageRecord, b: PageRecord) -> bool:
     """Whether they are one page at two addresses: of about the same length, with nearly the same text."""
     shorter, longer = sorted((len(a.text), len(b.text)))
     return a.url == b.url or (longer * SAME_PAGE_SHARE <= shorter and same_text(a, b) >= SAME_PAGE_SHARE)
 
 
-def mirrored(a: DetectorPage, b: DetectorPage) -> dict[str, str]:
+def mirrored(a: PageRecord, b: PageRecord) -> dict[str, str]:
     """The links of both pages to other pages, each with its counterpart: they differ by their language marks only."""
     urls = [{link.url for link in page.links} for page in (a, b)]
     # common links, such as switchers, have no counterpart
@@ -123,7 +125,7 @@ def mirrored(a: DetectorPage, b: DetectorPage) -> dict[str, str]:
     return {one[key]: other[key] for one, other in (keys, keys[::-1]) for key in both}
 
 
-def _said(page: DetectorPage, other: DetectorPage, language: str, pair: LanguagePair) -> tuple[bool, bool, bool]:
+def _said(page: PageRecord, other: PageRecord, language: str, pair: LanguagePair) -> tuple[bool, bool, bool]:
     """Whether *page* announces *other*, names its language in a link to it, links to it."""
     links = [link for link in page.links if link.url == other.url]
     return (

@@ -19,9 +19,9 @@ from bilingual_crawler.urls.marks import find_markers, strip_language
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Sequence
 
-    from bilingual_crawler.items import FetchedPage, Proposal
+    from bilingual_crawler.items import Proposal
     from bilingual_crawler.languages.codes import LanguagePair
-    from bilingual_crawler.pages.model import Link
+    from bilingual_crawler.pages.model import Link, PageRecord
 
 Belief: TypeAlias = tuple[float, float, float]
 """Probabilities that a page is in the first language of the pair, in the second, in neither."""
@@ -182,9 +182,9 @@ class Known:
 
     # documents --------------------------------------------------------------------------------------------------------
 
-    def hold(self, page: FetchedPage) -> None:
+    def hold(self, page: PageRecord) -> None:
         """Add the downloaded *page*."""
-        if page.side is None or page.noindex:
+        if page.side is None or page.objection:
             return
         self._sides[page.url] = page.side
         if page.url not in self._partners:
@@ -318,7 +318,7 @@ class Evidence:
     name: ClassVar[str]
     known: Known
 
-    def candidates(self, page: FetchedPage, links: Sequence[Link]) -> Iterable[Proposal]:
+    def candidates(self, page: PageRecord, links: Sequence[Link]) -> Iterable[Proposal]:
         """Propose translations of *page* by evidence that the ledger of pairs does not have.
 
         Called before :meth:`observe_page` of *page*.
@@ -329,7 +329,7 @@ class Evidence:
         """Propose pairs learnt since the last call: a document, and its possible translation."""
         return ()
 
-    def observe_page(self, page: FetchedPage, links: Sequence[Link]) -> Iterable[str]:
+    def observe_page(self, page: PageRecord, links: Sequence[Link]) -> Iterable[str]:
         """Learn a downloaded *page* and its *links*; :attr:`known` already holds it and its partner.
 
         Return the queued URLs to weigh again, beside the targets of *links*.
@@ -346,7 +346,7 @@ class Evidence:
     def part_pair(self, url: str, partner: str) -> None:
         """Unlearn a pair, dissolved by a better pair of one of its documents."""
 
-    def observe_link(self, page: FetchedPage, link: Link) -> bool:
+    def observe_link(self, page: PageRecord, link: Link) -> bool:
         """Learn a *link* of *page* to a URL that is queued or will be; return whether it is new evidence for the URL.
 
         Called after :meth:`observe_page` of *page*, and before :attr:`known` learns of a new URL.

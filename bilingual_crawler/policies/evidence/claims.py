@@ -17,8 +17,7 @@ from bilingual_crawler.urls.canonical import registered_domain
 if TYPE_CHECKING:
     from collections.abc import Collection, Hashable, Iterable, Sequence
 
-    from bilingual_crawler.items import FetchedPage
-    from bilingual_crawler.pages.model import Link
+    from bilingual_crawler.pages.model import Link, PageRecord
     from bilingual_crawler.policies.evidence.base import Belief, Target
 
 MAX_SOURCES = 1000
@@ -54,14 +53,14 @@ class Claims(PartnerEvidence):
         """URL -> claiming documents, in the order of their downloads."""
 
     @abstractmethod
-    def claimed(self, page: FetchedPage, links: Sequence[Link]) -> Iterable[str]:
+    def claimed(self, page: PageRecord, links: Sequence[Link]) -> Iterable[str]:
         """The URLs that *page* claims as its translations; empty if *page* is in neither language of the pair."""
 
     def trust_in(self, url: str, other: int) -> float:
         """P(a claim on *url* is right) if *url* is in the language of index *other*."""
         return self._right.probability(*self._places(url, other))
 
-    def observe_page(self, page: FetchedPage, links: Sequence[Link]) -> Iterable[str]:
+    def observe_page(self, page: PageRecord, links: Sequence[Link]) -> Iterable[str]:
         self._count(page.url)
         claimed = dict.fromkeys(self.claimed(page, links))
         self._count_foreign(page, claimed)
@@ -69,7 +68,7 @@ class Claims(PartnerEvidence):
             self._claim(url, page.url)
         return ()
 
-    def observe_link(self, page: FetchedPage, link: Link) -> bool:
+    def observe_link(self, page: PageRecord, link: Link) -> bool:
         return page.url in self._sources.get(link.url, ())
 
     def completes(self, target: Target, belief: Belief) -> float:
@@ -114,7 +113,7 @@ class Claims(PartnerEvidence):
         for _, other in islice(self.known.lacking(sources), 1):
             self._right.count(*self._places(url, other), right=False)
 
-    def _count_foreign(self, page: FetchedPage, claimed: Collection[str]) -> None:
+    def _count_foreign(self, page: PageRecord, claimed: Collection[str]) -> None:
         """Count the claims of other domains on *page* as mutual (its partner, or claimed by *page*) or one-sided."""
         domain = registered_domain(page.url)
         mutual: dict[str, bool] = {}
@@ -147,7 +146,7 @@ class Hreflang(Claims):
     slope: float = 2.0
     base: float = 0.3
 
-    def claimed(self, page: FetchedPage, links: Sequence[Link]) -> Iterable[str]:
+    def claimed(self, page: PageRecord, links: Sequence[Link]) -> Iterable[str]:
         return [claim.url for claim in page.claims_for(self.known.pair, links) if claim.announced]
 
 
@@ -166,7 +165,7 @@ class Switchers(Claims):
         super().__post_init__()
         self._times: LRUCache[str, int] = LRUCache(MAX_TIMES)
 
-    def candidates(self, page: FetchedPage, links: Sequence[Link]) -> Iterable[Proposal]:
+    def candidates(self, page: PageRecord, links: Sequence[Link]) -> Iterable[Proposal]:
         # a one-sided switcher: content decides
         side = self.known.index(page.side)
         leading_here = ((url, self.trust_in(page.url, side)) for url in self._sources.get(page.url, ()))
@@ -179,12 +178,12 @@ class Switchers(Claims):
             if registered_domain(url) == domain
         ]
 
-    def observe_page(self, page: FetchedPage, links: Sequence[Link]) -> Iterable[str]:
+    def observe_page(self, page: PageRecord, links: Sequence[Link]) -> Iterable[str]:
         for url in dict.fromkeys(self.claimed(page, links)):
             self._times[url] = self._times.get(url, 0) + 1
         return super().observe_page(page, links)
 
-    def claimed(self, page: FetchedPage, links: Sequence[Link]) -> Iterable[str]:
+    def claimed(self, page: PageRecord, links: Sequence[Link]) -> Iterable[str]:
         claims = page.claims_for(self.known.pair, links)
         announced = {claim.url for claim in claims if claim.announced}
         return [claim.url for claim in claims if claim.url not in announced]
@@ -205,7 +204,7 @@ class Mirrors(PartnerEvidence):
     def __post_init__(self) -> None:
         self._by_site = Reliability(self.right, self.wrong)
 
-    def observe_page(self, page: FetchedPage, links: Sequence[Link]) -> Iterable[str]:
+    def observe_page(self, page: PageRecord, links: Sequence[Link]) -> Iterable[str]:
         others = [url for held in self.known.twins(self.known.target(page.url)) for url in held if url != page.url]
         paired = self.known.partner(page.url) is not None
         if others and (paired or page.side is None or any(self.known.side(url) == page.side for url in others)):

@@ -17,9 +17,8 @@ from bilingual_crawler.policies.evidence.base import NO_COUNTS, LanguageEvidence
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from bilingual_crawler.items import FetchedPage
     from bilingual_crawler.languages.codes import LanguagePair
-    from bilingual_crawler.pages.model import Link, LinkPosition
+    from bilingual_crawler.pages.model import Link, LinkPosition, PageRecord
     from bilingual_crawler.policies.evidence.base import Belief, Target
 
 STEPS = (0.1, 0.35, 0.65, 0.9)
@@ -74,7 +73,7 @@ class Folders(LanguageEvidence):
     def __post_init__(self) -> None:
         self._counts: defaultdict[str, list[float]] = defaultdict(lambda: [0.0, 0.0, 0.0])
 
-    def observe_page(self, page: FetchedPage, links: Sequence[Link]) -> Iterable[str]:
+    def observe_page(self, page: PageRecord, links: Sequence[Link]) -> Iterable[str]:
         index = self.known.index(page.side)
         for folder in self.known.place(page.url).folders:
             self._counts[folder][index] += 1
@@ -133,7 +132,7 @@ class LinkingPages(LanguageEvidence):
         self._usual = [[self.own if source == language else self.other for language in range(3)] for source in range(3)]
         """Prior counts of links between pages, by both languages."""
 
-    def observe_page(self, page: FetchedPage, links: Sequence[Link]) -> Iterable[str]:
+    def observe_page(self, page: PageRecord, links: Sequence[Link]) -> Iterable[str]:
         sources = self._sources.get(page.url, ())
         if sources:
             site = self.known.place(page.url).site
@@ -142,7 +141,7 @@ class LinkingPages(LanguageEvidence):
             self._by_site[site].add(sources, self.known.index(page.side))
         return ()
 
-    def observe_link(self, page: FetchedPage, link: Link) -> bool:
+    def observe_link(self, page: PageRecord, link: Link) -> bool:
         source = (self.known.index(page.side), link.position)
         sources = self._sources.get(link.url, ())
         if source in sources or len(sources) >= self.most:
@@ -197,7 +196,7 @@ class Marks(LanguageEvidence):
         self._counts: defaultdict[tuple[str, str, str], list[float]] = defaultdict(lambda: [0.0, 0.0, 0.0])
         self._strong, self._weak = ([self._said(index, share) for index in range(3)] for share in (1.0, self.weak))
 
-    def observe_page(self, page: FetchedPage, links: Sequence[Link]) -> Iterable[str]:
+    def observe_page(self, page: PageRecord, links: Sequence[Link]) -> Iterable[str]:
         mark = self.known.place(page.url).mark
         if mark:
             self._counts[mark][self.known.index(page.side)] += 1
@@ -239,7 +238,7 @@ class Labels(LanguageEvidence):
     def __post_init__(self) -> None:
         self._labels: dict[str, int] = {}
 
-    def observe_link(self, page: FetchedPage, link: Link) -> bool:
+    def observe_link(self, page: PageRecord, link: Link) -> bool:
         label = label_of(link)
         if not label:
             return False
@@ -286,7 +285,7 @@ class Wording(LanguageEvidence):
         self._usual = (first, first[::-1], [self.weight / len(first)] * len(first))
         self._by_site: dict[str, tuple[list[float], ...]] = {}
 
-    def observe_page(self, page: FetchedPage, links: Sequence[Link]) -> Iterable[str]:
+    def observe_page(self, page: PageRecord, links: Sequence[Link]) -> Iterable[str]:
         if page.url in self._wordings:
             site = self.known.place(page.url).site
             rows = self._by_site.get(site)
@@ -295,7 +294,7 @@ class Wording(LanguageEvidence):
             rows[self.known.index(page.side)][self._wordings[page.url][1]] += 1
         return ()
 
-    def observe_link(self, page: FetchedPage, link: Link) -> bool:
+    def observe_link(self, page: PageRecord, link: Link) -> bool:
         length, step = self._wordings.get(link.url, (0, None))
         if len(link.text) <= length or label_of(link):
             return False

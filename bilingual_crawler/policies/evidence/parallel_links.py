@@ -15,8 +15,7 @@ from bilingual_crawler.policies.evidence.base import PartnerEvidence, Reliabilit
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from bilingual_crawler.items import FetchedPage
-    from bilingual_crawler.pages.model import Link
+    from bilingual_crawler.pages.model import Link, PageRecord
     from bilingual_crawler.policies.evidence.base import Belief, Target
 
 MAX_BYTES = 150_000_000
@@ -60,15 +59,15 @@ class ParallelLinks(PartnerEvidence):
         self._by_site = Reliability(self.right, self.wrong)
         self._proposals: deque[tuple[str, Proposal]] = deque()
 
-    def candidates(self, page: FetchedPage, links: Sequence[Link]) -> Iterable[Proposal]:
+    def candidates(self, page: PageRecord, links: Sequence[Link]) -> Iterable[Proposal]:
         return [Proposal(url, self.name, self._probability(page.url, url)) for url in self._couples.get(page.url, ())]
 
     def proposals(self) -> Iterator[tuple[str, Proposal]]:
         while self._proposals:
             yield self._proposals.popleft()
 
-    def observe_page(self, page: FetchedPage, links: Sequence[Link]) -> Iterable[str]:
-        if page.side is not None and not page.noindex:
+    def observe_page(self, page: PageRecord, links: Sequence[Link]) -> Iterable[str]:
+        if page.is_document:
             aligned = [link.url for link in links if not link.alternate and link.position in _ALIGNED]
             self._links[page.url] = aligned[:MAX_LINKS]
         couples = self._couples.get(page.url)

@@ -15,8 +15,7 @@ from bilingual_crawler.urls.traps import parameters, shapes
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from bilingual_crawler.items import FetchedPage
-    from bilingual_crawler.pages.model import Link
+    from bilingual_crawler.pages.model import Link, PageRecord
     from bilingual_crawler.policies.evidence.base import Belief, Target
 
 
@@ -39,7 +38,7 @@ class PairRate(Prospect):
         self._documents: defaultdict[str, float] = defaultdict(float)
         self._paired: Counter[str] = Counter()
 
-    def observe_page(self, page: FetchedPage, links: Sequence[Link]) -> Iterable[str]:
+    def observe_page(self, page: PageRecord, links: Sequence[Link]) -> Iterable[str]:
         if self.known.side(page.url) is not None:
             self._count(page.url, self._alone(page.url))
         return ()
@@ -84,7 +83,7 @@ class Served(Prospect):
     left: float = 0.3
     """Factor of the worth."""
 
-    def observe_page(self, page: FetchedPage, links: Sequence[Link]) -> Iterable[str]:
+    def observe_page(self, page: PageRecord, links: Sequence[Link]) -> Iterable[str]:
         return self.known.queued_twins(self.known.target(page.url)) if page.side else ()
 
     def observe_pair(self, url: str, partner: str) -> Iterable[str]:
@@ -110,7 +109,7 @@ class NewText(Prospect):
         self._pages: defaultdict[str, float] = defaultdict(float)
         self._new: defaultdict[str, float] = defaultdict(float)
 
-    def observe_page(self, page: FetchedPage, links: Sequence[Link]) -> Iterable[str]:
+    def observe_page(self, page: PageRecord, links: Sequence[Link]) -> Iterable[str]:
         for group in _groups(page.url):
             self._pages[group] += 1
             self._new[group] += page.novelty

@@ -16,8 +16,7 @@ from bilingual_crawler.urls.rewriting import rewriting_of
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from bilingual_crawler.items import FetchedPage
-    from bilingual_crawler.pages.model import Link
+    from bilingual_crawler.pages.model import Link, PageRecord
     from bilingual_crawler.policies.evidence.base import Belief, Target
     from bilingual_crawler.urls.rewriting import Rewriting
 
@@ -83,7 +82,7 @@ class Substitutions(PartnerEvidence):
         """URL -> documents whose partner is expected there, with the rule."""
         self._proposals: deque[tuple[str, Proposal]] = deque()
 
-    def candidates(self, page: FetchedPage, links: Sequence[Link]) -> Iterable[Proposal]:
+    def candidates(self, page: PageRecord, links: Sequence[Link]) -> Iterable[Proposal]:
         return [
             Proposal(url, self.name, rule.reliability)
             for url, rule in self._expected.get(page.url, {}).items()
@@ -94,7 +93,7 @@ class Substitutions(PartnerEvidence):
         while self._proposals:
             yield self._proposals.popleft()
 
-    def observe_page(self, page: FetchedPage, links: Sequence[Link]) -> Iterable[str]:
+    def observe_page(self, page: PageRecord, links: Sequence[Link]) -> Iterable[str]:
         for url, rule in self._expected.get(page.url, {}).items():
             rule.wrong += self.known.partner(page.url) != url
         if self.known.side(page.url) is None:

@@ -35,7 +35,7 @@ class HeadingsSpider(Spider):
             "section": section,
             "headings": response.css("h1::text, h2::text").getall(),
             # what the language filter says of the page
-            "language": response.meta["bilingual_read"].identification.language,
+            "language": response.meta["bilingual_read"].language,
         }
         links = response.css("a::attr(href)").getall()
         yield from response.follow_all(links, callback=self.parse_page, cb_kwargs={"section": title})
