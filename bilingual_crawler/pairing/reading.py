@@ -112,8 +112,8 @@ def read_document(
 
 
 def _document(raw: RawPage, side: str, title: str, text: str, origin: Origin) -> Document:
-    place = raw.warc_file, raw.warc_offset
-    return Document(raw.url, side, title=title, text=text, warc_file=place[0], warc_offset=place[1], origin=origin)
+    file, offset = raw.warc_file, raw.warc_offset
+    return Document(raw.url, side, title=title, text=text, warc_file=file, warc_offset=offset, origin=origin)
 
 
 def _parse(raw: RawPage, detection: Detection) -> tuple[str, PageRecord]:
