@@ -9,7 +9,7 @@ import os
 import sys
 import threading
 import time
-from collections import Counter, defaultdict
+from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
 from subprocess import PIPE
@@ -32,7 +32,6 @@ if TYPE_CHECKING:
     from scrapy.settings import BaseSettings
 
     from bilingual_crawler.encoders.base import Encoder
-    from bilingual_crawler.items import Pair, Unpaired
     from bilingual_crawler.pairing.corpus import Corpus
 
 logger = logging.getLogger(__name__)
@@ -179,9 +178,7 @@ def _align(
 ) -> AlignedCrawl:
     """Align; *send* takes one line of progress and may raise an exception, *load* loads the encoder."""
     # scipy takes its time, and a crawl imports this module even if it aligns nothing
-    from bilingual_crawler.bitext.monolingual import open_monolingual
-    from bilingual_crawler.bitext.personal import masked
-    from bilingual_crawler.bitext.produce import BitextProducer, open_exports
+    from bilingual_crawler.alignment.driver import AlignedDocuments, open_bitext
     from bilingual_crawler.pages.language import Detection
     from bilingual_crawler.pairing.align import align, read_corpus
     from bilingual_crawler.pairing.methods import encoder_of, method_of
@@ -191,41 +188,19 @@ def _align(
     progress = _Progress(send)
     corpus = read_corpus([folder], pairs, progress.on_page, detection=detection)
     encoder = encoder_of(settings) if options.bitext else None
-    bitext = {
-        str(pair): BitextProducer(
-            pair,
-            detection,
-            open_exports(options.bitext, folder / BITEXT, pair),
-            encoder,
-            open_monolingual(options.bitext, folder / BITEXT, pair),
-            options.sentence_filters,
-        )
-        for pair in pairs
-        if options.bitext
-    }
-    found: list[Pair] = []
-    unpaired: list[Unpaired] = []
-    refused: defaultdict[str, Counter[str]] = defaultdict(Counter)
+    asked = pairs if options.bitext else ()
+    bitext = open_bitext(asked, detection, options, encoder, options.bitext, folder / BITEXT)
+    found = AlignedDocuments(options, bitext.get)
     progress.begin(corpus)
-    for domain, alignment in align(corpus, method_of(options.align, settings, load), on_progress=progress.on_share):
-        name = str(domain.pair)
-        found += alignment.pairs
-        if options.bitext:
-            texts = domain.main_text, domain.origin
-            main, origin = masked(*texts, domain.pair) if options.mask_personal else texts
-            bitext[name].add(alignment.pairs, main, origin, domain.distinct(alignment.paired))
-        unpaired += alignment.rows_of_unpaired(name)
-        refused[name].update(alignment.refused)
-        progress.on_group(alignment.group)
-        del domain  # or two would be in memory at once
-    found.sort(key=lambda one: -one.score)
-    replace_pairs(folder / PAIRS, found, pairs)
-    replace_unpaired(folder / UNPAIRED, unpaired, pairs)
+    results = align(corpus, method_of(options.align, settings, load), on_progress=progress.on_share)
+    found.add(results, lambda pair, alignment, main: progress.on_group(alignment.group))
     counts = [producer.close() for producer in bitext.values()]
-    reasons = ((one.pair, one.reason) for one in unpaired)
+    replace_pairs(folder / PAIRS, sorted(found.pairs, key=lambda one: -one.score), pairs)
+    replace_unpaired(folder / UNPAIRED, found.unpaired, pairs)
+    reasons = ((one.pair, one.reason) for one in found.unpaired)
     return AlignedCrawl(
-        outcomes(map(str, pairs), (one.pair for one in found), reasons, refused),
-        len({url for one in found for url in (one.url_a, one.url_b)}),
+        outcomes(map(str, pairs), (one.pair for one in found.pairs), reasons, found.refused),
+        len({url for one in found.pairs for url in (one.url_a, one.url_b)}),
         dict(corpus.unreadable),
         dict(sum((Counter(documents=c.documents, aligned=c.aligned, kept=c.kept) for c in counts), Counter[str]())),
         dict(sum((Counter(c.dropped) for c in counts), Counter[str]()).most_common()),

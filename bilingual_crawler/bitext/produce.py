@@ -79,19 +79,26 @@ TELLING = 60
 """Characters from which a main text can tell that it is in another language: detectors agree on codes by chance."""
 
 
-class BitextAligner:
-    """Aligns the sentences of paired documents, domain by domain, and judges each sentence pair by itself."""
+class BitextProducer:
+    """Aligns the sentences of paired documents, cleans them and, once all are there, hands them to the sinks."""
 
     def __init__(
         self,
         pair: LanguagePair,
         detection: Detection,
-        spool: Spool[Aligned],
+        sinks: Iterable[Sink] = (),
         encoder: Encoder | None = None,
+        monolingual: Iterable[Monolingual | Spool[MonolingualDocument]] = (),
         filters: Iterable[str] = (),
+        spool: Spool[Aligned] | None = None,
     ) -> None:
-        """*spool* gets the document pairs; *filters* are names of sentence filters."""
-        self._spool = spool
+        """*monolingual* take all documents, *sinks* the document pairs; *filters* are names of sentence filters.
+
+        The pairs wait in *spool*, by default in a file without a name.
+        """
+        self._sinks, self._monolingual = list(sinks), list(monolingual)
+        self._pair, self._detection = pair, detection
+        self._spool = spool or Spool(tempfile.TemporaryFile(prefix="bilingual-bitext-"), Aligned)  # noqa: SIM115
         self._aligner = SentenceAligner(pair.a, pair.b, encoder)
         self._cleaner = Cleaner(pair, detection)
         self._filters: list[SentenceFilter] = [SENTENCE_FILTERS.find(name)(pair) for name in filters]
@@ -102,10 +109,12 @@ class BitextAligner:
         pairs: Sequence[Pair],
         main: Callable[[str], list[str]],
         origin: Callable[[str], Origin] = lambda url: UNKNOWN,
+        documents: Iterable[tuple[str, str, bool, Sequence[bool]]] = (),
     ) -> None:
         """Add the document pairs of a domain or group, best first.
 
         *main* returns the main text of a URL, in lines, *origin* what it declares about where it comes from.
+        *documents*: language, URL, whether it is in a pair, and which lines are its own; shorter ones first.
         """
 
         def lines(url: str) -> list[str]:
@@ -124,8 +133,36 @@ class BitextAligner:
             sides = self._aligner.read(a, b)
             judged = [self._judged(one, templates) for one in self._aligner.align(*sides)]
             values = "\n".join(a), "\n".join(b), pair.score, pair.method, origin(pair.url_a), origin(pair.url_b)
-            documents = DocumentPair(pair.url_a, pair.url_b, *values, *map(tuple, sides))
-            self._spool.add(Aligned(documents, judged))
+            self._spool.add(Aligned(DocumentPair(pair.url_a, pair.url_b, *values, *map(tuple, sides)), judged))
+        for language, url, is_paired, own in documents if self._monolingual else ():
+            paragraphs = self._in_language(_writable(compress(main(url), own)), language)
+            if paragraphs:
+                document = MonolingualDocument(url, language, is_paired, paragraphs, origin(url))
+                for sink in self._monolingual:
+                    sink.add(document)
+
+    def close(self) -> BitextCounts:
+        """Complete all files."""
+        self._spool.close()
+        for sink in self._monolingual:
+            sink.close()
+        return export([self._spool], self._sinks)
+
+    def _in_language(self, lines: list[str], language: str) -> list[str]:
+        """The paragraphs of a document in *language* that are in it; none if most of its text is in another one."""
+        if sum(map(len, lines)) < TELLING:
+            return lines
+        found = self._detection.identify_page(lines, (language,))
+        if self._pair.side(found.language) != language:
+            return []
+        return lines if found.is_unmixed else [line for line in lines if not self._is_foreign(line, language)]
+
+    def _is_foreign(self, line: str, language: str) -> bool:
+        if len(line) < TELLING:
+            return False
+        found = self._detection.identify(line, (language,))
+        is_other = found.reliable and self._pair.side(found.language) != language
+        return is_other and self._detection.confirms(line, found.language)
 
     def _judged(self, found: SentencePair, templates: Templates) -> SentencePair:
         if dropped := self._cleaner.objection(found, templates):
@@ -137,41 +174,6 @@ class BitextAligner:
 def _writable(lines: Iterable[str]) -> list[str]:
     """*lines* without half characters, which the records of a crawl may have and no file can."""
     return [line.encode(errors="replace").decode() for line in lines]
-
-
-def documents_of(
-    distinct: Iterable[tuple[str, str, bool, Sequence[bool]]],
-    main: Callable[[str], list[str]],
-    origin: Callable[[str], Origin],
-    pair: LanguagePair,
-    detection: Detection,
-) -> Iterator[MonolingualDocument]:
-    """The documents of a domain or group, with the paragraphs that are in their language; shorter ones first.
-
-    *distinct*: language, URL, whether it is in a pair, and which lines are its own. *main* and *origin* as for
-    :meth:`BitextAligner.add`.
-    """
-    for language, url, is_paired, own in distinct:
-        lines = _in_language(_writable(compress(main(url), own)), language, pair, detection)
-        if lines:
-            yield MonolingualDocument(url, language, is_paired, lines, origin(url))
-
-
-def _in_language(lines: list[str], language: str, pair: LanguagePair, detection: Detection) -> list[str]:
-    """The paragraphs of a document in *language* that are in it; none if most of its text is in another one."""
-    if sum(map(len, lines)) < TELLING:
-        return lines
-    found = detection.identify_page(lines, (language,))
-    if pair.side(found.language) != language:
-        return []
-    return lines if found.is_unmixed else [line for line in lines if not _is_foreign(line, language, pair, detection)]
-
-
-def _is_foreign(line: str, language: str, pair: LanguagePair, detection: Detection) -> bool:
-    if len(line) < TELLING:
-        return False
-    found = detection.identify(line, (language,))
-    return found.reliable and pair.side(found.language) != language and detection.confirms(line, found.language)
 
 
 def open_exports(names: Iterable[str], directory: Path, pair: LanguagePair) -> list[Export]:
@@ -205,47 +207,3 @@ def export(spools: Iterable[Spool[Aligned]], sinks: Iterable[Sink]) -> BitextCou
         for sink in sinks:
             stack.callback(sink.close)
     return counts
-
-
-class BitextProducer:
-    """Aligns the sentences of paired documents, cleans them and, once all are there, hands them to the sinks."""
-
-    def __init__(
-        self,
-        pair: LanguagePair,
-        detection: Detection,
-        sinks: Iterable[Sink],
-        encoder: Encoder | None = None,
-        monolingual: Iterable[Monolingual] = (),
-        filters: Iterable[str] = (),
-    ) -> None:
-        """*monolingual* take all documents, *sinks* the document pairs; *filters* as for :class:`BitextAligner`."""
-        self._sinks, self._monolingual = list(sinks), list(monolingual)
-        self._pair, self._detection = pair, detection
-        self._spool = Spool(tempfile.TemporaryFile(prefix="bilingual-bitext-"), Aligned)  # noqa: SIM115
-        self._aligner = BitextAligner(pair, detection, self._spool, encoder, filters)
-
-    def add(
-        self,
-        pairs: Sequence[Pair],
-        main: Callable[[str], list[str]],
-        origin: Callable[[str], Origin] = lambda url: UNKNOWN,
-        documents: Iterable[tuple[str, str, bool, Sequence[bool]]] = (),
-    ) -> None:
-        """Add the document pairs of a domain or group, best first.
-
-        *main* and *origin* as for :meth:`BitextAligner.add`, *documents* as for :func:`documents_of`.
-        """
-        self._aligner.add(pairs, main, origin)
-        if not self._monolingual:
-            return
-        for document in documents_of(documents, main, origin, self._pair, self._detection):
-            for sink in self._monolingual:
-                sink.add(document)
-
-    def close(self) -> BitextCounts:
-        """Complete all files."""
-        self._spool.close()
-        for sink in self._monolingual:
-            sink.close()
-        return export([self._spool], self._sinks)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import astuple, fields
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -16,27 +16,24 @@ from scrapy.settings import SETTINGS_PRIORITIES
 from bilingual_crawler import noun
 from bilingual_crawler.commands import PROJECT_SETTINGS, adapt, add_formats, read_formats, refuse_unknown
 from bilingual_crawler.encoders import EncoderError
-from bilingual_crawler.items import Pair, Unpaired
 from bilingual_crawler.languages.codes import LanguageError
 from bilingual_crawler.languages.pairs import LanguagePairs
 from bilingual_crawler.options import EDITIONS, Options, check_folder, each, plugin, read_value, wrong
 from bilingual_crawler.pages.language import Detection, LanguageDetectorError
-from bilingual_crawler.pairing.model import pairs_of_others, read_pairs, replace_unpaired
+from bilingual_crawler.pairing.model import pairs_of_others, read_pairs, replace_pairs, replace_unpaired
 from bilingual_crawler.plugins import ALIGNMENT_METHODS, SENTENCE_FILTERS
 from bilingual_crawler.reporting.results import ResultsError, check_tables, detectors_of, pairs_of, read_summary
 from bilingual_crawler.scoring.models import ModelError
-from bilingual_crawler.storage.files import replacing
-from bilingual_crawler.storage.records import PAIRS, SUMMARY, UNPAIRED, tsv_line
+from bilingual_crawler.storage.records import PAIRS, SUMMARY, UNPAIRED
 from bilingual_crawler.storage.warc import ArchiveError
 
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import Iterable
 
-    from bilingual_crawler.bitext.produce import BitextProducer
-    from bilingual_crawler.encoders.base import Encoder
+    from bilingual_crawler.alignment.driver import MainText
+    from bilingual_crawler.items import Pair
     from bilingual_crawler.languages.codes import LanguagePair
-    from bilingual_crawler.pairing.corpus import Corpus, Domain
+    from bilingual_crawler.pairing.corpus import Corpus
     from bilingual_crawler.pairing.model import Alignment
 
 
@@ -100,8 +97,10 @@ class Command(ScrapyCommand):
                 read_value("--method", opts.method, plugin(ALIGNMENT_METHODS))
             if opts.filters and not (opts.bitext or opts.review):
                 raise wrong("--filters", opts.filters, "give a folder for the sentences, too: --bitext DIR")
-            filters = options.sentence_filters if opts.filters is None else opts.filters
-            opts.filters = read_value("--filters", filters, each(plugin(SENTENCE_FILTERS)))
+            if opts.filters is not None:
+                filters = read_value("--filters", opts.filters, each(plugin(SENTENCE_FILTERS)))
+                options = replace(options, sentence_filters=filters)
+            options = replace(options, mask_personal=opts.mask_personal or options.mask_personal)
             paths = list(map(Path, args))
             if missing := next((path for path in paths if not path.exists()), None):
                 raise wrong("INPUT", missing, "there is no such file or folder")
@@ -113,7 +112,8 @@ class Command(ScrapyCommand):
             scored = self.settings.getpriority("BILINGUAL_MIN_SCORE") == SETTINGS_PRIORITIES["cmdline"]
             anew = opts.method or opts.editions or scored or others or paths != crawls[:1]
             detection = Detection.for_pairs(options.detectors, pairs)
-            self._align(paths, pairs, detection, opts, None if anew or not _is_aligned(paths[0], pairs) else paths[0])
+            aligned = None if anew or not _is_aligned(paths[0], pairs) else paths[0]
+            self._align(paths, pairs, detection, options, opts, aligned)
             for folder in others:
                 before = Detection(used[folder])
                 said = f"{folder} was crawled with {before}; its pages were read again with {detection}"
@@ -129,16 +129,19 @@ class Command(ScrapyCommand):
         paths: list[Path],
         pairs: LanguagePairs,
         detection: Detection,
+        options: Options,
         opts: argparse.Namespace,
         aligned: Path | None,
     ) -> None:
         """Align *paths*, or take the pairs of the crawl in the folder *aligned*."""
         # every scrapy command imports this module
+        from bilingual_crawler.alignment.driver import AlignedDocuments, open_bitext
         from bilingual_crawler.pairing.align import align, as_aligned, read_corpus
         from bilingual_crawler.pairing.methods import encoder_of, method_of
+        from bilingual_crawler.reporting.review import Review
 
         formats = read_formats(opts.formats, opts.bitext)
-        _check_outputs(opts, pairs)
+        folders = _check_outputs(opts, pairs)
         assert self.settings
         kept = _kept(opts.out, pairs)
         crawls = (path for path in paths if (path / SUMMARY).exists())
@@ -146,30 +149,51 @@ class Command(ScrapyCommand):
         if in_crawl:
             check_tables(opts.out.parent, pairs)
         method = method_of(opts.method or "auto", self.settings)
-        encoder = encoder_of(self.settings) if opts.bitext or opts.review else None
+        sentences = opts.bitext or opts.review
+        encoder = encoder_of(self.settings) if sentences else None
         console = Console(highlight=False)
         columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
         with Progress(*columns, console=console) as progress:
             reading = progress.add_task("reading", total=None)
-            formats_read = Options.of(self.settings).documents
-            corpus = read_corpus(paths, pairs, lambda: progress.advance(reading), formats_read, detection)
+            corpus = read_corpus(paths, pairs, lambda: progress.advance(reading), options.documents, detection)
             bar = _AligningBar(progress, corpus)
-            masks = opts.mask_personal or Options.of(self.settings).mask_personal
-            extras = _Extras(opts, pairs, detection, formats, encoder, masks)
-            editions = opts.editions or "best"
-            results = as_aligned(corpus, aligned) if aligned else align(corpus, method, bar.show, editions)
-            _write_pairs(opts.out, results, kept, extras, bar)
+            reviews = {pair: Review(pair) for pair in pairs}
+            samples = {pair: review.sentences for pair, review in reviews.items()} if opts.review else None
+            asked = pairs if sentences else ()
+            bitext = open_bitext(asked, detection, options, encoder, formats, opts.bitext, samples)
+
+            def on_group(pair: LanguagePair, alignment: Alignment, main: MainText) -> None:
+                reviews[pair].add(alignment, main)
+                bar.advance(alignment.group)
+
+            found = AlignedDocuments(options, bitext.get)
+            results = (
+                as_aligned(corpus, aligned) if aligned else align(corpus, method, bar.show, opts.editions or "best")
+            )
+            found.add(results, on_group)
+            counts = {pair: producer.close() for pair, producer in bitext.items()}
+            replace_pairs(opts.out, found.pairs, pairs)
             if in_crawl:
-                replace_unpaired(opts.out.with_name(UNPAIRED), extras.unpaired, pairs)
+                replace_unpaired(opts.out.with_name(UNPAIRED), found.unpaired, pairs)
         # before anything is printed, which ends the command if the reader of a pipe has gone
-        extras.write_reviews()
+        for pair, folder in folders.items():
+            reviews[pair].write(folder)
         if aligned:
             console.print(f"the crawl has aligned its documents; its pairs are taken: {aligned / PAIRS}")
         if opts.bitext and encoder is None:
             console.print("no encoder: sentences are compared by lengths, numbers and words")
         if corpus.unreadable:
             console.print(f"left out: {_listed(corpus.unreadable)}")
-        extras.print(console, corpus)
+        for pair, review in reviews.items():
+            documents = ", ".join(f"{corpus.languages[language]} {language}" for language in (pair.a, pair.b))
+            number = review.methods.total()
+            console.print(f"{number} {noun(number, 'pair')} of {documents} documents in {opts.out}")
+            for title, by_name in (("pairs by method", review.methods), ("unpaired documents", review.unpaired)):
+                if by_name:
+                    console.print(f"{title}: {_listed(by_name)}")
+            if opts.bitext:
+                dropped = f" (dropped: {_listed(Counter(counts[pair].dropped))})" if counts[pair].dropped else ""
+                console.print(f"{counts[pair].kept} of {counts[pair].aligned} sentence pairs in {opts.bitext}{dropped}")
         if kept:
             stay = noun(len(kept), "pair of other languages stays", "pairs of other languages stay")
             console.print(f"{len(kept)} {stay} in {opts.out}")
@@ -192,93 +216,8 @@ class _AligningBar:
         self._progress.update(self._task, completed=self._done)
 
 
-class _Extras:
-    """The outputs of an alignment beside ``pairs.tsv``: counts, unpaired documents, and bitext and review by *opts*."""
-
-    def __init__(
-        self,
-        opts: argparse.Namespace,
-        pairs: LanguagePairs,
-        detection: Detection,
-        formats: Iterable[str],
-        encoder: Encoder | None,
-        mask_personal: bool,
-    ) -> None:
-        from bilingual_crawler.bitext.monolingual import open_monolingual
-        from bilingual_crawler.bitext.produce import BitextProducer, open_exports
-        from bilingual_crawler.reporting.review import Review
-
-        self._opts = opts
-        self._mask_personal = mask_personal
-        self._review_folders = _review_folders(opts, pairs)
-        self._reviews = {pair: Review(pair) for pair in pairs}
-        self._bitexts: dict[LanguagePair, BitextProducer] = {}
-        if opts.bitext or opts.review:
-            for pair in pairs:
-                exports = open_exports(formats, opts.bitext, pair) if opts.bitext else []
-                samples = [self._reviews[pair].sentences] if opts.review else []
-                monolingual = open_monolingual(formats, opts.bitext, pair) if opts.bitext else []
-                self._bitexts[pair] = BitextProducer(
-                    pair, detection, [*exports, *samples], encoder, monolingual, opts.filters
-                )
-        self.unpaired: list[Unpaired] = []
-
-    def add(self, domain: Domain, alignment: Alignment) -> None:
-        from bilingual_crawler.bitext.personal import masked
-
-        texts = domain.main_text, domain.origin
-        main, origin = masked(*texts, domain.pair) if self._mask_personal else texts
-        self._reviews[domain.pair].add(alignment, main)
-        self.unpaired += alignment.rows_of_unpaired(str(domain.pair))
-        if domain.pair in self._bitexts:
-            documents = domain.distinct(alignment.paired)
-            self._bitexts[domain.pair].add(alignment.pairs, main, origin, documents)
-
-    def close(self) -> None:
-        self._counts = {pair: bitext.close() for pair, bitext in self._bitexts.items()}
-
-    def write_reviews(self) -> None:
-        for pair, folder in self._review_folders.items():
-            self._reviews[pair].write(folder)
-
-    def print(self, console: Console, corpus: Corpus) -> None:
-        for pair, review in self._reviews.items():
-            documents = ", ".join(f"{corpus.languages[language]} {language}" for language in (pair.a, pair.b))
-            number = review.methods.total()
-            console.print(f"{number} {noun(number, 'pair')} of {documents} documents in {self._opts.out}")
-            for title, counts in (("pairs by method", review.methods), ("unpaired documents", review.unpaired)):
-                if counts:
-                    console.print(f"{title}: {_listed(counts)}")
-            if self._opts.bitext:
-                found = self._counts[pair]
-                console.print(
-                    f"{found.kept} of {found.aligned} sentence pairs in {self._opts.bitext}"
-                    + (f" (dropped: {_listed(Counter(found.dropped))})" if found.dropped else "")
-                )
-
-
-def _write_pairs(
-    out: Path, results: Iterable[tuple[Domain, Alignment]], kept: list[Pair], extras: _Extras, bar: _AligningBar
-) -> None:
-    """Write the pairs of *results*, then the *kept* ones, into the file *out*, which may be an input until then."""
-    with replacing(out) as new, new.open("w", encoding="utf-8", errors="surrogatepass") as file:
-        file.write(tsv_line([field.name for field in fields(Pair)]))
-        for domain, alignment in results:
-            file.writelines(tsv_line(astuple(found)) for found in alignment.pairs)
-            extras.add(domain, alignment)
-            bar.advance(alignment.group)
-            del domain  # otherwise two domains would be in memory at once
-        extras.close()
-        file.writelines(tsv_line(astuple(found)) for found in kept)
-
-
 def _listed(counts: Counter[str]) -> str:
     return ", ".join(f"{number} {name}" for name, number in counts.most_common())
-
-
-def _review_folders(opts: argparse.Namespace, pairs: LanguagePairs) -> dict[LanguagePair, Path]:
-    """The folder of each review, one below ``--review`` for each of several *pairs*; empty without ``--review``."""
-    return {pair: opts.review / str(pair) if len(pairs) > 1 else opts.review for pair in pairs if opts.review}
 
 
 def _kept(out: Path, pairs: LanguagePairs) -> list[Pair]:
@@ -318,8 +257,11 @@ def _is_aligned(folder: Path, pairs: LanguagePairs) -> bool:
     return True
 
 
-def _check_outputs(opts: argparse.Namespace, pairs: LanguagePairs) -> None:
-    """Raise UsageError for outputs that could not be written, before hours of reading."""
+def _check_outputs(opts: argparse.Namespace, pairs: LanguagePairs) -> dict[LanguagePair, Path]:
+    """Raise UsageError for outputs that could not be written, before hours of reading.
+
+    Returns the folder of each review, one below ``--review`` for each of several *pairs*; empty without ``--review``.
+    """
     from bilingual_crawler.reporting.review import check_sheet
 
     if not opts.out.parent.is_dir():
@@ -330,5 +272,7 @@ def _check_outputs(opts: argparse.Namespace, pairs: LanguagePairs) -> None:
     for option, folder in (("--bitext", opts.bitext), ("--review", opts.review)):
         if folder is not None:
             check_folder(option, folder)
-    for folder in _review_folders(opts, pairs).values():
+    folders = {pair: opts.review / str(pair) if len(pairs) > 1 else opts.review for pair in pairs if opts.review}
+    for folder in folders.values():
         check_sheet(folder)
+    return folders

@@ -10,7 +10,7 @@ import logging
 from collections import Counter
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
 from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
@@ -18,17 +18,10 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from scrapy.settings import Settings
 
+from bilingual_crawler.alignment.driver import AlignedDocuments
 from bilingual_crawler.bitext import produce
 from bilingual_crawler.bitext.monolingual import MonolingualDocument, open_monolingual
-from bilingual_crawler.bitext.personal import masked
-from bilingual_crawler.bitext.produce import (
-    Aligned,
-    BitextAligner,
-    Spool,
-    Spooled,
-    documents_of,
-    open_exports,
-)
+from bilingual_crawler.bitext.produce import Aligned, BitextProducer, Spool, Spooled, open_exports
 from bilingual_crawler.languages.pairs import LanguagePairs
 from bilingual_crawler.mining.ranges import open_ranges
 from bilingual_crawler.mining.records import PlanRow, read_records
@@ -131,11 +124,11 @@ class BucketJob:
         rows = [PlanRow(**row) for row in pq.read_table(self.out / "plan" / f"bucket={number}").to_pylist()]
         result = BucketResult(len(rows))
         found: dict[str, list[dict[str, Any]]] = {}
-        aligners: dict[str, BitextAligner] = {}
-        documents: dict[str, Spool[MonolingualDocument]] = {}
         pages = PagesOfRecords()
         rows.sort(key=lambda row: (row.domain, row.unit))
         with ExitStack() as spools:
+            # a pair without documents has no spools
+            bitext_of = cache(partial(self._producer, number, options, encoder, spools))
             for _, unit in groupby(rows, key=lambda row: (row.domain, row.unit)):
                 of_unit: dict[str, PlanRow] = {}
                 for row in unit:
@@ -149,35 +142,29 @@ class BucketJob:
                         corpus.add(document)
                 result.read += len(corpus)
                 result.left_out = dict(Counter(result.left_out) + corpus.unreadable)
-                for domain, alignment in align(corpus, method):
-                    name = str(domain.pair)
-                    for pair in alignment.pairs:
-                        found.setdefault(name, []).append(_row(pair, of_unit))
-                    if self.bitext:
-                        if name not in aligners:
-                            spool = spools.enter_context(self._spool(_SENTENCES, name, number, Aligned))
-                            aligners[name] = BitextAligner(
-                                domain.pair, detection, spool, encoder, options.sentence_filters
-                            )
-                            if self.monolingual:
-                                documents[name] = spools.enter_context(
-                                    self._spool(_DOCUMENTS, name, number, MonolingualDocument)
-                                )
-                        texts = domain.main_text, domain.origin
-                        main, origin = masked(*texts, domain.pair) if options.mask_personal else texts
-                        aligners[name].add(alignment.pairs, main, origin)
-                        if self.monolingual:
-                            distinct = domain.distinct(alignment.paired)
-                            for one in documents_of(distinct, main, origin, domain.pair, detection):
-                                documents[name].add(one)
-                    del domain  # or two would be in memory at once
+                aligned = AlignedDocuments(options, bitext_of)
+                aligned.add(align(corpus, method))
+                for pair in aligned.pairs:
+                    found.setdefault(pair.pair, []).append(_row(pair, of_unit))
         for name, pairs_found in found.items():
             _write(self.out / "pairs" / f"pair={name}" / f"bucket-{number}.parquet", pairs_found)
             result.pairs[name] = dict(Counter(row["method"] for row in pairs_found))
         store(result_file(self.out, number), result)
 
+    def _producer(
+        self, bucket: int, options: Options, encoder: Encoder | None, spools: ExitStack, pair: LanguagePair
+    ) -> BitextProducer | None:
+        """What aligns the sentences of *pair* into *spools*; None without bitext."""
+        if not self.bitext:
+            return None
+        detection = Detection.for_pairs(options.detectors, LanguagePairs((pair,)))
+        sentences = spools.enter_context(self._spool(_SENTENCES, pair, bucket, Aligned))
+        documents = [self._spool(_DOCUMENTS, pair, bucket, MonolingualDocument)] if self.monolingual else []
+        monolingual = list(map(spools.enter_context, documents))
+        return BitextProducer(pair, detection, (), encoder, monolingual, options.sentence_filters, sentences)
+
     @contextmanager
-    def _spool(self, folder: str, pair: str, bucket: int, kind: type[Spooled]) -> Iterator[Spool[Spooled]]:
+    def _spool(self, folder: str, pair: LanguagePair, bucket: int, kind: type[Spooled]) -> Iterator[Spool[Spooled]]:
         """The spool of a bucket and language pair; its file is there once it is complete."""
         with replacing(self.out / folder / f"pair={pair}" / f"{bucket:06}.jsonl.gz") as part, part.open("wb") as file:
             spool = Spool(file, kind)
