@@ -17,17 +17,15 @@ from bilingual_crawler.alignment.at_end import (
     AlignmentError,
     align_crawl,
 )
-from bilingual_crawler.crawl.context import CrawlContext
+from bilingual_crawler.crawl.component import CrawlComponent
 from bilingual_crawler.crawl.signals import (
     FAILED_OUTPUTS,
-    document_read,
     output_failed,
     pair_found,
     phase_changed,
     profile_read,
     stop_now,
 )
-from bilingual_crawler.crawl.visits import Visits
 from bilingual_crawler.items import Document, Pair, Partners, Unpaired
 from bilingual_crawler.options import Options
 from bilingual_crawler.pairing.model import (
@@ -52,9 +50,6 @@ from bilingual_crawler.storage.records import (
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
-    from typing import Self
-
-    from scrapy.crawler import Crawler
 
 
 logger = logging.getLogger(__name__)
@@ -73,7 +68,7 @@ class _KeptProfile:
         return self._row
 
 
-class OutputPipeline:
+class OutputPipeline(CrawlComponent):
     """Writes ``documents.jsonl.gz`` and streams ``pairs.tsv``.
 
     When the crawl ends by itself, all documents are aligned by the method in ``BILINGUAL_ALIGN`` (the pairs stay as
@@ -88,17 +83,9 @@ class OutputPipeline:
     ``bilingual/pairs/outcomes``: an :class:`Outcome` for each pair of languages.
     """
 
-    def __init__(self, crawler: Crawler) -> None:
-        self._crawler = crawler
-        self._context = CrawlContext.from_crawler(crawler)
-
-    @classmethod
-    def from_crawler(cls, crawler: Crawler) -> Self:
-        return cls(crawler)
-
     def open_spider(self) -> None:
         self._folder = self._context.output_dir
-        learner = Visits.from_crawler(self._crawler).learner
+        learner = self._visits.learner
         self._ledgers = {str(pair): ledger for pair, ledger in learner.ledgers.items()}
         self._written = set()
         self._characters = 0
@@ -135,7 +122,6 @@ class OutputPipeline:
         self._crawler.signals.connect(self._hurry, signal=stop_now)
         self._crawler.signals.connect(self._pair_found, signal=pair_found)
         self._crawler.signals.connect(self._profile_read, signal=profile_read)
-        self._crawler.signals.connect(self.document_read, signal=document_read)
 
     def _rows_of_others(self) -> list[Unpaired]:
         """The unpaired documents in other languages, also those that a killed run has put aside."""
@@ -290,7 +276,3 @@ class OutputPipeline:
         except OSError as error:
             self._crawler.signals.send_catch_log(output_failed, error=error)
         self._count_found()
-
-    @property
-    def _stats(self) -> Any:
-        return self._crawler.stats

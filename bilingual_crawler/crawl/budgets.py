@@ -7,16 +7,14 @@ from collections import Counter
 from functools import partial
 from typing import TYPE_CHECKING
 
-from scrapy import signals
 from scrapy.exceptions import NotConfigured
 from scrapy.utils.defer import deferred_from_coro
 
-from bilingual_crawler.crawl.visits import Visits
+from bilingual_crawler.crawl.component import CrawlComponent
 from bilingual_crawler.options import Options
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
-    from typing import Self
 
     from scrapy import Request
     from scrapy.crawler import Crawler
@@ -26,7 +24,7 @@ logger = logging.getLogger(__name__)
 _TOTAL = ""
 
 
-class ByteBudgetExtension:
+class ByteBudgetExtension(CrawlComponent):
     """Closes a politeness slot after ``BILINGUAL_MAX_BYTES_PER_SITE`` bytes, the crawl after ``BILINGUAL_MAX_BYTES``.
 
     Bodies count as they come over the wire, including aborted ones and robots.txt. The counts are kept beside the
@@ -35,37 +33,29 @@ class ByteBudgetExtension:
     """
 
     def __init__(self, crawler: Crawler) -> None:
+        super().__init__(crawler)
         options = Options.of(crawler.settings)
-        self._crawler = crawler
         self._per_site = options.max_bytes_per_site
         self._in_all = options.max_bytes
         if not self._per_site and not self._in_all:
             raise NotConfigured
         self._uncounted: Counter[str] = Counter()
 
-    @classmethod
-    def from_crawler(cls, crawler: Crawler) -> Self:
-        extension = cls(crawler)
-        crawler.signals.connect(extension.bytes_received, signal=signals.bytes_received)
-        crawler.signals.connect(extension.response_downloaded, signal=signals.request_left_downloader)
-        return extension
-
     def bytes_received(self, data: bytes, request: Request) -> None:
-        for name in (_TOTAL, Visits.from_crawler(self._crawler).slot(request.url)):
+        for name in (_TOTAL, self._visits.slot(request.url)):
             self._uncounted[name] += len(data)
 
-    def response_downloaded(self, request: Request) -> None:
-        visits = Visits.from_crawler(self._crawler)
+    def request_left_downloader(self, request: Request) -> None:
+        visits = self._visits
         slot = visits.slot(request.url)
         numbers = {f"bytes {name}": self._uncounted.pop(name, 0) for name in (_TOTAL, slot)}
         visits.frontier.add(numbers, partial(self._counted, slot))
 
     def _counted(self, slot: str, sums: Mapping[str, int]) -> None:
         in_all, of_slot = sums[f"bytes {_TOTAL}"], sums[f"bytes {slot}"]
-        assert self._crawler.stats
-        self._crawler.stats.set_value("bilingual/budget/bytes", in_all)
-        if self._per_site and of_slot >= self._per_site and Visits.from_crawler(self._crawler).frontier.close(slot):
-            self._crawler.stats.inc_value("bilingual/budget/sites_spent")
+        self._stats.set_value("bilingual/budget/bytes", in_all)
+        if self._per_site and of_slot >= self._per_site and self._visits.frontier.close(slot):
+            self._stats.inc_value("bilingual/budget/sites_spent")
             logger.info(f"{slot}: {of_slot} bytes downloaded, its budget is spent")
         engine = self._crawler.engine
         if self._in_all and in_all >= self._in_all and engine and engine.spider:

@@ -5,18 +5,13 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING, Any
 
-from scrapy import signals
-
-from bilingual_crawler.crawl.context import CrawlContext
-from bilingual_crawler.crawl.signals import Fetch, output_failed, url_fetched
+from bilingual_crawler.crawl.component import CrawlComponent
+from bilingual_crawler.crawl.signals import Fetch, output_failed
 from bilingual_crawler.storage.records import CRAWL, TsvLog, read_tsv
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
     from pathlib import Path
-    from typing import Self
-
-    from scrapy.crawler import Crawler
 
     from bilingual_crawler.languages.pairs import LanguagePairs
     from bilingual_crawler.pairing.model import Outcome
@@ -132,23 +127,11 @@ def is_fetched(status: str, outcome: str) -> bool:
     return status != "0" and not outcome.startswith("redirect")
 
 
-class CrawlLogExtension:
+class CrawlLogExtension(CrawlComponent):
     """Writes ``crawl.tsv``, one line per fetched URL, and counts its lines."""
 
     tally: CrawlTally
     """Counts of the lines of all runs."""
-
-    def __init__(self, crawler: Crawler) -> None:
-        self._signals = crawler.signals
-        self._context = CrawlContext.from_crawler(crawler)
-
-    @classmethod
-    def from_crawler(cls, crawler: Crawler) -> Self:
-        extension = cls(crawler)
-        crawler.signals.connect(extension.spider_opened, signal=signals.spider_opened)
-        crawler.signals.connect(extension.url_fetched, signal=url_fetched)
-        crawler.signals.connect(extension.spider_closed, signal=signals.spider_closed)
-        return extension
 
     def spider_opened(self) -> None:
         path = self._context.output_dir / CRAWL
@@ -160,7 +143,7 @@ class CrawlLogExtension:
         try:
             self._log.write_record(fetch)
         except OSError as error:
-            self._signals.send_catch_log(output_failed, error=error)
+            self._crawler.signals.send_catch_log(output_failed, error=error)
         else:
             self.tally.note(fetch.time, str(fetch.status), fetch.url, fetch.language, fetch.outcome, fetch.declared)
 

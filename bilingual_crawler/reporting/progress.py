@@ -9,49 +9,38 @@ from typing import TYPE_CHECKING
 
 from rich.console import Console
 from rich.status import Status
-from scrapy import signals
 from scrapy.exceptions import NotConfigured
 from scrapy.utils.asyncio import create_looping_call
 
-from bilingual_crawler.crawl.context import CrawlContext, DiscoveryContext
-from bilingual_crawler.crawl.signals import output_failed, phase_changed, site_judged
-from bilingual_crawler.crawl.visits import Visits
+from bilingual_crawler.crawl.component import CrawlComponent
+from bilingual_crawler.crawl.context import DiscoveryContext
+from bilingual_crawler.crawl.signals import output_failed
 from bilingual_crawler.discovery.sites import Funnel, JudgedSite
 from bilingual_crawler.reporting.ledger import CrawlLogExtension
 from bilingual_crawler.storage.records import SITES, TsvLog
 
 if TYPE_CHECKING:
-    from typing import Self
-
     from scrapy.crawler import Crawler
 
     from bilingual_crawler.reporting.ledger import CrawlTally
 
 
-class SitesExtension:
+class SitesExtension(CrawlComponent):
     """Writes ``sites.tsv`` of a discovery, one line per judged site, and counts its lines."""
 
     funnel: Funnel
     """Counts of the lines of all runs."""
 
     def __init__(self, crawler: Crawler) -> None:
-        context = CrawlContext.from_crawler(crawler)
-        if not isinstance(context, DiscoveryContext):
+        super().__init__(crawler)
+        if not isinstance(self._context, DiscoveryContext):
             raise NotConfigured
-        self._signals = crawler.signals
-        self._search = context.search
-        path = context.output_dir / SITES
+        self._search = self._context.search
+        path = self._context.output_dir / SITES
         # a resume judges the sites again before the spider is open
         self._log = TsvLog.for_record(path, JudgedSite)
         self.funnel = Funnel()
         self.funnel.read(path)
-
-    @classmethod
-    def from_crawler(cls, crawler: Crawler) -> Self:
-        extension = cls(crawler)
-        crawler.signals.connect(extension.site_judged, signal=site_judged)
-        crawler.signals.connect(extension.spider_closed, signal=signals.spider_closed)
-        return extension
 
     @property
     def queued(self) -> int:
@@ -64,7 +53,7 @@ class SitesExtension:
         try:
             self._log.write_record(site)
         except OSError as error:
-            self._signals.send_catch_log(output_failed, error=error)
+            self._crawler.signals.send_catch_log(output_failed, error=error)
         else:
             self.funnel.note(site.site, site.verdict, site.archived)
 
@@ -78,7 +67,7 @@ SECONDS = 0.5
 """Seconds between updates of the live line."""
 
 
-class ProgressExtension:
+class ProgressExtension(CrawlComponent):
     """Shows pages, documents and pairs of all runs, queued URLs, and pages per second, in one line.
 
     The line is logged every ``LOGSTATS_INTERVAL`` seconds, with the speed since the last one. The live line has the
@@ -86,21 +75,11 @@ class ProgressExtension:
     """
 
     def __init__(self, crawler: Crawler) -> None:
-        # what it shows is counted by the other components
-        CrawlContext.from_crawler(crawler)
-        self._crawler = crawler
+        super().__init__(crawler)
         self._status = Status("starting", console=Console(stderr=True)) if sys.stderr.isatty() else None
         self._phase = ""
         self._showing = create_looping_call(self._show)
         self._logging = create_looping_call(self._log)
-
-    @classmethod
-    def from_crawler(cls, crawler: Crawler) -> Self:
-        extension = cls(crawler)
-        crawler.signals.connect(extension.spider_opened, signal=signals.spider_opened)
-        crawler.signals.connect(extension.phase_changed, signal=phase_changed)
-        crawler.signals.connect(extension.spider_closed, signal=signals.spider_closed)
-        return extension
 
     def spider_opened(self) -> None:
         self._began = self._logged = (time.monotonic(), self._tally.fetched)
@@ -137,12 +116,11 @@ class ProgressExtension:
 
     def _line(self, since: float, fetched: int) -> str:
         """Return the counts, and the pages per second since the moment *since*, when *fetched* pages were fetched."""
-        assert self._crawler.stats
-        tally, visits = self._tally, Visits.from_crawler(self._crawler)
+        tally, visits = self._tally, self._visits
         doing = f"{self._phase}: " if self._phase else ""
         found = self._crawler.get_extension(SitesExtension)
         sites = f"{found.funnel.bilingual} of {found.funnel.judged} sites bilingual, " if found else ""
-        pairs = self._crawler.stats.get_value("bilingual/pairs/found", 0)
+        pairs = self._stats.get_value("bilingual/pairs/found", 0)
         counts = doing + sites + counts_line(tally.fetched, tally.documents.total(), pairs, visits.frontier.remaining)
         if (estimate := visits.learner.remaining.total()) and estimate.found:
             low, high = estimate.interval

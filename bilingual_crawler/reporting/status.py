@@ -10,16 +10,13 @@ from collections import defaultdict, deque
 from typing import TYPE_CHECKING, Any, cast
 
 from cachetools import LRUCache
-from scrapy import signals
 from scrapy.exceptions import NotConfigured
 from scrapy.utils.asyncio import create_looping_call
 from twisted.internet.error import CannotListenError
 
 from bilingual_crawler import noun
-from bilingual_crawler.crawl.context import CrawlContext
+from bilingual_crawler.crawl.component import CrawlComponent
 from bilingual_crawler.crawl.politeness import by_site
-from bilingual_crawler.crawl.signals import Fetch, pair_found, phase_changed, url_fetched
-from bilingual_crawler.crawl.visits import Visits
 from bilingual_crawler.items import Document, Partners
 from bilingual_crawler.options import PREFIX, Options, wrong
 from bilingual_crawler.reporting.ledger import CrawlLogExtension, is_fetched
@@ -31,10 +28,10 @@ from bilingual_crawler.urls.canonical import registered_domain
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from pathlib import Path
-    from typing import Self
 
     from scrapy.crawler import Crawler
 
+    from bilingual_crawler.crawl.signals import Fetch
     from bilingual_crawler.items import Pair
     from bilingual_crawler.languages.pairs import LanguagePairs
     from bilingual_crawler.reporting.status_pages import StatusSite
@@ -133,16 +130,18 @@ REFRESH_SECONDS = 2
 SHOWN_SITES = 100
 
 
-class StatusExtension:
+class StatusExtension(CrawlComponent):
     """Serves ``/``, ``/status.json``, ``/metrics`` and ``/explain`` on ``BILINGUAL_STATUS`` while the crawl runs.
 
     The figures are those of ``summary.json``. When the crawl has ended, a watching browser is shown the end before the
     port is closed. Raises UsageError if the address is not free.
     """
 
-    def __init__(self, crawler: Crawler, address: tuple[str, int]) -> None:
-        self._crawler = crawler
-        self._context = CrawlContext.from_crawler(crawler)
+    def __init__(self, crawler: Crawler) -> None:
+        address = Options.of(crawler.settings).status
+        if address is None:
+            raise NotConfigured
+        super().__init__(crawler)
         self._live = Live(self._context.pairs)
         self._phase = ""
         self._advancing = create_looping_call(self._advance)
@@ -155,20 +154,6 @@ class StatusExtension:
         self._port = _listen(StatusSite(self, address[0]), address)
         host = self._port.getHost()
         logger.info(f"Status of the crawl: http://{f'[{host.host}]' if ':' in host.host else host.host}:{host.port}/")
-
-    @classmethod
-    def from_crawler(cls, crawler: Crawler) -> Self:
-        address = Options.of(crawler.settings).status
-        if address is None:
-            raise NotConfigured
-        extension = cls(crawler, address)
-        crawler.signals.connect(extension.spider_opened, signal=signals.spider_opened)
-        crawler.signals.connect(extension.url_fetched, signal=url_fetched)
-        crawler.signals.connect(extension.item_scraped, signal=signals.item_scraped)
-        crawler.signals.connect(extension.pair_found, signal=pair_found)
-        crawler.signals.connect(extension.phase_changed, signal=phase_changed)
-        crawler.signals.connect(extension.spider_closed, signal=signals.spider_closed)
-        return extension
 
     def spider_opened(self) -> None:
         self._live.read(self._context.output_dir)
@@ -228,7 +213,7 @@ class StatusExtension:
 
     async def explain(self, url: str) -> dict[str, Any]:
         """State of *url* in the frontier, and the terms of its priority if the policy can tell them."""
-        (state,) = await Visits.from_crawler(self._crawler).frontier.states([url])
+        (state,) = await self._visits.frontier.states([url])
         policy = self._context.policy
         return {
             "url": url,
@@ -240,13 +225,12 @@ class StatusExtension:
     def _advance(self) -> None:
         log = self._crawler.get_extension(CrawlLogExtension)
         assert log
-        assert self._crawler.stats
-        self._live.advance(log.tally.fetched, self._crawler.stats.get_value("bilingual/pairs/found", 0))
+        self._live.advance(log.tally.fetched, self._stats.get_value("bilingual/pairs/found", 0))
 
     def _now(self) -> dict[str, Any]:
         summary = self._crawler.get_extension(SummaryExtension)
         assert summary
-        visits = Visits.from_crawler(self._crawler)
+        visits = self._visits
         queued, rests = by_site(visits.quota.urls, operator.add), by_site(visits.frontier.rests, max)
         sites = sorted(self._live.sites.items(), key=lambda item: (-item[1].fetched, item[0]))[:SHOWN_SITES]
         return {

@@ -14,10 +14,9 @@ from scrapy.utils.asyncio import create_looping_call
 import bilingual_crawler
 from bilingual_crawler import noun
 from bilingual_crawler import settings as defaults
-from bilingual_crawler.crawl.context import CrawlContext
+from bilingual_crawler.crawl.component import CrawlComponent
 from bilingual_crawler.crawl.politeness import by_site
-from bilingual_crawler.crawl.signals import FAILED_OUTPUTS, output_failed, stop_now
-from bilingual_crawler.crawl.visits import Visits
+from bilingual_crawler.crawl.signals import FAILED_OUTPUTS, output_failed
 from bilingual_crawler.frontier.frontier import SlotState
 from bilingual_crawler.languages.codes import language_name
 from bilingual_crawler.options import without_password
@@ -30,11 +29,11 @@ from bilingual_crawler.storage.records import SUMMARY
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
-    from typing import Self
 
     from scrapy.crawler import Crawler
     from scrapy.settings import BaseSettings
 
+    from bilingual_crawler.crawl.context import CrawlContext
     from bilingual_crawler.reporting.ledger import CrawlTally
 
 logger = logging.getLogger(__name__)
@@ -65,29 +64,19 @@ SHOWN = 6
 """Maximum reasons on one line."""
 
 
-class SummaryExtension:
+class SummaryExtension(CrawlComponent):
     """Keeps ``summary.json`` up to date while the crawl runs; at the end writes the report and prints the counts.
 
     Failures, traps and bytes are in no other output; they are added up there from run to run.
     """
 
     def __init__(self, crawler: Crawler) -> None:
-        self._crawler = crawler
-        self._context = CrawlContext.from_crawler(crawler)
+        super().__init__(crawler)
         self._bytes = 0
         self._in_a_hurry = False
         self._saved: Mapping[str, Any] = {}
         self._before: Mapping[str, Any] = {}
         self._saving = create_looping_call(self._save)
-
-    @classmethod
-    def from_crawler(cls, crawler: Crawler) -> Self:
-        extension = cls(crawler)
-        crawler.signals.connect(extension.spider_opened, signal=signals.spider_opened)
-        crawler.signals.connect(extension.bytes_received, signal=signals.bytes_received)
-        crawler.signals.connect(extension.stop_now, signal=stop_now)
-        crawler.signals.connect(extension.spider_closed, signal=signals.spider_closed)
-        return extension
 
     def spider_opened(self) -> None:
         if (self._context.output_dir / SUMMARY).exists():
@@ -104,7 +93,6 @@ class SummaryExtension:
         self._in_a_hurry = True
 
     def spider_closed(self, reason: str) -> None:
-        assert self._crawler.stats
         if self._saving.running:
             self._saving.stop()
         self._save(reason)
@@ -117,7 +105,7 @@ class SummaryExtension:
                 write_report(folder)
             except (OSError, ResultsError) as error:
                 self._failed("report.html", error)
-        self._crawler.stats.set_value("bilingual/fetched", self._tally.fetched)
+        self._stats.set_value("bilingual/fetched", self._tally.fetched)
         if self._in_a_hurry:
             self._print()
         else:
@@ -145,9 +133,8 @@ class SummaryExtension:
 
     def _failed(self, name: str, error: Exception, *, passing: bool = False) -> None:
         """Log that the file *name* cannot be written; *passing* if it is written again later."""
-        assert self._crawler.stats
         if not passing:
-            self._crawler.stats.inc_value(FAILED_OUTPUTS)
+            self._stats.inc_value(FAILED_OUTPUTS)
         logger.error(f"{name} cannot be written: {error}")
 
     @property
@@ -157,9 +144,8 @@ class SummaryExtension:
         return log.tally
 
     def _summary(self, reason: str) -> dict[str, Any]:
-        assert self._crawler.stats
-        context, tally, stats = self._context, self._tally, self._crawler.stats.get_stats()
-        visits = Visits.from_crawler(self._crawler)
+        context, tally, stats = self._context, self._tally, self._stats.get_stats()
+        visits = self._visits
         frontier, remaining = visits.frontier, visits.learner.remaining
         states = by_site(frontier.slot_states, lambda *states: min(states, key=list(SlotState).index))
         # at the end, when the states are known

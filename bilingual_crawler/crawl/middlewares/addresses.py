@@ -10,7 +10,6 @@ from urllib.parse import urlsplit
 from urllib.request import getproxies
 
 from cachetools import LRUCache
-from scrapy import signals
 from scrapy.exceptions import CannotResolveHostError, NotConfigured
 from scrapy.resolver import CachingThreadedResolver, HostResolution
 from scrapy.utils.defer import deferred_from_coro
@@ -19,7 +18,7 @@ from twisted.internet.address import IPv6Address
 from twisted.internet.interfaces import IHostnameResolver, IResolutionReceiver
 from zope.interface import implementer  # type: ignore[import-untyped]
 
-from bilingual_crawler.crawl.context import CrawlContext
+from bilingual_crawler.crawl.component import CrawlComponent
 from bilingual_crawler.crawl.middlewares.stop import is_stopping
 from bilingual_crawler.crawl.signals import Refused, StillWanted
 from bilingual_crawler.options import Options
@@ -222,7 +221,7 @@ class _Sieve:
         self._receiver.resolutionComplete()
 
 
-class AddressGuardMiddleware:
+class AddressGuardMiddleware(CrawlComponent):
     """Connects to public addresses only, to those in ``BILINGUAL_ALLOWED_NETWORKS``, and to seeds given as an address.
 
     A seed such as http://127.0.0.1:8000/ allows that host and port and no other. Names are checked by their addresses
@@ -233,15 +232,8 @@ class AddressGuardMiddleware:
     def __init__(self, crawler: Crawler) -> None:
         if Options.of(crawler.settings).replay:
             raise NotConfigured
-        self._crawler = crawler
-        self._seeds = [seed.url for seed in CrawlContext.from_crawler(crawler).seeds]
-
-    @classmethod
-    def from_crawler(cls, crawler: Crawler) -> Self:
-        middleware = cls(crawler)
-        crawler.signals.connect(middleware.spider_opened, signal=signals.spider_opened)
-        crawler.signals.connect(middleware.spider_closed, signal=signals.spider_closed)
-        return middleware
+        super().__init__(crawler)
+        self._seeds = [seed.url for seed in self._context.seeds]
 
     def spider_opened(self) -> None:
         self._rule = AddressRule.of(Options.of(self._crawler.settings).allowed_networks, self._seeds)
@@ -277,9 +269,8 @@ class AddressGuardMiddleware:
         address = resolver and resolver.refused.get((host, port))
         if address is None:
             return
-        assert self._crawler.stats
-        self._crawler.stats.inc_value("bilingual/security/forbidden_address")
-        first = self._crawler.stats.get_value("bilingual/security/forbidden_address") == 1
+        self._stats.inc_value("bilingual/security/forbidden_address")
+        first = self._stats.get_value("bilingual/security/forbidden_address") == 1
         logger.log(
             logging.WARNING if first else logging.DEBUG,
             f"{host}:{port} has the address {address}, which is not public, and is not fetched. If it is yours: "

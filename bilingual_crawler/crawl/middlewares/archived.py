@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 
 from scrapy.exceptions import NotConfigured
 
-from bilingual_crawler.crawl.context import CrawlContext, DiscoveryContext
+from bilingual_crawler.crawl.component import CrawlComponent
+from bilingual_crawler.crawl.context import DiscoveryContext
 from bilingual_crawler.crawl.requests import archived_answer
 from bilingual_crawler.crawl.signals import ENTRY, NOT_MODIFIED
 from bilingual_crawler.options import Options
@@ -16,8 +17,6 @@ from bilingual_crawler.storage.warc import ArchivedResponse
 from bilingual_crawler.urls.hosts import host_of
 
 if TYPE_CHECKING:
-    from typing import Self
-
     from scrapy import Request
     from scrapy.crawler import Crawler
     from scrapy.http import Response
@@ -25,24 +24,18 @@ if TYPE_CHECKING:
     from bilingual_crawler.frontier.entry import Entry
 
 
-class ArchivedPagesMiddleware:
+class ArchivedPagesMiddleware(CrawlComponent):
     """Serves archived pages, before robots.txt and the delay of the site; falls back to the site.
 
     Stats: ``bilingual/archived/pages|missing``.
     """
 
     def __init__(self, crawler: Crawler) -> None:
-        context = CrawlContext.from_crawler(crawler)
-        if not isinstance(context, DiscoveryContext) or context.sources.archive is None:
+        super().__init__(crawler)
+        if not isinstance(self._context, DiscoveryContext) or self._context.sources.archive is None:
             raise NotConfigured
-        assert crawler.stats
-        self._stats = crawler.stats
-        self._archive = context.sources.archive
-        self._places = context.sources.archived
-
-    @classmethod
-    def from_crawler(cls, crawler: Crawler) -> Self:
-        return cls(crawler)
+        self._archive = self._context.sources.archive
+        self._places = self._context.sources.archived
 
     async def process_request(self, request: Request) -> Response | None:
         entry: Entry | None = request.meta.get(ENTRY)
@@ -62,7 +55,7 @@ _CONDITIONS = {b"etag": b"If-None-Match", b"last-modified": b"If-Modified-Since"
 _OK, _UNCHANGED = 200, 304
 
 
-class KnownPagesMiddleware:
+class KnownPagesMiddleware(CrawlComponent):
     """Asks for pages and sitemaps in the archives of ``BILINGUAL_KNOWN`` on the condition that they have changed.
 
     At the answer 304 the archived response takes its place, so that the page is read as if it had been downloaded.
@@ -73,18 +66,13 @@ class KnownPagesMiddleware:
     """
 
     def __init__(self, crawler: Crawler) -> None:
+        super().__init__(crawler)
         known = Options.of(crawler.settings).known
-        if not known or isinstance(CrawlContext.from_crawler(crawler), DiscoveryContext):
+        if not known or isinstance(self._context, DiscoveryContext):
             raise NotConfigured
-        assert crawler.stats
-        self._stats = crawler.stats
         self._archive = open_archive(known)
         for reason, count in self._archive.left_out.items():
             self._stats.set_value(f"bilingual/archive/{reason}", count)
-
-    @classmethod
-    def from_crawler(cls, crawler: Crawler) -> Self:
-        return cls(crawler)
 
     def process_request(self, request: Request) -> None:
         request.meta.pop(NOT_MODIFIED, None)

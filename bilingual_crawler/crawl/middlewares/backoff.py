@@ -13,24 +13,20 @@ from functools import partial
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
-from scrapy import signals
 from scrapy.exceptions import CannotResolveHostError, DownloadCancelledError, StopDownload
 from scrapy.utils.defer import deferred_from_coro
 from scrapy.utils.job import job_dir
 from scrapy.utils.misc import load_object
 
-from bilingual_crawler.crawl.context import CrawlContext
+from bilingual_crawler.crawl.component import CrawlComponent
 from bilingual_crawler.crawl.middlewares.stop import is_stopping
 from bilingual_crawler.crawl.signals import ENTRY, FAILURES, REST, Refused
-from bilingual_crawler.crawl.visits import Visits
 from bilingual_crawler.frontier.backoff import Backoff, Patience, Rest, own_shortage, retry_after
 from bilingual_crawler.frontier.entry import POISON, SUSPECT
 from bilingual_crawler.options import Options
 from bilingual_crawler.urls.canonical import registered_domain
 
 if TYPE_CHECKING:
-    from typing import Self
-
     from scrapy import Request
     from scrapy.crawler import Crawler
     from scrapy.http import Response
@@ -60,7 +56,7 @@ class HostUnavailable(Refused):
         self.asked = asked
 
 
-class BackoffMiddleware:
+class BackoffMiddleware(CrawlComponent):
     """Replaces Scrapy's RetryMiddleware, which retries without a pause.
 
     A request that fails by the network or with one of ``RETRY_HTTP_CODES`` goes back to its place in the frontier, at
@@ -75,12 +71,8 @@ class BackoffMiddleware:
     """
 
     def __init__(self, crawler: Crawler) -> None:
-        assert crawler.stats
+        super().__init__(crawler)
         settings, options = crawler.settings, Options.of(crawler.settings)
-        # a crawl without a context has no frontier either
-        CrawlContext.from_crawler(crawler)
-        self._crawler = crawler
-        self._stats = crawler.stats
         self._enabled = settings.getbool("RETRY_ENABLED")
         self._durable = bool(job_dir(settings) or options.frontier)
         self._tries = settings.getint("RETRY_TIMES")
@@ -94,11 +86,6 @@ class BackoffMiddleware:
         self._own = Backoff(Patience(self._patience.start, longest, failures=math.inf), time.monotonic)
         self._stopped = False
         """Whether the network seems to be gone, and the crawl ends."""
-        crawler.signals.connect(self.response_downloaded, signal=signals.response_downloaded)
-
-    @classmethod
-    def from_crawler(cls, crawler: Crawler) -> Self:
-        return cls(crawler)
 
     def response_downloaded(self, request: Request, response: Response) -> None:
         """End the failures in a row of the host. Redirects and dropped responses do not reach process_response."""
@@ -185,10 +172,6 @@ class BackoffMiddleware:
         """Whether *response* is a failure of the host."""
         failed = response is not None and response.status in self._statuses and response.status != PAGE_ERROR
         return self._enabled and failed
-
-    @property
-    def _visits(self) -> Visits:
-        return Visits.from_crawler(self._crawler)
 
     def _wait_for_machine(self, request: Request, shortage: str) -> Request | None:
         note_shortage(self._crawler, shortage)

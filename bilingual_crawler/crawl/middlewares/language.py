@@ -10,9 +10,9 @@ from time import perf_counter
 from typing import TYPE_CHECKING, TypeVar
 
 from msgspec.structs import replace
-from scrapy import signals
 from scrapy.exceptions import StopDownload
 
+from bilingual_crawler.crawl.component import CrawlComponent
 from bilingual_crawler.crawl.context import CrawlContext
 from bilingual_crawler.crawl.middlewares.backoff import note_shortage, origin
 from bilingual_crawler.crawl.middlewares.stop import is_stopping
@@ -40,8 +40,6 @@ from bilingual_crawler.pairing.reading import CrawledPageJob
 from bilingual_crawler.urls.canonical import canonicalise
 
 if TYPE_CHECKING:
-    from typing import Self
-
     from scrapy import Request
     from scrapy.crawler import Crawler
     from scrapy.http import Response
@@ -124,7 +122,7 @@ class Reader:
         logger.log(level, f"{url} could not be read: {error}", extra={"spider": self.crawler.spider})
 
 
-class LanguageFilterMiddleware:
+class LanguageFilterMiddleware(CrawlComponent):
     """Puts the parsed page, the language of its text and its outline, or the parsed sitemap, into ``response.meta``.
 
     Responses in none of the formats of the crawl are dropped by their headers, before the body is read if the download
@@ -134,17 +132,10 @@ class LanguageFilterMiddleware:
     """
 
     def __init__(self, crawler: Crawler) -> None:
-        assert crawler.stats
-        self._stats = crawler.stats
+        super().__init__(crawler)
         self._reader = Reader(crawler)
-        self._formats = CrawlContext.from_crawler(crawler).formats
+        self._formats = self._context.formats
         self._has_frontier = Part.FRONTIER in Options.of(crawler.settings).parts
-
-    @classmethod
-    def from_crawler(cls, crawler: Crawler) -> Self:
-        middleware = cls(crawler)
-        crawler.signals.connect(middleware.headers_received, signal=signals.headers_received)
-        return middleware
 
     def headers_received(self, headers: Headers, request: Request) -> None:
         url = self._url(request)

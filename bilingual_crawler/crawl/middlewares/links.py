@@ -6,11 +6,8 @@ import logging
 import math
 from typing import TYPE_CHECKING, Any
 
-from scrapy import signals
-
-from bilingual_crawler.crawl.context import CrawlContext
+from bilingual_crawler.crawl.component import CrawlComponent
 from bilingual_crawler.crawl.signals import ENTRY, RANK
-from bilingual_crawler.crawl.visits import Visits
 from bilingual_crawler.frontier.entry import Kind, State
 from bilingual_crawler.items import FoundLinks, FoundRequests, Rank
 from bilingual_crawler.languages.codes import language_name
@@ -20,7 +17,6 @@ from bilingual_crawler.scoring.models import load_models, models_folder
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Iterator, Sequence
-    from typing import Self
 
     from scrapy import Request
     from scrapy.crawler import Crawler
@@ -44,7 +40,7 @@ def warn_of_unknown(model: LanguageModel, policy: str, pairs: LanguagePairs) -> 
         )
 
 
-class LinkPriorityMiddleware:
+class LinkPriorityMiddleware(CrawlComponent):
     """Consumes :class:`FoundLinks`: drops links that are out of scope or done, scores the rest, and pushes them to the
     frontier. In place of :class:`FoundRequests` it yields those of the requests that are left, with their rank.
 
@@ -52,24 +48,13 @@ class LinkPriorityMiddleware:
     """
 
     def __init__(self, crawler: Crawler) -> None:
-        assert crawler.stats
-        self._crawler = crawler
-        self._stats = crawler.stats
+        super().__init__(crawler)
         self._max_depth = crawler.settings.getint("DEPTH_LIMIT") or math.inf
         self._options = Options.of(crawler.settings)
         self._sources = frozenset(self._options.link_sources)
-        self._context = CrawlContext.from_crawler(crawler)
         self._policy = self._context.policy
 
-    @classmethod
-    def from_crawler(cls, crawler: Crawler) -> Self:
-        middleware = cls(crawler)
-        crawler.signals.connect(middleware.spider_opened, signal=signals.spider_opened)
-        crawler.signals.connect(middleware.spider_closed, signal=signals.spider_closed)
-        return middleware
-
     def spider_opened(self) -> None:
-        self._visits = Visits.from_crawler(self._crawler)
         self._scorer: BatchingScorer | None = None
         if self._policy.needs_models:
             models = load_models(models_folder(self._options.models_dir), self._options.providers)

@@ -5,21 +5,19 @@ from __future__ import annotations
 from collections import defaultdict
 from typing import TYPE_CHECKING, Any
 
-from scrapy import Request, signals
+from scrapy import Request
 from scrapy.downloadermiddlewares.offsite import OffsiteMiddleware
 
-from bilingual_crawler.crawl.context import CrawlContext
+from bilingual_crawler.crawl.component import CrawlComponent
 from bilingual_crawler.crawl.reading import document_of, log_page
 from bilingual_crawler.crawl.requests import asks_for_page, of_its_own
 from bilingual_crawler.crawl.signals import ENTRY, READ, document_read, profile_read
-from bilingual_crawler.crawl.visits import Visits
 from bilingual_crawler.items import FoundRequests
 from bilingual_crawler.pages.model import Link
 from bilingual_crawler.urls.canonical import canonicalise
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Mapping
-    from typing import Self
 
     from scrapy.crawler import Crawler
     from scrapy.http import Response
@@ -27,7 +25,7 @@ if TYPE_CHECKING:
     from bilingual_crawler.pages.model import PageRecord
 
 
-class OrdinarySpiderMiddleware:
+class OrdinarySpiderMiddleware(CrawlComponent):
     """Lets the crawl learn from each page of the frontier, even if the callback fails; signals documents.
 
     The requests that a callback yields for pages become :class:`FoundRequests`, once it has yielded all. Other requests
@@ -35,17 +33,8 @@ class OrdinarySpiderMiddleware:
     """
 
     def __init__(self, crawler: Crawler) -> None:
-        self._crawler = crawler
-        self._pairs = CrawlContext.from_crawler(crawler).pairs
-
-    @classmethod
-    def from_crawler(cls, crawler: Crawler) -> Self:
-        middleware = cls(crawler)
-        crawler.signals.connect(middleware.spider_opened, signal=signals.spider_opened)
-        return middleware
-
-    def spider_opened(self) -> None:
-        self._visits = Visits.from_crawler(self._crawler)
+        super().__init__(crawler)
+        self._pairs = self._context.pairs
 
     def process_spider_input(self, response: Response) -> None:
         if ENTRY not in response.meta:

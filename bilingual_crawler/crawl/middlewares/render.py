@@ -5,22 +5,18 @@ from __future__ import annotations
 import logging
 from typing import TYPE_CHECKING
 
-from scrapy import signals
 from scrapy.http import HtmlResponse
 
-from bilingual_crawler.crawl.context import CrawlContext
+from bilingual_crawler.crawl.component import CrawlComponent
 from bilingual_crawler.crawl.middlewares.language import Reader, is_of, read_response
 from bilingual_crawler.crawl.middlewares.stop import is_stopping, put_back, unless_stopping
 from bilingual_crawler.crawl.rendering.browser import Browser, RenderError, is_shell
 from bilingual_crawler.crawl.rendering.options import missing_for_rendering
 from bilingual_crawler.crawl.signals import ENTRY, READ, StillWanted, page_rendered
-from bilingual_crawler.crawl.visits import Visits
 from bilingual_crawler.options import Options
 from bilingual_crawler.pages.formats import HTML
 
 if TYPE_CHECKING:
-    from typing import Self
-
     from scrapy import Request
     from scrapy.crawler import Crawler
     from scrapy.http import Response
@@ -33,7 +29,7 @@ logger = logging.getLogger(__name__)
 _TOTAL = ""
 
 
-class RenderMiddleware:
+class RenderMiddleware(CrawlComponent):
     """Renders HTML pages: none with ``render=never``, all with ``always``, shells with ``auto``.
 
     It comes after the language filter, whose result shows the shells (pages that are empty without scripts). The filter
@@ -45,11 +41,9 @@ class RenderMiddleware:
     """
 
     def __init__(self, crawler: Crawler) -> None:
-        assert crawler.stats
-        self._crawler = crawler
-        self._stats = crawler.stats
+        super().__init__(crawler)
         self._reader = Reader(crawler)
-        self._mode = CrawlContext.from_crawler(crawler).render
+        self._mode = self._context.render
         options = Options.of(crawler.settings)
         missing = missing_for_rendering(crawler.settings)
         self._browser = None if self._mode == "never" or missing else Browser(crawler, self._slot_of)
@@ -57,12 +51,6 @@ class RenderMiddleware:
         self._max_pages_per_site = options.render_max_pages_per_site
         if self._mode == "auto" and missing:
             logger.warning(f"render=auto: {missing}; until then pages that need JavaScript stay as downloaded")
-
-    @classmethod
-    def from_crawler(cls, crawler: Crawler) -> Self:
-        middleware = cls(crawler)
-        crawler.signals.connect(middleware.spider_closed, signal=signals.spider_closed)
-        return middleware
 
     async def process_response(self, request: Request, response: Response) -> Response | Request:
         read: PageRecord | None = request.meta.get(READ)
@@ -99,13 +87,13 @@ class RenderMiddleware:
             await self._browser.close()
 
     def _slot_of(self, url: str) -> str:
-        visits = Visits.from_crawler(self._crawler)
+        visits = self._visits
         return visits.frontier.server(visits.slot(url))
 
     async def _take_budget(self, slot: str) -> bool:
         """Count a page that is rendered, unless that exceeds a limit; raises StillWanted."""
         limits = {f"rendered {_TOTAL}": self._max_pages, f"rendered {slot}": self._max_pages_per_site}
-        visits = Visits.from_crawler(self._crawler)
+        visits = self._visits
         sums = await unless_stopping(self._crawler, visits.count(*limits))
         if any(limit and sums[name] > limit for name, limit in limits.items()):
             visits.frontier.add(dict.fromkeys(limits, -1))

@@ -15,6 +15,7 @@ from scrapy.http.request import NO_CALLBACK
 from scrapy.robotstxt import ProtegoRobotParser
 from scrapy.utils.misc import build_from_crawler, load_object
 
+from bilingual_crawler.crawl.component import CrawlComponent
 from bilingual_crawler.crawl.middlewares.backoff import HostUnavailable, asked_to_wait, origin
 from bilingual_crawler.crawl.middlewares.language import Reader
 from bilingual_crawler.crawl.politeness import robots_agent
@@ -24,7 +25,7 @@ from bilingual_crawler.pages.jobs import RobotsJob
 from bilingual_crawler.urls.canonical import canonicalise
 
 if TYPE_CHECKING:
-    from typing import Any, Self
+    from typing import Any
 
     from scrapy.crawler import Crawler
     from scrapy.http import Response
@@ -52,7 +53,7 @@ _LARGE = 4 << 20
 _OBEYED = "dont_obey_robotstxt"
 
 
-class RobotsMiddleware:
+class RobotsMiddleware(CrawlComponent):
     """Refuses URLs that robots.txt forbids. Replaces Scrapy's middleware, which allows all URLs after a failure.
 
     After no answer, 429 or 5xx no URL of the host is fetched, and robots.txt is fetched again after a pause. After
@@ -64,9 +65,7 @@ class RobotsMiddleware:
         settings = crawler.settings
         if not settings.getbool("ROBOTSTXT_OBEY"):
             raise NotConfigured
-        assert crawler.stats
-        self._crawler = crawler
-        self._stats = crawler.stats
+        super().__init__(crawler)
         self._reader = Reader(crawler)
         self._user_agent = robots_agent(settings)
         self._parser = load_object(settings["ROBOTSTXT_PARSER"])
@@ -77,10 +76,6 @@ class RobotsMiddleware:
         self._parsed: LRUCache[str, tuple[RobotParser, int]] = LRUCache(_PARSED_BYTES, getsizeof=lambda known: known[1])
         self._parsing_large = asyncio.Lock()
         self._asking: dict[str, asyncio.Task[RobotParser]] = {}
-
-    @classmethod
-    def from_crawler(cls, crawler: Crawler) -> Self:
-        return cls(crawler)
 
     async def process_request(self, request: Request) -> None:
         if request.meta.get(_OBEYED):

@@ -7,21 +7,18 @@ import logging
 import time
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from scrapy import signals
 from scrapy.utils.asyncio import create_looping_call
 from scrapy.utils.defer import deferred_from_coro
 from scrapy.utils.job import job_dir
 
-from bilingual_crawler.crawl.context import CrawlContext
+from bilingual_crawler.crawl.component import CrawlComponent
 from bilingual_crawler.crawl.scrapy_internals import fail_waiting, is_closing
 from bilingual_crawler.crawl.signals import ENTRY, REST, StillWanted, phase_changed, stop_now
-from bilingual_crawler.crawl.visits import Visits
 from bilingual_crawler.frontier.backoff import Rest
 from bilingual_crawler.options import Options
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable
-    from typing import Self
 
     from scrapy import Request
     from scrapy.crawler import Crawler
@@ -39,7 +36,7 @@ GRACE = 5.0
 """Seconds after the end of the time budget that a download may still take."""
 
 
-class StopMiddleware:
+class StopMiddleware(CrawlComponent):
     """Puts waiting requests back into the frontier when the crawl stops, for whatever reason.
 
     Without it a stop waits for every delay of every site (``Crawl-delay`` may be minutes). Running transfers are
@@ -49,11 +46,7 @@ class StopMiddleware:
     """
 
     def __init__(self, crawler: Crawler) -> None:
-        assert crawler.stats
-        # another frontier would not take back what is waiting
-        CrawlContext.from_crawler(crawler)
-        self._crawler = crawler
-        self._stats = crawler.stats
+        super().__init__(crawler)
         self._timeout = crawler.settings.getfloat("DOWNLOAD_TIMEOUT")
         self._durable = bool(job_dir(crawler.settings) or Options.of(crawler.settings).frontier)
         budget = crawler.settings.getfloat("CLOSESPIDER_TIMEOUT")
@@ -62,13 +55,6 @@ class StopMiddleware:
         self._hurrying = False
         self._left: int | None = None
         """Transfers in the last message; None while the crawl goes on."""
-
-    @classmethod
-    def from_crawler(cls, crawler: Crawler) -> Self:
-        middleware = cls(crawler)
-        crawler.signals.connect(middleware.spider_opened, signal=signals.spider_opened)
-        crawler.signals.connect(middleware.spider_closed, signal=signals.spider_closed)
-        return middleware
 
     def spider_opened(self) -> None:
         # the reactor must not be imported before Scrapy has chosen it
@@ -101,7 +87,7 @@ class StopMiddleware:
         if engine and is_stopping(self._crawler):
             if not self._hurrying:
                 self._hurrying = True
-                Visits.from_crawler(self._crawler).frontier.hurry()
+                self._visits.frontier.hurry()
             left = fail_waiting(engine, lambda: StillWanted("the crawl is stopping"))
             told_to = not engine.running
             if left or told_to:

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 from cachetools import LRUCache, TTLCache
 from scrapy.exceptions import NotConfigured
 
-from bilingual_crawler.crawl.context import CrawlContext, DiscoveryContext
+from bilingual_crawler.crawl.component import CrawlComponent
+from bilingual_crawler.crawl.context import DiscoveryContext
 from bilingual_crawler.crawl.middlewares.backoff import origin
 from bilingual_crawler.crawl.middlewares.language import Reader
 from bilingual_crawler.crawl.middlewares.robots import MAX_AGE, TIMEOUT, download
@@ -19,8 +20,6 @@ from bilingual_crawler.pages.jobs import TdmJob
 from bilingual_crawler.pages.opt_outs import TDM_FILE, declared_for
 
 if TYPE_CHECKING:
-    from typing import Self
-
     from scrapy import Request
     from scrapy.crawler import Crawler
 
@@ -38,7 +37,7 @@ _RULES = 200_000
 """Rules that are kept for all hosts: twenty per host, or 200 files with as many as are read."""
 
 
-class TdmMiddleware:
+class TdmMiddleware(CrawlComponent):
     """Puts what the host declares for a page into the meta of its request.
 
     The file of a host is fetched once a day, after robots.txt and before the first page. It is fetched like any page:
@@ -49,11 +48,9 @@ class TdmMiddleware:
     """
 
     def __init__(self, crawler: Crawler) -> None:
-        if isinstance(CrawlContext.from_crawler(crawler), DiscoveryContext):
+        super().__init__(crawler)
+        if isinstance(self._context, DiscoveryContext):
             raise NotConfigured
-        assert crawler.stats
-        self._crawler = crawler
-        self._stats = crawler.stats
         self._reader = Reader(crawler)
         self._timeout = min(TIMEOUT, crawler.settings.getfloat("DOWNLOAD_TIMEOUT"))
         self._rules: TTLCache[str, list[TdmRule]] = TTLCache(
@@ -61,10 +58,6 @@ class TdmMiddleware:
         )
         self._failures: LRUCache[str, int] = LRUCache(_HOSTS)
         self._asking: dict[str, asyncio.Task[list[TdmRule]]] = {}
-
-    @classmethod
-    def from_crawler(cls, crawler: Crawler) -> Self:
-        return cls(crawler)
 
     async def process_request(self, request: Request) -> None:
         request.meta.pop(SITE_OPT_OUTS, None)

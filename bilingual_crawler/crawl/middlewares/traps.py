@@ -14,15 +14,14 @@ import msgspec
 from scrapy import Request
 from scrapy.http.request import NO_CALLBACK
 
-from bilingual_crawler.crawl.context import CrawlContext
+from bilingual_crawler.crawl.component import CrawlComponent
 from bilingual_crawler.crawl.middlewares.language import Reader, page_job
-from bilingual_crawler.crawl.signals import COPY, ENTRY, READ, Refused, pair_found
+from bilingual_crawler.crawl.signals import COPY, ENTRY, READ, Refused
 from bilingual_crawler.items import FoundLinks
 from bilingual_crawler.options import Options
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Sequence
-    from typing import Self
 
     from scrapy.crawler import Crawler
     from scrapy.http import Response
@@ -34,20 +33,15 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 
-class TrapRequestsMiddleware:
+class TrapRequestsMiddleware(CrawlComponent):
     """Downloader middleware: refuses queued URLs that have become traps, before anything is asked of their hosts.
 
     Stats: ``bilingual/traps/refused/<kind>``.
     """
 
     def __init__(self, crawler: Crawler) -> None:
-        assert crawler.stats
-        self._stats = crawler.stats
-        self._traps = CrawlContext.from_crawler(crawler).traps
-
-    @classmethod
-    def from_crawler(cls, crawler: Crawler) -> Self:
-        return cls(crawler)
+        super().__init__(crawler)
+        self._traps = self._context.traps
 
     def process_request(self, request: Request) -> None:
         entry: Entry | None = request.meta.get(ENTRY)
@@ -57,7 +51,7 @@ class TrapRequestsMiddleware:
             raise Refused(f"trap-{kind}", "belongs to a trap")
 
 
-class TrapPagesMiddleware:
+class TrapPagesMiddleware(CrawlComponent):
     """Downloader middleware: learns from pages, and drops soft-404 pages.
 
     After ten pages of a host, it requests a page of the host that cannot exist, for comparison. If the host does not
@@ -67,18 +61,10 @@ class TrapPagesMiddleware:
     """
 
     def __init__(self, crawler: Crawler) -> None:
-        assert crawler.stats
-        self._crawler = crawler
-        self._stats = crawler.stats
+        super().__init__(crawler)
         self._reader = Reader(crawler)
-        self._traps = CrawlContext.from_crawler(crawler).traps
+        self._traps = self._context.traps
         self._probes = not Options.of(crawler.settings).replay
-
-    @classmethod
-    def from_crawler(cls, crawler: Crawler) -> Self:
-        middleware = cls(crawler)
-        crawler.signals.connect(middleware.pair_found, signal=pair_found)
-        return middleware
 
     def pair_found(self, pair: Pair) -> None:
         self._traps.note_pair(pair.url_a, pair.url_b)
@@ -128,22 +114,16 @@ class TrapPagesMiddleware:
         self._stats.inc_value(stat)
 
 
-class TrapLinksMiddleware:
+class TrapLinksMiddleware(CrawlComponent):
     """Spider middleware: removes links that lead into traps and all links of copies.
 
     Stats: ``bilingual/traps/links/<kind>``.
     """
 
     def __init__(self, crawler: Crawler) -> None:
-        assert crawler.stats
-        self._stats = crawler.stats
-        context = CrawlContext.from_crawler(crawler)
-        self._traps = context.traps
-        self._turns = context.turns
-
-    @classmethod
-    def from_crawler(cls, crawler: Crawler) -> Self:
-        return cls(crawler)
+        super().__init__(crawler)
+        self._traps = self._context.traps
+        self._turns = self._context.turns
 
     async def process_spider_output(self, response: Response, result: AsyncIterator[Any]) -> AsyncIterator[Any]:
         async for output in result:

@@ -7,21 +7,19 @@ import logging
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
 from functools import partial
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any
 
 import scrapy
-from scrapy import signals
 from scrapy.exceptions import NotConfigured
 from scrapy.utils.defer import deferred_from_coro
 
-from bilingual_crawler.crawl.context import CrawlContext
+from bilingual_crawler.crawl.component import CrawlComponent
 from bilingual_crawler.crawl.signals import (
     ARCHIVED_DATE,
     MISSING_FLAG,
     NOT_MODIFIED,
     WARC_LOCATION,
     output_failed,
-    page_rendered,
 )
 from bilingual_crawler.options import Options
 from bilingual_crawler.storage.writer import Exchange, WarcLocation, WarcWriter
@@ -41,7 +39,7 @@ _UNSENT = frozenset((b"proxy-authorization",))
 _TRUNCATIONS = {"dataloss": "disconnect", "download_stopped": "unspecified"}
 
 
-class WarcMiddleware:
+class WarcMiddleware(CrawlComponent):
     """Writes all exchanges to ``crawl-*.warc.gz`` in the output folder.
 
     A downloader middleware that ``BILINGUAL_WARC`` switches. Its place is 650, between cookies and redirects, so it
@@ -55,21 +53,13 @@ class WarcMiddleware:
     """
 
     def __init__(self, crawler: Crawler) -> None:
-        self._crawler = crawler
-        self._folder = CrawlContext.from_crawler(crawler).output_dir
+        if not Options.of(crawler.settings).warc:
+            raise NotConfigured
+        super().__init__(crawler)
+        self._folder = self._context.output_dir
         self._writer: WarcWriter | None = None
         self._failed = False
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="warc")
-
-    @classmethod
-    def from_crawler(cls, crawler: Crawler) -> Self:
-        if not Options.of(crawler.settings).warc:
-            raise NotConfigured
-        middleware = cls(crawler)
-        crawler.signals.connect(middleware.spider_opened, signals.spider_opened)
-        crawler.signals.connect(middleware.spider_closed, signals.spider_closed)
-        crawler.signals.connect(middleware.page_rendered, page_rendered)
-        return middleware
 
     def spider_opened(self) -> None:
         settings = self._crawler.settings
@@ -83,7 +73,7 @@ class WarcMiddleware:
         except OSError as error:
             self._give_up(error)
         else:
-            self._crawler.stats.set_value("bilingual/warc/repaired_bytes", self._writer.bytes_repaired)
+            self._stats.set_value("bilingual/warc/repaired_bytes", self._writer.bytes_repaired)
 
     async def process_response(self, request: Request, response: Response) -> Response:
         request.meta.pop(WARC_LOCATION, None)
@@ -95,7 +85,7 @@ class WarcMiddleware:
                 self._give_up(error)
             else:
                 request.meta[WARC_LOCATION] = location
-                stats = self._crawler.stats
+                stats = self._stats
                 stats.inc_value("bilingual/warc/exchanges")
                 stats.set_value("bilingual/warc/bytes", writer.bytes_written)
                 stats.set_value("bilingual/warc/files", writer.files_written)

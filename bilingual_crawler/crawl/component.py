@@ -1,0 +1,46 @@
+"""The base of extensions, middlewares and pipelines: what all of them have, and handlers by the names of signals."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import scrapy.signals
+
+from bilingual_crawler.crawl import signals
+from bilingual_crawler.crawl.context import CrawlContext
+from bilingual_crawler.crawl.visits import Visits
+
+if TYPE_CHECKING:
+    from typing import Self
+
+    from scrapy.crawler import Crawler
+
+SIGNALS = {
+    name: signal
+    for module in (scrapy.signals, signals)
+    for name, signal in vars(module).items()
+    if type(signal) is object
+}
+"""The signals of Scrapy and of :mod:`.signals`, by name."""
+
+
+class CrawlComponent:
+    """A part of a crawl. A method with the name of a signal is its handler, such as ``spider_closed``."""
+
+    def __init__(self, crawler: Crawler) -> None:
+        assert crawler.stats
+        self._crawler = crawler
+        self._stats = crawler.stats
+        self._context = CrawlContext.from_crawler(crawler)
+
+    @classmethod
+    def from_crawler(cls, crawler: Crawler) -> Self:
+        component = cls(crawler)
+        for name in sorted(SIGNALS.keys() & set(dir(cls))):
+            crawler.signals.connect(getattr(component, name), signal=SIGNALS[name])
+        return component
+
+    @property
+    def _visits(self) -> Visits:
+        """The owner of the URLs' lives, once the scheduler is open."""
+        return Visits.from_crawler(self._crawler)
