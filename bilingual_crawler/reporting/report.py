@@ -10,6 +10,7 @@ from bilingual_crawler import noun
 from bilingual_crawler.bitext.cleaning import REASONS as DROPPED
 from bilingual_crawler.discovery.sites import read_bilingual
 from bilingual_crawler.languages.codes import language_name
+from bilingual_crawler.reporting.counts import NOTHING
 from bilingual_crawler.reporting.markup import step_chart, write_page
 from bilingual_crawler.reporting.results import read_results, write_summary
 from bilingual_crawler.storage.records import SITES
@@ -93,17 +94,6 @@ def _early(summary: Mapping[str, Any]) -> str:
 MAX_SITES = 200
 """Bilingual sites that a report of a discovery shows, the first ones."""
 
-# The summary of a crawl that was killed early, or of an older version, may lack keys.
-_SUMMARY = {
-    **dict.fromkeys(("fetched", "html", "candidates", "harvest_rate", "site_candidates"), 0),
-    **{name: {} for name in ("documents", "dropped", "unpaired", "refused", "traps", "failures")},
-    "contradicted": {},
-    **{name: {} for name in ("languages", "pdf", "document_links")},
-    **dict.fromkeys(("policy", "finish_reason"), "unknown"),
-    "seeds": [],
-    "estimate": {},
-}
-
 # Cells that a table of sites may lack, as a crawl of its sites allows.
 _SITE = dict.fromkeys(("entry", "likelihood", "languages", "evidence", "found_on", "way"), "")
 
@@ -114,13 +104,14 @@ def write_report(output_dir: Path) -> Path:
     ``summary.json`` has the same numbers then. Raises ``ResultsError`` when the folder has no readable one.
     """
     results = read_results(output_dir)
-    summary: dict[str, Any] = _SUMMARY | dict(results.summary)
+    unknown = {"policy": "unknown", "finish_reason": "unknown", "seeds": [], "tried": results.summary.get("fetched", 0)}
+    summary: dict[str, Any] = {**NOTHING, **unknown, **results.summary}
     path = output_dir / "report.html"
     write_page(
         path,
         "report.html",
         results=results,
-        summary={"tried": summary["fetched"]} | summary,
+        summary=summary,
         languages=list(dict.fromkeys(summary["pair"].replace(",", "-").split("-"))),
         by_pair=_by_pair(summary),
         page_languages={language_name(language): count for language, count in summary["languages"].items()},

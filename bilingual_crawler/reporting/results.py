@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections import Counter, defaultdict
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, TypedDict
+from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 import msgspec
@@ -16,6 +16,7 @@ from bilingual_crawler.languages.codes import DEFAULT_EQUIVALENTS, LanguageError
 from bilingual_crawler.languages.pairs import LanguagePairs
 from bilingual_crawler.pages.model import MAX_TITLE
 from bilingual_crawler.pairing.model import outcomes, pairs_of_others, unpaired_of_others
+from bilingual_crawler.reporting.counts import Summary
 from bilingual_crawler.reporting.ledger import CrawlTally, is_fetched
 from bilingual_crawler.settings import BILINGUAL_DETECTORS
 from bilingual_crawler.storage.files import DAMAGE, read_within, replacing
@@ -56,50 +57,6 @@ COLUMNS = {
 
 class ResultsError(ValueError):
     """A folder that is not the output of a crawl; the message names what is missing."""
-
-
-class _PairCounts(TypedDict, total=False):
-    candidates: int
-    pairs: int
-    left_over: int
-    refused: dict[str, int]
-    unpaired: dict[str, int]
-
-
-class _Summary(_PairCounts, total=False):
-    """The types of what reports and resumed crawls read of a ``summary.json``."""
-
-    seeds: list[str]
-    settings: dict[str, Any]
-    tried: int
-    fetched: int
-    html: int
-    languages: dict[str, int]
-    documents: dict[str, int]
-    dropped: dict[str, int]
-    harvest_rate: float
-    by_pair: dict[str, _PairCounts]
-    bitext: dict[str, int]
-    bitext_dropped: dict[str, int]
-    site_candidates: int
-    sites_judged: int
-    sites_bilingual: int
-    sites_refused: dict[str, int]
-    entry_pages_archived: int
-    document_links: dict[str, int]
-    pdf: dict[str, int]
-    known: dict[str, int]
-    variants: dict[str, int]
-    rendered: int
-    opt_outs: dict[str, int]
-    contradicted: dict[str, int]
-    traps: dict[str, int]
-    failures: dict[str, int]
-    out_of_scope: int
-    bytes: int
-    queued: int
-    estimate: dict[str, float]
-    sites: dict[str, dict[str, Any]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -308,7 +265,7 @@ def read_summary(directory: Path) -> Mapping[str, Any]:
     if not isinstance(summary, dict):
         raise ResultsError(f"{path} cannot be read: it is not a JSON object")
     try:
-        msgspec.convert(summary, _Summary)
+        msgspec.convert(summary, Summary)
     except msgspec.ValidationError as error:
         raise ResultsError(f"{path} cannot be read: {error}; correct the value, or remove it") from None
     return summary

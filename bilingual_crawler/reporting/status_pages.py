@@ -13,6 +13,7 @@ from twisted.internet.defer import CancelledError
 from twisted.web.resource import ErrorPage, Resource
 from twisted.web.server import NOT_DONE_YET
 
+from bilingual_crawler.reporting.counts import COUNTERS
 from bilingual_crawler.reporting.local_pages import HTML, LimitedSite, LocalPages, answer
 from bilingual_crawler.reporting.markup import render
 from bilingual_crawler.urls.canonical import canonicalise
@@ -147,36 +148,28 @@ class _Metrics:
     def collect(self) -> Iterator[Metric]:
         status = self._crawl.status()
         summary = status["summary"]
-        for name, key, text in (
-            ("tried", "tried", "Addresses that were tried"),
-            ("fetched", "fetched", "Pages that were fetched"),
-            ("downloaded_bytes", "bytes", "Bytes downloaded"),
-        ):
-            yield CounterMetricFamily(f"{NAMESPACE}_{name}", text, value=summary[key])
-        for name, value, text in (
+        for key, (name, text, label) in COUNTERS.items():
+            if label:
+                family = CounterMetricFamily(f"{NAMESPACE}_{name}", text, labels=[label])
+                for value, count in summary[key].items():
+                    family.add_metric([value], count)
+            else:
+                family = CounterMetricFamily(f"{NAMESPACE}_{name}", text, value=summary[key])
+            yield family
+        gauges = [
             ("queued", summary["queued"], "URLs that are queued or in flight"),
             ("harvest_rate", summary["harvest_rate"], "Share of the fetched pages that are in a pair"),
             ("pages_per_second", status["pages_per_second"], "Pages per second of the last minute"),
-        ):
-            yield GaugeMetricFamily(f"{NAMESPACE}_{name}", text, value=value)
+        ]
         if estimate := summary["estimate"]:
-            for name, key, text in (
-                ("estimated_pairs_remaining", "remaining", "Pairs that are estimated to be left"),
-                ("estimated_share_found", "share", "Share of the pairs that is found, as estimated"),
-            ):
-                yield GaugeMetricFamily(f"{NAMESPACE}_{name}", text, value=estimate[key])
+            gauges += [
+                ("estimated_pairs_remaining", estimate["remaining"], "Pairs that are estimated to be left"),
+                ("estimated_share_found", estimate["share"], "Share of the pairs that is found, as estimated"),
+            ]
+        for name, value, text in gauges:
+            yield GaugeMetricFamily(f"{NAMESPACE}_{name}", text, value=value)
         # a better pair takes the place of two, and the alignment replaces them all
         pairs = GaugeMetricFamily(f"{NAMESPACE}_pairs", "Document pairs", labels=["pair"])
         for name, counts in summary["by_pair"].items():
             pairs.add_metric([name], counts["pairs"])
         yield pairs
-        for name, text, label in (
-            ("documents", "Documents", "language"),
-            ("dropped", "Addresses that gave no document", "reason"),
-            ("failures", "Requests that failed", "reason"),
-            ("traps", "Links and pages left out as traps", "kind"),
-        ):
-            family = CounterMetricFamily(f"{NAMESPACE}_{name}", text, labels=[label])
-            for value, count in summary[name].items():
-                family.add_metric([value], count)
-            yield family

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-from collections import Counter, defaultdict
 from typing import TYPE_CHECKING, Any
 
 from rich.console import Console
@@ -20,6 +19,7 @@ from bilingual_crawler.crawl.signals import FAILED_OUTPUTS, output_failed
 from bilingual_crawler.frontier.frontier import SlotState
 from bilingual_crawler.languages.codes import language_name
 from bilingual_crawler.options import without_password
+from bilingual_crawler.reporting.counts import COUNTS, NOTHING, of_all_runs, under
 from bilingual_crawler.reporting.ledger import CrawlLogExtension
 from bilingual_crawler.reporting.markup import byte_size
 from bilingual_crawler.reporting.progress import SitesExtension
@@ -28,7 +28,7 @@ from bilingual_crawler.reporting.results import ResultsError, read_summary, writ
 from bilingual_crawler.storage.records import SUMMARY
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
 
     from scrapy.crawler import Crawler
     from scrapy.settings import BaseSettings
@@ -41,6 +41,8 @@ logger = logging.getLogger(__name__)
 SAVE_SECONDS = 1.0
 """Seconds of failures, traps and bytes that ``kill -9`` can lose; all else can be counted from other files."""
 MAX_SEEDS = 1000
+SHOWN = 6
+"""Maximum reasons on one line."""
 UNFINISHED = "unfinished"
 """``finish_reason`` of a running or killed crawl."""
 POLITENESS = (
@@ -60,8 +62,6 @@ POLITENESS = (
     "ROBOTSTXT_OBEY",
 )
 """Scrapy's settings for politeness towards websites."""
-SHOWN = 6
-"""Maximum reasons on one line."""
 
 
 class SummaryExtension(CrawlComponent):
@@ -157,18 +157,10 @@ class SummaryExtension(CrawlComponent):
             **tally.counts(),
             **tally.pair_counts(stats.get("bilingual/pairs/outcomes", {}), stats.get("bilingual/pairs/documents", 0)),
             "aligned": stats.get("bilingual/pairs/aligned", ""),
-            "bitext": _under(stats, "bilingual/bitext/"),
-            "bitext_dropped": _under(stats, "bilingual/bitext_dropped/"),
+            "bitext": under(stats, "bilingual/bitext/"),
+            "bitext_dropped": under(stats, "bilingual/bitext_dropped/"),
             **self._sites(),
-            "document_links": self._of_all_runs("document_links", _under(stats, "bilingual/links/documents/")),
-            "pdf": self._of_all_runs("pdf", _under(stats, "bilingual/pdf/")),
-            "known": self._of_all_runs("known", _under(stats, "bilingual/known/")),
-            "variants": self._of_all_runs("variants", _under(stats, "bilingual/variants/")),
-            "rendered": self._before.get("rendered", 0) + stats.get("bilingual/render/pages", 0),
-            "opt_outs": self._of_all_runs("opt_outs", _under(stats, "bilingual/opt_outs/")),
-            "traps": self._of_all_runs("traps", _under(stats, "bilingual/traps/")),
-            "failures": self._of_all_runs("failures", _under(stats, "bilingual/backoff/")),
-            "out_of_scope": self._before.get("out_of_scope", 0) + stats.get("bilingual/links/out_of_scope", 0),
+            **of_all_runs(self._before, stats),
             "bytes": self._before.get("bytes", 0) + self._bytes,
             "queued": frontier.remaining,
             "estimate": total.as_dict() if total else {},
@@ -180,9 +172,6 @@ class SummaryExtension(CrawlComponent):
         """The funnel of a discovery."""
         sites = self._crawler.get_extension(SitesExtension)
         return {"site_candidates": sites.funnel.judged + sites.queued} | sites.funnel.counts() if sites else {}
-
-    def _of_all_runs(self, name: str, counts: Mapping[str, int]) -> dict[str, int]:
-        return dict((Counter(self._before.get(name, {})) + Counter(counts)).most_common())
 
 
 def given(context: CrawlContext, settings: BaseSettings) -> dict[str, Any]:
@@ -207,9 +196,8 @@ def changed_settings(settings: BaseSettings) -> dict[str, Any]:
 def print_summary(summary: Mapping[str, Any]) -> None:
     """Print one fact per line on standard error, without wrapping. Counts that an older crawl lacks are 0."""
     console = _Screen(stderr=True, highlight=False, soft_wrap=True)
-    known: defaultdict[str, Any] = defaultdict(int, summary)
     console.print(f"\n[bold]{summary['pair']}[/bold], policy {summary.get('policy')}, {summary.get('finish_reason')}")
-    for number, text in _facts(known):
+    for number, text in _facts(summary):
         console.print(f"[bold]{number:>8}[/bold]  {text}")
     for hint in why_no_pair(summary):
         console.print(hint, markup=False)
@@ -222,56 +210,39 @@ class _Screen(Console):
         self.quiet = True
 
 
-def _facts(summary: Mapping[str, Any]) -> list[tuple[str, str]]:
-    # looking up a count that is missing adds it
-    is_discovery = "sites_judged" in summary
-    names = {language_name(code): count for code, count in (summary["documents"] or {}).items()}
-    sites = (
-        _fact(summary["site_candidates"], "candidate site"),
-        _fact(summary["sites_judged"], "site", " judged" + _reasons(summary["sites_refused"] or {}, "not bilingual: ")),
-        _fact(summary["sites_bilingual"], "bilingual site"),
-        _fact(summary["entry_pages_archived"], "entry page", " from an archive in place of the site"),
-    )
-    by_pair = summary["by_pair"] or {}
-    several = len(by_pair) > 1
-    facts = [
-        *(sites if is_discovery else ()),
-        _fact(summary["tried"], "address", " tried" + _reasons(summary["dropped"], "no document: "), "addresses"),
-        _fact(summary["fetched"], "page", f" fetched ({byte_size(summary['bytes'])} on the wire)"),
-    ]
+def _facts(given: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    summary = {**NOTHING, **given}
+    by_pair, several = summary["by_pair"], len(summary["by_pair"]) > 1
+    if "sites_judged" in given:
+        yield _fact(summary["site_candidates"], "candidate site")
+        yield _fact(summary["sites_judged"], "site", " judged" + _reasons(summary["sites_refused"], "not bilingual: "))
+        yield _fact(summary["sites_bilingual"], "bilingual site")
+        yield _fact(summary["entry_pages_archived"], "entry page", " from an archive in place of the site")
+    yield _fact(summary["tried"], "address", " tried" + _reasons(summary["dropped"], "no document: "), "addresses")
+    yield _fact(summary["fetched"], "page", f" fetched ({byte_size(summary['bytes'])} on the wire)")
     html = ("HTML page or PDF", "HTML pages and PDFs") if summary["pdf"] else ("HTML page", "HTML pages")
-    facts.append(_fact(summary["html"], html[0], _reasons(summary["languages"]), html[1]))
-    facts += [
-        _fact(count, "page", f" that {verb} {language_name(declared)} and {read} as {language_name(found)}")
-        for (declared, found), count in contradictions(summary["contradicted"] or {}).items()
-        for verb, read in [("declares", "reads") if count == 1 else ("declare", "read")]
-    ]
+    yield _fact(summary["html"], html[0], _reasons(summary["languages"]), html[1])
+    for (declared, found), number in contradictions(summary["contradicted"]).items():
+        verb, read = ("declares", "reads") if number == 1 else ("declare", "read")
+        yield _fact(number, "page", f" that {verb} {language_name(declared)} and {read} as {language_name(found)}")
+    documents = {language_name(code): number for code, number in summary["documents"].items()}
+    yield _fact(sum(documents.values()), "document", _reasons(documents))
+    yield _fact(summary["candidates"], "candidate pair", _reasons(summary["refused"], "refused: "))
+    yield _fact(summary["pairs"], "pair", _reasons(_each(by_pair, "pairs") if several else {}))
     unpaired = _each(by_pair, "left_over") if several else summary["unpaired"]
-    facts += [
-        _fact(sum(names.values()), "document", _reasons(names)),
-        _fact(summary["candidates"], "candidate pair", _reasons(summary["refused"], "refused: ")),
-        _fact(summary["pairs"], "pair", _reasons(_each(by_pair, "pairs") if several else {})),
-        _fact(summary["left_over"], "document", " in no pair" + _reasons(unpaired)),
-    ]
+    yield _fact(summary["left_over"], "document", " in no pair" + _reasons(unpaired))
     if summary["bitext"]:
-        dropped = _reasons(summary["bitext_dropped"] or {}, "dropped: ")
-        facts.append(_fact(summary["bitext"]["kept"], "sentence pair", " in bitext/" + dropped))
-    facts.append((f"{summary['harvest_rate']:.0%}", "harvest rate: documents in pairs per page fetched"))
-    for name, one, more, rest in (
-        ("known", "page or sitemap", "pages and sitemaps", " known from an earlier crawl"),
-        ("pdf", "PDF", "PDFs", " read"),
-        ("document_links", "link to a document that is", "links to documents that are", " not HTML"),
-        ("opt_outs", "opt-out", "opt-outs", " of pages"),
-        ("traps", "link or page", "links and pages", " left out as traps"),
-        ("failures", "request", "requests", " failed"),
-    ):
-        if summary[name]:
-            facts.append(_fact(sum(summary[name].values()), one, rest + _reasons(summary[name]), more))
+        dropped = _reasons(summary["bitext_dropped"], "dropped: ")
+        yield _fact(summary["bitext"]["kept"], "sentence pair", " in bitext/" + dropped)
+    yield f"{summary['harvest_rate']:.0%}", "harvest rate: documents in pairs per page fetched"
+    for count in COUNTS:
+        if count.words and (table := summary[count.name]):
+            one, more, rest = count.words
+            yield _fact(sum(table.values()), one, rest + _reasons(table), more)
     if summary["queued"]:
         # without a pair nothing is known of their share
         queue = " still queued" + describe_queue((summary["pairs"] and summary["estimate"]) or {})
-        facts.append(_fact(summary["queued"], "address is", queue, "addresses are"))
-    return facts
+        yield _fact(summary["queued"], "address is", queue, "addresses are")
 
 
 def _fact(number: int, one: str, rest: str = "", several: str = "") -> tuple[str, str]:
@@ -298,10 +269,6 @@ def _reasons(counts: Mapping[str, int], title: str = "") -> str:
         return ""
     shown = ", ".join(f"{name} {count}" for name, count in list(counts.items())[:SHOWN])
     return f" ({title}{shown}{', …' if len(counts) > SHOWN else ''})"
-
-
-def _under(stats: Mapping[str, Any], prefix: str) -> dict[str, int]:
-    return {key.removeprefix(prefix): value for key, value in stats.items() if key.startswith(prefix)}
 
 
 def _default(name: str) -> Any:

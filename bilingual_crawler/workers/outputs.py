@@ -5,12 +5,12 @@ from __future__ import annotations
 import heapq
 import os
 import shutil
-from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 from bilingual_crawler.crawl.signals import Fetch
 from bilingual_crawler.items import Pair, Unpaired
 from bilingual_crawler.pairing.model import replace_pairs, replace_unpaired
+from bilingual_crawler.reporting.counts import sums_of_workers
 from bilingual_crawler.reporting.results import ResultsError, check_tables, one_to_one, pairs_of, read_summary
 from bilingual_crawler.reporting.summary import UNFINISHED
 from bilingual_crawler.storage.files import FolderLock, replacing
@@ -34,32 +34,6 @@ if TYPE_CHECKING:
 PART = "worker-"
 """Start of the names of the workers' folders; a number follows."""
 _ARCHIVE = "warc_file"
-_COUNTS = [
-    "tried",
-    "fetched",
-    "html",
-    "languages",
-    "documents",
-    "dropped",
-    "candidates",
-    "refused",
-    "pairs",
-    "left_over",
-    "unpaired",
-    "by_pair",
-    "document_links",
-    "pdf",
-    "known",
-    "variants",
-    "rendered",
-    "opt_outs",
-    "contradicted",
-    "traps",
-    "failures",
-    "out_of_scope",
-    "bytes",
-]
-"""Keys of a summary that are numbers, or tables of numbers."""
 
 
 def parts_of(folder: Path) -> list[Path]:
@@ -108,18 +82,13 @@ def join_unfinished(folder: Path) -> None:
 
 
 def joined_counts(parts: Sequence[Path]) -> dict[str, Any]:
-    """Return the sums of the counts in the summaries of *parts*, and their sites. A part without a summary has none.
-
-    What several workers have counted, as the tries of one URL after a death, counts several times. There is no estimate
-    of the pairs that remain: those of the parts cannot be added.
-    """
+    """Return the sums of the counts in the summaries of *parts*, and their sites. A part without a summary has none."""
     summaries = [summary for part in parts if (summary := _summary(part))]
-    counts = {name: _sum([summary.get(name) for summary in summaries]) for name in _COUNTS}
     starts = [str(summary["started_at"]) for summary in summaries if "started_at" in summary]
     ends = [str(summary["finished_at"]) for summary in summaries if "finished_at" in summary]
     times = {"started_at": min(starts), "finished_at": max(ends)} if starts and ends else {}
     sites = {site: row for summary in summaries for site, row in summary.get("sites", {}).items()}
-    return {**times, **counts, "estimate": {}, "sites": sites}
+    return {**times, **sums_of_workers(summaries), "estimate": {}, "sites": sites}
 
 
 def reasons_of(parts: Sequence[Path]) -> set[str]:
@@ -133,15 +102,6 @@ def _summary(part: Path) -> Mapping[str, Any]:
     except ResultsError:
         # the worker has not begun to write
         return {}
-
-
-def _sum(values: Sequence[Any]) -> Any:
-    """The sum of numbers, or of tables of numbers by key."""
-    tables = [value for value in values if isinstance(value, dict)]
-    if not tables:
-        return sum(value for value in values if isinstance(value, int))
-    keys = Counter(key for table in tables for key in table)
-    return {key: _sum([table.get(key) for table in tables]) for key in keys}
 
 
 def _join_logs(folder: Path, parts: Sequence[Path]) -> None:

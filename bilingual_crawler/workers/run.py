@@ -274,6 +274,6 @@ def _settings(frontier: str, job: Path, folder: Path) -> list[str]:
 
 def _line(summary: dict[str, Any], seconds: float, fetched: int) -> str:
     """The counts, and the pages per second in *seconds*, before which *fetched* pages were fetched."""
-    documents = sum(summary["documents"].values()) if summary["documents"] else 0
-    counts = counts_line(summary["fetched"], documents, summary["pairs"], summary["queued"])
+    documents = summary["documents"].values()
+    counts = counts_line(summary["fetched"], sum(documents), summary["pairs"], summary["queued"])
     return f"{counts}, {(summary['fetched'] - fetched) / seconds:.1f} pages/s"
