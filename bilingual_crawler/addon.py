@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from scrapy.exceptions import UsageError
 from scrapy.utils.misc import load_object
 
 from bilingual_crawler.crawl.budgets import ByteBudgetExtension
@@ -16,7 +15,7 @@ from bilingual_crawler.crawl.middlewares.ordinary import OrdinarySpiderMiddlewar
 from bilingual_crawler.crawl.middlewares.traps import TrapLinksMiddleware, TrapPagesMiddleware, TrapRequestsMiddleware
 from bilingual_crawler.crawl.middlewares.warc import WarcMiddleware
 from bilingual_crawler.crawl.spiders.arguments import parse_settings
-from bilingual_crawler.options import Options, Part
+from bilingual_crawler.options import Options, Part, usage_error
 from bilingual_crawler.pipelines import OutputPipeline
 from bilingual_crawler.reporting.ledger import CrawlLogExtension
 from bilingual_crawler.reporting.status import StatusExtension
@@ -91,8 +90,7 @@ class BilingualAddon:
 def _check_scheduler(chosen: str | type) -> None:
     # any class with a scheduler's methods counts as a subclass
     if RequestScheduler not in load_object(chosen).__mro__:
-        raise UsageError(
+        raise usage_error(
             f"SCHEDULER={chosen}: the part frontier is a scheduler itself; leave SCHEDULER out, or frontier out of "
-            "BILINGUAL_PARTS",
-            print_help=False,
+            "BILINGUAL_PARTS"
         )

@@ -11,7 +11,9 @@ import math
 import os
 import re
 import shutil
-from collections.abc import Callable, Iterable
+import sys
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from difflib import get_close_matches
 from enum import StrEnum
@@ -21,6 +23,7 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeVar, get_type_hints
 from urllib.parse import urlsplit
 
 from scrapy.exceptions import UsageError
+from scrapy.settings import default_settings
 
 from bilingual_crawler import settings as defaults
 from bilingual_crawler import to_install
@@ -67,6 +70,7 @@ EDITIONS = ("best", "all")
 """Which editions of a page are paired with its translation."""
 
 T = TypeVar("T")
+N = TypeVar("N", int, float)
 Network = ipaddress.IPv4Network | ipaddress.IPv6Network
 Reader = Callable[[Any], T]
 """Converts the value of a setting; raises ValueError with the valid values."""
@@ -81,6 +85,20 @@ _SHOWN = 200
 """Characters of an invalid value that a message shows."""
 
 
+def usage_error(message: object) -> UsageError:
+    """The error that ends a command with *message*, without its help."""
+    return UsageError(str(message), print_help=False)
+
+
+@contextmanager
+def usage_errors(*kinds: type[Exception], before: str = "", after: str = "") -> Iterator[None]:
+    """Raise UsageError for errors of *kinds*, with their message between *before* and *after*."""
+    try:
+        yield
+    except kinds as error:
+        raise usage_error(f"{before}{error}{after}") from error
+
+
 def wrong(name: str, value: object, right: str) -> UsageError:
     """The error for an invalid *value* of *name*, in one line and without a password."""
     before, slashes, after = str(value).partition("//")
@@ -88,7 +106,7 @@ def wrong(name: str, value: object, right: str) -> UsageError:
         after = "…@" + after.rpartition("@")[2]
     text = " ".join(_PASSWORD_PARAMETER.sub(r"\1…", before + slashes + after).split())
     shown = text if len(text) <= _SHOWN else f"{text[:_SHOWN]}…"
-    return UsageError(f"{name}={shown}: {right}", print_help=False)
+    return usage_error(f"{name}={shown}: {right}")
 
 
 def without_password(text: str) -> str:
@@ -126,50 +144,31 @@ def switch(value: Any) -> bool:
         raise ValueError("give True or False") from None
 
 
+def number(kind: Callable[[str], N], minimum: float, maximum: float, right: str) -> Reader[N]:
+    """Return the reader of numbers from *minimum* to *maximum*; *right* says so."""
+
+    def read(value: Any) -> N:
+        try:
+            if minimum <= (number := kind(text(value))) <= maximum:
+                return number
+        except ValueError:
+            pass
+        raise ValueError(right)
+
+    return read
+
+
 def whole(minimum: int = 0) -> Reader[int]:
     """Return the reader of whole numbers of at least *minimum*."""
-
-    def read(value: Any) -> int:
-        try:
-            number = int(text(value))
-        except ValueError:
-            number = minimum - 1
-        if number < minimum:
-            raise ValueError(f"give a whole number of {minimum} or more")
-        return number
-
-    return read
+    return number(int, minimum, math.inf, f"give a whole number of {minimum} or more")
 
 
-def seconds(value: Any) -> float:
-    """Read a finite number of seconds, 0 or more."""
-    try:
-        number = float(text(value))
-    except ValueError:
-        number = math.nan
-    if not 0 <= number < math.inf:
-        raise ValueError("give a number of seconds")
-    return number
-
-
-def share(value: Any) -> float:
-    try:
-        read = float(text(value))
-    except ValueError:
-        read = math.nan
-    if not 0 <= read <= 1:
-        raise ValueError("give a number from 0 to 1")
-    return read
-
-
-def share_of_pairs(value: Any) -> float:
-    """Read the share of the pairs of a site after which it is left: above 0 and up to 1, which is all."""
-    try:
-        if read := share(value):
-            return read
-    except ValueError:
-        pass
-    raise ValueError("give a share of the pairs of a site, above 0 and up to 1, such as 0.98")
+seconds = number(float, 0, sys.float_info.max, "give a number of seconds")
+share = number(float, 0, 1, "give a number from 0 to 1")
+share_of_pairs = number(
+    float, math.ulp(0.0), 1, "give a share of the pairs of a site, above 0 and up to 1, such as 0.98"
+)
+"""Reads the share of the pairs of a site after which it is left; 1 is all."""
 
 
 def one_of(*names: str) -> Reader[str]:
@@ -444,7 +443,12 @@ def _check_names(settings: BaseSettings) -> None:
     for name in settings:
         if name.startswith(PREFIX) and name not in _READERS:
             nearest = get_close_matches(name, _READERS, 1, 0.0)
-            raise UsageError(f"{name}: unknown setting; did you mean {nearest[0]}?", print_help=False)
+            raise usage_error(f"{name}: unknown setting; did you mean {nearest[0]}?")
+
+
+def default_of(name: str) -> Any:
+    """The project's default of a setting, else Scrapy's; None if there is none."""
+    return getattr(defaults, name, getattr(default_settings, name, None))
 
 
 def read_value(name: str, value: Any, read: Reader[T]) -> T:

@@ -8,21 +8,21 @@ Nothing here is public API but the commands themselves.
 from __future__ import annotations
 
 import sys
+from contextlib import contextmanager
 from functools import partial
 from typing import TYPE_CHECKING, NoReturn
 
 from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeRemainingColumn
-from scrapy.exceptions import UsageError
 from scrapy.settings import Settings
 from scrapy.utils.project import get_project_settings
 
 from bilingual_crawler import settings
-from bilingual_crawler.options import USUAL_FORMATS, each, plugin, read_value, wrong
+from bilingual_crawler.options import USUAL_FORMATS, each, plugin, read_value, usage_error, usage_errors, wrong
 from bilingual_crawler.plugins import EXPORTS
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
     from pathlib import Path
 
 PROJECT_SETTINGS = {name: value for name, value in vars(settings).items() if name.isupper()}
@@ -73,7 +73,20 @@ def read_formats(text: str | None, folder: Path | None) -> tuple[str, ...]:
 def refuse_unknown(args: Sequence[str]) -> None:
     """Raise UsageError for an option among *args*: Scrapy passes unknown options on as arguments."""
     if unknown := next((arg for arg in args if arg.startswith("-") and arg != "-"), None):
-        raise UsageError(f"unknown option {unknown}; --help lists the options", print_help=False)
+        raise usage_error(f"unknown option {unknown}; --help lists the options")
+
+
+@contextmanager
+def in_one_line(*kinds: type[Exception], out: Path) -> Iterator[None]:
+    """Raise UsageError for errors of *kinds*, and for those of files, which name *out* unless they name another.
+
+    No check at the start finds a full disk, or a folder that is removed.
+    """
+    try:
+        with usage_errors(*kinds):
+            yield
+    except OSError as error:
+        raise usage_error(f"{error.filename or out}: {error.strerror}") from error
 
 
 def _fail(program: str, message: str) -> NoReturn:

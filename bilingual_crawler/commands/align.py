@@ -14,11 +14,11 @@ from scrapy.exceptions import UsageError
 from scrapy.settings import SETTINGS_PRIORITIES
 
 from bilingual_crawler import noun
-from bilingual_crawler.commands import PROJECT_SETTINGS, adapt, add_formats, read_formats, refuse_unknown
+from bilingual_crawler.commands import PROJECT_SETTINGS, adapt, add_formats, in_one_line, read_formats, refuse_unknown
 from bilingual_crawler.encoders import EncoderError
 from bilingual_crawler.languages.codes import LanguageError
 from bilingual_crawler.languages.pairs import LanguagePairs
-from bilingual_crawler.options import EDITIONS, Options, check_folder, each, plugin, read_value, wrong
+from bilingual_crawler.options import EDITIONS, Options, check_folder, each, plugin, read_value, usage_error, wrong
 from bilingual_crawler.pages.language import Detection, LanguageDetectorError
 from bilingual_crawler.pairing.model import pairs_of_others, read_pairs, replace_pairs, replace_unpaired
 from bilingual_crawler.plugins import ALIGNMENT_METHODS, SENTENCE_FILTERS
@@ -91,7 +91,8 @@ class Command(ScrapyCommand):
         if not args:
             raise UsageError
         assert self.settings
-        try:
+        errors = (ArchiveError, LanguageError, LanguageDetectorError, ModelError, EncoderError, ResultsError)
+        with in_one_line(*errors, out=opts.out):
             options = Options.of(self.settings)
             if opts.method is not None:
                 read_value("--method", opts.method, plugin(ALIGNMENT_METHODS))
@@ -118,11 +119,6 @@ class Command(ScrapyCommand):
                 before = Detection(used[folder])
                 said = f"{folder} was crawled with {before}; its pages were read again with {detection}"
                 Console().print(said, highlight=False, soft_wrap=True)
-        except (ArchiveError, LanguageError, LanguageDetectorError, ModelError, EncoderError, ResultsError) as error:
-            raise UsageError(str(error), print_help=False) from None
-        except OSError as error:
-            # errors that no check at the start can find: a full disk, a folder that was removed
-            raise UsageError(f"{error.filename or opts.out}: {error.strerror}", print_help=False) from None
 
     def _align(
         self,
@@ -235,7 +231,7 @@ def _pairs_of(crawls: list[Path]) -> LanguagePairs:
     if len(pairs) != 1:
         several = f"the crawls have the pairs {' and '.join(sorted(map(str, pairs.values())))}"
         why = several if pairs else "no INPUT is the folder of a crawl"
-        raise UsageError(f"--pair is missing, and {why}: give the two languages, such as eng-mlt", print_help=False)
+        raise usage_error(f"--pair is missing, and {why}: give the two languages, such as eng-mlt")
     return pairs.popitem()[1]
 
 

@@ -30,17 +30,16 @@ from bilingual_crawler.commands import PROJECT_SETTINGS, SPIDERS, TOOL, adapt, r
 from bilingual_crawler.crawl.context import CrawlContext, collect_rarely, memo_of
 from bilingual_crawler.crawl.description import read_description, write_description
 from bilingual_crawler.crawl.signals import FAILED_OUTPUTS
-from bilingual_crawler.crawl.spiders.arguments import parse_arguments, parse_discovery
+from bilingual_crawler.crawl.spiders.arguments import ARGUMENTS, Argument, parse_arguments, parse_discovery
 from bilingual_crawler.crawl.spiders.bilingual import described_arguments
 from bilingual_crawler.crawl.spiders.seeds import any_page, named, without_page
 from bilingual_crawler.crawl.visits import FRONTIER_LOST, WRITE_ERROR
 from bilingual_crawler.discovery.sites import read_bilingual
 from bilingual_crawler.frontier.frontier import StoreError
 from bilingual_crawler.languages.codes import language_name
-from bilingual_crawler.options import RENDER_MODES, Options, wrong
+from bilingual_crawler.options import Options, usage_error, wrong
 from bilingual_crawler.pages.language import REMEDY
 from bilingual_crawler.pages.sandbox.pool import command as module_command
-from bilingual_crawler.plugins import POLICIES, SITE_DETECTORS, SITE_ORDERS
 from bilingual_crawler.reporting.results import read_summary
 from bilingual_crawler.storage.records import DESCRIPTION, DOCUMENTS, SITES
 
@@ -52,33 +51,6 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
-SPIDER_ARGUMENTS = {
-    "pair": "two languages, as codes or English names: eng-mlt, en-mt, English-Maltese; or pairs: eng-isl,eng-dan",
-    "languages": "in place of pair: all pairs among these languages: eng,isl,dan",
-    "seeds": "addresses separated by commas, or a file with one on each line",
-    "policy": f"how links get their priority: {', '.join(POLICIES.built_in)} (BILINGUAL_POLICY)",
-    "scope": "site: the registered domains of the seeds; host: their hosts; web: everything (site)",
-    "max_pages": "budget of pages; 0 is no limit (0)",
-    "max_pages_per_site": "budget of pages of each site; 0 is no limit (0)",
-    "until": "share of the pairs of a site, as estimated, after which it is left, such as 0.98; 1 is all (1)",
-    "render": f"when pages go through Chromium: {', '.join(RENDER_MODES)} (BILINGUAL_RENDER)",
-}
-"""Name and help of each argument, with its default in brackets."""
-DISCOVERY_ARGUMENTS = {
-    "pair": "two languages, as codes or English names: eng-mlt, en-mt, English-Maltese",
-    "seeds": "pages to start from, as for the spider bilingual",
-    "candidates": "sites to judge first: cc-index:PATHS, tsv:FILE, separated by commas",
-    "backlinks": "who links to a site: cc-graph:DIR, tsv:FILE, crawl (the pages visited), separated by commas",
-    "policy": f"which site comes next: {', '.join(SITE_ORDERS.built_in)}; cobfc:N relearns every N pages (both)",
-    "archive": "folder or https:// address of Common Crawl's files, for the entry pages of candidates=cc-index",
-    "detector": f"how a site is judged: {', '.join(SITE_DETECTORS.built_in)} (evidence)",
-    "max_pages": "budget of pages; 0 is no limit (0)",
-    "max_pages_per_site": SPIDER_ARGUMENTS["max_pages_per_site"],
-    "until": f"of the crawl of the sites found: {SPIDER_ARGUMENTS['until']}",
-    "render": SPIDER_ARGUMENTS["render"],
-    "then": "crawl: afterwards crawl the sites found, into the folder crawl/ of the outputs",
-}
-"""The same of the spider ``discovery``."""
 PARSERS: Mapping[str, Callable[..., CrawlContext]] = {"bilingual": parse_arguments, "discovery": parse_discovery}
 """The spiders, and what checks their arguments."""
 
@@ -115,7 +87,7 @@ class Command(CrawlCommand):
                 help=f"TOML file with [arguments] and [settings], such as {DESCRIPTION} of a crawl; options here win",
             )
             parser.formatter_class = _LinesAsTheyAre
-            for name, described in (("bilingual", SPIDER_ARGUMENTS), ("discovery", DISCOVERY_ARGUMENTS)):
+            for name, described in ARGUMENTS.items():
                 parser.add_argument_group(f"Arguments of the spider {name}", _spider_arguments(described))
 
     def process_options(self, args: list[str], opts: argparse.Namespace) -> None:
@@ -127,16 +99,16 @@ class Command(CrawlCommand):
             if len(args) == 1 and args[0] not in PARSERS:
                 spiders = SpiderLoader.from_settings(self.settings).list()
                 if args[0] not in spiders:
-                    raise UsageError(f"no spider {args[0]}; there are: {', '.join(spiders)}", print_help=False)
+                    raise usage_error(f"no spider {args[0]}; there are: {', '.join(spiders)}")
             if len(args) > 1 and args[0] in PARSERS:
-                raise UsageError(f"unexpected argument {args[1]}: give addresses as --seeds", print_help=False)
+                raise usage_error(f"unexpected argument {args[1]}: give addresses as --seeds")
             if sum(argument.startswith("seeds=") for argument in opts.spargs) > 1:
                 # the last ones alone would count
-                raise UsageError("--seeds: is given twice; give all seeds in one, or a file of them", print_help=False)
+                raise usage_error("--seeds: is given twice; give all seeds in one, or a file of them")
             for setting in opts.set:
                 # Scrapy takes any name for a setting, and the crawl would have no limit
-                if setting.partition("=")[0] in {**SPIDER_ARGUMENTS, **DISCOVERY_ARGUMENTS}:
-                    raise UsageError(f"-s {setting}: is an argument of the spider; give -a {setting}", print_help=False)
+                if setting.partition("=")[0] in chain(*ARGUMENTS.values()):
+                    raise usage_error(f"-s {setting}: is an argument of the spider; give -a {setting}")
         if not (args and ours and opts.config):
             super().process_options(args, opts)
         else:
@@ -176,7 +148,7 @@ class Command(CrawlCommand):
                     configure_logging(self.settings)
                 logger.error(error)
             where = f" (with --config {opts.config})" if opts.config else ""
-            raise UsageError(f"{error}{where}", print_help=False) from error
+            raise usage_error(f"{error}{where}") from error
 
     def _crawl(self, spider: str, opts: argparse.Namespace) -> None:
         assert self.crawler_process
@@ -266,10 +238,9 @@ def _check_feeds(settings: BaseSettings) -> None:
     """Raise UsageError if the crawl that follows a discovery would write over its feed."""
     for feed, options in settings.getdict("FEEDS").items():
         if options.get("overwrite") and "%(" not in str(feed):
-            raise UsageError(
+            raise usage_error(
                 f"-O {feed}: the crawl of then=crawl would write over the feed of the discovery; give each its own by "
-                "%(name)s in the name, as in -O '%(name)s.jsonl'",
-                print_help=False,
+                "%(name)s in the name, as in -O '%(name)s.jsonl'"
             )
 
 
@@ -277,10 +248,9 @@ def _check_feeds_of_resume(settings: BaseSettings) -> None:
     """Raise UsageError if a resumed crawl would write over the documents of its earlier runs."""
     for feed, options in settings.getdict("FEEDS").items():
         if options.get("overwrite") and Path(str(feed).removeprefix("file://")).exists():
-            raise UsageError(
+            raise usage_error(
                 f"-O {feed}: has the documents of earlier runs, which a resume does not bring again; give -o {feed}, "
-                f"which adds to them, or another name ({DOCUMENTS} has all)",
-                print_help=False,
+                f"which adds to them, or another name ({DOCUMENTS} has all)"
             )
 
 
@@ -375,13 +345,10 @@ class _LinesAsTheyAre(argparse.RawDescriptionHelpFormatter, ScrapyHelpFormatter)
     """Scrapy's help, with the line breaks of the text."""
 
 
-def _spider_arguments(described: Mapping[str, str]) -> str:
-    indent = " " * 24
-    width = shutil.get_terminal_size().columns - 4
-    return "\n".join(
-        textwrap.fill(f"{f'-a {name}=':<{len(indent)}}{text}", width, subsequent_indent=indent, break_on_hyphens=False)
-        for name, text in described.items()
-    )
+def _spider_arguments(described: Mapping[str, Argument]) -> str:
+    width, indent = shutil.get_terminal_size().columns - 4, 24
+    fill = partial(textwrap.fill, width=width, subsequent_indent=" " * indent, break_on_hyphens=False)
+    return "\n".join(fill(f"{f'-a {name}=':<{indent}}{one.help}") for name, one in described.items())
 
 
 def _has_failed(crawler: Crawler) -> bool:

@@ -11,10 +11,18 @@ from scrapy.commands import ScrapyCommand
 from scrapy.exceptions import UsageError
 
 from bilingual_crawler import to_install
-from bilingual_crawler.commands import PROGRESS, PROJECT_SETTINGS, adapt, add_formats, read_formats, refuse_unknown
+from bilingual_crawler.commands import (
+    PROGRESS,
+    PROJECT_SETTINGS,
+    adapt,
+    add_formats,
+    in_one_line,
+    read_formats,
+    refuse_unknown,
+)
 from bilingual_crawler.encoders import EncoderError
 from bilingual_crawler.languages.codes import LanguageError
-from bilingual_crawler.options import PREFIX, Options, check_folder, wrong
+from bilingual_crawler.options import PREFIX, Options, check_folder, usage_error, wrong
 from bilingual_crawler.pages.language import LanguageDetectorError
 from bilingual_crawler.scoring.models import ModelError
 from bilingual_crawler.urls.hosts import is_loopback
@@ -80,9 +88,7 @@ class Command(ScrapyCommand):
         options = Options.of(self.settings)
         web = opts.base_url is not None and opts.base_url.startswith(("http://", "https://"))
         if web and not options.contact and not is_loopback(opts.base_url):
-            raise UsageError(
-                "BILINGUAL_CONTACT is missing: give a page or address where the archive can reach you", print_help=False
-            )
+            raise usage_error("BILINGUAL_CONTACT is missing: give a page or address where the archive can reach you")
         for name, folder in (("--out", opts.out), ("--bitext", opts.bitext)):
             if folder is not None:
                 check_folder(name, folder)
@@ -93,7 +99,8 @@ class Command(ScrapyCommand):
             from bilingual_crawler.mining.stored import MiningError
         except ImportError as error:
             raise UsageError(f"{error.name} is missing: {to_install('mine')}") from None
-        try:
+        errors = (MiningError, SourceError, LanguageError, LanguageDetectorError, ModelError, EncoderError)
+        with in_one_line(*errors, out=opts.out):
             mining = Mining(
                 MiningRequest(
                     tuple(args),
@@ -108,10 +115,6 @@ class Command(ScrapyCommand):
                 )
             )
             self._mine(mining, opts)
-        except (MiningError, SourceError, LanguageError, LanguageDetectorError, ModelError, EncoderError) as error:
-            raise UsageError(str(error), print_help=False) from None
-        except OSError as error:
-            raise UsageError(f"{error.filename or opts.out}: {error.strerror}", print_help=False) from None
 
     def _mine(self, mining: Mining, opts: argparse.Namespace) -> None:
         from bilingual_crawler.mining.run import print_content, print_urls, write_report

@@ -9,6 +9,7 @@ from scrapy.commands import ScrapyCommand
 from scrapy.exceptions import UsageError
 
 from bilingual_crawler.commands import PROJECT_SETTINGS, adapt, refuse_unknown
+from bilingual_crawler.options import usage_errors
 from bilingual_crawler.reporting.report import write_report
 from bilingual_crawler.reporting.results import ResultsError, read_summary
 from bilingual_crawler.reporting.summary import print_summary
@@ -40,13 +41,10 @@ class Command(ScrapyCommand):
         if len(args) != 1:
             raise UsageError
         folder = Path(args[0])
-        try:
+        several = f", whose workers have a folder each: {PART}*"
+        with usage_errors(OSError, ResultsError), usage_errors(LockedError, before=f"{folder} ", after=several):
             join_unfinished(folder)
             path = write_report(folder)
             # the folder may have been moved
             print_summary({**read_summary(folder), "output_dir": str(folder.absolute())})
             print(path)
-        except LockedError as error:
-            raise UsageError(f"{folder} {error}, whose workers have a folder each: {PART}*", print_help=False) from None
-        except (OSError, ResultsError) as error:
-            raise UsageError(str(error), print_help=False) from None

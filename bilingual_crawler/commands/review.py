@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from scrapy.commands import ScrapyCommand
 from scrapy.exceptions import UsageError
 
-from bilingual_crawler.commands import PROJECT_SETTINGS, adapt, refuse_unknown
-from bilingual_crawler.options import wrong
+from bilingual_crawler.commands import PROJECT_SETTINGS, adapt, in_one_line, refuse_unknown
+from bilingual_crawler.options import usage_error, wrong
 from bilingual_crawler.reporting.review import Sheet, SheetError, count_judged, read_judged, sheet_folders
 from bilingual_crawler.storage.files import FolderLock, LockedError
 
@@ -44,19 +44,12 @@ class Command(ScrapyCommand):
         if len(args) != 1:
             raise UsageError
         folders = sheet_folders(Path(args[0]))
-        try:
-            if opts.browse:
-                self._browse(folders)
-            else:
-                _print_precision(folders)
-        except SheetError as error:
-            raise UsageError(str(error), print_help=False) from None
-        except FileNotFoundError as error:
-            raise UsageError(
-                f"{error.filename}: {error.strerror}; give the folder of scrapy align --review", print_help=False
-            ) from None
-        except OSError as error:
-            raise UsageError(f"{error.filename}: {error.strerror}", print_help=False) from None
+        with in_one_line(SheetError, out=Path(args[0])):
+            try:
+                self._browse(folders) if opts.browse else _print_precision(folders)
+            except FileNotFoundError as error:
+                why = f"{error.strerror}; give the folder of scrapy align --review"
+                raise usage_error(f"{error.filename}: {why}") from None
 
     def _browse(self, folders: Sequence[Path]) -> None:
         from bilingual_crawler.reporting.review_pages import serve

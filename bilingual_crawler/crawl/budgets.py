@@ -33,12 +33,12 @@ class ByteBudgetExtension(CrawlComponent):
     """
 
     def __init__(self, crawler: Crawler) -> None:
-        super().__init__(crawler)
         options = Options.of(crawler.settings)
         self._per_site = options.max_bytes_per_site
         self._in_all = options.max_bytes
         if not self._per_site and not self._in_all:
             raise NotConfigured
+        super().__init__(crawler)
         self._uncounted: Counter[str] = Counter()
 
     def bytes_received(self, data: bytes, request: Request) -> None:

@@ -12,13 +12,12 @@ from typing import TYPE_CHECKING
 from weakref import WeakKeyDictionary
 
 from scrapy import signals
-from scrapy.exceptions import UsageError
 
 from bilingual_crawler.crawl.requests import Turns
 from bilingual_crawler.crawl.scrapy_internals import split_cookie_domains
 from bilingual_crawler.frontier.job import JobError
 from bilingual_crawler.languages.codes import base_of
-from bilingual_crawler.options import Options, check_folder
+from bilingual_crawler.options import Options, check_folder, usage_error, usage_errors, wrong
 from bilingual_crawler.storage.files import FolderLock, LockedError, replacing, to_disk
 from bilingual_crawler.storage.records import CRAWL
 from bilingual_crawler.urls.hosts import split_domain, with_http
@@ -48,17 +47,16 @@ def choose_output_dir(settings: BaseSettings, name: str) -> Path:
         folder = Path(memo.read_text(encoding="utf-8").rstrip("\n"))
         if not folder.exists():
             # a new one would lack all that was found, and the frontier would not fetch it again
-            raise UsageError(
+            raise usage_error(
                 f"JOBDIR={memo.parent}: its crawl writes into {folder}, which is gone; move it back, write its new "
-                f"place into {memo}, or give another folder",
-                print_help=False,
+                f"place into {memo}, or give another folder"
             )
         check_folder("BILINGUAL_OUTPUT_DIR", folder)
         return folder
     folder = (Options.of(settings).output_dir or Path("crawls", name)).absolute()
     check_folder("BILINGUAL_OUTPUT_DIR", folder)
     if memo and folder.resolve() == memo.parent.resolve():
-        raise UsageError(f"BILINGUAL_OUTPUT_DIR={folder}: is the JOBDIR as well; give two folders", print_help=False)
+        raise wrong("BILINGUAL_OUTPUT_DIR", folder, "is the JOBDIR as well; give two folders")
     _check_new(folder)
     return folder
 
@@ -83,10 +81,8 @@ def claim_folders(crawler: Crawler, context: CrawlContext) -> None:
 
 def lock_folders(settings: BaseSettings, context: CrawlContext) -> list[FolderLock]:
     """Make and lock the output folder and, if there is one, the job folder; raises UsageError."""
-    try:
+    with usage_errors(JobError):
         locks = (context.job.keep(settings), _make_output_dir(settings, context.output_dir))
-    except JobError as error:
-        raise UsageError(str(error), print_help=False) from error
     return [lock for lock in locks if lock]
 
 
@@ -105,20 +101,17 @@ def _make_output_dir(settings: BaseSettings, folder: Path) -> FolderLock:
                 part.write_text(str(folder), encoding="utf-8")
                 to_disk(part)
     except LockedError as error:
-        raise UsageError(f"BILINGUAL_OUTPUT_DIR={folder}: {error}; choose a new folder", print_help=False) from None
+        raise wrong("BILINGUAL_OUTPUT_DIR", folder, f"{error}; choose a new folder") from None
     except OSError as error:
-        raise UsageError(
-            f"BILINGUAL_OUTPUT_DIR={folder}: {error.strerror}; give a folder that can be written", print_help=False
-        ) from error
+        raise wrong("BILINGUAL_OUTPUT_DIR", folder, f"{error.strerror}; give a folder that can be written") from error
     return lock
 
 
 def _check_new(folder: Path) -> None:
     if (folder / CRAWL).exists():
-        raise UsageError(
+        raise usage_error(
             f"BILINGUAL_OUTPUT_DIR={folder}: holds another crawl; choose a new folder (a crawl that is to be resumed "
-            "needs -s JOBDIR=... from the start)",
-            print_help=False,
+            "needs -s JOBDIR=... from the start)"
         )
 
 
@@ -163,7 +156,7 @@ class Seed:
         return (self.url, with_http(self.url)) if self.guessed_scheme else (self.url,)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class CrawlContext:
     """The checked arguments of a crawl, and what its components share."""
 
@@ -171,15 +164,15 @@ class CrawlContext:
     seeds: tuple[Seed, ...]
     policy: Policy
     scope: Scope
-    max_pages: int
+    max_pages: int = 0
     """Budget of pages; 0 is no limit."""
-    max_pages_per_site: int
+    max_pages_per_site: int = 0
     """Budget of pages of each politeness slot; 0 is no limit."""
-    until: float
+    until: float = 1.0
     """Share of the pairs of a site after which it is left; 1 is all."""
-    budget: SiteBudget | None
+    budget: SiteBudget | None = None
     """Whose best URL comes next; None if that is the best URL of all sites."""
-    render: str
+    render: str = "never"
     """When pages go through a browser: one of :data:`~bilingual_crawler.options.RENDER_MODES`."""
     detection: Detection
     """How the languages of texts are told."""
@@ -199,10 +192,9 @@ class CrawlContext:
         try:
             return _SHARED[crawler]
         except KeyError:
-            raise UsageError(
+            raise usage_error(
                 "a component of bilingual_crawler is used without its add-on: set ADDONS = "
-                '{"bilingual_crawler.addon.BilingualAddon": 500}, which brings the components, and BILINGUAL_PAIR',
-                print_help=False,
+                '{"bilingual_crawler.addon.BilingualAddon": 500}, which brings the components, and BILINGUAL_PAIR'
             ) from None
 
     @property
@@ -219,7 +211,7 @@ class CrawlContext:
 _SHARED: WeakKeyDictionary[Crawler, CrawlContext] = WeakKeyDictionary()
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class DiscoveryContext(CrawlContext):
     """That of a discovery."""
 

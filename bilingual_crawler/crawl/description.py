@@ -16,19 +16,20 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import tomli_w
-from scrapy.exceptions import UsageError
 from scrapy.settings import SETTINGS_PRIORITIES, BaseSettings, default_settings
 from scrapy.utils.python import global_object_name
 
 import bilingual_crawler
 from bilingual_crawler import settings as defaults
-from bilingual_crawler.options import without_password, wrong
+from bilingual_crawler.options import default_of, usage_error, without_password, wrong
 from bilingual_crawler.pages.characters import one_line
 from bilingual_crawler.storage.files import replacing, to_disk
 from bilingual_crawler.storage.records import DESCRIPTION
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+
+    from scrapy.exceptions import UsageError
 
 Argument: TypeAlias = str | list[str]
 """Only seeds are a list."""
@@ -119,7 +120,7 @@ def _check_setting(path: Path, name: str, value: object, settings: BaseSettings)
 
 
 def _error(path: Path, key: str, right: str) -> UsageError:
-    return UsageError(f"{path}: {key}: {right}", print_help=False)
+    return usage_error(f"{path}: {key}: {right}")
 
 
 # writing --------------------------------------------------------------------------------------------------------------
@@ -160,16 +161,11 @@ def _is_given(name: str, settings: BaseSettings) -> bool:
     if not _is_known(name):
         # all others come with the project, or from Scrapy itself
         return settings.getpriority(name) == _BY_COMMAND
-    return bool(_plain(settings[name]) != _plain(_default(name)))
+    return bool(_plain(settings[name]) != _plain(default_of(name)))
 
 
 def _is_known(name: str) -> bool:
     return hasattr(defaults, name) or hasattr(default_settings, name) or name.startswith(_PLAYWRIGHT)
-
-
-def _default(name: str) -> Any:
-    """The project's default, else Scrapy's."""
-    return getattr(defaults, name, getattr(default_settings, name, None))
 
 
 def _is_secret(name: str, value: Any) -> bool:

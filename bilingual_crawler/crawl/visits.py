@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, cast
 from uuid import uuid4
 
 from scrapy import signals
-from scrapy.exceptions import CloseSpider, DontCloseSpider, UsageError
+from scrapy.exceptions import CloseSpider, DontCloseSpider
 from scrapy.http import Response
 from scrapy.utils.asyncio import call_later, create_looping_call, run_in_thread
 from scrapy.utils.defer import deferred_from_coro, maybe_deferred_to_future
@@ -55,7 +55,7 @@ from bilingual_crawler.frontier.lmdb_store import LmdbStore
 from bilingual_crawler.frontier.local import LocalFrontier
 from bilingual_crawler.frontier.memory_store import MemoryStore
 from bilingual_crawler.frontier.shared import SharedFrontier
-from bilingual_crawler.options import Options
+from bilingual_crawler.options import Options, usage_error
 from bilingual_crawler.plugins import FRONTIER_STORES
 from bilingual_crawler.storage.files import replacing, to_disk
 from bilingual_crawler.urls.canonical import canonicalise, registered_domain
@@ -237,10 +237,9 @@ class Visits:
         """Return the visits of *crawler*, whose scheduler must be open; raises UsageError for a foreign scheduler."""
         visits: Visits | None = getattr(cast("Any", crawler.engine).scheduler, "visits", None)
         if visits is None:
-            raise UsageError(
+            raise usage_error(
                 "a component of bilingual_crawler needs its frontier: set ADDONS = "
-                '{"bilingual_crawler.addon.BilingualAddon": 500}, and leave frontier in BILINGUAL_PARTS',
-                print_help=False,
+                '{"bilingual_crawler.addon.BilingualAddon": 500}, and leave frontier in BILINGUAL_PARTS'
             )
         return visits
 

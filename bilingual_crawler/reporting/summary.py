@@ -7,18 +7,16 @@ from typing import TYPE_CHECKING, Any
 
 from rich.console import Console
 from scrapy import signals
-from scrapy.settings import default_settings
 from scrapy.utils.asyncio import create_looping_call
 
 import bilingual_crawler
 from bilingual_crawler import noun
-from bilingual_crawler import settings as defaults
 from bilingual_crawler.crawl.component import CrawlComponent
 from bilingual_crawler.crawl.politeness import by_site
 from bilingual_crawler.crawl.signals import FAILED_OUTPUTS, output_failed
 from bilingual_crawler.frontier.frontier import SlotState
 from bilingual_crawler.languages.codes import language_name
-from bilingual_crawler.options import without_password
+from bilingual_crawler.options import default_of, without_password
 from bilingual_crawler.reporting.counts import COUNTS, NOTHING, of_all_runs, under
 from bilingual_crawler.reporting.ledger import CrawlLogExtension
 from bilingual_crawler.reporting.markup import byte_size
@@ -189,7 +187,7 @@ def given(context: CrawlContext, settings: BaseSettings) -> dict[str, Any]:
 def changed_settings(settings: BaseSettings) -> dict[str, Any]:
     """Return the ``BILINGUAL_`` and ``POLITENESS`` settings that differ from the defaults, without passwords."""
     names = (str(name) for name in settings if str(name).startswith("BILINGUAL_") or name in POLITENESS)
-    changed = {name: settings[name] for name in sorted(names) if _shown(settings[name]) != _shown(_default(name))}
+    changed = {name: settings[name] for name in sorted(names) if _shown(settings[name]) != _shown(default_of(name))}
     return {name: without_password(_shown(value)) for name, value in changed.items()}
 
 
@@ -269,11 +267,6 @@ def _reasons(counts: Mapping[str, int], title: str = "") -> str:
         return ""
     shown = ", ".join(f"{name} {count}" for name, count in list(counts.items())[:SHOWN])
     return f" ({title}{shown}{', …' if len(counts) > SHOWN else ''})"
-
-
-def _default(name: str) -> Any:
-    """The project's default, else Scrapy's."""
-    return getattr(defaults, name, getattr(default_settings, name, None))
 
 
 def _shown(value: Any) -> str:

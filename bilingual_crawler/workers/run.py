@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Any
 
 from rich.console import Console
 from rich.status import Status
-from scrapy.exceptions import UsageError
 
 from bilingual_crawler.alignment.at_end import AlignmentError, align_crawl
 from bilingual_crawler.crawl.context import lock_folders
@@ -23,7 +22,7 @@ from bilingual_crawler.crawl.signals import Fetch
 from bilingual_crawler.crawl.visits import FRONTIER_LOST, WRITE_ERROR
 from bilingual_crawler.frontier.frontier import StoreError
 from bilingual_crawler.frontier.job import WORKERS
-from bilingual_crawler.options import Options, wrong
+from bilingual_crawler.options import Options, usage_errors, wrong
 from bilingual_crawler.reporting.progress import counts_line
 from bilingual_crawler.reporting.report import write_report
 from bilingual_crawler.reporting.results import ResultsError, check_tables, read_summary, write_summary
@@ -63,11 +62,9 @@ def crawl_together(
         with TemporaryDirectory(prefix="bilingual-") as place:
             job = Path(settings["JOBDIR"] or place, WORKERS).absolute()
             _check_parts(job, context.output_dir)
-            try:
+            # at the end it would be too late
+            with usage_errors(ResultsError):
                 check_tables(context.output_dir, context.pairs)
-            except ResultsError as error:
-                # at the end it would be too late
-                raise UsageError(str(error), print_help=False) from error
             server = PrivateRedis(job / "redis", Path(place), locks)
             return _Team(context, settings, server, job, command).run()
     finally:

@@ -66,9 +66,10 @@ class KnownPagesMiddleware(CrawlComponent):
     """
 
     def __init__(self, crawler: Crawler) -> None:
+        if not (known := Options.of(crawler.settings).known):
+            raise NotConfigured
         super().__init__(crawler)
-        known = Options.of(crawler.settings).known
-        if not known or isinstance(self._context, DiscoveryContext):
+        if isinstance(self._context, DiscoveryContext):
             raise NotConfigured
         self._archive = open_archive(known)
         for reason, count in self._archive.left_out.items():

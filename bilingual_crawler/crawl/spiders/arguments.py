@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
-
-from scrapy.exceptions import UsageError
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from bilingual_crawler.crawl.context import CrawlContext, DiscoveryContext, choose_output_dir, named_now
 from bilingual_crawler.crawl.rendering.options import missing_for_rendering
@@ -20,13 +20,26 @@ from bilingual_crawler.discovery.sources.cc_pages import ArchivedPages
 from bilingual_crawler.discovery.ways import Sources
 from bilingual_crawler.frontier.budget import site_budget
 from bilingual_crawler.frontier.job import Job, JobError
-from bilingual_crawler.frontier.scope import Scope, ScopeError
+from bilingual_crawler.frontier.scope import SCOPES, Scope
 from bilingual_crawler.languages.codes import LanguageError
 from bilingual_crawler.languages.pairs import LanguagePairs
-from bilingual_crawler.options import RENDER_MODES, Options, plugin, read_value, share_of_pairs
+from bilingual_crawler.options import (
+    RENDER_MODES,
+    Options,
+    Reader,
+    one_of,
+    plugin,
+    read_value,
+    share_of_pairs,
+    text,
+    usage_error,
+    usage_errors,
+    whole,
+    wrong,
+)
 from bilingual_crawler.pages.formats import ONLY_HTML
 from bilingual_crawler.pages.language import Detection, LanguageDetectorError, ask_languages
-from bilingual_crawler.plugins import GAIN_EVIDENCE, POLICIES, SITE_DETECTORS
+from bilingual_crawler.plugins import GAIN_EVIDENCE, POLICIES, SITE_DETECTORS, SITE_ORDERS
 from bilingual_crawler.policies.base import Jointly, PolicyError
 from bilingual_crawler.policies.baselines import Oracle
 from bilingual_crawler.policies.gain import Gain
@@ -37,7 +50,7 @@ from bilingual_crawler.urls.canonical import registered_domain
 from bilingual_crawler.urls.hosts import is_loopback
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from scrapy.settings import BaseSettings
 
@@ -47,139 +60,217 @@ if TYPE_CHECKING:
     from bilingual_crawler.policies.base import Policy
 
 _NEXT_SOURCE = re.compile(r",(?=(?:cc-index|cc-graph|tsv):|crawl(?:,|$))")
+Context = TypeVar("Context", bound=CrawlContext)
 
 
-def _error(message: str) -> UsageError:
-    return UsageError(message, print_help=False)
+@dataclass(frozen=True, slots=True)
+class Argument:
+    """An argument of a spider."""
+
+    help: str
+    """With its default in brackets."""
+    read: Reader[Any] = text
+    default: str = ""
 
 
-def parse_arguments(
-    settings: BaseSettings,
-    *,
-    pair: str | None = None,
-    languages: str | None = None,
-    seeds: str | Sequence[str] | None = None,
-    policy: str | None = None,
-    scope: str = "site",
-    max_pages: str = "0",
-    max_pages_per_site: str = "0",
-    until: str = "1",
-    render: str | None = None,
-    **unknown: Any,
-) -> CrawlContext:
+_BUDGET = Argument("budget of pages; 0 is no limit (0)", whole(), "0")
+_BUDGET_OF_SITE = Argument("budget of pages of each site; 0 is no limit (0)", whole(), "0")
+_UNTIL = "share of the pairs of a site, as estimated, after which it is left, such as 0.98; 1 is all (1)"
+_RENDER = Argument(
+    f"when pages go through Chromium: {', '.join(RENDER_MODES)} (BILINGUAL_RENDER)", one_of(*RENDER_MODES, "")
+)
+ARGUMENTS: Mapping[str, Mapping[str, Argument]] = {
+    "bilingual": {
+        "pair": Argument(
+            "two languages, as codes or English names: eng-mlt, en-mt, English-Maltese; or pairs: eng-isl,eng-dan"
+        ),
+        "languages": Argument("in place of pair: all pairs among these languages: eng,isl,dan"),
+        "seeds": Argument("addresses separated by commas, or a file with one on each line", lambda given: given),
+        "policy": Argument(
+            f"how links get their priority: {', '.join(POLICIES.built_in)} (BILINGUAL_POLICY)",
+            plugin(POLICIES, optional=True),
+        ),
+        "scope": Argument(
+            "site: the registered domains of the seeds; host: their hosts; web: everything (site)",
+            one_of(*SCOPES),
+            "site",
+        ),
+        "max_pages": _BUDGET,
+        "max_pages_per_site": _BUDGET_OF_SITE,
+        "until": Argument(_UNTIL, share_of_pairs, "1"),
+        "render": _RENDER,
+    },
+    "discovery": {
+        "pair": Argument("two languages, as codes or English names: eng-mlt, en-mt, English-Maltese"),
+        "seeds": Argument("pages to start from, as for the spider bilingual", lambda given: given),
+        "candidates": Argument("sites to judge first: cc-index:PATHS, tsv:FILE, separated by commas"),
+        "backlinks": Argument(
+            "who links to a site: cc-graph:DIR, tsv:FILE, crawl (the pages visited), separated by commas"
+        ),
+        "policy": Argument(
+            f"which site comes next: {', '.join(SITE_ORDERS.built_in)}; cobfc:N relearns every N pages (both)",
+            default="both",
+        ),
+        "archive": Argument(
+            "folder or https:// address of Common Crawl's files, for the entry pages of candidates=cc-index"
+        ),
+        "detector": Argument(
+            f"how a site is judged: {', '.join(SITE_DETECTORS.built_in)} (evidence)", plugin(SITE_DETECTORS), "evidence"
+        ),
+        "max_pages": _BUDGET,
+        "max_pages_per_site": _BUDGET_OF_SITE,
+        "until": Argument(f"of the crawl of the sites found: {_UNTIL}", share_of_pairs, "1"),
+        "render": _RENDER,
+        "then": Argument(
+            "crawl: afterwards crawl the sites found, into the folder crawl/ of the outputs", one_of("crawl", "")
+        ),
+    },
+}
+"""The arguments of the spiders, by name."""
+
+
+def _read(spider: str, given: Mapping[str, Any]) -> SimpleNamespace:
+    """The values of all arguments of *spider*, and ``job``, which Scrapyd names; raises UsageError."""
+    known = ARGUMENTS[spider]
+    if unknown := sorted(given.keys() - known.keys() - {"_job", "_version"}):
+        raise usage_error(f"unknown spider argument {', '.join(unknown)}; there are: {', '.join(known)}")
+    values = {name: read_value(name, given.get(name, one.default), one.read) for name, one in known.items()}
+    return SimpleNamespace(**values, job=given.get("_job"))
+
+
+def parse_arguments(settings: BaseSettings, **given: Any) -> CrawlContext:
     """Check spider arguments and the settings they depend on; raises UsageError naming the value and the fix."""
-    job = _job_id(unknown, "pair, languages, seeds, policy, scope, max_pages, max_pages_per_site, until, render")
+    told = _read("bilingual", given)
     options = Options.of(settings)
-    pairs = parse_pairs(pair, languages, options)
-    parsed = parse_seeds(seeds)
-    _check_network(parsed, options)
-    chosen = _policy_class(policy, options)
+    pairs = parse_pairs(told.pair, told.languages, options)
+    seeds = parse_seeds(told.seeds)
+    _check_network(seeds, options)
+    policy = POLICIES.find(told.policy or options.policy)
     # the detectors are loaded while the models are
     ask_languages(options.detectors)
-    _check_models(options, chosen)
-    _check_alignment(settings)
-    context = CrawlContext(
-        pairs=pairs,
-        seeds=tuple(parsed),
-        policy=_policy(chosen, pairs, options),
-        scope=_scope(scope, parsed, options),
-        max_pages=_count("max_pages", max_pages),
-        max_pages_per_site=_count("max_pages_per_site", max_pages_per_site),
-        until=_until(until),
-        budget=_budget(scope, parsed, seeds, chosen, pairs, options),
-        render=_render_mode(render or options.render, settings),
-        detection=_detection(pairs, options),
+    _check_models(options, policy)
+    return _context(
+        CrawlContext,
+        *(settings, options, pairs, seeds, told.scope, told.scope),
+        name=told.job or named_now(_folder(pairs)),
+        policy=_policy(policy, pairs, options),
+        budget=_budget(told.scope, seeds, told.seeds, policy, pairs, options),
         formats=frozenset(options.documents),
-        output_dir=choose_output_dir(settings, job or named_now(_folder(pairs))),
-        job=Job(str(pairs), scope, options.scope_prefixes, tuple(seed.url for seed in parsed), options.politeness),
-        traps=Traps(stale_pages=options.stale_pages),
+        until=told.until,
+        **_limits(told, options, settings),
     )
-    _check_job(context, settings)
-    return context
 
 
-def parse_discovery(
-    settings: BaseSettings,
-    *,
-    pair: str | None = None,
-    seeds: str | Sequence[str] | None = None,
-    candidates: str = "",
-    backlinks: str = "",
-    policy: str = "both",
-    detector: str = "evidence",
-    archive: str = "",
-    max_pages: str = "0",
-    max_pages_per_site: str = "0",
-    until: str = "1",
-    render: str | None = None,
-    then: str = "",
-    **unknown: Any,
-) -> DiscoveryContext:
+def parse_discovery(settings: BaseSettings, **given: Any) -> DiscoveryContext:
     """As :func:`parse_arguments`, for ``scrapy crawl discovery``."""
-    own = "pair, seeds, candidates, backlinks, policy, detector, archive"
-    job = _job_id(unknown, f"{own}, max_pages, max_pages_per_site, until, render, then")
-    if then not in ("", "crawl"):
-        raise _error(f"then={then}: give crawl, or leave it out")
-    if _until(until) < 1 and not then:
-        raise _error(f"until={until}: is for the crawl of the sites found; give -a then=crawl, too")
-    if not seeds and not candidates:
-        raise _error("where to start? Give -a seeds=URL[,URL...], a file of them, or -a candidates=tsv:FILE")
+    told = _read("discovery", given)
+    if told.until < 1 and not told.then:
+        raise wrong("until", given["until"], "is for the crawl of the sites found; give -a then=crawl, too")
+    if not told.seeds and not told.candidates:
+        raise usage_error("where to start? Give -a seeds=URL[,URL...], a file of them, or -a candidates=tsv:FILE")
     options = Options.of(settings)
     if options.workers > 1:
-        raise _error("BILINGUAL_WORKERS: sites are looked for by one process; leave it out, and crawl the sites after")
-    pairs = _single_pair(pair, options)
+        raise usage_error(
+            "BILINGUAL_WORKERS: sites are looked for by one process; leave it out, and crawl the sites after"
+        )
+    pairs = parse_pairs(told.pair, None, options)
+    if len(pairs) > 1:
+        raise wrong(
+            "pair", told.pair, "sites are looked for by one pair; give one, and crawl the sites found for several"
+        )
     (languages,) = pairs
-    parsed = parse_seeds(seeds) if seeds else []
-    _check_network(parsed, options)
-    if then:
-        chosen = _policy_class(None, options)
+    seeds = parse_seeds(told.seeds) if told.seeds else []
+    _check_network(seeds, options)
+    if told.then:
+        chosen = POLICIES.find(options.policy)
         _check_models(options, chosen)
         _policy(chosen, pairs, options)
-    sources = _sources(candidates, backlinks, archive, settings)
-    search = _search(languages, detector, policy, sources, options)
-    context = DiscoveryContext(
-        pairs=pairs,
-        seeds=tuple(parsed),
+    with usage_errors(SourceError):
+        pages = ArchivedPages(told.archive, user_agent=settings["USER_AGENT"]) if told.archive else None
+        sources = Sources(_specs("candidates", told.candidates), _specs("backlinks", told.backlinks), pages)
+    search = _search(languages, told.detector, told.policy, sources, options)
+    return _context(
+        DiscoveryContext,
+        *(settings, options, pairs, seeds, "web", "discovery"),
+        name=told.job or named_now(f"sites-{languages}"),
         policy=DiscoveryPolicy(languages, search),
-        scope=_scope("web", parsed, options),
-        max_pages=_count("max_pages", max_pages),
-        max_pages_per_site=_count("max_pages_per_site", max_pages_per_site),
-        # what is given is for the crawl that follows
-        until=1.0,
-        budget=None,
-        render=_render_mode(render or options.render, settings),
-        detection=_detection(pairs, options),
         formats=ONLY_HTML,
-        output_dir=choose_output_dir(settings, job or named_now(f"sites-{languages}")),
-        job=Job(str(languages), "discovery", (), tuple(seed.url for seed in parsed), options.politeness),
-        traps=Traps(stale_pages=options.stale_pages),
         search=search,
         sources=sources,
-        then=then,
+        then=told.then,
+        **_limits(told, options, settings),
     )
-    _check_alignment(settings)
-    _check_job(context, settings)
+
+
+def parse_settings(settings: BaseSettings, spider: str) -> CrawlContext:
+    """Check the settings of another project, whose *spider* has its own seeds, links and end; raises UsageError."""
+    options = Options.of(settings)
+    if options.frontier:
+        raise usage_error(
+            "BILINGUAL_FRONTIER: several processes share no crawl of the add-on; leave it out, JOBDIR resumes"
+        )
+    if options.workers > 1:
+        raise usage_error("BILINGUAL_WORKERS: several processes share no crawl of the add-on; leave it out")
+    if not options.pair:
+        raise usage_error("which languages? Set BILINGUAL_PAIR, for example: BILINGUAL_PAIR = 'eng-mlt'")
+    pairs = parse_pairs(options.pair, None, options)
+    _check_archives(options)
+    policy = POLICIES.find(options.policy)
+    _check_models(options, policy)
+    return _context(
+        CrawlContext,
+        *(settings, options, pairs, (), "web", f"spider {spider}"),
+        name=named_now(f"{spider}-{_folder(pairs)}"),
+        policy=_policy(policy, pairs, options),
+        budget=_budget("web", (), None, policy, pairs, options),
+        formats=frozenset(options.documents),
+    )
+
+
+def _context(
+    kind: type[Context],
+    settings: BaseSettings,
+    options: Options,
+    pairs: LanguagePairs,
+    seeds: Sequence[Seed],
+    scope: str,
+    job: str,
+    name: str,
+    **own: Any,
+) -> Context:
+    """What all crawls have, and their *own* fields. *job*: what a job folder keeps of the scope; *name*: of outputs."""
+    aliases = alias_hosts(options.replay) if options.replay else ()
+    urls = tuple(seed.url for seed in seeds)
+    with usage_errors(LanguageDetectorError):
+        detection = Detection.for_pairs(options.detectors, pairs)
+    context = kind(
+        pairs=pairs,
+        seeds=tuple(seeds),
+        scope=Scope(scope, urls, aliases=aliases, prefixes=options.scope_prefixes),
+        detection=detection,
+        output_dir=choose_output_dir(settings, name),
+        job=Job(str(pairs), job, options.scope_prefixes, urls, options.politeness),
+        traps=Traps(stale_pages=options.stale_pages),
+        **own,
+    )
+    if options.align:
+        # scipy is slow to import, and Scrapyd imports this module only to list the spiders
+        from bilingual_crawler.encoders import EncoderError
+        from bilingual_crawler.pairing.methods import method_of
+        from bilingual_crawler.scoring.models import ModelError
+
+        with usage_errors(ModelError, EncoderError):
+            method_of(options.align, settings)
+    with usage_errors(JobError):
+        context.job.check(settings)
     return context
 
 
-def _job_id(others: dict[str, Any], known: str) -> str | None:
-    """Return the job that Scrapyd names among *others*, arguments that the spider has no name for; UsageError if more.
-
-    *known* lists the arguments of the spider.
-    """
-    job: str | None = others.pop("_job", None)
-    others.pop("_version", None)
-    if others:
-        raise _error(f"unknown spider argument {', '.join(sorted(others))}; there are: {known}")
-    return job
-
-
-def _sources(candidates: str, backlinks: str, archive: str, settings: BaseSettings) -> Sources:
-    try:
-        pages = ArchivedPages(archive, user_agent=settings["USER_AGENT"]) if archive else None
-        return Sources(_specs("candidates", candidates), _specs("backlinks", backlinks), pages)
-    except SourceError as error:
-        raise _error(str(error)) from error
+def _limits(told: SimpleNamespace, options: Options, settings: BaseSettings) -> dict[str, Any]:
+    render = told.render or options.render
+    if render == "always" and (missing := missing_for_rendering(settings)):
+        raise wrong("render", render, missing)
+    return {"max_pages": told.max_pages, "max_pages_per_site": told.max_pages_per_site, "render": render}
 
 
 def _search(pair: LanguagePair, detector: str, policy: str, sources: Sources, options: Options) -> SiteSearch:
@@ -188,83 +279,36 @@ def _search(pair: LanguagePair, detector: str, policy: str, sources: Sources, op
     from bilingual_crawler.discovery.detector.pairs import FOLDER
     from bilingual_crawler.scoring.models import LanguageModel, ModelError, models_folder
 
-    try:
+    with usage_errors(ModelError):
         models = models_folder(options.models_dir)
         model = LanguageModel(models / "url-language", options.providers)
         addresses = AddressReader(pair, model)
         order = read_value("policy", policy, lambda name: site_order(name, addresses))
         # a folder that holds URL models only, as for other crawls
         weights = models if (models / FOLDER).is_dir() else models_folder(None)
-        judge = load_detector(read_value("detector", detector, plugin(SITE_DETECTORS)), weights, model)
-        return SiteSearch(pair, judge, order, own_links=sources.own_links)
-    except ModelError as error:
-        raise _error(str(error)) from error
-
-
-def parse_settings(settings: BaseSettings, spider: str) -> CrawlContext:
-    """Check the settings of another project, whose *spider* has its own seeds, links and end; raises UsageError."""
-    options = Options.of(settings)
-    if options.frontier:
-        raise _error("BILINGUAL_FRONTIER: several processes share no crawl of the add-on; leave it out, JOBDIR resumes")
-    if options.workers > 1:
-        raise _error("BILINGUAL_WORKERS: several processes share no crawl of the add-on; leave it out")
-    if not options.pair:
-        raise _error("which languages? Set BILINGUAL_PAIR, for example: BILINGUAL_PAIR = 'eng-mlt'")
-    pairs = parse_pairs(options.pair, None, options)
-    _check_archives(options)
-    chosen = _policy_class(None, options)
-    context = CrawlContext(
-        pairs=pairs,
-        seeds=(),
-        policy=_policy(chosen, pairs, options),
-        scope=_scope("web", (), options),
-        max_pages=0,
-        max_pages_per_site=0,
-        until=1.0,
-        budget=_budget("web", (), None, chosen, pairs, options),
-        render="never",
-        detection=_detection(pairs, options),
-        formats=frozenset(options.documents),
-        output_dir=choose_output_dir(settings, named_now(f"{spider}-{_folder(pairs)}")),
-        job=Job(str(pairs), f"spider {spider}", options.scope_prefixes, (), options.politeness),
-        traps=Traps(stale_pages=options.stale_pages),
-    )
-    _check_models(options, chosen)
-    _check_alignment(settings)
-    _check_job(context, settings)
-    return context
+        return SiteSearch(pair, load_detector(detector, weights, model), order, own_links=sources.own_links)
 
 
 def _specs(name: str, text: str) -> list[str]:
     """Split the sources in *text* at commas; paths may have commas, too."""
     specs = [spec.strip() for spec in _NEXT_SOURCE.split(text) if spec.strip()]
-    wrong = [spec for spec in specs if not _NEXT_SOURCE.match(f",{spec}")]
-    if wrong:
-        raise _error(f"{name}={wrong[0]}: give cc-index:PATHS, cc-graph:DIR, tsv:FILE or, for backlinks, crawl")
+    if unknown := [spec for spec in specs if not _NEXT_SOURCE.match(f",{spec}")]:
+        raise wrong(name, unknown[0], "give cc-index:PATHS, cc-graph:DIR, tsv:FILE or, for backlinks, crawl")
     return specs
 
 
 def parse_pairs(pair: str | None, languages: str | None, options: Options) -> LanguagePairs:
     """Return the pairs listed by *pair*, or all pairs among *languages*; raises UsageError."""
     if pair and languages:
-        raise _error(
+        raise usage_error(
             f"pair={pair}, languages={languages}: give one of the two; languages stands for all pairs among them"
         )
-    try:
+    with usage_errors(LanguageError, before=f"{'languages' if languages else 'pair'}={languages or pair}: "):
         if languages:
             return LanguagePairs.among(languages, options.equivalent_languages)
         if pair:
             return LanguagePairs.parse(pair, options.equivalent_languages)
-    except LanguageError as error:
-        raise _error(f"{'languages' if languages else 'pair'}={languages or pair}: {error}") from error
-    raise _error("which languages? Give the pair, for example: -a pair=eng-mlt")
-
-
-def _single_pair(pair: str | None, options: Options) -> LanguagePairs:
-    pairs = parse_pairs(pair, None, options)
-    if len(pairs) > 1:
-        raise _error(f"pair={pair}: sites are looked for by one pair; give one, and crawl the sites found for several")
-    return pairs
+    raise usage_error("which languages? Give the pair, for example: -a pair=eng-mlt")
 
 
 def _folder(pairs: LanguagePairs) -> str:
@@ -272,23 +316,16 @@ def _folder(pairs: LanguagePairs) -> str:
     return "+".join(map(str, pairs))
 
 
-def _detection(pairs: LanguagePairs, options: Options) -> Detection:
-    try:
-        return Detection.for_pairs(options.detectors, pairs)
-    except LanguageDetectorError as error:
-        raise _error(str(error)) from error
-
-
 def _check_network(seeds: Sequence[Seed], options: Options) -> None:
     """Check that the archives can be read, and that a crawl of the web names a contact."""
     _check_archives(options)
     if not options.replay and not options.contact and not (seeds and all(is_loopback(seed.url) for seed in seeds)):
-        raise _error(
+        raise usage_error(
             "say who is crawling: -s BILINGUAL_CONTACT=https://your.page/about-this-crawl (or mailto:you@...) goes "
             "into the user agent, so that webmasters can reach you"
         )
     if options.politeness == "address" and options.frontier:
-        raise _error(
+        raise usage_error(
             "BILINGUAL_POLITENESS=address: workers on one BILINGUAL_FRONTIER do not know each other's addresses; "
             "choose domain or host"
         )
@@ -296,19 +333,9 @@ def _check_network(seeds: Sequence[Seed], options: Options) -> None:
 
 def _check_archives(options: Options) -> None:
     for name, archives in (("BILINGUAL_REPLAY", options.replay), ("BILINGUAL_KNOWN", options.known)):
-        try:
+        with usage_errors(ArchiveError, before=f"{name}: "):
             if archives:
                 open_archive(archives)
-        except ArchiveError as error:
-            raise _error(f"{name}: {error}") from error
-
-
-def _scope(name: str, seeds: Sequence[Seed], options: Options) -> Scope:
-    aliases = alias_hosts(options.replay) if options.replay else ()
-    try:
-        return Scope(name, (seed.url for seed in seeds), aliases=aliases, prefixes=options.scope_prefixes)
-    except ScopeError as error:
-        raise _error(f"scope={name}: {error}") from error
 
 
 def _budget(
@@ -328,25 +355,9 @@ def _budget(
         return None
     budget = site_budget(options.site_budget, sites, promises=pairs.max_partners if policy.promises_pairs else 0)
     if budget and isinstance(given, str) and is_table(Path(given)):
-        try:
+        with usage_errors(ValueError, before=f"seeds={given}: ", after="; correct that line, or leave it out"):
             budget.expect(expected_pairs(Path(given), pairs))
-        except ValueError as error:
-            raise _error(f"seeds={given}: {error}; correct that line, or leave it out") from error
     return budget
-
-
-def _render_mode(mode: str, settings: BaseSettings) -> str:
-    if mode not in RENDER_MODES:
-        raise _error(f"render={mode}: choose one of {', '.join(RENDER_MODES)}")
-    if mode == "always" and (missing := missing_for_rendering(settings)):
-        raise _error(f"render=always: {missing}")
-    return mode
-
-
-def _policy_class(name: str | None, options: Options) -> type[Policy]:
-    """Return the policy *name*; None is the policy of ``BILINGUAL_POLICY``."""
-    kind: type[Policy] = read_value("policy", name, POLICIES.find) if name else POLICIES.find(options.policy)
-    return kind
 
 
 def _policy(kind: type[Policy], pairs: LanguagePairs, options: Options) -> Policy:
@@ -356,10 +367,8 @@ def _policy(kind: type[Policy], pairs: LanguagePairs, options: Options) -> Polic
 
 def _policy_of(kind: type[Policy], pair: LanguagePair, options: Options) -> Policy:
     if issubclass(kind, Gain):
-        try:
+        with usage_errors(PolicyError, before=f"BILINGUAL_GAIN_EVIDENCE={','.join(options.gain_evidence)}: "):
             return kind(pair, bridges=options.bridge, added=list(map(GAIN_EVIDENCE.find, options.gain_evidence)))
-        except PolicyError as error:
-            raise _error(f"BILINGUAL_GAIN_EVIDENCE={','.join(options.gain_evidence)}: {error}") from error
     if issubclass(kind, Oracle):
         return kind(pair, _oracle_order(options.oracle_order))
     return kind(pair)
@@ -368,11 +377,11 @@ def _policy_of(kind: type[Policy], pair: LanguagePair, options: Options) -> Poli
 def _oracle_order(path: Path | None) -> list[str]:
     """Read the URLs of the file *path*, one per line."""
     if path is None:
-        raise _error("policy=oracle: set BILINGUAL_ORACLE_ORDER, or run it through scrapy harvest")
+        raise usage_error("policy=oracle: set BILINGUAL_ORACLE_ORDER, or run it through scrapy harvest")
     try:
         return path.read_text(encoding="utf-8").splitlines()
     except (OSError, ValueError) as error:
-        raise _error(f"BILINGUAL_ORACLE_ORDER={path}: cannot read this file ({error})") from error
+        raise wrong("BILINGUAL_ORACLE_ORDER", path, f"cannot read this file ({error})") from error
 
 
 def _check_models(options: Options, policy: type[Policy]) -> None:
@@ -381,48 +390,5 @@ def _check_models(options: Options, policy: type[Policy]) -> None:
     # tokenizers are slow to import, and Scrapyd imports this module only to list the spiders
     from bilingual_crawler.scoring.models import ModelError, load_models, models_folder
 
-    try:
+    with usage_errors(ModelError, after="; BILINGUAL_MODELS_DIR names the folder that holds the models"):
         load_models(models_folder(options.models_dir), options.providers)
-    except ModelError as error:
-        raise _error(f"{error}; BILINGUAL_MODELS_DIR names the folder that holds the models") from error
-
-
-def _check_job(context: CrawlContext, settings: BaseSettings) -> None:
-    """Check that the job folder belongs to this crawl."""
-    try:
-        context.job.check(settings)
-    except JobError as error:
-        raise _error(str(error)) from error
-
-
-def _check_alignment(settings: BaseSettings) -> None:
-    """Check that the alignment at the end of the crawl can run."""
-    options = Options.of(settings)
-    if not options.align:
-        return
-    # scipy is slow to import as well
-    from bilingual_crawler.encoders import EncoderError
-    from bilingual_crawler.pairing.methods import method_of
-    from bilingual_crawler.scoring.models import ModelError
-
-    try:
-        method_of(options.align, settings)
-    except (ModelError, EncoderError) as error:
-        raise _error(str(error)) from error
-
-
-def _until(text: str) -> float:
-    try:
-        return share_of_pairs(text)
-    except ValueError as error:
-        raise _error(f"until={text}: {error}") from None
-
-
-def _count(name: str, value: str) -> int:
-    try:
-        count = int(value)
-    except ValueError:
-        count = -1
-    if count < 0:
-        raise _error(f"{name}={value}: give a whole number, 0 for no limit")
-    return count

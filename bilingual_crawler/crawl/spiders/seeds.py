@@ -8,10 +8,9 @@ from collections import defaultdict
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from scrapy.exceptions import UsageError
-
 from bilingual_crawler.crawl.context import Seed
 from bilingual_crawler.discovery.sites import entries_of, is_table, read_bilingual
+from bilingual_crawler.options import usage_error
 from bilingual_crawler.storage.files import DAMAGE, read_within
 from bilingual_crawler.storage.records import CRAWL, read_tsv
 from bilingual_crawler.urls.canonical import canonicalise
@@ -40,7 +39,7 @@ def parse_seeds(seeds: str | Sequence[str] | None) -> list[Seed]:
     with its line number or its site.
     """
     if not seeds or (isinstance(seeds, str) and not seeds.strip()):
-        raise _error("where to start? Give -a seeds=URL[,URL...] or the path of a file with one URL a line")
+        raise usage_error("where to start? Give -a seeds=URL[,URL...] or the path of a file with one URL a line")
     if not isinstance(seeds, str):
         found = [_seed(text, "") for text in seeds]
     elif not os.path.isfile(seeds) and _lists_urls(seeds):
@@ -51,7 +50,7 @@ def parse_seeds(seeds: str | Sequence[str] | None) -> list[Seed]:
     else:
         found = list(_read(seeds))
     if not found:
-        raise _error(f"seeds={seeds}: no URL in it")
+        raise usage_error(f"seeds={seeds}: no URL in it")
     return list(dict.fromkeys(found))
 
 
@@ -97,7 +96,7 @@ def _read(path: str) -> Iterator[Seed]:
     try:
         lines = read_within(Path(path), MAX_FILE).decode().splitlines()
     except (*DAMAGE, ValueError) as error:
-        raise _error(f"seeds={path}: cannot read this file ({error})") from error
+        raise usage_error(f"seeds={path}: cannot read this file ({error})") from error
     for number, line in enumerate(lines, 1):
         for part in filter(None, _SEPARATOR.split(_NOTE.sub("", line.replace(_MARK, "")))):
             yield _seed(part, f"{path}, line {number}: ")
@@ -107,9 +106,5 @@ def _seed(text: str, where: str) -> Seed:
     guessed = "://" not in text
     url = canonicalise(f"https://{text}" if guessed else text)
     if url is None or (guessed and not _BARE.fullmatch(text)):
-        raise _error(f"{where}seed {text!r} is not an http(s) URL, as in https://example.com/")
+        raise usage_error(f"{where}seed {text!r} is not an http(s) URL, as in https://example.com/")
     return Seed(url, guessed)
-
-
-def _error(message: str) -> UsageError:
-    return UsageError(message, print_help=False)
