@@ -1,7 +1,7 @@
 """Every ``BILINGUAL_`` setting, read in one place into typed values.
 
-A setting may come from the command line, from Scrapyd or from a module, as text or as a value. Defaults are in
-:mod:`bilingual_crawler.settings`. This module imports nothing heavy: every part of the crawler reads its settings here.
+A setting may come from the command line, from Scrapyd or from a module, as text or as a value. This module imports
+nothing heavy: every part of the crawler reads its settings here.
 """
 
 from __future__ import annotations
@@ -23,10 +23,8 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeVar, get_type_hints
 from urllib.parse import urlsplit
 
 from scrapy.exceptions import UsageError
-from scrapy.settings import default_settings
 
-from bilingual_crawler import settings as defaults
-from bilingual_crawler import to_install
+from bilingual_crawler import __version__, to_install
 from bilingual_crawler.languages.codes import parse_equivalents
 from bilingual_crawler.pages.formats import FORMATS, HTML, PDF
 from bilingual_crawler.pages.model import LinkSource
@@ -323,58 +321,63 @@ def equivalents(value: Any) -> frozenset[frozenset[str]]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Options:
-    """The values of all ``BILINGUAL_`` settings; ``max_bytes`` is ``BILINGUAL_MAX_BYTES``, and so on."""
+    """The values of all ``BILINGUAL_`` settings: type, reader and default; ``max_bytes`` is ``BILINGUAL_MAX_BYTES``."""
 
-    policy: Annotated[str, plugin(POLICIES)]
-    gain_evidence: Annotated[tuple[str, ...], each(plugin(GAIN_EVIDENCE))]
-    site_budget: Annotated[str, one_of(*SITE_BUDGETS)]
-    bridge: Annotated[bool, switch]
-    documents: Annotated[tuple[str, ...], formats]
-    link_sources: Annotated[tuple[str, ...], each(one_of(*LinkSource))]
-    detectors: Annotated[tuple[str, ...], detectors]
-    scope_prefixes: Annotated[tuple[str, ...], each(text)]
-    equivalent_languages: Annotated[frozenset[frozenset[str]], equivalents]
-    models_dir: Annotated[Path | None, models_folder]
-    providers: Annotated[tuple[str, ...], each(text)]
-    replay: Annotated[tuple[str, ...], each(text)]
-    known: Annotated[tuple[str, ...], each(text)]
-    render: Annotated[str, one_of(*RENDER_MODES)]
-    render_max_pages: Annotated[int, whole()]
-    render_max_pages_per_site: Annotated[int, whole()]
-    render_concurrency: Annotated[int, whole(1)]
-    render_timeout: Annotated[float, seconds]
-    frontier: Annotated[str, frontier]
-    workers: Annotated[int, workers]
-    oracle_order: Annotated[Path | None, path_or_none]
+    # what is crawled
+    policy: Annotated[str, plugin(POLICIES), "gain"]
+    gain_evidence: Annotated[tuple[str, ...], each(plugin(GAIN_EVIDENCE)), []]
+    site_budget: Annotated[str, one_of(*SITE_BUDGETS), "bandit"]
+    bridge: Annotated[bool, switch, True]
+    documents: Annotated[tuple[str, ...], formats, ["html"]]
+    link_sources: Annotated[tuple[str, ...], each(one_of(*LinkSource)), [*map(str, LinkSource)]]
+    detectors: Annotated[tuple[str, ...], detectors, ["cld2"]]
+    scope_prefixes: Annotated[tuple[str, ...], each(text), []]
+    equivalent_languages: Annotated[frozenset[frozenset[str]], equivalents, ["hrv bos srp cnr", "msa ind", "nor nno"]]
+    models_dir: Annotated[Path | None, models_folder, os.environ.get("BILINGUAL_MODELS_DIR")]
+    providers: Annotated[tuple[str, ...], each(text), []]
+    replay: Annotated[tuple[str, ...], each(text), []]
+    known: Annotated[tuple[str, ...], each(text), []]
+    render: Annotated[str, one_of(*RENDER_MODES), "never"]
+    render_max_pages: Annotated[int, whole(), 10_000]
+    render_max_pages_per_site: Annotated[int, whole(), 1_000]
+    render_concurrency: Annotated[int, whole(1), 2]
+    render_timeout: Annotated[float, seconds, 60]
+    frontier: Annotated[str, frontier, None]
+    workers: Annotated[int, workers, 1]
+    oracle_order: Annotated[Path | None, path_or_none, None]
 
-    pair: Annotated[str, text]
-    parts: Annotated[tuple[str, ...], each(one_of(*Part))]
+    # the add-on
+    pair: Annotated[str, text, None]
+    parts: Annotated[tuple[str, ...], each(one_of(*Part)), ["frontier", "language", "traps", "pairs"]]
 
-    align: Annotated[str, plugin(ALIGNMENT_METHODS, optional=True)]
-    min_score: Annotated[float, share]
-    encoder: Annotated[str, encoder]
-    cache_dir: Annotated[Path, path]
-    bitext: Annotated[tuple[str, ...], each(plugin(EXPORTS))]
-    sentence_filters: Annotated[tuple[str, ...], each(plugin(SENTENCE_FILTERS))]
-    mask_personal: Annotated[bool, switch]
+    # which documents are pairs
+    align: Annotated[str, plugin(ALIGNMENT_METHODS, optional=True), "auto"]
+    min_score: Annotated[float, share, 0.5]
+    encoder: Annotated[str, encoder, "e5-small"]
+    cache_dir: Annotated[Path, path, "~/.cache/bilingual-crawler"]
+    bitext: Annotated[tuple[str, ...], each(plugin(EXPORTS)), []]
+    sentence_filters: Annotated[tuple[str, ...], each(plugin(SENTENCE_FILTERS)), []]
+    mask_personal: Annotated[bool, switch, False]
 
-    output_dir: Annotated[Path | None, path_or_none]
-    warc: Annotated[bool, switch]
-    status: Annotated[tuple[str, int] | None, address]
+    # what is written
+    output_dir: Annotated[Path | None, path_or_none, None]
+    warc: Annotated[bool, switch, True]
+    status: Annotated[tuple[str, int] | None, address, None]
 
-    contact: Annotated[str, contact_address]
-    user_agent: Annotated[str, line]
-    politeness: Annotated[str, one_of(*POLITENESS)]
-    meta_robots_obey: Annotated[bool, switch]
-    tdm: Annotated[str, one_of(*TDM_MODES)]
-    backoff_start: Annotated[float, seconds]
-    backoff_max: Annotated[float, seconds]
-    retry_after_max: Annotated[float, seconds]
-    host_failures: Annotated[int, whole(1)]
-    stale_pages: Annotated[int, whole()]
-    max_bytes: Annotated[int, whole()]
-    max_bytes_per_site: Annotated[int, whole()]
-    allowed_networks: Annotated[tuple[Network, ...], each(network)]
+    # politeness and safety
+    contact: Annotated[str, contact_address, None]
+    user_agent: Annotated[str, line, f"bilingual-crawler/{__version__}"]
+    politeness: Annotated[str, one_of(*POLITENESS), "domain"]
+    meta_robots_obey: Annotated[bool, switch, True]
+    tdm: Annotated[str, one_of(*TDM_MODES), "respect"]
+    backoff_start: Annotated[float, seconds, 2]
+    backoff_max: Annotated[float, seconds, 600]
+    retry_after_max: Annotated[float, seconds, 3600]
+    host_failures: Annotated[int, whole(1), 10]
+    stale_pages: Annotated[int, whole(), 500]
+    max_bytes: Annotated[int, whole(), 0]
+    max_bytes_per_site: Annotated[int, whole(), 0]
+    allowed_networks: Annotated[tuple[Network, ...], each(network), []]
 
     def __post_init__(self) -> None:
         """Refuse settings that contradict each other."""
@@ -417,16 +420,18 @@ class Options:
             read_value(name, settings[name], read)
         return cls(
             **{
-                name.removeprefix(PREFIX).lower(): read_value(name, settings.get(name, getattr(defaults, name)), read)
+                name.removeprefix(PREFIX).lower(): read_value(name, settings.get(name, DEFAULTS[name]), read)
                 for name, read in _READERS.items()
             }
         )
 
 
-_READERS: dict[str, Reader[Any]] = {
-    f"{PREFIX}{name.upper()}": hint.__metadata__[0]
-    for name, hint in get_type_hints(Options, include_extras=True).items()
+_TABLE = {
+    f"{PREFIX}{name.upper()}": hint.__metadata__ for name, hint in get_type_hints(Options, include_extras=True).items()
 }
+_READERS: dict[str, Reader[Any]] = {name: read for name, (read, _) in _TABLE.items()}
+DEFAULTS: dict[str, Any] = {name: default for name, (_, default) in _TABLE.items()}
+"""The defaults of the settings, as :mod:`bilingual_crawler.settings` has them."""
 _SCRAPY: dict[str, Reader[Any]] = {
     **dict.fromkeys(("CONCURRENT_REQUESTS", "DEPTH_LIMIT", "DOWNLOAD_MAXSIZE"), whole()),
     **dict.fromkeys(("RETRY_TIMES", "REDIRECT_MAX_TIMES"), whole()),
@@ -444,11 +449,6 @@ def _check_names(settings: BaseSettings) -> None:
         if name.startswith(PREFIX) and name not in _READERS:
             nearest = get_close_matches(name, _READERS, 1, 0.0)
             raise usage_error(f"{name}: unknown setting; did you mean {nearest[0]}?")
-
-
-def default_of(name: str) -> Any:
-    """The project's default of a setting, else Scrapy's; None if there is none."""
-    return getattr(defaults, name, getattr(default_settings, name, None))
 
 
 def read_value(name: str, value: Any, read: Reader[T]) -> T:

@@ -1,8 +1,16 @@
-import os
+"""Scrapy's settings of the project; those that begin with ``BILINGUAL_`` are in :mod:`bilingual_crawler.options`."""
 
-from scrapy.settings import default_settings
+import typing as _typing
 
-from bilingual_crawler import __version__
+from scrapy.settings import default_settings as _of_scrapy
+
+from bilingual_crawler import options as _options
+
+globals().update(_options.DEFAULTS)
+if _typing.TYPE_CHECKING:
+
+    def __getattr__(name: str) -> _typing.Any: ...
+
 
 BOT_NAME = "bilingual-crawler"
 SPIDER_MODULES = ["bilingual_crawler.crawl.spiders"]
@@ -10,57 +18,12 @@ NEWSPIDER_MODULE = "bilingual_crawler.crawl.spiders"
 # in Scrapyd the commands of the egg must win over installed entry points
 COMMANDS_MODULE = "bilingual_crawler.commands"
 
-# What is crawled
-BILINGUAL_POLICY = "gain"
-BILINGUAL_GAIN_EVIDENCE: list[str] = []
-BILINGUAL_SITE_BUDGET = "bandit"
-BILINGUAL_BRIDGE = True
-BILINGUAL_DOCUMENTS = ["html"]
-BILINGUAL_LINK_SOURCES = [
-    *("a", "area", "alternate", "header", "option", "form", "script", "frame", "refresh", "sitemap")
-]
-BILINGUAL_DETECTORS = ["cld2"]
-BILINGUAL_SCOPE_PREFIXES: list[str] = []
-BILINGUAL_EQUIVALENT_LANGUAGES = ["hrv bos srp cnr", "msa ind", "nor nno"]
-BILINGUAL_MODELS_DIR = os.environ.get("BILINGUAL_MODELS_DIR")
-BILINGUAL_PROVIDERS: list[str] = []
-BILINGUAL_REPLAY: list[str] = []
-BILINGUAL_KNOWN: list[str] = []
-BILINGUAL_RENDER = "never"
-BILINGUAL_RENDER_MAX_PAGES = 10_000
-BILINGUAL_RENDER_MAX_PAGES_PER_SITE = 1_000
-BILINGUAL_RENDER_CONCURRENCY = 2
-BILINGUAL_RENDER_TIMEOUT = 60
 DEPTH_LIMIT = 100
-BILINGUAL_FRONTIER: str | None = None
-BILINGUAL_WORKERS = 1
-BILINGUAL_PAIR: str | None = None
-BILINGUAL_PARTS = ["frontier", "language", "traps", "pairs"]
-BILINGUAL_ORACLE_ORDER: str | None = None
-
-# Which documents are pairs
-BILINGUAL_ALIGN = "auto"
-BILINGUAL_MIN_SCORE = 0.5
-BILINGUAL_ENCODER = "e5-small"
-BILINGUAL_CACHE_DIR = "~/.cache/bilingual-crawler"
-BILINGUAL_BITEXT: list[str] = []
-BILINGUAL_SENTENCE_FILTERS: list[str] = []
-BILINGUAL_MASK_PERSONAL = False
-
-# What is written
-BILINGUAL_OUTPUT_DIR = None
-BILINGUAL_WARC = True
-BILINGUAL_STATUS: str | None = None
 FEED_EXPORT_ENCODING = "utf-8"
 
 # Politeness
-BILINGUAL_CONTACT = None
-BILINGUAL_USER_AGENT = f"bilingual-crawler/{__version__}"
-BILINGUAL_POLITENESS = "domain"
-USER_AGENT = BILINGUAL_USER_AGENT
+USER_AGENT = _options.DEFAULTS["BILINGUAL_USER_AGENT"]
 ROBOTSTXT_OBEY = True
-BILINGUAL_META_ROBOTS_OBEY = True
-BILINGUAL_TDM = "respect"
 ROBOTSTXT_USER_AGENT = BOT_NAME
 CONCURRENT_REQUESTS = 16
 CONCURRENT_REQUESTS_PER_DOMAIN = 2
@@ -70,13 +33,6 @@ DOWNLOAD_DELAY = 1
 AUTOTHROTTLE_ENABLED = True
 AUTOTHROTTLE_START_DELAY = 1
 AUTOTHROTTLE_MAX_DELAY = 30
-BILINGUAL_BACKOFF_START = 2
-BILINGUAL_BACKOFF_MAX = 600
-BILINGUAL_RETRY_AFTER_MAX = 3600
-BILINGUAL_HOST_FAILURES = 10
-BILINGUAL_STALE_PAGES = 500
-BILINGUAL_MAX_BYTES = 0
-BILINGUAL_MAX_BYTES_PER_SITE = 0
 DOWNLOAD_TIMEOUT = 60
 DOWNLOAD_MAXSIZE = 20 * 1024 * 1024
 # CONCURRENT_REQUESTS is the limit; by size, one large page whose links are queued in parts would stop all downloads
@@ -87,7 +43,6 @@ TELNETCONSOLE_ENABLED = False
 REMOTE_CONTROL_ENABLED = False
 
 # Safety
-BILINGUAL_ALLOWED_NETWORKS: list[str] = []
 TWISTED_DNS_RESOLVER = "bilingual_crawler.crawl.middlewares.addresses.GuardedResolver"
 DOWNLOAD_HANDLERS = {
     **dict.fromkeys(("data", "file", "ftp", "s3")),
@@ -126,7 +81,7 @@ ITEM_PIPELINES = {"bilingual_crawler.pipelines.OutputPipeline": 900}
 # to find that it is off, it would import aiohttp
 EXTENSIONS_BASE = {
     name: order
-    for name, order in default_settings.EXTENSIONS_BASE.items()
+    for name, order in _of_scrapy.EXTENSIONS_BASE.items()
     if name != "scrapy.extensions.remote_control.RemoteControl"
 }
 EXTENSIONS = {

@@ -21,7 +21,7 @@ from scrapy.utils.python import global_object_name
 
 import bilingual_crawler
 from bilingual_crawler import settings as defaults
-from bilingual_crawler.options import default_of, usage_error, without_password, wrong
+from bilingual_crawler.options import usage_error, without_password, wrong
 from bilingual_crawler.pages.characters import one_line
 from bilingual_crawler.storage.files import replacing, to_disk
 from bilingual_crawler.storage.records import DESCRIPTION
@@ -166,6 +166,11 @@ def _is_given(name: str, settings: BaseSettings) -> bool:
 
 def _is_known(name: str) -> bool:
     return hasattr(defaults, name) or hasattr(default_settings, name) or name.startswith(_PLAYWRIGHT)
+
+
+def default_of(name: str) -> Any:
+    """The project's default of a setting, else Scrapy's; None if there is none."""
+    return getattr(defaults, name, getattr(default_settings, name, None))
 
 
 def _is_secret(name: str, value: Any) -> bool:

@@ -12,11 +12,12 @@ from scrapy.utils.asyncio import create_looping_call
 import bilingual_crawler
 from bilingual_crawler import noun
 from bilingual_crawler.crawl.component import CrawlComponent
+from bilingual_crawler.crawl.description import default_of
 from bilingual_crawler.crawl.politeness import by_site
 from bilingual_crawler.crawl.signals import FAILED_OUTPUTS, output_failed
 from bilingual_crawler.frontier.frontier import SlotState
 from bilingual_crawler.languages.codes import language_name
-from bilingual_crawler.options import default_of, without_password
+from bilingual_crawler.options import without_password
 from bilingual_crawler.reporting.counts import COUNTS, NOTHING, of_all_runs, under
 from bilingual_crawler.reporting.ledger import CrawlLogExtension
 from bilingual_crawler.reporting.markup import byte_size
