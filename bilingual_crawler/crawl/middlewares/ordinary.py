@@ -19,7 +19,6 @@ from bilingual_crawler.urls.canonical import canonicalise
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Mapping
 
-    from scrapy.crawler import Crawler
     from scrapy.http import Response
 
     from bilingual_crawler.pages.model import PageRecord
@@ -32,10 +31,6 @@ class OrdinarySpiderMiddleware(CrawlComponent):
     and items pass as they are. Requests for one URL that come from one page count once, the first one.
     """
 
-    def __init__(self, crawler: Crawler) -> None:
-        super().__init__(crawler)
-        self._pairs = self._context.pairs
-
     def process_spider_input(self, response: Response) -> None:
         if ENTRY not in response.meta:
             return
@@ -43,7 +38,7 @@ class OrdinarySpiderMiddleware(CrawlComponent):
             self._visits.no_page(response.meta[ENTRY], response.status)
             return
         page: PageRecord = response.meta[READ]
-        log_page(response, self._visits, self._pairs)
+        log_page(response, self._visits, self._context.pairs)
         self._visits.observe_page(response.meta[ENTRY], page.without_text(), page.links)
         if document := document_of(response, page):
             self._crawler.signals.send_catch_log(profile_read, url=page.url, profile=page.profile)

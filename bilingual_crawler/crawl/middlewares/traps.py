@@ -39,13 +39,9 @@ class TrapRequestsMiddleware(CrawlComponent):
     Stats: ``bilingual/traps/refused/<kind>``.
     """
 
-    def __init__(self, crawler: Crawler) -> None:
-        super().__init__(crawler)
-        self._traps = self._context.traps
-
     def process_request(self, request: Request) -> None:
         entry: Entry | None = request.meta.get(ENTRY)
-        kind = self._traps.refuses(entry.url) if entry and entry.parent else None
+        kind = self._context.traps.refuses(entry.url) if entry and entry.parent else None
         if kind:
             self._stats.inc_value(f"bilingual/traps/refused/{kind}")
             raise Refused(f"trap-{kind}", "belongs to a trap")

@@ -26,10 +26,6 @@ class NegotiatedMiddleware(CrawlComponent):
     It comes after the rendering, whose scripts may choose the language.
     """
 
-    def __init__(self, crawler: Crawler) -> None:
-        super().__init__(crawler)
-        self._pairs = self._context.pairs
-
     def process_response(self, request: Request, response: Response) -> Response:
         entry: Entry | None = request.meta.get(ENTRY)
         asked = asked_language(entry.url) if entry else None
@@ -37,7 +33,7 @@ class NegotiatedMiddleware(CrawlComponent):
         if entry is None or asked is None or response.status != 200 or READ not in request.meta:
             return response
         found = request.meta[READ].language
-        right = self._pairs.side(found) == asked
+        right = self._context.pairs.side(found) == asked
         self._visits.variants.note_answer(entry.url, right=right)
         if not right:
             raise Refused("not-negotiated", f"asked for {asked}, answered in {found}", status=200)
