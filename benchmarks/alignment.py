@@ -34,21 +34,19 @@ from scipy.sparse.csgraph import maximum_bipartite_matching
 
 from benchmarks.alignment_baselines import SOME_WORDS, PpLocator, Pti, WmtBaseline
 from benchmarks.gold_texts import read_gold_texts
-from bilingual_crawler.encoders.base import load_encoder
-from bilingual_crawler.harvest.plot import plot_reliability
-from bilingual_crawler.harvest.sites import SiteError, Task, read_site, read_tasks
-from bilingual_crawler.harvest.table import decimals
-from bilingual_crawler.harvest.verdicts import (
+from benchmarks.reliability import (
     BINS,
-    CERTAIN_SCORE,
-    PairVerdict,
-    Tally,
-    Truth,
+    by_method,
     calibration_error,
-    share,
+    plot_reliability,
+    reliability,
     worst_precision,
     worst_recall,
 )
+from bilingual_crawler.encoders.base import load_encoder
+from bilingual_crawler.harvest.sites import SiteError, Task, read_site, read_tasks
+from bilingual_crawler.harvest.table import decimals
+from bilingual_crawler.harvest.verdicts import CERTAIN_SCORE, PairVerdict, Tally, Truth, share
 from bilingual_crawler.languages.pairs import LanguagePairs
 from bilingual_crawler.pairing.align import align, align_domain, read_corpus
 from bilingual_crawler.pairing.content import document_space, sentence_space
@@ -61,8 +59,8 @@ from training.documents.forms import FORMS, DisguisedCorpus
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
+    from benchmarks.reliability import Bin
     from bilingual_crawler.encoders.base import Encoder
-    from bilingual_crawler.harvest.verdicts import Bin
     from bilingual_crawler.items import Pair
     from bilingual_crawler.pairing.content import Space
     from bilingual_crawler.pairing.corpus import Corpus, Domain
@@ -331,7 +329,7 @@ def _figures(rows: Mapping[tuple[str, ...], Measured], tasks: Results | None = N
             f"{tally.orphans:,}",
             decimals(share(tally.orphans_paired, tally.orphans)),
             f"{tally.sure_and_false:,}",
-            decimals(calibration_error(tally.reliability())),
+            decimals(calibration_error(reliability(tally))),
         )
     return table
 
@@ -342,7 +340,7 @@ def _evidence(results: Results) -> Table:
     for heading in ("pairs", "judged", "right", "false", "precision"):
         table.add_column(heading, justify="right")
     for (name, method), tasks in results.items():
-        for evidence, count in _pooled(tasks.values()).tally.by_method().items():
+        for evidence, count in by_method(_pooled(tasks.values()).tally).items():
             right, false = count[PairVerdict.RIGHT], count[PairVerdict.FALSE]
             counts = map(str, (count.total(), right + false, right, false))
             table.add_row(name, method, evidence, *counts, decimals(share(right, right + false)))
@@ -356,7 +354,7 @@ def _reliability(results: Results) -> Table:
     for low, high in pairwise(BINS):
         table.add_column(f"{low:g} to {high:g}", justify="right")
     for (name, method), tasks in results.items():
-        bins = _pooled(tasks.values()).tally.reliability()
+        bins = reliability(_pooled(tasks.values()).tally)
         table.add_row(name, method, *(f"{one.right:.3f} of {one.pairs}" if one else "–" for one in bins))
     return table
 
@@ -385,7 +383,7 @@ def _write_list(results: Results, path: Path) -> None:
 def _plot(results: Results, path: Path) -> None:
     panels: defaultdict[str, dict[str, Sequence[Bin | None]]] = defaultdict(dict)
     for (name, method), tasks in results.items():
-        panels[name][method] = _pooled(tasks.values()).tally.reliability()
+        panels[name][method] = reliability(_pooled(tasks.values()).tally)
     plot_reliability(panels, path)
 
 

@@ -30,7 +30,7 @@ from bilingual_crawler import (
     read_pairs,
     run_crawl,
 )
-from bilingual_crawler.languages import LanguageError
+from bilingual_crawler.languages.codes import LanguageError
 from bilingual_crawler.pairing import methods
 from bilingual_crawler.scoring.models import models_folder
 

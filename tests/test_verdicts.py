@@ -10,17 +10,17 @@ from support.harvest_site import BASE, TEXT
 from support.webserver import run_scrapy
 
 from benchmarks.alignment import main
-from bilingual_crawler.harvest.plot import plot_reliability
-from bilingual_crawler.harvest.sites import Task, read_site
-from bilingual_crawler.harvest.verdicts import (
+from benchmarks.reliability import (
     BINS,
-    PairVerdict,
-    Tally,
-    Truth,
+    by_method,
     calibration_error,
+    plot_reliability,
+    reliability,
     worst_precision,
     worst_recall,
 )
+from bilingual_crawler.harvest.sites import Task, read_site
+from bilingual_crawler.harvest.verdicts import PairVerdict, Tally, Truth
 from bilingual_crawler.items import Pair
 
 if TYPE_CHECKING:
@@ -90,7 +90,7 @@ class TestVerdicts:
         tally = TRUTH.judge(pairs("a1 b1", "a3 x")) + TRUTH.judge(pairs("a1 b2", score=0.5, method="structure"))
         assert (tally.gold, tally.found, tally.judged, tally.right, tally.orphans) == (4, 1, 3, 1, 4)
         assert tally.sure_and_false == 1
-        assert tally.by_method() == {
+        assert by_method(tally) == {
             "url": {PairVerdict.RIGHT: 1, PairVerdict.FALSE: 1},
             "structure": {PairVerdict.FALSE: 1},
         }
@@ -105,23 +105,23 @@ class TestVerdicts:
 
 class TestReliability:
     def test_a_calibrated_score_has_no_error(self) -> None:
-        bins = scored((0.55, 11, 9), (0.75, 3, 1), (0.9, 9, 1)).reliability()
+        bins = reliability(scored((0.55, 11, 9), (0.75, 3, 1), (0.9, 9, 1)))
         assert calibration_error(bins) == pytest.approx(0)
         assert [one.pairs if one else 0 for one in bins] == [0, 20, 0, 4, 0, 10, 0, 0]
 
     def test_false_pairs_that_claim_to_be_certain(self) -> None:
-        bins = scored((1.0, 1, 3), (0.8, 4, 1)).reliability()
+        bins = reliability(scored((1.0, 1, 3), (0.8, 4, 1)))
         assert calibration_error(bins) == pytest.approx((4 * 0.75 + 5 * 0) / 9)
         assert bins[-1] == (4, 1.0, 0.25)
 
     def test_an_unjudged_pair_says_nothing_of_the_score(self) -> None:
-        bins = TRUTH.judge(pairs("x y")).reliability()
+        bins = reliability(TRUTH.judge(pairs("x y")))
         assert bins == [None] * (len(BINS) - 1)
         assert calibration_error(bins) is None
 
     def test_plot(self, tmp_path: Path) -> None:
-        bins = scored((0.55, 11, 9), (0.99, 9, 1)).reliability()
-        panels = {"dev": {"auto": bins, "url": Tally().reliability()}, "half": {"auto": bins}}
+        bins = reliability(scored((0.55, 11, 9), (0.99, 9, 1)))
+        panels = {"dev": {"auto": bins, "url": reliability(Tally())}, "half": {"auto": bins}}
         path = plot_reliability(panels, tmp_path / "new" / "score.svg")
         assert path.read_text().startswith("<?xml")
 

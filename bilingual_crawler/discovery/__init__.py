@@ -6,7 +6,4 @@
 - ``sources``: candidates for bilingual sites, and the pages that link to them.
 - ``ways``: the sources as hops for the search.
 - ``sites``: ``sites.tsv``, the verdicts.
-
-The room may import ``alignment``, ``policies``, ``frontier``, ``scoring``, ``storage``, ``options``, ``pages``,
-``urls`` and ``languages``.
 """

@@ -1,9 +1,8 @@
-"""Pictures: ``harvest.png``, pairs and their text found against pages, after Figure 7; reliability of a score."""
+"""Pictures: ``harvest.png``, pairs and their text found against pages, after Figure 7."""
 
 from __future__ import annotations
 
 from collections import defaultdict
-from itertools import cycle
 from operator import attrgetter
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -12,17 +11,14 @@ from matplotlib.figure import Figure
 from matplotlib.layout_engine import ConstrainedLayoutEngine
 
 from bilingual_crawler.harvest.table import by_policy
-from bilingual_crawler.harvest.verdicts import BINS
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Sequence
     from pathlib import Path
 
     from matplotlib.axes import Axes
-    from numpy.typing import NDArray
 
     from bilingual_crawler.harvest.curve import Result
-    from bilingual_crawler.harvest.verdicts import Bin
 
 PAPER_PAIRS = (("eng", "isl"), ("eng", "mlt"), ("eng", "fin"), ("eus", "spa"))
 """Language pairs of Figure 7 in García-Romero 2026, shown first."""
@@ -43,7 +39,6 @@ COLOURS = {
 }
 """Colours after Okabe and Ito, told apart by colour-blind readers too."""
 _OTHER = "#666666"
-_METHOD_COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9")
 _PERCENT = np.arange(101)
 
 
@@ -93,7 +88,7 @@ def plot_estimates(results: Sequence[Result], path: Path) -> Path:
     figure = Figure(figsize=(4.6, 4.6), dpi=160, facecolor="white")
     figure.set_layout_engine(ConstrainedLayoutEngine(w_pad=0.06, h_pad=0.06))
     axes = figure.add_subplot()
-    _plain(axes)
+    plain(axes)
     axes.plot((0, 1), (0, 1), color=SOFT, linewidth=1, linestyle=(0, (2.2, 1.6)))
     least = 0.9
     for name, group in by_policy([result for result in results if result.estimate]).items():
@@ -112,64 +107,7 @@ def plot_estimates(results: Sequence[Result], path: Path) -> Path:
     return path
 
 
-def plot_reliability(panels: Mapping[str, Mapping[str, Sequence[Bin | None]]], path: Path) -> Path:
-    """Draw the share that is right against the score to *path*, a panel for each set; returns *path*.
-
-    A panel has a line for each method. Bars are 95 % intervals (Wilson), areas of the dots are numbers of pairs. All
-    bins are equally wide and high, so that .95 and .99 lie apart.
-    """
-    columns = min(len(panels), _COLUMNS)
-    rows = -(-len(panels) // columns)
-    figure = Figure(figsize=(3.1 * columns, 3.3 * rows), dpi=160, facecolor="white")
-    figure.set_layout_engine(ConstrainedLayoutEngine(w_pad=0.06, h_pad=0.06))
-    for number, (name, methods) in enumerate(panels.items()):
-        axes = figure.add_subplot(rows, columns, number + 1)
-        _plain(axes)
-        for set_scale in (axes.set_xscale, axes.set_yscale):
-            set_scale("function", functions=(_place, _score))
-        axes.plot(BINS, BINS, color=SOFT, linewidth=1, linestyle=(0, (2.2, 1.6)))
-        for (method, bins), colour in zip(methods.items(), cycle(_METHOD_COLOURS), strict=False):
-            pairs, scores, right = np.array([one for one in bins if one]).reshape(-1, 3).T
-            axes.plot(scores, right, color=colour, linewidth=1.5, label=method)
-            axes.scatter(scores, right, 4 + 60 * pairs / max(pairs.sum(), 1), color=colour, clip_on=False, zorder=3)
-            low, high = _wilson(right, pairs)
-            axes.vlines(scores, low, high, color=colour, linewidth=1)
-        axes.set_title(name, loc="left", fontsize=9.5, color=INK, fontweight="bold")
-        axes.set_xlabel("score", color=SOFT, fontsize=9)
-        ticks = [f"{score:g}".removeprefix("0") or "0" for score in BINS]
-        axes.set_xticks(BINS, ticks)
-        axes.set_yticks(BINS, ticks)
-        axes.set(xlim=(0, 1), ylim=(0, 1))
-        if number % columns == 0:
-            axes.set_ylabel("share that is right", color=SOFT, fontsize=9)
-        if len(methods) > 1:
-            axes.legend(fontsize=7, frameon=False)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    figure.savefig(path)
-    return path
-
-
-def _place(scores: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return where *scores* lie on an axis with equally long bins."""
-    return np.interp(scores, BINS, range(len(BINS)))
-
-
-def _score(places: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the scores at *places* of such an axis."""
-    return np.interp(places, range(len(BINS)), BINS)
-
-
-def _wilson(
-    shares: NDArray[np.float64], counts: NDArray[np.float64]
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return the lower and upper ends of the 95 % intervals of *shares* of *counts*."""
-    z = 1.96
-    middle = (shares + z**2 / (2 * counts)) / (1 + z**2 / counts)
-    half = z / (1 + z**2 / counts) * np.sqrt(shares * (1 - shares) / counts + z**2 / (4 * counts**2))
-    return middle - half, middle + half
-
-
-def _plain(axes: Axes) -> None:
+def plain(axes: Axes) -> None:
     """Leave a light grid and labels of *axes*."""
     axes.grid(color=GRID, linewidth=0.8)
     axes.set_axisbelow(True)
@@ -185,7 +123,7 @@ def _draw(axes: Axes, results: Sequence[Result], quantity: Quantity, title: str,
     axes.set(xlim=(0, 100), ylim=(0, 102), xticks=(50, 100), yticks=(0, 50, 100))
     for axis in (axes.xaxis, axes.yaxis):
         axis.set_major_formatter("{x:.0f} %")
-    _plain(axes)
+    plain(axes)
 
 
 def _key(axes: Axes, results: Sequence[Result], quantity: Quantity) -> None:

@@ -1,18 +1,15 @@
-"""Pairs of documents against what is known of a site: verdicts, counts, and the reliability of the score."""
+"""Pairs of documents against what is known of a site: verdicts and counts."""
 
 from __future__ import annotations
 
-from collections import Counter
 from dataclasses import dataclass, field
 from enum import StrEnum
 from functools import cached_property
 from itertools import chain
 from typing import TYPE_CHECKING, NamedTuple
 
-import numpy as np
-
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable
 
     from bilingual_crawler.items import Pair
 
@@ -20,8 +17,6 @@ CERTAIN_SCORE = 0.9
 """Score from which a false pair counts as one that claims to be certain."""
 MIN_PAIRS_OF_TASK = 5
 """Gold pairs, or judged pairs, from which a task can be the worst one."""
-BINS = (0.0, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 0.99, 1.0)
-"""Limits of the bins of the score: narrow where most scores are."""
 
 
 class PairVerdict(StrEnum):
@@ -71,16 +66,6 @@ class JudgedPair(NamedTuple):
     verdict: PairVerdict
 
 
-class Bin(NamedTuple):
-    """The judged pairs whose scores lie in one bin."""
-
-    pairs: int
-    score: float
-    """Their mean."""
-    right: float
-    """Share of the pairs that are right, which is the score if that is calibrated."""
-
-
 @dataclass(slots=True)
 class Tally:
     """The pairs that were found of one task or several, judged."""
@@ -128,48 +113,7 @@ class Tally:
         """Share of the judged pairs that are right; None if no pair is judged."""
         return share(self.right, self.judged)
 
-    def by_method(self) -> dict[str, Counter[PairVerdict]]:
-        """Count the verdicts by the strongest evidence of the pairs, most pairs first."""
-        methods = Counter(pair.method for pair, _ in self.pairs)
-        return {
-            method: Counter(verdict for pair, verdict in self.pairs if pair.method == method)
-            for method, _ in methods.most_common()
-        }
-
-    def reliability(self) -> list[Bin | None]:
-        """Compare score and truth of the judged pairs in each of :data:`BINS`; None for an empty bin."""
-        judged = [
-            (pair.score, verdict == PairVerdict.RIGHT)
-            for pair, verdict in self.pairs
-            if verdict != PairVerdict.UNJUDGED
-        ]
-        scores, right = np.array(judged, dtype=float).reshape(-1, 2).T
-        places = np.searchsorted(BINS[1:-1], scores, side="right")
-        bins: list[Bin | None] = []
-        for place in range(len(BINS) - 1):
-            inside = places == place
-            count = int(inside.sum())
-            bins.append(Bin(count, float(scores[inside].mean()), float(right[inside].mean())) if count else None)
-        return bins
-
 
 def share(part: int, whole: int) -> float | None:
     """Return *part* of *whole*; None of nothing."""
     return part / whole if whole else None
-
-
-def calibration_error(bins: Sequence[Bin | None]) -> float | None:
-    """Expected calibration error, 0 to 1: mean gap of score and share that is right, over pairs; None without pairs."""
-    filled = [one for one in bins if one]
-    gaps = sum(one.pairs * abs(one.score - one.right) for one in filled)
-    return gaps / sum(one.pairs for one in filled) if filled else None
-
-
-def worst_recall(tallies: Iterable[Tally]) -> float | None:
-    """Return the lowest recall of the tasks with :data:`MIN_PAIRS_OF_TASK` gold pairs; None without one."""
-    return min((one.found / one.gold for one in tallies if one.gold >= MIN_PAIRS_OF_TASK), default=None)
-
-
-def worst_precision(tallies: Iterable[Tally]) -> float | None:
-    """Return the lowest precision of the tasks with :data:`MIN_PAIRS_OF_TASK` judged pairs; None without one."""
-    return min((one.right / one.judged for one in tallies if one.judged >= MIN_PAIRS_OF_TASK), default=None)

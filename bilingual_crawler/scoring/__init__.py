@@ -3,6 +3,4 @@
 - ``models``: load a model folder; probabilities of languages, and of two URLs being translations.
 - ``linear``: linear models over named features, for evidence of all kinds.
 - ``links``: the scores of all links of a page, cached, and batched over pages in a thread.
-
-The room may import ``urls`` and ``languages``, and neither Scrapy nor Twisted.
 """

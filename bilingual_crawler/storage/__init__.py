@@ -6,6 +6,4 @@
 - ``archive``: open archives, list their responses, answer requests from them.
 - ``sites``: the WARC files behind a path; the metadata of frozen sites.
 - ``writer``: write the exchanges of a crawl as WARC.
-
-The room may import ``urls``, ``pages`` and ``options``. ``records`` imports neither Scrapy nor Twisted.
 """
