@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING
 
 from benchmarks.graph_web import linking
 from bilingual_crawler.discovery.detector.base import Reason, Verdict
-from bilingual_crawler.discovery.policies import Hop, Way, site_of
+from bilingual_crawler.discovery.policies import Hop, Way
 from bilingual_crawler.discovery.search import SiteSearch
 from bilingual_crawler.frontier.entry import NEVER
 from bilingual_crawler.pages.jobs import PageJob
 from bilingual_crawler.pages.model import Link, PageRecord
+from bilingual_crawler.urls.hosts import registered_domain
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -50,7 +51,7 @@ class _Detector:
         self._nodes = nodes
 
     def inspect(self, pair: LanguagePair, entry: PageRecord) -> _Told:
-        return _Told(self._nodes[site_of(entry.url)])
+        return _Told(self._nodes[registered_domain(entry.url)])
 
 
 def simulate(
@@ -64,11 +65,11 @@ def simulate(
     seed: int,
 ) -> list[int]:
     """Crawl until *limit* pages are downloaded; returns the downloads after which each bilingual site was found."""
-    by_site = {site_of(node.home): node for node in nodes}
+    by_site = {registered_domain(node.home): node for node in nodes}
     back = linking(nodes, known_backlinks, seed)
 
     def ways_back(url: str) -> list[Hop]:
-        return [Hop(Way.BACK, source.links_page, url) for source in back.get(by_site[site_of(url)].host, ())]
+        return [Hop(Way.BACK, source.links_page, url) for source in back.get(by_site[registered_domain(url)].host, ())]
 
     search = SiteSearch(pair, _Detector(by_site), order)
     found: list[int] = []
@@ -83,7 +84,7 @@ def simulate(
         search.seed(node.home)
         queue.put(node.home, float("inf"))
     while search.pages < limit and (url := queue.take()):
-        search.read(_page(by_site[site_of(url)], url))
+        search.read(_page(by_site[registered_domain(url)], url))
         for entry in search.found():
             search.go_back(ways_back(entry))
         for wanted in search.wanted():

@@ -12,13 +12,12 @@ from support.detector_sites import DETECTOR, ENGLISH, HOME, LANGUAGE_MODEL, OTHE
 from support.frozen_sites import write_frozen
 
 from benchmarks.detector import MEASURED, Judged, figures, leave_out, main, without_traps
-from bilingual_crawler.discovery.detector import load_detector
 from bilingual_crawler.discovery.detector.barbosa import FILE, BarbosaDetector, LinkPredictor
 from bilingual_crawler.discovery.detector.base import MAX_DOWNLOADS, Reason, Verdict
 from bilingual_crawler.discovery.detector.links import folder_of, rewritten, without_folder
 from bilingual_crawler.discovery.detector.pairs import EVIDENCE, FOLDER, EvidenceWeights
 from bilingual_crawler.harvest.sites import read_site
-from bilingual_crawler.plugins import PluginError
+from bilingual_crawler.plugins import SITE_DETECTORS, PluginError
 from bilingual_crawler.scoring.models import ModelError, models_folder
 from training.discovery.cuts import CutWeb, FrozenWeb, Instance, Variant, halves, make_instances
 
@@ -199,7 +198,7 @@ def test_downloads_are_few_and_never_repeated(pages: dict[str, tuple[str | None,
 def test_barbosa_accepts_both_languages_whatever_they_say() -> None:
     verdict, asked = judge(
         {HOME: SWITCHER + ENGLISH, f"{HOME}es/": SWITCHER + OTHER},
-        detector=load_detector("barbosa", models_folder(None), LANGUAGE_MODEL),
+        detector=SITE_DETECTORS.find("barbosa").load(models_folder(None), LANGUAGE_MODEL),
     )
     assert asked == [f"{HOME}es/"]
     assert verdict.bilingual
@@ -215,7 +214,7 @@ def test_barbosa_follows_links_from_its_threshold_on() -> None:
 
 def test_an_unknown_detector_is_named() -> None:
     with pytest.raises(PluginError, match="choose one of evidence, barbosa"):
-        load_detector("magic", models_folder(None), LANGUAGE_MODEL)
+        SITE_DETECTORS.find("magic").load(models_folder(None), LANGUAGE_MODEL)
 
 
 def test_missing_and_foreign_weights_are_named(tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ import pytest
 from support.detector_sites import ENGLISH, HOME, LANGUAGE_MODEL, OTHER, SPANISH, SWITCHER, judge
 from support.frozen_sites import write_frozen
 
-from bilingual_crawler.discovery.detector import load_detector
+from bilingual_crawler.plugins import SITE_DETECTORS
 from bilingual_crawler.scoring.models import models_folder
 from training.discovery.__main__ import main
 
@@ -60,7 +60,7 @@ def models(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.mark.parametrize("name", ["evidence", "barbosa"])
 def test_a_trained_detector_finds_the_translation_on_a_site_that_it_has_not_seen(models: Path, name: str) -> None:
-    detector = load_detector(name, models, LANGUAGE_MODEL)
+    detector = SITE_DETECTORS.find(name).load(models, LANGUAGE_MODEL)
     verdict, asked = judge({HOME: SWITCHER + ENGLISH, f"{HOME}es/": SWITCHER + SPANISH}, detector=detector)
     assert verdict.bilingual
     assert asked == [f"{HOME}es/"]
@@ -70,4 +70,4 @@ def test_a_trained_detector_finds_the_translation_on_a_site_that_it_has_not_seen
 
 def test_a_trained_detector_tells_a_translation_from_another_text(models: Path) -> None:
     site = {HOME: SWITCHER + ENGLISH, f"{HOME}es/": SWITCHER + OTHER}
-    assert not judge(site, detector=load_detector("evidence", models, LANGUAGE_MODEL))[0].bilingual
+    assert not judge(site, detector=SITE_DETECTORS.find("evidence").load(models, LANGUAGE_MODEL))[0].bilingual

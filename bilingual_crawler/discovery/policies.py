@@ -27,7 +27,7 @@ from bilingual_crawler.languages.pairs import LanguagePairs
 from bilingual_crawler.pages.words import LETTERS
 from bilingual_crawler.plugins import SITE_ORDERS, PluginError
 from bilingual_crawler.scoring.linear import logistic
-from bilingual_crawler.urls.canonical import registered_domain
+from bilingual_crawler.urls.hosts import registered_domain
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -106,7 +106,7 @@ class Hop:
     @cached_property
     def site(self) -> str:
         """The registered domain to which it leads, the unit of discovery."""
-        return site_of(self.url)
+        return registered_domain(self.url)
 
     @property
     def origin(self) -> str:
@@ -124,11 +124,6 @@ class Hop:
             for word in words(text, "un" if context == "host" else self.language)
         }
         return tuple(sorted(found))
-
-
-def site_of(url: str) -> str:
-    """The site of *url*: its registered domain."""
-    return registered_domain(urlsplit(url).hostname or "")
 
 
 def entry_page(url: str) -> str:

@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from bilingual_crawler.discovery.detector.base import Reason, Verdict
-from bilingual_crawler.discovery.policies import Hop, HopSource, HopTarget, Way, entry_page, site_of
+from bilingual_crawler.discovery.policies import Hop, HopSource, HopTarget, Way, entry_page
 from bilingual_crawler.frontier.entry import NEVER
 from bilingual_crawler.items import Wanted
 from bilingual_crawler.pages.model import PageRecord
 from bilingual_crawler.policies.base import Policy
-from bilingual_crawler.urls.hosts import with_https
+from bilingual_crawler.urls.hosts import registered_domain, with_https
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -108,7 +108,7 @@ class SiteSearch:
 
     def seed(self, url: str) -> None:
         """Note the seed *url*, which the crawl fetches anyway; http takes the place of a guessed https address."""
-        name, guessed = site_of(url), with_https(url)
+        name, guessed = registered_domain(url), with_https(url)
         if guessed != url and guessed in self._targets and not self._is_done(url):
             self._targets[url] = self._targets.pop(guessed)
         elif name not in self.sites and not self._is_done(url):
@@ -139,7 +139,7 @@ class SiteSearch:
         target = self._targets.pop(page.url, None)
         if target is None and is_backlink:
             target = HopTarget(page.url, Way.BACK)
-        name = site_of(page.url)
+        name = registered_domain(page.url)
         site = self.sites.get(name)
         if site is None and target is not None and target.backwards and page.url != entry_page(page.url):
             self._expand(page, target, False)
@@ -167,7 +167,7 @@ class SiteSearch:
         if self._is_done(url):
             return
         self._done.add(hash(url))
-        name, same = site_of(url), site_of(url) == site_of(to)
+        name, same = registered_domain(url), registered_domain(url) == registered_domain(to)
         site = self.sites.get(name)
         target = self._targets.get(url)
         if not same or self._is_done(to):
@@ -236,7 +236,7 @@ class SiteSearch:
 
     def _fruitless(self, url: str, reason: Reason, to: str = "") -> None:
         """Note that *url* gave no page of its site."""
-        name = site_of(url)
+        name = registered_domain(url)
         target = self._targets.pop(url, None)
         site = self.sites.get(name)
         if site is not None and site.arriving == url:
@@ -329,10 +329,10 @@ class SiteSearch:
                     self._add(hop, source)
 
     def _hops(self, page: PageRecord) -> Iterator[Hop]:
-        own = site_of(page.url)
+        own = registered_domain(page.url)
         seen = {own}
         for link in page.links:
-            site = site_of(link.url)
+            site = registered_domain(link.url)
             if site not in seen:
                 seen.add(site)
                 yield Hop(Way.FORTH, link.url, page.url, link.text, link.around, page.language)

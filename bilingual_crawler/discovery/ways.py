@@ -6,10 +6,10 @@ import logging
 from collections import Counter, defaultdict
 from typing import TYPE_CHECKING
 
-from bilingual_crawler.discovery.policies import Hop, Way, site_of
+from bilingual_crawler.discovery.policies import Hop, Way
 from bilingual_crawler.discovery.sources import backlink_source, candidate_source, check_backlinks
 from bilingual_crawler.discovery.sources.base import SourceError
-from bilingual_crawler.urls.hosts import host_of
+from bilingual_crawler.urls.hosts import host_of, registered_domain
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -82,7 +82,7 @@ class Sources:
         for one in candidates:
             self._hosts.add(host_of(one.url))
             if one.pages:
-                self.pages[site_of(one.url)].update(one.pages)
+                self.pages[registered_domain(one.url)].update(one.pages)
             if self.archive and one.archived:
                 self.archived[one.url] = one.archived
             yield Hop(Way.FORTH, one.url, prior=one.prior)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from bilingual_crawler.discovery.policies import SiteOrder, site_of
+from bilingual_crawler.discovery.policies import SiteOrder
+from bilingual_crawler.urls.hosts import registered_domain
 
 if TYPE_CHECKING:
     from bilingual_crawler.discovery.policies import HopTarget
@@ -16,4 +17,4 @@ class CountriesFirst(SiteOrder):
     name = "countries-first"
 
     def priority(self, target: HopTarget) -> float:
-        return 1.0 if len(site_of(target.url).rpartition(".")[2]) == 2 else 0.5
+        return 1.0 if len(registered_domain(target.url).rpartition(".")[2]) == 2 else 0.5

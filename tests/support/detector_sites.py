@@ -4,19 +4,19 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from bilingual_crawler.discovery.detector import load_detector
 from bilingual_crawler.languages.codes import LanguagePair
 from bilingual_crawler.pages.jobs import PageJob
+from bilingual_crawler.plugins import SITE_DETECTORS
 from bilingual_crawler.scoring.models import LanguageModel, models_folder
 
 if TYPE_CHECKING:
-    from bilingual_crawler.discovery.detector.base import Verdict
+    from bilingual_crawler.discovery.detector.base import Detector, Verdict
     from bilingual_crawler.pages.model import PageRecord
 
 PAIR = LanguagePair("eng", "spa")
 HOME = "https://halvorsen.example/"
 LANGUAGE_MODEL = LanguageModel(models_folder(None) / "url-language")
-DETECTOR = load_detector("evidence", models_folder(None), LANGUAGE_MODEL)
+DETECTOR: Detector = SITE_DETECTORS.find("evidence").load(models_folder(None), LANGUAGE_MODEL)
 ENGLISH = (
     "<h1>Halvorsen pumps</h1><p>In 1897 the firm Halvorsen built the first X-400 pump in the old harbour of Bergen, and"
     " since then it has sold 12650 of them.<p>Our workshop has been open since 1931, from 8:30 to 17:15, and the"
@@ -41,9 +41,9 @@ def page(url: str, html: str, attributes: str = "") -> PageRecord:
     return PageJob(body, "text/html; charset=utf-8", url).run()
 
 
-def judge(site: dict[str, str], entry: str = HOME, detector: object = None) -> tuple[Verdict, list[str]]:
+def judge(site: dict[str, str], entry: str = HOME, detector: Detector = DETECTOR) -> tuple[Verdict, list[str]]:
     """The verdict on a site of pages by URL, and the URLs that were asked for."""
-    inspection = (detector or DETECTOR).inspect(PAIR, page(entry, site[entry]))  # type: ignore[attr-defined]
+    inspection = detector.inspect(PAIR, page(entry, site[entry]))
     asked: list[str] = []
     while (url := inspection.next()) is not None:
         asked.append(url)

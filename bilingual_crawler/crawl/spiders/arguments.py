@@ -275,7 +275,6 @@ def _limits(told: SimpleNamespace, options: Options, settings: BaseSettings) -> 
 
 def _search(pair: LanguagePair, detector: str, policy: str, sources: Sources, options: Options) -> SiteSearch:
     # tokenizers are slow to import, and Scrapyd imports this module only to list the spiders
-    from bilingual_crawler.discovery.detector import load_detector
     from bilingual_crawler.discovery.detector.pairs import FOLDER
     from bilingual_crawler.scoring.models import LanguageModel, ModelError, models_folder
 
@@ -286,7 +285,8 @@ def _search(pair: LanguagePair, detector: str, policy: str, sources: Sources, op
         order = read_value("policy", policy, lambda name: site_order(name, addresses))
         # a folder that holds URL models only, as for other crawls
         weights = models if (models / FOLDER).is_dir() else models_folder(None)
-        return SiteSearch(pair, load_detector(detector, weights, model), order, own_links=sources.own_links)
+        judge = SITE_DETECTORS.find(detector).load(weights, model)
+        return SiteSearch(pair, judge, order, own_links=sources.own_links)
 
 
 def _specs(name: str, text: str) -> list[str]:

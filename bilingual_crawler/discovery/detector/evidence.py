@@ -99,13 +99,11 @@ class EvidenceDetector:
         *,
         max_downloads: int = MAX_DOWNLOADS,
         confirmed: float = TRANSLATION_THRESHOLD,
-        least: float = LEAST,
     ) -> None:
         self.weights = weights
         self.resemblance = resemblance
         self.max_downloads = max_downloads
         self.confirmed = confirmed
-        self.least = least
         self.reader = lru_cache(MAX_READERS)(lambda pair: LinkReader(pair, model))
 
     @classmethod
@@ -147,7 +145,7 @@ class EvidenceInspection:
         if self._parked or self._is_confirmed or self._downloads >= self._detector.max_downloads:
             return None
         best, worth = self._next_best()
-        least = LEAST_OF_BOTH if all(self._sides.values()) else self._detector.least
+        least = LEAST_OF_BOTH if all(self._sides.values()) else LEAST
         return best.url if best is not None and worth >= least else None
 
     def observe_page(self, url: str, page: PageRecord | None) -> None:
@@ -264,7 +262,7 @@ class EvidenceInspection:
             worth = less if rarer.is_guess == other.is_guess else less * more
             if not rarer.is_guess and not other.is_guess and strip_language(rarer.url) == strip_language(other.url):
                 worth = max(worth, MIRRORED * self._trust(rarer))
-            if bridge is None or worth >= self._detector.least:
+            if bridge is None or worth >= LEAST:
                 return rarer, worth
         if bridge is None:
             return None, 0.0

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from bilingual_crawler.discovery.sources.base import Backlink, SourceError, bare_host, read_list, reverse
-from bilingual_crawler.discovery.sources.database import MEMORY, damaged, duckdb, first_line, scratch
+from bilingual_crawler.discovery.sources.database import damaged, duckdb, first_line, scratch
 from bilingual_crawler.storage.files import DAMAGE, LeftOut, open_packed, replacing
 from bilingual_crawler.urls.canonical import canonicalise, registered_domain
 
@@ -66,14 +66,13 @@ def prune(
     hosts: Iterable[str] | None = None,
     *,
     likely: Collection[str] = (),
-    memory: str = MEMORY,
 ) -> None:
     """Write the links of a graph that lead to *hosts* (all, if None) to a table for look-ups.
 
     *folder* holds the vertices and edges of one graph of hosts or domains as published: the lists of paths with the
     files they name, the folders ``vertices`` and ``edges``, or the two files of a graph of domains. A linking host
     weighs by its links to *likely* hosts, or without such by all that are kept. A table that was made of the same files
-    for the same hosts is left as it is. DuckDB stays below *memory*; it needs room beside the
+    for the same hosts is left as it is. DuckDB stays below 1 GB; it needs room beside the
     table for the vertices, the links kept and what it sorts. SourceError if files are missing or damaged, or vertices
     and edges do not fit.
     """
@@ -88,7 +87,7 @@ def prune(
     for left in table.parent.glob(f".{table.name}.*"):  # as big as the table, by a run that was killed
         left.unlink()
     try:
-        with replacing(table) as part, scratch(table.parent, memory=memory) as db:
+        with replacing(table) as part, scratch(table.parent) as db:
             _load(db, folder, graph, level, _condition(db, "asked", asked))
             db.execute(f"ATTACH {_quoted(part)} AS pruned")
             db.execute(_TABLE.format(worth=_condition(db, "valued", valued), doubt=_DOUBT))

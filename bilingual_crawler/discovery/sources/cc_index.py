@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from bilingual_crawler.discovery.sources.base import Candidate, SourceError, WarcRange, is_list, read_list
-from bilingual_crawler.discovery.sources.database import MEMORY, damaged, duckdb, fetch, read_remote, scratch
+from bilingual_crawler.discovery.sources.database import damaged, duckdb, fetch, read_remote, scratch
 from bilingual_crawler.storage.files import LeftOut
 from bilingual_crawler.urls.canonical import canonicalise
 
@@ -90,14 +90,14 @@ class CommonCrawlIndex:
     temporary folder. SourceError if there is no such file, a file is damaged or has no column with languages.
     """
 
-    def __init__(self, where: str, *, memory: str = MEMORY) -> None:
-        self._where, self._memory = where, memory
+    def __init__(self, where: str) -> None:
+        self._where = where
         self._files = index_files(where)
         self.left_out = LeftOut()
 
     def candidates(self, pair: LanguagePair) -> Iterator[Candidate]:
         """Yield every site once. The first one comes when the index has been read."""
-        with scratch(memory=self._memory) as db:
+        with scratch() as db:
             read_remote(db, self._files)
             try:
                 self._find_sites(db, pair)

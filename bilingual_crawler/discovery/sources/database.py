@@ -29,11 +29,11 @@ BATCH = 10_000
 
 
 @contextmanager
-def scratch(folder: Path | None = None, *, memory: str = MEMORY) -> Iterator[DuckDBPyConnection]:
+def scratch(folder: Path | None = None) -> Iterator[DuckDBPyConnection]:
     """An empty database in a temporary folder inside *folder* (the system's, if None)."""
     with TemporaryDirectory(prefix=".sources-", dir=folder) as place:
         config: dict[str, str | bool | int | float | list[str]] = {
-            "memory_limit": memory,
+            "memory_limit": MEMORY,
             "threads": min(THREADS, os.cpu_count() or 1),
             "temp_directory": f"{place}/spilled",
             "preserve_insertion_order": "false",
