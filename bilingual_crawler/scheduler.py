@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 from collections import deque
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -13,7 +12,7 @@ from scrapy.exceptions import IgnoreRequest, StopDownload
 from scrapy.utils.defer import deferred_from_coro, maybe_deferred_to_future
 
 from bilingual_crawler.crawl.requests import asks_for_page, of_its_own, packed, unpacked
-from bilingual_crawler.crawl.signals import ENTRY, RANK, REST, SWITCH
+from bilingual_crawler.crawl.signals import ENTRY, RANK, REST, SWITCH, count_and_log
 from bilingual_crawler.crawl.visits import Visits
 from bilingual_crawler.frontier.backoff import Rest
 from bilingual_crawler.frontier.entry import Entry, Kind
@@ -29,8 +28,6 @@ if TYPE_CHECKING:
     from twisted.python.failure import Failure
 
     from bilingual_crawler.items import Rank
-
-logger = logging.getLogger(__name__)
 
 CALLBACKS = {Kind.PAGE: "parse", Kind.SITEMAP: "parse_sitemap"}
 """Names of the spider's methods."""
@@ -162,7 +159,11 @@ class RequestScheduler(FrontierScheduler):
             self._push_packed(url, text, rank, request.meta.get("depth", 0))
             return True
         if url is not None:
-            self._note_unserializable(request)
+            message = (
+                f"{request}: its callbacks are no methods of the spider, or its meta or cb_kwargs cannot be pickled. "
+                "Such requests are neither ranked nor learnt from"
+            )
+            count_and_log(self._crawler, "bilingual/frontier/unserializable", message)
         slot = self.visits.slot(request.url)
         request.meta["download_slot"] = self.visits.frontier.server(slot)
         return self._others.enqueue_request(request)
@@ -194,16 +195,6 @@ class RequestScheduler(FrontierScheduler):
             return errback(failure)
         # what is not read on purpose is no error for Scrapy's log
         return None if isinstance(failure.value, IgnoreRequest | StopDownload) else failure
-
-    def _note_unserializable(self, request: Request) -> None:
-        assert self._crawler.stats
-        if not self._crawler.stats.get_value("bilingual/frontier/unserializable"):
-            logger.warning(
-                f"{request}: its callbacks are no methods of the spider, or its meta or cb_kwargs cannot be pickled. "
-                "Such requests are neither ranked nor learnt from",
-                extra={"spider": self._spider},
-            )
-        self._crawler.stats.inc_value("bilingual/frontier/unserializable")
 
 
 def _leads_back(request: Request, entry: Entry) -> bool:

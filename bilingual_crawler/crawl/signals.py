@@ -2,10 +2,17 @@
 
 from __future__ import annotations
 
+import logging
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from scrapy.exceptions import CannotResolveHostError, DownloadCancelledError, IgnoreRequest, StopDownload
 from scrapy.spidermiddlewares.httperror import HttpError
+
+if TYPE_CHECKING:
+    from scrapy.crawler import Crawler
+
+logger = logging.getLogger(__name__)
 
 PREFIX = "bilingual_"
 """Prefix of all keys."""
@@ -78,6 +85,16 @@ def reason(error: BaseException) -> tuple[int, str]:
             return 0, "ignored"
         case _:
             return 0, f"error-{type(error).__name__}"
+
+
+def count_and_log(
+    crawler: Crawler, stat: str, message: str, *, by: int = 1, first: int = logging.WARNING, later: int = logging.DEBUG
+) -> None:
+    """Add *by* to *stat*, and log *message*: with the level *first* at the first time, then with *later*."""
+    assert crawler.stats
+    level = later if crawler.stats.get_value(stat) else first
+    crawler.stats.inc_value(stat, by)
+    logger.log(level, message, extra={"spider": crawler.spider})
 
 
 def is_silent(error: BaseException) -> bool:

@@ -20,7 +20,7 @@ from zope.interface import implementer  # type: ignore[import-untyped]
 
 from bilingual_crawler.crawl.component import CrawlComponent
 from bilingual_crawler.crawl.middlewares.stop import is_stopping
-from bilingual_crawler.crawl.signals import Refused, StillWanted
+from bilingual_crawler.crawl.signals import Refused, StillWanted, count_and_log
 from bilingual_crawler.options import Options
 
 if TYPE_CHECKING:
@@ -269,12 +269,10 @@ class AddressGuardMiddleware(CrawlComponent):
         address = resolver and resolver.refused.get((host, port))
         if address is None:
             return
-        self._stats.inc_value("bilingual/security/forbidden_address")
-        first = self._stats.get_value("bilingual/security/forbidden_address") == 1
-        logger.log(
-            logging.WARNING if first else logging.DEBUG,
+        count_and_log(
+            self._crawler,
+            "bilingual/security/forbidden_address",
             f"{host}:{port} has the address {address}, which is not public, and is not fetched. If it is yours: "
             f"-s BILINGUAL_ALLOWED_NETWORKS={address}",
-            extra={"spider": self._crawler.spider},
         )
         raise Refused("forbidden-address", f"{host} has the address {address}") from exception

@@ -20,7 +20,7 @@ from scrapy.utils.misc import load_object
 
 from bilingual_crawler.crawl.component import CrawlComponent
 from bilingual_crawler.crawl.middlewares.stop import is_stopping
-from bilingual_crawler.crawl.signals import ENTRY, FAILURES, REST, Refused
+from bilingual_crawler.crawl.signals import ENTRY, FAILURES, REST, Refused, count_and_log
 from bilingual_crawler.frontier.backoff import Backoff, Patience, Rest, own_shortage, retry_after
 from bilingual_crawler.frontier.entry import POISON, SUSPECT
 from bilingual_crawler.options import Options
@@ -194,10 +194,8 @@ class BackoffMiddleware(CrawlComponent):
             return 0.0
         if rest is None and not before:
             self._visits.learner.remaining.give_up(registered_domain(request.url))
-            first = not self._stats.get_value("bilingual/hosts_given_up")
-            self._stats.inc_value("bilingual/hosts_given_up")
-            level = logging.WARNING if first else logging.INFO
-            logger.log(level, f"{host} failed too often: given up", extra={"spider": self._crawler.spider})
+            message = f"{host} failed too often: given up"
+            count_and_log(self._crawler, "bilingual/hosts_given_up", message, later=logging.INFO)
         return rest
 
     def _stop(self) -> None:
@@ -215,15 +213,12 @@ class BackoffMiddleware(CrawlComponent):
 
 def note_shortage(crawler: Crawler, shortage: str) -> None:
     """Count that this machine has something none left of, an :func:`own_shortage`, and log it once per kind."""
-    assert crawler.stats
-    key = f"bilingual/machine/{shortage}"
-    if not crawler.stats.get_value(key):
-        logger.warning(
-            f"{os.strerror(getattr(errno, shortage))} ({shortage}): this machine has no sockets, file descriptors or "
-            "memory left; the crawl waits and tries again. A lower CONCURRENT_REQUESTS or a higher ulimit -n helps",
-            extra={"spider": crawler.spider},
-        )
-    crawler.stats.inc_value(key)
+    count_and_log(
+        crawler,
+        f"bilingual/machine/{shortage}",
+        f"{os.strerror(getattr(errno, shortage))} ({shortage}): this machine has no sockets, file descriptors or "
+        "memory left; the crawl waits and tries again. A lower CONCURRENT_REQUESTS or a higher ulimit -n helps",
+    )
 
 
 def _shortage_behind(exception: Exception) -> str | None:

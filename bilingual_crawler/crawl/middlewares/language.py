@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import dataclasses
-import logging
 from functools import partial
 from time import perf_counter
 from typing import TYPE_CHECKING, TypeVar
@@ -25,6 +24,7 @@ from bilingual_crawler.crawl.signals import (
     SITEMAP,
     Refused,
     StillWanted,
+    count_and_log,
 )
 from bilingual_crawler.crawl.visits import Visits
 from bilingual_crawler.frontier.backoff import own_shortage
@@ -52,8 +52,6 @@ if TYPE_CHECKING:
     from bilingual_crawler.pages.sandbox.jobs import Job
 
     Result = TypeVar("Result")
-
-logger = logging.getLogger(__name__)
 
 _PAUSE = 1.0
 """Seconds until a helper process is started again."""
@@ -99,10 +97,10 @@ class Reader:
                 return await self._read_of_suspect(job)
             return await asyncio.wrap_future(submit(job))
         except ContentError as error:
-            self._note(url, error)
+            self._count(url, error)
             raise Refused(error.kind, str(error), status=200) from error
         except SandboxError as error:
-            self._note(url, error)
+            self._count(url, error)
             self._traps.note_unreadable(url)
             raise Refused(f"unreadable-{error.kind}", str(error), status=200) from error
 
@@ -115,11 +113,8 @@ class Reader:
                 await asyncio.sleep(min(MAX_REST, REST * (perf_counter() - begun)))
                 raise
 
-    def _note(self, url: str, error: ContentError | SandboxError) -> None:
-        key = f"bilingual/unreadable/{error.kind}"
-        level = logging.DEBUG if self.stats.get_value(key) else logging.WARNING
-        self.stats.inc_value(key)
-        logger.log(level, f"{url} could not be read: {error}", extra={"spider": self.crawler.spider})
+    def _count(self, url: str, error: ContentError | SandboxError) -> None:
+        count_and_log(self.crawler, f"bilingual/unreadable/{error.kind}", f"{url} could not be read: {error}")
 
 
 class LanguageFilterMiddleware(CrawlComponent):

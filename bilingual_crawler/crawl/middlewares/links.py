@@ -7,7 +7,7 @@ import math
 from typing import TYPE_CHECKING, Any
 
 from bilingual_crawler.crawl.component import CrawlComponent
-from bilingual_crawler.crawl.signals import ENTRY, RANK
+from bilingual_crawler.crawl.signals import ENTRY, RANK, count_and_log
 from bilingual_crawler.frontier.entry import Kind, State
 from bilingual_crawler.items import FoundLinks, FoundRequests, Rank
 from bilingual_crawler.languages.codes import language_name
@@ -115,10 +115,8 @@ class LinkPriorityMiddleware(CrawlComponent):
         if not self._visits.quota.is_full(self._visits.slot(found.page.url)):
             return [link for link, _ in open_links]
         queued = [link for link, state in open_links if state is State.QUEUED]
-        left = "bilingual/traps/links/queue-full"
-        if not self._stats.get_value(left):
-            logger.warning(f"{found.page.url}: the site has filled its quota of the queue; new links are left out")
-        self._stats.inc_value(left, len(open_links) - len(queued))
+        message = f"{found.page.url}: the site has filled its quota of the queue; new links are left out"
+        count_and_log(self._crawler, "bilingual/traps/links/queue-full", message, by=len(open_links) - len(queued))
         return queued
 
     async def _without_known_pages(self, links: list[Link]) -> list[Link]:

@@ -10,9 +10,8 @@ from scrapy.http import HtmlResponse
 from bilingual_crawler.crawl.component import CrawlComponent
 from bilingual_crawler.crawl.middlewares.language import Reader, is_of, read_response
 from bilingual_crawler.crawl.middlewares.stop import is_stopping, put_back, unless_stopping
-from bilingual_crawler.crawl.rendering.browser import Browser, RenderError, is_shell
-from bilingual_crawler.crawl.rendering.options import missing_for_rendering
-from bilingual_crawler.crawl.signals import ENTRY, READ, StillWanted, page_rendered
+from bilingual_crawler.crawl.rendering.browser import Browser, RenderError, is_shell, missing_for_rendering
+from bilingual_crawler.crawl.signals import ENTRY, READ, StillWanted, count_and_log, page_rendered
 from bilingual_crawler.options import Options
 from bilingual_crawler.pages.formats import HTML
 
@@ -61,7 +60,10 @@ class RenderMiddleware(CrawlComponent):
             return response
         shell = is_shell(read, response.body)
         if shell:
-            self._note_shell(response)
+            message = f"{response.url} shows almost nothing without JavaScript"
+            first = logging.WARNING if self._mode == "never" else logging.DEBUG
+            advice = "-a render=auto renders such pages in a browser"
+            count_and_log(self._crawler, "bilingual/render/shells", f"{message}; {advice}", first=first)
         if self._browser is None or not (shell or self._mode == "always"):
             return response
         try:
@@ -74,7 +76,7 @@ class RenderMiddleware(CrawlComponent):
         except RenderError as error:
             if is_stopping(self._crawler):
                 return put_back(request, self._stats)
-            self._note_failure(response, error)
+            count_and_log(self._crawler, "bilingual/render/failed", f"{response.url} was not rendered: {error}")
             return response
         if rendered.left_for is not None:
             self._stats.inc_value("bilingual/render/redirects")
@@ -110,17 +112,3 @@ class RenderMiddleware(CrawlComponent):
         self._stats.inc_value(f"bilingual/language/{request.meta[READ].language}", -1)
         await read_response(request, response, request.meta[ENTRY].url, self._reader)
         return response
-
-    def _note_shell(self, response: Response) -> None:
-        if self._mode == "never" and not self._stats.get_value("bilingual/render/shells"):
-            logger.warning(
-                f"{response.url} shows almost nothing without JavaScript; "
-                "-a render=auto renders such pages in a browser",
-                extra={"spider": self._crawler.spider},
-            )
-        self._stats.inc_value("bilingual/render/shells")
-
-    def _note_failure(self, response: Response, error: RenderError) -> None:
-        if not self._stats.get_value("bilingual/render/failed"):
-            logger.warning(f"{response.url} was not rendered: {error}", extra={"spider": self._crawler.spider})
-        self._stats.inc_value("bilingual/render/failed")

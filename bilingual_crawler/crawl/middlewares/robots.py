@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-import logging
 import weakref
 from contextlib import nullcontext
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from cachetools import LRUCache, TTLCache
 from scrapy import Request, signals
@@ -25,13 +24,14 @@ from bilingual_crawler.pages.jobs import RobotsJob
 from bilingual_crawler.urls.canonical import canonicalise
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Coroutine
     from typing import Any
 
     from scrapy.crawler import Crawler
     from scrapy.http import Response
     from scrapy.robotstxt import RobotParser
 
-logger = logging.getLogger(__name__)
+File = TypeVar("File")
 
 MAX_BYTES = 500 << 10
 """Bytes of a robots.txt that are read (RFC 9309, 2.5)."""
@@ -82,17 +82,13 @@ class RobotsMiddleware(CrawlComponent):
             return
         host = origin(request.url)
         rules = self._rules.get(host)
-        parser = await (self._ask(host, request) if rules is None else self._parse(host, rules))
+        if rules is None:
+            parser = await fetch_once(self._asking, host, lambda: self._fetch(host, request))
+        else:
+            parser = await self._parse(host, rules)
         if not parser.allowed(request.url, self._user_agent):
             self._stats.inc_value("bilingual/robots/forbidden")
             raise Refused("robots", "forbidden by robots.txt")
-
-    async def _ask(self, host: str, request: Request) -> RobotParser:
-        asking = self._asking.get(host)
-        if asking is None:
-            asking = self._asking[host] = asyncio.ensure_future(self._fetch(host, request))
-            asking.add_done_callback(lambda _: self._asking.pop(host))
-        return await asyncio.shield(asking)
 
     async def _fetch(self, host: str, request: Request) -> RobotParser:
         url = f"{host}/robots.txt"
@@ -134,6 +130,16 @@ class RobotsMiddleware(CrawlComponent):
                     weakref.finalize(parser, vars(parser.rp).clear).atexit = False
                 self._parsed[host] = parser, size
             return self._parsed[host][0]
+
+
+async def fetch_once(
+    asking: dict[str, asyncio.Task[File]], host: str, fetch: Callable[[], Coroutine[Any, Any, File]]
+) -> File:
+    """The result of *fetch* for *host*, of a fetch that is in *asking* already if there is one."""
+    if host not in asking:
+        asking[host] = asyncio.ensure_future(fetch())
+        asking[host].add_done_callback(lambda _: asking.pop(host))
+    return await asyncio.shield(asking[host])
 
 
 async def download(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import logging
 from typing import TYPE_CHECKING
 
@@ -13,13 +12,15 @@ from bilingual_crawler.crawl.component import CrawlComponent
 from bilingual_crawler.crawl.context import DiscoveryContext
 from bilingual_crawler.crawl.middlewares.backoff import origin
 from bilingual_crawler.crawl.middlewares.language import Reader
-from bilingual_crawler.crawl.middlewares.robots import MAX_AGE, TIMEOUT, download
+from bilingual_crawler.crawl.middlewares.robots import MAX_AGE, TIMEOUT, download, fetch_once
 from bilingual_crawler.crawl.signals import ENTRY, SITE_OPT_OUTS, StillWanted
 from bilingual_crawler.frontier.entry import Kind
 from bilingual_crawler.pages.jobs import TdmJob
 from bilingual_crawler.pages.opt_outs import TDM_FILE, declared_for
 
 if TYPE_CHECKING:
+    import asyncio
+
     from scrapy import Request
     from scrapy.crawler import Crawler
 
@@ -68,15 +69,8 @@ class TdmMiddleware(CrawlComponent):
         host = origin(request.url)
         rules = self._rules.get(host)
         if rules is None:
-            rules = await self._ask(host, request)
+            rules = await fetch_once(self._asking, host, lambda: self._fetch(host, request))
         request.meta[SITE_OPT_OUTS] = declared_for(request.url, rules)
-
-    async def _ask(self, host: str, request: Request) -> list[TdmRule]:
-        asking = self._asking.get(host)
-        if asking is None:
-            asking = self._asking[host] = asyncio.ensure_future(self._fetch(host, request))
-            asking.add_done_callback(lambda _: self._asking.pop(host))
-        return await asyncio.shield(asking)
 
     async def _fetch(self, host: str, request: Request) -> list[TdmRule]:
         url = f"{host}{TDM_FILE}"

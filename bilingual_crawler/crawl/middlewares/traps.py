@@ -16,7 +16,7 @@ from scrapy.http.request import NO_CALLBACK
 
 from bilingual_crawler.crawl.component import CrawlComponent
 from bilingual_crawler.crawl.middlewares.language import Reader, page_job
-from bilingual_crawler.crawl.signals import COPY, ENTRY, READ, Refused
+from bilingual_crawler.crawl.signals import COPY, ENTRY, READ, Refused, count_and_log
 from bilingual_crawler.items import FoundLinks
 from bilingual_crawler.options import Options
 
@@ -76,10 +76,10 @@ class TrapPagesMiddleware(CrawlComponent):
         for group in stale:
             logger.info(f"{group}: a trap (stale), refused from now on", extra={"spider": self._crawler.spider})
         if request.meta[ENTRY].parent and self._traps.missing.is_missing(page.url, page.text):
-            self._note("bilingual/traps/soft-404", page.url)
+            self._count("bilingual/traps/soft-404", page.url)
             raise Refused("soft-404", "shows what its host shows for any URL", status=200)
         if self._traps.is_copy(page):
-            self._note("bilingual/copies", page.url)
+            self._count("bilingual/copies", page.url)
             request.meta[COPY] = True
         return response
 
@@ -104,10 +104,8 @@ class TrapPagesMiddleware(CrawlComponent):
         except Exception as error:
             logger.debug(f"{url}: {error}")
 
-    def _note(self, stat: str, url: str) -> None:
-        if not self._stats.get_value(stat):
-            logger.info(f"First of {stat}: {url}", extra={"spider": self._crawler.spider})
-        self._stats.inc_value(stat)
+    def _count(self, stat: str, url: str) -> None:
+        count_and_log(self._crawler, stat, f"{stat}: {url}", first=logging.INFO)
 
 
 class TrapLinksMiddleware(CrawlComponent):

@@ -1,21 +1,25 @@
-"""Chromium by scrapy-playwright: which pages need it, and how one is rendered."""
+"""Chromium by scrapy-playwright: how it is found and started, which pages need it, and how one is rendered."""
 
 from __future__ import annotations
 
 import asyncio
 import itertools
 import logging
+import os
 import re
+import shutil
 from contextlib import suppress
 from dataclasses import dataclass
+from importlib.util import find_spec
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urldefrag
 
 from scrapy import Request
 from scrapy.utils.misc import build_from_crawler
 
+from bilingual_crawler import to_install
 from bilingual_crawler.crawl.rendering.network import PageNetwork, Resource, Resources
-from bilingual_crawler.crawl.rendering.options import launch_options
 from bilingual_crawler.options import Options
 from bilingual_crawler.pages.model import LinkPosition
 
@@ -25,6 +29,7 @@ if TYPE_CHECKING:
     from playwright.async_api import BrowserContext, Page
     from scrapy.crawler import Crawler
     from scrapy.http import Headers, Response
+    from scrapy.settings import BaseSettings
     from scrapy_playwright.handler import ScrapyPlaywrightDownloadHandler
 
     from bilingual_crawler.pages.model import PageRecord
@@ -176,3 +181,37 @@ async def _measure(page: Page, limit: int) -> None:
     size = await page.evaluate("document.documentElement.outerHTML.length")
     if limit and size > limit:
         raise RenderError(f"its scripts made {size} characters of HTML, DOWNLOAD_MAXSIZE is {limit}")
+
+
+BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
+NO_NETWORK = (
+    "--host-resolver-rules=MAP * ~NOTFOUND",
+    "--webrtc-ip-handling-policy=disable_non_proxied_udp",
+    # the name of that argument in older versions
+    "--force-webrtc-ip-handling-policy=disable_non_proxied_udp",
+)
+"""Arguments that cut the browser off from the network. WebRTC over TCP, and WebTransport, look up addresses, too."""
+_REMOTE = ("PLAYWRIGHT_CDP_URL", "PLAYWRIGHT_CONNECT_URL")
+
+
+def missing_for_rendering(settings: BaseSettings) -> str | None:
+    """What has to be installed before pages can be rendered; None if all is there."""
+    if find_spec("scrapy_playwright") is None:
+        return f"the package scrapy-playwright is missing: {to_install('playwright')}"
+    if any(settings.get(name) for name in _REMOTE):
+        return None
+    executable = launch_options(settings).get("executable_path")
+    if executable:
+        return None if shutil.which(executable) else f"PLAYWRIGHT_LAUNCH_OPTIONS: there is no browser {executable}"
+    own = Path(os.environ.get("PLAYWRIGHT_BROWSERS_PATH", "~/.cache/ms-playwright")).expanduser()
+    if any(own.glob("chromium*")):
+        return None
+    return "no browser was found: apt-get install chromium, or python -m playwright install chromium"
+
+
+def launch_options(settings: BaseSettings) -> dict[str, Any]:
+    """``PLAYWRIGHT_LAUNCH_OPTIONS`` over our own: the system's Chromium, in its sandbox unless we are root."""
+    found = next(filter(None, map(shutil.which, BROWSERS)), None)
+    ours = {"chromium_sandbox": os.geteuid() != 0} | ({"executable_path": found} if found else {})
+    given = settings.getdict("PLAYWRIGHT_LAUNCH_OPTIONS")
+    return ours | given | {"args": [*NO_NETWORK, *given.get("args", ())]}
