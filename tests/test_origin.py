@@ -15,7 +15,7 @@ from support.redis_server import redis_server
 from support.scripted import Answer, scripted
 from support.webserver import run_scrapy
 
-from bilingual_crawler.bitext.facts import direction_of
+from bilingual_crawler.bitext.exports import direction_of
 from bilingual_crawler.bitext.personal import MAX_MASKED, PersonalData
 from bilingual_crawler.pages.html import parse_page
 from bilingual_crawler.pages.opt_outs import MAX_RULES, declared_for, rules_in

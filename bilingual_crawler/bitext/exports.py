@@ -13,15 +13,15 @@ from base64 import b64encode
 from dataclasses import dataclass
 from io import TextIOWrapper
 from itertools import chain
-from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeVar
 from xml.sax.saxutils import escape, quoteattr
 
 from bilingual_crawler import __version__
-from bilingual_crawler.bitext.facts import PAIR_FACTS, PERSONAL, Direction, direction_of
 from bilingual_crawler.bitext.personal import PersonalData
 from bilingual_crawler.bitext.splitting import Sentence  # noqa: TC001 – msgspec reads the types of fields
 from bilingual_crawler.languages.codes import to_bcp47
 from bilingual_crawler.pages.origin import FACTS, UNKNOWN, Origin
+from bilingual_crawler.storage.records import tsv_line
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -29,6 +29,50 @@ if TYPE_CHECKING:
 
     from bilingual_crawler.bitext.align import SentencePair
     from bilingual_crawler.languages.codes import LanguagePair
+
+
+PAIR_FACTS = ("direction", "direction_evidence")
+PERSONAL = "personal"
+
+
+class Direction(NamedTuple):
+    """The probable direction of translation."""
+
+    direction: str
+    """Original and translation, as ``en-mt``; empty if nothing is declared, or the declarations disagree."""
+    direction_evidence: str
+    """Names of the declarations, separated by blanks."""
+
+
+def direction_of(urls: tuple[str, str], origins: tuple[Origin, Origin], languages: tuple[str, str]) -> Direction:
+    """Return the direction of translation by what both pages at *urls* declare; *languages* are BCP 47.
+
+    The original is the page that the other one names as such, whose partner is machine-translated or names its
+    translator, that both pages name as the version for everybody (``hreflang=x-default``), or that was published
+    earlier. All of these that are declared must agree.
+    """
+    votes = list(_votes(urls, origins))
+    if len({is_first for _, is_first in votes}) != 1:
+        return Direction("", "")
+    a, b = languages if votes[0][1] else languages[::-1]
+    return Direction(f"{a}-{b}", " ".join(name for name, _ in votes))
+
+
+def _votes(urls: tuple[str, str], origins: tuple[Origin, Origin]) -> Iterator[tuple[str, bool]]:
+    """The declarations by name, with whether the first document is the original."""
+    (url_a, url_b), (a, b) = urls, origins
+    of_a, of_b = a.translation_of == url_b, b.translation_of == url_a
+    if of_a != of_b:
+        yield "translation_of", of_b
+    for name in ("machine_translated", "translator"):
+        is_a, is_b = bool(getattr(a, name)), bool(getattr(b, name))
+        if is_a != is_b:
+            yield name, is_b
+    defaults = {a.x_default, b.x_default} - {""}
+    if len(defaults) == 1 and defaults <= {url_a, url_b}:
+        yield "x_default", defaults == {url_a}
+    if a.published and b.published and a.published != b.published:
+        yield "published", a.published < b.published
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,20 +184,20 @@ class Bitextor(Export):
         self._raw = self.gzip("raw.gz")
         self._sent = self.gzip("sent.gz")
         for file, header in ((self._documents, DOCUMENTS), (self._raw, RAW), (self._sent, SENT)):
-            file.write(_line(header))
+            file.write(tsv_line(header))
 
     def add(self, documents: DocumentPair, raw: Sequence[SentencePair], kept: Sequence[SentencePair]) -> None:
         texts = [b64encode(text.encode(errors="replace")).decode() for text in (documents.text_a, documents.text_b)]
         urls = (documents.url_a, documents.url_b)
         facts = (*chain.from_iterable(_by_fact(documents).values()), *_direction(documents, self.languages))
-        self._documents.write(_line((*urls, *texts, documents.score, documents.method, *facts)))
+        self._documents.write(tsv_line((*urls, *texts, documents.score, documents.method, *facts)))
         for found in raw:
-            self._raw.write(_line(_cells(urls, found)))
+            self._raw.write(tsv_line(_cells(urls, found)))
         for found in kept:
             tokens = (len(found.text_a.split()), len(found.text_b.split()))
             ratio = round(len(found.text_a) / len(found.text_b), 3)
             scores = (ratio, *tokens, found.quality, int(found.short), found.personal)
-            self._sent.write(_line((*_cells(urls, found), *scores)))
+            self._sent.write(tsv_line((*_cells(urls, found), *scores)))
 
 
 def _cells(urls: tuple[str, str], found: SentencePair) -> tuple[object, ...]:
@@ -169,22 +213,18 @@ def _direction(documents: DocumentPair, languages: tuple[str, str]) -> Direction
     return direction_of((documents.url_a, documents.url_b), (documents.origin_a, documents.origin_b), languages)
 
 
-def _line(cells: Sequence[object]) -> str:
-    return "\t".join(" ".join(str(cell).split()) for cell in cells) + "\n"
-
-
 class Dropped(Export):
     """``en-mt.dropped.gz``: a table with a header of the sentence pairs that were dropped, with the reason."""
 
     def __init__(self, directory: Path, pair: LanguagePair) -> None:
         super().__init__(directory, pair)
         self._file = self.gzip("dropped.gz")
-        self._file.write(_line((*RAW, "quality", "reason")))
+        self._file.write(tsv_line((*RAW, "quality", "reason")))
 
     def add(self, documents: DocumentPair, raw: Sequence[SentencePair], kept: Sequence[SentencePair]) -> None:
         urls = (documents.url_a, documents.url_b)
         self._file.writelines(
-            _line((*_cells(urls, found), found.quality, found.dropped)) for found in raw if found.dropped
+            tsv_line((*_cells(urls, found), found.quality, found.dropped)) for found in raw if found.dropped
         )
 
 

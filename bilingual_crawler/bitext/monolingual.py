@@ -8,8 +8,7 @@ from dataclasses import asdict, dataclass
 from hashlib import blake2b
 from typing import TYPE_CHECKING
 
-from bilingual_crawler.bitext.exports import TEXT, Files, ParquetFile
-from bilingual_crawler.bitext.facts import PERSONAL
+from bilingual_crawler.bitext.exports import PERSONAL, TEXT, Files, ParquetFile
 from bilingual_crawler.bitext.personal import PersonalData
 from bilingual_crawler.languages.codes import to_bcp47
 from bilingual_crawler.pages.origin import FACTS, Origin
