@@ -23,7 +23,7 @@ from support.range_server import serve_ranges
 from support.webserver import run_scrapy, start_scrapy
 
 from bilingual_crawler.discovery.sites import expected_pairs, read_bilingual
-from bilingual_crawler.discovery.sources import candidate_source
+from bilingual_crawler.discovery.ways import candidate_source
 from bilingual_crawler.items import Document
 from bilingual_crawler.languages.codes import DEFAULT_EQUIVALENTS, LanguageError, LanguagePair
 from bilingual_crawler.languages.pairs import LanguagePairs

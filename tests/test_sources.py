@@ -15,7 +15,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from support.url_index import page, served, write_index
 
-from bilingual_crawler.discovery.sources import backlink_source, candidate_source, cc_pages
+from bilingual_crawler.discovery.sources import cc_pages
 from bilingual_crawler.discovery.sources.base import (
     Backlink,
     Candidate,
@@ -27,7 +27,7 @@ from bilingual_crawler.discovery.sources.base import (
 )
 from bilingual_crawler.discovery.sources.cc_graph import CommonCrawlGraph, prune
 from bilingual_crawler.discovery.sources.cc_pages import ArchivedPages
-from bilingual_crawler.discovery.ways import Sources
+from bilingual_crawler.discovery.ways import Sources, backlink_source, candidate_source
 from bilingual_crawler.languages.codes import LanguagePair
 from bilingual_crawler.storage.records import read_members
 from bilingual_crawler.storage.writer import Exchange, WarcWriter
@@ -165,7 +165,7 @@ def test_without_duckdb_the_extra_is_named_and_lists_can_be_read(tmp_path: Path)
     path = packed(tmp_path / "sites.tsv", "example.mt\n")
     program = (
         "import sys; sys.modules['duckdb'] = None\n"
-        "from bilingual_crawler.discovery.sources import candidate_source\n"
+        "from bilingual_crawler.discovery.ways import candidate_source\n"
         f"candidate_source('tsv:{path}')\n"
         "candidate_source('cc-index:x')"
     )

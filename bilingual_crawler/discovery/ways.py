@@ -1,21 +1,21 @@
-"""Sources of candidates and backlinks, by name, and as hops for the search."""
+"""Sources of candidates and backlinks, by name (``kind:where``), and as hops for the search."""
 
 from __future__ import annotations
 
 import logging
 from collections import Counter, defaultdict
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from bilingual_crawler.discovery.policies import Hop, Way
-from bilingual_crawler.discovery.sources import backlink_source, candidate_source, check_backlinks
 from bilingual_crawler.discovery.sources.base import SourceError
+from bilingual_crawler.discovery.sources.tsv import TsvBacklinks, TsvCandidates, check_list
 from bilingual_crawler.urls.hosts import host_of, registered_domain
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
-    from pathlib import Path
+    from collections.abc import Collection, Iterable, Iterator, Sequence
 
-    from bilingual_crawler.discovery.sources.base import BacklinkSource, Candidate, WarcRange
+    from bilingual_crawler.discovery.sources.base import BacklinkSource, Candidate, CandidateSource, WarcRange
     from bilingual_crawler.discovery.sources.cc_pages import ArchivedPages
     from bilingual_crawler.languages.codes import LanguagePair
 
@@ -100,3 +100,59 @@ def _log(spec: str, left_out: Counter[str]) -> None:
     if left_out:
         reasons = ", ".join(f"{reason} {count:,}" for reason, count in left_out.most_common())
         logger.warning(f"{spec}: left out: {reasons}")
+
+
+CANDIDATES = ("cc-index:PATHS", "tsv:FILE")
+BACKLINKS = ("cc-graph:DIR", "tsv:FILE")
+
+
+def candidate_source(spec: str) -> CandidateSource:
+    """``cc-index:PATHS`` or ``tsv:FILE``; SourceError naming the input and the fix."""
+    match _split(spec, CANDIDATES):
+        case "cc-index", where:
+            # DuckDB is in an extra
+            from bilingual_crawler.discovery.sources.cc_index import CommonCrawlIndex
+
+            return CommonCrawlIndex(where)
+        case _, where:
+            return TsvCandidates(Path(where))
+
+
+def check_backlinks(spec: str) -> None:
+    """Raise SourceError as :func:`backlink_source` does, without reading the source."""
+    match _split(spec, BACKLINKS):
+        case "cc-graph", where:
+            # DuckDB is in an extra
+            from bilingual_crawler.discovery.sources.cc_graph import find_graph
+
+            if not Path(where).is_file():
+                find_graph(Path(where))
+        case _, where:
+            check_list(Path(where))
+
+
+def backlink_source(spec: str, folder: Path, likely: Collection[str] = ()) -> BacklinkSource:
+    """``cc-graph:DIR`` or ``tsv:FILE``; SourceError naming the input and the fix.
+
+    The links of a graph become a table, ``backlinks-DIR.duckdb`` in *folder*, in which the hosts come first that link
+    to *likely* ones. It serves later runs, and other crawls as ``cc-graph:FOLDER/backlinks-DIR.duckdb``.
+    """
+    match _split(spec, BACKLINKS):
+        case "cc-graph", where:
+            # DuckDB is in an extra
+            from bilingual_crawler.discovery.sources.cc_graph import CommonCrawlGraph, prune
+
+            table = Path(where)
+            if not table.is_file():
+                table = folder / f"backlinks-{table.resolve().name}.duckdb"
+                prune(Path(where), table, likely=likely)
+            return CommonCrawlGraph(table)
+        case _, where:
+            return TsvBacklinks(Path(where))
+
+
+def _split(spec: str, known: tuple[str, ...]) -> tuple[str, str]:
+    kind, _, where = spec.partition(":")
+    if not where or kind not in {form.partition(":")[0] for form in known}:
+        raise SourceError(f"{spec!r} is no source; choose {' or '.join(known)}")
+    return kind, where
