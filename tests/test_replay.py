@@ -15,7 +15,7 @@ from support.probe import Probe, crawl, serve
 from bilingual_crawler.crawl.handlers import ReplayDownloadHandler
 from bilingual_crawler.crawl.signals import ARCHIVED_DATE, MISSING_FLAG, REDIRECT_FLAG
 from bilingual_crawler.storage.archive import Archive, Redirect, iter_responses, open_archive
-from bilingual_crawler.storage.sites import alias_hosts, bases, find_sources
+from bilingual_crawler.storage.sites import alias_hosts, find_sources
 from bilingual_crawler.storage.warc import (
     ArchivedResponse,
     ArchiveError,
@@ -151,11 +151,10 @@ def test_aliases_of_a_site(site: Path, asked: str, answer: str | None) -> None:
     assert found == (Redirect(answer) if answer else None)
 
 
-def test_bases_and_alias_hosts(site: Path, tmp_path: Path) -> None:
+def test_alias_hosts(site: Path, tmp_path: Path) -> None:
     other = write_warc(tmp_path / "other", page("x"))
-    assert bases([site, other]) == ["https://site.is/"]
     assert alias_hosts(f"{site}, {other}") == ["people.github.io", "mirror.is"]
-    assert bases(other) == alias_hosts(other) == []
+    assert alias_hosts(other) == []
 
 
 def answer(archive: Archive, url: str) -> ArchivedResponse:

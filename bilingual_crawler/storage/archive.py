@@ -10,9 +10,10 @@ import os
 import tempfile
 import weakref
 import zlib
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from os.path import commonprefix
-from typing import IO, TYPE_CHECKING, Protocol
+from typing import IO, TYPE_CHECKING
 from weakref import WeakValueDictionary
 
 from bilingual_crawler.storage.files import DAMAGE, GZIP, MAX_SKIPPED, XZ, LeftOut, open_regular, unpacked
@@ -197,18 +198,30 @@ TOO_LONG, DAMAGED, NO_FILE = "record_too_long", "damaged_record", "no_file"
 """Reasons why a record, or what is named like a WARC file, is left out."""
 
 
-class WarcFile(Protocol):
+class WarcFile(ABC):
     """A WARC file whose records are read by offset."""
 
-    path: Path
-    cut: bool
-    """Whether the file ends, or is damaged, inside a record; known after ``heads``."""
+    def __init__(self, path: Path, file: IO[bytes], left_out: LeftOut, *, cut: bool = False) -> None:
+        self.path = path
+        self.cut = cut
+        """Whether the file ends, or is damaged, inside a record; known after ``heads``."""
+        self._left_out = left_out
+        self._fd = file.fileno()
+        weakref.finalize(self, file.close)
 
+    @abstractmethod
     def heads(self) -> Iterator[tuple[int, RecordHead]]:
         """Yield offset and header of every complete record that is not too long."""
 
     def read(self, offset: int) -> bytes:
         """Return the record at ``offset``, header included; NoRecord if there is none, or one that is too long."""
+        if not 0 <= offset < os.fstat(self._fd).st_size:
+            raise NoRecord("not a place in an archive")
+        return complete(self._read(offset))
+
+    @abstractmethod
+    def _read(self, offset: int) -> bytes:
+        """The bytes of the record at ``offset``, perhaps not all; NoRecord for one that is too long."""
 
 
 def open_warc(path: Path, left_out: LeftOut | None = None) -> WarcFile:
@@ -251,18 +264,10 @@ def warn_if_cut(file: WarcFile) -> None:
         logger.warning(f"{file.path} is cut off or damaged: only the records before the damage are used")
 
 
-class PlainWarc:
+class PlainWarc(WarcFile):
     """Records one after the other without compression."""
 
-    def __init__(self, path: Path, file: IO[bytes], left_out: LeftOut, *, cut: bool = False) -> None:
-        self.path = path
-        self.cut = cut
-        self._left_out = left_out
-        self._fd = file.fileno()
-        weakref.finalize(self, file.close)
-
     def heads(self) -> Iterator[tuple[int, RecordHead]]:
-        """Yield offset and header of every complete record that is not too long."""
         size, at = os.fstat(self._fd).st_size, 0
         while at < size:
             data = os.pread(self._fd, 4096, at)
@@ -282,9 +287,7 @@ class PlainWarc:
                 yield at, head
             at += head.end
 
-    def read(self, offset: int) -> bytes:
-        """Return the record at ``offset``, header included; NoRecord if there is none, or one that is too long."""
-        _check_offset(self._fd, offset)
+    def _read(self, offset: int) -> bytes:
         data = os.pread(self._fd, _CHUNK, offset)
         head = parse_head(data)
         if head is None:
@@ -293,21 +296,13 @@ class PlainWarc:
             raise NoRecord("too long")
         if head.end > len(data):
             data += os.pread(self._fd, head.end - len(data), offset + len(data))
-        return complete(data[: head.end])
+        return data[: head.end]
 
 
-class GzipWarc:
+class GzipWarc(WarcFile):
     """One gzip member per record."""
 
-    def __init__(self, path: Path, file: IO[bytes], left_out: LeftOut) -> None:
-        self.path = path
-        self.cut = False
-        self._left_out = left_out
-        self._fd = file.fileno()
-        weakref.finalize(self, file.close)
-
     def heads(self) -> Iterator[tuple[int, RecordHead]]:
-        """Yield offset and header of the record in every complete member, unless it is too long."""
         end = 0
         for member in read_members(self._fd, max_skipped=MAX_SKIPPED):
             end = member.end
@@ -321,15 +316,8 @@ class GzipWarc:
                 self._left_out.add(DAMAGED, f"{self.path} at {member.offset}")
         self.cut = self.cut or end < os.fstat(self._fd).st_size
 
-    def read(self, offset: int) -> bytes:
-        """Return the record at ``offset``, header included; NoRecord if there is none, or one that is too long."""
-        _check_offset(self._fd, offset)
-        return complete(read_member(self._fd, offset))
-
-
-def _check_offset(fd: int, offset: int) -> None:
-    if not 0 <= offset < os.fstat(fd).st_size:
-        raise NoRecord("not a place in an archive")
+    def _read(self, offset: int) -> bytes:
+        return read_member(self._fd, offset)
 
 
 def _has_member_per_record(file: IO[bytes], path: Path) -> bool:

@@ -58,11 +58,6 @@ def find_sources(paths: Paths) -> list[Source]:
     return sources
 
 
-def bases(paths: Paths) -> list[str]:
-    """Return the base URL of every site folder among the paths."""
-    return [source.base for source in find_sources(paths) if source.base]
-
-
 def site_prefixes(paths: Paths) -> list[str]:
     """Return the base URL and the alias bases of every site folder among the paths."""
     return [prefix for source in find_sources(paths) if source.base for prefix in (source.base, *source.alias_bases)]
@@ -101,29 +96,18 @@ def _find_source(path: Path) -> Source:
         site = json.loads(read_within(description, _MAX_DESCRIPTION))
         base = _slashed(site["base"])
         aliases = tuple(dict.fromkeys(map(_slashed, site.get("alias_bases", ()))))
-        redirects = _read_redirects(path / "redirects.tsv")
-        pages = _read_pages(path / "graph.tsv.xz")
+        redirects, graph = path / "redirects.tsv", path / "graph.tsv.xz"
+        targets = {source: target for source, target in read_table(redirects)} if redirects.exists() else {}
+        pages = frozenset(row[0] for row in read_table(graph)) if graph.exists() else frozenset[str]()
     except (*DAMAGE, ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         raise ArchiveError(path, f"damaged site folder ({type(error).__name__}: {error})") from error
-    return Source(path, files, no_files, base, aliases, redirects, pages)
+    return Source(path, files, no_files, base, aliases, targets, pages)
 
 
 def _slashed(base: str) -> str:
     if "://" not in base:
         base = f"https://{base}"
     return base if base.endswith("/") else f"{base}/"
-
-
-def _read_redirects(path: Path) -> dict[str, str]:
-    if not path.exists():
-        return {}
-    return {source: target for source, target in read_table(path)}
-
-
-def _read_pages(path: Path) -> frozenset[str]:
-    if not path.exists():
-        return frozenset()
-    return frozenset(row[0] for row in read_table(path))
 
 
 def read_table(path: Path) -> Iterator[list[str]]:
