@@ -19,7 +19,6 @@ from pathlib import Path
 from statistics import mean
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from bilingual_crawler.harvest.simulator import compare
 from bilingual_crawler.harvest.sites import Task, read_site, read_tasks
 from bilingual_crawler.policies.baselines import BreadthFirst, Ilsp, LanguageBreadthFirst
 from bilingual_crawler.policies.evidence.base import LanguageEvidence, normal
@@ -27,6 +26,7 @@ from bilingual_crawler.policies.evidence.claims import Mirrors
 from bilingual_crawler.policies.evidence.language import LinkingPages
 from bilingual_crawler.policies.evidence.parallel_links import ParallelLinks
 from bilingual_crawler.policies.gain import Gain
+from training.common.simulated import compare
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence

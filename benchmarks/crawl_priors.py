@@ -15,11 +15,11 @@ from pathlib import Path
 from statistics import mean, stdev
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from bilingual_crawler.harvest.simulator import compare
 from bilingual_crawler.harvest.sites import Task, read_tasks
 from bilingual_crawler.policies.evidence.base import place_of
 from bilingual_crawler.policies.gain import EVIDENCE, Gain
 from training.common.options import refuse_bad_input
+from training.common.simulated import compare
 from training.policies.__main__ import draw
 
 if TYPE_CHECKING:

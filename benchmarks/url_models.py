@@ -20,7 +20,6 @@ from statistics import mean, stdev
 from typing import TYPE_CHECKING, ClassVar
 from zlib import crc32
 
-from bilingual_crawler.harvest.simulator import compare
 from bilingual_crawler.harvest.sites import Task, read_tasks
 from bilingual_crawler.languages.pairs import LanguagePairs
 from bilingual_crawler.policies import gain
@@ -31,6 +30,7 @@ from bilingual_crawler.scoring.links import LinkScorer, PageLinks
 from bilingual_crawler.scoring.models import LanguageModel, ParallelnessModel, load_models, models_folder
 from bilingual_crawler.urls.canonical import registered_domain
 from training.common.options import refuse_bad_input
+from training.common.simulated import compare
 from training.policies.__main__ import draw
 
 if TYPE_CHECKING:

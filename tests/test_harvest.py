@@ -3,7 +3,7 @@ from __future__ import annotations
 import json
 import lzma
 import sys
-from dataclasses import replace
+from dataclasses import asdict, replace
 from itertools import permutations
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -27,13 +27,14 @@ from bilingual_crawler.harvest.curve import (
 )
 from bilingual_crawler.harvest.plot import plot_estimates, plot_results
 from bilingual_crawler.harvest.run import Harvest, ResultStore, read_order
-from bilingual_crawler.harvest.simulator import FrozenSite, compare, freeze, simulate
+from bilingual_crawler.harvest.simulator import FrozenSite, freeze, simulate
 from bilingual_crawler.harvest.sites import GoldPair, Site, SiteError, Task, linked_forms, read_site, read_tasks
 from bilingual_crawler.harvest.table import print_tables
 from bilingual_crawler.languages.codes import LanguagePair
 from bilingual_crawler.pages.html import outline_of, walk_through
 from bilingual_crawler.pages.model import Link, PageRecord
 from bilingual_crawler.policies.baselines import BreadthFirst, LanguageBreadthFirst
+from training.common.simulated import compare
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -392,7 +393,7 @@ class TestStore:
             ResultStore(path, "all")
 
     def test_results_that_were_not_measured_by_text_need_another_folder(self, tmp_path: Path) -> None:
-        row = result("bfs").as_dict()
+        row = asdict(result("bfs"))
         del row["relative_text_auc"]
         path = tmp_path / "results.json"
         path.write_text(json.dumps([row]))

@@ -5,12 +5,12 @@ from __future__ import annotations
 import csv
 import random
 from collections import defaultdict, deque
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from heapq import heapify, heappop, heappush
 from math import ceil
 from statistics import fmean
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -185,10 +185,6 @@ class Result:
         """Site and language pair."""
         return f"{self.site}.{self.lang_a}-{self.lang_b}"
 
-    def as_dict(self) -> dict[str, Any]:
-        """Return the result as JSON-ready values."""
-        return asdict(self)
-
 
 def with_gold(results: Iterable[Result]) -> list[Result]:
     """Return the results of tasks with gold pairs: there is no harvest curve of the others."""
@@ -316,15 +312,15 @@ def downloads_to(curve: Sequence[int], percent: int, pairs: int) -> int | None:
     return next((n for n, found in enumerate(curve, 1) if found >= wanted), None)
 
 
-def bootstrap(results: Sequence[Result], samples: int = 1000) -> tuple[float, float]:
+def bootstrap(results: Sequence[Result]) -> tuple[float, float]:
     """Return the 95 % interval of the mean relative AUC when sites are drawn again with replacement."""
     by_site: defaultdict[str, list[float]] = defaultdict(list)
     for result in results:
         by_site[result.site].append(result.relative_auc)
     means = [fmean(values) for values in by_site.values()]
     rng = random.Random(1)
-    drawn = sorted(fmean([rng.choice(means) for _ in means]) for _ in range(samples))
-    return drawn[samples * 25 // 1000], drawn[samples * 975 // 1000]
+    drawn = sorted(fmean([rng.choice(means) for _ in means]) for _ in range(1000))
+    return drawn[25], drawn[975]
 
 
 def worse_than(results: Sequence[Result], others: Sequence[Result]) -> float | None:

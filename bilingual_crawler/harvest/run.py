@@ -10,10 +10,12 @@ import sys
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor, as_completed
-from dataclasses import dataclass, fields
+from dataclasses import asdict, dataclass
 from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+import msgspec
 
 import bilingual_crawler
 from bilingual_crawler.harvest.curve import Reference, Result, oracle_urls
@@ -51,7 +53,7 @@ class ResultStore:
     def add(self, result: Result) -> None:
         """Add a result and rewrite the file."""
         self._results[result.task, result.policy] = result
-        lines = ",\n".join(json.dumps(r.as_dict(), ensure_ascii=False) for r in self.results)
+        lines = ",\n".join(json.dumps(asdict(r), ensure_ascii=False) for r in self.results)
         with replacing(self._path) as part:
             part.write_text(f"[\n{lines}\n]\n", encoding="utf-8")
 
@@ -59,11 +61,9 @@ class ResultStore:
 def _read(path: Path) -> list[Result]:
     if not path.exists():
         return []
-    names = {f.name for f in fields(Result)}
     try:
-        rows = json.loads(path.read_text(encoding="utf-8"))
-        return [Result(**{name: value for name, value in row.items() if name in names}) for row in rows]
-    except (ValueError, TypeError, AttributeError) as error:
+        return msgspec.json.decode(path.read_bytes(), type=list[Result])
+    except msgspec.DecodeError as error:
         raise SiteError(f"{path} is no results file of this scrapy harvest, choose another --out: {error}") from error
 
 

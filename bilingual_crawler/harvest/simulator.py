@@ -1,15 +1,13 @@
-"""Policies on archived sites without a crawl: simulate, compare, explain the priority of a URL."""
+"""Policies on archived sites without a crawl: simulate, explain the priority of a URL."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from itertools import count
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 from rich.table import Table
 
-from bilingual_crawler import settings as project
 from bilingual_crawler.crawl.learner import Learner
 from bilingual_crawler.crawl.traps import Staleness
 from bilingual_crawler.frontier.entry import Entry, State
@@ -17,7 +15,6 @@ from bilingual_crawler.frontier.frontier import Limits
 from bilingual_crawler.frontier.local import LocalFrontier
 from bilingual_crawler.frontier.memory_store import MemoryStore
 from bilingual_crawler.frontier.scope import Scope
-from bilingual_crawler.harvest.curve import Reference
 from bilingual_crawler.harvest.sites import SiteError, Task, read_site
 from bilingual_crawler.languages.codes import LanguagePair
 from bilingual_crawler.pages.decode import decode_body
@@ -32,7 +29,7 @@ from bilingual_crawler.storage.sites import site_prefixes
 from bilingual_crawler.storage.warc import ArchivedResponse
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
     from pathlib import Path
 
     from bilingual_crawler.frontier.frontier import FrontierStore
@@ -63,8 +60,6 @@ def text_lengths(site: Site) -> dict[str, int]:
     pages = ((url, html_of(archive, url)) for url in gold)
     return {url: len(parse_page(html, url).text) for url, html in pages if html is not None}
 
-
-Name = TypeVar("Name", bound="Hashable")
 
 SLOT = "site"
 """Nothing is polite in a simulation, so that all URLs have one politeness slot."""
@@ -151,36 +146,6 @@ def open_links(store: FrontierStore, links: Sequence[Link]) -> list[Link]:
     """Those of *links* that may still be fetched."""
     states = store.states([link.url for link in links])
     return [link for link, state in zip(links, states, strict=True) if state in (None, State.QUEUED)]
-
-
-def compare(
-    sites: Path,
-    tasks: Sequence[Task],
-    policies: Callable[[LanguagePair], Mapping[Name, Policy]],
-    first: int | None = None,
-) -> dict[str, dict[Name, float]]:
-    """Relative AUC of each of *policies*, which are made anew for a pair, on each of *tasks*, all of one site.
-
-    With *first*, each crawl ends after so many downloads, and tasks are left out in which these can have no pair.
-    """
-    site = read_site(sites / tasks[0].site)
-    frozen = freeze(sites / tasks[0].site, site.languages)
-    lengths = {url: page.length for url, page in frozen.pages.items()}
-    results = {}
-    for task in tasks:
-        pair = LanguagePair.parse(task.pair, equivalents=project.BILINGUAL_EQUIVALENT_LANGUAGES)
-        reference = Reference(site, task, lengths, first)
-        if first is not None and not reference.by_number.oracle_auc:
-            continue
-        orders = {name: simulate(frozen, task.seeds, policy, _until(first)) for name, policy in policies(pair).items()}
-        results[str(task)] = {name: reference.measure(str(name), order).relative_auc for name, order in orders.items()}
-    return results
-
-
-def _until(downloads: int | None) -> Callable[[Learner, str], bool]:
-    """Goes on until there are so many *downloads*; None for all pages."""
-    number = count(1)
-    return lambda *_: downloads is None or next(number) < downloads
 
 
 def _target(archive: Archive, url: str) -> str:

@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
 BASELINE = "bfs"
 _ALL_FOUND = 0.98
+WORST = 8
+"""Tasks that are named, those on which the best policy does worst."""
 _COMPLETE = f"≥ {100 * _ALL_FOUND:.0f} %"
 _PAGES_TO = f"{'/'.join(map(str, SHARES))} %"
 
@@ -31,8 +33,8 @@ def by_policy(results: Sequence[Result]) -> dict[str, list[Result]]:
     return dict(sorted(groups.items(), key=lambda item: fmean(r.relative_auc for r in item[1])))
 
 
-def print_tables(results: Sequence[Result], console: Console, worst: int = 8) -> None:
-    """Print harvest and pairs of each policy, the ``worst`` tasks of the best policy, and the crawls that failed."""
+def print_tables(results: Sequence[Result], console: Console) -> None:
+    """Print harvest and pairs of each policy, the worst tasks of the best policy, and the crawls that failed."""
     groups = by_policy(with_gold(results))
     if groups:
         console.print(policy_table(groups), "")
@@ -42,7 +44,7 @@ def print_tables(results: Sequence[Result], console: Console, worst: int = 8) ->
         console.print(ends_table(by_policy(results)), "")
     best = best_policy(groups)
     if best and len(groups[best]) > 1:
-        console.print(worst_table(groups, best, worst))
+        console.print(worst_table(groups, best))
     for result in results:
         if result.error:
             console.print(f"[red]failed[/red] {result.task} {result.policy}:", highlight=False)
@@ -141,14 +143,14 @@ def decimals(number: float | None) -> str:
     return "–" if number is None else f"{number:.3f}"
 
 
-def worst_table(groups: Mapping[str, Sequence[Result]], policy: str, worst: int) -> Table:
+def worst_table(groups: Mapping[str, Sequence[Result]], policy: str) -> Table:
     """Return the tasks on which a policy does worst, with the relative AUC of every policy."""
     table = _table(f"Tasks on which {policy} does worst")
     table.add_column("task", overflow="fold")
     for heading in ("pages", "pairs", "found", *groups):
         table.add_column(heading, justify="right", no_wrap=True)
     cells = {(r.task, r.policy): r for group in groups.values() for r in group}
-    for result in sorted(groups[policy], key=lambda r: r.relative_auc)[:worst]:
+    for result in sorted(groups[policy], key=lambda r: r.relative_auc)[:WORST]:
         row = [cells.get((result.task, name)) for name in groups]
         table.add_row(
             result.task,

@@ -18,11 +18,11 @@ from typing import TYPE_CHECKING, Any
 
 from rich.progress import track
 
-from bilingual_crawler.harvest.simulator import compare
 from bilingual_crawler.harvest.sites import Task, read_tasks
 from bilingual_crawler.policies.gain import EVIDENCE, Gain, GainWeights
 from training.common.data import DataError
 from training.common.options import new_file, refuse_bad_input, workers
+from training.common.simulated import compare
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
