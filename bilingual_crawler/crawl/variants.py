@@ -191,10 +191,10 @@ class Variants:
             leads_back = bool(by_cookie) and strip_language(link.url) == strip_language(bare(url))
             shown = (*by_cookie, self._usual.get(site))
             language = next((one for one in shown if one and may_be(one, marked)), None)
-            return _to(link, self._in(language, url)) if leads_back and language else link
+            return replace(link, url=self._in(language, url)) if leads_back and language else link
         if asked is None or self._is_other(link, asked):
             return link
-        return _to(link, variant(link.url, asked))
+        return replace(link, url=variant(link.url, asked))
 
     def _in(self, language: str, url: str) -> str:
         """The URL of the page at *url* in *language*."""
@@ -224,10 +224,6 @@ def _without_language(url: str) -> str | None:
     if marked_language(path) or len(kept) == len(parts):
         return None
     return f"{path}?{'&'.join(kept)}" if kept else path
-
-
-def _to(link: Link, url: str) -> Link:
-    return replace(link, url=url)
 
 
 def not_linked(page: PageRecord, languages: Sequence[str]) -> list[str]:

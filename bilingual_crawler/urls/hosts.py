@@ -111,8 +111,6 @@ def _split(host: str) -> tuple[str, str, str]:
     if host.startswith("["):
         return "", host, ""
     found = split_domain(host)
-    if not found.suffix and not found.domain:
-        return "", host, ""
     if not found.suffix:
         return "", host, ""
     return found.subdomain, found.domain, found.suffix
