@@ -8,6 +8,8 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
+import msgspec
+
 from bilingual_crawler.frontier import lmdb_store
 from bilingual_crawler.frontier.frontier import StoreError
 from bilingual_crawler.options import Options, check_folder
@@ -40,7 +42,7 @@ class Job:
     scope: str
     prefixes: tuple[str, ...]
     seeds: tuple[str, ...]
-    politeness: str
+    politeness: str = ""
     """Empty in jobs of versions that did not record it."""
 
     def check(self, settings: BaseSettings) -> None:
@@ -69,15 +71,8 @@ class Job:
             text = keeper.read()
             if text is None:
                 return None
-            values = json.loads(text)
-            kept = Job(
-                values["pair"],
-                values["scope"],
-                tuple(values["prefixes"]),
-                tuple(values["seeds"]),
-                values.get("politeness", ""),
-            )
-        except (ValueError, TypeError, KeyError) as error:
+            kept = msgspec.json.decode(text, type=Job)
+        except (msgspec.DecodeError, UnicodeDecodeError) as error:
             raise JobError(f"{keeper.name}: {NAME} is damaged ({error}): repair it, {keeper.fix}") from error
         if difference := self._difference(kept):
             raise JobError(f"{keeper.name}: {difference}, {keeper.fix}")

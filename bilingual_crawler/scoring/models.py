@@ -6,15 +6,15 @@ A model folder has ``config.json``, ``model.onnx`` and, unless the model reads b
 from __future__ import annotations
 
 import hashlib
-import json
 import os
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from importlib import resources
 from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
+import msgspec
 import numpy as np
 from tokenizers import Tokenizer
 
@@ -286,11 +286,8 @@ def read_config(folder: Traversable) -> ModelConfig:
     path = folder / "config.json"
     content = read_model_file(path)
     try:
-        values = json.loads(content)
-        names = {field.name for field in fields(ModelConfig)}
-        known = {name: value for name, value in values.items() if name in names}
-        config = ModelConfig(**known | {"labels": tuple(values["labels"])})
-    except (ValueError, TypeError, AttributeError, KeyError) as error:
+        config = msgspec.json.decode(content, type=ModelConfig)
+    except msgspec.DecodeError as error:
         raise ModelError(f"{path}: not a model configuration: {error}") from error
     if config.format != FORMAT:
         raise ModelError(f"{path}: format {config.format}, this version reads {FORMAT}")
