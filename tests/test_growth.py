@@ -346,8 +346,6 @@ LIMITS = {
     "bilingual_crawler.policies.evidence.parallel_links.MAX_BYTES": 100_000,
     "bilingual_crawler.policies.evidence.parallel_links.MAX_DOCUMENTS": 100,
     "bilingual_crawler.policies.evidence.base.MAX_COUNTED": 400,
-    "bilingual_crawler.policies.evidence.substitutions.MAX_SINGLE": 100,
-    "bilingual_crawler.policies.evidence.substitutions.MAX_EXPECTED": 100,
 }
 
 

@@ -4,7 +4,7 @@
 - ``hosts``: host names, registered domains, the cache of functions of URLs.
 - ``tokens``: tokens of a URL that name a language, as the rules read them.
 - ``marks``: where in a URL its language is named; the URL without that mark.
-- ``rewriting``: edits that turn the URL of a document into the URL of its translation.
+- ``rewriting``: the edit that turns the URL of a document into the URL of its translation.
 - ``parts``: tokens of a URL with their zones, as the pair model reads them.
 - ``model_input``: a URL, or a pair of URLs, as text for the URL models.
 - ``traps``: URLs that grow with every page.

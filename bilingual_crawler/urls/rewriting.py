@@ -1,13 +1,12 @@
-"""Rewritings of URLs: the edits between the URLs of one document pair, applied to other URLs."""
+"""Rewritings of URLs: the edit between the URLs of one document pair, applied to other URLs."""
 
 from __future__ import annotations
 
 import re
 from array import array
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
-from itertools import groupby
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -18,9 +17,6 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-MAX_EDITS = 3
-MAX_TOKENS = 4
-"""Tokens that one edit removes or inserts: ``&lang=fr`` has four. Longer ones are words of a title."""
 MAX_OFFSET = 9
 """Largest difference of two numbers that stand for languages; page numbers differ by more."""
 MAX_LETTERS = 2
@@ -40,20 +36,22 @@ LEAST_RELIABLE = 0.75
 
 _TOKEN = re.compile(r"(?i:https?)://[^/?]*|(?:[A-Za-z]|%[0-9A-F]{2})+|[0-9]+|.", re.DOTALL)
 _LETTER, _DIGIT, _WORD, _EDGE = "a", "0", "a0", ""
-"""Kinds of neighbours: part of a word, of a number, of either, the beginning or end of a URL. Others are separators."""
+"""Kinds of neighbours: part of a word, of a number, of either, the end of a URL. Others are separators."""
 _BEFORE = {
     _LETTER: "(?:(?<=[A-Za-z])|(?<=%[0-9A-F][0-9A-F]))",
     _DIGIT: "(?<=[0-9])",
     _WORD: "(?<=[A-Za-z0-9])",
-    _EDGE: r"\A",
 }
 _AFTER = {_LETTER: "(?=[A-Za-z%])", _DIGIT: "(?=[0-9])", _WORD: "(?=[A-Za-z0-9%])", _EDGE: r"\Z"}
 _NUMBER = "(?<![0-9])[0-9]+(?![0-9])"
 
 
 @dataclass(frozen=True, slots=True)
-class Edit:
-    """One place where two URLs differ: a text that is replaced, or a number to which *offset* is added."""
+class Rewriting:
+    """One place behind the host where two URLs differ: a text that is replaced, or a number to which *offset* is added.
+
+    It is the first place that fits, or the last.
+    """
 
     old: str
     new: str
@@ -61,89 +59,44 @@ class Edit:
     before: str
     after: str
     """The neighbours in both URLs: a separator, or the kind of a character."""
+    last: bool = False
 
     @property
-    def inverse(self) -> Edit:
-        return Edit(self.new, self.old, -self.offset, self.before, self.after)
+    def inverse(self) -> Rewriting:
+        """The rewriting of the second URL into the first."""
+        return replace(self, old=self.new, new=self.old, offset=-self.offset)
 
-    def places(self, url: str, start: int) -> Iterator[re.Match[str]]:
-        """Yield the places of *url*, from character *start* on, where the edit applies."""
-        return _pattern(None if self.offset else self.old, self.before, self.after).finditer(url, start)
+    def apply(self, url: str) -> str | None:
+        """The URL that *url* is rewritten into; None if there is nothing to replace. Takes linear time."""
+        start = max(url.find("/", url.find("://") + 3), 0)
+        places = list(_pattern(None if self.offset else self.old, self.before, self.after).finditer(url, start))
+        if not places:
+            return None
+        place = places[-1 if self.last else 0]
+        return url[: place.start()] + self._replaced(place[0]) + url[place.end() :]
 
-    def replaced(self, text: str) -> str:
-        """Return the replacement of *text*, found at one of :meth:`places`."""
+    def _replaced(self, text: str) -> str:
         if not self.offset:
             return self.new
         return str(int(text) + self.offset).zfill(len(text) if text[0] == "0" else 0)
 
 
-@dataclass(frozen=True, slots=True)
-class Rewriting:
-    """One to three edits in the order of their places, each at the first place that fits, or at the last."""
-
-    edits: tuple[Edit, ...]
-    last: bool
-
-    @property
-    def inverse(self) -> Rewriting:
-        """The rewriting of the second URL into the first."""
-        return Rewriting(tuple(edit.inverse for edit in self.edits), self.last)
-
-    def apply(self, url: str) -> str | None:
-        """The URL that *url* is rewritten into; None if there is nothing to replace. Takes linear time."""
-        places = self._from_the_end(url) if self.last else self._from_the_start(url)
-        if places is None:
-            return None
-        parts: list[str] = []
-        end = 0
-        for edit, place in zip(self.edits, places, strict=True):
-            parts += (url[end : place.start()], edit.replaced(place[0]))
-            end = place.end()
-        return "".join((*parts, url[end:]))
-
-    def _from_the_start(self, url: str) -> Sequence[re.Match[str]] | None:
-        places: list[re.Match[str]] = []
-        start = 0
-        for edit in self.edits:
-            place = next(edit.places(url, max(start, _start(url, edit))), None)
-            if place is None:
-                return None
-            places.append(place)
-            start = place.end()
-        return places
-
-    def _from_the_end(self, url: str) -> Sequence[re.Match[str]] | None:
-        places: list[re.Match[str]] = []
-        end = len(url)
-        for edit in reversed(self.edits):
-            fitting = [place for place in edit.places(url, _start(url, edit)) if place.end() <= end]
-            if not fitting:
-                return None
-            places.append(fitting[-1])
-            end = fitting[-1].start()
-        return places[::-1]
-
-
 def rewriting_of(url: str, other: str) -> Rewriting | None:
-    """The rewriting of *url* into *other* whose inverse is the way back; None if they differ in too much."""
+    """The rewriting of *url* into *other* whose inverse is the way back; None if more than a token behind the host
+    differs, or two numbers by more than :data:`MAX_OFFSET`.
+    """
     old, new = _TOKEN.findall(url), _TOKEN.findall(other)
-    edits: list[Edit] = []
-    for changed, group in groupby(Levenshtein.opcodes(old, new), key=lambda block: block.tag != "equal"):
-        if not changed:
-            continue
-        blocks = list(group)
-        first, last = blocks[0], blocks[-1]
-        before = _kind(old[first.src_start - 1]) if first.src_start else _EDGE
-        after = _kind(old[last.src_end]) if last.src_end < len(old) else _EDGE
-        edits += _edits(old[first.src_start : last.src_end], new[first.dest_start : last.dest_end], before, after)
-        if len(edits) > MAX_EDITS or any(_is_long(edit) for edit in edits):
-            return None
-    if len(edits) == 1 and abs(edits[0].offset) > MAX_OFFSET:
+    changes = list(Levenshtein.editops(old, new))
+    if len(changes) != 1 or not changes[0].src_pos:
         return None
-    for found in (Rewriting(tuple(edits), last) for last in (False, True)):
-        if edits and found.apply(url) == other and found.inverse.apply(other) == url:
-            return found
-    return None
+    change = changes[0]
+    at, end = change.src_pos, change.src_pos + (change.tag != "insert")
+    before, after = _kind(old[at - 1]), _kind(old[end]) if end < len(old) else _EDGE
+    found = _rewriting("".join(old[at:end]), "" if change.tag == "delete" else new[change.dest_pos], before, after)
+    if abs(found.offset) > MAX_OFFSET:
+        return None
+    both = (found, replace(found, last=True))
+    return next((one for one in both if one.apply(url) == other and one.inverse.apply(other) == url), None)
 
 
 def rewritten_pairs(urls: Sequence[str], others: Sequence[str]) -> list[tuple[int, int, float]]:
@@ -214,36 +167,23 @@ def _without_one_token(url: str) -> Iterator[str]:
         at += len(token)
 
 
-def _edits(old: Sequence[str], new: Sequence[str], before: str, after: str) -> list[Edit]:
-    """The edits between neighbouring tokens that all differ: one for each token if their kinds correspond."""
-    kinds = [_kind(token) for token in old]
-    if kinds != [_kind(token) for token in new]:
-        return [_edit("".join(old), "".join(new), before, after)]
-    around = (before, *kinds, after)
-    return [_edit(*texts, around[i], around[i + 2]) for i, texts in enumerate(zip(old, new, strict=True))]
-
-
-def _edit(old: str, new: str, before: str, after: str) -> Edit:
+def _rewriting(old: str, new: str, before: str, after: str) -> Rewriting:
     if old.isdecimal() and new.isdecimal():
-        return Edit("", "", int(new) - int(old), before, after)
+        return Rewriting("", "", int(new) - int(old), before, after)
     if old.isalpha() and new.isalpha():
         stem = Prefix.similarity(old, new)
         if _is_marked(stem, old, new):
-            return Edit(old[stem:], new[stem:], 0, _LETTER, after)
+            return Rewriting(old[stem:], new[stem:], 0, _LETTER, after)
         stem = Postfix.similarity(old, new)
         if _is_marked(stem, old, new):
-            return Edit(old[:-stem], new[:-stem], 0, before, _LETTER)
+            return Rewriting(old[:-stem], new[:-stem], 0, before, _LETTER)
     # a text that begins or ends with a separator may stand beside a word or a number
     texts = [text for text in (old, new) if text]
     if before in (_LETTER, _DIGIT) and not any(text[0].isalnum() for text in texts):
         before = _WORD
     if after in (_LETTER, _DIGIT) and not any(text[-1].isalnum() for text in texts):
         after = _WORD
-    return Edit(old, new, 0, before, after)
-
-
-def _is_long(edit: Edit) -> bool:
-    return any(len(_TOKEN.findall(text)) > MAX_TOKENS for text in (edit.old, edit.new))
+    return Rewriting(old, new, 0, before, after)
 
 
 def _is_marked(stem: int, old: str, new: str) -> bool:
@@ -255,11 +195,6 @@ def _kind(token: str) -> str:
     if token[0].isdigit():
         return _DIGIT
     return _LETTER if token[0].isalpha() or token[0] == "%" else token
-
-
-def _start(url: str, edit: Edit) -> int:
-    """Where the part of *url* begins that *edit* may be in: the host is replaced as a whole or not at all."""
-    return 0 if edit.before == _EDGE else max(url.find("/", url.find("://") + 3), 0)
 
 
 @lru_cache(4096)
