@@ -596,7 +596,7 @@ def test_a_crawl_expects_of_a_site_its_likelihood_times_its_pages_in_the_rarer_l
         (("pair=eng-spa",), "where to start"),
         (("pair=eng-spa", "seeds=http://127.0.0.1/", "archive=missing"), "missing: no such folder"),
         (("pair=eng-spa", "seeds=http://127.0.0.1/", "policy=best"), "policy=best: choose one of both"),
-        (("pair=eng-spa", "seeds=http://127.0.0.1/", "then=align"), "then=align: give crawl"),
+        (("pair=eng-spa", "seeds=http://127.0.0.1/", "then=align"), "then=align: choose one of crawl, or nothing"),
         (("pair=eng-spa", "seeds=http://127.0.0.1/", "detector=magic"), "magic"),
         (("pair=eng-spa", "candidates=xyz:a"), "candidates=xyz:a: give cc-index"),
         (("pair=eng-spa", "candidates=tsv:missing.tsv"), "missing.tsv"),
