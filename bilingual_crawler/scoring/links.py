@@ -5,21 +5,17 @@ from __future__ import annotations
 import asyncio
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING
 
 from cachetools import LRUCache
 
 from bilingual_crawler.urls.hosts import CACHED_LENGTH
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Iterable, Sequence
 
     from bilingual_crawler.languages.pairs import LanguagePairs
     from bilingual_crawler.scoring.models import LanguageModel, ParallelnessModel
-
-
-Key = TypeVar("Key")
-Score = TypeVar("Score")
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,35 +73,25 @@ class LinkScorer:
 
     def _score_languages(self, urls: Iterable[str]) -> dict[str, tuple[float, ...]]:
         """The probability of each language of the pairs."""
-        return _cached(
-            self._languages,
-            urls,
-            lambda unknown: (tuple(map(float, row)) for row in self._read(unknown)),
-            lambda url: len(url) <= CACHED_LENGTH,
-        )
+        known = {url: self._languages[url] for url in urls if url in self._languages}
+        unknown = [url for url in urls if url not in known]
+        if unknown:
+            fresh = {url: tuple(map(float, row)) for url, row in zip(unknown, self._read(unknown), strict=True)}
+            self._languages.update((url, score) for url, score in fresh.items() if len(url) <= CACHED_LENGTH)
+            known |= fresh
+        return known
 
     def _score_parallels(self, pairs: Iterable[tuple[str, str]]) -> dict[tuple[str, str], float]:
-        return _cached(
-            self._parallels,
-            pairs,
-            lambda unknown: map(float, self._parallelness_model.link_probabilities(unknown)),
-            lambda pair: len("".join(pair)) <= 2 * CACHED_LENGTH,
-        )
-
-
-def _cached(
-    cache: LRUCache[Key, Score],
-    keys: Iterable[Key],
-    score: Callable[[list[Key]], Iterable[Score]],
-    is_short: Callable[[Key], bool],
-) -> dict[Key, Score]:
-    """The scores of *keys*, those that are not in *cache* by *score*; the *cache* gets them if they are short."""
-    known = {key: cache[key] for key in keys if key in cache}
-    if unknown := [key for key in keys if key not in known]:
-        fresh = dict(zip(unknown, score(unknown), strict=True))
-        cache.update((key, found) for key, found in fresh.items() if is_short(key))
-        known |= fresh
-    return known
+        known = {pair: self._parallels[pair] for pair in pairs if pair in self._parallels}
+        unknown = [pair for pair in pairs if pair not in known]
+        if unknown:
+            probabilities = self._parallelness_model.link_probabilities(unknown)
+            fresh = dict(zip(unknown, map(float, probabilities), strict=True))
+            self._parallels.update(
+                (pair, score) for pair, score in fresh.items() if len("".join(pair)) <= 2 * CACHED_LENGTH
+            )
+            known |= fresh
+        return known
 
 
 class BatchingScorer:
