@@ -97,36 +97,6 @@ class Unpaired:
     """The languages, as ``eng-mlt``."""
 
 
-class Partners:
-    """Documents in pairs, by URL. ``len()`` is the number of pairs, ``in`` tells whether a document is in one."""
-
-    def __init__(self) -> None:
-        self._of: dict[str, str] = {}
-
-    def __len__(self) -> int:
-        return len(self._of) // 2
-
-    def __contains__(self, url: str) -> bool:
-        return url in self._of
-
-    def partner_of(self, url: str) -> str | None:
-        """Return the partner of the document at *url*; None if it is unpaired."""
-        return self._of.get(url)
-
-    def join(self, url: str, partner: str) -> list[tuple[str, str]]:
-        """Make both partners; return the pairs that this breaks."""
-        parted = [(one, former) for one in (url, partner) if (former := self.part(one)) is not None]
-        self._of[url], self._of[partner] = partner, url
-        return parted
-
-    def part(self, url: str) -> str | None:
-        """Break the pair of the document at *url*; return its former partner, None if it was unpaired."""
-        former = self._of.pop(url, None)
-        if former is not None:
-            del self._of[former]
-        return former
-
-
 class Proposal(NamedTuple):
     """A document that a policy takes for the translation of another."""
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 from base64 import b64encode
 from collections import Counter
+from functools import partial
 from itertools import chain
 from typing import TYPE_CHECKING, Any
 
@@ -26,7 +27,7 @@ from bilingual_crawler.crawl.signals import (
     profile_read,
     stop_now,
 )
-from bilingual_crawler.items import Document, Pair, Partners, Unpaired
+from bilingual_crawler.items import Document, Pair, Unpaired
 from bilingual_crawler.options import Options
 from bilingual_crawler.pairing.model import (
     Outcome,
@@ -68,6 +69,11 @@ class _KeptProfile:
         return self._row
 
 
+def _row(pair: Pair) -> int:
+    """The same number for two rows of a pair; it takes less memory than its addresses."""
+    return hash((pair.pair, pair.url_a, pair.url_b))
+
+
 class OutputPipeline(CrawlComponent):
     """Writes ``documents.jsonl.gz`` and streams ``pairs.tsv``.
 
@@ -93,10 +99,14 @@ class OutputPipeline(CrawlComponent):
         for record in read_json_lines(self._folder / DOCUMENTS):
             self._written.add(record["url"])
             self._characters += len(record.get("text", ""))
-        self._paired = {name: Partners() for name in self._ledgers}
-        """The documents in the pairs that are written; a row that a better one has replaced counts no more."""
+        self._pairs_of: Counter[str] = Counter()
+        """Languages -> pairs of written documents."""
         self._in_pairs: Counter[str] = Counter()
-        """The same documents, and of how many languages they have a partner."""
+        """Written documents in pairs, and of how many languages they have a partner."""
+        for name, ledger in self._ledgers.items():
+            for url, partner in ledger.book.pairs():
+                self._count_pair(name, url, partner, 1)
+            ledger.book.listeners.append(partial(self._count_pair, name))
         self._documents = GzipJsonLines(self._folder / DOCUMENTS)
         self._profiles = GzipJsonLines(self._folder / PROFILES) if Options.of(self._crawler.settings).align else None
         self._kept_for = kept_for(self._context.pairs, self._context.detection)
@@ -107,10 +117,9 @@ class OutputPipeline(CrawlComponent):
         except (KeyError, ValueError) as error:
             tables = f"{self._folder / PAIRS} or {UNPAIRED}"
             raise UsageError(f"{tables} cannot be read: {error}; correct it", print_help=False) from error
+        self._rows = {_row(pair) for pair in written}
         for pair in written:
-            if pair.pair in self._paired:
-                self._join(pair)
-                learner.adopt(pair)
+            learner.adopt(pair)
         for ledger in self._ledgers.values():
             for pair in ledger.pairs():
                 self._write_pair(pair)
@@ -227,28 +236,31 @@ class OutputPipeline(CrawlComponent):
         self._crawler.signals.send_catch_log(phase_changed, phase=phase)
 
     def _write(self, document: Document) -> None:
-        if document.url not in self._written:
+        is_new = document.url not in self._written
+        if is_new:
             self._documents.write(document)
             self._written.add(document.url)
             self._characters += len(document.text)
         # also of a document fetched again, for the crawl may have died before it wrote the pair
-        for ledger in self._ledgers.values():
+        for name, ledger in self._ledgers.items():
             pair = ledger.pair_of(document.url)
             if pair:
+                if is_new:
+                    self._count_pair(name, pair.url_a, pair.url_b, 1)
                 self._write_pair(pair)
 
     def _write_pair(self, pair: Pair) -> None:
-        if self._has(pair) and self._paired[pair.pair].partner_of(pair.url_a) != pair.url_b:
+        if self._has(pair) and _row(pair) not in self._rows:
             self._pairs.write_record(pair)
-            self._join(pair)
+            self._rows.add(_row(pair))
 
-    def _join(self, pair: Pair) -> None:
-        parted = self._paired[pair.pair].join(pair.url_a, pair.url_b)
-        self._in_pairs.update((pair.url_a, pair.url_b))
-        for url in chain.from_iterable(parted):
-            self._in_pairs[url] -= 1
-            if not self._in_pairs[url]:
-                del self._in_pairs[url]
+    def _count_pair(self, name: str, url: str, partner: str, number: int) -> None:
+        if url in self._written and partner in self._written:
+            self._pairs_of[name] += number
+            for one in (url, partner):
+                self._in_pairs[one] += number
+                if not self._in_pairs[one]:
+                    del self._in_pairs[one]
 
     def _has(self, pair: Pair) -> bool:
         """Whether both documents of *pair* are in the output folder."""
@@ -256,8 +268,7 @@ class OutputPipeline(CrawlComponent):
 
     def _count_found(self) -> None:
         outcomes = {
-            name: Outcome(len(self._paired[name]), ledger.refused(len(ledger)))
-            for name, ledger in self._ledgers.items()
+            name: Outcome(self._pairs_of[name], ledger.refused(len(ledger))) for name, ledger in self._ledgers.items()
         }
         self._count(outcomes, len(self._in_pairs))
 

@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 from bilingual_crawler.crawl.learner import Learner
 from bilingual_crawler.languages.codes import LanguagePair
 from bilingual_crawler.pages.model import Link, LinkPosition, PageRecord
+from bilingual_crawler.pairing.book import Book
 from bilingual_crawler.policies.evidence.base import Known, place_of
 from bilingual_crawler.policies.evidence.language import Folders, Marks
 from bilingual_crawler.policies.evidence.prospects import PairRate
@@ -28,7 +29,7 @@ def knowing(*kinds: str) -> Gain:
 
 
 def fetch(crawl: Learner, url: str, side: str | None, *found: Link) -> None:
-    page = PageRecord(url, side or "fra", side, length=1000)
+    page = PageRecord(url, side or "fra", side, length=1000, links=found)
     crawl.observe_page(page, found)
     crawl.policy.priorities(page, found, None)
 
@@ -279,10 +280,12 @@ def test_what_is_counted_is_right_after_documents_have_changed_their_partners() 
     english, others = "https://a.fi/en/x", [f"https://a.fi/fi/{number}" for number in range(4)]
     for gain in (changed, steady):
         for url, side in ((english, "eng"), *((url, "fin") for url in others)):
-            gain.observe_page(PageRecord(url, side, side, length=1000), ())
-    for url in others:
-        changed.observe_pair(english, url)
-    steady.observe_pair(english, others[-1])
+            page = PageRecord(url, side, side, length=1000)
+            gain.book.hold(page)
+            gain.observe_page(page, ())
+    for gain, url in (*((changed, url) for url in others), (steady, others[-1])):
+        gain.book.join(english, url)
+        gain.observe_pair(english, url)
     for url in ("https://a.fi/en/new", "https://a.fi/fi/new"):
         assert changed.explain(url) == steady.explain(url)
     assert changed.explain("https://a.fi/en/new").chances["surplus"] > 0
@@ -290,7 +293,7 @@ def test_what_is_counted_is_right_after_documents_have_changed_their_partners() 
 
 @given(st.lists(st.tuples(URLS, st.sampled_from(["eng", "fin", None]))), URLS)
 def test_beliefs_are_probabilities_whatever_was_learnt(pages: list[tuple[str, str | None]], url: str) -> None:
-    known = Known(PAIR, (0.3, 0.3, 0.4))
+    known = Known(Book(PAIR), (0.3, 0.3, 0.4))
     folders, marks, rate = Folders(known), Marks(known), PairRate(known)
     for page, side in pages:
         for kind in (folders, marks, rate):

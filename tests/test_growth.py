@@ -35,7 +35,8 @@ from bilingual_crawler.pages.links import MAX_ANNOUNCED, MAX_CHARACTERS
 from bilingual_crawler.pages.model import Link, LinkPosition, PageRecord
 from bilingual_crawler.pages.sitemap import MAX_CHARACTERS as MAX_SITEMAP_CHARACTERS
 from bilingual_crawler.pages.sitemap import parse_sitemap
-from bilingual_crawler.pairing.ledger import MAX_RELATED, PairLedger
+from bilingual_crawler.pairing.book import MAX_RELATED, Book
+from bilingual_crawler.pairing.ledger import PairLedger
 from bilingual_crawler.policies.evidence import base as places
 from bilingual_crawler.policies.evidence import parallel_links
 from bilingual_crawler.policies.evidence.base import MAX_TWINS
@@ -109,7 +110,7 @@ def test_urls_that_are_equal_but_for_many_language_marks_are_not_all_scored_for_
 
 
 def test_documents_that_are_equal_but_for_many_language_marks_are_not_all_compared() -> None:
-    ledger = PairLedger(PAIR)
+    ledger = PairLedger(Book(PAIR))
     for number in range(300):
         language = ("eng", "spa")[number % 2]
         url = f"http://a.example/x?lang={language}{'&lang=' + language * (number > 1)}{'&hl=en' * (number // 2)}"
@@ -333,15 +334,14 @@ def test_switches_beyond_the_first_are_links_as_any_other() -> None:
 
 KEPT = {
     "Learner._done",
-    *(f"PairLedger.{name}" for name in ("_held", "_twins", "_candidates", "_candidates_of", "Partners._of")),
+    *(f"PairLedger.{name}" for name in ("_candidates", "_candidates_of")),
+    *(f"Book.{name}" for name in ("_held", "_twins", "_partners")),
     # what documents are said to be; what other URLs are is limited
-    *(f"PairLedger.{name}" for name in ("_announced_by", "_switched_by")),
-    *(f"Known.{name}" for name in ("_sides", "_held", "Partners._of")),
+    *(f"Book.{name}" for name in ("_announced_by", "_switched_by")),
 }
 """What a crawl knows of each document, and that a URL is done; nothing else may grow with the pages."""
 LIMITS = {
-    "bilingual_crawler.pairing.ledger.MAX_AWAITED": 100,
-    "bilingual_crawler.policies.evidence.claims.MAX_TIMES": 100,
+    "bilingual_crawler.pairing.book.MAX_AWAITED": 100,
     "bilingual_crawler.policies.evidence.base.MAX_MENTIONED": 100,
     "bilingual_crawler.policies.evidence.parallel_links.MAX_BYTES": 100_000,
     "bilingual_crawler.policies.evidence.parallel_links.MAX_DOCUMENTS": 100,
@@ -363,8 +363,7 @@ def entries(thing: Any, name: str, seen: set[int]) -> Iterator[tuple[str, int]]:
     elif type(thing).__module__.startswith("bilingual_crawler") and not isinstance(thing, LanguagePair):
         kind = type(thing).__name__
         for attribute, value in vars(thing).items() if hasattr(thing, "__dict__") else ():
-            inner = f"{name.partition('.')[0]}.{kind}" if kind == "Partners" else kind
-            yield from entries(value, f"{inner}.{attribute}", seen)
+            yield from entries(value, f"{kind}.{attribute}", seen)
 
 
 def learn_a_pair(learner: Learner, number: int) -> None:
@@ -420,5 +419,5 @@ def test_what_is_done_and_what_is_never_queued_leaves_only_what_pairing_needs(mo
     assert seen[1]["ParallelLinks._couples"] > 0
     grown = {name: seen[1][name] - seen[0][name] for name in seen[1]}
     assert {name for name, more in grown.items() if more > 100} == KEPT
-    for claims in (ledger._announced_by, ledger._switched_by):
-        assert len(claims.keys() - ledger._held.keys()) <= LIMITS["bilingual_crawler.pairing.ledger.MAX_AWAITED"]
+    for claims in (ledger.book._announced_by, ledger.book._switched_by):
+        assert len(claims.keys() - ledger.book._held.keys()) <= LIMITS["bilingual_crawler.pairing.book.MAX_AWAITED"]

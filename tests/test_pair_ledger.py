@@ -12,7 +12,8 @@ from bilingual_crawler.items import Pair, Proposal, Unpaired
 from bilingual_crawler.languages.codes import LanguagePair
 from bilingual_crawler.pages.jobs import PageJob
 from bilingual_crawler.pages.model import Link, LinkPosition, PageRecord
-from bilingual_crawler.pairing.ledger import MAX_RELATED, PairLedger
+from bilingual_crawler.pairing.book import MAX_RELATED, Book
+from bilingual_crawler.pairing.ledger import PairLedger
 from bilingual_crawler.pairing.model import REASONS
 from bilingual_crawler.policies.gain import Gain
 
@@ -35,7 +36,7 @@ def switch(language: str | None, url: str) -> Link:
 
 
 def holding(*pages: PageRecord) -> PairLedger:
-    ledger = PairLedger(PAIR)
+    ledger = PairLedger(Book(PAIR))
     for one in pages:
         ledger.add_page(one)
     return ledger
@@ -88,26 +89,26 @@ def test_switchers_count_only_when_they_lead_to_each_other(label: str | None) ->
 def test_an_announced_url_that_redirects_counts_for_its_target_whenever_that_is_known() -> None:
     claim, target = page(EN, "eng", announced("isl", "https://a.is/um")), page(SLUG, "isl")
     expected = Pair(EN, SLUG, 0.95, "hreflang", "eng-isl")
-    before, between, after = PairLedger(PAIR), PairLedger(PAIR), PairLedger(PAIR)
-    assert before.alias("https://a.is/um", SLUG) is None
+    before, between, after = PairLedger(Book(PAIR)), PairLedger(Book(PAIR)), PairLedger(Book(PAIR))
+    assert before.redirect("https://a.is/um", SLUG) is None
     assert before.add_page(claim) is None
     assert before.add_page(target) == expected
     between.add_page(claim)
-    assert between.alias("https://a.is/um", SLUG) is None
+    assert between.redirect("https://a.is/um", SLUG) is None
     assert between.add_page(target) == expected
     assert after.add_page(claim) is after.add_page(target) is None
-    assert after.alias("https://a.is/um", SLUG) == expected == after.pair_of(EN) == after.pair_of(SLUG)
+    assert after.redirect("https://a.is/um", SLUG) == expected == after.pair_of(EN) == after.pair_of(SLUG)
 
 
 @pytest.mark.parametrize("claimed_first", [True, False])
 @pytest.mark.parametrize("order", [1, -1])
 def test_two_redirects_in_a_row_count_for_the_last_target(order: int, claimed_first: bool) -> None:
     hops = [("https://a.is/um", "https://a.is/um-okkur"), ("https://a.is/um-okkur", SLUG)][::order]
-    claim, ledger = page(EN, "eng", announced("isl", "https://a.is/um")), PairLedger(PAIR)
+    claim, ledger = page(EN, "eng", announced("isl", "https://a.is/um")), PairLedger(Book(PAIR))
     if claimed_first:
         ledger.add_page(claim)
     for hop in hops:
-        ledger.alias(*hop)
+        ledger.redirect(*hop)
     if not claimed_first:
         ledger.add_page(claim)
     assert ledger.add_page(page(SLUG, "isl")) == Pair(EN, SLUG, 0.95, "hreflang", "eng-isl")
@@ -153,7 +154,7 @@ def test_a_proposal_counts_where_there_is_nothing_better_and_is_checked_like_eve
 
 def test_a_pair_that_nothing_announces_is_unlikely_where_the_site_announces_its_pairs() -> None:
     def judged(sure: int) -> Pair | None:
-        ledger = PairLedger(PAIR)
+        ledger = PairLedger(Book(PAIR))
         for n in range(sure):
             ledger.add_page(page(f"https://a.is/en/{n}", "eng"))
             assert ledger.add_page(page(f"https://a.is/is/{n}", "isl"))
@@ -166,7 +167,7 @@ def test_a_pair_that_nothing_announces_is_unlikely_where_the_site_announces_its_
 
 def test_files_that_cannot_announce_anything_are_not_held_to_what_pages_announce() -> None:
     def judged(ending: str) -> Pair | None:
-        ledger = PairLedger(PAIR)
+        ledger = PairLedger(Book(PAIR))
         for n in range(10):
             ledger.add_page(page(f"https://a.is/is/{n}", "isl"))
             assert ledger.add_page(page(f"https://a.is/en/{n}", "eng", announced("isl", f"https://a.is/is/{n}")))
@@ -180,7 +181,7 @@ def test_files_that_cannot_announce_anything_are_not_held_to_what_pages_announce
 
 def test_numbers_that_differ_speak_against_a_pair_where_those_of_other_pairs_do_not() -> None:
     def judged(number: str) -> Pair | None:
-        ledger = PairLedger(PAIR)
+        ledger = PairLedger(Book(PAIR))
         for n in range(10):
             ledger.add_page(page(f"https://a.is/one-{n}", "eng"))
             assert ledger.propose(f"https://a.is/one-{n}", Proposal(f"https://a.is/ein-{n}", "parallel", 0.7)) is None
@@ -261,7 +262,7 @@ def test_copies_are_no_rivals_and_bring_their_claims_to_the_original() -> None:
 
 def test_the_addresses_of_copies_speak_for_their_document() -> None:
     """The same site under several hosts, of which none announces anything."""
-    ledger = PairLedger(PAIR)
+    ledger = PairLedger(Book(PAIR))
     said = [("what the choir sang", "sungið í kirkjunni"), ("bread is baked here", "brauð"), ("no boat sails", "bátur")]
     for n, texts in enumerate(said):
         for host, side in (("m", 0), ("x", 1), ("x", 0), ("m", 1)):
@@ -352,7 +353,7 @@ def test_an_equal_url_is_unlikely_where_the_pairs_of_the_site_have_others() -> N
 
     def judged(slug: str, variant: str = "") -> Pair | None:
         month = [f"{variant}{code}" if variant else f"https://a.is/{code[:2]}/2024/05/" for code in ("eng", "isl")]
-        ledger = PairLedger(PAIR)
+        ledger = PairLedger(Book(PAIR))
         for n in range(10):
             urls = f"https://a.is/en/{n}", f"https://a.is/is/{slug}{n}"
             en, other = (text.replace("Halvorsen", f"Halvorsen-{n}") for text in (STORY, SAGA))
@@ -375,7 +376,7 @@ def test_pairs_that_are_not_sure_do_not_show_what_is_usual() -> None:
         other = holds(f"https://a.is/frett-{n}", "isl", f"<p>Fundur um {words[n][::-1]} verður í kvöld.")
         return ledger.add_page(other, [Proposal(f"https://a.is/news-{n}", "parallel_links", 0.8)])
 
-    words, ledger = ["apples", "boats", "coats", "doors", "eggs", "fish"], PairLedger(PAIR)
+    words, ledger = ["apples", "boats", "coats", "doors", "eggs", "fish"], PairLedger(Book(PAIR))
     assert all(proposed(ledger, n) for n in range(3))
     for n in range(6):
         urls, texts = (f"https://a.is/en/{n}", f"https://a.is/is/{n}"), [STORY, SAGA]
@@ -391,7 +392,7 @@ def test_menus_in_two_languages_around_the_same_text_are_no_translation() -> Non
         "".join(f"<p>{line} {n}" for n in range(8))
         for line in ("Opening hours of the museum and prices for visitors", "Opnunartímar safnsins og verð fyrir gesti")
     ]
-    ledger, found = PairLedger(PAIR), []
+    ledger, found = PairLedger(Book(PAIR)), []
     for n in range(20):
         urls, text = [f"https://a.is/{code}/{n}" for code in ("en", "is")], STORY.replace("pump", f"pump-{n}")
         ledger.add_page(announcing(urls[0], "eng", menus[0] + text, urls[1]))
@@ -403,7 +404,7 @@ def test_menus_in_two_languages_around_the_same_text_are_no_translation() -> Non
         ledger.adopt(pair)
     ledger.review()
     assert ledger.pairs() == []
-    assert len(ledger) == ledger.pairs_on("a.is") == 0
+    assert len(ledger) == ledger.book.pairs_on("a.is") == 0
     assert ledger.refused(0) == {"same_text": 20}
     assert {one.reason for one in ledger.unpaired()} == {"same_text"}
 

@@ -235,7 +235,7 @@ def test_gain_follows_what_is_said_of_a_redirected_url_to_its_target() -> None:
     crawl = Learner(gain := make(Gain))
     claim = Link(HOST + "/um", hreflang="isl", alternate=True, position=LinkPosition.HEAD)
     visit(crawl, page("/about", "eng"), [claim])
-    gain.observe_redirect(HOST + "/um", HOST + "/is/um-okkur")
+    crawl.observe_redirect(HOST + "/um", HOST + "/is/um-okkur")
     assert gain.reconsider(HOST + "/is/um-okkur", 1.0) > 0.5
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from benchmarks.url_models import UrlHash, UrlLanguage
 from bilingual_crawler.languages.codes import LanguagePair
 from bilingual_crawler.pages.model import PageRecord
+from bilingual_crawler.pairing.book import Book
 from bilingual_crawler.policies.evidence.base import Known
 
 PAIR = LanguagePair.parse("eng-spa")
@@ -13,7 +14,7 @@ ENGLISH, SPANISH = "https://a.org/how-we-protect-your-data", "https://a.org/como
 
 
 def test_the_language_model_reads_slugs_until_a_site_refutes_it() -> None:
-    known = Known(PAIR, EVEN)
+    known = Known(Book(PAIR), EVEN)
     evidence = UrlLanguage(known)
     english, spanish = (evidence.update(known.target(url), EVEN) for url in (ENGLISH, SPANISH))
     assert english
@@ -28,6 +29,6 @@ def test_the_language_model_reads_slugs_until_a_site_refutes_it() -> None:
 
 
 def test_the_hash_reads_nothing() -> None:
-    evidence = UrlHash(Known(PAIR, EVEN))
+    evidence = UrlHash(Known(Book(PAIR), EVEN))
     steps = {evidence.step(f"{SPANISH}-{number}") for number in range(100)}
     assert steps == set(range(6))

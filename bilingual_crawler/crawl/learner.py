@@ -33,9 +33,9 @@ class Learner:
     def __init__(self, policy: Policy, budget: SiteBudget | None = None) -> None:
         self.policy = policy
         self._budget = budget
-        self.ledgers = {part.pair: PairLedger(part.pair) for part in policy.parts}
+        self.ledgers = {part.pair: PairLedger(part.book) for part in policy.parts}
         self.pairs = LanguagePairs(tuple(self.ledgers))
-        self.remaining = RemainingPairs(policy.parts, [self.ledgers[part.pair].pairs_on for part in policy.parts])
+        self.remaining = RemainingPairs(policy.parts, [part.book.pairs_on for part in policy.parts])
         self._done: set[int] = set()
         """Hashes of the URLs that were fetched or given up; they take less memory than texts."""
         self._stale: dict[int, float] = {}
@@ -76,7 +76,7 @@ class Learner:
                 part.observe_redirect(url, target)
                 if self.is_done(target):
                     part.drop_url(target)
-                pair = self.ledgers[part.pair].alias(url, target)
+                pair = self.ledgers[part.pair].redirect(url, target)
                 if pair:
                     part.observe_pair(pair.url_a, pair.url_b)
                     found += [pair, *self._settle(part)]
@@ -112,7 +112,7 @@ class Learner:
 
     def announced_language(self, url: str) -> str | None:
         """Return the language in which documents announce *url* as their translation; None if no document does."""
-        announced = (ledger.announced_language(url) for ledger in self.ledgers.values())
+        announced = (part.book.announced_language(url) for part in self.policy.parts)
         return next(filter(None, announced), None)
 
     def _leave(self, url: str) -> None:

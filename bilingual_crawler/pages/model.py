@@ -195,14 +195,14 @@ class PageRecord(Struct, frozen=True, omit_defaults=True):
         """The page as a crawl of only this *pair* sees it: in neither language if its own is not in the pair."""
         return self if self.side in (None, pair.a, pair.b) else replace(self, side=None)
 
-    def claims_for(self, pair: LanguagePair, links: Iterable[Link] | None = None) -> list[Claim]:
+    def claims_for(self, pair: LanguagePair) -> list[Claim]:
         """Return the claims about the other language of *pair*, also of switchers that name no language.
 
-        *links* are those that may claim, all by default. Empty if the page is in neither language.
+        Empty if the page is in neither language.
         """
         if self.side is None:
             return []
-        claims = claims_in(self.links if links is None else links)
+        claims = claims_in(self.links)
         return [claim for claim in claims if claim.language is None or pair.is_other(claim.language, self.side)]
 
     def without_text(self) -> PageRecord:

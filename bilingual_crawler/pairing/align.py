@@ -13,12 +13,12 @@ from bilingual_crawler.items import Pair
 from bilingual_crawler.pages.formats import ONLY_HTML
 from bilingual_crawler.pages.language import BY_DEFAULT, Detection
 from bilingual_crawler.pairing.candidates import Editions, url_evidence
-from bilingual_crawler.pairing.copies import SHORTEST
 from bilingual_crawler.pairing.corpus import Corpus, Domain
 from bilingual_crawler.pairing.inputs import Inputs
 from bilingual_crawler.pairing.matching import greedy
 from bilingual_crawler.pairing.model import Alignment, as_in, read_pairs
 from bilingual_crawler.pairing.reading import PackedDocument, read_pages
+from bilingual_crawler.pairing.resemblance import SHORTEST
 from bilingual_crawler.storage.records import PAIRS, UNPAIRED, read_tsv
 
 if TYPE_CHECKING:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from bilingual_crawler.pairing.reading import link_key
+from bilingual_crawler.pairing.resemblance import SAME_TEXT, SHORTEST, common_shares
 from bilingual_crawler.pairing.urls import MAX_LENGTH_RATIO
 from bilingual_crawler.urls.canonical import registered_domain
 
@@ -24,15 +25,13 @@ REPEATED = 5
 """Minimum documents of one language with a line for it to count as boilerplate."""
 REPEATED_SHARE = 0.1
 """The same as a share of these documents, 0 to 1."""
-CANONICAL_SIMILARITY = 0.5
-"""Minimum Jaccard similarity of all lines of a page and the page that its ``rel=canonical`` names, for a copy.
+CANONICAL_TEXT = 0.5
+"""Minimum share of a page, and of the page that its ``rel=canonical`` names, in common for a copy.
 
 Many sites name their home page, or the original of a translation, on every page.
 """
 MENUS = 1000
 """Characters below which a page of lines that others repeat consists of menus; longer ones are texts in editions."""
-UNTRANSLATED_SHARE = 0.9
-"""Minimum share of both main texts, by characters, that a document and its untranslated copy have in common."""
 PERMUTATIONS = 64
 BAND = 4
 """Values of a signature that must agree for two documents to be compared."""
@@ -42,8 +41,6 @@ EVERYWHERE = 0.9
 """Minimum share of the documents of one language, 0 to 1, with a line that belongs to no article."""
 LOST = 4
 """Times the characters of its other lines that repeated lines have on an article that lists repeat."""
-SHORTEST = 200
-"""Minimum characters of main text that is compared; shorter near-duplicates must be the same, title included."""
 
 
 def merge_copies(
@@ -60,7 +57,7 @@ def merge_copies(
         target = by_key.get(resolve(link_key(profile.canonical))) if profile.canonical else None
         if target is None or target is profile or target.url in document:
             continue
-        if jaccard(profile.lines, target.lines) >= CANONICAL_SIMILARITY:
+        if min(common_shares(_text(profile), _text(target))) >= CANONICAL_TEXT:
             document[profile.url] = target.url
     # what is a document may itself have turned out to be a copy
     document = {url: target for url, target in document.items() if target not in document}
@@ -168,14 +165,17 @@ def objection(one: Profile, main_one: NDArray[np.bool_], other: Profile, main_ot
             return "no_text"
     if max(whole) > MAX_LENGTH_RATIO * max(min(whole), 1):
         return "length"
-    same = [
-        int(profile.lengths[kept][np.isin(profile.lines[kept], lines)].sum())
-        for profile, kept, lines in ((one, main_one, other.lines), (other, main_other, one.lines))
-    ]
-    untranslated = all(UNTRANSLATED_SHARE * size <= shared for size, shared in zip(own, same, strict=True))
-    if min(own) >= SHORTEST and untranslated:
-        return "same_text"
-    return None
+    # the own text of one page may be furniture in the other language
+    shares = (
+        common_shares(_text(first, kept), _text(second))[0]
+        for first, kept, second in ((one, main_one, other), (other, main_other, one))
+    )
+    return "same_text" if min(own) >= SHORTEST and min(shares) >= SAME_TEXT else None
+
+
+def _text(profile: Profile, main: NDArray[np.bool_] | slice = slice(None)) -> dict[int, float]:
+    """The lines of a document, or those in its mask *main*, with their characters."""
+    return dict(zip(profile.lines[main].tolist(), profile.lengths[main].tolist(), strict=True))
 
 
 def group_similar(lines: Sequence[NDArray[np.uint32]]) -> NDArray[np.intp]:

@@ -6,10 +6,11 @@ in any case. Both are learnt from the documents seen so far; two are enough to b
 
 from __future__ import annotations
 
+from collections.abc import Hashable
 from functools import lru_cache
 from math import expm1, log, log1p
 from random import Random
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 import msgspec
 import numpy as np
@@ -38,11 +39,10 @@ RECENT = 16
 """Documents kept of each side to estimate the similarity of unrelated documents."""
 MAX_BEST_LEAD = 5.0
 """Maximum lead over the second candidate, in log-odds."""
-COPY_SHARE = 0.9
-"""Minimum share of the longest lines, by characters, that two documents with the same text have in common."""
-
-MIN_OWN_TEXT = 200
-"""Minimum characters of own text, without what the site repeats."""
+SAME_TEXT = 0.9
+"""Minimum share of each of two texts in common for them to be the same (:func:`common_shares`)."""
+SHORTEST = 200
+"""Minimum characters of own text, without what the site repeats, that is compared."""
 PARAGRAPH = 50
 """Minimum characters of a line that is prose, not a name."""
 FEW, FEW_SHARE = 4, 0.1
@@ -180,8 +180,7 @@ class Resemblance:
 
     def is_same_text(self, a: Outline, b: Outline) -> bool:
         """Whether *a* and *b* have the same own text."""
-        same, lengths = _same_lines(self.own_lines(a), self.own_lines(b))
-        return min(lengths) >= MIN_OWN_TEXT and COPY_SHARE * max(lengths) <= same and is_same(a, b)
+        return have_same_text(self.own_lines(a), self.own_lines(b)) and is_same(a, b)
 
     def is_untranslated(self, a: Outline, b: Outline) -> bool:
         """Whether *a* and *b*, in different languages, have the same own text.
@@ -189,9 +188,8 @@ class Resemblance:
         A single common line may be a list of names, which have no translation.
         """
         own, others = self.own_lines(a), self.own_lines(b)
-        same, lengths = _same_lines(own, others)
         paragraphs = sum(line in others and characters >= PARAGRAPH for line, characters in own.items())
-        return paragraphs > 1 and min(lengths) >= MIN_OWN_TEXT and COPY_SHARE * max(lengths) <= same
+        return paragraphs > 1 and have_same_text(own, others)
 
     def features(self, a: Outline, b: Outline) -> dict[str, float]:
         """The values of :data:`OUTLINE_FEATURES`; 0 where the documents have nothing of a kind."""
@@ -300,27 +298,34 @@ def _probability(log_odds: float, is_copy: bool) -> float:
     return logistic(min(log_odds, 0.0) if is_copy else log_odds)
 
 
+Line = TypeVar("Line", bound=Hashable)
+
+
+def common_shares(one: Mapping[Line, float], other: Mapping[Line, float]) -> tuple[float, float]:
+    """Return the share of each of two texts, by characters, whose lines the other has, too; 0 of an empty text.
+
+    A text is its different lines, or their hashes, with their characters.
+    """
+    same = sum(characters for line, characters in one.items() if line in other)
+    return same / (sum(one.values()) or 1), same / (sum(other.values()) or 1)
+
+
+def have_same_text(one: Mapping[Line, float], other: Mapping[Line, float]) -> bool:
+    """Return whether two own texts are long enough to be compared, and the same."""
+    return min(sum(one.values()), sum(other.values())) >= SHORTEST and min(common_shares(one, other)) >= SAME_TEXT
+
+
 def is_copy(a: Outline, b: Outline) -> bool:
-    """Whether the longest lines of the shorter document are in the other one, all but a tenth by characters."""
-    same, lengths = _same_lines(_lines_of(a), _lines_of(b))
-    return 0 < COPY_SHARE * min(lengths) <= same
+    """Whether the longest lines of one document are in the other one."""
+    return max(common_shares(_lines_of(a), _lines_of(b))) >= SAME_TEXT
 
 
 def is_same(a: Outline, b: Outline) -> bool:
-    """Whether two documents have the same longest lines, all but a tenth by characters."""
-    same, lengths = _same_lines(_lines_of(a), _lines_of(b))
-    return 0 < COPY_SHARE * max(lengths) <= same
+    """Whether two documents have the same longest lines."""
+    return min(common_shares(_lines_of(a), _lines_of(b))) >= SAME_TEXT
 
 
-_Lines = dict[int, float]
-"""Hash of a line -> its characters, about."""
-
-
-def _same_lines(a: _Lines, b: _Lines) -> tuple[float, tuple[float, float]]:
-    """Characters of the common lines, and of all lines of each document."""
-    return sum(characters for line, characters in a.items() if line in b), (sum(a.values()), sum(b.values()))
-
-
-def _lines_of(outline: Outline) -> _Lines:
+def _lines_of(outline: Outline) -> dict[int, float]:
+    """Hash of a line -> its characters, about."""
     lines = np.frombuffer(outline.lines, dtype="<u4").tolist()
     return dict(zip(lines, (2 ** (length / 4) for length in outline.lengths), strict=True))

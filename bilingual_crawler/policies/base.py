@@ -7,6 +7,7 @@ from itertools import chain
 from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
 from bilingual_crawler.frontier.entry import NEVER
+from bilingual_crawler.pairing.book import Book
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -45,6 +46,8 @@ class Policy(ABC):
 
     def __init__(self, pair: LanguagePair) -> None:
         self.pair = pair
+        self.book = Book(pair)
+        """The documents, which a ledger adds before the policy learns them."""
 
     @property
     def parts(self) -> Sequence[Policy]:

@@ -116,7 +116,8 @@ class Gain(Policy):
             if name not in names and name != self.name:
                 raise PolicyError(f"gain has no evidence {name}; there are {', '.join(names)}")
         self._weights = GainWeights(**given.get(self.name, {}))
-        self._known = Known(pair, self._weights.prior)
+        self._known = Known(self.book, self._weights.prior)
+        self.book.listeners.append(self._part)
 
         def make(kinds: Iterable[type[Kind]]) -> list[Kind]:
             return [kind(self._known, **given.get(kind.name, {})) for kind in kinds]
@@ -199,9 +200,6 @@ class Gain(Policy):
 
     def observe_page(self, page: PageRecord, links: Sequence[Link], partner: str | None = None) -> None:
         self._known.dequeue(page.url)
-        self._known.hold(page)
-        if partner:
-            self._join(page.url, partner)
         for kind in self._evidence:
             self._changed.update(dict.fromkeys(kind.observe_page(page, links)))
             if partner:
@@ -210,7 +208,6 @@ class Gain(Policy):
         self._forget_lapsed()
 
     def observe_pair(self, url: str, partner: str) -> None:
-        self._join(url, partner)
         for kind in self._evidence:
             self._changed.update(dict.fromkeys(kind.observe_pair(url, partner)))
         self._forget_lapsed()
@@ -264,10 +261,10 @@ class Gain(Policy):
         self._known.note_worth(target, worth)
         return worth
 
-    def _join(self, url: str, partner: str) -> None:
-        for parted in self._known.join(url, partner):
+    def _part(self, url: str, partner: str, number: int) -> None:
+        if number < 0:
             for kind in self._evidence:
-                kind.part_pair(*parted)
+                kind.part_pair(url, partner)
 
     def _forget_lapsed(self) -> None:
         for url in self._known.lapsed():

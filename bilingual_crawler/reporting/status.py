@@ -6,7 +6,7 @@ import asyncio
 import logging
 import operator
 import time
-from collections import defaultdict, deque
+from collections import deque
 from typing import TYPE_CHECKING, Any, cast
 
 from cachetools import LRUCache
@@ -17,7 +17,7 @@ from twisted.internet.error import CannotListenError
 from bilingual_crawler import noun
 from bilingual_crawler.crawl.component import CrawlComponent
 from bilingual_crawler.crawl.politeness import by_site
-from bilingual_crawler.items import Document, Partners
+from bilingual_crawler.items import Document
 from bilingual_crawler.options import PREFIX, Options, wrong
 from bilingual_crawler.reporting.ledger import CrawlLogExtension, is_fetched
 from bilingual_crawler.reporting.markup import render, step_chart
@@ -55,7 +55,6 @@ class Live:
         self.curve: list[tuple[int, int]] = [(0, 0)]
         """(pages fetched, pairs), in this order."""
         self.sites: LRUCache[str, SiteCounts] = LRUCache(MAX_SITES)
-        self._partners: defaultdict[str, Partners] = defaultdict(Partners)
         self._newest: deque[Pair] = deque(maxlen=MAX_NEWEST)
         self._titles: LRUCache[str, str] = LRUCache(MAX_TITLES)
         self._moments: deque[tuple[float, int]] = deque()
@@ -65,32 +64,17 @@ class Live:
         course = read_course(folder, self._pairs)
         self.curve = list(course.curve)
         self.sites.update(course.sites)
-        self._partners.clear()
-        for row in course.rows:
-            self._partners[row["pair"]].join(row["url_a"], row["url_b"])
 
     def fetched(self, fetch: Fetch) -> None:
         if is_fetched(str(fetch.status), fetch.outcome):
-            self._site(registered_domain(fetch.url)).fetched += 1
+            site = registered_domain(fetch.url)
+            self.sites.setdefault(site, SiteCounts()).fetched += 1
 
     def titled(self, url: str, title: str) -> None:
         self._titles[url] = title
 
     def paired(self, pair: Pair) -> None:
         self._newest.append(pair)
-        self._count((pair.url_a, pair.url_b), 1)
-        for unpaired in self._partners[pair.pair].join(pair.url_a, pair.url_b):
-            self._count(unpaired, -1)
-
-    def _count(self, pair: tuple[str, str], number: int) -> None:
-        for site in {*map(registered_domain, pair)}:
-            self._site(site).pairs += number
-
-    def _site(self, site: str) -> SiteCounts:
-        counts = self.sites.get(site)
-        if counts is None:
-            counts = self.sites[site] = SiteCounts()
-        return counts
 
     def advance(self, fetched: int, pairs: int) -> None:
         """Add the present numbers of *fetched* pages and *pairs* to the curve."""
@@ -205,7 +189,7 @@ class StatusExtension(CrawlComponent):
         title = f"{found:,} {noun(found, 'pair')} after {fetched:,} {noun(fetched, 'page')}"
         return render(
             "status.html",
-            refresh=0 if self._phase.startswith("done") else REFRESH_SECONDS,
+            refresh=0 if self._is_done else REFRESH_SECONDS,
             chart=step_chart(curve, x_label="pages fetched", y_label="pairs", title=title) if curve[-1][0] else "",
             newest=self._live.newest,
             **status,
@@ -242,14 +226,25 @@ class StatusExtension(CrawlComponent):
                 {
                     "site": site,
                     "fetched": of_site.fetched,
-                    "pairs": of_site.pairs,
-                    "yield": round(of_site.pairs / of_site.fetched, 4) if of_site.fetched else 0.0,
+                    "pairs": (pairs := self._pairs_on(site)),
+                    "yield": round(pairs / of_site.fetched, 4) if of_site.fetched else 0.0,
                     "queued": queued.get(site, 0),
                     "rests_s": round(rests.get(site, 0.0)),
                 }
                 for site, of_site in sites
             ],
         }
+
+    def _pairs_on(self, site: str) -> int:
+        """Pairs with a document of *site*: those found on the way until the crawl has ended, then those aligned."""
+        if self._is_done:
+            return self._live.sites[site].pairs
+        ledgers = self._visits.learner.ledgers.values()
+        return sum(ledger.book.pairs_on(site) for ledger in ledgers)
+
+    @property
+    def _is_done(self) -> bool:
+        return self._phase.startswith("done")
 
 
 def _listen(site: StatusSite, address: tuple[str, int]) -> Any:

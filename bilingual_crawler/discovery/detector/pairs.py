@@ -9,7 +9,7 @@ import msgspec
 
 from bilingual_crawler.discovery.detector.links import LINK_FEATURES, language_mark
 from bilingual_crawler.pages.model import LinkPosition
-from bilingual_crawler.pairing.resemblance import OUTLINE_FEATURES
+from bilingual_crawler.pairing.resemblance import OUTLINE_FEATURES, SHORTEST, common_shares, have_same_text
 from bilingual_crawler.scoring.linear import LinearModel, read_weights
 from bilingual_crawler.urls.marks import strip_language
 
@@ -20,15 +20,11 @@ if TYPE_CHECKING:
     from bilingual_crawler.pages.model import PageRecord
     from bilingual_crawler.pairing.resemblance import Resemblance
 
-SHORTEST = 200
-"""Minimum characters of own text, which the other page does not have, of comparable pages."""
 MAX_RATIO = 3.0
 """Maximum ratio of the lengths of two translations, in characters."""
 
 UNTRANSLATED_PAGE_SHARE = 0.7
 """Share of the shorter text that two untranslated pages have in common at least: home pages share names."""
-SAME_PAGE_SHARE = 0.9
-"""Share of the text that two addresses of one page have in common at least."""
 
 PAGE_PAIR_FEATURES = (
     *OUTLINE_FEATURES,
@@ -80,7 +76,7 @@ def comparable(a: PageRecord, b: PageRecord, pair: LanguagePair) -> bool:
     """
     if _is_untranslated(a, pair) or _is_untranslated(b, pair):
         return False
-    common = same_text(a, b)
+    common = max(common_shares(_lines(a), _lines(b)))
     own = min(len(a.text), len(b.text)) * (1 - common)
     return own >= SHORTEST and common < UNTRANSLATED_PAGE_SHARE and alike_in_length(a, b)
 
@@ -96,13 +92,9 @@ def announced(a: PageRecord, b: PageRecord, pair: LanguagePair) -> bool:
     return any(any(_said(one, other, language, pair)[:2]) for one, other, language in ((a, b, pair.b), (b, a, pair.a)))
 
 
-def same_text(a: PageRecord, b: PageRecord) -> float:
-    """Share of the shorter text, by characters, whose lines are in the other as well; 0 if it is too short to tell."""
-    if min(len(a.text), len(b.text)) < SHORTEST:
-        return 0.0
-    lines = [set(page.text.split("\n")) for page in (a, b)]
-    lengths = [sum(map(len, one)) for one in lines]
-    return sum(map(len, lines[0] & lines[1])) / min(lengths)
+def _lines(page: PageRecord) -> dict[str, float]:
+    """The lines of *page* with their characters."""
+    return {line: len(line) for line in page.text.split("\n")}
 
 
 def _is_untranslated(page: PageRecord, pair: LanguagePair) -> bool:
@@ -111,9 +103,8 @@ def _is_untranslated(page: PageRecord, pair: LanguagePair) -> bool:
 
 
 def is_same(a: PageRecord, b: PageRecord) -> bool:
-    """Whether they are one page at two addresses: of about the same length, with nearly the same text."""
-    shorter, longer = sorted((len(a.text), len(b.text)))
-    return a.url == b.url or (longer * SAME_PAGE_SHARE <= shorter and same_text(a, b) >= SAME_PAGE_SHARE)
+    """Whether they are one page at two addresses."""
+    return a.url == b.url or have_same_text(_lines(a), _lines(b))
 
 
 def mirrored(a: PageRecord, b: PageRecord) -> dict[str, str]:

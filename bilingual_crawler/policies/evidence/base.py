@@ -6,22 +6,20 @@ from abc import ABC, abstractmethod
 from collections import deque
 from dataclasses import dataclass
 from functools import lru_cache
-from itertools import chain
 from typing import TYPE_CHECKING, ClassVar, NamedTuple, TypeAlias, TypeVar
 from urllib.parse import urlsplit
 
-from bilingual_crawler.items import Partners
 from bilingual_crawler.policies.base import Promise
 from bilingual_crawler.urls.canonical import registered_domain
 from bilingual_crawler.urls.hosts import url_cache
-from bilingual_crawler.urls.marks import find_markers, strip_language
+from bilingual_crawler.urls.marks import find_markers
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Sequence
 
     from bilingual_crawler.items import Proposal
-    from bilingual_crawler.languages.codes import LanguagePair
     from bilingual_crawler.pages.model import Link, PageRecord
+    from bilingual_crawler.pairing.book import Book
 
 Belief: TypeAlias = tuple[float, float, float]
 """Probabilities that a page is in the first language of the pair, in the second, in neither."""
@@ -131,7 +129,7 @@ def rare_folders(folders: Collection[Folder], pages: Callable[[Folder], float]) 
 
 
 MAX_TWINS = 50
-"""Maximum twins of a URL; further URLs count as different."""
+"""Maximum queued twins of a URL; further URLs count as different."""
 MAX_MENTIONED = 10_000
 """Latest URLs with evidence that are not queued.
 
@@ -145,28 +143,17 @@ class Target(NamedTuple):
     url: str
     place: Place
     key: int
-    """The same number for twins; it takes less memory than a text."""
-
-
-Held: TypeAlias = tuple[list[str], list[str]]
-"""Documents in the first and in the second language."""
-_NONE_HELD: Held = ([], [])
+    """The same number for twins (:meth:`Book.key`)."""
 
 
 class Known:
-    """Documents with their languages and partners, and queued URLs, some 310 bytes each beside their text.
+    """The book of documents, and the queued URLs, some 310 bytes each beside their text."""
 
-    Twins are URLs that differ in language marks only.
-    """
-
-    def __init__(self, pair: LanguagePair, prior: Belief) -> None:
-        self.pair = pair
+    def __init__(self, book: Book, prior: Belief) -> None:
+        self.book = book
+        self.pair = book.pair
         self.prior = prior
         """Belief about the language of a page of an unknown site."""
-        self._sides: dict[str, str] = {}
-        self._partners = Partners()
-        self._single: dict[str, list[int]] = {}
-        self._held: dict[int, Held] = {}
         self._queued: dict[str, int] = {}
         """URL -> key of its twins. Places are recomputed when needed: a link farm has a folder for each URL."""
         self._queued_twins: dict[int, str | tuple[str, ...]] = {}
@@ -180,59 +167,12 @@ class Known:
         """Place of a side of the pair in a belief; 2 for neither."""
         return 2 if side is None else int(side == self.pair.b)
 
-    # documents --------------------------------------------------------------------------------------------------------
-
-    def hold(self, page: PageRecord) -> None:
-        """Add the downloaded *page*."""
-        if page.side is None or page.objection:
-            return
-        self._sides[page.url] = page.side
-        if page.url not in self._partners:
-            self._count_single(page.url, 1)
-        held = self._held.setdefault(self.target(page.url).key, ([], []))
-        if len(held[0]) + len(held[1]) < MAX_TWINS:
-            held[self.index(page.side)].append(page.url)
-
-    def join(self, url: str, partner: str) -> Sequence[tuple[str, str]]:
-        """Pair both documents; return the pairs this dissolves."""
-        parted = self._partners.join(url, partner)
-        for one in chain.from_iterable(parted):
-            self._count_single(one, 1)
-        for one in (url, partner):
-            self._count_single(one, -1)
-        return parted
-
-    def side(self, url: str) -> str | None:
-        """The language of the pair that the document at *url* counts as, or None."""
-        return self._sides.get(url)
-
-    def partner(self, url: str) -> str | None:
-        """The partner of the document at *url*, or None."""
-        return self._partners.partner_of(url)
-
-    def single(self, site: str) -> Sequence[int]:
-        """Number of unpaired documents of *site*, a registered domain, in the first and in the second language."""
-        return self._single.get(site, (0, 0))
-
-    def lacking(self, urls: Iterable[str]) -> Iterator[tuple[str, int]]:
-        """The unpaired documents among *urls*, each with the index of the missing language."""
-        for url in urls:
-            side = self._sides.get(url)
-            if side is not None and url not in self._partners:
-                yield url, 1 - self.index(side)
-
-    def twins(self, target: Target) -> Held:
-        """The documents held that are twins of *target*, itself included."""
-        return self._held.get(target.key, _NONE_HELD)
-
-    # the queue --------------------------------------------------------------------------------------------------------
-
     def enqueue(self, url: str) -> bool:
         """Add the queued *url*; return False if it was queued before."""
         if url in self._queued:
             return False
-        key = self._queued[url] = self._key(url)
-        twins = self._twins_of(key)
+        key = self._queued[url] = self.book.key(url)
+        twins = self.queued_twins(key)
         if len(twins) < MAX_TWINS:
             self._queued_twins[key] = (*twins, url) if twins else url
         self._promises.setdefault(self.place(url).site, [0, 0.0])[0] += 1
@@ -251,7 +191,7 @@ class Known:
         promise[1] -= worth
         if not promise[0]:
             del self._promises[site]
-        twins = tuple(twin for twin in self._twins_of(key) if twin != url)
+        twins = tuple(twin for twin in self.queued_twins(key) if twin != url)
         if twins:
             self._queued_twins[key] = twins if len(twins) > 1 else twins[0]
         else:
@@ -283,28 +223,16 @@ class Known:
     def target(self, url: str) -> Target:
         """The target for *url*, queued or not."""
         key = self._queued.get(url)
-        return Target(url, place_of(url), self._key(url) if key is None else key)
+        return Target(url, place_of(url), self.book.key(url) if key is None else key)
 
     def place(self, url: str) -> Place:
         """The place of *url*, queued or not."""
         return place_of(url)
 
-    def queued_twins(self, target: Target) -> tuple[str, ...]:
-        """The queued URLs that are twins of *target*, itself included."""
-        return self._twins_of(target.key)
-
-    def _twins_of(self, key: int) -> tuple[str, ...]:
+    def queued_twins(self, key: int) -> tuple[str, ...]:
+        """The queued URLs with this *key*."""
         twins = self._queued_twins.get(key, ())
         return (twins,) if isinstance(twins, str) else twins
-
-    def _key(self, url: str) -> int:
-        return hash(strip_language(url, self.pair.languages))
-
-    def _count_single(self, url: str, documents: int) -> None:
-        # pairs of an earlier run may be known before their documents
-        side = self._sides.get(url)
-        if side is not None:
-            self._single.setdefault(self.place(url).site, [0, 0])[self.index(side)] += documents
 
 
 @dataclass
@@ -318,6 +246,11 @@ class Evidence:
     name: ClassVar[str]
     known: Known
 
+    @property
+    def book(self) -> Book:
+        """The documents of the crawl, their partners and claims."""
+        return self.known.book
+
     def candidates(self, page: PageRecord, links: Sequence[Link]) -> Iterable[Proposal]:
         """Propose translations of *page* by evidence that the ledger of pairs does not have.
 
@@ -330,7 +263,7 @@ class Evidence:
         return ()
 
     def observe_page(self, page: PageRecord, links: Sequence[Link]) -> Iterable[str]:
-        """Learn a downloaded *page* and its *links*; :attr:`known` already holds it and its partner.
+        """Learn a downloaded *page* and its *links*; :attr:`book` already holds it and its partner.
 
         Return the queued URLs to weigh again, beside the targets of *links*.
         """
@@ -344,7 +277,7 @@ class Evidence:
         return ()
 
     def part_pair(self, url: str, partner: str) -> None:
-        """Unlearn a pair, dissolved by a better pair of one of its documents."""
+        """Unlearn a pair, dissolved by a better pair of one of its documents, or since one is a copy."""
 
     def observe_link(self, page: PageRecord, link: Link) -> bool:
         """Learn a *link* of *page* to a URL that is queued or will be; return whether it is new evidence for the URL.

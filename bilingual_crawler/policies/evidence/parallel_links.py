@@ -74,8 +74,8 @@ class ParallelLinks(PartnerEvidence):
         if not couples:
             return ()
         likeliest = max(couples, key=couples.__getitem__)
-        partner = self.known.partner(page.url)
-        if partner or self.known.side(likeliest) is not None:
+        partner = self.book.partner(page.url)
+        if partner or self.book.side(likeliest) is not None:
             self._by_site.count(self.known.place(page.url).site, right=partner == likeliest)
         return [url for url in couples if self.known.is_queued(url)]
 
@@ -85,7 +85,7 @@ class ParallelLinks(PartnerEvidence):
         # known couples are weighed again, too: other beliefs about the site have changed
         for one, other in self._aligned(links, others, {url, partner}):
             changed += [first for first, second in ((one, other), (other, one)) if self._count(first, second)]
-            if self.known.side(one) and self.known.side(other):
+            if self.book.side(one) and self.book.side(other):
                 self._proposals.append((one, Proposal(other, self.name, self._probability(one, other))))
         for one in (url, partner):
             self._drop(one)
@@ -101,7 +101,7 @@ class ParallelLinks(PartnerEvidence):
         return max(
             (
                 self._probability(target.url, other) * part_left(belief[index], self.slope, self.base)
-                for other, index in self.known.lacking(couples)
+                for other, index in self.book.lacking(couples)
             ),
             default=0.0,
         )
@@ -119,7 +119,7 @@ class ParallelLinks(PartnerEvidence):
             self._count(other, target, times)
 
     def forget(self, url: str) -> None:
-        if self.known.side(url) is None:
+        if self.book.side(url) is None:
             self._drop(url)
         elif url in self._couples:
             self._documents[url] = None
@@ -132,7 +132,7 @@ class ParallelLinks(PartnerEvidence):
         places = {url: place for place, url in enumerate(other)}
         start, last = 0, 0
         for place, url in enumerate(one):
-            partner = self.known.partner(url)
+            partner = self.book.partner(url)
             cut = places.get(partner, -1) if partner else -1
             if cut >= last:
                 yield from self._in_order(one[start:place], other[last:cut])
@@ -140,7 +140,7 @@ class ParallelLinks(PartnerEvidence):
         yield from self._in_order(one[start:], other[last:])
 
     def _in_order(self, links: Sequence[str], others: Sequence[str]) -> Iterable[tuple[str, str]]:
-        single, other = ([url for url in urls if not self.known.partner(url)] for urls in (links, others))
+        single, other = ([url for url in urls if not self.book.partner(url)] for urls in (links, others))
         return zip(single, other, strict=False)
 
     def _probability(self, url: str, other: str) -> float:
@@ -152,7 +152,7 @@ class ParallelLinks(PartnerEvidence):
         """Add *times* document pairs that show the couple; return False if *url* has too many counterparts."""
         if url not in self._couples:
             self._couples[url] = Counter()
-            if self.known.side(url) is None:
+            if self.book.side(url) is None:
                 self.known.mention(url)
             else:
                 self._documents[url] = None

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from dataclasses import dataclass
 from functools import lru_cache
-from itertools import chain
 from typing import TYPE_CHECKING, ClassVar
 
 from bilingual_crawler.policies.evidence.base import PartnerEvidence, Prospect, place_of, rare_folders
@@ -39,7 +38,7 @@ class PairRate(Prospect):
         self._paired: Counter[str] = Counter()
 
     def observe_page(self, page: PageRecord, links: Sequence[Link]) -> Iterable[str]:
-        if self.known.side(page.url) is not None:
+        if self.book.side(page.url) is not None:
             self._count(page.url, self._alone(page.url))
         return ()
 
@@ -84,14 +83,14 @@ class Served(Prospect):
     """Factor of the worth."""
 
     def observe_page(self, page: PageRecord, links: Sequence[Link]) -> Iterable[str]:
-        return self.known.queued_twins(self.known.target(page.url)) if page.side else ()
+        return self.known.queued_twins(self.book.key(page.url)) if page.side else ()
 
     def observe_pair(self, url: str, partner: str) -> Iterable[str]:
-        return self.known.queued_twins(self.known.target(partner))
+        return self.known.queued_twins(self.book.key(partner))
 
     def factor(self, target: Target) -> float:
-        twins = [*chain.from_iterable(self.known.twins(target))]
-        return self.left if twins and not any(self.known.lacking(twins)) else 1.0
+        twins = self.book.twins(target.key)
+        return self.left if twins and not any(self.book.lacking(twins)) else 1.0
 
 
 @dataclass
@@ -157,7 +156,7 @@ class Surplus(PartnerEvidence):
     """Documents for half of it."""
 
     def completes(self, target: Target, belief: Belief) -> float:
-        single = self.known.single(target.place.site)
+        single = self.book.unpaired_on(target.place.site)
         more = int(single[1] > single[0])
         surplus = single[more] - single[1 - more]
         return self.trust * belief[1 - more] * surplus / (single[more] + self.weight)

@@ -1,0 +1,208 @@
+"""What the documents of a running crawl hold: translations among unpaired ones, and copies at other addresses."""
+
+from __future__ import annotations
+
+from collections import OrderedDict, defaultdict
+from dataclasses import dataclass
+from functools import lru_cache
+from heapq import nlargest
+from typing import TYPE_CHECKING
+
+import numpy as np
+from cachetools import LRUCache
+
+from bilingual_crawler.pairing.book import MAX_RELATED
+from bilingual_crawler.pairing.resemblance import (
+    CONFIRMED_BY_OUTLINE,
+    Resemblance,
+    ResemblanceWeights,
+    is_same,
+    items_of,
+)
+from bilingual_crawler.scoring.models import models_folder
+from bilingual_crawler.urls.canonical import registered_domain
+
+if TYPE_CHECKING:
+    from collections.abc import Hashable, Sequence
+
+    from bilingual_crawler.pages.model import PageRecord
+    from bilingual_crawler.pages.outline import Outline
+    from bilingual_crawler.pairing.book import Book
+
+MAX_DOCUMENTS = 20_000
+"""Latest documents that are compared; each takes some 5 kB."""
+MAX_SITES = 500
+"""Sites with statistics of their contents, 130 kB each."""
+MAX_INDEXED = 32
+"""Indexed items of a document, the rarest on its site."""
+MAX_SHARING = 8
+"""Maximum postings per item."""
+MAX_COMPARED = 4
+"""Documents that share items with a new one and are compared with it."""
+
+
+@dataclass(frozen=True, slots=True)
+class _IndexedDocument:
+    site: str
+    side: int
+    outline: Outline
+    index: Sequence[int]
+    """Indexed items."""
+
+
+class Contents:
+    """The outlines of unpaired documents."""
+
+    def __init__(self) -> None:
+        self._documents: OrderedDict[str, _IndexedDocument] = OrderedDict()
+        self._sites: LRUCache[str, Resemblance] = LRUCache(MAX_SITES)
+        self._having: defaultdict[tuple[str, int, int], list[str]] = defaultdict(list)
+        """Site, side and item -> documents."""
+
+    def see(self, site: str, side: int, outline: Outline) -> Resemblance:
+        """Observe a document of *site* in the first (0) or second (1) language; return the statistics of the site."""
+        resemblance = self._sites.get(site)
+        if resemblance is None:
+            resemblance = self._sites[site] = Resemblance(_weights())
+        resemblance.see(outline, side)
+        return resemblance
+
+    def add(self, url: str, side: int, outline: Outline) -> None:
+        """Compare the observed document at *url*, in the first (0) or second (1) language, with others."""
+        site = registered_domain(url)
+        resemblance = self._sites[site]
+        items = items_of(outline)
+        rarest = items[np.argsort(resemblance.frequency(items), kind="stable")[:MAX_INDEXED]].tolist()
+        document = self._documents[url] = _IndexedDocument(site, side, outline, rarest)
+        for item in document.index:
+            having = self._having[site, side, item]
+            if len(having) < MAX_SHARING:
+                having.append(url)
+        if len(self._documents) > MAX_DOCUMENTS:
+            self.forget(next(iter(self._documents)))
+
+    def usual(self, site: str) -> Resemblance | None:
+        """The statistics of *site*; None if evicted."""
+        return self._sites.get(site)
+
+    def forget(self, url: str) -> None:
+        """Stop comparing the document at *url*."""
+        document = self._documents.pop(url, None)
+        if document is None:
+            return
+        for item in document.index:
+            place = document.site, document.side, item
+            having = self._having[place]
+            if url in having:
+                having.remove(url)
+            if not having:
+                del self._having[place]
+
+    def translation(self, url: str) -> str | None:
+        """The confirmed translation of the document at *url*, or None."""
+        found = self._best(url)
+        if found is None or found[1] < CONFIRMED_BY_OUTLINE:
+            return None
+        back = self._best(found[0])
+        return found[0] if back is not None and back[0] == url else None
+
+    def _best(self, url: str) -> tuple[str, float] | None:
+        document = self._documents.get(url)
+        if document is None or document.site not in self._sites:
+            return None
+        resemblance = self._sites[document.site]
+        shared: defaultdict[str, float] = defaultdict(float)
+        for item in items_of(document.outline).tolist():
+            having = self._having.get((document.site, 1 - document.side, item), ())
+            for other in having:
+                shared[other] += 1 / len(having)
+        candidates = nlargest(MAX_COMPARED, shared, key=shared.__getitem__)
+        best = resemblance.best(document.outline, document.side, [self._documents[one].outline for one in candidates])
+        return None if best is None else (candidates[best.place], best.probability)
+
+
+class Copies:
+    """Finds copies of documents at other addresses.
+
+    A copy names its original as canonical and has its text, or is equal to it, or nearly equal and not announced as a
+    translation.
+    """
+
+    def __init__(self, book: Book) -> None:
+        self._book = book
+        self._outlines: LRUCache[str, tuple[str, Outline]] = LRUCache(MAX_DOCUMENTS)
+        """Document -> its canonical URL and its outline."""
+        self._texts: LRUCache[Hashable, str] = LRUCache(2 * MAX_DOCUMENTS)
+        """Common key of copies -> the first document."""
+        self._naming: LRUCache[Hashable, tuple[str, ...]] = LRUCache(MAX_DOCUMENTS)
+        """Language and URL -> documents that name it as canonical."""
+
+    def have_same_text(self, url: str, other: str, usual: Resemblance) -> bool:
+        """Whether two documents in different languages have the same text; false if one of them was evicted.
+
+        If both have the same canonical URL, boilerplate counts, too.
+        """
+        if url not in self._outlines or other not in self._outlines:
+            return False
+        (one, a), (another, b) = self._outlines[url], self._outlines[other]
+        same = usual.is_same_text(a, b) or usual.is_untranslated(a, b)
+        return same or (one == another and is_same(a, b))
+
+    def outline(self, url: str) -> Outline | None:
+        """Return the outline of the document at *url*; None if unknown or evicted."""
+        return self._outlines[url][1] if url in self._outlines else None
+
+    def add(self, page: PageRecord, usual: Resemblance, *, is_claimed: bool) -> tuple[str | None, list[str]]:
+        """Add the document *page*; return its original, or None, and the copies of *page*.
+
+        *is_claimed*: whether pages claim it as a translation, or it claims other pages.
+        """
+        outline = page.outline
+        if outline is None:
+            return None, []
+        own = _bare(page.url)
+        named = _bare(page.canonical) if page.canonical else own
+        naming = self._naming.get((page.side, own), ())
+        copies = [url for url in naming if not self._book.is_copy(url) and self._is_same(url, page)]
+        if named != own:
+            original = self._book.original(self._texts.get((page.side, named), page.url))
+            if original != page.url and self._is_same(original, page):
+                # of two pages that name each other as canonical, the first is the original
+                return original, [url for url in copies if url != original]
+            naming = self._naming.get((page.side, named), ())
+            self._naming[page.side, named] = (*naming, page.url)[-MAX_RELATED:]
+        self._outlines[page.url] = named, outline
+        self._texts[page.side, own] = page.url
+        same = self._same_text(page, outline, usual, is_claimed=is_claimed)
+        return (None if same in copies else same), copies
+
+    def _same_text(self, page: PageRecord, outline: Outline, usual: Resemblance, *, is_claimed: bool) -> str | None:
+        """The near-duplicate of *page*, unless a claim tells them apart.
+
+        Tables and pages made by scripts may have nothing but boilerplate: they must be equal.
+        """
+        if is_claimed or not outline.length:
+            return None
+        site = registered_domain(page.url)
+        exactly = site, page.side, page.length, outline
+        least = site, page.side, min(usual.own_lines(outline), default=0), outline.numbers
+        found = self._texts.setdefault(hash(exactly), page.url)
+        if found == page.url:
+            near = self._texts.setdefault(hash(least), page.url)
+            if near in self._outlines and usual.is_same_text(outline, self._outlines[near][1]):
+                found = near
+        original = self._book.original(found)
+        return original if original != page.url else None
+
+    def _is_same(self, url: str, page: PageRecord) -> bool:
+        return url in self._outlines and page.outline is not None and is_same(self._outlines[url][1], page.outline)
+
+
+def _bare(url: str) -> str:
+    """*url* without scheme, ``www.``, the name of an index page, and last slash."""
+    return url.partition("://")[2].removeprefix("www.").removesuffix("/index.html").rstrip("/")
+
+
+@lru_cache(1)
+def _weights() -> ResemblanceWeights:
+    return ResemblanceWeights.load(models_folder(None))
