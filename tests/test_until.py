@@ -72,11 +72,12 @@ def test_an_estimate_is_a_share_within_its_interval(course: list[tuple[FetchOutc
     assert low <= estimate.share <= high
     assert estimate.remaining >= 0
     if not queue.urls:
-        assert estimate == Estimate(site.found, 0.0)
-        assert (low, high) == (1, 1)
+        assert estimate == Estimate(site.found, 0.0, unclear=site.unclear)
+        assert (low == 1) == (not site.unclear)
+        assert high == 1
 
 
-@given(st.lists(st.builds(Estimate, counts, st.floats(0, 1e6), st.floats(0, 1e6)), max_size=5))
+@given(st.lists(st.builds(Estimate, counts, st.floats(0, 1e6), st.floats(0, 1e6), counts), max_size=5))
 @example([Estimate(0, 1e-7, 0.0)])
 @example([Estimate(3, 1e-7, 0.0)])
 def test_estimates_of_several_sites_add_up(estimates: list[Estimate]) -> None:
@@ -85,6 +86,18 @@ def test_estimates_of_several_sites_add_up(estimates: list[Estimate]) -> None:
     assert summed.remaining == pytest.approx(sum(one.remaining for one in estimates))
     low, high = summed.interval
     assert low <= summed.share <= high
+
+
+def test_documents_without_a_partner_and_contradictions_widen_the_interval() -> None:
+    site = SiteCourse()
+    for number in range(20):
+        site.observe_fetch(FetchOutcome(0.5, side=number % 2))
+    site.observe_pairs(3)
+    for _ in range(4):
+        site.observe_fetch(FetchOutcome(0.5, is_contradicted=True))
+    site.observe_pairs(3)
+    estimate = site.estimate(Promise(0, 0.0))
+    assert (estimate.unclear, estimate.share, estimate.interval) == (7 + 4, 1.0, (3 / 14, 1.0))
 
 
 def test_what_is_promised_counts_as_far_as_promises_were_kept() -> None:

@@ -61,6 +61,9 @@ class Estimate(NamedTuple):
     remaining: float
     variance: float = 0.0
     """Of the remaining pairs, whose distribution is log-normal."""
+    unclear: int = 0
+    """Further pairs that downloaded pages may make: unpaired documents of the rarer language, and pages that declare a
+    language of the pair and have their text in another one."""
 
     @property
     def share(self) -> float:
@@ -69,17 +72,22 @@ class Estimate(NamedTuple):
 
     @property
     def interval(self) -> tuple[float, float]:
-        """Least and greatest share, between which the true one is with a probability of 80 %."""
+        """Least and greatest share, between which the true one is with a probability of 80 %, 0 to 1.
+
+        The least share counts what is unclear as pairs that were not found.
+        """
         if self.remaining < NEGLIGIBLE:
-            return 1.0, 1.0
+            return self._share(self.unclear), 1.0
         factor = exp(QUANTILE * sqrt(log1p(self.variance / self.remaining**2)))
-        return self._share(ceil(self.remaining * factor)), self._share(floor(self.remaining / factor))
+        most = ceil(self.remaining * factor) + self.unclear
+        return self._share(most), self._share(floor(self.remaining / factor))
 
     def as_dict(self) -> dict[str, float]:
         """Return the remaining pairs, the share that is found, and its interval, as the summary has them."""
         low, high = self.interval
         return {
             "remaining": round(self.remaining, 2),
+            "unclear": self.unclear,
             **{name: round(share, 4) for name, share in (("share", self.share), ("low", low), ("high", high))},
         }
 
@@ -93,10 +101,8 @@ class Estimate(NamedTuple):
 
 def sum_estimates(estimates: Iterable[Estimate]) -> Estimate:
     """The sum of *estimates*, whose errors count as independent."""
-    found, remaining, variance = 0, 0.0, 0.0
-    for one in estimates:
-        found, remaining, variance = found + one.found, remaining + one.remaining, variance + one.variance
-    return Estimate(found, remaining, variance)
+    columns = list(zip(*estimates, strict=True))
+    return Estimate(*map(sum, columns)) if columns else Estimate(0, 0.0)
 
 
 class Progress(NamedTuple):
@@ -131,6 +137,8 @@ class FetchOutcome(NamedTuple):
     """Whether the fetch gave a page, not a redirect or a failure."""
     side: int | None = None
     """The place in the pair of the language of its document; None without one."""
+    is_contradicted: bool = False
+    """Whether the page declares a language of the pair, and has its text in another one."""
 
 
 @dataclass(slots=True)
@@ -143,6 +151,8 @@ class SiteCourse:
     """Pairs with a document of the site, at present."""
     promised: float = 0.0
     """Pairs that the fetched URLs promised, at most one each."""
+    contradicted: int = 0
+    """Pages that declare a language of the pair, and have their text in another one."""
     _documents: list[int] = field(default_factory=lambda: [0, 0])
     """In the first and in the second language."""
     _brought: list[int] = field(default_factory=list)
@@ -153,6 +163,7 @@ class SiteCourse:
         """Learn the *outcome* of a fetch; :meth:`observe_pairs` follows."""
         self.fetches += 1
         self.pages += outcome.is_page
+        self.contradicted += outcome.is_contradicted
         if outcome.side is not None:
             self._documents[outcome.side] += 1
         promised = min(max(outcome.promised, 0.0), 1.0)
@@ -173,6 +184,11 @@ class SiteCourse:
     def rarer(self) -> int:
         """Number of documents in the rarer language; those of another site count that are in pairs with this one."""
         return max(min(self._documents), self.found)
+
+    @property
+    def unclear(self) -> int:
+        """Maximum further pairs that the fetched pages may make."""
+        return max(min(self._documents) - self.found, 0) + self.contradicted
 
     def features(self, queue: Promise) -> dict[str, float]:
         """Return the features of the estimate, when so many pairs are promised by the *queue* of the site.
@@ -198,9 +214,9 @@ class SiteCourse:
     def estimate(self, queue: Promise) -> Estimate:
         """Estimate the remaining pairs of the site, when so many are promised by its *queue*."""
         if not queue.urls:
-            return Estimate(self.found, 0.0)
+            return Estimate(self.found, 0.0, unclear=self.unclear)
         remaining = max(exp(LOG_REMAINING.predict(self.features(queue))) - OFFSET, 0.0)
-        return Estimate(self.found, remaining, remaining**2 * expm1(DEVIATION**2))
+        return Estimate(self.found, remaining, remaining**2 * expm1(DEVIATION**2), self.unclear)
 
 
 class RemainingPairs:
@@ -262,7 +278,8 @@ class RemainingPairs:
         before = self._given_up.get(site)
         if before is None or estimate.found + estimate.remaining >= before.found + before.remaining:
             return estimate
-        return Estimate(estimate.found, before.found + before.remaining - estimate.found, before.variance)
+        remaining = before.found + before.remaining - estimate.found
+        return estimate._replace(remaining=remaining, variance=before.variance)
 
     def is_finished(self, site: str, until: float) -> bool:
         """Return whether the share *until* of the pairs of *site* is found, or whether it has clearly none.

@@ -252,10 +252,11 @@ def describe_queue(estimate: Mapping[str, float]) -> str:
     """Return what the *estimate* of a summary says of its queued addresses; nothing without one."""
     if not estimate:
         return ""
-    remaining = round(estimate["remaining"])
+    remaining, unclear = round(estimate["remaining"]), int(estimate.get("unclear", 0))
+    why = f"; {unclear} {noun(unclear, 'document has', 'documents have')} no partner" if unclear else ""
     return (
         f", with about {remaining} {noun(remaining, 'pair')}: an estimated {estimate['share']:.0%} "
-        f"({estimate['low']:.0%} to {estimate['high']:.0%}) of the pairs of the sites visited are found"
+        f"({estimate['low']:.0%} to {estimate['high']:.0%}) of the pairs of the sites visited are found{why}"
     )
 
 
