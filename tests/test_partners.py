@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from random import Random
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -314,3 +315,15 @@ def test_a_missing_judge_is_named(tmp_path: Path) -> None:
         load_judge(tmp_path, "site", SITE_FEATURES)
     with pytest.raises(ModelError, match="no judge bitext"):
         load_judge(tmp_path, "bitext", ("site",))
+
+
+def test_the_same_documents_give_the_same_pairs_in_any_order() -> None:
+    pages = {f"/en/page-{n}": indicator("eng", n) for n in range(12)}
+    pages |= {f"/es/pagina-{n}": indicator("spa", n) for n in range(3, 15)}
+    # the same document twice, and two that are as long
+    pages |= {"/en/page-3?a": pages["/en/page-3"], "/en/page-4/": pages["/en/page-4"]}
+    found = {
+        tuple((pair.url_a, pair.url_b, pair.score) for pair in sorted(aligned(dict(order)).pairs, key=str))
+        for order in (pages.items(), reversed(pages.items()), Random(1).sample([*pages.items()], len(pages)))
+    }
+    assert len(found) == 1

@@ -15,6 +15,7 @@ from bilingual_crawler.storage.files import DAMAGE
 from bilingual_crawler.storage.sites import find_sources, read_table
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from pathlib import Path
 
     from bilingual_crawler.harvest.verdicts import Tally
@@ -70,6 +71,10 @@ class Site:
     """Linked form -> page that the server gives for it."""
     orphans: frozenset[tuple[str, str]] = frozenset()
     """Page and language of documents that have no translation."""
+    false: tuple[GoldPair, ...] = ()
+    """Pairs that a reader has called wrong."""
+    undecided: tuple[GoldPair, ...] = ()
+    """Pairs that a reader has called neither right nor wrong, as those with nothing to translate."""
 
     def reachable(self, seeds: Iterable[str]) -> set[str]:
         """Return the pages that links lead to from ``seeds``, seeds included."""
@@ -96,9 +101,15 @@ class Site:
     def truth(self, task: Task) -> Truth:
         """Return what is known of all documents in the task's languages, reachable or not."""
         a, b = task.lang_a, task.lang_b
-        gold = {(pair.url_a, pair.url_b) for pair in self.pairs if (pair.lang_a, pair.lang_b) == (a, b)}
-        gold |= {(pair.url_b, pair.url_a) for pair in self.pairs if (pair.lang_a, pair.lang_b) == (b, a)}
-        return Truth(frozenset(gold), frozenset(url for url, language in self.orphans if language in (a, b)))
+
+        def of_task(pairs: Iterable[GoldPair]) -> frozenset[tuple[str, str]]:
+            forward = {(pair.url_a, pair.url_b) for pair in pairs if (pair.lang_a, pair.lang_b) == (a, b)}
+            return frozenset(
+                forward | {(pair.url_b, pair.url_a) for pair in pairs if (pair.lang_a, pair.lang_b) == (b, a)}
+            )
+
+        orphans = frozenset(url for url, language in self.orphans if language in (a, b))
+        return Truth(of_task(self.pairs), orphans, false=of_task(self.false), undecided=of_task(self.undecided))
 
     def judge(self, task: Task, pairs: Iterable[Pair]) -> Tally:
         """Judge the *pairs* that a crawl of the task has found, by the pages that can be reached.
@@ -160,13 +171,25 @@ def read_site(directory: Path) -> Site:
         links[url] = tuple(outlinks[0].split()) if outlinks else ()
     if not languages:
         raise SiteError(f"{directory / 'graph.tsv.xz'} lists no page: its first column holds URLs")
-    rows = _rows(directory / "pairs.tsv.xz", 4)
-    pairs = tuple(GoldPair(a, _language(lang_a), b, _language(lang_b)) for a, lang_a, b, lang_b, *_ in rows)
+    pairs = _pairs(_rows(directory / "pairs.tsv.xz", 4))
     path = directory / "redirects.tsv"
     redirects = {row[0]: row[1] for row in _rows(path, 2)} if path.exists() else {}
     path = directory / "orphans.tsv"
     orphans = frozenset((row[0], _language(row[1])) for row in _rows(path, 2)) if path.exists() else frozenset()
-    return Site(directory, languages, links, pairs, redirects, orphans)
+    read = {name: _rows(path, 4) if (path := directory / name).exists() else [] for name in (FALSE, PARTLY)}
+    nothing = [row for row in read[FALSE] if row[-1] == NOTHING_TO_TRANSLATE]
+    false = _pairs(row for row in read[FALSE] if row not in nothing)
+    return Site(directory, languages, links, pairs, redirects, orphans, false, _pairs([*read[PARTLY], *nothing]))
+
+
+FALSE, PARTLY = "false.tsv", "partly.tsv"
+"""Pairs that a reader has called wrong, with the reason, and neither right nor wrong."""
+NOTHING_TO_TRANSLATE = "nothing to translate"
+"""Reason of a pair that is neither right nor wrong."""
+
+
+def _pairs(rows: Iterable[Sequence[str]]) -> tuple[GoldPair, ...]:
+    return tuple(GoldPair(a, _language(lang_a), b, _language(lang_b)) for a, lang_a, b, lang_b, *_ in rows)
 
 
 def _language(code: str) -> str:

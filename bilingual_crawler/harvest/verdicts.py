@@ -20,7 +20,7 @@ MIN_PAIRS_OF_TASK = 5
 
 
 class PairVerdict(StrEnum):
-    """Whether a pair is right. A pair that touches neither gold nor an orphan is unjudged."""
+    """Whether a pair is right; unjudged if it touches neither gold nor an orphan, and nobody has read it."""
 
     RIGHT = "right"
     FALSE = "false"
@@ -37,6 +37,10 @@ class Truth:
     """URLs of documents without a translation: each pair with one of them is false."""
     reachable: frozenset[str] | None = None
     """URLs that can be found, so that recall and the share of orphans count no others; None: all."""
+    false: frozenset[tuple[str, str]] = frozenset()
+    """Pairs that a reader has called wrong."""
+    undecided: frozenset[tuple[str, str]] = frozenset()
+    """Pairs that a reader has called neither right nor wrong."""
 
     @cached_property
     def _known(self) -> frozenset[str]:
@@ -46,6 +50,10 @@ class Truth:
         """Judge the pair of two URLs, that in the first language first."""
         if urls in self.gold:
             return PairVerdict.RIGHT
+        if urls in self.false:
+            return PairVerdict.FALSE
+        if urls in self.undecided:
+            return PairVerdict.UNJUDGED
         return PairVerdict.UNJUDGED if self._known.isdisjoint(urls) else PairVerdict.FALSE
 
     def judge(self, pairs: Iterable[Pair]) -> Tally:

@@ -109,7 +109,8 @@ class Corpus:
         if key in self._longest:
             self.replaced += 1
             characters, url = self._longest[key]
-            longer = document.characters > characters
+            # of equal ones the address decides, not the order
+            longer = (document.characters, url) > (characters, document.url)
             self.leave_out(url if longer else document.url, document.language, "same_url")
             if not longer:
                 return
@@ -180,13 +181,13 @@ class Corpus:
         return sum(len(self._domains.get(domain, ())) for domain in group)
 
     def profiles(self, group: tuple[str, ...]) -> list[Profile]:
-        """Return the profiles of *group*, domain by domain in order of arrival."""
+        """Return the profiles of *group* in the order of their URLs, whatever the order of the documents."""
         latest: dict[str, Profile] = {}
         for domain in group:
             for place in self._domains.get(domain, ()):
                 profile = self._profile(place)
                 latest[_key(profile)] = profile
-        return list(latest.values())
+        return sorted(latest.values(), key=lambda profile: profile.url)
 
     def document(self, url: str) -> Document:
         """Return the document at *url*; raises KeyError."""

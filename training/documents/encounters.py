@@ -56,6 +56,10 @@ KINDS = {
     **dict.fromkeys(
         ("aumontdescollines", "grial-uoc", "havisy", "marcbusque", "rehabitem", "signo", "tropixel", "web-oeg"), "cms"
     ),
+    **dict.fromkeys(("mimundodecarton", "orgolife"), "shops"),
+    **dict.fromkeys(("aspirina", "hambrientos"), "blogs"),
+    "akban": "wikis",
+    **dict.fromkeys(("tanakalab", "cyberfair", "citywitness", "stratplan"), "institutes"),
     **dict.fromkeys(("omegat", "torproject-manual", "fdos-help"), "guides"),
 }
 """Beginning of the name of a site to its kind; others are presentations of people, firms and places."""

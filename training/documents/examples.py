@@ -109,11 +109,19 @@ class TaskSites:
             orphans = (self._truth.orphans | (paired - set().union(*gold))) & kept
             disguised = DisguisedCorpus(self._corpus, shown, lies)
             domain = disguised.domain(group, kept.__contains__)
+
+            def disguised_pairs(
+                pairs: Iterable[tuple[str, str]], shown: DisguisedCorpus = disguised
+            ) -> frozenset[tuple[str, str]]:
+                return frozenset((shown.url(a), shown.url(b)) for a, b in pairs)
+
             yield (
                 domain,
                 Truth(
-                    frozenset((disguised.url(a), disguised.url(b)) for a, b in gold),
+                    disguised_pairs(gold),
                     frozenset(map(disguised.url, orphans)),
+                    false=disguised_pairs(self._truth.false),
+                    undecided=disguised_pairs(self._truth.undecided),
                 ),
             )
 
@@ -146,6 +154,7 @@ def _sample(profiles: Sequence[Profile], truth: Truth) -> set[str]:
     pairs = sorted(pair for pair in truth.gold if held.issuperset(pair))
     chosen = {url for pair in random.sample(pairs, min(len(pairs), MOST_PAIRS)) for url in pair}
     others = held.difference(*pairs)
+    chosen |= held.intersection(set().union(*truth.false))
     for some in (sorted(others & truth.orphans), sorted(others - truth.orphans)):
         chosen.update(random.sample(some, min(len(some), MOST_PAIRS)))
     return chosen
