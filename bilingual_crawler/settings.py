@@ -2,7 +2,7 @@
 
 import typing as _typing
 
-from scrapy.settings import default_settings as _of_scrapy
+import scrapy.settings.default_settings as _of_scrapy
 
 from bilingual_crawler import options as _options
 
