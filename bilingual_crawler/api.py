@@ -166,8 +166,8 @@ def align_sentences(text_a: str, text_b: str, pair: str) -> list[SentencePair]:
     """Align the sentences of two texts, a document and its translation, in order; the lines are paragraphs.
 
     Of each text the first 3,000 sentences are aligned. With the extra ``align`` a sentence encoder helps. For the
-    documents of a site, :class:`~bilingual_crawler.bitext.SentenceAligner` learns a lexicon from all of them. Raises
-    LanguageError for *pair*.
+    documents of a site, :class:`~bilingual_crawler.bitext.align.SentenceAligner` learns a lexicon from all of them.
+    Raises LanguageError for *pair*.
 
     >>> for one in align_sentences("It opens at 6.", "Abre a las 6.", "eng-spa"):
     ...     print(one.text_a, "|", one.text_b)

@@ -72,6 +72,8 @@ def test_a_resumed_crawl_knows_its_pairs_by_every_kind_of_evidence() -> None:
         PageRecord("https://a.is/one", "eng", "eng", links=(switch("isl", "https://a.is/old"),)),
         PageRecord("https://a.is/two", "isl", "isl", links=(switch("eng", "https://a.is/one"),)),
         PageRecord("https://a.is/saga", "isl", "isl", links=(switch("eng", "https://a.is/story"),)),
+        PageRecord("https://a.is/is/enn", "eng", "eng", declared_language="isl"),
+        PageRecord("https://a.is/de", "deu", declared_language="isl"),
     ]
     learner = Learner(Gain(PAIR))
     facts = []
@@ -85,6 +87,9 @@ def test_a_resumed_crawl_knows_its_pairs_by_every_kind_of_evidence() -> None:
     assert len(list(relearn(resumed, facts, ()))) == 3
     assert resumed.ledgers[PAIR].pairs() == learner.ledgers[PAIR].pairs()
     assert resumed.ledgers[PAIR].unpaired() == learner.ledgers[PAIR].unpaired()
+    before, after = (one.remaining.estimates()["a.is"] for one in (learner, resumed))
+    assert before.unclear == 2 + 1
+    assert after == before
 
 
 def test_a_claim_that_is_announced_and_a_switch_is_both_after_a_resume() -> None:

@@ -163,6 +163,16 @@ class TestSite:
         turned = Task("saga", "isl", "eng", TASK.seeds)
         assert site.truth(turned).gold == {(b, a) for a, b in site.truth(TASK).gold}
 
+    def test_what_a_reader_has_said_counts_although_no_gold_pair_is_touched(self, half: Path) -> None:
+        header = "url_a\tlang_a\turl_b\tlang_b"
+        rows = [f"{BASE}is/{name}\tis\t{BASE}en/{name}\ten" for name in ("home", "map", "shop")]
+        read = f"{rows[0]}\t.99\turl\twrong\n{rows[1]}\t.99\turl\tnothing to translate\n"
+        (half / "saga" / "false.tsv").write_text(f"{header}\tscore\tmethod\twhy\n{read}")
+        (half / "saga" / "partly.tsv").write_text(f"{header}\n{rows[2]}\n")
+        truth = read_site(half / "saga").truth(TASK)
+        verdicts = [truth.verdict((f"{BASE}en/{name}", f"{BASE}is/{name}")) for name in ("home", "map", "shop", "0")]
+        assert verdicts == [PairVerdict.FALSE, PairVerdict.UNJUDGED, PairVerdict.UNJUDGED, PairVerdict.RIGHT]
+
     def test_pairs_of_a_crawl(self, half: Path) -> None:
         site = read_site(half / "saga")
         found = [

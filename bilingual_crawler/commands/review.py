@@ -46,7 +46,10 @@ class Command(ScrapyCommand):
         folders = sheet_folders(Path(args[0]))
         with in_one_line(SheetError, out=Path(args[0])):
             try:
-                self._browse(folders) if opts.browse else _print_precision(folders)
+                if opts.browse:
+                    self._browse(folders)
+                else:
+                    _print_precision(folders)
             except FileNotFoundError as error:
                 why = f"{error.strerror}; give the folder of scrapy align --review"
                 raise usage_error(f"{error.filename}: {why}") from None

@@ -66,6 +66,8 @@ def page_fact(page: PageRecord, links: Sequence[Link], pairs: LanguagePairs) -> 
     )
     if page.new_text < 1:
         record = replace(record, new_text=page.new_text)
+    if page.contradicting(pairs):
+        record = replace(record, declared_language=page.declared_language)
     if page.is_document:
         kept += [Link(link.url, position=link.position) for link in links if not link.claims][:MAX_LINKS]
         canonical = page.canonical if page.canonical != page.url else None

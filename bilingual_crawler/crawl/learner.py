@@ -132,8 +132,8 @@ class Learner:
         for part, promise in zip(parts, promised, strict=True):
             side = page.seen_by(part.pair).side if page else None
             place = None if side is None else int(side == part.pair.b)
-            declared = part.pair.side(page.declared_language) if page and page.declared_language else None
-            outcomes.append(FetchOutcome(promise, page is not None, place, declared not in (None, side)))
+            is_contradicted = page is not None and page.contradicting(part.pair) is not None
+            outcomes.append(FetchOutcome(promise, page is not None, place, is_contradicted))
         self.remaining.observe_fetch(site, outcomes)
         for other in {registered_domain(url) for pair in found for url in (pair.url_a, pair.url_b)} - {site}:
             self.remaining.observe_pairs(other)

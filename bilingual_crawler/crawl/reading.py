@@ -22,13 +22,12 @@ if TYPE_CHECKING:
 def log_page(response: Response, visits: Visits, pairs: LanguagePairs) -> None:
     """Log what came of the page in the meta of *response*."""
     page: PageRecord = response.meta[READ]
-    named = pairs.side(page.declared_language) if page.declared_language else None
     visits.log(
         response.meta[ENTRY],
         status=response.status,
         outcome="other-language" if page.side is None else page.objection or "document",
         language=page.language,
-        declared=named if named and named != page.side else "",
+        declared=page.contradicting(pairs) or "",
     )
 
 

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from bilingual_crawler.languages.codes import LanguagePair
+    from bilingual_crawler.languages.pairs import LanguagePairs
 
 MAX_TITLE = 500
 """Characters of a title that are kept."""
@@ -194,6 +195,11 @@ class PageRecord(Struct, frozen=True, omit_defaults=True):
     def seen_by(self, pair: LanguagePair) -> PageRecord:
         """The page as a crawl of only this *pair* sees it: in neither language if its own is not in the pair."""
         return self if self.side in (None, pair.a, pair.b) else replace(self, side=None)
+
+    def contradicting(self, pairs: LanguagePair | LanguagePairs) -> str | None:
+        """The language of *pairs* that the page declares though its text is in another one; None if there is none."""
+        declared = pairs.side(self.declared_language) if self.declared_language else None
+        return declared if declared != pairs.side(self.language) else None
 
     def claims_for(self, pair: LanguagePair) -> list[Claim]:
         """Return the claims about the other language of *pair*, also of switchers that name no language.

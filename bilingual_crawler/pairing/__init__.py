@@ -14,29 +14,6 @@
 - ``methods.py``: the methods of document alignment by name
 - ``matching.py``: from scored candidates to one-to-one pairs
 - ``align.py``: the alignment of a corpus or a domain
-- ``ledger.py``, ``resemblance.py``: pairs while a crawl runs, and the content evidence for them
-
-May import: bitext, encoders, scoring, storage, options, items, pages, urls, languages.
+- ``book.py``, ``ledger.py``, ``contents.py``: the documents of a running crawl, its judge, what documents hold
+- ``resemblance.py``: whether two documents are translations, by their outlines
 """
-
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
-from bilingual_crawler import lazy_exports
-
-if TYPE_CHECKING:
-    from bilingual_crawler.pairing.ledger import PairLedger
-    from bilingual_crawler.pairing.methods import make_method
-    from bilingual_crawler.pairing.model import Alignment
-else:
-    __getattr__ = lazy_exports(
-        __name__,
-        {
-            "PairLedger": "ledger",
-            "make_method": "methods",
-            "Alignment": "model",
-        },
-    )
-
-__all__ = ["Alignment", "PairLedger", "make_method"]

@@ -253,7 +253,7 @@ def describe_queue(estimate: Mapping[str, float]) -> str:
     if not estimate:
         return ""
     remaining, unclear = round(estimate["remaining"]), int(estimate.get("unclear", 0))
-    why = f"; {unclear} {noun(unclear, 'document has', 'documents have')} no partner" if unclear else ""
+    why = f"; {unclear} {noun(unclear, 'page')} may be in pairs that were not recognised" if unclear else ""
     return (
         f", with about {remaining} {noun(remaining, 'pair')}: an estimated {estimate['share']:.0%} "
         f"({estimate['low']:.0%} to {estimate['high']:.0%}) of the pairs of the sites visited are found{why}"

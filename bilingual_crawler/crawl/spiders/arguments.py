@@ -140,65 +140,75 @@ def _read(spider: str, given: Mapping[str, Any]) -> SimpleNamespace:
 
 def parse_arguments(settings: BaseSettings, **given: Any) -> CrawlContext:
     """Check spider arguments and the settings they depend on; raises UsageError naming the value and the fix."""
-    told = _read("bilingual", given)
+    values = _read("bilingual", given)
     options = Options.of(settings)
-    pairs = parse_pairs(told.pair, told.languages, options)
-    seeds = parse_seeds(told.seeds)
+    pairs = parse_pairs(values.pair, values.languages, options)
+    seeds = parse_seeds(values.seeds)
     _check_network(seeds, options)
-    policy = POLICIES.find(told.policy or options.policy)
+    policy = POLICIES.find(values.policy or options.policy)
     # the detectors are loaded while the models are
     ask_languages(options.detectors)
     _check_models(options, policy)
     return _context(
         CrawlContext,
-        *(settings, options, pairs, seeds, told.scope, told.scope),
-        name=told.job or named_now(_folder(pairs)),
+        settings,
+        options,
+        pairs,
+        seeds,
+        scope=values.scope,
+        job=values.scope,
+        name=values.job or named_now(_folder(pairs)),
         policy=_policy(policy, pairs, options),
-        budget=_budget(told.scope, seeds, told.seeds, policy, pairs, options),
+        budget=_budget(values.scope, seeds, values.seeds, policy, pairs, options),
         formats=frozenset(options.documents),
-        until=told.until,
-        **_limits(told, options, settings),
+        until=values.until,
+        **_limits(values, options, settings),
     )
 
 
 def parse_discovery(settings: BaseSettings, **given: Any) -> DiscoveryContext:
     """As :func:`parse_arguments`, for ``scrapy crawl discovery``."""
-    told = _read("discovery", given)
-    if told.until < 1 and not told.then:
+    values = _read("discovery", given)
+    if values.until < 1 and not values.then:
         raise wrong("until", given["until"], "is for the crawl of the sites found; give -a then=crawl, too")
-    if not told.seeds and not told.candidates:
+    if not values.seeds and not values.candidates:
         raise usage_error("where to start? Give -a seeds=URL[,URL...], a file of them, or -a candidates=tsv:FILE")
     options = Options.of(settings)
     if options.workers > 1:
         raise usage_error(
             "BILINGUAL_WORKERS: sites are looked for by one process; leave it out, and crawl the sites after"
         )
-    pairs = parse_pairs(told.pair, None, options)
+    pairs = parse_pairs(values.pair, None, options)
     if len(pairs) > 1:
         raise wrong(
-            "pair", told.pair, "sites are looked for by one pair; give one, and crawl the sites found for several"
+            "pair", values.pair, "sites are looked for by one pair; give one, and crawl the sites found for several"
         )
     (languages,) = pairs
-    seeds = parse_seeds(told.seeds) if told.seeds else []
+    seeds = parse_seeds(values.seeds) if values.seeds else []
     _check_network(seeds, options)
-    if told.then:
+    if values.then:
         chosen = POLICIES.find(options.policy)
         _check_models(options, chosen)
         _policy(chosen, pairs, options)
     with usage_errors(SourceError):
-        pages = ArchivedPages(told.archive, user_agent=settings["USER_AGENT"]) if told.archive else None
-        sources = Sources(_specs("candidates", told.candidates), _specs("backlinks", told.backlinks), pages)
-    search = _search(languages, told.detector, told.policy, sources, options)
+        pages = ArchivedPages(values.archive, user_agent=settings["USER_AGENT"]) if values.archive else None
+        sources = Sources(_specs("candidates", values.candidates), _specs("backlinks", values.backlinks), pages)
+    search = _search(languages, values.detector, values.policy, sources, options)
     return _context(
         DiscoveryContext,
-        *(settings, options, pairs, seeds, "web", "discovery"),
-        name=told.job or named_now(f"sites-{languages}"),
+        settings,
+        options,
+        pairs,
+        seeds,
+        scope="web",
+        job="discovery",
+        name=values.job or named_now(f"sites-{languages}"),
         policy=DiscoveryPolicy(languages, search),
         formats=ONLY_HTML,
         search=search,
         sources=sources,
-        then=told.then,
-        **_limits(told, options, settings),
+        then=values.then,
+        **_limits(values, options, settings),
     )
 
 
@@ -219,7 +229,12 @@ def parse_settings(settings: BaseSettings, spider: str) -> CrawlContext:
     _check_models(options, policy)
     return _context(
         CrawlContext,
-        *(settings, options, pairs, (), "web", f"spider {spider}"),
+        settings,
+        options,
+        pairs,
+        (),
+        scope="web",
+        job=f"spider {spider}",
         name=named_now(f"{spider}-{_folder(pairs)}"),
         policy=_policy(policy, pairs, options),
         budget=_budget("web", (), None, policy, pairs, options),
@@ -233,6 +248,7 @@ def _context(
     options: Options,
     pairs: LanguagePairs,
     seeds: Sequence[Seed],
+    *,
     scope: str,
     job: str,
     name: str,
@@ -266,11 +282,11 @@ def _context(
     return context
 
 
-def _limits(told: SimpleNamespace, options: Options, settings: BaseSettings) -> dict[str, Any]:
-    render = told.render or options.render
+def _limits(values: SimpleNamespace, options: Options, settings: BaseSettings) -> dict[str, Any]:
+    render = values.render or options.render
     if render == "always" and (missing := missing_for_rendering(settings)):
         raise wrong("render", render, missing)
-    return {"max_pages": told.max_pages, "max_pages_per_site": told.max_pages_per_site, "render": render}
+    return {"max_pages": values.max_pages, "max_pages_per_site": values.max_pages_per_site, "render": render}
 
 
 def _search(pair: LanguagePair, detector: str, policy: str, sources: Sources, options: Options) -> SiteSearch:
