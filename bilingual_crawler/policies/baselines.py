@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from bilingual_crawler.languages.codes import LanguagePair
     from bilingual_crawler.pages.model import Link, PageRecord
-    from bilingual_crawler.scoring.links import LinkScore
+    from bilingual_crawler.policies.base import Scores
 
 
 class BreadthFirst(Policy):
@@ -32,9 +32,7 @@ class BreadthFirst(Policy):
     def expands(self, page: PageRecord) -> bool:
         return True
 
-    def priorities(
-        self, page: PageRecord, links: Sequence[Link], scores: Sequence[LinkScore] | None
-    ) -> Sequence[float]:
+    def priorities(self, page: PageRecord, links: Sequence[Link], scores: Scores) -> Sequence[float]:
         return [0.0] * len(links)
 
 
@@ -59,9 +57,7 @@ class DepthFirst(BreadthFirst):
     def observe_page(self, page: PageRecord, links: Sequence[Link], partner: str | None = None) -> None:
         self._pages += 1
 
-    def priorities(
-        self, page: PageRecord, links: Sequence[Link], scores: Sequence[LinkScore] | None
-    ) -> Sequence[float]:
+    def priorities(self, page: PageRecord, links: Sequence[Link], scores: Scores) -> Sequence[float]:
         return [float(self._pages)] * len(links)
 
 
@@ -70,9 +66,7 @@ class Random(BreadthFirst):
 
     name = "random"
 
-    def priorities(
-        self, page: PageRecord, links: Sequence[Link], scores: Sequence[LinkScore] | None
-    ) -> Sequence[float]:
+    def priorities(self, page: PageRecord, links: Sequence[Link], scores: Scores) -> Sequence[float]:
         return [int.from_bytes(blake2b(link.url.encode(), digest_size=6).digest()) / (1 << 48) for link in links]
 
 
@@ -124,9 +118,7 @@ class LevelWise(Policy):
     def expands(self, page: PageRecord) -> bool:
         return page.depth < LEVELS
 
-    def priorities(
-        self, page: PageRecord, links: Sequence[Link], scores: Sequence[LinkScore] | None
-    ) -> Sequence[float]:
+    def priorities(self, page: PageRecord, links: Sequence[Link], scores: Scores) -> Sequence[float]:
         return [self._found(link.url, page.depth + 1) for link in links]
 
     def observe_page(self, page: PageRecord, links: Sequence[Link], partner: str | None = None) -> None:
@@ -278,7 +270,7 @@ def _normal(url: str) -> str:
 MIN_ANCHOR_TOKENS = 4
 
 
-class Ilsp(Policy):
+class Ilsp(LanguageBreadthFirst):
     """Points for what a link says; only seeds and pages of the pair are expanded.
 
     2 for ``hreflang`` in the pair, 1 for that of its page, 2 for a language switch, 1 for an anchor text in the other
@@ -287,12 +279,7 @@ class Ilsp(Policy):
 
     name = "ilsp"
 
-    def expands(self, page: PageRecord) -> bool:
-        return page.side is not None or page.seed
-
-    def priorities(
-        self, page: PageRecord, links: Sequence[Link], scores: Sequence[LinkScore] | None
-    ) -> Sequence[float]:
+    def priorities(self, page: PageRecord, links: Sequence[Link], scores: Scores) -> Sequence[float]:
         return [self._points(page, link) for link in links]
 
     def _points(self, page: PageRecord, link: Link) -> float:
@@ -312,24 +299,17 @@ class Ilsp(Policy):
         return self.pair.side(language) is not None
 
 
-class Smart(Policy):
+class Smart(LanguageBreadthFirst):
     """p(link is in the other language) x p(page and link are translations); pages of the pair and seeds expanded."""
 
     name = "smart"
     needs_models = True
 
-    def expands(self, page: PageRecord) -> bool:
-        return page.side is not None or page.seed
-
-    def priorities(
-        self, page: PageRecord, links: Sequence[Link], scores: Sequence[LinkScore] | None
-    ) -> Sequence[float]:
-        if scores is None:
-            return [0.0] * len(links)
-        return [score.language * score.parallel for score in scores]
+    def priorities(self, page: PageRecord, links: Sequence[Link], scores: Scores) -> Sequence[float]:
+        return [0.0] * len(links) if scores is None else [score.language * score.parallel for score in scores]
 
 
-class Oracle(Policy):
+class Oracle(BreadthFirst):
     """Follows the list of URLs *order*; the rest comes after."""
 
     name = "oracle"
@@ -341,10 +321,5 @@ class Oracle(Policy):
     def seed_priority(self, url: str) -> float:
         return self._priority.get(url, 0.0)
 
-    def expands(self, page: PageRecord) -> bool:
-        return True
-
-    def priorities(
-        self, page: PageRecord, links: Sequence[Link], scores: Sequence[LinkScore] | None
-    ) -> Sequence[float]:
+    def priorities(self, page: PageRecord, links: Sequence[Link], scores: Scores) -> Sequence[float]:
         return [self._priority.get(link.url, 0.0) for link in links]
