@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from abc import abstractmethod
 from collections import Counter, defaultdict
 from hashlib import blake2b
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, ClassVar, Protocol
 
 from rapidfuzz import process
 from rapidfuzz.distance import Levenshtein
@@ -77,7 +76,9 @@ _BREADTH, _LAST = 0.0, -1.0
 
 
 class CandidatePairs(Protocol):
-    """The candidate pairs of two lists of URLs that grow, each URL in one of them."""
+    """The candidate pairs of two lists of URLs that grow from nothing, each URL in one of them."""
+
+    def __init__(self, pair: LanguagePair) -> None: ...
 
     def add(self, side: int, urls: Sequence[str]) -> Set[str]:
         """*urls* belong to the first list (0) or to the second (1). Returns URLs that may be in a pair since then."""
@@ -95,6 +96,9 @@ class LevelWise(Policy):
     language are not fetched at all.
     """
 
+    kind: ClassVar[type[CandidatePairs]]
+    """How candidate pairs are found."""
+
     def __init__(self, pair: LanguagePair) -> None:
         super().__init__(pair)
         self._levels: dict[str, int] = {}
@@ -104,16 +108,12 @@ class LevelWise(Policy):
         self._by_side: defaultdict[str | None, list[str]] = defaultdict(list)
         self._named: list[str] = []
         """The languages that URLs name."""
-        self._candidates = self.no_candidates()
+        self._candidates = self.kind(pair)
         self._stands_for: dict[str, str] = {}
         """Target of a redirect -> the URL that was found."""
         self._refused: set[str] = set()
         """URLs of the last level that were in no candidate pair when their turn came."""
         self._changed: set[str] = set()
-
-    @abstractmethod
-    def no_candidates(self) -> CandidatePairs:
-        """Those of two empty lists."""
 
     def expands(self, page: PageRecord) -> bool:
         return page.depth < LEVELS
@@ -176,7 +176,7 @@ class LevelWise(Policy):
         sides = self.pair.a, self.pair.b
         named = [side for side in sides if self._by_side[side]]
         if named != self._named:
-            self._named, self._candidates, added = named, self.no_candidates(), self._by_side
+            self._named, self._candidates, added = named, self.kind(self.pair), self._by_side
         if named:
             for number, side in enumerate(sides):
                 for url in self._candidates.add(number, added[side if side in named else None]):
@@ -188,7 +188,7 @@ class LevelWise(Policy):
 class _Similar:
     """Each URL of the first list with the most similar one of the second."""
 
-    def __init__(self) -> None:
+    def __init__(self, pair: LanguagePair) -> None:
         self._urls: tuple[list[str], list[str]] = [], []
         self._normal: tuple[list[str], list[str]] = [], []
         self._best: dict[str, tuple[float, str]] = {}
@@ -227,9 +227,7 @@ class PPLocator(LevelWise):
     """The most similar URL in the other language, by Levenshtein similarity of at least .85."""
 
     name = "pplocator"
-
-    def no_candidates(self) -> CandidatePairs:
-        return _Similar()
+    kind = _Similar
 
 
 class _Equal:
@@ -256,9 +254,7 @@ class ParallelTextIdentification(LevelWise):
     """URLs that are equal but for the language they name (PTI, the baseline of the same paper)."""
 
     name = "pti"
-
-    def no_candidates(self) -> CandidatePairs:
-        return _Equal(self.pair)
+    kind = _Equal
 
 
 def _normal(url: str) -> str:
