@@ -18,7 +18,7 @@ from bilingual_crawler.pages.outline import hash_text
 from bilingual_crawler.pairing.candidates import Editions
 from bilingual_crawler.pairing.evidence import PairClassifier
 from bilingual_crawler.pairing.methods import Candidates
-from bilingual_crawler.pairing.structure import StructureMethod
+from bilingual_crawler.pairing.structure import StructureEvidence
 from bilingual_crawler.urls.marks import marked_language
 
 if TYPE_CHECKING:
@@ -96,7 +96,7 @@ class PpLocator:
         i = np.flatnonzero(likeness[np.arange(len(left)), best] >= LIKE)
         j = best[i]
         editions = Editions.from_evidence(domain, {})
-        scores = self._tree.probabilities(StructureMethod(domain).features(i, j, editions)) if len(i) else np.zeros(0)
+        scores = self._tree.probabilities(StructureEvidence(domain).features(i, j, editions)) if len(i) else np.zeros(0)
         return Candidates(i, j, scores, ["structure"] * len(i), 0.5)
 
 

@@ -64,7 +64,7 @@ def run(args: argparse.Namespace) -> None:
                     translation = replace(profiles[b], claims=(a, second.url))
                     profiles |= {one.url: one for one in (first, second, translation)}
                     announced |= {(str(task), a, b), (str(task), second.url, b)}
-            domain = Domain.from_profiles(group, corpus, corpus.pairs.pairs[0], profiles.values())
+            domain = Domain(group, corpus, corpus.pairs.pairs[0], profiles.values())
             for editions, found in (("all", every), ("best", best)):
                 pairs = align_domain(domain, method, editions=editions).pairs
                 found |= {(str(task), pair.url_a, pair.url_b) for pair in pairs}

@@ -252,7 +252,7 @@ def test_bulletins_that_differ_by_their_dates_are_paired_by_these() -> None:
 def test_published_methods_propose_urls_that_name_their_language(baseline: Method) -> None:
     documents = corpus({f"{HOST}/en/river": html(ENGLISH), f"{HOST}/es/river": html(SPANISH)})
     (group,) = documents.groups()
-    proposed = baseline(Domain.from_profiles(group, documents, PAIRS.pairs[0], documents.profiles(group)))
+    proposed = baseline(Domain(group, documents, PAIRS.pairs[0], documents.profiles(group)))
     assert [*zip(proposed.a, proposed.b, strict=True)] == [(0, 0)]
 
 

@@ -51,7 +51,7 @@ def texts() -> Domain:
         for language in ("eng", "spa"):
             words = np.unique(hashes(f"{language}{one}" for one in meanings))
             profiles.append(replace(profile(language, f"{language}{number}"), words=words, numbers=hashes(numbers)))
-    return Domain.from_profiles(("a.example",), Texts(PAIRS), PAIRS.pairs[0], profiles)
+    return Domain(("a.example",), Texts(PAIRS), PAIRS.pairs[0], profiles)
 
 
 class Texts(Corpus):

@@ -131,7 +131,7 @@ def main_text(pages: dict[str, list[str]]) -> dict[str, list[str]]:
     found = corpus({f"{HOST}{path}": _page(lines) for path, lines in pages.items()})
     ((group),) = found.groups()
     (pair,) = found.pairs
-    domain = Domain.from_profiles(group, found, pair, found.profiles(group))
+    domain = Domain(group, found, pair, found.profiles(group))
     return {path: domain.main_text(f"{HOST}{path}") for path in pages if f"{HOST}{path}" in domain.main}
 
 

@@ -24,7 +24,6 @@ from bilingual_crawler.crawl.traps import (
     PAIRS_FACTOR,
     PROBE_AFTER,
     TREE_ROW,
-    Copies,
     MissingPages,
     Repeats,
     Staleness,
@@ -32,7 +31,7 @@ from bilingual_crawler.crawl.traps import (
     folders,
 )
 from bilingual_crawler.frontier.entry import Entry, Kind
-from bilingual_crawler.pages.model import ENOUGH_NEW_TEXT
+from bilingual_crawler.pages.model import ENOUGH_NEW_TEXT, PageRecord
 from bilingual_crawler.pages.sequences import sample_of
 from bilingual_crawler.settings import DOWNLOADER_MIDDLEWARES
 from bilingual_crawler.urls.traps import shapes
@@ -228,10 +227,13 @@ def test_one_new_page_ends_a_row() -> None:
 
 
 def test_copies_are_counted_per_host_and_empty_pages_are_none() -> None:
-    copies = Copies()
-    assert [copies.learn("a.is", "same") for _ in range(MAX_COPIES + 1)] == [False] * MAX_COPIES + [True]
-    assert not copies.learn("b.is", "same")
-    assert not any(copies.learn("a.is", "") for _ in range(10))
+    traps = Traps(stale_pages=0)
+    same, elsewhere, empty = (
+        PageRecord(f"https://{host}/", text=text) for host, text in (("a.is", "same"), ("b.is", "same"), ("a.is", ""))
+    )
+    assert [traps.is_copy(same) for _ in range(MAX_COPIES + 1)] == [False] * MAX_COPIES + [True]
+    assert not traps.is_copy(elsewhere)
+    assert not any(traps.is_copy(empty) for _ in range(MAX_COPIES + 1))
 
 
 def test_a_page_is_missing_if_it_says_what_a_missing_page_says_and_no_more() -> None:

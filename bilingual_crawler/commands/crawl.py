@@ -221,17 +221,12 @@ class Command(CrawlCommand):
 def _check_together(settings: BaseSettings, opts: argparse.Namespace) -> None:
     """Raise UsageError for what several workers cannot do."""
     if "_job" in opts.spargs:
-        raise wrong(
-            "BILINGUAL_WORKERS",
-            settings["BILINGUAL_WORKERS"],
-            "a job of Scrapyd is one process; schedule a job for each, with one BILINGUAL_FRONTIER",
-        )
-    if settings.getdict("FEEDS"):
-        raise wrong(
-            "BILINGUAL_WORKERS",
-            settings["BILINGUAL_WORKERS"],
-            f"several processes cannot write one feed; leave FEEDS and -o out, {DOCUMENTS} has the documents",
-        )
+        why = "a job of Scrapyd is one process; schedule a job for each, with one BILINGUAL_FRONTIER"
+    elif settings.getdict("FEEDS"):
+        why = f"several processes cannot write one feed; leave FEEDS and -o out, {DOCUMENTS} has the documents"
+    else:
+        return
+    raise wrong("BILINGUAL_WORKERS", settings["BILINGUAL_WORKERS"], why)
 
 
 def _check_feeds(settings: BaseSettings) -> None:
@@ -272,17 +267,13 @@ def _is_fruitful(context: CrawlContext, *, spared: bool = False) -> bool:
         logger.warning(f"{len(fruitless)} of {len(context.seeds)} seeds gave no page: {named(fruitless)}")
     if spared:
         return True
-    if unseen := _unseen(context):
+    # the languages that no detector knows need a page that declares them
+    documents = read_summary(context.output_dir).get("documents", {}) if context.undetectable else {}
+    if unseen := [language for language in context.undetectable if not documents.get(language)]:
         names = " or ".join(map(language_name, unseen))
         logger.error(f"No page declares to be in {names}, which {context.detection} does not know. {REMEDY}")
         return False
     return any_page(context.output_dir)
-
-
-def _unseen(context: CrawlContext) -> list[str]:
-    """The languages of the pair that no detector knows, and in which there is no document."""
-    documents = read_summary(context.output_dir).get("documents", {}) if context.undetectable else {}
-    return [lang for lang in context.undetectable if not documents.get(lang)]
 
 
 def _places_of_the_crawl(settings: BaseSettings, folder: Path) -> dict[str, str]:

@@ -51,21 +51,6 @@ _FOLDERS = 100_000
 _SEQUENCES = 1_000_000
 
 
-class Copies:
-    """Counts pages with the same text on the same host; pages without text are not compared."""
-
-    def __init__(self) -> None:
-        self._counts: LRUCache[bytes, int] = LRUCache(_PAGES)
-
-    def learn(self, host: str, text: str) -> bool:
-        """Add a page; return whether it exceeds :data:`MAX_COPIES`."""
-        if not text:
-            return False
-        key = blake2b(f"{host}\n{text}".encode("utf-8", "replace"), digest_size=16).digest()
-        count = self._counts[key] = self._counts.get(key, 0) + 1
-        return count > MAX_COPIES
-
-
 class MissingPages:
     """Soft 404s: the texts that a host, and the folders of its languages, serve for missing URLs.
 
@@ -358,7 +343,8 @@ class Traps:
         self.missing = MissingPages()
         self._staleness = Staleness(stale_pages)
         self._repeats = Repeats(stale_pages)
-        self._copies = Copies()
+        self._texts: LRUCache[bytes, int] = LRUCache(_PAGES)
+        """Digest of a host and a text -> pages of the host with the text."""
         self._sitemaps: LRUCache[str, int] = LRUCache(_HOSTS)
         self._named: LRUCache[int, bool] = LRUCache(_FOLDERS)
         """Hashes of the sitemaps that are read."""
@@ -405,5 +391,13 @@ class Traps:
         self._staleness.note_pair(*urls)
 
     def is_copy(self, page: PageRecord) -> bool:
-        """Whether too many pages of the host have the text of *page*. Called once per page."""
-        return self._copies.learn(urlsplit(page.url).netloc, page.text)
+        """Whether more than :data:`MAX_COPIES` pages of the host have the text of *page*. Called once per page.
+
+        Pages without text are not compared.
+        """
+        if not page.text:
+            return False
+        of_host = f"{urlsplit(page.url).netloc}\n{page.text}"
+        key = blake2b(of_host.encode("utf-8", "replace"), digest_size=16).digest()
+        count = self._texts[key] = self._texts.get(key, 0) + 1
+        return count > MAX_COPIES

@@ -26,7 +26,7 @@ MAX_SITES = 10_000
 MAX_COOKIES, MAX_COOKIE = 20, 4096
 """Cookies of a site in one language, and characters of one."""
 MAX_REFUSED = 3
-"""Variants in another language than asked for after which a host is asked for no more, unless its site was right."""
+"""Wrong-language answers before variants of a host are abandoned, unless one of its site was right."""
 
 _NAMING = ("lang", "locale", "i18n")
 """Parts of names of cookies whose value is a language."""
@@ -66,7 +66,7 @@ class Variants:
 
     @property
     def first(self) -> str:
-        """The language that is asked for first where no variant is."""
+        """First language for ordinary URLs."""
         return self._order[0]
 
     def accept_language(self, url: str) -> str:
@@ -104,7 +104,7 @@ class Variants:
         """Whether *link* is the choice of *language* in a form."""
         if link.source is not LinkSource.FORM or link.label is None:
             return False
-        # two languages that are none of the crawl are no one language
+        # languages outside the crawl never match
         side = self._pairs.side(language)
         return link.label == language or (side is not None and self._pairs.side(link.label) == side)
 

@@ -18,7 +18,6 @@ from bilingual_crawler.bitext.monolingual import monolingual
 from bilingual_crawler.discovery.sources.base import SourceError
 from bilingual_crawler.discovery.sources.cc_index import index_files
 from bilingual_crawler.languages.codes import LanguagePair
-from bilingual_crawler.mining.content import export
 from bilingual_crawler.mining.ranges import open_ranges
 from bilingual_crawler.mining.stored import AskedPairs, BucketResult, MiningError, add_up, result_file, store, stored
 from bilingual_crawler.mining.tables import is_crawl
@@ -179,10 +178,6 @@ class Mining:
         return self._out / "work"
 
     @property
-    def _domains(self) -> Path:
-        return self._out / "domains"
-
-    @property
     def urls_done(self) -> UrlReport | None:
         """The report of the URL stage; None until it is done."""
         return stored(self._out / "urls.json", UrlReport)
@@ -195,14 +190,14 @@ class Mining:
         stage = mine_urls(engine, self._crawls, self._files, self._wanted, self.work)
         engine.write(stage.found.drop("domain"), self._out / "urls", "pair")
         engine.write(stage.plan(self._request.buckets), self._out / "plan", "bucket")
-        engine.write(by_size(stage.domains), self._domains)
+        engine.write(by_size(stage.domains), self._out / "domains")
         methods: dict[str, dict[str, int]] = {}
         for found in stage.found.group_by("pair", "method").agg(n=row.count()).to_pyarrow().to_pylist():
             methods.setdefault(found["pair"], {})[found["method"]] = found["n"]
         report = UrlReport(
             stage.counts,
             methods,
-            list(islice(hosts_of(self._domains), LARGEST)),
+            list(islice(hosts_of(self._out / "domains"), LARGEST)),
             [(pair.a, pair.b) for pair in stage.pairs],
             sorted(int(folder.name.partition("=")[2]) for folder in (self._out / "plan").glob("bucket=*")),
         )
@@ -212,7 +207,7 @@ class Mining:
 
     def write_hosts(self) -> None:
         """Write ``sites.tsv``."""
-        replace_tsv(self._out / SITES, MinedSite, map(MinedSite.from_host, hosts_of(self._domains)))
+        replace_tsv(self._out / SITES, MinedSite, map(MinedSite.from_host, hosts_of(self._out / "domains")))
 
     def check_content(self) -> None:
         """Check that the records of all inputs can be found; raises MiningError."""
@@ -242,7 +237,7 @@ class Mining:
         request = self._request
         job = BucketJob(
             self._out,
-            tuple(LanguagePair(a, b, self._equivalents) for a, b in urls.pairs),
+            self._pairs(urls),
             request.base,
             request.rate / engine.processes,
             request.user_agent,
@@ -268,5 +263,9 @@ class Mining:
 
     def export(self, urls: UrlReport, folder: Path) -> dict[str, int]:
         """Write the bitext of the done buckets into *folder*; returns sentence pairs by language pair."""
-        pairs = [LanguagePair(a, b, self._equivalents) for a, b in urls.pairs]
-        return export(self._out, pairs, self._request.formats, folder)
+        from bilingual_crawler.mining.content import export
+
+        return export(self._out, self._pairs(urls), self._request.formats, folder)
+
+    def _pairs(self, urls: UrlReport) -> tuple[LanguagePair, ...]:
+        return tuple(LanguagePair(a, b, self._equivalents) for a, b in urls.pairs)

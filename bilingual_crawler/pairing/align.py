@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 
     from bilingual_crawler.languages.pairs import LanguagePairs
     from bilingual_crawler.pairing.methods import Candidates, Method
+    from bilingual_crawler.pairing.model import Profile
 
 
 NEARLY_BEST = 0.1
@@ -115,7 +116,7 @@ def _domains(corpus: Corpus) -> Iterator[Domain]:
     groups = corpus.groups()
     for pair in corpus.pairs:
         for group in groups:
-            yield Domain.from_profiles(group, corpus, pair, corpus.profiles(group))
+            yield Domain(group, corpus, pair, corpus.profiles(group))
 
 
 def _left_out(domain: Domain) -> dict[str, str]:
@@ -135,7 +136,10 @@ def align_domain(domain: Domain, method: Method, editions: str = "best") -> Alig
     proposed = method(domain)
     candidates, objections = _without_objections(domain, proposed)
     group_a, group_b = domain.alike_a, domain.alike_b
-    order = np.lexsort((-_lengths(domain, candidates), -candidates.scores, -_headed(domain, candidates)))
+    lengths = _of_both(domain, candidates, lambda one: one.lengths.sum())
+    # the title of an article is a line of its own text
+    headed = _of_both(domain, candidates, lambda one: one.headings[domain.main[one.url]].any())
+    order = np.lexsort((-lengths, -candidates.scores, -headed))
     a, b = group_a[candidates.a[order]], group_b[candidates.b[order]]
     scores = _best_first(a, b, candidates.scores[order], candidates.threshold)
     chosen = order[greedy(a, b, scores, candidates.threshold)]
@@ -245,11 +249,8 @@ def _nearest(domain: Domain, candidates: Candidates) -> dict[str, tuple[str, flo
     """Return the best candidate (URL, score) of each document with candidates, by URL."""
     nearest: dict[str, tuple[str, float]] = {}
     for k in np.argsort(candidates.scores, kind="stable"):
-        a, b, score = (
-            domain.a[candidates.a[k]].url,
-            domain.b[candidates.b[k]].url,
-            round(float(candidates.scores[k]), 4),
-        )
+        a, b = domain.a[candidates.a[k]].url, domain.b[candidates.b[k]].url
+        score = round(float(candidates.scores[k]), 4)
         nearest[a], nearest[b] = (b, score), (a, score)
     return nearest
 
@@ -269,16 +270,7 @@ def _best_first(
     return raised
 
 
-def _headed(domain: Domain, candidates: Candidates) -> NDArray[np.intp]:
-    """Return of how many documents of each candidate, ``(candidates,)``, the title is a line of its own text."""
-    a, b = (
-        np.array([bool(one.headings[domain.main[one.url]].any()) for one in side], dtype=np.intp)
-        for side in (domain.a, domain.b)
-    )
-    return np.asarray(a[candidates.a] + b[candidates.b]) if len(candidates.a) else np.zeros(0, dtype=np.intp)
-
-
-def _lengths(domain: Domain, candidates: Candidates) -> NDArray[np.float64]:
-    """Return the characters of both documents of each candidate, ``(candidates,)``."""
-    a, b = (np.array([profile.lengths.sum() for profile in side], dtype=float) for side in (domain.a, domain.b))
+def _of_both(domain: Domain, candidates: Candidates, measure: Callable[[Profile], float]) -> NDArray[np.float64]:
+    """Return the sum of *measure* over both documents of each candidate, ``(candidates,)``."""
+    a, b = (np.array(list(map(measure, side)), dtype=float) for side in (domain.a, domain.b))
     return np.asarray(a[candidates.a] + b[candidates.b]) if len(candidates.a) else np.zeros(0)

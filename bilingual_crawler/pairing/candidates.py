@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from dataclasses import dataclass
+from operator import attrgetter
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -50,34 +51,6 @@ class Channel:
         return result
 
 
-def _words(profile: Profile) -> NDArray[np.uint32]:
-    return profile.words
-
-
-def _names(profile: Profile) -> NDArray[np.uint32]:
-    return profile.names
-
-
-def _numbers(profile: Profile) -> NDArray[np.uint32]:
-    return np.unique(profile.numbers)
-
-
-def _files(profile: Profile) -> NDArray[np.uint32]:
-    return profile.files
-
-
-def _title(profile: Profile) -> NDArray[np.uint32]:
-    return profile.title
-
-
-def _internal(profile: Profile) -> NDArray[np.uint32]:
-    return profile.internal
-
-
-def _external(profile: Profile) -> NDArray[np.uint32]:
-    return profile.external
-
-
 def _shingles(profile: Profile) -> NDArray[np.uint32]:
     codes = np.frombuffer(profile.tags.encode("utf-32-le"), dtype=np.uint32)
     if len(codes) < SHINGLE:
@@ -90,31 +63,32 @@ def _shingles(profile: Profile) -> NDArray[np.uint32]:
 
 
 CHANNELS: dict[str, Callable[[Profile], NDArray[np.uint32]]] = {
-    "words": _words,
-    "names": _names,
-    "numbers": _numbers,
-    "title": _title,
-    "files": _files,
-    "external": _external,
-    "internal": _internal,
+    "words": attrgetter("words"),
+    "names": attrgetter("names"),
+    "numbers": lambda profile: np.unique(profile.numbers),
+    "title": attrgetter("title"),
+    "files": attrgetter("files"),
+    "external": attrgetter("external"),
+    "internal": attrgetter("internal"),
     "shingles": _shingles,
 }
 
 
 def channels(domain: Domain) -> dict[str, Channel]:
     """Return all channels of *domain* by name."""
-    return {
-        name: channel_of([tokens(profile) for profile in domain.a], [tokens(profile) for profile in domain.b])
-        for name, tokens in CHANNELS.items()
-    }
+    return {name: channel_of(*(list(map(of, side)) for side in (domain.a, domain.b))) for name, of in CHANNELS.items()}
 
 
 def channel_of(a: Sequence[NDArray[np.uint32]], b: Sequence[NDArray[np.uint32]]) -> Channel:
     """Return the channel of two sides, each a set of tokens per document."""
     shared = np.intersect1d(_union(a), _union(b))
-    left, right = incidence(a, shared), incidence(b, shared)
-    weights = np.sqrt(rarity(left) * rarity(right))
-    return Channel(normal_rows(left, weights), normal_rows(right, weights))
+    return weighted(incidence(a, shared), incidence(b, shared))
+
+
+def weighted(a: sparse.csr_array, b: sparse.csr_array) -> Channel:
+    """Return the channel of the counts of tokens of two sides: rare tokens weigh more."""
+    weights = np.sqrt(rarity(a) * rarity(b))
+    return Channel(normal_rows(a, weights), normal_rows(b, weights))
 
 
 def _union(sets: Sequence[NDArray[np.uint32]]) -> NDArray[np.uint32]:

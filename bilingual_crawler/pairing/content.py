@@ -1,4 +1,4 @@
-"""Which words of two languages go together on a site, learnt from its surest pairs; no dictionary is needed.
+"""Features by content: words that the surest pairs of a site teach, without a dictionary, and sentence vectors.
 
 Two words that the same pairs hold are translations if neither has a better one (Dice's coefficient; Melamed 2000).
 Every document is translated by a glossary that was learnt from other pairs than its own, so no pair confirms itself.

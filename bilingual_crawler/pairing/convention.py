@@ -30,19 +30,6 @@ if TYPE_CHECKING:
 
 Columns: TypeAlias = Mapping[str, "NDArray[np.float32]"]
 
-URL_FEATURES = (
-    "hreflang",
-    "switcher",
-    "key",
-    "refused",
-    "one_sided",
-    "outvoted",
-    "rivals_a",
-    "rivals_b",
-    "marked_otherwise",
-    "title_numbers",
-    "url_numbers",
-)
 SITE_FEATURES = (
     "held",
     "lead_a",
@@ -93,7 +80,7 @@ def url_columns(
     j: NDArray[np.intp],
     pages: Editions,
 ) -> dict[str, NDArray[np.float32]]:
-    """The columns of :data:`URL_FEATURES` for the candidates *i*, *j*, by announcements, switchers, addresses, titles.
+    """The columns of the candidates *i*, *j* by announcements, switchers, addresses and titles, ``(candidates,)``.
 
     A candidate is outvoted, and no rival, if the site claims another candidate of one of its documents more strongly.
     Many sites announce their home page as the translation of every page.

@@ -9,20 +9,13 @@ import tempfile
 import zlib
 from array import array
 from collections import Counter, defaultdict
-from dataclasses import dataclass, field
 from itertools import compress
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from bilingual_crawler.items import Document
-from bilingual_crawler.pairing.copies import (
-    boilerplate,
-    main_lines,
-    merge_copies,
-    near_duplicates,
-    objection,
-)
+from bilingual_crawler.pairing.copies import boilerplate, main_lines, merge_copies, near_duplicates, objection
 from bilingual_crawler.pairing.model import Profile
 from bilingual_crawler.pairing.reading import link_key, unpack
 from bilingual_crawler.pairing.urls import last_hop
@@ -30,8 +23,6 @@ from bilingual_crawler.urls.canonical import registered_domain
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
-
-    from numpy.typing import NDArray
 
     from bilingual_crawler.languages.codes import LanguagePair
     from bilingual_crawler.languages.pairs import LanguagePairs
@@ -214,51 +205,29 @@ def _key(page: PackedDocument | Profile) -> str:
     return f"{page.language} {link_key(page.url)}"
 
 
-@dataclass(slots=True)
 class Domain:
-    """The documents of a group in one language pair. A candidate is a place in *a* and a place in *b*."""
+    """The documents of a group in one language pair. A candidate is a place in *a* and a place in *b*.
 
-    group: tuple[str, ...]
-    """The registered domains."""
-    corpus: Corpus
-    pair: LanguagePair
-    a: list[Profile] = field(default_factory=list)
-    """Documents in the first language of the pair."""
-    b: list[Profile] = field(default_factory=list)
-    places_a: dict[str, int] = field(default_factory=dict)
-    """Link key of a document to its place in *a*."""
-    places_b: dict[str, int] = field(default_factory=dict)
-    main_a: list[NDArray[np.bool_]] = field(default_factory=list)
-    """For each document in *a*, a mask ``(lines,)`` of main text."""
-    main_b: list[NDArray[np.bool_]] = field(default_factory=list)
-    copies: dict[str, str] = field(default_factory=dict)
-    """URL of a copy -> URL of its original."""
-    alike_a: NDArray[np.intp] = field(default_factory=lambda: np.zeros(0, dtype=np.intp))
-    """For each document in *a*, the number of its group of near-duplicates."""
-    alike_b: NDArray[np.intp] = field(default_factory=lambda: np.zeros(0, dtype=np.intp))
-    main: dict[str, NDArray[np.bool_]] = field(default_factory=dict)
-    """The masks of both sides, by URL."""
-    on_progress: Callable[[float], None] = lambda share: None
-    """Called with the share of the work that is done, 0 to 1."""
+    *group*: registered domains; *profiles* in other languages than those of *pair* are ignored.
+    """
 
-    @classmethod
-    def from_profiles(
-        cls, group: tuple[str, ...], corpus: Corpus, pair: LanguagePair, profiles: Iterable[Profile]
-    ) -> Domain:
-        """Sort *profiles* into the two sides, without copies; profiles in other languages are ignored."""
-        domain = cls(group, corpus, pair)
+    def __init__(self, group: tuple[str, ...], corpus: Corpus, pair: LanguagePair, profiles: Iterable[Profile]) -> None:
+        self.group, self.corpus, self.pair = group, corpus, pair
         held = list(profiles)
-        domain.a, domain.places_a, copies_a = merge_copies([p for p in held if p.language == pair.a], corpus.resolve)
-        domain.b, domain.places_b, copies_b = merge_copies([p for p in held if p.language == pair.b], corpus.resolve)
-        domain.copies = copies_a | copies_b
-        domain.main_a, domain.main_b = main_lines(domain.a), main_lines(domain.b)
-        domain.alike_a, domain.alike_b = (
-            near_duplicates(domain.a, domain.main_a),
-            near_duplicates(domain.b, domain.main_b),
-        )
-        urls = (profile.url for profile in (*domain.a, *domain.b))
-        domain.main = dict(zip(urls, (*domain.main_a, *domain.main_b), strict=True))
-        return domain
+        self.a, self.places_a, copies_a = merge_copies([p for p in held if p.language == pair.a], corpus.resolve)
+        """Documents in the first language of the pair, without copies; link key of a document -> its place in *a*."""
+        self.b, self.places_b, copies_b = merge_copies([p for p in held if p.language == pair.b], corpus.resolve)
+        self.copies = copies_a | copies_b
+        """URL of a copy -> URL of its original."""
+        self.main_a, self.main_b = main_lines(self.a), main_lines(self.b)
+        """For each document of a side, a mask ``(lines,)`` of main text."""
+        self.alike_a, self.alike_b = near_duplicates(self.a, self.main_a), near_duplicates(self.b, self.main_b)
+        """For each document of a side, the number of its group of near-duplicates, ``(documents,)``."""
+        urls = (profile.url for profile in (*self.a, *self.b))
+        self.main = dict(zip(urls, (*self.main_a, *self.main_b), strict=True))
+        """The masks of both sides, by URL."""
+        self.on_progress: Callable[[float], None] = lambda share: None
+        """Called with the share of the work that is done, 0 to 1."""
 
     def objection(self, i: int, j: int) -> str | None:
         """Return the hard objection to the pair ``a[i]``, ``b[j]``, which overrules announcements, or None."""
@@ -278,22 +247,20 @@ class Domain:
         Shorter documents come first; of near-duplicates one, preferably paired, then the longest. Own lines are main
         text without the boilerplate of the other language: an untranslated page has the menus of that language.
         """
-        boilerplate_a, boilerplate_b = boilerplate(self.a, self.main_a), boilerplate(self.b, self.main_b)
         sides = (
-            (self.pair.a, self.a, self.main_a, self.alike_a, boilerplate_b),
-            (self.pair.b, self.b, self.main_b, self.alike_b, boilerplate_a),
+            (self.pair.a, self.a, self.alike_a, boilerplate(self.b, self.main_b)),
+            (self.pair.b, self.b, self.alike_b, boilerplate(self.a, self.main_a)),
         )
-        for language, profiles, masks, groups, foreign in sides:
-            by_url = {profile.url: profile for profile in profiles}
-            best: dict[int, tuple[tuple[bool, int], str]] = {}
-            for profile, main, group in zip(profiles, masks, groups.tolist(), strict=True):
-                rank = profile.url in paired, int(profile.lengths[main].sum())
+        for language, profiles, groups, foreign in sides:
+            best: dict[int, tuple[tuple[bool, int], Profile]] = {}
+            for profile, group in zip(profiles, groups.tolist(), strict=True):
+                rank = profile.url in paired, self.own_length(profile)
                 if group not in best or rank > best[group][0]:
-                    best[group] = rank, profile.url
+                    best[group] = rank, profile
             # an article comes before the lists that repeat it
-            for (is_paired, _), url in sorted(best.values(), key=lambda found: found[0][1]):
-                own = ~np.isin(by_url[url].lines[self.main[url]], foreign)
-                yield language, url, is_paired, own.tolist()
+            for (is_paired, _), profile in sorted(best.values(), key=lambda found: found[0][1]):
+                own = ~np.isin(profile.lines[self.main[profile.url]], foreign)
+                yield language, profile.url, is_paired, own.tolist()
 
     def origin(self, url: str) -> Origin:
         """Return the origin that the document at *url* declares."""

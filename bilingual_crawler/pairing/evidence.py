@@ -22,7 +22,7 @@ from bilingual_crawler.pairing.content import (
     sentence_space,
 )
 from bilingual_crawler.pairing.convention import url_columns
-from bilingual_crawler.pairing.structure import STRUCTURE_FEATURES, StructureMethod
+from bilingual_crawler.pairing.structure import STRUCTURE_FEATURES, StructureEvidence
 from bilingual_crawler.scoring.linear import LinearModel
 from bilingual_crawler.scoring.models import ModelError, read_model_file
 
@@ -72,7 +72,7 @@ class CandidateEvidence:
         self._urls = urls
         self._found: dict[tuple[int, int], UrlEvidence] = url_evidence(domain) if urls else {}
         self._pages = Editions.from_evidence(domain, self._found, with_copies=True)
-        self._structure = StructureMethod(domain) if self._sees(STRUCTURE_FEATURES) else None
+        self._structure = StructureEvidence(domain) if self._sees(STRUCTURE_FEATURES) else None
         self._spaces: dict[str, Space] = {}
         if encoder is not None and self._sees(CONTENT_FEATURES) and domain.a and domain.b:
             self._spaces = {"dde": document_space(domain, encoder), "sae": sentence_space(domain, encoder)}

@@ -66,13 +66,6 @@ if TYPE_CHECKING:
     from bilingual_crawler.storage.archive import WarcFile
     from bilingual_crawler.storage.warc import ArchivedResponse
 
-_ENDINGS = (".jsonl", ".jsonl.gz")
-
-
-def has_texts(path: Path) -> bool:
-    """Tell by its name whether *path* is a file of texts."""
-    return path.name.endswith(_ENDINGS) and path.is_file()
-
 
 def read_texts(path: Path, left_out: LeftOut) -> Iterator[dict[str, Any]]:
     """Yield the objects in the file *path*, with ``url``, ``text`` and optionally other keys of a crawl's documents.
@@ -146,7 +139,7 @@ class PagesOfRecords:
         if response.status != 200:
             self._note(url, response)
             return None
-        content_type, links, language = headers_of(response)
+        content_type, links, language = _headers_of(response)
         if format_of(content_type, url) not in self._formats:
             self.refused["not_html"] += 1
             return None
@@ -196,23 +189,20 @@ def _decompression() -> HttpCompressionMiddleware:
     return HttpCompressionMiddleware.from_crawler(crawler)
 
 
-def headers_of(response: ArchivedResponse) -> tuple[str | None, tuple[str, ...], str]:
+def _values(response: ArchivedResponse, header: str) -> Iterator[str]:
+    return (value.decode("latin-1") for value in response.headers.get(header.encode(), ()))
+
+
+def _headers_of(response: ArchivedResponse) -> tuple[str | None, tuple[str, ...], str]:
     """Return ``Content-Type`` (None if missing), the values of ``Link``, and ``Content-Language``."""
-
-    def values(name: bytes) -> Iterator[str]:
-        return (value.decode("latin-1") for value in response.headers.get(name, ()))
-
-    return next(values(b"content-type"), None), tuple(values(b"link")), next(values(b"content-language"), "")
+    content_type, links, language = (_values(response, name) for name in ("content-type", "link", "content-language"))
+    return next(content_type, None), tuple(links), next(language, "")
 
 
 def _opt_outs(response: ArchivedResponse, url: str) -> OptOuts:
     """Return the opt-outs in the headers of an archived response."""
-
-    def values(name: str) -> list[str]:
-        return [value.decode("latin-1") for value in response.headers.get(name.encode(), ())]
-
-    reservation, policy = (next(iter(values(name)), None) for name in (TDM_RESERVATION, TDM_POLICY))
-    return opt_outs(header_directives(values("x-robots-tag"), BOT_NAME), reservation, policy, url)
+    reservation, policy = (next(_values(response, name), None) for name in (TDM_RESERVATION, TDM_POLICY))
+    return opt_outs(header_directives(list(_values(response, "x-robots-tag")), BOT_NAME), reservation, policy, url)
 
 
 _AHEAD = 1000
@@ -269,7 +259,7 @@ class Inputs:
                     folder,
                     f"{len(urls)} pages in a language of {pairs} were no documents, and there is no archive of them",
                 )
-        self._texts = [path for path in paths if has_texts(path)]
+        self._texts = [path for path in paths if path.name.endswith((".jsonl", ".jsonl.gz")) and path.is_file()]
         for path in self._texts:
             next(read_texts(path, LeftOut()), None)
         archives = [path for path in paths if path not in (*self._crawls, *self._texts)]
@@ -321,29 +311,20 @@ class Inputs:
             if page is None:
                 continue
             place = self._place(record)
+            if place:
+                page = replace(page, warc_file=str(folder / place[0]), warc_offset=place[1])
             if profile := profiles.of(page):
-                warc = (str(folder / place[0]), place[1]) if place else (None, None)
-                yield replace(page, profile=profile, warc_file=warc[0], warc_offset=warc[1])
+                yield replace(page, profile=profile)
                 continue
-            archived = self._record_of(folder, *place, files) if place else None
-            body, content_type = None, None
-            links: tuple[str, ...] = ()
-            language = ""
-            if archived:
-                response, rendered = parse_response(archived), parse_conversion(archived)
-                content_type, links, language = headers_of(response) if response else (RENDERED, (), "")
+            if archived := place and self._record_of(folder, *place, files):
+                response = parse_response(archived)
+                content_type, links, language = _headers_of(response) if response else (RENDERED, (), "")
+                page = replace(page, content_type=content_type, link_headers=links, content_language=language)
                 # what the crawl kept of a PDF is all that there is to compare
                 if format_of(content_type, page.url) == HTML:
-                    body = self._records.body(response) if response else rendered
-            yield replace(
-                page,
-                body=body,
-                content_type=content_type,
-                link_headers=links,
-                content_language=language,
-                warc_file=str(folder / place[0]) if place else None,
-                warc_offset=place[1] if place else None,
-            )
+                    body = self._records.body(response) if response else parse_conversion(archived)
+                    page = replace(page, body=body)
+            yield page
 
     def _place(self, record: Mapping[str, Any]) -> tuple[str, int] | None:
         """Return file and offset (bytes) of a document's record; None without one, counted if the place is invalid."""

@@ -14,6 +14,7 @@ from bilingual_crawler.items import Pair, Proposal, Unpaired
 from bilingual_crawler.pages.formats import is_page
 from bilingual_crawler.pairing.book import MAX_AWAITED
 from bilingual_crawler.pairing.contents import MAX_SITES, Contents, Copies
+from bilingual_crawler.pairing.matching import disjoint
 from bilingual_crawler.pairing.resemblance import CONFIRMED_BY_OUTLINE
 from bilingual_crawler.pairing.urls import MAX_LENGTH_RATIO, together
 from bilingual_crawler.urls.canonical import registered_domain
@@ -182,13 +183,8 @@ class PairLedger:
 
     def pairs(self) -> list[Pair]:
         """Return the best one-to-one choice among all candidates so far, best first."""
-        taken: set[str] = set()
-        chosen = []
-        for pair in sorted(self._pairs(), key=lambda pair: -pair.score):
-            if taken.isdisjoint((pair.url_a, pair.url_b)):
-                taken |= {pair.url_a, pair.url_b}
-                chosen.append(pair)
-        return chosen
+        best = sorted(self._pairs(), key=lambda pair: -pair.score)
+        return disjoint(best, lambda pair: {pair.url_a, pair.url_b})
 
     def unpaired(self) -> list[Unpaired]:
         """Return the unpaired documents; their reason is ``no_candidate``, ``taken``, ``copy`` or ``same_text``."""

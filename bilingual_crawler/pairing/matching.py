@@ -2,12 +2,27 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Hashable, Iterable
+
     from numpy.typing import NDArray
+
+Item = TypeVar("Item")
+
+
+def disjoint(items: Iterable[Item], parts: Callable[[Item], set[Hashable]]) -> list[Item]:
+    """Choose *items*, the first ones first, that have no part in common."""
+    taken: set[Hashable] = set()
+    chosen = []
+    for item in items:
+        if taken.isdisjoint(own := parts(item)):
+            taken |= own
+            chosen.append(item)
+    return chosen
 
 
 def greedy(

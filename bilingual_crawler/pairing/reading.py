@@ -340,11 +340,6 @@ def kept_profile(data: bytes, page: RawPage) -> Profile | None:
     return profile if fits else None
 
 
-def _as_kept(page: RawPage, profile: Profile) -> PackedDocument:
-    """The document on a page whose *profile* the crawl has kept."""
-    return PackedDocument.of(_document(page, profile.language, page.title, page.text, page.origin), profile)
-
-
 def read_pages(
     pages: Iterable[RawPage], pairs: LanguagePairs, detection: Detection, unreadable: Counter[str]
 ) -> Iterator[PackedDocument | SkippedPage]:
@@ -369,7 +364,8 @@ def read_pages(
     for page in pages:
         if page.profile is not None:
             future: Future[PackedDocument | None] = Future()
-            future.set_result(_as_kept(page, page.profile))
+            kept = _document(page, page.profile.language, page.title, page.text, page.origin)
+            future.set_result(PackedDocument.of(kept, page.profile))
         else:
             future = submit(DocumentJob(page, pairs, detection))
         # the body may be large, and is with the helper process

@@ -30,8 +30,6 @@ FOLDER = "resemblance"
 """Folder of the weights under the models folder."""
 CONFIRMED_BY_OUTLINE = 0.9
 """Probability from which two documents are translations by their outlines."""
-REFUTED_BY_OUTLINE = 0.1
-"""Probability up to which they are not; in between, outlines do not decide."""
 
 SLOT_BITS = 15
 """Items are counted in 2^15 slots; collisions raise a frequency by 1 % of the documents."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -11,12 +10,12 @@ from rapidfuzz.process import cpdist
 from scipy import sparse
 
 from bilingual_crawler.pages.outline import hash_text
-from bilingual_crawler.pairing.candidates import CHANNELS, Channel, channels, nearest, normal_rows, rarity
+from bilingual_crawler.pairing.candidates import CHANNELS, Channel, channels, nearest, weighted
 from bilingual_crawler.pairing.matching import greedy, lead
 from bilingual_crawler.pairing.reading import link_key
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -26,32 +25,7 @@ if TYPE_CHECKING:
     from bilingual_crawler.pairing.model import Profile
 
 
-@dataclass(slots=True)
-class Links:
-    """Links among the documents of each side of a domain, sparse ``(documents, documents)``."""
-
-    a: sparse.csr_array
-    b: sparse.csr_array
-
-    @classmethod
-    def from_domain(cls, domain: Domain) -> Links:
-        """Links of *domain*, redirects followed."""
-        redirects = {hash_text(key): hash_text(target) for key, target in domain.corpus.redirects.items()}
-        return cls(_links(domain.a, redirects), _links(domain.b, redirects))
-
-    def channels(self, i: NDArray[np.intp], j: NDArray[np.intp]) -> dict[str, Channel]:
-        """Links out and in, given that documents *i* and *j* are pairs: those to the same pair are the same token."""
-        pairs = np.arange(len(i))
-        one = np.ones(len(i), dtype=np.float32)
-        to_pair_a = sparse.csr_array((one, (i, pairs)), shape=(self.a.shape[0], len(i)))
-        to_pair_b = sparse.csr_array((one, (j, pairs)), shape=(self.b.shape[0], len(i)))
-        return {
-            "outlinks": _channel(self.a @ to_pair_a, self.b @ to_pair_b),
-            "inlinks": _channel(self.a.T @ to_pair_a, self.b.T @ to_pair_b),
-        }
-
-
-def _links(profiles: Sequence[Profile], redirects: dict[int, int]) -> sparse.csr_array:
+def _links(profiles: Sequence[Profile], redirects: Mapping[int, int]) -> sparse.csr_array:
     places = {hash_text(link_key(profile.url)): place for place, profile in enumerate(profiles)}
     rows, columns = [], []
     for row, profile in enumerate(profiles):
@@ -66,10 +40,16 @@ def _links(profiles: Sequence[Profile], redirects: dict[int, int]) -> sparse.csr
     return links
 
 
-def _channel(a: sparse.csr_array, b: sparse.csr_array) -> Channel:
-    left, right = sparse.csr_array(a), sparse.csr_array(b)
-    weights = np.sqrt(rarity(left) * rarity(right))
-    return Channel(normal_rows(left, weights), normal_rows(right, weights))
+def _link_channels(a: Side, b: Side, i: NDArray[np.intp], j: NDArray[np.intp]) -> dict[str, Channel]:
+    """Links out and in, given that documents *i* and *j* are pairs: those to the same pair are the same token."""
+    pairs = np.arange(len(i))
+    one = np.ones(len(i), dtype=np.float32)
+    to_a = sparse.csr_array((one, (i, pairs)), shape=(a.links.shape[0], len(i)))
+    to_b = sparse.csr_array((one, (j, pairs)), shape=(b.links.shape[0], len(i)))
+    return {
+        "outlinks": weighted(sparse.csr_array(a.links @ to_a), sparse.csr_array(b.links @ to_b)),
+        "inlinks": weighted(sparse.csr_array(a.links.T @ to_a), sparse.csr_array(b.links.T @ to_b)),
+    }
 
 
 NEAREST = 8
@@ -77,8 +57,6 @@ NEAREST = 8
 MAX_NUMBERS = 400
 MAX_LINES = 400
 
-PAPER_FEATURES = ("word_ratio", "byte_ratio", "tags", "word_overlap")
-"""The four features of PPLocator; ratios are a logarithm of first to second."""
 STRUCTURE_FEATURES = (
     *CHANNELS,
     "outlinks",
@@ -111,46 +89,33 @@ STRUCTURE_FEATURES = (
 )
 
 
-@dataclass(slots=True)
 class Side:
     """Values derived from the profiles of one side, ``(documents,)``."""
 
-    profiles: Sequence[Profile]
-    main: list[NDArray[np.bool_]]
-    words: NDArray[np.float64]
-    sizes: NDArray[np.float64]
-    text: NDArray[np.float64]
-    """Characters of main text."""
-    lines: NDArray[np.float64]
-
-    @classmethod
-    def from_profiles(cls, profiles: Sequence[Profile], main: list[NDArray[np.bool_]]) -> Side:
-        """Measure *profiles*."""
-
-        def each(measure: Callable[[int], float]) -> NDArray[np.float64]:
-            return np.array([measure(place) for place in range(len(profiles))], dtype=np.float64)
-
-        return cls(
-            profiles,
-            main,
-            each(lambda i: profiles[i].word_count),
-            each(lambda i: profiles[i].size or np.nan),
-            each(lambda i: int(profiles[i].lengths[main[i]].sum())),
-            each(lambda i: int(main[i].sum())),
-        )
+    def __init__(
+        self, profiles: Sequence[Profile], main: Sequence[NDArray[np.bool_]], redirects: Mapping[int, int]
+    ) -> None:
+        self.profiles, self.main = profiles, main
+        self.links = _links(profiles, redirects)
+        """Links among the documents, sparse ``(documents, documents)``."""
+        self.words = np.array([profile.word_count for profile in profiles], dtype=np.float64)
+        self.sizes = np.array([profile.size or np.nan for profile in profiles], dtype=np.float64)
+        own = [profile.lengths[kept] for profile, kept in zip(profiles, main, strict=True)]
+        self.text = np.array([int(lengths.sum()) for lengths in own], dtype=np.float64)
+        """Characters of main text."""
+        self.lines = np.array([len(lengths) for lengths in own], dtype=np.float64)
 
 
-class StructureMethod:
+class StructureEvidence:
     """Candidates of a domain and their features."""
 
     def __init__(self, domain: Domain) -> None:
         self.domain = domain
-        self.a, self.b = Side.from_profiles(domain.a, domain.main_a), Side.from_profiles(domain.b, domain.main_b)
-        self.channels: dict[str, Channel] = channels(domain)
-        self.links = Links.from_domain(domain)
-        self.index: sparse.csr_array = nearest(
-            list(self.channels.values()), NEAREST, lambda share: domain.on_progress(share / 2)
-        )
+        redirects = {hash_text(key): hash_text(target) for key, target in domain.corpus.redirects.items()}
+        self.a = Side(domain.a, domain.main_a, redirects)
+        self.b = Side(domain.b, domain.main_b, redirects)
+        self.channels = channels(domain)
+        self.index = nearest(list(self.channels.values()), NEAREST, lambda share: domain.on_progress(share / 2))
 
     def candidates(self) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
         """Return the places of the candidates in *a* and in *b*."""
@@ -163,41 +128,36 @@ class StructureMethod:
         a, b, pair = self.a, self.b, self.domain.pair
         similar = {name: channel.cosine(i, j) for name, channel in self.channels.items()}
         quality = {}
-        for side, places, links, name in ((a, i, self.links.a, "a"), (b, j, self.links.b, "b")):
+        for side, places, name in ((a, i, "a"), (b, j, "b")):
             quality[f"share_{name}"] = np.array([profile.share for profile in side.profiles])[places]
             quality[f"declared_{name}"] = np.array([_declares(profile, pair) for profile in side.profiles])[places]
-            quality[f"held_{name}"] = _held(side, links)[places]
+            quality[f"held_{name}"] = _held(side)[places]
         whole = np.sum([np.nan_to_num(column, nan=0.5) for column in quality.values()], axis=0)
         pairs = greedy(i, j, np.nansum(list(similar.values()), axis=0) + whole)
-        linked = self.links.channels(i[pairs], j[pairs])
+        linked = _link_channels(a, b, i[pairs], j[pairs])
         columns = similar | {name: channel.cosine(i, j) for name, channel in linked.items()}
         columns["total"] = np.nansum(list(columns.values()), axis=0) + whole
         columns |= quality
-        columns["linked_a"] = np.log1p(self.links.a.sum(axis=0))[i]
-        columns["linked_b"] = np.log1p(self.links.b.sum(axis=0))[j]
-        columns["tags"] = _similarity(
-            [p.tags for p in a.profiles], [p.tags for p in b.profiles], i, j, Levenshtein.normalized_similarity
+        columns["linked_a"] = np.log1p(a.links.sum(axis=0))[i]
+        columns["linked_b"] = np.log1p(b.links.sum(axis=0))[j]
+        in_order: tuple[tuple[str, Callable[[Side], Sequence[str]], Callable[..., float]], ...] = (
+            ("tags", lambda side: [p.tags for p in side.profiles], Levenshtein.normalized_similarity),
+            ("number_order", _numbers, Indel.normalized_similarity),
+            ("paragraphs", _paragraphs, Levenshtein.normalized_similarity),
         )
-        columns["number_order"] = _similarity(
-            [_as_text(p.numbers[:MAX_NUMBERS]) for p in a.profiles],
-            [_as_text(p.numbers[:MAX_NUMBERS]) for p in b.profiles],
-            i,
-            j,
-            Indel.normalized_similarity,
-        )
-        columns["paragraphs"] = _similarity(_paragraphs(a), _paragraphs(b), i, j, Levenshtein.normalized_similarity)
+        for name, texts, scorer in in_order:
+            columns[name] = _similarity(texts(a), texts(b), i, j, scorer)
         columns["word_overlap"], columns["verbatim"] = _overlaps(a, b, i, j)
         columns["word_ratio"] = _log_ratio(a.words[i], b.words[j])
         columns["byte_ratio"] = _log_ratio(a.sizes[i], b.sizes[j])
         columns["text_ratio"] = _log_ratio(a.text[i], b.text[j])
         columns["line_ratio"] = _log_ratio(a.lines[i], b.lines[j])
-        best = lead(columns["total"], i, pages_b) >= 0
-        best &= lead(columns["total"], j, pages_a) >= 0
+        columns["lead_a"] = lead(columns["total"], i, pages_b)
+        columns["lead_b"] = lead(columns["total"], j, pages_a)
+        best = (columns["lead_a"] >= 0) & (columns["lead_b"] >= 0)
         columns["word_residual"] = _residual(columns["word_ratio"], best)
         columns["text_residual"] = _residual(columns["text_ratio"], best)
         columns["shorter"] = np.log1p(np.minimum(a.text[i], b.text[j]))
-        columns["lead_a"] = lead(columns["total"], i, pages_b)
-        columns["lead_b"] = lead(columns["total"], j, pages_a)
         tags = np.nan_to_num(columns["tags"], nan=0.0)
         columns["tag_lead_a"], columns["tag_lead_b"] = lead(tags, i, pages_b), lead(tags, j, pages_a)
         return {name: columns[name].astype(np.float32) for name in STRUCTURE_FEATURES}
@@ -208,10 +168,10 @@ def _declares(profile: Profile, pair: LanguagePair) -> float:
     return np.nan if profile.declared is None else float(pair.side(profile.declared) == profile.language)
 
 
-def _held(side: Side, links: sparse.csr_array) -> NDArray[np.float64]:
+def _held(side: Side) -> NDArray[np.float64]:
     """Share of the links inside the site that lead to documents of the same language."""
     known = np.array([max(1, len(profile.internal)) for profile in side.profiles], dtype=np.float64)
-    return np.asarray(links.sum(axis=1)) / known
+    return np.asarray(side.links.sum(axis=1)) / known
 
 
 def _similarity(
@@ -232,6 +192,11 @@ def _similarity(
 def _as_text(hashes: NDArray[np.uint32]) -> str:
     """A character for each hash."""
     return (hashes % np.uint32(0xD000) + np.uint32(0x20)).astype("<u4").tobytes().decode("utf-32-le")
+
+
+def _numbers(side: Side) -> list[str]:
+    """The numbers of each document, as characters."""
+    return [_as_text(profile.numbers[:MAX_NUMBERS]) for profile in side.profiles]
 
 
 def _paragraphs(side: Side) -> list[str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from itertools import chain
-from typing import TYPE_CHECKING, ClassVar, NamedTuple
+from typing import TYPE_CHECKING, ClassVar, NamedTuple, TypeAlias
 
 from bilingual_crawler.frontier.entry import NEVER
 from bilingual_crawler.pairing.book import Book
@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from bilingual_crawler.pages.model import Link, PageRecord
     from bilingual_crawler.scoring.links import LinkScore
 
+    Scores: TypeAlias = Sequence[LinkScore] | None
+    """A score for each link; None unless the policy needs models and the page has a side."""
 
 SEED_PRIORITY = float("inf")
 """Sooner than everything else."""
@@ -118,10 +120,8 @@ class Policy(ABC):
         """Return whether links of *page* are followed."""
 
     @abstractmethod
-    def priorities(
-        self, page: PageRecord, links: Sequence[Link], scores: Sequence[LinkScore] | None
-    ) -> Sequence[float]:
-        """Return a priority for each link; *scores* is None unless the policy needs models and the page has a side."""
+    def priorities(self, page: PageRecord, links: Sequence[Link], scores: Scores) -> Sequence[float]:
+        """Return a priority for each link."""
 
 
 class Jointly(Policy):
@@ -158,9 +158,7 @@ class Jointly(Policy):
     def expands(self, page: PageRecord) -> bool:
         return any(part.expands(page.seen_by(part.pair)) for part in self._parts)
 
-    def priorities(
-        self, page: PageRecord, links: Sequence[Link], scores: Sequence[LinkScore] | None
-    ) -> Sequence[float]:
+    def priorities(self, page: PageRecord, links: Sequence[Link], scores: Scores) -> Sequence[float]:
         weighed = [part.priorities(page.seen_by(part.pair), links, scores) for part in self._parts]
         return [self._weigh(link.url, priorities) for link, *priorities in zip(links, *weighed, strict=True)]
 

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from abc import abstractmethod
 from collections import Counter, defaultdict
 from hashlib import blake2b
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, ClassVar, Protocol
 
 from rapidfuzz import process
 from rapidfuzz.distance import Levenshtein
@@ -21,7 +20,7 @@ if TYPE_CHECKING:
 
     from bilingual_crawler.languages.codes import LanguagePair
     from bilingual_crawler.pages.model import Link, PageRecord
-    from bilingual_crawler.scoring.links import LinkScore
+    from bilingual_crawler.policies.base import Scores
 
 
 class BreadthFirst(Policy):
@@ -32,9 +31,7 @@ class BreadthFirst(Policy):
     def expands(self, page: PageRecord) -> bool:
         return True
 
-    def priorities(
-        self, page: PageRecord, links: Sequence[Link], scores: Sequence[LinkScore] | None
-    ) -> Sequence[float]:
+    def priorities(self, page: PageRecord, links: Sequence[Link], scores: Scores) -> Sequence[float]:
         return [0.0] * len(links)
 
 
@@ -59,9 +56,7 @@ class DepthFirst(BreadthFirst):
     def observe_page(self, page: PageRecord, links: Sequence[Link], partner: str | None = None) -> None:
         self._pages += 1
 
-    def priorities(
-        self, page: PageRecord, links: Sequence[Link], scores: Sequence[LinkScore] | None
-    ) -> Sequence[float]:
+    def priorities(self, page: PageRecord, links: Sequence[Link], scores: Scores) -> Sequence[float]:
         return [float(self._pages)] * len(links)
 
 
@@ -70,9 +65,7 @@ class Random(BreadthFirst):
 
     name = "random"
 
-    def priorities(
-        self, page: PageRecord, links: Sequence[Link], scores: Sequence[LinkScore] | None
-    ) -> Sequence[float]:
+    def priorities(self, page: PageRecord, links: Sequence[Link], scores: Scores) -> Sequence[float]:
         return [int.from_bytes(blake2b(link.url.encode(), digest_size=6).digest()) / (1 << 48) for link in links]
 
 
@@ -83,7 +76,9 @@ _BREADTH, _LAST = 0.0, -1.0
 
 
 class CandidatePairs(Protocol):
-    """The candidate pairs of two lists of URLs that grow, each URL in one of them."""
+    """The candidate pairs of two lists of URLs that grow from nothing, each URL in one of them."""
+
+    def __init__(self, pair: LanguagePair) -> None: ...
 
     def add(self, side: int, urls: Sequence[str]) -> Set[str]:
         """*urls* belong to the first list (0) or to the second (1). Returns URLs that may be in a pair since then."""
@@ -101,6 +96,9 @@ class LevelWise(Policy):
     language are not fetched at all.
     """
 
+    kind: ClassVar[type[CandidatePairs]]
+    """How candidate pairs are found."""
+
     def __init__(self, pair: LanguagePair) -> None:
         super().__init__(pair)
         self._levels: dict[str, int] = {}
@@ -110,23 +108,17 @@ class LevelWise(Policy):
         self._by_side: defaultdict[str | None, list[str]] = defaultdict(list)
         self._named: list[str] = []
         """The languages that URLs name."""
-        self._candidates = self.no_candidates()
+        self._candidates = self.kind(pair)
         self._stands_for: dict[str, str] = {}
         """Target of a redirect -> the URL that was found."""
         self._refused: set[str] = set()
         """URLs of the last level that were in no candidate pair when their turn came."""
         self._changed: set[str] = set()
 
-    @abstractmethod
-    def no_candidates(self) -> CandidatePairs:
-        """Those of two empty lists."""
-
     def expands(self, page: PageRecord) -> bool:
         return page.depth < LEVELS
 
-    def priorities(
-        self, page: PageRecord, links: Sequence[Link], scores: Sequence[LinkScore] | None
-    ) -> Sequence[float]:
+    def priorities(self, page: PageRecord, links: Sequence[Link], scores: Scores) -> Sequence[float]:
         return [self._found(link.url, page.depth + 1) for link in links]
 
     def observe_page(self, page: PageRecord, links: Sequence[Link], partner: str | None = None) -> None:
@@ -184,7 +176,7 @@ class LevelWise(Policy):
         sides = self.pair.a, self.pair.b
         named = [side for side in sides if self._by_side[side]]
         if named != self._named:
-            self._named, self._candidates, added = named, self.no_candidates(), self._by_side
+            self._named, self._candidates, added = named, self.kind(self.pair), self._by_side
         if named:
             for number, side in enumerate(sides):
                 for url in self._candidates.add(number, added[side if side in named else None]):
@@ -196,7 +188,7 @@ class LevelWise(Policy):
 class _Similar:
     """Each URL of the first list with the most similar one of the second."""
 
-    def __init__(self) -> None:
+    def __init__(self, pair: LanguagePair) -> None:
         self._urls: tuple[list[str], list[str]] = [], []
         self._normal: tuple[list[str], list[str]] = [], []
         self._best: dict[str, tuple[float, str]] = {}
@@ -235,9 +227,7 @@ class PPLocator(LevelWise):
     """The most similar URL in the other language, by Levenshtein similarity of at least .85."""
 
     name = "pplocator"
-
-    def no_candidates(self) -> CandidatePairs:
-        return _Similar()
+    kind = _Similar
 
 
 class _Equal:
@@ -264,9 +254,7 @@ class ParallelTextIdentification(LevelWise):
     """URLs that are equal but for the language they name (PTI, the baseline of the same paper)."""
 
     name = "pti"
-
-    def no_candidates(self) -> CandidatePairs:
-        return _Equal(self.pair)
+    kind = _Equal
 
 
 def _normal(url: str) -> str:
@@ -278,7 +266,7 @@ def _normal(url: str) -> str:
 MIN_ANCHOR_TOKENS = 4
 
 
-class Ilsp(Policy):
+class Ilsp(LanguageBreadthFirst):
     """Points for what a link says; only seeds and pages of the pair are expanded.
 
     2 for ``hreflang`` in the pair, 1 for that of its page, 2 for a language switch, 1 for an anchor text in the other
@@ -287,12 +275,7 @@ class Ilsp(Policy):
 
     name = "ilsp"
 
-    def expands(self, page: PageRecord) -> bool:
-        return page.side is not None or page.seed
-
-    def priorities(
-        self, page: PageRecord, links: Sequence[Link], scores: Sequence[LinkScore] | None
-    ) -> Sequence[float]:
+    def priorities(self, page: PageRecord, links: Sequence[Link], scores: Scores) -> Sequence[float]:
         return [self._points(page, link) for link in links]
 
     def _points(self, page: PageRecord, link: Link) -> float:
@@ -312,24 +295,17 @@ class Ilsp(Policy):
         return self.pair.side(language) is not None
 
 
-class Smart(Policy):
+class Smart(LanguageBreadthFirst):
     """p(link is in the other language) x p(page and link are translations); pages of the pair and seeds expanded."""
 
     name = "smart"
     needs_models = True
 
-    def expands(self, page: PageRecord) -> bool:
-        return page.side is not None or page.seed
-
-    def priorities(
-        self, page: PageRecord, links: Sequence[Link], scores: Sequence[LinkScore] | None
-    ) -> Sequence[float]:
-        if scores is None:
-            return [0.0] * len(links)
-        return [score.language * score.parallel for score in scores]
+    def priorities(self, page: PageRecord, links: Sequence[Link], scores: Scores) -> Sequence[float]:
+        return [0.0] * len(links) if scores is None else [score.language * score.parallel for score in scores]
 
 
-class Oracle(Policy):
+class Oracle(BreadthFirst):
     """Follows the list of URLs *order*; the rest comes after."""
 
     name = "oracle"
@@ -341,10 +317,5 @@ class Oracle(Policy):
     def seed_priority(self, url: str) -> float:
         return self._priority.get(url, 0.0)
 
-    def expands(self, page: PageRecord) -> bool:
-        return True
-
-    def priorities(
-        self, page: PageRecord, links: Sequence[Link], scores: Sequence[LinkScore] | None
-    ) -> Sequence[float]:
+    def priorities(self, page: PageRecord, links: Sequence[Link], scores: Scores) -> Sequence[float]:
         return [self._priority.get(link.url, 0.0) for link in links]

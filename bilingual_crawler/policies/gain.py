@@ -20,9 +20,8 @@ if TYPE_CHECKING:
     from bilingual_crawler.items import Proposal
     from bilingual_crawler.languages.codes import LanguagePair
     from bilingual_crawler.pages.model import Link, PageRecord
-    from bilingual_crawler.policies.base import Promise
+    from bilingual_crawler.policies.base import Promise, Scores
     from bilingual_crawler.policies.evidence.base import Belief, Target
-    from bilingual_crawler.scoring.links import LinkScore
 
     Kind = TypeVar("Kind", bound=Evidence)
 
@@ -212,9 +211,7 @@ class Gain(Policy):
             self._changed.update(dict.fromkeys(kind.observe_pair(url, partner)))
         self._forget_lapsed()
 
-    def priorities(
-        self, page: PageRecord, links: Sequence[Link], scores: Sequence[LinkScore] | None
-    ) -> Sequence[float]:
+    def priorities(self, page: PageRecord, links: Sequence[Link], scores: Scores) -> Sequence[float]:
         return [self._weigh(link.url) if self._is_news(page, link) else NEVER for link in links]
 
     def observe_links(self, page: PageRecord, links: Sequence[Link]) -> None:

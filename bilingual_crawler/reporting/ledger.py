@@ -7,14 +7,21 @@ from typing import TYPE_CHECKING, Any
 
 from bilingual_crawler.crawl.component import CrawlComponent
 from bilingual_crawler.crawl.signals import Fetch, output_failed
+from bilingual_crawler.reporting.counts import COUNTS, PairCounts
 from bilingual_crawler.storage.records import CRAWL, TsvLog, read_tsv
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Mapping
     from pathlib import Path
+
+    from scrapy.crawler import Crawler
 
     from bilingual_crawler.languages.pairs import LanguagePairs
     from bilingual_crawler.pairing.model import Outcome
+
+
+PAIR_COUNTS = [count for count in COUNTS if count.name in PairCounts.__struct_fields__]
+"""Those of a pair of languages."""
 
 
 class CrawlTally:
@@ -93,13 +100,8 @@ class CrawlTally:
     def pair_counts(self, outcomes: Mapping[str, Outcome], paired: int) -> dict[str, Any]:
         """The counts of pairs in a summary, by pair of languages and for all; *paired* documents are in a pair."""
         by_pair = {name: self._outcome(name, outcome) for name, outcome in outcomes.items()}
-        counts = by_pair.values()
         return {
-            "candidates": sum(one["candidates"] for one in counts),
-            "refused": _sum(one["refused"] for one in counts),
-            "pairs": sum(one["pairs"] for one in counts),
-            "left_over": sum(one["left_over"] for one in counts),
-            "unpaired": _sum(one["unpaired"] for one in counts),
+            **{count.name: count.sum(one[count.name] for one in by_pair.values()) for count in PAIR_COUNTS},
             "harvest_rate": round(paired / self.fetched, 4) if self.fetched else 0.0,
             "by_pair": by_pair,
         }
@@ -115,16 +117,16 @@ class CrawlTally:
         }
 
 
-def _sum(counts: Iterable[Mapping[str, int]]) -> dict[str, int]:
-    total: Counter[str] = Counter()
-    for one in counts:
-        total.update(one)
-    return dict(total)
-
-
 def is_fetched(status: str, outcome: str) -> bool:
     """Tell whether a line of ``crawl.tsv`` has an answer other than a redirect; the status is 0 without an answer."""
     return status != "0" and not outcome.startswith("redirect")
+
+
+def tally_of(crawler: Crawler) -> CrawlTally:
+    """The counts of *crawler*, once its spider is open."""
+    log = crawler.get_extension(CrawlLogExtension)
+    assert log
+    return log.tally
 
 
 class CrawlLogExtension(CrawlComponent):

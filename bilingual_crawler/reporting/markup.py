@@ -75,9 +75,9 @@ LEFT, RIGHT, TOP, BOTTOM = 56, 20, 26, 46
 MAX_POINTS = 600
 
 
-def ticks(maximum: int, *, count: int = 5) -> list[int]:
+def ticks(maximum: int) -> list[int]:
     """Whole numbers from 0 in steps of 1, 2 or 5 times a power of ten; the last is >= ``maximum``."""
-    rough = max(maximum, 1) / count
+    rough = max(maximum, 1) / 5
     power = 10 ** max(0, math.floor(math.log10(rough)))
     step = next(factor * power for factor in (1, 2, 5, 10) if factor * power >= rough)
     return list(range(0, max(maximum, 1) + step, step))

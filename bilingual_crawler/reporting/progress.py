@@ -16,13 +16,11 @@ from bilingual_crawler.crawl.component import CrawlComponent
 from bilingual_crawler.crawl.context import DiscoveryContext
 from bilingual_crawler.crawl.signals import output_failed
 from bilingual_crawler.discovery.sites import Funnel, JudgedSite
-from bilingual_crawler.reporting.ledger import CrawlLogExtension
+from bilingual_crawler.reporting.ledger import tally_of
 from bilingual_crawler.storage.records import SITES, TsvLog
 
 if TYPE_CHECKING:
     from scrapy.crawler import Crawler
-
-    from bilingual_crawler.reporting.ledger import CrawlTally
 
 
 class SitesExtension(CrawlComponent):
@@ -82,7 +80,7 @@ class ProgressExtension(CrawlComponent):
         self._logging = create_looping_call(self._log)
 
     def spider_opened(self) -> None:
-        self._began = self._logged = (time.monotonic(), self._tally.fetched)
+        self._began = self._logged = (time.monotonic(), tally_of(self._crawler).fetched)
         if self._status:
             self._status.start()
             self._showing.start(SECONDS, now=False)
@@ -100,23 +98,17 @@ class ProgressExtension(CrawlComponent):
         self._phase = phase
         self._show()
 
-    @property
-    def _tally(self) -> CrawlTally:
-        log = self._crawler.get_extension(CrawlLogExtension)
-        assert log
-        return log.tally
-
     def _show(self) -> None:
         if self._status:
             self._status.update(self._line(*self._began))
 
     def _log(self) -> None:
         logger.info(self._line(*self._logged))
-        self._logged = (time.monotonic(), self._tally.fetched)
+        self._logged = (time.monotonic(), tally_of(self._crawler).fetched)
 
     def _line(self, since: float, fetched: int) -> str:
         """Return the counts, and the pages per second since the moment *since*, when *fetched* pages were fetched."""
-        tally, visits = self._tally, self._visits
+        tally, visits = tally_of(self._crawler), self._visits
         doing = f"{self._phase}: " if self._phase else ""
         found = self._crawler.get_extension(SitesExtension)
         sites = f"{found.funnel.bilingual} of {found.funnel.judged} sites bilingual, " if found else ""

@@ -1,4 +1,4 @@
-"""The message of a crawl that found no pair."""
+"""``report.html``, and the reason why a crawl found no pair."""
 
 from __future__ import annotations
 

@@ -15,6 +15,7 @@ from bilingual_crawler.discovery.sites import Funnel
 from bilingual_crawler.languages.codes import DEFAULT_EQUIVALENTS, LanguageError
 from bilingual_crawler.languages.pairs import LanguagePairs
 from bilingual_crawler.pages.model import MAX_TITLE
+from bilingual_crawler.pairing.matching import disjoint
 from bilingual_crawler.pairing.model import outcomes, pairs_of_others, unpaired_of_others
 from bilingual_crawler.reporting.counts import Summary
 from bilingual_crawler.reporting.ledger import CrawlTally, is_fetched
@@ -113,7 +114,6 @@ class SiteCounts:
 class Results:
     """A crawl's output folder, read once. Long lists are cut to the length that a report shows."""
 
-    directory: Path
     summary: Mapping[str, Any]
     """As in ``summary.json``, but counted again from the other files if possible, so it is true after ``kill -9``."""
     curve: tuple[tuple[int, int], ...]
@@ -144,10 +144,8 @@ class Course:
     """The course of a crawl by its logs, without its documents."""
 
     tally: CrawlTally
-    rows: list[dict[str, str]]
-    """The pairs, best first."""
     curve: tuple[tuple[int, int], ...]
-    hosts: dict[str, HostCounts]
+    hosts: defaultdict[str, HostCounts]
     sites: Mapping[str, SiteCounts]
 
 
@@ -162,21 +160,38 @@ def _course(directory: Path, languages: LanguagePairs, pairs: list[dict[str, str
     A page is logged before its document is written: a kill in between, or a full disk, leaves a line without one.
     """
     tally = CrawlTally(languages)
-    hosts: dict[str, HostCounts] = {}
+    hosts: defaultdict[str, HostCounts] = defaultdict(HostCounts)
     sites: defaultdict[str, SiteCounts] = defaultdict(SiteCounts)
-    rows = (
-        row | {"outcome": NOT_WRITTEN} if written is not None and _lacks_document(row, written) else row
-        for row in read_tsv(directory / CRAWL)
-    )
-    curve = _read_fetches(rows, pairs, tally, hosts, sites)
-    for row in pairs:
-        for site in {registered_domain(row["url_a"]), registered_domain(row["url_b"])}:
+    partners: defaultdict[str, list[str]] = defaultdict(list)
+    for pair in pairs:
+        partners[pair["url_a"]].append(pair["url_b"])
+        partners[pair["url_b"]].append(pair["url_a"])
+    curve = [(0, 0)]
+    fetched: set[str] = set()
+    found = 0
+    for row in read_tsv(directory / CRAWL):
+        url = row["url"]
+        if row["outcome"] == "document" and written is not None and hash(url) not in written:
+            row["outcome"] = NOT_WRITTEN
+        if not tally.note_row(row) or not is_fetched(row["status"], row["outcome"]):
+            continue
+        sites[registered_domain(url)].fetched += 1
+        counts = hosts[_host(url)]
+        counts.fetched += 1
+        counts.failed += not row["status"].startswith("2")
+        if row["outcome"] == "document":
+            counts.kept[tally.side(row["language"])] += 1
+        if url in partners:
+            fetched.add(url)
+            found += sum(partner in fetched for partner in partners[url])
+        if found > curve[-1][1]:
+            curve.append((tally.fetched, found))
+    if tally.fetched > curve[-1][0]:
+        curve.append((tally.fetched, found))
+    for pair in pairs:
+        for site in {registered_domain(pair["url_a"]), registered_domain(pair["url_b"])}:
             sites[site].pairs += 1
-    return Course(tally, pairs, curve, hosts, sites)
-
-
-def _lacks_document(row: Mapping[str, str], written: set[int]) -> bool:
-    return row["outcome"] == "document" and hash(row["url"]) not in written
+    return Course(tally, tuple(curve), hosts, sites)
 
 
 def _read_pairs(directory: Path, languages: LanguagePairs) -> list[dict[str, str]]:
@@ -195,19 +210,17 @@ def read_results(directory: Path, *, max_pairs: int = 200) -> Results:
     _check_columns(directory)
     rows = _read_pairs(directory, languages)
     paired = {row[side] for row in rows for side in ("url_a", "url_b")}
-    unpaired = sorted(read_tsv(directory / UNPAIRED), key=lambda row: -_score(row))
+    others = ({"pair": str(languages)} | row for row in read_tsv(directory / UNPAIRED))
+    unpaired = sorted(others, key=lambda row: -_score(row))
     best, doubtful = _shown(rows, max_pairs)
     left_over = unpaired[:MAX_LEFT_OVER]
-    wanted = {row[side] for row in (*best, *doubtful) for side in ("url_a", "url_b")} | {
-        row["url"] for row in left_over
-    }
+    wanted = {row[name] for row in (*best, *doubtful, *left_over) for name in ("url_a", "url_b", "url") if name in row}
     titles, written = _read_documents(directory / DOCUMENTS, wanted)
     course = _course(directory, languages, rows, written)
     tally, hosts = course.tally, course.hosts
     for url in paired:
-        hosts.setdefault(_host(url), HostCounts()).paired += 1
+        hosts[_host(url)].paired += 1
     return Results(
-        directory=directory,
         summary={
             **summary,
             **_recounted(summary, directory, tally, languages, rows, unpaired, len(paired)),
@@ -218,14 +231,7 @@ def read_results(directory: Path, *, max_pairs: int = 200) -> Results:
         pairs=tuple(_found_pair(row, titles) for row in best),
         doubtful=tuple(_found_pair(row, titles) for row in doubtful),
         left_over=tuple(
-            LeftOver(
-                row["url"],
-                row["reason"],
-                row["nearest"],
-                row["score"],
-                row.get("pair", str(languages)),
-                titles.get(row["url"], ""),
-            )
+            LeftOver(row["url"], row["reason"], row["nearest"], row["score"], row["pair"], titles.get(row["url"], ""))
             for row in left_over
         ),
         pair_counts=Counter(row["pair"] for row in rows),
@@ -303,14 +309,8 @@ def write_summary(directory: Path, summary: Mapping[str, Any]) -> None:
 
 def one_to_one(rows: Iterable[dict[str, str]]) -> list[dict[str, str]]:
     """The rows of a ``pairs.tsv``, best first, without those whose documents are in a better pair of the languages."""
-    taken: set[tuple[str, str]] = set()
-    chosen = []
-    for row in sorted(rows, key=lambda row: -_score(row)):
-        both = {(row["pair"], row["url_a"]), (row["pair"], row["url_b"])}
-        if taken.isdisjoint(both):
-            taken |= both
-            chosen.append(row)
-    return chosen
+    best = sorted(rows, key=lambda row: -_score(row))
+    return disjoint(best, lambda row: {(row["pair"], row["url_a"]), (row["pair"], row["url_b"])})
 
 
 def pairs_of(summary: Mapping[str, Any], directory: Path) -> LanguagePairs:
@@ -353,7 +353,7 @@ def _recounted(
         names = dict.fromkeys((*asked, *(row["pair"] for row in rows)))
         before = {"-".join(reversed(name.split("-"))): counts for name, counts in before.items()} | dict(before)
         refused = {name: counts.get("refused", {}) for name, counts in before.items()}
-        reasons = ((row.get("pair", str(languages)), row["reason"]) for row in unpaired)
+        reasons = ((row["pair"], row["reason"]) for row in unpaired)
         found = outcomes(names, (row["pair"] for row in rows), reasons, refused)
         if not (directory / UNPAIRED).exists():
             found = {
@@ -381,40 +381,6 @@ def _sites(
     }
 
 
-def _read_fetches(
-    rows: Iterable[dict[str, str]],
-    pairs: list[dict[str, str]],
-    tally: CrawlTally,
-    hosts: dict[str, HostCounts],
-    sites: defaultdict[str, SiteCounts],
-) -> tuple[tuple[int, int], ...]:
-    partners: dict[str, list[str]] = {}
-    for pair in pairs:
-        partners.setdefault(pair["url_a"], []).append(pair["url_b"])
-        partners.setdefault(pair["url_b"], []).append(pair["url_a"])
-    curve = [(0, 0)]
-    fetched: set[str] = set()
-    found = 0
-    for row in rows:
-        url = row["url"]
-        if not tally.note_row(row) or not is_fetched(row["status"], row["outcome"]):
-            continue
-        counts = hosts.setdefault(_host(url), HostCounts())
-        counts.fetched += 1
-        sites[registered_domain(url)].fetched += 1
-        counts.failed += not row["status"].startswith("2")
-        if row["outcome"] == "document":
-            counts.kept[tally.side(row["language"])] += 1
-        if url in partners:
-            fetched.add(url)
-            found += sum(partner in fetched for partner in partners[url])
-        if found > curve[-1][1]:
-            curve.append((tally.fetched, found))
-    if tally.fetched > curve[-1][0]:
-        curve.append((tally.fetched, found))
-    return tuple(curve)
-
-
 def _read_documents(path: Path, wanted: set[str]) -> tuple[dict[str, str], set[int] | None]:
     """Titles of the documents with the *wanted* URLs, and hashes of the addresses of all, as a crawl may have millions.
 
@@ -431,15 +397,8 @@ def _read_documents(path: Path, wanted: set[str]) -> tuple[dict[str, str], set[i
 
 
 def _found_pair(row: dict[str, str], titles: dict[str, str]) -> FoundPair:
-    return FoundPair(
-        url_a=row["url_a"],
-        url_b=row["url_b"],
-        score=row.get("score", ""),
-        method=row.get("method", ""),
-        pair=row["pair"],
-        title_a=titles.get(row["url_a"], ""),
-        title_b=titles.get(row["url_b"], ""),
-    )
+    score, method, both = row.get("score", ""), row.get("method", ""), (row["url_a"], row["url_b"])
+    return FoundPair(*both, score, method, row["pair"], *(titles.get(url, "") for url in both))
 
 
 def _score(row: Mapping[str, str]) -> float:

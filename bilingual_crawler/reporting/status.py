@@ -19,7 +19,7 @@ from bilingual_crawler.crawl.component import CrawlComponent
 from bilingual_crawler.crawl.politeness import by_site
 from bilingual_crawler.items import Document
 from bilingual_crawler.options import PREFIX, Options, wrong
-from bilingual_crawler.reporting.ledger import CrawlLogExtension, is_fetched
+from bilingual_crawler.reporting.ledger import is_fetched, tally_of
 from bilingual_crawler.reporting.markup import render, step_chart
 from bilingual_crawler.reporting.results import FoundPair, SiteCounts, read_course
 from bilingual_crawler.reporting.summary import SummaryExtension
@@ -207,9 +207,7 @@ class StatusExtension(CrawlComponent):
         }
 
     def _advance(self) -> None:
-        log = self._crawler.get_extension(CrawlLogExtension)
-        assert log
-        self._live.advance(log.tally.fetched, self._stats.get_value("bilingual/pairs/found", 0))
+        self._live.advance(tally_of(self._crawler).fetched, self._stats.get_value("bilingual/pairs/found", 0))
 
     def _now(self) -> dict[str, Any]:
         summary = self._crawler.get_extension(SummaryExtension)

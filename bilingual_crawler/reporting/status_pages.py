@@ -49,23 +49,19 @@ class StatusSite(LimitedSite):
     """The pages of *crawl*, which are served at *host*."""
 
     def __init__(self, crawl: Watched, host: str) -> None:
-        super().__init__(_root(crawl, host))
-
-
-def _root(crawl: Watched, host: str) -> Resource:
-    registry = CollectorRegistry()
-    registry.register(_Metrics(crawl))
-    pages = _Pages(crawl, host)
-    children: dict[bytes, Any] = {
-        b"": _Page(crawl, crawl.page, HTML),
-        b"status.json": _Page(crawl, lambda: json.dumps(crawl.status(), ensure_ascii=False), JSON),
-        # not the library's Twisted resource, which asks in another thread
-        b"metrics": _Page(crawl, lambda: generate_latest(registry).decode(), CONTENT_TYPE_LATEST),
-        b"explain": _Explain(crawl),
-    }
-    for path, child in children.items():
-        pages.putChild(path, child)
-    return pages
+        registry = CollectorRegistry()
+        registry.register(_Metrics(crawl))
+        children: dict[bytes, Any] = {
+            b"": _Page(crawl, crawl.page, HTML),
+            b"status.json": _Page(crawl, lambda: json.dumps(crawl.status(), ensure_ascii=False), JSON),
+            # not the library's Twisted resource, which asks in another thread
+            b"metrics": _Page(crawl, lambda: generate_latest(registry).decode(), CONTENT_TYPE_LATEST),
+            b"explain": _Explain(crawl),
+        }
+        root = _Pages(crawl, host)
+        for path, child in children.items():
+            root.putChild(path, child)
+        super().__init__(root)
 
 
 class _Pages(LocalPages):

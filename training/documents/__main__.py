@@ -47,7 +47,6 @@ from bilingual_crawler.pairing.evidence import (
     View,
 )
 from bilingual_crawler.pairing.sentences import BITEXT_FEATURES, BitextReader, doubtful
-from bilingual_crawler.pairing.structure import PAPER_FEATURES
 from bilingual_crawler.scoring.linear import LinearModel
 from bilingual_crawler.settings import BILINGUAL_MIN_SCORE
 from training.common.options import refuse_bad_input, workers
@@ -69,6 +68,8 @@ if TYPE_CHECKING:
     T = TypeVar("T")
     Pairs = list[tuple[NDArray[np.intp], NDArray[np.intp]]]
 
+PAPER_FEATURES = ("word_ratio", "byte_ratio", "tags", "word_overlap")
+"""The four features of PPLocator; ratios are a logarithm of first to second."""
 SAYING = ("whole", "unannounced", "silent", "lying")
 """Forms in which the site's judge meets a site: what pages hold is the same, what the site says is not."""
 REFUTING = ("contradicted", "site_contradicted")

@@ -77,7 +77,7 @@ class DisguisedCorpus:
     def domain(self, group: tuple[str, ...], keep: Callable[[str], bool] = lambda url: True) -> Domain:
         """The documents of a group of domains, those whose own URLs *keep* says."""
         profiles = (one for one in self.profiles(group) if keep(self._urls[one.url]))
-        return Domain.from_profiles(group, self, self.pairs.pairs[0], profiles)  # type: ignore[arg-type]
+        return Domain(group, self, self.pairs.pairs[0], profiles)  # type: ignore[arg-type]
 
     def document(self, url: str) -> Document:
         """The document behind a disguised URL."""

@@ -26,7 +26,6 @@ from bilingual_crawler.pairing.resemblance import (
     FOLDER,
     MAX_BEST_LEAD,
     OUTLINE_FEATURES,
-    REFUTED_BY_OUTLINE,
     ResemblanceWeights,
 )
 from bilingual_crawler.scoring.linear import LinearModel, logistic
@@ -43,6 +42,8 @@ if TYPE_CHECKING:
     from training.documents.encounters import Encounters
 
 REGULARISATION = 0.05
+REFUTED_BY_OUTLINE = 0.1
+"""Probability up to which two documents are no translations; in between, outlines do not decide."""
 
 
 def main() -> None:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from bisect import bisect
 from collections import defaultdict
+from collections.abc import Hashable
 from copy import copy
 from dataclasses import dataclass
 from functools import cache, cached_property, lru_cache
-from typing import TYPE_CHECKING, ClassVar, TypeAlias
+from typing import TYPE_CHECKING, ClassVar, Generic, TypeAlias, TypeVar
 
 from py3langid.langid import MODEL_FILE, LanguageIdentifier
 
@@ -90,6 +91,28 @@ class Folders(LanguageEvidence):
         return belief
 
 
+Value = TypeVar("Value", bound=Hashable)
+
+
+class KeptByUrl(LanguageEvidence, Generic[Value]):
+    """Evidence of which each queued URL has a value."""
+
+    def __post_init__(self) -> None:
+        self._by_url: dict[str, Value] = {}
+        self._same: dict[Value, Value] = {}
+        """One object for equal values: millions of URLs share some thousand."""
+
+    def keep(self, url: str, value: Value) -> None:
+        self._by_url[url] = self._same.setdefault(value, value)
+
+    def observe_redirect(self, url: str, target: str) -> None:
+        if url in self._by_url:
+            self._by_url.setdefault(target, self._by_url[url])
+
+    def forget(self, url: str) -> None:
+        self._by_url.pop(url, None)
+
+
 Source: TypeAlias = "tuple[int, LinkPosition]"
 """Language of the linking page (0, 1, or 2 for neither), and where on it the link is."""
 
@@ -110,7 +133,7 @@ class _Links:
 
 
 @dataclass
-class LinkingPages(LanguageEvidence):
+class LinkingPages(KeptByUrl["tuple[Source, ...]"]):
     """Bayes' rule over the languages of linking pages and the positions of links, counted by site.
 
     Several sources count together as much as one: links of one template repeat each other.
@@ -124,16 +147,14 @@ class LinkingPages(LanguageEvidence):
     """Maximum sources of a URL, the first ones."""
 
     def __post_init__(self) -> None:
-        self._sources: dict[str, tuple[Source, ...]] = {}
-        self._same: dict[tuple[Source, ...], tuple[Source, ...]] = {}
-        """One object for equal sources: millions of URLs share some thousand."""
+        super().__post_init__()
         self._by_site: dict[str, _Links] = {}
         self._unseen = self._before_any()
         self._usual = [[self.own if source == language else self.other for language in range(3)] for source in range(3)]
         """Prior counts of links between pages, by both languages."""
 
     def observe_page(self, page: PageRecord, links: Sequence[Link]) -> Iterable[str]:
-        sources = self._sources.get(page.url, ())
+        sources = self._by_url.get(page.url, ())
         if sources:
             site = self.known.place(page.url).site
             if site not in self._by_site:
@@ -143,15 +164,14 @@ class LinkingPages(LanguageEvidence):
 
     def observe_link(self, page: PageRecord, link: Link) -> bool:
         source = (self.known.index(page.side), link.position)
-        sources = self._sources.get(link.url, ())
+        sources = self._by_url.get(link.url, ())
         if source in sources or len(sources) >= self.most:
             return False
-        all_sources = (*sources, source)
-        self._sources[link.url] = self._same.setdefault(all_sources, all_sources)
+        self.keep(link.url, (*sources, source))
         return True
 
     def update(self, target: Target, belief: Belief) -> Belief | None:
-        sources = self._sources.get(target.url)
+        sources = self._by_url.get(target.url)
         if not sources:
             return None
         links = self._by_site.get(target.place.site, self._unseen)
@@ -169,13 +189,6 @@ class LinkingPages(LanguageEvidence):
 
     def _before_any(self) -> _Links:
         return _Links(self.own + 2 * self.other)
-
-    def observe_redirect(self, url: str, target: str) -> None:
-        if url in self._sources:
-            self._sources.setdefault(target, self._sources[url])
-
-    def forget(self, url: str) -> None:
-        self._sources.pop(url, None)
 
 
 @dataclass
@@ -228,44 +241,34 @@ def label_of(link: Link) -> str | None:
 
 
 @dataclass
-class Labels(LanguageEvidence):
+class Labels(KeptByUrl[int]):
     """The language that the latest link to a URL names."""
 
     name: ClassVar[str] = "labels"
     trust: float = 0.85
     """P(label | page is in the language that it names); 1 - *trust* for another language."""
 
-    def __post_init__(self) -> None:
-        self._labels: dict[str, int] = {}
-
     def observe_link(self, page: PageRecord, link: Link) -> bool:
         label = label_of(link)
         if not label:
             return False
         said = self.known.index(self.known.pair.side(label))
-        news = self._labels.get(link.url) != said
-        self._labels[link.url] = said
+        news = self._by_url.get(link.url) != said
+        self.keep(link.url, said)
         return news
 
     def update(self, target: Target, belief: Belief) -> Belief | None:
-        said = self._labels.get(target.url)
+        said = self._by_url.get(target.url)
         if said is None:
             return None
         return normal(*(p * (self.trust if index == said else 1 - self.trust) for index, p in enumerate(belief)))
 
-    def observe_redirect(self, url: str, target: str) -> None:
-        if url in self._labels:
-            self._labels.setdefault(target, self._labels[url])
-
-    def forget(self, url: str) -> None:
-        self._labels.pop(url, None)
-
 
 @dataclass
-class Wording(LanguageEvidence):
+class Wording(KeptByUrl["tuple[int, int]"]):
     """The language of the longest link text of a URL, most likely its title, by Bayes' rule.
 
-    P(language of the text | language of the page) is learnt by site.
+    P(language of the text | language of the page) is learnt by site. The value of a URL is length and step of the text.
     """
 
     name: ClassVar[str] = "wording"
@@ -276,46 +279,35 @@ class Wording(LanguageEvidence):
     """Weight of these shares, in links."""
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         self._reader = AnchorReader(self.known.pair)
-        self._wordings: dict[str, tuple[int, int]] = {}
-        """URL -> length of the text, step."""
-        self._same: dict[tuple[int, int], tuple[int, int]] = {}
-        """One object for equal wordings: millions of URLs share some thousand."""
         first = [self.weight * share for share in self.shares]
         self._usual = (first, first[::-1], [self.weight / len(first)] * len(first))
         self._by_site: dict[str, tuple[list[float], ...]] = {}
 
     def observe_page(self, page: PageRecord, links: Sequence[Link]) -> Iterable[str]:
-        if page.url in self._wordings:
+        if page.url in self._by_url:
             site = self.known.place(page.url).site
             rows = self._by_site.get(site)
             if rows is None:
                 rows = self._by_site[site] = tuple(map(list, self._usual))
-            rows[self.known.index(page.side)][self._wordings[page.url][1]] += 1
+            rows[self.known.index(page.side)][self._by_url[page.url][1]] += 1
         return ()
 
     def observe_link(self, page: PageRecord, link: Link) -> bool:
-        length, step = self._wordings.get(link.url, (0, None))
+        length, step = self._by_url.get(link.url, (0, None))
         if len(link.text) <= length or label_of(link):
             return False
         read = self._reader.read(link.text)
         if read is None:
             return False
-        wording = (len(link.text), read)
-        self._wordings[link.url] = self._same.setdefault(wording, wording)
+        self.keep(link.url, (len(link.text), read))
         return read != step
 
     def update(self, target: Target, belief: Belief) -> Belief | None:
-        wording = self._wordings.get(target.url)
+        wording = self._by_url.get(target.url)
         if wording is None:
             return None
         step = wording[1]
         rows = self._by_site.get(target.place.site, self._usual)
         return normal(*(p * row[step] / sum(row) for p, row in zip(belief, rows, strict=True)))
-
-    def observe_redirect(self, url: str, target: str) -> None:
-        if url in self._wordings:
-            self._wordings.setdefault(target, self._wordings[url])
-
-    def forget(self, url: str) -> None:
-        self._wordings.pop(url, None)
