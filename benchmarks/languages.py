@@ -4,8 +4,8 @@
     python benchmarks/languages.py package [cld2 heliport cld2,heliport] > languages.tsv
 
 The texts are those of the Universal Declaration of Human Rights, cut into pieces of 60 and of 300 characters. On
-standard error it says how often a declaration wins in texts of 3,000 characters: right declarations in languages that the
-detectors do not know, and wrong ones in languages that they know.
+standard error it says how often a declaration wins in texts of 3,000 characters: right declarations in languages that
+the detectors do not know, and wrong ones in languages that they know.
 """
 
 from __future__ import annotations
