@@ -17,7 +17,8 @@ from operator import add
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from bilingual_crawler.urls.canonical import canonicalise, registered_domain
+from bilingual_crawler.urls.canonical import canonicalise
+from bilingual_crawler.urls.hosts import registered_domain
 from bilingual_crawler.urls.marks import strip_language
 from bilingual_crawler.urls.rewriting import rewritten_pairs
 

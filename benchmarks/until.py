@@ -28,7 +28,7 @@ from bilingual_crawler.harvest.sites import Task, read_site, read_tasks
 from bilingual_crawler.languages.codes import LanguagePair
 from bilingual_crawler.policies.gain import Gain
 from bilingual_crawler.scoring.linear import LinearModel
-from bilingual_crawler.urls.canonical import registered_domain
+from bilingual_crawler.urls.hosts import registered_domain
 from training.common.options import refuse_bad_input
 
 if TYPE_CHECKING:

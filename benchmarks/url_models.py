@@ -28,7 +28,7 @@ from bilingual_crawler.policies.evidence.base import Belief, LanguageEvidence, n
 from bilingual_crawler.policies.gain import Gain
 from bilingual_crawler.scoring.links import LinkScorer, PageLinks
 from bilingual_crawler.scoring.models import LanguageModel, ParallelnessModel, load_models, models_folder
-from bilingual_crawler.urls.canonical import registered_domain
+from bilingual_crawler.urls.hosts import registered_domain
 from training.common.options import refuse_bad_input
 from training.common.simulated import compare
 from training.policies.__main__ import draw

@@ -6,7 +6,8 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from bilingual_crawler.urls.canonical import MAX_LENGTH, canonicalise, domain_label, registered_domain
+from bilingual_crawler.urls.canonical import MAX_LENGTH, canonicalise
+from bilingual_crawler.urls.hosts import domain_label, registered_domain
 
 BASE = "https://www.example.is/en/news/index.html?page=2"
 

@@ -10,7 +10,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from rich.progress import Progress
 
-from bilingual_crawler.urls.canonical import domain_label
+from bilingual_crawler.urls.hosts import domain_label
 from training.common.data import DataError
 from training.prepare import split
 from training.prepare.__main__ import main

@@ -13,7 +13,7 @@ from bilingual_crawler.bitext.personal import PersonalData
 from bilingual_crawler.languages.codes import to_bcp47
 from bilingual_crawler.pages.origin import FACTS, Origin
 from bilingual_crawler.plugins import EXPORTS
-from bilingual_crawler.urls.canonical import registered_domain
+from bilingual_crawler.urls.hosts import registered_domain
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping

@@ -12,7 +12,7 @@ import msgspec
 
 from bilingual_crawler.bitext.exports import Export
 from bilingual_crawler.pages.words import count_words
-from bilingual_crawler.urls.canonical import registered_domain
+from bilingual_crawler.urls.hosts import registered_domain
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

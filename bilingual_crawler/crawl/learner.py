@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from bilingual_crawler.crawl.remaining import FetchOutcome, RemainingPairs
 from bilingual_crawler.languages.pairs import LanguagePairs
 from bilingual_crawler.pairing.ledger import PairLedger
-from bilingual_crawler.urls.canonical import registered_domain
+from bilingual_crawler.urls.hosts import registered_domain
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence

@@ -10,7 +10,7 @@ from scrapy import signals
 
 from bilingual_crawler.crawl.scrapy_internals import keep_slow, slow_down
 from bilingual_crawler.crawl.signals import ENTRY
-from bilingual_crawler.urls.canonical import registered_domain
+from bilingual_crawler.urls.hosts import registered_domain
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

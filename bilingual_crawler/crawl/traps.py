@@ -12,7 +12,7 @@ from cachetools import LRUCache
 
 from bilingual_crawler.pages.model import ENOUGH_NEW_TEXT
 from bilingual_crawler.pages.sequences import SAMPLE, sequences
-from bilingual_crawler.urls.canonical import registered_domain
+from bilingual_crawler.urls.hosts import registered_domain
 from bilingual_crawler.urls.traps import IN_ANOTHER_ORDER, addresses, grown, shapes, trees
 
 if TYPE_CHECKING:

@@ -58,8 +58,8 @@ from bilingual_crawler.frontier.shared import SharedFrontier
 from bilingual_crawler.options import Options, usage_error
 from bilingual_crawler.plugins import FRONTIER_STORES
 from bilingual_crawler.storage.files import replacing, to_disk
-from bilingual_crawler.urls.canonical import canonicalise, registered_domain
-from bilingual_crawler.urls.hosts import with_http, with_https
+from bilingual_crawler.urls.canonical import canonicalise
+from bilingual_crawler.urls.hosts import registered_domain, with_http, with_https
 from bilingual_crawler.urls.variants import bare
 
 if TYPE_CHECKING:

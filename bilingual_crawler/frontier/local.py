@@ -19,7 +19,7 @@ from bilingual_crawler.frontier.frontier import (
     StoreError,
     ignore,
 )
-from bilingual_crawler.urls.canonical import registered_domain
+from bilingual_crawler.urls.hosts import registered_domain
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence

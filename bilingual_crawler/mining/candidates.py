@@ -10,7 +10,7 @@ import pyarrow as pa
 from ibis import _
 
 from bilingual_crawler.pairing.urls import SCORES
-from bilingual_crawler.urls.canonical import registered_domain
+from bilingual_crawler.urls.hosts import registered_domain
 from bilingual_crawler.urls.marks import marked_language, strip_language
 
 if TYPE_CHECKING:

@@ -15,7 +15,7 @@ from bilingual_crawler.mining.stored import MiningError
 from bilingual_crawler.storage.files import LeftOut
 from bilingual_crawler.storage.records import DOCUMENTS, NO_RECORD, read_json_lines
 from bilingual_crawler.storage.warc import NoRecord, check_place
-from bilingual_crawler.urls.canonical import registered_domain
+from bilingual_crawler.urls.hosts import registered_domain
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence

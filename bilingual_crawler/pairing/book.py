@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from cachetools import LRUCache
 
 from bilingual_crawler.pairing.urls import UrlEvidence, agrees, last_hop
-from bilingual_crawler.urls.canonical import registered_domain
+from bilingual_crawler.urls.hosts import registered_domain
 from bilingual_crawler.urls.marks import coded_language, marked_language, strip_language
 
 if TYPE_CHECKING:

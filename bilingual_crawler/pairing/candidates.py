@@ -14,7 +14,7 @@ from scipy.sparse.csgraph import connected_components
 
 from bilingual_crawler.pages.outline import hash_text
 from bilingual_crawler.pairing.urls import UrlEvidence, agrees
-from bilingual_crawler.urls.canonical import registered_domain
+from bilingual_crawler.urls.hosts import registered_domain
 from bilingual_crawler.urls.marks import marked_language
 from bilingual_crawler.urls.rewriting import rewritten_pairs
 

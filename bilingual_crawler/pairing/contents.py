@@ -20,7 +20,7 @@ from bilingual_crawler.pairing.resemblance import (
     items_of,
 )
 from bilingual_crawler.scoring.models import models_folder
-from bilingual_crawler.urls.canonical import registered_domain
+from bilingual_crawler.urls.hosts import registered_domain
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Sequence

@@ -12,7 +12,7 @@ import numpy as np
 from bilingual_crawler.pairing.reading import link_key
 from bilingual_crawler.pairing.resemblance import SAME_TEXT, SHORTEST, common_shares
 from bilingual_crawler.pairing.urls import MAX_LENGTH_RATIO
-from bilingual_crawler.urls.canonical import registered_domain
+from bilingual_crawler.urls.hosts import registered_domain
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence

@@ -19,7 +19,7 @@ from bilingual_crawler.pairing.copies import boilerplate, main_lines, merge_copi
 from bilingual_crawler.pairing.model import Profile
 from bilingual_crawler.pairing.reading import link_key, unpack
 from bilingual_crawler.pairing.urls import last_hop
-from bilingual_crawler.urls.canonical import registered_domain
+from bilingual_crawler.urls.hosts import registered_domain
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator, Mapping

@@ -53,7 +53,8 @@ from bilingual_crawler.storage.warc import (
     parse_head,
     parse_response,
 )
-from bilingual_crawler.urls.canonical import canonicalise, registered_domain
+from bilingual_crawler.urls.canonical import canonicalise
+from bilingual_crawler.urls.hosts import registered_domain
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping, Sequence

@@ -17,7 +17,7 @@ from bilingual_crawler.pairing.contents import MAX_SITES, Contents, Copies
 from bilingual_crawler.pairing.matching import disjoint
 from bilingual_crawler.pairing.resemblance import CONFIRMED_BY_OUTLINE
 from bilingual_crawler.pairing.urls import MAX_LENGTH_RATIO, together
-from bilingual_crawler.urls.canonical import registered_domain
+from bilingual_crawler.urls.hosts import registered_domain
 from bilingual_crawler.urls.marks import strip_language
 from bilingual_crawler.urls.variants import bare
 

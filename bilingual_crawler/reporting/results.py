@@ -32,7 +32,7 @@ from bilingual_crawler.storage.records import (
     read_json_lines,
     read_tsv,
 )
-from bilingual_crawler.urls.canonical import registered_domain
+from bilingual_crawler.urls.hosts import registered_domain
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping

@@ -23,7 +23,7 @@ from bilingual_crawler.reporting.ledger import is_fetched, tally_of
 from bilingual_crawler.reporting.markup import render, step_chart
 from bilingual_crawler.reporting.results import FoundPair, SiteCounts, read_course
 from bilingual_crawler.reporting.summary import SummaryExtension
-from bilingual_crawler.urls.canonical import registered_domain
+from bilingual_crawler.urls.hosts import registered_domain
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -6,9 +6,7 @@ import re
 from functools import lru_cache
 from urllib.parse import unquote
 
-from bilingual_crawler.urls.hosts import domain_label, normal_host, registered_domain, url_cache
-
-__all__ = ["MAX_LENGTH", "canonicalise", "domain_label", "registered_domain"]
+from bilingual_crawler.urls.hosts import normal_host, url_cache
 
 MAX_LENGTH = 2000
 """Characters of the longest canonical URL; longer URLs never lead to documents."""

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from bilingual_crawler.languages.codes import UNKNOWN
 from bilingual_crawler.storage.files import DAMAGE
-from bilingual_crawler.urls.canonical import domain_label
+from bilingual_crawler.urls.hosts import domain_label
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator, Sequence

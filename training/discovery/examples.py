@@ -11,7 +11,7 @@ from bilingual_crawler.discovery.detector.links import LinkReader, side_of
 from bilingual_crawler.discovery.detector.pairs import PAGE_PAIR_FEATURES, comparable, features_of
 from bilingual_crawler.harvest.sites import read_site
 from bilingual_crawler.pairing.resemblance import OUTLINE_FEATURES, Resemblance
-from bilingual_crawler.urls.canonical import domain_label
+from bilingual_crawler.urls.hosts import domain_label
 from bilingual_crawler.urls.marks import strip_language
 from training.discovery.cuts import CutWeb, FrozenWeb, Variant, make_instances
 from training.documents.encounters import NOTHING, kind_of

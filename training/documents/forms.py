@@ -12,7 +12,7 @@ import numpy as np
 from bilingual_crawler.pages.outline import hash_text
 from bilingual_crawler.pairing.corpus import Domain
 from bilingual_crawler.pairing.reading import link_key
-from bilingual_crawler.urls.canonical import registered_domain
+from bilingual_crawler.urls.hosts import registered_domain
 from bilingual_crawler.urls.marks import marked_language, strip_language
 
 if TYPE_CHECKING:

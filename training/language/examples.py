@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from bilingual_crawler.urls.canonical import domain_label
+from bilingual_crawler.urls.hosts import domain_label
 from training.common.data import DataError, check_classes, check_disjoint, in_held_out, read_real, read_tsv
 
 if TYPE_CHECKING:

@@ -20,7 +20,7 @@ from sklearn.metrics import precision_recall_fscore_support
 
 from bilingual_crawler.scoring.models import TEXTS, ByteTokens
 from bilingual_crawler.storage.files import replacing
-from bilingual_crawler.urls.canonical import domain_label
+from bilingual_crawler.urls.hosts import domain_label
 from training.common.data import DataError, draw, read_real, read_tsv
 from training.common.loop import fingerprint, predict
 from training.common.markdown import table

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from bilingual_crawler.harvest.sites import Site, SiteError, read_site
-from bilingual_crawler.urls.canonical import domain_label
+from bilingual_crawler.urls.hosts import domain_label
 from bilingual_crawler.urls.model_input import pair_text
 from training.common.data import read_header, read_tsv
 from training.parallelness.hard_negatives import hard_negatives

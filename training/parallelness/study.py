@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import torch
 
-from bilingual_crawler.urls.canonical import domain_label
+from bilingual_crawler.urls.hosts import domain_label
 from bilingual_crawler.urls.model_input import pair_text
 from training.common.data import DataError
 from training.common.loop import predict

@@ -11,7 +11,7 @@ import re
 from collections import defaultdict
 from typing import TYPE_CHECKING
 
-from bilingual_crawler.urls.canonical import domain_label
+from bilingual_crawler.urls.hosts import domain_label
 from bilingual_crawler.urls.model_input import plain_word
 from bilingual_crawler.urls.parts import LANGUAGE_OF, language_of, url_parts
 from training.parallelness.negatives import split_resource

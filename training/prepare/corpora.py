@@ -13,7 +13,7 @@ from lxml import etree
 
 from bilingual_crawler.languages.codes import LanguagePair, from_bcp47
 from bilingual_crawler.storage.records import SUMMARY
-from bilingual_crawler.urls.canonical import domain_label
+from bilingual_crawler.urls.hosts import domain_label
 from training.common.data import MAX_URL, BadRow, DataError, parse_rows, split_header
 from training.prepare.files import unpacked_name
 

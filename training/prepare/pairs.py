@@ -6,7 +6,7 @@ from itertools import count
 from typing import IO, TYPE_CHECKING
 
 from bilingual_crawler.storage.records import PAIRS
-from bilingual_crawler.urls.canonical import domain_label
+from bilingual_crawler.urls.hosts import domain_label
 from training.common.data import DataError
 from training.parallelness.negatives import address
 from training.prepare.corpora import GOLD, UrlPair, read_table, read_tmx

@@ -12,7 +12,7 @@ from datasets import Dataset
 
 from bilingual_crawler.languages.codes import URL_LABELS
 from bilingual_crawler.scoring.models import PAIR_TEXTS, TEXTS
-from bilingual_crawler.urls.canonical import domain_label
+from bilingual_crawler.urls.hosts import domain_label
 from training.common.data import DataError, check_classes, check_disjoint, in_held_out, read_real, read_tsv
 
 if TYPE_CHECKING:

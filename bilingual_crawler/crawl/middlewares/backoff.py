@@ -24,7 +24,7 @@ from bilingual_crawler.crawl.signals import ENTRY, FAILURES, REST, Refused, coun
 from bilingual_crawler.frontier.backoff import Backoff, Patience, Rest, own_shortage, retry_after
 from bilingual_crawler.frontier.entry import POISON, SUSPECT
 from bilingual_crawler.options import Options
-from bilingual_crawler.urls.canonical import registered_domain
+from bilingual_crawler.urls.hosts import registered_domain
 
 if TYPE_CHECKING:
     from scrapy import Request

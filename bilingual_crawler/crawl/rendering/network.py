@@ -12,7 +12,7 @@ from scrapy import Request
 from scrapy.http.request import NO_CALLBACK
 
 from bilingual_crawler.crawl.signals import StillWanted
-from bilingual_crawler.urls.canonical import registered_domain
+from bilingual_crawler.urls.hosts import registered_domain
 
 if TYPE_CHECKING:
     from collections.abc import Callable

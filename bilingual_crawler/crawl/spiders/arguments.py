@@ -46,8 +46,7 @@ from bilingual_crawler.policies.gain import Gain
 from bilingual_crawler.storage.archive import open_archive
 from bilingual_crawler.storage.sites import alias_hosts
 from bilingual_crawler.storage.warc import ArchiveError
-from bilingual_crawler.urls.canonical import registered_domain
-from bilingual_crawler.urls.hosts import is_loopback
+from bilingual_crawler.urls.hosts import is_loopback, registered_domain
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

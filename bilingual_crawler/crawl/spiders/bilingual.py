@@ -23,8 +23,7 @@ from bilingual_crawler.languages.codes import language_name
 from bilingual_crawler.options import Options, listed, wrong
 from bilingual_crawler.pages.language import REMEDY
 from bilingual_crawler.pages.model import PageRecord
-from bilingual_crawler.urls.canonical import registered_domain
-from bilingual_crawler.urls.hosts import host_of, with_http
+from bilingual_crawler.urls.hosts import host_of, registered_domain, with_http
 from bilingual_crawler.urls.variants import variant
 
 if TYPE_CHECKING:

@@ -16,7 +16,7 @@ from bilingual_crawler.discovery.detector.links import side_of
 from bilingual_crawler.discovery.detector.pairs import FOLDER
 from bilingual_crawler.pages.labels import coded_language, named_language
 from bilingual_crawler.scoring.linear import LinearModel, read_weights
-from bilingual_crawler.urls.canonical import domain_label
+from bilingual_crawler.urls.hosts import domain_label
 from bilingual_crawler.urls.tokens import languages_of
 
 if TYPE_CHECKING:

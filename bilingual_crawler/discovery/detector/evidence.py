@@ -24,8 +24,7 @@ from bilingual_crawler.discovery.detector.pairs import (
     mirrored,
 )
 from bilingual_crawler.pairing.resemblance import Resemblance, ResemblanceWeights
-from bilingual_crawler.urls.canonical import domain_label
-from bilingual_crawler.urls.hosts import registered_domain
+from bilingual_crawler.urls.hosts import domain_label, registered_domain
 from bilingual_crawler.urls.marks import strip_language
 
 if TYPE_CHECKING:

@@ -14,8 +14,8 @@ from bilingual_crawler.languages.codes import UNKNOWN, base_of, language_name, o
 from bilingual_crawler.languages.pairs import LanguagePairs
 from bilingual_crawler.pages.model import LinkPosition
 from bilingual_crawler.policies.evidence.language import STEPS, AnchorReader
-from bilingual_crawler.urls.canonical import canonicalise, domain_label
-from bilingual_crawler.urls.hosts import host_of
+from bilingual_crawler.urls.canonical import canonicalise
+from bilingual_crawler.urls.hosts import domain_label, host_of
 from bilingual_crawler.urls.marks import Component, Marker, find_markers, strip_language
 
 if TYPE_CHECKING:

@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, NamedTuple
 from bilingual_crawler.discovery.sources.base import Backlink, SourceError, bare_host, read_list, reverse
 from bilingual_crawler.discovery.sources.database import damaged, duckdb, first_line, scratch
 from bilingual_crawler.storage.files import DAMAGE, LeftOut, open_packed, replacing
-from bilingual_crawler.urls.canonical import canonicalise, registered_domain
+from bilingual_crawler.urls.canonical import canonicalise
+from bilingual_crawler.urls.hosts import registered_domain
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Sequence

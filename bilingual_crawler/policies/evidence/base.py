@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, ClassVar, NamedTuple, TypeAlias, TypeVar
 from urllib.parse import urlsplit
 
 from bilingual_crawler.policies.base import Promise
-from bilingual_crawler.urls.canonical import registered_domain
-from bilingual_crawler.urls.hosts import url_cache
+from bilingual_crawler.urls.hosts import registered_domain, url_cache
 from bilingual_crawler.urls.marks import find_markers
 
 if TYPE_CHECKING:

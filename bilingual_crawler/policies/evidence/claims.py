@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 from bilingual_crawler.items import Proposal
 from bilingual_crawler.policies.evidence.base import PartnerEvidence, Reliability, part_left
-from bilingual_crawler.urls.canonical import registered_domain
+from bilingual_crawler.urls.hosts import registered_domain
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Iterable, Sequence
