@@ -54,7 +54,7 @@ def _names() -> dict[str, str]:
     """Names of languages in many languages, in lower case with and without diacritics, to ISO 639-3."""
     names: dict[str, str] = {}
     for lang in (*URL_LABELS, *CLD2_ONLY):
-        for name in (*names_of(lang), *INFLECTED_NAMES.get(lang, ())):
+        for name in (*names_of(lang), *INFLECTED_NAMES.get(lang, "").split()):
             names.setdefault(name.casefold(), lang)
     for lang in _COMMON:
         known = langcodes.Language.get(to_bcp47(lang))
