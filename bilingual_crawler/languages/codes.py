@@ -231,7 +231,7 @@ def _from_qualified_name(text: str) -> str | None:
             continue
         if script := _QUALIFIERS.get(folded) or (inside and _scripts_by_name().get(folded)):
             return f"{lang}_{script}"
-        if inside or folded in _regions():
+        if inside or folded in country_names().values():
             raise _more_than(text, qualifier, lang)
     return None
 
@@ -243,11 +243,10 @@ def _scripts_by_name() -> dict[str, str]:
 
 
 @lru_cache(maxsize=1)
-def _regions() -> frozenset[str]:
-    """Folded English names of countries."""
-    codes = (first + second for first in ascii_uppercase for second in ascii_uppercase)
-    regions = (langcodes.Language.make(territory=code) for code in codes)
-    return frozenset(fold(region.territory_name("en")) for region in regions if region.is_valid())
+def country_names() -> dict[str, str]:
+    """Folded English names of countries by code, in upper case."""
+    countries = {a + b: langcodes.Language.make(territory=a + b) for a in ascii_uppercase for b in ascii_uppercase}
+    return {code: fold(country.territory_name("en")) for code, country in countries.items() if country.is_valid()}
 
 
 def _from_other_name(text: str) -> str | None:

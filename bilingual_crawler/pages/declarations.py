@@ -38,21 +38,12 @@ BETWEEN = " | "
 # which marks a translation tool leaves -------------------------------------------------------------------------------
 
 _PLUGINS = {
-    "translate.google": "google-translate",
-    "google_translate_element": "google-translate",
-    "translate.goog": "google-translate",
-    "gtranslate": "gtranslate",
-    "weglot": "weglot",
-    "conveythis": "conveythis",
-    "localizejs.com": "localizejs",
-    "bablic.com": "bablic",
-    "linguise": "linguise",
-    "transposh": "transposh",
-    "translatepress": "translatepress",
-    "trp-language-switcher": "translatepress",
-    "microsofttranslator": "microsoft-translator",
-    "translate.yandex": "yandex-translate",
-}
+    "translate.google": "google-translate", "google_translate_element": "google-translate",
+    "translate.goog": "google-translate", "gtranslate": "gtranslate", "weglot": "weglot", "conveythis": "conveythis",
+    "localizejs.com": "localizejs", "bablic.com": "bablic", "linguise": "linguise", "transposh": "transposh",
+    "translatepress": "translatepress", "trp-language-switcher": "translatepress",
+    "microsofttranslator": "microsoft-translator", "translate.yandex": "yandex-translate",
+}  # fmt: skip
 _SERVICE_LINK = re.compile(
     r"//(?:(?P<google>translate\.google\.[a-z.]+/translate\?|[\w-]+\.translate\.goog/)"
     r"|(?P<microsoft>(?:www\.)?microsofttranslator\.com/bv)|(?P<yandex>translate\.yandex\.[a-z.]+/translate\?))"

@@ -182,11 +182,8 @@ class KnownLanguagesJob(Job[frozenset[str]]):
     """Load detectors and ask which languages they know."""
 
     returns: ClassVar[Any] = frozenset[str]
+    limits = Limits(1, 100)
     detectors: tuple[str, ...]
-
-    @property
-    def limits(self) -> Limits:
-        return Limits(1, 100)
 
     def prepare(self) -> None:
         load_detector(self.detectors)

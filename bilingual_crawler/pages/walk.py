@@ -33,7 +33,6 @@ from bilingual_crawler.pages.frame import (
     WIDGET,
     Region,
     are_in,
-    is_frame_role,
     leads_to_frame,
     names_of,
     own_lines,
@@ -42,7 +41,7 @@ from bilingual_crawler.pages.labels import coded_language
 from bilingual_crawler.pages.links import MAX_AROUND, MAX_TEXT, NO_ADDRESS, Anchor, hreflang_of, is_for_language
 from bilingual_crawler.pages.model import MAX_TITLE, LinkPosition, LinkSource
 from bilingual_crawler.pages.robots import directives_in
-from bilingual_crawler.pages.tables import INLINE_TAGS, MARKS, SKIPPED_TAGS, UNTOLD_TAGS
+from bilingual_crawler.pages.tables import FRAME_ROLES, INLINE_TAGS, MARKS, SKIPPED_TAGS, UNTOLD_TAGS
 from bilingual_crawler.pages.words import is_unspaced
 from bilingual_crawler.pages.wrapping import unbroken
 
@@ -707,7 +706,7 @@ class Walk:
             bits = names_of(names)
             self.declarations.names(names)
         undo = 0
-        if bits & WIDGET or is_frame_role(attributes.get("role")):
+        if bits & WIDGET or attributes.get("role") in FRAME_ROLES:
             undo = _FRAME
         elif tag in CONTENT_TAGS:
             return 0
