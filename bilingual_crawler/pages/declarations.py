@@ -1,4 +1,5 @@
-"""What a page declares about where it comes from: author, dates, licence, translation. Nothing is inferred.
+"""What a page declares about itself: base, canonical address, language, rules for robots, and where it comes from
+(author, dates, licence, translation). Nothing is inferred.
 
 :class:`Declarations` collects what the walk of a page meets; :meth:`Declarations.origin` makes an
 :class:`~bilingual_crawler.pages.origin.Origin` of it.
@@ -17,15 +18,15 @@ from urllib.parse import urlsplit
 
 from bilingual_crawler.languages.codes import from_bcp47
 from bilingual_crawler.pages.characters import one_line
-from bilingual_crawler.pages.model import LinkPosition
+from bilingual_crawler.pages.links import Anchor, hreflang_of, is_for_language
+from bilingual_crawler.pages.model import LinkPosition, LinkSource
 from bilingual_crawler.pages.opt_outs import TDM_POLICY, TDM_RESERVATION
 from bilingual_crawler.pages.origin import MAX_FACT, Origin
+from bilingual_crawler.pages.robots import directives_in
 from bilingual_crawler.urls.canonical import canonicalise
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
-
-    from bilingual_crawler.pages.links import Anchor
 
 MAX_NAME = 200
 """Characters of the name of an author or translator that are kept."""
@@ -110,6 +111,7 @@ MAX_OBJECTS = 200
 """Objects of linked data that are looked at."""
 MAX_ALTERNATES = 200
 """Alternates that are compared with the page's own address."""
+_REFRESH = re.compile(r"""(?is)^\s*[\d.]*\s*[;,\s]\s*(?:url\s*=)?\s*["']?\s*([^"']+)""")
 _NO_JSON = re.compile(
     r"""("(?:[^"\\]|\\.)*+"?)|(?:(?://|/\*)\s*)?(?:<!\[CDATA\[|\]\]>|<!--|-->)(?:\s*\*/)?|/\*(?:.*?\*/|.*)|//[^\n]*"""
     r"|,(?=\s*[}\]])|\ufeff",
@@ -125,6 +127,12 @@ class Declarations:
     """What the elements of a page declare, in the order of the page; the first value of each counts."""
 
     def __init__(self) -> None:
+        self.base = ""
+        self.canonical = ""
+        self.language: str | None = None
+        """``lang`` of the root element as ISO 639-3."""
+        self.robots: set[str] = set()
+        """Directives in ``<meta name=robots>``, in lower case."""
         self.values: dict[str, str] = {}
         """By the name of a ``meta`` element or ``itemprop``, in lower case."""
         self._days: dict[str, str] = {}
@@ -139,18 +147,22 @@ class Declarations:
         self._linked: list[str] = []
         self._room = MAX_SCRIPT
 
-    def element(self, tag: str, attributes: dict[str, str | None]) -> None:
-        """Read an ``html``, ``link``, ``meta`` or ``time`` element."""
+    def element(self, tag: str, attributes: dict[str, str | None]) -> Anchor | None:
+        """Read an ``html``, ``base``, ``link``, ``meta`` or ``time`` element; returns its link if it has one."""
         if tag == "meta":
-            self._meta(attributes)
-        elif tag == "link":
-            self._link(attributes)
-        elif tag == "time":
+            return self._meta(attributes)
+        if tag == "link":
+            return self._link(attributes)
+        if tag == "time":
             self._time(attributes)
-        elif tag == "html":
+        elif tag == "base":
+            self.base = self.base or attributes.get("href") or ""
+        else:
             self._tag = attributes.get("lang") or attributes.get("xml:lang") or ""
+            self.language = from_bcp47(self._tag)
             if _GOOGLE_CLASS.search(attributes.get("class") or "") or _GOOGLE_LANG.search(self._tag[:100]):
                 self._machine = "google-translate"
+        return None
 
     def names(self, names: str) -> None:
         """Read the class and id of an element."""
@@ -173,30 +185,40 @@ class Declarations:
         if "author" in relations:
             self._author = self._author or anchor
 
-    def _meta(self, attributes: dict[str, str | None]) -> None:
+    def _meta(self, attributes: dict[str, str | None]) -> Anchor | None:
+        content = attributes.get("content") or ""
+        if (attributes.get("name") or "").lower() == "robots":
+            self.robots |= directives_in(content)
+        elif (attributes.get("http-equiv") or "").lower() == "refresh" and (match := _REFRESH.match(content)):
+            return Anchor(match[1].strip(), LinkSource.REFRESH, LinkPosition.HEAD)
         named = next(
             (attributes[key] for key in ("property", "name", "itemprop", "http-equiv") if attributes.get(key)), ""
         )
         name = (named or "").lower()
         if name in _OF_AN_ITEM and named == attributes.get("itemprop"):
-            self._day_of_an_item(name, attributes.get("content") or "")
-        elif name in _WANTED and name not in self.values and (content := attributes.get("content")):
-            self.values[name] = content[: 4 * MAX_FACT]
+            self._day_of_an_item(name, content)
+        elif content and name in _WANTED:
+            self.values.setdefault(name, content[: 4 * MAX_FACT])
+        return None
 
-    def _link(self, attributes: dict[str, str | None]) -> None:
+    def _link(self, attributes: dict[str, str | None]) -> Anchor | None:
         href, relations = attributes.get("href") or "", (attributes.get("rel") or "").lower().split()
         if not href:
-            return
+            return None
+        if "canonical" in relations:
+            self.canonical = self.canonical or href
         if "license" in relations:
             self._add_licence("rel=license", href)
+        is_alternate, tag = "alternate" in relations, attributes.get("hreflang")
         if "machine-translated-from" in relations:
             self._machine, self._translation_of = self._machine or "google-translate", self._translation_of or href
-        elif (
-            "alternate" in relations and (tag := attributes.get("hreflang")) and len(self._alternates) < MAX_ALTERNATES
-        ):
+        elif is_alternate and tag and len(self._alternates) < MAX_ALTERNATES:
             self._alternates.append((tag.strip(), href))
         if "stylesheet" in relations:
             self.names(href)
+        if is_alternate and "html" in (attributes.get("type") or "html") and is_for_language(tag):
+            return Anchor(href, LinkSource.ALTERNATE, LinkPosition.HEAD, hreflang_of(tag), alternate=True)
+        return None
 
     def _time(self, attributes: dict[str, str | None]) -> None:
         value = attributes.get("datetime")

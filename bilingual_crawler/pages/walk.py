@@ -1,4 +1,4 @@
-"""Walk the tree of an HTML page once: its text, anchors, head and outline.
+"""Walk the tree of an HTML page once: its text, anchors, images and declarations.
 
 :func:`find_switchers` finds the language switchers among the anchors.
 """
@@ -38,9 +38,8 @@ from bilingual_crawler.pages.frame import (
     own_lines,
 )
 from bilingual_crawler.pages.labels import coded_language
-from bilingual_crawler.pages.links import MAX_AROUND, MAX_TEXT, NO_ADDRESS, Anchor, hreflang_of, is_for_language
+from bilingual_crawler.pages.links import MAX_AROUND, MAX_TEXT, NO_ADDRESS, Anchor, hreflang_of
 from bilingual_crawler.pages.model import MAX_TITLE, LinkPosition, LinkSource
-from bilingual_crawler.pages.robots import directives_in
 from bilingual_crawler.pages.tables import FRAME_ROLES, INLINE_TAGS, MARKS, SKIPPED_TAGS, UNTOLD_TAGS
 from bilingual_crawler.pages.words import is_unspaced
 from bilingual_crawler.pages.wrapping import unbroken
@@ -209,57 +208,7 @@ def is_block(attributes: dict[str, str | None]) -> bool:
 _SPACING = re.compile(r"(?i)(?:^|[;\s])display\s*:\s*(?:inline-)?(?:flex|grid)\b")
 """In the style of an element whose children are shown apart without blanks between them."""
 
-
-_REFRESH = re.compile(r"""(?is)^\s*[\d.]*\s*[;,\s]\s*(?:url\s*=)?\s*["']?\s*([^"']+)""")
-
-
-class Head:
-    """Title, base, canonical address, language and robots rules of a page; the first value of each counts."""
-
-    def __init__(self) -> None:
-        self.title = ""
-        self.base = ""
-        self.canonical = ""
-        self.language: str | None = None
-        self.robots: set[str] = set()
-
-    def read(self, tag: str, attributes: dict[str, str | None]) -> Anchor | None:
-        """Read an ``html``, ``base``, ``link`` or ``meta`` element; returns its link if it has one."""
-        if tag == "link":
-            return self._link(attributes)
-        if tag == "meta":
-            return self._meta(attributes)
-        if tag == "base":
-            self.base = self.base or attributes.get("href") or ""
-        elif tag == "html":
-            self.language = from_bcp47(attributes.get("lang") or attributes.get("xml:lang") or "")
-        return None
-
-    def _link(self, attributes: dict[str, str | None]) -> Anchor | None:
-        href = attributes.get("href") or ""
-        relations = (attributes.get("rel") or "").lower().split()
-        if "canonical" in relations:
-            self.canonical = self.canonical or href
-        hreflang = attributes.get("hreflang")
-        kind = attributes.get("type") or "html"
-        if not href or not is_for_language(hreflang) or "alternate" not in relations or "html" not in kind:
-            return None
-        anchor = Anchor(href, LinkSource.ALTERNATE, LinkPosition.HEAD)
-        anchor.hreflang = hreflang_of(hreflang)
-        anchor.alternate = True
-        return anchor
-
-    def _meta(self, attributes: dict[str, str | None]) -> Anchor | None:
-        content = attributes.get("content") or ""
-        if (attributes.get("name") or "").lower() == "robots":
-            self.robots |= directives_in(content)
-        elif (attributes.get("http-equiv") or "").lower() == "refresh" and (match := _REFRESH.match(content)):
-            return Anchor(match[1].strip(), LinkSource.REFRESH, LinkPosition.HEAD)
-        return None
-
-
-_HEAD_TAGS = frozenset(("html", "base", "link", "meta"))
-_DECLARING_TAGS = frozenset(("html", "link", "meta", "time"))
+_DECLARING_TAGS = frozenset(("html", "base", "link", "meta", "time"))
 # These may be hidden until a script shows them.
 _PAGE_TAGS = frozenset(("html", "body"))
 _MAIN_TAGS = frozenset(("body", "main"))
@@ -296,7 +245,7 @@ class Walk:
     """Visits each node of a tree once; the public attributes hold the results."""
 
     def __init__(self) -> None:
-        self.head = Head()
+        self.title = ""
         self.declarations = Declarations()
         self.lines: list[str] = []
         self.main: list[bool] = []
@@ -366,7 +315,7 @@ class Walk:
                     self._space()
                 self._text(text)
             elif tag == "title":
-                self.head.title = self.head.title or composed(one_line(node.text()))[:MAX_TITLE].rstrip()
+                self.title = self.title or composed(one_line(node.text()))[:MAX_TITLE].rstrip()
             elif tag not in SKIPPED_TAGS and tag[0] != "-":
                 undo = self._start(tag, node, stack[-1][1] if stack else _BLOCK)
                 child = node.first_child
@@ -505,8 +454,8 @@ class Walk:
         """Leave invisible characters out of lines and labels, and write the others in their usual form."""
         # one check of the whole text is faster than one per line
         text = " ".join([*self.lines, *(anchor.text for anchor in self.anchors)])
-        if (is_escaped_twice(text) or is_escaped_twice(self.head.title)) and root.css_first(_CODE) is None:
-            self.head.title = composed(one_line(unescaped(self.head.title)))
+        if (is_escaped_twice(text) or is_escaped_twice(self.title)) and root.css_first(_CODE) is None:
+            self.title = composed(one_line(unescaped(self.title)))
             self.lines = list(map(unescaped, self.lines))
             for anchor in self.anchors:
                 anchor.text = unescaped(anchor.text)
@@ -589,12 +538,8 @@ class Walk:
                 if attributes.get("role") in _REFERRING_ROLES:
                     undo |= _HIDDEN
                     self._close_up(node)
-            elif tag in _HEAD_TAGS:
-                anchor = self.head.read(tag, attributes)
-                if anchor is not None:
-                    self.anchors.append(anchor)
-            if tag in _DECLARING_TAGS:
-                self.declarations.element(tag, attributes)
+            elif tag in _DECLARING_TAGS and (anchor := self.declarations.element(tag, attributes)) is not None:
+                self.anchors.append(anchor)
             if tag not in UNTOLD_TAGS or tag in CONTENT_TAGS:
                 undo |= self._region(tag, attributes)
             if "onclick" in attributes and tag in _CLICKED_TAGS:
