@@ -97,11 +97,7 @@ SCRIPTS_OF_REGIONS: dict[str, str] = {"tw": HANT, "hk": HANT, "mo": HANT, "cn": 
 UNKNOWN = "un"
 """The answer of a language identifier for an unknown language."""
 
-DEFAULT_EQUIVALENTS: tuple[tuple[str, ...], ...] = (
-    ("hrv", "bos", "srp", "cnr"),
-    ("msa", "ind"),
-    ("nor", "nno"),
-)
+DEFAULT_EQUIVALENTS: tuple[tuple[str, ...], ...] = (("hrv", "bos", "srp", "cnr"), ("msa", "ind"), ("nor", "nno"))
 """Languages that language identifiers confuse with each other."""
 
 _NOT_A_LANGUAGE = frozenset(("und", "mul", "mis", "zxx", "xxx", "zze", "zzb", "zzh", "zzp", "tlh", UNKNOWN))

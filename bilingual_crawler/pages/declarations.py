@@ -46,8 +46,9 @@ _PLUGINS = {
     "microsofttranslator": "microsoft-translator", "translate.yandex": "yandex-translate",
 }  # fmt: skip
 _SERVICE_LINK = re.compile(
-    r"//(?:(?P<google>translate\.google\.[a-z.]+/translate\?|[\w-]+\.translate\.goog/)"
-    r"|(?P<microsoft>(?:www\.)?microsofttranslator\.com/bv)|(?P<yandex>translate\.yandex\.[a-z.]+/translate\?))"
+    r"//(?:(?P<google_translate>translate\.google\.[a-z.]+/translate\?|[\w-]+\.translate\.goog/)"
+    r"|(?P<microsoft_translator>(?:www\.)?microsofttranslator\.com/bv)"
+    r"|(?P<yandex_translate>translate\.yandex\.[a-z.]+/translate\?))"
 )
 """Links to a translated page, in lower case; others may lead to a text about translation."""
 _GOOGLE_CLASS = re.compile(r"(?:^|\s)translated-(?:ltr|rtl)(?:\s|$)")
@@ -58,12 +59,8 @@ _GOOGLE_HOST = ".translate.goog"
 
 _AUTHOR = ("author", "article:author", "dcterms.creator", "dc.creator", "citation_author", "parsely-author")
 _PUBLISHED = (
-    "article:published_time",
-    "datepublished",
-    "dcterms.issued",
-    "dc.date.issued",
-    "citation_publication_date",
-)
+    "article:published_time", "datepublished", "dcterms.issued", "dc.date.issued", "citation_publication_date",
+)  # fmt: skip
 _PUBLISHED_LATER = ("dcterms.created", "dc.date.created", "parsely-pub-date", "date", "dc.date", "dcterms.date")
 _MODIFIED = ("article:modified_time", "datemodified", "dcterms.modified", "dc.date.modified")
 _MODIFIED_LATER = ("og:updated_time", "last-modified", "revised")
@@ -264,7 +261,7 @@ class Declarations:
             machine_translated=self._tool(url),
             offers_translation=self._plugin or _service_in(hrefs),
             translator=_name(self._first(_TRANSLATOR)) or _name_in(linked, "translator"),
-            translation_of=_address(self._translation_of or _work(linked, "translationOfWork"), base),
+            translation_of=_address(self._translation_of or _translated_work(linked), base),
             x_default=_address(default, base),
         )
 
@@ -338,15 +335,14 @@ def _licence_text(line: str) -> str:
     match = _LICENCE_TEXT.search(line) if len(line) <= MAX_NOTICE else None
     if match is None:
         return ""
-    start = line.rfind(" ", 0, match.start() - MAX_NAME // 2) + 1 if match.start() > MAX_NAME // 2 else 0
+    start = line.rfind(" ", 0, max(0, match.start() - MAX_NAME // 2)) + 1
     return line[start : start + MAX_NAME].rstrip()
 
 
 def _service_in(hrefs: str) -> str:
     """The service to whose translation of a page one of *hrefs* leads."""
     match = _SERVICE_LINK.search(hrefs) if "translat" in hrefs else None
-    names = {"google": "google-translate", "microsoft": "microsoft-translator", "yandex": "yandex-translate"}
-    return names[match.lastgroup or ""] if match else ""
+    return (match.lastgroup or "").replace("_", "-") if match else ""
 
 
 def plugin_in(text: str) -> str:
@@ -358,26 +354,18 @@ def plugin_in(text: str) -> str:
 _plugin_named = lru_cache(maxsize=16384)(plugin_in)
 
 
-@lru_cache(maxsize=4096)
-def _locale_of(tag: str) -> str:
-    match = _TAG.match(tag)
-    if match is None or not (match[2] or match[3]):
-        return ""
-    parts = (match[1].lower(), (match[2] or "").title(), (match[3] or "").upper())
-    return "-".join(filter(None, parts))
-
-
 def locale_of(tag: str) -> str:
     """Return language, script and region of *tag* (``en-gb`` gives ``en-GB``); empty without script and region."""
-    return _locale_of(tag.strip()) if len(tag) <= MAX_NAME else ""
+    match = _TAG.match(tag.strip())
+    if match is None or not (match[2] or match[3]):
+        return ""
+    return "-".join(filter(None, (match[1].lower(), (match[2] or "").title(), (match[3] or "").upper())))
 
 
 def day_of(text: str) -> str:
     """Return the day in a date that begins with the year, as ``2026-11-25``; empty for other dates."""
     match = _DAY.match(text[:MAX_NAME])
-    if match is None:
-        return ""
-    if int(match[1]) < FIRST_YEAR:
+    if match is None or int(match[1]) < FIRST_YEAR:
         return ""
     try:
         return date(int(match[1]), *(int(part) for part in match.groups()[1:] if part)).isoformat()
@@ -443,20 +431,11 @@ def _name_in(linked: Iterable[dict[str, Any]], key: str) -> str:
     return next(filter(None, names), "")[:MAX_FACT]
 
 
-def _work(linked: Iterable[dict[str, Any]], key: str) -> str:
-    """The address of the work that an object refers to."""
-    for one in linked:
-        value = one.get(key)
-        found = (
-            value
-            if isinstance(value, str)
-            else (value.get("url") or value.get("@id"))
-            if isinstance(value, dict)
-            else ""
-        )
-        if isinstance(found, str) and found:
-            return found
-    return ""
+def _translated_work(linked: Iterable[dict[str, Any]]) -> str:
+    """The address of the work of which one of the objects is a translation; empty without one."""
+    works = (one.get("translationOfWork") for one in linked)
+    found = (work.get("url") or work.get("@id") if isinstance(work, dict) else work for work in works)
+    return next((address for address in found if isinstance(address, str) and address), "")
 
 
 def _name(text: str) -> str:

@@ -91,11 +91,7 @@ def identified(
     marked = marked_language(bare(page.url), detection.languages) if detection.languages else None
     found = detection.identify_page(lines, (*page.declared, from_bcp47(content_language), announced, marked))
     return replace(
-        page,
-        language=found.language,
-        shares=found.shares,
-        reliable=found.reliable,
-        declared_language=found.declared,
+        page, language=found.language, shares=found.shares, reliable=found.reliable, declared_language=found.declared
     )
 
 
