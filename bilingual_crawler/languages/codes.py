@@ -218,10 +218,9 @@ def _from_qualified_name(text: str) -> str | None:
     Raises :class:`LanguageError` for a name with a region, such as ``Chinese (Taiwan)``.
     """
     inside = re.fullmatch(r"(.+?)\s*\((.+)\)\s*", text)
-    first, *last_words = text.split()
-    *first_words, last = text.split()
-    splits = [(inside[1], inside[2])] if inside else [(" ".join(last_words), first), (" ".join(first_words), last)]
-    for name, qualifier in splits:
+    words = text.split()
+    ends = [(" ".join(words[1:]), words[0]), (" ".join(words[:-1]), words[-1])]
+    for name, qualifier in [(inside[1], inside[2])] if inside else ends:
         lang, folded = _names().get(fold(name)), fold(qualifier)
         if lang is None:
             continue

@@ -248,6 +248,8 @@ class Declarations:
         *anchors*, *lines* and *main* (whether a line is outside navigation) are of the walk.
         """
         linked = linked_data(self._linked)
+        last = len(lines) - _LAST_LINES
+        outside = [line for number, line in enumerate(lines) if number >= last or not main[number]]
         own = self._own_alternate(url, base)
         default = next((href for tag, href in self._alternates if tag.lower() == "x-default"), "")
         by_link = self._author.text if self._author else ""
@@ -256,7 +258,7 @@ class Declarations:
             author=_name(self._first(_AUTHOR)) or _name_in(linked, "author") or _name(by_link),
             published=self._day(_PUBLISHED, linked, "datePublished", _PUBLISHED_LATER),
             modified=self._day(_MODIFIED, linked, "dateModified", _MODIFIED_LATER),
-            licence=self._licence(linked, anchors, hrefs, lines, main, base),
+            licence=self._licence(linked, anchors, hrefs, outside, base),
             locale=locale_of(self._tag) or locale_of(own),
             machine_translated=self._tool(url),
             offers_translation=self._plugin or _service_in(hrefs),
@@ -296,13 +298,7 @@ class Declarations:
         return self._machine or ("google-translate" if (urlsplit(url).hostname or "").endswith(_GOOGLE_HOST) else "")
 
     def _licence(
-        self,
-        linked: Sequence[dict[str, Any]],
-        anchors: Sequence[Anchor],
-        hrefs: str,
-        lines: Sequence[str],
-        main: Sequence[bool],
-        base: str,
+        self, linked: list[dict[str, Any]], anchors: Sequence[Anchor], hrefs: str, outside: list[str], base: str
     ) -> str:
         found = list(self._licences)
         found += [("json-ld", value) for one in linked for value in _texts(one.get("license"))]
@@ -312,8 +308,6 @@ class Declarations:
         marked = [anchor for anchor in may_be if _LICENCE_ADDRESS.search(anchor.href[:MAX_FACT])]
         found += [("footer", anchor.href) for anchor in marked if anchor.position is not LinkPosition.BODY]
         found += [("link", anchor.href) for anchor in marked if anchor.position is LinkPosition.BODY]
-        last = len(lines) - _LAST_LINES
-        outside = [line for number, line in enumerate(lines) if number >= last or not main[number]]
         text = "\n".join(outside)
         if any(word in text for word in _LICENCE_WORDS):
             found += [("footer", text) for line in outside if (text := _licence_text(line))][:MAX_LICENCES]

@@ -132,7 +132,7 @@ def page_of(walk: Walk, url: str, link_headers: Sequence[str] = (), formats: Col
         _lead_to_page(walk.anchors, url)
     links, documents = in_formats(merge(walk.anchors, base, canonicalise(url)), formats)
     followed = limited(links)
-    rules = page_rules(declared.robots)
+    noindex, nofollow = page_rules(declared.robots)
     text = "\n".join(walk.own_lines[:MAX_LINES])[:MAX_TEXT]
     return PageRecord(
         url=url,
@@ -144,8 +144,8 @@ def page_of(walk: Walk, url: str, link_headers: Sequence[str] = (), formats: Col
         documents=documents,
         declared=tuple(filter(None, (declared.language, *walk.languages, *declared.languages()))),
         canonical=linked(declared.canonical, base) if declared.canonical else None,
-        nofollow=rules.nofollow,
-        objection=NOINDEX if rules.noindex else None,
+        nofollow=nofollow,
+        objection=NOINDEX if noindex else None,
         origin=declared.origin(walk.anchors, walk.lines, walk.main, url, base),
         opt_outs=opt_outs(declared.robots, declared.values.get(TDM_RESERVATION), declared.values.get(TDM_POLICY), base),
     )

@@ -18,9 +18,8 @@ INLINE_TAGS = _words("""
     mphantom mprescripts mroot mrow ms mspace msqrt mstyle msub msubsup msup mtable mtd mtext mtr munder munderover
     semantics
 """)
-SELF_CLOSING_TAGS = _words("""
-    area base br col embed hr img input link meta param source track wbr a li p td tr th dt dd option
-""")
+VOID_TAGS = _words("area base br col embed hr img input link meta param source track wbr")
+SELF_CLOSING_TAGS = VOID_TAGS | _words("a li p td tr th dt dd option")
 """Tags that hold nothing, or that the parser closes by itself when the next one starts."""
 MARKS = _words("""
     mw-editsection editsection secedit editbutton_section editbar edit-link post-edit-link theme-edit-this-page
