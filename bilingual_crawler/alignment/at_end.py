@@ -21,7 +21,7 @@ from scrapy.settings import Settings
 from bilingual_crawler.bitext.exports import Export
 from bilingual_crawler.languages.pairs import LanguagePairs
 from bilingual_crawler.options import Options
-from bilingual_crawler.pages import sandbox
+from bilingual_crawler.pages.sandbox import pool as sandbox
 from bilingual_crawler.pages.sandbox.pool import command, environment
 from bilingual_crawler.pairing.model import Outcome, outcomes, replace_pairs, replace_unpaired
 from bilingual_crawler.storage.records import BITEXT, PAIRS, UNPAIRED

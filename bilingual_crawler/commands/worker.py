@@ -8,7 +8,7 @@ import sys
 from scrapy.cmdline import execute
 
 from bilingual_crawler.commands import project_settings
-from bilingual_crawler.pages import sandbox
+from bilingual_crawler.pages.sandbox import pool as sandbox
 from bilingual_crawler.workers.processes import die_with
 
 

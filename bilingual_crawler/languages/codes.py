@@ -97,11 +97,7 @@ SCRIPTS_OF_REGIONS: dict[str, str] = {"tw": HANT, "hk": HANT, "mo": HANT, "cn": 
 UNKNOWN = "un"
 """The answer of a language identifier for an unknown language."""
 
-DEFAULT_EQUIVALENTS: tuple[tuple[str, ...], ...] = (
-    ("hrv", "bos", "srp", "cnr"),
-    ("msa", "ind"),
-    ("nor", "nno"),
-)
+DEFAULT_EQUIVALENTS: tuple[tuple[str, ...], ...] = (("hrv", "bos", "srp", "cnr"), ("msa", "ind"), ("nor", "nno"))
 """Languages that language identifiers confuse with each other."""
 
 _NOT_A_LANGUAGE = frozenset(("und", "mul", "mis", "zxx", "xxx", "zze", "zzb", "zzh", "zzp", "tlh", UNKNOWN))
@@ -222,16 +218,15 @@ def _from_qualified_name(text: str) -> str | None:
     Raises :class:`LanguageError` for a name with a region, such as ``Chinese (Taiwan)``.
     """
     inside = re.fullmatch(r"(.+?)\s*\((.+)\)\s*", text)
-    first, *last_words = text.split()
-    *first_words, last = text.split()
-    splits = [(inside[1], inside[2])] if inside else [(" ".join(last_words), first), (" ".join(first_words), last)]
-    for name, qualifier in splits:
+    words = text.split()
+    ends = [(" ".join(words[1:]), words[0]), (" ".join(words[:-1]), words[-1])]
+    for name, qualifier in [(inside[1], inside[2])] if inside else ends:
         lang, folded = _names().get(fold(name)), fold(qualifier)
         if lang is None:
             continue
         if script := _QUALIFIERS.get(folded) or (inside and _scripts_by_name().get(folded)):
             return f"{lang}_{script}"
-        if inside or folded in _regions():
+        if inside or folded in country_names().values():
             raise _more_than(text, qualifier, lang)
     return None
 
@@ -243,11 +238,10 @@ def _scripts_by_name() -> dict[str, str]:
 
 
 @lru_cache(maxsize=1)
-def _regions() -> frozenset[str]:
-    """Folded English names of countries."""
-    codes = (first + second for first in ascii_uppercase for second in ascii_uppercase)
-    regions = (langcodes.Language.make(territory=code) for code in codes)
-    return frozenset(fold(region.territory_name("en")) for region in regions if region.is_valid())
+def country_names() -> dict[str, str]:
+    """Folded English names of countries by code, in upper case."""
+    countries = {a + b: langcodes.Language.make(territory=a + b) for a in ascii_uppercase for b in ascii_uppercase}
+    return {code: fold(country.territory_name("en")) for code, country in countries.items() if country.is_valid()}
 
 
 def _from_other_name(text: str) -> str | None:

@@ -27,8 +27,8 @@ from bilingual_crawler.mining.ranges import open_ranges
 from bilingual_crawler.mining.records import PlanRow, read_records
 from bilingual_crawler.mining.stored import BucketResult, result_file, store
 from bilingual_crawler.options import Options
-from bilingual_crawler.pages import sandbox
 from bilingual_crawler.pages.language import Detection
+from bilingual_crawler.pages.sandbox import pool as sandbox
 from bilingual_crawler.pairing.align import align
 from bilingual_crawler.pairing.corpus import Corpus
 from bilingual_crawler.pairing.inputs import PagesOfRecords

@@ -16,7 +16,7 @@ import pyarrow.parquet as pq
 
 from bilingual_crawler.discovery.sources.database import duckdb, first_line, read_remote
 from bilingual_crawler.mining.stored import MiningError
-from bilingual_crawler.pages import sandbox
+from bilingual_crawler.pages.sandbox import pool as sandbox
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence

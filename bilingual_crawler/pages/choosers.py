@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import dataclasses
 import re
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 from urllib.parse import urlencode
 
@@ -63,8 +65,12 @@ class OptionList:
             for attributes, words in self._options
             if _URL_VALUE.match(value := (attributes.get("value") or "").strip())
         ]
-        named = sum(_language(text) is not None for _, text in options)
-        return [_link(value, text, LinkSource.OPTION) for value, text in options] if 2 * named >= len(options) else []
+        named = sum((named_language(text) or coded_language(text)) is not None for _, text in options)
+        if 2 * named < len(options):
+            return []
+        return [
+            Anchor(value, LinkSource.OPTION, LinkPosition.SWITCHER, text=text[:MAX_TEXT]) for value, text in options
+        ]
 
     def field(self) -> _Field:
         """The list as a field of a form. Its options are choices unless their values look like URLs."""
@@ -86,44 +92,30 @@ def _joined(words: list[str]) -> str:
     return " ".join("".join(words).split())
 
 
-def _link(href: str, text: str, source: LinkSource) -> Anchor:
-    anchor = Anchor(href, source, LinkPosition.SWITCHER)
-    anchor.text = text[:MAX_TEXT]
-    return anchor
-
-
-def _language(text: str) -> str | None:
-    return named_language(text) or coded_language(text)
-
-
+@dataclass(slots=True, eq=False)
 class _Choice:
     """An option, radio button or submit button of a form."""
 
-    __slots__ = ("action", "name", "value", "words")
-
-    def __init__(self, name: str, value: str, words: list[str], action: str | None = None) -> None:
-        self.name = name
-        self.value = value
-        self.words = words
-        self.action = action
-        """``formaction``"""
+    name: str
+    value: str
+    words: list[str]
+    action: str | None = None
+    """``formaction``"""
 
     @property
     def text(self) -> str:
         return _joined(self.words) or self.value
 
 
+@dataclass(slots=True, eq=False)
 class _Field:
     """A control of a form, or a group of radio or submit buttons."""
 
-    __slots__ = ("choices", "default", "holds_buttons", "name")
-
-    def __init__(self, name: str, default: str | None = None, *, holds_buttons: bool = False) -> None:
-        self.name = name
-        self.holds_buttons = holds_buttons
-        self.default = default
-        """The value that is sent if nothing is chosen; None if none is."""
-        self.choices: list[_Choice] = []
+    name: str
+    default: str | None = None
+    """The value that is sent if nothing is chosen; None if none is."""
+    holds_buttons: bool = False
+    choices: list[_Choice] = dataclasses.field(default_factory=list)
 
     def languages(self) -> list[tuple[_Choice, str | None]]:
         """The choices with their languages if this is a field for the language; else empty.
@@ -261,33 +253,15 @@ class Form:
         Empty if the form asks for more than a language, or for two: dictionaries translate from one into another. A
         form without an address leads to the page itself; the address then begins with ``?``.
         """
-        anchors = []
-        for chosen, choice, language in self._choices():
-            href = self._address(chosen, choice)
-            if href:
-                anchor = _link(href, choice.text, LinkSource.FORM)
-                anchor.label = language
-                anchors.append(anchor)
-        return anchors
-
-    def _choices(self) -> list[tuple[_Field, _Choice, str | None]]:
-        """The choices of the field for the language, with that field and their languages; empty unless it has one."""
-        if self._is_refused:
-            return []
-        found = [(field, languages) for field in self._fields if (languages := field.languages())]
+        found = [] if self._is_refused else [(one, choices) for one in self._fields if (choices := one.languages())]
         if len(found) != 1:
             return []
-        [(chosen, languages)] = found
-        return [(chosen, choice, language) for choice, language in languages]
-
-    def _sent(self, chosen: _Field, choice: _Choice) -> list[tuple[str, str]]:
-        """Names and values that are sent for *choice* of the field *chosen*."""
-        sent = [
-            (choice.name, choice.value) if field is chosen else (field.name, field.default)
-            for field in self._fields
-            if field is chosen or field.default is not None
+        [(chosen, choices)] = found
+        return [
+            Anchor(href, LinkSource.FORM, LinkPosition.SWITCHER, text=choice.text[:MAX_TEXT], label=language)
+            for choice, language in choices
+            if (href := self._address(chosen, choice))
         ]
-        return [(name, value or "") for name, value in sent if name]
 
     def _address(self, chosen: _Field, choice: _Choice) -> str | None:
         """The address for *choice* of the field *chosen*; None if it is too long or no address."""
@@ -295,7 +269,8 @@ class Form:
         path = action.partition("#")[0].partition("?")[0]
         if action[:11].lower().startswith(NO_ADDRESS) and path:
             return None
-        sent = self._sent(chosen, choice)
+        values = ((choice.name, choice.value) if one is chosen else (one.name, one.default) for one in self._fields)
+        sent = [(name, value) for name, value in values if name and value is not None]
         if len(path) + sum(len(name) + len(value) for name, value in sent) > MAX_LENGTH:
             return None
         return f"{path}?{urlencode(sent, errors='replace')}"

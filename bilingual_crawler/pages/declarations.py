@@ -1,4 +1,5 @@
-"""What a page declares about where it comes from: author, dates, licence, translation. Nothing is inferred.
+"""What a page declares about itself: base, canonical address, language, rules for robots, and where it comes from
+(author, dates, licence, translation). Nothing is inferred.
 
 :class:`Declarations` collects what the walk of a page meets; :meth:`Declarations.origin` makes an
 :class:`~bilingual_crawler.pages.origin.Origin` of it.
@@ -17,15 +18,15 @@ from urllib.parse import urlsplit
 
 from bilingual_crawler.languages.codes import from_bcp47
 from bilingual_crawler.pages.characters import one_line
-from bilingual_crawler.pages.model import LinkPosition
+from bilingual_crawler.pages.links import Anchor, hreflang_of, is_for_language
+from bilingual_crawler.pages.model import LinkPosition, LinkSource
 from bilingual_crawler.pages.opt_outs import TDM_POLICY, TDM_RESERVATION
 from bilingual_crawler.pages.origin import MAX_FACT, Origin
+from bilingual_crawler.pages.robots import directives_in
 from bilingual_crawler.urls.canonical import canonicalise
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
-
-    from bilingual_crawler.pages.links import Anchor
 
 MAX_NAME = 200
 """Characters of the name of an author or translator that are kept."""
@@ -38,24 +39,16 @@ BETWEEN = " | "
 # which marks a translation tool leaves -------------------------------------------------------------------------------
 
 _PLUGINS = {
-    "translate.google": "google-translate",
-    "google_translate_element": "google-translate",
-    "translate.goog": "google-translate",
-    "gtranslate": "gtranslate",
-    "weglot": "weglot",
-    "conveythis": "conveythis",
-    "localizejs.com": "localizejs",
-    "bablic.com": "bablic",
-    "linguise": "linguise",
-    "transposh": "transposh",
-    "translatepress": "translatepress",
-    "trp-language-switcher": "translatepress",
-    "microsofttranslator": "microsoft-translator",
-    "translate.yandex": "yandex-translate",
-}
+    "translate.google": "google-translate", "google_translate_element": "google-translate",
+    "translate.goog": "google-translate", "gtranslate": "gtranslate", "weglot": "weglot", "conveythis": "conveythis",
+    "localizejs.com": "localizejs", "bablic.com": "bablic", "linguise": "linguise", "transposh": "transposh",
+    "translatepress": "translatepress", "trp-language-switcher": "translatepress",
+    "microsofttranslator": "microsoft-translator", "translate.yandex": "yandex-translate",
+}  # fmt: skip
 _SERVICE_LINK = re.compile(
-    r"//(?:(?P<google>translate\.google\.[a-z.]+/translate\?|[\w-]+\.translate\.goog/)"
-    r"|(?P<microsoft>(?:www\.)?microsofttranslator\.com/bv)|(?P<yandex>translate\.yandex\.[a-z.]+/translate\?))"
+    r"//(?:(?P<google_translate>translate\.google\.[a-z.]+/translate\?|[\w-]+\.translate\.goog/)"
+    r"|(?P<microsoft_translator>(?:www\.)?microsofttranslator\.com/bv)"
+    r"|(?P<yandex_translate>translate\.yandex\.[a-z.]+/translate\?))"
 )
 """Links to a translated page, in lower case; others may lead to a text about translation."""
 _GOOGLE_CLASS = re.compile(r"(?:^|\s)translated-(?:ltr|rtl)(?:\s|$)")
@@ -66,12 +59,8 @@ _GOOGLE_HOST = ".translate.goog"
 
 _AUTHOR = ("author", "article:author", "dcterms.creator", "dc.creator", "citation_author", "parsely-author")
 _PUBLISHED = (
-    "article:published_time",
-    "datepublished",
-    "dcterms.issued",
-    "dc.date.issued",
-    "citation_publication_date",
-)
+    "article:published_time", "datepublished", "dcterms.issued", "dc.date.issued", "citation_publication_date",
+)  # fmt: skip
 _PUBLISHED_LATER = ("dcterms.created", "dc.date.created", "parsely-pub-date", "date", "dc.date", "dcterms.date")
 _MODIFIED = ("article:modified_time", "datemodified", "dcterms.modified", "dc.date.modified")
 _MODIFIED_LATER = ("og:updated_time", "last-modified", "revised")
@@ -119,6 +108,7 @@ MAX_OBJECTS = 200
 """Objects of linked data that are looked at."""
 MAX_ALTERNATES = 200
 """Alternates that are compared with the page's own address."""
+_REFRESH = re.compile(r"""(?is)^\s*[\d.]*\s*[;,\s]\s*(?:url\s*=)?\s*["']?\s*([^"']+)""")
 _NO_JSON = re.compile(
     r"""("(?:[^"\\]|\\.)*+"?)|(?:(?://|/\*)\s*)?(?:<!\[CDATA\[|\]\]>|<!--|-->)(?:\s*\*/)?|/\*(?:.*?\*/|.*)|//[^\n]*"""
     r"|,(?=\s*[}\]])|\ufeff",
@@ -134,6 +124,12 @@ class Declarations:
     """What the elements of a page declare, in the order of the page; the first value of each counts."""
 
     def __init__(self) -> None:
+        self.base = ""
+        self.canonical = ""
+        self.language: str | None = None
+        """``lang`` of the root element as ISO 639-3."""
+        self.robots: set[str] = set()
+        """Directives in ``<meta name=robots>``, in lower case."""
         self.values: dict[str, str] = {}
         """By the name of a ``meta`` element or ``itemprop``, in lower case."""
         self._days: dict[str, str] = {}
@@ -148,18 +144,22 @@ class Declarations:
         self._linked: list[str] = []
         self._room = MAX_SCRIPT
 
-    def element(self, tag: str, attributes: dict[str, str | None]) -> None:
-        """Read an ``html``, ``link``, ``meta`` or ``time`` element."""
+    def element(self, tag: str, attributes: dict[str, str | None]) -> Anchor | None:
+        """Read an ``html``, ``base``, ``link``, ``meta`` or ``time`` element; returns its link if it has one."""
         if tag == "meta":
-            self._meta(attributes)
-        elif tag == "link":
-            self._link(attributes)
-        elif tag == "time":
+            return self._meta(attributes)
+        if tag == "link":
+            return self._link(attributes)
+        if tag == "time":
             self._time(attributes)
-        elif tag == "html":
+        elif tag == "base":
+            self.base = self.base or attributes.get("href") or ""
+        else:
             self._tag = attributes.get("lang") or attributes.get("xml:lang") or ""
+            self.language = from_bcp47(self._tag)
             if _GOOGLE_CLASS.search(attributes.get("class") or "") or _GOOGLE_LANG.search(self._tag[:100]):
                 self._machine = "google-translate"
+        return None
 
     def names(self, names: str) -> None:
         """Read the class and id of an element."""
@@ -182,30 +182,40 @@ class Declarations:
         if "author" in relations:
             self._author = self._author or anchor
 
-    def _meta(self, attributes: dict[str, str | None]) -> None:
+    def _meta(self, attributes: dict[str, str | None]) -> Anchor | None:
+        content = attributes.get("content") or ""
+        if (attributes.get("name") or "").lower() == "robots":
+            self.robots |= directives_in(content)
+        elif (attributes.get("http-equiv") or "").lower() == "refresh" and (match := _REFRESH.match(content)):
+            return Anchor(match[1].strip(), LinkSource.REFRESH, LinkPosition.HEAD)
         named = next(
             (attributes[key] for key in ("property", "name", "itemprop", "http-equiv") if attributes.get(key)), ""
         )
         name = (named or "").lower()
         if name in _OF_AN_ITEM and named == attributes.get("itemprop"):
-            self._day_of_an_item(name, attributes.get("content") or "")
-        elif name in _WANTED and name not in self.values and (content := attributes.get("content")):
-            self.values[name] = content[: 4 * MAX_FACT]
+            self._day_of_an_item(name, content)
+        elif content and name in _WANTED:
+            self.values.setdefault(name, content[: 4 * MAX_FACT])
+        return None
 
-    def _link(self, attributes: dict[str, str | None]) -> None:
+    def _link(self, attributes: dict[str, str | None]) -> Anchor | None:
         href, relations = attributes.get("href") or "", (attributes.get("rel") or "").lower().split()
         if not href:
-            return
+            return None
+        if "canonical" in relations:
+            self.canonical = self.canonical or href
         if "license" in relations:
             self._add_licence("rel=license", href)
+        is_alternate, tag = "alternate" in relations, attributes.get("hreflang")
         if "machine-translated-from" in relations:
             self._machine, self._translation_of = self._machine or "google-translate", self._translation_of or href
-        elif (
-            "alternate" in relations and (tag := attributes.get("hreflang")) and len(self._alternates) < MAX_ALTERNATES
-        ):
+        elif is_alternate and tag and len(self._alternates) < MAX_ALTERNATES:
             self._alternates.append((tag.strip(), href))
         if "stylesheet" in relations:
             self.names(href)
+        if is_alternate and "html" in (attributes.get("type") or "html") and is_for_language(tag):
+            return Anchor(href, LinkSource.ALTERNATE, LinkPosition.HEAD, hreflang_of(tag), alternate=True)
+        return None
 
     def _time(self, attributes: dict[str, str | None]) -> None:
         value = attributes.get("datetime")
@@ -238,6 +248,8 @@ class Declarations:
         *anchors*, *lines* and *main* (whether a line is outside navigation) are of the walk.
         """
         linked = linked_data(self._linked)
+        last = len(lines) - _LAST_LINES
+        outside = [line for number, line in enumerate(lines) if number >= last or not main[number]]
         own = self._own_alternate(url, base)
         default = next((href for tag, href in self._alternates if tag.lower() == "x-default"), "")
         by_link = self._author.text if self._author else ""
@@ -246,12 +258,12 @@ class Declarations:
             author=_name(self._first(_AUTHOR)) or _name_in(linked, "author") or _name(by_link),
             published=self._day(_PUBLISHED, linked, "datePublished", _PUBLISHED_LATER),
             modified=self._day(_MODIFIED, linked, "dateModified", _MODIFIED_LATER),
-            licence=self._licence(linked, anchors, hrefs, lines, main, base),
+            licence=self._licence(linked, anchors, hrefs, outside, base),
             locale=locale_of(self._tag) or locale_of(own),
             machine_translated=self._tool(url),
             offers_translation=self._plugin or _service_in(hrefs),
             translator=_name(self._first(_TRANSLATOR)) or _name_in(linked, "translator"),
-            translation_of=_address(self._translation_of or _work(linked, "translationOfWork"), base),
+            translation_of=_address(self._translation_of or _translated_work(linked), base),
             x_default=_address(default, base),
         )
 
@@ -286,13 +298,7 @@ class Declarations:
         return self._machine or ("google-translate" if (urlsplit(url).hostname or "").endswith(_GOOGLE_HOST) else "")
 
     def _licence(
-        self,
-        linked: Sequence[dict[str, Any]],
-        anchors: Sequence[Anchor],
-        hrefs: str,
-        lines: Sequence[str],
-        main: Sequence[bool],
-        base: str,
+        self, linked: list[dict[str, Any]], anchors: Sequence[Anchor], hrefs: str, outside: list[str], base: str
     ) -> str:
         found = list(self._licences)
         found += [("json-ld", value) for one in linked for value in _texts(one.get("license"))]
@@ -302,8 +308,6 @@ class Declarations:
         marked = [anchor for anchor in may_be if _LICENCE_ADDRESS.search(anchor.href[:MAX_FACT])]
         found += [("footer", anchor.href) for anchor in marked if anchor.position is not LinkPosition.BODY]
         found += [("link", anchor.href) for anchor in marked if anchor.position is LinkPosition.BODY]
-        last = len(lines) - _LAST_LINES
-        outside = [line for number, line in enumerate(lines) if number >= last or not main[number]]
         text = "\n".join(outside)
         if any(word in text for word in _LICENCE_WORDS):
             found += [("footer", text) for line in outside if (text := _licence_text(line))][:MAX_LICENCES]
@@ -325,15 +329,14 @@ def _licence_text(line: str) -> str:
     match = _LICENCE_TEXT.search(line) if len(line) <= MAX_NOTICE else None
     if match is None:
         return ""
-    start = line.rfind(" ", 0, match.start() - MAX_NAME // 2) + 1 if match.start() > MAX_NAME // 2 else 0
+    start = line.rfind(" ", 0, max(0, match.start() - MAX_NAME // 2)) + 1
     return line[start : start + MAX_NAME].rstrip()
 
 
 def _service_in(hrefs: str) -> str:
     """The service to whose translation of a page one of *hrefs* leads."""
     match = _SERVICE_LINK.search(hrefs) if "translat" in hrefs else None
-    names = {"google": "google-translate", "microsoft": "microsoft-translator", "yandex": "yandex-translate"}
-    return names[match.lastgroup or ""] if match else ""
+    return (match.lastgroup or "").replace("_", "-") if match else ""
 
 
 def plugin_in(text: str) -> str:
@@ -345,26 +348,18 @@ def plugin_in(text: str) -> str:
 _plugin_named = lru_cache(maxsize=16384)(plugin_in)
 
 
-@lru_cache(maxsize=4096)
-def _locale_of(tag: str) -> str:
-    match = _TAG.match(tag)
-    if match is None or not (match[2] or match[3]):
-        return ""
-    parts = (match[1].lower(), (match[2] or "").title(), (match[3] or "").upper())
-    return "-".join(filter(None, parts))
-
-
 def locale_of(tag: str) -> str:
     """Return language, script and region of *tag* (``en-gb`` gives ``en-GB``); empty without script and region."""
-    return _locale_of(tag.strip()) if len(tag) <= MAX_NAME else ""
+    match = _TAG.match(tag.strip())
+    if match is None or not (match[2] or match[3]):
+        return ""
+    return "-".join(filter(None, (match[1].lower(), (match[2] or "").title(), (match[3] or "").upper())))
 
 
 def day_of(text: str) -> str:
     """Return the day in a date that begins with the year, as ``2026-11-25``; empty for other dates."""
     match = _DAY.match(text[:MAX_NAME])
-    if match is None:
-        return ""
-    if int(match[1]) < FIRST_YEAR:
+    if match is None or int(match[1]) < FIRST_YEAR:
         return ""
     try:
         return date(int(match[1]), *(int(part) for part in match.groups()[1:] if part)).isoformat()
@@ -430,20 +425,11 @@ def _name_in(linked: Iterable[dict[str, Any]], key: str) -> str:
     return next(filter(None, names), "")[:MAX_FACT]
 
 
-def _work(linked: Iterable[dict[str, Any]], key: str) -> str:
-    """The address of the work that an object refers to."""
-    for one in linked:
-        value = one.get(key)
-        found = (
-            value
-            if isinstance(value, str)
-            else (value.get("url") or value.get("@id"))
-            if isinstance(value, dict)
-            else ""
-        )
-        if isinstance(found, str) and found:
-            return found
-    return ""
+def _translated_work(linked: Iterable[dict[str, Any]]) -> str:
+    """The address of the work of which one of the objects is a translation; empty without one."""
+    works = (one.get("translationOfWork") for one in linked)
+    found = (work.get("url") or work.get("@id") if isinstance(work, dict) else work for work in works)
+    return next((address for address in found if isinstance(address, str) and address), "")
 
 
 def _name(text: str) -> str:

@@ -12,7 +12,7 @@ from urllib.parse import quote
 from w3lib.encoding import html_body_declared_encoding, http_content_type_encoding, read_bom, resolve_encoding
 
 from bilingual_crawler.languages.codes import base_of, from_bcp47
-from bilingual_crawler.pages.tables import ENCODINGS, LETTERS
+from bilingual_crawler.pages.tables import ENCODINGS, LETTERS, VOID_TAGS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -74,9 +74,6 @@ codecs.register(lambda label: codecs.lookup(_LABELS[label]) if label in _LABELS 
 
 _XHTML = "application/xhtml+xml"
 _EMPTY_ELEMENT = re.compile(r"""<([a-zA-Z][\w.:-]*+)((?:[^<>"'/]++|"[^"<]*+"|'[^'<]*+'|/(?!>))*+)/>""")
-_VOID = frozenset(
-    ("area", "base", "br", "col", "embed", "frame", "hr", "img", "input", "link", "meta", "param", "source", "track")
-)
 _ADDRESS = re.compile(r"""(?i)\b(?:href|src)\s*+=\s*+(?:"[^"<>]*+|'[^'<>]*+|[^"'<>\s]++)""")
 _FRAGMENT = re.compile(r"(?<!&)#|#(?![0-9xX])")
 """What begins a fragment, but no character reference (``&#39;``)."""
@@ -102,7 +99,7 @@ def decode_body(body: bytes, content_type: str | None, languages: Iterable[str |
 
 def _with_end(match: re.Match[str]) -> str:
     name = match[1]
-    return match[0] if name.lower() in _VOID else f"<{name}{match[2]}></{name}>"
+    return match[0] if name.lower() in VOID_TAGS else f"<{name}{match[2]}></{name}>"
 
 
 def _read(body: bytes, content_type: str | None, languages: Iterable[str | None]) -> str:

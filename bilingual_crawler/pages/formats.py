@@ -14,10 +14,7 @@ FORMATS = (HTML, PDF)
 """Formats that can be read."""
 ONLY_HTML = frozenset((HTML,))
 
-_MEDIA_TYPES = {
-    HTML: ("text/html", "application/xhtml+xml"),
-    PDF: ("application/pdf", "application/x-pdf"),
-}
+_MEDIA_TYPES = {HTML: ("text/html", "application/xhtml+xml"), PDF: ("application/pdf", "application/x-pdf")}
 _ANY_FILE = ("application/octet-stream", "binary/octet-stream", "application/force-download")
 
 

@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from bilingual_crawler.pages.tables import (
     EDGE_OWNERS,
-    FRAME_ROLES,
     NAVIGATION_WORDS,
     QUALIFIERS,
     SWITCHER_WORDS,
@@ -85,11 +84,6 @@ def _is_edge(words: list[str]) -> bool:
 def leads_to_frame(href: str) -> bool:
     """Whether a link that is all of a line is frame: to a place on the page, or to what has the same tag or author."""
     return href[:1] == "#" or _TAXONOMY.search(href) is not None
-
-
-def is_frame_role(role: str | None) -> bool:
-    """Whether an element with this ARIA role is frame."""
-    return role in FRAME_ROLES
 
 
 class Region(NamedTuple):

@@ -126,36 +126,35 @@ def walk_through(html: str) -> Walk:
 def page_of(walk: Walk, url: str, link_headers: Sequence[str] = (), formats: Collection[str] = ONLY_HTML) -> PageRecord:
     """Return *walk* as the page at *url*, as :func:`parse_page` does, with links to documents in *formats*."""
     walk.anchors.extend(header_anchors(link_headers))
-    head = walk.head
-    base = (canonicalise(head.base, url) if head.base else None) or url
+    declared = walk.declarations
+    base = (canonicalise(declared.base, url) if declared.base else None) or url
     if base != url:
         _lead_to_page(walk.anchors, url)
     links, documents = in_formats(merge(walk.anchors, base, canonicalise(url)), formats)
     followed = limited(links)
-    rules = page_rules(head.robots)
-    values = walk.declarations.values
+    noindex, nofollow = page_rules(declared.robots)
     text = "\n".join(walk.own_lines[:MAX_LINES])[:MAX_TEXT]
     return PageRecord(
         url=url,
-        title=head.title,
+        title=walk.title,
         text=text,
         length=len(text),
         links=followed,
         links_left=len(links) - len(followed),
         documents=documents,
-        declared=tuple(filter(None, (head.language, *walk.languages, *walk.declarations.languages()))),
-        canonical=linked(head.canonical, base) if head.canonical else None,
-        nofollow=rules.nofollow,
-        objection=NOINDEX if rules.noindex else None,
-        origin=walk.declarations.origin(walk.anchors, walk.lines, walk.main, url, base),
-        opt_outs=opt_outs(head.robots, values.get(TDM_RESERVATION), values.get(TDM_POLICY), base),
+        declared=tuple(filter(None, (declared.language, *walk.languages, *declared.languages()))),
+        canonical=linked(declared.canonical, base) if declared.canonical else None,
+        nofollow=nofollow,
+        objection=NOINDEX if noindex else None,
+        origin=declared.origin(walk.anchors, walk.lines, walk.main, url, base),
+        opt_outs=opt_outs(declared.robots, declared.values.get(TDM_RESERVATION), declared.values.get(TDM_POLICY), base),
     )
 
 
 def outline_of(walk: Walk, url: str) -> Outline:
     """The outline of the page at *url* that *walk* has visited."""
     files = files_in(walk.images, [anchor.href for anchor in walk.anchors], url)
-    return outline_of_text(walk.head.title, walk.own_lines, files)
+    return outline_of_text(walk.title, walk.own_lines, files)
 
 
 def _lead_to_page(anchors: Sequence[Anchor], url: str) -> None:

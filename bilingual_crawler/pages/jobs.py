@@ -91,11 +91,7 @@ def identified(
     marked = marked_language(bare(page.url), detection.languages) if detection.languages else None
     found = detection.identify_page(lines, (*page.declared, from_bcp47(content_language), announced, marked))
     return replace(
-        page,
-        language=found.language,
-        shares=found.shares,
-        reliable=found.reliable,
-        declared_language=found.declared,
+        page, language=found.language, shares=found.shares, reliable=found.reliable, declared_language=found.declared
     )
 
 
@@ -153,13 +149,10 @@ class SitemapJob(Job[Sitemap]):
     """Read the sitemap in *body*, fetched from *url*."""
 
     returns: ClassVar[Any] = Sitemap
+    limits = Limits(15, 500)
     body: bytes
     url: str
     formats: frozenset[str] = ONLY_HTML
-
-    @property
-    def limits(self) -> Limits:
-        return Limits(15, 500)
 
     def run(self) -> Sitemap:
         found, nested = parse_sitemap(self.body, self.url)
@@ -182,13 +175,10 @@ class RobotsJob(Job[Robots]):
     """Read the robots.txt in *body*, fetched from *url*, for the crawler *agent*."""
 
     returns: ClassVar[Any] = Robots
+    limits = Limits(2, 200)
     body: bytes
     url: str
     agent: str
-
-    @property
-    def limits(self) -> Limits:
-        return Limits(2, 200)
 
     def run(self) -> Robots:
         text = self.body.decode("utf-8", "replace")
@@ -200,12 +190,9 @@ class TdmJob(Job[list[TdmRule]]):
     """Read the tdmrep.json in *body*, fetched from *url*."""
 
     returns: ClassVar[Any] = list[TdmRule]
+    limits = Limits(2, 200)
     body: bytes
     url: str
-
-    @property
-    def limits(self) -> Limits:
-        return Limits(2, 200)
 
     def run(self) -> list[TdmRule]:
         return rules_in(self.body, self.url)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import langcodes
 
-from bilingual_crawler.languages.codes import CLD2_ONLY, URL_LABELS, fold, from_bcp47, names_of, to_bcp47
+from bilingual_crawler.languages.codes import CLD2_ONLY, URL_LABELS, country_names, fold, from_bcp47, names_of, to_bcp47
 from bilingual_crawler.pages.tables import (
     BIBLIOGRAPHIC_CODES,
     CODES_IN_LABELS,
@@ -28,14 +28,8 @@ MAX_LABEL = 48
 
 _COMMON = URL_LABELS[:100]
 _AS_COUNTRY = {
-    "uk": "eng",
-    "en": "eng",
-    "gal": "glg",
-    "basque": "eus",
-    "euskadi": "eus",
-    "ikurrina": "eus",
-    "espana": "spa",
-}
+    "uk": "eng", "en": "eng", "gal": "glg", "basque": "eus", "euskadi": "eus", "ikurrina": "eus", "espana": "spa",
+}  # fmt: skip
 _PUNCTUATION = "()[]{}<>«»‹›|/\\.,;:!?·•*-–—_=+'\"’“”„→←»▾▼▲… \t\u200b\u200e\u200f\ufeff\ufe0f\xa0"
 _BARS = str.maketrans("/()[]", "|||||")
 _WORD = re.compile(LETTERS)
@@ -54,7 +48,7 @@ def _names() -> dict[str, str]:
     """Names of languages in many languages, in lower case with and without diacritics, to ISO 639-3."""
     names: dict[str, str] = {}
     for lang in (*URL_LABELS, *CLD2_ONLY):
-        for name in (*names_of(lang), *INFLECTED_NAMES.get(lang, ())):
+        for name in (*names_of(lang), *INFLECTED_NAMES.get(lang, "").split()):
             names.setdefault(name.casefold(), lang)
     for lang in _COMMON:
         known = langcodes.Language.get(to_bcp47(lang))
@@ -177,15 +171,10 @@ def _country_language(word: str) -> str | None:
 def _countries() -> dict[str, str]:
     """Country codes and English names in lower case to the main language of the country."""
     countries: dict[str, str] = {}
-    letters = "abcdefghijklmnopqrstuvwxyz"
-    for code in (a + b for a in letters for b in letters):
-        territory = langcodes.Language.make(territory=code.upper())
-        if not territory.is_valid():
-            continue
+    for code, name in country_names().items():
         language = langcodes.Language.get(f"und-{code}").maximize().language
         if language and (lang := from_bcp47(language)):
-            countries[code] = lang
-            countries[fold(territory.territory_name("en"))] = lang
+            countries[code.lower()] = countries[name] = lang
     return countries
 
 

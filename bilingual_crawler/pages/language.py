@@ -128,7 +128,8 @@ class Detection:
 
     def _identify_page(self, lines: Sequence[str], text: str, declared: Sequence[str | None]) -> Identification:
         whole = self._identify(text, declared)
-        named = _elected(declared)
+        # the first of equals
+        named = next((language for language, _ in Counter(filter(None, declared)).most_common(1)), None)
         voted = replace(self._vote(lines, text, whole), declared=named)
         if named in (None, voted.language):
             return voted
@@ -159,18 +160,9 @@ class Detection:
             return True
         if named == macrolanguage(found.language):
             return False
-        doubtful = any({named, found.language} <= kind for kind in _CONFUSED) or _is_short(text)
+        is_short = sum(map(str.isalpha, text[: 10 * SHORT])) < SHORT
+        doubtful = is_short or any({named, found.language} <= kind for kind in _CONFUSED)
         return doubtful and not (found.reliable and self.confirms(text, found.language))
-
-
-def _elected(declared: Iterable[str | None]) -> str | None:
-    """The language that most declarations name, the first of equals; None without any."""
-    named = Counter(language for language in declared if language is not None)
-    return named.most_common(1)[0][0] if named else None
-
-
-def _is_short(text: str) -> bool:
-    return sum(map(str.isalpha, text[: 10 * SHORT])) < SHORT
 
 
 BY_DEFAULT = Detection()
@@ -182,11 +174,8 @@ class KnownLanguagesJob(Job[frozenset[str]]):
     """Load detectors and ask which languages they know."""
 
     returns: ClassVar[Any] = frozenset[str]
+    limits = Limits(1, 100)
     detectors: tuple[str, ...]
-
-    @property
-    def limits(self) -> Limits:
-        return Limits(1, 100)
 
     def prepare(self) -> None:
         load_detector(self.detectors)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
@@ -40,39 +41,29 @@ _COUNTRIES = {**COUNTRY_CODES, "kr": "kor", "ge": "kat", "ir": "fas", "hk": "zho
 """``kr`` is Kanuri, but on websites it is Korean, and ``am-AM`` is the language of Armenia, not Amharic."""
 _REGION = re.compile("(?s)[-_].*")
 _TAG = re.compile(r"\s*+[A-Za-z]{2,8}(?:[-_][A-Za-z0-9]{1,8})*+\s*+")
-_BEST = {
-    LinkPosition.SWITCHER: 0,
-    LinkPosition.BODY: 1,
-    LinkPosition.NAVIGATION: 1,
-    LinkPosition.HEAD: 2,
-}
+_BEST = {LinkPosition.SWITCHER: 0, LinkPosition.BODY: 1, LinkPosition.NAVIGATION: 1, LinkPosition.HEAD: 2}
 _MOST_DIRECT = {
     source: rank for rank, source in enumerate(("a", "area", "option", "form", "script", "frame", "refresh"))
 }
 
 
+@dataclass(slots=True, eq=False)
 class Anchor:
     """One occurrence of a link in a page, with its unresolved URL."""
 
-    __slots__ = (
-        "alternate", "around", "href", "hreflang", "images", "label", "lang", "nofollow", "position", "source", "text",
-        "title", "words",
-    )  # fmt: skip
-
-    def __init__(self, href: str, source: LinkSource, position: LinkPosition) -> None:
-        self.href = href
-        self.source = source
-        self.position = position
-        self.hreflang: str | None = None
-        self.lang: str | None = None
-        self.label: str | None = None
-        self.alternate = False
-        self.nofollow = False
-        self.title = ""
-        self.text = ""
-        self.around = ""
-        self.words: list[str] = []
-        self.images: list[str] = []
+    href: str
+    source: LinkSource
+    position: LinkPosition
+    hreflang: str | None = None
+    alternate: bool = False
+    text: str = ""
+    label: str | None = None
+    lang: str | None = None
+    nofollow: bool = False
+    title: str = ""
+    around: str = ""
+    words: list[str] = field(default_factory=list)
+    images: list[str] = field(default_factory=list)
 
     def close(self) -> None:
         """Make the text from the collected words, at the end of the element."""
@@ -118,17 +109,10 @@ def merge(anchors: Iterable[Anchor], base: str, page: str | None) -> tuple[Link,
     resolved: dict[str, str | None] = {}
     found: dict[str, Anchor] = {}
     for anchor in anchors:
-        href = anchor.href
-        if href in resolved:
-            url = resolved[href]
-        else:
-            url = resolved[href] = _resolve(href, base, page)
-        if url is None:
-            continue
-        first = found.get(url)
-        if first is None:
-            found[url] = anchor
-        else:
+        if anchor.href not in resolved:
+            resolved[anchor.href] = _resolve(anchor.href, base, page)
+        url = resolved[anchor.href]
+        if url is not None and (first := found.setdefault(url, anchor)) is not anchor:
             _absorb(first, anchor)
     own = registered_domain(base)
     return tuple(_link(url, anchor, own) for url, anchor in found.items())
@@ -223,7 +207,4 @@ def header_anchors(link_headers: Iterable[str]) -> Iterator[Anchor]:
         for match in _HEADER_LINK.finditer(header):
             values = {k.lower(): quoted or bare for k, quoted, bare in _HEADER_PARAMETER.findall(match[2])}
             if is_for_language(values.get("hreflang")) and "alternate" in values.get("rel", "").lower().split():
-                anchor = Anchor(match[1], LinkSource.HEADER, LinkPosition.HEAD)
-                anchor.hreflang = hreflang_of(values["hreflang"])
-                anchor.alternate = True
-                yield anchor
+                yield Anchor(match[1], LinkSource.HEADER, LinkPosition.HEAD, hreflang_of(values["hreflang"]), True)

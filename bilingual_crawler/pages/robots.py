@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from bilingual_crawler.urls.variants import linked
 
@@ -23,16 +23,9 @@ _WITH_VALUE = frozenset(("unavailable_after", "max-snippet", "max-image-preview"
 """Directives that a colon follows, as it follows the name of a crawler."""
 
 
-class PageRules(NamedTuple):
-    """The rules of a page for crawlers."""
-
-    noindex: bool
-    nofollow: bool
-
-
-def page_rules(directives: set[str]) -> PageRules:
-    """The rules that *directives* make, which are in lower case."""
-    return PageRules(not directives.isdisjoint(("noindex", "none")), not directives.isdisjoint(("nofollow", "none")))
+def page_rules(directives: set[str]) -> tuple[bool, bool]:
+    """Whether *directives*, in lower case, forbid to index the page, and to follow its links."""
+    return not directives.isdisjoint(("noindex", "none")), not directives.isdisjoint(("nofollow", "none"))
 
 
 def directives_in(content: str) -> set[str]:

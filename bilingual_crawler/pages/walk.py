@@ -1,4 +1,4 @@
-"""Walk the tree of an HTML page once: its text, anchors, head and outline.
+"""Walk the tree of an HTML page once: its text, anchors, images and declarations.
 
 :func:`find_switchers` finds the language switchers among the anchors.
 """
@@ -13,36 +13,14 @@ from typing import TYPE_CHECKING
 from urllib.parse import unquote
 
 from bilingual_crawler.languages.codes import base_of, from_bcp47
+from bilingual_crawler.pages import frame
 from bilingual_crawler.pages.characters import composed, is_escaped_twice, one_line, unescaped
 from bilingual_crawler.pages.choosers import MAX_FORMS, Form, OptionList, is_get, script_address
 from bilingual_crawler.pages.declarations import Declarations
-from bilingual_crawler.pages.frame import (
-    CONTENT,
-    CONTENT_TAGS,
-    CONTROL,
-    CONTROL_RELATIONS,
-    EDGE,
-    EDGE_TAGS,
-    FRAME_TAGS,
-    HEADING,
-    LABELLED,
-    LAYOUT,
-    LINKED,
-    MAX_LABEL,
-    SWITCHER,
-    WIDGET,
-    Region,
-    are_in,
-    is_frame_role,
-    leads_to_frame,
-    names_of,
-    own_lines,
-)
 from bilingual_crawler.pages.labels import coded_language
-from bilingual_crawler.pages.links import MAX_AROUND, MAX_TEXT, NO_ADDRESS, Anchor, hreflang_of, is_for_language
+from bilingual_crawler.pages.links import MAX_AROUND, MAX_TEXT, NO_ADDRESS, Anchor, hreflang_of
 from bilingual_crawler.pages.model import MAX_TITLE, LinkPosition, LinkSource
-from bilingual_crawler.pages.robots import directives_in
-from bilingual_crawler.pages.tables import INLINE_TAGS, MARKS, SKIPPED_TAGS, UNTOLD_TAGS
+from bilingual_crawler.pages.tables import FRAME_ROLES, INLINE_TAGS, MARKS, SKIPPED_TAGS, UNTOLD_TAGS
 from bilingual_crawler.pages.words import is_unspaced
 from bilingual_crawler.pages.wrapping import unbroken
 
@@ -210,57 +188,7 @@ def is_block(attributes: dict[str, str | None]) -> bool:
 _SPACING = re.compile(r"(?i)(?:^|[;\s])display\s*:\s*(?:inline-)?(?:flex|grid)\b")
 """In the style of an element whose children are shown apart without blanks between them."""
 
-
-_REFRESH = re.compile(r"""(?is)^\s*[\d.]*\s*[;,\s]\s*(?:url\s*=)?\s*["']?\s*([^"']+)""")
-
-
-class Head:
-    """Title, base, canonical address, language and robots rules of a page; the first value of each counts."""
-
-    def __init__(self) -> None:
-        self.title = ""
-        self.base = ""
-        self.canonical = ""
-        self.language: str | None = None
-        self.robots: set[str] = set()
-
-    def read(self, tag: str, attributes: dict[str, str | None]) -> Anchor | None:
-        """Read an ``html``, ``base``, ``link`` or ``meta`` element; returns its link if it has one."""
-        if tag == "link":
-            return self._link(attributes)
-        if tag == "meta":
-            return self._meta(attributes)
-        if tag == "base":
-            self.base = self.base or attributes.get("href") or ""
-        elif tag == "html":
-            self.language = from_bcp47(attributes.get("lang") or attributes.get("xml:lang") or "")
-        return None
-
-    def _link(self, attributes: dict[str, str | None]) -> Anchor | None:
-        href = attributes.get("href") or ""
-        relations = (attributes.get("rel") or "").lower().split()
-        if "canonical" in relations:
-            self.canonical = self.canonical or href
-        hreflang = attributes.get("hreflang")
-        kind = attributes.get("type") or "html"
-        if not href or not is_for_language(hreflang) or "alternate" not in relations or "html" not in kind:
-            return None
-        anchor = Anchor(href, LinkSource.ALTERNATE, LinkPosition.HEAD)
-        anchor.hreflang = hreflang_of(hreflang)
-        anchor.alternate = True
-        return anchor
-
-    def _meta(self, attributes: dict[str, str | None]) -> Anchor | None:
-        content = attributes.get("content") or ""
-        if (attributes.get("name") or "").lower() == "robots":
-            self.robots |= directives_in(content)
-        elif (attributes.get("http-equiv") or "").lower() == "refresh" and (match := _REFRESH.match(content)):
-            return Anchor(match[1].strip(), LinkSource.REFRESH, LinkPosition.HEAD)
-        return None
-
-
-_HEAD_TAGS = frozenset(("html", "base", "link", "meta"))
-_DECLARING_TAGS = frozenset(("html", "link", "meta", "time"))
+_DECLARING_TAGS = frozenset(("html", "base", "link", "meta", "time"))
 # These may be hidden until a script shows them.
 _PAGE_TAGS = frozenset(("html", "body"))
 _MAIN_TAGS = frozenset(("body", "main"))
@@ -297,7 +225,7 @@ class Walk:
     """Visits each node of a tree once; the public attributes hold the results."""
 
     def __init__(self) -> None:
-        self.head = Head()
+        self.title = ""
         self.declarations = Declarations()
         self.lines: list[str] = []
         self.main: list[bool] = []
@@ -330,11 +258,11 @@ class Walk:
         self._preformatted = 0
         self._frames: list[tuple[int, int, int, bool]] = []
         """The open elements that are frame: lines, anchors and main elements before each, and whether by its layout."""
-        self._regions: list[Region] = []
+        self._regions: list[frame.Region] = []
         self._anchors_of: list[tuple[int, int]] = []
         """For each line the places of its first anchor and after its last."""
         self._kinds: list[int] = []
-        """For each line :data:`LINKED`, :data:`CONTROL` and :data:`CONTENT` as bits."""
+        """For each line ``LINKED`` and other bits of :mod:`~bilingual_crawler.pages.frame`."""
         self._shown = self._linked = self._pressed = 0
         """Characters of the open line without blanks at the edges of texts: all, those in links, those in buttons."""
         self._is_control = False
@@ -367,7 +295,7 @@ class Walk:
                     self._space()
                 self._text(text)
             elif tag == "title":
-                self.head.title = self.head.title or composed(one_line(node.text()))[:MAX_TITLE].rstrip()
+                self.title = self.title or composed(one_line(node.text()))[:MAX_TITLE].rstrip()
             elif tag not in SKIPPED_TAGS and tag[0] != "-":
                 undo = self._start(tag, node, stack[-1][1] if stack else _BLOCK)
                 child = node.first_child
@@ -395,18 +323,18 @@ class Walk:
 
     def _find_own_text(self) -> None:
         """Tell which lines are own text, and set the positions of anchors."""
-        self.main, regions = own_lines(self.lines, self._kinds, self._regions)
-        framed = are_in((region.anchors for region in regions), len(self.anchors))
+        self.main, regions = frame.own_lines(self.lines, self._kinds, self._regions)
+        framed = frame.are_in((region.anchors for region in regions), len(self.anchors))
         for anchor in compress(self.anchors, framed):
             if anchor.position is LinkPosition.BODY:
                 anchor.position = LinkPosition.NAVIGATION
         find_switchers(self.anchors)
         for line, (start, stop) in enumerate(self._anchors_of):
-            if start < stop and self.main[line] and self._kinds[line] & (LINKED | LABELLED):
+            if start < stop and self.main[line] and self._kinds[line] & (frame.LINKED | frame.LABELLED):
                 of_line = self.anchors[start:stop]
                 self.main[line] = any(one.position is not LinkPosition.SWITCHER for one in of_line)
-                if self._kinds[line] & (LINKED | HEADING) == LINKED:
-                    self.main[line] &= not all(leads_to_frame(one.href) for one in of_line)
+                if self._kinds[line] & (frame.LINKED | frame.HEADING) == frame.LINKED:
+                    self.main[line] &= not all(frame.leads_to_frame(one.href) for one in of_line)
 
     @property
     def own_lines(self) -> list[str]:
@@ -474,11 +402,11 @@ class Walk:
                 told = self._anchors_told
                 self._anchors_of.append((told, len(self.anchors)))
                 self._kinds.append(
-                    (CONTENT if self._content else 0)
-                    | (LINKED if self._linked >= self._shown else 0)
-                    | (LABELLED if self._shown - self._linked <= MAX_LABEL else 0)
-                    | (CONTROL if self._pressed >= self._shown else 0)
-                    | (HEADING if self._headings else 0)
+                    (frame.CONTENT if self._content else 0)
+                    | (frame.LINKED if self._linked >= self._shown else 0)
+                    | (frame.LABELLED if self._shown - self._linked <= frame.MAX_LABEL else 0)
+                    | (frame.CONTROL if self._pressed >= self._shown else 0)
+                    | (frame.HEADING if self._headings else 0)
                 )
                 for anchor in self.anchors[self._anchors_told :]:
                     anchor.around = anchor.around or line[:MAX_AROUND]
@@ -506,8 +434,8 @@ class Walk:
         """Leave invisible characters out of lines and labels, and write the others in their usual form."""
         # one check of the whole text is faster than one per line
         text = " ".join([*self.lines, *(anchor.text for anchor in self.anchors)])
-        if (is_escaped_twice(text) or is_escaped_twice(self.head.title)) and root.css_first(_CODE) is None:
-            self.head.title = composed(one_line(unescaped(self.head.title)))
+        if (is_escaped_twice(text) or is_escaped_twice(self.title)) and root.css_first(_CODE) is None:
+            self.title = composed(one_line(unescaped(self.title)))
             self.lines = list(map(unescaped, self.lines))
             for anchor in self.anchors:
                 anchor.text = unescaped(anchor.text)
@@ -555,9 +483,9 @@ class Walk:
             undo = _BLOCK
         elif tag in _APART_TAGS and (before := node.prev) is not None and before.tag in _PHRASE_TAGS:
             self._space()
-        if tag in FRAME_TAGS or (tag in EDGE_TAGS and not self._content):
+        if tag in frame.FRAME_TAGS or (tag in frame.EDGE_TAGS and not self._content):
             undo |= _FRAME
-        elif tag in CONTENT_TAGS:
+        elif tag in frame.CONTENT_TAGS:
             undo |= _CONTENT
         elif tag == "pre":
             undo |= _PREFORMATTED
@@ -590,13 +518,9 @@ class Walk:
                 if attributes.get("role") in _REFERRING_ROLES:
                     undo |= _HIDDEN
                     self._close_up(node)
-            elif tag in _HEAD_TAGS:
-                anchor = self.head.read(tag, attributes)
-                if anchor is not None:
-                    self.anchors.append(anchor)
-            if tag in _DECLARING_TAGS:
-                self.declarations.element(tag, attributes)
-            if tag not in UNTOLD_TAGS or tag in CONTENT_TAGS:
+            elif tag in _DECLARING_TAGS and (anchor := self.declarations.element(tag, attributes)) is not None:
+                self.anchors.append(anchor)
+            if tag not in UNTOLD_TAGS or tag in frame.CONTENT_TAGS:
                 undo |= self._region(tag, attributes)
             if "onclick" in attributes and tag in _CLICKED_TAGS:
                 undo |= self._open_clicked(attributes)
@@ -626,7 +550,7 @@ class Walk:
             lines, anchors, mains, by_layout = self._frames.pop()
             if mains == self._mains:
                 self._regions.append(
-                    Region(slice(lines, len(self.lines)), slice(anchors, len(self.anchors)), by_layout)
+                    frame.Region(slice(lines, len(self.lines)), slice(anchors, len(self.anchors)), by_layout)
                 )
         self._content -= bool(undo & _CONTENT)
         self._buttons -= bool(undo & _BUTTON)
@@ -704,16 +628,16 @@ class Walk:
         names = names[:MAX_NAMES]
         bits = 0
         if names.strip():
-            bits = names_of(names)
+            bits = frame.names_of(names)
             self.declarations.names(names)
         undo = 0
-        if bits & WIDGET or is_frame_role(attributes.get("role")):
+        if bits & frame.WIDGET or attributes.get("role") in FRAME_ROLES:
             undo = _FRAME
-        elif tag in CONTENT_TAGS:
+        elif tag in frame.CONTENT_TAGS:
             return 0
-        elif bits & LAYOUT or (bits & EDGE and not self._content):
+        elif bits & frame.LAYOUT or (bits & frame.EDGE and not self._content):
             undo = _FRAME | _LAYOUT
-        if bits & SWITCHER:
+        if bits & frame.SWITCHER:
             if tag != "a":
                 self._switches.append((len(self.lines), len(self.anchors), self._characters))
                 undo |= _SWITCH
@@ -739,7 +663,7 @@ class Walk:
         line, start, characters = self._switches.pop()
         links = len(self.anchors) - start
         if 0 < links <= MAX_SWITCH and self._characters - characters <= 100 + 60 * links:
-            self._regions.append(Region(slice(line, len(self.lines)), slice(start, start), False))
+            self._regions.append(frame.Region(slice(line, len(self.lines)), slice(start, start), False))
             for anchor in self.anchors[start:]:
                 anchor.position = LinkPosition.SWITCHER
 
@@ -767,7 +691,7 @@ class Walk:
             anchor.nofollow = "nofollow" in relations
             anchor.alternate = "alternate" in relations
             self.declarations.anchor(relations, anchor)
-            self._is_control = not CONTROL_RELATIONS.isdisjoint(relations)
+            self._is_control = not frame.CONTROL_RELATIONS.isdisjoint(relations)
         anchor.title = attributes.get("title") or attributes.get("aria-label") or ""
         if tag == "a":
             if self._line and len(self._line) == self._after_anchor:

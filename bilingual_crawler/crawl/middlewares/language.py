@@ -208,11 +208,11 @@ def counted(page: PageRecord, request: Request, response: Response, crawler: Cra
     options, headers, entry = Options.of(crawler.settings), response.headers, request.meta.get(ENTRY)
     values = (value.decode("latin-1") for value in headers.getlist("X-Robots-Tag"))
     directives = header_directives(values, robots_agent(crawler.settings))
-    rules = page_rules(directives)
+    is_noindex, nofollow = page_rules(directives)
     reservation, policy = ((headers.get(name) or b"").decode("latin-1") for name in (TDM_RESERVATION, TDM_POLICY))
     declared = page.opt_outs.over(opt_outs(directives, reservation, policy, page.url))
     declared = declared.over(request.meta.get(SITE_OPT_OUTS, NOTHING))
-    noindex = NOINDEX if rules.noindex else page.objection
+    noindex = NOINDEX if is_noindex else page.objection
     objection = noindex if options.meta_robots_obey else None
     return replace(
         page,
@@ -220,7 +220,7 @@ def counted(page: PageRecord, request: Request, response: Response, crawler: Cra
         seed=entry is not None and not entry.parent,
         depth=entry.depth if entry is not None else 0,
         objection=objection or (declared.objection if options.tdm == "respect" else None),
-        nofollow=page.nofollow or rules.nofollow,
+        nofollow=page.nofollow or nofollow,
         opt_outs=declared,
     )
 
