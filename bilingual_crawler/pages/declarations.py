@@ -350,7 +350,7 @@ _plugin_named = lru_cache(maxsize=16384)(plugin_in)
 
 def locale_of(tag: str) -> str:
     """Return language, script and region of *tag* (``en-gb`` gives ``en-GB``); empty without script and region."""
-    match = _TAG.match(tag.strip())
+    match = _TAG.match(tag.strip()) if len(tag) <= MAX_NAME else None
     if match is None or not (match[2] or match[3]):
         return ""
     return "-".join(filter(None, (match[1].lower(), (match[2] or "").title(), (match[3] or "").upper())))
