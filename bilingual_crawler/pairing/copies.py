@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from bilingual_crawler.pairing.reading import link_key
-from bilingual_crawler.pairing.resemblance import SAME_TEXT, SHORTEST, common_shares
+from bilingual_crawler.pairing.resemblance import PARAGRAPH, SAME_TEXT, SHORTEST, common_shares
 from bilingual_crawler.pairing.urls import MAX_LENGTH_RATIO
 from bilingual_crawler.urls.hosts import registered_domain
 
@@ -160,17 +160,23 @@ def objection(one: Profile, main_one: NDArray[np.bool_], other: Profile, main_ot
     untitled = [int(profile.lengths[kept & ~profile.headings].sum()) for profile, kept in sides]
     for place in range(2):
         # a page that is not translated yet may show its title above the text that all such pages have
-        is_title = not untitled[place] and untitled[1 - place] >= SHORTEST
+        is_title = not untitled[place] and (untitled[1 - place] >= SHORTEST or not untitled[1 - place])
         if (not own[place] or is_title) and whole[place] < MENUS:
             return "no_text"
     if max(whole) > MAX_LENGTH_RATIO * max(min(whole), 1):
         return "length"
-    # the own text of one page may be furniture in the other language
-    shares = (
-        common_shares(_text(first, kept), _text(second))[0]
-        for first, kept, second in ((one, main_one, other), (other, main_other, one))
-    )
-    return "same_text" if min(own) >= SHORTEST and min(shares) >= SAME_TEXT else None
+    # what is the own text of one page may be furniture in the other language
+    texts = [(_prose(first, kept), _text(second)) for (first, kept), (second, _) in (sides, sides[::-1])]
+    if min(own) < SHORTEST and min(whole) >= MENUS:
+        return None
+    return "same_text" if min(common_shares(*pair)[0] for pair in texts) >= SAME_TEXT else None
+
+
+def _prose(profile: Profile, main: NDArray[np.bool_]) -> dict[int, float]:
+    """The paragraphs in the main text of a document; all of it if they are the lesser part."""
+    paragraphs = main & (profile.lengths >= PARAGRAPH)
+    most = 2 * int(profile.lengths[paragraphs].sum()) >= int(profile.lengths[main].sum())
+    return _text(profile, paragraphs if most else main)
 
 
 def _text(profile: Profile, main: NDArray[np.bool_] | slice = slice(None)) -> dict[int, float]:
