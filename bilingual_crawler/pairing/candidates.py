@@ -13,6 +13,7 @@ from scipy import sparse
 from scipy.sparse.csgraph import connected_components
 
 from bilingual_crawler.pages.outline import hash_text
+from bilingual_crawler.pairing.reading import link_key
 from bilingual_crawler.pairing.urls import UrlEvidence, agrees
 from bilingual_crawler.urls.hosts import registered_domain
 from bilingual_crawler.urls.marks import marked_language
@@ -214,6 +215,50 @@ class Editions:
         return cls(*np.split(pages.astype(np.intp), [len(domain.a)]))
 
 
+def hashed_redirects(domain: Domain) -> dict[int, int]:
+    """Return the redirects of *domain* as they stand in :attr:`.Profile.internal`."""
+    return {hash_text(key): hash_text(target) for key, target in domain.corpus.redirects.items()}
+
+
+def links_between(
+    sources: Sequence[Profile], targets: Sequence[Profile], redirects: Mapping[int, int]
+) -> sparse.csr_array:
+    """Return which of *sources* link to which of *targets*, ``(sources, targets)`` of 1; no page links to itself."""
+    places = {hash_text(link_key(profile.url)): place for place, profile in enumerate(targets)}
+    rows, columns = [], []
+    for row, profile in enumerate(sources):
+        for target in profile.internal.tolist():
+            place = places.get(redirects.get(target, target))
+            if place is not None and targets[place] is not profile:
+                rows.append(row)
+                columns.append(place)
+    links = sparse.csr_array(
+        (np.ones(len(rows), dtype=np.float32), (rows, columns)), shape=(len(sources), len(targets))
+    )
+    links.data[:] = 1
+    return links
+
+
+MAX_EXCHANGES = 2
+"""Maximum documents of the other side with which a document exchanges links, that one of them is its translation."""
+
+
+def exchanged(domain: Domain) -> list[tuple[int, int]]:
+    """Return the documents of both sides that link to each other, and to no other document that links back.
+
+    Articles of two wikis do, in their text. Documents that exchange links with many, as home pages do, do not count.
+    """
+    redirects = hashed_redirects(domain)
+    there = links_between(domain.a, domain.b, redirects)
+    mutual = sparse.coo_array(there.multiply(links_between(domain.b, domain.a, redirects).T))
+    i, j = mutual.coords
+    for most in (MAX_EXCHANGES, 1):
+        partners = np.bincount(i, minlength=len(domain.a))[i], np.bincount(j, minlength=len(domain.b))[j]
+        few = np.maximum(*partners) <= most
+        i, j = i[few], j[few]
+    return list(zip(i.tolist(), j.tolist(), strict=True))
+
+
 _WORD = re.compile(r"[^\W_]+")
 ALIKE = 5
 """Candidates by similar URLs of each document without other evidence."""
@@ -242,6 +287,8 @@ def url_evidence(domain: Domain) -> dict[tuple[int, int], UrlEvidence]:
         for j in by_key.get(profile.key, ())[:MAX_SAME_KEY]:
             agree = all(agrees(one.marked, one.language, pair) for one in (profile, domain.b[j]))
             found[i, j].key, found[i, j].refused = agree, not agree
+    for places in exchanged(domain):
+        found[places].linked = True
     if len(domain.group) > 1:
         domains_a, domains_b = ([registered_domain(profile.url) for profile in side] for side in (domain.a, domain.b))
         for (i, j), evidence in found.items():

@@ -85,7 +85,7 @@ def url_columns(
     A candidate is outvoted, and no rival, if the site claims another candidate of one of its documents more strongly.
     Many sites announce their home page as the translation of every page.
     """
-    names = ("hreflang", "switcher", "key", "refused", "one_sided")
+    names = ("hreflang", "switcher", "key", "linked", "refused", "one_sided")
     columns = {name: np.zeros(len(i), dtype=np.float32) for name in names}
     for place, (x, y) in enumerate(zip(i.tolist(), j.tolist(), strict=True)):
         if (evidence := found.get((x, y))) is not None:
@@ -237,8 +237,12 @@ def disbelieving(
 
 
 def says(held: NDArray[np.float64], columns: Columns) -> NDArray[np.bool_]:
-    """Whether the site claims each candidate, by announcements, both switchers, or addresses."""
-    return np.asarray(_voices(announcing(held, columns), columns) > 0)
+    """Whether the site claims each candidate, by announcements, both switchers, addresses, or links in the text.
+
+    Links count only where content does not contradict them.
+    """
+    linked = (columns["linked"] > 0) & (held >= CONTRADICTED)
+    return np.asarray((_voices(announcing(held, columns), columns) > 0) | linked)
 
 
 def _voices(announced: NDArray[np.float32], columns: Columns) -> NDArray[np.float32]:

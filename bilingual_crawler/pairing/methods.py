@@ -180,6 +180,7 @@ class SiteJudge:
             unsaid = np.where(html_a[i] & html_b[j], np.minimum(found, scores), scores)
             scores = np.where(said["said"] > 0, found, unsaid)
         names = _strongest(columns)
+        names[says(held, columns)] = "linked"
         for column, least, name in ((columns["key"], 1, "url"), (columns["switcher"], 2, "switcher")):
             names[column >= least] = name
         names[announcing(held, columns) >= 1] = "hreflang"

@@ -9,10 +9,16 @@ from rapidfuzz.distance import Indel, Levenshtein
 from rapidfuzz.process import cpdist
 from scipy import sparse
 
-from bilingual_crawler.pages.outline import hash_text
-from bilingual_crawler.pairing.candidates import CHANNELS, Channel, channels, nearest, weighted
+from bilingual_crawler.pairing.candidates import (
+    CHANNELS,
+    Channel,
+    channels,
+    hashed_redirects,
+    links_between,
+    nearest,
+    weighted,
+)
 from bilingual_crawler.pairing.matching import greedy, lead
-from bilingual_crawler.pairing.reading import link_key
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -23,21 +29,6 @@ if TYPE_CHECKING:
     from bilingual_crawler.pairing.candidates import Editions
     from bilingual_crawler.pairing.corpus import Domain
     from bilingual_crawler.pairing.model import Profile
-
-
-def _links(profiles: Sequence[Profile], redirects: Mapping[int, int]) -> sparse.csr_array:
-    places = {hash_text(link_key(profile.url)): place for place, profile in enumerate(profiles)}
-    rows, columns = [], []
-    for row, profile in enumerate(profiles):
-        for target in profile.internal.tolist():
-            place = places.get(redirects.get(target, target))
-            if place is not None and place != row:
-                rows.append(row)
-                columns.append(place)
-    size = (len(profiles), len(profiles))
-    links = sparse.csr_array((np.ones(len(rows), dtype=np.float32), (rows, columns)), shape=size)
-    links.data[:] = 1
-    return links
 
 
 def _link_channels(a: Side, b: Side, i: NDArray[np.intp], j: NDArray[np.intp]) -> dict[str, Channel]:
@@ -96,7 +87,7 @@ class Side:
         self, profiles: Sequence[Profile], main: Sequence[NDArray[np.bool_]], redirects: Mapping[int, int]
     ) -> None:
         self.profiles, self.main = profiles, main
-        self.links = _links(profiles, redirects)
+        self.links = links_between(profiles, profiles, redirects)
         """Links among the documents, sparse ``(documents, documents)``."""
         self.words = np.array([profile.word_count for profile in profiles], dtype=np.float64)
         self.sizes = np.array([profile.size or np.nan for profile in profiles], dtype=np.float64)
@@ -111,7 +102,7 @@ class StructureEvidence:
 
     def __init__(self, domain: Domain) -> None:
         self.domain = domain
-        redirects = {hash_text(key): hash_text(target) for key, target in domain.corpus.redirects.items()}
+        redirects = hashed_redirects(domain)
         self.a = Side(domain.a, domain.main_a, redirects)
         self.b = Side(domain.b, domain.main_b, redirects)
         self.channels = channels(domain)

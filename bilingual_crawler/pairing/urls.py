@@ -33,6 +33,8 @@ class UrlEvidence:
     """The URLs are equal but for language marks, which agree with the content."""
     refused: bool = False
     """The URLs are equal but for language marks, and one mark contradicts the content."""
+    linked: bool = False
+    """The pages link to each other, and to no other page in the other language that links back."""
     one_sided: bool = False
     """Only one of two pages of different registered domains announces the other: the content decides."""
 
