@@ -22,7 +22,17 @@ from bilingual_crawler.pairing.convention import (
 )
 from bilingual_crawler.pairing.evidence import FOLDER, CandidateEvidence, PairClassifier, load_judge
 from bilingual_crawler.pairing.matching import greedy
-from bilingual_crawler.pairing.sentences import BITEXT_FEATURES, REFUTED_BY_SENTENCES, BitextReader, doubtful
+from bilingual_crawler.pairing.sentences import (
+    BITEXT_FEATURES,
+    CLAIM_FEATURES,
+    LEAST,
+    MAX_READ_PAIRS,
+    MIN_HELD,
+    SUPPORTED,
+    SURE,
+    ALIGNED,
+    BitextReader,
+)
 from bilingual_crawler.pairing.urls import SCORES
 from bilingual_crawler.plugins import ALIGNMENT_METHODS
 from bilingual_crawler.scoring.models import ParallelnessModel, models_folder
@@ -49,6 +59,10 @@ Under it, the model confuses pages whose URLs end in names, such as those of tal
 """
 FEW_MISTAKES = 2
 """Expected wrong decisions up to which the encoder is not loaded where there is HTML: 400 MB and a second."""
+ROUNDS = 2
+"""Times that claims are read: a refuted one makes room for others."""
+REFUTED = 0.5
+"""Probability under which a claim is discarded, whatever BILINGUAL_MIN_SCORE."""
 LEADS = 0.2
 """Sum of both leads by content from which content is the strongest evidence."""
 
@@ -139,35 +153,51 @@ class UrlMethod:
 
 
 class SiteJudge:
-    """Scores candidates by content, then by site evidence; aligns the sentences of the doubtful ones."""
+    """Scores candidates by content and site evidence; aligns the sentences of those that content leaves in doubt."""
 
     def __init__(self, models: Traversable, threshold: float) -> None:
         self._site = load_judge(models, "site", SITE_FEATURES)
+        self._claims = load_judge(models, "claims", CLAIM_FEATURES)
         self._bitext = load_judge(models, "bitext", BITEXT_FEATURES)
         self._threshold = threshold
 
-    def __call__(self, domain: Domain, proposed: Proposals, held: NDArray[np.float64]) -> Candidates:
+    def __call__(
+        self, domain: Domain, proposed: Proposals, held: NDArray[np.float64], encoder: Encoder | None = None
+    ) -> Candidates:
         """Score the *proposed* candidates; *held*: their log-odds by content, ``(candidates,)``.
 
-        If content contradicts a claim of the site, such as two accidentally equal addresses, the sentences decide.
-        Refuted claims are discarded.
+        Claims that content hardly supports are read, with the *encoder* if there is one. What sentences refute, and
+        what content contradicts, is discarded, and the claims of the rivals count more.
         """
+        i, j = proposed.a, proposed.b
         contradicted = contradictions(held, proposed.columns)
         candidates = self._judge(domain, proposed, held, contradicted)
-        i, j, scores = candidates.a, candidates.b, candidates.scores
-        said = says(held, proposed.columns)
-        asked = doubtful(domain, i, j, scores, said & (held < 0)) if len(i) else i
-        # hard objections have their own reason
-        asked = np.array([k for k in asked if not domain.objection(i[k], j[k])], dtype=np.intp)
-        found = self._by_sentences(domain, candidates, asked) if len(asked) else np.zeros(0)
-        refuted = said & (held < CONTRADICTED) & (scores < REFUTED_BY_SENTENCES)
-        refuted[asked[found < REFUTED_BY_SENTENCES]] = True
-        if refuted.any():
+        said, foreign = says(held, proposed.columns), proposed.columns["one_sided"]
+        disputed = said & ((held < SUPPORTED) | (foreign > 0))
+        limit = np.ones(len(i))
+        for _ in range(ROUNDS):
+            scores = np.minimum(candidates.scores, limit)
+            asked = self._unsupported(domain, candidates, scores, disputed & (limit == 1))
+            if len(asked):
+                aligned = BitextReader(domain, i, j, scores, encoder).aligned(asked)
+                columns = {"held": held[asked].clip(MIN_HELD, SUPPORTED), "aligned": aligned}
+                refuted = (foreign[asked] > 0) & (aligned < ALIGNED)
+                limit[asked] = np.where(refuted, 0, expit(self._claims.predict(columns)))
+            refuted = said & ((limit < REFUTED) | ((held < CONTRADICTED) & (candidates.scores < REFUTED)))
+            if not refuted.any():
+                break
             columns = disbelieving(proposed.columns, i, j, np.flatnonzero(refuted))
             candidates = self._judge(domain, replace(proposed, columns=columns), held, contradicted)
-        scores = candidates.scores.copy()
-        scores[asked] = np.minimum(scores[asked], found)
-        return replace(candidates, scores=scores)
+        return replace(candidates, scores=np.minimum(candidates.scores, limit))
+
+    def _unsupported(
+        self, domain: Domain, candidates: Candidates, scores: NDArray[np.float64], disputed: NDArray[np.bool_]
+    ) -> NDArray[np.intp]:
+        """The *disputed* candidates that would be pairs by their *scores*, without those with an objection."""
+        i, j = candidates.a, candidates.b
+        chosen = greedy(domain.alike_a[i], domain.alike_b[j], scores, LEAST)
+        asked = [k for k in chosen if disputed[k] and not domain.objection(i[k], j[k])]
+        return np.array(asked[:MAX_READ_PAIRS], dtype=np.intp)
 
     def _judge(self, domain: Domain, proposed: Proposals, held: NDArray[np.float64], contradicted: float) -> Candidates:
         i, j, columns = proposed.a, proposed.b, proposed.columns
@@ -186,28 +216,24 @@ class SiteJudge:
         names[announcing(held, columns) >= 1] = "hreflang"
         return Candidates(i, j, scores, names.tolist(), self._threshold)
 
-    def read(self, domain: Domain, candidates: Candidates) -> Candidates:
-        """Score the doubtful candidates again, by their sentences.
+    def read(self, domain: Domain, candidates: Candidates, encoder: Encoder | None = None) -> Candidates:
+        """Score the doubtful candidates that nobody claims again, by their sentences.
 
         A candidate without site evidence scores no higher than the candidate of its documents that was read.
         """
         i, j, scores = candidates.a, candidates.b, candidates.scores.copy()
         unsaid = np.isin(candidates.names, ("structure", "content"))
-        asked = doubtful(domain, i, j, scores, unsaid) if len(i) else i
+        asked = self._unsupported(domain, candidates, scores, unsaid & (scores <= SURE))
         if not len(asked):
             return candidates
-        found = self._by_sentences(domain, candidates, asked)
+        columns = BitextReader(domain, i, j, scores, encoder).columns(asked)
+        found = expit(logit(scores[asked]) + self._bitext.predict(columns))
         limit_a, limit_b = np.ones(len(domain.a)), np.ones(len(domain.b))
         limit_a[i[asked]], limit_b[j[asked]] = found, found
         limited = np.minimum(scores, np.minimum(limit_a[i], limit_b[j]))
         scores[unsaid] = limited[unsaid]
         scores[asked] = found
         return replace(candidates, scores=scores)
-
-    def _by_sentences(self, domain: Domain, candidates: Candidates, asked: NDArray[np.intp]) -> NDArray[np.float64]:
-        """Scores of the candidates *asked* by their sentences as well, ``(asked,)``."""
-        columns = BitextReader(domain, candidates.a, candidates.b, candidates.scores).columns(asked)
-        return np.asarray(expit(logit(candidates.scores[asked]) + self._bitext.predict(columns)))
 
 
 def _strongest(columns: Mapping[str, NDArray[np.float32]]) -> NDArray[np.object_]:

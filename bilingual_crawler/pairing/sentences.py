@@ -1,6 +1,6 @@
-"""Whether the sentences of two documents align: the last evidence where content and site disagree.
+"""Whether the sentences of two documents align: the last evidence on pairs that what the pages hold leaves in doubt.
 
-Either content alone supports a pair, or the site claims the pair and content contradicts it.
+Either nobody claims the pair, or the site claims it and what the pages hold hardly supports the claim.
 """
 
 from __future__ import annotations
@@ -18,12 +18,17 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from bilingual_crawler.bitext.align import Sides
+    from bilingual_crawler.encoders.base import Encoder
     from bilingual_crawler.pairing.corpus import Domain
 
-DOUBTFUL = (0.02, 0.995)
-"""Probabilities between which a pair is read."""
-REFUTED_BY_SENTENCES = 0.5
-"""Probability under which site evidence is discarded, whatever BILINGUAL_MIN_SCORE."""
+LEAST = 0.02
+"""Minimum probability of a pair that is read."""
+SURE = 0.995
+"""Maximum probability of a pair that nobody claims and that is read."""
+SUPPORTED = 1.0
+"""Log-odds by content under which a claimed pair is read."""
+ALIGNED = 2 / 3
+"""Minimum share of both texts that aligns very well, if one domain announces a page of another that does not."""
 MAX_READ_PAIRS = 500
 """Maximum pairs of a domain that are read, the most doubtful first."""
 MIN_TEACHER = 0.9
@@ -34,36 +39,32 @@ LINES = 60
 SENTENCES = 40
 GOOD, VERY_GOOD = 0.5, 0.9
 """Scores of sentence pairs that count as aligned."""
-
 USUALLY_ALIGNED = 0.8
 """Minimum share of the texts of translations, by characters, that aligns very well."""
 
 BITEXT_FEATURES = ("unaligned", "behind")
-"""Evidence against a pair: the share of both texts that aligns very well, below :data:`USUALLY_ALIGNED`; the share that
-aligns well, below that of the first document and its next candidate. Shares of characters, 0 to 1."""
-
-
-def doubtful(
-    domain: Domain,
-    i: NDArray[np.intp],
-    j: NDArray[np.intp],
-    probabilities: NDArray[np.float64],
-    disputed: NDArray[np.bool_],
-) -> NDArray[np.intp]:
-    """Return the candidates that would be pairs and are doubtful, of those that are *disputed*."""
-    chosen = greedy(domain.alike_a[i], domain.alike_b[j], probabilities, DOUBTFUL[0])
-    asked = chosen[disputed[chosen] & (probabilities[chosen] <= DOUBTFUL[1])]
-    return np.asarray(asked[np.argsort(np.abs(probabilities[asked] - 0.5), kind="stable")][:MAX_READ_PAIRS])
+"""Evidence against a pair that nobody claims: the share of both texts that aligns very well, below
+:data:`USUALLY_ALIGNED`; the share that aligns well, below that of the first document and its next candidate. Shares of
+characters, 0 to 1, without sentences that both documents have word for word."""
+CLAIM_FEATURES = ("held", "aligned")
+"""Evidence for a claimed pair: its log-odds by content, from :data:`MIN_HELD` to :data:`SUPPORTED`, and the share of
+both texts that aligns very well."""
+MIN_HELD = -8.0
 
 
 class BitextReader:
     """Aligns the sentences of candidates of a domain, with a lexicon learnt from its sure pairs."""
 
     def __init__(
-        self, domain: Domain, i: NDArray[np.intp], j: NDArray[np.intp], probabilities: NDArray[np.float64]
+        self,
+        domain: Domain,
+        i: NDArray[np.intp],
+        j: NDArray[np.intp],
+        probabilities: NDArray[np.float64],
+        encoder: Encoder | None = None,
     ) -> None:
         self._domain, self._i, self._j, self._probabilities = domain, i, j, probabilities
-        self._aligner = SentenceAligner(domain.pair.a, domain.pair.b)
+        self._aligner = SentenceAligner(domain.pair.a, domain.pair.b, encoder)
         sure = greedy(domain.alike_a[i], domain.alike_b[j], probabilities, MIN_TEACHER)[:TEACHERS]
         self._aligner.learn_lexicon([self._sides(k) for k in sure])
 
@@ -71,6 +72,10 @@ class BitextReader:
         """The columns of :data:`BITEXT_FEATURES` of the candidates *asked*, ``(asked,)``."""
         ahead, aligned = np.array(list(self._rows(asked)), dtype=np.float64).reshape(-1, 2).T
         return {"unaligned": np.maximum(0, USUALLY_ALIGNED - aligned), "behind": np.maximum(0, -ahead)}
+
+    def aligned(self, asked: NDArray[np.intp]) -> NDArray[np.float64]:
+        """Return the share of the texts of each of the candidates *asked* that aligns very well, ``(asked,)``."""
+        return np.array([self._shares(k)[1] for k in asked], dtype=np.float64)
 
     def _rows(self, asked: NDArray[np.intp]) -> Iterator[tuple[float, float]]:
         places = self._domain.alike_b[self._j]
@@ -87,15 +92,17 @@ class BitextReader:
 
     def _shares(self, k: int) -> tuple[float, float]:
         """Shares of the text of a candidate, by characters, that align well and very well."""
-        sides = self._sides(k)
-        beads = self._aligner.beads(*sides)
+        both = self._sides(k)
+        same = set.intersection(*({sentence.text for sentence in side} for side in both))
+        a, b = ([sentence for sentence in side if sentence.text not in same] for side in both)
+        beads = self._aligner.beads(a, b)
         shares = []
         for least in (GOOD, VERY_GOOD):
             kept = [bead for bead in beads if bead.score >= least]
             parts = (
                 sum(len(sentence.text) for place in places for sentence in side[slice(*place)])
                 / max(1, sum(len(sentence.text) for sentence in side))
-                for side, places in zip(sides, ([b.a for b in kept], [b.b for b in kept]), strict=True)
+                for side, places in ((a, [bead.a for bead in kept]), (b, [bead.b for bead in kept]))
             )
             shares.append(sum(parts) / 2)
         return shares[0], shares[1]
