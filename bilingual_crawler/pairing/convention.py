@@ -61,6 +61,10 @@ CONFIRMED_BY_CONTENT = 0.0
 """Log-odds by content that confirm an announcement by only one of two registered domains."""
 CONTRADICTED = -5.0
 """Log-odds by content that hardly any translation falls below, even if short or without a common word."""
+CONVINCING = 2.0
+"""Minimum log-odds by content of a pair that refutes what a site claims of its documents."""
+MARGIN = 4.0
+"""How far above the claimed pair they are."""
 MAX_HELD = 8.0
 MAX_HELD_LEAD = 6.0
 """Clipping bounds of log-odds."""
@@ -234,6 +238,17 @@ def disbelieving(
     beside = np.isin(i, i[wrong]) | np.isin(j, j[wrong])
     found["refused"] = np.where(beside, 0, columns["refused"]).astype(np.float32)
     return found
+
+
+def outshone(held: NDArray[np.float64], i: NDArray[np.intp], j: NDArray[np.intp]) -> NDArray[np.bool_]:
+    """Whether a document of each candidate has another partner by content, clearly better, and the best for both."""
+    if not len(i):
+        return np.zeros(0, dtype=bool)
+    best_a, best_b = _best(held, i), _best(held, j)
+    mutual = (held >= best_a[i]) & (held >= best_b[j]) & (held >= CONVINCING)
+    of_a, of_b = np.full(len(best_a), -np.inf), np.full(len(best_b), -np.inf)
+    of_a[i[mutual]], of_b[j[mutual]] = held[mutual], held[mutual]
+    return np.asarray(held + MARGIN <= np.maximum(of_a[i], of_b[j]))
 
 
 def says(held: NDArray[np.float64], columns: Columns) -> NDArray[np.bool_]:

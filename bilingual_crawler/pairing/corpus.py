@@ -226,12 +226,15 @@ class Domain:
         urls = (profile.url for profile in (*self.a, *self.b))
         self.main = dict(zip(urls, (*self.main_a, *self.main_b), strict=True))
         """The masks of both sides, by URL."""
+        self._objections: dict[tuple[int, int], str | None] = {}
         self.on_progress: Callable[[float], None] = lambda share: None
         """Called with the share of the work that is done, 0 to 1."""
 
     def objection(self, i: int, j: int) -> str | None:
         """Return the hard objection to the pair ``a[i]``, ``b[j]``, which overrules announcements, or None."""
-        return objection(self.a[i], self.main_a[i], self.b[j], self.main_b[j])
+        if (i, j) not in self._objections:
+            self._objections[i, j] = objection(self.a[i], self.main_a[i], self.b[j], self.main_b[j])
+        return self._objections[i, j]
 
     def own_length(self, profile: Profile) -> int:
         """Return the characters of the main text of a document."""

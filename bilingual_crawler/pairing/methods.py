@@ -17,21 +17,21 @@ from bilingual_crawler.pairing.convention import (
     announcing,
     contradictions,
     disbelieving,
+    outshone,
     says,
     site_columns,
 )
 from bilingual_crawler.pairing.evidence import FOLDER, CandidateEvidence, PairClassifier, load_judge
 from bilingual_crawler.pairing.matching import greedy
 from bilingual_crawler.pairing.sentences import (
+    ALIGNED,
     BITEXT_FEATURES,
     CLAIM_FEATURES,
-    LEAST,
-    MAX_READ_PAIRS,
     MIN_HELD,
     SUPPORTED,
     SURE,
-    ALIGNED,
     BitextReader,
+    doubtful,
 )
 from bilingual_crawler.pairing.urls import SCORES
 from bilingual_crawler.plugins import ALIGNMENT_METHODS
@@ -174,10 +174,10 @@ class SiteJudge:
         candidates = self._judge(domain, proposed, held, contradicted)
         said, foreign = says(held, proposed.columns), proposed.columns["one_sided"]
         disputed = said & ((held < SUPPORTED) | (foreign > 0))
-        limit = np.ones(len(i))
+        limit = np.where(said & outshone(held, i, j), 0.0, 1.0)
         for _ in range(ROUNDS):
             scores = np.minimum(candidates.scores, limit)
-            asked = self._unsupported(domain, candidates, scores, disputed & (limit == 1))
+            asked = doubtful(domain, i, j, scores, disputed & (limit == 1))
             if len(asked):
                 aligned = BitextReader(domain, i, j, scores, encoder).aligned(asked)
                 columns = {"held": held[asked].clip(MIN_HELD, SUPPORTED), "aligned": aligned}
@@ -188,16 +188,9 @@ class SiteJudge:
                 break
             columns = disbelieving(proposed.columns, i, j, np.flatnonzero(refuted))
             candidates = self._judge(domain, replace(proposed, columns=columns), held, contradicted)
-        return replace(candidates, scores=np.minimum(candidates.scores, limit))
-
-    def _unsupported(
-        self, domain: Domain, candidates: Candidates, scores: NDArray[np.float64], disputed: NDArray[np.bool_]
-    ) -> NDArray[np.intp]:
-        """The *disputed* candidates that would be pairs by their *scores*, without those with an objection."""
-        i, j = candidates.a, candidates.b
-        chosen = greedy(domain.alike_a[i], domain.alike_b[j], scores, LEAST)
-        asked = [k for k in chosen if disputed[k] and not domain.objection(i[k], j[k])]
-        return np.array(asked[:MAX_READ_PAIRS], dtype=np.intp)
+        scores = np.minimum(candidates.scores, limit)
+        freed = ~said & _beside(refuted, i, j) & ~_beside(said & ~refuted, i, j)
+        return replace(candidates, scores=np.where(freed, expit(held), scores))
 
     def _judge(self, domain: Domain, proposed: Proposals, held: NDArray[np.float64], contradicted: float) -> Candidates:
         i, j, columns = proposed.a, proposed.b, proposed.columns
@@ -223,7 +216,7 @@ class SiteJudge:
         """
         i, j, scores = candidates.a, candidates.b, candidates.scores.copy()
         unsaid = np.isin(candidates.names, ("structure", "content"))
-        asked = self._unsupported(domain, candidates, scores, unsaid & (scores <= SURE))
+        asked = doubtful(domain, i, j, scores, unsaid & (scores <= SURE))
         if not len(asked):
             return candidates
         columns = BitextReader(domain, i, j, scores, encoder).columns(asked)
@@ -234,6 +227,11 @@ class SiteJudge:
         scores[unsaid] = limited[unsaid]
         scores[asked] = found
         return replace(candidates, scores=scores)
+
+
+def _beside(chosen: NDArray[np.bool_], i: NDArray[np.intp], j: NDArray[np.intp]) -> NDArray[np.bool_]:
+    """Which candidates *i*, *j* share a document with one of the *chosen*."""
+    return np.isin(i, i[chosen]) | np.isin(j, j[chosen])
 
 
 def _strongest(columns: Mapping[str, NDArray[np.float32]]) -> NDArray[np.object_]:
@@ -293,12 +291,13 @@ class AutoMethod:
         unknown = 0 if html or len(candidates.a) else min(len(domain.a), len(domain.b))
         mistakes = np.minimum(chosen, 1 - chosen).sum() + unknown
         allowed = max(FEW_MISTAKES if html else 0, MANY_MISTAKES * min(len(domain.a), len(domain.b)))
+        encoder = None
         if mistakes > allowed and not (html and self._load_encoder is None):
             encoder = self._load_encoder() if self._load_encoder is not None else None
             evidence = CandidateEvidence(domain, "thorough", encoder, urls=True)
             proposed = evidence.candidates(candidates.pairs(candidates.threshold))
-            candidates = self._site(domain, proposed, self._thorough.log_odds(proposed.columns))
-        return self._site.read(domain, candidates)
+            candidates = self._site(domain, proposed, self._thorough.log_odds(proposed.columns), encoder)
+        return self._site.read(domain, candidates, encoder)
 
 
 def make_method(

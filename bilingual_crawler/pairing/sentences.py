@@ -30,7 +30,7 @@ SUPPORTED = 1.0
 ALIGNED = 2 / 3
 """Minimum share of both texts that aligns very well, if one domain announces a page of another that does not."""
 MAX_READ_PAIRS = 500
-"""Maximum pairs of a domain that are read, the most doubtful first."""
+"""Maximum pairs of a domain that are read, the best first."""
 MIN_TEACHER = 0.9
 """Minimum probability of a pair that teaches the lexicon."""
 TEACHERS = 60
@@ -50,6 +50,23 @@ CLAIM_FEATURES = ("held", "aligned")
 """Evidence for a claimed pair: its log-odds by content, from :data:`MIN_HELD` to :data:`SUPPORTED`, and the share of
 both texts that aligns very well."""
 MIN_HELD = -8.0
+
+
+def doubtful(
+    domain: Domain,
+    i: NDArray[np.intp],
+    j: NDArray[np.intp],
+    scores: NDArray[np.float64],
+    disputed: NDArray[np.bool_],
+) -> NDArray[np.intp]:
+    """Return the *disputed* candidates that would be pairs by their *scores*, best first, and have no objection."""
+    scores = scores.copy()
+    while True:
+        chosen = greedy(domain.alike_a[i], domain.alike_b[j], scores, LEAST) if len(i) else i
+        refused = [k for k in chosen if domain.objection(i[k], j[k])]
+        if not refused:
+            return chosen[disputed[chosen]][:MAX_READ_PAIRS]
+        scores[refused] = 0
 
 
 class BitextReader:

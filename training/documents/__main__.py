@@ -46,7 +46,15 @@ from bilingual_crawler.pairing.evidence import (
     Proposals,
     View,
 )
-from bilingual_crawler.pairing.sentences import BITEXT_FEATURES, BitextReader, doubtful
+from bilingual_crawler.pairing.sentences import (
+    BITEXT_FEATURES,
+    CLAIM_FEATURES,
+    MIN_HELD,
+    SUPPORTED,
+    SURE,
+    BitextReader,
+    doubtful,
+)
 from bilingual_crawler.scoring.linear import LinearModel
 from bilingual_crawler.settings import BILINGUAL_MIN_SCORE
 from training.common.options import refuse_bad_input, workers
@@ -76,6 +84,8 @@ REFUTING = ("contradicted", "site_contradicted")
 """Features of the site's judge that it learns from sites that lie."""
 BELIEVING = tuple(name for name in SITE_FEATURES if name not in REFUTING)
 """Those that it learns from sites that tell the truth."""
+READ = ("whole", "silent", "lying")
+"""Forms in which sentences are read."""
 SHOWING = ("whole", "text")
 """Forms in which the thorough judge meets a site."""
 
@@ -126,7 +136,7 @@ def run(args: argparse.Namespace) -> None:
     # of each task what the next judges are asked, by those that saw no site of its kind
     judged = iter(
         [
-            one.with_columns({"probability": expit(own), "unsaid": ~says(by_pages, one.columns)})
+            one.with_columns({"probability": expit(own), "held": by_pages, "said": says(by_pages, one.columns)})
             for one, own, by_pages in zip(examples, odds, held, strict=True)
         ]
     )
@@ -138,13 +148,18 @@ def run(args: argparse.Namespace) -> None:
             by_form.setdefault(one.form, []).append(one)
         if _is_complete(*place):
             taught.append((place, [one.pairs(BILINGUAL_MIN_SCORE) for one in by_form.get("whole", ())]))
-        doubts += [(place, form, by_form[form]) for form in ("whole", "silent") if form in by_form]
+        doubts += [(place, form, by_form[form]) for form in READ if form in by_form]
     thorough = [one for found in _each(partial(_read_thoroughly, *encoder), taught) for one in found]
     # the encoder may be missing
     thorough += [one.without(CONTENT_FEATURES) for one in thorough]
     views["thorough"] = _train("thorough", thorough, args.out)
 
     read = [one for found in _each(_read_sentences, doubts) for one in found]
+    claimed = [one for one in read if "aligned" in one.columns]
+    slope, shift, odds = held_out(claimed, CLAIM_FEATURES, Regression, lies=True)
+    report("claims", claimed, odds, BILINGUAL_MIN_SCORE)
+    judges["claims"] = Regression(claimed, CLAIM_FEATURES).judge(slope, shift)
+    read = [one for one in read if "behind" in one.columns]
     report("before sentences", read, [one.columns["site"].astype(np.float64) for one in read], BILINGUAL_MIN_SCORE)
     report("sentences", read, corrected(read, "site", BITEXT_FEATURES), BILINGUAL_MIN_SCORE)
     judges["bitext"] = fit_correction(read, "site", BITEXT_FEATURES)
@@ -205,17 +220,23 @@ def _read_thoroughly(encoder: str, cache: Path, place: Place, taught: Pairs) -> 
 
 
 def _read_sentences(place: Place, form: str, judged: Sequence[Examples]) -> list[Examples]:
-    """The doubtful candidates of a task with the features of its sentences."""
+    """The doubtful candidates of a task with the features of their sentences: claimed ones, and others."""
     sites = TaskSites(*place)
     found = []
     for (domain, truth), one in zip(sites.domains(form), judged, strict=True):
-        i, j, probabilities = one.a, one.b, one.columns["probability"].astype(np.float64)
-        asked = doubtful(domain, i, j, probabilities, one.columns["unsaid"].astype(bool)) if len(i) else i
-        if not len(asked):
-            continue
-        columns = BitextReader(domain, i, j, probabilities).columns(asked) | {"site": logit(probabilities[asked])}
-        floats = {name: column.astype(np.float32) for name, column in columns.items()}
-        found.append(sites.examples(form, domain, truth, Proposals(i[asked], j[asked], floats)))
+        i, j, held, said = one.a, one.b, one.columns["held"], one.columns["said"].astype(bool)
+        probabilities = one.columns["probability"].astype(np.float64)
+        reader = BitextReader(domain, i, j, probabilities)
+        for disputed in (said & (held < SUPPORTED), ~said & (probabilities <= SURE)):
+            asked = doubtful(domain, i, j, probabilities, disputed)
+            if not len(asked):
+                continue
+            if said[asked[0]]:
+                columns = {"held": held[asked].clip(MIN_HELD, SUPPORTED), "aligned": reader.aligned(asked)}
+            else:
+                columns = reader.columns(asked) | {"site": logit(probabilities[asked])}
+            floats = {name: column.astype(np.float32) for name, column in columns.items()}
+            found.append(sites.examples(form, domain, truth, Proposals(i[asked], j[asked], floats)))
     return found
 
 

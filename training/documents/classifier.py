@@ -138,20 +138,21 @@ def held_out(
     examples: Sequence[Examples],
     features: Sequence[str],
     fit: Callable[[Sequence[Examples], Sequence[str]], Judge],
+    lies: bool = False,
 ) -> tuple[float, float, list[NDArray[np.float64]]]:
     """Slope, shift, and calibrated log-odds of each domain's candidates by a judge that saw no site of its kind.
 
-    Sites that lie are judged, too; a judge learns nothing from them.
+    Sites that lie are judged, too; a judge learns nothing from them unless *lies*.
     """
     scores: list[NDArray[np.float64]] = [np.zeros(0)] * len(examples)
     kinds = sorted({one.kind for one in examples})
     for fold in range(FOLDS):
         left = kinds[fold::FOLDS]
-        judge = fit([one for one in examples if one.kind not in left and not one.lying], features)
+        judge = fit([one for one in examples if one.kind not in left and (lies or not one.lying)], features)
         for place, one in enumerate(examples):
             if one.kind in left and len(one.a):
                 scores[place] = judge.decision_function(one.rows(features))
-    slope, shift = _calibrate(examples, scores)
+    slope, shift = _calibrate(examples, scores, lies)
     return slope, shift, [slope * score + shift for score in scores]
 
 
@@ -165,11 +166,13 @@ def corrected(examples: Sequence[Examples], given: str, features: Sequence[str])
     return odds
 
 
-def _calibrate(examples: Sequence[Examples], scores: Sequence[NDArray[np.float64]]) -> tuple[float, float]:
+def _calibrate(
+    examples: Sequence[Examples], scores: Sequence[NDArray[np.float64]], lies: bool = False
+) -> tuple[float, float]:
     """Slope and shift of Platt scaling on the pairs that the matching chooses; SiteError if all or none are right."""
     x, y = [], []
     for one, score in zip(examples, scores, strict=True):
-        if one.lying:
+        if one.lying and not lies:
             continue
         chosen = one.chosen(score, -np.inf)
         chosen = chosen[one.judged[chosen]]
