@@ -215,7 +215,7 @@ def candidates(said: int, unsaid: int) -> tuple[np.ndarray, dict[str, np.ndarray
     i = np.array([*range(said), *range(said), *range(said, said + unsaid)])
     j = np.array([*range(said), *np.roll(np.arange(said), 1), *range(said, said + unsaid)])
     held = np.array([*np.full(said, 4.0), *np.linspace(-3, 1, said), *np.linspace(-3, 3, unsaid)])
-    names = ("hreflang", "switcher", "key", "refused", "one_sided", "outvoted")
+    names = ("hreflang", "switcher", "key", "linked", "refused", "one_sided", "outvoted")
     columns = dict.fromkeys(
         (*names, "rivals_a", "rivals_b", "marked_otherwise"),
         np.zeros(len(i), dtype=np.float32),

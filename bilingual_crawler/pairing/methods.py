@@ -24,12 +24,12 @@ from bilingual_crawler.pairing.convention import (
 from bilingual_crawler.pairing.evidence import FOLDER, CandidateEvidence, PairClassifier, load_judge
 from bilingual_crawler.pairing.matching import greedy
 from bilingual_crawler.pairing.sentences import (
-    ALIGNED,
     BITEXT_FEATURES,
     CLAIM_FEATURES,
     MIN_HELD,
     SUPPORTED,
     SURE,
+    TRANSLATED,
     BitextReader,
     doubtful,
 )
@@ -179,17 +179,17 @@ class SiteJudge:
             scores = np.minimum(candidates.scores, limit)
             asked = doubtful(domain, i, j, scores, disputed & (limit == 1))
             if len(asked):
-                aligned = BitextReader(domain, i, j, scores, encoder).aligned(asked)
-                columns = {"held": held[asked].clip(MIN_HELD, SUPPORTED), "aligned": aligned}
-                refuted = (foreign[asked] > 0) & (aligned < ALIGNED)
-                limit[asked] = np.where(refuted, 0, expit(self._claims.predict(columns)))
+                read = BitextReader(domain, i, j, scores, encoder).shares(asked)
+                columns = {"held": held[asked].clip(MIN_HELD, SUPPORTED), "aligned": read.aligned}
+                confirmed = (foreign[asked] == 0) | (read.aligned * (1 - read.same) >= TRANSLATED)
+                limit[asked] = confirmed * expit(self._claims.predict(columns))
             refuted = said & ((limit < REFUTED) | ((held < CONTRADICTED) & (candidates.scores < REFUTED)))
             if not refuted.any():
                 break
             columns = disbelieving(proposed.columns, i, j, np.flatnonzero(refuted))
             candidates = self._judge(domain, replace(proposed, columns=columns), held, contradicted)
         scores = np.minimum(candidates.scores, limit)
-        freed = ~said & _beside(refuted, i, j) & ~_beside(said & ~refuted, i, j)
+        freed = ~said & _beside(refuted & (proposed.columns["outvoted"] == 0), i, j) & ~_beside(said & ~refuted, i, j)
         return replace(candidates, scores=np.where(freed, expit(held), scores))
 
     def _judge(self, domain: Domain, proposed: Proposals, held: NDArray[np.float64], contradicted: float) -> Candidates:

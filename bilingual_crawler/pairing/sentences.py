@@ -5,7 +5,7 @@ Either nobody claims the pair, or the site claims it and what the pages hold har
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -13,11 +13,12 @@ from bilingual_crawler.bitext.align import SentenceAligner
 from bilingual_crawler.pairing.matching import greedy
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable
 
     from numpy.typing import NDArray
 
     from bilingual_crawler.bitext.align import Sides
+    from bilingual_crawler.bitext.splitting import Sentence
     from bilingual_crawler.encoders.base import Encoder
     from bilingual_crawler.pairing.corpus import Domain
 
@@ -27,8 +28,8 @@ SURE = 0.995
 """Maximum probability of a pair that nobody claims and that is read."""
 SUPPORTED = 1.0
 """Log-odds by content under which a claimed pair is read."""
-ALIGNED = 2 / 3
-"""Minimum share of both texts that aligns very well, if one domain announces a page of another that does not."""
+TRANSLATED = 0.5
+"""Minimum share of both texts that aligns very well and differs, if only one of two domains announces the pair."""
 MAX_READ_PAIRS = 500
 """Maximum pairs of a domain that are read, the best first."""
 MIN_TEACHER = 0.9
@@ -69,6 +70,17 @@ def doubtful(
         scores[refused] = 0
 
 
+class Shares(NamedTuple):
+    """Shares of both texts of candidates, by characters, 0 to 1, ``(candidates,)``."""
+
+    good: NDArray[np.float64]
+    """What aligns well, of what is not the same word for word."""
+    aligned: NDArray[np.float64]
+    """What aligns very well, of the same."""
+    same: NDArray[np.float64]
+    """Sentences that both have word for word."""
+
+
 class BitextReader:
     """Aligns the sentences of candidates of a domain, with a lexicon learnt from its sure pairs."""
 
@@ -87,39 +99,46 @@ class BitextReader:
 
     def columns(self, asked: NDArray[np.intp]) -> dict[str, NDArray[np.float64]]:
         """The columns of :data:`BITEXT_FEATURES` of the candidates *asked*, ``(asked,)``."""
-        ahead, aligned = np.array(list(self._rows(asked)), dtype=np.float64).reshape(-1, 2).T
-        return {"unaligned": np.maximum(0, USUALLY_ALIGNED - aligned), "behind": np.maximum(0, -ahead)}
-
-    def aligned(self, asked: NDArray[np.intp]) -> NDArray[np.float64]:
-        """Return the share of the texts of each of the candidates *asked* that aligns very well, ``(asked,)``."""
-        return np.array([self._shares(k)[1] for k in asked], dtype=np.float64)
-
-    def _rows(self, asked: NDArray[np.intp]) -> Iterator[tuple[float, float]]:
+        own = self.shares(asked)
         places = self._domain.alike_b[self._j]
-        for k in asked:
+        ahead = []
+        for k, good in zip(asked, own.good, strict=True):
             rivals = np.flatnonzero((self._i == self._i[k]) & (places != places[k]))
-            good, very_good = self._shares(k)
-            other = self._shares(rivals[np.argmax(self._probabilities[rivals])])[0] if len(rivals) else 0.0
-            yield good - other, very_good
+            best = rivals[np.argmax(self._probabilities[rivals])][None] if len(rivals) else asked[:0]
+            ahead.append(good - self.shares(best).good.sum())
+        return {
+            "unaligned": np.maximum(0, USUALLY_ALIGNED - own.aligned),
+            "behind": np.maximum(0, -np.array(ahead)),
+        }
+
+    def shares(self, asked: NDArray[np.intp]) -> Shares:
+        """Return how much of the texts of the candidates *asked* aligns."""
+        return Shares(*np.array([self._shares(k) for k in asked], dtype=np.float64).reshape(-1, 3).T)
 
     def _sides(self, k: int) -> Sides:
         a, b = self._domain.a[self._i[k]].url, self._domain.b[self._j[k]].url
         one, other = self._aligner.read(*(self._domain.main_text(url)[:LINES] for url in (a, b)))
         return one[:SENTENCES], other[:SENTENCES]
 
-    def _shares(self, k: int) -> tuple[float, float]:
-        """Shares of the text of a candidate, by characters, that align well and very well."""
+    def _shares(self, k: int) -> tuple[float, float, float]:
         both = self._sides(k)
         same = set.intersection(*({sentence.text for sentence in side} for side in both))
         a, b = ([sentence for sentence in side if sentence.text not in same] for side in both)
         beads = self._aligner.beads(a, b)
-        shares = []
+        found = []
         for least in (GOOD, VERY_GOOD):
             kept = [bead for bead in beads if bead.score >= least]
             parts = (
-                sum(len(sentence.text) for place in places for sentence in side[slice(*place)])
-                / max(1, sum(len(sentence.text) for sentence in side))
+                sum(len(sentence.text) for place in places for sentence in side[slice(*place)]) / max(1, _length(side))
                 for side, places in ((a, [bead.a for bead in kept]), (b, [bead.b for bead in kept]))
             )
-            shares.append(sum(parts) / 2)
-        return shares[0], shares[1]
+            found.append(sum(parts) / 2)
+        return (
+            found[0],
+            found[1],
+            1 - sum(_length(own) / max(1, _length(side)) for own, side in zip((a, b), both, strict=True)) / 2,
+        )
+
+
+def _length(side: Iterable[Sentence]) -> int:
+    return sum(len(sentence.text) for sentence in side)

@@ -232,7 +232,7 @@ def _read_sentences(place: Place, form: str, judged: Sequence[Examples]) -> list
             if not len(asked):
                 continue
             if said[asked[0]]:
-                columns = {"held": held[asked].clip(MIN_HELD, SUPPORTED), "aligned": reader.aligned(asked)}
+                columns = {"held": held[asked].clip(MIN_HELD, SUPPORTED), "aligned": reader.shares(asked).aligned}
             else:
                 columns = reader.columns(asked) | {"site": logit(probabilities[asked])}
             floats = {name: column.astype(np.float32) for name, column in columns.items()}
