@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from bilingual_crawler.pairing.reading import link_key
-from bilingual_crawler.pairing.resemblance import PARAGRAPH, SAME_TEXT, SHORTEST, common_shares
+from bilingual_crawler.pairing.resemblance import MENUS, PARAGRAPH, SAME_TEXT, SHORTEST, common_shares
 from bilingual_crawler.pairing.urls import MAX_LENGTH_RATIO
 from bilingual_crawler.urls.hosts import registered_domain
 
@@ -30,8 +30,6 @@ CANONICAL_TEXT = 0.5
 
 Many sites name their home page, or the original of a translation, on every page.
 """
-MENUS = 1000
-"""Characters below which a page of lines that others repeat consists of menus; longer ones are texts in editions."""
 PERMUTATIONS = 64
 BAND = 4
 """Values of a signature that must agree for two documents to be compared."""

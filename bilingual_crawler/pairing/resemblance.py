@@ -41,6 +41,8 @@ SAME_TEXT = 0.9
 """Minimum share of each of two texts in common for them to be the same (:func:`common_shares`)."""
 SHORTEST = 200
 """Minimum characters of own text, without what the site repeats, that is compared."""
+MENUS = 1000
+"""Characters below which a page of lines that others repeat consists of menus; longer ones are texts in editions."""
 PARAGRAPH = 50
 """Minimum characters of a line that is prose, not a name."""
 FEW, FEW_SHARE = 4, 0.1
@@ -183,9 +185,11 @@ class Resemblance:
     def is_untranslated(self, a: Outline, b: Outline) -> bool:
         """Whether *a* and *b*, in different languages, have the same own text.
 
-        A single common line may be a list of names, which have no translation.
+        A single common line of longer texts may be a list of names, which have no translation.
         """
         own, others = self.own_lines(a), self.own_lines(b)
+        if max(sum(own.values()), sum(others.values())) < SHORTEST and max(a.length, b.length) < MENUS:
+            return min(common_shares(own, others)) >= SAME_TEXT
         paragraphs = sum(line in others and characters >= PARAGRAPH for line, characters in own.items())
         return paragraphs > 1 and have_same_text(own, others)
 
