@@ -96,7 +96,7 @@ def test_names_are_not_cut_and_signs_and_blanks_begin_no_sentence(line: str, lan
     assert not any(one.text.endswith((" “", "SYS", "CONFIG.", "www.")) for one in found)
 
 
-@pytest.mark.parametrize(("name", "language"), [("AA.BB", "eng"), ("*.*", "eng"), ("19. Jh. ", "deu")])
+@pytest.mark.parametrize(("name", "language"), [("AA.BB", "eng"), ("*.*", "eng"), ("im 19. Jh. ", "deu")])
 def test_a_line_of_names_or_abbreviations_is_one_sentence_in_linear_time(name: str, language: str) -> None:
     # in quadratic time it would take hours
     line = (name * 100_000).strip()
