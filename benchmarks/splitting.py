@@ -60,8 +60,8 @@ def read_gold(path: Path) -> Iterator[tuple[str, list[str]]]:
     if "documents" in gold:
         for name, documents in gold["documents"].items():
             for sentences in documents:
-                for line in _lines(sentences):
-                    yield parse_language(NAMES.get(name, name)), line
+                for whole in _lines(sentences):
+                    yield parse_language(NAMES.get(name, name)), whole
     else:
         for case in gold["cases"]:
             yield parse_language(gold["language"]), [text for one in case["sentences"] if (text := one.strip())]
@@ -139,6 +139,8 @@ def main(arguments: list[str] | None = None) -> None:
     seconds: dict[str, float] = {}
     for name, splitter in splitters().items():
         scores[name] = defaultdict(Score)
+        for language, lines in gold.items():
+            splitter(lines[0][0], language)
         start = process_time()
         for language, lines in gold.items():
             shown = 0
@@ -153,7 +155,7 @@ def main(arguments: list[str] | None = None) -> None:
                     print(language, *(_around(sentences, place) for place in sorted(wrong)), sep="\n    ")
         seconds[name] = process_time() - start
     print(f"{'':10}{'sentences':>10}" + "".join(f"{name:>11}" for name in scores))
-    for language in sorted(gold, key=lambda one: -scores["ours"][one].rate) + ["all"]:
+    for language in [*sorted(gold, key=lambda one: -scores["ours"][one].rate), "all"]:
         rates = "".join(f"{by_language[language].rate:11.0f}" for by_language in scores.values())
         print(f"{language:10}{scores['ours'][language].sentences:10}{rates}")
     count = scores["ours"]["all"].sentences

@@ -29,7 +29,7 @@ _CLOSING = re.compile(r"(?:''|[\"”’“»«›)\]）］」』】》〉]| (?:'
 _ENCLOSED = re.compile(
     "|".join(
         [
-            *(f"{a}[^{a}{b}]{{1,400}}{b}" for a, b in ["“”", "«»", "「」", "『』", "《》", "（）"]),
+            *(f"{both[0]}[^{both}]{{1,400}}{both[1]}" for both in ["“”", "«»", "「」", "『』", "《》", "（）"]),
             r"\([^()]{1,400}\)|\[(?!\d{1,3}\])[^\[\]]{1,400}\]|»(?=\S)[^«»]{1,400}«|„[^„“”]{1,400}[“”]",
             r'(?<![^\s(\[])"[^"]{1,400}(?<!\s)"',
         ]
@@ -42,35 +42,37 @@ _INNER = re.compile(r"[;:!?)\]}/%།，、；：）］｝」』】》〉،؛]|\.
 """What begins no sentence."""
 _PARTICLE = re.compile(r"[가-힣]|と(?!ころ|ても)|って")
 """After a quotation in Korean and Japanese, it says who speaks, and the sentence goes on."""
-_TOKEN = re.compile(r"[^\s\"“”„«»(\[]*$")
+_BEFORE_WORD = re.compile(r"[\s\"“”„«»(\[]")
 _ELISION = re.compile(r"^.*(?:[’'ʼ](?!s$)|[/-])")
-_NEXT = re.compile(r"\W*(\d+|[^\W\d_]*)")
-_NUMBER = re.compile(r"\d{1,4}(?:\.\d{1,3})*|[IVXLC]+")
+"""What is before the last part of a word: "l'art", "Il-Prof", "J.-P"."""
+_WORD = re.compile(r"\d+|[^\W\d_]+")
+_NUMBER = re.compile(r"\d{1,4}(?:\.\d{1,3})*|[IVXLC]{2,}")
 _MONTH, _YEAR, _DAY_AND_MONTH = re.compile(r"\d{1,2}\."), re.compile(r"\d{4}"), re.compile(r"\d{1,2}\. ?\d{1,2}$")
 """The parts of a date: "12. 5. 1950", in Korean "2024. 5. 3."."""
 _ITEM = re.compile(r"(?:^|(?<= ))(\d{1,2})\. (?=[^\W\d_])")
-_INITIAL = re.compile(r"[^\W\d_]\.")
+_INITIAL, _DOTTED = re.compile(r"[^\W\d_]\."), re.compile(r"[^\W\d_]{1,3}\.")
 _THAI = re.compile(r"(?:^|\.)[ก-ฮກ-ຮ]{1,4}$")
 """An abbreviation in Thai or Lao, of consonants."""
-_ORDINALS = frozenset(
-    "bar bos ces cnr dan deu dsb est eus fao fin gsw hbs hrv hsb hun isl lav ltz mkd nds nno nob nor pol slk slv sme "
-    "srp swe tur".split()
-)
+_ORDINALS = frozenset([
+    "bar", "bos", "ces", "cnr", "dan", "deu", "dsb", "est", "eus", "fao", "fin", "gsw", "hbs", "hrv", "hsb", "hun",
+    "isl", "lav", "ltz", "mkd", "nds", "nno", "nob", "nor", "pol", "slk", "slv", "sme", "srp", "tur",
+])  # fmt: skip
 """Languages that write ordinals with a dot."""
 MAX_SYLLABLE = 4
 """Characters of a part of an abbreviation with dots: "እ.ኤ.አ.", "พล.ต.อ."."""
 MAX_CLIPPED = 5
 """Letters of an abbreviation before a number or a small letter: "bls. 12", "aprox. cem"."""
-_FINAL = frozenset("a.m p.m etc usw osv enz stb tsv itd itp atd apod т.д т.п т.ін".split())
-"""Abbreviations that stand at the end."""
-_VOWELS = frozenset("aeiouyæœøıаеиіоуыэюяєαεηιουω")
 MAX_FUNCTION_WORD = 4
-"""Letters of a word that counts as a function word in languages without a list."""
-_TITLES = frozenset(
-    "akad al arh avv dkt doc dott doç dr dra dna gen gosp gđa hab ifj ing inż jend jn mev onor parch prof próf sdr sra "
-    "sta toll tuas univ vol yrd znj öğr özv καθ акад бул гђа доц инж проф პროფ डॉ प्रो".split()
-)
-"""Titles and the like that sentencex does not know in all languages, and that have vowels."""
+"""Letters of a function word in languages without a list."""
+_VOWELS = frozenset("aeiouyæœøıаеиіоуыэюяєαεηιουωաեէըիոօ")
+_FINAL = frozenset(["a.m", "p.m", "etc", "usw", "osv", "enz", "stb", "itd", "itp", "atd", "apod", "т.д", "т.п", "т.ін"])
+"""Abbreviations that may end a sentence."""
+_TITLES = frozenset([
+    "akad", "al", "arh", "avv", "doc", "dott", "doç", "dra", "dna", "gen", "gosp", "gđa", "hab", "ifj", "ing", "inż",
+    "jend", "mev", "onor", "parch", "prof", "próf", "sra", "sta", "toll", "tuas", "univ", "vol", "öğr", "özv", "καθ",
+    "акад", "бул", "гђа", "доц", "инж", "проф", "პროფ", "डॉ", "प्रो",
+])  # fmt: skip
+"""Before names; with vowels; not in all lists of sentencex that need them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,52 +114,27 @@ def _starts(line: str, language: str) -> Iterator[int]:
         while spans[at][1] <= stop:
             at, whole = at + 1, False
         opening, close = spans[at]
-        is_inside = opening < stop
+        inside = opening < stop
         # a quotation mark that opens closes nothing
-        end = _CLOSING.match(line, match.end(), spans[at + 1][0] if is_inside else opening).end()
+        end = next(_CLOSING.finditer(line, match.end(), spans[at + 1][0] if inside else opening)).end()
         start = end + line.startswith(" ", end)
-        if start >= len(line):
+        if start == len(line):
             return
-        if is_inside:
+        if inside:
             whole = whole or opening == begin
-            if whole and end < close:
-                is_allowed = _is_sentence(line, close)
-            else:
-                is_allowed = whole or (end >= close and line[opening] not in "([（")
-            if not is_allowed:
+            if not (end >= close or (whole and _is_sentence(line, close))) or (not whole and line[opening] in "([（"):
                 continue
         before, after = line[max(begin, stop - _REACH) : stop], line[start : start + _REACH]
-        if match[0].strip("!?.…;\u037e"):
-            is_end = not _INNER.match(after) and not (end > match.end() and _PARTICLE.match(after))
-        elif _INNER.match(after):
-            is_end = False
-        elif start == end:
-            is_end = _is_end_without_blank(before, after, end > match.end())
-        else:
-            is_end = _is_end(language, before, match[0] if end == match.end() else "!", after)
-        if is_end:
+        if _is_end(language, before, match[0], after, end > match.end(), start > end):
             begin = start
             yield begin
 
 
-def _is_sentence(line: str, close: int) -> bool:
-    """Whether the enclosed text that ends at *close* is a sentence by itself."""
-    after = line[close : close + _REACH].lstrip()
-    return line[close - 2] in f".!?…{_FULL_STOPS}" and not (_INNER.match(after) or _is_small(_first(after)))
-
-
-def _first(text: str) -> str:
-    """The first word of *text*, or number."""
-    found = _NEXT.match(text)
-    return found[1] if found else ""
-
-
 def _items(line: str) -> list[int]:
-    """Where the items of a numbered list in *line* begin, but not at its beginning."""
+    """Where the items of a list that is numbered from 1 begin in *line*, after its beginning."""
     found: list[int] = []
     for match in _ITEM.finditer(line):
-        is_first = not found and (match.start() == 0 or line[match.start() - 2] in ".:!?")
-        if int(match[1]) == len(found) + 1 and (found or is_first):
+        if int(match[1]) == len(found) + 1 and (found or match.start() == 0 or line[match.start() - 2] in ".:!?"):
             found.append(match.start())
     return [place for place in found if place] if len(found) > 1 else []
 
@@ -168,105 +145,102 @@ def _stops(greek: bool, piped: bool) -> re.Pattern[str]:
     return re.compile(_STOPS + "|;" * greek + r"|(?<=[ऀ-෿]) ?\|" * piped)
 
 
-def _is_end_without_blank(before: str, after: str, is_closed: bool) -> bool:
-    """Whether a sentence ends before *after*, which follows without a blank: "He came.She went.", not "CONFIG.SYS"."""
-    first, last = after[:1], before[-1:]
-    if is_closed:
-        return (first.isupper() or _is_wide(first)) and not _PARTICLE.match(after)
-    token = _last(before)
-    is_name = "/" in token or token == "www" or "@" in after.split(" ")[0]
-    is_word = first.isupper() and _is_small(after[1:2]) and (last.islower() and len(token) > 2 or last in (")", "]"))
-    return not is_name and (is_word or (_is_wide(first) and last.isalpha()))
+def _is_sentence(line: str, close: int) -> bool:
+    """Whether the enclosed text of *line* that ends at *close* is a sentence by itself."""
+    after = line[close : close + _REACH].lstrip()
+    return line[close - 2] in f".!?…{_FULL_STOPS}" and not (_INNER.match(after) or _is_small(_first_word(after)))
 
 
-def _last(text: str) -> str:
-    """The last word of *text*, with all signs in it."""
-    found = _TOKEN.search(text)
-    return found[0] if found else ""
-
-
-def _is_end(language: str, before: str, sign: str, after: str) -> bool:
-    """Whether *sign* ends a sentence where a blank follows it."""
-    if sign != ".":
-        return not _is_small(_first(after))
-    token = _last(before)
-    previous = before[: len(before) - len(token)].rstrip()
-    dot = _Dot(language, _ELISION.sub("", token), previous, _first(after), after)
+def _is_end(language: str, before: str, sign: str, after: str, closed: bool, blank: bool) -> bool:
+    """Whether a sentence ends with *sign*, closing brackets if *closed*, and a blank if *blank*."""
+    if _INNER.match(after) or (closed and not blank and _PARTICLE.match(after)):
+        return False
+    if sign.strip("!?.…;\u037e"):
+        return True
+    token = _BEFORE_WORD.split(before)[-1]
+    following, first, last = _first_word(after), after[:1], before[-1:]
+    if not blank:
+        # "He came.She went.", not "CONFIG.SYS"
+        if closed:
+            return first.isupper() or _is_wide(first)
+        is_word = first.isupper() and _is_small(after[1:2]) and (last.islower() or last in (")", "]"))
+        is_name = "/" in token or token == "www" or len(token) < 3 or "@" in after.split(" ")[0]
+        return (is_word and not is_name) or (_is_wide(first) and last.isalpha())
+    if sign != "." or closed:
+        return not _is_small(following)
+    dot = _Dot(language, _ELISION.sub("", token), before[: len(before) - len(token)].split(), following, after)
     return dot.ends_after_number() if _NUMBER.fullmatch(dot.word) else dot.ends_after_word()
 
 
 class _Dot(NamedTuple):
-    """A full stop and what is around it."""
+    """A full stop before a blank, and what is around it."""
 
     language: str
     word: str
-    previous: str
-    """What is before the word."""
+    previous: list[str]
+    """The words before *word*."""
     following: str
     """The next word or number."""
     after: str
 
     def ends_after_number(self) -> bool:
-        """Whether a sentence ends here and not an ordinal, a part of a date, or a number by itself."""
+        """Whether a sentence ends here, and no ordinal or part of a date, nor a number alone."""
         if _is_small(self.following) or not self.previous:
             return False
         if self.following.isdecimal():
-            is_year = _DAY_AND_MONTH.search(f"{self.previous} {self.word}") and _YEAR.match(self.after)
+            is_year = _YEAR.match(self.after) and _DAY_AND_MONTH.search(f"{self.previous[-1]} {self.word}")
             return not (is_year or _MONTH.match(self.after))
         is_ordinal = (
             self.language in _ORDINALS
             and (len(self.word) < 3 or not self.word.isdecimal())
             and self.following[:1].isupper()
-            and not (self._follows_number() or self.previous.endswith((".", ":")))
+            and not (self._follows_number() or self.previous[-1].endswith((".", ":")))
         )
-        return not is_ordinal or self._is_start()
+        return not is_ordinal or self._has_start()
 
     def ends_after_word(self) -> bool:
-        """Whether a sentence ends here and not an abbreviation or initial."""
+        """Whether a sentence ends here, and no abbreviation or initial."""
         word = unicodedata.normalize("NFC", self.word)
         plain = word.casefold()
-        small = _is_small(self.following)
-        if not plain or (plain in _FINAL and not small):
-            return not small
-        parts = plain.split(".")
-        is_initial = len(plain) == 1 and plain.isalpha() and not _is_wide(plain)
+        small, number = _is_small(self.following), self.following.isdecimal()
         if _THAI.search(plain):
             return False
-        if is_initial or (len(parts) > 1 and max(map(len, parts)) <= MAX_SYLLABLE):
-            is_start = self._is_start() or (_is_small(word) and self._follows_number())
-            return not small and not _is_caseless(self.following) and not self.following.isdecimal() and is_start
-        is_function_word = plain in _function_words(self.language)
-        is_spelled = word.isupper() or word == plain.upper()
-        clipped = not is_spelled and 1 < len(plain) <= MAX_CLIPPED and _has_no_vowel(plain)
-        title = len(plain) == 2 and word.istitle() and not is_function_word
-        known = title or (plain in _TITLES and not word.isupper()) or _is_listed(to_bcp47(self.language), word)
+        if not plain or (word in _FINAL and not small):
+            return not small
+        parts = plain.split(".")
+        if max(map(len, parts)) <= MAX_SYLLABLE if len(parts) > 1 else _is_letter(plain):
+            is_start = self._has_start() or (_is_small(word) and self._follows_number() and not self._is_time())
+            return is_start and not (small or number or _is_caseless(self.following))
+        words = _function_words(self.language)
+        is_mixed = word != plain.upper()
+        clipped = is_mixed and len(plain) <= MAX_CLIPPED and _has_no_vowel(plain)
+        titled = len(plain) == 2 and plain.isalpha() and word.istitle() and plain not in words
+        known = titled or (plain in _TITLES and not word.isupper()) or _is_listed(to_bcp47(self.language), word)
         if small:
-            return is_function_word and not (known or clipped or self._follows_number())
-        if self.following.isdecimal() or _INITIAL.match(self.after):
-            return not (known or clipped or (len(plain) <= MAX_CLIPPED and not is_function_word and not is_spelled))
-        is_letter = self.after[0] == self.following[:1]
-        return self._follows_number() or self._is_start() or not (known or (clipped and is_letter))
+            return plain in words and not (known or clipped or self._follows_number())
+        if number or _INITIAL.match(self.after):
+            return not (known or clipped or (is_mixed and len(plain) <= MAX_CLIPPED and plain not in words))
+        # the lists of sentencex have "me" and "ne", which are states of the USA
+        is_word = word.islower() and (plain in words or (len(plain) == 2 and not words)) and plain not in _TITLES
+        is_abbreviation = (known and not is_word) or (clipped and self.after.startswith(self.following))
+        is_unit = self._follows_number() and not self._is_time()
+        return is_unit or self._has_start() or not is_abbreviation
 
     def _follows_number(self) -> bool:
-        return bool(_NUMBER.fullmatch(self.previous.rsplit(" ", 1)[-1]))
+        return bool(self.previous and _NUMBER.fullmatch(self.previous[-1]))
 
-    def _is_start(self) -> bool:
-        """Whether a capital has to be the beginning of a sentence, since the word is of those that have none else."""
-        if _INITIAL.match(self.after):
+    def _is_time(self) -> bool:
+        """Whether the sentence has no more than "In 1950" before the word."""
+        return len(self.previous) == 2 and self.previous[0].casefold() in _function_words(self.language)
+
+    def _has_start(self) -> bool:
+        """Whether the next word has a capital only since a sentence begins."""
+        if _DOTTED.match(self.after):
             return False
-        known = _function_words(self.language)
-        is_short = len(self.following) <= MAX_FUNCTION_WORD and not self.following.isupper()
-        return self.following.casefold() in known or (not known and is_short and not self.word.istitle())
-
-
-def _has_no_vowel(word: str) -> bool:
-    return _is_small(word) and _VOWELS.isdisjoint(unicodedata.normalize("NFD", word))
-
-
-def _is_caseless(text: str) -> bool:
-    """Whether *text* begins with a letter of a script without capitals that abbreviates words with dots."""
-    first = text[:1]
-    return first.isalpha() and not (first.isupper() or _is_small(first) or _is_wide(first))
+        words = _function_words(self.language)
+        if not words and (self.word.islower() or self.word.isdecimal()):
+            return len(self.following) <= MAX_FUNCTION_WORD and not self.following.isupper()
+        return self.following.casefold() in words
 
 
 @lru_cache(1 << 16)
@@ -281,11 +255,30 @@ def _function_words(language: str) -> frozenset[str]:
     return frozenset(stop_words.get_stop_words(name) if name in stop_words.AVAILABLE_LANGUAGES else ())
 
 
+def _first_word(text: str) -> str:
+    """The first word or number of *text*, or nothing."""
+    found = _WORD.search(text)
+    return found[0] if found else ""
+
+
+def _has_no_vowel(word: str) -> bool:
+    return len(word) > 1 and _is_small(word) and _VOWELS.isdisjoint(unicodedata.normalize("NFD", word))
+
+
+def _is_letter(text: str) -> bool:
+    return len(text) == 1 and text.isalpha() and not _is_wide(text)
+
+
 def _is_small(text: str) -> bool:
     """Whether *text* begins with a small letter of a script that begins sentences with capitals; Georgian does not."""
     return text[:1].islower() and text[:1].title() != text[:1]
 
 
+def _is_caseless(text: str) -> bool:
+    """Whether *text* begins with a letter of a script without capitals that abbreviates words with dots."""
+    return text[:1].isalpha() and not (text[:1].isupper() or _is_small(text) or _is_wide(text[:1]))
+
+
 def _is_wide(character: str) -> bool:
-    """Whether *character* is of a script that has no blanks or capitals: Chinese, Japanese, Korean."""
+    """Whether *character* is Chinese, Japanese or Korean."""
     return character != "" and unicodedata.east_asian_width(character) in "WF"
