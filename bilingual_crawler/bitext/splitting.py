@@ -6,7 +6,7 @@ import re
 import unicodedata
 from dataclasses import dataclass
 from functools import lru_cache
-from itertools import pairwise
+from itertools import chain, islice, pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
 import sentencex
@@ -38,19 +38,26 @@ _ENCLOSED = re.compile(
 """Text in brackets or quotation marks. The bound keeps the time linear where many open and none closes."""
 _REACH = 40
 """Characters on both sides of a stop that show whether it ends a sentence."""
-_INNER = re.compile(r"[;:!?)\]}/%།，、；：）］｝」』】》〉،؛]|\.(?!\.)|,(?!,)|-\w")
+_INNER = re.compile(r"[;:!?)\]}།，、；：）］｝」』】》〉،؛]|\.(?!\.)|,(?!,)|-\w")
 """What begins no sentence."""
+_UNSPACED = re.compile(r"\w[^\W\d_]*(?![\w.@/=(])")
+"""What begins a sentence without a blank before it: "He came.She went.", not "CONFIG.SYS", "Staff.NoteHead"."""
 _PARTICLE = re.compile(r"[가-힣]|と(?!ころ|ても)|って")
 """After a quotation in Korean and Japanese, it says who speaks, and the sentence goes on."""
 _BEFORE_WORD = re.compile(r"[\s\"“”„«»(\[]")
 _ELISION = re.compile(r"^.*(?:[’'ʼ](?!s$)|[/-])")
 """What is before the last part of a word: "l'art", "Il-Prof", "J.-P"."""
 _WORD = re.compile(r"\d+|[^\W\d_]+")
-_NUMBER = re.compile(r"\d{1,4}(?:\.\d{1,3})*|[IVXLC]{2,}")
-_MONTH, _YEAR, _DAY_AND_MONTH = re.compile(r"\d{1,2}\."), re.compile(r"\d{4}"), re.compile(r"\d{1,2}\. ?\d{1,2}$")
+_NUMBER = re.compile(r"(?:[A-Z]\.)?\d{1,4}(?:\.\d{1,4})*|[IVXLC]{2,}")
+_MONTH, _YEAR, _DAY_AND_MONTH = (
+    re.compile(r"[–—-]? ?\d{1,2}\."),
+    re.compile(r"\d{4}"),
+    re.compile(r"\d{1,2}\. ?\d{1,2}$"),
+)
 """The parts of a date: "12. 5. 1950", in Korean "2024. 5. 3."."""
 _ITEM = re.compile(r"(?:^|(?<= ))(\d{1,2})\. (?=[^\W\d_])")
 _INITIAL, _DOTTED = re.compile(r"[^\W\d_]\."), re.compile(r"[^\W\d_]{1,3}\.")
+_ELIDED = re.compile(r"[^\W\d_]{1,2}[’']([^\W\d_])")
 _THAI = re.compile(r"(?:^|\.)[ก-ฮກ-ຮ]{1,4}$")
 """An abbreviation in Thai or Lao, of consonants."""
 _ORDINALS = frozenset([
@@ -68,11 +75,11 @@ _VOWELS = frozenset("aeiouyæœøıаеиіоуыэюяєαεηιουωաեէը�
 _FINAL = frozenset(["a.m", "p.m", "etc", "usw", "osv", "enz", "stb", "itd", "itp", "atd", "apod", "т.д", "т.п", "т.ін"])
 """Abbreviations that may end a sentence."""
 _TITLES = frozenset([
-    "akad", "al", "arh", "avv", "doc", "dott", "doç", "dra", "dna", "gen", "gosp", "gđa", "hab", "ifj", "ing", "inż",
-    "jend", "mev", "onor", "parch", "prof", "próf", "sra", "sta", "toll", "tuas", "univ", "vol", "öğr", "özv", "καθ",
-    "акад", "бул", "гђа", "доц", "инж", "проф", "პროფ", "डॉ", "प्रो",
+    "Bi", "En", "Fa", "akad", "al", "arh", "avv", "doc", "dott", "doç", "dra", "dna", "gen", "gosp", "gđa", "hab",
+    "ifj", "ing", "inż", "jend", "mev", "mme", "mnr", "onor", "parch", "prof", "próf", "sra", "sta", "toll", "tuas",
+    "univ", "vol", "öğr", "özv", "καθ", "акад", "бул", "гђа", "доц", "инж", "проф", "პროფ", "डॉ", "प्रो",
 ])  # fmt: skip
-"""Before names; with vowels; not in all lists of sentencex that need them."""
+"""Abbreviations before names, mostly with vowels, that sentencex does not know in all languages that have them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,18 +92,19 @@ class Sentence:
     """Whether a blank is between it and the next sentence of its line."""
 
 
-def split(lines: Iterable[str], language: str) -> list[Sentence]:
-    """Split *lines* into sentences, in order, in time linear in their characters.
+def split(lines: Iterable[str], language: str, max_sentences: int | None = None) -> list[Sentence]:
+    """Split *lines* into sentences, in order, up to *max_sentences*, in time linear in their characters.
 
     *language*: ISO 639-3. Together the sentences of a line are the line, but for white space.
     """
-    base = base_of(language)
-    found: list[Sentence] = []
+    return list(islice(_sentences(lines, base_of(language)), max_sentences))
+
+
+def _sentences(lines: Iterable[str], language: str) -> Iterator[Sentence]:
     for number, line in enumerate(lines):
-        text = _BLANKS.sub(" ", line).strip()
-        places = [0, *_starts(text, base), len(text)] if text else []
-        found += [Sentence(text[i:j].rstrip(), number, text[j - 1] == " ") for i, j in pairwise(places)]
-    return found
+        if text := _BLANKS.sub(" ", line).strip():
+            for start, end in pairwise(chain([0], _starts(text, language), [len(text)])):
+                yield Sentence(text[start:end].rstrip(), number, text[end - 1] == " ")
 
 
 def _starts(line: str, language: str) -> Iterator[int]:
@@ -158,14 +166,15 @@ def _is_end(language: str, before: str, sign: str, after: str, closed: bool, bla
     if sign.strip("!?.…;\u037e"):
         return True
     token = _BEFORE_WORD.split(before)[-1]
-    following, first, last = _first_word(after), after[:1], before[-1:]
+    following, first = _first_word(after), after[:1]
     if not blank:
-        # "He came.She went.", not "CONFIG.SYS"
-        if closed:
-            return first.isupper() or _is_wide(first)
-        is_word = first.isupper() and _is_small(after[1:2]) and (last.islower() or last in (")", "]"))
-        is_name = "/" in token or token == "www" or len(token) < 3 or "@" in after.split(" ")[0]
-        return (is_word and not is_name) or (_is_wide(first) and last.isalpha())
+        if _is_wide(first) or closed:
+            return first.isupper() or (_is_wide(first) and not before[-1:].isdecimal())
+        unspaced = _UNSPACED.match(after)
+        is_word = (
+            unspaced is not None and unspaced[0].istitle() and (before[-1:].islower() or before[-1:] in (")", "]"))
+        )
+        return is_word and len(token) > 2 and "/" not in token and token != "www"
     if sign != "." or closed:
         return not _is_small(following)
     dot = _Dot(language, _ELISION.sub("", token), before[: len(before) - len(token)].split(), following, after)
@@ -192,7 +201,7 @@ class _Dot(NamedTuple):
             return not (is_year or _MONTH.match(self.after))
         is_ordinal = (
             self.language in _ORDINALS
-            and (len(self.word) < 3 or not self.word.isdecimal())
+            and (len(self.word) < 3 or self.word.isalpha())
             and self.following[:1].isupper()
             and not (self._follows_number() or self.previous[-1].endswith((".", ":")))
         )
@@ -208,23 +217,26 @@ class _Dot(NamedTuple):
         if not plain or (word in _FINAL and not small):
             return not small
         parts = plain.split(".")
-        if max(map(len, parts)) <= MAX_SYLLABLE if len(parts) > 1 else _is_letter(plain):
-            is_start = self._has_start() or (_is_small(word) and self._follows_number() and not self._is_time())
-            return is_start and not (small or number or _is_caseless(self.following))
+        is_dotted = len(parts) > 1 and all(map(str.isalpha, parts)) and max(map(len, parts)) <= MAX_SYLLABLE
+        if is_dotted or (len(plain) == 1 and plain.isalpha() and not _is_wide(plain)):
+            is_unit = _is_small(word) and self._follows_number() and not self._is_time()
+            return self.following[:1].isupper() and (is_unit or self._has_start())
         words = _function_words(self.language)
         is_mixed = word != plain.upper()
-        clipped = is_mixed and len(plain) <= MAX_CLIPPED and _has_no_vowel(plain)
-        titled = len(plain) == 2 and plain.isalpha() and word.istitle() and plain not in words
-        known = titled or (plain in _TITLES and not word.isupper()) or _is_listed(to_bcp47(self.language), word)
-        if small:
-            return plain in words and not (known or clipped or self._follows_number())
-        if number or _INITIAL.match(self.after):
-            return not (known or clipped or (is_mixed and len(plain) <= MAX_CLIPPED and plain not in words))
+        is_clipped = _is_small(plain) and _VOWELS.isdisjoint(unicodedata.normalize("NFD", plain))
+        clipped = is_mixed and ((is_clipped and len(plain) <= MAX_CLIPPED) or plain.endswith("str"))
+        is_title = word in _TITLES or (plain in _TITLES and not word.isupper())
+        known = is_title or _is_listed(to_bcp47(self.language), word)
+        if small or number or _INITIAL.match(self.after):
+            is_year = number and len(self.following) == 4
+            is_short = is_mixed and len(plain) <= MAX_CLIPPED and plain not in words and not is_year
+            return not (known or clipped or is_short or (small and self._follows_number()))
         # the lists of sentencex have "me" and "ne", which are states of the USA
-        is_word = word.islower() and (plain in words or (len(plain) == 2 and not words)) and plain not in _TITLES
+        is_word = word.islower() and (plain in words or (len(plain) == 2 and not words)) and not is_title
         is_abbreviation = (known and not is_word) or (clipped and self.after.startswith(self.following))
         is_unit = self._follows_number() and not self._is_time()
-        return is_unit or self._has_start() or not is_abbreviation
+        is_start = self._has_start() and not (is_title and not words)
+        return is_unit or is_start or not is_abbreviation
 
     def _follows_number(self) -> bool:
         return bool(self.previous and _NUMBER.fullmatch(self.previous[-1]))
@@ -237,6 +249,8 @@ class _Dot(NamedTuple):
         """Whether the next word has a capital only since a sentence begins."""
         if _DOTTED.match(self.after):
             return False
+        if elided := _ELIDED.match(self.after):
+            return _is_small(elided[1])
         words = _function_words(self.language)
         if not words and (self.word.islower() or self.word.isdecimal()):
             return len(self.following) <= MAX_FUNCTION_WORD and not self.following.isupper()
@@ -261,22 +275,9 @@ def _first_word(text: str) -> str:
     return found[0] if found else ""
 
 
-def _has_no_vowel(word: str) -> bool:
-    return len(word) > 1 and _is_small(word) and _VOWELS.isdisjoint(unicodedata.normalize("NFD", word))
-
-
-def _is_letter(text: str) -> bool:
-    return len(text) == 1 and text.isalpha() and not _is_wide(text)
-
-
 def _is_small(text: str) -> bool:
     """Whether *text* begins with a small letter of a script that begins sentences with capitals; Georgian does not."""
     return text[:1].islower() and text[:1].title() != text[:1]
-
-
-def _is_caseless(text: str) -> bool:
-    """Whether *text* begins with a letter of a script without capitals that abbreviates words with dots."""
-    return text[:1].isalpha() and not (text[:1].isupper() or _is_small(text) or _is_wide(text[:1]))
 
 
 def _is_wide(character: str) -> bool:
