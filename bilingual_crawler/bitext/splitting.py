@@ -24,7 +24,7 @@ _FULL_STOPS = (
 )
 """Signs that end a sentence wherever they stand, of all scripts (Sentence_Terminal of Unicode)."""
 _STOPS = rf"[!?.…\u037e{_FULL_STOPS}]+|(?<=[ሀ-፿])(?:::|፡፡)"
-_CLOSING = re.compile(r"(?:''|[\"”’“»«›)\]）］」』】》〉]| (?:''|»)(?= |$))*(?: ?\[\d{1,3}\]|[¹²³⁰⁴-⁹])*")
+_CLOSING = re.compile(r"(?:[\"'”’“»«›)\]）］」』】》〉]| (?:''|»)(?= |$))*(?: ?\[\d{1,3}\]|[¹²³⁰⁴-⁹])*")
 """Brackets, quotation marks and marks of notes after a stop."""
 _ENCLOSED = re.compile(
     "|".join(
@@ -71,13 +71,16 @@ MAX_CLIPPED = 5
 """Letters of an abbreviation before a number or a small letter: "bls. 12", "aprox. cem"."""
 MAX_FUNCTION_WORD = 4
 """Letters of a function word in languages without a list."""
-_VOWELS = frozenset("aeiouyæœøıаеиіоуыэюяєαεηιουωաեէըիոօ")
+_CLIPPED = re.compile(
+    r"(?!.*[^rр][rр][^rрsс])[bcdfghjklmnpqrstvwxzđħłðþβγδζθκλμνξπρστφχψςбвгґджзклмнпрстфхцчшщљњћђџ\u0300-\u036f]+"
+)
+"""Letters without a vowel, or an R that is one: "trg", "vrh"."""
 _FINAL = frozenset(["a.m", "p.m", "etc", "usw", "osv", "enz", "stb", "itd", "itp", "atd", "apod", "т.д", "т.п", "т.ін"])
 """Abbreviations that may end a sentence."""
 _TITLES = frozenset([
     "Bi", "En", "Fa", "akad", "al", "arh", "avv", "doc", "dott", "doç", "dra", "dna", "gen", "gosp", "gđa", "hab",
     "ifj", "ing", "inż", "jend", "mev", "mme", "mnr", "onor", "parch", "prof", "próf", "sra", "sta", "toll", "tuas",
-    "univ", "vol", "öğr", "özv", "καθ", "акад", "бул", "гђа", "доц", "инж", "проф", "პროფ", "डॉ", "प्रो",
+    "univ", "öğr", "özv", "καθ", "акад", "бул", "гђа", "доц", "инж", "проф", "პროფ", "डॉ", "प्रो",
 ])  # fmt: skip
 """Abbreviations before names, mostly with vowels, that sentencex does not know in all languages that have them."""
 
@@ -130,7 +133,12 @@ def _starts(line: str, language: str) -> Iterator[int]:
             return
         if inside:
             whole = whole or opening == begin
-            if not (end >= close or (whole and _is_sentence(line, close))) or (not whole and line[opening] in "([（"):
+            if whole:
+                may_end = end >= close or _is_sentence(line, close)
+            else:
+                introduced = line[max(opening - 2, 0) : opening].rstrip().endswith((":", "："))
+                may_end = end >= close and line[opening] not in "([（" and (introduced or line[start].isupper())
+            if not may_end:
                 continue
         before, after = line[max(begin, stop - _REACH) : stop], line[start : start + _REACH]
         if _is_end(language, before, match[0], after, end > match.end(), start > end):
@@ -168,7 +176,7 @@ def _is_end(language: str, before: str, sign: str, after: str, closed: bool, bla
     token = _BEFORE_WORD.split(before)[-1]
     following, first = _first_word(after), after[:1]
     if not blank:
-        if _is_wide(first) or closed:
+        if closed or _is_wide(first) or (_is_wide(before[-1:]) and first.isupper()):
             return first.isupper() or (_is_wide(first) and not before[-1:].isdecimal())
         unspaced = _UNSPACED.match(after)
         is_word = (
@@ -211,19 +219,21 @@ class _Dot(NamedTuple):
         """Whether a sentence ends here, and no abbreviation or initial."""
         word = unicodedata.normalize("NFC", self.word)
         plain = word.casefold()
-        small, number = _is_small(self.following), self.following.isdecimal()
+        small, number = _is_small(self.following), bool(_NUMBER.fullmatch(self.following))
         if _THAI.search(plain):
             return False
         if not plain or (word in _FINAL and not small):
             return not small
         parts = plain.split(".")
+        is_clipped = bool(_CLIPPED.fullmatch(unicodedata.normalize("NFD", plain)))
         is_dotted = len(parts) > 1 and all(map(str.isalpha, parts)) and max(map(len, parts)) <= MAX_SYLLABLE
-        if is_dotted or (len(plain) == 1 and plain.isalpha() and not _is_wide(plain)):
+        is_doubled = word.isupper() and len(plain) == 2 and plain[0] == plain[1]
+        if is_dotted or is_doubled or (len(plain) == 1 and plain.isalpha() and not _is_wide(plain)):
             is_unit = _is_small(word) and self._follows_number() and not self._is_time()
-            return self.following[:1].isupper() and (is_unit or self._has_start())
+            is_word = len(parts) == 1 and word.islower() and not is_clipped
+            return self.following[:1].isupper() and (is_unit or is_word or self._has_start())
         words = _function_words(self.language)
         is_mixed = word != plain.upper()
-        is_clipped = _is_small(plain) and _VOWELS.isdisjoint(unicodedata.normalize("NFD", plain))
         clipped = is_mixed and ((is_clipped and len(plain) <= MAX_CLIPPED) or plain.endswith("str"))
         is_title = word in _TITLES or (plain in _TITLES and not word.isupper())
         known = is_title or _is_listed(to_bcp47(self.language), word)
@@ -233,17 +243,21 @@ class _Dot(NamedTuple):
             return not (known or clipped or is_short or (small and self._follows_number()))
         # the lists of sentencex have "me" and "ne", which are states of the USA
         is_word = word.islower() and (plain in words or (len(plain) == 2 and not words)) and not is_title
-        is_abbreviation = (known and not is_word) or (clipped and self.after.startswith(self.following))
+        is_abbreviation = (known and not is_word) or (
+            clipped and self.after.startswith(self.following) and (len(plain) < 4 or word.istitle())
+        )
         is_unit = self._follows_number() and not self._is_time()
         is_start = self._has_start() and not (is_title and not words)
         return is_unit or is_start or not is_abbreviation
 
     def _follows_number(self) -> bool:
-        return bool(self.previous and _NUMBER.fullmatch(self.previous[-1]))
+        return bool(self.previous and _NUMBER.fullmatch(_ELISION.sub("", self.previous[-1])))
 
     def _is_time(self) -> bool:
-        """Whether the sentence has no more than "In 1950" before the word."""
-        return len(self.previous) == 2 and self.previous[0].casefold() in _function_words(self.language)
+        """Whether the sentence has no more than "In May 1950" before the word."""
+        *words, number = self.previous
+        is_year = 0 < len(words) < 3 and len(number) == 4
+        return is_year and words[0].casefold() in _function_words(self.language)
 
     def _has_start(self) -> bool:
         """Whether the next word has a capital only since a sentence begins."""
@@ -266,7 +280,8 @@ def _is_listed(tag: str, word: str) -> bool:
 @lru_cache
 def _function_words(language: str) -> frozenset[str]:
     name = language_name(language).split()[0].lower()
-    return frozenset(stop_words.get_stop_words(name) if name in stop_words.AVAILABLE_LANGUAGES else ())
+    listed = stop_words.get_stop_words(name) if name in stop_words.AVAILABLE_LANGUAGES else ()
+    return frozenset(listed) - {"vol"}
 
 
 def _first_word(text: str) -> str:
