@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+import json
 from time import process_time
+from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from benchmarks.splitting import main, read_gold
 from bilingual_crawler.bitext.splitting import Sentence, split
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 
 def is_split_at_bars(language: str, line: str) -> bool:
@@ -183,3 +189,23 @@ def test_the_sentences_of_a_line_are_the_line(line: str, language: str) -> None:
     found = split([line], language)
     assert "".join(one.text + " " * one.blank for one in found) == " ".join(line.split())
     assert all(isinstance(one, Sentence) and one.text for one in found)
+
+
+def test_no_more_sentences_than_asked_for() -> None:
+    assert [one.text for one in split(["A b. C d. E f.", "G h."], "eng", 2)] == ["A b.", "C d."]
+
+
+def test_the_benchmark_counts_missed_and_false_boundaries(tmp_path: Path) -> None:
+    gold = {
+        "documents": {"german": [["Er kam am 3. Mai.", "Sie ging.", "Ende"]]},
+        "language": "de",
+        "cases": [{"sentences": ["Ende. ", "so gut "]}],
+    }
+    for name, keys in {"ud": ["documents"], "lt": ["language", "cases"]}.items():
+        (tmp_path / f"{name}.json").write_text(json.dumps({key: gold[key] for key in keys}))
+    (tmp_path / "own.tsv").write_text("eng\tOne.‖Two (three.‖Four) five.\n", encoding="utf-8")
+    assert list(read_gold(tmp_path / "ud.json")) == [("deu", ["Er kam am 3. Mai.", "Sie ging.", "Ende"])]
+    files = [str(tmp_path / name) for name in ("ud.json", "lt.json", "own.tsv")]
+    main([*files, "--errors", "1", "--json", str(tmp_path / "figures.json")])
+    ours = json.loads((tmp_path / "figures.json").read_text())["ours"]
+    assert {language: round(rate) for language, rate in ours.items()} == {"deu": 200, "eng": 333, "all": 250}
