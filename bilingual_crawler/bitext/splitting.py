@@ -65,6 +65,8 @@ _ORDINALS = frozenset([
     "isl", "lav", "ltz", "mkd", "nds", "nno", "nob", "nor", "pol", "slk", "slv", "sme", "srp", "tur",
 ])  # fmt: skip
 """Languages that write ordinals with a dot."""
+_CAPITALISED = frozenset(["bar", "deu", "gsw", "ltz", "nds"])
+"""Those of them that write nouns with a capital."""
 MAX_SYLLABLE = 4
 """Characters of a part of an abbreviation with dots: "እ.ኤ.አ.", "พล.ต.อ."."""
 MAX_CLIPPED = 5
@@ -207,11 +209,14 @@ class _Dot(NamedTuple):
         if self.following.isdecimal():
             is_year = _YEAR.match(self.after) and _DAY_AND_MONTH.search(f"{self.previous[-1]} {self.word}")
             return not (is_year or _MONTH.match(self.after))
+        before = self.previous[-1]
         is_ordinal = (
             self.language in _ORDINALS
-            and (len(self.word) < 3 or self.word.isalpha())
             and self.following[:1].isupper()
-            and not (self._follows_number() or self.previous[-1].endswith((".", ":")))
+            and not (self._follows_number() or before.endswith((".", ":")))
+            # but in German, nouns have no capital: "Den 2. Verdenskrig", "kello 17. Sitten"
+            and (self.word.isalpha() or self.language in _CAPITALISED or self._is_function_word(before))
+            and (self.word.isalpha() or len(self.word) < 3)
         )
         return not is_ordinal or self._has_start()
 
@@ -265,10 +270,12 @@ class _Dot(NamedTuple):
             return False
         if elided := _ELIDED.match(self.after):
             return _is_small(elided[1])
+        is_listed = bool(_function_words(self.language))
+        return (is_listed or self.word.islower() or self.word.isdecimal()) and self._is_function_word(self.following)
+
+    def _is_function_word(self, word: str) -> bool:
         words = _function_words(self.language)
-        if not words and (self.word.islower() or self.word.isdecimal()):
-            return len(self.following) <= MAX_FUNCTION_WORD and not self.following.isupper()
-        return self.following.casefold() in words
+        return word.casefold() in words or (not words and len(word) <= MAX_FUNCTION_WORD and not word.isupper())
 
 
 @lru_cache(1 << 16)
