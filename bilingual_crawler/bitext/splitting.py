@@ -80,9 +80,10 @@ _CLIPPED = re.compile(
 _FINAL = frozenset(["a.m", "p.m", "etc", "usw", "osv", "enz", "stb", "itd", "itp", "atd", "apod", "т.д", "т.п", "т.ін"])
 """Abbreviations that may end a sentence."""
 _TITLES = frozenset([
-    "Bi", "En", "Fa", "akad", "al", "arh", "avv", "doc", "dott", "doç", "dra", "dna", "gen", "gosp", "gđa", "hab",
-    "ifj", "ing", "inż", "jend", "mev", "mme", "mnr", "onor", "parch", "prof", "próf", "sra", "sta", "toll", "tuas",
-    "univ", "öğr", "özv", "καθ", "акад", "бул", "гђа", "доц", "инж", "проф", "პროფ", "डॉ", "प्रो",
+    "Bi", "En", "Fa", "akad", "al", "approx", "arh", "avv", "doc", "dott", "doç", "dr", "dra", "dna", "gen", "gosp",
+    "gđa", "hab", "ifj", "ing", "inż", "jend", "ks", "mev", "mgr", "mme", "mnr", "onor", "parch", "prof", "próf",
+    "sra", "sta", "str", "toll", "tuas", "ul", "univ", "öğr", "özv", "καθ", "акад", "бул", "гђа", "доц", "инж",
+    "проф", "ул", "პროფ", "डॉ", "प्रो",
 ])  # fmt: skip
 """Abbreviations before names, mostly with vowels, that sentencex does not know in all languages that have them."""
 
@@ -224,7 +225,10 @@ class _Dot(NamedTuple):
         """Whether a sentence ends here, and no abbreviation or initial."""
         word = unicodedata.normalize("NFC", self.word)
         plain = word.casefold()
-        small, number = _is_small(self.following), bool(_NUMBER.fullmatch(self.following))
+        small, number = (
+            _is_small(self.following),
+            bool(_NUMBER.fullmatch(self.following)) or self.following in ("V", "X"),
+        )
         if _THAI.search(plain):
             return False
         if not plain or (word in _FINAL and not small):
@@ -236,7 +240,8 @@ class _Dot(NamedTuple):
         if is_dotted or is_doubled or (len(plain) == 1 and plain.isalpha() and not _is_wide(plain)):
             is_unit = _is_small(word) and self._follows_number() and not self._is_time()
             is_word = len(parts) == 1 and word.islower() and not is_clipped
-            return self.following[:1].isupper() and (is_unit or is_word or self._has_start())
+            is_start = is_unit or is_word or self._has_start()
+            return bool(self.previous) and not small and self.following[:1] != self.following[:1].lower() and is_start
         words = _function_words(self.language)
         is_mixed = word != plain.upper()
         clipped = is_mixed and ((is_clipped and len(plain) <= MAX_CLIPPED) or plain.endswith("str"))
@@ -249,10 +254,10 @@ class _Dot(NamedTuple):
         # the lists of sentencex have "me" and "ne", which are states of the USA
         is_word = word.islower() and (plain in words or (len(plain) == 2 and not words)) and not is_title
         is_abbreviation = (known and not is_word) or (
-            clipped and self.after.startswith(self.following) and (len(plain) < 4 or word.istitle())
+            clipped and word.istitle() and self.after.startswith(self.following)
         )
         is_unit = self._follows_number() and not self._is_time()
-        is_start = self._has_start() and not (is_title and not words)
+        is_start = self._has_start() and not is_title
         return is_unit or is_start or not is_abbreviation
 
     def _follows_number(self) -> bool:
@@ -298,8 +303,8 @@ def _first_word(text: str) -> str:
 
 
 def _is_small(text: str) -> bool:
-    """Whether *text* begins with a small letter of a script that begins sentences with capitals; Georgian does not."""
-    return text[:1].islower() and text[:1].title() != text[:1]
+    """Whether *text* is in small letters, of a script that begins sentences with capitals; Georgian does not."""
+    return text.islower() and text[:1].title() != text[:1]
 
 
 def _is_wide(character: str) -> bool:
