@@ -164,6 +164,9 @@ def test_a_sentence_in_brackets_is_a_sentence(language: str) -> None:
         ("deu", "Vom 1. Januar an gilt der 2. Teil."),
         ("eng", "Set Staff.NoteHead and iPod.A4, then write to foo.Bar@example.com or x/a.Page."),
         ("pol", "Otwórz bibliotekę.‖apt-get pobierze ją."),
+        ("eng", "That is the fee.‖eBay takes it.‖Bros wrote a book, e.g. one by eToro."),
+        ("eng", "I. The harbour and the market"),
+        ("eng", "We saw it on tv.‖Rich people laughed at me.‖Peter left."),
     ],
 )
 def test_quotations_notes_lists_and_names(language: str, line: str) -> None:
