@@ -225,10 +225,8 @@ class _Dot(NamedTuple):
         """Whether a sentence ends here, and no abbreviation or initial."""
         word = unicodedata.normalize("NFC", self.word)
         plain = word.casefold()
-        small, number = (
-            _is_small(self.following),
-            bool(_NUMBER.fullmatch(self.following)) or self.following in ("V", "X"),
-        )
+        small = _is_small(self.following)
+        number = bool(_NUMBER.fullmatch(self.following)) or self.following in ("V", "X")
         if _THAI.search(plain):
             return False
         if not plain or (word in _FINAL and not small):
@@ -257,8 +255,7 @@ class _Dot(NamedTuple):
             clipped and word.istitle() and self.after.startswith(self.following)
         )
         is_unit = self._follows_number() and not self._is_time()
-        is_start = self._has_start() and not is_title
-        return is_unit or is_start or not is_abbreviation
+        return is_unit or not is_abbreviation or (self._has_start() and not is_title)
 
     def _follows_number(self) -> bool:
         return bool(self.previous and _NUMBER.fullmatch(_ELISION.sub("", self.previous[-1])))
