@@ -183,7 +183,7 @@ def _align(
     load: Callable[[str, Path], Encoder],
 ) -> AlignedCrawl:
     """Align; *send* takes one line of progress and may raise an exception, *load* loads the encoder."""
-    # scipy takes its time, and a crawl imports this module even if it aligns nothing
+    # they take their time, and a crawl imports this module even if it aligns nothing
     from bilingual_crawler.alignment.driver import AlignedDocuments, open_bitext
     from bilingual_crawler.pairing.align import align, read_corpus
     from bilingual_crawler.pairing.methods import encoder_of, method_of

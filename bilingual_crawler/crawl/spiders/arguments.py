@@ -272,7 +272,7 @@ def _context(
         **own,
     )
     if options.align:
-        # scipy is slow to import, and Scrapyd imports this module only to list the spiders
+        # slow to import, and Scrapyd imports this module only to list the spiders
         from bilingual_crawler.encoders import EncoderError
         from bilingual_crawler.pairing.methods import method_of
         from bilingual_crawler.scoring.models import ModelError
