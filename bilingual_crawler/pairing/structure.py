@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 from rapidfuzz.distance import Indel, Levenshtein
 from rapidfuzz.process import cpdist
-from scipy import sparse
 
 from bilingual_crawler.pages.outline import hash_text
+from bilingual_crawler.pairing import sparse
 from bilingual_crawler.pairing.candidates import CHANNELS, Channel, channels, nearest, weighted
 from bilingual_crawler.pairing.matching import greedy, lead
 from bilingual_crawler.pairing.reading import link_key
