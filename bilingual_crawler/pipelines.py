@@ -197,6 +197,7 @@ class OutputPipeline(CrawlComponent):
                 aligned = await align_crawl(
                     self._folder,
                     self._context.pairs,
+                    self._context.detection,
                     settings,
                     self._interrupted,
                     self._tell,

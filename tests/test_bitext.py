@@ -3,6 +3,7 @@ from __future__ import annotations
 import base64
 import gzip
 import json
+import math
 from collections import Counter
 from functools import cache
 from pathlib import Path
@@ -96,7 +97,7 @@ def test_names_are_not_cut_and_signs_and_blanks_begin_no_sentence(line: str, lan
     assert not any(one.text.endswith((" “", "SYS", "CONFIG.", "www.")) for one in found)
 
 
-@pytest.mark.parametrize(("name", "language"), [("AA.BB", "eng"), ("*.*", "eng"), ("19. Jh. ", "deu")])
+@pytest.mark.parametrize(("name", "language"), [("AA.BB", "eng"), ("*.*", "eng"), ("im 19. Jh. ", "deu")])
 def test_a_line_of_names_or_abbreviations_is_one_sentence_in_linear_time(name: str, language: str) -> None:
     # in quadratic time it would take hours
     line = (name * 100_000).strip()
@@ -220,6 +221,26 @@ def test_an_encoder_overrules_lengths() -> None:
     nearness = Nearness(np.eye(3, dtype=np.float32)[1:], np.eye(3, dtype=np.float32), 0.2)
     beads = best_beads(weigh(a, b, Lexicon({}), nearness))
     assert [(bead.a, bead.b) for bead in beads] == [((0, 1), (1, 2)), ((1, 2), (2, 3))]
+
+
+def test_each_number_and_word_of_a_bead_counts_once() -> None:
+    def sentences(*texts: str) -> list[Sentence]:
+        return [Sentence(text, 0) for text in texts]
+
+    def gained(a: Sequence[Sentence], b: Sequence[Sentence], shape: tuple[int, int], lexicon: Lexicon) -> list[float]:
+        """Log-odds by numbers and words, for sentences as long as these have others."""
+        plain = [sentences(*("_" * len(one.text) for one in side)) for side in (a, b)]
+        scores = weigh(a, b, lexicon)[shape] - weigh(plain[0], plain[1], lexicon)[shape]
+        return [round(float(score), 4) for score in scores.ravel()]
+
+    a, b = sentences("10 cat", "10 2 cat", "dog"), sentences("kissa 10", "kissa 3 4 5", "x")
+    nothing, learnt = Lexicon({}), Lexicon.from_pairs([(("cat",), ("kissa",))] * 3, {"kissa": 0.01})
+    assert gained(a, b, (1, 1), nothing) == [0, -4, -2, -2, -4, -4, -2, -4, 0]
+    assert gained(a, b, (2, 2), nothing) == [-4, -4, -4, -4]
+    assert gained(a[:2], b[:1], (2, 1), nothing) == [-2]
+    gain = math.log(3 / 4 / 0.01)
+    assert gained(a, b, (1, 1), learnt)[::4] == [round(gain, 4), round(gain - 4, 4), 0]
+    assert gained(a[:2], b[:1], (2, 1), learnt) == [round(min(8, 2 * gain) - 2, 4)]
 
 
 class Letters:

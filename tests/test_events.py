@@ -292,7 +292,7 @@ class Worker:
         if request.meta[ENTRY].kind is Kind.SITEMAP:
             request.meta[SITEMAP] = SitemapJob(response.body, response.url).run()
         else:
-            request.meta[READ] = counted(read(response.url), request, response, self._crawler)
+            request.meta[READ] = counted(read(response.url), request, response, self._crawler, self._spider._options)
 
         async def yielded() -> AsyncIterator[Any]:
             assert request.callback

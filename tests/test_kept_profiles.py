@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
+import shutil
 from base64 import b64encode
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from scrapy.settings import Settings
 from support.webserver import bilingual_site, run_scrapy, serve, varied
 
+from bilingual_crawler.alignment.at_end import align_crawl
 from bilingual_crawler.languages.pairs import LanguagePairs
 from bilingual_crawler.pages.language import Detection
 from bilingual_crawler.pages.sandbox.pool import submit
@@ -73,6 +77,21 @@ def test_kept_profiles_are_those_that_the_alignment_would_make(
     made = profiles(without(crawled, tmp_path / "copy"))
     assert len(read_again) == 2 * PAGES + 2
     assert kept == made
+
+
+def test_an_alignment_of_kept_profiles_starts_no_helper_process(
+    crawled: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = tmp_path / "copy"
+    shutil.copytree(crawled, folder)
+    monkeypatch.setattr("bilingual_crawler.pages.sandbox.pool._threads", None)
+    detection = Detection(languages=frozenset(PAIRS.equivalents))
+    settings = Settings({"BILINGUAL_ALIGN": "auto"})
+    aligned = asyncio.run(
+        align_crawl(folder, PAIRS, detection, settings, lambda: False, lambda phase: None, small=True)
+    )
+    assert aligned
+    assert aligned.outcomes["eng-spa"].pairs == PAGES + 1
 
 
 @pytest.mark.parametrize("pairs", ["spa-eng", "eng-spa,eng-fin"])

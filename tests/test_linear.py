@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
+from scipy import special
 
-from bilingual_crawler.scoring.linear import LinearModel, logistic, read_weights
+from bilingual_crawler.scoring.linear import LinearModel, expit, logistic, logit, read_weights
 from bilingual_crawler.scoring.models import ModelError
 
 if TYPE_CHECKING:
@@ -33,6 +34,14 @@ def test_an_absent_feature_counts_as_0_and_an_unknown_one_is_an_error() -> None:
 
 def test_probabilities_stay_between_0_and_1_for_any_log_odds() -> None:
     assert 0 < logistic(-1e9) < logistic(0) == 0.5 < logistic(1e9) < 1
+
+
+@pytest.mark.filterwarnings("error")
+def test_arrays_of_probabilities_and_log_odds_are_those_of_scipy() -> None:
+    odds = np.array([-np.inf, -1e9, -30.5, -1e-9, 0, 2.5, 1e9, np.inf, np.nan])
+    probabilities = np.array([0, 1e-300, 0.02, 0.5, 0.995, 1, np.nan])
+    np.testing.assert_allclose(expit(odds), special.expit(odds), rtol=1e-14)
+    np.testing.assert_allclose(logit(probabilities), special.logit(probabilities), rtol=1e-14)
 
 
 def test_weights_of_other_features_or_none_at_all_are_named_with_their_file(tmp_path: Path) -> None:

@@ -183,6 +183,13 @@ def test_nothing_heavy_is_imported_to_read_settings() -> None:
     assert result.stdout.strip() == "set()"
 
 
+def test_the_judges_of_an_alignment_are_checked_without_scipy() -> None:
+    code = "import sys; from scrapy.settings import Settings; from bilingual_crawler.pairing.methods import method_of; "
+    code += "method_of('auto', Settings()); print('scipy' in sys.modules)"
+    result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert result.stdout.strip() == "False"
+
+
 def test_a_crawl_imports_nothing_heavy_that_it_does_not_use(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PYTHONPROFILEIMPORTTIME", "1")
     with serve(bilingual_site(2)) as site:

@@ -21,6 +21,7 @@ from scrapy.settings import Settings
 from bilingual_crawler.bitext.exports import Export
 from bilingual_crawler.languages.pairs import LanguagePairs
 from bilingual_crawler.options import Options
+from bilingual_crawler.pages.language import Detection
 from bilingual_crawler.pages.sandbox import pool as sandbox
 from bilingual_crawler.pages.sandbox.pool import command, environment
 from bilingual_crawler.pairing.model import Outcome, outcomes, replace_pairs, replace_unpaired
@@ -75,6 +76,7 @@ class _NeedsProcess(Exception):
 async def align_crawl(
     folder: Path,
     pairs: LanguagePairs,
+    detection: Detection,
     settings: BaseSettings,
     stopped: Callable[[], bool],
     on_progress: Callable[[str], None],
@@ -85,12 +87,13 @@ async def align_crawl(
 
     Returns None, with all files as before, once *stopped* returns true. The method is ``BILINGUAL_ALIGN``. The folder
     ``bitext`` gets the sentence pairs in the formats of ``BILINGUAL_BITEXT``. *on_progress* takes one line of progress.
+    *detection* reads the pages of which the crawl has kept no profile, for which helper processes start.
     A *small* crawl is aligned in this process, unless that takes an encoder, others in one of their own. Raises
     AlignmentError.
     """
     try:
         if small and not Options.of(settings).bitext:
-            return await _align_here(folder, pairs, settings, stopped, on_progress)
+            return await _align_here(folder, pairs, detection, settings, stopped, on_progress)
     except _NeedsProcess:
         pass
     except _Stopped:
@@ -100,6 +103,7 @@ async def align_crawl(
     request = {
         "folder": str(folder),
         "pair": str(pairs),
+        "detection": msgspec.to_builtins(detection),
         "settings": {name: settings.get(name) for name in settings if name.startswith("BILINGUAL_")},
     }
     process = await asyncio.create_subprocess_exec(
@@ -125,6 +129,7 @@ async def align_crawl(
 async def _align_here(
     folder: Path,
     pairs: LanguagePairs,
+    detection: Detection,
     settings: BaseSettings,
     stopped: Callable[[], bool],
     on_progress: Callable[[str], None],
@@ -141,7 +146,7 @@ async def _align_here(
         raise _NeedsProcess(encoder)
 
     try:
-        return await asyncio.to_thread(_align, folder, pairs, settings, send, load)
+        return await asyncio.to_thread(_align, folder, pairs, detection, settings, send, load)
     except (_Stopped, _NeedsProcess):
         raise
     except Exception as error:
@@ -172,19 +177,18 @@ def _send(message: AlignedCrawl | str) -> None:
 def _align(
     folder: Path,
     pairs: LanguagePairs,
+    detection: Detection,
     settings: BaseSettings,
     send: Callable[[str], None],
     load: Callable[[str, Path], Encoder],
 ) -> AlignedCrawl:
     """Align; *send* takes one line of progress and may raise an exception, *load* loads the encoder."""
-    # scipy takes its time, and a crawl imports this module even if it aligns nothing
+    # they take their time, and a crawl imports this module even if it aligns nothing
     from bilingual_crawler.alignment.driver import AlignedDocuments, open_bitext
-    from bilingual_crawler.pages.language import Detection
     from bilingual_crawler.pairing.align import align, read_corpus
     from bilingual_crawler.pairing.methods import encoder_of, method_of
 
     options = Options.of(settings)
-    detection = Detection.for_pairs(options.detectors, pairs)
     progress = _Progress(send)
     corpus = read_corpus([folder], pairs, progress.on_page, detection=detection)
     encoder = encoder_of(settings) if options.bitext else None
@@ -261,7 +265,8 @@ def main() -> None:
     # an encoder takes its time
     from bilingual_crawler.encoders.base import load_encoder
 
-    _send(_align(Path(request["folder"]), pairs, settings, _send, load_encoder))
+    detection = msgspec.convert(request["detection"], Detection)
+    _send(_align(Path(request["folder"]), pairs, detection, settings, _send, load_encoder))
 
 
 if __name__ == "__main__":

@@ -87,7 +87,7 @@ class SentenceAligner:
 
     def read(self, lines_a: Iterable[str], lines_b: Iterable[str]) -> Sides:
         """Split the lines of both documents into sentences."""
-        return split(lines_a, self._languages[0])[:LONGEST], split(lines_b, self._languages[1])[:LONGEST]
+        return split(lines_a, self._languages[0], LONGEST), split(lines_b, self._languages[1], LONGEST)
 
     def learn_lexicon(self, documents: Iterable[Sides]) -> None:
         """Replace the lexicon by one learnt from the certain beads of *documents*."""

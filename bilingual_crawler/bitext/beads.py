@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 def sums(rows: Any, size: int) -> Any:
-    """Sum each *size* consecutive rows of an array or sparse matrix: ``(n, m)`` to ``(n - size + 1, m)``."""
+    """Sum each *size* consecutive rows of an array: ``(n, m)`` to ``(n - size + 1, m)``."""
     count = rows.shape[0] - size + 1
     return reduce(add, (rows[start : start + count] for start in range(size)))
 

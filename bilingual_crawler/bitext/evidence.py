@@ -6,12 +6,11 @@ import math
 import re
 from collections import Counter, defaultdict
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
-from scipy.sparse import csr_array
 
-from bilingual_crawler.bitext.beads import SHAPES, sums
+from bilingual_crawler.bitext.beads import LARGEST, SHAPES, sums
 from bilingual_crawler.pages.words import LETTERS, western_digits
 
 if TYPE_CHECKING:
@@ -36,6 +35,7 @@ _KEPT_WORD = 0.6
 """Probability that a number or name of a sentence is in its translation."""
 
 Words = tuple[str, ...]
+Windows: TypeAlias = "tuple[NDArray[np.float32], NDArray[np.float32]]"
 
 
 def words(text: str) -> Words:
@@ -229,8 +229,11 @@ def weigh(
     """
     words_a, words_b = [words(s.text) for s in a], [words(s.text) for s in b]
     by_words = _by_words(words_a, words_b, lexicon)
-    numbers = list(filter(str.isdigit, _vocabulary([*words_a, *words_b])))
-    numbers_a, numbers_b = _incidence(words_a, numbers), _incidence(words_b, numbers)
+    numbers_a, numbers_b = ([frozenset(filter(str.isdigit, one)) for one in side] for side in (words_a, words_b))
+    both = frozenset[str]().union(*numbers_a) & frozenset[str]().union(*numbers_b)
+    windows_a, windows_b = (
+        [_windows(side, both, size) for size in range(1, LARGEST)] for side in (numbers_a, numbers_b)
+    )
     lengths_a, lengths_b = (np.array([len(s.text) for s in side], np.float32) for side in (a, b))
     chance = math.sqrt(np.log(lengths_a + LENGTH_OFFSET).var() + np.log(lengths_b + LENGTH_OFFSET).var())
     lengths_a *= ratio or lengths_b.sum() / lengths_a.sum()
@@ -242,7 +245,7 @@ def weigh(
             continue
         score = _by_length(sums(lengths_a, p), sums(lengths_b, q), chance, spread)
         score += np.minimum(MAX_EVIDENCE, sums(sums(by_words, p).T, q).T)
-        score += _by_numbers(sums(numbers_a, p) > 0, sums(numbers_b, q) > 0)
+        score += _by_numbers(windows_a[p - 1], windows_b[q - 1])
         score += by_place[: len(a) - p + 1, : len(b) - q + 1]
         score += MERGED * (p + q - 2)
         if nearness:
@@ -292,33 +295,26 @@ def _by_place(begins_a: NDArray[np.intp], begins_b: NDArray[np.intp]) -> NDArray
     return np.asarray(odds[begins_a[:, None], begins_b], np.float32)
 
 
-def _vocabulary(sentences: Iterable[Words]) -> list[str]:
-    return sorted({word for sentence in sentences for word in sentence})
-
-
-def _incidence(sentences: Iterable[Words], vocabulary: Sequence[str]) -> csr_array:
-    """A row for each sentence, with 1 in the columns of its words."""
-    columns = {word: column for column, word in enumerate(vocabulary)}
-    return _sparse(
-        [{columns[word]: 1.0 for word in sentence if word in columns} for sentence in sentences], len(columns)
-    )
-
-
-def _sparse(rows: Sequence[Mapping[int, float]], width: int) -> csr_array:
-    values = [value for row in rows for value in row.values()]
-    columns = [column for row in rows for column in row]
-    ends = np.cumsum([0, *map(len, rows)])
-    return csr_array((np.array(values, np.float32), columns, ends), shape=(len(rows), width))
-
-
 def _by_meaning(nearness: NDArray[np.float32]) -> NDArray[np.float32]:
     return np.asarray(np.clip(CLOSENESS * (nearness - USUAL_NEARNESS), MIN_CLOSENESS, MAX_EVIDENCE))
 
 
-def _by_numbers(a: csr_array, b: csr_array) -> NDArray[np.float32]:
-    """Negative log-odds for each number that only one side has; a row of *a* and of *b* are the numbers of a side."""
-    a, b = a.astype(np.float32), b.astype(np.float32)
-    unshared = np.add.outer(a.sum(1), b.sum(1)) - 2 * (a @ b.T).toarray()
+def _windows(sentences: Sequence[frozenset[str]], among: frozenset[str], size: int) -> Windows:
+    """Count the numbers of each *size* consecutive sentences, ``(n - size + 1,)``.
+
+    The second array, ``(n - size + 1, numbers)``, has 1 for those of *among* that they have.
+    """
+    columns = {number: column for column, number in enumerate(among)}
+    beads = [frozenset[str]().union(*sentences[n : n + size]) for n in range(len(sentences) - size + 1)]
+    has = np.zeros((len(beads), len(among)), np.float32)
+    for row, numbers in zip(has, beads, strict=True):
+        row[[columns[number] for number in numbers if number in columns]] = 1
+    return np.array([*map(len, beads)], np.float32), has
+
+
+def _by_numbers(a: Windows, b: Windows) -> NDArray[np.float32]:
+    """Negative log-odds for each number that only one side has."""
+    unshared = np.add.outer(a[0], b[0]) - 2 * (a[1] @ b[1].T)
     return np.asarray(MISSING_NUMBER * np.minimum(unshared, MAX_MISSING))
 
 
@@ -328,12 +324,18 @@ def _by_words(a: Sequence[Words], b: Sequence[Words], lexicon: Lexicon) -> NDArr
     for j, sentence in enumerate(b):
         for word in sentence:
             places[word].append(j)
-    vocabulary = _vocabulary(a)
-    gains = []
-    for word in vocabulary:
+    gains: dict[str, NDArray[np.float32]] = {}
+    for word in {word for sentence in a for word in sentence}:
         best: dict[int, float] = {}
         for translation, gain in lexicon.translations(word).items():
             for j in places.get(translation, ()):
                 best[j] = max(gain, best.get(j, 0.0))
-        gains.append(best)
-    return np.asarray((_incidence(a, vocabulary) @ _sparse(gains, len(b))).toarray())
+        if best:
+            gains[word] = np.zeros(len(b), np.float32)
+            gains[word][[*best]] = [*best.values()]
+    total = np.zeros((len(a), len(b)), np.float32)
+    for row, sentence in zip(total, a, strict=True):
+        for word in sentence:
+            if word in gains:
+                row += gains[word]
+    return total

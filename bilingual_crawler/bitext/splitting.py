@@ -5,65 +5,87 @@ from __future__ import annotations
 import re
 import unicodedata
 from dataclasses import dataclass
-from itertools import chain
-from typing import TYPE_CHECKING
+from functools import lru_cache
+from itertools import chain, islice, pairwise
+from typing import TYPE_CHECKING, NamedTuple
 
 import sentencex
+import stop_words
 
-from bilingual_crawler.languages.codes import base_of, to_bcp47
-from bilingual_crawler.pages.words import LETTERS
+from bilingual_crawler.languages.codes import base_of, language_name, to_bcp47
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
 _BLANKS = re.compile(r"\s+")
-# "5. maí", "XIX. mendean", "t.ex. så"
-_ABBREVIATED = re.compile(r"\b(?:\d{1,4}|[IVXLC]{1,12}|[^\W\d_]{1,3}(?:\.[^\W\d_]{1,4}){1,4})\. ?$")
-_NUMBER = re.compile(r"(?:\d{1,3}(?:\.\d{1,3})*|[IVXLC]+)\. ?")
-"""Of a section, or an item of a list."""
-_CENTURY = ("Jahrhundert", "Jahrtausend", "Jh.")
-"""German nouns that follow an ordinal and begin no sentence."""
+_FULL_STOPS = (
+    "։؝؞؟۔܀܁܂߹࠷࠹࠽࠾।॥။።፧፨᙮᜵᜶᠃᠉᥄᥅᪨᪩᪪᪫᭚᭛᭞᭟᭽᭾᰻᰼᱾᱿‼‽⁇⁈⁉⸮⸼⹓⹔。꓿꘎꘏꛳꛷꡶꡷꣎꣏꤯꧈꧉꩝꩞꩟꫰꫱꯫﹒﹖﹗！．？｡༎།៕។"
+    "𐩖𐩗𐽕𐽖𐽗𐽘𐽙𐾆𐾇𐾈𐾉𑁇𑁈𑂾𑂿𑃀𑃁𑅁𑅂𑅃𑇅𑇆𑇍𑇞𑇟𑈸𑈹𑈻𑈼𑊩𑑋𑑌𑗂𑗃𑗉𑗊𑗋𑗌𑗍𑗎𑗏𑗐𑗑𑗒𑗓𑗔𑗕𑗖𑗗𑙁𑙂𑜼𑜽𑜾𑥄𑥆𑩂𑩃𑪛𑪜𑱁𑱂𑻷𑻸𖩮𖩯𖫵𖬷𖬸𖭄𖺘𛲟𝪈"
+)
+"""Signs that end a sentence wherever they stand, of all scripts (Sentence_Terminal of Unicode)."""
+_STOPS = rf"[!?.…\u037e{_FULL_STOPS}]+|(?<=[ሀ-፿])(?:::|፡፡)"
+_CLOSING = re.compile(r"(?:[\"'”’“»«›)\]）］」』】》〉]| (?:''|»)(?= |$))*(?: ?\[\d{1,3}\]|[¹²³⁰⁴-⁹])*")
+"""Brackets, quotation marks and marks of notes after a stop."""
+_ENCLOSED = re.compile(
+    "|".join(
+        [
+            *(f"{both[0]}[^{both}]{{1,400}}{both[1]}" for both in ["“”", "«»", "「」", "『』", "《》", "（）"]),
+            r"\([^()]{1,400}\)|\[(?!\d{1,3}\])[^\[\]]{1,400}\]|»(?=\S)[^«»]{1,400}«|„[^„“”]{1,400}[“”]",
+            r'(?<![^\s(\[])"[^"]{1,400}(?<!\s)"',
+        ]
+    )
+)
+"""Text in brackets or quotation marks. The bound keeps the time linear where many open and none closes."""
 _REACH = 40
-"""Characters at the end of a sentence that show whether it goes on: more than an abbreviation has."""
-_CUT_BEFORE = re.compile(r"(?:\bwww|[A-Z0-9_*])\.$", re.ASCII)
-_CUT_AFTER = re.compile(r"[A-Z0-9]{2}|\*")
-"""Both sides of a dot in a name: ``CONFIG.SYS``, ``*.*``."""
-_INNER = tuple(",;:.)]}/%，、；：）］｝」』】》〉،؛")
+"""Characters on both sides of a stop that show whether it ends a sentence."""
+_INNER = re.compile(r"[;:!?)\]}།，、；：）］｝」』】》〉،؛]|\.(?!\.)|,(?!,)|-\w")
 """What begins no sentence."""
-_HYPHENATED = re.compile(r"-\w")
-_QUOTED = re.compile(r"[”’\"'」』]$")
+_UNSPACED = re.compile(r"\w[^\W\d_]*(?![\w.@/=(])")
+"""What begins a sentence without a blank before it: "He came.She went.", not "CONFIG.SYS", "Staff.NoteHead"."""
 _PARTICLE = re.compile(r"[가-힣]|と(?!ころ|ても)|って")
 """After a quotation in Korean and Japanese, it says who speaks, and the sentence goes on."""
-_LAST = re.compile(rf"(?:^|[\s(.-])({LETTERS})\. ?$")
-"""The last word before a dot."""
-_DOTTED = re.compile(rf"(?:^|[\s(])({LETTERS}\.(?:{LETTERS}\.)++) $")
-_SYLLABLE = re.compile(rf"({LETTERS})\.")
+_BEFORE_WORD = re.compile(r"[\s\"“”„«»(\[]")
+_ELISION = re.compile(r"^.*(?:[’'ʼ](?!s$)|[/-])")
+"""What is before the last part of a word: "l'art", "Il-Prof", "J.-P"."""
+_WORD = re.compile(r"\d+|[^\W\d_]+")
+_NUMBER = re.compile(r"(?:[A-Z]\.)?\d{1,4}(?:\.\d{1,4})*|[IVXLC]{2,}")
+_MONTH, _YEAR, _DAY_AND_MONTH = (
+    re.compile(r"[–—-]? ?\d{1,2}\."),
+    re.compile(r"\d{4}"),
+    re.compile(r"\d{1,2}\. ?\d{1,2}$"),
+)
+"""The parts of a date: "12. 5. 1950", in Korean "2024. 5. 3."."""
+_ITEM = re.compile(r"(?:^|(?<= ))(\d{1,2})\. (?=[^\W\d_])")
+_INITIAL, _DOTTED = re.compile(r"[^\W\d_]\."), re.compile(r"[^\W\d_]{1,3}\.")
+_ELIDED = re.compile(r"[^\W\d_]{1,2}[’']([^\W\d_])")
+_THAI = re.compile(r"(?:^|\.)[ก-ฮກ-ຮ]{1,4}$")
+"""An abbreviation in Thai or Lao, of consonants."""
+_ORDINALS = frozenset([
+    "bar", "bos", "ces", "cnr", "dan", "deu", "dsb", "est", "eus", "fao", "fin", "gsw", "hbs", "hrv", "hsb", "hun",
+    "isl", "lav", "ltz", "mkd", "nds", "nno", "nob", "nor", "pol", "slk", "slv", "sme", "srp", "tur",
+])  # fmt: skip
+"""Languages that write ordinals with a dot."""
+_CAPITALISED = frozenset(["bar", "deu", "gsw", "ltz", "nds"])
+"""Those of them that write nouns with a capital."""
 MAX_SYLLABLE = 4
 """Characters of a part of an abbreviation with dots: "እ.ኤ.አ.", "พล.ต.อ."."""
 MAX_CLIPPED = 5
-"""Letters of an abbreviation without vowels: "kr.", "стр."."""
-_VOWELS = frozenset("aeiouyæœøıаеиіоуыэюяαεηιουω")
-_CLIPPED = frozenset(
-    [
-        *("art", "cap", "kap", "abs", "fig", "vol", "pag", "pàg", "pág", "páx", "paġ", "ca", "eż", "eċċ", "ул"),
-        *("nru", "tölul", "millj", "adib", "tel", "þ"),
-    ]
+"""Letters of an abbreviation before a number or a small letter: "bls. 12", "aprox. cem"."""
+MAX_FUNCTION_WORD = 4
+"""Letters of a function word in languages without a list."""
+_CLIPPED = re.compile(
+    r"(?!.*[^rр][rр][^rрsс])[bcdfghjklmnpqrstvwxzđħłðþβγδζθκλμνξπρστφχψςбвгґджзклмнпрстфхцчшщљњћђџ\u0300-\u036f]+"
 )
-"""Others before numbers or small letters, in languages that sentencex does not know."""
-_TITLES = frozenset(
-    ["prof", "próf", "dr", "avv", "dott", "onor", "tuas", "toll", "sta", "jn", "проф", "პროფ", "डॉ", "प्रो"]
-)
-"""Titles that sentencex does not know in all languages, or not after an article ("Il-Prof. Borg")."""
-_NO_END = re.compile(r"(?:^|[\s(]|[ก-ฮກ-ຮ]\.)[ก-ฮກ-ຮ]{1,4}\. ?$|၊ ?$")
-"""An abbreviation in Thai or Lao, of consonants, or the comma of Burmese."""
-_CONSONANT, _CONSONANTS = re.compile(r"[ก-ฮກ-ຮ]\.$"), re.compile(r"[ก-ฮກ-ຮ]{1,4}\.")
-"""Both sides of a dot in such an abbreviation, which may follow a word without a blank."""
-_YEAR, _MONTH = re.compile(r"(?<!\d)\d{4}\. ?(?:\d{1,2}\. ?)?$"), re.compile(r"\d{1,2}\.")
-"""The beginning and the rest of a date in Korean: "2024. 5. 3."."""
-_STOP = re.compile(r"(?<=[។៕] )(?=.)|(?<=[។៕])(?=\w)|(?<=፡፡ )(?=.)|(?<=፡፡)(?=\w)")
-"""The place after a full stop of Khmer, or after the two word separators that stand for that of Amharic."""
-_OPENING = re.compile(r"\s[\"“„«]$")
-"""A quotation mark that belongs to the sentence after it."""
+"""Letters without a vowel, or an R that is one: "trg", "vrh"."""
+_FINAL = frozenset(["a.m", "p.m", "etc", "usw", "osv", "enz", "stb", "itd", "itp", "atd", "apod", "т.д", "т.п", "т.ін"])
+"""Abbreviations that may end a sentence."""
+_TITLES = frozenset([
+    "Bi", "En", "Fa", "akad", "al", "approx", "arh", "avv", "doc", "dott", "doç", "dr", "dra", "dna", "gen", "gosp",
+    "gđa", "hab", "ifj", "ing", "inż", "jend", "ks", "mev", "mgr", "mme", "mnr", "onor", "parch", "prof", "próf",
+    "sra", "sta", "str", "toll", "tuas", "ul", "univ", "öğr", "özv", "καθ", "акад", "бул", "гђа", "доц", "инж",
+    "проф", "ул", "პროფ", "डॉ", "प्रो",
+])  # fmt: skip
+"""Abbreviations before names, mostly with vowels, that sentencex does not know in all languages that have them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,102 +98,212 @@ class Sentence:
     """Whether a blank is between it and the next sentence of its line."""
 
 
-def split(lines: Iterable[str], language: str) -> list[Sentence]:
-    """Split *lines* into sentences, in order. *language*: ISO 639-3; without own rules as English.
+def split(lines: Iterable[str], language: str, max_sentences: int | None = None) -> list[Sentence]:
+    """Split *lines* into sentences, in order, up to *max_sentences*, in time linear in their characters.
 
-    An ordinal or abbreviation does not end a sentence if a small letter follows, or a German century, nor do initials
-    and titles. A number alone, as of a heading ("5.17.1. Network"), is no sentence. A name with a dot inside
-    (``CONFIG.SYS``) is not cut.
+    *language*: ISO 639-3. Together the sentences of a line are the line, but for white space.
     """
-    tag = to_bcp47(base_of(language))
-    found: list[Sentence] = []
+    return list(islice(_sentences(lines, base_of(language)), max_sentences))
+
+
+def _sentences(lines: Iterable[str], language: str) -> Iterator[Sentence]:
     for number, line in enumerate(lines):
-        segments = chain.from_iterable(map(_STOP.split, sentencex.segment(tag, _BLANKS.sub(" ", line).strip())))
-        found += [Sentence(part.rstrip(), number, part.endswith(" ")) for part in _joined(segments)]
-    return found
+        if text := _BLANKS.sub(" ", line).strip():
+            for start, end in pairwise(chain([0], _starts(text, language), [len(text)])):
+                yield Sentence(text[start:end].rstrip(), number, text[end - 1] == " ")
 
 
-def _joined(segments: Iterable[str]) -> Iterator[str]:
-    """Join *segments* of a line that are one sentence. Together the parts are the line; each has the blank after it."""
-    last = ""
-    for segment in segments:
-        part = segment.lstrip(" ") if last else segment
-        if part != segment:
-            last += " "
-        # a line of many segments may be one sentence, of which no more is looked at again
-        end = last[-_REACH:]
-        if last and (_NUMBER.fullmatch(last) or _goes_on(end, part) or _is_inside(end, part)):
-            last += part
-        elif last and _OPENING.search(end):
-            yield last[:-1]
-            last = last[-1] + part
-        elif part:
-            if last:
-                yield last
-            last = part
-    if last:
-        yield last
+def _starts(line: str, language: str) -> Iterator[int]:
+    """Where the sentences of *line* after the first begin."""
+    begin = at = 0
+    whole = False
+    items = _items(line)
+    spans = [*(match.span() for match in _ENCLOSED.finditer(line)), (len(line), len(line))]
+    for match in _stops(language in ("ell", "grc"), line.endswith("|")).finditer(line):
+        stop = match.start()
+        while items and items[0] <= stop:
+            if (item := items.pop(0)) > begin:
+                begin = item
+                yield begin
+        while spans[at][1] <= stop:
+            at, whole = at + 1, False
+        opening, close = spans[at]
+        inside = opening < stop
+        # a quotation mark that opens closes nothing
+        end = next(_CLOSING.finditer(line, match.end(), spans[at + 1][0] if inside else opening)).end()
+        start = end + line.startswith(" ", end)
+        if start == len(line):
+            return
+        if inside:
+            whole = whole or opening == begin
+            if whole:
+                may_end = end >= close or _is_sentence(line, close)
+            else:
+                introduced = line[max(opening - 2, 0) : opening].rstrip().endswith((":", "："))
+                may_end = end >= close and line[opening] not in "([（" and (introduced or line[start].isupper())
+            if not may_end:
+                continue
+        before, after = line[max(begin, stop - _REACH) : stop], line[start : start + _REACH]
+        if _is_end(language, before, match[0], after, end > match.end(), start > end):
+            begin = start
+            yield begin
 
 
-def _goes_on(before: str, after: str) -> bool:
-    """Whether a dot at the end of *before* belongs to an abbreviation, an ordinal or an initial."""
-    first = after[:1]
-    small, number = _is_small(first), first.isdecimal()
-    word, dotted = _LAST.search(before), _DOTTED.search(before)
-    return bool(
-        ((small or after.startswith(_CENTURY)) and _ABBREVIATED.search(before))
-        or (word and first.isalnum() and _is_short_for(word[1], small or number))
-        or (dotted and (number or _is_caseless(first)) and max(map(len, dotted[1].split("."))) <= MAX_SYLLABLE)
-        or (_YEAR.search(before) and _MONTH.match(after))
-        or _NO_END.search(before)
-    )
+def _items(line: str) -> list[int]:
+    """Where the items of a list that is numbered from 1 begin in *line*, after its beginning."""
+    found: list[int] = []
+    for match in _ITEM.finditer(line):
+        if int(match[1]) == len(found) + 1 and (found or match.start() == 0 or line[match.start() - 2] in ".:!?"):
+            found.append(match.start())
+    return [place for place in found if place] if len(found) > 1 else []
 
 
-def _is_short_for(word: str, in_middle: bool) -> bool:
-    """Whether *word* before a dot is an initial or a title; or an abbreviation, if what follows is *in_middle*.
-
-    sentencex knows initials by the letters of English, and not those of "Jón Ó. Sigurðsson" and "І. Франко".
-    """
-    plain = unicodedata.normalize("NFC", word)
-    folded = plain.casefold()
-    is_initial = len(plain) == 1 and not plain.isascii() and (plain.isupper() or _is_caseless(plain))
-    if is_initial or folded in _TITLES or not in_middle:
-        return is_initial or folded in _TITLES
-    letters = unicodedata.normalize("NFD", folded)
-    spelled = plain.isupper() or not _is_small(folded[0]) or not 1 < len(plain) <= MAX_CLIPPED
-    return folded in _CLIPPED or (not spelled and _VOWELS.isdisjoint(letters))
+@lru_cache
+def _stops(greek: bool, piped: bool) -> re.Pattern[str]:
+    """What may end a sentence. The question mark of *greek* is a semicolon; in a *piped* line, pipes are dandas."""
+    return re.compile(_STOPS + "|;" * greek + r"|(?<=[ऀ-෿]) ?\|" * piped)
 
 
-def _is_inside(before: str, after: str) -> bool:
-    """Whether the place between two parts of a line is inside a name, number, abbreviation or date, or of a sentence
-    that goes on after a quotation, or before a sign that begins no sentence.
-    """
-    if before.endswith(" "):
+def _is_sentence(line: str, close: int) -> bool:
+    """Whether the enclosed text of *line* that ends at *close* is a sentence by itself."""
+    after = line[close : close + _REACH].lstrip()
+    return line[close - 2] in f".!?…{_FULL_STOPS}" and not (_INNER.match(after) or _is_small(_first_word(after)))
+
+
+def _is_end(language: str, before: str, sign: str, after: str, closed: bool, blank: bool) -> bool:
+    """Whether a sentence ends with *sign*, closing brackets if *closed*, and a blank if *blank*."""
+    if _INNER.match(after) or (closed and not blank and _PARTICLE.match(after)):
         return False
-    is_name = _CUT_BEFORE.search(before) and (_CUT_AFTER.match(after) or before.endswith("www."))
-    is_thai = _CONSONANT.search(before) and _CONSONANTS.match(after)
-    if is_name or is_thai or after.startswith(_INNER) or _HYPHENATED.match(after):
+    if sign.strip("!?.…;\u037e"):
         return True
-    if not before.endswith("."):
-        return bool(_QUOTED.search(before) and _PARTICLE.match(after))
-    first, last = after[:1], before[-2:-1]
-    if last.isdecimal():
-        return first.isdecimal() or "가" <= first <= "힣"
-    word, next_word = _LAST.search(before), _SYLLABLE.match(after)
-    return _is_small(first) or bool(
-        word and next_word and _is_caseless(first) and max(len(word[1]), len(next_word[1])) <= MAX_SYLLABLE
-    )
+    token = _BEFORE_WORD.split(before)[-1]
+    following, first = _first_word(after), after[:1]
+    if not blank:
+        if closed or _is_wide(first) or (_is_wide(before[-1:]) and first.isupper()):
+            return first.isupper() or (_is_wide(first) and not before[-1:].isdecimal())
+        unspaced = _UNSPACED.match(after)
+        is_word = (
+            unspaced is not None and unspaced[0].istitle() and (before[-1:].islower() or before[-1:] in (")", "]"))
+        )
+        return is_word and len(token) > 2 and "/" not in token and token != "www"
+    if sign != "." or closed:
+        return not _is_small(following)
+    dot = _Dot(language, _ELISION.sub("", token), before[: len(before) - len(token)].split(), following, after)
+    return dot.ends_after_number() if _NUMBER.fullmatch(dot.word) else dot.ends_after_word()
 
 
-def _is_small(character: str) -> bool:
-    """Whether *character* is a small letter of a script that begins sentences with capitals; Georgian does not."""
-    return character.islower() and character.title() != character
+class _Dot(NamedTuple):
+    """A full stop before a blank, and what is around it."""
+
+    language: str
+    word: str
+    previous: list[str]
+    """The words before *word*."""
+    following: str
+    """The next word or number."""
+    after: str
+
+    def ends_after_number(self) -> bool:
+        """Whether a sentence ends here, and no ordinal or part of a date, nor a number alone."""
+        if _is_small(self.following) or not self.previous:
+            return False
+        if self.following.isdecimal():
+            is_year = _YEAR.match(self.after) and _DAY_AND_MONTH.search(f"{self.previous[-1]} {self.word}")
+            return not (is_year or _MONTH.match(self.after))
+        before = self.previous[-1]
+        is_ordinal = (
+            self.language in _ORDINALS
+            and self.following[:1].isupper()
+            and not (self._follows_number() or before.endswith((".", ":")))
+            # but in German, nouns have no capital: "Den 2. Verdenskrig", "kello 17. Sitten"
+            and (self.word.isalpha() or self.language in _CAPITALISED or self._is_function_word(before))
+            and (self.word.isalpha() or len(self.word) < 3)
+        )
+        return not is_ordinal or self._has_start()
+
+    def ends_after_word(self) -> bool:
+        """Whether a sentence ends here, and no abbreviation or initial."""
+        word = unicodedata.normalize("NFC", self.word)
+        plain = word.casefold()
+        small = _is_small(self.following)
+        number = bool(_NUMBER.fullmatch(self.following)) or self.following in ("V", "X")
+        if _THAI.search(plain):
+            return False
+        if not plain or (word in _FINAL and not small):
+            return not small
+        parts = plain.split(".")
+        is_clipped = bool(_CLIPPED.fullmatch(unicodedata.normalize("NFD", plain)))
+        is_dotted = len(parts) > 1 and all(map(str.isalpha, parts)) and max(map(len, parts)) <= MAX_SYLLABLE
+        is_doubled = word.isupper() and len(plain) == 2 and plain[0] == plain[1]
+        if is_dotted or is_doubled or (len(plain) == 1 and plain.isalpha() and not _is_wide(plain)):
+            is_unit = _is_small(word) and self._follows_number() and not self._is_time()
+            is_word = len(parts) == 1 and word.islower() and not is_clipped
+            is_start = is_unit or is_word or self._has_start()
+            return bool(self.previous) and not small and self.following[:1] != self.following[:1].lower() and is_start
+        words = _function_words(self.language)
+        is_mixed = word != plain.upper()
+        clipped = is_mixed and ((is_clipped and len(plain) <= MAX_CLIPPED) or plain.endswith("str"))
+        is_title = word in _TITLES or (plain in _TITLES and not word.isupper())
+        known = is_title or _is_listed(to_bcp47(self.language), word)
+        if small or number or _INITIAL.match(self.after):
+            is_year = number and len(self.following) == 4
+            is_short = is_mixed and len(plain) <= MAX_CLIPPED and plain not in words and not is_year
+            return not (known or clipped or is_short or (small and self._follows_number()))
+        # the lists of sentencex have "me" and "ne", which are states of the USA
+        is_word = word.islower() and (plain in words or (len(plain) == 2 and not words)) and not is_title
+        is_abbreviation = (known and not is_word) or (
+            clipped and word.istitle() and self.after.startswith(self.following)
+        )
+        is_unit = self._follows_number() and not self._is_time()
+        return is_unit or not is_abbreviation or (self._has_start() and not is_title)
+
+    def _follows_number(self) -> bool:
+        return bool(self.previous and _NUMBER.fullmatch(_ELISION.sub("", self.previous[-1])))
+
+    def _is_time(self) -> bool:
+        """Whether the sentence has no more than "In May 1950" before the word."""
+        *words, number = self.previous
+        is_year = 0 < len(words) < 3 and len(number) == 4
+        return is_year and words[0].casefold() in _function_words(self.language)
+
+    def _has_start(self) -> bool:
+        """Whether the next word has a capital only since a sentence begins."""
+        if _DOTTED.match(self.after):
+            return False
+        if elided := _ELIDED.match(self.after):
+            return _is_small(elided[1])
+        is_listed = bool(_function_words(self.language))
+        return (is_listed or self.word.islower() or self.word.isdecimal()) and self._is_function_word(self.following)
+
+    def _is_function_word(self, word: str) -> bool:
+        words = _function_words(self.language)
+        return word.casefold() in words or (not words and len(word) <= MAX_FUNCTION_WORD and not word.isupper())
 
 
-def _is_caseless(character: str) -> bool:
-    """Whether *character* is a letter of a script without capitals that abbreviates words with dots."""
-    return (
-        character.isalpha()
-        and not (character.isupper() or _is_small(character))
-        and unicodedata.east_asian_width(character) not in "WF"
-    )
+@lru_cache(1 << 16)
+def _is_listed(tag: str, word: str) -> bool:
+    """Whether sentencex knows *word* as an abbreviation."""
+    return len(sentencex.segment(tag, f"x {word}. X")) == 1
+
+
+@lru_cache
+def _function_words(language: str) -> frozenset[str]:
+    name = language_name(language).split()[0].lower()
+    listed = stop_words.get_stop_words(name) if name in stop_words.AVAILABLE_LANGUAGES else ()
+    return frozenset(listed) - {"vol"}
+
+
+def _first_word(text: str) -> str:
+    """The first word or number of *text*, or nothing."""
+    found = _WORD.search(text)
+    return found[0] if found else ""
+
+
+def _is_small(text: str) -> bool:
+    """Whether *text* is in small letters, of a script that begins sentences with capitals; Georgian does not."""
+    return text.islower() and text[:1].title() != text[:1]
+
+
+def _is_wide(character: str) -> bool:
+    """Whether *character* is Chinese, Japanese or Korean."""
+    return character != "" and unicodedata.east_asian_width(character) in "WF"

@@ -19,6 +19,7 @@ from bilingual_crawler.encoders import EncoderError
 from bilingual_crawler.languages.codes import LanguageError
 from bilingual_crawler.languages.pairs import LanguagePairs
 from bilingual_crawler.options import EDITIONS, Options, check_folder, each, plugin, read_value, usage_error, wrong
+from bilingual_crawler.pages.detectors.base import keep_in
 from bilingual_crawler.pages.language import Detection, LanguageDetectorError
 from bilingual_crawler.pairing.model import pairs_of_others, read_pairs, replace_pairs, replace_unpaired
 from bilingual_crawler.plugins import ALIGNMENT_METHODS, SENTENCE_FILTERS
@@ -112,6 +113,7 @@ class Command(ScrapyCommand):
             # Scrapy's -s
             scored = self.settings.getpriority("BILINGUAL_MIN_SCORE") == SETTINGS_PRIORITIES["cmdline"]
             anew = opts.method or opts.editions or scored or others or paths != crawls[:1]
+            keep_in(options.cache_dir)
             detection = Detection.for_pairs(options.detectors, pairs)
             aligned = None if anew or not _is_aligned(paths[0], pairs) else paths[0]
             self._align(paths, pairs, detection, options, opts, aligned)

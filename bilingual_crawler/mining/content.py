@@ -27,6 +27,7 @@ from bilingual_crawler.mining.ranges import open_ranges
 from bilingual_crawler.mining.records import PlanRow, read_records
 from bilingual_crawler.mining.stored import BucketResult, result_file, store
 from bilingual_crawler.options import Options
+from bilingual_crawler.pages.detectors.base import keep_in
 from bilingual_crawler.pages.language import Detection
 from bilingual_crawler.pages.sandbox import pool as sandbox
 from bilingual_crawler.pairing.align import align
@@ -120,6 +121,7 @@ class BucketJob:
         logging.getLogger("bilingual_crawler").setLevel(logging.ERROR)  # what is left out is counted here
         sandbox.use(1)
         method, options, encoder = _models(self.settings, self.bitext)
+        keep_in(options.cache_dir)
         ranges = open_ranges(self.base, self.rate, self.user_agent) if self.base else None
         rows = [PlanRow(**row) for row in pq.read_table(self.out / "plan" / f"bucket={number}").to_pylist()]
         result = BucketResult(len(rows))

@@ -8,6 +8,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING
 
 import langcodes
+from language_data.names import code_to_names
 
 from bilingual_crawler.languages.codes import CLD2_ONLY, URL_LABELS, country_names, fold, from_bcp47, names_of, to_bcp47
 from bilingual_crawler.pages.tables import (
@@ -52,8 +53,10 @@ def _names() -> dict[str, str]:
             names.setdefault(name.casefold(), lang)
     for lang in _COMMON:
         known = langcodes.Language.get(to_bcp47(lang))
+        # language_name looks for the nearest language that has a name, which takes ten times as long
+        by_language = code_to_names(known.language)
         for display in DISPLAY_LANGUAGES:
-            names.setdefault(known.language_name(display).casefold(), lang)
+            names.setdefault((by_language.get(display) or known.language_name(display)).casefold(), lang)
     for name in list(names):
         if len(name) < 3 and name.isascii():
             del names[name]

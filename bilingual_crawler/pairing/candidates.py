@@ -9,10 +9,9 @@ from operator import attrgetter
 from typing import TYPE_CHECKING
 
 import numpy as np
-from scipy import sparse
-from scipy.sparse.csgraph import connected_components
 
 from bilingual_crawler.pages.outline import hash_text
+from bilingual_crawler.pairing import sparse
 from bilingual_crawler.pairing.reading import link_key
 from bilingual_crawler.pairing.urls import UrlEvidence, agrees
 from bilingual_crawler.urls.hosts import registered_domain
@@ -210,6 +209,9 @@ class Editions:
         if with_copies:
             one = np.concatenate((one, np.arange(size)))
             other = np.concatenate((other, domain.alike_a, len(domain.a) + domain.alike_b))
+        # as scipy.sparse
+        from scipy.sparse.csgraph import connected_components
+
         links = sparse.coo_array((np.ones(len(one)), (one, other)), shape=(size, size))
         _, pages = connected_components(links, directed=False)
         return cls(*np.split(pages.astype(np.intp), [len(domain.a)]))

@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
-from scipy import sparse
 
+from bilingual_crawler.pairing import sparse
 from bilingual_crawler.pairing.candidates import Channel, incidence, normal_rows, rarity
 from bilingual_crawler.pairing.matching import lead
 

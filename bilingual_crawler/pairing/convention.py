@@ -12,11 +12,11 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
-from scipy.special import logit
 
 from bilingual_crawler.pairing.candidates import incidence, row_products
 from bilingual_crawler.pairing.matching import lead
 from bilingual_crawler.pairing.urls import agrees
+from bilingual_crawler.scoring.linear import logit
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

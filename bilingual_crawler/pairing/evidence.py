@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 import numpy as np
-from scipy.special import expit
 
 from bilingual_crawler.pages.sandbox.pool import processes
 from bilingual_crawler.pairing.candidates import Editions, nearest, url_evidence
@@ -23,7 +22,7 @@ from bilingual_crawler.pairing.content import (
 )
 from bilingual_crawler.pairing.convention import url_columns
 from bilingual_crawler.pairing.structure import STRUCTURE_FEATURES, StructureEvidence
-from bilingual_crawler.scoring.linear import LinearModel
+from bilingual_crawler.scoring.linear import LinearModel, expit
 from bilingual_crawler.scoring.models import ModelError, read_model_file
 
 if TYPE_CHECKING:

@@ -6,7 +6,6 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, ClassVar, Protocol
 
 import numpy as np
-from scipy.special import expit, logit
 
 from bilingual_crawler.encoders.base import is_installed, load_encoder
 from bilingual_crawler.options import Options
@@ -35,6 +34,7 @@ from bilingual_crawler.pairing.sentences import (
 )
 from bilingual_crawler.pairing.urls import SCORES
 from bilingual_crawler.plugins import ALIGNMENT_METHODS
+from bilingual_crawler.scoring.linear import expit, logit
 from bilingual_crawler.scoring.models import ParallelnessModel, models_folder
 from bilingual_crawler.settings import BILINGUAL_MIN_SCORE
 

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 from rapidfuzz.distance import Indel, Levenshtein
 from rapidfuzz.process import cpdist
-from scipy import sparse
 
+from bilingual_crawler.pairing import sparse
 from bilingual_crawler.pairing.candidates import (
     CHANNELS,
     Channel,

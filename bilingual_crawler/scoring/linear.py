@@ -6,6 +6,7 @@ from math import exp
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import msgspec
+import numpy as np
 
 from bilingual_crawler.scoring.models import ModelError, read_model_file
 
@@ -13,7 +14,6 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
     from importlib.resources.abc import Traversable
 
-    import numpy as np
     from numpy.typing import NDArray
 
     Value = TypeVar("Value", float, NDArray[np.float64])
@@ -24,6 +24,18 @@ Weights = TypeVar("Weights")
 def logistic(odds: float) -> float:
     """The probability of *odds*, log-odds (base e) clipped to -30..30."""
     return 1 / (1 + exp(-max(-30.0, min(30.0, odds))))
+
+
+def expit(odds: NDArray[np.float64]) -> NDArray[np.float64]:
+    """The probabilities of *odds*, log-odds (base e); ``scipy.special`` has the same and takes .4 s to import."""
+    with np.errstate(over="ignore"):
+        return np.asarray(1 / (1 + np.exp(-odds)))
+
+
+def logit(probabilities: NDArray[np.float64]) -> NDArray[np.float64]:
+    """The log-odds (base e) of *probabilities*; infinite for 0 and 1."""
+    with np.errstate(divide="ignore"):
+        return np.asarray(np.log(probabilities / (1 - probabilities)))
 
 
 class LinearModel(msgspec.Struct, frozen=True):

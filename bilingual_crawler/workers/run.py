@@ -197,7 +197,10 @@ class _Team:
         return None
 
     async def _align(self) -> AlignedCrawl | None:
-        return await align_crawl(self._folder, self._context.pairs, self._settings, lambda: self._stops > 0, self._show)
+        context = self._context
+        return await align_crawl(
+            self._folder, context.pairs, context.detection, self._settings, lambda: self._stops > 0, self._show
+        )
 
     def _summary(self, reason: str, queued: int, aligned: AlignedCrawl | None = None) -> dict[str, Any]:
         counts = joined_counts(parts_of(self._folder))

@@ -73,6 +73,8 @@ class Reader:
         assert crawler.stats
         self.crawler = crawler
         self.stats = crawler.stats
+        # to check all settings takes a millisecond, which a page has not
+        self.options = Options.of(crawler.settings)
         self._traps = CrawlContext.from_crawler(crawler).traps
         self._of_suspects = asyncio.Lock()
 
@@ -193,19 +195,19 @@ async def read_response(request: Request, response: Response, url: str, reader: 
     """
     context, stats = CrawlContext.from_crawler(reader.crawler), reader.stats
     is_pdf = is_of(PDF, response, url)
-    pairs = context.pairs if Options.of(reader.crawler.settings).align else None
+    pairs = context.pairs if reader.options.align else None
     job = PdfJob(response.body, url) if is_pdf else page_job(response, url, context.formats, pairs)
     announced = Visits.from_crawler(reader.crawler).learner.announced_language(url) if ENTRY in request.meta else None
     found = await reader.read(dataclasses.replace(job, detection=context.detection, announced=announced), url)
-    request.meta[READ] = counted(found, request, response, reader.crawler)
+    request.meta[READ] = counted(found, request, response, reader.crawler, reader.options)
     stats.inc_value(f"bilingual/language/{found.language}")
     if is_pdf:
         stats.inc_value("bilingual/pdf/too-long" if found.is_cut else "bilingual/pdf/whole")
 
 
-def counted(page: PageRecord, request: Request, response: Response, crawler: Crawler) -> PageRecord:
+def counted(page: PageRecord, request: Request, response: Response, crawler: Crawler, options: Options) -> PageRecord:
     """*page* as the crawl counts it, with the rules in the headers of *response*, the only ones that a PDF has."""
-    options, headers, entry = Options.of(crawler.settings), response.headers, request.meta.get(ENTRY)
+    headers, entry = response.headers, request.meta.get(ENTRY)
     values = (value.decode("latin-1") for value in headers.getlist("X-Robots-Tag"))
     directives = header_directives(values, robots_agent(crawler.settings))
     is_noindex, nofollow = page_rules(directives)

@@ -37,6 +37,7 @@ from bilingual_crawler.options import (
     whole,
     wrong,
 )
+from bilingual_crawler.pages.detectors.base import keep_in
 from bilingual_crawler.pages.formats import ONLY_HTML
 from bilingual_crawler.pages.language import Detection, LanguageDetectorError, ask_languages
 from bilingual_crawler.plugins import GAIN_EVIDENCE, POLICIES, SITE_DETECTORS, SITE_ORDERS
@@ -146,6 +147,7 @@ def parse_arguments(settings: BaseSettings, **given: Any) -> CrawlContext:
     _check_network(seeds, options)
     policy = POLICIES.find(values.policy or options.policy)
     # the detectors are loaded while the models are
+    keep_in(options.cache_dir)
     ask_languages(options.detectors)
     _check_models(options, policy)
     return _context(
@@ -256,6 +258,7 @@ def _context(
     """What all crawls have, and their *own* fields. *job*: what a job folder keeps of the scope; *name*: of outputs."""
     aliases = alias_hosts(options.replay) if options.replay else ()
     urls = tuple(seed.url for seed in seeds)
+    keep_in(options.cache_dir)
     with usage_errors(LanguageDetectorError):
         detection = Detection.for_pairs(options.detectors, pairs)
     context = kind(
@@ -269,7 +272,7 @@ def _context(
         **own,
     )
     if options.align:
-        # scipy is slow to import, and Scrapyd imports this module only to list the spiders
+        # slow to import, and Scrapyd imports this module only to list the spiders
         from bilingual_crawler.encoders import EncoderError
         from bilingual_crawler.pairing.methods import method_of
         from bilingual_crawler.scoring.models import ModelError

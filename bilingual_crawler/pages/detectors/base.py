@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections import Counter
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
 from bilingual_crawler.languages.codes import UNKNOWN, macrolanguage
@@ -22,6 +24,8 @@ UNMIXED = 90
 """Percentage of a text in one language from which the others do not count."""
 SHOWN = 3
 """Maximum languages of a text in an answer."""
+_CACHE = "BILINGUAL_CACHE_DIR"
+"""Name of the environment variable with the cache folder, which helper processes inherit."""
 
 _NO_TEXT = re.compile("[\x00-\x08\x0b\x0e-\x1f\x7f-\x9f\ud800-\udfff\ufdd0-\ufdef\ufffe\uffff]|[^\x00-\U0010fffd]")
 
@@ -42,6 +46,17 @@ class Identification:
     def is_unmixed(self) -> bool:
         """Whether next to all of the text is in one language."""
         return len(self.shares) < 2 or self.shares[0][1] >= UNMIXED
+
+
+def keep_in(cache: Path) -> None:
+    """Detectors of this process, and of those that it starts from now on, may keep files in the folder *cache*."""
+    os.environ[_CACHE] = str(cache)
+
+
+def cache_folder() -> Path | None:
+    """The folder of :func:`keep_in`, which may be missing; None without one."""
+    cache = os.environ.get(_CACHE)
+    return Path(cache) if cache else None
 
 
 NOTHING = Identification(UNKNOWN, (), False)

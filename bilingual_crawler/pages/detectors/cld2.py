@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from copy import copy
+
 import pycld2
-from py3langid.langid import MODEL_FILE, LanguageIdentifier
 
 from bilingual_crawler.languages.codes import UNKNOWN, from_bcp47, from_cld2
 from bilingual_crawler.pages.detectors.base import MAX_CHARACTERS, NOTHING, RANGE, Identification, has_letters, legible
+from bilingual_crawler.pages.detectors.langid import load_langid
 
 SHORT = 200
 """Characters under which langid is preferred (it is more accurate on lines of 30–200 characters)."""
@@ -30,7 +32,7 @@ class Cld2:
     }
 
     def __init__(self) -> None:
-        self._langid = LanguageIdentifier.from_model_file(MODEL_FILE, norm_probs=True)
+        self._langid = copy(load_langid())
         # zxx, "no language", stays for texts that are in none of them.
         labels = [label for label in self._langid.labels if label == "zxx" or from_bcp47(label) in self.languages]
         self._langid.set_languages(labels)

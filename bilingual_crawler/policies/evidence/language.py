@@ -7,16 +7,17 @@ from collections import defaultdict
 from collections.abc import Hashable
 from copy import copy
 from dataclasses import dataclass
-from functools import cache, cached_property, lru_cache
+from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING, ClassVar, Generic, TypeAlias, TypeVar
 
-from py3langid.langid import MODEL_FILE, LanguageIdentifier
-
 from bilingual_crawler.languages.codes import from_bcp47
+from bilingual_crawler.pages.detectors.langid import load_langid
 from bilingual_crawler.policies.evidence.base import NO_COUNTS, LanguageEvidence, counted, normal, rare_folders
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
+
+    from py3langid.langid import LanguageIdentifier
 
     from bilingual_crawler.languages.codes import LanguagePair
     from bilingual_crawler.pages.model import Link, LinkPosition, PageRecord
@@ -41,7 +42,7 @@ class AnchorReader:
     @cached_property
     def _model(self) -> tuple[LanguageIdentifier, set[str]] | None:
         """The identifier of the two languages, and its labels of the second; None if it lacks one."""
-        identifier = copy(_identifier())
+        identifier = copy(load_langid())
         sides = {label: self._pair.side(from_bcp47(label) or "") for label in identifier.labels}
         if not {self._pair.a, self._pair.b} <= set(sides.values()):
             return None
@@ -55,12 +56,6 @@ class AnchorReader:
         identifier, second = self._model
         label, probability = identifier.classify(text.lower())
         return bisect(STEPS, probability if label in second else 1 - probability)
-
-
-@cache
-def _identifier() -> LanguageIdentifier:
-    """The langid model of all languages, loaded at the first text in a quarter of a second."""
-    return LanguageIdentifier.from_model_file(MODEL_FILE, norm_probs=True)
 
 
 @dataclass
