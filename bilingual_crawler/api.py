@@ -165,7 +165,7 @@ def _contents(documents: Documents) -> Iterator[tuple[str, str, str | bytes]]:
 def align_sentences(text_a: str, text_b: str, pair: str) -> list[SentencePair]:
     """Align the sentences of two texts, a document and its translation, in order; the lines are paragraphs.
 
-    Of each text the first 3,000 sentences are aligned. With the extra ``align`` a sentence encoder helps. For the
+    Of each text the first 3,000 sentences are aligned. A sentence encoder helps where it is installed. For the
     documents of a site, :class:`~bilingual_crawler.bitext.align.SentenceAligner` learns a lexicon from all of them.
     Raises LanguageError for *pair*.
 

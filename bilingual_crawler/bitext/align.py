@@ -35,6 +35,10 @@ if TYPE_CHECKING:
 
 LEXICON_SCORE = 0.9
 """Score from which beads of the first pass teach the lexicon."""
+LIKELY_SCORE = 0.5
+"""The same where fewer than half of the beads are certain, as in texts without numbers and names."""
+ENOUGH_BEADS = 100
+"""Minimum beads of which likely ones teach the lexicon."""
 LONGEST = 3000
 """Maximum aligned sentences of a document."""
 SPREAD_WEIGHT = 200
@@ -101,12 +105,10 @@ class SentenceAligner:
         has_meaning = self._meaning is not None and self._meaning.is_estimated
         self._spread = LENGTH_SPREAD if has_meaning else UNKNOWN_SPREAD
         self._lexicon, self._ratio = Lexicon(shares), None
-        sure = {
-            (_text(a, bead.a), _text(b, bead.b))
-            for a, b in sides
-            for bead in self.beads(a, b)
-            if bead.score >= LEXICON_SCORE
-        }
+        found = {(_text(a, bead.a), _text(b, bead.b)): bead.score for a, b in sides for bead in self.beads(a, b)}
+        sure = {pair for pair, score in found.items() if score >= LEXICON_SCORE}
+        if ENOUGH_BEADS <= len(found) > 2 * len(sure):
+            sure = {pair for pair, score in found.items() if score >= LIKELY_SCORE}
         self._lexicon = Lexicon.from_pairs(sorted({(words(a), words(b)) for a, b in sure}), shares)
         if sure:
             self._ratio = math.exp(median(math.log((len(b) + 1) / (len(a) + 1)) for a, b in sure))

@@ -240,15 +240,15 @@ def disbelieving(
     return found
 
 
+def convincing(held: NDArray[np.float64], i: NDArray[np.intp], j: NDArray[np.intp]) -> NDArray[np.bool_]:
+    """Which candidates are the best of both documents by content, by log-odds of :data:`CONVINCING` or more."""
+    return (held >= CONVINCING) & (held >= _best(held, i)[i]) & (held >= _best(held, j)[j])
+
+
 def outshone(held: NDArray[np.float64], i: NDArray[np.intp], j: NDArray[np.intp]) -> NDArray[np.bool_]:
-    """Whether a document of each candidate has another partner by content, clearly better, and the best for both."""
-    if not len(i):
-        return np.zeros(0, dtype=bool)
-    best_a, best_b = _best(held, i), _best(held, j)
-    mutual = (held >= best_a[i]) & (held >= best_b[j]) & (held >= CONVINCING)
-    of_a, of_b = np.full(len(best_a), -np.inf), np.full(len(best_b), -np.inf)
-    of_a[i[mutual]], of_b[j[mutual]] = held[mutual], held[mutual]
-    return np.asarray(held + MARGIN <= np.maximum(of_a[i], of_b[j]))
+    """Which candidates share a document with a convincing one that is better by :data:`MARGIN`."""
+    best = np.where(convincing(held, i, j), held, -np.inf)
+    return np.asarray(held + MARGIN <= np.maximum(_best(best, i)[i], _best(best, j)[j]))
 
 
 def says(held: NDArray[np.float64], columns: Columns) -> NDArray[np.bool_]:

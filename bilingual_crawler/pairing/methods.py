@@ -15,6 +15,7 @@ from bilingual_crawler.pairing.convention import (
     SITE_FEATURES,
     announcing,
     contradictions,
+    convincing,
     disbelieving,
     outshone,
     says,
@@ -81,6 +82,8 @@ class Candidates:
     """The strongest evidence: ``hreflang``, ``switcher``, ``url``, ``structure`` or ``content``."""
     threshold: float
     """Score from which a candidate may become a pair."""
+    refuted: int = 0
+    """Claims that sentences have refuted."""
 
     def pairs(self, least: float) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
         """Return the places of one-to-one pairs with scores of *least* or more, best first."""
@@ -174,7 +177,9 @@ class SiteJudge:
         candidates = self._judge(domain, proposed, held, contradicted)
         said, foreign = says(held, proposed.columns), proposed.columns["one_sided"]
         disputed = said & ((held < SUPPORTED) | (foreign > 0))
-        limit = np.where(said & outshone(held, i, j), 0.0, 1.0)
+        refuted = said & outshone(held, i, j)
+        free = ~said & convincing(held, i, j) & _beside(refuted, i, j)
+        limit = np.where(refuted, 0.0, 1.0)
         for _ in range(ROUNDS):
             scores = np.minimum(candidates.scores, limit)
             asked = doubtful(domain, i, j, scores, disputed & (limit == 1))
@@ -188,9 +193,8 @@ class SiteJudge:
                 break
             columns = disbelieving(proposed.columns, i, j, np.flatnonzero(refuted))
             candidates = self._judge(domain, replace(proposed, columns=columns), held, contradicted)
-        scores = np.minimum(candidates.scores, limit)
-        freed = ~said & _beside(refuted & (proposed.columns["outvoted"] == 0), i, j) & ~_beside(said & ~refuted, i, j)
-        return replace(candidates, scores=np.where(freed, expit(held), scores))
+        scores = np.where(free, expit(held), np.minimum(candidates.scores, limit))
+        return replace(candidates, scores=scores, refuted=int(((limit > 0) & (limit < REFUTED)).sum()))
 
     def _judge(self, domain: Domain, proposed: Proposals, held: NDArray[np.float64], contradicted: float) -> Candidates:
         i, j, columns = proposed.a, proposed.b, proposed.columns
@@ -289,7 +293,7 @@ class AutoMethod:
         chosen = candidates.scores[greedy(candidates.a, candidates.b, candidates.scores)]
         # texts without a number or name in common have no candidate here, and may be translations all the same
         unknown = 0 if html or len(candidates.a) else min(len(domain.a), len(domain.b))
-        mistakes = np.minimum(chosen, 1 - chosen).sum() + unknown
+        mistakes = np.minimum(chosen, 1 - chosen).sum() + unknown + candidates.refuted / 2
         allowed = max(FEW_MISTAKES if html else 0, MANY_MISTAKES * min(len(domain.a), len(domain.b)))
         encoder = None
         if mistakes > allowed and not (html and self._load_encoder is None):
