@@ -100,13 +100,18 @@ def test_an_announced_page_about_something_else_is_no_translation() -> None:
     assert len(found) <= 16
 
 
-def test_the_translation_that_is_not_announced_takes_the_place_of_the_page_that_is() -> None:
+def listing(language: str, number: int) -> str:
+    """Links of a list to three articles."""
+    urls = (f"https://site.example/{language}/{(number + place) % 14}" for place in range(3))
+    return "".join(f'<p><a href="{url}">{url[-2:]}</a></p>' for url in urls)
+
+
+def test_lists_whose_numbers_are_shifted_are_paired_by_what_they_show() -> None:
     pages = couples(range(14))
-    # as the pages of two lists whose numbers are shifted
     for number in range(30, 40):
         a, b = f"https://site.example/en/{number}", f"https://site.example/es/{number}"
-        pages[a] = html(article(number)[0], alternate("es", b))
-        pages[b] = html(article(number - 3)[1], alternate("en", a))
+        pages[a] = html(article(number)[0], alternate("es", b), listing("en", number))
+        pages[b] = html(article(number - 3)[1], alternate("en", a), listing("es", number - 3))
     found = numbers_of(aligned(pages))
     assert {(number, number) for number in range(14)} <= found
     assert len({(number, number + 3) for number in range(30, 37)} & found) >= 6
@@ -181,8 +186,8 @@ def test_what_one_host_says_of_another_needs_a_translated_text(kind: str, wanted
 @pytest.mark.parametrize(
     ("english", "spanish", "reason"),
     [
-        # nothing but a title
-        ("<h1>Eurolines</h1>", "<h1>Eurolines</h1>", "no_text"),
+        # nothing but a name
+        ("<h1>Eurolines</h1>", "<h1>Eurolines</h1>", "same_text"),
         # a short text that nobody has translated
         ("<h1>Pat</h1><p>Pat alla galleria.</p>", "<h1>Pat</h1><p>Pat alla galleria.</p>", "same_text"),
         # labels are translated, the paragraph is not
@@ -198,7 +203,8 @@ def test_announced_pages_without_a_translated_text_are_no_pair(english: str, spa
     a, b = "https://site.example/en/99", "https://site.example/es/99"
     for url, language, body, head in ((a, "en", english, alternate("es", b)), (b, "es", spanish, alternate("en", a))):
         pages[url] = (
-            f"<html lang={language}><head>{body.partition('<p>')[0].replace('h1', 'title')}{head}</head><body>{body}</body></html>".encode()
+        title = body.partition("<p>")[0].replace("h1", "title")
+        pages[url] = f"<html lang={language}><head>{title}{head}</head><body>{body}</body></html>".encode()
         )
     method = make_method("auto", MODELS, "", Path("unused"))
     ((_, alignment),) = align(corpus(pages), method)

@@ -63,6 +63,8 @@ CONTRADICTED = -5.0
 """Log-odds by content that hardly any translation falls below, even if short or without a common word."""
 CONVINCING = 2.0
 """Minimum log-odds by content of a pair that refutes what a site claims of its documents."""
+LISTED = 0.5
+"""Minimum similarity of what they link to, 0 to 1."""
 MARGIN = 4.0
 """How far above the claimed pair they are."""
 MAX_HELD = 8.0
@@ -240,15 +242,24 @@ def disbelieving(
     return found
 
 
-def convincing(held: NDArray[np.float64], i: NDArray[np.intp], j: NDArray[np.intp]) -> NDArray[np.bool_]:
-    """Which candidates are the best of both documents by content, by log-odds of :data:`CONVINCING` or more."""
-    return (held >= CONVINCING) & (held >= _best(held, i)[i]) & (held >= _best(held, j)[j])
+def convincing(
+    held: NDArray[np.float64], columns: Columns, i: NDArray[np.intp], j: NDArray[np.intp]
+) -> NDArray[np.bool_]:
+    """Which candidates are the best of both documents by content, by log-odds of :data:`CONVINCING` or more.
+
+    What they link to is paired, too, as in lists, and their addresses name no other language than their text's.
+    """
+    best = (held >= _best(held, i)[i]) & (held >= _best(held, j)[j]) & (held >= CONVINCING)
+    return np.asarray(best & (columns["outlinks"] >= LISTED) & (columns["marked_otherwise"] == 0))
 
 
-def outshone(held: NDArray[np.float64], i: NDArray[np.intp], j: NDArray[np.intp]) -> NDArray[np.bool_]:
-    """Which candidates share a document with a convincing one that is better by :data:`MARGIN`."""
-    best = np.where(convincing(held, i, j), held, -np.inf)
-    return np.asarray(held + MARGIN <= np.maximum(_best(best, i)[i], _best(best, j)[j]))
+def outshone(
+    held: NDArray[np.float64], best: NDArray[np.bool_], i: NDArray[np.intp], j: NDArray[np.intp]
+) -> NDArray[np.bool_]:
+    """Which candidates that content does not support share a document with one of the *best*, by :data:`MARGIN`."""
+    values = np.where(best, held, -np.inf)
+    margin = np.maximum(_best(values, i)[i], _best(values, j)[j]) - held
+    return np.asarray((held < CONFIRMED_BY_CONTENT) & (margin >= MARGIN))
 
 
 def says(held: NDArray[np.float64], columns: Columns) -> NDArray[np.bool_]:

@@ -158,7 +158,7 @@ def objection(one: Profile, main_one: NDArray[np.bool_], other: Profile, main_ot
     untitled = [int(profile.lengths[kept & ~profile.headings].sum()) for profile, kept in sides]
     for place in range(2):
         # a page that is not translated yet may show its title above the text that all such pages have
-        is_title = not untitled[place] and (untitled[1 - place] >= SHORTEST or not untitled[1 - place])
+        is_title = not untitled[place] and untitled[1 - place] >= SHORTEST
         if (not own[place] or is_title) and whole[place] < MENUS:
             return "no_text"
     if max(whole) > MAX_LENGTH_RATIO * max(min(whole), 1):

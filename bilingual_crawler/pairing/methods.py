@@ -177,15 +177,19 @@ class SiteJudge:
         candidates = self._judge(domain, proposed, held, contradicted)
         said, foreign = says(held, proposed.columns), proposed.columns["one_sided"]
         disputed = said & ((held < SUPPORTED) | (foreign > 0))
-        refuted = said & outshone(held, i, j)
-        free = ~said & convincing(held, i, j) & _beside(refuted, i, j)
-        limit = np.where(refuted, 0.0, 1.0)
+        best = ~said & convincing(held, proposed.columns, i, j)
+        worse = outshone(held, best, i, j)
+        limit = np.array([float(not (worse[k] and domain.objection(i[k], j[k]))) for k in range(len(i))])
         for _ in range(ROUNDS):
             scores = np.minimum(candidates.scores, limit)
             asked = doubtful(domain, i, j, scores, disputed & (limit == 1))
             if len(asked):
                 read = BitextReader(domain, i, j, scores, encoder).shares(asked)
-                columns = {"held": held[asked].clip(MIN_HELD, SUPPORTED), "aligned": read.aligned}
+                columns = {
+                    "held": held[asked].clip(MIN_HELD, SUPPORTED),
+                    "aligned": read.aligned,
+                    "outshone": worse[asked].astype(float),
+                }
                 confirmed = (foreign[asked] == 0) | (read.aligned * (1 - read.same) >= TRANSLATED)
                 limit[asked] = confirmed * expit(self._claims.predict(columns))
             refuted = said & ((limit < REFUTED) | ((held < CONTRADICTED) & (candidates.scores < REFUTED)))
@@ -193,8 +197,8 @@ class SiteJudge:
                 break
             columns = disbelieving(proposed.columns, i, j, np.flatnonzero(refuted))
             candidates = self._judge(domain, replace(proposed, columns=columns), held, contradicted)
-        scores = np.where(free, expit(held), np.minimum(candidates.scores, limit))
-        return replace(candidates, scores=scores, refuted=int(((limit > 0) & (limit < REFUTED)).sum()))
+        scores = np.where(best & _beside(refuted & worse, i, j), expit(held), np.minimum(candidates.scores, limit))
+        return replace(candidates, scores=scores, refuted=int((limit < REFUTED).sum()))
 
     def _judge(self, domain: Domain, proposed: Proposals, held: NDArray[np.float64], contradicted: float) -> Candidates:
         i, j, columns = proposed.a, proposed.b, proposed.columns

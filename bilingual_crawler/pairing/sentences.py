@@ -47,9 +47,9 @@ BITEXT_FEATURES = ("unaligned", "behind")
 """Evidence against a pair that nobody claims: the share of both texts that aligns very well, below
 :data:`USUALLY_ALIGNED`; the share that aligns well, below that of the first document and its next candidate. Shares of
 characters, 0 to 1, without sentences that both documents have word for word."""
-CLAIM_FEATURES = ("held", "aligned")
-"""Evidence for a claimed pair: its log-odds by content, from :data:`MIN_HELD` to :data:`SUPPORTED`, and the share of
-both texts that aligns very well."""
+CLAIM_FEATURES = ("held", "aligned", "outshone")
+"""Evidence for a claimed pair: its log-odds by content, from :data:`MIN_HELD` to :data:`SUPPORTED`; the share of both
+texts that aligns very well; whether another pair of one of its documents is much better by content."""
 MIN_HELD = -8.0
 
 
