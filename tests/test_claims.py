@@ -202,10 +202,8 @@ def test_announced_pages_without_a_translated_text_are_no_pair(english: str, spa
     pages = couples(range(12))
     a, b = "https://site.example/en/99", "https://site.example/es/99"
     for url, language, body, head in ((a, "en", english, alternate("es", b)), (b, "es", spanish, alternate("en", a))):
-        pages[url] = (
         title = body.partition("<p>")[0].replace("h1", "title")
         pages[url] = f"<html lang={language}><head>{title}{head}</head><body>{body}</body></html>".encode()
-        )
     method = make_method("auto", MODELS, "", Path("unused"))
     ((_, alignment),) = align(corpus(pages), method)
     assert numbers_of(alignment.pairs) == {(number, number) for number in range(12)}
