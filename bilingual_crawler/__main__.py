@@ -38,7 +38,9 @@ def main() -> None:
     command, _ = COMMANDS[given.command]
     # Scrapy names the program in its messages by this
     sys.argv = [TOOL, *command, *given.options]
-    execute(sys.argv, project_settings())
+    settings = project_settings()
+    settings.set("LOG_LEVEL", "WARNING", "project")
+    execute(sys.argv, settings)
 
 
 def _described() -> str:

@@ -109,10 +109,13 @@ def _make_output_dir(settings: BaseSettings, folder: Path) -> FolderLock:
 
 def _check_new(folder: Path) -> None:
     if (folder / CRAWL).exists():
-        raise usage_error(
-            f"BILINGUAL_OUTPUT_DIR={folder}: holds another crawl; choose a new folder (a crawl that is to be resumed "
-            "needs -s JOBDIR=... from the start)"
-        )
+        resume = f", or resume it with --job {job_in(folder)}" if memo_of(job_in(folder)).exists() else ""
+        raise usage_error(f"BILINGUAL_OUTPUT_DIR={folder}: holds another crawl; choose a new folder{resume}")
+
+
+def job_in(folder: Path) -> Path:
+    """The job folder of the crawl that writes into *folder*, unless another is given."""
+    return folder / "job"
 
 
 def memo_of(jobdir: str | Path) -> Path:

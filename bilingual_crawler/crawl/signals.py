@@ -51,6 +51,9 @@ REDIRECT_FLAG = "replay-redirect"
 MISSING_FLAG = "replay-missing"
 """In ``response.flags`` of the 404 for a URL that is not in the archive."""
 
+STOPPED = "shutdown"
+"""Scrapy's ``finish_reason`` of an end by a signal."""
+
 
 class Refused(IgnoreRequest):
     """A URL that is not fetched, or whose response is discarded; *outcome* is its entry in ``crawl.tsv``."""

@@ -204,8 +204,8 @@ class BackoffMiddleware(CrawlComponent):
         self._stopped = True
         if not is_stopping(self._crawler):
             logger.error(
-                "Stopping: no host answers any more, the network of this machine may be gone. The same command resumes "
-                "the crawl",
+                "Stopping: no host answers any more, the network of this machine may be gone. The crawl can be "
+                "resumed",
                 extra={"spider": self._crawler.spider},
             )
             deferred_from_coro(self._crawler.engine.close_spider_async(reason=NO_ANSWER))
