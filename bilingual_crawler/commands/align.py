@@ -188,8 +188,8 @@ class Command(ScrapyCommand):
             console.print(f"{number} {noun(number, 'pair')} of {documents} documents in {opts.out}")
             if missing := [name for name in (pair.a, pair.b) if not corpus.languages[name]]:
                 there = corpus.languages + corpus.others
-                found = Counter({language_name(name) if name else "in others": count for name, count in there.items()})
-                console.print(f"no page is in {' or '.join(map(language_name, missing))}; there are: {_listed(found)}")
+                listed = Counter({language_name(name) if name else "in others": count for name, count in there.items()})
+                console.print(f"no page is in {' or '.join(map(language_name, missing))}; there are: {_listed(listed)}")
             for title, by_name in (("pairs by method", review.methods), ("unpaired documents", review.unpaired)):
                 if by_name:
                     console.print(f"{title}: {_listed(by_name)}")
