@@ -352,8 +352,8 @@ def _check_network(seeds: Sequence[Seed], options: Options) -> None:
     _check_archives(options)
     if not options.replay and not options.contact and not (seeds and all(is_loopback(seed.url) for seed in seeds)):
         raise usage_error(
-            "say who is crawling: --contact https://your.page/about-this-crawl (or mailto:you@...; BILINGUAL_CONTACT, "
-            "for make CONTACT=...) goes into the user agent, so that webmasters can reach you"
+            "say who is crawling: --contact https://your.page/about-this-crawl (or mailto:you@...; make takes "
+            "CONTACT=..., the setting is BILINGUAL_CONTACT) goes into the user agent, so that webmasters can reach you"
         )
     if options.politeness == "address" and options.frontier:
         raise usage_error(
