@@ -12,7 +12,7 @@ from scrapy.commands import ScrapyCommand
 from bilingual_crawler import to_install
 from bilingual_crawler.commands import PROJECT_SETTINGS, adapt, refuse_unknown
 from bilingual_crawler.crawl.rendering.browser import missing_for_rendering
-from bilingual_crawler.encoders.base import is_installed
+from bilingual_crawler.encoders.base import install_command, is_installed
 from bilingual_crawler.options import Options, workers
 from bilingual_crawler.scoring.models import default_providers
 
@@ -46,8 +46,8 @@ class Command(ScrapyCommand):
 def _parts(settings: BaseSettings) -> Iterator[tuple[str, str, str]]:
     """Name and benefit of each part, and what is missing of it, empty if nothing is."""
     encoder = Options.of(settings).encoder
-    needed = "pip install sentence-transformers" if "/" in encoder else to_install("align")
-    yield "encoder", "compares documents and sentences by meaning", "" if is_installed(encoder) else needed
+    missing = "" if is_installed(encoder) else install_command(encoder)
+    yield "encoder", "compares documents and sentences by meaning", missing
     accelerators = default_providers()[:-1]
     yield "GPU", "runs the ONNX models faster than the CPU", "" if accelerators else to_install("gpu")
     yield "Chromium", "renders pages that need JavaScript", missing_for_rendering(settings) or ""
