@@ -1,5 +1,5 @@
 # make crawl                                       crawl the example site, which needs no network; PAIR=eng-eus or PAIR=eng-eus,eng-spa as well
-# make crawl PAIR=eng-mlt SEEDS=https://… CONTACT=https://…   crawl websites; POLICY=… and OPTIONS="-a max_pages=500" as well
+# make crawl PAIR=eng-mlt SEEDS=https://… CONTACT=https://…   crawl websites; POLICY=… and OPTIONS="--max-pages 500" as well
 # make test                                        check style and types, run the tests; CI=1 runs the slow ones as well
 
 PYTHON ?= python3
@@ -22,8 +22,8 @@ crawl: $(VENV)/installed
 	@$(RUN) examples/crawl.py --pair '$(PAIR)' $(CRAWL_OPTIONS)
 else
 crawl: $(VENV)/installed
-	@$(RUN) -m scrapy crawl bilingual -a 'pair=$(PAIR)' -a 'seeds=$(SEEDS)' -L WARNING \
-		$(if $(CONTACT),-s 'BILINGUAL_CONTACT=$(CONTACT)') $(CRAWL_OPTIONS)
+	@$(RUN) -m bilingual_crawler crawl --pair '$(PAIR)' --seeds '$(SEEDS)' \
+		$(if $(CONTACT),--contact '$(CONTACT)') $(CRAWL_OPTIONS)
 endif
 
 test: $(VENV)/installed-for-tests

@@ -17,6 +17,7 @@ COMMANDS = {
     "report": (("report",), "count the outputs of a crawl, and write its report"),
     "review": (("review",), "judge a sample of pairs in a browser, and tell the precision by the filled sheet"),
     "mine": (("mine",), "find parallel documents in Common Crawl, or in many crawls"),
+    "doctor": (("doctor",), "tell which optional parts are installed, and what each of them brings"),
     "harvest": (("harvest",), "measure how early policies find the pairs of archived sites"),
 }
 """What each is for Scrapy, and what it does."""
@@ -38,7 +39,9 @@ def main() -> None:
     command, _ = COMMANDS[given.command]
     # Scrapy names the program in its messages by this
     sys.argv = [TOOL, *command, *given.options]
-    execute(sys.argv, project_settings())
+    settings = project_settings()
+    settings.set("LOG_LEVEL", "WARNING", "project")
+    execute(sys.argv, settings)
 
 
 def _described() -> str:

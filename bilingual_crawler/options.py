@@ -12,14 +12,16 @@ import os
 import re
 import shutil
 import sys
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from difflib import get_close_matches
 from enum import StrEnum
+from functools import cache
+from importlib.metadata import distributions
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, TypeVar, get_type_hints
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, TypeVar, get_type_hints
 from urllib.parse import urlsplit
 
 from scrapy.exceptions import UsageError
@@ -77,6 +79,7 @@ _REDIS = (
     "give redis://[user:password@]host[:port][/db][#name of the crawl], rediss:// for TLS, or unix:///path of a socket"
 )
 _CONTACT = re.compile(r"https?://[^\s/]\S*|mailto:[^\s@]+@[^\s@]+")
+_SCRAPY_NEEDED = re.compile(r"scrapy(?![\w.-])", re.IGNORECASE)
 _USER = re.compile(r"(?<=://)[^/?#\s]*@")
 _PASSWORD_PARAMETER = re.compile(r"([?&][^=&?#\s]*passw(?:or)?d[^=&?#\s]*=)[^&#\s]+", re.IGNORECASE)
 _SHOWN = 200
@@ -319,6 +322,15 @@ def equivalents(value: Any) -> frozenset[frozenset[str]]:
 # the settings ---------------------------------------------------------------------------------------------------------
 
 
+class Plain(NamedTuple):
+    """An option of the command line that stands for a setting."""
+
+    option: str
+    metavar: str
+    help: str
+    """With its default in brackets."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Options:
     """The values of all ``BILINGUAL_`` settings: type, reader and default; ``max_bytes`` is ``BILINGUAL_MAX_BYTES``."""
@@ -343,7 +355,7 @@ class Options:
     render_concurrency: Annotated[int, whole(1), 2]
     render_timeout: Annotated[float, seconds, 60]
     frontier: Annotated[str, frontier, None]
-    workers: Annotated[int, workers, 1]
+    workers: Annotated[int, workers, 1, Plain("--workers", "N", "processes that crawl, for many sites (1)")]
     oracle_order: Annotated[Path | None, path_or_none, None]
 
     # the add-on
@@ -360,12 +372,26 @@ class Options:
     mask_personal: Annotated[bool, switch, False]
 
     # what is written
-    output_dir: Annotated[Path | None, path_or_none, None]
+    output_dir: Annotated[
+        Path | None, path_or_none, None, Plain("--out", "DIR", "folder of the outputs (crawls/<pair>-<UTC time>/)")
+    ]
     warc: Annotated[bool, switch, True]
-    status: Annotated[tuple[str, int] | None, address, None]
+    status: Annotated[
+        tuple[str, int] | None,
+        address,
+        None,
+        Plain("--status", "PORT", "shows the crawl at http://127.0.0.1:PORT/ (off)"),
+    ]
 
     # politeness and safety
-    contact: Annotated[str, contact_address, None]
+    contact: Annotated[
+        str,
+        contact_address,
+        None,
+        Plain(
+            "--contact", "ADDRESS", "where webmasters can reach you, https://… or mailto:…; websites require it (none)"
+        ),
+    ]
     user_agent: Annotated[str, line, f"bilingual-crawler/{__version__}"]
     politeness: Annotated[str, one_of(*POLITENESS), "domain"]
     meta_robots_obey: Annotated[bool, switch, True]
@@ -429,8 +455,8 @@ class Options:
 _TABLE = {
     f"{PREFIX}{name.upper()}": hint.__metadata__ for name, hint in get_type_hints(Options, include_extras=True).items()
 }
-_READERS: dict[str, Reader[Any]] = {name: read for name, (read, _) in _TABLE.items()}
-DEFAULTS: dict[str, Any] = {name: default for name, (_, default) in _TABLE.items()}
+_READERS: dict[str, Reader[Any]] = {name: read for name, (read, *_) in _TABLE.items()}
+DEFAULTS: dict[str, Any] = {name: default for name, (_, default, *_) in _TABLE.items()}
 """The defaults of the settings, as :mod:`bilingual_crawler.settings` has them."""
 _SCRAPY: dict[str, Reader[Any]] = {
     **dict.fromkeys(("CONCURRENT_REQUESTS", "DEPTH_LIMIT", "DOWNLOAD_MAXSIZE"), whole()),
@@ -444,11 +470,32 @@ _SCRAPY: dict[str, Reader[Any]] = {
 """Settings of Scrapy whose invalid values would end in a traceback."""
 
 
+PLAIN: dict[str, Plain] = {
+    **{name: plain[0] for name, (_, _, *plain) in _TABLE.items() if plain},
+    "JOBDIR": Plain("--job", "DIR", "folder that keeps the crawl, to go on after a stop (job/ in that of the outputs)"),
+}
+"""The settings that have an option of their own."""
+
+
 def _check_names(settings: BaseSettings) -> None:
     for name in settings:
         if name.startswith(PREFIX) and name not in _READERS:
-            nearest = get_close_matches(name, _READERS, 1, 0.0)
-            raise usage_error(f"{name}: unknown setting; did you mean {nearest[0]}?")
+            raise usage_error(f"{name}: {unknown_setting(name, _READERS)}")
+
+
+def unknown_setting(name: str, known: Collection[str]) -> str:
+    """Say that neither *known* nor an installed extension of Scrapy has the setting *name*; empty if one has it."""
+    if name in known or (not name.startswith(PREFIX) and name.startswith(_prefixes())):
+        return ""
+    return f"unknown setting; did you mean {get_close_matches(name, known, 1, 0.0)[0]}?"
+
+
+@cache
+def _prefixes() -> tuple[str, ...]:
+    """Prefixes of settings without defaults: Scrapy's own, and of packages, as PLAYWRIGHT_ of scrapy-playwright."""
+    needing = (package for package in distributions() if any(map(_SCRAPY_NEEDED.match, package.requires or ())))
+    names = (package.name.lower().replace("-", "_").removeprefix("scrapy_") for package in needing)
+    return ("FILES_", "IMAGES_", "MEDIA_", "META_COPY_", *(f"{name.upper()}_" for name in names))
 
 
 def read_value(name: str, value: Any, read: Reader[T]) -> T:

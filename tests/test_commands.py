@@ -86,7 +86,8 @@ def test_a_spent_budget_is_why_a_crawl_ended_and_the_summary_comes_last(
     tmp_path: Path, budget: tuple[str, str], reason: str
 ) -> None:
     with serve(bilingual_site(4)) as site:
-        result = run(tmp_path, "crawl", "--pairs", "eng-spa", "--seeds", f"{site.url}/", *budget, *LOCAL, *QUICK)
+        seeds = ("--pairs", "eng-spa", "--seeds", f"{site.url}/")
+        result = run(tmp_path, "crawl", "-v", *seeds, *budget, *LOCAL, *QUICK)
     assert result.returncode == 0, result.stderr
     assert json.loads((tmp_path / "out" / "summary.json").read_text())["finish_reason"] == reason
     *before, last = result.stderr.splitlines()
@@ -112,7 +113,7 @@ def test_without_a_terminal_lines_of_the_log_tell_how_far_a_crawl_and_its_alignm
         serve(varied(bilingual_site(8)), address="127.0.0.2") as two,
     ):
         seeds = ("--pair", "eng-spa", "--seeds", f"{one.url}/,{two.url}/")
-        result = run(tmp_path, "crawl", *seeds, *often, *LOCAL, *QUICK, *ALIGNED)
+        result = run(tmp_path, "crawl", "-v", *seeds, *often, *LOCAL, *QUICK, *ALIGNED)
     assert result.returncode == 0, result.stderr
     lines = [line.partition("INFO: ")[2] for line in result.stderr.splitlines() if ".progress]" in line]
     fetching = [

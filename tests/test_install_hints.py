@@ -56,7 +56,7 @@ def test_messages_name_extras_that_there_are_in_one_way() -> None:
     named = {extra for text in package.values() for extra in HINT.findall(text)}
     for kind in (value for value in vars(plugins).values() if isinstance(value, plugins.Plugins)):
         named.update(extra for extra, *_ in kind.packages.values())
-    assert {"align", "discovery", "languages", "mine", "parquet", "pdf", "playwright", "redis", "spark"} == named
+    assert {"align", "discovery", "gpu", "languages", "mine", "parquet", "pdf", "playwright", "redis", "spark"} == named
     assert named <= set(EXTRAS)
     # what is no extra of this project, or an exact version
     others = {path.name for path, text in package.items() if "pip install" in text}

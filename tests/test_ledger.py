@@ -109,7 +109,7 @@ def test_numbers_agree_after_a_stop_and_after_a_resume(tmp_path: Path, how: sign
         assert 0 < stopped["pairs"] < PAGES
         assert stopped["queued"] > 0
         if how is signal.SIGINT:
-            assert "The same command resumes the crawl" in log
+            assert "The crawl can be resumed" in log
         result = run_scrapy(tmp_path, *command(site.url))
         assert result.returncode == 0, result.stderr
         done = check(tmp_path)
@@ -171,7 +171,7 @@ def test_the_live_line_counts_all_runs_and_says_that_the_crawl_stops(tmp_path: P
         first.process.send_signal(signal.SIGINT)
         assert first.wait() == 0
         slow.clear()
-        assert re.search(r"stopping, transfers left: \d, the same command resumes", first.shown)
+        assert re.search(r"stopping, transfers left: \d, the crawl can be resumed", first.shown)
         before = check(tmp_path)
         second = Terminal(tmp_path, *command(site.url))
         assert second.wait() == 0

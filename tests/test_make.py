@@ -34,4 +34,4 @@ def test_the_readme_names_the_programs_that_tests_need() -> None:
 def test_a_pair_without_seeds_is_that_of_the_example_and_with_seeds_that_of_the_websites() -> None:
     assert "examples/crawl.py --pair 'eng-eus'" in dry_run("crawl", "PAIR=eng-eus")
     assert "examples/crawl.py --pair 'eng-spa'" in dry_run("crawl")
-    assert "-a 'pair=eng-mlt' -a 'seeds=https://a.b/'" in dry_run("crawl", "PAIR=eng-mlt", "SEEDS=https://a.b/")
+    assert "--pair 'eng-mlt' --seeds 'https://a.b/'" in dry_run("crawl", "PAIR=eng-mlt", "SEEDS=https://a.b/")

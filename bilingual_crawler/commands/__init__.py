@@ -1,29 +1,43 @@
 """Commands of ``scrapy``: in the project, and by the entry points in ``pyproject.toml`` in every other folder.
 
-``crawl.py``, ``align.py``, ``harvest.py``, ``mine.py``, ``report.py`` and ``review.py`` hold the command of that name:
-they parse arguments and call a room. ``worker.py`` is the process of one of several workers. May import every room.
+``crawl.py``, ``align.py``, ``doctor.py``, ``harvest.py``, ``mine.py``, ``report.py`` and ``review.py`` hold the command
+of that name: they parse arguments and call a room. ``worker.py`` is the process of one of several workers. May import
+every room.
 Nothing here is public API but the commands themselves.
 """
 
 from __future__ import annotations
 
 import sys
+from argparse import ArgumentTypeError
 from contextlib import contextmanager
 from functools import partial
 from typing import TYPE_CHECKING, NoReturn
 
 from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeRemainingColumn
+from scrapy.exceptions import UsageError
 from scrapy.settings import Settings
 from scrapy.utils.project import get_project_settings
 
 from bilingual_crawler import settings
-from bilingual_crawler.options import USUAL_FORMATS, each, plugin, read_value, usage_error, usage_errors, wrong
+from bilingual_crawler.options import (
+    USUAL_FORMATS,
+    each,
+    plugin,
+    read_value,
+    unknown_setting,
+    usage_error,
+    usage_errors,
+    wrong,
+)
 from bilingual_crawler.plugins import EXPORTS
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Collection, Iterable, Iterator, Sequence
     from pathlib import Path
+
+    from scrapy.settings import BaseSettings
 
 PROJECT_SETTINGS = {name: value for name, value in vars(settings).items() if name.isupper()}
 """Settings of the commands outside of a Scrapy project, or in another one."""
@@ -45,12 +59,18 @@ def project_settings() -> Settings:
     return ours
 
 
-def adapt(parser: ArgumentParser) -> None:
-    """Name the console script, if it runs, in the usage of *parser*, and print errors as one line without the usage."""
+def adapt(parser: ArgumentParser, settings: BaseSettings | None = None) -> None:
+    """Name the console script, if it runs, in the usage of *parser*, and print errors as one line without the usage.
+
+    With *settings*, ``-s`` refuses other names, unless an installed extension of Scrapy has them.
+    """
     if parser.prog == TOOL and parser.usage:
         parser.usage = parser.usage.replace("scrapy", TOOL, 1)
     # Scrapy makes the parser itself
     parser.error = partial(_fail, TOOL if parser.prog == TOOL else "scrapy")  # type: ignore[method-assign]
+    if settings is not None:
+        read, add = partial(_known, list(settings)), parser.add_argument
+        add("-s", "--set", action="append", default=[], type=read, metavar="NAME=VALUE", help="set a setting")
 
 
 def add_formats(parser: ArgumentParser) -> None:
@@ -70,10 +90,22 @@ def read_formats(text: str | None, folder: Path | None) -> tuple[str, ...]:
     return formats
 
 
-def refuse_unknown(args: Sequence[str]) -> None:
-    """Raise UsageError for an option among *args*: Scrapy passes unknown options on as arguments."""
+def check_settings(given: Iterable[str], known: Collection[str]) -> None:
+    """Raise UsageError if a setting that is *given* as ``NAME=VALUE`` is neither *known* nor of an extension."""
+    for name in (setting.partition("=")[0] for setting in given):
+        if unknown := unknown_setting(name, known):
+            raise usage_error(f"{name}: {unknown}")
+
+
+def refuse_unknown(args: Sequence[str], arguments: Collection[str] = ()) -> None:
+    """Raise UsageError for an option among *args*: Scrapy passes unknown options on as arguments.
+
+    *arguments*: names that ``-a`` takes.
+    """
     if unknown := next((arg for arg in args if arg.startswith("-") and arg != "-"), None):
-        raise usage_error(f"unknown option {unknown}; --help lists the options")
+        name = unknown.lstrip("-").partition("=")[0].replace("-", "_")
+        hint = f"give -a {name}=..." if name in arguments else "--help lists the options"
+        raise usage_error(f"unknown option {unknown}; {hint}")
 
 
 @contextmanager
@@ -87,6 +119,14 @@ def in_one_line(*kinds: type[Exception], out: Path) -> Iterator[None]:
             yield
     except OSError as error:
         raise usage_error(f"{error.filename or out}: {error.strerror}") from error
+
+
+def _known(names: Collection[str], setting: str) -> str:
+    try:
+        check_settings([setting], names)
+    except UsageError as error:
+        raise ArgumentTypeError(str(error)) from None
+    return setting
 
 
 def _fail(program: str, message: str) -> NoReturn:

@@ -16,7 +16,7 @@ from scrapy.settings import SETTINGS_PRIORITIES
 from bilingual_crawler import noun
 from bilingual_crawler.commands import PROJECT_SETTINGS, adapt, add_formats, in_one_line, read_formats, refuse_unknown
 from bilingual_crawler.encoders import EncoderError
-from bilingual_crawler.languages.codes import LanguageError
+from bilingual_crawler.languages.codes import LanguageError, language_name
 from bilingual_crawler.languages.pairs import LanguagePairs
 from bilingual_crawler.options import EDITIONS, Options, check_folder, each, plugin, read_value, usage_error, wrong
 from bilingual_crawler.pages.detectors.base import keep_in
@@ -63,7 +63,7 @@ class Command(ScrapyCommand):
 
     def add_options(self, parser: argparse.ArgumentParser) -> None:
         super().add_options(parser)
-        adapt(parser)
+        adapt(parser, self.settings)
         add = parser.add_argument
         add(
             "--pair",
@@ -186,6 +186,10 @@ class Command(ScrapyCommand):
             documents = ", ".join(f"{corpus.languages[language]} {language}" for language in (pair.a, pair.b))
             number = review.methods.total()
             console.print(f"{number} {noun(number, 'pair')} of {documents} documents in {opts.out}")
+            if missing := [name for name in (pair.a, pair.b) if not corpus.languages[name]]:
+                there = corpus.languages + corpus.others
+                listed = Counter({language_name(name) if name else "in others": count for name, count in there.items()})
+                console.print(f"no page is in {' or '.join(map(language_name, missing))}; there are: {_listed(listed)}")
             for title, by_name in (("pairs by method", review.methods), ("unpaired documents", review.unpaired)):
                 if by_name:
                     console.print(f"{title}: {_listed(by_name)}")

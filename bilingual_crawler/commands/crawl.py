@@ -7,6 +7,7 @@ import asyncio
 import logging
 import os
 import select
+import shlex
 import shutil
 import signal
 import sys
@@ -26,10 +27,12 @@ from scrapy.spiderloader import SpiderLoader
 from scrapy.utils.log import configure_logging
 from scrapy.utils.project import inside_project
 
-from bilingual_crawler.commands import PROJECT_SETTINGS, SPIDERS, TOOL, adapt, refuse_unknown
-from bilingual_crawler.crawl.context import CrawlContext, collect_rarely, memo_of
+from bilingual_crawler import noun
+from bilingual_crawler.commands import PROJECT_SETTINGS, SPIDERS, TOOL, adapt, check_settings, refuse_unknown
+from bilingual_crawler.crawl.context import CrawlContext, collect_rarely, job_in, memo_of
 from bilingual_crawler.crawl.description import read_description, write_description
-from bilingual_crawler.crawl.signals import FAILED_OUTPUTS
+from bilingual_crawler.crawl.middlewares.backoff import NO_ANSWER
+from bilingual_crawler.crawl.signals import FAILED_OUTPUTS, STOPPED
 from bilingual_crawler.crawl.spiders.arguments import ARGUMENTS, Argument, parse_arguments, parse_discovery
 from bilingual_crawler.crawl.spiders.bilingual import described_arguments
 from bilingual_crawler.crawl.spiders.seeds import any_page, named, without_page
@@ -37,7 +40,7 @@ from bilingual_crawler.crawl.visits import FRONTIER_LOST, WRITE_ERROR
 from bilingual_crawler.discovery.sites import read_bilingual
 from bilingual_crawler.frontier.frontier import StoreError
 from bilingual_crawler.languages.codes import language_name
-from bilingual_crawler.options import Options, usage_error, wrong
+from bilingual_crawler.options import PLAIN, Options, usage_error, wrong
 from bilingual_crawler.pages.language import REMEDY
 from bilingual_crawler.pages.sandbox.pool import command as module_command
 from bilingual_crawler.reporting.results import read_summary
@@ -53,6 +56,14 @@ logger = logging.getLogger(__name__)
 
 PARSERS: Mapping[str, Callable[..., CrawlContext]] = {"bilingual": parse_arguments, "discovery": parse_discovery}
 """The spiders, and what checks their arguments."""
+CALLED: Mapping[str, str] = {"bilingual": "crawl", "discovery": "discover"}
+"""The commands of the console script that run them."""
+UNFINISHED = (STOPPED, NO_ANSWER, WRITE_ERROR)
+"""``finish_reason`` of crawls that a resume continues."""
+EXAMPLES = (
+    "--pair eng-mlt --seeds https://example.org/ --contact https://your.page/about-this-crawl",
+    "--pair eng-mlt --seeds seeds.txt --contact mailto:you@example.org --max-pages 5000 --status 8010",
+)
 
 
 class Command(CrawlCommand):
@@ -65,37 +76,18 @@ class Command(CrawlCommand):
         assert self.settings
         if not inside_project():
             self.settings.setdict(PROJECT_SETTINGS, priority="command")
-        super().add_options(parser)
         if self._has_our_spider():
             adapt(parser)
-            called = f"{TOOL} crawl|discover" if parser.prog == TOOL else "scrapy crawl bilingual|discovery"
-            parser.usage = f"{called} --pair eng-mlt --seeds URL [-a NAME=VALUE …] [options]"
-            for name, names in (("pair", ("--pair", "--pairs")), ("seeds", ("--seeds",))):
-                parser.add_argument(
-                    *names,
-                    dest="spargs",
-                    action="append",
-                    type=f"{name}={{}}".format,
-                    default=[],
-                    metavar=name.upper(),
-                    help=f"the same as -a {name}={name.upper()}",
-                )
-            parser.add_argument(
-                "--config",
-                type=Path,
-                metavar="FILE",
-                help=f"TOML file with [arguments] and [settings], such as {DESCRIPTION} of a crawl; options here win",
-            )
-            parser.formatter_class = _LinesAsTheyAre
-            for name, described in ARGUMENTS.items():
-                parser.add_argument_group(f"Arguments of the spider {name}", _spider_arguments(described))
+            # Scrapy has taken the name of the command out
+            _add_options(parser, [name for name in sys.argv[1:2] if name in PARSERS] or list(PARSERS))
+        super().add_options(parser)
 
     def process_options(self, args: list[str], opts: argparse.Namespace) -> None:
         """Check the arguments, too: Scrapy logs its versions before :meth:`run`, and they would hide the error."""
         assert self.settings
-        ours = self._has_our_spider()
+        ours, known = self._has_our_spider(), frozenset(self.settings)
         if ours:
-            refuse_unknown(args)
+            refuse_unknown(args, {*chain(*ARGUMENTS.values())})
             if len(args) == 1 and args[0] not in PARSERS:
                 spiders = SpiderLoader.from_settings(self.settings).list()
                 if args[0] not in spiders:
@@ -118,6 +110,7 @@ class Command(CrawlCommand):
             opts.spargs = {**described.arguments, **opts.spargs}
         if ours and self._crawls_with_ours(args):
             with self._errors_in_one_line(opts):
+                check_settings(opts.set, known)
                 self._context = PARSERS[args[0]](self.settings, **opts.spargs)
                 if Options.of(self.settings).workers > 1:
                     _check_together(self.settings, opts)
@@ -125,6 +118,10 @@ class Command(CrawlCommand):
                     _check_feeds(self.settings)
                 if self.settings["JOBDIR"] and memo_of(self.settings["JOBDIR"]).exists():
                     _check_feeds_of_resume(self.settings)
+            self._in_outputs = self.settings["JOBDIR"] is None and not Options.of(self.settings).frontier
+            if self._in_outputs:
+                places = {"BILINGUAL_OUTPUT_DIR": self._context.output_dir, "JOBDIR": job_in(self._context.output_dir)}
+                self.settings.setdict({name: str(place) for name, place in places.items()}, priority="cmdline")
 
     def run(self, args: list[str], opts: argparse.Namespace) -> None:
         if not self._has_our_spider() or not self._crawls_with_ours(args):
@@ -133,7 +130,22 @@ class Command(CrawlCommand):
         assert self.settings
         together = Options.of(self.settings).workers > 1
         with self._errors_in_one_line(opts):
-            (self._crawl_together if together else self._crawl)(args[0], opts)
+            unfinished = (self._crawl_together if together else self._crawl)(args[0], opts)
+        if unfinished:
+            print(self._how_to_go_on(args[0]), file=sys.stderr)
+
+    def _how_to_go_on(self, spider: str) -> str:
+        """The command that resumes this crawl, or why none does."""
+        assert self.settings
+        if not (self.settings["JOBDIR"] or Options.of(self.settings).frontier):
+            return "The crawl is not finished, and cannot go on: it has no job folder. Give --job DIR next time"
+        # Scrapy has taken the name of the command out
+        program, *given = sys.argv
+        command = [TOOL, CALLED[spider], *given[1:]] if Path(program).name == TOOL else ["scrapy", "crawl", *given]
+        if not shutil.which(command[0]):
+            command[0] = str(Path(sys.executable).with_name(command[0]))
+        job = ["--job", self.settings["JOBDIR"]] if self._in_outputs else []
+        return f"The crawl is not finished. To go on: {shlex.join([*command, *job])}"
 
     @contextmanager
     def _errors_in_one_line(self, opts: argparse.Namespace) -> Iterator[None]:
@@ -150,7 +162,8 @@ class Command(CrawlCommand):
             where = f" (with --config {opts.config})" if opts.config else ""
             raise usage_error(f"{error}{where}") from error
 
-    def _crawl(self, spider: str, opts: argparse.Namespace) -> None:
+    def _crawl(self, spider: str, opts: argparse.Namespace) -> bool:
+        """Crawl in this process; return whether a resume would go on."""
         assert self.crawler_process
         assert self.settings
         collect_rarely()
@@ -173,9 +186,10 @@ class Command(CrawlCommand):
         fruitful = _is_fruitful(context, spared=bool(spared))
         if not fruitful or self.crawler_process.bootstrap_failed or any(map(_has_failed, crawlers)):
             self.exitcode = 1
+        return any(one.stats and one.stats.get_value("finish_reason") in UNFINISHED for one in crawlers)
 
-    def _crawl_together(self, spider: str, opts: argparse.Namespace) -> None:
-        """Crawl with several worker processes, which get the same arguments and settings."""
+    def _crawl_together(self, spider: str, opts: argparse.Namespace) -> bool:
+        """Crawl with several worker processes, which get the same arguments and settings; return as `_crawl`."""
         assert self.settings
         settings, context = self.settings, self._context
         # the client of Redis comes with an extra
@@ -189,6 +203,7 @@ class Command(CrawlCommand):
             good = crawl_together(context, settings, describe, command)
         if not (_is_fruitful(context) and good):
             self.exitcode = 1
+        return read_summary(context.output_dir).get("finish_reason") in UNFINISHED
 
     def _go_on(self, discovery: Crawler, done: asyncio.Task[None], opts: argparse.Namespace) -> Iterator[Crawler]:
         """Crawl the sites that *discovery* has found, unless it was stopped; yields the crawler."""
@@ -196,7 +211,7 @@ class Command(CrawlCommand):
         if done.cancelled() or done.exception() or discovery.stats is None:
             return
         folder = CrawlContext.from_crawler(discovery).output_dir
-        if discovery.stats.get_value("finish_reason") == "shutdown" or not any(read_bilingual(folder / SITES)):
+        if discovery.stats.get_value("finish_reason") == STOPPED or not any(read_bilingual(folder / SITES)):
             return
         crawler = self._create_crawler("bilingual")
         for name, value in _places_of_the_crawl(crawler.settings, folder).items():
@@ -264,7 +279,8 @@ def _is_fruitful(context: CrawlContext, *, spared: bool = False) -> bool:
     """Whether a crawl, unless it was *spared* all requests, has brought pages in all languages; log what it lacks."""
     fruitless = without_page(context.seeds, context.output_dir)
     if fruitless:
-        logger.warning(f"{len(fruitless)} of {len(context.seeds)} seeds gave no page: {named(fruitless)}")
+        seeds = noun(len(context.seeds), "seed")
+        logger.warning(f"{len(fruitless)} of {len(context.seeds)} {seeds} gave no page: {named(fruitless)}")
     if spared:
         return True
     # the languages that no detector knows need a page that declares them
@@ -332,14 +348,47 @@ class _PipeWatch(Thread):
             os.kill(os.getpid(), signal.SIGTERM)
 
 
+def _add_options(parser: argparse.ArgumentParser, spiders: Sequence[str]) -> None:
+    """Add options for arguments of *spiders* and for settings, and tell the other arguments."""
+    tool = parser.prog == TOOL
+    called = [f"{TOOL} {CALLED[name]}" if tool else f"scrapy crawl {name}" for name in spiders]
+    parser.usage = f"{' | '.join(called)} --pair eng-mlt --seeds URL --contact ADDRESS [options]"
+    parser.description = "Options stand for arguments (-a) and settings (-s). Defaults are in brackets."
+    parser.epilog = "examples:\n" + "\n".join(f"  {one} {options}" for one in called for options in EXAMPLES)
+    parser.formatter_class = _LinesAsTheyAre
+    arguments = dict(chain.from_iterable(ARGUMENTS[name].items() for name in reversed(spiders)))
+    group = parser.add_argument_group("What to crawl")
+    add = partial(group.add_argument, action="append", default=[])
+    for name, one in arguments.items():
+        if one.metavar:
+            also = ["--pairs"] if name == "pair" else []
+            option = f"--{name.replace('_', '-')}"
+            add(option, *also, dest="spargs", type=f"{name}={{}}".format, metavar=one.metavar, help=one.help)
+    group = parser.add_argument_group("How to crawl")
+    add = partial(group.add_argument, action="append", default=[])
+    for name, plain in PLAIN.items():
+        add(plain.option, dest="set", type=f"{name}={{}}".format, metavar=plain.metavar, help=plain.help)
+    told = f"TOML file with [arguments] and [settings], such as {DESCRIPTION} of a crawl; options here win"
+    group.add_argument("--config", type=Path, metavar="FILE", help=told)
+    if tool:
+        told = "log what the crawl does, not only what is wrong"
+        group.add_argument("-v", "--verbose", dest="loglevel", action="store_const", const="INFO", help=told)
+    for name in spiders:
+        parser.add_argument_group(
+            f"More arguments of {CALLED[name] if tool else name}", _more_arguments(ARGUMENTS[name])
+        )
+
+
 class _LinesAsTheyAre(argparse.RawDescriptionHelpFormatter, ScrapyHelpFormatter):
     """Scrapy's help, with the line breaks of the text."""
 
 
-def _spider_arguments(described: Mapping[str, Argument]) -> str:
+def _more_arguments(described: Mapping[str, Argument]) -> str:
+    """Those without an option."""
     width, indent = shutil.get_terminal_size().columns - 4, 24
     fill = partial(textwrap.fill, width=width, subsequent_indent=" " * indent, break_on_hyphens=False)
-    return "\n".join(fill(f"{f'-a {name}=':<{indent}}{one.help}") for name, one in described.items())
+    more = {name: one.help for name, one in described.items() if not one.metavar}
+    return "\n".join(fill(f"{f'-a {name}=':<{indent}}{told}") for name, told in more.items())
 
 
 def _has_failed(crawler: Crawler) -> bool:

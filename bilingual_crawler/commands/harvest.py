@@ -61,7 +61,7 @@ class Command(ScrapyCommand):
 
     def add_options(self, parser: argparse.ArgumentParser) -> None:
         super().add_options(parser)
-        adapt(parser)
+        adapt(parser, self.settings)
         add = parser.add_argument
         add("--policies", help="separated by commas (bfs,cld2,smart,oracle, or gain with --together)")
         add("--out", type=Path, default=Path("harvest"), help="output folder (%(default)s)")

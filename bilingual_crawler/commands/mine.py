@@ -57,7 +57,7 @@ class Command(ScrapyCommand):
 
     def add_options(self, parser: argparse.ArgumentParser) -> None:
         super().add_options(parser)
-        adapt(parser)
+        adapt(parser, self.settings)
         add = parser.add_argument
         add(
             "--pairs",

@@ -34,7 +34,7 @@ class Command(ScrapyCommand):
 
     def add_options(self, parser: argparse.ArgumentParser) -> None:
         super().add_options(parser)
-        adapt(parser)
+        adapt(parser, self.settings)
 
     def run(self, args: list[str], opts: argparse.Namespace) -> None:
         refuse_unknown(args)

@@ -36,7 +36,7 @@ class Command(ScrapyCommand):
 
     def add_options(self, parser: argparse.ArgumentParser) -> None:
         super().add_options(parser)
-        adapt(parser)
+        adapt(parser, self.settings)
         parser.add_argument("--browse", action="store_true", help="judge the pairs one by one in a browser")
 
     def run(self, args: list[str], opts: argparse.Namespace) -> None:

@@ -81,15 +81,13 @@ def claim_folders(crawler: Crawler, context: CrawlContext) -> None:
 
 def lock_folders(settings: BaseSettings, context: CrawlContext) -> list[FolderLock]:
     """Make and lock the output folder and, if there is one, the job folder; raises UsageError."""
-    with usage_errors(JobError):
-        locks = (context.job.keep(settings), _make_output_dir(settings, context.output_dir))
-    return [lock for lock in locks if lock]
-
-
-def _make_output_dir(settings: BaseSettings, folder: Path) -> FolderLock:
-    """Make *folder*, and remember it beside the frontier for a resume."""
-    memo = _memo(settings)
+    memo, folder = _memo(settings), context.output_dir
     try:
+        if settings["JOBDIR"] == str(job_in(folder)):
+            # or the error would be that of a folder that nobody has named
+            folder.mkdir(parents=True, exist_ok=True)
+        with usage_errors(JobError):
+            job = context.job.keep(settings)
         folder.mkdir(parents=True, exist_ok=True)
         lock = FolderLock(folder)
         if not (memo and memo.exists()):
@@ -104,15 +102,18 @@ def _make_output_dir(settings: BaseSettings, folder: Path) -> FolderLock:
         raise wrong("BILINGUAL_OUTPUT_DIR", folder, f"{error}; choose a new folder") from None
     except OSError as error:
         raise wrong("BILINGUAL_OUTPUT_DIR", folder, f"{error.strerror}; give a folder that can be written") from error
-    return lock
+    return [one for one in (job, lock) if one]
 
 
 def _check_new(folder: Path) -> None:
     if (folder / CRAWL).exists():
-        raise usage_error(
-            f"BILINGUAL_OUTPUT_DIR={folder}: holds another crawl; choose a new folder (a crawl that is to be resumed "
-            "needs -s JOBDIR=... from the start)"
-        )
+        resume = f", or resume it with --job {job_in(folder)}" if memo_of(job_in(folder)).exists() else ""
+        raise usage_error(f"BILINGUAL_OUTPUT_DIR={folder}: holds another crawl; choose a new folder{resume}")
+
+
+def job_in(folder: Path) -> Path:
+    """The job folder of the crawl that writes into *folder*, unless another is given."""
+    return folder / "job"
 
 
 def memo_of(jobdir: str | Path) -> Path:

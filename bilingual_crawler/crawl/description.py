@@ -11,7 +11,6 @@ import re
 import shlex
 import tomllib
 from dataclasses import dataclass
-from difflib import get_close_matches
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -21,7 +20,7 @@ from scrapy.utils.python import global_object_name
 
 import bilingual_crawler
 from bilingual_crawler import settings as defaults
-from bilingual_crawler.options import usage_error, without_password, wrong
+from bilingual_crawler.options import unknown_setting, usage_error, without_password, wrong
 from bilingual_crawler.pages.characters import one_line
 from bilingual_crawler.storage.files import replacing, to_disk
 from bilingual_crawler.storage.records import DESCRIPTION
@@ -98,9 +97,8 @@ def _argument(path: Path, name: str, value: object) -> Argument:
 
 def _check_setting(path: Path, name: str, value: object, settings: BaseSettings) -> None:
     key = f"{_SETTINGS}.{name}"
-    if name not in settings and not _is_known(name):
-        nearest = get_close_matches(name, map(str, settings), 1, 0.0)
-        raise _error(path, key, f"unknown setting; did you mean {nearest[0]}?")
+    if not _is_known(name) and (unknown := unknown_setting(name, list(settings))):
+        raise _error(path, key, unknown)
     default = settings[name]
     if isinstance(default, bool):
         fits, right = value in (True, False), "true or false"

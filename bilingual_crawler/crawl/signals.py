@@ -6,7 +6,13 @@ import logging
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from scrapy.exceptions import CannotResolveHostError, DownloadCancelledError, IgnoreRequest, StopDownload
+from scrapy.exceptions import (
+    CannotResolveHostError,
+    DownloadCancelledError,
+    DownloadConnectionRefusedError,
+    IgnoreRequest,
+    StopDownload,
+)
 from scrapy.spidermiddlewares.httperror import HttpError
 
 if TYPE_CHECKING:
@@ -51,6 +57,11 @@ REDIRECT_FLAG = "replay-redirect"
 MISSING_FLAG = "replay-missing"
 """In ``response.flags`` of the 404 for a URL that is not in the archive."""
 
+STOPPED = "shutdown"
+"""Scrapy's ``finish_reason`` of an end by a signal."""
+REFUSED_CONNECTION = "connection-refused"
+"""Outcome where the host is there, and nothing listens at its port."""
+
 
 class Refused(IgnoreRequest):
     """A URL that is not fetched, or whose response is discarded; *outcome* is its entry in ``crawl.tsv``."""
@@ -79,6 +90,8 @@ def reason(error: BaseException) -> tuple[int, str]:
             return error.status, error.outcome
         case CannotResolveHostError():
             return 0, "host-not-found"
+        case DownloadConnectionRefusedError():
+            return 0, REFUSED_CONNECTION
         case _ if isinstance(error, DownloadCancelledError) or "DOWNLOAD_MAXSIZE" in str(error):
             return 0, "too-large"
         case IgnoreRequest():
@@ -102,7 +115,7 @@ def is_silent(error: BaseException) -> bool:
     status, outcome = reason(error)
     if status or outcome == "host-not-found":
         return False
-    return error.silent if isinstance(error, Refused) else outcome.startswith("error-")
+    return error.silent if isinstance(error, Refused) else outcome.startswith(("error-", REFUSED_CONNECTION))
 
 
 pair_found = object()

@@ -90,6 +90,11 @@ def is_installed(name: str) -> bool:
     return bool(name) and not ENCODERS.missing(name)
 
 
+def install_command(name: str) -> str:
+    """The command that installs the packages of the encoder *name*."""
+    return "pip install sentence-transformers" if "/" in name else to_install("align")
+
+
 @cache
 def load_encoder(name: str, folder: Path) -> Encoder:
     """The encoder *name*, or the model of sentence-transformers if it has a slash; its vectors are kept in *folder*.
@@ -97,8 +102,7 @@ def load_encoder(name: str, folder: Path) -> Encoder:
     Whoever asks again gets the same one. Raises EncoderError if it is not installed.
     """
     if not is_installed(name):
-        needed = "pip install sentence-transformers" if "/" in name else to_install("align")
-        raise EncoderError(f"the sentence encoder {name!r} is not installed: {needed}")
+        raise EncoderError(f"the sentence encoder {name!r} is not installed: {install_command(name)}")
     own = folder / name.replace("/", "--")
     try:
         return CachedEncoder(HubEncoder(name) if "/" in name else ENCODERS.find(name)(own), own)

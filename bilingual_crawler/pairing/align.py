@@ -17,7 +17,7 @@ from bilingual_crawler.pairing.corpus import Corpus, Domain
 from bilingual_crawler.pairing.inputs import Inputs
 from bilingual_crawler.pairing.matching import greedy
 from bilingual_crawler.pairing.model import Alignment, as_in, read_pairs
-from bilingual_crawler.pairing.reading import PackedDocument, read_pages
+from bilingual_crawler.pairing.reading import OTHER_LANGUAGE, PackedDocument, read_pages
 from bilingual_crawler.pairing.resemblance import SHORTEST
 from bilingual_crawler.storage.records import PAIRS, UNPAIRED, read_tsv
 
@@ -58,6 +58,8 @@ def read_corpus(
             corpus.add(read)
         elif side := pairs.side(read.language or ""):
             corpus.leave_out(read.url, side, read.reason)
+        elif read.reason == OTHER_LANGUAGE:
+            corpus.others[read.language or ""] += 1
         on_page()
     corpus.unreadable.update(inputs.damaged)
     corpus.redirect(inputs.redirects, inputs.alias_bases)

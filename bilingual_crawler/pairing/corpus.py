@@ -67,6 +67,8 @@ class Corpus:
         self.pairs = pairs
         self.languages: Counter[str] = Counter()
         """Documents of each language."""
+        self.others: Counter[str] = Counter()
+        """Pages in languages of no pair, by language; empty if it is not known."""
         self.replaced = 0
         """Pages replaced by a longer one whose URL differs in scheme or ``www.`` only."""
         self.redirects: dict[str, str] = {}

@@ -265,6 +265,9 @@ class PackedDocument:
         return replace(self, url=url, document=packed[0], profile=packed[1])
 
 
+OTHER_LANGUAGE = "other_language"
+
+
 class SkippedPage(NamedTuple):
     """A page that gave no document."""
 
@@ -353,7 +356,7 @@ def read_pages(
     def first() -> PackedDocument | SkippedPage:
         page, future = waiting.popleft()
         try:
-            return future.result() or SkippedPage(page.url, page.language, "other_language")
+            return future.result() or SkippedPage(page.url, page.language, OTHER_LANGUAGE)
         except (ContentError, SandboxError) as error:
             unreadable[error.kind] += 1
             if unreadable[error.kind] == 1:

@@ -12,6 +12,7 @@ from rich.status import Status
 from scrapy.exceptions import NotConfigured
 from scrapy.utils.asyncio import create_looping_call
 
+from bilingual_crawler import noun
 from bilingual_crawler.crawl.component import CrawlComponent
 from bilingual_crawler.crawl.context import DiscoveryContext
 from bilingual_crawler.crawl.signals import output_failed
@@ -111,7 +112,8 @@ class ProgressExtension(CrawlComponent):
         tally, visits = tally_of(self._crawler), self._visits
         doing = f"{self._phase}: " if self._phase else ""
         found = self._crawler.get_extension(SitesExtension)
-        sites = f"{found.funnel.bilingual} of {found.funnel.judged} sites bilingual, " if found else ""
+        judged = found.funnel.judged if found else 0
+        sites = f"{found.funnel.bilingual} of {judged} {noun(judged, 'site')} bilingual, " if found else ""
         pairs = self._stats.get_value("bilingual/pairs/found", 0)
         counts = doing + sites + counts_line(tally.fetched, tally.documents.total(), pairs, visits.frontier.remaining)
         if (estimate := visits.learner.remaining.total()) and estimate.found:
@@ -123,4 +125,5 @@ class ProgressExtension(CrawlComponent):
 
 def counts_line(fetched: int, documents: int, pairs: int, queued: int) -> str:
     """Return the counts of a crawl as the live line shows them."""
-    return f"{fetched} pages, {documents} documents, {pairs} pairs, {queued} queued"
+    counts = ((fetched, "page"), (documents, "document"), (pairs, "pair"))
+    return f"{', '.join(f'{number} {noun(number, one)}' for number, one in counts)}, {queued} queued"

@@ -43,7 +43,8 @@ def _reason(summary: Mapping[str, Any], languages: list[str]) -> str:
             f"{language_name(code)} {count}" for code, count in list(summary.get("languages", {}).items())[:3]
         )
         return (
-            f", because none of {summary['html']} HTML pages is in {missing} (most: {most}).{_remedy(summary, missing)}"
+            f", because none of {summary['html']} HTML {noun(summary['html'], 'page')} is in {missing} (most: {most})."
+            f"{_remedy(summary, missing)}"
         )
     held = " and ".join(f"{documents[code]} {language_name(code)}" for code in languages)
     return f": {held} documents, but no two that are translations of each other.{_early(summary)}"
@@ -198,4 +199,4 @@ def _times(summary: Mapping[str, Any]) -> str:
         finished = datetime.fromisoformat(summary["finished_at"])
     except (KeyError, TypeError, ValueError):
         return "times unknown"
-    return f"{started:%Y-%m-%d %H:%M %Z}, {timedelta(seconds=round((finished - started).total_seconds()))} h"
+    return f"{started:%Y-%m-%d %H:%M %Z}, {timedelta(seconds=round((finished - started).total_seconds()))}"

@@ -18,7 +18,7 @@ from rich.status import Status
 from bilingual_crawler.alignment.at_end import AlignmentError, align_crawl
 from bilingual_crawler.crawl.context import lock_folders
 from bilingual_crawler.crawl.middlewares.backoff import NO_ANSWER
-from bilingual_crawler.crawl.signals import Fetch
+from bilingual_crawler.crawl.signals import STOPPED, Fetch
 from bilingual_crawler.crawl.visits import FRONTIER_LOST, WRITE_ERROR
 from bilingual_crawler.frontier.frontier import StoreError
 from bilingual_crawler.frontier.job import WORKERS
@@ -43,8 +43,6 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 CHECK_SECONDS = 0.1
-STOPPED = "shutdown"
-"""Scrapy's name of an end by a signal."""
 
 
 def crawl_together(
@@ -112,7 +110,7 @@ class _Team:
                 self._watch()
                 queued = self._server.queued()
                 if self._reason() == NO_ANSWER:
-                    resumes = ". The same command resumes the crawl" if self._settings["JOBDIR"] else ""
+                    resumes = f". To resume: --job {self._settings['JOBDIR']}" if self._settings["JOBDIR"] else ""
                     logger.error(f"No host answered any more, the network of this machine may be gone{resumes}")
             finally:
                 self._server.stop()

@@ -136,7 +136,7 @@ class BackoffMiddleware(CrawlComponent):
             return None
         if self._visits.is_guess(entry) and not (unavailable and unavailable.alive):
             return None
-        self._stats.inc_value(f"bilingual/backoff/{type(exception).__name__}")
+        self._stats.inc_value(f"bilingual/backoff/{unavailable.outcome if unavailable else type(exception).__name__}")
         if unavailable:
             rest = self._failed(request, alive=unavailable.alive, asked=unavailable.asked)
         else:
@@ -204,8 +204,7 @@ class BackoffMiddleware(CrawlComponent):
         self._stopped = True
         if not is_stopping(self._crawler):
             logger.error(
-                "Stopping: no host answers any more, the network of this machine may be gone. The same command resumes "
-                "the crawl",
+                "Stopping: no host answers any more, the network of this machine may be gone. The crawl can be resumed",
                 extra={"spider": self._crawler.spider},
             )
             deferred_from_coro(self._crawler.engine.close_spider_async(reason=NO_ANSWER))

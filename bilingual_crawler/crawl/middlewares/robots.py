@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from cachetools import LRUCache, TTLCache
 from scrapy import Request, signals
-from scrapy.exceptions import CannotResolveHostError, NotConfigured
+from scrapy.exceptions import CannotResolveHostError, DownloadConnectionRefusedError, NotConfigured
 from scrapy.http.request import NO_CALLBACK
 from scrapy.robotstxt import ProtegoRobotParser
 from scrapy.utils.misc import build_from_crawler, load_object
@@ -19,7 +19,7 @@ from bilingual_crawler.crawl.middlewares.backoff import HostUnavailable, asked_t
 from bilingual_crawler.crawl.middlewares.language import Reader
 from bilingual_crawler.crawl.politeness import robots_agent
 from bilingual_crawler.crawl.requests import header_text
-from bilingual_crawler.crawl.signals import Refused, StillWanted, sitemaps_named
+from bilingual_crawler.crawl.signals import Refused, StillWanted, reason, sitemaps_named
 from bilingual_crawler.pages.jobs import RobotsJob
 from bilingual_crawler.urls.canonical import canonicalise
 
@@ -99,7 +99,8 @@ class RobotsMiddleware(CrawlComponent):
             raise
         except Exception as error:
             self._stats.inc_value("bilingual/robots/unreachable")
-            outcome = "host-not-found" if isinstance(error, CannotResolveHostError) else "robots-unreachable"
+            telling = isinstance(error, CannotResolveHostError | DownloadConnectionRefusedError)
+            outcome = reason(error)[1] if telling else "robots-unreachable"
             raise HostUnavailable(outcome, f"{url}: {error}", alive=False) from error
         if response.status == 429 or response.status >= 500:
             self._stats.inc_value("bilingual/robots/unreachable")

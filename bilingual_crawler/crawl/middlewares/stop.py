@@ -99,15 +99,11 @@ class StopMiddleware(CrawlComponent):
             logger.info(
                 f"Stopping: running transfers ({left}) are finished first, in {self._timeout:.0f} s at most; "
                 "Ctrl-C again cuts them off. "
-                + (
-                    "The same command resumes the crawl"
-                    if self._durable
-                    else "Without JOBDIR the next crawl starts again"
-                )
+                + ("The crawl can be resumed" if self._durable else "Without JOBDIR the next crawl starts again")
             )
         if left != self._left and (left or self._left is None):
             phase = f"stopping, transfers left: {left}"
-            self._send(f"{phase}, the same command resumes" if self._durable else phase)
+            self._send(f"{phase}, the crawl can be resumed" if self._durable else phase)
         self._left = left
 
     def _reactor_stops(self) -> Deferred[None] | None:

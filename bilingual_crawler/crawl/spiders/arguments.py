@@ -24,6 +24,7 @@ from bilingual_crawler.frontier.scope import SCOPES, Scope
 from bilingual_crawler.languages.codes import LanguageError
 from bilingual_crawler.languages.pairs import LanguagePairs
 from bilingual_crawler.options import (
+    DEFAULTS,
     RENDER_MODES,
     Options,
     Reader,
@@ -71,24 +72,31 @@ class Argument:
     """With its default in brackets."""
     read: Reader[Any] = text
     default: str = ""
+    metavar: str = ""
+    """Of its option on the command line; without one it is given by ``-a`` only."""
 
 
-_BUDGET = Argument("budget of pages; 0 is no limit (0)", whole(), "0")
+_BUDGET = Argument("budget of pages; 0 is no limit (0)", whole(), "0", "N")
 _BUDGET_OF_SITE = Argument("budget of pages of each site; 0 is no limit (0)", whole(), "0")
 _UNTIL = "share of the pairs of a site, as estimated, after which it is left, such as 0.98; 1 is all (1)"
 _RENDER = Argument(
-    f"when pages go through Chromium: {', '.join(RENDER_MODES)} (BILINGUAL_RENDER)", one_of(*RENDER_MODES, "")
+    f"when pages go through Chromium: {', '.join(RENDER_MODES)} ({DEFAULTS['BILINGUAL_RENDER']})",
+    one_of(*RENDER_MODES, ""),
 )
 ARGUMENTS: Mapping[str, Mapping[str, Argument]] = {
     "bilingual": {
         "pair": Argument(
-            "two languages, as codes or English names: eng-mlt, en-mt, English-Maltese; or pairs: eng-isl,eng-dan"
+            "two languages, as codes or English names: eng-mlt, en-mt, English-Maltese; or pairs: eng-isl,eng-dan",
+            metavar="PAIR",
         ),
         "languages": Argument("in place of pair: all pairs among these languages: eng,isl,dan"),
-        "seeds": Argument("addresses separated by commas, or a file with one on each line", lambda given: given),
+        "seeds": Argument(
+            "addresses separated by commas, or a file with one on each line", lambda given: given, metavar="SEEDS"
+        ),
         "policy": Argument(
-            f"how links get their priority: {', '.join(POLICIES.built_in)} (BILINGUAL_POLICY)",
+            f"how links get their priority: {', '.join(POLICIES.built_in)} ({DEFAULTS['BILINGUAL_POLICY']})",
             plugin(POLICIES, optional=True),
+            metavar="POLICY",
         ),
         "scope": Argument(
             "site: the registered domains of the seeds; host: their hosts; web: everything (site)",
@@ -97,12 +105,16 @@ ARGUMENTS: Mapping[str, Mapping[str, Argument]] = {
         ),
         "max_pages": _BUDGET,
         "max_pages_per_site": _BUDGET_OF_SITE,
-        "until": Argument(_UNTIL, share_of_pairs, "1"),
+        "until": Argument(_UNTIL, share_of_pairs, "1", "SHARE"),
         "render": _RENDER,
     },
     "discovery": {
-        "pair": Argument("two languages, as codes or English names: eng-mlt, en-mt, English-Maltese"),
-        "seeds": Argument("pages to start from, as for the spider bilingual", lambda given: given),
+        "pair": Argument("two languages, as codes or English names: eng-mlt, en-mt, English-Maltese", metavar="PAIR"),
+        "seeds": Argument(
+            "pages to start from, separated by commas, or a file with one on each line",
+            lambda given: given,
+            metavar="SEEDS",
+        ),
         "candidates": Argument("sites to judge first: cc-index:PATHS, tsv:FILE, separated by commas"),
         "backlinks": Argument(
             "who links to a site: cc-graph:DIR, tsv:FILE, crawl (the pages visited), separated by commas"
@@ -110,6 +122,7 @@ ARGUMENTS: Mapping[str, Mapping[str, Argument]] = {
         "policy": Argument(
             f"which site comes next: {', '.join(SITE_ORDERS.built_in)}; cobfc:N relearns every N pages (both)",
             default="both",
+            metavar="POLICY",
         ),
         "archive": Argument(
             "folder or https:// address of Common Crawl's files, for the entry pages of candidates=cc-index"
@@ -119,7 +132,7 @@ ARGUMENTS: Mapping[str, Mapping[str, Argument]] = {
         ),
         "max_pages": _BUDGET,
         "max_pages_per_site": _BUDGET_OF_SITE,
-        "until": Argument(f"of the crawl of the sites found: {_UNTIL}", share_of_pairs, "1"),
+        "until": Argument(f"of the crawl of the sites found: {_UNTIL}", share_of_pairs, "1", "SHARE"),
         "render": _RENDER,
         "then": Argument(
             "crawl: afterwards crawl the sites found, into the folder crawl/ of the outputs", one_of("crawl", "")
@@ -339,8 +352,8 @@ def _check_network(seeds: Sequence[Seed], options: Options) -> None:
     _check_archives(options)
     if not options.replay and not options.contact and not (seeds and all(is_loopback(seed.url) for seed in seeds)):
         raise usage_error(
-            "say who is crawling: -s BILINGUAL_CONTACT=https://your.page/about-this-crawl (or mailto:you@...) goes "
-            "into the user agent, so that webmasters can reach you"
+            "say who is crawling: --contact https://your.page/about-this-crawl (or mailto:you@...; make takes "
+            "CONTACT=..., the setting is BILINGUAL_CONTACT) goes into the user agent, so that webmasters can reach you"
         )
     if options.politeness == "address" and options.frontier:
         raise usage_error(

@@ -1,0 +1,62 @@
+"""``bilingual-crawler doctor``: which optional parts are installed, and what each of them brings."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from importlib.util import find_spec
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from scrapy.commands import ScrapyCommand
+
+from bilingual_crawler import to_install
+from bilingual_crawler.commands import PROJECT_SETTINGS, adapt, refuse_unknown
+from bilingual_crawler.crawl.rendering.browser import missing_for_rendering
+from bilingual_crawler.encoders.base import install_command, is_installed
+from bilingual_crawler.options import Options, workers
+from bilingual_crawler.scoring.models import default_providers
+
+if TYPE_CHECKING:
+    import argparse
+    from collections.abc import Iterator
+
+    from scrapy.settings import BaseSettings
+
+
+class Command(ScrapyCommand):
+    """Print a line for each optional part: whether it is installed, what it brings, and how to install it."""
+
+    requires_crawler_process = False
+    default_settings: ClassVar[dict[str, Any]] = PROJECT_SETTINGS | {"LOG_ENABLED": False}
+
+    def short_desc(self) -> str:
+        return "Tell which optional parts are installed, and what each of them brings"
+
+    def add_options(self, parser: argparse.ArgumentParser) -> None:
+        super().add_options(parser)
+        adapt(parser, self.settings)
+
+    def run(self, args: list[str], opts: argparse.Namespace) -> None:
+        refuse_unknown(args)
+        assert self.settings
+        for part, brings, missing in _parts(self.settings):
+            print(f"{'no ' if missing else 'yes'}  {part:<10}{brings}{missing and f': {missing}'}")
+
+
+def _parts(settings: BaseSettings) -> Iterator[tuple[str, str, str]]:
+    """Name and benefit of each part, and what is missing of it, empty if nothing is."""
+    encoder = Options.of(settings).encoder
+    missing = "" if is_installed(encoder) else install_command(encoder)
+    yield "encoder", "compares documents and sentences by meaning", missing
+    accelerators = default_providers()[:-1]
+    yield "GPU", "runs the ONNX models faster than the CPU", "" if accelerators else to_install("gpu")
+    yield "Chromium", "renders pages that need JavaScript", missing_for_rendering(settings) or ""
+    try:
+        workers(2)
+        missing = ""
+    except ValueError as error:
+        missing = str(error)
+    yield "Redis", "crawls with several processes (--workers)", missing
+    spark = "" if find_spec("pyspark") else to_install("spark")
+    java = "" if shutil.which("java") or os.environ.get("JAVA_HOME") else "apt-get install default-jre-headless"
+    yield "Java", "mines on Spark, on one machine or many", " && ".join(filter(None, (java, spark)))

@@ -1,0 +1,185 @@
+"""The first hour with the console script: what went wrong in silence or without a hint, and what it says now."""
+
+from __future__ import annotations
+
+import json
+import re
+import shlex
+import signal
+import socket
+import sys
+import time
+from typing import TYPE_CHECKING
+
+import pytest
+from support import webserver
+from support.webserver import QUICK, bilingual_site, serve
+
+from bilingual_crawler.storage.records import read_tsv
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+    from subprocess import CompletedProcess
+
+TOOL = (sys.executable, "-m", "bilingual_crawler")
+CRAWL = ("crawl", "--pair", "eng-spa", "--seeds")
+PAGES = 4
+
+
+def run(folder: Path, *command: str) -> CompletedProcess[str]:
+    return webserver.run(folder, (*TOOL, *command))
+
+
+@pytest.fixture(scope="module")
+def site() -> Iterator[str]:
+    with serve(bilingual_site(PAGES)) as served:
+        yield f"{served.url}/en/"
+
+
+def summary(folder: Path) -> dict[str, object]:
+    found: dict[str, object] = json.loads((folder / "summary.json").read_text())
+    return found
+
+
+@pytest.mark.parametrize(
+    ("command", "before", "after"),
+    [
+        ((*CRAWL, "http://127.0.0.1:9/", "-s", "JOB_DIR=x"), "", "JOB_DIR: unknown setting; did you mean JOBDIR?"),
+        (
+            ("align", "x", "-s", "DOWNLOADDELAY=0"),
+            "x: there is no",
+            "DOWNLOADDELAY: unknown setting; did you mean DOWN",
+        ),
+        ((*CRAWL, "a.org", "--scope", "host"), "--help lists the options", "unknown option --scope; give -a scope=..."),
+        ((*CRAWL, "a.org"), ": -s BILINGUAL_CONTACT=", "--contact https://your.page/about-this-crawl (or mailto:"),
+        ((*CRAWL, "a.org"), ": -s BILINGUAL_CONTACT=", "make takes CONTACT=..."),
+        ((*CRAWL, "a.org", "--workers", "many"), "unknown option", "BILINGUAL_WORKERS=many: give a whole number"),
+        (("doctor", "--spam"), "invalid choice", "unknown option --spam"),
+    ],
+)
+def test_one_line_says_what_to_give(tmp_path: Path, command: tuple[str, ...], before: str, after: str) -> None:
+    """*before*: what it said; empty where it crawled in silence."""
+    result = run(tmp_path, *command)
+    assert result.returncode == 2
+    (line,) = result.stderr.splitlines()
+    assert line.startswith("bilingual-crawler: error: ")
+    assert after in line
+    assert not before or before not in line
+    assert not list(tmp_path.iterdir())
+
+
+def test_settings_of_installed_extensions_are_known(tmp_path: Path, site: str) -> None:
+    pytest.importorskip("scrapy_playwright")
+    result = run(tmp_path, *CRAWL, site, "--max-pages", "1", "-s", "PLAYWRIGHT_MAX_CONTEXTS=2", *QUICK)
+    assert result.returncode == 0, result.stderr
+
+
+@pytest.mark.parametrize(
+    ("command", "own", "of_the_other"), [("crawl", "-a scope=", "-a then="), ("discover", "-a then=", "-a scope=")]
+)
+def test_help_has_the_options_of_its_command_with_values_as_defaults(
+    tmp_path: Path, command: str, own: str, of_the_other: str
+) -> None:
+    told = run(tmp_path, command, "--help").stdout
+    options = ["--contact", "--job", "--workers", "--status", "--max-pages", "--until", "--policy", "--out"]
+    assert [option for option in options if f"\n  {option} " not in told] == []
+    assert own in told
+    assert of_the_other not in told
+    assert "(BILINGUAL_" not in told
+    assert ("(gain)" if command == "crawl" else "(both)") in told
+    (example, *_) = re.findall(rf"^  (bilingual-crawler {command} .*)", told.partition("examples:")[2], re.MULTILINE)
+    checked = run(tmp_path, *shlex.split(example)[1:], "-s", "BILINGUAL_WARC=maybe")
+    assert "BILINGUAL_WARC=maybe" in checked.stderr, "the example has no other error"
+
+
+def test_plain_options_stand_for_arguments_and_settings(tmp_path: Path, site: str) -> None:
+    given = ("--max-pages", "3", "--policy", "bfs", "--until", "0.9", "--out", "out", "--job", "job")
+    result = run(tmp_path, *CRAWL, site, *given, "--contact", "mailto:me@example.org", *QUICK)
+    assert result.returncode == 0, result.stderr
+    found = summary(tmp_path / "out")
+    assert (found["fetched"], found["policy"], found["finish_reason"]) == (3, "bfs", "page_budget")
+    assert (tmp_path / "job" / "frontier").is_dir()
+    assert not (tmp_path / "out" / "job").exists()
+    assert "mailto:me@example.org" in (tmp_path / "out" / "crawl.toml").read_text()
+
+
+def test_a_crawl_logs_only_what_is_wrong_unless_it_is_asked_to(tmp_path: Path, site: str) -> None:
+    quiet = run(tmp_path, *CRAWL, site, "--out", "a", *QUICK)
+    assert "INFO" not in quiet.stderr
+    assert quiet.stderr.startswith("\neng-spa, policy gain, finished\n")
+    assert "INFO: Spider closed (finished)" in run(tmp_path, *CRAWL, site, "-v", "--out", "b", *QUICK).stderr
+
+
+def stopped(folder: Path, *command: str) -> str:
+    """What a crawl prints that gets Ctrl-C when it has a pair."""
+    with serve(bilingual_site(30), delay=0.05) as slow:
+        process = webserver.start(folder, (*TOOL, *CRAWL, f"{slow.url}/en/", "--out", "out", *command, *QUICK))
+        deadline = time.monotonic() + 100
+        while not list(read_tsv(folder / "out" / "pairs.tsv")):
+            assert time.monotonic() < deadline
+            time.sleep(0.05)
+        process.send_signal(signal.SIGINT)
+        _, told = process.communicate(timeout=100)
+        if "To go on: " in told:
+            # while the site is there
+            again = shlex.split(told.rpartition("To go on: ")[2])
+            resumed = run(folder, *again[1:])
+            assert resumed.returncode == 0, resumed.stderr
+    return told
+
+
+def test_after_ctrl_c_the_command_that_is_printed_goes_on(tmp_path: Path) -> None:
+    told = stopped(tmp_path)
+    assert "eng-spa, policy gain, shutdown" in told
+    assert told.endswith(f" --job {tmp_path / 'out' / 'job'}\n")
+    assert summary(tmp_path / "out")["finish_reason"] == "finished"
+    urls = [row["url"] for row in read_tsv(tmp_path / "out" / "crawl.tsv")]
+    assert len(urls) == len(set(urls)) > 60
+
+
+def test_after_ctrl_c_a_crawl_without_a_job_says_that_it_cannot_go_on(tmp_path: Path) -> None:
+    told = stopped(tmp_path, "-s", "JOBDIR=")
+    assert told.splitlines()[-1].endswith("cannot go on: it has no job folder. Give --job DIR next time")
+
+
+def test_a_folder_with_a_crawl_is_refused_with_the_way_to_resume_it(tmp_path: Path, site: str) -> None:
+    assert run(tmp_path, *CRAWL, site, "--max-pages", "2", "--out", "out", *QUICK).returncode == 0
+    again = run(tmp_path, *CRAWL, site, "--out", "out", *QUICK)
+    assert again.stderr.endswith(
+        f"holds another crawl; choose a new folder, or resume it with --job {tmp_path}/out/job\n"
+    )
+    assert run(tmp_path, *CRAWL, site, "--job", "out/job", *QUICK).returncode == 0
+    assert summary(tmp_path / "out")["finish_reason"] == "finished"
+
+
+def test_a_refused_connection_is_called_so(tmp_path: Path) -> None:
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        url = f"http://127.0.0.1:{free.getsockname()[1]}/"
+        result = run(tmp_path, *CRAWL, url, "-s", "BILINGUAL_BACKOFF_START=0.1", *QUICK)
+    assert result.returncode == 1
+    assert f"1 of 1 seed gave no page: {url} (connection-refused)" in result.stderr
+    assert "robots-unreachable" not in result.stderr
+
+
+def test_one_page_is_a_page_and_a_time_has_no_unit(tmp_path: Path, site: str) -> None:
+    given = ("--max-pages", "1", "--out", "out", "-s", "LOGSTATS_INTERVAL=0.01")
+    result = run(tmp_path, *CRAWL, site, "-v", *given, *QUICK)
+    assert "INFO: 1 page, 1 document, 0 pairs, " in result.stderr
+    assert re.search(r" UTC, 0:00:\d\d\b(?! h)", (tmp_path / "out" / "report.html").read_text())
+
+
+def test_align_says_which_languages_are_there(tmp_path: Path, site: str) -> None:
+    assert run(tmp_path, *CRAWL, site, "--out", "out", *QUICK).returncode == 0
+    result = run(tmp_path, "align", "out", "--pair", "en-mt")
+    assert "no page is in Maltese; there are: 5 English, 5 Spanish\n" in result.stdout
+
+
+def test_the_doctor_has_a_line_for_each_part(tmp_path: Path) -> None:
+    result = run(tmp_path, "doctor")
+    lines = [re.fullmatch(r"(yes|no ) {2}(\w+) +[\w (),-]+(: .+)?", line) for line in result.stdout.splitlines()]
+    found = {line[2]: line for line in lines if line}
+    assert len(lines) == len(found)
+    assert list(found) == ["encoder", "GPU", "Chromium", "Redis", "Java"]
+    assert all((line[1] == "yes") == (line[3] is None) for line in found.values())
