@@ -34,6 +34,8 @@ from bilingual_crawler.pairing.content import CONTENT_FEATURES
 from bilingual_crawler.pairing.convention import (
     SITE_FEATURES,
     contradictions,
+    convincing,
+    outshone,
     says,
     site_columns,
     url_columns,
@@ -232,7 +234,12 @@ def _read_sentences(place: Place, form: str, judged: Sequence[Examples]) -> list
             if not len(asked):
                 continue
             if said[asked[0]]:
-                columns = {"held": held[asked].clip(MIN_HELD, SUPPORTED), "aligned": reader.shares(asked).aligned}
+                best = ~said & convincing(held, one.columns, i, j)
+                columns = {
+                    "held": held[asked].clip(MIN_HELD, SUPPORTED),
+                    "aligned": reader.shares(asked).aligned,
+                    "outshone": outshone(held, best, i, j)[asked].astype(np.float64),
+                }
             else:
                 columns = reader.columns(asked) | {"site": logit(probabilities[asked])}
             floats = {name: column.astype(np.float32) for name, column in columns.items()}

@@ -32,13 +32,13 @@ LIKER = {
     *("total", "tags", "number_order", "paragraphs", "lead_a", "lead_b", "tag_lead_a", "tag_lead_b"),
     *("translated_a", "translated_b", "translated_lead_a", "translated_lead_b"),
     *("dde", "dde_csls", "dde_lead_a", "dde_lead_b", "sae", "sae_csls", "sae_lead_a", "sae_lead_b"),
-    *("held", "said", "said_by_both", "site_mutual", "site_unsaid"),
+    *("held", "said", "said_by_both", "site_mutual", "site_unsaid", "aligned"),
 }
 """Features that never speak against a pair where they are higher: what few sites show by accident is not learnt."""
 UNLIKER = {
     *("verbatim", "word_residual", "text_residual", "refused", "rivals_a", "rivals_b", "marked_otherwise"),
     *("usual_wrong", "site_said", "title_numbers", "url_numbers", "unaligned", "behind"),
-    *("contradicted", "site_contradicted"),
+    *("contradicted", "site_contradicted", "outshone"),
 }
 """Those that never speak for it."""
 
