@@ -216,6 +216,12 @@ def site_columns(
     }
 
 
+def announced(columns: Columns) -> NDArray[np.bool_]:
+    """Which candidates an announcement, a switcher or equal addresses claim, be it on one page only."""
+    names = ("hreflang", "one_sided", "switcher", "key")
+    return np.asarray(np.any([columns[name] > 0 for name in names], axis=0))
+
+
 def announcing(held: NDArray[np.float64], columns: Columns) -> NDArray[np.float32]:
     """Number of pages that announce the other, 0 to 2; one-sided announcements between domains count if confirmed."""
     confirmed = (columns["one_sided"] > 0) & (held >= CONFIRMED_BY_CONTENT)

@@ -13,6 +13,7 @@ from bilingual_crawler.pairing.candidates import alike_urls, rewritten_urls, url
 from bilingual_crawler.pairing.convention import (
     CONTRADICTED,
     SITE_FEATURES,
+    announced,
     announcing,
     contradictions,
     convincing,
@@ -176,7 +177,8 @@ class SiteJudge:
         contradicted = contradictions(held, proposed.columns)
         candidates = self._judge(domain, proposed, held, contradicted)
         said, foreign = says(held, proposed.columns), proposed.columns["one_sided"]
-        disputed = said & ((held < SUPPORTED) | (foreign > 0))
+        # who writes links into a text knows where they lead, templates do not
+        disputed = announced(proposed.columns) & said & ((held < SUPPORTED) | (foreign > 0))
         best = ~said & convincing(held, proposed.columns, i, j)
         worse = outshone(held, best, i, j)
         limit = np.array([float(not (worse[k] and domain.objection(i[k], j[k]))) for k in range(len(i))])
