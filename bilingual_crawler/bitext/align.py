@@ -24,6 +24,7 @@ from bilingual_crawler.bitext.evidence import (
 )
 from bilingual_crawler.bitext.quality import Quality
 from bilingual_crawler.bitext.splitting import split
+from bilingual_crawler.languages.codes import base_of
 from bilingual_crawler.pages.words import count_words
 
 if TYPE_CHECKING:
@@ -39,6 +40,14 @@ LONGEST = 3000
 """Maximum aligned sentences of a document."""
 SPREAD_WEIGHT = 200
 """Weight of the usual spread of lengths, in sure sentence pairs."""
+CHARACTERS = {
+    "amh": 0.51, "ara": 0.75, "bod": 1.2, "ckb": 0.9, "deu": 1.12, "ell": 1.17, "fas": 0.85, "fra": 1.12, "heb": 0.68,
+    "hun": 1.13, "ind": 1.18, "ita": 1.12, "jpn": 0.39, "kor": 0.44, "lzh": 0.2, "msa": 1.18, "mya": 1.42, "nld": 1.2,
+    "ron": 1.12, "spa": 1.12, "tam": 1.24, "tha": 0.87, "tir": 0.51, "urd": 0.9, "vie": 1.21, "yue": 0.27, "zho": 0.27,
+}  # fmt: skip
+"""Characters of a translation by a character of English, of the Universal Declaration of Human Rights; otherwise 1."""
+RATIO_WEIGHT = 10
+"""Weight of the usual length ratio, in sure sentence pairs."""
 MAX_SHORT_WORDS = 2
 """Maximum words of each side of a short sentence pair."""
 
@@ -81,7 +90,8 @@ class SentenceAligner:
         self._languages = (language_a, language_b)
         self._meaning = Meaning(encoder) if encoder else None
         self._lexicon = Lexicon({})
-        self._ratio: float | None = None
+        self._usual_ratio = CHARACTERS.get(base_of(language_b), 1.0) / CHARACTERS.get(base_of(language_a), 1.0)
+        self._ratio = self._usual_ratio
         self._spread = UNKNOWN_SPREAD
         self._has_paragraphs = True
 
@@ -100,7 +110,7 @@ class SentenceAligner:
         shares = {word: count / len(second) for word, count in counts.items()}
         has_meaning = self._meaning is not None and self._meaning.is_estimated
         self._spread = LENGTH_SPREAD if has_meaning else UNKNOWN_SPREAD
-        self._lexicon, self._ratio = Lexicon(shares), None
+        self._lexicon, self._ratio = Lexicon(shares), self._usual_ratio
         sure = {
             (_text(a, bead.a), _text(b, bead.b))
             for a, b in sides
@@ -109,7 +119,9 @@ class SentenceAligner:
         }
         self._lexicon = Lexicon.from_pairs(sorted({(words(a), words(b)) for a, b in sure}), shares)
         if sure:
-            self._ratio = math.exp(median(math.log((len(b) + 1) / (len(a) + 1)) for a, b in sure))
+            here = median(math.log((len(b) + 1) / (len(a) + 1)) for a, b in sure)
+            usual = RATIO_WEIGHT * math.log(self._usual_ratio)
+            self._ratio = math.exp((len(sure) * here + usual) / (len(sure) + RATIO_WEIGHT))
             self._spread = LENGTH_SPREAD if has_meaning else _spread(sure, self._ratio)
 
     def align(self, a: Sequence[Sentence], b: Sequence[Sentence]) -> list[SentencePair]:

@@ -64,7 +64,7 @@ MAX_NUMBERS = 2
 class Quality:
     """Judges the beads of two documents by the evidence that aligned them.
 
-    *ratio*: expected length ratio of a sentence, second side to first; None if unknown.
+    *ratio*: expected length ratio of a sentence, second side to first.
     *nearness*: the comparison by the encoder; None without one.
     """
 
@@ -73,12 +73,12 @@ class Quality:
         a: Sequence[Sentence],
         b: Sequence[Sentence],
         lexicon: Lexicon,
-        ratio: float | None,
+        ratio: float,
         nearness: Nearness | None,
     ) -> None:
         self._a, self._b = a, b
         self._lexicon, self._nearness = lexicon, nearness
-        self._ratio = ratio or sum(len(s.text) for s in b) / max(1, sum(len(s.text) for s in a))
+        self._ratio = ratio
 
     def scores(self, beads: Sequence[Bead]) -> list[float]:
         """Return for each of *beads*, all of the documents in order, the probability that it is right, 0 to 1."""
