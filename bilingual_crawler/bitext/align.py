@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
-from bilingual_crawler.bitext.beads import best_beads
+from bilingual_crawler.bitext.beads import Bead, best_beads
 from bilingual_crawler.bitext.evidence import (
     LENGTH_SPREAD,
     UNKNOWN_SPREAD,
@@ -28,9 +28,9 @@ from bilingual_crawler.languages.codes import base_of
 from bilingual_crawler.pages.words import count_words
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
-    from bilingual_crawler.bitext.beads import Bead
+    from bilingual_crawler.bitext.evidence import Nearness
     from bilingual_crawler.bitext.splitting import Sentence
     from bilingual_crawler.encoders.base import Encoder
 
@@ -38,6 +38,12 @@ LEXICON_SCORE = 0.9
 """Score from which beads of the first pass teach the lexicon."""
 LONGEST = 3000
 """Maximum aligned sentences of a document."""
+MAX_LINE = 20_000
+"""Maximum aligned characters of a line."""
+WINDOW = 600
+"""Sentences of each side that are aligned together in longer documents, so that time is linear in their length."""
+KEPT = 0.75
+"""Share of a window up to which its beads hold."""
 SPREAD_WEIGHT = 200
 """Weight of the usual spread of lengths, in sure sentence pairs."""
 CHARACTERS = {
@@ -96,8 +102,10 @@ class SentenceAligner:
         self._has_paragraphs = True
 
     def read(self, lines_a: Iterable[str], lines_b: Iterable[str]) -> Sides:
-        """Split the lines of both documents into sentences."""
-        return split(lines_a, self._languages[0], LONGEST), split(lines_b, self._languages[1], LONGEST)
+        """Split the lines of both documents into sentences: the first 3,000, of the first 20,000 characters of lines."""
+        both = zip((lines_a, lines_b), self._languages, strict=True)
+        side_a, side_b = (split((line[:MAX_LINE] for line in lines), language, LONGEST) for lines, language in both)
+        return side_a, side_b
 
     def learn_lexicon(self, documents: Iterable[Sides]) -> None:
         """Replace the lexicon by one learnt from the certain beads of *documents*."""
@@ -138,9 +146,26 @@ class SentenceAligner:
         if not a or not b:
             return [], Quality(a, b, self._lexicon, self._ratio, None)
         nearness = self._meaning.nearness([s.text for s in a], [s.text for s in b]) if self._meaning else None
-        scores = weigh(a, b, self._lexicon, nearness, self._ratio, self._spread, self._has_paragraphs)
-        beads = best_beads(scores)
-        return beads, Quality(a, b, self._lexicon, self._ratio, nearness)
+        return list(self._windows(a, b, nearness)), Quality(a, b, self._lexicon, self._ratio, nearness)
+
+    def _windows(self, a: Sequence[Sentence], b: Sequence[Sentence], nearness: Nearness | None) -> Iterator[Bead]:
+        """The beads of each window; the next window begins after the last bead that holds."""
+        i = j = 0
+        while i < len(a) and j < len(b):
+            here = a[i : i + WINDOW], b[j : j + WINDOW]
+            near = nearness.window(i, j, WINDOW) if nearness else None
+            beads = best_beads(weigh(*here, self._lexicon, near, self._ratio, self._spread, self._has_paragraphs))
+            # what is before the end of a document holds
+            whole_a, whole_b = i + WINDOW >= len(a), j + WINDOW >= len(b)
+            if not (whole_a and whole_b):
+                beads = [bead for bead in beads if bead.a[1] <= WINDOW * KEPT and bead.b[1] <= WINDOW * KEPT]
+            yield from (
+                Bead((i + bead.a[0], i + bead.a[1]), (j + bead.b[0], j + bead.b[1]), bead.score) for bead in beads
+            )
+            if whole_a and whole_b:
+                return
+            step = (beads[-1].a[1], beads[-1].b[1]) if beads else (WINDOW // 2, WINDOW // 2)
+            i, j = i + step[0], j + step[1]
 
 
 def _spread(sure: Iterable[tuple[str, str]], ratio: float) -> float:

@@ -32,7 +32,7 @@ ALONE = 0.1
 """Expected share of sentences without a translation."""
 WEIGHT = 20
 """Weight of this prior, in sentences."""
-END = math.log(0.5)
+END = math.log(0.25)
 """Log-odds of a sentence without a translation before the first bead or after the last: half a page may be alone."""
 
 BeadScores: TypeAlias = Mapping[tuple[int, int], NDArray[np.float32]]
@@ -57,9 +57,10 @@ def best_beads(scores: BeadScores) -> list[Bead]:
     """
     beads = [bead for bead in beads_at_price(scores, math.log(ALONE)) if bead.score > 0.5]
     aligned = sum(bead.a[1] - bead.a[0] + bead.b[1] - bead.b[0] for bead in beads)
-    # from the first bead to the last
-    first, last = (beads[0], beads[-1]) if beads else (Bead((0, 0), (0, 0), 0.0),) * 2
-    sentences = last.a[1] - first.a[0] + last.b[1] - first.b[0]
+    sentences = sum(scores[1, 1].shape)
+    if beads:
+        # ends without a translation tell nothing of what is between
+        sentences = beads[-1].a[1] - beads[0].a[0] + beads[-1].b[1] - beads[0].b[0]
     alone = (sentences - aligned + ALONE * WEIGHT) / (sentences + WEIGHT)
     return beads_at_price(scores, math.log(alone))
 

@@ -121,6 +121,7 @@ class Lexicon:
         """*shares_b*: for each word, the share of the sentences of the second language that contain it."""
         self._shares_b = shares_b
         self._learnt: dict[str, dict[str, float]] = {}
+        self._known: dict[str, Mapping[str, float]] = {}
 
     @classmethod
     def from_pairs(cls, pairs: Iterable[tuple[Words, Words]], shares_b: Mapping[str, float]) -> Lexicon:
@@ -146,6 +147,11 @@ class Lexicon:
 
     def translations(self, word: str) -> Mapping[str, float]:
         """Return the words of the second language that *word* predicts, with their log-odds."""
+        if word not in self._known:
+            self._known[word] = self._translations(word)
+        return self._known[word]
+
+    def _translations(self, word: str) -> Mapping[str, float]:
         found = dict(self._learnt.get(word, {}))
         share = self._shares_b.get(word)
         if share is not None and (word.isdigit() or len(word) >= _NAME_LENGTH):
@@ -165,16 +171,19 @@ class Lexicon:
                 alike[found].append(word)
         return alike
 
-    def coverage(self, a: Words, b: Words) -> tuple[float, float]:
+    def coverage(self, a: Words, b: Words) -> tuple[float, float, float]:
         """Return how much more of the words that have a translation find it in the other side than do not.
 
-        For *a* and for *b*, from -1 (none of many) to 1 (all of many); 0 if nothing is known of the words.
+        For *a* and for *b*, from -1 (none of many) to 1 (all of many); 0 if nothing is known of the words. Then the sum
+        of the log-odds of the translations that are found.
         """
-        predicted = [set(self.translations(word)) for word in a]
+        predicted = [self.translations(word) for word in a]
         known_b = self._translated | set(b).intersection(a)
-        there = [bool(found.intersection(b)) for found in predicted if found]
+        b_set = set(b)
+        there = [not b_set.isdisjoint(found) for found in predicted if found]
         back = [any(word in found for found in predicted) for word in b if word in known_b]
-        return _balance(there), _balance(back)
+        gains = (max(map(found.__getitem__, found.keys() & b_set), default=0.0) for found in predicted)
+        return _balance(there), _balance(back), sum(gains, 0.0)
 
     @cached_property
     def _translated(self) -> set[str]:
@@ -208,6 +217,10 @@ class Nearness:
     def __init__(self, a: NDArray[np.float32], b: NDArray[np.float32], spread: float) -> None:
         self._a, self._b = a, b
         self._spread = spread
+
+    def window(self, start_a: int, start_b: int, size: int) -> Nearness:
+        """Return the comparison of *size* sentences of each side."""
+        return Nearness(self._a[start_a : start_a + size], self._b[start_b : start_b + size], self._spread)
 
     def similarity(self, p: int, q: int) -> NDArray[np.float32]:
         """Return the similarity of *p* sentences of the first and *q* of the second document, in standard deviations.

@@ -65,10 +65,13 @@ class BitextCounts:
     kept: int = 0
     dropped: dict[str, int] = field(default_factory=dict)
     """Dropped sentence pairs by reason."""
+    cut: int = 0
+    """Document pairs the end of which, or all of which, was too much to align."""
 
-    def add(self, raw: Sequence[SentencePair], kept: Sequence[SentencePair]) -> None:
+    def add(self, documents: DocumentPair, raw: Sequence[SentencePair], kept: Sequence[SentencePair]) -> None:
         """Count a document pair."""
         self.documents += 1
+        self.cut += documents.is_cut
         self.aligned += len(raw)
         self.kept += len(kept)
         self.dropped = dict(Counter(self.dropped) + Counter(one.dropped for one in raw if one.dropped))
@@ -119,7 +122,7 @@ class Overview(Export):
         self._sample: Sample[Shown] = Sample(SAMPLE)
 
     def add(self, documents: DocumentPair, raw: Sequence[SentencePair], kept: Sequence[SentencePair]) -> None:
-        self._found.counts.add(raw, kept)
+        self._found.counts.add(documents, raw, kept)
         site = self._sites[registered_domain(documents.url_a)]
         site.documents += 1
         site.sentences += len(kept)

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import math
+import re
 from typing import TYPE_CHECKING
 
 from bilingual_crawler.bitext.evidence import LENGTH_OFFSET, USUAL_NEARNESS, words
@@ -25,6 +26,8 @@ WITHOUT_ENCODER = LinearModel(
         "alone": -2.133,
         "found_a": 0.576,
         "found_b": 1.260,
+        "content": 0.0,
+        "support": 0.0,
         "shared_numbers": 1.058,
         "other_numbers": -1.069,
         "length": -0.255,
@@ -40,6 +43,8 @@ WITH_ENCODER = LinearModel(
         "alone": -1.881,
         "found_a": 0.511,
         "found_b": 0.743,
+        "content": 0.0,
+        "support": 0.0,
         "shared_numbers": 0.529,
         "other_numbers": -0.843,
         "length": -0.286,
@@ -59,6 +64,12 @@ SPREAD = 0.2
 MAX_LENGTH = 9.0
 """Maximum squared deviation of the length ratio."""
 MAX_NUMBERS = 2
+NEAR = 4
+"""Number of beads before and after a bead whose words support it."""
+MAX_CONTENT = 8.0
+"""Maximum log-odds of the words of a bead."""
+_LABEL = re.compile(r"^\W*(?:[^\W\d_]+ )?\d{1,3}(?:\.\d{1,3})*(?:[.):]|(?= )|$)")
+"""The number of an item or a heading, which all lists have."""
 
 
 class Quality:
@@ -88,7 +99,13 @@ class Quality:
     def rows(self, beads: Sequence[Bead]) -> list[dict[str, float]]:
         """Return the features of each of *beads* by their names in :data:`WITHOUT_ENCODER`."""
         odds = [_odds(bead.score) for bead in beads]
-        return [self._row(beads, odds, place) for place in range(len(beads))]
+        rows = [self._row(beads, odds, place) for place in range(len(beads))]
+        contents = [min(MAX_CONTENT, row["content"]) for row in rows]
+        for place, row in enumerate(rows):
+            near = [*contents[max(0, place - NEAR) : place], *contents[place + 1 : place + 1 + NEAR]]
+            row["support"] = math.sqrt(sum(near) / len(near)) if near else 0.0
+            row["content"] = math.sqrt(contents[place])
+        return rows
 
     def _row(self, beads: Sequence[Bead], odds: Sequence[float], place: int) -> dict[str, float]:
         bead = beads[place]
@@ -100,9 +117,9 @@ class Quality:
         text_a, text_b = (
             " ".join(s.text for s in side[slice(*places)]) for side, places in ((self._a, bead.a), (self._b, bead.b))
         )
-        words_a, words_b = words(text_a), words(text_b)
+        words_a, words_b = (words(_LABEL.sub("", text)) for text in (text_a, text_b))
         numbers_a, numbers_b = ({word for word in side if word.isdigit()} for side in (words_a, words_b))
-        found_a, found_b = self._lexicon.coverage(words_a, words_b)
+        found_a, found_b, content = self._lexicon.coverage(words_a, words_b)
         expected = len(text_a) * self._ratio
         deviation = math.log((len(text_b) + LENGTH_OFFSET) / (expected + LENGTH_OFFSET)) / SPREAD
         row = {
@@ -110,6 +127,7 @@ class Quality:
             "alone": float(gaps),
             "found_a": found_a,
             "found_b": found_b,
+            "content": content,
             "shared_numbers": float(min(MAX_NUMBERS, len(numbers_a & numbers_b))),
             "other_numbers": float(min(MAX_NUMBERS, len(numbers_a ^ numbers_b))),
             "length": min(MAX_LENGTH, deviation**2),
