@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from bilingual_crawler.bitext.splitting import Sentence
     from bilingual_crawler.encoders.base import Encoder
 
-LEXICON_SCORE = 0.9
+LEXICON_SCORE = 0.6
 """Score from which beads of the first pass teach the lexicon."""
 LONGEST = 3000
 """Maximum aligned sentences of a document."""
@@ -108,7 +108,7 @@ class SentenceAligner:
         return side_a, side_b
 
     def learn_lexicon(self, documents: Iterable[Sides]) -> None:
-        """Replace the lexicon by one learnt from the certain beads of *documents*."""
+        """Replace the lexicon by one learnt from the probable beads of *documents*."""
         sides = list(documents)
         self._has_paragraphs = any(have_paragraphs(side) for side in ([a for a, _ in sides], [b for _, b in sides]))
         if self._meaning:

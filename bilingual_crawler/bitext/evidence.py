@@ -121,6 +121,7 @@ class Lexicon:
         """*shares_b*: for each word, the share of the sentences of the second language that contain it."""
         self._shares_b = shares_b
         self._learnt: dict[str, dict[str, float]] = {}
+        self._counts: dict[tuple[str, str], int] = {}
         self._known: dict[str, Mapping[str, float]] = {}
 
     @classmethod
@@ -142,6 +143,7 @@ class Lexicon:
             if count >= MIN_COUNT and 2 * count >= MIN_DICE * (first[x] + second[y]):
                 gain = math.log(count / (first[x] + 1) / shares_b.get(y, 1.0))
                 if gain > 0:
+                    lexicon._counts[x, y] = count
                     lexicon._learnt.setdefault(x, {})[y] = gain
         return lexicon
 
@@ -171,19 +173,31 @@ class Lexicon:
                 alike[found].append(word)
         return alike
 
-    def coverage(self, a: Words, b: Words) -> tuple[float, float, float]:
+    def coverage(self, a: Words, b: Words) -> tuple[float, float]:
         """Return how much more of the words that have a translation find it in the other side than do not.
 
-        For *a* and for *b*, from -1 (none of many) to 1 (all of many); 0 if nothing is known of the words. Then the sum
-        of the log-odds of the translations that are found.
+        For *a* and for *b*, from -1 (none of many) to 1 (all of many); 0 if nothing is known of the words.
         """
         predicted = [self.translations(word) for word in a]
-        known_b = self._translated | set(b).intersection(a)
         b_set = set(b)
+        known_b = self._translated | b_set.intersection(a)
         there = [not b_set.isdisjoint(found) for found in predicted if found]
         back = [any(word in found for found in predicted) for word in b if word in known_b]
-        gains = (max(map(found.__getitem__, found.keys() & b_set), default=0.0) for found in predicted)
-        return _balance(there), _balance(back), sum(gains, 0.0)
+        return _balance(there), _balance(back)
+
+    def translated(self, a: Words, b: Words) -> dict[tuple[str, str], float]:
+        """Return the words of *a* with their best translation in *b*, and its log-odds."""
+        b_set, found = set(b), dict[tuple[str, str], float]()
+        for word in a:
+            predicted = self.translations(word)
+            if there := b_set.intersection(predicted):
+                best = max(there, key=predicted.__getitem__)
+                found[word, best] = predicted[best]
+        return found
+
+    def count(self, pair: tuple[str, str]) -> float:
+        """Return the sentence pairs that taught a pair of words; infinite if it was known before."""
+        return self._counts.get(pair, math.inf)
 
     @cached_property
     def _translated(self) -> set[str]:
