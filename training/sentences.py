@@ -25,7 +25,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import roc_auc_score
 from sklearn.model_selection import GroupKFold, cross_val_predict
 
-from bilingual_crawler.bitext.align import SentenceAligner, SentencePair
+from bilingual_crawler.bitext.align import SentenceAligner, SentencePair, whole
 from bilingual_crawler.bitext.cleaning import Cleaner
 from bilingual_crawler.bitext.quality import WITH_ENCODER, WITHOUT_ENCODER
 from bilingual_crawler.bitext.splitting import Sentence
@@ -89,7 +89,7 @@ def examples_of(
     """The examples of the document pairs *found*, in lines: without the encoder, then with it if there is one."""
     known = SentenceAligner(pair.a, pair.b, encoder)
     read = (known.read(a, b) for a, b in found)
-    documents: list[Sides] = [(a[:MAX_SENTENCES], b[:MAX_SENTENCES]) for a, b in read]
+    documents: list[Sides] = [(whole(a)[0][:MAX_SENTENCES], whole(b)[0][:MAX_SENTENCES]) for a, b in read]
     known.learn_lexicon(documents)
     gold = {(one.text_a, one.text_b): one.score for a, b in documents for one in _with_joined(known.align(a, b))}
     corrupted = list(corrupt(documents, Random(f"{SEED} {site}")))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import chain, pairwise
 from statistics import median
 from typing import TYPE_CHECKING, TypeAlias
@@ -25,7 +25,7 @@ from bilingual_crawler.bitext.evidence import (
 from bilingual_crawler.bitext.quality import Quality
 from bilingual_crawler.bitext.splitting import split
 from bilingual_crawler.languages.codes import base_of
-from bilingual_crawler.pages.words import count_words
+from bilingual_crawler.pages.words import SENTENCE_ENDS, count_words
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -54,6 +54,8 @@ CHARACTERS = {
 """Characters of a translation by a character of English, of the Universal Declaration of Human Rights; otherwise 1."""
 RATIO_WEIGHT = 10
 """Weight of the usual length ratio, in sure sentence pairs."""
+MIN_BROKEN = 30
+"""Minimum characters of a line that goes on in the next one."""
 MAX_SHORT_WORDS = 2
 """Maximum words of each side of a short sentence pair."""
 
@@ -109,7 +111,7 @@ class SentenceAligner:
 
     def learn_lexicon(self, documents: Iterable[Sides]) -> None:
         """Replace the lexicon by one learnt from the probable beads of *documents*."""
-        sides = list(documents)
+        sides = [(whole(a)[0], whole(b)[0]) for a, b in documents]
         self._has_paragraphs = any(have_paragraphs(side) for side in ([a for a, _ in sides], [b for _, b in sides]))
         if self._meaning:
             self._meaning.estimate_common([s.text for a, _ in sides for s in a], [s.text for _, b in sides for s in b])
@@ -134,8 +136,13 @@ class SentenceAligner:
 
     def align(self, a: Sequence[Sentence], b: Sequence[Sentence]) -> list[SentencePair]:
         """Return the sentence pairs of two documents, in order."""
-        beads, quality = self.judged_beads(a, b)
-        return [_pair(a, b, bead, score) for bead, score in zip(beads, quality.scores(beads), strict=True)]
+        (whole_a, starts_a), (whole_b, starts_b) = whole(a), whole(b)
+        beads, quality = self.judged_beads(whole_a, whole_b)
+        places = [
+            replace(bead, a=(starts_a[bead.a[0]], starts_a[bead.a[1]]), b=(starts_b[bead.b[0]], starts_b[bead.b[1]]))
+            for bead in beads
+        ]
+        return [_pair(a, b, bead, score) for bead, score in zip(places, quality.scores(beads), strict=True)]
 
     def beads(self, a: Sequence[Sentence], b: Sequence[Sentence]) -> list[Bead]:
         """Return the beads of two documents, in order."""
@@ -166,6 +173,32 @@ class SentenceAligner:
                 return
             step = (beads[-1].a[1], beads[-1].b[1]) if beads else (WINDOW // 2, WINDOW // 2)
             i, j = i + step[0], j + step[1]
+
+
+def whole(side: Sequence[Sentence]) -> tuple[list[Sentence], list[int]]:
+    """Return *side* with sentences that are broken into lines as one, and where each begins in *side*, and its end.
+
+    A long line goes on in the next one if it does not end like a sentence, and the next one begins small; a list of
+    small items is not broken.
+    """
+    lengths = Counter[int]()
+    for sentence in side:
+        lengths[sentence.paragraph] += len(sentence.text)
+    starts = [0] * bool(side)
+    for n, (one, other) in enumerate(pairwise(side), 1):
+        is_broken = (
+            other.paragraph == one.paragraph + 1
+            and other.text[0].islower()
+            and not one.text.endswith(SENTENCE_ENDS)
+            and not side[starts[-1]].text[0].islower()
+            and lengths[one.paragraph] >= MIN_BROKEN
+        )
+        if not is_broken:
+            starts.append(n)
+    ends = [*starts, len(side)]
+    return [
+        replace(side[start], text=_text(side, (start, end)), blank=side[end - 1].blank) for start, end in pairwise(ends)
+    ], ends
 
 
 def _spread(sure: Iterable[tuple[str, str]], ratio: float) -> float:

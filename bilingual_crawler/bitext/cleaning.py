@@ -178,7 +178,7 @@ def same_words(a: str, b: str) -> float:
 
     What is in brackets does not count, unless all is: ``(日本語) Debian`` is the same as ``Debian``.
     """
-    one, other = (normal(_BRACKETED.sub(" ", text) or text).split() for text in (a, b))
+    one, other = (normal(_BRACKETED.sub(" ", text).strip() or text).split() for text in (a, b))
     return (Counter(one) & Counter(other)).total() / max(1, len(one), len(other)) if one != other else 1.0
 
 

@@ -62,8 +62,9 @@ def words(text: str) -> Words:
         elif token.isascii() or not is_unspaced(token[0]) or token[0] in _KATAKANA:
             found.add(token.lower())
         else:
-            size = 2 if unicodedata.east_asian_width(token[0]) in "WF" else 4
-            found.update(token[start : start + size] for start in range(max(1, len(token) - size + 1)))
+            size, longest = (2, 2) if unicodedata.east_asian_width(token[0]) in "WF" else (4, 8)
+            size = len(token) if len(token) <= longest else size
+            found.update(token[start : start + size] for start in range(len(token) - size + 1))
     return tuple(sorted(found - {""}))
 
 
@@ -302,7 +303,7 @@ LENGTH_OFFSET = 8
 MAX_EVIDENCE = 8.0
 """Highest log-odds by words, and by meaning."""
 MIN_CLOSENESS = -6.0
-MISSING_NUMBER = -2.0
+MISSING_NUMBER = -1.5
 """Log-odds of a number that only one side has."""
 MAX_MISSING = 2
 MAX_BEGINS = 0.95

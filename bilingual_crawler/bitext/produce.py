@@ -140,7 +140,7 @@ class BitextProducer:
         for pair in pairs:
             a, b = lines(pair.url_a), lines(pair.url_b)
             sides = self._aligner.read(a, b) if budget > 0 else ([], [])
-            is_cut = budget <= 0 or any(len(side) == LONGEST for side in sides) or max(map(len, (*a, *b))) > MAX_LINE
+            is_cut = budget <= 0 or any(len(side) == LONGEST for side in sides) or max(map(len, (*a, *b)), default=0) > MAX_LINE
             budget -= max(map(len, sides))
             in_list = is_list(a) and is_list(b)
             judged = [self._judged(one, templates, in_list) for one in self._aligner.align(*sides)]
@@ -216,6 +216,7 @@ def export(spools: Iterable[Spool[Aligned]], sinks: Iterable[Sink]) -> BitextCou
             for sink in sinks:
                 sink.add(aligned.documents, judged, kept)
     with ExitStack() as stack:
-        for sink in sinks:
+        # in order: the overview, which is last, names the files
+        for sink in reversed(sinks):
             stack.callback(sink.close)
     return counts

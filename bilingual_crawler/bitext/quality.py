@@ -168,7 +168,7 @@ class Quality:
             "found_a": found_a,
             "found_b": found_b,
             "shared_numbers": float(min(MAX_NUMBERS, len(numbers_a & numbers_b))),
-            "other_numbers": float(min(MAX_NUMBERS, len(numbers_a ^ numbers_b))),
+            "other_numbers": float(min(MAX_NUMBERS, max(len(numbers_a - numbers_b), len(numbers_b - numbers_a)))),
             "length": min(MAX_LENGTH, deviation**2),
             "characters": math.log(min(len(text_a), len(text_b)) + 1),
             "merged": float(bead.a[1] - bead.a[0] + bead.b[1] - bead.b[0] - 2),
