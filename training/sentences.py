@@ -95,7 +95,7 @@ def examples_of(
     corrupted = list(corrupt(documents, Random(f"{SEED} {site}")))
     cleaner = Cleaner(pair)
     for one in (None, encoder)[: 2 if encoder else 1]:
-        found_here = []
+        found_here: list[Example] = []
         # a small site teaches no lexicon
         for size in (len(corrupted), SMALL_SITE):
             aligner = SentenceAligner(pair.a, pair.b, one)

@@ -104,7 +104,7 @@ class SentenceAligner:
         self._has_paragraphs = True
 
     def read(self, lines_a: Iterable[str], lines_b: Iterable[str]) -> Sides:
-        """Split the lines of both documents into sentences: the first 3,000, of the first 20,000 characters of lines."""
+        """Split both documents into sentences: the first 3,000, of the first 20,000 characters of each line."""
         both = zip((lines_a, lines_b), self._languages, strict=True)
         side_a, side_b = (split((line[:MAX_LINE] for line in lines), language, LONGEST) for lines, language in both)
         return side_a, side_b

@@ -37,7 +37,9 @@ def _head(folder: Path, found: Bitexts) -> Iterator[str]:
     kept = sum(one["counts"]["kept"] for one in found.values())
     size = next((size for limit, size in SIZES.items() if kept < limit), "10M<n<100M")
     yield from ("---", "language:")
-    yield from (f"- {code}" for code in sorted({to_bcp47(base_of(side)) for pair in pairs for side in (pair.a, pair.b)}))
+    yield from (
+        f"- {code}" for code in sorted({to_bcp47(base_of(side)) for pair in pairs for side in (pair.a, pair.b)})
+    )
     yield from ("license: other", "multilinguality: translation", "task_categories:", "- translation")
     yield from ("source_datasets: original", "size_categories:", f"- {size}")
     configs = [
@@ -54,8 +56,8 @@ def _head(folder: Path, found: Bitexts) -> Iterator[str]:
 def _body(found: Bitexts) -> Iterator[str]:
     yield from (
         *("# Bitext of websites", ""),
-        f"Sentence pairs of translated web pages, by bilingual-crawler {__version__}: pages in both languages are paired,",
-        "their sentences aligned and cleaned; `quality` is the probability that both sides say the same.",
+        f"Sentence pairs of translated web pages, made by bilingual-crawler {__version__}: pages in both languages are",
+        "paired, their sentences aligned and cleaned; `quality` is the probability that both sides say the same.",
     )
     for name, one in found.items():
         counts = one["counts"]

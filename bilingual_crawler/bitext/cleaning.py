@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from itertools import pairwise
 from typing import TYPE_CHECKING, Literal, Protocol
 from unicodedata import category, east_asian_width
 
@@ -132,14 +133,16 @@ class Templates:
         for side, prose, lines in zip(self._counts, self._prose, (a, b), strict=True):
             lines = lines[:MAX_LINES]
             side.update({part for line in lines for part in _constant_parts(line)})
-            prose.update({part for line in lines if line.endswith(SENTENCE_ENDS) for part in _parts_of_prose(line)})
+            sentences = (normal(line[:200]).split() for line in lines if line.endswith(SENTENCE_ENDS))
+            prose.update({f"{one} {other}" for words in sentences for one, other in pairwise(words)})
 
     def has(self, a: str, b: str) -> bool:
         """Tell whether both sides of a sentence pair begin, or end, like lines of the template."""
         return all(
             any(
-                side[part] >= max(MIN_DOCUMENTS, self._documents * (TEMPLATE_SHARE if part[-1:].isalnum() else LABEL_SHARE))
-                and prose[part] < PROSE_SHARE * side[part]
+                side[part]
+                >= max(MIN_DOCUMENTS, self._documents * (TEMPLATE_SHARE if part[-1:].isalnum() else LABEL_SHARE))
+                and prose[" ".join(part.split()[:2])] < PROSE_SHARE * side[part]
                 for part in _constant_parts(text)
             )
             for side, prose, text in zip(self._counts, self._prose, (a, b), strict=True)
@@ -167,12 +170,6 @@ def is_list(lines: Sequence[str]) -> bool:
     return prose < MIN_PROSE * sum(map(len, lines))
 
 
-def _parts_of_prose(line: str) -> Iterator[str]:
-    words = normal(line[:200]).split()
-    for count in (4, 2):
-        yield from (" ".join(words[start : start + count]) for start in range(len(words) - count + 1))
-
-
 def same_words(a: str, b: str) -> float:
     """Return the share of the words of both sides that are the same, digits aside, 0 to 1; 1 if there are none.
 
@@ -189,6 +186,9 @@ def _width(text: str) -> int:
 
 def _letters(text: str) -> int:
     """The letters and vowel signs of *text*; a letter of Chinese, Japanese and Korean counts as two."""
+    letters = sum(map(str.isalpha, text))
+    if letters >= MIN_LETTERS:
+        return letters
     return sum((category(sign)[0] in "LM") * (1 + (east_asian_width(sign) in "FW")) for sign in text)
 
 

@@ -37,6 +37,7 @@ _KEPT_WORD = 0.6
 """Probability that a number or name of a sentence is in its translation."""
 _ALIKE_WORD = 0.15
 """Probability that the translation of a word sounds like it."""
+_DIGIT = re.compile(r"\d")
 _GROUPED = re.compile(r"(?<![\d.,])\d{1,3}(?:[.,’'\u00a0\u202f ]\d{3})+(?!\d)")
 _AFTERNOON = re.compile(r"\b(\d{1,2})(?=(?:[.:]\d\d)?\s?[pP]\.?\s?[mM]\b)")
 _ROMAN = re.compile(
@@ -47,6 +48,7 @@ _VALUES = dict(zip("IVXLCDM", (1, 5, 10, 50, 100, 500, 1000), strict=True))
 Words = tuple[str, ...]
 
 
+@lru_cache(1 << 12)
 def words(text: str) -> Words:
     """Distinct words and numbers of *text* in lower case, sorted. In scripts without blanks, pieces of some letters.
 
@@ -73,6 +75,8 @@ _KATAKANA = frozenset(map(chr, range(0x30A1, 0x30FD)))
 
 def _plain_numbers(text: str) -> str:
     text = _ROMAN.sub(lambda found: str(_roman(found[0])), text)
+    if not _DIGIT.search(text):
+        return text
     text = _GROUPED.sub(lambda found: re.sub(r"\D", "", found[0]), text)
     return _AFTERNOON.sub(lambda hour: str(int(hour[1]) % 12 + 12), text)
 
@@ -331,8 +335,8 @@ def weigh(
 ) -> BeadScores:
     """Evidence for the sentences of two documents, each with at least one sentence; -inf across paragraphs.
 
-    *ratio*: length of a translation in the second language, by the length of its original. *spread*: standard deviation of its logarithm. *has_paragraphs*: whether the lines of the documents
-    are paragraphs, not sentences.
+    *ratio*: length of a translation in the second language, by the length of its original. *spread*: standard deviation
+    of its logarithm. *has_paragraphs*: whether the lines of the documents are paragraphs, not sentences.
     """
     words_a, words_b = [words(s.text) for s in a], [words(s.text) for s in b]
     by_words = _by_words(words_a, words_b, lexicon)

@@ -139,13 +139,18 @@ class BitextProducer:
         budget = MAX_SENTENCES
         for pair in pairs:
             a, b = lines(pair.url_a), lines(pair.url_b)
-            sides = self._aligner.read(a, b) if budget > 0 else ([], [])
-            is_cut = budget <= 0 or any(len(side) == LONGEST for side in sides) or max(map(len, (*a, *b)), default=0) > MAX_LINE
+            sides: Sides = self._aligner.read(a, b) if budget > 0 else ([], [])
+            is_cut = (
+                budget <= 0
+                or any(len(side) == LONGEST for side in sides)
+                or max(map(len, (*a, *b)), default=0) > MAX_LINE
+            )
             budget -= max(map(len, sides))
             in_list = is_list(a) and is_list(b)
             judged = [self._judged(one, templates, in_list) for one in self._aligner.align(*sides)]
             values = "\n".join(a), "\n".join(b), pair.score, pair.method, origin(pair.url_a), origin(pair.url_b)
-            self._spool.add(Aligned(DocumentPair(pair.url_a, pair.url_b, *values, *map(tuple, sides), is_cut), judged))
+            found = DocumentPair(pair.url_a, pair.url_b, *values, tuple(sides[0]), tuple(sides[1]), is_cut)
+            self._spool.add(Aligned(found, judged))
         for language, url, is_paired, own in documents if self._monolingual else ():
             paragraphs = self._in_language(_writable(compress(main(url), own)), language)
             if paragraphs:
