@@ -110,7 +110,7 @@ def _consonant(letter: str) -> str:
     if letter.isascii():
         return letter
     name = unicodedata.name(letter, "").partition(" LETTER ")[2].split(" WITH ")[0].split(" ")[-1].lower()
-    name = "" if name == "sign" else name
+    name = "" if name in ("sign", "vav") else name  # vav is mostly a vowel
     # "er", "em"; but alef and ayin are vowels
     return name[1:] if len(name) == 2 and name[0] in "aeiou" else name[:1]
 

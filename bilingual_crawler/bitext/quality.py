@@ -68,8 +68,8 @@ BLOCK = 8
 """Number of beads whose words support each other."""
 KNOWN = 2
 """Minimum beads outside a block that teach a word."""
-MIN_SUPPORT = 4.0
-"""Log-odds of the words of a block from which more than place and length speaks for its beads."""
+MIN_SUPPORT = 0.5
+"""Log-odds of words for each bead of a block, from which more than place and length speaks for its beads."""
 _LABEL = re.compile(r"^\W*(?:[^\W\d_]+ )?\d{1,3}(?:\.\d{1,3})*(?:[.):]|(?= )|$)")
 """The number of an item or a heading, which all lists have."""
 
@@ -112,7 +112,7 @@ class Quality:
         for start in range(0, len(beads), BLOCK):
             # the last block is whole
             block = found[max(0, min(start, len(beads) - BLOCK)) :][:BLOCK]
-            share = 1.0 if self._support(block) >= MIN_SUPPORT else 0.5
+            share = 1.0 if self._support(block) / len(block) >= MIN_SUPPORT else 0.5
             yield from repeat(share, min(BLOCK, len(beads) - start))
 
     def rows(self, beads: Sequence[Bead]) -> list[dict[str, float]]:
