@@ -81,8 +81,8 @@ SUBJECTS = (
 )
 
 
-def align(documents: Sequence[tuple[list[str], list[str]]], pair: str = "eng-deu") -> list[SentencePair]:
-    aligner = SentenceAligner(*pair.split("-"))
+def align(documents: Sequence[tuple[list[str], list[str]]]) -> list[SentencePair]:
+    aligner = SentenceAligner("eng", "deu")
     sides = [aligner.read(a, b) for a, b in documents]
     aligner.learn_lexicon(sides)
     return [found for a, b in sides for found in aligner.align(a, b)]
