@@ -714,7 +714,7 @@ def test_the_same_pages_give_the_same_files(tmp_path: Path) -> None:
     for name in ("one", "two"):
         produce(tmp_path / name)
     files = sorted(path.name for path in (tmp_path / "one").iterdir())
-    assert len(files) == 13
+    assert len(files) == 14
     assert [(tmp_path / "one" / name).read_bytes() for name in files] == [
         (tmp_path / "two" / name).read_bytes() for name in files
     ]

@@ -30,7 +30,7 @@ def test_documents_are_corrupted_in_each_way_and_the_same_every_time() -> None:
     assert found == list(corrupt(documents, Random("seed")))
     assert len(found) == len(documents)
     whole = sum(one == other for one, other in zip(found, documents, strict=True))
-    assert 0.5 < whole / len(documents) < 0.75
+    assert 0.4 < whole / len(documents) < 0.75
     lost = [s for (a, b), (c, d) in zip(found, documents, strict=True) for s in (len(c) - len(a), len(d) - len(b))]
     assert max(lost) >= 3
     texts = {s.text for a, b in documents for s in (*a, *b)}

@@ -25,7 +25,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import roc_auc_score
 from sklearn.model_selection import GroupKFold, cross_val_predict
 
-from bilingual_crawler.bitext.align import SentenceAligner, SentencePair
+from bilingual_crawler.bitext.align import SentenceAligner, SentencePair, whole
 from bilingual_crawler.bitext.cleaning import Cleaner
 from bilingual_crawler.bitext.quality import WITH_ENCODER, WITHOUT_ENCODER
 from bilingual_crawler.bitext.splitting import Sentence
@@ -54,10 +54,11 @@ MAX_PAIRS = 24
 """Document pairs of a task that are read."""
 MAX_SENTENCES = 50
 """Sentences of a document that are read."""
+SMALL_SITE = 3
+"""Document pairs of a site with a lexicon of its own."""
 SURE = 0.8
 """Least score of an aligned pair that counts as right; others count neither way."""
 BINS = 10
-FOLDS = 10
 FOLDS = 10
 
 
@@ -79,25 +80,37 @@ def examples(folder: Path, task: Task, encoder: Encoder | None) -> Iterable[list
         for domain, alignment in align(read_corpus([folder / task.site], pairs), method_of("auto", Settings()))
         for one in alignment.pairs[:: -(-len(alignment.pairs) // MAX_PAIRS) or 1]
     ]
+    yield from examples_of(task.site, pair, found, encoder)
+
+
+def examples_of(
+    site: str, pair: LanguagePair, found: Iterable[tuple[list[str], list[str]]], encoder: Encoder | None
+) -> Iterable[list[Example]]:
+    """The examples of the document pairs *found*, in lines: without the encoder, then with it if there is one."""
     known = SentenceAligner(pair.a, pair.b, encoder)
     read = (known.read(a, b) for a, b in found)
-    documents: list[Sides] = [(a[:MAX_SENTENCES], b[:MAX_SENTENCES]) for a, b in read]
+    documents: list[Sides] = [(whole(a)[0][:MAX_SENTENCES], whole(b)[0][:MAX_SENTENCES]) for a, b in read]
     known.learn_lexicon(documents)
     gold = {(one.text_a, one.text_b): one.score for a, b in documents for one in _with_joined(known.align(a, b))}
-    corrupted = list(corrupt(documents, Random(f"{SEED} {task.site}")))
+    corrupted = list(corrupt(documents, Random(f"{SEED} {site}")))
     cleaner = Cleaner(pair)
     for one in (None, encoder)[: 2 if encoder else 1]:
-        aligner = SentenceAligner(pair.a, pair.b, one)
-        aligner.learn_lexicon(corrupted)
-        by_text: dict[tuple[str, str], Example] = {}
-        for a, b in corrupted:
-            beads, quality = aligner.judged_beads(a, b)
-            for row, sentences in zip(quality.rows(beads), aligner.align(a, b), strict=True):
-                texts = sentences.text_a, sentences.text_b
-                is_certain = texts not in gold or gold[texts] >= SURE
-                if is_certain and cleaner.objection(sentences) in ("", "quality"):
-                    by_text.setdefault(texts, Example(task.site, row, texts in gold))
-        yield list(by_text.values())
+        found_here: list[Example] = []
+        # a small site teaches no lexicon
+        for size in (len(corrupted), SMALL_SITE):
+            aligner = SentenceAligner(pair.a, pair.b, one)
+            by_text: dict[tuple[str, str], Example] = {}
+            for start in range(0, len(corrupted), size):
+                aligner.learn_lexicon(corrupted[start : start + size])
+                for a, b in corrupted[start : start + size]:
+                    beads, quality = aligner.judged_beads(a, b)
+                    for row, sentences in zip(quality.rows(beads), aligner.align(a, b), strict=True):
+                        texts = sentences.text_a, sentences.text_b
+                        is_certain = texts not in gold or gold[texts] >= SURE
+                        if is_certain and cleaner.objection(sentences) in ("", "quality"):
+                            by_text.setdefault(texts, Example(site, row, texts in gold))
+            found_here += by_text.values()
+        yield found_here
 
 
 def _with_joined(pairs: Sequence[SentencePair]) -> Iterable[SentencePair]:
@@ -109,15 +122,15 @@ def _with_joined(pairs: Sequence[SentencePair]) -> Iterable[SentencePair]:
 
 
 def corrupt(documents: Sequence[Sides], random: Random) -> Iterable[Sides]:
-    """*documents*, of which seven of ten are nearly whole; the others are corrupted, each in one way."""
+    """*documents*, of which six of ten are nearly whole; the others are corrupted, each in one way."""
     for place, (a, b) in enumerate(documents):
         kind = random.random()
-        if kind < 0.7:
+        if kind < 0.6:
             yield _with_gaps(a, 0.01, random), _with_gaps(b, 0.01, random)
-        elif kind < 0.9:
+        elif kind < 0.8:
             share = random.uniform(0.05, 0.4)
             yield _halved(_with_gaps(a, share, random), random), _halved(_with_gaps(b, share, random), random)
-        elif kind < 0.95:
+        elif kind < 0.93:
             yield a, documents[(place + 1) % len(documents)][1]
         else:
             yield a, sorted(b, key=lambda sentence: sentence.text)

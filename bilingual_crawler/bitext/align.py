@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import chain, pairwise
 from statistics import median
 from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
-from bilingual_crawler.bitext.beads import best_beads
+from bilingual_crawler.bitext.beads import Bead, best_beads
 from bilingual_crawler.bitext.evidence import (
     LENGTH_SPREAD,
     UNKNOWN_SPREAD,
@@ -24,25 +24,38 @@ from bilingual_crawler.bitext.evidence import (
 )
 from bilingual_crawler.bitext.quality import Quality
 from bilingual_crawler.bitext.splitting import split
-from bilingual_crawler.pages.words import count_words
+from bilingual_crawler.languages.codes import base_of
+from bilingual_crawler.pages.words import SENTENCE_ENDS, count_words
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
-    from bilingual_crawler.bitext.beads import Bead
+    from bilingual_crawler.bitext.evidence import Nearness
     from bilingual_crawler.bitext.splitting import Sentence
     from bilingual_crawler.encoders.base import Encoder
 
-LEXICON_SCORE = 0.9
+LEXICON_SCORE = 0.6
 """Score from which beads of the first pass teach the lexicon."""
-LIKELY_SCORE = 0.5
-"""The same where fewer than half of the beads are certain, as in texts without numbers and names."""
-ENOUGH_BEADS = 100
-"""Minimum beads of which likely ones teach the lexicon."""
 LONGEST = 3000
 """Maximum aligned sentences of a document."""
+MAX_LINE = 20_000
+"""Maximum aligned characters of a line."""
+WINDOW = 600
+"""Sentences of each side that are aligned together in longer documents, so that time is linear in their length."""
+KEPT = 0.75
+"""Share of a window up to which its beads hold."""
 SPREAD_WEIGHT = 200
 """Weight of the usual spread of lengths, in sure sentence pairs."""
+CHARACTERS = {
+    "amh": 0.51, "ara": 0.75, "bod": 1.2, "ckb": 0.9, "deu": 1.12, "ell": 1.17, "fas": 0.85, "fra": 1.12, "heb": 0.68,
+    "hun": 1.13, "ind": 1.18, "ita": 1.12, "jpn": 0.39, "kor": 0.44, "lzh": 0.2, "msa": 1.18, "mya": 1.42, "nld": 1.2,
+    "ron": 1.12, "spa": 1.12, "tam": 1.24, "tha": 0.87, "tir": 0.51, "urd": 0.9, "vie": 1.21, "yue": 0.27, "zho": 0.27,
+}  # fmt: skip
+"""Characters of a translation by a character of English, of the Universal Declaration of Human Rights; otherwise 1."""
+RATIO_WEIGHT = 10
+"""Weight of the usual length ratio, in sure sentence pairs."""
+MIN_BROKEN = 30
+"""Minimum characters of a line that goes on in the next one."""
 MAX_SHORT_WORDS = 2
 """Maximum words of each side of a short sentence pair."""
 
@@ -85,17 +98,20 @@ class SentenceAligner:
         self._languages = (language_a, language_b)
         self._meaning = Meaning(encoder) if encoder else None
         self._lexicon = Lexicon({})
-        self._ratio: float | None = None
+        self._usual_ratio = CHARACTERS.get(base_of(language_b), 1.0) / CHARACTERS.get(base_of(language_a), 1.0)
+        self._ratio = self._usual_ratio
         self._spread = UNKNOWN_SPREAD
         self._has_paragraphs = True
 
     def read(self, lines_a: Iterable[str], lines_b: Iterable[str]) -> Sides:
-        """Split the lines of both documents into sentences."""
-        return split(lines_a, self._languages[0], LONGEST), split(lines_b, self._languages[1], LONGEST)
+        """Split both documents into sentences: the first 3,000, of the first 20,000 characters of each line."""
+        both = zip((lines_a, lines_b), self._languages, strict=True)
+        side_a, side_b = (split((line[:MAX_LINE] for line in lines), language, LONGEST) for lines, language in both)
+        return side_a, side_b
 
     def learn_lexicon(self, documents: Iterable[Sides]) -> None:
-        """Replace the lexicon by one learnt from the certain beads of *documents*."""
-        sides = list(documents)
+        """Replace the lexicon by one learnt from the probable beads of *documents*."""
+        sides = [(whole(a)[0], whole(b)[0]) for a, b in documents]
         self._has_paragraphs = any(have_paragraphs(side) for side in ([a for a, _ in sides], [b for _, b in sides]))
         if self._meaning:
             self._meaning.estimate_common([s.text for a, _ in sides for s in a], [s.text for _, b in sides for s in b])
@@ -104,20 +120,29 @@ class SentenceAligner:
         shares = {word: count / len(second) for word, count in counts.items()}
         has_meaning = self._meaning is not None and self._meaning.is_estimated
         self._spread = LENGTH_SPREAD if has_meaning else UNKNOWN_SPREAD
-        self._lexicon, self._ratio = Lexicon(shares), None
-        found = {(_text(a, bead.a), _text(b, bead.b)): bead.score for a, b in sides for bead in self.beads(a, b)}
-        sure = {pair for pair, score in found.items() if score >= LEXICON_SCORE}
-        if ENOUGH_BEADS <= len(found) > 2 * len(sure):
-            sure = {pair for pair, score in found.items() if score >= LIKELY_SCORE}
+        self._lexicon, self._ratio = Lexicon(shares), self._usual_ratio
+        sure = {
+            (_text(a, bead.a), _text(b, bead.b))
+            for a, b in sides
+            for bead in self.beads(a, b)
+            if bead.score >= LEXICON_SCORE
+        }
         self._lexicon = Lexicon.from_pairs(sorted({(words(a), words(b)) for a, b in sure}), shares)
         if sure:
-            self._ratio = math.exp(median(math.log((len(b) + 1) / (len(a) + 1)) for a, b in sure))
+            here = median(math.log((len(b) + 1) / (len(a) + 1)) for a, b in sure)
+            usual = RATIO_WEIGHT * math.log(self._usual_ratio)
+            self._ratio = math.exp((len(sure) * here + usual) / (len(sure) + RATIO_WEIGHT))
             self._spread = LENGTH_SPREAD if has_meaning else _spread(sure, self._ratio)
 
     def align(self, a: Sequence[Sentence], b: Sequence[Sentence]) -> list[SentencePair]:
         """Return the sentence pairs of two documents, in order."""
-        beads, quality = self.judged_beads(a, b)
-        return [_pair(a, b, bead, score) for bead, score in zip(beads, quality.scores(beads), strict=True)]
+        (whole_a, starts_a), (whole_b, starts_b) = whole(a), whole(b)
+        beads, quality = self.judged_beads(whole_a, whole_b)
+        places = [
+            replace(bead, a=(starts_a[bead.a[0]], starts_a[bead.a[1]]), b=(starts_b[bead.b[0]], starts_b[bead.b[1]]))
+            for bead in beads
+        ]
+        return [_pair(a, b, bead, score) for bead, score in zip(places, quality.scores(beads), strict=True)]
 
     def beads(self, a: Sequence[Sentence], b: Sequence[Sentence]) -> list[Bead]:
         """Return the beads of two documents, in order."""
@@ -128,9 +153,52 @@ class SentenceAligner:
         if not a or not b:
             return [], Quality(a, b, self._lexicon, self._ratio, None)
         nearness = self._meaning.nearness([s.text for s in a], [s.text for s in b]) if self._meaning else None
-        scores = weigh(a, b, self._lexicon, nearness, self._ratio, self._spread, self._has_paragraphs)
-        beads = best_beads(scores)
-        return beads, Quality(a, b, self._lexicon, self._ratio, nearness)
+        return list(self._windows(a, b, nearness)), Quality(a, b, self._lexicon, self._ratio, nearness)
+
+    def _windows(self, a: Sequence[Sentence], b: Sequence[Sentence], nearness: Nearness | None) -> Iterator[Bead]:
+        """The beads of each window; the next window begins after the last bead that holds."""
+        i = j = 0
+        while i < len(a) and j < len(b):
+            here = a[i : i + WINDOW], b[j : j + WINDOW]
+            near = nearness.window(i, j, WINDOW) if nearness else None
+            beads = best_beads(weigh(*here, self._lexicon, near, self._ratio, self._spread, self._has_paragraphs))
+            # what is before the end of a document holds
+            whole_a, whole_b = i + WINDOW >= len(a), j + WINDOW >= len(b)
+            if not (whole_a and whole_b):
+                beads = [bead for bead in beads if bead.a[1] <= WINDOW * KEPT and bead.b[1] <= WINDOW * KEPT]
+            yield from (
+                Bead((i + bead.a[0], i + bead.a[1]), (j + bead.b[0], j + bead.b[1]), bead.score) for bead in beads
+            )
+            if whole_a and whole_b:
+                return
+            step = (beads[-1].a[1], beads[-1].b[1]) if beads else (WINDOW // 2, WINDOW // 2)
+            i, j = i + step[0], j + step[1]
+
+
+def whole(side: Sequence[Sentence]) -> tuple[list[Sentence], list[int]]:
+    """Return *side* with sentences that are broken into lines as one, and where each begins in *side*, and its end.
+
+    A long line goes on in the next one if it does not end like a sentence, and the next one begins small; a list of
+    small items is not broken.
+    """
+    lengths = Counter[int]()
+    for sentence in side:
+        lengths[sentence.paragraph] += len(sentence.text)
+    starts = [0] * bool(side)
+    for n, (one, other) in enumerate(pairwise(side), 1):
+        is_broken = (
+            other.paragraph == one.paragraph + 1
+            and other.text[0].islower()
+            and not one.text.endswith(SENTENCE_ENDS)
+            and not side[starts[-1]].text[0].islower()
+            and lengths[one.paragraph] >= MIN_BROKEN
+        )
+        if not is_broken:
+            starts.append(n)
+    ends = [*starts, len(side)]
+    return [
+        replace(side[start], text=_text(side, (start, end)), blank=side[end - 1].blank) for start, end in pairwise(ends)
+    ], ends
 
 
 def _spread(sure: Iterable[tuple[str, str]], ratio: float) -> float:

@@ -32,6 +32,8 @@ ALONE = 0.1
 """Expected share of sentences without a translation."""
 WEIGHT = 20
 """Weight of this prior, in sentences."""
+END = math.log(0.25)
+"""Log-odds of a sentence without a translation before the first bead or after the last: half a page may be alone."""
 
 BeadScores: TypeAlias = Mapping[tuple[int, int], NDArray[np.float32]]
 """Shape (p, q) to the log-odds of its beads, ``(n - p + 1, m - q + 1)``, by the first sentences of both sides."""
@@ -53,33 +55,39 @@ def best_beads(scores: BeadScores) -> list[Bead]:
     this share, so gaps are cheap between documents that have little in common. Time and memory are in proportion to the
     product of both numbers of sentences.
     """
+    beads = [bead for bead in beads_at_price(scores, math.log(ALONE)) if bead.score > 0.5]
+    aligned = sum(bead.a[1] - bead.a[0] + bead.b[1] - bead.b[0] for bead in beads)
     sentences = sum(scores[1, 1].shape)
-    aligned = sum(
-        bead.a[1] - bead.a[0] + bead.b[1] - bead.b[0]
-        for bead in beads_at_price(scores, math.log(ALONE))
-        if bead.score > 0.5
-    )
+    if beads:
+        # ends without a translation tell nothing of what is between
+        sentences = beads[-1].a[1] - beads[0].a[0] + beads[-1].b[1] - beads[0].b[0]
     alone = (sentences - aligned + ALONE * WEIGHT) / (sentences + WEIGHT)
     return beads_at_price(scores, math.log(alone))
 
 
 def beads_at_price(scores: BeadScores, gap: float) -> list[Bead]:
-    """The beads with the highest sum of log-odds if a sentence without a translation has the log-odds *gap*."""
+    """The beads with the highest sum of log-odds if a sentence without a translation has the log-odds *gap*.
+
+    At both ends it has the log-odds :data:`END`, if that is more.
+    """
     n, m = scores[1, 1].shape
     shapes = [*scores, (1, 0), (0, 1)]
     skip_a, skip_b = len(scores), len(scores) + 1
     moves = np.full((n + 1, m + 1), skip_b, np.uint8)
-    slope = gap * np.arange(m + 1)
+    end = max(gap, END)
+    gaps = np.array([end, *[gap] * (m - 1), end])
+    slope, end_slope = gap * np.arange(m + 1), end * np.arange(m + 1)
     sums = np.full((n + 1, m + 1), -np.inf)
-    sums[0] = slope
+    sums[0] = end_slope
     for i in range(1, n + 1):
         options = np.full((len(shapes) - 1, m + 1), -np.inf)
-        options[skip_a] = sums[i - 1] + gap
+        options[skip_a] = sums[i - 1] + gaps
         for move, ((p, q), table) in enumerate(scores.items()):
             if i >= p:
                 options[move, q:] = sums[i - p, : m + 1 - q] + table[i - p]
         best = options.max(0)
-        # each skipped sentence costs the same, so the best path that skips up to a place is a running maximum
+        # each skipped sentence of a row costs the same, so the best path that skips up to a place is a running maximum
+        slope = end_slope if i == n else slope
         sums[i] = np.maximum.accumulate(best - slope) + slope
         moves[i] = np.where(sums[i] > best + 1e-9, skip_b, options.argmax(0))
     return _trace(moves, shapes, scores)

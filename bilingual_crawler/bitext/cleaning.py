@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from itertools import pairwise
 from typing import TYPE_CHECKING, Literal, Protocol
-from unicodedata import east_asian_width
+from unicodedata import category, east_asian_width
 
 from bilingual_crawler.bitext.duplicates import normal
 from bilingual_crawler.languages.codes import base_of
 from bilingual_crawler.languages.scripts import may_be_in
 from bilingual_crawler.pages.language import BY_DEFAULT, Detection
-from bilingual_crawler.pages.words import SENTENCE_ENDS
+from bilingual_crawler.pages.words import SENTENCE_ENDS, count_words
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -25,7 +26,7 @@ REASONS = {
     "equal": "both sides have the same words",
     "length": "a side is more than three times as long as the other, or far too long for a sentence",
     "language": "a side is in another language or script",
-    "navigation": "it leads through the site: arrows, brackets or a list of links",
+    "navigation": "it leads through the site: arrows, brackets, links or fields",
     "template": "the template of the site makes it: many pages have lines that begin the same",
     "duplicate": "the bitext has the same pair",
     "near_duplicate": "the bitext has a pair that differs in case, digits, punctuation or a few words",
@@ -51,7 +52,11 @@ UNTRANSLATED_SIDE = 0.5
 MIN_COPIED = 5
 """Words of both sides from which a copy may differ in some."""
 
-_BACK = re.compile(r"^\W*(?:<{1,2}\s+|[‹←⇐◀◄❮]\s*)\w|^[↑⇑▲]|[↑⇑▲]$")
+_BACK = re.compile(r"^\W*(?:<{1,2}\s+|[←⇐◀◄❮]\s*|‹(?!.*›)\s*)\w|^[↑⇑]|[↑⇑▲]$")
+_UP = re.compile(r"^▲|^«\s(?!.*»)")
+"""At the beginning of a few words; before a sentence ``▲`` is a warning sign, and ``«`` a quotation mark."""
+_FIELD = re.compile(r"\w\s?\*\W*$")
+"""A field of a form that must be filled in."""
 _FORTH = re.compile(r"\s(?:>{1,2}|[›→⇒▶►❯])\W*$")
 _BRACKETS = re.compile(r"^\[\s.*\]$|^\[\w.*\s\]$")
 """Brackets with a blank inside, as for links without a frame; ``[sic]`` has none."""
@@ -66,14 +71,17 @@ MAX_WORDS = 4
 
 def is_navigation(a: str, b: str) -> bool:
     """Tell whether a sentence pair leads through the site, as ``[ < Rests ]``, ``Next →``, ``Home | News | Contact`` or
-    ``Home › News › The library has moved``.
+    ``Home › News › The library has moved``, or names a field of a form, as ``Name *``.
 
     A longer text before an arrow counts as a sentence, and an arrow that leads forth at the beginning as a bullet.
     """
     return (
         bool(_BACK.search(a) or _BACK.search(b))
         or all(map(_BRACKETS.search, (a, b)))
-        or all(_FORTH.search(text) and len(text.split()) <= MAX_WORDS for text in (a, b))
+        or any(
+            all(sign.search(text) and len(text.split()) <= MAX_WORDS for text in (a, b))
+            for sign in (_FORTH, _UP, _FIELD)
+        )
         or all(map(_is_list_of_links, (a, b)))
     )
 
@@ -89,59 +97,99 @@ def _is_list_of_links(text: str) -> bool:
     return all(0 < len(item.split()) <= MAX_WORDS for item in items) and not text.endswith(SENTENCE_ENDS)
 
 
+_BRACKETED = re.compile(r"\([^()]*\)|（[^（）]*）|\[[^\[\]]*\]")
 TEMPLATE_SHARE = 0.3
 """Share of the documents with a line that begins like one of the template, 0 to 1."""
+LABEL_SHARE = 0.1
+"""The same for labels and for what follows a number, which say more."""
 MIN_DOCUMENTS = 10
 """The same as a number of documents."""
+PROSE_SHARE = 0.25
+"""The same part in the sentences of documents, by the documents with such lines, from which it is no template."""
+MIN_PROSE = 0.02
+"""Share of a document, by characters, that sentences have at least."""
+MAX_ITEM = 3
+"""Words of an item of a list that leads through the site."""
+_LABEL = re.compile(r"[^\W\d_]+ ?[:：]")
 MAX_LINES = 500
 """Lines of a document that are counted."""
 
 
 class Templates:
-    """How the lines of a site begin: ``Posted in …``, ``Tagged …`` are made by its template, page for page.
+    """How the lines of a site begin and end: ``Posted in …``, ``Tags: …``, ``… · 3 min read`` are made by its template.
 
-    A line begins with its first four words, or two; numbers do not count. A line that ends like a sentence counts as
-    one: the provisions of laws and the steps of recipes begin alike, too.
+    What ends like a sentence is prose: the provisions of laws and the steps of recipes begin alike, too, and what prose
+    says often (``Department of …``) is no template.
     """
 
     def __init__(self) -> None:
         self._documents = 0
         self._counts: tuple[Counter[str], Counter[str]] = Counter(), Counter()
+        self._prose: tuple[Counter[str], Counter[str]] = Counter(), Counter()
 
     def add(self, a: Sequence[str], b: Sequence[str]) -> None:
         """Count the lines of a document pair."""
         self._documents += 1
-        for side, lines in zip(self._counts, (a, b), strict=True):
-            side.update({beginning for line in lines[:MAX_LINES] for beginning in _beginnings(line)})
+        for side, prose, lines in zip(self._counts, self._prose, (a, b), strict=True):
+            lines = lines[:MAX_LINES]
+            side.update({part for line in lines for part in _constant_parts(line)})
+            sentences = (normal(line[:200]).split() for line in lines if line.endswith(SENTENCE_ENDS))
+            prose.update({f"{one} {other}" for words in sentences for one, other in pairwise(words)})
 
     def has(self, a: str, b: str) -> bool:
-        """Tell whether both sides of a sentence pair begin like lines of the template."""
-        least = max(MIN_DOCUMENTS, TEMPLATE_SHARE * self._documents)
+        """Tell whether both sides of a sentence pair begin, or end, like lines of the template."""
         return all(
-            any(side[beginning] >= least for beginning in _beginnings(text))
-            for side, text in zip(self._counts, (a, b), strict=True)
+            any(
+                side[part]
+                >= max(MIN_DOCUMENTS, self._documents * (TEMPLATE_SHARE if part[-1:].isalnum() else LABEL_SHARE))
+                and prose[" ".join(part.split()[:2])] < PROSE_SHARE * side[part]
+                for part in _constant_parts(text)
+            )
+            for side, prose, text in zip(self._counts, self._prose, (a, b), strict=True)
         )
 
 
-def _beginnings(line: str) -> Iterator[str]:
+def _constant_parts(line: str) -> Iterator[str]:
+    """What a template may have put into *line*: its first four words, or two, a label, and two words after a number."""
     if line.endswith(SENTENCE_ENDS):
         return
+    if label := _LABEL.match(line):
+        yield label[0].casefold()
     # long lines are many, and only their beginning counts
     words = normal(line[:200]).split()
     for count, least in ((4, 6), (2, 3)):
         if len(words) >= least and not any(map(str.isdigit, words[:count])):
             yield " ".join(words[:count])
+    if "0" in words[:-2] and not any(map(str.isdigit, words[-2:])):
+        yield " ".join([*words[-2:], "…"])
+
+
+def is_list(lines: Sequence[str]) -> bool:
+    """Tell whether a document has next to no sentence: a list of posts, a form, an index."""
+    prose = sum(len(line) for line in lines if line.endswith(SENTENCE_ENDS) and count_words(line) >= MAX_WORDS)
+    return prose < MIN_PROSE * sum(map(len, lines))
 
 
 def same_words(a: str, b: str) -> float:
-    """Return the share of the words of both sides that are the same, digits aside, 0 to 1; 1 if there are none."""
-    one, other = normal(a).split(), normal(b).split()
+    """Return the share of the words of both sides that are the same, digits aside, 0 to 1; 1 if there are none.
+
+    What is in brackets does not count, unless all is: ``(日本語) Debian`` is the same as ``Debian``.
+    """
+    one, other = (normal(_BRACKETED.sub(" ", text).strip() or text).split() for text in (a, b))
     return (Counter(one) & Counter(other)).total() / max(1, len(one), len(other)) if one != other else 1.0
 
 
 def _width(text: str) -> int:
     """The length of *text* in characters, of which those of Chinese, Japanese and Korean say as much as two others."""
     return len(text) if text.isascii() else len(text) + sum(east_asian_width(character) in "FW" for character in text)
+
+
+def _letters(text: str) -> int:
+    """The letters and vowel signs of *text*; a letter of Chinese, Japanese and Korean counts as two."""
+    letters = sum(map(str.isalpha, text))
+    if letters >= MIN_LETTERS:
+        return letters
+    return sum((category(sign)[0] in "LM") * (1 + (east_asian_width(sign) in "FW")) for sign in text)
 
 
 class Cleaner:
@@ -153,18 +201,18 @@ class Cleaner:
         # "nor nno": a detector takes translations, which share most of their words, for copies
         self._confused = any(pair.bases <= group for group in pair.equivalents)
 
-    def objection(self, found: SentencePair, templates: Templates | None = None) -> str:
+    def objection(self, found: SentencePair, templates: Templates | None = None, in_list: bool = False) -> str:
         """Return why *found* does not belong in the bitext, as a key of :data:`REASONS`; empty if it does.
 
-        *templates*: those of the site.
+        *templates*: those of the site; *in_list*: whether both documents are lists, by :func:`is_list`.
         """
         a, b = found.text_a, found.text_b
-        if min(sum(map(str.isalpha, text)) for text in (a, b)) < MIN_LETTERS:
+        if min(map(_letters, (a, b))) < MIN_LETTERS:
             return "letters"
         same, words = same_words(a, b), min(len(a.split()), len(b.split()))
         if same >= (COPIED if words >= MIN_COPIED else 1):
             return "equal"
-        if is_navigation(a, b):
+        if is_navigation(a, b) or (in_list and max(len(a.split()), len(b.split())) <= MAX_ITEM):
             return "navigation"
         if templates and templates.has(a, b):
             return "template"

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import math
 import re
+import unicodedata
 from collections import Counter, defaultdict
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
 from bilingual_crawler.bitext.beads import LARGEST, SHAPES, sums
-from bilingual_crawler.pages.words import LETTERS, western_digits
+from bilingual_crawler.pages.words import LETTERS, is_unspaced, western_digits
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -29,31 +30,104 @@ MAX_PRODUCTS = 100_000
 """Maximum word pairs of a sentence pair that teaches the lexicon. A list of thousands of words tells nothing."""
 MAX_WORD_PAIRS = 5_000_000
 """Maximum distinct word pairs that are counted, some 100 bytes each."""
-_WORD = re.compile(rf"{LETTERS}|\d+")
+_WORD = re.compile(rf"[ァ-ヺー]+|(?:(?![ァ-ヺー]){LETTERS})|\d+")
 _NAME_LENGTH = 4
 _KEPT_WORD = 0.6
 """Probability that a number or name of a sentence is in its translation."""
+_ALIKE_WORD = 0.15
+"""Probability that the translation of a word sounds like it."""
+_DIGIT = re.compile(r"\d")
+_GROUPED = re.compile(r"(?<![\d.,])\d{1,3}(?:[.,’'\u00a0\u202f ]\d{3})+(?!\d)")
+_AFTERNOON = re.compile(r"\b(\d{1,2})(?=(?:[.:]\d\d)?\s?[pP]\.?\s?[mM]\b)")
+_ROMAN = re.compile(
+    r"\b(?=(?:[IVX]{2,}|[MDCLXVI]{4,})\b)M{0,3}(?:C[MD]|D?C{0,3})(?:X[CL]|L?X{0,3})(?:I[XV]|V?I{0,3})(?<=\w)\b"
+)
+_VALUES = dict(zip("IVXLCDM", (1, 5, 10, 50, 100, 500, 1000), strict=True))
 
 Words = tuple[str, ...]
 Windows: TypeAlias = "tuple[NDArray[np.float32], NDArray[np.float32]]"
 
 
+@lru_cache(1 << 12)
 def words(text: str) -> Words:
-    """Distinct words and numbers of *text* in lower case, sorted; numbers in the digits of English."""
-    return tuple(sorted({token.lower() for token in _WORD.findall(western_digits(text))}))
+    """Distinct words and numbers of *text* in lower case, sorted. In scripts without blanks, pieces of some letters.
+
+    Numbers are in the digits of English, without groups and zeros before, and in the 24-hour clock.
+
+    >>> words("Open until 5 p.m., 1,200 seats, book IV"), words("圖書館")
+    (('1200', '17', '4', 'book', 'm', 'open', 'p', 'seats', 'until'), ('圖書', '書館'))
+    """
+    found = set[str]()
+    for token in _WORD.findall(_plain_numbers(western_digits(text))):
+        if token.isdigit():
+            found.add(token.lstrip("0"))
+        elif token.isascii() or not is_unspaced(token[0]) or token[0] in _KATAKANA:
+            found.add(token.lower())
+        else:
+            size, longest = (2, 2) if unicodedata.east_asian_width(token[0]) in "WF" else (4, 8)
+            size = len(token) if len(token) <= longest else size
+            found.update(token[start : start + size] for start in range(len(token) - size + 1))
+    return tuple(sorted(found - {""}))
+
+
+_KATAKANA = frozenset(map(chr, range(0x30A1, 0x30FD)))
+
+
+def _plain_numbers(text: str) -> str:
+    text = _ROMAN.sub(lambda found: str(_roman(found[0])), text)
+    if not _DIGIT.search(text):
+        return text
+    text = _GROUPED.sub(lambda found: re.sub(r"\D", "", found[0]), text)
+    return _AFTERNOON.sub(lambda hour: str(int(hour[1]) % 12 + 12), text)
+
+
+def _roman(numeral: str) -> int:
+    values = [_VALUES[letter] for letter in numeral]
+    return sum(-one if one < other else one for one, other in zip(values, [*values[1:], 0], strict=True))
+
+
+_CLASSES = str.maketrans("bpfvckgqjxzsdtlrmn", "ppppkkkkksssttlrmn", "aeiouyhw")
+SOUNDS = 4
+"""Consonants by which words are alike."""
+
+
+@lru_cache(1 << 16)
+def sound(word: str) -> str:
+    """The first classes of consonants of *word*, in any script that has letters with names; empty if there are few.
+
+    >>> sound("anchor"), sound("âncora"), sound("рональд"), sound("ronald")
+    ('nkr', 'nkr', 'rnlt', 'rnlt')
+    """
+    plain = word if word.isascii() else "".join(map(_consonant, unicodedata.normalize("NFKD", word)))
+    classes = plain.translate(_CLASSES)
+    distinct = "".join(one for one, before in zip(classes, " " + classes, strict=False) if one != before)
+    return distinct[:SOUNDS] if len(distinct) >= SOUNDS - 1 and not distinct.isdigit() else ""
+
+
+@lru_cache(1 << 12)
+def _consonant(letter: str) -> str:
+    """The consonant of a letter by its Unicode name, as of CYRILLIC SMALL LETTER ER, HEBREW LETTER RESH."""
+    if letter.isascii():
+        return letter
+    name = unicodedata.name(letter, "").partition(" LETTER ")[2].split(" WITH ")[0].split(" ")[-1].lower()
+    name = "" if name in ("sign", "vav") else name  # vav is mostly a vowel
+    # "er", "em"; but alef and ayin are vowels
+    return name[1:] if len(name) == 2 and name[0] in "aeiou" else name[:1]
 
 
 class Lexicon:
     """Log-odds by which a word predicts a word of the translation: log(P(b | a, translation) / P(b)).
 
-    Equal numbers and longer equal words (names, cognates) count from the start; other pairs are learnt from sentence
-    pairs by Dice's coefficient (Melamed 2000).
+    Equal numbers, longer equal words and words that sound alike (names, cognates) count from the start; other pairs are
+    learnt from sentence pairs by Dice's coefficient (Melamed 2000).
     """
 
     def __init__(self, shares_b: Mapping[str, float]) -> None:
         """*shares_b*: for each word, the share of the sentences of the second language that contain it."""
         self._shares_b = shares_b
         self._learnt: dict[str, dict[str, float]] = {}
+        self._counts: dict[tuple[str, str], int] = {}
+        self._known: dict[str, Mapping[str, float]] = {}
 
     @classmethod
     def from_pairs(cls, pairs: Iterable[tuple[Words, Words]], shares_b: Mapping[str, float]) -> Lexicon:
@@ -74,27 +148,61 @@ class Lexicon:
             if count >= MIN_COUNT and 2 * count >= MIN_DICE * (first[x] + second[y]):
                 gain = math.log(count / (first[x] + 1) / shares_b.get(y, 1.0))
                 if gain > 0:
+                    lexicon._counts[x, y] = count
                     lexicon._learnt.setdefault(x, {})[y] = gain
         return lexicon
 
     def translations(self, word: str) -> Mapping[str, float]:
         """Return the words of the second language that *word* predicts, with their log-odds."""
-        found = self._learnt.get(word, {})
+        if word not in self._known:
+            self._known[word] = self._translations(word)
+        return self._known[word]
+
+    def _translations(self, word: str) -> Mapping[str, float]:
+        found = dict(self._learnt.get(word, {}))
         share = self._shares_b.get(word)
-        if share is not None and word not in found and (word.isdigit() or len(word) >= _NAME_LENGTH):
-            return {**found, word: max(0.0, math.log(_KEPT_WORD / share))}
+        if share is not None and (word.isdigit() or len(word) >= _NAME_LENGTH):
+            found.setdefault(word, max(0.0, math.log(_KEPT_WORD / share)))
+        if word not in found and (alike := self._alike.get(sound(word))):
+            gain = math.log(_ALIKE_WORD / min(1.0, sum(map(self._shares_b.__getitem__, alike))))
+            if gain > 0:
+                found = {**dict.fromkeys(alike, gain), **found}
         return found
+
+    @cached_property
+    def _alike(self) -> Mapping[str, Sequence[str]]:
+        """The words of the second language by their sound."""
+        alike = defaultdict[str, list[str]](list)
+        for word in self._shares_b:
+            if found := sound(word):
+                alike[found].append(word)
+        return alike
 
     def coverage(self, a: Words, b: Words) -> tuple[float, float]:
         """Return how much more of the words that have a translation find it in the other side than do not.
 
         For *a* and for *b*, from -1 (none of many) to 1 (all of many); 0 if nothing is known of the words.
         """
-        predicted = [set(self.translations(word)) for word in a]
-        known_b = self._translated | set(b).intersection(a)
-        there = [bool(found.intersection(b)) for found in predicted if found]
+        predicted = [self.translations(word) for word in a]
+        b_set = set(b)
+        known_b = self._translated | b_set.intersection(a)
+        there = [not b_set.isdisjoint(found) for found in predicted if found]
         back = [any(word in found for found in predicted) for word in b if word in known_b]
         return _balance(there), _balance(back)
+
+    def translated(self, a: Words, b: Words) -> dict[tuple[str, str], float]:
+        """Return the words of *a* with their best translation in *b*, and its log-odds."""
+        b_set, found = set(b), dict[tuple[str, str], float]()
+        for word in a:
+            predicted = self.translations(word)
+            if there := b_set.intersection(predicted):
+                best = max(there, key=predicted.__getitem__)
+                found[word, best] = predicted[best]
+        return found
+
+    def count(self, pair: tuple[str, str]) -> float:
+        """Return the sentence pairs that taught a pair of words; infinite if it was known before."""
+        return self._counts.get(pair, math.inf)
 
     @cached_property
     def _translated(self) -> set[str]:
@@ -128,6 +236,10 @@ class Nearness:
     def __init__(self, a: NDArray[np.float32], b: NDArray[np.float32], spread: float) -> None:
         self._a, self._b = a, b
         self._spread = spread
+
+    def window(self, start_a: int, start_b: int, size: int) -> Nearness:
+        """Return the comparison of *size* sentences of each side."""
+        return Nearness(self._a[start_a : start_a + size], self._b[start_b : start_b + size], self._spread)
 
     def similarity(self, p: int, q: int) -> NDArray[np.float32]:
         """Return the similarity of *p* sentences of the first and *q* of the second document, in standard deviations.
@@ -195,7 +307,7 @@ LENGTH_OFFSET = 8
 MAX_EVIDENCE = 8.0
 """Highest log-odds by words, and by meaning."""
 MIN_CLOSENESS = -6.0
-MISSING_NUMBER = -2.0
+MISSING_NUMBER = -1.5
 """Log-odds of a number that only one side has."""
 MAX_MISSING = 2
 MAX_BEGINS = 0.95
@@ -217,15 +329,14 @@ def weigh(
     b: Sequence[Sentence],
     lexicon: Lexicon,
     nearness: Nearness | None = None,
-    ratio: float | None = None,
+    ratio: float = 1.0,
     spread: float = LENGTH_SPREAD,
     has_paragraphs: bool = True,
 ) -> BeadScores:
     """Evidence for the sentences of two documents, each with at least one sentence; -inf across paragraphs.
 
-    *ratio*: length of a translation in the second language, by the length of its original; that of the documents if
-    nobody knows. *spread*: standard deviation of its logarithm. *has_paragraphs*: whether the lines of the documents
-    are paragraphs, not sentences.
+    *ratio*: length of a translation in the second language, by the length of its original. *spread*: standard deviation
+    of its logarithm. *has_paragraphs*: whether the lines of the documents are paragraphs, not sentences.
     """
     words_a, words_b = [words(s.text) for s in a], [words(s.text) for s in b]
     by_words = _by_words(words_a, words_b, lexicon)
@@ -236,7 +347,7 @@ def weigh(
     )
     lengths_a, lengths_b = (np.array([len(s.text) for s in side], np.float32) for side in (a, b))
     chance = math.sqrt(np.log(lengths_a + LENGTH_OFFSET).var() + np.log(lengths_b + LENGTH_OFFSET).var())
-    lengths_a *= ratio or lengths_b.sum() / lengths_a.sum()
+    lengths_a *= ratio
     begins_a, begins_b = (_begins(side) if has_paragraphs else np.zeros(len(side), np.intp) for side in (a, b))
     by_place = _by_place(begins_a, begins_b)
     scores = {}
@@ -313,8 +424,8 @@ def _windows(sentences: Sequence[frozenset[str]], among: frozenset[str], size: i
 
 
 def _by_numbers(a: Windows, b: Windows) -> NDArray[np.float32]:
-    """Negative log-odds for each number that only one side has."""
-    unshared = np.add.outer(a[0], b[0]) - 2 * (a[1] @ b[1].T)
+    """Negative log-odds for each number without a partner."""
+    unshared = np.maximum.outer(a[0], b[0]) - a[1] @ b[1].T
     return np.asarray(MISSING_NUMBER * np.minimum(unshared, MAX_MISSING))
 
 

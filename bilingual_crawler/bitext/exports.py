@@ -92,6 +92,8 @@ class DocumentPair:
     sentences_a: tuple[Sentence, ...] = ()
     """The sentences that were aligned, in order: at most 3,000."""
     sentences_b: tuple[Sentence, ...] = ()
+    is_cut: bool = False
+    """Whether lines, the end or all of a document was too much to align."""
 
 
 class Sink(Protocol):

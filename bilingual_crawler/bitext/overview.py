@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Generic, TypeVar
 
 import msgspec
 
+from bilingual_crawler.bitext.card import write_card
 from bilingual_crawler.bitext.exports import Export
 from bilingual_crawler.pages.words import count_words
 from bilingual_crawler.urls.hosts import registered_domain
@@ -65,10 +66,13 @@ class BitextCounts:
     kept: int = 0
     dropped: dict[str, int] = field(default_factory=dict)
     """Dropped sentence pairs by reason."""
+    cut: int = 0
+    """Document pairs the end of which, or all of which, was too much to align."""
 
-    def add(self, raw: Sequence[SentencePair], kept: Sequence[SentencePair]) -> None:
+    def add(self, documents: DocumentPair, raw: Sequence[SentencePair], kept: Sequence[SentencePair]) -> None:
         """Count a document pair."""
         self.documents += 1
+        self.cut += documents.is_cut
         self.aligned += len(raw)
         self.kept += len(kept)
         self.dropped = dict(Counter(self.dropped) + Counter(one.dropped for one in raw if one.dropped))
@@ -104,25 +108,34 @@ class BitextOverview:
     counts: BitextCounts = field(default_factory=BitextCounts)
     sites: dict[str, SiteBitext] = field(default_factory=dict)
     """By registered domain of the first document."""
+    licences: dict[str, int] = field(default_factory=dict)
+    """Pages of document pairs by the licence that they declare."""
+    opt_outs: dict[str, int] = field(default_factory=dict)
+    """The same by opt-out of text and data mining."""
     quality: list[int] = field(default_factory=lambda: [0] * BINS)
     """Kept sentence pairs by tenths of the quality score."""
     sample: list[Shown] = field(default_factory=list)
 
 
 class Overview(Export):
-    """Writes ``en-mt.summary.json`` beside the files of the bitext."""
+    """Writes ``en-mt.summary.json`` beside the files of the bitext, and ``README.md``, the card of the folder."""
 
     def __init__(self, directory: Path, pair: LanguagePair) -> None:
         super().__init__(directory, pair)
         self._found = BitextOverview(str(pair))
         self._sites: defaultdict[str, SiteBitext] = defaultdict(SiteBitext)
         self._sample: Sample[Shown] = Sample(SAMPLE)
+        self._licences, self._opt_outs = Counter[str](), Counter[str]()
 
     def add(self, documents: DocumentPair, raw: Sequence[SentencePair], kept: Sequence[SentencePair]) -> None:
-        self._found.counts.add(raw, kept)
+        self._found.counts.add(documents, raw, kept)
         site = self._sites[registered_domain(documents.url_a)]
         site.documents += 1
         site.sentences += len(kept)
+        for origin in (documents.origin_a, documents.origin_b):
+            # "rel=license https://… | …", the most direct evidence first
+            self._licences.update(origin.licence.partition(" | ")[0].split()[-1:])
+            self._opt_outs.update(origin.opt_outs.split())
         for one in kept:
             site.words_a += round(count_words(one.text_a))
             site.words_b += round(count_words(one.text_b))
@@ -132,7 +145,14 @@ class Overview(Export):
 
     def close(self) -> None:
         largest = sorted(self._sites.items(), key=lambda item: (-item[1].sentences, item[0]))[:MAX_SITES]
-        found = replace(self._found, sites=dict(largest), sample=self._sample.drawn)
+        found = replace(
+            self._found,
+            sites=dict(largest),
+            licences=dict(self._licences.most_common(MAX_SITES)),
+            opt_outs=dict(self._opt_outs),
+            sample=self._sample.drawn,
+        )
         content = json.dumps(msgspec.to_builtins(found), ensure_ascii=False, indent=1)
         self.part(SUFFIX).write_text(content + "\n", encoding="utf-8", errors="replace")
         super().close()
+        write_card(self._stem.parent, SUFFIX)

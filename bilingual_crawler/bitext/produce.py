@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, BinaryIO, Generic, TypeVar
 
 import msgspec
 
-from bilingual_crawler.bitext.align import SentenceAligner, SentencePair
-from bilingual_crawler.bitext.cleaning import Cleaner, Templates, refusal
+from bilingual_crawler.bitext.align import LONGEST, MAX_LINE, SentenceAligner, SentencePair
+from bilingual_crawler.bitext.cleaning import Cleaner, Templates, is_list, refusal
 from bilingual_crawler.bitext.duplicates import Duplicates
 from bilingual_crawler.bitext.exports import DocumentPair, Export
 from bilingual_crawler.bitext.monolingual import MonolingualDocument
@@ -37,6 +37,10 @@ if TYPE_CHECKING:
 
 TEACHERS = 1000
 """Maximum document pairs of a domain that teach the lexicon and the template."""
+MAX_SENTENCES = 500_000
+"""Sentences of a domain or group after which its next document pairs are not aligned."""
+MAX_TAUGHT = 50_000
+"""Sentences after which the next document pairs teach nothing."""
 
 
 class Aligned(msgspec.Struct, array_like=True):
@@ -121,19 +125,32 @@ class BitextProducer:
             return _writable(main(url))
 
         def teachers() -> Iterator[Sides]:
+            taught = 0
             for pair in pairs[:TEACHERS]:
                 a, b = lines(pair.url_a), lines(pair.url_b)
                 templates.add(a, b)
-                yield self._aligner.read(a, b)
+                if taught < MAX_TAUGHT:
+                    sides = self._aligner.read(a, b)
+                    taught += max(map(len, sides))
+                    yield sides
 
         templates = Templates()
         self._aligner.learn_lexicon(teachers())
+        budget = MAX_SENTENCES
         for pair in pairs:
             a, b = lines(pair.url_a), lines(pair.url_b)
-            sides = self._aligner.read(a, b)
-            judged = [self._judged(one, templates) for one in self._aligner.align(*sides)]
+            sides: Sides = self._aligner.read(a, b) if budget > 0 else ([], [])
+            is_cut = (
+                budget <= 0
+                or any(len(side) == LONGEST for side in sides)
+                or max(map(len, (*a, *b)), default=0) > MAX_LINE
+            )
+            budget -= max(map(len, sides))
+            in_list = is_list(a) and is_list(b)
+            judged = [self._judged(one, templates, in_list) for one in self._aligner.align(*sides)]
             values = "\n".join(a), "\n".join(b), pair.score, pair.method, origin(pair.url_a), origin(pair.url_b)
-            self._spool.add(Aligned(DocumentPair(pair.url_a, pair.url_b, *values, *map(tuple, sides)), judged))
+            found = DocumentPair(pair.url_a, pair.url_b, *values, tuple(sides[0]), tuple(sides[1]), is_cut)
+            self._spool.add(Aligned(found, judged))
         for language, url, is_paired, own in documents if self._monolingual else ():
             paragraphs = self._in_language(_writable(compress(main(url), own)), language)
             if paragraphs:
@@ -164,8 +181,8 @@ class BitextProducer:
         is_other = found.reliable and self._pair.side(found.language) != language
         return is_other and self._detection.confirms(line, found.language)
 
-    def _judged(self, found: SentencePair, templates: Templates) -> SentencePair:
-        if dropped := self._cleaner.objection(found, templates):
+    def _judged(self, found: SentencePair, templates: Templates, in_list: bool) -> SentencePair:
+        if dropped := self._cleaner.objection(found, templates, in_list):
             return replace(found, dropped=dropped)
         kept = replace(found, personal=self._personal.kinds(f"{found.text_a}\n{found.text_b}"))
         return replace(kept, dropped=refusal(self._filters, kept)) if self._filters else kept
@@ -200,10 +217,11 @@ def export(spools: Iterable[Spool[Aligned]], sinks: Iterable[Sink]) -> BitextCou
         for aligned in spool:
             judged = [one if one.dropped else replace(one, dropped=next(reasons)) for one in aligned.sentences]
             kept = [one for one in judged if not one.dropped]
-            counts.add(judged, kept)
+            counts.add(aligned.documents, judged, kept)
             for sink in sinks:
                 sink.add(aligned.documents, judged, kept)
     with ExitStack() as stack:
-        for sink in sinks:
+        # in order: the overview, which is last, names the files
+        for sink in reversed(sinks):
             stack.callback(sink.close)
     return counts
