@@ -164,10 +164,13 @@ def objection(one: Profile, main_one: NDArray[np.bool_], other: Profile, main_ot
     if max(whole) > MAX_LENGTH_RATIO * max(min(whole), 1):
         return "length"
     # what is the own text of one page may be furniture in the other language
-    texts = [(_prose(first, kept), _text(second)) for (first, kept), (second, _) in (sides, sides[::-1])]
-    if min(own) < SHORTEST and min(whole) >= MENUS:
-        return None
-    return "same_text" if min(common_shares(*pair)[0] for pair in texts) >= SAME_TEXT else None
+    long = min(own) >= SHORTEST
+    texts = [
+        (_prose(first, kept) if long else _text(first), _text(second))
+        for (first, kept), (second, _) in (sides, sides[::-1])
+    ]
+    same = (long or max(whole) < MENUS) and min(common_shares(*pair)[0] for pair in texts) >= SAME_TEXT
+    return "same_text" if same else None
 
 
 def _prose(profile: Profile, main: NDArray[np.bool_]) -> dict[int, float]:

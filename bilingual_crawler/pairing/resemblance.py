@@ -189,7 +189,7 @@ class Resemblance:
         """
         own, others = self.own_lines(a), self.own_lines(b)
         if max(sum(own.values()), sum(others.values())) < SHORTEST and max(a.length, b.length) < MENUS:
-            return min(common_shares(own, others)) >= SAME_TEXT
+            return is_same(a, b)
         paragraphs = sum(line in others and characters >= PARAGRAPH for line, characters in own.items())
         return paragraphs > 1 and have_same_text(own, others)
 
