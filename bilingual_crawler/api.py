@@ -239,7 +239,7 @@ def run_crawl(pair: str, seeds: str | Iterable[str], **options: object) -> Path:
         output = choose_output_dir(Settings(options), named_now("bilingual"))
     except UsageError as error:
         raise ValueError(str(error)) from None
-    options |= {"pair": pair, "seeds": ",".join(given), "BILINGUAL_OUTPUT_DIR": output}
+    options = {"LOG_LEVEL": "INFO"} | options | {"pair": pair, "seeds": ",".join(given), "BILINGUAL_OUTPUT_DIR": output}
     named = (("-s" if name.isupper() else "-a", f"{name}={value}") for name, value in options.items())
     reason = ""
     with Popen(
