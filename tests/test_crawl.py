@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import urljoin
 
 import pytest
-from support.crawls import crawl, documents, outcomes, pairs
+from support.crawls import crawl, documents, outcomes, pairs, summary
 from support.example_site import EXAMPLES, LINK
 from support.example_site import PAGES as EXAMPLE_PAGES
 from support.example_site import serve as serve_example
@@ -238,6 +238,35 @@ def test_a_page_that_redirects_to_its_url_with_a_session_id_is_fetched(tmp_path:
     assert outcomes(tmp_path, server.url) == fetched
     assert asked["/es/"] == asked["/round"] == 2
     assert set(documents(tmp_path)) == {server.url + path for path in ("/", "/es/", "/busy")}
+
+
+FAILING = """
+from bilingual_crawler.crawl.component import CrawlComponent
+
+class Middleware:
+    def process_spider_input(self, response):
+        raise TypeError("a bug in a middleware")
+
+class Pipeline:
+    def process_item(self, item):
+        raise TypeError("a bug in a pipeline")
+
+class Handler(CrawlComponent):
+    def url_fetched(self, fetch):
+        raise TypeError("a bug in a handler")
+"""
+
+
+@pytest.mark.parametrize(
+    "component", ["SPIDER_MIDDLEWARES.Middleware", "EXTENSIONS.Handler", "ITEM_PIPELINES.Pipeline"]
+)
+def test_a_crawl_whose_component_fails_ends_with_an_exit_status(tmp_path: Path, site: Site, component: str) -> None:
+    (tmp_path / "failing.py").write_text(FAILING)
+    setting, name = component.split(".")
+    result = crawl(tmp_path, f"{site.url}/en/", "-s", f'{setting}_BASE={{"failing.{name}": 901}}')
+    assert result.returncode == 1
+    assert "a component failed: see the log (TypeError" in result.stderr.partition("harvest rate")[2]
+    assert summary(tmp_path)["errors"]["TypeError"] >= 1
 
 
 BROKEN = """

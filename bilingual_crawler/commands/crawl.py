@@ -29,7 +29,7 @@ from scrapy.utils.project import inside_project
 from bilingual_crawler.commands import PROJECT_SETTINGS, SPIDERS, TOOL, adapt, refuse_unknown
 from bilingual_crawler.crawl.context import CrawlContext, collect_rarely, memo_of
 from bilingual_crawler.crawl.description import read_description, write_description
-from bilingual_crawler.crawl.signals import FAILED_OUTPUTS
+from bilingual_crawler.crawl.signals import ERRORS, FAILED_OUTPUTS
 from bilingual_crawler.crawl.spiders.arguments import ARGUMENTS, Argument, parse_arguments, parse_discovery
 from bilingual_crawler.crawl.spiders.bilingual import described_arguments
 from bilingual_crawler.crawl.spiders.seeds import any_page, named, without_page
@@ -40,6 +40,7 @@ from bilingual_crawler.languages.codes import language_name
 from bilingual_crawler.options import Options, usage_error, wrong
 from bilingual_crawler.pages.language import REMEDY
 from bilingual_crawler.pages.sandbox.pool import command as module_command
+from bilingual_crawler.reporting.counts import under
 from bilingual_crawler.reporting.results import read_summary
 from bilingual_crawler.storage.records import DESCRIPTION, DOCUMENTS, SITES
 
@@ -343,7 +344,8 @@ def _spider_arguments(described: Mapping[str, Argument]) -> str:
 
 
 def _has_failed(crawler: Crawler) -> bool:
-    """Whether outputs were not written, or the frontier was lost."""
-    stats = crawler.stats
-    failures = (WRITE_ERROR, FRONTIER_LOST)
-    return bool(stats and (stats.get_value(FAILED_OUTPUTS) or stats.get_value("finish_reason") in failures))
+    """Whether outputs were not written, a component raised errors, or the frontier was lost."""
+    assert crawler.stats
+    stats = crawler.stats.get_stats()
+    lost = stats.get("finish_reason") in (WRITE_ERROR, FRONTIER_LOST)
+    return bool(stats.get(FAILED_OUTPUTS) or under(stats, ERRORS) or lost)

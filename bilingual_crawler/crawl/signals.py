@@ -105,6 +105,11 @@ def is_silent(error: BaseException) -> bool:
     return error.silent if isinstance(error, Refused) else outcome.startswith("error-")
 
 
+def is_fault(error: BaseException) -> bool:
+    """Whether *error* is a fault of a component: Scrapy and Twisted have classes for those of servers and networks."""
+    return type(error).__module__ == "builtins" and not isinstance(error, OSError)
+
+
 pair_found = object()
 """Sent with ``pair`` when both of its documents are fetched; a better pair of one of them may follow."""
 url_fetched = object()
@@ -129,6 +134,10 @@ output_failed = object()
 
 FAILED_OUTPUTS = "bilingual/output/failed"
 """Stat that counts missing or incomplete outputs; above 0 the command exits with 1."""
+MISSING_OUTPUTS = "bilingual/output/missing"
+"""Stat: the outputs that the alignment at the end has not made, with the command that makes each."""
+ERRORS = "bilingual/errors/"
+"""Prefix of stats: errors of components and callbacks by type; with any the command exits with 1."""
 
 phase_changed = object()
 """Sent with ``phase``, the current step of a stopping crawl, such as ``stopping, transfers left: 2``."""

@@ -36,9 +36,11 @@ from bilingual_crawler.crawl.politeness import CrawlDelays, SharedAddresses, slo
 from bilingual_crawler.crawl.scrapy_internals import ask_scheduler, being_scraped
 from bilingual_crawler.crawl.signals import (
     ENTRY,
+    ERRORS,
     Fetch,
     Refused,
     StillWanted,
+    is_fault,
     is_silent,
     output_failed,
     pair_found,
@@ -186,7 +188,7 @@ class Visits:
     With ``JOBDIR`` the frontier is durable: after any death of the process, the next run fetches the queued URLs, then
     those in flight, one by one. With ``BILINGUAL_FRONTIER`` the frontier is in Redis and shared with other workers.
     Stats: ``bilingual/frontier/new|raised|ignored|retried|http_tried``, ``bilingual/redirect/<what came of it>``,
-    ``bilingual/dropped/<outcome>``, ``bilingual/until/sites_left``.
+    ``bilingual/dropped/<outcome>``, ``bilingual/until/sites_left``, ``bilingual/errors/<exception>``.
     """
 
     def __init__(self, crawler: Crawler) -> None:
@@ -328,6 +330,8 @@ class Visits:
             self.put_back(entry, Rest(0.0, failed=False))
             return
         status, outcome = reason(error)
+        if is_fault(error):
+            self._stats.inc_value(f"{ERRORS}{type(error).__name__}")
         if status == 0 and self.is_guess(entry):
             self._try_http(entry, outcome)
             return
