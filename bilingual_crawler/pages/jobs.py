@@ -18,7 +18,7 @@ from bilingual_crawler.pages.links import in_formats
 from bilingual_crawler.pages.model import Link, PageRecord
 from bilingual_crawler.pages.opt_outs import TdmRule, rules_in
 from bilingual_crawler.pages.outline import outline_of_text
-from bilingual_crawler.pages.robots import rules_for, sitemaps_in
+from bilingual_crawler.pages.robots import rules_for, sitemaps_in, text_of
 from bilingual_crawler.pages.sandbox.jobs import Job, Limits
 from bilingual_crawler.pages.sequences import sample_of
 from bilingual_crawler.pages.sitemap import parse_sitemap
@@ -181,7 +181,7 @@ class RobotsJob(Job[Robots]):
     agent: str
 
     def run(self) -> Robots:
-        text = self.body.decode("utf-8", "replace")
+        text = text_of(self.body)
         return Robots(rules_for(text, self.agent), sitemaps_in(text, self.url))
 
 
