@@ -98,9 +98,16 @@ class OutputPipeline(CrawlComponent):
         self._written = set()
         self._characters = 0
         """Of the documents."""
+        last: dict[str, int] = {}
+        """Archive -> greatest offset of a record of a document."""
         for record in read_json_lines(self._folder / DOCUMENTS):
             self._written.add(record["url"])
             self._characters += len(record.get("text", ""))
+            if name := record.get("warc_file"):
+                last[name] = max(last.get(name, 0), record.get("warc_offset") or 0)
+        for archive in (self._folder / name for name in last):
+            if archive.exists() and archive.stat().st_size <= last[archive.name]:
+                logger.warning(f"{archive} is cut off: it lacks pages of documents that earlier runs have written")
         self._pairs_of: Counter[str] = Counter()
         """Languages -> pairs of written documents."""
         self._in_pairs: Counter[str] = Counter()

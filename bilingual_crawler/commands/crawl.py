@@ -11,7 +11,8 @@ import shutil
 import signal
 import sys
 import textwrap
-from contextlib import contextmanager
+from collections import Counter
+from contextlib import contextmanager, suppress
 from functools import partial
 from itertools import chain
 from pathlib import Path
@@ -103,9 +104,11 @@ class Command(CrawlCommand):
                     raise usage_error(f"no spider {args[0]}; there are: {', '.join(spiders)}")
             if len(args) > 1 and args[0] in PARSERS:
                 raise usage_error(f"unexpected argument {args[1]}: give addresses as --seeds")
-            if sum(argument.startswith("seeds=") for argument in opts.spargs) > 1:
-                # the last ones alone would count
-                raise usage_error("--seeds: is given twice; give all seeds in one, or a file of them")
+            given = Counter(argument.partition("=")[0] for argument in opts.spargs)
+            if twice := next((name for name, number in given.items() if number > 1), None):
+                # the last one alone would count
+                remedy = "give all seeds in one, or a file of them" if twice == "seeds" else "give it once"
+                raise usage_error(f"--{twice}: is given twice; {remedy}")
             for setting in opts.set:
                 # Scrapy takes any name for a setting, and the crawl would have no limit
                 if setting.partition("=")[0] in chain(*ARGUMENTS.values()):
@@ -144,10 +147,11 @@ class Command(CrawlCommand):
             yield
         except (UsageError, StoreError) as error:
             if self.settings["LOG_FILE"]:
-                # a Scrapyd job has no terminal
-                if self.crawler_process is None:
-                    configure_logging(self.settings)
-                logger.error(error)
+                # a Scrapyd job has no terminal; the file, or the level, may be what is wrong
+                with suppress(OSError, ValueError):
+                    if self.crawler_process is None:
+                        configure_logging(self.settings)
+                    logger.error(error)
             where = f" (with --config {opts.config})" if opts.config else ""
             raise usage_error(f"{error}{where}") from error
 
@@ -165,8 +169,12 @@ class Command(CrawlCommand):
         with _ends_with_its_terminal():
             self.crawler_process.start()
         if isinstance(crawling, asyncio.Task) and crawling.done() and not crawling.cancelled():
-            # raises the error that kept the crawl from starting
-            crawling.result()
+            try:
+                # raises the error that kept the crawl from starting
+                crawling.result()
+            except OSError as error:
+                place = error.filename or self._context.output_dir
+                raise usage_error(f"{place}: {error.strerror}; make room, or give another folder") from error
         assert crawler.stats
         context = CrawlContext.from_crawler(crawler)
         # one of several workers may find no URL left to fetch

@@ -33,6 +33,7 @@ from bilingual_crawler.storage.archive import DAMAGED, NO_FILE, open_warc, warn_
 from bilingual_crawler.storage.files import DAMAGE, LeftOut, lines_within, open_packed
 from bilingual_crawler.storage.records import (
     CRAWL,
+    CUT_FILE,
     DOCUMENTS,
     LINE_TOO_LONG,
     NO_RECORD,
@@ -390,7 +391,7 @@ class Inputs:
                     if page is not None:
                         yield replace(page, warc_file=str(path), warc_offset=offset)
             if file.cut:
-                self.refused["cut_file"] += 1
+                self.refused[CUT_FILE] += 1
             warn_if_cut(file)
 
 
