@@ -425,7 +425,8 @@ def test_modules_that_are_not_compiled_yet_cost_no_page(
 
 
 def test_a_crawl_without_a_pair_says_why(tmp_path: Path, site: Site) -> None:
-    result = crawl(tmp_path, f"{site.url}/", "-a", "pair=fin-eus")
+    arguments = ("-a", "pair=fin-eus", "-a", f"seeds={site.url}/", "-a", "policy=bfs")
+    result = run_scrapy(tmp_path, "crawl", "bilingual", *arguments, "-s", "BILINGUAL_OUTPUT_DIR=out")
     assert result.returncode == 0
     hint = "No pair was found, because none of 20 HTML pages is in Basque (most: "
     assert hint in result.stderr

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, ClassVar
 
 from msgspec.structs import replace
@@ -142,6 +142,8 @@ class Sitemap:
     nested: list[str]
     documents: dict[str, int]
     """As those of a :class:`~bilingual_crawler.pages.model.PageRecord`."""
+    announced: dict[str, list[Link]] = field(default_factory=dict)
+    """URL of a page -> its versions in other languages."""
 
 
 @dataclass(frozen=True)
@@ -155,9 +157,9 @@ class SitemapJob(Job[Sitemap]):
     formats: frozenset[str] = ONLY_HTML
 
     def run(self) -> Sitemap:
-        found, nested = parse_sitemap(self.body, self.url)
+        found, nested, announced = parse_sitemap(self.body, self.url)
         links, documents = in_formats(found, self.formats)
-        return Sitemap(links, nested, documents)
+        return Sitemap(links, nested, documents, announced)
 
 
 @dataclass(frozen=True, slots=True)

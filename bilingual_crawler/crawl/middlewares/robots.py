@@ -20,7 +20,7 @@ from bilingual_crawler.crawl.middlewares.backoff import HostUnavailable, asked_t
 from bilingual_crawler.crawl.middlewares.language import Reader
 from bilingual_crawler.crawl.politeness import robots_agent
 from bilingual_crawler.crawl.requests import header_text
-from bilingual_crawler.crawl.signals import Refused, StillWanted, sitemaps_named
+from bilingual_crawler.crawl.signals import GUESSED_SITEMAP, Refused, StillWanted, sitemaps_named
 from bilingual_crawler.pages.jobs import RobotsJob
 from bilingual_crawler.urls.canonical import canonicalise
 
@@ -121,7 +121,8 @@ class RobotsMiddleware(CrawlComponent):
         rules = self._rules[host] = robots.rules.encode()[:MAX_BYTES]
         self._parsed.pop(host, None)
         parser = await self._parse(host, rules)
-        self._crawler.signals.send_catch_log(sitemaps_named, urls=robots.sitemaps)
+        named = robots.sitemaps or [f"{host}{GUESSED_SITEMAP}"]
+        self._crawler.signals.send_catch_log(sitemaps_named, urls=named, guessed=not robots.sitemaps)
         self._crawler.signals.send_catch_log(signals.robots_parsed, robotparser=parser, request=request)
         return parser
 
@@ -195,6 +196,7 @@ async def download(
     """
     assert crawler.engine
     meta: dict[str, Any] = {_OBEYED: obeyed, "dont_redirect": True, "download_timeout": timeout}
+    meta["download_fail_on_dataloss"] = False
     if max_bytes is not None:
         meta["download_maxsize"] = max_bytes
     if read_bytes is not None:
