@@ -185,7 +185,7 @@ class BilingualSpider(Spider):
         for name in page.opt_outs.names:
             self.crawler.stats.inc_value(f"bilingual/opt_outs/{name}")
 
-    def sitemaps_named(self, urls: Sequence[str], guessed: bool) -> None:
+    def sitemaps_named(self, urls: Sequence[str], guessed: bool = False) -> None:
         """Queue the sitemaps that a robots.txt names, or where generators write one that no robots.txt names."""
         if self._reads_sitemaps:
             self._push_sitemaps(urls, None, AFTER_OTHERS if guessed else 0.0)
