@@ -7,6 +7,7 @@ nothing heavy: every part of the crawler reads its settings here.
 from __future__ import annotations
 
 import ipaddress
+import logging
 import math
 import os
 import re
@@ -25,6 +26,7 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, TypeVar, get_type_
 from urllib.parse import urlsplit
 
 from scrapy.exceptions import UsageError
+from scrapy.utils.misc import load_object
 
 from bilingual_crawler import __version__, to_install
 from bilingual_crawler.languages.codes import parse_equivalents
@@ -315,6 +317,29 @@ def detectors(value: Any) -> tuple[str, ...]:
     raise ValueError(f"choose one of {', '.join(LANGUAGE_DETECTORS.names)}, or several")
 
 
+def log_level(value: Any) -> str:
+    levels = [name for name in logging.getLevelNamesMapping() if name != "NOTSET"]
+    return text(value) if text(value).isdigit() else one_of(*levels)(value)
+
+
+def log_file(value: Any) -> Path | None:
+    file = path_or_none(value)
+    if file is not None and (file.is_dir() or not os.access(file.absolute().parent, os.W_OK | os.X_OK)):
+        raise ValueError("nothing can be written there; give a file in a folder that is there")
+    return file
+
+
+def importable(value: Any) -> str:
+    """Read the path of a class, which is imported unless it is ours."""
+    read = text(value)
+    if read and not read.startswith("bilingual_crawler."):
+        try:
+            load_object(read)
+        except (ImportError, NameError, ValueError) as error:
+            raise ValueError(f"{error}; give the path of a class, as in package.module.Class") from None
+    return read
+
+
 def equivalents(value: Any) -> frozenset[frozenset[str]]:
     return parse_equivalents(one if isinstance(one, str) else list(map(str, listed(one))) for one in listed(value))
 
@@ -465,7 +490,15 @@ _SCRAPY: dict[str, Reader[Any]] = {
     **dict.fromkeys(("CONCURRENT_REQUESTS_PER_DOMAIN", "CONCURRENT_ITEMS"), whole(1)),
     **dict.fromkeys(("DOWNLOAD_DELAY", "DOWNLOAD_TIMEOUT", "CLOSESPIDER_TIMEOUT"), seconds),
     **dict.fromkeys(("AUTOTHROTTLE_START_DELAY", "AUTOTHROTTLE_MAX_DELAY"), seconds),
-    **dict.fromkeys(("AUTOTHROTTLE_ENABLED", "ROBOTSTXT_OBEY", "RETRY_ENABLED"), switch),
+    **dict.fromkeys(("AUTOTHROTTLE_ENABLED", "ROBOTSTXT_OBEY", "RETRY_ENABLED", "LOG_ENABLED"), switch),
+    **dict.fromkeys(("COOKIES_ENABLED", "DNSCACHE_ENABLED", "DOWNLOAD_FAIL_ON_DATALOSS"), switch),
+    **dict.fromkeys(("DNSCACHE_SIZE", "DOWNLOAD_WARNSIZE", "REACTOR_THREADPOOL_MAXSIZE"), whole()),
+    **dict.fromkeys(("DNS_TIMEOUT", "LOGSTATS_INTERVAL", "AUTOTHROTTLE_TARGET_CONCURRENCY"), seconds),
+    "RETRY_HTTP_CODES": each(number(int, 100, 599, "give HTTP statuses, as in 500,502,503")),
+    "LOG_LEVEL": log_level,
+    "LOG_FILE": log_file,
+    "TWISTED_DNS_RESOLVER": importable,
+    "DNS_RESOLVER": importable,
 }
 """Settings of Scrapy whose invalid values would end in a traceback."""
 

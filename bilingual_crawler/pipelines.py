@@ -17,10 +17,12 @@ from bilingual_crawler.alignment.at_end import (
     AlignedCrawl,
     AlignmentError,
     align_crawl,
+    outputs_without_alignment,
 )
 from bilingual_crawler.crawl.component import CrawlComponent
 from bilingual_crawler.crawl.signals import (
     FAILED_OUTPUTS,
+    MISSING_OUTPUTS,
     output_failed,
     pair_found,
     phase_changed,
@@ -96,9 +98,16 @@ class OutputPipeline(CrawlComponent):
         self._written = set()
         self._characters = 0
         """Of the documents."""
+        last: dict[str, int] = {}
+        """Archive -> greatest offset of a record of a document."""
         for record in read_json_lines(self._folder / DOCUMENTS):
             self._written.add(record["url"])
             self._characters += len(record.get("text", ""))
+            if name := record.get("warc_file"):
+                last[name] = max(last.get(name, 0), record.get("warc_offset") or 0)
+        for archive in (self._folder / name for name in last):
+            if archive.exists() and archive.stat().st_size <= last[archive.name]:
+                logger.warning(f"{archive} is cut off: it lacks pages of documents that earlier runs have written")
         self._pairs_of: Counter[str] = Counter()
         """Languages -> pairs of written documents."""
         self._in_pairs: Counter[str] = Counter()
@@ -176,6 +185,8 @@ class OutputPipeline(CrawlComponent):
                 (self._folder / _ASIDE).unlink()
         except OSError as error:
             self._stats.inc_value(FAILED_OUTPUTS)
+            missing = outputs_without_alignment(self._folder, Options.of(self._crawler.settings))
+            self._stats.set_value(MISSING_OUTPUTS, missing)
             logger.error(f"{PAIRS} stays in the order of discovery: {error}")
             return
         self._count(aligned.outcomes, aligned.paired)
@@ -189,7 +200,8 @@ class OutputPipeline(CrawlComponent):
     async def _align(self) -> AlignedCrawl | None:
         """Align everything, unless the user has asked to stop; None if the pairs stay those found on the way."""
         settings = self._crawler.settings
-        if not Options.of(settings).align or not self._written:
+        options = Options.of(settings)
+        if not options.align or not self._written:
             return None
         aligned, why = None, "not all documents were aligned, since the crawl was stopped"
         if not self._interrupted():
@@ -205,13 +217,13 @@ class OutputPipeline(CrawlComponent):
                 )
             except AlignmentError as error:
                 why = str(error)
+                self._stats.inc_value(FAILED_OUTPUTS)
         if aligned is None:
-            logger.warning(
-                f"{PAIRS} has the pairs that were found on the way: {why}. For all: "
-                f"scrapy align {self._folder} --out {self._folder / PAIRS}"
-            )
+            missing = outputs_without_alignment(self._folder, options)
+            self._stats.set_value(MISSING_OUTPUTS, missing)
+            logger.warning(f"{PAIRS} has the pairs that were found on the way: {why}. For all: {missing[PAIRS]}")
         else:
-            self._stats.set_value("bilingual/pairs/aligned", Options.of(settings).align)
+            self._stats.set_value("bilingual/pairs/aligned", options.align)
         return aligned
 
     def _as_found(self) -> AlignedCrawl:

@@ -16,6 +16,7 @@ from bilingual_crawler.crawl.signals import ENTRY, RANK, REST, SWITCH, count_and
 from bilingual_crawler.crawl.visits import Visits
 from bilingual_crawler.frontier.backoff import Rest
 from bilingual_crawler.frontier.entry import Entry, Kind
+from bilingual_crawler.pages.sitemap import MAX_BYTES as MAX_SITEMAP
 from bilingual_crawler.urls.canonical import canonicalise
 
 if TYPE_CHECKING:
@@ -49,6 +50,7 @@ class FrontierScheduler(BaseScheduler):
 
     def __init__(self, crawler: Crawler) -> None:
         self._crawler = crawler
+        self._max_size = crawler.settings.getint("DOWNLOAD_MAXSIZE")
 
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> Self:
@@ -114,8 +116,12 @@ class FrontierScheduler(BaseScheduler):
 
     def _meta(self, entry: Entry) -> dict[str, Any]:
         meta = {ENTRY: entry, "download_slot": self.visits.frontier.server(entry.slot), "depth": entry.depth}
+        if entry.kind is Kind.SITEMAP and self._max_size:
+            meta["download_maxsize"] = max(self._max_size, MAX_SITEMAP)
         if entry.attempts:
             meta["retry_times"] = entry.attempts
+            # what a server that promises more bytes sends once more is all that it has
+            meta["download_fail_on_dataloss"] = False
         return meta
 
 

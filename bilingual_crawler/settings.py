@@ -69,6 +69,7 @@ DOWNLOADER_MIDDLEWARES = {
     "bilingual_crawler.crawl.middlewares.variants.NegotiatedMiddleware": 552,
     "bilingual_crawler.crawl.middlewares.render.RenderMiddleware": 555,
     "bilingual_crawler.crawl.middlewares.language.LanguageFilterMiddleware": 560,
+    "bilingual_crawler.crawl.middlewares.robots.FirstBytesMiddleware": 595,
     "bilingual_crawler.crawl.middlewares.variants.VariantsMiddleware": 640,
     "bilingual_crawler.crawl.middlewares.warc.WarcMiddleware": 650,
     "bilingual_crawler.crawl.middlewares.archived.KnownPagesMiddleware": 660,

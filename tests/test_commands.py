@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import pytest
 from support import webserver
 from support.texts import ENGLISH, SPANISH, corpus, html
-from support.webserver import ALIGNED, QUICK, bilingual_site, run_scrapy, serve, varied
+from support.webserver import ALIGNED, QUICK, TEXT, bilingual_site, run_scrapy, serve, varied
 
 import bilingual_crawler
 from bilingual_crawler.alignment.at_end import _Progress, time_left
@@ -39,6 +39,15 @@ def run(folder: Path, *command: str) -> CompletedProcess[str]:
         (("crawl", "--config", "nowhere.toml"), "nowhere.toml"),
         (("crawl", "--loglevel"), "argument -L/--loglevel: expected one argument"),
         (
+            ("crawl", "-a", "pair=eng-spa", "--pair", "eng-fra", "--seeds", "a.org"),
+            "--pair: is given twice; give it once",
+        ),
+        (("crawl", "--config", "nested.toml"), "--config=nested.toml: is no TOML"),
+        (
+            ("align", "texts.jsonl", "--pair", "eng-spa", "--out", "texts.jsonl"),
+            "--out=texts.jsonl: is there, and no table of pairs; give another name",
+        ),
+        (
             ("discover", "--pairs", "eng-spa"),
             ", or -a candidates=tsv:FILE",
         ),
@@ -54,12 +63,33 @@ def run(folder: Path, *command: str) -> CompletedProcess[str]:
     ],
 )
 def test_an_error_is_one_line(tmp_path: Path, command: tuple[str, ...], message: str) -> None:
+    (tmp_path / "texts.jsonl").write_text(json.dumps({"url": "https://a.example/", "text": TEXT["en"]}) + "\n")
+    (tmp_path / "nested.toml").write_text(f"settings = {'[' * 5_000}{']' * 5_000}")
     result = run(tmp_path, *command)
     assert result.returncode == 2
     assert not result.stdout
     (line,) = result.stderr.splitlines()
     assert line.startswith("bilingual-crawler: error: ")
     assert message in line
+
+
+@pytest.mark.parametrize(
+    ("name", "pair", "message"),
+    [
+        ("empty.warc", "eng-spa", "INPUT=empty.warc: holds no page and no text; give the folder of a crawl"),
+        ("empty.jsonl", "eng-spa", "INPUT=empty.jsonl: holds no page and no text; give the folder of a crawl"),
+        ("texts.jsonl", "isl-fin", "INPUT=texts.jsonl: none of 1 pages is in Icelandic or Finnish; give the --pair"),
+    ],
+)
+def test_an_alignment_of_nothing_is_an_error(tmp_path: Path, name: str, pair: str, message: str) -> None:
+    (tmp_path / name).touch()
+    if name == "texts.jsonl":
+        (tmp_path / name).write_text(json.dumps({"url": "https://a.example/", "text": TEXT["en"]}) + "\n")
+    result = run(tmp_path, "align", name, "--pair", pair)
+    assert result.returncode == 2
+    (line,) = result.stderr.splitlines()
+    assert message in line
+    assert not (tmp_path / "pairs.tsv").exists()
 
 
 def test_version(tmp_path: Path) -> None:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import urljoin
 
 import pytest
-from support.crawls import crawl, documents, outcomes, pairs
+from support.crawls import crawl, documents, outcomes, pairs, summary
 from support.example_site import EXAMPLES, LINK
 from support.example_site import PAGES as EXAMPLE_PAGES
 from support.example_site import serve as serve_example
@@ -240,6 +240,35 @@ def test_a_page_that_redirects_to_its_url_with_a_session_id_is_fetched(tmp_path:
     assert set(documents(tmp_path)) == {server.url + path for path in ("/", "/es/", "/busy")}
 
 
+FAILING = """
+from bilingual_crawler.crawl.component import CrawlComponent
+
+class Middleware:
+    def process_spider_input(self, response):
+        raise TypeError("a bug in a middleware")
+
+class Pipeline:
+    def process_item(self, item):
+        raise TypeError("a bug in a pipeline")
+
+class Handler(CrawlComponent):
+    def url_fetched(self, fetch):
+        raise TypeError("a bug in a handler")
+"""
+
+
+@pytest.mark.parametrize(
+    "component", ["SPIDER_MIDDLEWARES.Middleware", "EXTENSIONS.Handler", "ITEM_PIPELINES.Pipeline"]
+)
+def test_a_crawl_whose_component_fails_ends_with_an_exit_status(tmp_path: Path, site: Site, component: str) -> None:
+    (tmp_path / "failing.py").write_text(FAILING)
+    setting, name = component.split(".")
+    result = crawl(tmp_path, f"{site.url}/en/", "-s", f'{setting}_BASE={{"failing.{name}": 901}}')
+    assert result.returncode == 1
+    assert "a component failed: see the log (TypeError" in result.stderr.partition("harvest rate")[2]
+    assert summary(tmp_path)["errors"]["TypeError"] >= 1
+
+
 BROKEN = """
 from bilingual_crawler.crawl.spiders.bilingual import BilingualSpider
 
@@ -396,7 +425,8 @@ def test_modules_that_are_not_compiled_yet_cost_no_page(
 
 
 def test_a_crawl_without_a_pair_says_why(tmp_path: Path, site: Site) -> None:
-    result = crawl(tmp_path, f"{site.url}/", "-a", "pair=fin-eus")
+    arguments = ("-a", "pair=fin-eus", "-a", f"seeds={site.url}/", "-a", "policy=bfs")
+    result = run_scrapy(tmp_path, "crawl", "bilingual", *arguments, "-s", "BILINGUAL_OUTPUT_DIR=out")
     assert result.returncode == 0
     hint = "No pair was found, because none of 20 HTML pages is in Basque (most: "
     assert hint in result.stderr

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import json
+import os
 import resource
+import shlex
 import signal
 import subprocess
+import sys
 import time
 from collections import Counter
 from typing import TYPE_CHECKING
@@ -18,6 +21,7 @@ from support.scripted import Answer, Scripted, scripted
 from support.webserver import (
     ABOUT_SITE,
     bilingual_site,
+    run,
     run_scrapy,
     scrapy_command,
     scrapy_environment,
@@ -80,6 +84,39 @@ def test_a_full_disk_stops_the_crawl_and_costs_nothing(tmp_path: Path, site: Sit
         result = run_scrapy(tmp_path, *arguments(tmp_path, site, *settings))
     assert result.returncode == 0, result.stderr
     assert_complete(tmp_path, site, twice=16)
+
+
+def test_a_crawl_without_room_is_refused(tmp_path: Path, site: Site) -> None:
+    # a mount needs rights that tests have not
+    limits = "import resource, sys; resource.setrlimit(resource.RLIMIT_FSIZE, (30_000, 30_000)); import os; "
+    command = [sys.executable, "-c", f"{limits}os.execv(sys.argv[1], sys.argv[1:])"]
+    crawl = run(tmp_path, [*command, *scrapy_command(*arguments(tmp_path, site))], fresh=True)
+    assert crawl.returncode == 2
+    assert crawl.stderr.splitlines()[-1].endswith("/out: File too large; give a folder that can be written")
+    assert "Traceback" not in crawl.stderr
+
+
+@pytest.mark.parametrize("closed", ["2>&-", ">&- 2>&-"])
+def test_a_crawl_with_closed_streams_goes_on(tmp_path: Path, site: Site, closed: str) -> None:
+    command = shlex.join(scrapy_command(*arguments(tmp_path, site)))
+    crawl = run(tmp_path, ["sh", "-c", f"exec {command} {closed}"], fresh=True)
+    assert crawl.returncode == 0
+    assert_complete(tmp_path, site, twice=0)
+
+
+def test_outputs_that_were_cut_between_runs_are_named(tmp_path: Path, site: Site) -> None:
+    assert run_scrapy(tmp_path, *arguments(tmp_path, site, "BILINGUAL_ALIGN=")).returncode == 0
+    (archive,) = (tmp_path / "out").glob("*.warc.gz")
+    os.truncate(archive, archive.stat().st_size // 2)
+    resumed = run_scrapy(tmp_path, *arguments(tmp_path, site, "BILINGUAL_ALIGN="))
+    assert f"{archive} is cut off: it lacks pages of documents" in resumed.stderr
+    documents = tmp_path / "out/documents.jsonl.gz"
+    os.truncate(documents, documents.stat().st_size // 2)
+    aligned = run_scrapy(tmp_path, "align", "out", "--out", "pairs.tsv")
+    assert aligned.returncode == 0
+    assert "out/documents.jsonl.gz: " in aligned.stderr
+    assert "bytes at its end, where it is cut off or damaged: left out (cut_file)" in aligned.stderr
+    assert "1 cut_file" in aligned.stdout
 
 
 def test_a_full_store_says_so_and_keeps_what_it_has(tmp_path: Path) -> None:

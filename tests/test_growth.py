@@ -83,7 +83,7 @@ def test_a_page_announces_no_thousands_of_translations() -> None:
 
 def test_a_sitemap_has_five_million_characters_of_urls() -> None:
     body = "\n".join(f"http://a.example/{number:04}/{'a' * LENGTH}" for number in range(10_000)).encode()
-    links, _ = parse_sitemap(body, "http://a.example/sitemap.txt")
+    links, _, _ = parse_sitemap(body, "http://a.example/sitemap.txt")
     assert len(links) == MAX_SITEMAP_CHARACTERS // len(links[-1].url)
 
 

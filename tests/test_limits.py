@@ -16,11 +16,11 @@ import pytest
 from backports import zstd
 from support.crawls import crawl, documents, outcomes
 from support.scripted import Answer, scripted
-from support.webserver import html, start_scrapy
+from support.webserver import TEXT, bilingual_site, html, start_scrapy
 
 if TYPE_CHECKING:
     import subprocess
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
 HOME = html("en", "home", "<a href=/bad>bad</a>")
 MEGABYTE = b"<p>" + b"a" * (1 << 20)
@@ -136,3 +136,47 @@ def test_many_robots_txt_of_the_largest_size(tmp_path: Path) -> None:
         process = start_scrapy(tmp_path, "crawl", "bilingual", *arguments, *out, fresh=True)
         assert peak_memory(process) < 400_000
     assert len(documents(tmp_path)) == hosts
+
+
+def chunked(body: bytes, size: str, end: bytes) -> bytes:
+    pieces = [body[at : at + 100] for at in range(0, len(body), 100)] + [b""]
+    return b"".join((size % len(piece)).encode() + end + piece + (end if piece else b"") for piece in pieces) + end
+
+
+OK = "HTTP/1.1 200 OK"
+TYPE = "Content-Type: text/html"
+UNUSUAL: Mapping[str, Callable[[bytes], bytes]] = {
+    "a header line of 20 kB": lambda body: raw(body, OK, TYPE, f"Set-Cookie: a={'x' * 20_000}"),
+    "an empty first line": lambda body: raw(body, "", OK, TYPE),
+    "HTTP/2 200": lambda body: raw(body, "HTTP/2 200", TYPE),
+    "a blank before a colon": lambda body: raw(body, OK, "Content-Type : text/html"),
+    "identity": lambda body: raw(body, OK, TYPE, "Transfer-Encoding: identity"),
+    "203": lambda body: raw(body, "HTTP/1.1 203 Non-Authoritative Information", TYPE),
+    "206 with all bytes": lambda body: raw(
+        body, "HTTP/1.1 206 Partial Content", TYPE, f"Content-Range: bytes 0-{len(body) - 1}/{len(body)}"
+    ),
+    "a Content-Length that is too large": lambda body: raw(body, OK, TYPE, f"Content-Length: {len(body) + 9}"),
+    "blanks after the size of a chunk": lambda body: raw(
+        chunked(body, "%-6x", b"\r\n"), OK, TYPE, "Transfer-Encoding: chunked"
+    ),
+    "chunks that end with a line feed": lambda body: raw(
+        chunked(body, "%x", b"\n"), OK, TYPE, "Transfer-Encoding: chunked"
+    ),
+}
+
+
+def raw(body: bytes, *head: str) -> bytes:
+    return "\r\n".join((*head, "Connection: close", "", "")).encode() + body
+
+
+@pytest.mark.parametrize("kind", UNUSUAL)
+def test_what_browsers_read_is_read(tmp_path: Path, kind: str) -> None:
+    """Of every page of the site, so that the host would be given up."""
+    pages = bilingual_site(3)
+    answers = {path: UNUSUAL[kind](body.encode()) for path, body in pages.items()}
+    with scripted(lambda path: Answer(raw=[answers[path]]) if path in answers else Answer(status=404)) as site:
+        result = crawl(tmp_path, f"{site.url}/en/", "-s", "BILINGUAL_BACKOFF_START=0.05")
+    assert result.returncode == 0, result.stderr
+    found = {url.removeprefix(site.url): record["text"] for url, record in documents(tmp_path).items()}
+    assert found.keys() == {path for path in pages if path.startswith(("/en/", "/es/"))}
+    assert all(TEXT[path[1:3]].strip() in text for path, text in found.items())

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import gzip
 import socket
 import sys
 import threading
 from collections import Counter
 from contextlib import ExitStack, contextmanager
 from email.utils import formatdate
-from itertools import count, pairwise
+from itertools import chain, count, pairwise, repeat
 from time import time
 from typing import TYPE_CHECKING
 
@@ -101,7 +102,7 @@ def test_a_robots_txt_that_cannot_be_had_is_asked_for_again_before_anything_else
     assert result.returncode == 0, result.stderr
     assert len(documents(tmp_path)) == (DOCUMENTS - 1) * len(sites)
     for site in sites:
-        assert site.paths()[:5] == ["/robots.txt"] * 3 + ["/.well-known/tdmrep.json", "/en/"]
+        assert site.paths()[:4] == ["/robots.txt"] * 3 + ["/.well-known/tdmrep.json"]
         assert outcomes(tmp_path, site.url)["/es/page-2.html"] == "robots"
 
 
@@ -122,6 +123,30 @@ def test_a_robots_txt_that_is_not_there_allows_everything(tmp_path: Path) -> Non
     with several(map(without, (401, 403, 404, 410))) as sites:
         crawl(tmp_path, english(sites))
     assert len(documents(tmp_path)) == DOCUMENTS * len(sites)
+
+
+def test_of_an_endless_robots_txt_the_beginning_is_read(tmp_path: Path) -> None:
+    rules = b"User-agent: *\nDisallow: /es/page-2\n"
+    filler = b"Disallow: /nothing\n" * 5_000
+    bomb = gzip.compress(rules + b"#" * (40 << 20))
+    coded = {"Content-Encoding": "gzip"}
+    robots = (
+        Answer(rules + b"#" * (21 << 20), kind="text/plain"),
+        Answer(raw=chain([b"HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\n\r\n" + rules], repeat(filler))),
+        Answer(bomb, kind="text/plain", headers=coded),
+        Answer("User-agent: *\nDisallow: /es/page-2".encode("utf-16"), kind="text/plain"),
+    )
+
+    def with_robots(given: Answer) -> Callable[[str], Answer]:
+        return lambda path: given if path == "/robots.txt" else page(path)
+
+    with several(map(with_robots, robots)) as sites:
+        result = crawl(tmp_path, english(sites))
+    assert result.returncode == 0, result.stderr
+    for site in sites:
+        assert site.paths().count("/robots.txt") == 1
+        assert "/es/page-1.html" in site.paths()
+        assert "/es/page-2.html" not in site.paths()
 
 
 def test_a_robots_txt_is_obeyed_whatever_success_it_comes_with(tmp_path: Path) -> None:

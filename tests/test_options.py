@@ -92,6 +92,11 @@ def test_a_wrong_value_is_named_with_what_would_be_right(name: str, value: objec
         ("BILINGUAL_ALGIN=url", "BILINGUAL_ALGIN: unknown setting; did you mean BILINGUAL_ALIGN?"),
         ("BILINGUAL_STALE_PAGES=x", "BILINGUAL_STALE_PAGES=x: give a whole number"),
         ("CLOSESPIDER_TIMEOUT=soon", "CLOSESPIDER_TIMEOUT=soon: give a number of seconds"),
+        ("LOG_FILE=missing/log", "LOG_FILE=missing/log: nothing can be written there; give a file in a folder"),
+        ("LOG_LEVEL=FOO", "LOG_LEVEL=FOO: choose one of CRITICAL"),
+        ("RETRY_HTTP_CODES=abc", "RETRY_HTTP_CODES=abc: give HTTP statuses, as in 500,502,503"),
+        ("TWISTED_DNS_RESOLVER=scrapy.resolver.No", "TWISTED_DNS_RESOLVER=scrapy.resolver.No: Module"),
+        ("DNS_RESOLVER=no.Module", "DNS_RESOLVER=no.Module: No module named 'no'; give the path of a class"),
     ],
 )
 def test_every_command_checks_the_settings_at_its_start(
@@ -118,6 +123,9 @@ def test_every_command_checks_the_settings_at_its_start(
         (("JOBDIR=file",), "JOBDIR=file: "),
         (("JOBDIR=/proc/job",), "JOBDIR=/proc/job: "),
         (("JOBDIR=other",), "not a usable frontier"),
+        (("JOBDIR=empty",), "/output_dir names no folder; write the path of the crawl's output folder into it"),
+        (("JOBDIR=garbage",), "/output_dir names no folder; write the path of the crawl's output folder into it"),
+        (("JOBDIR=long",), "which is gone; move it back"),
         (("BILINGUAL_ALIGN=url", "BILINGUAL_PROVIDERS=Cuda"), "BILINGUAL_PROVIDERS=Cuda: this onnxruntime has"),
     ],
 )
@@ -127,6 +135,9 @@ def test_a_crawl_finds_out_what_it_cannot_use_before_it_begins(
     (tmp_path / "file").touch()
     (tmp_path / "other" / "frontier").mkdir(parents=True)
     (tmp_path / "other" / "frontier" / "data.mdb").write_bytes(b"not a frontier" * 1000)
+    for name, memo in (("empty", b""), ("garbage", b"\0\xff\n\x1b"), ("long", b"/" + b"x" * 5_000)):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "output_dir").write_bytes(memo)
     base = ("crawl", "bilingual", "-a", "pair=eng-spa", "-a", f"seeds={NOWHERE}", "-a", "policy=", *ALIGNED)
     assert message in refused(tmp_path, *base, *options(settings))
     assert not (tmp_path / "crawls").exists()

@@ -23,7 +23,7 @@ from support.redis_server import RedisServer, redis_server
 from bilingual_crawler.frontier import shared
 from bilingual_crawler.frontier.entry import POISON, SUSPECT, Entry, Push, State
 from bilingual_crawler.frontier.frontier import Limits, StoreError, StoreLost
-from bilingual_crawler.frontier.redis_store import RedisStore
+from bilingual_crawler.frontier.redis_store import RedisLink, RedisStore
 from bilingual_crawler.frontier.shared import SharedFrontier
 
 if TYPE_CHECKING:
@@ -473,3 +473,12 @@ def test_crawls_with_names_do_not_meet(server: RedisServer, client: redis.Redis)
     assert one.states([URLS[0]]) == [State.QUEUED]
     one.close()
     two.close()
+
+
+def test_a_server_that_evicts_is_refused(tmp_path: Path) -> None:
+    evicts = r"evicts keys where memory is short .*; set maxmemory-policy noeviction"
+    with (
+        redis_server(tmp_path, maxmemory_policy="allkeys-lru", maxmemory="100mb") as server,
+        pytest.raises(StoreError, match=evicts),
+    ):
+        RedisLink(server.url)

@@ -10,6 +10,7 @@ import subprocess
 import sys
 import time
 from concurrent.futures import wait
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar
@@ -49,8 +50,12 @@ class Work(Job[int]):
                     pass
             case "C loop":
                 re.match("(a+)+$", "a" * 40 + "b")
+            case "slow":
+                time.sleep(2)
             case "many bytes":
                 return len(b"x" * 200_000_000)
+            case "killed":
+                os.kill(os.getpid(), signal.SIGKILL)
             case "abort":
                 os.abort()
             case "null pointer":
@@ -105,6 +110,22 @@ def test_a_helper_that_something_ended_between_two_jobs_costs_none_of_them() -> 
         os.kill(helper, signal.SIGKILL)
         os.waitid(os.P_PID, helper, os.WEXITED | os.WNOWAIT)
     assert submit(Work("")).result(60)
+
+
+def test_a_job_whose_helper_is_killed_from_outside_runs_again() -> None:
+    helpers = {future.result(60) for future in [submit(Work("")) for _ in range(50)]}
+    running = submit(Work("slow"))
+    time.sleep(0.5)
+    for helper in helpers:
+        with suppress(ProcessLookupError):
+            os.kill(helper, signal.SIGKILL)
+    assert running.result(60) not in helpers
+
+
+def test_a_job_that_kills_its_helper_twice_is_guilty() -> None:
+    with pytest.raises(SandboxError, match="killed twice") as raised:
+        submit(Work("killed")).result(60)
+    assert raised.value.kind == "memory"
 
 
 def test_what_is_loaded_once_does_not_wear_a_helper_out() -> None:

@@ -123,11 +123,11 @@ async def keep_slow(engine):
     return time.monotonic() - begun >= 0.45
 
 
-@attempt("limit_headers")
-async def limit_headers(crawler):
+@attempt("read_as_browsers")
+async def read_as_browsers(crawler):
     async def answer(limit):
         handler = build_from_crawler(HTTP11DownloadHandler, crawler)
-        scrapy_internals.limit_headers(handler, limit)
+        scrapy_internals.read_as_browsers(handler, limit)
         try:
             return (await handler.download_request(scrapy.Request(address))).status
         except Exception as error:
@@ -161,7 +161,7 @@ class Spider(scrapy.Spider):
         await fail_waiting(engine)
         await slow_down(engine)
         await keep_slow(engine)
-        await limit_headers(self.crawler)
+        await read_as_browsers(self.crawler)
         await split_cookie_domains(self.crawler)
 
 
@@ -178,7 +178,7 @@ REMEDIES = {
     "fail_waiting": "where requests wait for the delay of their slot, and how they are ended",
     "slow_down": "where delay, jitter and concurrency of a slot are kept, for slots that exist and that come later",
     "keep_slow": "where the delay of a slot is kept",
-    "limit_headers": "which protocol reads the headers, and how the handler is given another one",
+    "read_as_browsers": "which protocol reads the headers, and how the handler is given another one",
     "split_cookie_domains": "what splits the domain of a cookie, and that it fetches nothing",
 }
 

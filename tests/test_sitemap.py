@@ -3,15 +3,24 @@ from __future__ import annotations
 import gzip
 import random
 import zlib
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from support.crawls import crawl, documents, outcomes, summary
+from support.scripted import Answer, scripted
+from support.webserver import ALIGNED, html, varied
 
 from bilingual_crawler.pages import sitemap
 from bilingual_crawler.pages.model import Link, LinkPosition, LinkSource
 from bilingual_crawler.pages.robots import sitemaps_in
 from bilingual_crawler.pages.sitemap import parse_sitemap
+from bilingual_crawler.storage.records import read_tsv
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
 
 URL = "https://example.org/sitemap.xml"
 XMLNS = (
@@ -38,8 +47,11 @@ ALTERNATES = """
 
 
 def test_alternates() -> None:
-    links, nested = parse_sitemap(urlset(ALTERNATES), URL)
+    links, nested, announced = parse_sitemap(urlset(ALTERNATES), URL)
     assert nested == []
+    assert {page: [(link.hreflang, link.url) for link in found] for page, found in announced.items()} == {
+        "https://example.org/en/a?x=1&y=2": [("isl", "https://example.org/is/a")]
+    }
     assert links == [
         Link("https://example.org/en/a?x=1&y=2", "", LinkSource.SITEMAP, LinkPosition.HEAD, "eng", alternate=True),
         Link("https://example.org/is/a", "", LinkSource.SITEMAP, LinkPosition.HEAD, "isl", alternate=True),
@@ -61,6 +73,7 @@ def test_index() -> None:
     assert parse_sitemap(f"<sitemapindex {XMLNS}>{entries}</sitemapindex>".encode(), URL) == (
         [],
         ["https://example.org/a.xml.gz", "https://example.org/b.xml"],
+        {},
     )
 
 
@@ -217,7 +230,7 @@ def test_text(codec: str) -> None:
     ],
 )
 def test_not_a_sitemap(body: bytes) -> None:
-    assert parse_sitemap(body, URL) == ([], [])
+    assert parse_sitemap(body, URL) == ([], [], {})
 
 
 STARTS = [b"", b"<urlset>", b"\x1f\x8b\x08\x00", b"<url><loc>", b"<url><x:", b"\xff\xfe<\0", b"http"]
@@ -235,3 +248,71 @@ def test_robots() -> None:
     )
     found = sitemaps_in(text, "https://example.org/robots.txt")
     assert found == [f"https://example.org/{name}" for name in ("a.xml", "b.xml", "relative")]
+
+
+HOME = html("en", "index", "")
+VERSIONS = {"en": {n: f"/p{n}" for n in range(6)}, "es": {n: f"/q{n}" for n in range(6)}}
+
+
+def opaque_site(sitemap: Callable[[], bytes | str], robots: str, **more: Any) -> Callable[[str], Answer]:
+    """Six pages in two languages, which only a sitemap names."""
+    pages = varied({path: html(language, "", "") for language, paths in VERSIONS.items() for path in paths.values()})
+
+    def answer(path: str) -> Answer:
+        if path == "/robots.txt":
+            return Answer(robots, kind="text/plain")
+        if path == "/sitemap.xml":
+            return Answer(sitemap(), kind="application/xml", **more)
+        return Answer(pages[path]) if path in pages else Answer(HOME) if path == "/" else Answer(status=404)
+
+    return answer
+
+
+def test_a_sitemap_announces_translations(tmp_path: Path) -> None:
+    def sitemap() -> str:
+        entry = "<url><loc>{0}{1}</loc><xhtml:link rel='alternate' hreflang='es' href='{0}{2}'/></url>"
+        both = zip(VERSIONS["en"].values(), VERSIONS["es"].values(), strict=True)
+        return urlset("".join(entry.format(site.url, *paths) for paths in both)).decode()
+
+    with scripted(opaque_site(sitemap, "Sitemap: /sitemap.xml")) as site:
+        result = crawl(tmp_path, f"{site.url}/", *ALIGNED)
+    assert result.returncode == 0, result.stderr
+    announced = {url: url.replace("/p", "/q") for url in documents(tmp_path) if "/p" in url}
+    assert {url: one["alternates"] for url, one in documents(tmp_path).items() if "/p" in url} == {
+        url: [["spa", other]] for url, other in announced.items()
+    }
+    rows = list(read_tsv(tmp_path / "out/pairs.tsv"))
+    assert {row["url_a"]: row["url_b"] for row in rows} == announced
+    assert {row["method"] for row in rows} == {"hreflang"}
+
+
+@pytest.mark.parametrize("robots", ["", "User-agent: *\nDisallow: /admin/"])
+def test_a_sitemap_that_no_robots_txt_names_is_asked_for_once(tmp_path: Path, robots: str) -> None:
+    def sitemap() -> str:
+        paths = (path for paths in VERSIONS.values() for path in paths.values())
+        return urlset("".join(f"<url><loc>{site.url}{path}</loc></url>" for path in paths)).decode()
+
+    with scripted(opaque_site(sitemap, robots)) as site:
+        assert crawl(tmp_path, f"{site.url}/").returncode == 0
+    assert len(documents(tmp_path)) == 13
+    assert site.paths().count("/sitemap.xml") == 1
+
+
+def test_a_guessed_sitemap_that_is_not_there_is_no_lost_page(tmp_path: Path) -> None:
+    with scripted(lambda path: Answer(HOME) if path == "/" else Answer(status=404)) as site:
+        assert crawl(tmp_path, f"{site.url}/").returncode == 0
+    assert site.paths().count("/sitemap.xml") == 1
+    assert outcomes(tmp_path, site.url) == {"/": "document"}
+    assert summary(tmp_path)["dropped"] == {}
+
+
+@pytest.mark.parametrize("headers", [{}, {"Content-Encoding": "gzip"}])
+def test_a_sitemap_may_have_more_bytes_than_a_page(tmp_path: Path, headers: dict[str, str]) -> None:
+    def sitemap() -> bytes:
+        entries = "".join(f"<url><loc>{site.url}{path}</loc></url>" for path in VERSIONS["en"].values())
+        body = urlset(entries + f"<!--{'x' * (22 << 20)}-->")
+        return gzip.compress(body, 1) if headers else body
+
+    with scripted(opaque_site(sitemap, "Sitemap: /sitemap.xml", headers=headers)) as site:
+        assert crawl(tmp_path, f"{site.url}/").returncode == 0
+    assert len(documents(tmp_path)) == 7

@@ -6,6 +6,7 @@ import asyncio
 import json
 import logging
 import os
+import shlex
 import sys
 import threading
 import time
@@ -65,6 +66,16 @@ class AlignmentError(Exception):
     """The alignment has failed; the process that aligns says why on its standard error."""
 
 
+def outputs_without_alignment(folder: Path, options: Options) -> dict[str, str]:
+    """The outputs that the crawl in *folder* lacks until it is aligned, each with the command that makes it."""
+    parts = ["scrapy", "align", folder, "--out", folder / PAIRS]
+    if options.align != "auto":
+        parts += ["--method", options.align]
+    if options.bitext:
+        parts += ["--bitext", folder / BITEXT, "--formats", ",".join(options.bitext)]
+    return dict.fromkeys([PAIRS, *([f"{BITEXT}/"] if options.bitext else [])], shlex.join(map(str, parts)))
+
+
 class _Stopped(Exception):
     """The crawl stops while this process aligns."""
 
@@ -122,7 +133,8 @@ async def align_crawl(
     if aligned is None:
         Export.remove_parts(folder / BITEXT)
     if aligned is None and not stopped():
-        raise AlignmentError(f"the alignment ended with exit status {status}")
+        killed = f"was killed by signal {-status}, perhaps for lack of memory"
+        raise AlignmentError(f"the alignment {killed if status < 0 else f'ended with exit status {status}'}")
     return aligned
 
 

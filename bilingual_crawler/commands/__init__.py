@@ -8,6 +8,7 @@ Nothing here is public API but the commands themselves.
 
 from __future__ import annotations
 
+import os
 import sys
 from argparse import ArgumentTypeError
 from contextlib import contextmanager
@@ -47,6 +48,22 @@ TOOL = "bilingual-crawler"
 """The console script."""
 PROGRESS = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
 """Columns of a progress bar with a known total."""
+
+
+def _open_closed_streams() -> None:
+    """Open the null device where the shell has closed standard output or error (``2>&-``).
+
+    Python has None for these, and the next file that is opened would get what libraries and helper processes print.
+    """
+    for number, name in ((1, "stdout"), (2, "stderr")):
+        if getattr(sys, name) is None:
+            nowhere = os.open(os.devnull, os.O_WRONLY)
+            if nowhere != number and not os.path.lexists(f"/proc/self/fd/{number}"):
+                nowhere = os.dup2(nowhere, number)
+            setattr(sys, name, open(nowhere, "w", encoding="utf-8"))  # noqa: SIM115  it stays open
+
+
+_open_closed_streams()
 
 
 def project_settings() -> Settings:

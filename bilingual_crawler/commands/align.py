@@ -25,7 +25,7 @@ from bilingual_crawler.pairing.model import pairs_of_others, read_pairs, replace
 from bilingual_crawler.plugins import ALIGNMENT_METHODS, SENTENCE_FILTERS
 from bilingual_crawler.reporting.results import ResultsError, check_tables, detectors_of, pairs_of, read_summary
 from bilingual_crawler.scoring.models import ModelError
-from bilingual_crawler.storage.records import PAIRS, SUMMARY, UNPAIRED
+from bilingual_crawler.storage.records import PAIRS, SUMMARY, UNPAIRED, columns_of
 from bilingual_crawler.storage.warc import ArchiveError
 
 if TYPE_CHECKING:
@@ -154,6 +154,9 @@ class Command(ScrapyCommand):
         with Progress(*columns, console=console) as progress:
             reading = progress.add_task("reading", total=None)
             corpus = read_corpus(paths, pairs, lambda: progress.advance(reading), options.documents, detection)
+            read = int(progress.tasks[reading].completed)
+            if not len(corpus):
+                raise _nothing(paths, pairs, read, corpus.unreadable)
             bar = _AligningBar(progress, corpus)
             reviews = {pair: Review(pair) for pair in pairs}
             samples = {pair: review.sentences for pair, review in reviews.items()} if opts.review else None
@@ -183,6 +186,10 @@ class Command(ScrapyCommand):
         if corpus.unreadable:
             console.print(f"left out: {_listed(corpus.unreadable)}")
         for pair, review in reviews.items():
+            for language in (pair.a, pair.b):
+                if not corpus.languages[language]:
+                    why = "give another --pair, or a crawl with more pages"
+                    console.print(f"no document is in {language_name(language)}: {why}")
             documents = ", ".join(f"{corpus.languages[language]} {language}" for language in (pair.a, pair.b))
             number = review.methods.total()
             console.print(f"{number} {noun(number, 'pair')} of {documents} documents in {opts.out}")
@@ -199,6 +206,15 @@ class Command(ScrapyCommand):
         if kept:
             stay = noun(len(kept), "pair of other languages stays", "pairs of other languages stay")
             console.print(f"{len(kept)} {stay} in {opts.out}")
+
+
+def _nothing(paths: list[Path], pairs: LanguagePairs, read: int, unreadable: Counter[str]) -> UsageError:
+    """The error for inputs of *read* pages without a document."""
+    names = " or ".join(map(language_name, pairs.languages))
+    left_out = f", left out: {_listed(unreadable)}" if unreadable else ""
+    found = f"none of {read} pages is in {names}{left_out}; give the --pair of its languages" if read else ""
+    empty = f"holds no page and no text{left_out}; give the folder of a crawl, WARC files or JSON Lines"
+    return wrong("INPUT", " ".join(map(str, paths)), found or empty)
 
 
 class _AligningBar:
@@ -225,6 +241,9 @@ def _listed(counts: Counter[str]) -> str:
 def _kept(out: Path, pairs: LanguagePairs) -> list[Pair]:
     """The pairs that the file *out* has of other languages; UsageError if it is no table of pairs."""
     try:
+        columns = set(columns_of(out))
+        if columns and not columns >= {"url_a", "url_b", "score", "method"}:
+            raise KeyError("its first line")
         return pairs_of_others(out, pairs)
     except (KeyError, ValueError):
         raise wrong("--out", out, "is there, and no table of pairs; give another name") from None

@@ -12,7 +12,8 @@ import shutil
 import signal
 import sys
 import textwrap
-from contextlib import contextmanager
+from collections import Counter
+from contextlib import contextmanager, suppress
 from functools import partial
 from itertools import chain
 from pathlib import Path
@@ -32,7 +33,7 @@ from bilingual_crawler.commands import PROJECT_SETTINGS, SPIDERS, TOOL, adapt, c
 from bilingual_crawler.crawl.context import CrawlContext, collect_rarely, job_in, memo_of
 from bilingual_crawler.crawl.description import read_description, write_description
 from bilingual_crawler.crawl.middlewares.backoff import NO_ANSWER
-from bilingual_crawler.crawl.signals import FAILED_OUTPUTS, STOPPED
+from bilingual_crawler.crawl.signals import ERRORS, FAILED_OUTPUTS, STOPPED
 from bilingual_crawler.crawl.spiders.arguments import ARGUMENTS, Argument, parse_arguments, parse_discovery
 from bilingual_crawler.crawl.spiders.bilingual import described_arguments
 from bilingual_crawler.crawl.spiders.seeds import any_page, named, without_page
@@ -43,6 +44,7 @@ from bilingual_crawler.languages.codes import language_name
 from bilingual_crawler.options import PLAIN, Options, usage_error, wrong
 from bilingual_crawler.pages.language import REMEDY
 from bilingual_crawler.pages.sandbox.pool import command as module_command
+from bilingual_crawler.reporting.counts import under
 from bilingual_crawler.reporting.results import read_summary
 from bilingual_crawler.storage.records import DESCRIPTION, DOCUMENTS, SITES
 
@@ -94,9 +96,11 @@ class Command(CrawlCommand):
                     raise usage_error(f"no spider {args[0]}; there are: {', '.join(spiders)}")
             if len(args) > 1 and args[0] in PARSERS:
                 raise usage_error(f"unexpected argument {args[1]}: give addresses as --seeds")
-            if sum(argument.startswith("seeds=") for argument in opts.spargs) > 1:
-                # the last ones alone would count
-                raise usage_error("--seeds: is given twice; give all seeds in one, or a file of them")
+            given = Counter(argument.partition("=")[0] for argument in opts.spargs)
+            if twice := next((name for name, number in given.items() if number > 1), None):
+                # the last one alone would count
+                remedy = "give all seeds in one, or a file of them" if twice == "seeds" else "give it once"
+                raise usage_error(f"--{twice}: is given twice; {remedy}")
             for setting in opts.set:
                 # Scrapy takes any name for a setting, and the crawl would have no limit
                 if setting.partition("=")[0] in chain(*ARGUMENTS.values()):
@@ -155,10 +159,11 @@ class Command(CrawlCommand):
             yield
         except (UsageError, StoreError) as error:
             if self.settings["LOG_FILE"]:
-                # a Scrapyd job has no terminal
-                if self.crawler_process is None:
-                    configure_logging(self.settings)
-                logger.error(error)
+                # a Scrapyd job has no terminal; the file, or the level, may be what is wrong
+                with suppress(OSError, ValueError):
+                    if self.crawler_process is None:
+                        configure_logging(self.settings)
+                    logger.error(error)
             where = f" (with --config {opts.config})" if opts.config else ""
             raise usage_error(f"{error}{where}") from error
 
@@ -177,8 +182,12 @@ class Command(CrawlCommand):
         with _ends_with_its_terminal():
             self.crawler_process.start()
         if isinstance(crawling, asyncio.Task) and crawling.done() and not crawling.cancelled():
-            # raises the error that kept the crawl from starting
-            crawling.result()
+            try:
+                # raises the error that kept the crawl from starting
+                crawling.result()
+            except OSError as error:
+                place = error.filename or self._context.output_dir
+                raise usage_error(f"{place}: {error.strerror}; make room, or give another folder") from error
         assert crawler.stats
         context = CrawlContext.from_crawler(crawler)
         # one of several workers may find no URL left to fetch
@@ -392,7 +401,8 @@ def _more_arguments(described: Mapping[str, Argument]) -> str:
 
 
 def _has_failed(crawler: Crawler) -> bool:
-    """Whether outputs were not written, or the frontier was lost."""
-    stats = crawler.stats
-    failures = (WRITE_ERROR, FRONTIER_LOST)
-    return bool(stats and (stats.get_value(FAILED_OUTPUTS) or stats.get_value("finish_reason") in failures))
+    """Whether outputs were not written, a component raised errors, or the frontier was lost."""
+    assert crawler.stats
+    stats = crawler.stats.get_stats()
+    lost = stats.get("finish_reason") in (WRITE_ERROR, FRONTIER_LOST)
+    return bool(stats.get(FAILED_OUTPUTS) or under(stats, ERRORS) or lost)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import atexit
 import gc
+import os
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import cached_property
@@ -44,8 +45,13 @@ def choose_output_dir(settings: BaseSettings, name: str) -> Path:
     """
     memo = _memo(settings)
     if memo and memo.exists():
-        folder = Path(memo.read_text(encoding="utf-8").rstrip("\n"))
-        if not folder.exists():
+        named = memo.read_text(encoding="utf-8", errors="replace").rstrip("\n")
+        folder = Path(named)
+        if not (named.isprintable() and folder.is_absolute()):
+            why = f"{memo} names no folder; write the path of the crawl's output folder into it"
+            raise usage_error(f"JOBDIR={memo.parent}: {why}")
+        # unlike Path.exists, it is no error for a name that is too long
+        if not os.path.exists(folder):
             # a new one would lack all that was found, and the frontier would not fetch it again
             raise usage_error(
                 f"JOBDIR={memo.parent}: its crawl writes into {folder}, which is gone; move it back, write its new "
@@ -90,6 +96,7 @@ def lock_folders(settings: BaseSettings, context: CrawlContext) -> list[FolderLo
             job = context.job.keep(settings)
         folder.mkdir(parents=True, exist_ok=True)
         lock = FolderLock(folder)
+        _check_room(folder / ".room")
         if not (memo and memo.exists()):
             # another crawl may have ended there since the arguments were checked
             _check_new(folder)
@@ -103,6 +110,18 @@ def lock_folders(settings: BaseSettings, context: CrawlContext) -> list[FolderLo
     except OSError as error:
         raise wrong("BILINGUAL_OUTPUT_DIR", folder, f"{error.strerror}; give a folder that can be written") from error
     return [one for one in (job, lock) if one]
+
+
+ROOM = 1 << 16
+"""Bytes for which a folder must have room when a crawl begins there."""
+
+
+def _check_room(file: Path) -> None:
+    """Raise OSError unless *file* can have :data:`ROOM` bytes: what is begun without room ends in half-open outputs."""
+    try:
+        file.write_bytes(bytes(ROOM))
+    finally:
+        file.unlink(missing_ok=True)
 
 
 def _check_new(folder: Path) -> None:

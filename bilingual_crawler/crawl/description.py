@@ -68,7 +68,7 @@ def read_description(path: Path, spider: str, settings: BaseSettings) -> Descrip
         told = tomllib.loads(path.read_text(encoding="utf-8"))
     except OSError as error:
         raise wrong("--config", path, f"{error.strerror}; give a TOML file, such as {DESCRIPTION} of a crawl") from None
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise wrong("--config", path, f"is no TOML: {error}") from None
     for key, value in told.items():
         if key not in _KEYS:

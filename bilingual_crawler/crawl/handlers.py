@@ -13,7 +13,7 @@ from scrapy.exceptions import DownloadCancelledError, NotConfigured, StopDownloa
 from scrapy.http import Headers
 
 from bilingual_crawler.crawl.requests import answer, archived_answer
-from bilingual_crawler.crawl.scrapy_internals import limit_headers
+from bilingual_crawler.crawl.scrapy_internals import read_as_browsers
 from bilingual_crawler.crawl.signals import ARCHIVED_DATE, MISSING_FLAG, REDIRECT_FLAG, StillWanted, stop_now
 from bilingual_crawler.options import Options
 from bilingual_crawler.storage.archive import Redirect, open_archive
@@ -36,7 +36,7 @@ class LimitedDownloadHandler(HTTP11DownloadHandler):
 
     def __init__(self, crawler: Crawler) -> None:
         super().__init__(crawler)
-        limit_headers(self, MAX_HEADERS)
+        read_as_browsers(self, MAX_HEADERS)
         self._transfers: set[asyncio.Task[Response]] = set()
         crawler.signals.connect(self._cut, signal=stop_now)
 

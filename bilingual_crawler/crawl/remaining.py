@@ -22,6 +22,8 @@ PAGES_WITHOUT_PAIR = 200
 """Pages after which a site without a pair is left in any case."""
 NO_PAIR = 0.1
 """Maximum remaining pairs of a barren site."""
+ANY_PAIR = 0.5
+"""Maximum P(any pair remains) of a site with pairs that is left, whatever share that pair would be."""
 BOTH_LANGUAGES = 3
 """Minimum documents in the rarer language of a bilingual site, regardless of the estimate."""
 BEST_OF = 10
@@ -125,7 +127,13 @@ class Progress(NamedTuple):
             is_barren = self.remaining is not None and self.remaining <= NO_PAIR and self.rarer < BOTH_LANGUAGES
             return is_barren or self.pages >= PAGES_WITHOUT_PAIR
         remaining = max(self.remaining or 0.0, self.recently)
-        return remaining <= (1 - until) * (self.found + remaining)
+        # pairs are whole: of a small site no share is left but none, or that of one pair
+        return remaining <= (1 - until) * (self.found + remaining) or _any_of(remaining) <= ANY_PAIR
+
+
+def _any_of(remaining: float) -> float:
+    """P(any pair remains) if *remaining* are expected, of independent pages."""
+    return -expm1(-remaining)
 
 
 class FetchOutcome(NamedTuple):

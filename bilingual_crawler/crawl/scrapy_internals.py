@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from scrapy.downloadermiddlewares import cookies
 from scrapy.statscollectors import MemoryStatsCollector
@@ -81,17 +81,68 @@ def keep_slow(engine: ExecutionEngine, name: str, delay: float) -> None:
         slot.delay = max(slot.delay, delay)
 
 
-def limit_headers(handler: HTTP11DownloadHandler, limit: int) -> None:
-    """Cut connections with more than *limit* bytes between request and body.
+def read_as_browsers(handler: HTTP11DownloadHandler, limit: int) -> None:
+    """Read the responses that curl and browsers read, but cut connections with more than *limit* bytes of headers.
 
-    Neither Scrapy nor Twisted has a limit or a public hook before the end of the headers.
+    Neither Scrapy nor Twisted has a limit or a public hook before the end of the headers. Twisted refuses header lines
+    over 16 kB, an empty first line, ``HTTP/2 200``, blanks before a colon, ``Transfer-Encoding: identity``, and blanks
+    and line feeds around the sizes of chunks.
     """
     # imported here, since the other functions do without this eighth of a second
-    from scrapy.core.downloader.handlers.http11 import _LenientHTTP11ClientFactory, _LenientHTTP11ClientProtocol
+    from scrapy.core.downloader.handlers.http11 import (
+        _LenientHTTP11ClientFactory,
+        _LenientHTTP11ClientProtocol,
+        _LenientHTTPClientParser,
+    )
+    from twisted.web._newclient import STATUS
+    from twisted.web.http import _ChunkedTransferDecoder
+
+    class Chunks(_ChunkedTransferDecoder):
+        def _dataReceived_CHUNK_LENGTH(self) -> bool:
+            end = self._buffer.find(b"\n", 0, limit)
+            if end >= 0:
+                size = self._buffer[:end].partition(b";")[0].strip()
+                self._buffer[: end + 1] = size + b"\r\n"
+            return super()._dataReceived_CHUNK_LENGTH()
+
+        def _dataReceived_CRLF(self) -> bool:
+            self._complete_line_end()
+            return super()._dataReceived_CRLF()
+
+        def _dataReceived_TRAILER(self) -> bool:
+            self._complete_line_end()
+            return super()._dataReceived_TRAILER()
+
+        def _complete_line_end(self) -> None:
+            if self._buffer.startswith(b"\n"):
+                self._buffer[:0] = b"\r"
+
+    class Parser(_LenientHTTPClientParser):
+        MAX_LENGTH = limit
+        _transferDecoders = {b"chunked": Chunks}  # noqa: RUF012  Twisted's own
+
+        def lineReceived(self, line: bytes) -> None:
+            if self.state != STATUS or line.strip():
+                super().lineReceived(line)
+
+        def parseVersion(self, strversion: bytes) -> tuple[bytes, int, int]:
+            # what comes by HTTP/1.1 is HTTP/1.1
+            return super().parseVersion(b"HTTP/1.1" if strversion in (b"HTTP/2", b"HTTP/3") else strversion)  # type: ignore[no-untyped-call, no-any-return]
+
+        def headerReceived(self, name: bytes, value: bytes) -> None:
+            name = name.strip()
+            if (name.lower(), value.lower()) != (b"transfer-encoding", b"identity"):
+                super().headerReceived(name, value)  # type: ignore[no-untyped-call]
 
     class Protocol(_LenientHTTP11ClientProtocol):
         _headers = 0
         _counted: object = None
+
+        def request(self, request: Any) -> Any:
+            response = super().request(request)
+            assert self._parser
+            self._parser.__class__ = Parser
+            return response
 
         def dataReceived(self, data: bytes) -> None:
             parser = self._parser

@@ -118,6 +118,11 @@ def is_silent(error: BaseException) -> bool:
     return error.silent if isinstance(error, Refused) else outcome.startswith(("error-", REFUSED_CONNECTION))
 
 
+def is_fault(error: BaseException) -> bool:
+    """Whether *error* is a fault of a component: Scrapy and Twisted have classes for those of servers and networks."""
+    return type(error).__module__ == "builtins" and not isinstance(error, OSError)
+
+
 pair_found = object()
 """Sent with ``pair`` when both of its documents are fetched; a better pair of one of them may follow."""
 url_fetched = object()
@@ -132,7 +137,9 @@ site_judged = object()
 """Sent with ``site``, a :class:`~bilingual_crawler.discovery.sites.JudgedSite`, at each verdict of a discovery."""
 
 sitemaps_named = object()
-"""Sent with ``urls``: the sitemaps in a robots.txt."""
+"""Sent with ``urls``, the sitemaps in a robots.txt, or *guessed* the :data:`GUESSED_SITEMAP` if it names none."""
+GUESSED_SITEMAP = "/sitemap.xml"
+"""Where generators write a sitemap that no robots.txt names."""
 
 page_rendered = object()
 """Sent with ``request`` and ``response`` (HTML in UTF-8) for a page that the browser rendered."""
@@ -142,6 +149,10 @@ output_failed = object()
 
 FAILED_OUTPUTS = "bilingual/output/failed"
 """Stat that counts missing or incomplete outputs; above 0 the command exits with 1."""
+MISSING_OUTPUTS = "bilingual/output/missing"
+"""Stat: the outputs that the alignment at the end has not made, with the command that makes each."""
+ERRORS = "bilingual/errors/"
+"""Prefix of stats: errors of components and callbacks by type; with any the command exits with 1."""
 
 phase_changed = object()
 """Sent with ``phase``, the current step of a stopping crawl, such as ``stopping, transfers left: 2``."""

@@ -36,9 +36,12 @@ from bilingual_crawler.crawl.politeness import CrawlDelays, SharedAddresses, slo
 from bilingual_crawler.crawl.scrapy_internals import ask_scheduler, being_scraped
 from bilingual_crawler.crawl.signals import (
     ENTRY,
+    ERRORS,
+    GUESSED_SITEMAP,
     Fetch,
     Refused,
     StillWanted,
+    is_fault,
     is_silent,
     output_failed,
     pair_found,
@@ -186,7 +189,7 @@ class Visits:
     With ``JOBDIR`` the frontier is durable: after any death of the process, the next run fetches the queued URLs, then
     those in flight, one by one. With ``BILINGUAL_FRONTIER`` the frontier is in Redis and shared with other workers.
     Stats: ``bilingual/frontier/new|raised|ignored|retried|http_tried``, ``bilingual/redirect/<what came of it>``,
-    ``bilingual/dropped/<outcome>``, ``bilingual/until/sites_left``.
+    ``bilingual/dropped/<outcome>``, ``bilingual/until/sites_left``, ``bilingual/errors/<exception>``.
     """
 
     def __init__(self, crawler: Crawler) -> None:
@@ -328,11 +331,14 @@ class Visits:
             self.put_back(entry, Rest(0.0, failed=False))
             return
         status, outcome = reason(error)
+        if is_fault(error):
+            self._stats.inc_value(f"{ERRORS}{type(error).__name__}")
         if status == 0 and self.is_guess(entry):
             self._try_http(entry, outcome)
             return
-        self.log(entry, status=status, outcome=outcome)
-        self._stats.inc_value(f"bilingual/dropped/{outcome}")
+        if not _is_guessed_sitemap(entry):
+            self.log(entry, status=status, outcome=outcome)
+            self._stats.inc_value(f"bilingual/dropped/{outcome}")
         if outcome == "host-not-found":
             logger.warning(f"{entry.url}: host not found, skipped", extra=self._extra)
         https = with_https(entry.url)
@@ -613,3 +619,8 @@ class Visits:
 def utc_now() -> str:
     """ISO 8601 with milliseconds."""
     return datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+
+def _is_guessed_sitemap(entry: Entry) -> bool:
+    """Whether *entry* may be a sitemap that no robots.txt names: where there is none, the site has lost nothing."""
+    return entry.kind is Kind.SITEMAP and not entry.parent and entry.url.endswith(GUESSED_SITEMAP)

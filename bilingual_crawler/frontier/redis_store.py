@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import threading
 import time
+from contextlib import suppress
 from importlib.resources import files
 from itertools import chain
 from typing import TYPE_CHECKING, Any
@@ -70,6 +71,13 @@ class RedisLink:
             self._redis.ping()
         except (redis.RedisError, TypeError, ValueError) as error:
             raise StoreError(f"BILINGUAL_FRONTIER: {self._where} cannot be used as a frontier: {error}") from error
+        policy = ""
+        # a user of the server may not be allowed to ask
+        with suppress(redis.ResponseError):
+            policy = str(self._redis.info("memory").get("maxmemory_policy", ""))
+        if policy.startswith("allkeys"):
+            why = f"evicts keys where memory is short (maxmemory-policy {policy}), and would lose URLs"
+            raise StoreError(f"BILINGUAL_FRONTIER: {self._where} {why}; set maxmemory-policy noeviction")
         common, *scripts = _sources()
         self._scripts = {name: self._redis.register_script(common[1] + source) for name, source in scripts}
         self._given_up = threading.Event()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, ClassVar
 
 from msgspec.structs import replace
@@ -18,7 +18,7 @@ from bilingual_crawler.pages.links import in_formats
 from bilingual_crawler.pages.model import Link, PageRecord
 from bilingual_crawler.pages.opt_outs import TdmRule, rules_in
 from bilingual_crawler.pages.outline import outline_of_text
-from bilingual_crawler.pages.robots import rules_for, sitemaps_in
+from bilingual_crawler.pages.robots import rules_for, sitemaps_in, text_of
 from bilingual_crawler.pages.sandbox.jobs import Job, Limits
 from bilingual_crawler.pages.sequences import sample_of
 from bilingual_crawler.pages.sitemap import parse_sitemap
@@ -142,6 +142,8 @@ class Sitemap:
     nested: list[str]
     documents: dict[str, int]
     """As those of a :class:`~bilingual_crawler.pages.model.PageRecord`."""
+    announced: dict[str, list[Link]] = field(default_factory=dict)
+    """URL of a page -> its versions in other languages."""
 
 
 @dataclass(frozen=True)
@@ -155,9 +157,9 @@ class SitemapJob(Job[Sitemap]):
     formats: frozenset[str] = ONLY_HTML
 
     def run(self) -> Sitemap:
-        found, nested = parse_sitemap(self.body, self.url)
+        found, nested, announced = parse_sitemap(self.body, self.url)
         links, documents = in_formats(found, self.formats)
-        return Sitemap(links, nested, documents)
+        return Sitemap(links, nested, documents, announced)
 
 
 @dataclass(frozen=True, slots=True)
@@ -181,7 +183,7 @@ class RobotsJob(Job[Robots]):
     agent: str
 
     def run(self) -> Robots:
-        text = self.body.decode("utf-8", "replace")
+        text = text_of(self.body)
         return Robots(rules_for(text, self.agent), sitemaps_in(text, self.url))
 
 

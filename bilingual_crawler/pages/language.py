@@ -197,5 +197,8 @@ def known_languages(detectors: tuple[str, ...]) -> frozenset[str]:
     """
     try:
         return ask_languages(detectors).result()
-    except (ContentError, SandboxError) as error:
+    except ContentError as error:
         raise LanguageDetectorError(f"{Detection(detectors)}: {error}") from error
+    except SandboxError as error:
+        why = "see to memory, disk and limits of this machine (df /tmp; ulimit -a)"
+        raise LanguageDetectorError(f"a helper process, which reads pages, failed: {error}; {why}") from error

@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from w3lib.encoding import read_bom
+
 from bilingual_crawler.urls.variants import linked
 
 if TYPE_CHECKING:
@@ -17,6 +19,10 @@ _RULE = re.compile(
     r"(?i)[^:]*:|(?:dis+al+ow|diasllow|disallaw|allow|crawl[- ]delay|request[- ]rate|visit[- ]time)(?:\s|$)"
 )
 """A line that ends the names of a group; other text does not, so that its rules hold for more names, not for fewer."""
+_TOKEN = re.compile(r"\*(?=\s|$)|[a-z_-]+")
+"""What a parser reads of a name, in lower case: neither a version nor what follows it (RFC 9309, 2.2.1)."""
+MAX_LINE = 8 * 2083 - 1
+"""Characters of a line that are read, as by Google's parser."""
 _WORD_START = re.compile(r"(?<![\w-])[\w-]")
 _NAME = re.compile(r"\s*([^\s:]+)\s*:")
 _WITH_VALUE = frozenset(("unavailable_after", "max-snippet", "max-image-preview", "max-video-preview"))
@@ -58,7 +64,7 @@ def rules_for(text: str, agent: str) -> str:
 
     Parsers take time in the product of names and rules for a group with many of both.
     """
-    named = _matcher(agent)
+    names_in = _name_reader(agent)
     kept: list[str] = []
     names: set[str] = set()
     naming = False
@@ -67,10 +73,10 @@ def rules_for(text: str, agent: str) -> str:
             if not naming:
                 names.clear()
             naming = True
-            name = match[1].strip().lower()
-            if named(name) and name not in names:
-                names.add(name)
-                kept.append(f"User-agent: {name}")
+            for name in names_in(match[1]):
+                if name not in names:
+                    names.add(name)
+                    kept.append(f"User-agent: {name}")
         elif not _SITE_WIDE.match(line):
             naming = naming and not _RULE.match(line)
             if names:
@@ -84,6 +90,32 @@ def sitemaps_in(text: str, url: str) -> list[str]:
     return list(dict.fromkeys(url for url in named if url is not None))
 
 
+def text_of(body: bytes) -> str:
+    """The text of a robots.txt: UTF-8, or UTF-16 by its byte order mark or its first character, which is ASCII."""
+    encoding, _ = read_bom(body)
+    if encoding is None and 0 in body[:2]:
+        encoding = "utf-16-be" if body[0] == 0 else "utf-16-le"
+    return body.decode(encoding or "utf-8", "replace")
+
+
+def _name_reader(agent: str) -> Callable[[str], list[str]]:
+    """The function that reads, of the value of a ``User-agent:`` line, the names that stand for the crawler *agent*.
+
+    As in Google's parser a name ends at the first character that is no letter, ``-`` or ``_``. Several names may be
+    parted by commas, and the crawler's own may stand anywhere, as in ``Mozilla/5.0 (compatible; …)``.
+    """
+    stands_for = _matcher(agent)
+    own = re.compile(rf"(?<![\w-]){re.escape(agent.lower())}(?![\w-])")
+
+    def names_in(value: str) -> list[str]:
+        value = value.lower()
+        first = (_TOKEN.match(part.strip()) for part in value.split(","))
+        names = [match[0] for match in first if match and stands_for(match[0])]
+        return names or own.findall(value)[:1]
+
+    return names_in
+
+
 def _matcher(agent: str) -> Callable[[str], bool]:
     """Whether a name, in lower case, stands for the crawler *agent*, of which it may be any word, or for all."""
     agent = agent.lower()
@@ -93,5 +125,5 @@ def _matcher(agent: str) -> Callable[[str], bool]:
 
 def _lines(text: str) -> list[str]:
     """The lines without comments, byte order mark and empty lines."""
-    lines = (line.partition("#")[0].strip("\ufeff \t\r\f\v") for line in re.split("[\r\n]+", text))
+    lines = (line[:MAX_LINE].partition("#")[0].strip("\ufeff \t\r\f\v") for line in re.split("[\r\n]+", text))
     return [line for line in lines if line]

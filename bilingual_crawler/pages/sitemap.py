@@ -43,8 +43,9 @@ _PIECE = 64
 """Compressed bytes that are read at a time: those in which an error is are lost."""
 
 
-def parse_sitemap(body: bytes, url: str) -> tuple[list[Link], list[str]]:
-    """The pages and documents that the sitemap fetched from *url* lists, and the sitemaps that it names.
+def parse_sitemap(body: bytes, url: str) -> tuple[list[Link], list[str], dict[str, list[Link]]]:
+    """The pages and documents that the sitemap fetched from *url* lists, the sitemaps that it names, and by page the
+    versions in other languages that it announces.
 
     *body* is XML or one URL per line, gzipped or not. It is cut at 50 MB, 50,000 URLs and 5,000,000 characters of URLs.
     Each page is one link, with the ``hreflang`` of any of its entries. Broken XML and gzip are read as far as possible,
@@ -60,6 +61,8 @@ def parse_sitemap(body: bytes, url: str) -> tuple[list[Link], list[str]]:
     start = body[:1000].lstrip(_BOM + b" \t\r\n")
     pages: dict[str, Link] = {}
     nested: dict[str, None] = {}
+    announced: dict[str, list[Link]] = {}
+    page, room_for_announced = "", MAX_CHARACTERS
     entries = _entries(body) if start.startswith(b"<") else _lines(body)
     room = MAX_CHARACTERS
     for href, hreflang, is_sitemap in entries:
@@ -79,7 +82,12 @@ def parse_sitemap(body: bytes, url: str) -> tuple[list[Link], list[str]]:
                 )
         elif hreflang is not None and pages[target].hreflang in (None, "x-default"):
             pages[target] = replace(pages[target], hreflang=hreflang, alternate=True)
-    return list(pages.values()), list(nested)
+        if hreflang is None:
+            page = target
+        elif target != page and (room_for_announced := room_for_announced - len(target)) > 0:
+            link = Link(target, "", LinkSource.SITEMAP, LinkPosition.HEAD, hreflang, alternate=True)
+            announced.setdefault(page, []).append(link)
+    return list(pages.values()), list(nested), announced
 
 
 def _unpack(body: bytes) -> bytes:
@@ -134,9 +142,7 @@ def _entries(body: bytes) -> Iterator[tuple[str, str | None, bool]]:
     try:
         for _, entry in events:
             addresses = _addresses(entry)
-            for first in islice(addresses, 1):
-                read += 1
-                yield first
+            read += bool(addresses)
             yield from addresses
             entry.clear()
             # a root has no parent, and what stands before it takes no room
@@ -172,7 +178,12 @@ def _closed(link: re.Match[bytes]) -> bytes:
     return b"<x/" if link[0].startswith(b"</") else link[0] + b"/"
 
 
-def _addresses(entry: etree._Element) -> Iterator[tuple[str, str | None, bool]]:
+def _addresses(entry: etree._Element) -> list[tuple[str, str | None, bool]]:
+    """The address of *entry*, then those of its versions."""
+    return sorted(_in_order(entry), key=lambda address: address[1] is not None)
+
+
+def _in_order(entry: etree._Element) -> Iterator[tuple[str, str | None, bool]]:
     is_sitemap = _name(entry) == "sitemap"
     is_feed = _name(entry) in ("item", "entry")
     for child in entry.iterchildren(tag=etree.Element):

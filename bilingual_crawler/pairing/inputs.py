@@ -33,6 +33,7 @@ from bilingual_crawler.storage.archive import DAMAGED, NO_FILE, open_warc, warn_
 from bilingual_crawler.storage.files import DAMAGE, LeftOut, lines_within, open_packed
 from bilingual_crawler.storage.records import (
     CRAWL,
+    CUT_FILE,
     DOCUMENTS,
     LINE_TOO_LONG,
     NO_RECORD,
@@ -137,7 +138,7 @@ class PagesOfRecords:
         if response is None:
             self.refused["no_response"] += 1
             return None
-        if response.status != 200:
+        if response.status not in (200, 203):
             self._note(url, response)
             return None
         content_type, links, language = _headers_of(response)
@@ -250,6 +251,7 @@ class Inputs:
         formats: Collection[str] = ONLY_HTML,
         detection: Detection = BY_DEFAULT,
     ) -> None:
+        self._pairs = pairs
         self._kept_for = kept_for(pairs, detection)
         self._records = PagesOfRecords(formats)
         self._crawls = [path for path in paths if (path / DOCUMENTS).exists()]
@@ -315,7 +317,10 @@ class Inputs:
             if place:
                 page = replace(page, warc_file=str(folder / place[0]), warc_offset=place[1])
             if profile := profiles.of(page):
-                yield replace(page, profile=profile)
+                # a sitemap may have announced more than the page itself
+                others = (url for tag, url in page.alternates if self._pairs.is_other(tag, profile.language))
+                claims = tuple(dict.fromkeys((*profile.claims, *others)))
+                yield replace(page, profile=replace(profile, claims=claims))
                 continue
             if archived := place and self._record_of(folder, *place, files):
                 response = parse_response(archived)
@@ -390,7 +395,7 @@ class Inputs:
                     if page is not None:
                         yield replace(page, warc_file=str(path), warc_offset=offset)
             if file.cut:
-                self.refused["cut_file"] += 1
+                self.refused[CUT_FILE] += 1
             warn_if_cut(file)
 
 

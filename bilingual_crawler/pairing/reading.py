@@ -71,9 +71,9 @@ class RawPage:
     """The header of this name."""
     title: str = ""
     text: str = ""
-    """Text of a page without body, one line per block; *title*, *alternates* and *switches* also count only then."""
+    """Text of a page without body, one line per block; *title* and *switches* also count only then."""
     alternates: tuple[tuple[str | None, str], ...] = ()
-    """(language, URL) of each announced translation."""
+    """(language, URL) of each translation that the page, or a sitemap, announces."""
     switches: tuple[tuple[str | None, str], ...] = ()
     """(language, URL) of each link of the language switcher."""
     warc_file: str | None = None
@@ -118,13 +118,15 @@ def _document(raw: RawPage, side: str, title: str, text: str, origin: Origin) ->
 
 def _parse(raw: RawPage, detection: Detection) -> tuple[str, PageRecord]:
     """The HTML of a page, empty without any, and the page without its language."""
+    announced = [Link(url, position=LinkPosition.HEAD, hreflang=tag, alternate=True) for tag, url in raw.alternates]
     if raw.body is not None and not raw.is_pdf:
         languages = (raw.language, from_bcp47(raw.content_language), *detection.languages)
         html = decode_body(raw.body, raw.content_type, languages)
         page = parse_page(html, raw.url, raw.link_headers)
         check_legible(html, page.text)
-        return html, page
-    announced = (Link(url, position=LinkPosition.HEAD, hreflang=tag, alternate=True) for tag, url in raw.alternates)
+        known = {link.url for link in page.links if link.announces}
+        more = (link for link in announced if link.url not in known)
+        return html, msgspec.structs.replace(page, links=(*page.links, *more))
     switches = (Link(url, position=LinkPosition.SWITCHER, label=tag) for tag, url in raw.switches)
     links = (*announced, *switches)
     if raw.body is None:

@@ -70,6 +70,7 @@ COUNTS = (
     Count("opt_outs", Table, stat="bilingual/opt_outs/", words=("opt-out", "opt-outs", " of pages")),
     Count("traps", Table, stat="bilingual/traps/", words=("link or page", "links and pages", " left out as traps")),
     Count("failures", Table, stat="bilingual/backoff/", words=("request", "requests", " failed")),
+    Count("errors", Table, stat="bilingual/errors/", words=("time", "times", " a component failed: see the log")),
     Count("out_of_scope", stat="bilingual/links/out_of_scope"),
     Count("bytes"),
     Count("queued", is_sum=False),

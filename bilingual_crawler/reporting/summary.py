@@ -14,7 +14,7 @@ from bilingual_crawler import noun
 from bilingual_crawler.crawl.component import CrawlComponent
 from bilingual_crawler.crawl.description import default_of
 from bilingual_crawler.crawl.politeness import by_site
-from bilingual_crawler.crawl.signals import FAILED_OUTPUTS, output_failed
+from bilingual_crawler.crawl.signals import ERRORS, FAILED_OUTPUTS, MISSING_OUTPUTS, output_failed
 from bilingual_crawler.frontier.frontier import SlotState
 from bilingual_crawler.languages.codes import language_name
 from bilingual_crawler.options import without_password
@@ -27,15 +27,17 @@ from bilingual_crawler.reporting.results import ResultsError, read_summary, writ
 from bilingual_crawler.storage.records import SUMMARY
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping
 
     from scrapy.crawler import Crawler
     from scrapy.settings import BaseSettings
+    from twisted.python.failure import Failure
 
     from bilingual_crawler.crawl.context import CrawlContext
     from bilingual_crawler.reporting.ledger import CrawlTally
 
 logger = logging.getLogger(__name__)
+_SIGNALS = logging.getLogger("scrapy.utils.signal")
 
 SAVE_SECONDS = 1.0
 """Seconds of failures, traps and bytes that ``kill -9`` can lose; all else can be counted from other files."""
@@ -66,11 +68,13 @@ POLITENESS = (
 class SummaryExtension(CrawlComponent):
     """Keeps ``summary.json`` up to date while the crawl runs; at the end writes the report and prints the counts.
 
-    Failures, traps and bytes are in no other output; they are added up there from run to run.
+    Failures, traps and bytes are in no other output; they are added up there from run to run. Stats:
+    ``bilingual/errors/<exception>``.
     """
 
     def __init__(self, crawler: Crawler) -> None:
         super().__init__(crawler)
+        self._handler_errors = _HandlerErrors(self._note_error)
         self._bytes = 0
         self._in_a_hurry = False
         self._saved: Mapping[str, Any] = {}
@@ -84,6 +88,16 @@ class SummaryExtension(CrawlComponent):
             except ResultsError as error:
                 logger.warning(f"{error}; failures, traps and bytes of earlier runs are lost")
         self._saving.start(SAVE_SECONDS)
+        _SIGNALS.addHandler(self._handler_errors)
+
+    def spider_error(self, failure: Failure) -> None:
+        self._note_error(failure.type)
+
+    def item_error(self, failure: Failure) -> None:
+        self._note_error(failure.type)
+
+    def _note_error(self, kind: type[BaseException] | None) -> None:
+        self._stats.inc_value(f"{ERRORS}{kind.__name__ if kind else 'unknown'}")
 
     def bytes_received(self, data: bytes) -> None:
         self._bytes += len(data)
@@ -112,6 +126,7 @@ class SummaryExtension(CrawlComponent):
             self._crawler.signals.connect(self._print, signal=signals.engine_stopped)
 
     def _print(self) -> None:
+        _SIGNALS.removeHandler(self._handler_errors)
         print_summary(self._saved)
 
     def now(self) -> Mapping[str, Any]:
@@ -156,6 +171,7 @@ class SummaryExtension(CrawlComponent):
             **tally.counts(),
             **tally.pair_counts(stats.get("bilingual/pairs/outcomes", {}), stats.get("bilingual/pairs/documents", 0)),
             "aligned": stats.get("bilingual/pairs/aligned", ""),
+            "missing": stats.get(MISSING_OUTPUTS, {}),
             "bitext": under(stats, "bilingual/bitext/"),
             "bitext_dropped": under(stats, "bilingual/bitext_dropped/"),
             **self._sites(),
@@ -171,6 +187,18 @@ class SummaryExtension(CrawlComponent):
         """The funnel of a discovery."""
         sites = self._crawler.get_extension(SitesExtension)
         return {"site_candidates": sites.funnel.judged + sites.queued} | sites.funnel.counts() if sites else {}
+
+
+class _HandlerErrors(logging.Handler):
+    """Passes on the exceptions of handlers of signals, which Scrapy only logs."""
+
+    def __init__(self, note: Callable[[type[BaseException] | None], None]) -> None:
+        super().__init__(logging.ERROR)
+        self._note = note
+
+    def emit(self, record: logging.LogRecord) -> None:
+        if record.exc_info:
+            self._note(record.exc_info[0])
 
 
 def given(context: CrawlContext, settings: BaseSettings) -> dict[str, Any]:
@@ -201,6 +229,12 @@ def print_summary(summary: Mapping[str, Any]) -> None:
     for hint in why_no_pair(summary):
         console.print(hint, markup=False)
     console.print(f"Outputs: {summary.get('output_dir')}", markup=False)
+    for command, names in _by_command(summary.get("missing", {})).items():
+        console.print(f"Missing: {', '.join(names)} of all documents. To make them: {command}", markup=False)
+
+
+def _by_command(missing: Mapping[str, str]) -> dict[str, list[str]]:
+    return {command: [name for name in missing if missing[name] == command] for command in missing.values()}
 
 
 class _Screen(Console):

@@ -105,8 +105,8 @@ DESCRIPTION = "crawl.toml"
 
 MAX_ROW = 1 << 16
 """Bytes of a row of a table: room for a dozen URLs of the longest kind."""
-LINE_TOO_LONG, NO_RECORD = "line_too_long", "no_record"
-"""Reasons why a line is left out."""
+LINE_TOO_LONG, NO_RECORD, CUT_FILE = "line_too_long", "no_record", "cut_file"
+"""Reasons why a line, or the rest of a file, is left out."""
 
 
 class _Records:
@@ -164,13 +164,16 @@ class GzipJsonLines:
 def read_json_lines(path: Path, left_out: LeftOut | None = None) -> Iterator[dict[str, Any]]:
     """The objects of a file that :class:`GzipJsonLines` wrote, up to the last complete one; nothing without the file.
 
-    *left_out* counts what is none, or too long. OSError if *path* is no regular file.
+    *left_out* counts what is none, or too long, and a file that is cut off or damaged. OSError if *path* is no regular
+    file.
     """
     left_out = LeftOut() if left_out is None else left_out
     if not path.exists():
         return
+    end = 0
     with open_regular(path) as file:
         for member in read_members(file.fileno(), MAX_RECORD):
+            end = member.end
             if member.size > MAX_RECORD:
                 left_out.add(LINE_TOO_LONG, f"{path} at {member.offset}")
                 continue
@@ -180,6 +183,8 @@ def read_json_lines(path: Path, left_out: LeftOut | None = None) -> Iterator[dic
                     left_out.add(NO_RECORD, f"{path} at {member.offset}")
                 else:
                     yield record
+        if end < (size := os.fstat(file.fileno()).st_size):
+            left_out.add(CUT_FILE, f"{path}: {size - end} bytes at its end, where it is cut off or damaged")
 
 
 def as_object(line: bytes) -> dict[str, Any] | None:
@@ -257,12 +262,24 @@ def read_tsv(path: Path, *, unended: bool = False) -> Iterator[dict[str, str]]:
         return
     with open_packed(path) as file:
         lines = _rows(file, path, unended=unended)
-        # an editor or spreadsheet may have put a byte order mark before it
-        columns = next(lines, "").removeprefix("\ufeff").rstrip("\n").split("\t")
+        columns = _columns(next(lines, ""))
         for line in filter(str.strip, lines):
             cells = line.removesuffix("\n").split("\t")
             if line.endswith("\n") or len(cells) >= len(columns):
                 yield dict(zip(columns, cells + [""] * (len(columns) - len(cells)), strict=False))
+
+
+def columns_of(path: Path) -> list[str]:
+    """The cells of the first line of a TSV file; none without a line or without the file."""
+    if not path.exists():
+        return []
+    with open_packed(path) as file:
+        return _columns(line) if (line := next(_rows(file, path, unended=True), "")) else []
+
+
+def _columns(line: str) -> list[str]:
+    # an editor or spreadsheet may have put a byte order mark before it
+    return line.removeprefix("\ufeff").rstrip("\n").split("\t")
 
 
 def _rows(file: IO[bytes], path: Path, *, unended: bool) -> Iterator[str]:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from rich.console import Console
 from rich.status import Status
 
-from bilingual_crawler.alignment.at_end import AlignmentError, align_crawl
+from bilingual_crawler.alignment.at_end import AlignmentError, align_crawl, outputs_without_alignment
 from bilingual_crawler.crawl.context import lock_folders
 from bilingual_crawler.crawl.middlewares.backoff import NO_ANSWER
 from bilingual_crawler.crawl.signals import STOPPED, Fetch
@@ -93,6 +93,10 @@ class _Team:
         ]
         self._stops = self._stops_passed_on = 0
         self._failed = False
+        self._missing: dict[str, str] = {}
+        """Outputs that the alignment has not made, with the command that makes each."""
+        self._unaligned = False
+        """Whether the alignment has failed."""
         self._status = Status("starting", console=Console(stderr=True)) if sys.stderr.isatty() else None
         self._phase = ""
         self._logs_every = settings.getfloat("LOGSTATS_INTERVAL")
@@ -123,7 +127,7 @@ class _Team:
                 return False
         print_summary(read_summary(self._folder))
         broken = any(worker.broken for worker in self._workers)
-        return not broken and self._reason() not in (WRITE_ERROR, FRONTIER_LOST, UNFINISHED)
+        return not (broken or self._unaligned) and self._reason() not in (WRITE_ERROR, FRONTIER_LOST, UNFINISHED)
 
     def _watch(self) -> None:
         """Until all workers have ended: start again what was killed, pass signals on, show the counts."""
@@ -186,11 +190,12 @@ class _Team:
             try:
                 if aligned := asyncio.run(self._align()):
                     return aligned
-            except AlignmentError:
-                why = "the alignment failed"
+            except AlignmentError as error:
+                why = str(error)
+                self._unaligned = True
+        self._missing = outputs_without_alignment(self._folder, Options.of(self._settings))
         logger.warning(
-            f"{PAIRS} has the pairs that the workers found on the way: {why}. For all: "
-            f"scrapy align {self._folder} --out {self._folder / PAIRS}"
+            f"{PAIRS} has the pairs that the workers found on the way: {why}. For all: {self._missing[PAIRS]}"
         )
         return None
 
@@ -210,6 +215,7 @@ class _Team:
             "finish_reason": reason,
             **counts,
             "aligned": Options.of(self._settings).align if aligned else "",
+            "missing": self._missing,
             "bitext": aligned.bitext if aligned else {},
             "bitext_dropped": aligned.dropped if aligned else {},
             "queued": queued,

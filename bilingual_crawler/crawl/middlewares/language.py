@@ -148,7 +148,7 @@ class LanguageFilterMiddleware(CrawlComponent):
         url = self._url(request)
         if url is None:
             return response
-        if response.status != 200:
+        if response.status != 200 and not _is_whole(response):
             if 200 < response.status < 300 and not _is_of_other_project(request):
                 # Scrapy passes any success to the callback
                 raise Refused(f"http-{response.status}", "no page: only 200 is", status=response.status)
@@ -241,6 +241,14 @@ def page_job(
 def is_of(wanted: str, response: Response, url: str) -> bool:
     """Whether *response*, fetched from *url*, has the format *wanted*."""
     return format_of(_content_type(response.headers), url) == wanted
+
+
+def _is_whole(response: Response) -> bool:
+    """Whether all of a page came with another status than 200: 203 of a proxy, or 206 with all its bytes."""
+    if response.status == 206:
+        begin, _, size = header_text(response.headers.get("Content-Range") or b"").partition("/")
+        return begin.lower() == f"bytes 0-{int(size) - 1}" if size.isdecimal() else not begin
+    return response.status == 203
 
 
 def _any_format(request: Request) -> bool:

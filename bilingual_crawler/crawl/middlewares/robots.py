@@ -4,12 +4,18 @@ from __future__ import annotations
 
 import asyncio
 import weakref
+import zlib
 from contextlib import nullcontext
 from typing import TYPE_CHECKING, TypeVar
 
 from cachetools import LRUCache, TTLCache
 from scrapy import Request, signals
-from scrapy.exceptions import CannotResolveHostError, DownloadConnectionRefusedError, NotConfigured
+from scrapy.exceptions import (
+    CannotResolveHostError,
+    DownloadConnectionRefusedError,
+    NotConfigured,
+    StopDownload,
+)
 from scrapy.http.request import NO_CALLBACK
 from scrapy.robotstxt import ProtegoRobotParser
 from scrapy.utils.misc import build_from_crawler, load_object
@@ -19,7 +25,7 @@ from bilingual_crawler.crawl.middlewares.backoff import HostUnavailable, asked_t
 from bilingual_crawler.crawl.middlewares.language import Reader
 from bilingual_crawler.crawl.politeness import robots_agent
 from bilingual_crawler.crawl.requests import header_text
-from bilingual_crawler.crawl.signals import Refused, StillWanted, reason, sitemaps_named
+from bilingual_crawler.crawl.signals import GUESSED_SITEMAP, Refused, StillWanted, reason, sitemaps_named
 from bilingual_crawler.pages.jobs import RobotsJob
 from bilingual_crawler.urls.canonical import canonicalise
 
@@ -51,6 +57,11 @@ _PARSED_MINIMUM = 3000
 _LARGE = 4 << 20
 """Bytes of parsed rules above which no others of that size are parsed at the same time."""
 _OBEYED = "dont_obey_robotstxt"
+_LIMIT = "bilingual_read_bytes"
+"""Meta key: bytes after which a download ends."""
+_RECEIVED = "bilingual_bytes_received"
+"""Meta key: bytes of it that have come."""
+_GZIP_OR_ZLIB = 47
 
 
 class RobotsMiddleware(CrawlComponent):
@@ -94,7 +105,7 @@ class RobotsMiddleware(CrawlComponent):
         url = f"{host}/robots.txt"
         self._stats.inc_value("bilingual/robots/fetched")
         try:
-            response = await download(self._crawler, url, request, self._timeout)
+            response = await download(self._crawler, url, request, self._timeout, read_bytes=MAX_BYTES)
         except (Refused, StillWanted):
             raise
         except Exception as error:
@@ -116,7 +127,8 @@ class RobotsMiddleware(CrawlComponent):
         rules = self._rules[host] = robots.rules.encode()[:MAX_BYTES]
         self._parsed.pop(host, None)
         parser = await self._parse(host, rules)
-        self._crawler.signals.send_catch_log(sitemaps_named, urls=robots.sitemaps)
+        named = robots.sitemaps or [f"{host}{GUESSED_SITEMAP}"]
+        self._crawler.signals.send_catch_log(sitemaps_named, urls=named, guessed=not robots.sitemaps)
         self._crawler.signals.send_catch_log(signals.robots_parsed, robotparser=parser, request=request)
         return parser
 
@@ -133,6 +145,36 @@ class RobotsMiddleware(CrawlComponent):
             return self._parsed[host][0]
 
 
+class FirstBytesMiddleware(CrawlComponent):
+    """Ends downloads with a limit of bytes to read, of which Scrapy would make errors; decompresses no more of them."""
+
+    def process_request(self, request: Request) -> None:
+        if _LIMIT in request.meta:
+            request.meta[_RECEIVED] = 0
+            request.headers["Accept-Encoding"] = b"gzip"
+
+    def bytes_received(self, data: bytes, request: Request) -> None:
+        if _LIMIT in request.meta:
+            request.meta[_RECEIVED] += len(data)
+            if request.meta[_RECEIVED] >= request.meta[_LIMIT]:
+                raise StopDownload(fail=False)
+
+    def process_response(self, request: Request, response: Response) -> Response:
+        limit = request.meta.get(_LIMIT)
+        if limit is None:
+            return response
+        headers, body = response.headers.copy(), response.body
+        if (headers.get("Content-Encoding") or b"").strip().lower() in (b"gzip", b"x-gzip", b"deflate"):
+            try:
+                body = zlib.decompressobj(_GZIP_OR_ZLIB).decompress(body, limit)
+                del headers["Content-Encoding"]
+            except zlib.error:
+                pass
+        # of what is still compressed, as it was not asked for
+        request.meta["download_maxsize"] = limit
+        return response.replace(headers=headers, body=body[:limit])
+
+
 async def fetch_once(
     asking: dict[str, asyncio.Task[File]], host: str, fetch: Callable[[], Coroutine[Any, Any, File]]
 ) -> File:
@@ -144,16 +186,27 @@ async def fetch_once(
 
 
 async def download(
-    crawler: Crawler, url: str, request: Request, timeout: float, *, obeyed: bool = True, max_bytes: int | None = None
+    crawler: Crawler,
+    url: str,
+    request: Request,
+    timeout: float,
+    *,
+    obeyed: bool = True,
+    max_bytes: int | None = None,
+    read_bytes: int | None = None,
 ) -> Response:
     """Return the answer for *url*, a file about the host of *request*, at the end of at most five redirects.
 
     *timeout* in seconds. robots.txt is not asked if it is *obeyed* already. A longer body than *max_bytes* is an error.
+    With *read_bytes* the download ends at this length, and its body has at most as many bytes.
     """
     assert crawler.engine
     meta: dict[str, Any] = {_OBEYED: obeyed, "dont_redirect": True, "download_timeout": timeout}
+    meta["download_fail_on_dataloss"] = False
     if max_bytes is not None:
         meta["download_maxsize"] = max_bytes
+    if read_bytes is not None:
+        meta |= {_LIMIT: read_bytes, "download_maxsize": 0}
     if "download_slot" in request.meta:
         meta["download_slot"] = request.meta["download_slot"]
     redirects = 0

@@ -7,6 +7,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 from urllib.parse import urlsplit
 
+from cachetools import LRUCache
+from msgspec.structs import replace
 from scrapy import Request, Spider
 
 from bilingual_crawler.crawl.context import claim_folders
@@ -17,7 +19,7 @@ from bilingual_crawler.crawl.spiders.arguments import parse_arguments
 from bilingual_crawler.crawl.variants import not_linked
 from bilingual_crawler.crawl.visits import Visits
 from bilingual_crawler.discovery.sites import is_table
-from bilingual_crawler.frontier.entry import Entry, Kind
+from bilingual_crawler.frontier.entry import AFTER_OTHERS, Entry, Kind
 from bilingual_crawler.items import FoundLinks
 from bilingual_crawler.languages.codes import language_name
 from bilingual_crawler.options import Options, listed, wrong
@@ -43,6 +45,9 @@ if TYPE_CHECKING:
 SITEMAP_PRIORITY = 0.5
 """Of sitemaps where sites may be left: before pages that hardly bring pairs."""
 
+MAX_ANNOUNCED = 200_000
+"""Maximum pages to come whose versions a sitemap has announced."""
+
 
 class BilingualSpider(Spider):
     """Crawls the sites of its seeds and yields the documents in the languages of ``pair``.
@@ -59,6 +64,8 @@ class BilingualSpider(Spider):
     def __init__(self, context: CrawlContext) -> None:
         super().__init__()
         self.context = context
+        self._announced: LRUCache[str, list[Link]] = LRUCache(MAX_ANNOUNCED)
+        """URL of a page -> the versions that a sitemap announces, which count as if the page did."""
 
     @classmethod
     def from_crawler(cls, crawler: Crawler, *args: Any, **kwargs: Any) -> Self:
@@ -105,6 +112,8 @@ class BilingualSpider(Spider):
         page: PageRecord = response.meta[READ]
         self.visits.variants.note_page(page)
         page = self.visits.variants.of_page(page)
+        if announced := self._announced.pop(page.url, None):
+            page = replace(page, links=(*page.links, *announced))
         self._count_documents(page.documents)
         self._count_opt_outs(page)
         log_page(response, self.visits, self.context.pairs)
@@ -159,6 +168,9 @@ class BilingualSpider(Spider):
         self.visits.log(entry, status=response.status, outcome="sitemap")
         self._count_documents(sitemap.documents)
         self._push_sitemaps(sitemap.nested, entry)
+        for url, links in sitemap.announced.items():
+            if versions := [link for link in links if self.context.pairs.side(link.hreflang or "")]:
+                self._announced[url] = versions
         yield FoundLinks(PageRecord(entry.url), sitemap.links)
 
     def _count_documents(self, linked: Mapping[str, int]) -> None:
@@ -173,19 +185,19 @@ class BilingualSpider(Spider):
         for name in page.opt_outs.names:
             self.crawler.stats.inc_value(f"bilingual/opt_outs/{name}")
 
-    def sitemaps_named(self, urls: Sequence[str]) -> None:
-        """Queue the sitemaps that a robots.txt names."""
+    def sitemaps_named(self, urls: Sequence[str], guessed: bool = False) -> None:
+        """Queue the sitemaps that a robots.txt names, or where generators write one that no robots.txt names."""
         if self._reads_sitemaps:
-            self._push_sitemaps(urls, None)
+            self._push_sitemaps(urls, None, AFTER_OTHERS if guessed else 0.0)
 
     @property
     def visits(self) -> Visits:
         return Visits.from_crawler(self.crawler)
 
-    def _push_sitemaps(self, urls: Sequence[str], parent: Entry | None) -> None:
+    def _push_sitemaps(self, urls: Sequence[str], parent: Entry | None, last: float = 0.0) -> None:
         depth = parent.depth + 1 if parent else 1
         # pages that only a sitemap names are a part of what remains of a site
-        priority = 0.0 if self.context.until >= 1 else SITEMAP_PRIORITY
+        priority = last if self.context.until >= 1 else SITEMAP_PRIORITY
         found = [
             Entry(url, self.visits.slot(url), priority, parent.url if parent else "", depth, Kind.SITEMAP)
             for url in urls

@@ -40,6 +40,8 @@ _PATIENCE = 30.0
 """A silent helper is ended after this many seconds of wall time plus this many times the job's processor time."""
 _max_jobs = os.cpu_count() or 1
 _thread = threading.local()
+_suspects = threading.Lock()
+"""Held by the job that runs once more after its helper was killed."""
 _helpers: set[_Helper] = set()
 """All helpers, to be ended by :func:`close`."""
 
@@ -91,6 +93,22 @@ os.register_at_fork(after_in_child=_forget)
 
 
 def _do(job: Job[Result]) -> Result:
+    """Run *job* in the helper of this thread, and once more, with no other such job, if the helper was killed.
+
+    Others, such as the kernel where memory is short, may kill a helper for what its job has not done.
+    """
+    try:
+        return _attempt(job)
+    except _KilledError:
+        with _suspects:
+            return _attempt(job)
+
+
+class _KilledError(SandboxError):
+    """The helper was killed."""
+
+
+def _attempt(job: Job[Result]) -> Result:
     helper: _Helper | None = getattr(_thread, "helper", None)
     if helper is None or not helper.runs():
         helper = _Helper()
@@ -163,6 +181,6 @@ class _Helper:
 def _reason(status: int, limits: Limits) -> SandboxError:
     if status == -signal.SIGPROF:
         return SandboxError("time", f"needs more than {limits.seconds:g} s of processor time")
-    if status == -signal.SIGKILL:
-        return SandboxError("memory", "the system had no memory left")
+    if status in (-signal.SIGKILL, -signal.SIGTERM):
+        return _KilledError("memory", "its helper process was killed twice, perhaps as the system had no memory left")
     return SandboxError("crash", f"the helper process ended with status {status}")
