@@ -235,9 +235,9 @@ def test_each_number_and_word_of_a_bead_counts_once() -> None:
 
     a, b = sentences("10 cat", "10 2 cat", "dog"), sentences("kissa 10", "kissa 3 4 5", "x")
     nothing, learnt = Lexicon({}), Lexicon.from_pairs([(("cat",), ("kissa",))] * 3, {"kissa": 0.01})
-    assert gained(a, b, (1, 1), nothing) == [0, -4, -2, -2, -4, -4, -2, -4, 0]
-    assert gained(a, b, (2, 2), nothing) == [-4, -4, -4, -4]
-    assert gained(a[:2], b[:1], (2, 1), nothing) == [-2]
+    assert gained(a, b, (1, 1), nothing) == [0, -3, -1.5, -1.5, -3, -3, -1.5, -3, 0]
+    assert gained(a, b, (2, 2), nothing) == [-3, -3, -3, -3]
+    assert gained(a[:2], b[:1], (2, 1), nothing) == [-1.5]
     gain = math.log(3 / 4 / 0.01)
     assert gained(a, b, (1, 1), learnt)[::4] == [round(gain, 4), round(gain - 4, 4), 0]
     assert gained(a[:2], b[:1], (2, 1), learnt) == [round(min(8, 2 * gain) - 2, 4)]

@@ -7,6 +7,8 @@ import gzip
 import json
 import re
 import signal
+import subprocess
+import sys
 from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -436,8 +438,11 @@ def test_a_crawl_without_a_pair_says_why(tmp_path: Path, site: Site) -> None:
 @pytest.mark.parametrize(("spider", "table"), [("bilingual", 0), ("discovery", 1)])
 def test_the_help_names_every_argument_of_a_spider(tmp_path: Path, spider: str, table: int) -> None:
     names = set(ARGUMENTS[spider])
-    text = run_scrapy(tmp_path, "crawl", "--help").stdout
-    assert all(f"-a {name}=" in text for name in names)
+    command = {"bilingual": "crawl", "discovery": "discover"}[spider]
+    text = subprocess.run(
+        (sys.executable, "-m", "bilingual_crawler", command, "--help"), cwd=tmp_path, capture_output=True, text=True
+    ).stdout
+    assert all(f"-a {name}=" in text or f"--{name.replace('_', '-')}" in text for name in names), text
     page = (Path(__file__).parent.parent / "docs" / "commands.md").read_text(encoding="utf-8")
     rows = page.split("| argument | value |")[table + 1].partition("\n\n")[0]
     assert set(re.findall(r"`(\w+)`", "".join(line.split("|")[1] for line in rows.splitlines()[2:]))) == names

@@ -42,7 +42,11 @@ MAX_UNITS = 6
 """Different repetitions of a pattern that are combined."""
 MAX_PARTS = 30
 """Parts of a set from which only some are tried; a set of 60 has twice as many."""
-DYNAMIC = {"bilingual_crawler.urls.rewriting": 1}
+DYNAMIC = {
+    "bilingual_crawler.bitext.splitting": 1,
+    "bilingual_crawler.pages.robots": 1,
+    "bilingual_crawler.urls.rewriting": 1,
+}
 """Patterns that are compiled when needed, by module; here of literals and lookarounds of one character."""
 
 

@@ -52,7 +52,7 @@ UNTRANSLATED_SIDE = 0.5
 MIN_COPIED = 5
 """Words of both sides from which a copy may differ in some."""
 
-_BACK = re.compile(r"^\W*(?:<{1,2}\s+|[←⇐◀◄❮]\s*|‹(?!.*›)\s*)\w|^[↑⇑]|[↑⇑▲]$")
+_BACK = re.compile(r"^\W{0,9}(?:<{1,2}\s+|[←⇐◀◄❮]\s*|‹(?!.*›)\s*)\w|^[↑⇑]|[↑⇑▲]$")
 _UP = re.compile(r"^▲|^«\s(?!.*»)")
 """At the beginning of a few words; before a sentence ``▲`` is a warning sign, and ``«`` a quotation mark."""
 _FIELD = re.compile(r"\w\s?\*\W*$")

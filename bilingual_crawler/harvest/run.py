@@ -202,6 +202,7 @@ def crawl_command(
     fixed = {
         "BILINGUAL_REPLAY": ",".join(map(str, folders)),
         "BILINGUAL_OUTPUT_DIR": str(directory),
+        "JOBDIR": "",
         "BILINGUAL_SCOPE_PREFIXES": ",".join(site_prefixes(folders)),
         "BILINGUAL_WARC": "False",
         "BILINGUAL_ALIGN": "",

@@ -27,6 +27,7 @@ from bilingual_crawler.pairing.matching import greedy
 from bilingual_crawler.pairing.sentences import (
     BITEXT_FEATURES,
     CLAIM_FEATURES,
+    COMPARED,
     MIN_HELD,
     SUPPORTED,
     SURE,
@@ -179,6 +180,8 @@ class SiteJudge:
         said, foreign = says(held, proposed.columns), proposed.columns["one_sided"]
         # who writes links into a text knows where they lead, templates do not
         disputed = announced(proposed.columns) & said & ((held < SUPPORTED) | (foreign > 0))
+        # where there is little to compare, the claim decides
+        disputed &= (foreign > 0) | (proposed.columns["shorter"] >= np.log1p(COMPARED))
         best = ~said & convincing(held, proposed.columns, i, j)
         worse = outshone(held, best, i, j)
         limit = np.array([float(not (worse[k] and domain.objection(i[k], j[k]))) for k in range(len(i))])

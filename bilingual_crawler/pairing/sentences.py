@@ -28,6 +28,8 @@ SURE = 0.995
 """Maximum probability of a pair that nobody claims and that is read."""
 SUPPORTED = 1.0
 """Log-odds by content under which a claimed pair is read."""
+COMPARED = 300
+"""Minimum characters of the shorter text of a claimed pair that is read."""
 TRANSLATED = 0.5
 """Minimum share of both texts that aligns very well and differs, if only one of two domains announces the pair."""
 MAX_READ_PAIRS = 500
