@@ -239,8 +239,8 @@ def test_each_number_and_word_of_a_bead_counts_once() -> None:
     assert gained(a, b, (2, 2), nothing) == [-3, -3, -3, -3]
     assert gained(a[:2], b[:1], (2, 1), nothing) == [-1.5]
     gain = math.log(3 / 4 / 0.01)
-    assert gained(a, b, (1, 1), learnt)[::4] == [round(gain, 4), round(gain - 4, 4), 0]
-    assert gained(a[:2], b[:1], (2, 1), learnt) == [round(min(8, 2 * gain) - 2, 4)]
+    assert gained(a, b, (1, 1), learnt)[::4] == [round(gain, 4), round(gain - 3, 4), 0]
+    assert gained(a[:2], b[:1], (2, 1), learnt) == [round(min(8, 2 * gain) - 1.5, 4)]
 
 
 class Letters:

@@ -293,8 +293,9 @@ def test_the_beginning_of_a_long_line_is_masked_and_stays() -> None:
 def test_facts_about_a_page_are_masked_too(tmp_path: Path) -> None:
     mails = {"author": "Ana (ana@example.org)", "translator": "ana@example.org", "licence": "footer © ana@example.org"}
     pages = [
-        {"url": f"https://example.org/{language}/a", "text": "\n".join(sentences(1, side)), **mails}
+        {"url": f"https://example.org/{language}/{number}", "text": "\n".join(sentences(number, side)), **mails}
         for side, language in enumerate(("en", "es"))
+        for number in range(1, 9)
     ]
     (tmp_path / "texts.jsonl").write_text("".join(json.dumps(page) + "\n" for page in pages))
     out = tmp_path / "bitext"
