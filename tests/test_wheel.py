@@ -74,7 +74,7 @@ def example() -> Iterator[str]:
 def crawled(python: Path, example: str, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The folder in which the wheel has crawled the example site into ``out``."""
     folder = tmp_path_factory.mktemp("crawled")
-    arguments = ("--pair", "eng-spa", "--seeds", example, "-s", "BILINGUAL_OUTPUT_DIR=out", *NO_ENCODER)
+    arguments = ("-v", "--pair", "eng-spa", "--seeds", example, "-s", "BILINGUAL_OUTPUT_DIR=out", *NO_ENCODER)
     crawl = run_outside(folder, python.with_name("bilingual-crawler"), "crawl", *arguments, *QUICK, *ALIGNED)
     assert crawl.returncode == 0, crawl.stderr
     assert "(bot: from-wheel)" in crawl.stderr
