@@ -460,8 +460,8 @@ def test_refused_addresses_are_no_pages_without_a_pair(tmp_path: Path) -> None:
 
 def test_several_pairs_of_languages_are_added_up(tmp_path: Path) -> None:
     with serve(with_blog()) as server:
-        more = ("-a", "pair=eng-spa,eng-eus", "-a", "until=0.98", *WHOLE)
-        done = crawl(tmp_path, f"{server.url}/en/", *more, policy="gain")
+        more = ("-a", "until=0.98", *WHOLE)
+        done = crawl(tmp_path, f"{server.url}/en/", *more, policy="gain", pair="eng-spa,eng-eus")
         assert done.returncode == 0, done.stderr
         assert summary(tmp_path)["finish_reason"] == "until"
         assert len(outcome(tmp_path)[1]) >= PAGES

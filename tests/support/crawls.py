@@ -16,10 +16,10 @@ if TYPE_CHECKING:
     from support.webserver import Site
 
 
-def crawl(folder: Path, seeds: str, *more: str, policy: str = "bfs", fresh: bool = False) -> Any:
+def crawl(folder: Path, seeds: str, *more: str, policy: str = "bfs", fresh: bool = False, pair: str = "eng-spa") -> Any:
     return run_scrapy(
         folder,
-        *("crawl", "bilingual", "-a", "pair=eng-spa", "-a", f"seeds={seeds}", "-a", f"policy={policy}"),
+        *("crawl", "bilingual", "-a", f"pair={pair}", "-a", f"seeds={seeds}", "-a", f"policy={policy}"),
         *("-s", f"BILINGUAL_OUTPUT_DIR={folder / 'out'}"),
         *more,
         fresh=fresh,
