@@ -109,7 +109,7 @@ def test_a_robots_txt_that_cannot_be_had_is_asked_for_again_before_anything_else
 def test_a_robots_txt_that_never_comes_forbids_everything(tmp_path: Path) -> None:
     hang = [b"HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\n"]
     with scripted(lambda path: Answer(raw=hang) if path == "/robots.txt" else page(path)) as site:
-        result = crawl(tmp_path, f"{site.url}/en/", *QUICK, "-s", "DOWNLOAD_TIMEOUT=1")
+        crawl(tmp_path, f"{site.url}/en/", *QUICK, "-s", "DOWNLOAD_TIMEOUT=1")
     assert set(site.paths()) == {"/robots.txt"}
     assert 3 <= len(site.paths()) <= 4
     assert outcomes(tmp_path, site.url) == {"/en/": "robots-unreachable"}

@@ -113,6 +113,9 @@ class RobotsMiddleware(CrawlComponent):
             telling = isinstance(error, CannotResolveHostError | DownloadConnectionRefusedError)
             outcome = reason(error)[1] if telling else "robots-unreachable"
             raise HostUnavailable(outcome, f"{url}: {error}", alive=False) from error
+        if "dataloss" in response.flags and not response.body:
+            self._stats.inc_value("bilingual/robots/unreachable")
+            raise HostUnavailable("robots-unreachable", f"{url}: no answer", alive=False)
         if response.status == 429 or response.status >= 500:
             self._stats.inc_value("bilingual/robots/unreachable")
             message = f"{url}: HTTP status {response.status}"
