@@ -181,9 +181,7 @@ def test_links_redirects_and_sitemaps_do_not_reach_a_forbidden_address(
         outcomes = {row["url"]: row["outcome"] for row in read_tsv(tmp_path / "out" / "crawl.tsv")}
     assert contacts == []
     assert {url: outcome for url, outcome in outcomes.items() if url.startswith(target)} == {
-        # a sitemap at the usual address is asked for silently
-        f"{target}/{path}": "forbidden-address"
-        for path in ("link", "redirect")
+        f"{target}/{path}": "forbidden-address" for path in ("link", "redirect", "sitemap.xml")
     }
     assert result.stderr.count("which is not public") == 1
 

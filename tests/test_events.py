@@ -239,7 +239,7 @@ class Worker:
         self._crawler, self._web = crawler, web
         self._spider = crawler.spider = BilingualSpider(self.context)
         self._spider._options = Options.of(crawler.settings)
-        self._spider._reads_sitemaps = True
+        self._spider.reads_sitemaps = True
         self._spider._set_crawler(crawler)
         self.scheduler = FrontierScheduler(crawler)
         crawler.engine = SimpleNamespace(scheduler=self.scheduler, scraper=SimpleNamespace(slot=None), _slot=None)

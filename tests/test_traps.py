@@ -405,4 +405,4 @@ def test_a_page_with_too_many_links_gives_its_languages_and_the_first(tmp_path: 
     with scripted(lambda path: Answer(pages[path]) if path in pages else Answer(status=404)) as site:
         result = crawl(tmp_path, f"{site.url}/", "-a", "max_pages=20")
     assert "'bilingual/traps/links/too-many': 1001" in result.stderr
-    assert re.search(r"'bilingual/frontier/new': 500[123]\b", result.stderr)
+    assert "'bilingual/frontier/new': 5001" in result.stderr

@@ -137,9 +137,7 @@ site_judged = object()
 """Sent with ``site``, a :class:`~bilingual_crawler.discovery.sites.JudgedSite`, at each verdict of a discovery."""
 
 sitemaps_named = object()
-"""Sent with ``urls``, the sitemaps in a robots.txt, or *guessed* the :data:`GUESSED_SITEMAP` if it names none."""
-GUESSED_SITEMAP = "/sitemap.xml"
-"""Where generators write a sitemap that no robots.txt names."""
+"""Sent with ``urls``, the sitemaps in a robots.txt, or if it names none, that at the usual address."""
 
 page_rendered = object()
 """Sent with ``request`` and ``response`` (HTML in UTF-8) for a page that the browser rendered."""

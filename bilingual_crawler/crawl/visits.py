@@ -37,7 +37,6 @@ from bilingual_crawler.crawl.scrapy_internals import ask_scheduler, being_scrape
 from bilingual_crawler.crawl.signals import (
     ENTRY,
     ERRORS,
-    GUESSED_SITEMAP,
     Fetch,
     Refused,
     StillWanted,
@@ -336,9 +335,8 @@ class Visits:
         if status == 0 and self.is_guess(entry):
             self._try_http(entry, outcome)
             return
-        if not _is_guessed_sitemap(entry):
-            self.log(entry, status=status, outcome=outcome)
-            self._stats.inc_value(f"bilingual/dropped/{outcome}")
+        self.log(entry, status=status, outcome=outcome)
+        self._stats.inc_value(f"bilingual/dropped/{outcome}")
         if outcome == "host-not-found":
             logger.warning(f"{entry.url}: host not found, skipped", extra=self._extra)
         https = with_https(entry.url)
@@ -619,8 +617,3 @@ class Visits:
 def utc_now() -> str:
     """ISO 8601 with milliseconds."""
     return datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
-
-
-def _is_guessed_sitemap(entry: Entry) -> bool:
-    """Whether *entry* may be a sitemap that no robots.txt names: where there is none, the site has lost nothing."""
-    return entry.kind is Kind.SITEMAP and not entry.parent and entry.url.endswith(GUESSED_SITEMAP)

@@ -43,6 +43,11 @@ _PIECE = 64
 """Compressed bytes that are read at a time: those in which an error is are lost."""
 
 
+def begins_sitemap(start: bytes) -> bool:
+    """Return whether *start*, the first bytes of a file, is XML as of a sitemap or feed."""
+    return _BEGINNING.search(start, 0, MAX_PREAMBLE) is not None
+
+
 def parse_sitemap(body: bytes, url: str) -> tuple[list[Link], list[str], dict[str, list[Link]]]:
     """The pages and documents that the sitemap fetched from *url* lists, the sitemaps that it names, and by page the
     versions in other languages that it announces.

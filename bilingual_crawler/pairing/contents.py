@@ -54,6 +54,8 @@ class Contents:
     """The outlines of unpaired documents."""
 
     def __init__(self) -> None:
+        # not at the first page, when file descriptors may have run out
+        self._weights = _weights()
         self._documents: OrderedDict[str, _IndexedDocument] = OrderedDict()
         self._sites: LRUCache[str, Resemblance] = LRUCache(MAX_SITES)
         self._having: defaultdict[tuple[str, int, int], list[str]] = defaultdict(list)
@@ -63,7 +65,7 @@ class Contents:
         """Observe a document of *site* in the first (0) or second (1) language; return the statistics of the site."""
         resemblance = self._sites.get(site)
         if resemblance is None:
-            resemblance = self._sites[site] = Resemblance(_weights())
+            resemblance = self._sites[site] = Resemblance(self._weights)
         resemblance.see(outline, side)
         return resemblance
 

@@ -167,7 +167,7 @@ def serve(
 
 
 ABOUT_SITE = ("/robots.txt", "/.well-known/tdmrep.json", "/sitemap.xml")
-"""What a crawl asks a site for beside its pages: the first two in each run, a sitemap that is not there once."""
+"""What each run of a crawl asks a site for beside its pages."""
 QUICK = ("-s", "DOWNLOAD_DELAY=0", "-s", "AUTOTHROTTLE_ENABLED=0", "-s", "BILINGUAL_ALIGN=")
 """Without delays, and without the alignment at the end, which takes two more processes."""
 ALIGNED = ("-s", "BILINGUAL_ALIGN=auto")

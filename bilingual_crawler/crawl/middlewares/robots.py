@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import weakref
 import zlib
 from contextlib import nullcontext
@@ -25,8 +26,9 @@ from bilingual_crawler.crawl.middlewares.backoff import HostUnavailable, asked_t
 from bilingual_crawler.crawl.middlewares.language import Reader
 from bilingual_crawler.crawl.politeness import robots_agent
 from bilingual_crawler.crawl.requests import header_text
-from bilingual_crawler.crawl.signals import GUESSED_SITEMAP, Refused, StillWanted, reason, sitemaps_named
+from bilingual_crawler.crawl.signals import Refused, StillWanted, reason, sitemaps_named
 from bilingual_crawler.pages.jobs import RobotsJob
+from bilingual_crawler.pages.sitemap import MAX_PREAMBLE, begins_sitemap
 from bilingual_crawler.urls.canonical import canonicalise
 
 if TYPE_CHECKING:
@@ -38,6 +40,8 @@ if TYPE_CHECKING:
     from scrapy.robotstxt import RobotParser
 
 File = TypeVar("File")
+
+logger = logging.getLogger(__name__)
 
 MAX_BYTES = 500 << 10
 """Bytes of a robots.txt that are read (RFC 9309, 2.5)."""
@@ -57,6 +61,7 @@ _PARSED_MINIMUM = 3000
 _LARGE = 4 << 20
 """Bytes of parsed rules above which no others of that size are parsed at the same time."""
 _OBEYED = "dont_obey_robotstxt"
+SITEMAP = "/sitemap.xml"
 _LIMIT = "bilingual_read_bytes"
 """Meta key: bytes after which a download ends."""
 _RECEIVED = "bilingual_bytes_received"
@@ -130,10 +135,23 @@ class RobotsMiddleware(CrawlComponent):
         rules = self._rules[host] = robots.rules.encode()[:MAX_BYTES]
         self._parsed.pop(host, None)
         parser = await self._parse(host, rules)
-        named = robots.sitemaps or [f"{host}{GUESSED_SITEMAP}"]
-        self._crawler.signals.send_catch_log(sitemaps_named, urls=named, guessed=not robots.sitemaps)
+        named = robots.sitemaps or await self._unnamed(f"{host}{SITEMAP}", request, parser)
+        self._crawler.signals.send_catch_log(sitemaps_named, urls=named)
         self._crawler.signals.send_catch_log(signals.robots_parsed, robotparser=parser, request=request)
         return parser
+
+    async def _unnamed(self, url: str, request: Request, parser: RobotParser) -> list[str]:
+        """The sitemap at *url*, where generators write one that no robots.txt names, if there is one."""
+        if not getattr(self._crawler.spider, "reads_sitemaps", False) or not parser.allowed(url, self._user_agent):
+            return []
+        try:
+            response = await download(self._crawler, url, request, self._timeout, read_bytes=MAX_PREAMBLE)
+        except StillWanted:
+            raise
+        except Exception as error:
+            logger.debug(f"{url}: {error}")
+            return []
+        return [url] if response.status == 200 and begins_sitemap(response.body) else []
 
     async def _parse(self, host: str, rules: bytes) -> RobotParser:
         """The parser of the *rules* of *host*. The largest take seconds, so threads make them, and one at a time."""

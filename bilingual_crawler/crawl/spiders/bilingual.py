@@ -19,7 +19,7 @@ from bilingual_crawler.crawl.spiders.arguments import parse_arguments
 from bilingual_crawler.crawl.variants import not_linked
 from bilingual_crawler.crawl.visits import Visits
 from bilingual_crawler.discovery.sites import is_table
-from bilingual_crawler.frontier.entry import AFTER_OTHERS, Entry, Kind
+from bilingual_crawler.frontier.entry import Entry, Kind
 from bilingual_crawler.items import FoundLinks
 from bilingual_crawler.languages.codes import language_name
 from bilingual_crawler.options import Options, listed, wrong
@@ -59,7 +59,8 @@ class BilingualSpider(Spider):
     name = "bilingual"
     parse_arguments: ClassVar[Callable[..., CrawlContext]] = staticmethod(parse_arguments)
     _options: Options
-    _reads_sitemaps: bool
+    reads_sitemaps: bool
+    """Whether sitemaps are links, too."""
 
     def __init__(self, context: CrawlContext) -> None:
         super().__init__()
@@ -84,7 +85,7 @@ class BilingualSpider(Spider):
                 f"declares this. {REMEDY}"
             )
         spider._options = options
-        spider._reads_sitemaps = str(Kind.SITEMAP) in options.link_sources
+        spider.reads_sitemaps = str(Kind.SITEMAP) in options.link_sources
         spider._set_crawler(crawler)
         context.share(crawler)
         crawler.signals.connect(spider.sitemaps_named, signal=sitemaps_named)
@@ -185,19 +186,19 @@ class BilingualSpider(Spider):
         for name in page.opt_outs.names:
             self.crawler.stats.inc_value(f"bilingual/opt_outs/{name}")
 
-    def sitemaps_named(self, urls: Sequence[str], guessed: bool = False) -> None:
-        """Queue the sitemaps that a robots.txt names, or where generators write one that no robots.txt names."""
-        if self._reads_sitemaps:
-            self._push_sitemaps(urls, None, AFTER_OTHERS if guessed else 0.0)
+    def sitemaps_named(self, urls: Sequence[str]) -> None:
+        """Queue the sitemaps of a host."""
+        if self.reads_sitemaps:
+            self._push_sitemaps(urls, None)
 
     @property
     def visits(self) -> Visits:
         return Visits.from_crawler(self.crawler)
 
-    def _push_sitemaps(self, urls: Sequence[str], parent: Entry | None, last: float = 0.0) -> None:
+    def _push_sitemaps(self, urls: Sequence[str], parent: Entry | None) -> None:
         depth = parent.depth + 1 if parent else 1
         # pages that only a sitemap names are a part of what remains of a site
-        priority = last if self.context.until >= 1 else SITEMAP_PRIORITY
+        priority = 0.0 if self.context.until >= 1 else SITEMAP_PRIORITY
         found = [
             Entry(url, self.visits.slot(url), priority, parent.url if parent else "", depth, Kind.SITEMAP)
             for url in urls

@@ -53,7 +53,7 @@ class DiscoverySpider(BilingualSpider):
         spider = super().from_crawler(crawler, *args, **kwargs)
         spider.context.search.judged = spider._judged
         # sitemaps name pages, not sites
-        spider._reads_sitemaps = False
+        spider.reads_sitemaps = False
         spider._looking_back = asyncio.Lock()
         return spider
 
