@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+import os
 import random
 from typing import TYPE_CHECKING
 
@@ -147,3 +149,17 @@ def test_between_checkpoints_space_is_used_again(store: LmdbStore, tmp_path: Pat
             store.checkpoint(lambda: None)()
         sizes.append((tmp_path / "held" / checkpoint.DATA).stat().st_size)
     assert sizes[-1] == sizes[1]
+
+
+def test_without_a_free_descriptor_a_checkpoint_is_made_later(tmp_path: Path) -> None:
+    store = LmdbStore(tmp_path, map_size=1 << 26)
+    unopened = OSError(errno.EMFILE, os.strerror(errno.EMFILE))
+
+    def cannot_open() -> None:
+        raise unopened
+
+    with pytest.raises(OSError, match="Too many open files"):
+        store.checkpoint(cannot_open)()
+    store.checkpoint(lambda: None)()
+    assert (tmp_path / "checkpoint").exists()
+    store.close()

@@ -287,7 +287,9 @@ def test_a_sitemap_announces_translations(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("robots", ["", "User-agent: *\nDisallow: /admin/"])
-def test_a_sitemap_that_no_robots_txt_names_is_found_by_its_first_bytes_and_read_once(tmp_path: Path, robots: str) -> None:
+def test_a_sitemap_that_no_robots_txt_names_is_found_by_its_first_bytes_and_read_once(
+    tmp_path: Path, robots: str
+) -> None:
     def sitemap() -> str:
         paths = (path for paths in VERSIONS.values() for path in paths.values())
         return urlset("".join(f"<url><loc>{site.url}{path}</loc></url>" for path in paths)).decode()

@@ -48,7 +48,7 @@ from bilingual_crawler.crawl.signals import (
     url_fetched,
 )
 from bilingual_crawler.crawl.variants import Variants
-from bilingual_crawler.frontier.backoff import Rest
+from bilingual_crawler.frontier.backoff import NO_DESCRIPTOR, Rest, own_shortage
 from bilingual_crawler.frontier.budget import QueueQuota
 from bilingual_crawler.frontier.entry import AFTER_OTHERS, FIXED, NEVER, Entry, Kind, Push, State
 from bilingual_crawler.frontier.frontier import UNTIL, Limits, SharedStore, StoreError, StoreLost, ignore
@@ -147,17 +147,19 @@ class Checkpoints:
         self.stop()
         if self._under_way:
             await maybe_deferred_to_future(self._under_way)
-        await self._make()
+        await self._make(last=True)
 
     def _begin(self) -> None:
         if self._under_way is None:
             self._under_way = deferred_from_coro(self._make())
 
-    async def _make(self) -> None:
+    async def _make(self, *, last: bool = False) -> None:
         try:
             await run_in_thread(self._store.checkpoint(self._outputs_to_disk))
         except (StoreError, OSError) as error:
-            self._failed(error)
+            # the crawl waits until files can be opened again, and so does the checkpoint
+            if last or own_shortage(error) not in NO_DESCRIPTOR:
+                self._failed(error)
         finally:
             self._under_way = None
 

@@ -126,6 +126,10 @@ class Backoff:
         return health is not None and health.given_up
 
 
+NO_DESCRIPTOR = ("EMFILE", "ENFILE")
+"""Shortages in which a file was not even opened."""
+
+
 def own_shortage(error: BaseException | None) -> str | None:
     """The resource of this machine whose exhaustion raised *error*, such as ``EMFILE``; None for other errors.
 

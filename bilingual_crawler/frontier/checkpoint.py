@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import lmdb
 import msgspec
 
+from bilingual_crawler.frontier.backoff import NO_DESCRIPTOR, own_shortage
 from bilingual_crawler.frontier.frontier import StoreError
 from bilingual_crawler.storage.files import replacing, to_disk
 
@@ -75,7 +76,8 @@ class LmdbCheckpoints:
     def begin(self, first: Callable[[], None] = lambda: None) -> Callable[[], None]:
         """Pin the committed state. The result, to be called in any thread, waits until the state is on the disk.
 
-        It calls *first* before. Both raise StoreError if *first* or the disk fails.
+        It calls *first* before. Both raise StoreError if *first* or the disk fails, and OSError if no file can be opened:
+        then the next checkpoint has all.
         """
         if self._failed:
             raise self._failed
@@ -105,6 +107,8 @@ class LmdbCheckpoints:
                 to_disk(new)
             to_disk(self._folder)
         except (OSError, lmdb.Error) as error:
+            if own_shortage(error) in NO_DESCRIPTOR:
+                raise
             self._failed = StoreError(
                 f"{self._folder}: not all could be brought to the disk ({error}); make room and resume"
             )
