@@ -442,7 +442,8 @@ def test_the_help_names_every_argument_of_a_spider(tmp_path: Path, spider: str, 
     text = subprocess.run(
         (sys.executable, "-m", "bilingual_crawler", command, "--help"), cwd=tmp_path, capture_output=True, text=True
     ).stdout
-    assert all(f"-a {name}=" in text or f"--{name.replace('_', '-')}" in text for name in names), text
+    for name, argument in ARGUMENTS[spider].items():
+        assert (f"\n  --{name.replace('_', '-')}" if argument.metavar else f"\n  -a {name}=") in text, name
     page = (Path(__file__).parent.parent / "docs" / "commands.md").read_text(encoding="utf-8")
     rows = page.split("| argument | value |")[table + 1].partition("\n\n")[0]
     assert set(re.findall(r"`(\w+)`", "".join(line.split("|")[1] for line in rows.splitlines()[2:]))) == names

@@ -302,7 +302,7 @@ def test_a_crawl_is_run_and_its_outputs_are_read(tmp_path: Path, capfd: pytest.C
             "'http://a.example/,b' has a comma",
         ),
         (lambda: run_crawl("eng-spa", ()), ValueError, "where to start?"),
-        (lambda: run_crawl("eng-spa", NOBODY, RETRY_ENABLED=False, **QUICK), RuntimeError, "1 of 1 seed gave no page"),
+        (lambda: run_crawl("eng-spa", NOBODY, RETRY_ENABLED=False, **QUICK), RuntimeError, "1 of 1 seeds gave no page"),
         (lambda: list(read_documents(".")), FileNotFoundError, "documents.jsonl.gz: there is no such file"),
         (lambda: list(read_pairs("nowhere")), FileNotFoundError, "nowhere/pairs.tsv: there is no such file"),
         (lambda: list(read_pairs("crawl.tsv")), ValueError, "crawl.tsv: has no column url_a"),

@@ -528,7 +528,7 @@ def test_chart_of_a_long_crawl_stays_small_and_ends_at_the_last_point() -> None:
         ),
         (
             {"pair": "eng-mlt", "documents": {"eng": 1}, "html": 1, "seed_count": 1, "out_of_scope": 40},
-            "No pair was found, because none of 1 HTML page is in Maltese (most: English 3, Spanish 3, Basque 1). "
+            "No pair was found, because none of 1 HTML pages is in Maltese (most: English 3, Spanish 3, Basque 1). "
             "Only seeds were read, because their links lead out of the scope (40 links): "
             "give a wider scope, or a seed on the site that they lead to.",
         ),

@@ -28,7 +28,6 @@ from scrapy.spiderloader import SpiderLoader
 from scrapy.utils.log import configure_logging
 from scrapy.utils.project import inside_project
 
-from bilingual_crawler import noun
 from bilingual_crawler.commands import PROJECT_SETTINGS, SPIDERS, TOOL, adapt, check_settings, refuse_unknown
 from bilingual_crawler.crawl.context import CrawlContext, collect_rarely, job_in, memo_of
 from bilingual_crawler.crawl.description import read_description, write_description
@@ -288,8 +287,7 @@ def _is_fruitful(context: CrawlContext, *, spared: bool = False) -> bool:
     """Whether a crawl, unless it was *spared* all requests, has brought pages in all languages; log what it lacks."""
     fruitless = without_page(context.seeds, context.output_dir)
     if fruitless:
-        seeds = noun(len(context.seeds), "seed")
-        logger.warning(f"{len(fruitless)} of {len(context.seeds)} {seeds} gave no page: {named(fruitless)}")
+        logger.warning(f"{len(fruitless)} of {len(context.seeds)} seeds gave no page: {named(fruitless)}")
     if spared:
         return True
     # the languages that no detector knows need a page that declares them
