@@ -76,8 +76,8 @@ class LmdbCheckpoints:
     def begin(self, first: Callable[[], None] = lambda: None) -> Callable[[], None]:
         """Pin the committed state. The result, to be called in any thread, waits until the state is on the disk.
 
-        It calls *first* before. Both raise StoreError if *first* or the disk fails, and OSError if no file can be opened:
-        then the next checkpoint has all.
+        It calls *first* before. Both raise StoreError if *first* or the disk fails, and OSError if no file can be
+        opened: then the next checkpoint has all.
         """
         if self._failed:
             raise self._failed

@@ -43,8 +43,7 @@ def _reason(summary: Mapping[str, Any], languages: list[str]) -> str:
             f"{language_name(code)} {count}" for code, count in list(summary.get("languages", {}).items())[:3]
         )
         return (
-            f", because none of {summary['html']} HTML pages is in {missing} (most: {most})."
-            f"{_remedy(summary, missing)}"
+            f", because none of {summary['html']} HTML pages is in {missing} (most: {most}).{_remedy(summary, missing)}"
         )
     held = " and ".join(f"{documents[code]} {language_name(code)}" for code in languages)
     return f": {held} documents, but no two that are translations of each other.{_early(summary)}"
