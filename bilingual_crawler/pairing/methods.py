@@ -185,11 +185,13 @@ class SiteJudge:
         best = ~said & convincing(held, proposed.columns, i, j)
         worse = outshone(held, best, i, j)
         limit = np.array([float(not (worse[k] and domain.objection(i[k], j[k]))) for k in range(len(i))])
+        reader = None
         for _ in range(ROUNDS):
             scores = np.minimum(candidates.scores, limit)
             asked = doubtful(domain, i, j, scores, disputed & (limit == 1))
             if len(asked):
-                read = BitextReader(domain, i, j, scores, encoder).shares(asked)
+                reader = reader or BitextReader(domain, i, j, scores, encoder)
+                read = reader.shares(asked)
                 columns = {
                     "held": held[asked].clip(MIN_HELD, SUPPORTED),
                     "aligned": read.aligned,
