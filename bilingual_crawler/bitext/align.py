@@ -14,7 +14,6 @@ import numpy as np
 from bilingual_crawler.bitext.beads import Bead, best_beads
 from bilingual_crawler.bitext.evidence import (
     LENGTH_SPREAD,
-    UNKNOWN_SPREAD,
     Lexicon,
     Meaning,
     have_paragraphs,
@@ -100,7 +99,7 @@ class SentenceAligner:
         self._lexicon = Lexicon({})
         self._usual_ratio = CHARACTERS.get(base_of(language_b), 1.0) / CHARACTERS.get(base_of(language_a), 1.0)
         self._ratio = self._usual_ratio
-        self._spread = UNKNOWN_SPREAD
+        self._spread = LENGTH_SPREAD
         self._has_paragraphs = True
 
     def read(self, lines_a: Iterable[str], lines_b: Iterable[str]) -> Sides:
@@ -118,9 +117,7 @@ class SentenceAligner:
         second = [words(sentence.text) for _, b in sides for sentence in b]
         counts = Counter(word for sentence in second for word in sentence)
         shares = {word: count / len(second) for word, count in counts.items()}
-        has_meaning = self._meaning is not None and self._meaning.is_estimated
-        self._spread = LENGTH_SPREAD if has_meaning else UNKNOWN_SPREAD
-        self._lexicon, self._ratio = Lexicon(shares), self._usual_ratio
+        self._lexicon, self._ratio, self._spread = Lexicon(shares), self._usual_ratio, LENGTH_SPREAD
         sure = {
             (_text(a, bead.a), _text(b, bead.b))
             for a, b in sides
@@ -132,7 +129,7 @@ class SentenceAligner:
             here = median(math.log((len(b) + 1) / (len(a) + 1)) for a, b in sure)
             usual = RATIO_WEIGHT * math.log(self._usual_ratio)
             self._ratio = math.exp((len(sure) * here + usual) / (len(sure) + RATIO_WEIGHT))
-            self._spread = LENGTH_SPREAD if has_meaning else _spread(sure, self._ratio)
+            self._spread = _spread(sure, self._ratio)
 
     def align(self, a: Sequence[Sentence], b: Sequence[Sentence]) -> list[SentencePair]:
         """Return the sentence pairs of two documents, in order."""
@@ -206,7 +203,7 @@ def _spread(sure: Iterable[tuple[str, str]], ratio: float) -> float:
     lengths = np.array([(len(a), len(b)) for a, b in sure], np.float32)
     # the median absolute deviation is robust against wrong pairs
     here = 1.4826 * float(np.median(np.abs(length_deviation(lengths[:, 0] * ratio, lengths[:, 1]))))
-    return math.sqrt((len(lengths) * here**2 + SPREAD_WEIGHT * UNKNOWN_SPREAD**2) / (len(lengths) + SPREAD_WEIGHT))
+    return math.sqrt((len(lengths) * here**2 + SPREAD_WEIGHT * LENGTH_SPREAD**2) / (len(lengths) + SPREAD_WEIGHT))
 
 
 def _text(side: Sequence[Sentence], places: tuple[int, int]) -> str:

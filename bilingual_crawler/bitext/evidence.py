@@ -300,8 +300,6 @@ def _sample(sentences: Sequence[str]) -> Sequence[str]:
 
 LENGTH_SPREAD = 0.2
 """Standard deviation of the logarithm of the length ratio of translations (Gale and Church 1993 model the same)."""
-UNKNOWN_SPREAD = 0.25
-"""The same, where neither an encoder nor known pairs speak for a bead and lengths alone must not decide."""
 LENGTH_OFFSET = 8
 """Characters added to lengths, as short sentences differ more."""
 MAX_EVIDENCE = 8.0
@@ -320,7 +318,7 @@ CLOSENESS = 1.2
 """Log-odds of one standard deviation of similarity by the encoder."""
 USUAL_NEARNESS = 2.5
 """Standard deviations above chance from which similarity is evidence for a bead."""
-MERGED = -1.2
+MERGED = -1.6
 """Log-odds of each sentence of a bead beyond one and one."""
 
 
