@@ -8,49 +8,10 @@ import random
 from string import ascii_lowercase
 
 WORDS = (
-    [
-        "the",
-        "harvest",
-        "of",
-        "this",
-        "year",
-        "was",
-        "good",
-        "and",
-        "people",
-        "in",
-        "every",
-        "village",
-        "went",
-        "to",
-        "market",
-        "with",
-        "their",
-        "fruit",
-    ],
-    [
-        "la",
-        "cosecha",
-        "de",
-        "este",
-        "año",
-        "fue",
-        "buena",
-        "y",
-        "la",
-        "gente",
-        "de",
-        "cada",
-        "pueblo",
-        "fue",
-        "al",
-        "mercado",
-        "con",
-        "toda",
-        "su",
-        "fruta",
-    ],
+    "the harvest of this year was good and people in every village went to market with their fruit".split(),
+    "la cosecha de este año fue buena y gente en cada pueblo iba al mercado con su fruta".split(),
 )
+"""Words, and their translations at the same places."""
 FOLDERS = ("en", "es")
 
 
@@ -63,10 +24,10 @@ def html(number: int, pages: int) -> bytes:
     """6 kB of text with words of its own, for pages that say the same would be taken for a trap, and 13 links."""
     rng = random.Random(number)
     own = ["".join(rng.choices(ascii_lowercase, k=7)) for _ in range(100)]
-    words = WORDS[number % 2]
+    said, words = random.Random(number // 2), WORDS[number % 2]
     children = [3 * number + 2 * k for k in (1, 2, 3)] + [rng.randrange(pages) for _ in range(9)] + [number ^ 1]
     links = " ".join(f'<a href="{path(n)}">page {n}</a>' for n in children if n < pages)
-    text = "".join(f"<p>{' '.join(rng.choices(words, k=60))}</p>" for _ in range(16))
+    text = "".join(f"<p>{' '.join(said.choices(words, k=60))}</p>" for _ in range(16))
     return (
         f"<html><head><title>{number}</title></head><body><nav>{links}</nav>{text}<p>{' '.join(own)}</p></body></html>"
     ).encode()

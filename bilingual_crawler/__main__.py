@@ -15,6 +15,7 @@ COMMANDS = {
     "discover": (("crawl", "discovery"), "find bilingual sites"),
     "align": (("align",), "pair the documents of crawls and archives, align their sentences"),
     "report": (("report",), "count the outputs of a crawl, and write its report"),
+    "freeze": (("freeze",), "make frozen sites, which harvest reads, of finished crawls with an archive"),
     "review": (("review",), "judge a sample of pairs in a browser, and tell the precision by the filled sheet"),
     "mine": (("mine",), "find parallel documents in Common Crawl, or in many crawls"),
     "doctor": (("doctor",), "tell which optional parts are installed, and what each of them brings"),

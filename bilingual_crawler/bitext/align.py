@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
+from copy import copy
 from dataclasses import dataclass, replace
 from itertools import chain, pairwise
 from statistics import median
@@ -112,8 +113,7 @@ class SentenceAligner:
         """Replace the lexicon by one learnt from the probable beads of *documents*."""
         sides = [(whole(a)[0], whole(b)[0]) for a, b in documents]
         self._has_paragraphs = any(have_paragraphs(side) for side in ([a for a, _ in sides], [b for _, b in sides]))
-        if self._meaning:
-            self._meaning.estimate_common([s.text for a, _ in sides for s in a], [s.text for _, b in sides for s in b])
+        self._estimate_common(sides)
         second = [words(sentence.text) for _, b in sides for sentence in b]
         counts = Counter(word for sentence in second for word in sentence)
         shares = {word: count / len(second) for word, count in counts.items()}
@@ -130,6 +130,17 @@ class SentenceAligner:
             usual = RATIO_WEIGHT * math.log(self._usual_ratio)
             self._ratio = math.exp((len(sure) * here + usual) / (len(sure) + RATIO_WEIGHT))
             self._spread = _spread(sure, self._ratio)
+
+    def with_encoder(self, encoder: Encoder, documents: Iterable[Sides]) -> SentenceAligner:
+        """Return an aligner with the same lexicon that compares meanings, too, as usual in *documents*."""
+        aligner = copy(self)
+        aligner._meaning = Meaning(encoder)
+        aligner._estimate_common([(whole(a)[0], whole(b)[0]) for a, b in documents])
+        return aligner
+
+    def _estimate_common(self, sides: Sequence[Sides]) -> None:
+        if self._meaning:
+            self._meaning.estimate_common([s.text for a, _ in sides for s in a], [s.text for _, b in sides for s in b])
 
     def align(self, a: Sequence[Sentence], b: Sequence[Sentence]) -> list[SentencePair]:
         """Return the sentence pairs of two documents, in order."""

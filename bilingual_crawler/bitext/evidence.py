@@ -273,11 +273,6 @@ class Meaning:
         # some of these pairs are translations; the median absolute deviation is robust against them
         self._spread = max(LEAST_SPREAD, 1.4826 * float(np.median(np.abs(by_chance))))
 
-    @property
-    def is_estimated(self) -> bool:
-        """Whether the site has enough sentences for comparisons."""
-        return bool(self._common)
-
     def nearness(self, a: Sequence[str], b: Sequence[str]) -> Nearness | None:
         """Return the comparison of two documents; None if the site has too few sentences."""
         if not self._common:

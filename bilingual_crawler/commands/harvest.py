@@ -15,6 +15,7 @@ from scrapy.exceptions import UsageError
 from bilingual_crawler.commands import PROGRESS, PROJECT_SETTINGS, adapt, refuse_unknown
 from bilingual_crawler.harvest.curve import with_gold, write_deciles
 from bilingual_crawler.harvest.run import LINK_SOURCES, Harvest, ResultStore
+from bilingual_crawler.harvest.runs import read_run, runs_table
 from bilingual_crawler.harvest.simulator import explain
 from bilingual_crawler.harvest.sites import SiteError, Task, read_tasks
 from bilingual_crawler.harvest.table import print_tables
@@ -28,6 +29,7 @@ from bilingual_crawler.options import (
     plugin,
     read_value,
     share_of_pairs,
+    usage_errors,
     wrong,
 )
 from bilingual_crawler.plugins import POLICIES
@@ -45,7 +47,7 @@ class Command(ScrapyCommand):
     default_settings: ClassVar[dict[str, Any]] = PROJECT_SETTINGS | {"LOG_ENABLED": False}
 
     def syntax(self) -> str:
-        return "SITES_DIR --out DIR [options]"
+        return "SITES_DIR --out DIR [options] | --runs CRAWL…"
 
     def short_desc(self) -> str:
         return "Measure how early crawl policies find parallel pages on archived sites"
@@ -87,11 +89,22 @@ class Command(ScrapyCommand):
             help="the crawls leave a site when so many of its pairs are found (%(default)s: all)",
         )
         add("--links", choices=LINK_SOURCES, default="all", help="links that are followed (%(default)s)")
+        add(
+            "--runs",
+            nargs="+",
+            type=Path,
+            metavar="CRAWL",
+            help="compare output folders of finished crawls of the same seeds by what they cost, and exit",
+        )
         add("--explain", nargs=2, metavar=("SITE", "URL"), help="show how gain ranked this URL, and exit")
         add("--jobs", type=int, default=os.cpu_count() or 1, help="number of crawls at a time (%(default)s)")
 
     def run(self, args: list[str], opts: argparse.Namespace) -> None:
         refuse_unknown(args)
+        if opts.runs and not args:
+            with usage_errors(SiteError, ArchiveError):
+                Console(width=200).print(runs_table([read_run(folder) for folder in opts.runs]))
+            return
         if len(args) != 1:
             raise UsageError
         assert self.settings
@@ -108,15 +121,13 @@ class Command(ScrapyCommand):
             raise wrong("--pairs", ",".join(opts.pairs), str(error)) from None
         if opts.tasks is not None and opts.tasks < 1:
             raise wrong("--tasks", opts.tasks, "give a whole number of 1 or more")
-        try:
+        with usage_errors(SiteError, ArchiveError):
             if opts.explain:
                 self._explain(Path(args[0]), *opts.explain)
             elif opts.together:
                 self._together(Path(args[0]).resolve(), opts)
             else:
                 self._harvest(Path(args[0]).resolve(), opts)
-        except (SiteError, ArchiveError) as error:
-            raise UsageError(str(error), print_help=False) from None
 
     def _explain(self, sites: Path, site: str, url: str) -> None:
         for task in _select(read_tasks(sites), site):

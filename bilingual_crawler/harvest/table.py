@@ -58,7 +58,7 @@ def best_policy(groups: dict[str, list[Result]]) -> str | None:
 
 def policy_table(groups: Mapping[str, Sequence[Result]]) -> Table:
     """Return the table with a line per policy."""
-    table = _table(
+    table = new_table(
         "Area under the harvest curve, relative to the oracle",
         caption="text: the mean where a pair counts by the characters of its shorter page;"
         f" {_PAGES_TO}: pages downloaded to find that share of the pairs, of all reachable"
@@ -86,7 +86,7 @@ def policy_table(groups: Mapping[str, Sequence[Result]]) -> Table:
 
 def pairs_table(groups: Mapping[str, Sequence[Result]]) -> Table:
     """Return the table of the pairs that the crawls of each policy found, counts summed over tasks."""
-    table = _table(
+    table = new_table(
         "Pairs found while the crawl ran",
         caption="judged: pairs with a page in gold, or with a page that is known to have no translation (orphan);"
         f" precision: share of these that are gold; min: of a task with {MIN_PAIRS_OF_TASK} or more;"
@@ -112,7 +112,7 @@ def pairs_table(groups: Mapping[str, Sequence[Result]]) -> Table:
 
 def ends_table(groups: Mapping[str, Sequence[Result]]) -> Table:
     """Return the table of where the crawls of each policy ended."""
-    table = _table(
+    table = new_table(
         "Where the crawls ended",
         caption="recall: share of the gold pairs of all tasks; min: of one task; downloads: share of the pages that"
         " can be reached; estimated: mean of the estimated shares; true: mean of the shares that were found; inside:"
@@ -145,7 +145,7 @@ def decimals(number: float | None) -> str:
 
 def worst_table(groups: Mapping[str, Sequence[Result]], policy: str) -> Table:
     """Return the tasks on which a policy does worst, with the relative AUC of every policy."""
-    table = _table(f"Tasks on which {policy} does worst")
+    table = new_table(f"Tasks on which {policy} does worst")
     table.add_column("task", overflow="fold")
     for heading in ("pages", "pairs", "found", *groups):
         table.add_column(heading, justify="right", no_wrap=True)
@@ -160,7 +160,8 @@ def worst_table(groups: Mapping[str, Sequence[Result]], policy: str) -> Table:
     return table
 
 
-def _table(title: str, caption: str | None = None) -> Table:
+def new_table(title: str, caption: str | None = None) -> Table:
+    """Return a table without columns in the style of this command."""
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False, collapse_padding=True, title=title, caption=caption)
     table.title_justify = table.caption_justify = "left"
     table.title_style, table.caption_style = "bold", "dim"

@@ -36,10 +36,12 @@ MAX_READ_PAIRS = 500
 """Maximum pairs of a domain that are read, the best first."""
 MIN_TEACHER = 0.9
 """Minimum probability of a pair that teaches the lexicon."""
-TEACHERS = 60
+TEACHERS, ENCODED_TEACHERS = 60, 10
 LINES = 60
 """Lines of main text that are read."""
 SENTENCES = 40
+MAX_ENCODED = 1_000
+"""Sentences that the encoder compares, some 15 ms each; further pairs are read with the lexicon alone."""
 GOOD, VERY_GOOD = 0.5, 0.9
 """Scores of sentence pairs that count as aligned."""
 USUALLY_ALIGNED = 0.8
@@ -84,7 +86,7 @@ class Shares(NamedTuple):
 
 
 class BitextReader:
-    """Aligns the sentences of candidates of a domain, with a lexicon learnt from its sure pairs."""
+    """Aligns the sentences of candidates of a domain, with a lexicon learnt from its sure pairs, and with an encoder."""
 
     def __init__(
         self,
@@ -95,9 +97,13 @@ class BitextReader:
         encoder: Encoder | None = None,
     ) -> None:
         self._domain, self._i, self._j, self._probabilities = domain, i, j, probabilities
-        self._aligner = SentenceAligner(domain.pair.a, domain.pair.b, encoder)
+        self._aligner = self._lexical = SentenceAligner(domain.pair.a, domain.pair.b)
         sure = greedy(domain.alike_a[i], domain.alike_b[j], probabilities, MIN_TEACHER)[:TEACHERS]
-        self._aligner.learn_lexicon([self._sides(k) for k in sure])
+        texts = [self._sides(k) for k in sure]
+        self._lexical.learn_lexicon(texts)
+        self._encoded = 0
+        if encoder:
+            self._aligner = self._lexical.with_encoder(encoder, texts[:ENCODED_TEACHERS])
 
     def columns(self, asked: NDArray[np.intp]) -> dict[str, NDArray[np.float64]]:
         """The columns of :data:`BITEXT_FEATURES` of the candidates *asked*, ``(asked,)``."""
@@ -119,14 +125,16 @@ class BitextReader:
 
     def _sides(self, k: int) -> Sides:
         a, b = self._domain.a[self._i[k]].url, self._domain.b[self._j[k]].url
-        one, other = self._aligner.read(*(self._domain.main_text(url)[:LINES] for url in (a, b)))
+        one, other = self._lexical.read(*(self._domain.main_text(url)[:LINES] for url in (a, b)))
         return one[:SENTENCES], other[:SENTENCES]
 
     def _shares(self, k: int) -> tuple[float, float, float]:
         both = self._sides(k)
         same = set.intersection(*({sentence.text for sentence in side} for side in both))
         a, b = ([sentence for sentence in side if sentence.text not in same] for side in both)
-        beads = self._aligner.beads(a, b)
+        aligner = self._aligner if self._encoded < MAX_ENCODED else self._lexical
+        self._encoded += len(a) + len(b)
+        beads = aligner.beads(a, b)
         found = []
         for least in (GOOD, VERY_GOOD):
             kept = [bead for bead in beads if bead.score >= least]

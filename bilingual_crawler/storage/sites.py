@@ -1,9 +1,9 @@
 """The WARC files of a replay, and the metadata of frozen sites.
 
-A site folder holds ``pages.warc.xz``, ``site.json`` (``base``, ``alias_bases``), ``graph.tsv.xz`` and perhaps
-``redirects.tsv``. The first column of ``graph.tsv.xz`` names the pages; other archived URLs are copies, such as
-``/index.html``. ``redirects.tsv`` has the columns from and to: linked forms that the live server answers with a
-redirect.
+A site folder holds a WARC file, ``site.json`` (``base``; perhaps ``alias_bases``, other addresses of the same pages,
+and ``bases``, where the site has other pages), ``graph.tsv.xz`` and perhaps ``redirects.tsv``. The first column of
+``graph.tsv.xz`` names the pages; other archived URLs are copies, such as ``/index.html``. ``redirects.tsv`` has the
+columns from and to: linked forms that the live server answers with a redirect.
 """
 
 from __future__ import annotations
@@ -41,6 +41,9 @@ class Source:
     """Paths named like WARC files that are no files: pipes, folders, dangling links."""
     base: str | None = None
     alias_bases: tuple[str, ...] = ()
+    """Other addresses of *base*."""
+    bases: tuple[str, ...] = ()
+    """Addresses of other parts of the site."""
     redirects: dict[str, str] = field(default_factory=dict)
     pages: frozenset[str] = frozenset()
     """The pages of a site folder under their own URLs; empty if not known."""
@@ -59,8 +62,9 @@ def find_sources(paths: Paths) -> list[Source]:
 
 
 def site_prefixes(paths: Paths) -> list[str]:
-    """Return the base URL and the alias bases of every site folder among the paths."""
-    return [prefix for source in find_sources(paths) if source.base for prefix in (source.base, *source.alias_bases)]
+    """Return the base URLs and the alias bases of every site folder among the paths."""
+    with_base = (source for source in find_sources(paths) if source.base)
+    return [prefix for one in with_base for prefix in (one.base or "", *one.alias_bases, *one.bases)]
 
 
 def alias_hosts(paths: Paths) -> list[str]:
@@ -95,13 +99,13 @@ def _find_source(path: Path) -> Source:
     try:
         site = json.loads(read_within(description, _MAX_DESCRIPTION))
         base = _slashed(site["base"])
-        aliases = tuple(dict.fromkeys(map(_slashed, site.get("alias_bases", ()))))
+        aliases, bases = (tuple(dict.fromkeys(map(_slashed, site.get(key, ())))) for key in ("alias_bases", "bases"))
         redirects, graph = path / "redirects.tsv", path / "graph.tsv.xz"
         targets = {source: target for source, target in read_table(redirects)} if redirects.exists() else {}
         pages = frozenset(row[0] for row in read_table(graph)) if graph.exists() else frozenset[str]()
     except (*DAMAGE, ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         raise ArchiveError(path, f"damaged site folder ({type(error).__name__}: {error})") from error
-    return Source(path, files, no_files, base, aliases, targets, pages)
+    return Source(path, files, no_files, base, aliases, bases, targets, pages)
 
 
 def _slashed(base: str) -> str:

@@ -1,0 +1,152 @@
+"""Frozen sites out of finished crawls, in the format that :mod:`.sites` reads."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import lzma
+from collections import Counter, defaultdict, deque
+from contextlib import suppress
+from dataclasses import dataclass, field
+from typing import IO, TYPE_CHECKING
+from urllib.parse import urlsplit
+
+from bilingual_crawler.harvest.sites import SiteError, Task, read_site
+from bilingual_crawler.languages.codes import UNKNOWN
+from bilingual_crawler.pages.jobs import PageJob
+from bilingual_crawler.pages.sandbox.jobs import ContentError, SandboxError
+from bilingual_crawler.pages.sandbox.pool import processes, submit
+from bilingual_crawler.pairing.inputs import PagesOfRecords
+from bilingual_crawler.storage.archive import open_warc
+from bilingual_crawler.storage.files import replacing
+from bilingual_crawler.storage.records import CRAWL, PAIRS, read_tsv, tsv_line
+from bilingual_crawler.storage.sites import find_sources
+from bilingual_crawler.urls.hosts import registered_domain
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+    from concurrent.futures import Future
+    from pathlib import Path
+
+    from bilingual_crawler.pages.model import PageRecord
+
+_WAITING = 8
+"""Pages for each helper process that are read ahead."""
+
+
+@dataclass(slots=True)
+class _Pages:
+    """What a crawl has of one site, a registered domain."""
+
+    graph: dict[str, tuple[str, int, list[str]]] = field(default_factory=dict)
+    """Page -> language, characters of visible text, links."""
+    pairs: list[tuple[str, str, str, str, str]] = field(default_factory=list)
+    redirects: dict[str, str] = field(default_factory=dict)
+    seeds: list[str] = field(default_factory=list)
+
+
+def freeze(crawls: Sequence[Path], out: Path, min_score: float) -> list[Task]:
+    """Write the sites of finished crawls into the new folder *out*; return a task for each site and language pair.
+
+    Gold are the pairs that the crawls have found with *min_score* (0 to 1) or more. Pages are read again, 5 ms each.
+    Raises SiteError for a folder without pairs or archive, or a site of two crawls, and ArchiveError.
+    """
+    if out.exists() and any(out.iterdir()):
+        raise SiteError(f"{out} is not empty; give a new folder")
+    tasks: list[Task] = []
+    for crawl in crawls:
+        for needed in (CRAWL, PAIRS):
+            if not (crawl / needed).exists():
+                raise SiteError(f"{crawl} has no {needed}; give the output folder of a finished crawl")
+        tasks += _freeze(crawl, out, min_score)
+    if not tasks:
+        raise SiteError(f"no pair of {', '.join(map(str, crawls))} has a score of {min_score:g} or more")
+    header = ("site", "lang_a", "lang_b", "gold_pairs", "reachable_pages", "seeds")
+    rows = [_row(out, task) for task in tasks]
+    with replacing(out / "tasks.tsv") as part:
+        part.write_text("".join(map(tsv_line, (header, *rows))), encoding="utf-8")
+    return tasks
+
+
+def _row(out: Path, task: Task) -> tuple[object, ...]:
+    site = read_site(out / task.site)
+    gold, pages = len(site.partners(task)) // 2, len(site.reachable(task.seeds))
+    return task.site, task.lang_a, task.lang_b, gold, pages, " ".join(task.seeds)
+
+
+def _freeze(crawl: Path, out: Path, min_score: float) -> Iterator[Task]:
+    sites: defaultdict[str, _Pages] = defaultdict(_Pages)
+    archives: dict[str, IO[bytes]] = {}
+    try:
+        for url, record, page in _pages(crawl):
+            domain = registered_domain(url)
+            if domain not in archives:
+                folder = out / domain
+                if folder.exists():
+                    raise SiteError(f"{crawl}: another crawl has {domain}, too; freeze one of them")
+                folder.mkdir(parents=True)
+                archives[domain] = (folder / "pages.warc.gz").open("wb")
+            # one record a member, as WARC wants it, so that each is found by its offset
+            archives[domain].write(gzip.compress(record, mtime=0))
+            links = [link.url for link in page.links if registered_domain(link.url) == domain]
+            sites[domain].graph[url] = page.language or UNKNOWN, len(page.text), list(dict.fromkeys(links))
+    finally:
+        for file in archives.values():
+            file.close()
+    for row in read_tsv(crawl / CRAWL):
+        site = sites[registered_domain(row["url"])]
+        if row["location"]:
+            site.redirects[row["url"]] = row["location"]
+        if row["depth"] == "0" and row["url"] in site.graph:
+            site.seeds.append(row["url"])
+    for row in read_tsv(crawl / PAIRS):
+        urls, languages = (row["url_a"], row["url_b"]), row["pair"].split("-")
+        site = sites[registered_domain(urls[0])]
+        if float(row["score"]) >= min_score and site.graph.keys() >= set(urls):
+            site.pairs.append((urls[0], languages[0], urls[1], languages[1], row["method"]))
+    for domain in archives:
+        yield from _write(out / domain, sites[domain])
+
+
+def _write(folder: Path, site: _Pages) -> Iterator[Task]:
+    hosts = [host for host, _ in Counter(urlsplit(url).netloc for url in site.graph).most_common()]
+    bases = [f"https://{host}/" for host in hosts]
+    seeds = tuple(dict.fromkeys(site.seeds)) or (min(site.graph, key=len),)
+    graph = [(url, language, text, " ".join(links)) for url, (language, text, links) in site.graph.items()]
+    for name, rows in (("graph", graph), ("pairs", site.pairs)):
+        with lzma.open(folder / f"{name}.tsv.xz", "wt", encoding="utf-8") as file:
+            file.writelines("\t".join(map(str, row)) + "\n" for row in rows)
+    (folder / "redirects.tsv").write_text("".join(map(tsv_line, site.redirects.items())), encoding="utf-8")
+    description = {"site": folder.name, "base": bases[0], "bases": bases[1:], "seeds": seeds}
+    (folder / "site.json").write_text(json.dumps(description, indent=1, ensure_ascii=False), encoding="utf-8")
+    for lang_a, lang_b in dict.fromkeys((a, b) for _, a, _, b, _ in site.pairs):
+        yield Task(folder.name, lang_a, lang_b, seeds)
+
+
+def _pages(crawl: Path) -> Iterator[tuple[str, bytes, PageRecord]]:
+    """Each archived HTML page once: URL, record, and what is read of it."""
+    records, seen = PagesOfRecords(), set[str]()
+    waiting: deque[tuple[str, bytes, Future[PageRecord]]] = deque()
+
+    def first() -> Iterator[tuple[str, bytes, PageRecord]]:
+        url, record, future = waiting.popleft()
+        # what a helper cannot read, the crawl could not read either
+        with suppress(ContentError, SandboxError):
+            yield url, record, future.result()
+
+    for path in (path for source in find_sources(crawl) for path in source.files):
+        file = open_warc(path)
+        for offset, head in file.heads():
+            if head.status is None:
+                continue
+            record = file.read(offset)
+            raw = records.page(record)
+            if raw is None or raw.body is None or raw.url in seen:
+                continue
+            seen.add(raw.url)
+            headers = {"link_headers": raw.link_headers, "content_language": raw.content_language}
+            waiting.append((raw.url, record, submit(PageJob(raw.body, raw.content_type or "", raw.url, **headers))))
+            if len(waiting) > _WAITING * processes():
+                yield from first()
+    while waiting:
+        yield from first()
