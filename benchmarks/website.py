@@ -8,8 +8,8 @@ import random
 from string import ascii_lowercase
 
 WORDS = (
-    "the harvest of this year was good and people in every village went to market with their fruit".split(),
-    "la cosecha de este año fue buena y gente en cada pueblo iba al mercado con su fruta".split(),
+    ("the", "harvest", "of", "this", "year", "was", "good", "and", "people", "in", "every", "village", "went", "fruit"),
+    ("la", "cosecha", "de", "este", "año", "fue", "buena", "y", "gente", "en", "cada", "pueblo", "iba", "fruta"),
 )
 """Words, and their translations at the same places."""
 FOLDERS = ("en", "es")

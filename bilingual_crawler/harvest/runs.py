@@ -8,7 +8,6 @@ from datetime import datetime
 from math import ceil
 from typing import TYPE_CHECKING
 
-
 from bilingual_crawler.harvest.curve import DECILES, SHARES
 from bilingual_crawler.harvest.sites import SiteError
 from bilingual_crawler.harvest.table import new_table

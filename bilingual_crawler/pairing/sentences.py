@@ -86,7 +86,7 @@ class Shares(NamedTuple):
 
 
 class BitextReader:
-    """Aligns the sentences of candidates of a domain, with a lexicon learnt from its sure pairs, and with an encoder."""
+    """Aligns the sentences of candidates of a domain, by a lexicon learnt from its sure pairs, and an encoder."""
 
     def __init__(
         self,
