@@ -11,6 +11,7 @@ from bilingual_crawler import __version__
 from bilingual_crawler.commands import TOOL, adapt, project_settings
 
 COMMANDS = {
+    "corpus": (("corpus",), "from seeds to a corpus: crawl, pair documents, align their sentences"),
     "crawl": (("crawl", "bilingual"), "crawl sites for documents in two languages, or in several"),
     "discover": (("crawl", "discovery"), "find bilingual sites"),
     "align": (("align",), "pair the documents of crawls and archives, align their sentences"),
