@@ -144,9 +144,9 @@ def _rendered(name: str, chosen: str | None) -> str:
     if chosen:
         columns = {heading: columns[heading] for heading in chosen.split(" | ")}
     rows = [row | run.get("labels", {}) | _label(run, row) for run in table["runs"] for row in run["rows"]]
-    lines = [list(columns), ["---", *["---:"] * (len(columns) - 1)]]
-    lines += [[_cell(field, row) for field in columns.values()] for row in rows]
-    text = "\n".join(f"| {' | '.join(line)} |" for line in lines)
+    lines = [list(columns), *([_cell(field, row) for field in columns.values()] for row in rows)]
+    head, *body = (f"| {' | '.join(line)} |" for line in lines)
+    text = "\n".join((head, f"|---|{'---:|' * (len(columns) - 1)}", *body))
     return f"\n{text}\n" + ("\n" if chosen else f"\n{_made_by(name, table['runs'])}\n\n")
 
 
@@ -169,8 +169,8 @@ def _cell(field: str, row: Row) -> str:
 
 
 def _made_by(name: str, runs: Sequence[Row]) -> str:
-    made = ", ".join(dict.fromkeys(f"at `{run['commit']}` on {run['date']}" for run in runs))
-    return f"Measured {made} ([commands, machines](data/{name}.json)); again: `python -m benchmarks.report {name}`."
+    made = ", ".join(dict.fromkeys(f"`{run['commit']}` ({run['date']})" for run in runs))
+    return f"[Measured](data/{name}.json) at {made}; again: `python -m benchmarks.report {name}`."
 
 
 def pages() -> list[Path]:

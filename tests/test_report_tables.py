@@ -65,10 +65,11 @@ def test_a_command_measures_a_run_again_and_the_page_has_it(data: Path) -> None:
     assert measured["commit"] != "0000000"
     assert measured["date"] > "2000-01-01"
     page = (data.parents[1] / "README.md").read_text()
-    assert page.startswith(
-        "Before\n\n<!-- table: t -->\n\n| policy | mean | pages | share |\n| --- | ---: | ---: | ---: |\n"
+    assert page.startswith("Before\n\n<!-- table: t -->\n\n| policy | mean | pages | share |\n|---|---:|---:|---:|\n")
+    assert (
+        "\n| `b` | 1.000 | – | 1.000 or 100 % |\n| `a` | .500 | 1,234 | .500 or 50 % |\n\n[Measured](data/t.json) at `"
+        in page
     )
-    assert "\n| `b` | 1.000 | – | 1.000 or 100 % |\n| `a` | .500 | 1,234 | .500 or 50 % |\n\nMeasured at `" in page
     assert page.endswith("`python -m benchmarks.report t`.\n\n<!-- end -->\n\nAfter\n")
 
 
@@ -83,7 +84,7 @@ def test_some_columns_without_the_measurement(data: Path) -> None:
     write(data, run("true OUT"))
     page = "<!-- table: t: policy | pages -->\n<!-- end -->"
     assert report.render(page) == (
-        "<!-- table: t: policy | pages -->\n\n| policy | pages |\n| --- | ---: |\n| a | 3 |\n\n<!-- end -->"
+        "<!-- table: t: policy | pages -->\n\n| policy | pages |\n|---|---:|\n| a | 3 |\n\n<!-- end -->"
     )
 
 
