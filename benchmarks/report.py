@@ -27,6 +27,7 @@ import re
 import subprocess
 import sys
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from statistics import fmean
 from tempfile import TemporaryDirectory
@@ -37,7 +38,7 @@ from bilingual_crawler.harvest.run import ResultStore
 from bilingual_crawler.harvest.table import ALL_FOUND, by_policy, pages_to
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
 ROOT = Path(__file__).parent.parent
 DATA = ROOT / "docs" / "data"
@@ -65,8 +66,8 @@ def table_names() -> list[str]:
 # measuring ------------------------------------------------------------------------------------------------------------
 
 
-def measure(run: Row, read: Path | None = None) -> None:
-    """Replace the rows of *run* by those that its command gives now, or has written to *read*."""
+def measure(run: Row, columns: Iterable[str], read: Path | None = None) -> None:
+    """Replace the rows of *run* by the fields in *columns* that its command gives now, or has written to *read*."""
     with TemporaryDirectory() as folder:
         out = read or Path(folder, "out")
         if read is None:
@@ -80,6 +81,8 @@ def measure(run: Row, read: Path | None = None) -> None:
         if missing := keys.keys() - by_name.keys():
             raise ValueError(f"{run['name']}: its command gives no {', '.join(sorted(missing))}")
         found = [by_name[key] for key in keys]
+    fields = {"name"}.union(*(re.findall(r"[a-z]\w*", column) for column in columns))
+    found = [{name: value for name, value in row.items() if name in fields} for row in found]
     run |= {"commit": _commit(), "date": f"{datetime.now(UTC):%Y-%m-%d}", "machine": _machine(), "rows": found}
 
 
@@ -119,9 +122,11 @@ def _harvest_rows(out: Path) -> Iterator[Row]:
 
 
 def _commit() -> str:
-    """The commit of the working tree, with a plus sign if files differ from it."""
-    run = ("git", "describe", "--always", "--abbrev=8", "--exclude=*", "--dirty=+")
-    return subprocess.run(run, cwd=ROOT, check=True, capture_output=True, text=True).stdout.strip()
+    """The commit of the working tree, with a plus sign if more than the documentation differs from it."""
+    git = partial(subprocess.run, cwd=ROOT, capture_output=True, text=True)
+    commit = git(("git", "rev-parse", "--short=8", "HEAD"), check=True).stdout.strip()
+    differs = git(("git", "diff", "--quiet", "HEAD", "--", ".", ":!docs", ":!README.md")).returncode
+    return f"{commit}{'+' * bool(differs)}"
 
 
 def _machine() -> str:
@@ -193,7 +198,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
                 there = ", ".join(f"{name}.{run['name']}" for run in table["runs"])
                 parser.error(f"{given}: {'--read is for one run; ' * bool(chosen)}choose among {there}")
             for run in chosen:
-                measure(run, options.read)
+                measure(run, table["columns"].values(), options.read)
                 text = json.dumps(table, indent=1, ensure_ascii=False) + "\n"
                 (DATA / f"{name}.json").write_text(text, encoding="utf-8")
         for page in pages():

@@ -57,11 +57,11 @@ def test_figures_say_where_they_come_from(name: str) -> None:
 
 
 def test_a_command_measures_a_run_again_and_the_page_has_it(data: Path) -> None:
-    lines = json.dumps(json.dumps(ROWS))
+    lines = json.dumps(json.dumps([row | {"more": 1} for row in ROWS]))
     write(data, run(f"echo figures > OUT && echo {lines} >> OUT", keys={"b": "`b`", "a": "`a`"}))
     report.main(["t.one"])
     (measured,) = report.read_table("t")["runs"]
-    assert measured["rows"] == [ROWS[1], ROWS[0]]
+    assert measured["rows"] == [ROWS[1], ROWS[0]], "without the field that no column has"
     assert measured["commit"] != "0000000"
     assert measured["date"] > "2000-01-01"
     page = (data.parents[1] / "README.md").read_text()
