@@ -27,7 +27,7 @@ class Command(crawl.Command):
         parser.description = (
             "Crawl, pair the documents, align and clean their sentences. DIR gets pairs.tsv,\n"
             "report.html and bitext/, with the sentence pairs, the text of each language and\n"
-            "a dataset card. The same command goes on after a stop."
+            "a dataset card. The same command resumes after a stop."
         )
         parser.epilog = (
             f"example:\n  {called} --seeds seeds.txt --out corpus --contact https://your.page/about-this-crawl"
@@ -41,7 +41,7 @@ class Command(crawl.Command):
         opts.spargs += [f"pair={pair}" for pair in args]
         given = dict(setting.split("=", 1) for setting in opts.set if "=" in setting)
         if not (out := given.get("BILINGUAL_OUTPUT_DIR")):
-            raise usage_error("where to write? Give --out DIR; the same command goes on there after a stop")
+            raise usage_error("where to write? Give --out DIR; the same command resumes there")
         self.settings.set("JOBDIR", str(job_in(Path(out).expanduser())), "project")
         self.settings.set("BILINGUAL_BITEXT", [*USUAL_FORMATS, "monolingual"], "project")
         super().process_options([SPIDER], opts)

@@ -385,7 +385,7 @@ def _add_options(parser: argparse.ArgumentParser, spiders: Sequence[str]) -> Non
     told = f"TOML file with [arguments] and [settings], such as {DESCRIPTION} of a crawl; options here win"
     group.add_argument("--config", type=Path, metavar="FILE", help=told)
     if tool:
-        told = "log what the crawl does, not only what is wrong"
+        told = "log each step, not only warnings and errors"
         group.add_argument("-v", "--verbose", dest="loglevel", action="store_const", const="INFO", help=told)
     for name in spiders:
         parser.add_argument_group(
