@@ -15,6 +15,7 @@ nearly equal, as WMT16 does (Buck & Koehn 2016).
 from __future__ import annotations
 
 import argparse
+import json
 import sys
 from collections import defaultdict
 from dataclasses import dataclass
@@ -161,6 +162,7 @@ def main() -> None:
     add("--lexicon", type=Path, help="word list for PTI, written by training.prepare.lexicon")
     add("--tasks", type=int, help="of each set only so many, those with the smallest archives")
     add("--by-task", action="store_true", help="print the figures of each task, too")
+    add("--json", type=Path, metavar="OUT", help="write the figures of each set and method, for benchmarks.report")
     add("--list", type=Path, metavar="FILE.tsv", help="write every pair with its verdict")
     add("--plot", type=Path, metavar="FILE.svg", help="draw reliability diagrams of the score")
     args = parser.parse_args()
@@ -180,6 +182,8 @@ def main() -> None:
     console.print(_evidence(results), _reliability(results))
     if args.by_task:
         console.print(_figures({(*key, task): one for key, tasks in results.items() for task, one in tasks.items()}))
+    if args.json:
+        args.json.write_text(json.dumps(list(_rows(results)), indent=1) + "\n", encoding="utf-8")
     if args.list:
         _write_list(results, args.list)
     if args.plot:
@@ -292,6 +296,27 @@ def _pooled(tasks: Iterable[Measured]) -> Measured:
     tasks = list(tasks)
     counts = zip(*((one.most, one.found_softly, one.right_softly) for one in tasks), strict=True)
     return Measured(sum((one.tally for one in tasks), Tally()), *(None if None in one else sum(one) for one in counts))
+
+
+def _rows(results: Results) -> Iterator[dict[str, str | int | float | None]]:
+    """The figures of each set and method."""
+    for (name, method), tasks in results.items():
+        one = _pooled(tasks.values())
+        tally = one.tally
+        yield {
+            "name": method,
+            "set": name,
+            "gold": tally.gold,
+            "recall": tally.recall,
+            "most": None if one.most is None else share(one.most, tally.gold),
+            "soft_recall": None if one.found_softly is None else share(one.found_softly, tally.gold),
+            "judged": tally.judged,
+            "precision": tally.precision,
+            "orphans": tally.orphans,
+            "orphans_paired": share(tally.orphans_paired, tally.orphans),
+            "sure_and_false": tally.sure_and_false,
+            "calibration_error": calibration_error(reliability(tally)),
+        }
 
 
 def _figures(rows: Mapping[tuple[str, ...], Measured], tasks: Results | None = None) -> Table:

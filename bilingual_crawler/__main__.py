@@ -11,14 +11,15 @@ from bilingual_crawler import __version__
 from bilingual_crawler.commands import TOOL, adapt, project_settings
 
 COMMANDS = {
+    "corpus": (("corpus",), "from seeds to a corpus: crawl, pair documents, align their sentences"),
     "crawl": (("crawl", "bilingual"), "crawl sites for documents in two languages, or in several"),
     "discover": (("crawl", "discovery"), "find bilingual sites"),
     "align": (("align",), "pair the documents of crawls and archives, align their sentences"),
     "report": (("report",), "count the outputs of a crawl, and write its report"),
     "freeze": (("freeze",), "make frozen sites, which harvest reads, of finished crawls with an archive"),
-    "review": (("review",), "judge a sample of pairs in a browser, and tell the precision by the filled sheet"),
+    "review": (("review",), "judge a sample of pairs in a browser, or compute the precision from the sheet"),
     "mine": (("mine",), "find parallel documents in Common Crawl, or in many crawls"),
-    "doctor": (("doctor",), "tell which optional parts are installed, and what each of them brings"),
+    "doctor": (("doctor",), "list the optional parts: installed or not, and what each brings"),
     "harvest": (("harvest",), "measure how early policies find the pairs of archived sites"),
 }
 """What each is for Scrapy, and what it does."""
@@ -29,7 +30,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(
         prog=TOOL,
         description="Find parallel documents: the same page in two languages.",
-        epilog=f"commands:\n{_described()}\n\n{TOOL} COMMAND --help tells its arguments and options.",
+        epilog=f"commands:\n{_described()}\n\n{TOOL} COMMAND --help shows its arguments and options.",
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     adapt(parser)

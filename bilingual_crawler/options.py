@@ -505,7 +505,7 @@ _SCRAPY: dict[str, Reader[Any]] = {
 
 PLAIN: dict[str, Plain] = {
     **{name: plain[0] for name, (_, _, *plain) in _TABLE.items() if plain},
-    "JOBDIR": Plain("--job", "DIR", "folder that keeps the crawl, to go on after a stop (job/ in that of the outputs)"),
+    "JOBDIR": Plain("--job", "DIR", "folder of the frontier, for a resume (job/ in the folder of the outputs)"),
 }
 """The settings that have an option of their own."""
 

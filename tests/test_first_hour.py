@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 from support import webserver
-from support.webserver import QUICK, bilingual_site, serve
+from support.webserver import ALIGNED, QUICK, bilingual_site, serve, varied
 
 from bilingual_crawler.storage.records import read_tsv
 
@@ -55,6 +55,12 @@ def summary(folder: Path) -> dict[str, object]:
         ((*CRAWL, "a.org"), ": -s BILINGUAL_CONTACT=", "--contact https://your.page/about-this-crawl (or mailto:"),
         ((*CRAWL, "a.org"), ": -s BILINGUAL_CONTACT=", "make takes CONTACT=..."),
         ((*CRAWL, "a.org", "--workers", "many"), "unknown option", "BILINGUAL_WORKERS=many: give a whole number"),
+        (
+            ("corpus", "eng-spa", "--seeds", "a.org"),
+            "invalid choice",
+            "where to write? Give --out DIR; the same command",
+        ),
+        (("corpus", "eng-spa", "a.org", "--out", "x"), "invalid choice", "argument a.org: give pairs separated by com"),
         (("doctor", "--spam"), "invalid choice", "unknown option --spam"),
     ],
 )
@@ -111,10 +117,10 @@ def test_a_crawl_logs_only_what_is_wrong_unless_it_is_asked_to(tmp_path: Path, s
     assert "INFO: Spider closed (finished)" in run(tmp_path, *CRAWL, site, "-v", "--out", "b", *QUICK).stderr
 
 
-def stopped(folder: Path, *command: str) -> str:
-    """What a crawl prints that gets Ctrl-C when it has a pair."""
-    with serve(bilingual_site(30), delay=0.05) as slow:
-        process = webserver.start(folder, (*TOOL, *CRAWL, f"{slow.url}/en/", "--out", "out", *command, *QUICK))
+def stopped(folder: Path, *more: str, command: tuple[str, ...] = CRAWL) -> str:
+    """What *command* prints that gets Ctrl-C when it has a pair."""
+    with serve(varied(bilingual_site(30)), delay=0.05) as slow:
+        process = webserver.start(folder, (*TOOL, *command, f"{slow.url}/en/", "--out", "out", *QUICK, *more))
         deadline = time.monotonic() + 100
         while not list(read_tsv(folder / "out" / "pairs.tsv")):
             assert time.monotonic() < deadline
@@ -143,6 +149,26 @@ def test_after_ctrl_c_a_crawl_without_a_job_says_that_it_cannot_go_on(tmp_path: 
     assert told.splitlines()[-1].endswith("cannot go on: it has no job folder. Give --job DIR next time")
 
 
+def test_one_command_makes_a_corpus_and_goes_on(tmp_path: Path) -> None:
+    told = stopped(tmp_path, *ALIGNED, "-s", "BILINGUAL_ENCODER=", command=("corpus", "eng-spa", "--seeds"))
+    assert "eng-spa, policy gain, shutdown" in told
+    (line,) = (line for line in told.splitlines() if "To go on: " in line)
+    assert " corpus eng-spa --seeds " in line
+    assert "--job" not in line
+    found = summary(tmp_path / "out")
+    assert (found["finish_reason"], found["pairs"]) == ("finished", 31)
+    bitext = tmp_path / "out" / "bitext"
+    assert {path.name.removeprefix("en-es.") for path in bitext.iterdir()} == {
+        *("README.md", "summary.json", "documents.gz", "en", "es", "ids", "raw.gz", "sent.gz"),
+        *("tmx.gz", "jsonl.gz", "monolingual.jsonl.gz"),
+    }
+    assert "## en-es: English and Spanish" in (bitext / "README.md").read_text()
+    assert (tmp_path / "out" / "report.html").exists()
+    assert (tmp_path / "out" / "job" / "frontier").is_dir()
+    urls = [row["url"] for row in read_tsv(tmp_path / "out" / "crawl.tsv")]
+    assert len(urls) == len(set(urls)) > 60
+
+
 def test_a_folder_with_a_crawl_is_refused_with_the_way_to_resume_it(tmp_path: Path, site: str) -> None:
     assert run(tmp_path, *CRAWL, site, "--max-pages", "2", "--out", "out", *QUICK).returncode == 0
     again = run(tmp_path, *CRAWL, site, "--out", "out", *QUICK)
@@ -159,7 +185,7 @@ def test_a_refused_connection_is_called_so(tmp_path: Path) -> None:
         url = f"http://127.0.0.1:{free.getsockname()[1]}/"
         result = run(tmp_path, *CRAWL, url, "-s", "BILINGUAL_BACKOFF_START=0.1", *QUICK)
     assert result.returncode == 1
-    assert f"1 of 1 seed gave no page: {url} (connection-refused)" in result.stderr
+    assert f"1 of 1 seeds gave no page: {url} (connection-refused)" in result.stderr
     assert "robots-unreachable" not in result.stderr
 
 

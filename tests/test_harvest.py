@@ -14,6 +14,7 @@ from support.frozen_sites import write_frozen
 from support.harvest_site import BASE, PAGES, TEXT, build_site
 from support.webserver import run
 
+from benchmarks.report import read_rows
 from bilingual_crawler.harvest.curve import (
     Measure,
     Reference,
@@ -384,6 +385,15 @@ class TestStore:
         ResultStore(path, "anchors").add(result("bfs", links="anchors"))
         with pytest.raises(SiteError, match="another --out"):
             ResultStore(path, "all")
+
+    def test_a_table_of_the_docs_has_a_row_for_each_policy(self, tmp_path: Path) -> None:
+        store = ResultStore(tmp_path / "results.json", "all")
+        for one in (result("bfs", relative=0.1), result("bfs", "t", relative=0.3), result("gain", relative=0.8)):
+            store.add(one)
+        bfs, gain = read_rows(tmp_path)
+        assert (bfs["name"], gain["name"]) == ("bfs", "gain")
+        assert (bfs["auc"], bfs["worst"], bfs["complete"]) == (pytest.approx(0.2), 0.1, 2)
+        assert (gain["to_50"], gain["to_80"], gain["to_90"]) == (0.5, 0.8, 1.0)
 
     @pytest.mark.parametrize("content", ["", "{", "[1]", '[{"site": 1}]'])
     def test_a_damaged_file_is_named(self, tmp_path: Path, content: str) -> None:

@@ -19,6 +19,7 @@ from benchmarks.reliability import (
     worst_precision,
     worst_recall,
 )
+from benchmarks.report import read_rows
 from bilingual_crawler.harvest.sites import Task, read_site
 from bilingual_crawler.harvest.verdicts import PairVerdict, Tally, Truth
 from bilingual_crawler.items import Pair
@@ -204,7 +205,7 @@ class TestBenchmark:
         head = "site\tlang_a\tlang_b\tseeds\n"
         (nothing / "tasks.tsv").write_text(head)
         (nothing / "traps.tsv").write_text(f"{head}saga\tdeu\tisl\t{BASE}is/2\n")
-        files = ("--list", tmp_path / "pairs.tsv", "--plot", tmp_path / "score.svg")
+        files = ("--list", tmp_path / "pairs.tsv", "--plot", tmp_path / "score.svg", "--json", tmp_path / "out")
         run(monkeypatch, half, nothing, "--methods", "url", "--by-task", *files)
         lines = [line.split() for line in capsys.readouterr().out.splitlines()]
         rows = [line for line in lines if line[:1] == ["half"]]
@@ -217,6 +218,10 @@ class TestBenchmark:
         assert [row["verdict"] for row in listed] == ["false", "right", "right"]
         assert listed[0].items() >= {"url_a": f"{BASE}en/2", "method": "hreflang", "task": "saga.eng-isl"}.items()
         assert (tmp_path / "score.svg").stat().st_size > 5_000
+        one, other = read_rows(tmp_path / "out")
+        assert one.items() >= {"name": "url", "set": "half", "gold": 2, "recall": 1.0, "judged": 3}.items()
+        assert one["precision"] == pytest.approx(2 / 3)
+        assert (other["set"], other["gold"], other["recall"]) == ("nothing", 0, None)
 
     def test_pairs_of_crawls(
         self, half: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]

@@ -19,10 +19,11 @@ if TYPE_CHECKING:
 
 
 def evaluate_language(name: str, data: Path, least: int) -> dict[str, Any]:
-    """The JSON of `language`: scores, URLs per second, bad rows of the file."""
+    """The JSON of `language`: scores, URLs per second, size of a model folder, bad rows of the file."""
     guesser = language_guesser(name)
     table = read_judged(data, least)
-    return {**measure_guesser(guesser, table.rows, least), "bad_rows": len(table.bad)}
+    megabytes = sum(path.stat().st_size for path in Path(name).glob("*")) / 1e6
+    return {**measure_guesser(guesser, table.rows, least), "megabytes": megabytes, "bad_rows": len(table.bad)}
 
 
 def print_languages(result: dict[str, Any], least: int) -> None:

@@ -64,9 +64,9 @@ def _body(found: Bitexts) -> Iterator[str]:
         names = " and ".join(language_name(base_of(side)) for side in str(one["pair"]).split("-"))
         yield from (
             *("", f"## {name}: {names}", ""),
-            f"- {counts['kept']} sentence pairs of {counts['documents']} document pairs, of {len(one['sites'])} sites",
+            f"- {counts['kept']} sentence pairs of {counts['documents']} document pairs; sites: {len(one['sites'])}",
             f"- left out: {_counted(counts['dropped'])}; {counts['cut']} document pairs not aligned to their end",
-            f"- pages by declared licence: {_counted(one['licences'])}; the other pages declare none",
+            f"- pages that declare a licence: {_counted(one['licences'])}",
             f"- pages that opt out of text and data mining: {_counted(one['opt_outs'])}",
             *("", "| quality | sentence pairs |", "|---|---|"),
             *(f"| from .{place} | {count} |" for place, count in enumerate(one["quality"]) if count),

@@ -1,8 +1,8 @@
 """Commands of ``scrapy``: in the project, and by the entry points in ``pyproject.toml`` in every other folder.
 
-``crawl.py``, ``align.py``, ``doctor.py``, ``freeze.py``, ``harvest.py``, ``mine.py``, ``report.py`` and ``review.py``
-hold the command of that name: they parse arguments and call a room. ``worker.py`` is the process of one of
-several workers. May import every room.
+``align.py``, ``corpus.py``, ``crawl.py``, ``doctor.py``, ``freeze.py``, ``harvest.py``, ``mine.py``, ``report.py`` and
+``review.py`` hold the command of that name: they parse arguments and call a room. ``worker.py`` is the process of one
+of several workers. May import every room.
 Nothing here is public API but the commands themselves.
 """
 

@@ -79,8 +79,7 @@ class Command(CrawlCommand):
             self.settings.setdict(PROJECT_SETTINGS, priority="command")
         if self._has_our_spider():
             adapt(parser)
-            # Scrapy has taken the name of the command out
-            _add_options(parser, [name for name in sys.argv[1:2] if name in PARSERS] or list(PARSERS))
+            _add_options(parser, self._described())
         super().add_options(parser)
 
     def process_options(self, args: list[str], opts: argparse.Namespace) -> None:
@@ -142,13 +141,21 @@ class Command(CrawlCommand):
         assert self.settings
         if not (self.settings["JOBDIR"] or Options.of(self.settings).frontier):
             return "The crawl is not finished, and cannot go on: it has no job folder. Give --job DIR next time"
-        # Scrapy has taken the name of the command out
         program, *given = sys.argv
-        command = [TOOL, CALLED[spider], *given[1:]] if Path(program).name == TOOL else ["scrapy", "crawl", *given]
+        command = self._command(spider, given, tool=Path(program).name == TOOL)
         if not shutil.which(command[0]):
             command[0] = str(Path(sys.executable).with_name(command[0]))
         job = ["--job", self.settings["JOBDIR"]] if self._in_outputs else []
         return f"The crawl is not finished. To go on: {shlex.join([*command, *job])}"
+
+    def _described(self) -> list[str]:
+        """The spiders whose options the help lists."""
+        # Scrapy has taken the name of the command out
+        return [name for name in sys.argv[1:2] if name in PARSERS] or list(PARSERS)
+
+    def _command(self, spider: str, given: list[str], *, tool: bool) -> list[str]:
+        """Return this command with what was *given* after its name; *tool*: for the console script."""
+        return [TOOL, CALLED[spider], *given[1:]] if tool else ["scrapy", "crawl", *given]
 
     @contextmanager
     def _errors_in_one_line(self, opts: argparse.Namespace) -> Iterator[None]:
@@ -378,7 +385,7 @@ def _add_options(parser: argparse.ArgumentParser, spiders: Sequence[str]) -> Non
     told = f"TOML file with [arguments] and [settings], such as {DESCRIPTION} of a crawl; options here win"
     group.add_argument("--config", type=Path, metavar="FILE", help=told)
     if tool:
-        told = "log what the crawl does, not only what is wrong"
+        told = "log each step, not only warnings and errors"
         group.add_argument("-v", "--verbose", dest="loglevel", action="store_const", const="INFO", help=told)
     for name in spiders:
         parser.add_argument_group(

@@ -1,4 +1,4 @@
-"""``bilingual-crawler doctor``: which optional parts are installed, and what each of them brings."""
+"""``bilingual-crawler doctor``: which optional parts are installed, and what each brings."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class Command(ScrapyCommand):
     default_settings: ClassVar[dict[str, Any]] = PROJECT_SETTINGS | {"LOG_ENABLED": False}
 
     def short_desc(self) -> str:
-        return "Tell which optional parts are installed, and what each of them brings"
+        return "List the optional parts: installed or not, and what each brings"
 
     def add_options(self, parser: argparse.ArgumentParser) -> None:
         super().add_options(parser)

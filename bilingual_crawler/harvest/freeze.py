@@ -144,8 +144,8 @@ def _pages(crawl: Path) -> Iterator[tuple[str, bytes, PageRecord]]:
             if raw is None or raw.body is None or raw.url in seen:
                 continue
             seen.add(raw.url)
-            headers = {"link_headers": raw.link_headers, "content_language": raw.content_language}
-            waiting.append((raw.url, record, submit(PageJob(raw.body, raw.content_type or "", raw.url, **headers))))
+            job = PageJob(raw.body, raw.content_type or "", raw.url, raw.link_headers)
+            waiting.append((raw.url, record, submit(job)))
             if len(waiting) > _WAITING * processes():
                 yield from first()
     while waiting:

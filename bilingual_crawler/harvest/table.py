@@ -18,10 +18,11 @@ if TYPE_CHECKING:
     from rich.console import Console
 
 BASELINE = "bfs"
-_ALL_FOUND = 0.98
+ALL_FOUND = 0.98
+"""Share of the pairs of a task from which it counts as done."""
 WORST = 8
 """Tasks that are named, those on which the best policy does worst."""
-_COMPLETE = f"≥ {100 * _ALL_FOUND:.0f} %"
+_COMPLETE = f"≥ {100 * ALL_FOUND:.0f} %"
 _PAGES_TO = f"{'/'.join(map(str, SHARES))} %"
 
 
@@ -78,8 +79,8 @@ def policy_table(groups: Mapping[str, Sequence[Result]]) -> Table:
             f"{min(r.relative_auc for r in group):.3f}",
             f"{fmean(r.relative_text_auc for r in group):.3f}",
             "–" if worse is None else f"{worse:.0%}",
-            "/".join(f"{100 * fmean(_pages_to(r, share) for r in group):.0f}" for share in SHARES),
-            str(sum(r.found >= _ALL_FOUND * r.gold_pairs for r in group)),
+            "/".join(f"{100 * fmean(pages_to(r, share) for r in group):.0f}" for share in SHARES),
+            str(sum(r.found >= ALL_FOUND * r.gold_pairs for r in group)),
         )
     return table
 
@@ -168,6 +169,7 @@ def new_table(title: str, caption: str | None = None) -> Table:
     return table
 
 
-def _pages_to(result: Result, share: int) -> float:
+def pages_to(result: Result, share: int) -> float:
+    """The share of the pages after which *share* % of the pairs are found; 1 where they never are."""
     needed = result.downloads_to[str(share)]
     return 1.0 if needed is None else needed / result.reachable_pages

@@ -64,7 +64,8 @@ def compare(
     guessers["shipped model"] = ModelGuesser(model)
     sizes["shipped model"] = sum(path.stat().st_size for path in model.glob("*"))
     return {
-        name: measure_guesser(guesser, judged, least) | {"bytes": sizes[name]} for name, guesser in guessers.items()
+        name: measure_guesser(guesser, judged, least) | {"megabytes": sizes[name] / 1e6}
+        for name, guesser in guessers.items()
     }
 
 
@@ -77,7 +78,7 @@ def summary(results: dict[str, dict[str, Any]]) -> str:
         macro = result["macro"]
         scores = [macro["precision"], macro["recall"], macro["f1"], result["accuracy"]]
         scores += [result["classes"].get(lang, {}).get("f1", float("nan")) for lang in SHOWN]
-        rows.append([name, f"{result['bytes'] / 1e6:.1f}", round(result["urls_per_cpu_second"]), *scores])
+        rows.append([name, f"{result['megabytes']:.1f}", round(result["urls_per_cpu_second"]), *scores])
     return table(columns, rows)
 
 

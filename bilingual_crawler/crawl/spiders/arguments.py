@@ -78,7 +78,7 @@ class Argument:
 
 _BUDGET = Argument("budget of pages; 0 is no limit (0)", whole(), "0", "N")
 _BUDGET_OF_SITE = Argument("budget of pages of each site; 0 is no limit (0)", whole(), "0")
-_UNTIL = "share of the pairs of a site, as estimated, after which it is left, such as 0.98; 1 is all (1)"
+_UNTIL = "leave a site at this estimated share of its pairs, such as 0.98; 1 is all (1)"
 _RENDER = Argument(
     f"when pages go through Chromium: {', '.join(RENDER_MODES)} ({DEFAULTS['BILINGUAL_RENDER']})",
     one_of(*RENDER_MODES, ""),
@@ -132,7 +132,7 @@ ARGUMENTS: Mapping[str, Mapping[str, Argument]] = {
         ),
         "max_pages": _BUDGET,
         "max_pages_per_site": _BUDGET_OF_SITE,
-        "until": Argument(f"of the crawl of the sites found: {_UNTIL}", share_of_pairs, "1", "SHARE"),
+        "until": Argument(f"in the crawl of the sites found: {_UNTIL}", share_of_pairs, "1", "SHARE"),
         "render": _RENDER,
         "then": Argument(
             "crawl: afterwards crawl the sites found, into the folder crawl/ of the outputs", one_of("crawl", "")

@@ -1,0 +1,109 @@
+"""The tables of figures: pages have what the data say, and a command measures a run again."""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from benchmarks import report
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+ROWS = [{"name": "a", "auc": 0.5, "n": 1234}, {"name": "b", "auc": 1.0, "n": None}, {"name": "c", "auc": 0.1, "n": 1}]
+
+
+def run(command: str, **more: Any) -> dict[str, Any]:
+    old = {"commit": "0000000", "date": "2000-01-01", "machine": "none", "rows": [{"name": "a", "auc": 0.25, "n": 3}]}
+    return {"name": "one", "command": command, **old, **more}
+
+
+@pytest.fixture
+def data(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    (tmp_path / "README.md").write_text("Before\n\n<!-- table: t -->\nold\n<!-- end -->\n\nAfter\n")
+    folder = tmp_path / "docs" / "data"
+    folder.mkdir(parents=True)
+    monkeypatch.setattr(report, "DATA", folder)
+    monkeypatch.setattr(report, "pages", lambda: [tmp_path / "README.md"])
+    return folder
+
+
+def write(data: Path, *runs: dict[str, Any]) -> None:
+    columns = {"policy": "name", "mean": "auc", "pages": "n", "share": "{auc:.3f} or {auc:.0%}"}
+    (data / "t.json").write_text(json.dumps({"columns": columns, "runs": runs}))
+
+
+@pytest.mark.parametrize("page", report.pages(), ids=lambda page: page.stem)
+def test_pages_have_the_tables_of_the_data(page: Path) -> None:
+    text = page.read_text(encoding="utf-8")
+    assert text.count("<!-- table: ") == text.count("<!-- end -->") == len(re.findall(r"<!-- table: .+? -->\n", text))
+    assert report.render(text) == text, "run python -m benchmarks.report"
+
+
+@pytest.mark.parametrize("name", report.table_names())
+def test_figures_say_where_they_come_from(name: str) -> None:
+    table = report.read_table(name)
+    assert any(f"<!-- table: {name}" in page.read_text(encoding="utf-8") for page in report.pages())
+    for one in table["runs"]:
+        assert re.fullmatch(r"[0-9a-f]{7,}\+?", one["commit"])
+        assert re.fullmatch(r"\d{4}-\d\d-\d\d", one["date"])
+        assert "OUT" in one["command"]
+        assert one["machine"]
+        assert one["rows"]
+    assert len({one["name"] for one in table["runs"]}) == len(table["runs"])
+
+
+def test_a_command_measures_a_run_again_and_the_page_has_it(data: Path) -> None:
+    lines = json.dumps(json.dumps([row | {"more": 1} for row in ROWS]))
+    write(data, run(f"echo figures > OUT && echo {lines} >> OUT", keys={"b": "`b`", "a": "`a`"}))
+    report.main(["t.one"])
+    (measured,) = report.read_table("t")["runs"]
+    assert measured["rows"] == [ROWS[1], ROWS[0]], "without the field that no column has"
+    assert measured["commit"] != "0000000"
+    assert measured["date"] > "2000-01-01"
+    page = (data.parents[1] / "README.md").read_text()
+    assert page.startswith("Before\n\n<!-- table: t -->\n\n| policy | mean | pages | share |\n|---|---:|---:|---:|\n")
+    assert (
+        "\n| `b` | 1.000 | – | 1.000 or 100 % |\n| `a` | .500 | 1,234 | .500 or 50 % |\n\n[Measured](data/t.json) at `"
+        in page
+    )
+    assert page.endswith("`python -m benchmarks.report t`.\n\n<!-- end -->\n\nAfter\n")
+
+
+def test_what_a_command_has_written_can_be_read(data: Path, tmp_path: Path) -> None:
+    write(data, run("false OUT", labels={"name": "all"}), run("true OUT", name="two"))
+    (tmp_path / "out").write_text(json.dumps({"auc": 0.75}))
+    report.main(["t.one", "--read", str(tmp_path / "out")])
+    assert "\n| all | .750 | – | .750 or 75 % |\n| a | .250 | 3 |" in (tmp_path / "README.md").read_text()
+
+
+def test_some_columns_without_the_measurement(data: Path) -> None:
+    write(data, run("true OUT"))
+    page = "<!-- table: t: policy | pages -->\n<!-- end -->"
+    assert report.render(page) == (
+        "<!-- table: t: policy | pages -->\n\n| policy | pages |\n|---|---:|\n| a | 3 |\n\n<!-- end -->"
+    )
+
+
+@pytest.mark.parametrize(
+    ("given", "command", "message"),
+    [
+        (["x"], "true OUT", "no table x; there are t"),
+        (["t.x"], "true OUT", "t.x: choose among t.one, t.two"),
+        (["t", "--read", "out"], "true OUT", "t: --read is for one run; choose among t.one, t.two"),
+        (["t.one"], "echo '{}' > OUT", "one: its command gives no a"),
+        (["t.one"], "false OUT", "returned non-zero exit status 1"),
+    ],
+)
+def test_what_cannot_be_measured_changes_nothing(
+    data: Path, capsys: pytest.CaptureFixture[str], given: list[str], command: str, message: str
+) -> None:
+    write(data, run(command, keys={"a": "a"}), run("true OUT", name="two"))
+    before = (data / "t.json").read_bytes()
+    with pytest.raises(SystemExit):
+        report.main(given)
+    assert message in capsys.readouterr().err
+    assert (data / "t.json").read_bytes() == before
