@@ -52,6 +52,11 @@ ARCHIVED_DATE = "bilingual_archived"
 NOT_MODIFIED = "bilingual_not_modified"
 """True if the site answered 304, and the response is from the archive of an earlier crawl."""
 
+READ_BYTES = "bilingual_read_bytes"
+"""Bytes after which a download about a host ends."""
+RECEIVED = "bilingual_received"
+"""Bytes of it that have come."""
+
 REDIRECT_FLAG = "replay-redirect"
 """In ``response.flags`` of a redirect made up by the replay: the page is archived under another URL."""
 MISSING_FLAG = "replay-missing"
