@@ -62,6 +62,8 @@ Under it, the model confuses pages whose URLs end in names, such as those of tal
 """
 FEW_MISTAKES = 2
 """Expected wrong decisions up to which the encoder is not loaded where there is HTML: 400 MB and a second."""
+SILENT = 0.1
+"""Share of the documents of the smaller side with an announced partner, under which a site announces nothing."""
 ROUNDS = 2
 """Times that claims are read: a refuted one makes room for others."""
 REFUTED = 0.5
@@ -85,7 +87,7 @@ class Candidates:
     threshold: float
     """Score from which a candidate may become a pair."""
     refuted: int = 0
-    """Claims that sentences have refuted."""
+    """Claims that sentences have refuted, and links in the text that content contradicts."""
 
     def pairs(self, least: float) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
         """Return the places of one-to-one pairs with scores of *least* or more, best first."""
@@ -205,7 +207,8 @@ class SiteJudge:
             columns = disbelieving(proposed.columns, i, j, np.flatnonzero(refuted))
             candidates = self._judge(domain, replace(proposed, columns=columns), held, contradicted)
         scores = np.where(best & _beside(refuted & worse, i, j), expit(held), np.minimum(candidates.scores, limit))
-        return replace(candidates, scores=scores, refuted=int((limit < REFUTED).sum()))
+        unbelieved = (limit < REFUTED) | ((proposed.columns["linked"] > 0) & ~said)
+        return replace(candidates, scores=scores, refuted=int(unbelieved.sum()))
 
     def _judge(self, domain: Domain, proposed: Proposals, held: NDArray[np.float64], contradicted: float) -> Candidates:
         i, j, columns = proposed.a, proposed.b, proposed.columns
@@ -300,14 +303,18 @@ class AutoMethod:
         """Score by structure and site first, then with a glossary learnt from these pairs, and the encoder."""
         proposed = CandidateEvidence(domain, "structure", urls=True).candidates()
         candidates = self._site(domain, proposed, self._structure.log_odds(proposed.columns))
+        smaller = min(len(domain.a), len(domain.b))
         html = any(profile.tags for profile in (*domain.a, *domain.b))
-        chosen = candidates.scores[greedy(candidates.a, candidates.b, candidates.scores)]
+        chosen = greedy(candidates.a, candidates.b, candidates.scores)
+        scores = candidates.scores[chosen]
         # texts without a number or name in common have no candidate here, and may be translations all the same
-        unknown = 0 if html or len(candidates.a) else min(len(domain.a), len(domain.b))
-        mistakes = np.minimum(chosen, 1 - chosen).sum() + unknown + candidates.refuted / 2
-        allowed = max(FEW_MISTAKES if html else 0, MANY_MISTAKES * min(len(domain.a), len(domain.b)))
+        unknown = 0 if html or len(candidates.a) else smaller
+        mistakes = np.minimum(scores, 1 - scores).sum() + unknown + candidates.refuted / 2
+        allowed = max(FEW_MISTAKES if html else 0, MANY_MISTAKES * smaller)
         encoder = None
-        if mistakes > allowed and not (html and self._load_encoder is None):
+        # the encoder knows no better than a site that announces its pairs
+        silent = announced(proposed.columns)[chosen].sum() < SILENT * smaller
+        if mistakes > allowed and (not html or (silent and self._load_encoder is not None)):
             encoder = self._load_encoder() if self._load_encoder is not None else None
             evidence = CandidateEvidence(domain, "thorough", encoder, urls=True)
             proposed = evidence.candidates(candidates.pairs(candidates.threshold))
