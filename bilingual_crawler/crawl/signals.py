@@ -29,6 +29,8 @@ REST = "bilingual_rest"
 """The :class:`~bilingual_crawler.frontier.backoff.Rest` with which a request goes back to the frontier."""
 FAILURES = "bilingual_failures"
 """Failures in a row of the host when the request was sent."""
+WALLED = "bilingual_walled"
+"""Whether the host showed one page for all URLs when the request was sent."""
 RANK = "bilingual_rank"
 """The :class:`~bilingual_crawler.items.Rank` of a request that a spider has yielded."""
 

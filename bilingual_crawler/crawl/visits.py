@@ -22,12 +22,14 @@ from scrapy.utils.job import job_dir
 
 from bilingual_crawler.crawl.context import CrawlContext
 from bilingual_crawler.crawl.facts import (
+    COOKIES,
     GONE,
-    JOINED,
-    cookies_fact,
+    POLICY,
+    SCOPE,
+    WALL,
     news_fact,
-    own_fact,
     page_fact,
+    part_fact,
     redirect_fact,
     relearn,
 )
@@ -48,6 +50,7 @@ from bilingual_crawler.crawl.signals import (
     url_fetched,
 )
 from bilingual_crawler.crawl.variants import Variants
+from bilingual_crawler.crawl.walls import Walls
 from bilingual_crawler.frontier.backoff import NO_DESCRIPTOR, Rest, own_shortage
 from bilingual_crawler.frontier.budget import QueueQuota
 from bilingual_crawler.frontier.entry import AFTER_OTHERS, FIXED, NEVER, Entry, Kind, Push, State
@@ -206,6 +209,8 @@ class Visits:
         self._max_redirects = crawler.settings.getint("REDIRECT_MAX_TIMES")
         self.variants = Variants(self._context.pairs)
         """Which sites choose the language by request header or cookie."""
+        self.walls = Walls()
+        """Which hosts show one page for all URLs."""
         self.quota = QueueQuota(len(self._policy.parts))
         """Memory for queued URLs by linking politeness slot."""
         self._guesses = {seed.url for seed in self._context.seeds if seed.guessed_scheme}
@@ -287,7 +292,7 @@ class Visits:
             self.quota.remove(self._source(entry), entry.url)
             if entry.kind is Kind.PAGE and self._context.scope.join(entry.url):
                 logger.info(f"{entry.url}: a seed leads to this site, which joins the scope", extra=self._extra)
-                self.frontier.remember(entry, JOINED)
+                self.frontier.remember(entry, part_fact(SCOPE))
         return entry
 
     def put_back(self, entry: Entry, rest: Rest) -> None:
@@ -310,7 +315,7 @@ class Visits:
         if url is None:
             return self._end_redirect(entry, "nowhere", status, outcome="redirect-nowhere")
         if switch and self.learner.is_done(url) and self.variants.is_switched(url, switch):
-            self.frontier.remember(entry, cookies_fact(self.variants.note_switch(entry.url, switch)))
+            self.frontier.remember(entry, part_fact(COOKIES, self.variants.note_switch(entry.url, switch)))
             self._stats.inc_value("bilingual/variants/switches")
         else:
             switch = None
@@ -366,7 +371,7 @@ class Visits:
 
     def recall(self, entry: Entry, fact: bytes) -> None:
         """Teach the policy a *fact* of *entry*, and keep it for a resume."""
-        self.frontier.remember(entry, own_fact(fact))
+        self.frontier.remember(entry, part_fact(POLICY, fact))
         self._policy.recall(fact)
         self.pursue()
 
@@ -459,9 +464,12 @@ class Visits:
         return priority if priority in FIXED else self._policy.reconsider(url, priority)
 
     def gained(self, facts: Iterable[tuple[str, bytes]], queued: Iterable[str]) -> None:
-        self._announce(
-            relearn(self.learner, facts, self._queued_before(queued), self._context.scope.join, self.variants.recall)
-        )
+        parts = {
+            SCOPE: lambda url, _: self._context.scope.join(url),
+            COOKIES: self.variants.recall,
+            WALL: self.walls.recall,
+        }
+        self._announce(relearn(self.learner, facts, self._queued_before(queued), parts))
 
     def wake(self) -> None:
         """Let the engine fetch the next request now instead of at its five-second poll."""
