@@ -29,6 +29,7 @@ that a sitemap announces."""
 _pack = msgspec.msgpack.Encoder().encode
 _unpack = msgspec.msgpack.Decoder(tuple[PageRecord, bytes] | _News | str | None).decode
 _unpack_links = msgspec.msgpack.Decoder(tuple[Link, ...]).decode
+_unpack_announced = msgspec.msgpack.Decoder(dict[str, tuple[Link, ...]]).decode
 
 GONE = _pack(None)
 """The URL gave no page."""
@@ -42,6 +43,17 @@ def redirect_fact(target: str) -> bytes:
 def part_fact(part: str, fact: bytes = b"") -> bytes:
     """A *fact* that only *part* reads, one of :data:`POLICY` and the others."""
     return _pack({part: fact})
+
+
+def announced_fact(announced: Iterable[tuple[str, Sequence[Link]]]) -> bytes:
+    """A sitemap has *announced* versions of pages, by their URLs."""
+    claims = {url: tuple(map(_claim, links)) for url, links in announced}
+    return part_fact(ANNOUNCED, zlib.compress(_pack(claims)))
+
+
+def announced_in(fact: bytes) -> dict[str, tuple[Link, ...]]:
+    """What :func:`announced_fact` was made of."""
+    return _unpack_announced(zlib.decompress(fact))
 
 
 def page_fact(page: PageRecord, links: Sequence[Link], pairs: LanguagePairs) -> bytes:

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 from uuid import uuid4
 
+from cachetools import LRUCache
 from scrapy import signals
 from scrapy.exceptions import CloseSpider, DontCloseSpider
 from scrapy.http import Response
@@ -22,11 +23,14 @@ from scrapy.utils.job import job_dir
 
 from bilingual_crawler.crawl.context import CrawlContext
 from bilingual_crawler.crawl.facts import (
+    ANNOUNCED,
     COOKIES,
     GONE,
     POLICY,
     SCOPE,
     WALL,
+    announced_fact,
+    announced_in,
     news_fact,
     page_fact,
     part_fact,
@@ -54,7 +58,7 @@ from bilingual_crawler.crawl.walls import Walls
 from bilingual_crawler.frontier.backoff import NO_DESCRIPTOR, Rest, own_shortage
 from bilingual_crawler.frontier.budget import QueueQuota
 from bilingual_crawler.frontier.entry import AFTER_OTHERS, FIXED, NEVER, Entry, Kind, Push, State
-from bilingual_crawler.frontier.frontier import UNTIL, Limits, SharedStore, StoreError, StoreLost, ignore
+from bilingual_crawler.frontier.frontier import UNTIL, Limits, SharedStore, StoreError, StoreLost, batched, ignore
 from bilingual_crawler.frontier.job import FRONTIER
 from bilingual_crawler.frontier.lmdb_store import LmdbStore
 from bilingual_crawler.frontier.local import LocalFrontier
@@ -68,7 +72,7 @@ from bilingual_crawler.urls.hosts import registered_domain, with_http, with_http
 from bilingual_crawler.urls.variants import bare
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from scrapy.crawler import Crawler
     from twisted.internet.defer import Deferred
@@ -179,6 +183,10 @@ class Checkpoints:
 
 logger = logging.getLogger(__name__)
 
+MAX_ANNOUNCED = 200_000
+"""Maximum pages to come whose versions a sitemap has announced."""
+ANNOUNCED_AT_ONCE = 1_000
+"""Pages in one fact."""
 WRITE_ERROR, FRONTIER_LOST = "write_error", "frontier_lost"
 """The ``finish_reason`` of a crawl that could not go on."""
 
@@ -211,6 +219,8 @@ class Visits:
         """Which sites choose the language by request header or cookie."""
         self.walls = Walls()
         """Which hosts show one page for all URLs."""
+        self._announced: LRUCache[str, Sequence[Link]] = LRUCache(MAX_ANNOUNCED)
+        """URL of a page to come -> its versions by a sitemap."""
         self.quota = QueueQuota(len(self._policy.parts))
         """Memory for queued URLs by linking politeness slot."""
         self._guesses = {seed.url for seed in self._context.seeds if seed.guessed_scheme}
@@ -402,6 +412,17 @@ class Visits:
         if self._durable and (news := [link for link, priority in weighed if priority != NEVER]):
             self.frontier.remember(entry, news_fact(page, news))
 
+    def announce(self, entry: Entry, versions: Mapping[str, Sequence[Link]]) -> None:
+        """Keep the *versions* of pages to come that the sitemap *entry* announces, also for a resume."""
+        self._announced.update(versions)
+        if self._durable:
+            for part in batched(versions.items(), ANNOUNCED_AT_ONCE):
+                self.frontier.remember(entry, announced_fact(part))
+
+    def announced(self, url: str) -> Sequence[Link]:
+        """Return the versions of the page *url* that a sitemap has announced; once, as it counts from then on."""
+        return self._announced.pop(url, ())
+
     def hold(self, entry: Entry) -> None:
         """Finish *entry* when all items and requests of its response are processed."""
         self._with_spider[entry.url] = entry
@@ -468,6 +489,7 @@ class Visits:
             SCOPE: lambda url, _: self._context.scope.join(url),
             COOKIES: self.variants.recall,
             WALL: self.walls.recall,
+            ANNOUNCED: lambda _, fact: self._announced.update(announced_in(fact)),
         }
         self._announce(relearn(self.learner, facts, self._queued_before(queued), parts))
 
