@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import signal
@@ -114,6 +115,38 @@ def test_auto_renders_nothing_but_the_shells(tmp_path: Path) -> None:
     assert not site.asked["/style.css"]
     assert max(site.asked[path] for path in PLAIN) == 1
     assert site.agents == {f"{BILINGUAL_USER_AGENT} (+mailto:me@example.org)"}
+
+
+@pytest.mark.parametrize(
+    "script",
+    [
+        "setTimeout(() => app.innerHTML = {}, 3000)",
+        "let frames = 0; (function next() {{ frames++ < 60 ? requestAnimationFrame(next) : app.innerHTML = {} }})()",
+        "app.attachShadow({{mode: 'open'}}).innerHTML = {}",
+        "app.attachShadow({{mode: 'open'}}).innerHTML = '<b id=inner></b>'; "
+        "setTimeout(() => app.shadowRoot.querySelector('b').attachShadow({{mode: 'open'}}).innerHTML = {}, 1000)",
+    ],
+    ids=["timer", "frames", "shadow", "shadow in a shadow by a timer"],
+)
+def test_text_is_waited_for_wherever_it_is_shown(tmp_path: Path, script: str) -> None:
+    shells = {
+        path: SHELL.replace("<script src=/app.js></script>", "") + f"<script>{script.format(json.dumps(page))}</script>"
+        for path, page in PLAIN.items()
+    }
+    with serve({path: shell.replace("</p>", "<\\/p>") for path, shell in shells.items()}) as site:
+        crawl(tmp_path, site, "-a", "render=auto")
+    assert pairs(tmp_path, site) == PAIRS
+
+
+def test_pages_that_stay_shells_are_given_less_and_less_time(tmp_path: Path) -> None:
+    names = [f"/{number}" for number in range(12)]
+    links = "".join(f"<a href={name}>{name}</a>" for name in names)
+    with serve({"/en/": html("en", "home", links)} | dict.fromkeys(names, SHELL)) as site:
+        result = crawl(tmp_path, site, "-a", "render=auto", "-s", "BILINGUAL_RENDER_CONCURRENCY=1")
+    assert stat(result, "pages") == len(names)
+    seconds = re.search(r"'elapsed_time_seconds': ([\d.]+)", result.stderr)
+    assert seconds
+    assert float(seconds[1]) < 15 * len(names) / 2
 
 
 @pytest.mark.slow

@@ -8,6 +8,7 @@ import logging
 import os
 import re
 import shutil
+import time
 from contextlib import suppress
 from dataclasses import dataclass
 from importlib.util import find_spec
@@ -15,6 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urldefrag
 
+from cachetools import LRUCache
 from scrapy import Request
 from scrapy.utils.misc import build_from_crawler
 
@@ -22,6 +24,7 @@ from bilingual_crawler import to_install
 from bilingual_crawler.crawl.rendering.network import PageNetwork, Resource, Resources
 from bilingual_crawler.options import Options
 from bilingual_crawler.pages.model import LinkPosition
+from bilingual_crawler.urls.hosts import host_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -31,6 +34,7 @@ if TYPE_CHECKING:
     from scrapy.http import Headers, Response
     from scrapy.settings import BaseSettings
     from scrapy_playwright.handler import ScrapyPlaywrightDownloadHandler
+    from scrapy_playwright.page import PageMethod
 
     from bilingual_crawler.pages.model import PageRecord
 
@@ -50,6 +54,9 @@ def is_shell(page: PageRecord, body: bytes) -> bool:
 logger = logging.getLogger(__name__)
 
 CLOSE_SECONDS = 10.0
+_HOSTS = 10_000
+_MAX_IN_VAIN = 10
+"""Pages in a row that stayed shells, after each of which the next one of the host is given half the time."""
 
 
 class RenderError(Exception):
@@ -77,6 +84,10 @@ class Browser:
         self._crawler = crawler
         self._resources = Resources(crawler, slot_of)
         self._timeout = options.render_timeout
+        self._half = self._timeout * 1000 / 2
+        """Milliseconds to load a page, and again to wait for its text."""
+        self._in_vain: LRUCache[str, int] = LRUCache(_HOSTS)
+        """Host -> its last pages in a row that stayed shells."""
         self._max_size = crawler.settings.getint("DOWNLOAD_MAXSIZE")
         self._open = asyncio.Semaphore(options.render_concurrency)
         self._starting = asyncio.Lock()
@@ -126,8 +137,12 @@ class Browser:
         return handler
 
     async def _run(self, handler: ScrapyPlaywrightDownloadHandler, url: str, network: PageNetwork, locale: str) -> str:
-        context = f"page-{next(self._numbers)}"
-        request = Request(url, meta=self._meta(context, network, locale))
+        from scrapy_playwright.page import PageMethod
+
+        context, host = f"page-{next(self._numbers)}", host_of(url)
+        in_vain = self._in_vain.get(host, 0)
+        settling = PageMethod(_settle, timeout=self._half, patience=self._half / 2**in_vain)
+        request = Request(url, meta=self._meta(context, network, locale, settling))
         try:
             async with asyncio.timeout(self._timeout):
                 response = await handler.download_request(request)
@@ -135,15 +150,15 @@ class Browser:
             wrapper = handler.context_wrappers.get(context)
             if wrapper is not None:
                 await _close(wrapper.context)
+        self._in_vain[host] = 0 if settling.result else min(in_vain + 1, _MAX_IN_VAIN)
         if not response.url.startswith("http"):
             raise RenderError(f"its scripts navigated to {response.url}")
         html: str = response.text
         return html
 
-    def _meta(self, context: str, network: PageNetwork, locale: str) -> dict[str, Any]:
+    def _meta(self, context: str, network: PageNetwork, locale: str, settling: PageMethod) -> dict[str, Any]:
         from scrapy_playwright.page import PageMethod
 
-        half = self._timeout * 1000 / 2
         return {
             "playwright": True,
             "playwright_context": context,
@@ -155,8 +170,8 @@ class Browser:
                 **({"locale": locale} if _LOCALE.fullmatch(locale) else {}),
             },
             "playwright_page_init_callback": network.attach,
-            "playwright_page_goto_kwargs": {"wait_until": "domcontentloaded", "timeout": half},
-            "playwright_page_methods": [PageMethod(_settle, timeout=half), PageMethod(_measure, limit=self._max_size)],
+            "playwright_page_goto_kwargs": {"wait_until": "domcontentloaded", "timeout": self._half},
+            "playwright_page_methods": [settling, PageMethod(_measure, limit=self._max_size)],
         }
 
 
@@ -169,16 +184,52 @@ async def _close(closable: BrowserContext | ScrapyPlaywrightDownloadHandler) -> 
         logger.debug(f"The browser does not answer: {error!r}")
 
 
-async def _settle(page: Page, timeout: float) -> None:
-    """Wait until the page has no open requests, *timeout* milliseconds at most."""
+_POLL_MS = 200
+_SETTLED = """least => {
+  const size = root => [...root.querySelectorAll("*")].reduce(
+    (sum, one) => sum + (one.shadowRoot ? size(one.shadowRoot) : 0), (root.innerText ?? root.textContent).trim().length)
+  const now = document.body ? size(document.body) : 0
+  const before = document[Symbol.for("size")]
+  document[Symbol.for("size")] = now
+  return now >= least && now === before
+}"""
+"""Whether the page has some text, as much as when this was asked before."""
+_SHADOWS = """() => {
+  const open = root => {
+    for (const host of root.querySelectorAll("*")) if (host.shadowRoot) {
+      open(host.shadowRoot)
+      const template = document.createElement("template")
+      template.setAttribute("shadowrootmode", "open")
+      template.content.append(...[...host.shadowRoot.childNodes].map(node => node.cloneNode(true)))
+      host.prepend(template)
+    }
+  }
+  open(document)
+  return document.documentElement.outerHTML.length
+}"""
+"""Write the shadow trees into the page, whose HTML lacks them; return the length of its HTML."""
+
+
+async def _settle(page: Page, timeout: float, patience: float) -> bool:
+    """Wait until the page has no open requests, and no longer is a shell; return whether it came to that.
+
+    It has *timeout* milliseconds for the first, and *patience* for the second: scripts may show their text by a timer.
+    """
     from playwright.async_api import TimeoutError as StillBusy
 
+    begun = time.monotonic()
     with suppress(StillBusy):
         await page.wait_for_load_state("networkidle", timeout=timeout)
+    left = min(patience, timeout - 1000 * (time.monotonic() - begun))
+    try:
+        await page.wait_for_function(_SETTLED, arg=MIN_TEXT, polling=_POLL_MS, timeout=max(left, 2 * _POLL_MS))
+    except StillBusy:
+        return False
+    return True
 
 
 async def _measure(page: Page, limit: int) -> None:
-    size = await page.evaluate("document.documentElement.outerHTML.length")
+    size = await page.evaluate(_SHADOWS)
     if limit and size > limit:
         raise RenderError(f"its scripts made {size} characters of HTML, DOWNLOAD_MAXSIZE is {limit}")
 
