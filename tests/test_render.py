@@ -123,8 +123,8 @@ def test_auto_renders_nothing_but_the_shells(tmp_path: Path) -> None:
         "setTimeout(() => app.innerHTML = {}, 3000)",
         "let frames = 0; (function next() {{ frames++ < 60 ? requestAnimationFrame(next) : app.innerHTML = {} }})()",
         "app.attachShadow({{mode: 'open'}}).innerHTML = {}",
-        "app.attachShadow({{mode: 'open'}}).innerHTML = '<b id=inner></b>'; "
-        "setTimeout(() => app.shadowRoot.querySelector('b').attachShadow({{mode: 'open'}}).innerHTML = {}, 1000)",
+        "app.attachShadow({{mode: 'open'}}).innerHTML = '<span></span>'; "
+        "setTimeout(() => app.shadowRoot.querySelector('span').attachShadow({{mode: 'open'}}).innerHTML = {}, 1000)",
     ],
     ids=["timer", "frames", "shadow", "shadow in a shadow by a timer"],
 )

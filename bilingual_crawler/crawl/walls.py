@@ -142,15 +142,18 @@ class Walls:
         host = self._host(url)
         host.wall, host.row, host.is_new = None, 0, True
 
-    def learn(self, url: str, answer: Answer) -> str | None:
-        """Learn the *answer* at *url*; return the page to test its host by, if the answer may be a wall."""
+    def learn(self, url: str, answer: Answer, *, as_known: bool = True) -> str | None:
+        """Learn the *answer* at *url*; return the page to test its host by, if the answer may be a wall.
+
+        *as_known*: whether the host may be tested by *url*, as a plain request has the same answer.
+        """
         host = self._host(url)
         # a page that was redirected to lies between two redirects to it
         if host.last != Answer.redirect(url):
             host.row = host.row + 1 if host.last is not None and host.last.is_like(answer) else 1
             host.last = answer
         if host.shown is None or host.shown.is_like(answer):
-            if host.shown is None and answer.leads_on and len(answer.said) >= 4 * MIN_SEQUENCES:
+            if as_known and host.shown is None and answer.leads_on and len(answer.said) >= 4 * MIN_SEQUENCES:
                 host.known, host.shown, host.is_new = url, answer, True
         elif host.row >= ROW << host.tests or not (answer.leads_on or host.tests or host.pages < MIN_PAGES):
             return host.known

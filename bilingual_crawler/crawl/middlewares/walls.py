@@ -61,12 +61,13 @@ class WallMiddleware(CrawlComponent):
     async def process_response(self, request: Request, response: Response) -> Request | Response:
         page: PageRecord | None = request.meta.get(READ)
         if page is not None:
-            return await self.meet(Answer.of_page(page), request) or response
+            is_plain = "rendered" not in response.flags and not request.meta[ENTRY].is_variant
+            return await self.meet(Answer.of_page(page), request, as_known=is_plain) or response
         if response.status == _FORBIDDEN:
             return await self.meet(Answer(str(response.status)), request) or response
         return response
 
-    async def meet(self, answer: Answer, request: Request) -> Request | None:
+    async def meet(self, answer: Answer, request: Request, *, as_known: bool = False) -> Request | None:
         """The way back of *request* if its *answer* is a wall, else None."""
         entry: Entry | None = request.meta.get(ENTRY)
         if entry is None or not self._is_real:
@@ -82,7 +83,7 @@ class WallMiddleware(CrawlComponent):
                     logger.info(f"{host}: shows its pages again", extra=self._extra)
                     self._backoff.answered(host)
                     walls.passed(entry.url)
-                known = walls.learn(entry.url, answer)
+                known = walls.learn(entry.url, answer, as_known=as_known)
                 if known is not None:
                     stands = walls.test(entry.url, answer, await self._shown(known, request))
                     if stands and host not in self._warned:
