@@ -41,10 +41,13 @@ WALLS: dict[str, Wall] = {
         else Answer(f"<html lang=es><p>{'Compruebe que es usted una persona y no un programa, por favor. ' * 3}{FORM}")
     ),
     "a script without a text": lambda *_: Answer("<html><script src=/challenge.js></script></html>"),
-    "a few words": lambda *_: Answer("<html><title>Please wait</title><body>Please wait...</body></html>"),
+    "a few words": lambda *_: Answer("<title>Please wait</title><meta http-equiv=refresh content=5>Please wait..."),
     "forbidden": lambda *_: Answer("<h1>Forbidden</h1>", status=403),
 }
 LEAKY: dict[str, Wall] = {
+    "a few words without a form": lambda *_: Answer(
+        "<html><title>Please wait</title><body>Please wait...</body></html>"
+    ),
     "in the frame of the site": lambda path, number: question(path, number, MENU),
     "a redirect": lambda path, number: (
         question(path, number)

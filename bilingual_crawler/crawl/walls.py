@@ -30,7 +30,7 @@ OTHER_SHARE = 0.25
 ROW = 2
 """URLs in a row with one answer before the host is tested; twice as many after each test that found no wall."""
 MIN_PAGES = 5
-"""Pages of a host before the first one that leads nowhere is a reason to test it."""
+"""Pages of a host before the first one that demands something, and leads nowhere, is a reason to test it."""
 _HOSTS = 10_000
 _PAGE, _TO = "page", "to "
 
@@ -142,10 +142,11 @@ class Walls:
         host = self._host(url)
         host.wall, host.row, host.is_new = None, 0, True
 
-    def learn(self, url: str, answer: Answer, *, as_known: bool = True) -> str | None:
+    def learn(self, url: str, answer: Answer, *, as_known: bool = True, demands: bool = False) -> str | None:
         """Learn the *answer* at *url*; return the page to test its host by, if the answer may be a wall.
 
-        *as_known*: whether the host may be tested by *url*, as a plain request has the same answer.
+        *as_known*: whether the host may be tested by *url*, as a plain request has the same answer. *demands*: whether
+        the answer has a form or a script, or is a refusal.
         """
         host = self._host(url)
         # a page that was redirected to lies between two redirects to it
@@ -155,7 +156,9 @@ class Walls:
         if host.shown is None or host.shown.is_like(answer):
             if as_known and host.shown is None and answer.leads_on and len(answer.said) >= 4 * MIN_SEQUENCES:
                 host.known, host.shown, host.is_new = url, answer, True
-        elif host.row >= ROW << host.tests or not (answer.leads_on or host.tests or host.pages < MIN_PAGES):
+        elif host.row >= ROW << host.tests or (
+            demands and not answer.leads_on and not host.tests and host.pages >= MIN_PAGES
+        ):
             return host.known
         host.pages += 1
         return None

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import re
 import time
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urljoin, urlsplit
@@ -36,6 +37,7 @@ logger = logging.getLogger(__name__)
 
 _REDIRECTS = range(300, 400)
 _FORBIDDEN = 403
+_DEMANDS = re.compile(rb"<(?:form|script)\b|http-equiv\W{1,3}refresh", re.IGNORECASE)
 
 
 class WallMiddleware(CrawlComponent):
@@ -62,13 +64,14 @@ class WallMiddleware(CrawlComponent):
         page: PageRecord | None = request.meta.get(READ)
         if page is not None:
             is_plain = "rendered" not in response.flags and not request.meta[ENTRY].is_variant
-            return await self.meet(Answer.of_page(page), request, as_known=is_plain) or response
+            demands = _DEMANDS.search(response.body) is not None
+            return await self.meet(Answer.of_page(page), request, as_known=is_plain, demands=demands) or response
         if response.status == _FORBIDDEN:
-            return await self.meet(Answer(str(response.status)), request) or response
+            return await self.meet(Answer(str(response.status)), request, demands=True) or response
         return response
 
-    async def meet(self, answer: Answer, request: Request, *, as_known: bool = False) -> Request | None:
-        """The way back of *request* if its *answer* is a wall, else None."""
+    async def meet(self, answer: Answer, request: Request, **more: bool) -> Request | None:
+        """The way back of *request* if its *answer* is a wall, else None. *more*: see :meth:`.Walls.learn`."""
         entry: Entry | None = request.meta.get(ENTRY)
         if entry is None or not self._is_real:
             return None
@@ -83,7 +86,7 @@ class WallMiddleware(CrawlComponent):
                     logger.info(f"{host}: shows its pages again", extra=self._extra)
                     self._backoff.answered(host)
                     walls.passed(entry.url)
-                known = walls.learn(entry.url, answer, as_known=as_known)
+                known = walls.learn(entry.url, answer, **more)
                 if known is not None:
                     stands = walls.test(entry.url, answer, await self._shown(known, request))
                     if stands and host not in self._warned:
@@ -137,7 +140,7 @@ class WallRedirectsMiddleware(CrawlComponent):
         walls = self._crawler.get_downloader_middleware(WallMiddleware)
         if walls is None or response.status not in _REDIRECTS:
             return response
-        return await walls.meet(redirect_answer(response), request) or response
+        return await walls.meet(redirect_answer(response), request, as_known=False) or response
 
 
 def redirect_answer(response: Response) -> Answer:
