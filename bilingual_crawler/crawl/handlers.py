@@ -91,7 +91,7 @@ class ReplayDownloadHandler(BaseDownloadHandler):
     ``headers_received`` and ``bytes_received`` are sent.
 
     Stats: ``bilingual/replay/{responses,redirects,missing}``, ``bilingual/replay/cut_files``,
-    ``bilingual/archive/record_too_long|damaged_record|no_file``.
+    ``bilingual/archive/record_too_long|damaged_record|no_file|revisit_without_record``.
     """
 
     def __init__(self, crawler: Crawler) -> None:
