@@ -34,6 +34,9 @@ WALLED = "bilingual_walled"
 RANK = "bilingual_rank"
 """The :class:`~bilingual_crawler.items.Rank` of a request that a spider has yielded."""
 
+BYTE_LIMIT, BYTES_RECEIVED = "bilingual_read_bytes", "bilingual_bytes_received"
+"""Bytes after which the download of a request ends, and those that have come."""
+
 SWITCH = "bilingual_switch"
 """The :class:`~bilingual_crawler.crawl.variants.Switch` that came with a redirect."""
 

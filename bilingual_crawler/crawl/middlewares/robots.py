@@ -26,7 +26,7 @@ from bilingual_crawler.crawl.middlewares.backoff import HostUnavailable, asked_t
 from bilingual_crawler.crawl.middlewares.language import Reader
 from bilingual_crawler.crawl.politeness import robots_agent
 from bilingual_crawler.crawl.requests import header_text
-from bilingual_crawler.crawl.signals import Refused, StillWanted, reason, sitemaps_named
+from bilingual_crawler.crawl.signals import BYTE_LIMIT, BYTES_RECEIVED, Refused, StillWanted, reason, sitemaps_named
 from bilingual_crawler.pages.jobs import RobotsJob
 from bilingual_crawler.pages.sitemap import MAX_PREAMBLE, begins_sitemap
 from bilingual_crawler.urls.canonical import canonicalise
@@ -62,10 +62,6 @@ _LARGE = 4 << 20
 """Bytes of parsed rules above which no others of that size are parsed at the same time."""
 _OBEYED = "dont_obey_robotstxt"
 SITEMAP = "/sitemap.xml"
-_LIMIT = "bilingual_read_bytes"
-"""Meta key: bytes after which a download ends."""
-_RECEIVED = "bilingual_bytes_received"
-"""Meta key: bytes of it that have come."""
 _GZIP_OR_ZLIB = 47
 
 
@@ -170,18 +166,18 @@ class FirstBytesMiddleware(CrawlComponent):
     """Ends downloads with a limit of bytes to read, of which Scrapy would make errors; decompresses no more of them."""
 
     def process_request(self, request: Request) -> None:
-        if _LIMIT in request.meta:
-            request.meta[_RECEIVED] = 0
+        if BYTE_LIMIT in request.meta:
+            request.meta[BYTES_RECEIVED] = 0
             request.headers["Accept-Encoding"] = b"gzip"
 
     def bytes_received(self, data: bytes, request: Request) -> None:
-        if _LIMIT in request.meta:
-            request.meta[_RECEIVED] += len(data)
-            if request.meta[_RECEIVED] >= request.meta[_LIMIT]:
+        if BYTE_LIMIT in request.meta:
+            request.meta[BYTES_RECEIVED] += len(data)
+            if request.meta[BYTES_RECEIVED] >= request.meta[BYTE_LIMIT]:
                 raise StopDownload(fail=False)
 
     def process_response(self, request: Request, response: Response) -> Response:
-        limit = request.meta.get(_LIMIT)
+        limit = request.meta.get(BYTE_LIMIT)
         if limit is None:
             return response
         headers, body = response.headers.copy(), response.body
@@ -227,7 +223,7 @@ async def download(
     if max_bytes is not None:
         meta["download_maxsize"] = max_bytes
     if read_bytes is not None:
-        meta |= {_LIMIT: read_bytes, "download_maxsize": 0}
+        meta |= {BYTE_LIMIT: read_bytes, "download_maxsize": 0}
     if "download_slot" in request.meta:
         meta["download_slot"] = request.meta["download_slot"]
     redirects = 0
