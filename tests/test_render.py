@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import psutil
 import pytest
 from support.components import program
+from support.processes import PeakMemory
 from support.scripted import Answer, negotiating
 from support.webserver import ABOUT_SITE, TEXT, bilingual_site, html, run_scrapy, serve, start_scrapy
 from warcio.archiveiterator import ArchiveIterator
@@ -201,6 +202,22 @@ def test_a_stop_from_the_terminal_leaves_no_page_half_rendered(tmp_path: Path) -
     assert resumed.returncode == 0, resumed.stderr
     assert pairs(tmp_path, site) == PAIRS
     assert len(documents(tmp_path)) == len(PLAIN)
+
+
+@pytest.mark.slow
+def test_a_page_that_fills_the_memory_is_ended_and_the_others_are_rendered(tmp_path: Path) -> None:
+    """By arrays, which no limit of the script engine counts."""
+    greedy = "<script>const held = []; setInterval(() => held.push(new Uint8Array(5e7).fill(1)), 20)</script>"
+    names = [f"/greedy-{number}" for number in range(3)]
+    site = with_scripts("/es/", "/en/page-0.html") | dict.fromkeys(
+        names, SHELL.replace("</title>", f"</title>{greedy}")
+    )
+    site["/en/"] = site["/en/"].replace("<body>", "<body>" + "".join(f"<a href={name}>x</a>" for name in names))
+    with serve(site) as server, PeakMemory(os.getpid(), below=True) as peak:
+        result = crawl(tmp_path, server, "-a", "render=auto")
+        assert pairs(tmp_path, server) == PAIRS
+    assert stat(result, "failed") == len(names)
+    assert peak.most < 5e9
 
 
 @pytest.mark.slow

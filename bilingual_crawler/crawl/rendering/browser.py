@@ -8,6 +8,7 @@ import logging
 import os
 import re
 import shutil
+import signal
 import time
 from contextlib import suppress
 from dataclasses import dataclass
@@ -27,7 +28,7 @@ from bilingual_crawler.pages.model import LinkPosition
 from bilingual_crawler.urls.hosts import host_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
     from playwright.async_api import BrowserContext, Page
     from scrapy.crawler import Crawler
@@ -76,7 +77,8 @@ class Browser:
     """scrapy-playwright, started with the first page that is rendered, each page in a fresh context.
 
     The browser has no network of its own: see :class:`PageNetwork`. At most ``BILINGUAL_RENDER_CONCURRENCY`` pages are
-    open; each is closed after ``BILINGUAL_RENDER_TIMEOUT`` seconds, whatever its scripts do.
+    open; each is closed after ``BILINGUAL_RENDER_TIMEOUT`` seconds, whatever its scripts do, and killed if it takes
+    more than :data:`MAX_PAGE_BYTES`.
     """
 
     def __init__(self, crawler: Crawler, slot_of: Callable[[str], str]) -> None:
@@ -93,6 +95,7 @@ class Browser:
         self._starting = asyncio.Lock()
         self._numbers = itertools.count()
         self._handler: ScrapyPlaywrightDownloadHandler | None = None
+        self._watching: asyncio.Task[None] | None = None
 
     async def render(self, response: Response, asked: Headers) -> Rendered:
         """Run the scripts of *response*, a page that was requested with the headers *asked*; raises RenderError.
@@ -119,11 +122,14 @@ class Browser:
         handler, self._handler = self._handler, None
         if handler is not None:
             await _close(handler)
+        if self._watching is not None:
+            self._watching.cancel()
 
     async def _started(self) -> ScrapyPlaywrightDownloadHandler:
         async with self._starting:
             if self._handler is None:
                 self._handler = await self._start()
+                self._watching = asyncio.create_task(_watch_memory())
             return self._handler
 
     async def _start(self) -> ScrapyPlaywrightDownloadHandler:
@@ -232,6 +238,47 @@ async def _measure(page: Page, limit: int) -> None:
     size = await page.evaluate(_SHADOWS)
     if limit and size > limit:
         raise RenderError(f"its scripts made {size} characters of HTML, DOWNLOAD_MAXSIZE is {limit}")
+
+
+MAX_PAGE_BYTES, MAX_BYTES = 1 << 30, 3 << 30
+"""Memory that a page may take, and all together."""
+WATCH_SECONDS = 0.25
+
+
+async def _watch_memory() -> None:
+    """Kill the largest page of the browser, below this process, whenever it, or all together, take too much memory.
+
+    A page that is killed ends with an error. Chromium limits scripts alone, to 4 GB each.
+    """
+    while True:
+        await asyncio.sleep(WATCH_SECONDS)
+        if pages := await asyncio.to_thread(_pages_below, os.getpid()):
+            largest = max(pages, key=pages.__getitem__)
+            if pages[largest] > MAX_PAGE_BYTES or sum(pages.values()) > MAX_BYTES:
+                with suppress(ProcessLookupError):
+                    os.kill(largest, signal.SIGKILL)
+
+
+def _pages_below(root: int) -> dict[int, int]:
+    """The processes of pages below the process *root*, with the bytes of each that it does not share; empty without
+    Linux's ``/proc``.
+    """
+    parents: dict[int, int] = {}
+    pages: dict[int, int] = {}
+    for folder in Path("/proc").glob("[0-9]*"):
+        with suppress(OSError, ValueError, IndexError):
+            process = int(folder.name)
+            parents[process] = int((folder / "stat").read_text().rpartition(")")[2].split()[1])
+            if b"--type=renderer" in (folder / "cmdline").read_bytes():
+                _, resident, shared, *_ = map(int, (folder / "statm").read_text().split())
+                pages[process] = (resident - shared) * os.sysconf("SC_PAGE_SIZE")
+    return {process: size for process, size in pages.items() if _is_below(process, root, parents)}
+
+
+def _is_below(process: int, root: int, parents: Mapping[int, int]) -> bool:
+    while process not in (0, root):
+        process = parents.get(process, 0)
+    return process == root
 
 
 BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
