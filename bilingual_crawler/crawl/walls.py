@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import islice
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 from zlib import crc32
@@ -17,10 +18,10 @@ if TYPE_CHECKING:
 
     from bilingual_crawler.pages.model import PageRecord
 
-MAX_CHARACTERS = 2_000
+MAX_CHARACTERS = 1_000
 """Characters of a text that are compared."""
-MAX_LINKS = 200
-"""Links of a page that are compared."""
+MAX_LINKS = 100
+"""Links of a page that are compared, the first ones to its host."""
 MIN_SEQUENCES = 10
 """Word sequences of a page by which a wall is told from it."""
 MAX_OTHER = 5
@@ -49,10 +50,11 @@ class Answer(msgspec.Struct, frozen=True, array_like=True):
 
     @classmethod
     def of_page(cls, page: PageRecord) -> Answer:
-        host = urlsplit(page.url).netloc
-        links = sorted({_hash(link.url) for link in page.links if urlsplit(link.url).netloc == host})[:MAX_LINKS]
+        own = "/".join(page.url.split("/", 3)[:3])
+        links = islice((link.url for link in page.links if link.url.startswith(own)), MAX_LINKS)
         said = sequences(page.text[:MAX_CHARACTERS], page.url)
-        return cls(_PAGE, said.tobytes(), np.array(links, np.uint32).tobytes(), _hash(page.url))
+        hashes = np.array(sorted(set(map(_hash, links))), np.uint32)
+        return cls(_PAGE, said.tobytes(), hashes.tobytes(), _hash(page.url))
 
     @classmethod
     def redirect(cls, url: str) -> Answer:
@@ -115,7 +117,7 @@ _unpack = msgspec.msgpack.Decoder(tuple[str, Answer, Answer | None]).decode
 
 
 class Walls:
-    """Finds the hosts that show one answer for all URLs. Bounded: 10,000 hosts, with up to 8 kB each.
+    """Finds the hosts that show one answer for all URLs. Bounded: 10,000 hosts, with up to 4 kB each.
 
     A host may well have many pages with one text. It is tested by a page that showed another one before: only if this
     page shows the same now, it is a wall.
