@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
 
 _STATUS_LINE = re.compile(rb"(HTTP/\S*)\s+(\d{3})(.*)", re.DOTALL)
+_SAY_NOTHING = ((b"transfer-encoding", b"identity"), (b"content-length", b""))
 _HEADER_NAME = re.compile(rb"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
 
 
@@ -91,8 +92,8 @@ def read_as_browsers(handler: HTTP11DownloadHandler, limit: int) -> None:
 
     Neither Scrapy nor Twisted has a limit or a public hook before the end of the headers. Twisted refuses header lines
     over 16 kB, an empty first line, ``HTTP/2 200``, tabs and several blanks in the status line, blanks before a colon,
-    names of headers that are none, ``Transfer-Encoding: identity``, and blanks and line feeds around the sizes of
-    chunks.
+    names of headers that are none, ``Transfer-Encoding: identity``, an empty ``Content-Length``, and blanks and line
+    feeds around the sizes of chunks.
     """
     # imported here, since the other functions do without this eighth of a second
     from scrapy.core.downloader.handlers.http11 import (
@@ -140,8 +141,7 @@ def read_as_browsers(handler: HTTP11DownloadHandler, limit: int) -> None:
 
         def headerReceived(self, name: bytes, value: bytes) -> None:
             name = name.strip()
-            is_sound = _HEADER_NAME.fullmatch(name) is not None
-            if is_sound and (name.lower(), value.lower()) != (b"transfer-encoding", b"identity"):
+            if _HEADER_NAME.fullmatch(name) and (name.lower(), value.strip().lower()) not in _SAY_NOTHING:
                 super().headerReceived(name, value)  # type: ignore[no-untyped-call]
 
     class Protocol(_LenientHTTP11ClientProtocol):
