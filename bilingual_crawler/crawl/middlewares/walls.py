@@ -9,7 +9,7 @@ import logging
 import re
 import time
 from typing import TYPE_CHECKING, Any
-from urllib.parse import urljoin, urlsplit
+from urllib.parse import urlsplit
 from weakref import WeakValueDictionary
 
 from scrapy import Request
@@ -25,6 +25,7 @@ from bilingual_crawler.crawl.walls import Answer
 from bilingual_crawler.frontier.backoff import Backoff, Rest
 from bilingual_crawler.frontier.frontier import BLOCKED
 from bilingual_crawler.options import Options
+from bilingual_crawler.urls.canonical import canonicalise
 
 if TYPE_CHECKING:
     from scrapy.crawler import Crawler
@@ -144,4 +145,5 @@ class WallRedirectsMiddleware(CrawlComponent):
 
 
 def redirect_answer(response: Response) -> Answer:
-    return Answer.redirect(urljoin(response.url, header_text(response.headers.get("Location") or b"")))
+    location = canonicalise(header_text(response.headers.get("Location") or b""), response.url)
+    return Answer.redirect(location) if location else Answer(str(response.status))
