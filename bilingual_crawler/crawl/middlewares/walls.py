@@ -9,7 +9,7 @@ import logging
 import re
 import time
 from typing import TYPE_CHECKING, Any
-from urllib.parse import urlsplit
+from urllib.parse import urljoin, urlsplit
 from weakref import WeakValueDictionary
 
 from scrapy import Request
@@ -20,7 +20,7 @@ from bilingual_crawler.crawl.facts import WALL, part_fact
 from bilingual_crawler.crawl.middlewares.backoff import again, patience_of
 from bilingual_crawler.crawl.middlewares.language import Reader, page_job
 from bilingual_crawler.crawl.requests import header_text
-from bilingual_crawler.crawl.signals import ENTRY, READ, WALLED
+from bilingual_crawler.crawl.signals import ENTRY, READ, WALLED, Refused
 from bilingual_crawler.crawl.walls import Answer
 from bilingual_crawler.frontier.backoff import Backoff, Rest
 from bilingual_crawler.frontier.frontier import BLOCKED
@@ -141,6 +141,11 @@ class WallRedirectsMiddleware(CrawlComponent):
         walls = self._crawler.get_downloader_middleware(WallMiddleware)
         if walls is None or response.status not in _REDIRECTS:
             return response
+        try:
+            urljoin(response.url, header_text(response.headers.get("Location") or b""))
+        except ValueError as error:
+            # Scrapy would raise it, as if a component had failed
+            raise Refused("redirect-nowhere", str(error), status=response.status) from error
         return await walls.meet(redirect_answer(response), request, as_known=False) or response
 
 
