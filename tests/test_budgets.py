@@ -50,7 +50,7 @@ def test_a_pause_does_not_wait_for_delays_and_a_resume_completes(tmp_path: Path)
         site.robots = "User-agent: *\nCrawl-delay: 12\n"
         arguments = ("crawl", "bilingual", "-a", "pair=eng-spa", "-a", f"seeds={site.url}/en/", "-s", "JOBDIR=job")
         process = start_scrapy(tmp_path, *arguments)
-        site.wait_until_asked(2)
+        site.wait_until_asked(len(ABOUT_SITE))
         time.sleep(1)
         began = time.monotonic()
         process.send_signal(signal.SIGINT)

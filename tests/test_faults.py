@@ -52,10 +52,10 @@ def site() -> Iterator[Site]:
         yield site
 
 
-def arguments(folder: Path, site: Site | Scripted, *settings: str) -> list[str]:
+def arguments(folder: Path, site: Site | Scripted, *settings: str, policy: str = "gain") -> list[str]:
     chosen = (f"BILINGUAL_OUTPUT_DIR={folder / 'out'}", f"JOBDIR={folder / 'job'}", *settings)
     return [
-        *("crawl", "bilingual", "-a", "pair=eng-spa", "-a", f"seeds={site.url}/en/", "-a", "policy=gain"),
+        *("crawl", "bilingual", "-a", "pair=eng-spa", "-a", f"seeds={site.url}/en/", "-a", f"policy={policy}"),
         *(part for setting in chosen for part in ("-s", setting)),
     ]
 
@@ -228,17 +228,16 @@ def test_a_page_that_kills_the_crawl_twice_is_left_and_no_other(tmp_path: Path, 
     for folder in folders:
         folder.mkdir(exist_ok=True)
     leased: Counter[bytes | str] = Counter()
-    # the link to the deadly page is the first one, so the others are still to come
-    in_order = ("-a", "policy=bfs")
     with redis_server(tmp_path) as server, scripted(deadly.answer) as site:
         settings = ["CONCURRENT_REQUESTS_PER_DOMAIN=8"] + [f"BILINGUAL_FRONTIER={server.url}"] * shared
         for deaths, folder in enumerate(folders[:2], start=1):
-            deadly.crawl = start_scrapy(folder, *arguments(folder, site, *settings), *in_order)
+            # the link to the deadly page is the first one, so the others are still to come
+            deadly.crawl = start_scrapy(folder, *arguments(folder, site, *settings, policy="bfs"))
             deadly.crawl.communicate(timeout=300)
             assert len(deadly.died_with) == deaths
             leased += leases(server)
             silent_for_long(server)
-        result = run_scrapy(folders[2], *arguments(folders[2], site, *settings), *in_order)
+        result = run_scrapy(folders[2], *arguments(folders[2], site, *settings, policy="bfs"))
     url = site.url + deadly.PAGE
     assert result.returncode == 0, result.stderr
     assert f"{url}: not fetched again, because the crawl died twice while it was in flight" in result.stderr

@@ -8,8 +8,9 @@ import time
 from typing import TYPE_CHECKING
 
 import pytest
+from support.components import program
 
-from benchmarks import fuzz
+from benchmarks import fuzz, fuzz_http
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -48,3 +49,10 @@ def test_the_watch_notices_a_helper_that_goes_on(tmp_path: Path) -> None:
     finally:
         watch.close()
     assert list(rows["bomb"].breaches) == ["bomb/1/PageJob"]
+
+
+def test_what_curl_reads_is_read() -> None:
+    program("curl", package="curl")
+    rows, missed = fuzz_http.run(60, seed=4)
+    assert not missed
+    assert sum(counts["curl"] for counts in rows.values()) > 30

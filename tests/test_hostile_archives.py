@@ -14,6 +14,7 @@ from itertools import accumulate
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from backports import zstd
 from scrapy import Request
 from support.archives import ask, replay_crawler
 
@@ -25,7 +26,15 @@ from bilingual_crawler.pairing.inputs import Inputs
 from bilingual_crawler.storage import archive as warc_files
 from bilingual_crawler.storage.archive import Redirect, iter_responses, open_archive, open_warc
 from bilingual_crawler.storage.records import read_members
-from bilingual_crawler.storage.warc import MAX_HTTP_HEAD, MAX_RECORD, ArchiveError, NoRecord, parse_head, parse_response
+from bilingual_crawler.storage.warc import (
+    MAX_HTTP_HEAD,
+    MAX_RECORD,
+    ArchivedResponse,
+    ArchiveError,
+    NoRecord,
+    parse_head,
+    parse_response,
+)
 from bilingual_crawler.storage.writer import cut_partial_member
 
 if TYPE_CHECKING:
@@ -33,7 +42,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 PAIRS = LanguagePairs.parse("eng-spa")
-HTML = b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n\r\n<p>two words"
+BODY = b"<p>two words"
+HTML = b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n\r\n" + BODY
 LONG = MAX_RECORD + 1000
 
 pytestmark = pytest.mark.timeout(60)
@@ -122,24 +132,77 @@ def test_a_length_that_is_none(tmp_path: Path, length: str, kind: str) -> None:
     path = tmp_path / f"pages.{kind}"
     path.write_bytes(b"".join(records) if kind == "warc" else packed(*records))
     archive = open_archive(path)
-    if kind == "warc":
-        # where the next record begins nobody can tell
-        assert archive.cut_files == [path]
-        assert found(path) == {"first"}
-    else:
-        assert archive.left_out == {"damaged_record": 1}
-        assert found(path) == {"first", "last"}
+    assert not archive.cut_files
+    assert archive.left_out == {"damaged_record": 1}
+    assert found(path) == {"first", "last"}
 
 
 def test_a_length_beyond_the_file(tmp_path: Path) -> None:
     path = tmp_path / "pages.warc"
     path.write_bytes(record("first") + record("bad", length=1 << 40) + record("last"))
-    assert open_archive(path).cut_files == [path]
-    assert found(path) == {"first"}
+    assert open_archive(path).left_out == {"damaged_record": 1}
+    assert found(path) == {"first", "last"}
     offset = len(record("first"))
     for place, reason in ((offset, "too long"), (-1, "not a place"), (1 << 70, "not a place"), (5, "damaged")):
         with pytest.raises(NoRecord, match=reason):
             open_warc(path).read(place)
+
+
+@pytest.mark.parametrize("wrong", [-2, 2, 1000])
+@pytest.mark.parametrize("packer", [bytes, gzip.compress, zstd.compress])
+def test_after_a_wrong_length_the_next_record_is_read(
+    tmp_path: Path, wrong: int, packer: Callable[[bytes], bytes]
+) -> None:
+    """One of fifty; one too long would take the beginning of the next record for a page, or only a line end."""
+    records = [record(str(number), HTML + b"x" * 500) for number in range(50)]
+    records[5] = record("5", HTML + b"x" * 500, length=len(HTML) + 500 + wrong)
+    path = tmp_path / "pages.warc"
+    path.write_bytes(packer(b"".join(records)))
+    inputs = Inputs([path], PAIRS)
+    pages = {page.url.rpartition("/")[2]: page.body for page in inputs.pages()}
+    assert all(body is not None and b"WARC/" not in body for body in pages.values())
+    left = set() if wrong == 2 else {"5"}
+    assert pages.keys() == {*map(str, range(50))} - left
+    assert inputs.damaged == ({"damaged_record": 1} if left else {})
+
+
+@pytest.mark.parametrize("filled", [b"\0" * 16, b"\0" * 200_000, b"\r\n"])
+def test_what_fills_up_the_room_between_records_is_no_damage(tmp_path: Path, filled: bytes) -> None:
+    for name, pieces in (("a.warc.gz", [packed(record(name)) for name in "abc"]), ("b.warc", map(record, "abc"))):
+        path = tmp_path / name
+        path.write_bytes(filled.join(pieces) + filled)
+        archive = open_archive(path)
+        assert not archive.cut_files
+        assert not archive.left_out
+        assert found(path) == {"a", "b", "c"}
+
+
+@pytest.mark.parametrize("lines", ["WARC-Target-URI:\r\n https://a.example/folded\r\n", "X: y\r\n\t z\r\n"])
+def test_lines_of_a_warc_header_may_be_folded(tmp_path: Path, lines: str) -> None:
+    path = tmp_path / "pages.warc"
+    path.write_bytes(record("first") + record("folded", more=lines.encode()) + record("last"))
+    assert found(path) == {"first", "folded", "last"}
+
+
+@pytest.mark.parametrize("by", ["WARC-Refers-To", "WARC-Refers-To-Target-URI", "WARC-Payload-Digest"])
+def test_a_revisit_has_the_payload_of_the_record_to_which_it_refers(tmp_path: Path, by: str) -> None:
+    name = {"WARC-Refers-To": "<urn:uuid:1>", "WARC-Refers-To-Target-URI": "https://a.example/first"}.get(by, "sha1:A")
+    named = b"WARC-Record-ID: <urn:uuid:1>\r\nWARC-Payload-Digest: sha1:A\r\n"
+    revisits = {"again": name, "first": name, "lost": f"{name}-of-another-file"}
+    records = [
+        record(url, b"", more=f"{by}: {original}\r\n".encode()).replace(b"response", b"revisit", 1)
+        for url, original in revisits.items()
+    ]
+    path = tmp_path / "pages.warc.gz"
+    path.write_bytes(packed(record("first", more=named), *records))
+    inputs = Inputs([path], PAIRS)
+    assert [(page.url, page.body) for page in inputs.pages()] == [
+        (f"https://a.example/{url}", BODY) for url in ("first", "again")
+    ]
+    assert inputs.damaged == {"revisit_without_record": 1}
+    archived = open_archive(path).find("https://a.example/again")
+    assert isinstance(archived, ArchivedResponse)
+    assert archived.body == BODY
 
 
 @pytest.mark.parametrize("place", [7, -1, 1 << 70])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import lzma
 import os
 import subprocess
 import sys
@@ -21,6 +22,7 @@ from bilingual_crawler.storage import files
 from bilingual_crawler.storage.warc import MAX_RECORD, ArchiveError
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
 
 PAGE = b"<html>two words"
@@ -85,7 +87,8 @@ def test_content_codings_are_undone(tmp_path: Path, coding: bytes | None, body: 
 
 def test_what_cannot_be_undone_is_left_out_and_named_once(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     bomb = gzip.compress(bytes(MAX_BODY + 1))
-    path = archive(tmp_path, (b"secret", PAGE), (b"br", b"no brotli"), (b"gzip", bomb), (b"secret", PAGE), (None, PAGE))
+    packed = bytes(range(256))
+    path = archive(tmp_path, (b"secret", packed), (b"br", packed), (b"gzip", bomb), (b"secret", packed), (None, PAGE))
     inputs = Inputs([path], PAIRS)
     assert [page.url for page in inputs.pages()] == ["https://a.example/4"]
     assert inputs.refused == {"coding": 4}
@@ -106,6 +109,22 @@ def test_texts_are_read_from_wet_files(tmp_path: Path) -> None:
         assert [(page.url, page.body, page.text) for page in pages] == [
             ("https://a.example/0", None, "One line\nand another")
         ]
+
+
+PACKERS: dict[str, Callable[[bytes], bytes]] = {".gz": gzip.compress, ".xz": lzma.compress, ".zst": zstd.compress}
+
+
+@pytest.mark.parametrize("packed", ["", *PACKERS])
+@pytest.mark.parametrize("kind", ["jsonl", "ndjson"])
+def test_what_is_no_text_among_texts_is_counted(tmp_path: Path, kind: str, packed: str) -> None:
+    lines = [f'{{"url": "https://a.example/{number}", "text": "{number}"}}' for number in range(3)]
+    strange = ["", '{"url": "https://a.example/x", "text": null}']
+    path = tmp_path / f"texts.{kind}{packed}"
+    content = "\n".join([*strange, lines[0], "", *strange, "{", lines[1], lines[2]])
+    path.write_bytes(PACKERS.get(packed, bytes)(content.encode()))
+    inputs = Inputs([path], PAIRS)
+    assert [page.text for page in inputs.pages()] == ["0", "1", "2"]
+    assert inputs.damaged == {"no_record": 6}
 
 
 @pytest.mark.parametrize("name", ["texts.jsonl", "texts.jsonl.gz"])

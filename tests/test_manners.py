@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import logging
 import socket
 import sys
 import threading
@@ -17,6 +18,8 @@ import pytest
 from support.crawls import crawl, documents, outcomes, summary
 from support.scripted import Answer, scripted
 from support.webserver import bilingual_site, run, serve
+
+from bilingual_crawler.crawl.handlers import OncePerKind
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -476,3 +479,24 @@ def test_x_robots_tag_is_obeyed_as_the_meta_element_is(tmp_path: Path) -> None:
         assert found["/en/page-1.html"] == found["/en/page-2.html"] == "document"
         assert {"/en/page-0-hidden", "/en/page-1-hidden"} <= found.keys()
         assert ("/en/page-2-hidden" in found) == (obeyed == "0")
+
+
+def test_a_coding_that_nobody_knows_is_logged_once(tmp_path: Path) -> None:
+    def answer(path: str) -> Answer:
+        return Answer(SITE[path], headers={"Content-Encoding": "x-none"}) if path in SITE else page(path)
+
+    with scripted(answer) as site:
+        result = crawl(tmp_path, f"{site.url}/en/")
+    assert len(documents(tmp_path)) == DOCUMENTS
+    assert result.stderr.count("cannot decode the response") == 1
+
+
+def test_of_each_kind_of_message_about_a_download_the_first_is_a_warning(caplog: pytest.LogCaptureFixture) -> None:
+    log, quiet = logging.getLogger("scrapy.core.downloader.tls"), OncePerKind()
+    log.addFilter(quiet)
+    with caplog.at_level(logging.DEBUG):
+        for host in ("a.example", "b.example"):
+            log.warning("Remote certificate is not valid for hostname %s", host)
+        log.warning("another")
+    log.removeFilter(quiet)
+    assert [record.levelname for record in caplog.records] == ["WARNING", "DEBUG", "WARNING"]

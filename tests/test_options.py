@@ -143,6 +143,16 @@ def test_a_crawl_finds_out_what_it_cannot_use_before_it_begins(
     assert not (tmp_path / "crawls").exists()
 
 
+@pytest.mark.parametrize("name", ["http_proxy", "https_proxy"])
+@pytest.mark.parametrize("scheme", ["socks5h", "socks4"])
+def test_a_proxy_that_cannot_be_used_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, scheme: str
+) -> None:
+    monkeypatch.setenv(name, f"{scheme}://me:secret@127.0.0.1:1080")
+    message = refused(tmp_path, "crawl", "bilingual", "-a", "pair=eng-spa", "-a", f"seeds={NOWHERE}")
+    assert message == f"{name}={scheme}://127.0.0.1:1080: SOCKS is not supported; give an HTTP proxy, or none"
+
+
 def test_models_that_the_end_of_the_crawl_needs_are_looked_for_at_its_start(tmp_path: Path) -> None:
     (tmp_path / "models" / "document-pairs").mkdir(parents=True)
     base = ("crawl", "bilingual", "-a", "pair=eng-spa", "-a", f"seeds={NOWHERE}", "-a", "policy=gain", *ALIGNED)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import signal
@@ -11,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import psutil
 import pytest
 from support.components import program
+from support.processes import PeakMemory
 from support.scripted import Answer, negotiating
 from support.webserver import ABOUT_SITE, TEXT, bilingual_site, html, run_scrapy, serve, start_scrapy
 from warcio.archiveiterator import ArchiveIterator
@@ -116,6 +118,38 @@ def test_auto_renders_nothing_but_the_shells(tmp_path: Path) -> None:
     assert site.agents == {f"{BILINGUAL_USER_AGENT} (+mailto:me@example.org)"}
 
 
+@pytest.mark.parametrize(
+    "script",
+    [
+        "setTimeout(() => app.innerHTML = {}, 3000)",
+        "let frames = 0; (function next() {{ frames++ < 60 ? requestAnimationFrame(next) : app.innerHTML = {} }})()",
+        "app.attachShadow({{mode: 'open'}}).innerHTML = {}",
+        "app.attachShadow({{mode: 'open'}}).innerHTML = '<span></span>'; "
+        "setTimeout(() => app.shadowRoot.querySelector('span').attachShadow({{mode: 'open'}}).innerHTML = {}, 1000)",
+    ],
+    ids=["timer", "frames", "shadow", "shadow in a shadow by a timer"],
+)
+def test_text_is_waited_for_wherever_it_is_shown(tmp_path: Path, script: str) -> None:
+    shells = {
+        path: SHELL.replace("<script src=/app.js></script>", "") + f"<script>{script.format(json.dumps(page))}</script>"
+        for path, page in PLAIN.items()
+    }
+    with serve({path: shell.replace("</p>", "<\\/p>") for path, shell in shells.items()}) as site:
+        crawl(tmp_path, site, "-a", "render=auto")
+    assert pairs(tmp_path, site) == PAIRS
+
+
+def test_pages_that_stay_shells_are_given_less_and_less_time(tmp_path: Path) -> None:
+    names = [f"/{number}" for number in range(12)]
+    links = "".join(f"<a href={name}>{name}</a>" for name in names)
+    with serve({"/en/": html("en", "home", links)} | dict.fromkeys(names, SHELL)) as site:
+        result = crawl(tmp_path, site, "-a", "render=auto", "-s", "BILINGUAL_RENDER_CONCURRENCY=1")
+    assert stat(result, "pages") == len(names)
+    seconds = re.search(r"'elapsed_time_seconds': ([\d.]+)", result.stderr)
+    assert seconds
+    assert float(seconds[1]) < 15 * len(names) / 2
+
+
 @pytest.mark.slow
 def test_the_archive_holds_what_was_downloaded_and_what_became_of_it(tmp_path: Path) -> None:
     shells = {"/es/", "/en/page-0.html"}
@@ -168,6 +202,22 @@ def test_a_stop_from_the_terminal_leaves_no_page_half_rendered(tmp_path: Path) -
     assert resumed.returncode == 0, resumed.stderr
     assert pairs(tmp_path, site) == PAIRS
     assert len(documents(tmp_path)) == len(PLAIN)
+
+
+@pytest.mark.slow
+def test_a_page_that_fills_the_memory_is_ended_and_the_others_are_rendered(tmp_path: Path) -> None:
+    """By arrays, which no limit of the script engine counts."""
+    greedy = "<script>const held = []; setInterval(() => held.push(new Uint8Array(5e7).fill(1)), 20)</script>"
+    names = [f"/greedy-{number}" for number in range(3)]
+    site = with_scripts("/es/", "/en/page-0.html") | dict.fromkeys(
+        names, SHELL.replace("</title>", f"</title>{greedy}")
+    )
+    site["/en/"] = site["/en/"].replace("<body>", "<body>" + "".join(f"<a href={name}>x</a>" for name in names))
+    with serve(site) as server, PeakMemory(os.getpid(), below=True) as peak:
+        result = crawl(tmp_path, server, "-a", "render=auto")
+        assert pairs(tmp_path, server) == PAIRS
+    assert stat(result, "failed") == len(names)
+    assert peak.most < 5e9
 
 
 @pytest.mark.slow

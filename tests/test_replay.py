@@ -7,6 +7,7 @@ import os
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from backports import zstd
 from scrapy import Request, signals
 from scrapy.exceptions import DownloadCancelledError, NotConfigured, StopDownload
 from support.archives import ask, page, replay_crawler, write_warc
@@ -180,7 +181,7 @@ def test_archived_redirect_between_schemes_does_not_loop(tmp_path: Path) -> None
     assert archive.find("http://www.a.b/") == Redirect("https://a.b/")
 
 
-@pytest.mark.parametrize("kind", ["warc", "warc.gz", "warc.xz", "one-member.warc.gz"])
+@pytest.mark.parametrize("kind", ["warc", "warc.gz", "warc.xz", "warc.zst", "one-member.warc.gz"])
 def test_every_kind_of_file(tmp_path: Path, kind: str) -> None:
     source = write_warc(tmp_path / "source", *(page(f"{'x' * 70_000}{number}") for number in range(5)))
     plain = gzip.decompress(source.read_bytes())
@@ -188,6 +189,7 @@ def test_every_kind_of_file(tmp_path: Path, kind: str) -> None:
         "warc": plain,
         "warc.gz": source.read_bytes(),
         "warc.xz": lzma.compress(plain),
+        "warc.zst": zstd.compress(plain),
         "one-member.warc.gz": gzip.compress(plain),
     }
     path = tmp_path / f"pages.{kind}"
@@ -235,9 +237,10 @@ def test_damage_in_the_middle(tmp_path: Path) -> None:
     data[len(data) // 2] ^= 0xFF
     path.write_bytes(data)
     archive = open_archive(path)
-    assert archive.cut_files == [path]
+    assert not archive.cut_files
+    assert archive.left_out["damaged_record"] >= 1
     assert archive.find("https://example.com/0") is not None
-    assert archive.find("https://example.com/4") is None
+    assert archive.find("https://example.com/4") is not None
 
 
 @pytest.mark.parametrize(
@@ -324,7 +327,11 @@ def test_handler_can_be_stopped(tmp_path: Path, name: str, fail: bool) -> None:
         (b"Transfer-Encoding: chunked\r\n", b"3\r\nabc\r\n5\r\nde", b"abcde"),
         (b"Transfer-Encoding: chunked\r\n", b"0\r\n\r\n", b""),
         (b"Transfer-Encoding: chunked\r\n", b"<html>plain\r\n</html>", b"<html>plain\r\n</html>"),
-        (b"Content-Encoding: gzip\r\n", b"<html>decoded</html>", b"<html>decoded</html>"),
+        *(
+            (b"Content-Encoding: %b\r\n" % coding, body, body)
+            for coding in (b"gzip", b"br", b"zstd", b"deflate", b"UTF-8", b"gzip, br", b"none")
+            for body in (b"<html>decoded</html>", "\ufeff\r\n<html>dekodiert: ä</html>".encode())
+        ),
         (b"X-Folded: one\r\n two\r\nX-Bare:\r\nrubbish\r\n", b"<html>", b"<html>"),
     ],
 )

@@ -268,16 +268,24 @@ def opaque_site(sitemap: Callable[[], bytes | str], robots: str, **more: Any) ->
     return answer
 
 
-def test_a_sitemap_announces_translations(tmp_path: Path) -> None:
+@pytest.mark.parametrize("runs", [1, 2])
+def test_a_sitemap_announces_translations(tmp_path: Path, runs: int) -> None:
+    """Also those of the pages that a resume fetches, although the sitemap was read before."""
+
     def sitemap() -> str:
         entry = "<url><loc>{0}{1}</loc><xhtml:link rel='alternate' hreflang='es' href='{0}{2}'/></url>"
         both = zip(VERSIONS["en"].values(), VERSIONS["es"].values(), strict=True)
         return urlset("".join(entry.format(site.url, *paths) for paths in both)).decode()
 
+    job = ("-s", f"JOBDIR={tmp_path / 'job'}")
     with scripted(opaque_site(sitemap, "Sitemap: /sitemap.xml")) as site:
-        result = crawl(tmp_path, f"{site.url}/", *ALIGNED)
-    assert result.returncode == 0, result.stderr
+        for budget in (5, 0)[2 - runs :]:
+            result = crawl(tmp_path, f"{site.url}/", *ALIGNED, *job, "-a", f"max_pages={budget}")
+            assert result.returncode == 0, result.stderr
+            assert budget == 0 or len(documents(tmp_path)) < 6
+        assert site.paths().count("/sitemap.xml") == 1
     announced = {url: url.replace("/p", "/q") for url in documents(tmp_path) if "/p" in url}
+    assert len(announced) == 6
     assert {url: one["alternates"] for url, one in documents(tmp_path).items() if "/p" in url} == {
         url: [["spa", other]] for url, other in announced.items()
     }

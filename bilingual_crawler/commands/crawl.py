@@ -38,7 +38,7 @@ from bilingual_crawler.crawl.spiders.bilingual import described_arguments
 from bilingual_crawler.crawl.spiders.seeds import any_page, named, without_page
 from bilingual_crawler.crawl.visits import FRONTIER_LOST, WRITE_ERROR
 from bilingual_crawler.discovery.sites import read_bilingual
-from bilingual_crawler.frontier.frontier import StoreError
+from bilingual_crawler.frontier.frontier import BLOCKED, StoreError
 from bilingual_crawler.languages.codes import language_name
 from bilingual_crawler.options import PLAIN, Options, usage_error, wrong
 from bilingual_crawler.pages.language import REMEDY
@@ -59,7 +59,7 @@ PARSERS: Mapping[str, Callable[..., CrawlContext]] = {"bilingual": parse_argumen
 """The spiders, and what checks their arguments."""
 CALLED: Mapping[str, str] = {"bilingual": "crawl", "discovery": "discover"}
 """The commands of the console script that run them."""
-UNFINISHED = (STOPPED, NO_ANSWER, WRITE_ERROR)
+UNFINISHED = (STOPPED, NO_ANSWER, BLOCKED, WRITE_ERROR)
 """``finish_reason`` of crawls that a resume continues."""
 EXAMPLES = (
     "--pair eng-mlt --seeds https://example.org/ --contact https://your.page/about-this-crawl",

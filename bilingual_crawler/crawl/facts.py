@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import zlib
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 import msgspec
 from msgspec.structs import replace
 
-from bilingual_crawler.frontier.frontier import ignore
 from bilingual_crawler.items import MAX_LINKS
 from bilingual_crawler.pages.model import Link, LinkPosition, PageRecord
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from bilingual_crawler.crawl.learner import Learner
     from bilingual_crawler.items import Pair
@@ -21,18 +21,18 @@ if TYPE_CHECKING:
 
 
 _News = dict[str, bytes]
-"""New links to queued URLs: language of their page -> links, packed and compressed. Or a fact of the policy."""
-_OWN, _SCOPE, _COOKIES = "policy", "scope", "cookies"
-"""Keys in place of a language: for a fact of the policy, a site that joins the scope, cookies."""
+"""New links to queued URLs: language of their page -> links, packed and compressed. Or a fact of another part."""
+POLICY, SCOPE, COOKIES, WALL, ANNOUNCED = _PARTS = ("policy", "scope", "cookies", "wall", "announced")
+"""Keys in place of a language: for a fact of the policy, a site that joins the scope, cookies, what a host shows, pages
+that a sitemap announces."""
 
 _pack = msgspec.msgpack.Encoder().encode
 _unpack = msgspec.msgpack.Decoder(tuple[PageRecord, bytes] | _News | str | None).decode
 _unpack_links = msgspec.msgpack.Decoder(tuple[Link, ...]).decode
+_unpack_announced = msgspec.msgpack.Decoder(dict[str, tuple[Link, ...]]).decode
 
 GONE = _pack(None)
 """The URL gave no page."""
-JOINED = _pack({_SCOPE: b""})
-"""The site of the URL joined the scope."""
 
 
 def redirect_fact(target: str) -> bytes:
@@ -40,14 +40,20 @@ def redirect_fact(target: str) -> bytes:
     return _pack(target)
 
 
-def own_fact(fact: bytes) -> bytes:
-    """A fact for :meth:`~bilingual_crawler.policies.base.Policy.recall`."""
-    return _pack({_OWN: fact})
+def part_fact(part: str, fact: bytes = b"") -> bytes:
+    """A *fact* that only *part* reads, one of :data:`POLICY` and the others."""
+    return _pack({part: fact})
 
 
-def cookies_fact(fact: bytes) -> bytes:
-    """The site of the URL has set the cookies in *fact*."""
-    return _pack({_COOKIES: fact})
+def announced_fact(announced: Iterable[tuple[str, Sequence[Link]]]) -> bytes:
+    """A sitemap has *announced* versions of pages, by their URLs."""
+    claims = {url: tuple(map(_claim, links)) for url, links in announced}
+    return part_fact(ANNOUNCED, zlib.compress(_pack(claims)))
+
+
+def announced_in(fact: bytes) -> dict[str, tuple[Link, ...]]:
+    """What :func:`announced_fact` was made of."""
+    return _unpack_announced(zlib.decompress(fact))
 
 
 def page_fact(page: PageRecord, links: Sequence[Link], pairs: LanguagePairs) -> bytes:
@@ -84,13 +90,11 @@ def relearn(
     learner: Learner,
     facts: Iterable[tuple[str, bytes]],
     queued: Iterable[str],
-    join: Callable[[str], object] = ignore,
-    keep_cookies: Callable[[str, bytes], object] = lambda *_: None,
+    parts: Mapping[str, Callable[[str, bytes], object]] = MappingProxyType({}),
 ) -> Iterator[Pair]:
     """Replay the facts by URL, in the order of learning, into *learner*, then pass it the *queued* URLs.
 
-    Calls *join* with the URLs whose site joined the scope, and *keep_cookies* with URLs and their cookies. Yields the
-    resulting pairs.
+    *parts*: what takes the facts of a part, and their URLs. Yields the resulting pairs.
     """
     side = learner.pairs.side
     for url, packed in facts:
@@ -101,13 +105,11 @@ def relearn(
             yield from learner.observe_redirect(url, fact)
         elif isinstance(fact, dict):
             [(language, links)] = fact.items()
-            if language == _OWN:
+            if language == POLICY:
                 learner.policy.recall(links)
-            elif language == _SCOPE:
-                join(url)
-            elif language == _COOKIES:
-                keep_cookies(url, links)
-            else:
+            elif language in parts:
+                parts[language](url, links)
+            elif language not in _PARTS:
                 learner.observe_links(PageRecord(url, language, side(language)), _links(links))
         else:
             record, packed_links = fact

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import time
 from typing import TYPE_CHECKING, Any
 
@@ -24,6 +25,25 @@ if TYPE_CHECKING:
     from scrapy.crawler import Crawler
     from scrapy.http import Response
 
+_OF_DOWNLOADS = ("core.downloader.tls", "core.downloader.handlers.http11", "downloadermiddlewares.httpcompression")
+"""Loggers of Scrapy that warn of single downloads: a certificate of another host, an unknown coding, a large body."""
+
+
+class OncePerKind(logging.Filter):
+    """Leaves the first message of each line of code as it is; the level of those that follow is DEBUG."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._known: set[tuple[str, int]] = set()
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        kind = record.pathname, record.lineno
+        if kind in self._known:
+            record.levelno, record.levelname = logging.DEBUG, "DEBUG"
+        self._known.add(kind)
+        return True
+
+
 MAX_HEADERS = 256 << 10
 """Bytes between request and body. Scrapy limits the body only, so headers may go on until the time-out."""
 
@@ -38,7 +58,15 @@ class LimitedDownloadHandler(HTTP11DownloadHandler):
         super().__init__(crawler)
         read_as_browsers(self, MAX_HEADERS)
         self._transfers: set[asyncio.Task[Response]] = set()
+        self._quiet = OncePerKind()
+        for name in _OF_DOWNLOADS:
+            logging.getLogger(f"scrapy.{name}").addFilter(self._quiet)
         crawler.signals.connect(self._cut, signal=stop_now)
+
+    async def close(self) -> None:
+        for name in _OF_DOWNLOADS:
+            logging.getLogger(f"scrapy.{name}").removeFilter(self._quiet)
+        await super().close()
 
     async def download_request(self, request: Request) -> Response:
         transfer = asyncio.ensure_future(super().download_request(request))
@@ -63,7 +91,7 @@ class ReplayDownloadHandler(BaseDownloadHandler):
     ``headers_received`` and ``bytes_received`` are sent.
 
     Stats: ``bilingual/replay/{responses,redirects,missing}``, ``bilingual/replay/cut_files``,
-    ``bilingual/archive/record_too_long|damaged_record|no_file``.
+    ``bilingual/archive/record_too_long|damaged_record|no_file|revisit_without_record``.
     """
 
     def __init__(self, crawler: Crawler) -> None:

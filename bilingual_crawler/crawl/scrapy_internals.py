@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Any
 
 from scrapy.downloadermiddlewares import cookies
@@ -18,6 +19,11 @@ if TYPE_CHECKING:
     from scrapy.core.engine import ExecutionEngine
     from tldextract import TLDExtract
     from twisted.internet.interfaces import IAddress
+
+
+_STATUS_LINE = re.compile(rb"(HTTP/\S*)\s+(\d{3})(.*)", re.DOTALL)
+_SAY_NOTHING = ((b"transfer-encoding", b"identity"), (b"content-length", b""))
+_HEADER_NAME = re.compile(rb"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
 
 
 class Stats(MemoryStatsCollector):
@@ -85,8 +91,9 @@ def read_as_browsers(handler: HTTP11DownloadHandler, limit: int) -> None:
     """Read the responses that curl and browsers read, but cut connections with more than *limit* bytes of headers.
 
     Neither Scrapy nor Twisted has a limit or a public hook before the end of the headers. Twisted refuses header lines
-    over 16 kB, an empty first line, ``HTTP/2 200``, blanks before a colon, ``Transfer-Encoding: identity``, and blanks
-    and line feeds around the sizes of chunks.
+    over 16 kB, an empty first line, ``HTTP/2 200``, tabs and several blanks in the status line, blanks before a colon,
+    names of headers that are none, ``Transfer-Encoding: identity``, an empty ``Content-Length``, and blanks and line
+    feeds around the sizes of chunks.
     """
     # imported here, since the other functions do without this eighth of a second
     from scrapy.core.downloader.handlers.http11 import (
@@ -125,13 +132,16 @@ def read_as_browsers(handler: HTTP11DownloadHandler, limit: int) -> None:
             if self.state != STATUS or line.strip():
                 super().lineReceived(line)
 
-        def parseVersion(self, strversion: bytes) -> tuple[bytes, int, int]:
-            # what comes by HTTP/1.1 is HTTP/1.1
-            return super().parseVersion(b"HTTP/1.1" if strversion in (b"HTTP/2", b"HTTP/3") else strversion)  # type: ignore[no-untyped-call, no-any-return]
+        def statusReceived(self, status: bytes) -> None:
+            if line := _STATUS_LINE.fullmatch(status):
+                # what comes by HTTP/1.1 is HTTP/1.1, whatever it is called
+                version = b"HTTP/1.0" if line[1] == b"HTTP/1.0" else b"HTTP/1.1"
+                status = b" ".join((version, line[2], line[3].strip()))
+            super().statusReceived(status)  # type: ignore[no-untyped-call]
 
         def headerReceived(self, name: bytes, value: bytes) -> None:
             name = name.strip()
-            if (name.lower(), value.lower()) != (b"transfer-encoding", b"identity"):
+            if _HEADER_NAME.fullmatch(name) and (name.lower(), value.strip().lower()) not in _SAY_NOTHING:
                 super().headerReceived(name, value)  # type: ignore[no-untyped-call]
 
     class Protocol(_LenientHTTP11ClientProtocol):

@@ -29,8 +29,13 @@ REST = "bilingual_rest"
 """The :class:`~bilingual_crawler.frontier.backoff.Rest` with which a request goes back to the frontier."""
 FAILURES = "bilingual_failures"
 """Failures in a row of the host when the request was sent."""
+WALLED = "bilingual_walled"
+"""Whether the host showed one page for all URLs when the request was sent."""
 RANK = "bilingual_rank"
 """The :class:`~bilingual_crawler.items.Rank` of a request that a spider has yielded."""
+
+BYTE_LIMIT, BYTES_RECEIVED = "bilingual_read_bytes", "bilingual_bytes_received"
+"""Bytes after which the download of a request ends, and those that have come."""
 
 SWITCH = "bilingual_switch"
 """The :class:`~bilingual_crawler.crawl.variants.Switch` that came with a redirect."""
@@ -51,11 +56,6 @@ ARCHIVED_DATE = "bilingual_archived"
 
 NOT_MODIFIED = "bilingual_not_modified"
 """True if the site answered 304, and the response is from the archive of an earlier crawl."""
-
-READ_BYTES = "bilingual_read_bytes"
-"""Bytes after which a download about a host ends."""
-RECEIVED = "bilingual_received"
-"""Bytes of it that have come."""
 
 REDIRECT_FLAG = "replay-redirect"
 """In ``response.flags`` of a redirect made up by the replay: the page is archived under another URL."""

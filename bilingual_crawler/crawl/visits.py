@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 from uuid import uuid4
 
+from cachetools import LRUCache
 from scrapy import signals
 from scrapy.exceptions import CloseSpider, DontCloseSpider
 from scrapy.http import Response
@@ -22,12 +23,17 @@ from scrapy.utils.job import job_dir
 
 from bilingual_crawler.crawl.context import CrawlContext
 from bilingual_crawler.crawl.facts import (
+    ANNOUNCED,
+    COOKIES,
     GONE,
-    JOINED,
-    cookies_fact,
+    POLICY,
+    SCOPE,
+    WALL,
+    announced_fact,
+    announced_in,
     news_fact,
-    own_fact,
     page_fact,
+    part_fact,
     redirect_fact,
     relearn,
 )
@@ -48,10 +54,11 @@ from bilingual_crawler.crawl.signals import (
     url_fetched,
 )
 from bilingual_crawler.crawl.variants import Variants
+from bilingual_crawler.crawl.walls import Walls
 from bilingual_crawler.frontier.backoff import NO_DESCRIPTOR, Rest, own_shortage
 from bilingual_crawler.frontier.budget import QueueQuota
 from bilingual_crawler.frontier.entry import AFTER_OTHERS, FIXED, NEVER, Entry, Kind, Push, State
-from bilingual_crawler.frontier.frontier import UNTIL, Limits, SharedStore, StoreError, StoreLost, ignore
+from bilingual_crawler.frontier.frontier import UNTIL, Limits, SharedStore, StoreError, StoreLost, batched, ignore
 from bilingual_crawler.frontier.job import FRONTIER
 from bilingual_crawler.frontier.lmdb_store import LmdbStore
 from bilingual_crawler.frontier.local import LocalFrontier
@@ -65,7 +72,7 @@ from bilingual_crawler.urls.hosts import registered_domain, with_http, with_http
 from bilingual_crawler.urls.variants import bare
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from scrapy.crawler import Crawler
     from twisted.internet.defer import Deferred
@@ -176,6 +183,10 @@ class Checkpoints:
 
 logger = logging.getLogger(__name__)
 
+MAX_ANNOUNCED = 200_000
+"""Maximum pages to come whose versions a sitemap has announced."""
+ANNOUNCED_AT_ONCE = 1_000
+"""Pages in one fact."""
 WRITE_ERROR, FRONTIER_LOST = "write_error", "frontier_lost"
 """The ``finish_reason`` of a crawl that could not go on."""
 
@@ -206,6 +217,10 @@ class Visits:
         self._max_redirects = crawler.settings.getint("REDIRECT_MAX_TIMES")
         self.variants = Variants(self._context.pairs)
         """Which sites choose the language by request header or cookie."""
+        self.walls = Walls()
+        """Which hosts show one page for all URLs."""
+        self._announced: LRUCache[str, Sequence[Link]] = LRUCache(MAX_ANNOUNCED)
+        """URL of a page to come -> its versions by a sitemap."""
         self.quota = QueueQuota(len(self._policy.parts))
         """Memory for queued URLs by linking politeness slot."""
         self._guesses = {seed.url for seed in self._context.seeds if seed.guessed_scheme}
@@ -287,7 +302,7 @@ class Visits:
             self.quota.remove(self._source(entry), entry.url)
             if entry.kind is Kind.PAGE and self._context.scope.join(entry.url):
                 logger.info(f"{entry.url}: a seed leads to this site, which joins the scope", extra=self._extra)
-                self.frontier.remember(entry, JOINED)
+                self.frontier.remember(entry, part_fact(SCOPE))
         return entry
 
     def put_back(self, entry: Entry, rest: Rest) -> None:
@@ -310,7 +325,7 @@ class Visits:
         if url is None:
             return self._end_redirect(entry, "nowhere", status, outcome="redirect-nowhere")
         if switch and self.learner.is_done(url) and self.variants.is_switched(url, switch):
-            self.frontier.remember(entry, cookies_fact(self.variants.note_switch(entry.url, switch)))
+            self.frontier.remember(entry, part_fact(COOKIES, self.variants.note_switch(entry.url, switch)))
             self._stats.inc_value("bilingual/variants/switches")
         else:
             switch = None
@@ -366,7 +381,7 @@ class Visits:
 
     def recall(self, entry: Entry, fact: bytes) -> None:
         """Teach the policy a *fact* of *entry*, and keep it for a resume."""
-        self.frontier.remember(entry, own_fact(fact))
+        self.frontier.remember(entry, part_fact(POLICY, fact))
         self._policy.recall(fact)
         self.pursue()
 
@@ -396,6 +411,17 @@ class Visits:
         """Store what is new in the *weighed* links of the page of *entry*, for a resume."""
         if self._durable and (news := [link for link, priority in weighed if priority != NEVER]):
             self.frontier.remember(entry, news_fact(page, news))
+
+    def announce(self, entry: Entry, versions: Mapping[str, Sequence[Link]]) -> None:
+        """Keep the *versions* of pages to come that the sitemap *entry* announces, also for a resume."""
+        self._announced.update(versions)
+        if self._durable:
+            for part in batched(versions.items(), ANNOUNCED_AT_ONCE):
+                self.frontier.remember(entry, announced_fact(part))
+
+    def announced(self, url: str) -> Sequence[Link]:
+        """Return the versions of the page *url* that a sitemap has announced; once, as it counts from then on."""
+        return self._announced.pop(url, ())
 
     def hold(self, entry: Entry) -> None:
         """Finish *entry* when all items and requests of its response are processed."""
@@ -459,9 +485,13 @@ class Visits:
         return priority if priority in FIXED else self._policy.reconsider(url, priority)
 
     def gained(self, facts: Iterable[tuple[str, bytes]], queued: Iterable[str]) -> None:
-        self._announce(
-            relearn(self.learner, facts, self._queued_before(queued), self._context.scope.join, self.variants.recall)
-        )
+        parts = {
+            SCOPE: lambda url, _: self._context.scope.join(url),
+            COOKIES: self.variants.recall,
+            WALL: self.walls.recall,
+            ANNOUNCED: lambda _, fact: self._announced.update(announced_in(fact)),
+        }
+        self._announce(relearn(self.learner, facts, self._queued_before(queued), parts))
 
     def wake(self) -> None:
         """Let the engine fetch the next request now instead of at its five-second poll."""

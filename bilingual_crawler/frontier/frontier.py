@@ -176,12 +176,15 @@ class SlotState(StrEnum):
     """The slot has URLs, and no budget."""
     LEFT = "left"
     """The slot has URLs, and enough of its pairs are found."""
+    BLOCKED = "blocked"
+    """The slot has URLs, and shows one page for all of them."""
     FINISHED = "finished"
     """The slot has no URL."""
 
 
-PAGE_BUDGET, SITE_BUDGET, UNTIL = "page_budget", "site_budget", "until"
-"""Why queued URLs are not handed out: the budget of the crawl, the budget of a slot, or enough pairs of the slot."""
+PAGE_BUDGET, SITE_BUDGET, UNTIL, BLOCKED = "page_budget", "site_budget", "until", "blocked"
+"""Why queued URLs are not handed out: the budget of the crawl, the budget of a slot, enough pairs of the slot, or one
+page for all URLs of the slot."""
 
 
 def ignore(_: object) -> None:
@@ -218,7 +221,8 @@ class Frontier(Protocol):
     def spent(self) -> str:
         """Why queued URLs are not handed out, when nothing is pending; empty if nothing is left.
 
-        One of :data:`PAGE_BUDGET`, :data:`SITE_BUDGET` and :data:`UNTIL`, the first that holds for some URL.
+        One of :data:`PAGE_BUDGET`, :data:`BLOCKED`, :data:`SITE_BUDGET` and :data:`UNTIL`, the first that holds for
+        some URL.
         """
 
     def push(self, entries: Sequence[Entry], on_done: Callable[[list[Push]], None] = ignore) -> None:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Concatenate, ParamSpec, TypeVar
 
 from bilingual_crawler.frontier.entry import NEVER, SUSPECT, Entry, Push, State
 from bilingual_crawler.frontier.frontier import (
+    BLOCKED,
     MAX_RECONSIDERED,
     PAGE_BUDGET,
     SITE_BUDGET,
@@ -34,6 +35,8 @@ SPARE_OFFERS = 1000
 """Outdated offers, beyond the number of slots, at which the outdated ones are removed."""
 _ALL = ""
 """Name of the only heap without a budget over sites."""
+_STATES = {UNTIL: SlotState.LEFT, BLOCKED: SlotState.BLOCKED}
+"""States of closed slots, by the reason."""
 _SUSPECTS = "(suspects)"
 """Name of the heap of suspects, which come after all sites; no host has brackets."""
 
@@ -317,7 +320,7 @@ class LocalFrontier:
         if queued and self._spent():
             return PAGE_BUDGET
         reasons = {self._closed.get(slot, SITE_BUDGET) for slot in queued if self._slot_spent(slot)}
-        return next((reason for reason in (SITE_BUDGET, UNTIL) if reason in reasons), "")
+        return next((reason for reason in (BLOCKED, SITE_BUDGET, UNTIL) if reason in reasons), "")
 
     def hurry(self) -> None:
         """Does nothing: the store answers at once."""
@@ -340,7 +343,7 @@ class LocalFrontier:
         """The state of *slot*, which has queued URLs."""
         if not self._slot_spent(slot):
             return SlotState.OPEN
-        return SlotState.LEFT if self._closed.get(slot) == UNTIL else SlotState.SPENT
+        return _STATES.get(self._closed.get(slot, ""), SlotState.SPENT)
 
     def open_slots(self) -> list[str]:
         return [h.slot for h in self.store.heads() if h.priority != NEVER and not self._slot_spent(h.slot)]

@@ -72,9 +72,11 @@ if TYPE_CHECKING:
 def read_texts(path: Path, left_out: LeftOut) -> Iterator[dict[str, Any]]:
     """Yield the objects in the file *path*, with ``url``, ``text`` and optionally other keys of a crawl's documents.
 
-    Raises ArchiveError naming the first invalid line. *left_out* counts lines longer than the limit of a record.
+    Raises ArchiveError if the first line with something on it is no such object. *left_out* counts invalid lines, and
+    those longer than the limit of a record.
     """
     number = 0
+    is_known = False
     try:
         with open_packed(path) as file:
             for line in lines_within(file, MAX_RECORD):
@@ -82,16 +84,23 @@ def read_texts(path: Path, left_out: LeftOut) -> Iterator[dict[str, Any]]:
                 if line is None:
                     left_out.add(LINE_TOO_LONG, f"{path}, line {number}")
                     continue
-                record = as_object(line)
-                if record is None or not all(isinstance(record.get(key), str) for key in ("url", "text")):
+                record = as_object(line) or {}
+                url, text = record.get("url"), record.get("text", 0)
+                if isinstance(url, str) and isinstance(text, str):
+                    is_known = True
+                    yield record
+                elif is_known or not line.strip() or (isinstance(url, str) and text is None):
+                    left_out.add(NO_RECORD, f"{path}, line {number}")
+                else:
                     raise ArchiveError(path, f"line {number} is no JSON object with the texts url and text")
-                yield record
     except DAMAGE as error:
         raise ArchiveError(path, f"cannot be read after line {number} ({error})") from error
 
 
 logger = logging.getLogger(__name__)
 
+TEXT_ENDINGS = tuple(f".{name}{packed}" for name in ("jsonl", "ndjson") for packed in ("", ".gz", ".xz", ".zst"))
+"""Of files with a text on each line."""
 RENDERED = "text/html; charset=utf-8"
 """Content type of a conversion record of a crawl."""
 TEXT = "text/plain"
@@ -238,8 +247,8 @@ class KeptProfiles:
 class Inputs:
     """Pages and redirects of some paths; raises ArchiveError at once for a path that cannot be read.
 
-    A folder with ``documents.jsonl.gz`` is the output of a crawl, a file that ends in ``.jsonl`` or ``.jsonl.gz`` has a
-    text on each line, and everything else is an archive, of which texts (WET) and documents in *formats* are read.
+    A folder with ``documents.jsonl.gz`` is the output of a crawl, a file with one of :data:`TEXT_ENDINGS` has a text on
+    each line, and everything else is an archive, of which texts (WET) and documents in *formats* are read.
     Pages in languages of *pairs* that a crawl did not keep are read from its archive. Redirects, alias bases and
     announced pairs are complete once all pages are read.
     """
@@ -262,7 +271,7 @@ class Inputs:
                     folder,
                     f"{len(urls)} pages in a language of {pairs} were no documents, and there is no archive of them",
                 )
-        self._texts = [path for path in paths if path.name.endswith((".jsonl", ".jsonl.gz")) and path.is_file()]
+        self._texts = [path for path in paths if path.name.endswith(TEXT_ENDINGS) and path.is_file()]
         for path in self._texts:
             next(read_texts(path, LeftOut()), None)
         archives = [path for path in paths if path not in (*self._crawls, *self._texts)]

@@ -7,16 +7,19 @@ from __future__ import annotations
 
 import logging
 import os
+import re
 import tempfile
 import weakref
 import zlib
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from os.path import commonprefix
 from typing import IO, TYPE_CHECKING
 from weakref import WeakValueDictionary
 
-from bilingual_crawler.storage.files import DAMAGE, GZIP, MAX_SKIPPED, XZ, LeftOut, open_regular, unpacked
+from cachetools import LRUCache
+
+from bilingual_crawler.storage.files import DAMAGE, GZIP, MAX_SKIPPED, XZ, ZSTD, LeftOut, open_regular, unpacked
 from bilingual_crawler.storage.records import read_member, read_members
 from bilingual_crawler.storage.sites import Source, alias_map, find_sources
 from bilingual_crawler.storage.warc import (
@@ -33,6 +36,7 @@ from bilingual_crawler.storage.warc import (
     parse_response,
     record_url,
     url_key,
+    with_payload,
 )
 
 if TYPE_CHECKING:
@@ -190,11 +194,17 @@ _CHUNK = 1 << 16
 _UNPACK_CHUNK = 1 << 20
 _TRAILER = 4
 """Bytes after a record's block: two line ends."""
-_NOT_WARC = "not a WARC; give a .warc, .warc.gz or .warc.xz file, or a folder of them"
+REVISIT = b"revisit"
+_MAX_NAMED = 300_000
+"""Names of records to which later revisits of a file may refer: the last 100,000."""
+_NOT_WARC = "not a WARC; give a .warc, .warc.gz, .warc.xz or .warc.zst file, or a folder of them"
 _WARC = b"WARC/"
+_BEGIN = re.compile(rb"(?:\A|\n)(WARC/1\.)")
+_BLANKS = b"\r\n\0"
+"""Bytes between two records."""
 UNPACKED, MAX_RATIO = 4 << 30, 100
 """Bytes that a file may take on the disk when it is unpacked, and further ones for each byte that it has packed."""
-TOO_LONG, DAMAGED, NO_FILE = "record_too_long", "damaged_record", "no_file"
+TOO_LONG, DAMAGED, NO_FILE, NO_PAYLOAD = "record_too_long", "damaged_record", "no_file", "revisit_without_record"
 """Reasons why a record, or what is named like a WARC file, is left out."""
 
 
@@ -206,18 +216,44 @@ class WarcFile(ABC):
         self.cut = cut
         """Whether the file ends, or is damaged, inside a record; known after ``heads``."""
         self._left_out = left_out
+        self._payloads: LRUCache[int, int] = LRUCache(_MAX_NAMED)
+        """Offset of a revisit -> offset of the record with its payload."""
         self._fd = file.fileno()
         weakref.finalize(self, file.close)
 
-    @abstractmethod
     def heads(self) -> Iterator[tuple[int, RecordHead]]:
-        """Yield offset and header of every complete record that is not too long."""
+        """Yield offset and header of every complete record that is not too long.
+
+        A revisit of another URL whose payload is in the file counts as a response, from then on.
+        """
+        named: LRUCache[int, tuple[int, RecordHead]] = LRUCache(_MAX_NAMED)
+        for offset, head in self._heads():
+            if head.status is not None:
+                for name in filter(None, (head.record_id, head.url.encode("utf-8", "replace"), head.digest)):
+                    named[hash(name)] = offset, head
+            if head.kind != REVISIT:
+                yield offset, head
+                continue
+            found = (named[hash(name)] for name in head.refers_to if hash(name) in named)
+            original, response = next(found, (None, head))
+            if original is None:
+                self._left_out.add(NO_PAYLOAD, f"{self.path} at {offset}")
+            elif response.url != head.url:
+                self._payloads[offset] = original
+                yield offset, replace(head, kind=response.kind, status=response.status)
+
+    @abstractmethod
+    def _heads(self) -> Iterator[tuple[int, RecordHead]]:
+        """Yield them as they are."""
 
     def read(self, offset: int) -> bytes:
         """Return the record at ``offset``, header included; NoRecord if there is none, or one that is too long."""
         if not 0 <= offset < os.fstat(self._fd).st_size:
             raise NoRecord("not a place in an archive")
-        return complete(self._read(offset))
+        record = complete(self._read(offset))
+        if offset in self._payloads:
+            return with_payload(record, complete(self._read(self._payloads[offset])))
+        return record
 
     @abstractmethod
     def _read(self, offset: int) -> bytes:
@@ -225,12 +261,12 @@ class WarcFile(ABC):
 
 
 def open_warc(path: Path, left_out: LeftOut | None = None) -> WarcFile:
-    """Open a ``.warc``, ``.warc.gz`` or ``.warc.xz`` file; the content decides which. ArchiveError if it is none of
-    them.
+    """Open a ``.warc``, ``.warc.gz``, ``.warc.xz`` or ``.warc.zst`` file; the content decides which. ArchiveError if it
+    is none of them.
 
-    *left_out* counts the records that ``heads`` leaves out. Files without access by offset (xz, and gzip with several
-    records in a member) are unpacked once into an unnamed temporary file. This needs disk space of their unpacked size;
-    what is beyond 4 GB and a hundred times their packed size is not read.
+    *left_out* counts the records that ``heads`` leaves out. Files without access by offset (xz, zstd, and gzip with
+    several records in a member) are unpacked once into an unnamed temporary file. This needs disk space of their
+    unpacked size; what is beyond 4 GB and a hundred times their packed size is not read.
     """
     try:
         file = open_regular(path)
@@ -246,7 +282,7 @@ def open_warc(path: Path, left_out: LeftOut | None = None) -> WarcFile:
 def _read_as_found(path: Path, file: IO[bytes], left_out: LeftOut) -> WarcFile:
     magic = file.read(6)
     file.seek(0)
-    if magic == XZ:
+    if magic == XZ or magic.startswith(ZSTD):
         return _unpack(path, file, left_out)
     if magic.startswith(GZIP):
         if _has_member_per_record(file, path):
@@ -267,25 +303,51 @@ def warn_if_cut(file: WarcFile) -> None:
 class PlainWarc(WarcFile):
     """Records one after the other without compression."""
 
-    def heads(self) -> Iterator[tuple[int, RecordHead]]:
+    def _heads(self) -> Iterator[tuple[int, RecordHead]]:
         size, at = os.fstat(self._fd).st_size, 0
-        while at < size:
+        while (at := self._skip_blanks(at)) < size:
             data = os.pread(self._fd, 4096, at)
-            blank = len(data) - len(data.lstrip(b"\r\n"))
-            if blank:
-                at += blank
-                continue
             head = parse_head(data)
             if head is None or head.block + 32 > len(data):
                 head = parse_head(os.pread(self._fd, MAX_HEAD, at))
-            if head is None or at + head.end > size:
+            if head is not None and self._may_end(at + head.end, size):
+                if head.end > MAX_RECORD:
+                    self._left_out.add(TOO_LONG, f"{self.path} at {at}")
+                else:
+                    yield at, head
+                at += head.end
+                continue
+            begin = self._next_begin(at + 1)
+            if begin is None:
                 self.cut = True
                 return
-            if head.end > MAX_RECORD:
-                self._left_out.add(TOO_LONG, f"{self.path} at {at}")
-            else:
-                yield at, head
-            at += head.end
+            self._left_out.add(DAMAGED, f"{self.path} at {at}")
+            at = begin
+
+    def _skip_blanks(self, at: int) -> int:
+        """The place of the first byte from *at* that is neither an end of a line nor zero."""
+        while data := os.pread(self._fd, 4096, at):
+            if rest := data.lstrip(_BLANKS):
+                return at + len(data) - len(rest)
+            at += len(data)
+        return at
+
+    def _may_end(self, end: int, size: int) -> bool:
+        """Whether a record may end at *end*: the next one, or nothing, follows."""
+        after = self._skip_blanks(end)
+        return end <= size and (after >= size or _WARC.startswith(os.pread(self._fd, len(_WARC), after)))
+
+    def _next_begin(self, at: int) -> int | None:
+        """The place of the next line from *at* that begins a record with a valid length."""
+        while data := os.pread(self._fd, _UNPACK_CHUNK, at):
+            for line in _BEGIN.finditer(data):
+                if parse_head(os.pread(self._fd, MAX_HEAD, at + line.start(1))):
+                    return at + line.start(1)
+            if len(data) < _UNPACK_CHUNK:
+                return None
+            # a begin may lie across the end of the piece
+            at += len(data) - len(_WARC) - 1
+        return None
 
     def _read(self, offset: int) -> bytes:
         data = os.pread(self._fd, _CHUNK, offset)
@@ -302,9 +364,11 @@ class PlainWarc(WarcFile):
 class GzipWarc(WarcFile):
     """One gzip member per record."""
 
-    def heads(self) -> Iterator[tuple[int, RecordHead]]:
+    def _heads(self) -> Iterator[tuple[int, RecordHead]]:
         end = 0
-        for member in read_members(self._fd, max_skipped=MAX_SKIPPED):
+        for member in read_members(self._fd, max_skipped=MAX_SKIPPED, go_on=True):
+            if not self._is_blank(end, member.offset):
+                self._left_out.add(DAMAGED, f"{self.path} at {end}")
             end = member.end
             head = parse_head(member.start)
             if member.size > MAX_RECORD:
@@ -314,7 +378,12 @@ class GzipWarc(WarcFile):
                 self.cut = self.cut or member.size > head.end + _TRAILER
             elif member.size:
                 self._left_out.add(DAMAGED, f"{self.path} at {member.offset}")
-        self.cut = self.cut or end < os.fstat(self._fd).st_size
+        self.cut = self.cut or not self._is_blank(end, os.fstat(self._fd).st_size)
+
+    def _is_blank(self, begin: int, end: int) -> bool:
+        """Whether nothing is between two members, or what fills it up."""
+        pieces = (os.pread(self._fd, min(_CHUNK, end - at), at) for at in range(begin, end, _CHUNK))
+        return not any(piece.strip(_BLANKS) for piece in pieces)
 
     def _read(self, offset: int) -> bytes:
         return read_member(self._fd, offset)

@@ -11,10 +11,16 @@ import lzma
 import os
 import socket
 import stat
+import sys
 import zlib
 from collections import Counter
 from contextlib import contextmanager
 from typing import IO, TYPE_CHECKING, Self, cast
+
+if sys.version_info >= (3, 14):
+    from compression import zstd
+else:
+    from backports import zstd
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -24,9 +30,9 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
-DAMAGE = (OSError, EOFError, zlib.error, lzma.LZMAError)
+DAMAGE = (OSError, EOFError, zlib.error, lzma.LZMAError, zstd.ZstdError)
 """Errors that reading a packed file may raise."""
-GZIP, XZ = b"\x1f\x8b", b"\xfd7zXZ\x00"
+GZIP, XZ, ZSTD = b"\x1f\x8b", b"\xfd7zXZ\x00", b"\x28\xb5\x2f\xfd"
 """The first bytes of a packed file."""
 MAX_SKIPPED = 16 << 30
 """Bytes of what is too long that are read of a file, to find what follows it."""
@@ -123,18 +129,20 @@ def open_buffered(path: Path) -> IO[bytes]:
 
 
 def open_packed(path: Path) -> IO[bytes]:
-    """Open a file as :func:`open_regular` does, and unpack it if its content is gzip or xz. See :data:`DAMAGE`."""
+    """Open a file as :func:`open_regular` does, and unpack it if it is gzip, xz or zstd. See :data:`DAMAGE`."""
     return unpacked(open_regular(path))
 
 
 def unpacked(file: IO[bytes]) -> IO[bytes]:
-    """The content of *file*, unpacked while it is read if it is gzip or xz."""
+    """The content of *file*, unpacked while it is read if it is gzip, xz or zstd."""
     magic = file.read(len(XZ))
     file.seek(0)
     if magic == XZ:
         return cast("IO[bytes]", io.BufferedReader(_Xz(file)))
     if magic.startswith(GZIP):
         return cast("IO[bytes]", gzip.GzipFile(fileobj=file))
+    if magic.startswith(ZSTD):
+        return cast("IO[bytes]", zstd.ZstdFile(file))
     return cast("IO[bytes]", io.BufferedReader(cast("io.RawIOBase", file)))
 
 

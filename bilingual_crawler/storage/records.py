@@ -6,6 +6,7 @@ import gzip
 import json
 import logging
 import os
+import re
 import sys
 import zlib
 from dataclasses import fields
@@ -23,6 +24,9 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 _CHUNK = 1 << 16
+_MEMBER = re.compile(rb"\x1f\x8b\x08[\x00-\x1f]")
+MAX_DAMAGES = 1000
+"""Damaged places of a file behind which its next member is looked for."""
 _PIECE = 1 << 20
 """Bytes that are unpacked at a time, as a chunk may hold a thousand times as much."""
 
@@ -39,13 +43,16 @@ class Member(NamedTuple):
     """Bytes of content."""
 
 
-def read_members(fd: int, keep: int = MAX_HEAD, max_skipped: int = sys.maxsize) -> Iterator[Member]:
-    """Yield the members of a file in order; stop at the first that is incomplete or damaged.
+def read_members(
+    fd: int, keep: int = MAX_HEAD, max_skipped: int = sys.maxsize, *, go_on: bool = False
+) -> Iterator[Member]:
+    """Yield the members of a file in order; stop at the first that is incomplete or, unless they are to *go_on*,
+    damaged.
 
     *keep* is the number of bytes in ``Member.start``; the default suffices for the header of a record. To find the end
     of a member that is longer than a record can be, it is unpacked; *max_skipped* limits the bytes of all of these.
     """
-    offset = position = 0
+    offset = position = damages = 0
     data = b""
     while True:
         inflate = zlib.decompressobj(31)
@@ -59,7 +66,14 @@ def read_members(fd: int, keep: int = MAX_HEAD, max_skipped: int = sys.maxsize) 
             try:
                 content = inflate.decompress(data, _PIECE)
             except zlib.error:
-                return
+                damages += 1
+                following = _next_member(fd, offset + 1) if go_on and damages <= MAX_DAMAGES else None
+                if following is None:
+                    return
+                offset = position = following
+                inflate, data, size = zlib.decompressobj(31), b"", 0
+                start.clear()
+                continue
             data = inflate.unused_data if inflate.eof else inflate.unconsumed_tail
             size += len(content)
             start += content[: max(keep - len(start), 0)]
@@ -69,6 +83,17 @@ def read_members(fd: int, keep: int = MAX_HEAD, max_skipped: int = sys.maxsize) 
         end = position - len(data)
         yield Member(offset, end, bytes(start), size)
         offset = end
+
+
+def _next_member(fd: int, at: int) -> int | None:
+    """The place of the next bytes from *at* with which a member begins."""
+    while data := os.pread(fd, _CHUNK, at):
+        if begin := _MEMBER.search(data):
+            return at + begin.start()
+        if len(data) < _CHUNK:
+            return None
+        at += len(data) - 3
+    return None
 
 
 def read_member(fd: int, offset: int) -> bytes:

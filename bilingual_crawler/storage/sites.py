@@ -28,7 +28,7 @@ MAX_TABLE = 1 << 30
 MAX_ROW = 16 << 20
 """Bytes of a row, which may list all links of a page."""
 _MAX_DESCRIPTION = 1 << 20
-_ENDINGS = (".warc", ".warc.gz", ".warc.xz", ".warc.wet", ".warc.wet.gz")
+_ENDINGS = (".warc", ".warc.gz", ".warc.xz", ".warc.zst", ".warc.wet", ".warc.wet.gz")
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,6 +5,7 @@ A record that cannot be used raises :class:`NoRecord`, an archive :class:`Archiv
 
 from __future__ import annotations
 
+import codecs
 import ipaddress
 import re
 import zlib
@@ -123,6 +124,9 @@ _DIGITS = 18
 """Digits of the longest length that counts as one."""
 _BLANK_LINE = re.compile(rb"\r?\n\r?\n")
 _FOLD = re.compile(rb"\r?\n[ \t]+")
+_CONTROL = re.compile(rb"[\x00-\x08\x0e-\x1a\x1c-\x1f]")
+_TEXT_START = 200
+"""Bytes of a body that tell a text from what is packed."""
 _CHUNK_SIZE = re.compile(rb"[ \t]*([0-9A-Fa-f]{1,16})[ \t]*(?:;|$)")
 MAX_HEAD = 1 << 16
 """Limit in bytes for the WARC header of a record and its HTTP status line together."""
@@ -146,6 +150,9 @@ class RecordHead:
     ip: str | None
     digest: bytes | None
     """``WARC-Payload-Digest``"""
+    record_id: bytes | None
+    refers_to: tuple[bytes, ...]
+    """Of a revisit: the id, the address and the digest of the record with its payload, as far as it names them."""
     truncated: bool
     """Whether a part of the block is missing, by ``WARC-Truncated``."""
     media_type: str
@@ -181,12 +188,9 @@ class ArchivedResponse:
 
 def parse_head(data: bytes) -> RecordHead | None:
     """The header at the start of ``data``; None if there is no complete WARC header, or none with a valid length."""
-    if not data.startswith(b"WARC/") or (end := data.find(b"\r\n\r\n", 0, MAX_HEAD)) < 0:
+    if not data.startswith(b"WARC/") or (blank := _BLANK_LINE.search(data, 0, MAX_HEAD)) is None:
         return None
-    fields: dict[bytes, bytes] = {}
-    for line in data[:end].split(b"\r\n")[1:]:
-        name, _, value = line.partition(b":")
-        fields[name.rstrip(b" \t").lower()] = value.strip(b" \t")
+    fields = {name: values[-1] for name, values in _parse_headers(data[: blank.start()]).items()}
     length = fields.get(b"content-length", b"")
     if not length.isdigit() or len(length) > _DIGITS:
         return None
@@ -197,16 +201,19 @@ def parse_head(data: bytes) -> RecordHead | None:
         url = variant(url, language)
     # nobody can ask for a longer URL
     answers = kind == b"response" and url.startswith("http") and len(url) <= 2 * MAX_LENGTH
-    status = _STATUS.match(data, end + 4) if answers else None
+    status = _STATUS.match(data, blank.end()) if answers else None
+    payload = (b"warc-refers-to", b"warc-refers-to-target-uri", b"warc-payload-digest")
     return RecordHead(
         kind=kind,
         url=url,
         date=fields.get(b"warc-date", b"").decode("ascii", "replace"),
         ip=fields[b"warc-ip-address"].decode("ascii", "replace") if b"warc-ip-address" in fields else None,
         digest=fields.get(b"warc-payload-digest"),
+        record_id=fields.get(b"warc-record-id"),
+        refers_to=tuple(fields[name] for name in payload if kind == b"revisit" and name in fields),
         truncated=b"warc-truncated" in fields,
         media_type=fields.get(b"content-type", b"").decode("ascii", "replace").lower(),
-        block=end + 4,
+        block=blank.end(),
         length=int(length),
         status=int(status[1]) if status else None,
     )
@@ -228,10 +235,25 @@ def parse_response(record: bytes) -> ArchivedResponse | None:
     if b"chunked" in b",".join(headers.pop(b"transfer-encoding", ())).lower():
         body = _dechunk(body)
         headers.pop(b"content-length", None)
-    if body[:2] != b"\x1f\x8b" and headers.get(b"content-encoding") in ([b"gzip"], [b"x-gzip"]):
+    if b"content-encoding" in headers and _is_decoded(body):
         del headers[b"content-encoding"]  # some archivers store the decoded body under the old header
         headers.pop(b"content-length", None)
     return ArchivedResponse(head.url, as_date(head.date), head.status, headers, body, _ip(head.ip), head.truncated)
+
+
+def _is_decoded(body: bytes) -> bool:
+    """Whether *body* begins with text, as a packed one does not; a false coding may be one that nobody knows."""
+    return body.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)) or not _CONTROL.search(body, 0, _TEXT_START)
+
+
+def with_payload(revisit: bytes, original: bytes) -> bytes:
+    """The complete record *revisit* as a response with the block of the record *original*."""
+    head, payload = parse_head(revisit), parse_head(original)
+    assert head is not None
+    assert payload is not None
+    fields = b"WARC-Type: response\r\nContent-Length: %d\r\n\r\n" % payload.length
+    # the last field of a name counts
+    return revisit[: head.block].rstrip(b"\r\n") + b"\r\n" + fields + original[payload.block : payload.end]
 
 
 def parse_conversion(record: bytes) -> bytes | None:

@@ -35,6 +35,8 @@ _TRACKER = re.compile(
     r"(?:=.*)?",
     re.IGNORECASE,
 )
+_COLD_FUSION = re.compile(r"(?:^|&)cftoken=", re.IGNORECASE)
+"""Next to it ``CFID`` is the number of a session; alone it may be of a page."""
 _MAY_TRACK = re.compile(r"utm_|clk?id|gclsrc|braid|igshid|mc_|_hs|_g|sess|sid|zenid|cftoken", re.IGNORECASE)
 
 
@@ -160,6 +162,8 @@ def _clean_query(query: str) -> str:
         return ""
     query = _AMPERSAND.sub("&", query)
     kept = [part for part in query.split("&") if part and not _TRACKER.fullmatch(part)]
+    if _COLD_FUSION.search(query):
+        kept = [part for part in kept if not part.lower().startswith("cfid=")]
     return _escape("&".join(kept), _QUERY)
 
 

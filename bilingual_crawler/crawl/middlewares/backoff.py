@@ -78,9 +78,7 @@ class BackoffMiddleware(CrawlComponent):
         self._tries = settings.getint("RETRY_TIMES")
         self._statuses = frozenset(map(int, settings.getlist("RETRY_HTTP_CODES")))
         self._errors = tuple(map(load_object, settings.getlist("RETRY_EXCEPTIONS")))
-        self._patience = Patience(
-            options.backoff_start, options.backoff_max, options.retry_after_max, options.host_failures
-        )
+        self._patience = patience_of(options)
         self._backoff = Backoff(self._patience, time.monotonic)
         longest = min(self._patience.longest, MAX_OWN_REST)
         self._own = Backoff(Patience(self._patience.start, longest, failures=math.inf), time.monotonic)
@@ -116,9 +114,9 @@ class BackoffMiddleware(CrawlComponent):
         if rest is None:
             return response
         if entry.attempts < tries:
-            return _again(request, Rest(rest))
+            return again(request, Rest(rest))
         if status != PAGE_ERROR and self._is_spared(request, tries):
-            return _again(request, Rest(rest, after_others=True))
+            return again(request, Rest(rest, after_others=True))
         return response
 
     def process_exception(self, request: Request, exception: Exception) -> Request | None:
@@ -144,14 +142,14 @@ class BackoffMiddleware(CrawlComponent):
         if rest is None:
             return None
         if unavailable or entry.attempts < self._tries:
-            return _again(request, Rest(rest, failed=not unavailable))
+            return again(request, Rest(rest, failed=not unavailable))
         silent = self._is_everyone_silent(request)
         if self._stopped or (silent and self._backoff.failures(origin(request.url)) > 1):
-            return _again(request, Rest(rest, failed=False))
+            return again(request, Rest(rest, failed=False))
         # a first failure in a row says less: other pages of the host may have been answered just before
         if silent and entry.attempts == self._tries:
-            return _again(request, Rest(rest))
-        return _again(request, Rest(rest, after_others=True)) if self._is_spared(request, self._tries) else None
+            return again(request, Rest(rest))
+        return again(request, Rest(rest, after_others=True)) if self._is_spared(request, self._tries) else None
 
     def _is_everyone_silent(self, request: Request) -> bool:
         """Whether the network may be gone, so that *request* need not be the reason of its last failure."""
@@ -181,7 +179,7 @@ class BackoffMiddleware(CrawlComponent):
             return None
         rest = self._own.failed(_MACHINE, alive=True)
         assert rest is not None
-        return _again(request, Rest(rest, failed=for_good))
+        return again(request, Rest(rest, failed=for_good))
 
     def _failed(self, request: Request, *, alive: bool, asked: float | None) -> float | None:
         host = origin(request.url)
@@ -242,10 +240,15 @@ def asked_to_wait(response: Response) -> float | None:
     return retry_after(value.decode("latin-1"), datetime.now(UTC)) if value else None
 
 
-def _again(request: Request, rest: Rest) -> Request:
-    again = request.copy()
-    again.meta[REST] = rest
-    return again
+def again(request: Request, rest: Rest) -> Request:
+    """*request* on its way back to the frontier, with a *rest* of its slot."""
+    returning = request.copy()
+    returning.meta[REST] = rest
+    return returning
+
+
+def patience_of(options: Options) -> Patience:
+    return Patience(options.backoff_start, options.backoff_max, options.retry_after_max, options.host_failures)
 
 
 class PoisonMiddleware:

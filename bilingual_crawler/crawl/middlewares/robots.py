@@ -26,7 +26,7 @@ from bilingual_crawler.crawl.middlewares.backoff import HostUnavailable, asked_t
 from bilingual_crawler.crawl.middlewares.language import Reader
 from bilingual_crawler.crawl.politeness import robots_agent
 from bilingual_crawler.crawl.requests import header_text
-from bilingual_crawler.crawl.signals import READ_BYTES, RECEIVED, Refused, StillWanted, reason, sitemaps_named
+from bilingual_crawler.crawl.signals import BYTE_LIMIT, BYTES_RECEIVED, Refused, StillWanted, reason, sitemaps_named
 from bilingual_crawler.pages.jobs import RobotsJob
 from bilingual_crawler.pages.sitemap import MAX_PREAMBLE, begins_sitemap
 from bilingual_crawler.urls.canonical import canonicalise
@@ -166,18 +166,18 @@ class FirstBytesMiddleware(CrawlComponent):
     """Ends downloads with a limit of bytes to read, of which Scrapy would make errors; decompresses no more of them."""
 
     def process_request(self, request: Request) -> None:
-        if READ_BYTES in request.meta:
-            request.meta[RECEIVED] = 0
+        if BYTE_LIMIT in request.meta:
+            request.meta[BYTES_RECEIVED] = 0
             request.headers["Accept-Encoding"] = b"gzip"
 
     def bytes_received(self, data: bytes, request: Request) -> None:
-        if READ_BYTES in request.meta:
-            request.meta[RECEIVED] += len(data)
-            if request.meta[RECEIVED] >= request.meta[READ_BYTES]:
+        if BYTE_LIMIT in request.meta:
+            request.meta[BYTES_RECEIVED] += len(data)
+            if request.meta[BYTES_RECEIVED] >= request.meta[BYTE_LIMIT]:
                 raise StopDownload(fail=False)
 
     def process_response(self, request: Request, response: Response) -> Response:
-        limit = request.meta.get(READ_BYTES)
+        limit = request.meta.get(BYTE_LIMIT)
         if limit is None:
             return response
         headers, body = response.headers.copy(), response.body
@@ -223,7 +223,7 @@ async def download(
     if max_bytes is not None:
         meta["download_maxsize"] = max_bytes
     if read_bytes is not None:
-        meta |= {READ_BYTES: read_bytes, "download_maxsize": 0}
+        meta |= {BYTE_LIMIT: read_bytes, "download_maxsize": 0}
     if "download_slot" in request.meta:
         meta["download_slot"] = request.meta["download_slot"]
     redirects = 0

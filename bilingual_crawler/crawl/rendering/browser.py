@@ -8,6 +8,8 @@ import logging
 import os
 import re
 import shutil
+import signal
+import time
 from contextlib import suppress
 from dataclasses import dataclass
 from importlib.util import find_spec
@@ -15,6 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urldefrag
 
+from cachetools import LRUCache
 from scrapy import Request
 from scrapy.utils.misc import build_from_crawler
 
@@ -22,15 +25,17 @@ from bilingual_crawler import to_install
 from bilingual_crawler.crawl.rendering.network import PageNetwork, Resource, Resources
 from bilingual_crawler.options import Options
 from bilingual_crawler.pages.model import LinkPosition
+from bilingual_crawler.urls.hosts import host_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
     from playwright.async_api import BrowserContext, Page
     from scrapy.crawler import Crawler
     from scrapy.http import Headers, Response
     from scrapy.settings import BaseSettings
     from scrapy_playwright.handler import ScrapyPlaywrightDownloadHandler
+    from scrapy_playwright.page import PageMethod
 
     from bilingual_crawler.pages.model import PageRecord
 
@@ -50,6 +55,9 @@ def is_shell(page: PageRecord, body: bytes) -> bool:
 logger = logging.getLogger(__name__)
 
 CLOSE_SECONDS = 10.0
+_HOSTS = 10_000
+_MAX_IN_VAIN = 10
+"""Pages in a row that stayed shells, after each of which the next one of the host is given half the time."""
 
 
 class RenderError(Exception):
@@ -69,7 +77,8 @@ class Browser:
     """scrapy-playwright, started with the first page that is rendered, each page in a fresh context.
 
     The browser has no network of its own: see :class:`PageNetwork`. At most ``BILINGUAL_RENDER_CONCURRENCY`` pages are
-    open; each is closed after ``BILINGUAL_RENDER_TIMEOUT`` seconds, whatever its scripts do.
+    open; each is closed after ``BILINGUAL_RENDER_TIMEOUT`` seconds, whatever its scripts do, and killed if it takes
+    more than :data:`MAX_PAGE_BYTES`.
     """
 
     def __init__(self, crawler: Crawler, slot_of: Callable[[str], str]) -> None:
@@ -77,11 +86,16 @@ class Browser:
         self._crawler = crawler
         self._resources = Resources(crawler, slot_of)
         self._timeout = options.render_timeout
+        self._half = self._timeout * 1000 / 2
+        """Milliseconds to load a page, and again to wait for its text."""
+        self._in_vain: LRUCache[str, int] = LRUCache(_HOSTS)
+        """Host -> its last pages in a row that stayed shells."""
         self._max_size = crawler.settings.getint("DOWNLOAD_MAXSIZE")
         self._open = asyncio.Semaphore(options.render_concurrency)
         self._starting = asyncio.Lock()
         self._numbers = itertools.count()
         self._handler: ScrapyPlaywrightDownloadHandler | None = None
+        self._watching: asyncio.Task[None] | None = None
 
     async def render(self, response: Response, asked: Headers) -> Rendered:
         """Run the scripts of *response*, a page that was requested with the headers *asked*; raises RenderError.
@@ -108,11 +122,14 @@ class Browser:
         handler, self._handler = self._handler, None
         if handler is not None:
             await _close(handler)
+        if self._watching is not None:
+            self._watching.cancel()
 
     async def _started(self) -> ScrapyPlaywrightDownloadHandler:
         async with self._starting:
             if self._handler is None:
                 self._handler = await self._start()
+                self._watching = asyncio.create_task(_watch_memory())
             return self._handler
 
     async def _start(self) -> ScrapyPlaywrightDownloadHandler:
@@ -126,8 +143,12 @@ class Browser:
         return handler
 
     async def _run(self, handler: ScrapyPlaywrightDownloadHandler, url: str, network: PageNetwork, locale: str) -> str:
-        context = f"page-{next(self._numbers)}"
-        request = Request(url, meta=self._meta(context, network, locale))
+        from scrapy_playwright.page import PageMethod
+
+        context, host = f"page-{next(self._numbers)}", host_of(url)
+        in_vain = self._in_vain.get(host, 0)
+        settling = PageMethod(_settle, timeout=self._half, patience=self._half / 2**in_vain)
+        request = Request(url, meta=self._meta(context, network, locale, settling))
         try:
             async with asyncio.timeout(self._timeout):
                 response = await handler.download_request(request)
@@ -135,15 +156,15 @@ class Browser:
             wrapper = handler.context_wrappers.get(context)
             if wrapper is not None:
                 await _close(wrapper.context)
+        self._in_vain[host] = 0 if settling.result else min(in_vain + 1, _MAX_IN_VAIN)
         if not response.url.startswith("http"):
             raise RenderError(f"its scripts navigated to {response.url}")
         html: str = response.text
         return html
 
-    def _meta(self, context: str, network: PageNetwork, locale: str) -> dict[str, Any]:
+    def _meta(self, context: str, network: PageNetwork, locale: str, settling: PageMethod) -> dict[str, Any]:
         from scrapy_playwright.page import PageMethod
 
-        half = self._timeout * 1000 / 2
         return {
             "playwright": True,
             "playwright_context": context,
@@ -155,8 +176,8 @@ class Browser:
                 **({"locale": locale} if _LOCALE.fullmatch(locale) else {}),
             },
             "playwright_page_init_callback": network.attach,
-            "playwright_page_goto_kwargs": {"wait_until": "domcontentloaded", "timeout": half},
-            "playwright_page_methods": [PageMethod(_settle, timeout=half), PageMethod(_measure, limit=self._max_size)],
+            "playwright_page_goto_kwargs": {"wait_until": "domcontentloaded", "timeout": self._half},
+            "playwright_page_methods": [settling, PageMethod(_measure, limit=self._max_size)],
         }
 
 
@@ -169,18 +190,95 @@ async def _close(closable: BrowserContext | ScrapyPlaywrightDownloadHandler) -> 
         logger.debug(f"The browser does not answer: {error!r}")
 
 
-async def _settle(page: Page, timeout: float) -> None:
-    """Wait until the page has no open requests, *timeout* milliseconds at most."""
+_POLL_MS = 200
+_SETTLED = """least => {
+  const size = root => [...root.querySelectorAll("*")].reduce(
+    (sum, one) => sum + (one.shadowRoot ? size(one.shadowRoot) : 0), (root.innerText ?? root.textContent).trim().length)
+  const now = document.body ? size(document.body) : 0
+  const before = document[Symbol.for("size")]
+  document[Symbol.for("size")] = now
+  return now >= least && now === before
+}"""
+"""Whether the page has some text, as much as when this was asked before."""
+_SHADOWS = """() => {
+  const open = root => {
+    for (const host of root.querySelectorAll("*")) if (host.shadowRoot) {
+      open(host.shadowRoot)
+      const template = document.createElement("template")
+      template.setAttribute("shadowrootmode", "open")
+      template.content.append(...[...host.shadowRoot.childNodes].map(node => node.cloneNode(true)))
+      host.prepend(template)
+    }
+  }
+  open(document)
+  return document.documentElement.outerHTML.length
+}"""
+"""Write the shadow trees into the page, whose HTML lacks them; return the length of its HTML."""
+
+
+async def _settle(page: Page, timeout: float, patience: float) -> bool:
+    """Wait until the page has no open requests, and no longer is a shell; return whether it came to that.
+
+    It has *timeout* milliseconds for the first, and *patience* for the second: scripts may show their text by a timer.
+    """
     from playwright.async_api import TimeoutError as StillBusy
 
+    begun = time.monotonic()
     with suppress(StillBusy):
         await page.wait_for_load_state("networkidle", timeout=timeout)
+    left = min(patience, timeout - 1000 * (time.monotonic() - begun))
+    try:
+        await page.wait_for_function(_SETTLED, arg=MIN_TEXT, polling=_POLL_MS, timeout=max(left, 2 * _POLL_MS))
+    except StillBusy:
+        return False
+    return True
 
 
 async def _measure(page: Page, limit: int) -> None:
-    size = await page.evaluate("document.documentElement.outerHTML.length")
+    size = await page.evaluate(_SHADOWS)
     if limit and size > limit:
         raise RenderError(f"its scripts made {size} characters of HTML, DOWNLOAD_MAXSIZE is {limit}")
+
+
+MAX_PAGE_BYTES, MAX_BYTES = 1 << 30, 3 << 30
+"""Memory that a page may take, and all together."""
+WATCH_SECONDS = 0.25
+
+
+async def _watch_memory() -> None:
+    """Kill the largest page of the browser, below this process, whenever it, or all together, take too much memory.
+
+    A page that is killed ends with an error. Chromium limits scripts alone, to 4 GB each.
+    """
+    while True:
+        await asyncio.sleep(WATCH_SECONDS)
+        if pages := await asyncio.to_thread(_pages_below, os.getpid()):
+            largest = max(pages, key=pages.__getitem__)
+            if pages[largest] > MAX_PAGE_BYTES or sum(pages.values()) > MAX_BYTES:
+                with suppress(ProcessLookupError):
+                    os.kill(largest, signal.SIGKILL)
+
+
+def _pages_below(root: int) -> dict[int, int]:
+    """The processes of pages below the process *root*, with the bytes of each that it does not share; empty without
+    Linux's ``/proc``.
+    """
+    parents: dict[int, int] = {}
+    pages: dict[int, int] = {}
+    for folder in Path("/proc").glob("[0-9]*"):
+        with suppress(OSError, ValueError, IndexError):
+            process = int(folder.name)
+            parents[process] = int((folder / "stat").read_text().rpartition(")")[2].split()[1])
+            if b"--type=renderer" in (folder / "cmdline").read_bytes():
+                _, resident, shared, *_ = map(int, (folder / "statm").read_text().split())
+                pages[process] = (resident - shared) * os.sysconf("SC_PAGE_SIZE")
+    return {process: size for process, size in pages.items() if _is_below(process, root, parents)}
+
+
+def _is_below(process: int, root: int, parents: Mapping[int, int]) -> bool:
+    while process not in (0, root):
+        process = parents.get(process, 0)
+    return process == root
 
 
 BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")

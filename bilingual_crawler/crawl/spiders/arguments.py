@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, TypeVar
+from urllib.parse import urlsplit
+from urllib.request import getproxies
 
 from bilingual_crawler.crawl.context import CrawlContext, DiscoveryContext, choose_output_dir, named_now
 from bilingual_crawler.crawl.rendering.browser import missing_for_rendering
@@ -36,6 +38,7 @@ from bilingual_crawler.options import (
     usage_error,
     usage_errors,
     whole,
+    without_password,
     wrong,
 )
 from bilingual_crawler.pages.detectors.base import keep_in
@@ -348,8 +351,12 @@ def _folder(pairs: LanguagePairs) -> str:
 
 
 def _check_network(seeds: Sequence[Seed], options: Options) -> None:
-    """Check that the archives can be read, and that a crawl of the web names a contact."""
+    """Check that the archives can be read, the proxies used, and that a crawl of the web names a contact."""
     _check_archives(options)
+    for scheme, proxy in getproxies().items():
+        if scheme in ("http", "https") and urlsplit(proxy).scheme.startswith("socks") and not options.replay:
+            shown = without_password(proxy)
+            raise usage_error(f"{scheme}_proxy={shown}: SOCKS is not supported; give an HTTP proxy, or none")
     if not options.replay and not options.contact and not (seeds and all(is_loopback(seed.url) for seed in seeds)):
         raise usage_error(
             "say who is crawling: --contact https://your.page/about-this-crawl (or mailto:you@...; make takes "

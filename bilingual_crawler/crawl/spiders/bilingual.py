@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 from urllib.parse import urlsplit
 
-from cachetools import LRUCache
 from msgspec.structs import replace
 from scrapy import Request, Spider
 
@@ -45,9 +44,6 @@ if TYPE_CHECKING:
 SITEMAP_PRIORITY = 0.5
 """Of sitemaps where sites may be left: before pages that hardly bring pairs."""
 
-MAX_ANNOUNCED = 200_000
-"""Maximum pages to come whose versions a sitemap has announced."""
-
 
 class BilingualSpider(Spider):
     """Crawls the sites of its seeds and yields the documents in the languages of ``pair``.
@@ -65,8 +61,6 @@ class BilingualSpider(Spider):
     def __init__(self, context: CrawlContext) -> None:
         super().__init__()
         self.context = context
-        self._announced: LRUCache[str, list[Link]] = LRUCache(MAX_ANNOUNCED)
-        """URL of a page -> the versions that a sitemap announces, which count as if the page did."""
 
     @classmethod
     def from_crawler(cls, crawler: Crawler, *args: Any, **kwargs: Any) -> Self:
@@ -113,7 +107,8 @@ class BilingualSpider(Spider):
         page: PageRecord = response.meta[READ]
         self.visits.variants.note_page(page)
         page = self.visits.variants.of_page(page)
-        if announced := self._announced.pop(page.url, None):
+        # it counts as if the page did
+        if announced := self.visits.announced(page.url):
             page = replace(page, links=(*page.links, *announced))
         self._count_documents(page.documents)
         self._count_opt_outs(page)
@@ -169,9 +164,9 @@ class BilingualSpider(Spider):
         self.visits.log(entry, status=response.status, outcome="sitemap")
         self._count_documents(sitemap.documents)
         self._push_sitemaps(sitemap.nested, entry)
-        for url, links in sitemap.announced.items():
-            if versions := [link for link in links if self.context.pairs.side(link.hreflang or "")]:
-                self._announced[url] = versions
+        side = self.context.pairs.side
+        found = {url: [link for link in links if side(link.hreflang or "")] for url, links in sitemap.announced.items()}
+        self.visits.announce(entry, {url: links for url, links in found.items() if links})
         yield FoundLinks(PageRecord(entry.url), sitemap.links)
 
     def _count_documents(self, linked: Mapping[str, int]) -> None:

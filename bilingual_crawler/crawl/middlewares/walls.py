@@ -1,0 +1,154 @@
+"""Downloader middlewares: pauses for hosts that show one answer for all URLs, as :mod:`~bilingual_crawler.crawl.walls`
+finds them.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import re
+import time
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urljoin, urlsplit
+from weakref import WeakValueDictionary
+
+from scrapy import Request
+from scrapy.http.request import NO_CALLBACK
+
+from bilingual_crawler.crawl.component import CrawlComponent
+from bilingual_crawler.crawl.facts import WALL, part_fact
+from bilingual_crawler.crawl.middlewares.backoff import again, patience_of
+from bilingual_crawler.crawl.middlewares.language import Reader, page_job
+from bilingual_crawler.crawl.requests import header_text
+from bilingual_crawler.crawl.signals import ENTRY, READ, WALLED, Refused
+from bilingual_crawler.crawl.walls import Answer
+from bilingual_crawler.frontier.backoff import Backoff, Rest
+from bilingual_crawler.frontier.frontier import BLOCKED
+from bilingual_crawler.options import Options
+from bilingual_crawler.urls.canonical import canonicalise
+
+if TYPE_CHECKING:
+    from scrapy.crawler import Crawler
+    from scrapy.http import Response
+
+    from bilingual_crawler.frontier.entry import Entry
+    from bilingual_crawler.pages.model import PageRecord
+
+logger = logging.getLogger(__name__)
+
+_REDIRECTS = range(300, 400)
+_FORBIDDEN = 403
+_DEMANDS = re.compile(rb"<(?:form|script)\b|http-equiv\W{1,3}refresh", re.IGNORECASE)
+
+
+class WallMiddleware(CrawlComponent):
+    """Puts back, untried, the URLs whose host shows a wall in their place, and pauses its politeness slot.
+
+    The pause doubles as that of a failing host does. After ``BILINGUAL_HOST_FAILURES`` pauses the slot is closed, and
+    its URLs stay queued. Stats: ``bilingual/walls`` (hosts), ``bilingual/walls/tests``, ``bilingual/backoff/wall``.
+    """
+
+    def __init__(self, crawler: Crawler) -> None:
+        super().__init__(crawler)
+        options = Options.of(crawler.settings)
+        self._reader = Reader(crawler)
+        self._backoff = Backoff(patience_of(options), time.monotonic)
+        self._is_real = not options.replay
+        self._warned: set[str] = set()
+        self._under_way: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
+
+    def process_request(self, request: Request) -> None:
+        if ENTRY in request.meta:
+            request.meta[WALLED] = self._visits.walls.has_wall(request.meta[ENTRY].url)
+
+    async def process_response(self, request: Request, response: Response) -> Request | Response:
+        page: PageRecord | None = request.meta.get(READ)
+        if page is not None:
+            is_plain = "rendered" not in response.flags and not request.meta[ENTRY].is_variant
+            demands = _DEMANDS.search(response.body) is not None
+            return await self.meet(Answer.of_page(page), request, as_known=is_plain, demands=demands) or response
+        if response.status == _FORBIDDEN:
+            return await self.meet(Answer(str(response.status)), request, demands=True) or response
+        return response
+
+    async def meet(self, answer: Answer, request: Request, **more: bool) -> Request | None:
+        """The way back of *request* if its *answer* is a wall, else None. *more*: see :meth:`.Walls.learn`."""
+        entry: Entry | None = request.meta.get(ENTRY)
+        if entry is None or not self._is_real:
+            return None
+        walls, host = self._visits.walls, urlsplit(entry.url).netloc
+        testing = self._under_way.setdefault(host, asyncio.Lock())
+        async with testing:
+            is_behind = walls.is_behind(entry.url)
+            stands = is_behind or walls.is_wall(entry.url, answer)
+            if not stands:
+                # what was sent before says nothing of the present
+                if walls.has_wall(entry.url) and request.meta.get(WALLED):
+                    logger.info(f"{host}: shows its pages again", extra=self._extra)
+                    self._backoff.answered(host)
+                    walls.passed(entry.url)
+                known = walls.learn(entry.url, answer, **more)
+                if known is not None:
+                    stands = walls.test(entry.url, answer, await self._shown(known, request))
+                    if stands and host not in self._warned:
+                        self._warn(host, entry.url)
+        if news := walls.news(entry.url):
+            self._visits.frontier.remember(entry, part_fact(WALL, news))
+        return self._put_back(request, host, is_behind=is_behind) if stands else None
+
+    def _put_back(self, request: Request, host: str, *, is_behind: bool) -> Request:
+        rest = self._backoff.failed(host, alive=True)
+        self._stats.inc_value("bilingual/backoff/wall")
+        if rest is None:
+            self._visits.frontier.close(request.meta[ENTRY].slot, BLOCKED)
+        # where the wall leads is no page, unless it comes after all pages
+        return again(request, Rest(rest or 0.0, failed=False, after_others=is_behind))
+
+    def _warn(self, host: str, url: str) -> None:
+        self._warned.add(host)
+        self._stats.inc_value("bilingual/walls")
+        logger.warning(
+            f"{host}: shows one page for all addresses since {url}, perhaps to keep programs out. The site pauses, its "
+            "addresses stay queued; a longer DOWNLOAD_DELAY may help",
+            extra=self._extra,
+        )
+
+    async def _shown(self, url: str, request: Request) -> Answer | None:
+        """What the host shows now at *url*, a page that *request*, for another one, is compared with."""
+        self._stats.inc_value("bilingual/walls/tests")
+        meta = {"download_slot": request.meta["download_slot"], "dont_redirect": True}
+        assert self._crawler.engine
+        try:
+            response = await self._crawler.engine.download_async(Request(url, meta=meta, callback=NO_CALLBACK))
+            if response.status in _REDIRECTS:
+                return redirect_answer(response)
+            if response.status != 200:
+                return Answer(str(response.status))
+            return Answer.of_page(await self._reader.read(page_job(response, url), url))
+        except Exception as error:
+            logger.debug(f"{url}: {error}")
+            return None
+
+    @property
+    def _extra(self) -> dict[str, Any]:
+        return {"spider": self._crawler.spider}
+
+
+class WallRedirectsMiddleware(CrawlComponent):
+    """Does the same for redirects, before they are followed."""
+
+    async def process_response(self, request: Request, response: Response) -> Request | Response:
+        walls = self._crawler.get_downloader_middleware(WallMiddleware)
+        if walls is None or response.status not in _REDIRECTS:
+            return response
+        try:
+            urljoin(response.url, header_text(response.headers.get("Location") or b""))
+        except ValueError as error:
+            # Scrapy would raise it, as if a component had failed
+            raise Refused("redirect-nowhere", str(error), status=response.status) from error
+        return await walls.meet(redirect_answer(response), request, as_known=False) or response
+
+
+def redirect_answer(response: Response) -> Answer:
+    location = canonicalise(header_text(response.headers.get("Location") or b""), response.url)
+    return Answer.redirect(location) if location else Answer(str(response.status))
