@@ -5,7 +5,17 @@ from __future__ import annotations
 import asyncio
 import multiprocessing
 import random
+import re
 from string import ascii_lowercase
+from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
+
+from bilingual_crawler.storage.archive import iter_responses
+from bilingual_crawler.storage.sites import find_sources
+
+if TYPE_CHECKING:
+    from multiprocessing.sharedctypes import Synchronized
+    from pathlib import Path
 
 WORDS = (
     [
@@ -77,21 +87,42 @@ def answer_of(body: bytes, kind: str = "text/html; charset=utf-8") -> bytes:
     return b"HTTP/1.1 200 OK\r\nContent-Type: %s\r\nContent-Length: %d\r\n\r\n%s" % (kind.encode(), len(body), body)
 
 
-def start(answers: dict[str, bytes], hosts: int = 1) -> list[str]:
-    """Serve *answers* (by path) on so many loopback addresses while this process lives; returns their base URLs."""
+def archived(folder: Path) -> dict[str, bytes]:
+    """Return the answers of the frozen site in *folder*, by path; links to its own host are made relative to that."""
+    [source] = find_sources(folder)
+    host = urlsplit(source.base or "").netloc.encode()
+    return {
+        urlsplit(response.url).path: answer_of(re.sub(rb"https?://" + re.escape(host), b"", response.body))
+        for response in iter_responses(folder)
+    }
+
+
+def start(answers: dict[str, bytes], hosts: int = 1, answered: Synchronized[int] | None = None) -> list[str]:
+    """Serve *answers* (by path) on so many loopback addresses while this process lives; returns their base URLs.
+
+    *answered* counts the answers that were sent.
+    """
     ports: multiprocessing.Queue[list[str]] = multiprocessing.Queue()
-    multiprocessing.Process(target=_serve, args=(answers, hosts, ports), daemon=True).start()
+    multiprocessing.Process(target=_serve, args=(answers, hosts, ports, answered), daemon=True).start()
     return ports.get()
 
 
-def _serve(answers: dict[str, bytes], hosts: int, started: multiprocessing.Queue[list[str]]) -> None:
+def _serve(
+    answers: dict[str, bytes],
+    hosts: int,
+    started: multiprocessing.Queue[list[str]],
+    answered: Synchronized[int] | None,
+) -> None:
     missing = b"HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n"
 
     async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         try:
             while True:
                 request = await reader.readuntil(b"\r\n\r\n")
-                writer.write(answers.get(request.split(b" ", 2)[1].decode(), missing))
+                found = answers.get(request.split(b" ", 2)[1].decode())
+                writer.write(found or missing)
+                if answered and found:
+                    answered.value += 1
                 await writer.drain()
         except (asyncio.IncompleteReadError, ConnectionError):
             writer.close()
