@@ -14,7 +14,7 @@ from bilingual_crawler.commands import PROJECT_SETTINGS, adapt, refuse_unknown
 from bilingual_crawler.crawl.rendering.browser import missing_for_rendering
 from bilingual_crawler.encoders.base import install_command, is_installed
 from bilingual_crawler.options import Options, workers
-from bilingual_crawler.scoring.models import ModelError, default_providers
+from bilingual_crawler.scoring.models import ProviderError, default_providers
 
 if TYPE_CHECKING:
     import argparse
@@ -50,7 +50,7 @@ def _parts(settings: BaseSettings) -> Iterator[tuple[str, str, str]]:
     yield "encoder", "compares documents and sentences by meaning", missing
     try:
         missing = "" if default_providers()[:-1] else f"{to_install('gpu')} && {ONE_ONNXRUNTIME}"
-    except ModelError as error:
+    except ProviderError as error:
         missing = str(error)
     yield "GPU", "runs the ONNX models faster than the CPU", missing
     yield "Chromium", "renders pages that need JavaScript", missing_for_rendering(settings) or ""

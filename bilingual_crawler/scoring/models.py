@@ -101,6 +101,10 @@ class ModelError(ValueError):
     """A model folder that cannot be used; the message names the file and the fault."""
 
 
+class ProviderError(ModelError):
+    """An accelerator that cannot be used; the message names the remedy."""
+
+
 @dataclass(frozen=True, slots=True)
 class ModelConfig:
     """`config.json` of a model folder.
@@ -317,14 +321,14 @@ def load_models(
 def default_providers() -> list[str]:
     """The accelerators that this onnxruntime can use, then the CPU.
 
-    Raises ModelError if onnxruntime-gpu is installed, and the files of onnxruntime lie over its own.
+    Raises ProviderError if onnxruntime-gpu is installed, and the files of onnxruntime lie over its own.
     """
     import onnxruntime as ort
 
     available = ort.get_available_providers()
     accelerators = [name for name in ACCELERATORS if name in available]
     if not accelerators and _is_installed("onnxruntime-gpu"):
-        raise ModelError(f"onnxruntime hides onnxruntime-gpu, and only one of both can be used: {ONE_ONNXRUNTIME}")
+        raise ProviderError(f"onnxruntime hides onnxruntime-gpu, and only one of both can be used: {ONE_ONNXRUNTIME}")
     return [*accelerators, CPU]
 
 
@@ -347,7 +351,7 @@ def _session(graph: bytes | str, providers: Sequence[str], name: str) -> Any:
     available = ort.get_available_providers()
     if unknown := set(providers) - set(available):
         default_providers()
-        raise ModelError(f"BILINGUAL_PROVIDERS={','.join(unknown)}: this onnxruntime has {', '.join(available)}")
+        raise ProviderError(f"BILINGUAL_PROVIDERS={','.join(unknown)}: this onnxruntime has {', '.join(available)}")
     if "CUDAExecutionProvider" in providers and hasattr(ort, "preload_dlls"):
         with redirect_stdout(sys.stderr):  # it prints what it misses
             ort.preload_dlls()
@@ -358,7 +362,7 @@ def _session(graph: bytes | str, providers: Sequence[str], name: str) -> Any:
     except Exception as error:
         raise ModelError(f"{name}: onnxruntime cannot load it: {error}") from error
     if missing := [provider for provider in providers if provider not in session.get_providers()]:
-        raise ModelError(
+        raise ProviderError(
             f"{', '.join(missing)} does not load, see the lines of onnxruntime above; "
             f"BILINGUAL_PROVIDERS={CPU} is slower and needs no GPU"
         )
