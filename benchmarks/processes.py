@@ -43,14 +43,14 @@ def own_memory(pid: int | str = "self") -> int:
 
 
 def measure(command: Sequence[str], folder: Path, environment: Mapping[str, str]) -> Taken:
-    """Run *command* in *folder*, where its outputs go to the file ``log``; exit with the end of that if it fails."""
+    """Run *command* in *folder*, its outputs in the file ``log`` there; RuntimeError with their end if it fails."""
     result, log = folder / "taken.json", folder / "log"
     # a process of its own waits for all of its children, and this one may have others, as servers
     watching = [sys.executable, __file__, str(result), *command]
     with log.open("w") as output:
         status = subprocess.run(watching, cwd=folder, stdout=output, stderr=output, env=environment).returncode
     if status:
-        sys.exit(f"{' '.join(command)} failed ({status}): {log.read_text(errors='replace')[-2000:]}")
+        raise RuntimeError(f"{' '.join(command)} failed ({status}): {log.read_text(errors='replace')[-2000:]}")
     return Taken(*json.loads(result.read_text()))
 
 

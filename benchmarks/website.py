@@ -61,6 +61,17 @@ WORDS = (
         "fruta",
     ],
 )
+SENTENCES = (
+    ("The harvest of the year {0} was good in {1}.", "La cosecha del año {0} fue buena en {1}."),
+    ("{1} people went to the market of {2}.", "{1} personas fueron al mercado de {2}."),
+    ("The old mayor of {1} opened a new school.", "El antiguo alcalde de {1} abrió una escuela nueva."),
+    ("In {0} the river near {2} flooded the village.", "En {0} el río cerca de {2} inundó el pueblo."),
+    ("Every family in {2} has {0} apple trees.", "Cada familia en {2} tiene {0} manzanos."),
+    ("The train to {1} leaves at {0} in the morning.", "El tren a {1} sale a las {0} de la mañana."),
+    ("Nobody knows who built the bridge of {1}.", "Nadie sabe quién construyó el puente de {1}."),
+    ("They sold {0} sheep and bought a house in {2}.", "Vendieron {0} ovejas y compraron una casa en {2}."),
+)
+"""Each in both languages, with a number and two names."""
 FOLDERS = ("en", "es")
 
 
@@ -70,16 +81,23 @@ def path(number: int) -> str:
 
 
 def html(number: int, pages: int) -> bytes:
-    """6 kB of text with words of its own, for pages that say the same would be taken for a trap, and 13 links."""
+    """6 kB of text with names of its own, for pages that say the same would be taken for a trap, and 13 links."""
     rng = random.Random(number)
-    own = ["".join(rng.choices(ascii_lowercase, k=7)) for _ in range(100)]
-    words = WORDS[number % 2]
+    shared = random.Random(number // 2)
     children = [3 * number + 2 * k for k in (1, 2, 3)] + [rng.randrange(pages) for _ in range(9)] + [number ^ 1]
     links = " ".join(f'<a href="{path(n)}">page {n}</a>' for n in children if n < pages)
-    text = "".join(f"<p>{' '.join(rng.choices(words, k=60))}</p>" for _ in range(16))
-    return (
-        f"<html><head><title>{number}</title></head><body><nav>{links}</nav>{text}<p>{' '.join(own)}</p></body></html>"
-    ).encode()
+    text = "".join(f"<p>{_paragraph(shared, number % 2)}</p>" for _ in range(17))
+    return f"<html><head><title>{number // 2}</title></head><body><nav>{links}</nav>{text}</body></html>".encode()
+
+
+def _paragraph(rng: random.Random, side: int) -> str:
+    sentences = (
+        sentence[side].format(
+            rng.randrange(10_000), *("".join(rng.choices(ascii_lowercase, k=7)).title() for _ in "12")
+        )
+        for sentence in rng.sample(SENTENCES, 8)
+    )
+    return " ".join(sentences)
 
 
 def answer_of(body: bytes, kind: str = "text/html; charset=utf-8") -> bytes:

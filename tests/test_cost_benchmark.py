@@ -38,7 +38,7 @@ def test_a_process_that_waits_costs_nothing(tmp_path: Path) -> None:
 
 
 def test_a_command_that_fails_is_an_error_with_its_last_words(tmp_path: Path) -> None:
-    with pytest.raises(SystemExit, match="no pages"):
+    with pytest.raises(RuntimeError, match="no pages"):
         measure([sys.executable, "-c", "raise SystemExit('no pages')"], tmp_path, os.environ)
 
 
@@ -48,8 +48,11 @@ def test_what_is_not_there_is_left_out(
 ) -> None:
     monkeypatch.setattr(cost, "HANDBOOK", tmp_path / "absent")
     monkeypatch.setitem(cost.OTHERS, "crawlee", cost.Peer(("absent.py",), ("no_such_package",)))
-    sites, names = ("--sites", "deb.handbook", "one page"), ("--names", "scrapy", "crawlee", "gain+warc")
-    cost.main(["--runs", "1", *sites, *names, "--json", str(tmp_path / "rows.json")])
+    sites, names = ("--sites", "deb.handbook", "one page"), ("--names", "scrapy", "crawlee", "linguacrawl", "gain+warc")
+    monkeypatch.setitem(cost.OTHERS, "linguacrawl", cost.Peer(("absent.py",), ()))
+    with pytest.raises(SystemExit) as ended:
+        cost.main(["--runs", "1", *sites, *names, "--json", str(tmp_path / "rows.json")])
+    assert ended.value.code
     rows = json.loads((tmp_path / "rows.json").read_text())
     assert [(row["site"], row["name"]) for row in rows] == [("one page", "scrapy"), ("one page", "gain+warc")]
     assert all(row.keys() == {"site", "name", "seconds", "peak_mb"} for row in rows)
@@ -57,3 +60,4 @@ def test_what_is_not_there_is_left_out(
     left_out = capsys.readouterr().err
     assert "deb.handbook is left out" in left_out
     assert "crawlee is left out: ModuleNotFoundError: No module named 'no_such_package'" in left_out
+    assert "one page, linguacrawl is left out: " in left_out
