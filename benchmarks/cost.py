@@ -24,7 +24,7 @@ import sys
 import tempfile
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from benchmarks.processes import Taken, measure
@@ -117,6 +117,20 @@ def seeds_of(site: str) -> list[str]:
     return [path(0)]
 
 
+def rows_of(taken: dict[tuple[str, str], list[Taken]], failed: set[tuple[str, str]]) -> list[dict[str, Any]]:
+    """Return the medians of the crawls of which none has failed."""
+    return [
+        {
+            "site": site,
+            "name": name,
+            "seconds": round(statistics.median(one.seconds for one in turns), 2),
+            "peak_mb": round(statistics.median(one.peak_mb for one in turns)),
+        }
+        for (site, name), turns in taken.items()
+        if turns and (site, name) not in failed
+    ]
+
+
 def ratio(taken: dict[tuple[str, str], list[Taken]], site: str, one: str, other: str) -> str:
     """Return a line with the ratio of two crawls of a site; empty if one of them was not measured."""
     turns = list(zip(taken.get((site, one), ()), taken.get((site, other), ()), strict=False))
@@ -148,7 +162,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
             seeds[site] = ",".join(base + seed for seed in seeds_of(site))
     taken: dict[tuple[str, str], list[Taken]] = {(site, name): [] for site in seeds for name in names}
     pages: dict[tuple[str, str], int] = {}
-    failed = set()
+    failed: set[tuple[str, str]] = set()
     with tempfile.TemporaryDirectory(prefix="cost-cache-") as cache:
         for site, name in [*taken] * options.runs:
             answered.value = 0
@@ -158,21 +172,14 @@ def main(arguments: Sequence[str] | None = None) -> None:
                 print(f"{site}, {name} is left out: {error}", file=sys.stderr)
                 failed.add((site, name))
             pages[site, name] = answered.value
-    taken = {key: turns for key, turns in taken.items() if key not in failed}
-    rows = [
-        {
-            "site": site,
-            "name": name,
-            "seconds": round(statistics.median(one.seconds for one in turns), 2),
-            "peak_mb": round(statistics.median(one.peak_mb for one in turns)),
-        }
-        for (site, name), turns in taken.items()
-    ]
-    if options.json:
-        options.json.write_text(json.dumps(rows, indent=1) + "\n")
+            if options.json:
+                # after each crawl: a run takes long, and may be stopped
+                options.json.write_text(json.dumps(rows_of(taken, failed), indent=1) + "\n")
+    rows = rows_of(taken, failed)
     print("| site | crawl | pages | s | peak MB |\n|---|---|--:|--:|--:|")
-    for row, key in zip(rows, taken, strict=True):
-        print(f"| {row['site']} | {row['name']} | {pages[key]:,} | {row['seconds']:.1f} | {row['peak_mb']} |")
+    for row in rows:
+        count = pages[row["site"], row["name"]]
+        print(f"| {row['site']} | {row['name']} | {count:,} | {row['seconds']:.1f} | {row['peak_mb']} |")
     print(*filter(None, (ratio(taken, *one) for one in RATIOS)), sep="\n")
     sys.exit(bool(failed))
 
