@@ -33,7 +33,15 @@ from rich.table import Table
 from scipy.sparse import csr_array
 from scipy.sparse.csgraph import maximum_bipartite_matching
 
-from benchmarks.alignment_baselines import SOME_WORDS, PpLocator, Pti, WmtBaseline
+from benchmarks.alignment_baselines import (
+    SOME_WORDS,
+    Cosine,
+    PpLocator,
+    Pti,
+    WmtBaseline,
+    all_sentences,
+    whole_text,
+)
 from benchmarks.gold_texts import read_gold_texts
 from benchmarks.reliability import (
     BINS,
@@ -50,8 +58,7 @@ from bilingual_crawler.harvest.table import decimals
 from bilingual_crawler.harvest.verdicts import CERTAIN_SCORE, PairVerdict, Tally, Truth, share
 from bilingual_crawler.languages.pairs import LanguagePairs
 from bilingual_crawler.pairing.align import align, align_domain, read_corpus
-from bilingual_crawler.pairing.content import document_space, sentence_space
-from bilingual_crawler.pairing.methods import Candidates, make_method
+from bilingual_crawler.pairing.methods import make_method
 from bilingual_crawler.pairing.model import read_pairs
 from bilingual_crawler.storage.records import PAIRS, tsv_line
 from training.common.options import refuse_bad_input
@@ -61,17 +68,16 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from benchmarks.reliability import Bin
-    from bilingual_crawler.encoders.base import Encoder
     from bilingual_crawler.items import Pair
-    from bilingual_crawler.pairing.content import Space
-    from bilingual_crawler.pairing.corpus import Corpus, Domain
+    from bilingual_crawler.pairing.corpus import Corpus
     from bilingual_crawler.pairing.methods import Method
 
 OURS = ("auto", "url", "structure")
 WITH_CONTENT = ("content", "structure-content")
 WITH_ENCODER = "auto, encoder"
 PAPERS = ("WMT16 URL baseline", "PTI", "PTI, similarity .2", "PPLocator")
-PAPERS_WITH_ENCODER = ("DDE", "SAE")
+PAPERS_WITH_ENCODER = ("DDE, adapted: 512 tokens, our encoder", "SAE, adapted: our encoder")
+"""The paper has LASER, which reads texts of any length."""
 WHOLE = "whole"
 NEARLY_EQUAL = 0.95
 """Similarity of two texts, by edit distance, from which one stands for the other."""
@@ -96,21 +102,6 @@ Results = dict[tuple[str, ...], dict[str, Measured]]
 """Set and method -> task -> figures."""
 
 
-class CosineMethod:
-    """DDE or SAE as published: cosine inside the domain, greedy matching without a threshold."""
-
-    def __init__(self, space: Callable[[Domain, Encoder], Space], encoder: Encoder) -> None:
-        self._space, self._encoder = space, encoder
-
-    def __call__(self, domain: Domain) -> Candidates:
-        if not domain.a or not domain.b:
-            return Candidates(np.zeros(0, np.intp), np.zeros(0, np.intp), np.zeros(0), [], -1.0)
-        space = self._space(domain, self._encoder)
-        i, j = (places.ravel() for places in np.indices((len(domain.a), len(domain.b))))
-        scores = (space.a @ space.b.T).ravel().astype(np.float64)
-        return Candidates(i, j, scores, ["content"] * len(i), -1.0)
-
-
 def methods(args: argparse.Namespace) -> dict[str, Method]:
     """Return the methods to measure by their names; raises EncoderError."""
     encoder = load_encoder(args.encoder, args.cache) if args.encoder else None
@@ -127,10 +118,8 @@ def methods(args: argparse.Namespace) -> dict[str, Method]:
     if encoder is not None:
         known |= {name: partial(make_method, name, args.models, args.encoder, args.cache) for name in WITH_CONTENT}
         known[WITH_ENCODER] = partial(make_method, "auto", args.models, args.encoder, args.cache)
-        spaces = document_space, sentence_space
-        known |= {
-            name: partial(CosineMethod, space, encoder) for name, space in zip(PAPERS_WITH_ENCODER, spaces, strict=True)
-        }
+        texts = whole_text, all_sentences
+        known |= {name: partial(Cosine, of, encoder) for name, of in zip(PAPERS_WITH_ENCODER, texts, strict=True)}
     if args.methods == "all":
         return {name: make() for name, make in known.items()}
     own = [name for name in (*OURS, *WITH_CONTENT) if name in known]

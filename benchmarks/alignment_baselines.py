@@ -1,4 +1,4 @@
-"""Published methods of document alignment: the WMT16 URL baseline, PPLocator, PTI."""
+"""Published methods of document alignment: the WMT16 URL baseline, PPLocator, PTI, DDE, SAE."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from rapidfuzz.distance import Levenshtein
 from rapidfuzz.process import cdist
 
 from benchmarks.swap import swap_language
+from bilingual_crawler.bitext.splitting import split
 from bilingual_crawler.languages.codes import fold, names_of, own_name, to_bcp47
 from bilingual_crawler.pages.outline import hash_text
 from bilingual_crawler.pairing.candidates import Editions
@@ -28,9 +29,13 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from bilingual_crawler.encoders.base import Encoder
+    from bilingual_crawler.items import Document
     from bilingual_crawler.pairing.corpus import Domain
     from bilingual_crawler.pairing.model import Profile
 
+MOST_TOKENS = 512
+"""Tokens that a sentence encoder reads of a text."""
 LIKE = 0.85
 """PPLocator: similarity of URLs from which a pair is a candidate (Vieira and Moreira 2012, section 3.1)."""
 SAME_WORDS = 0.9
@@ -105,7 +110,10 @@ def _without_tokens(url: str) -> str:
 
 
 class Pti:
-    """URLs that differ by language names only, and enough words that a bilingual list translates."""
+    """URLs that differ by language names only; of the other documents, enough words that a bilingual list translates.
+
+    Every two of the other documents are compared (Chen et al. 2004; Vieira and Moreira 2012, section 2).
+    """
 
     def __init__(self, lexicon: Path | None, threshold: float = SAME_WORDS) -> None:
         self._threshold = threshold
@@ -122,15 +130,61 @@ class Pti:
             for url in swap_language(profile.url, pair, pair.a):
                 j = places.get(_normal(url))
                 if j is not None:
-                    found[i, j] = _translated(profile, domain.b[j], words) if words else 1.0
-        return _candidates(found.items(), self._threshold if words else 0.5, "url")
+                    found[i, j] = 1.0
+        a, b = (
+            [place for place in range(len(side)) if place not in named]
+            for side, named in ((domain.a, {i for i, _ in found}), (domain.b, {j for _, j in found}))
+        )
+        shares = _translated([domain.a[i] for i in a], [domain.b[j] for j in b], words)
+        found |= {(a[i], b[j]): shares[i, j] for i, j in np.argwhere(shares >= self._threshold)}
+        return _candidates(found.items(), self._threshold, "url")
 
 
-def _translated(one: Profile, other: Profile, words: dict[int, set[int]]) -> float:
-    """Share of the listed words of *one* that have a translation in *other*."""
-    present = set(other.words.tolist())
-    listed = [word for word in one.words.tolist() if word in words]
-    return sum(not words[word].isdisjoint(present) for word in listed) / len(listed) if listed else 0.0
+def _translated(ones: Sequence[Profile], others: Sequence[Profile], words: dict[int, set[int]]) -> NDArray[np.float32]:
+    """Shares of the listed words of each of *ones* that have a translation in each of *others*: (ones, others)."""
+    holders: defaultdict[int, list[int]] = defaultdict(list)
+    for place, other in enumerate(others):
+        for word in other.words.tolist():
+            holders[word].append(place)
+    shares = np.zeros((len(ones), len(others)), dtype=np.float32)
+    for row, one in zip(shares, ones, strict=True):
+        listed = [word for word in one.words.tolist() if word in words]
+        for word in listed:
+            row[sorted({place for translation in words[word] for place in holders.get(translation, ())})] += 1
+        row /= max(1, len(listed))
+    return shares
+
+
+class Cosine:
+    """Cosine of document vectors inside the domain, greedy matching without a threshold (El-Kishky et al. 2020)."""
+
+    def __init__(self, texts: Callable[[Document], list[str]], encoder: Encoder) -> None:
+        self._texts, self._encoder = texts, encoder
+
+    def __call__(self, domain: Domain) -> Candidates:
+        a, b = self._vectors(domain, domain.a), self._vectors(domain, domain.b)
+        i, j = (places.ravel() for places in np.indices((len(a), len(b))))
+        scores = np.array([one @ other for one in a for other in b], dtype=float)
+        return Candidates(i, j, scores, ["content"] * len(i), -1.0)
+
+    def _vectors(self, domain: Domain, side: Sequence[Profile]) -> list[NDArray[np.float32]]:
+        """The mean of the vectors of the texts of each document, of length 1, not centred."""
+        means = [
+            self._encoder.encode(self._texts(domain.corpus.document(profile.url)), MOST_TOKENS).mean(axis=0)
+            for profile in side
+        ]
+        return [mean / max(float(np.linalg.norm(mean)), 1e-9) for mean in means]
+
+
+def whole_text(document: Document) -> list[str]:
+    """What DDE embeds: the full text, of which our encoders read the first :data:`MOST_TOKENS` tokens."""
+    return [" ".join((document.title, *document.lines))]
+
+
+def all_sentences(document: Document) -> list[str]:
+    """What SAE embeds: each sentence."""
+    sentences = split((document.title, *document.lines), document.language)
+    return [sentence.text for sentence in sentences] or [document.title]
 
 
 def _read_lexicon(path: Path) -> dict[tuple[str, str], dict[int, set[int]]]:

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 sys.path.insert(0, str(Path(__file__).parent.parent))
 sys.path.insert(0, str(Path(__file__).parent.parent / "tests"))
 
-from benchmarks.memory import own_memory
+from benchmarks.processes import own_memory
 
 BATCH = 100
 POP_SHARE = 10

@@ -18,7 +18,7 @@ import time
 from collections import deque
 from pathlib import Path
 
-from benchmarks.memory import own_memory
+from benchmarks.processes import own_memory
 from bilingual_crawler.crawl.context import collect_rarely
 from bilingual_crawler.crawl.facts import news_fact, page_fact, relearn
 from bilingual_crawler.crawl.learner import Learner

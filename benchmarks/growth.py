@@ -31,7 +31,7 @@ from support.redis_server import redis_server
 from support.scripted import Answer, scripted
 from support.webserver import TEXT, html, start_scrapy
 
-from benchmarks.memory import own_memory
+from benchmarks.processes import own_memory
 from bilingual_crawler.frontier.entry import Entry
 from bilingual_crawler.frontier.frontier import Limits
 from bilingual_crawler.frontier.lmdb_store import LmdbStore

@@ -34,7 +34,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
-from benchmarks.memory import own_memory
+from benchmarks.processes import own_memory
 from benchmarks.website import WORDS, html, path
 
 if TYPE_CHECKING:

@@ -57,3 +57,7 @@ def noun(count: int, one: str, several: str = "") -> str:
 def to_install(extra: str) -> str:
     """The command that adds the packages of *extra* to this installation, be it a wheel or a checkout."""
     return f"pip install 'bilingual-crawler[{extra}]'"
+
+
+ONE_ONNXRUNTIME = "pip uninstall -y onnxruntime onnxruntime-gpu && pip install onnxruntime-gpu"
+"""What ends the installation of the extra ``gpu``: the two wheels hold the same files, and pip keeps those of both."""

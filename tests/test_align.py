@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 from collections import Counter
 from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
+from string import ascii_lowercase
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -13,7 +15,7 @@ import pytest
 from support.texts import ENGLISH, MODELS, PAIRS, SPANISH, corpus, html
 from support.webserver import run_scrapy
 
-from benchmarks.alignment_baselines import PpLocator, WmtBaseline
+from benchmarks.alignment_baselines import Cosine, PpLocator, Pti, WmtBaseline, all_sentences, whole_text
 from bilingual_crawler.crawl.signals import Fetch
 from bilingual_crawler.encoders import EncoderError
 from bilingual_crawler.encoders.base import is_installed, load_encoder
@@ -50,6 +52,8 @@ from bilingual_crawler.storage.writer import Exchange, WarcWriter
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+    from numpy.typing import NDArray
 
     from bilingual_crawler.pairing.methods import Method
     from bilingual_crawler.pairing.model import Alignment
@@ -246,6 +250,57 @@ def test_bulletins_that_differ_by_their_dates_are_paired_by_these() -> None:
     # one of the thirty may be left in doubt, none is wrong
     assert found <= set(gold)
     assert len(found) >= len(gold) - 1
+
+
+class Letters:
+    """An encoder that counts letters, and remembers what it has read."""
+
+    name = "letters"
+
+    def __init__(self) -> None:
+        self.read: list[str] = []
+
+    def encode(self, texts: Sequence[str], max_tokens: int) -> NDArray[np.float32]:
+        self.read += texts
+        counts = np.array([[text.lower().count(letter) for letter in ascii_lowercase] for text in texts], np.float32)
+        lengths: NDArray[np.float32] = np.maximum(np.linalg.norm(counts, axis=1, keepdims=True), 1)
+        return np.divide(counts, lengths, dtype=np.float32)
+
+
+def test_dde_and_sae_embed_the_whole_document() -> None:
+    documents = corpus({f"{HOST}/en/river": html(ENGLISH), f"{HOST}/es/rio": html(SPANISH)})
+    (group,) = documents.groups()
+    domain = Domain(group, documents, PAIRS.pairs[0], documents.profiles(group))
+    text = " ".join(documents.document(f"{HOST}/en/river").lines)
+    for texts, many in ((whole_text, False), (all_sentences, True)):
+        proposed = Cosine(texts, encoder := Letters())(domain)
+        assert [*zip(proposed.a, proposed.b, strict=True)] == [(0, 0)]
+        assert 0.5 < proposed.scores[0] <= 1, "not centred: two documents would be opposites"
+        assert (len(encoder.read) > 2) is many
+        assert text.split()[-1] in encoder.read[len(encoder.read) // 2 - 1]
+
+
+def test_pti_compares_what_names_do_not_pair(tmp_path: Path) -> None:
+    lexicon = tmp_path / "words.tsv.gz"
+    words = (("eng", "cheese", "spa", "queso"), ("eng", "bread", "spa", "pan"), ("eng", "apple", "spa", "manzana"))
+    with gzip.open(lexicon, "wt", encoding="utf-8") as file:
+        file.writelines("\t".join(row) + "\n" for row in words)
+    # the first pair has no word of the list in common
+    pages = {
+        "/en/same": "cheese",
+        "/es/same": "nada",
+        "/en/one": "bread and cheese",
+        "/es/uno": "queso y pan",
+        "/es/dos": "manzana",
+    }
+    texts = {"en": ENGLISH, "es": SPANISH}
+    documents = corpus({f"{HOST}{path}": html((*texts[path[1:3]], more)) for path, more in pages.items()})
+    (group,) = documents.groups()
+    domain = Domain(group, documents, PAIRS.pairs[0], documents.profiles(group))
+    proposed = Pti(lexicon)(domain)
+    found = {(domain.a[i].url, domain.b[j].url) for i, j in zip(proposed.a, proposed.b, strict=True)}
+    pairs = {("/en/same", "/es/same"), ("/en/one", "/es/uno")}
+    assert found == {(f"{HOST}{a}", f"{HOST}{b}") for a, b in pairs}
 
 
 @pytest.mark.parametrize("baseline", [WmtBaseline(), PpLocator(MODELS)])

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import csv
 import gzip
+import hashlib
 import json
 import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -14,6 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urljoin
 
+import onnx
 import pytest
 from support.crawls import crawl, documents, outcomes, pairs, summary
 from support.example_site import EXAMPLES, LINK
@@ -31,6 +34,7 @@ if TYPE_CHECKING:
     from support.webserver import Site
 
 PAGES = 8
+MODELS = Path(__file__).parents[1] / "models"
 
 
 @pytest.fixture
@@ -381,6 +385,41 @@ def test_a_missing_archive_and_a_changed_model_are_named(tmp_path: Path) -> None
     result = run_scrapy(tmp_path, *base, "-s", f"BILINGUAL_MODELS_DIR={tmp_path / 'models'}")
     assert result.returncode == 2
     assert str(tmp_path / "models") in result.stdout + result.stderr
+
+
+def test_the_models_of_smart_are_in_its_summary(tmp_path: Path, site: Site) -> None:
+    assert crawl(tmp_path, f"{site.url}/en/", policy="smart").returncode == 0
+    models = summary(tmp_path)["models"]
+    assert models.keys() == {"language", "parallelness"}
+    for kind, facts in models.items():
+        graph = Path(facts["folder"], "model.onnx").read_bytes()
+        expected = {"sha256": hashlib.sha256(graph).hexdigest(), "provider": "CPUExecutionProvider", "failures": 0}
+        assert facts == {"folder": str(MODELS / f"url-{kind}"), **expected}
+
+
+def test_models_that_fail_are_an_error_of_the_crawl(tmp_path: Path, site: Site) -> None:
+    shutil.copytree(MODELS, tmp_path / "models")
+    folder = tmp_path / "models" / "url-language"
+    config = json.loads((folder / "config.json").read_text())
+    # it loads, and reads beyond the end of its only table
+    sizes = {"input_ids": ["batch", "length"], "logits": ["batch", "length"]}
+    kinds = {"input_ids": onnx.TensorProto.INT64, "logits": onnx.TensorProto.FLOAT}
+    ids, logits = (onnx.helper.make_tensor_value_info(name, kinds[name], sizes[name]) for name in sizes)
+    table = onnx.helper.make_tensor("table", kinds["logits"], [1], [0.0])
+    node = onnx.helper.make_node("Gather", ["table", "input_ids"], ["logits"])
+    graph = onnx.helper.make_graph([node], "broken", [ids], [logits], [table])
+    model = onnx.helper.make_model(graph, opset_imports=[onnx.helper.make_opsetid("", 17)], ir_version=10)
+    (folder / "model.onnx").write_bytes(model.SerializeToString())
+    config["sha256"]["model.onnx"] = hashlib.sha256(model.SerializeToString()).hexdigest()
+    (folder / "config.json").write_text(json.dumps(config))
+    models = ("-s", f"BILINGUAL_MODELS_DIR={tmp_path / 'models'}")
+    result = crawl(tmp_path, f"{site.url}/en/", *models, policy="smart")
+    assert result.returncode == 1
+    assert "The URL models failed" in result.stderr
+    found = summary(tmp_path)
+    assert sum(found["errors"].values()) >= 1
+    assert found["models"]["language"]["failures"] >= 1
+    assert found["documents"]["spa"] > 1
 
 
 def test_a_seed_without_scheme_is_tried_with_https_then_http(tmp_path: Path, site: Site) -> None:

@@ -10,9 +10,10 @@ import torch
 from support import tiny_xlmr
 from transformers import XLMRobertaForSequenceClassification
 
-from bilingual_crawler.scoring.models import LanguageModel, ParallelnessModel
+from bilingual_crawler.scoring.models import LanguageModel, ModelError, ParallelnessModel
 from bilingual_crawler.urls.model_input import model_text
 from training import export
+from training.common import model_folder
 from training.common.model_folder import largest_difference
 from training.transformer import hub
 
@@ -94,10 +95,36 @@ def test_parity_is_stated(exported: Path, tmp_path: Path, capsys: pytest.Capture
 @pytest.mark.parametrize("precision", ["fp16", "int8"])
 def test_lower_precision_is_smaller_and_stays_close(exported: Path, precision: str) -> None:
     net = hub.load_classifier(str(exported / "hub"), "language")
-    graph = onnx.load(exported / "out" / "model.onnx")
-    smaller = hub.lowered(graph, precision)
-    assert smaller.ByteSize() < graph.ByteSize()
+    exact = exported / "out" / "model.onnx"
+    smaller = hub.lowered(exact, precision)
+    assert smaller.ByteSize() < onnx.load(exact).ByteSize()
     assert largest_difference(net, smaller, torch.randint(4, 100, (3, 15))) < 0.2
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("precision", ["fp32", "fp16", "int8"])
+def test_weights_that_one_file_cannot_hold_are_in_another(
+    exported: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, precision: str
+) -> None:
+    """The limit is 2 GiB."""
+    command = f"--from-hub {exported}/hub --kind language --precision {precision} --out"
+    export.main([*command.split(), str(tmp_path / "one")])
+    monkeypatch.setattr(model_folder, "MAX_WEIGHTS", 1000)
+    folder = tmp_path / "two"
+    export.main([*command.split(), str(folder)])
+    assert (folder / "model.onnx").stat().st_size < (tmp_path / "one" / "model.onnx").stat().st_size / 2
+    expected = LanguageModel(tmp_path / "one").probabilities(URLS)
+    assert np.allclose(LanguageModel(folder).probabilities(URLS), expected, atol=1e-5)
+    assert "| `model.onnx.data` |" in (folder / "README.md").read_text()
+    weights = folder / "model.onnx.data"
+    content = bytearray(weights.read_bytes())
+    content[-1] ^= 1
+    weights.write_bytes(content)
+    with pytest.raises(ModelError, match=r"model\.onnx\.data: changed since export"):
+        LanguageModel(folder)
+    weights.unlink()
+    with pytest.raises(ModelError, match=r"model\.onnx\.data: No such file"):
+        LanguageModel(folder)
 
 
 def test_what_is_no_classifier_of_the_kind_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -13,7 +13,8 @@ from bilingual_crawler import plugins
 ROOT = Path(__file__).parent.parent
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
 EXTRAS = PROJECT["optional-dependencies"]
-PACKAGES = {re.split(r"[<>=]", requirement)[0] for extra in EXTRAS.values() for requirement in extra}
+PACKAGES = {re.split(r"[<>=[]", requirement)[0] for extra in EXTRAS.values() for requirement in extra}
+PACKAGES -= {PROJECT["name"]}
 PEERS = {
     *("sentence-transformers", "scrapy-redis", "nltk", "sentalign", "wacz", "{missing}"),
     *("trafilatura", "resiliparse", "justext", "lxml_html_clean", "{name}"),

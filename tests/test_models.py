@@ -1,10 +1,12 @@
 from __future__ import annotations
 
+import hashlib
 import json
 from functools import cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import onnxruntime as ort
 import pytest
 import torch
 from tokenizers import Tokenizer, models, pre_tokenizers
@@ -20,6 +22,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     import onnx
+    from numpy.typing import NDArray
 
 URLS = [
     "https://www.example.mt/mt/ahbarijiet",
@@ -176,6 +179,113 @@ def test_load_models(tmp_path: Path) -> None:
     assert len(parallelness.probabilities([])) == 0
 
 
+class Broken:
+    """A session on *provider* whose batches of over *most* rows fail."""
+
+    def __init__(self, session: Any, provider: str, most: int) -> None:
+        self.session = session
+        self.provider = provider
+        self.most = most
+
+    def get_providers(self) -> list[str]:
+        return [self.provider, "CPUExecutionProvider"]
+
+    def run(self, outputs: None, inputs: dict[str, NDArray[np.int64]]) -> Any:
+        if len(inputs["input_ids"]) > self.most:
+            raise RuntimeError("Failed to allocate memory for requested buffer")
+        return self.session.run(outputs, inputs)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.session, name)
+
+
+def break_sessions(monkeypatch: pytest.MonkeyPatch, **most: int) -> None:
+    """Sessions are on the first provider that they name, and fail for larger batches than *most* says of it."""
+    real = ort.InferenceSession
+
+    def session(graph: Any, options: Any, providers: list[str], **rest: Any) -> Any:
+        kind = providers[0].removesuffix("ExecutionProvider").lower()
+        return Broken(real(graph, options, providers=["CPUExecutionProvider"]), providers[0], most.get(kind, 99))
+
+    monkeypatch.setattr(ort, "InferenceSession", session)
+    monkeypatch.setattr(
+        ort, "get_available_providers", lambda: [f"{name}ExecutionProvider" for name in ("CUDA", "CPU")]
+    )
+
+
+def test_a_batch_that_is_too_large_is_halved(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    urls = [f"{url}{i}" for url in URLS for i in range(20)]
+    expected = LanguageModel(folder).probabilities(urls)
+    break_sessions(monkeypatch, cuda=30)
+    model = LanguageModel(folder)
+    assert np.allclose(model.probabilities(urls), expected, atol=1e-5)
+    assert (model.facts()["provider"], model.failures) == ("CUDAExecutionProvider", 2)  # 100, 50
+    assert "a batch of 50 failed on CUDAExecutionProvider, now 25: Failed to allocate" in caplog.text
+    assert np.allclose(model.probabilities(urls), expected, atol=1e-5)
+    assert model.failures == 2
+
+
+def test_an_accelerator_that_computes_nothing_is_replaced(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    expected = LanguageModel(folder).probabilities(URLS)
+    break_sessions(monkeypatch, cuda=0)
+    model = LanguageModel(folder)
+    assert np.allclose(model.probabilities(URLS), expected, atol=1e-5)
+    assert model.facts()["provider"] == "CPUExecutionProvider"
+    [error] = [record.message for record in caplog.records if record.levelname == "ERROR"]
+    assert "CUDAExecutionProvider failed, the CPU goes on, slower" in error
+
+
+def test_a_model_that_computes_nothing_at_all_is_an_error_each_time(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    break_sessions(monkeypatch, cuda=0, cpu=0)
+    model = LanguageModel(folder)
+    for _ in range(2):
+        with pytest.raises(RuntimeError, match="Failed to allocate"):
+            model.probabilities(URLS)
+
+
+@pytest.mark.parametrize("providers", [None, ["CUDAExecutionProvider"]])
+def test_a_provider_that_does_not_load_is_an_error(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, providers: list[str] | None
+) -> None:
+    """As in an installation of onnxruntime-gpu on a machine without CUDA."""
+    loaded: list[str] = []
+    monkeypatch.setattr(ort, "get_available_providers", lambda: ["CUDAExecutionProvider", "CPUExecutionProvider"])
+    monkeypatch.setattr(ort, "preload_dlls", lambda: loaded.append("CUDA"))
+    with pytest.warns(UserWarning, match="CUDAExecutionProvider"), pytest.raises(ModelError) as raised:
+        LanguageModel(folder, providers)
+    assert str(raised.value).startswith("CUDAExecutionProvider does not load")
+    assert "BILINGUAL_PROVIDERS=CPUExecutionProvider" in str(raised.value)
+    assert loaded == ["CUDA"]
+    assert LanguageModel(folder, ["CPUExecutionProvider"]).probabilities(URLS).shape == (5, 3)
+
+
+@pytest.mark.parametrize("providers", [None, ["CUDAExecutionProvider"]])
+def test_an_onnxruntime_gpu_whose_files_were_overwritten_is_an_error_with_its_remedy(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, providers: list[str] | None
+) -> None:
+    """As pip leaves it after the installation of the extra ``gpu``."""
+    monkeypatch.setattr("bilingual_crawler.scoring.models.version", lambda distribution: "1.31.1")
+    with pytest.raises(ModelError, match="pip uninstall -y onnxruntime onnxruntime-gpu && pip install onnxruntime-gpu"):
+        LanguageModel(folder, providers)
+    assert LanguageModel(folder, ["CPUExecutionProvider"]).provider == "CPUExecutionProvider"
+
+
+def test_what_computes_a_model_is_logged_once(folder: Path, caplog: pytest.LogCaptureFixture) -> None:
+    with caplog.at_level("INFO"):
+        facts = [LanguageModel(folder).facts() for _ in range(2)]
+    sha256 = hashlib.sha256((folder / "model.onnx").read_bytes()).hexdigest()
+    assert facts[0] == {"folder": str(folder), "sha256": sha256, "provider": "CPUExecutionProvider", "failures": 0}
+    assert [record.message for record in caplog.records] == [
+        f"URL model of language: {folder} (sha256 {sha256}) on CPUExecutionProvider"
+    ]
+
+
 @pytest.mark.parametrize("name", ["config.json", "model.onnx", "tokenizer.json"])
 def test_a_missing_file_is_named(folder: Path, name: str) -> None:
     (folder / name).unlink()
@@ -193,8 +303,6 @@ def test_a_changed_file_is_named(folder: Path, name: str) -> None:
 
 @pytest.mark.parametrize("name", ["model.onnx", "tokenizer.json"])
 def test_an_unreadable_file_with_the_right_checksum_is_named(folder: Path, name: str) -> None:
-    import hashlib
-
     (folder / name).write_bytes(b"nonsense")
     config = json.loads((folder / "config.json").read_text())
     config["sha256"][name] = hashlib.sha256(b"nonsense").hexdigest()

@@ -3,6 +3,7 @@ from __future__ import annotations
 import json
 import os
 import random
+import re
 import struct
 import subprocess
 import sys
@@ -17,7 +18,19 @@ import pytest
 import torch
 from datasets import Dataset
 from support import tiny_xlmr
-from transformers import BertConfig, BertModel, XLMRobertaForSequenceClassification, XLMRobertaModel
+from transformers import (
+    AutoModelForSequenceClassification,
+    BertConfig,
+    BertModel,
+    DistilBertConfig,
+    ModernBertConfig,
+    MT5Config,
+    MT5EncoderModel,
+    TrainerControl,
+    TrainerState,
+    XLMRobertaForSequenceClassification,
+    XLMRobertaModel,
+)
 
 from bilingual_crawler.encoders import EncoderError, e5_weights
 from bilingual_crawler.encoders.e5_weights import E5Weights
@@ -26,7 +39,7 @@ from training.common.data import DataError
 from training.language import __main__ as language
 from training.parallelness import __main__ as parallelness
 from training.parallelness import sets as pair_sets
-from training.transformer import base, e5, fit, hand_over, lists
+from training.transformer import base, e5, fit, hand_over, lists, ship
 from training.transformer.plan import PlannedSampler, growing
 from training.transformer.recipes import RECIPES, RecipeError
 from training.transformer.recipes import FineTuningRecipe as Recipe
@@ -40,7 +53,7 @@ WORDS = {
     "mlt": ["ahbar", "dwarna", "kuntatt"],
     "isl": ["frettir", "um", "samband"],
 }
-TINY = {"max_length": 100, "rate": 3e-3, "warmup": 5.0, "patience": 9, "save_every": 7, "held_out": 0.3}
+TINY = {"max_length": 100, "rate": 3e-3, "warmup": 5.0, "patience": 9, "save_every": 0.2, "held_out": 0.3}
 
 
 def checkpoint(folder: Path, dropout: float) -> Path:
@@ -184,6 +197,10 @@ def test_parallelness_on_two_processes_goes_on_alone(tmp_path: Path, steps: list
     reached = start_and_kill([*both, *arguments], out)
     parallelness.main([*arguments])
     assert len(steps) == growing(rows_of(out), recipe).ends[-1] - reached
+    # its tokenizer has no token that separates
+    texts = Dataset.from_file(str(out / "lists" / "training.arrow"))["text"]
+    assert all(text.count("</s>") == 1 for text in texts)
+    assert json.loads((out / "int8" / "config.json").read_text())["separator"] == "</s>"
     expected = undisturbed("parallelness", data, tmp_path / "whole", recipe)
     losses = [[epoch["loss"] for epoch in run] for run in (fit.history(out / "trainer_state.json"), expected)]
     # Rounding differs between one and two processes, and grows with the steps.
@@ -218,6 +235,83 @@ def test_sigmoid_head_and_new_top_layers(tmp_path: Path) -> None:
     assert torch.allclose(out.loss, torch.nn.functional.binary_cross_entropy_with_logits(out.logits, truth))
     with pytest.raises(RecipeError, match="--max-length 128"):
         base.load_model(replace(recipe, max_length=256), "parallelness", ("0", "1"))
+
+
+SMALL: dict[str, Any] = {"vocab_size": 120, "pad_token_id": 1}
+ENCODERS = {
+    "distilbert": DistilBertConfig(
+        **SMALL, dim=32, n_layers=2, n_heads=2, hidden_dim=64, max_position_embeddings=128
+    ),
+    "modernbert": ModernBertConfig(
+        **{**SMALL, "pad_token_id": 101}, hidden_size=32, num_hidden_layers=2, num_attention_heads=2,
+        intermediate_size=64, max_position_embeddings=128, bos_token_id=0, eos_token_id=2, cls_token_id=0,
+        sep_token_id=2,
+    ),
+    "bert": BertConfig(
+        **SMALL, hidden_size=32, num_hidden_layers=2, num_attention_heads=2, intermediate_size=64,
+        max_position_embeddings=128,
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ENCODERS)
+def test_other_encoders_are_bases(tmp_path: Path, name: str) -> None:
+    torch.manual_seed(1)
+    AutoModelForSequenceClassification.from_config(ENCODERS[name]).save_pretrained(tmp_path)
+    recipe = Recipe(base=str(tmp_path), max_length=128)
+    before, after = (base.load_model(replace(recipe, reinit=n), "language", ("eng", "mlt")) for n in (0, 1))
+    pairs = zip(before.base_model.named_parameters(), after.base_model.parameters(), strict=True)
+    changed = {key for (key, a), b in pairs if not torch.equal(a, b)}
+    assert {re.findall(r"layers?\.(\d)\.", key)[0] for key in changed} == {"1"}
+    ship.rehearse("language", after, tiny_xlmr.tokenizer(), recipe)
+    with pytest.raises(RecipeError, match="--max-length 128"):
+        base.load_model(replace(recipe, max_length=129), "language", ("eng", "mlt"))
+
+
+def test_a_base_that_is_no_encoder_is_one_line(tmp_path: Path) -> None:
+    with pytest.raises(RecipeError, match="is no encoder that can be fine-tuned") as raised:
+        base.load_model(Recipe(base=str(tmp_path)), "language", ("eng", "mlt"))
+    assert "\n" not in str(raised.value)
+    sizes = {"d_model": 32, "d_kv": 16, "d_ff": 64, "num_heads": 2, "num_layers": 1}
+    MT5EncoderModel(MT5Config(vocab_size=120, **sizes)).save_pretrained(tmp_path)
+    with pytest.raises(RecipeError, match="it has a decoder; give an encoder, such as XLM-R"):
+        base.load_model(Recipe(base=str(tmp_path)), "language", ("eng", "mlt"))
+
+
+def test_a_network_that_cannot_be_exported_is_refused_before_the_first_step(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], steps: list[int]
+) -> None:
+    def fail(*given: object) -> None:
+        raise ValueError("Failed to serialize proto\nand more lines")
+
+    monkeypatch.setattr(ship, "write_models", fail)
+    data = url_list(tmp_path / "urls.tsv", 100)
+    encoder = checkpoint(tmp_path / "base", 0.0)
+    command = ["--recipe", "xlm-roberta-base", "--data", str(data), "--out", str(tmp_path / "out")]
+    with pytest.raises(SystemExit):
+        language.main([*command, *flags({**TINY, "base": encoder, "batch": 16})])
+    assert (
+        capsys.readouterr()
+        .err.splitlines()[-1]
+        .endswith(f"error: {encoder} cannot be exported: Failed to serialize proto")
+    )
+    assert not steps
+
+
+def test_checkpoints_are_made_by_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    now = 1000.0
+    monkeypatch.setattr("time.monotonic", lambda: now)
+    ends = fit.EpochEnds(growing(1000, Recipe(fold=200, epochs=1, batch=16)), 60.0)
+    arguments = fit.arguments_of(Recipe(), tmp_path, "fp32", 10, 1)
+    saved = []
+    for step in range(1, 13):
+        now += 25.0
+        control, state = TrainerControl(), TrainerState(global_step=step)
+        ends.on_step_end(arguments, state, control)
+        if control.should_save:
+            saved.append(step)
+    assert saved == [3, 6, 9, 12]  # the last is the end of the epoch as well
 
 
 def table(path: Path, rows: list[str], header: str = "url\tlang") -> Path:

@@ -27,6 +27,7 @@ from training.parallelness.examples import fold_of, training_examples
 from training.parallelness.fit import weights_of
 from training.parallelness.options import add_options, chosen_options
 from training.transformer.base import load_tokenizer
+from training.transformer.hub import separator_of
 from training.transformer.out_of_fold import Lessons, fine_tuned
 from training.transformer.recipes import TEACHERS
 
@@ -91,7 +92,7 @@ def pair_teacher(
     folder: Path,
 ) -> Teacher:
     """Encoders out of fold that learnt from the examples of the student, in random order."""
-    separator = load_tokenizer(recipe).sep_token
+    separator = separator_of(load_tokenizer(recipe))
 
     def texts(pairs: Sequence[Key], rng: np.random.Generator | None) -> list[str]:
         turned = np.zeros(len(pairs), dtype=bool) if rng is None else rng.random(len(pairs)) < 0.5

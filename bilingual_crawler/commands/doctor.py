@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from scrapy.commands import ScrapyCommand
 
-from bilingual_crawler import to_install
+from bilingual_crawler import ONE_ONNXRUNTIME, to_install
 from bilingual_crawler.commands import PROJECT_SETTINGS, adapt, refuse_unknown
 from bilingual_crawler.crawl.rendering.browser import missing_for_rendering
 from bilingual_crawler.encoders.base import install_command, is_installed
 from bilingual_crawler.options import Options, workers
-from bilingual_crawler.scoring.models import default_providers
+from bilingual_crawler.scoring.models import ProviderError, default_providers
 
 if TYPE_CHECKING:
     import argparse
@@ -48,8 +48,11 @@ def _parts(settings: BaseSettings) -> Iterator[tuple[str, str, str]]:
     encoder = Options.of(settings).encoder
     missing = "" if is_installed(encoder) else install_command(encoder)
     yield "encoder", "compares documents and sentences by meaning", missing
-    accelerators = default_providers()[:-1]
-    yield "GPU", "runs the ONNX models faster than the CPU", "" if accelerators else to_install("gpu")
+    try:
+        missing = "" if default_providers()[:-1] else f"{to_install('gpu')} && {ONE_ONNXRUNTIME}"
+    except ProviderError as error:
+        missing = str(error)
+    yield "GPU", "runs the ONNX models faster than the CPU", missing
     yield "Chromium", "renders pages that need JavaScript", missing_for_rendering(settings) or ""
     try:
         workers(2)

@@ -156,6 +156,8 @@ MISSING_OUTPUTS = "bilingual/output/missing"
 """Stat: the outputs that the alignment at the end has not made, with the command that makes each."""
 ERRORS = "bilingual/errors/"
 """Prefix of stats: errors of components and callbacks by type; with any the command exits with 1."""
+MODELS = "bilingual/models/"
+"""Prefix of stats: the URL models by kind, each with its checksum and what computes it."""
 
 phase_changed = object()
 """Sent with ``phase``, the current step of a stopping crawl, such as ``stopping, transfers left: 2``."""

@@ -14,7 +14,7 @@ from bilingual_crawler import noun
 from bilingual_crawler.crawl.component import CrawlComponent
 from bilingual_crawler.crawl.description import default_of
 from bilingual_crawler.crawl.politeness import by_site
-from bilingual_crawler.crawl.signals import ERRORS, FAILED_OUTPUTS, MISSING_OUTPUTS, output_failed
+from bilingual_crawler.crawl.signals import ERRORS, FAILED_OUTPUTS, MISSING_OUTPUTS, MODELS, output_failed
 from bilingual_crawler.frontier.frontier import SlotState
 from bilingual_crawler.languages.codes import language_name
 from bilingual_crawler.options import without_password
@@ -172,6 +172,7 @@ class SummaryExtension(CrawlComponent):
             **tally.pair_counts(stats.get("bilingual/pairs/outcomes", {}), stats.get("bilingual/pairs/documents", 0)),
             "aligned": stats.get("bilingual/pairs/aligned", ""),
             "missing": stats.get(MISSING_OUTPUTS, {}),
+            "models": under(stats, MODELS),
             "bitext": under(stats, "bilingual/bitext/"),
             "bitext_dropped": under(stats, "bilingual/bitext_dropped/"),
             **self._sites(),

@@ -6,18 +6,24 @@ A model folder has ``config.json``, ``model.onnx`` and, unless the model reads b
 from __future__ import annotations
 
 import hashlib
+import logging
 import os
+import sys
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import redirect_stdout
 from dataclasses import dataclass
+from functools import cache
 from importlib import resources
+from importlib.metadata import PackageNotFoundError, version
 from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import msgspec
 import numpy as np
 from tokenizers import Tokenizer
 
+from bilingual_crawler import ONE_ONNXRUNTIME
 from bilingual_crawler.languages.codes import from_bcp47
 from bilingual_crawler.urls.model_input import model_text, pair_text, plain_text
 
@@ -29,6 +35,8 @@ if TYPE_CHECKING:
 
     from bilingual_crawler.languages.pairs import LanguagePairs
 
+
+logger = logging.getLogger(__name__)
 
 FIRST_BYTE = 2
 """The id of byte 0 for models that read bytes; 0 is padding, 1 stands between the two halves of a pair."""
@@ -83,11 +91,18 @@ PAIR_TEXTS: dict[str, Callable[[str, str, str], str]] = {
 FORMAT = 1
 TOKENIZER, BYTES = "tokenizer.json", "bytes"
 CPU_BATCH, GPU_BATCH = 32, 1024
-ACCELERATORS = ("CUDAExecutionProvider", "ROCMExecutionProvider")
+CPU = "CPUExecutionProvider"
+ACCELERATORS = ("CUDAExecutionProvider", "MIGraphXExecutionProvider")
+GRAPH, WEIGHTS = "model.onnx", "model.onnx.data"
+"""The second file holds the weights of a graph of over 2 GiB, which one file of protobuf cannot."""
 
 
 class ModelError(ValueError):
     """A model folder that cannot be used; the message names the file and the fault."""
+
+
+class ProviderError(ModelError):
+    """An accelerator that cannot be used; the message names the remedy."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,48 +141,78 @@ class UrlModel:
     texts: Collection[str] = ()
 
     def __init__(self, folder: Traversable, providers: Sequence[str] | None = None) -> None:
-        """Load and verify `folder`; ModelError names the file that is missing, changed or unreadable."""
-        # it is slow to import, and many commands import this module
-        import onnxruntime as ort
+        """Load and verify `folder`; ModelError names the file that is missing, changed or unreadable.
 
+        *providers* run it, or :func:`default_providers`; ModelError if one of them does not load.
+        """
         self.folder = folder
         self.config = read_config(folder)
         if (self.config.kind, self.config.input) != (self.kind, self.input):
             raise ModelError(f"{folder / 'config.json'}: is a {self.config.kind} model, not {self.kind}")
         if self.config.text not in self.texts:
             raise ModelError(f"{folder / 'config.json'}: unknown text preparation {self.config.text!r}")
+        self.failures = 0
+        """Batches that could not be computed."""
         self._tokens = _tokens(folder, self.config)
-        graph = _verified(folder, "model.onnx", self.config)
-        if unknown := set(providers or ()) - set(ort.get_available_providers()):
-            raise ModelError(
-                f"BILINGUAL_PROVIDERS={','.join(unknown)}: "
-                f"this onnxruntime has {', '.join(ort.get_available_providers())}"
-            )
-        try:
-            options = ort.SessionOptions()
-            options.intra_op_num_threads = 1
-            self._session = ort.InferenceSession(graph, options, providers=providers or default_providers())
-        except Exception as error:
-            raise ModelError(f"{folder / 'model.onnx'}: onnxruntime cannot load it: {error}") from error
+        self._open(providers or default_providers())
+        _log_once(self.kind, str(folder), self.config.sha256[GRAPH], self.provider)
+
+    def _open(self, providers: Sequence[str]) -> None:
+        self._session = _session(_graph(self.folder, self.config), providers, str(self.folder / GRAPH))
         self._inputs = [i.name for i in self._session.get_inputs()]
-        on_cpu = not set(self._session.get_providers()) & set(ACCELERATORS)
-        self._batch = CPU_BATCH if on_cpu else GPU_BATCH
-        self._workers = ThreadPoolExecutor((os.cpu_count() or 1) if on_cpu else 1)
+        self.provider = self._session.get_providers()[0]
+        """What computes the graph, as onnxruntime names it."""
+        on_gpu = self.provider in ACCELERATORS
+        self._batch = GPU_BATCH if on_gpu else CPU_BATCH
+        self._workers = ThreadPoolExecutor(1 if on_gpu else os.cpu_count() or 1)
+
+    def facts(self) -> dict[str, Any]:
+        """Return which model computes where, and how many of its batches failed, for a summary."""
+        return {
+            "folder": str(self.folder),
+            "sha256": self.config.sha256[GRAPH],
+            "provider": self.provider,
+            "failures": self.failures,
+        }
 
     def logits(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        """Calibrated logits, one row per text, in the order given."""
+        """Calibrated logits, one row per text, in the order given.
+
+        A batch that fails, as for want of memory, is halved, at last computed on the CPU; the error is raised if that
+        fails, too.
+        """
         ids, lengths = self._tokens(texts)
+        if not len(lengths):
+            return np.zeros((0, max(1, len(self.config.labels))), dtype=np.float32)
         mask = np.arange(max(1, lengths.max(initial=0))) < lengths[:, None]
         padded = np.full(mask.shape, self._tokens.pad, dtype=np.int64)
         padded[mask] = ids
         order = np.argsort(lengths, kind="stable")
-        cuts = [order[start : start + self._batch] for start in range(0, len(order), self._batch)]
-        parts = list(self._workers.map(lambda rows: self._run(padded[rows], mask[rows], lengths[rows[-1]]), cuts))
-        if not parts:
-            return np.zeros((0, max(1, len(self.config.labels))), dtype=np.float32)
-        result = np.empty_like(merged := np.concatenate(parts))
-        result[order] = merged
-        return result / np.float32(self.config.temperature)
+        while True:
+            cuts = [order[start : start + self._batch] for start in range(0, len(order), self._batch)]
+            try:
+                parts = list(
+                    self._workers.map(lambda rows: self._run(padded[rows], mask[rows], lengths[rows[-1]]), cuts)
+                )
+            except Exception as error:  # onnxruntime has several classes for want of memory
+                self._give_way(error, min(self._batch, len(order)))
+                continue
+            result = np.empty_like(merged := np.concatenate(parts))
+            result[order] = merged
+            return result / np.float32(self.config.temperature)
+
+    def _give_way(self, error: Exception, batch: int) -> None:
+        """Take smaller batches than *batch*, which has failed, else the CPU; raises *error* where nothing is left."""
+        self.failures += 1
+        if batch > 1:
+            self._batch = batch // 2
+            logger.warning(f"{self.folder}: a batch of {batch} failed on {self.provider}, now {self._batch}: {error}")
+        elif self.provider != CPU:
+            logger.error(f"{self.folder}: {self.provider} failed, the CPU goes on, slower: {error}")
+            self._open([CPU])
+        else:
+            self._batch = CPU_BATCH
+            raise error
 
     def _run(self, ids: NDArray[np.int64], mask: NDArray[np.bool_], longest: np.int64) -> NDArray[np.float32]:
         width = max(1, longest)
@@ -274,11 +319,59 @@ def load_models(
 
 
 def default_providers() -> list[str]:
-    """The accelerators that this onnxruntime can use, then the CPU."""
+    """The accelerators that this onnxruntime can use, then the CPU.
+
+    Raises ProviderError if onnxruntime-gpu is installed, and the files of onnxruntime lie over its own.
+    """
     import onnxruntime as ort
 
     available = ort.get_available_providers()
-    return [*(name for name in ACCELERATORS if name in available), "CPUExecutionProvider"]
+    accelerators = [name for name in ACCELERATORS if name in available]
+    if not accelerators and _is_installed("onnxruntime-gpu"):
+        raise ProviderError(f"onnxruntime hides onnxruntime-gpu, and only one of both can be used: {ONE_ONNXRUNTIME}")
+    return [*accelerators, CPU]
+
+
+def _is_installed(distribution: str) -> bool:
+    try:
+        version(distribution)
+    except PackageNotFoundError:
+        return False
+    return True
+
+
+def _session(graph: bytes | str, providers: Sequence[str], name: str) -> Any:
+    """A session of *graph*, or of the file that it names; ModelError if the graph or one of *providers* does not load.
+
+    onnxruntime itself goes on with the CPU in silence.
+    """
+    # it is slow to import, and many commands import this module
+    import onnxruntime as ort
+
+    available = ort.get_available_providers()
+    if unknown := set(providers) - set(available):
+        default_providers()
+        raise ProviderError(f"BILINGUAL_PROVIDERS={','.join(unknown)}: this onnxruntime has {', '.join(available)}")
+    if "CUDAExecutionProvider" in providers and hasattr(ort, "preload_dlls"):
+        with redirect_stdout(sys.stderr):  # it prints what it misses
+            ort.preload_dlls()
+    options = ort.SessionOptions()
+    options.intra_op_num_threads = 1
+    try:
+        session = ort.InferenceSession(graph, options, providers=providers, enable_fallback=0)
+    except Exception as error:
+        raise ModelError(f"{name}: onnxruntime cannot load it: {error}") from error
+    if missing := [provider for provider in providers if provider not in session.get_providers()]:
+        raise ProviderError(
+            f"{', '.join(missing)} does not load, see the lines of onnxruntime above; "
+            f"BILINGUAL_PROVIDERS={CPU} is slower and needs no GPU"
+        )
+    return session
+
+
+@cache
+def _log_once(kind: str, folder: str, sha256: str, provider: str) -> None:
+    logger.info(f"URL model of {kind}: {folder} (sha256 {sha256}) on {provider}")
 
 
 def read_config(folder: Traversable) -> ModelConfig:
@@ -304,11 +397,28 @@ def _tokens(folder: Traversable, config: ModelConfig) -> Tokens:
         raise ModelError(f"{folder / TOKENIZER}: {error}") from error
 
 
+def _graph(folder: Traversable, config: ModelConfig) -> bytes | str:
+    """The verified graph, or its path if its weights are in a file of their own."""
+    graph = _verified(folder, GRAPH, config)
+    if WEIGHTS not in config.sha256:
+        return graph
+    try:
+        with Path(str(folder / WEIGHTS)).open("rb") as weights:
+            _check_sum(folder / WEIGHTS, hashlib.file_digest(weights, "sha256").hexdigest(), config)
+    except OSError as error:
+        raise ModelError(f"{folder / WEIGHTS}: {error.strerror or error}") from error
+    return str(folder / GRAPH)
+
+
 def _verified(folder: Traversable, name: str, config: ModelConfig) -> bytes:
     content = read_model_file(folder / name)
-    if hashlib.sha256(content).hexdigest() != config.sha256.get(name):
-        raise ModelError(f"{folder / name}: changed since export (its sha256 is not the one in config.json)")
+    _check_sum(folder / name, hashlib.sha256(content).hexdigest(), config)
     return content
+
+
+def _check_sum(path: Traversable, found: str, config: ModelConfig) -> None:
+    if found != config.sha256.get(path.name):
+        raise ModelError(f"{path}: changed since export (its sha256 is not the one in config.json)")
 
 
 def read_model_file(path: Traversable) -> bytes:

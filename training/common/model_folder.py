@@ -5,23 +5,25 @@ from __future__ import annotations
 import hashlib
 import json
 from dataclasses import asdict
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
+import onnx
 import onnxruntime as ort
 import torch
 
-from bilingual_crawler.scoring.models import BYTES, TOKENIZER, ModelConfig
+from bilingual_crawler.scoring.models import BYTES, CPU, GRAPH, TOKENIZER, WEIGHTS, ModelConfig
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
-    import onnx
     from numpy.typing import NDArray
     from tokenizers import Tokenizer
     from torch import Tensor, nn
 
 PARITY = 2e-3
+FILES = (GRAPH, WEIGHTS, TOKENIZER)
+MAX_WEIGHTS = (2 << 30) - (64 << 20)
+"""Bytes of weights in one file of protobuf, which holds 2 GiB, and the graph itself."""
 
 
 class ParityError(ValueError):
@@ -45,12 +47,12 @@ def write_folder(
     """Write model.onnx, config.json and, unless the model reads bytes, tokenizer.json; returns the configuration."""
     folder.mkdir(parents=True, exist_ok=True)
     forget_origin(graph)
-    (folder / "model.onnx").write_bytes(graph.SerializeToString())
+    write_graph(graph, folder / GRAPH)
     if tokenizer:
         (folder / TOKENIZER).write_text(tokenizer.to_str(), encoding="utf-8")
     else:
         (folder / TOKENIZER).unlink(missing_ok=True)
-    sums = {name: sha256(folder / name) for name in ("model.onnx", *([TOKENIZER] if tokenizer else []))}
+    sums = {name: sha256(folder / name) for name in FILES if (folder / name).exists()}
     config = ModelConfig(
         kind=kind,
         format=1,
@@ -67,6 +69,18 @@ def write_folder(
     )
     (folder / "config.json").write_text(json.dumps(asdict(config), indent=1) + "\n", encoding="utf-8")
     return config
+
+
+def write_graph(graph: onnx.ModelProto, path: Path) -> None:
+    """Write the file *path*; weights of over 2 GiB, which are taken out of *graph*, into another one beside it."""
+    path.with_name(WEIGHTS).unlink(missing_ok=True)
+    large = sum(len(tensor.raw_data) for tensor in graph.graph.initializer) > MAX_WEIGHTS
+    onnx.save(graph, path, save_as_external_data=large, location=WEIGHTS, size_threshold=1024)
+
+
+def has_weights(path: Path) -> bool:
+    """Whether the weights of the graph *path* are in another file."""
+    return path.with_name(WEIGHTS).exists()
 
 
 def exported(net: nn.Module, inputs: dict[str, Tensor]) -> onnx.ModelProto:
@@ -96,7 +110,7 @@ def forget_origin(model: onnx.ModelProto) -> None:
         part.ClearField("metadata_props")
 
 
-def parity(net: nn.Module, graph: onnx.ModelProto, ids: Tensor, mask: Tensor | None = None) -> float:
+def parity(net: nn.Module, graph: onnx.ModelProto | Path, ids: Tensor, mask: Tensor | None = None) -> float:
     """Largest absolute difference of logits between network and graph; ParityError beyond `PARITY`.
 
     The network must already hold the rounded weights that the graph holds.
@@ -107,17 +121,18 @@ def parity(net: nn.Module, graph: onnx.ModelProto, ids: Tensor, mask: Tensor | N
     return difference
 
 
-def largest_difference(net: nn.Module, graph: onnx.ModelProto, ids: Tensor, mask: Tensor | None = None) -> float:
+def largest_difference(net: nn.Module, graph: onnx.ModelProto | Path, ids: Tensor, mask: Tensor | None = None) -> float:
     """Largest absolute difference of logits on token ids; without `mask` all of them count."""
     expected, found = both_logits(net, graph, ids, mask)
     return float(np.abs(found - expected).max())
 
 
 def both_logits(
-    net: nn.Module, graph: onnx.ModelProto, ids: Tensor, mask: Tensor | None = None
+    net: nn.Module, graph: onnx.ModelProto | Path, ids: Tensor, mask: Tensor | None = None
 ) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
-    """Logits of the network and of the graph on the same token ids."""
-    session = ort.InferenceSession(graph.SerializeToString(), providers=["CPUExecutionProvider"])
+    """Logits of the network and of the graph, or of that in a file, on the same token ids."""
+    content = str(graph) if isinstance(graph, Path) else graph.SerializeToString()
+    session = ort.InferenceSession(content, providers=[CPU])
     tensors = {"input_ids": ids, "attention_mask": torch.ones_like(ids) if mask is None else mask}
     given = [tensors[value.name] for value in session.get_inputs()]
     (found,) = session.run(None, {v.name: t.numpy() for v, t in zip(session.get_inputs(), given, strict=True)})
@@ -130,7 +145,7 @@ def write_card(folder: Path, title: str, sections: dict[str, str]) -> None:
     """Write README.md of a model folder: sections in order, then sizes and checksums of the files."""
     files = [
         f"| `{name}` | {(folder / name).stat().st_size:,} | `{sha256(folder / name)}` |"
-        for name in ("model.onnx", TOKENIZER)
+        for name in FILES
         if (folder / name).exists()
     ]
     body = [f"# {title}\n"] + [f"## {name}\n\n{text.strip()}\n" for name, text in sections.items()]
@@ -140,4 +155,5 @@ def write_card(folder: Path, title: str, sections: dict[str, str]) -> None:
 
 def sha256(path: Path) -> str:
     """Hexadecimal SHA-256 of a file."""
-    return hashlib.sha256(path.read_bytes()).hexdigest()
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()

@@ -16,7 +16,7 @@ from training.common.data import DataError
 from training.common.options import add_recipe, chosen_recipe
 from training.transformer.base import load_tokenizer
 from training.transformer.fit import PRECISIONS, fit
-from training.transformer.hub import HubError
+from training.transformer.hub import HubError, separator_of
 from training.transformer.lists import Sources, prepare
 from training.transformer.recipes import RECIPES, FineTuningRecipe, RecipeError
 from training.transformer.ship import ship
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 def run(kind: str, sources: Sources, out: Path, recipe: FineTuningRecipe, precision: str = "auto") -> None:
     """Prepare the lists, fine-tune, write the model folders. After a kill the same call resumes."""
     process = PartialState(cpu=not torch.cuda.is_available(), timeout=timedelta(hours=2))
-    separator = load_tokenizer(recipe).sep_token
+    separator = separator_of(load_tokenizer(recipe))
     with process.main_process_first():
         lists = prepare(kind, sources, recipe, separator, out / "lists")
     process.print("\n".join(lists.report))

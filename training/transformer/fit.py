@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import shutil
+import time
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -19,6 +20,7 @@ from training.transformer.base import load_model, load_tokenizer
 from training.transformer.lists import TRAINED
 from training.transformer.plan import PlannedSampler, growing
 from training.transformer.recipes import RecipeError
+from training.transformer.ship import rehearse
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -53,18 +55,28 @@ class Collator:
 
 
 class EpochEnds(TrainerCallback):
-    """Evaluates and saves at the end of an epoch of the plan; also saves after a fixed number of steps."""
+    """Evaluates and saves at the end of an epoch of the plan; also saves every *save_every* seconds."""
 
-    def __init__(self, plan: Plan, save_every: int) -> None:
+    def __init__(self, plan: Plan, save_every: float) -> None:
         self.ends = frozenset(plan.ends)
         self.save_every = save_every
+        self.saved = time.monotonic()
 
     def on_step_end(
         self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **kwargs: object
     ) -> None:
         over = state.global_step in self.ends
         control.should_evaluate = over
-        control.should_save = over or state.global_step % self.save_every == 0
+        control.should_save = over or self._due(args.device)
+        if control.should_save:
+            self.saved = time.monotonic()
+
+    def _due(self, device: torch.device) -> bool:
+        due = torch.tensor(time.monotonic() - self.saved >= self.save_every, device=device)
+        if torch.distributed.is_initialized():
+            # all processes save together, by the clock of the first one
+            torch.distributed.broadcast(due, 0)
+        return bool(due)
 
 
 class PlannedTrainer(Trainer):
@@ -164,10 +176,15 @@ def fit(
     done = trained.exists()
     chosen = replace(recipe, base=str(trained), reinit=0) if done else recipe
     tokenizer = load_tokenizer(chosen)
+    model = load_model(chosen, kind, lists.labels)
+    with arguments.main_process_first(local=False):
+        checkpoint = last_checkpoint(out)
+        if arguments.process_index == 0 and not (done or checkpoint):
+            rehearse(kind, model, tokenizer, recipe)
     trainer = PlannedTrainer(
         plan,
         lists.train.data.column("length").to_numpy(),
-        model=load_model(chosen, kind, lists.labels),
+        model=model,
         args=arguments,
         data_collator=Collator(tokenizer, kind, recipe.max_length),
         train_dataset=lists.train,
@@ -177,8 +194,6 @@ def fit(
         callbacks=[EpochEnds(plan, recipe.save_every), EarlyStoppingCallback(recipe.patience)],
     )
     if not done:
-        with arguments.main_process_first(local=False):
-            checkpoint = last_checkpoint(out)
         trainer.train(resume_from_checkpoint=checkpoint)
         unfinished = trained.with_suffix(".part")
         trainer.save_model(str(unfinished))

@@ -17,8 +17,16 @@ from torch import Tensor, nn
 from transformers import AutoConfig, AutoModelForSequenceClassification, AutoTokenizer
 
 from bilingual_crawler.languages.codes import URL_LABELS, from_bcp47
-from bilingual_crawler.scoring.models import PAIR_TEXTS, TEXTS
-from training.common.model_folder import both_logits, exported, parity, write_card, write_folder
+from bilingual_crawler.scoring.models import GRAPH, PAIR_TEXTS, TEXTS
+from training.common.model_folder import (
+    both_logits,
+    exported,
+    has_weights,
+    parity,
+    write_card,
+    write_folder,
+    write_graph,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -105,23 +113,27 @@ def load_tokenizer(name: str) -> PreTrainedTokenizerFast:
         raise HubError(f"no tokenizer in {name!r}, neither as a folder nor on the hub: {error}") from error
 
 
+def separator_of(tokenizer: PreTrainedTokenizerFast) -> str:
+    """What stands between the two URLs of a pair, in training and in the crawl."""
+    return tokenizer.sep_token or tokenizer.eos_token or "</s>"
+
+
 def classifier_graph(net: Classifier) -> onnx.ModelProto:
     """The graph of a classifier, of any batch and length."""
     ids = torch.randint(4, 100, (3, 11))
     return exported(net, {"input_ids": ids, "attention_mask": torch.ones_like(ids)})
 
 
-def lowered(graph: onnx.ModelProto, precision: str) -> onnx.ModelProto:
-    """The graph in `fp32` (as it is), `fp16` or `int8` (weights of matrix products)."""
+def lowered(exact: Path, precision: str) -> onnx.ModelProto:
+    """The graph in the file *exact* in `fp32` (as it is), `fp16` or `int8` (weights of matrix products)."""
     if precision == "fp16":
-        half: onnx.ModelProto = convert_float_to_float16(graph, keep_io_types=True)
+        half: onnx.ModelProto = convert_float_to_float16(str(exact), keep_io_types=True)
         return half
     if precision == "fp32":
-        return graph
+        return onnx.load(exact)
     with tempfile.TemporaryDirectory() as folder:
-        source, target = Path(folder) / "fp32.onnx", Path(folder) / "int8.onnx"
-        onnx.save(graph, source)
-        quantize_dynamic(source, target, weight_type=QuantType.QInt8)
+        target = Path(folder) / "int8.onnx"
+        quantize_dynamic(exact, target, weight_type=QuantType.QInt8, use_external_data_format=has_weights(exact))
         return onnx.load(target)
 
 
@@ -156,30 +168,31 @@ def write_models(
     net: Classifier, tokenizer: PreTrainedTokenizerFast, shipment: Shipment, folders: Mapping[str, Path]
 ) -> dict[str, Parity]:
     """Write one model folder per precision; ParityError if the graph in fp32 computes other logits."""
-    exact = classifier_graph(net)
     batch = tokenizer(
         list(shipment.probe), truncation=True, max_length=shipment.max_length, padding=True, return_tensors="pt"
     )
     ids, mask = batch["input_ids"], batch["attention_mask"]
-    parity(net, exact, ids, mask)
     found = {}
-    for precision, folder in folders.items():
-        graph = lowered(exact, precision)
-        expected, logits = both_logits(net, graph, ids, mask)
-        equal = answers(expected) == answers(logits)
-        found[precision] = Parity(float(np.abs(logits - expected).max()), int(equal.sum()), len(ids))
-        write_folder(
-            folder,
-            graph,
-            tokenizer.backend_tokenizer,
-            kind=shipment.kind,
-            labels=shipment.labels,
-            max_length=shipment.max_length,
-            temperature=shipment.temperature,
-            separator=tokenizer.sep_token or "</s>",
-        )
-        sections = {**shipment.sections, "Precision": f"{precision}: {found[precision]}."}
-        write_card(folder, f"URL {shipment.kind}", sections)
+    with tempfile.TemporaryDirectory() as scratch:
+        exact = Path(scratch, GRAPH)
+        write_graph(classifier_graph(net), exact)
+        parity(net, exact, ids, mask)
+        for precision, folder in folders.items():
+            write_folder(
+                folder,
+                lowered(exact, precision),
+                tokenizer.backend_tokenizer,
+                kind=shipment.kind,
+                labels=shipment.labels,
+                max_length=shipment.max_length,
+                temperature=shipment.temperature,
+                separator=separator_of(tokenizer),
+            )
+            expected, logits = both_logits(net, folder / GRAPH, ids, mask)
+            equal = answers(expected) == answers(logits)
+            found[precision] = Parity(float(np.abs(logits - expected).max()), int(equal.sum()), len(ids))
+            sections = {**shipment.sections, "Precision": f"{precision}: {found[precision]}."}
+            write_card(folder, f"URL {shipment.kind}", sections)
     return found
 
 
@@ -195,7 +208,7 @@ def from_hub(name: str, kind: str, out: Path, precision: str = "fp32") -> Parity
     net = load_classifier(name, kind)
     labels = label_names(net.model.config) if kind == "language" else ()
     probe = [
-        TEXTS["reference"](a) if kind == "language" else PAIR_TEXTS["reference"](a, b, tokenizer.sep_token or "</s>")
+        TEXTS["reference"](a) if kind == "language" else PAIR_TEXTS["reference"](a, b, separator_of(tokenizer))
         for a, b in PROBES
     ]
     shipment = Shipment(kind, labels, probe, {"Source": f"Converted from `{name}`."})

@@ -20,7 +20,7 @@ class FineTuningRecipe:
     devices together, in `accumulation` parts. Epoch k trains on the first k times `fold` examples (0: always on all),
     `epochs` at most, and stops when macro-F1 on the development set has not risen `patience` times. The rate grows
     during `warmup` of the first epoch's steps, then falls with the inverse square root. The top `reinit` layers start
-    from random weights. A checkpoint is written every `save_every` steps and after each epoch. Without a development
+    from random weights. A checkpoint is written every `save_every` seconds and after each epoch. Without a development
     list, `held_out` of the domains serve as one; labels with fewer than `least` rows are left out.
     """
 
@@ -36,7 +36,7 @@ class FineTuningRecipe:
     warmup: float = 0.1
     reinit: int = 1
     max_length: int = 256
-    save_every: int = 1000
+    save_every: float = 600.0
     held_out: float = 0.05
     least: int = 5
     seed: int = 71213

@@ -3,21 +3,24 @@
 from __future__ import annotations
 
 import json
+import tempfile
 from dataclasses import asdict
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 import torch
 
 from training.common.calibration import fit_temperature
-from training.transformer.hub import Shipment, load_classifier, load_tokenizer, write_models
+from training.transformer.hub import Classifier, Shipment, load_classifier, load_tokenizer, write_models
 from training.transformer.lists import TRAINED
+from training.transformer.recipes import RecipeError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-    from pathlib import Path
 
     from numpy.typing import NDArray
+    from transformers import PreTrainedModel, PreTrainedTokenizerFast
 
     from training.transformer.hub import Parity
     from training.transformer.lists import Lists
@@ -64,6 +67,21 @@ def ship(
     trained = str(out / TRAINED)
     folders = {precision: out / precision for precision in PRECISIONS}
     return write_models(load_classifier(trained, kind), load_tokenizer(trained), shipment, folders)
+
+
+def rehearse(kind: str, model: PreTrainedModel, tokenizer: PreTrainedTokenizerFast, recipe: FineTuningRecipe) -> None:
+    """Write the model folders of the untrained *model* and throw them away; RecipeError if that cannot be done.
+
+    Hours of training are lost on a network that nothing can export.
+    """
+    shipment = Shipment(kind, (), ["https://example.org/en/", "https://example.org/mt/dwarna"], {}, recipe.max_length)
+    with tempfile.TemporaryDirectory() as folder:
+        folders = {precision: Path(folder, precision) for precision in PRECISIONS}
+        try:
+            write_models(Classifier(model, difference=False).eval(), tokenizer, shipment, folders)
+        except Exception as error:  # of three libraries
+            reason = next(iter(str(error).strip().splitlines()), type(error).__name__)
+            raise RecipeError(f"{recipe.base} cannot be exported: {reason}") from error
 
 
 def calibrate(logits: NDArray[np.float32], labels: NDArray[np.int64]) -> float:

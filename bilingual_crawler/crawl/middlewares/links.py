@@ -7,7 +7,7 @@ import math
 from typing import TYPE_CHECKING, Any
 
 from bilingual_crawler.crawl.component import CrawlComponent
-from bilingual_crawler.crawl.signals import ENTRY, RANK, count_and_log
+from bilingual_crawler.crawl.signals import ENTRY, ERRORS, MODELS, RANK, count_and_log
 from bilingual_crawler.frontier.entry import Kind, State
 from bilingual_crawler.items import FoundLinks, FoundRequests, Rank
 from bilingual_crawler.languages.codes import language_name
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from bilingual_crawler.languages.pairs import LanguagePairs
     from bilingual_crawler.pages.model import Link, PageRecord
     from bilingual_crawler.scoring.links import LinkScore
-    from bilingual_crawler.scoring.models import LanguageModel
+    from bilingual_crawler.scoring.models import LanguageModel, UrlModel
 
 logger = logging.getLogger(__name__)
 
@@ -44,7 +44,8 @@ class LinkPriorityMiddleware(CrawlComponent):
     """Consumes :class:`FoundLinks`: drops links that are out of scope or done, scores the rest, and pushes them to the
     frontier. In place of :class:`FoundRequests` it yields those of the requests that are left, with their rank.
 
-    Stats: ``bilingual/links/found|out_of_scope|too_deep|known|scoring_failed``, ``bilingual/traps/links/queue-full``.
+    Stats: ``bilingual/links/found|out_of_scope|too_deep|known|scoring_failed``, ``bilingual/traps/links/queue-full``,
+    ``bilingual/models/<kind>``.
     """
 
     def __init__(self, crawler: Crawler) -> None:
@@ -56,10 +57,16 @@ class LinkPriorityMiddleware(CrawlComponent):
 
     def spider_opened(self) -> None:
         self._scorer: BatchingScorer | None = None
+        self._models: Sequence[UrlModel] = ()
         if self._policy.needs_models:
-            models = load_models(models_folder(self._options.models_dir), self._options.providers)
+            self._models = models = load_models(models_folder(self._options.models_dir), self._options.providers)
             warn_of_unknown(models[0], self._policy.name, self._context.pairs)
             self._scorer = BatchingScorer(LinkScorer(*models, self._context.pairs))
+        self._note_models()
+
+    def _note_models(self) -> None:
+        for model in self._models:
+            self._stats.set_value(f"{MODELS}{model.kind}", model.facts())
 
     def spider_closed(self) -> None:
         if self._scorer:
@@ -134,9 +141,15 @@ class LinkPriorityMiddleware(CrawlComponent):
             return await self._scorer.score(PageLinks(page.url, page.side, [link.url for link in links]))
         except Exception as error:
             if not self._stats.get_value("bilingual/links/scoring_failed"):
-                logger.exception("The URL models failed; links of such pages are queued last", exc_info=error)
+                logger.exception(
+                    "The URL models failed; links of such pages are queued last until other pages lead to them",
+                    exc_info=error,
+                )
             self._stats.inc_value("bilingual/links/scoring_failed", len(links))
+            self._stats.inc_value(f"{ERRORS}{type(error).__name__}")
             return None
+        finally:
+            self._note_models()
 
 
 def _ranked(found: FoundRequests, weighed: list[tuple[Link, float]]) -> Iterator[Request]:

@@ -426,7 +426,8 @@ def _check_models(options: Options, policy: type[Policy]) -> None:
     if not policy.needs_models:
         return
     # tokenizers are slow to import, and Scrapyd imports this module only to list the spiders
-    from bilingual_crawler.scoring.models import ModelError, load_models, models_folder
+    from bilingual_crawler.scoring.models import ModelError, ProviderError, load_models, models_folder
 
-    with usage_errors(ModelError, after="; BILINGUAL_MODELS_DIR names the folder that holds the models"):
+    hint = "; BILINGUAL_MODELS_DIR names the folder that holds the models"
+    with usage_errors(ModelError, after=hint), usage_errors(ProviderError):
         load_models(models_folder(options.models_dir), options.providers)
