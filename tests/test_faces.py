@@ -30,9 +30,3 @@ def test_importing_a_room_loads_no_heavy_library(room: str) -> None:
     code = f"import sys, bilingual_crawler.{room}; print(*{{name.partition('.')[0] for name in sys.modules}})"
     loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split()
     assert HEAVY.isdisjoint(loaded)
-
-
-def test_a_helper_process_loads_what_it_needs() -> None:
-    code = "import sys, bilingual_crawler.pages.jobs; print(*{name.partition('.')[0] for name in sys.modules})"
-    loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split()
-    assert {"tldextract", "requests", "urllib3", "scrapy", "twisted", "scipy"}.isdisjoint(loaded)

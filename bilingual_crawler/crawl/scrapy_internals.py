@@ -17,9 +17,8 @@ if TYPE_CHECKING:
     from scrapy import Request
     from scrapy.core.downloader.handlers.http11 import HTTP11DownloadHandler
     from scrapy.core.engine import ExecutionEngine
+    from tldextract import TLDExtract
     from twisted.internet.interfaces import IAddress
-
-    from bilingual_crawler.urls.hosts import Domain
 
 
 _STATUS_LINE = re.compile(rb"(HTTP/\S*)\s+(\d{3})(.*)", re.DOTALL)
@@ -177,7 +176,7 @@ def read_as_browsers(handler: HTTP11DownloadHandler, limit: int) -> None:
     handler._pool._factory = Factory
 
 
-def split_cookie_domains(split: Callable[[str], Domain]) -> None:
+def split_cookie_domains(split: TLDExtract) -> None:
     """Find the public suffix of a cookie's domain with *split*.
 
     Scrapy's own would fetch the list of public suffixes in the middle of a crawl, past all guards.

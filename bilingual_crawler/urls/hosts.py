@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import functools
-import importlib.util
 import ipaddress
 import re
-from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple, TypeVar, TypeVarTuple
+from typing import TYPE_CHECKING, TypeVar, TypeVarTuple
 
 import idna
+from tldextract import TLDExtract
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable
 
 Others = TypeVarTuple("Others")
 Result = TypeVar("Result")
@@ -48,64 +47,8 @@ def with_https(url: str) -> str:
 
 
 _LABEL = re.compile(r"[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?")
-_DOTS = re.compile("[.\u3002\uff0e\uff61]")
-"""Dots between labels, as IDNA reads them."""
-
-
-class Domain(NamedTuple):
-    """The parts of a host name."""
-
-    subdomain: str
-    domain: str
-    """The label before the suffix; empty for a suffix alone."""
-    suffix: str
-    """The public suffix; empty for an address or a local name, which is all *domain*."""
-
-
-def split_domain(host: str) -> Domain:
-    """Split *host* by the list of public suffixes that comes with tldextract, private ones such as github.io included.
-
-    >>> split_domain("www.bbc.co.uk")
-    Domain(subdomain='www', domain='bbc', suffix='co.uk')
-    """
-    labels = _DOTS.split(host.rstrip(".\u3002\uff0e\uff61"))
-    at = _suffix_at([_decoded(label) for label in labels])
-    if at is None:
-        return Domain("", host, "")
-    return Domain(".".join(labels[: max(at - 1, 0)]), "".join(labels[at - 1 : at]), ".".join(labels[at:]))
-
-
-def _suffix_at(labels: Sequence[str]) -> int | None:
-    """The place of the first label of the longest suffix; None without one."""
-    suffixes, parent = _suffixes(), ".".join(labels)
-    for place in range(len(labels)):
-        name, parent = parent, parent.partition(".")[2]
-        if name in suffixes:
-            return place
-        if f"*.{parent}" in suffixes:
-            return place + (f"!{name}" in suffixes)
-    return None
-
-
-def _decoded(label: str) -> str:
-    label = label.lower()
-    try:
-        return idna.decode(label) if label.startswith("xn--") else label
-    except (UnicodeError, IndexError):
-        return label
-
-
-@functools.cache
-def _suffixes() -> frozenset[str]:
-    """The rules of the list.
-
-    tldextract itself imports an HTTP client and makes a tree of the list, .2 s of processor time in each helper.
-    """
-    package = importlib.util.find_spec("tldextract")
-    assert package is not None
-    assert package.origin is not None
-    lines = Path(package.origin).with_name(".tld_set_snapshot").read_text(encoding="utf-8").splitlines()
-    return frozenset(line.split()[0] for line in lines if line.strip() and not line.startswith("//"))
+split_domain = TLDExtract(suffix_list_urls=(), cache_dir=None, include_psl_private_domains=True)
+"""Finds the registered domain of a host by the list of public suffixes in the package; asks nothing of the network."""
 
 
 @url_cache(65536)
@@ -167,7 +110,10 @@ def _split(host: str) -> tuple[str, str, str]:
     """Subdomain, label and public suffix; an address or a local name is one label."""
     if host.startswith("["):
         return "", host, ""
-    return split_domain(host)
+    found = split_domain(host)
+    if not found.suffix:
+        return "", host, ""
+    return found.subdomain, found.domain, found.suffix
 
 
 def split_host(url_or_host: str) -> tuple[str, str, str]:
