@@ -471,6 +471,7 @@ def test_the_command_writes_bitext_and_a_review(tmp_path: Path, encoders: Path) 
         sides = [(tmp_path / "bitext" / f"en-es.{code}").read_text().splitlines() for code in ("en", "es")]
         assert list(map(tuple, sides)) == [ENGLISH, SPANISH]
     assert {path.name for path in (tmp_path / "bitext").iterdir()} == {
+        "README.md",
         "en-es.en",
         "en-es.es",
         "en-es.ids",

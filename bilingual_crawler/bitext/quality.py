@@ -70,6 +70,8 @@ KNOWN = 2
 """Minimum beads outside a block that teach a word."""
 MIN_SUPPORT = 0.5
 """Log-odds of words for each bead of a block, from which more than place and length speaks for its beads."""
+MIN_FIT = 1.5
+"""How much better lengths fit, in squared deviations for each bead of a block, from which they speak for its beads."""
 _LABEL = re.compile(r"^\W*(?:[^\W\d_]+ )?\d{1,3}(?:\.\d{1,3})*(?:[.):]|(?= )|$)")
 """The number of an item or a heading, which all lists have."""
 
@@ -97,7 +99,7 @@ class Quality:
     def scores(self, beads: Sequence[Bead]) -> list[float]:
         """Return for each of *beads*, all of the documents in order, the probability that it is right, 0 to 1.
 
-        It is under .5 where nothing but place and length speaks for a bead and the beads beside it.
+        It is under .5 where nothing but place speaks for a bead and the beads beside it.
         """
         if self._nearness:
             return [round(WITH_ENCODER.probability(row), 4) for row in self.rows(beads)]
@@ -107,13 +109,15 @@ class Quality:
         ]
 
     def _shares(self, beads: Sequence[Bead]) -> Iterator[float]:
-        """1 for each of *beads* that words speak for in its block, else 1/2."""
+        """1 for each of *beads* that words or lengths speak for in its block, else 1/2."""
         found = [self._words(bead) for bead in beads]
+        lengths = [(len(a), len(b)) for a, b in map(self._texts, beads)]
         for start in range(0, len(beads), BLOCK):
             # the last block is whole
-            block = found[max(0, min(start, len(beads) - BLOCK)) :][:BLOCK]
-            share = 1.0 if self._support(block) / len(block) >= MIN_SUPPORT else 0.5
-            yield from repeat(share, min(BLOCK, len(beads) - start))
+            first = max(0, min(start, len(beads) - BLOCK))
+            by_words = self._support(found[first : first + BLOCK]) / min(BLOCK, len(beads))
+            is_supported = by_words >= MIN_SUPPORT or self._fit(lengths[first : first + BLOCK]) >= MIN_FIT
+            yield from repeat(1.0 if is_supported else 0.5, min(BLOCK, len(beads) - start))
 
     def rows(self, beads: Sequence[Bead]) -> list[dict[str, float]]:
         """Return the features of each of *beads* by their names in :data:`WITHOUT_ENCODER`."""
@@ -145,6 +149,19 @@ class Quality:
 
         return total(own) - max(map(total, others), default=0.0)
 
+    def _fit(self, block: Sequence[tuple[int, int]]) -> float:
+        """How much better the lengths of both sides fit in *block* than those of beads one and two places away."""
+        own, *others = (
+            sum(self._misfit(a, block[place - shift][1]) for place, (a, _) in enumerate(block)) / len(block)
+            for shift in range(min(3, len(block)))
+        )
+        return min(others, default=own) - own
+
+    def _misfit(self, length_a: int, length_b: int) -> float:
+        """Squared deviation of the length ratio of two texts."""
+        expected = length_a * self._ratio + LENGTH_OFFSET
+        return min(MAX_LENGTH, (math.log((length_b + LENGTH_OFFSET) / expected) / SPREAD) ** 2)
+
     def _texts(self, bead: Bead) -> tuple[str, str]:
         text_a, text_b = (
             " ".join(s.text for s in side[slice(*places)]) for side, places in ((self._a, bead.a), (self._b, bead.b))
@@ -162,8 +179,6 @@ class Quality:
         words_a, words_b = self._words(bead)
         numbers_a, numbers_b = ({word for word in side if word.isdigit()} for side in (words_a, words_b))
         found_a, found_b = self._lexicon.coverage(words_a, words_b)
-        expected = len(text_a) * self._ratio
-        deviation = math.log((len(text_b) + LENGTH_OFFSET) / (expected + LENGTH_OFFSET)) / SPREAD
         row = {
             "around": sum(near) / len(near) if near else 0.0,
             "alone": float(gaps),
@@ -171,7 +186,7 @@ class Quality:
             "found_b": found_b,
             "shared_numbers": float(min(MAX_NUMBERS, len(numbers_a & numbers_b))),
             "other_numbers": float(min(MAX_NUMBERS, max(len(numbers_a - numbers_b), len(numbers_b - numbers_a)))),
-            "length": min(MAX_LENGTH, deviation**2),
+            "length": self._misfit(len(text_a), len(text_b)),
             "characters": math.log(min(len(text_a), len(text_b)) + 1),
             "merged": float(bead.a[1] - bead.a[0] + bead.b[1] - bead.b[0] - 2),
         }
