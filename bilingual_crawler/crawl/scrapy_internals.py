@@ -181,4 +181,4 @@ def split_cookie_domains(split: TLDExtract) -> None:
 
     Scrapy's own would fetch the list of public suffixes in the middle of a crawl, past all guards.
     """
-    cookies._split_domain = split  # type: ignore[assignment]  # its `domain` is all that is read
+    cookies._split_domain = split  # its `domain` is all that is read
