@@ -9,9 +9,9 @@ from operator import attrgetter
 from typing import TYPE_CHECKING
 
 import numpy as np
-import scipy  # its submodules load at their first use: a crawl has judges and may compare nothing
 
 from bilingual_crawler.pages.outline import hash_text
+from bilingual_crawler.pairing import sparse
 from bilingual_crawler.pairing.reading import link_key
 from bilingual_crawler.pairing.urls import UrlEvidence, agrees
 from bilingual_crawler.urls.hosts import registered_domain
@@ -40,8 +40,8 @@ class Channel:
     The columns are the tokens that both sides have.
     """
 
-    a: scipy.sparse.csr_array
-    b: scipy.sparse.csr_array
+    a: sparse.csr_array
+    b: sparse.csr_array
 
     def cosine(self, a: NDArray[np.intp], b: NDArray[np.intp]) -> NDArray[np.float64]:
         """Return the cosine of each pair of rows, 0 to 1; NaN where a document has no shared token."""
@@ -85,7 +85,7 @@ def channel_of(a: Sequence[NDArray[np.uint32]], b: Sequence[NDArray[np.uint32]])
     return weighted(incidence(a, shared), incidence(b, shared))
 
 
-def weighted(a: scipy.sparse.csr_array, b: scipy.sparse.csr_array) -> Channel:
+def weighted(a: sparse.csr_array, b: sparse.csr_array) -> Channel:
     """Return the channel of the counts of tokens of two sides: rare tokens weigh more."""
     weights = np.sqrt(rarity(a) * rarity(b))
     return Channel(normal_rows(a, weights), normal_rows(b, weights))
@@ -95,7 +95,7 @@ def _union(sets: Sequence[NDArray[np.uint32]]) -> NDArray[np.uint32]:
     return np.unique(np.concatenate(sets)) if sets else np.zeros(0, dtype=np.uint32)
 
 
-def incidence(sets: Sequence[NDArray[np.uint32]], vocabulary: NDArray[np.uint32]) -> scipy.sparse.csr_array:
+def incidence(sets: Sequence[NDArray[np.uint32]], vocabulary: NDArray[np.uint32]) -> sparse.csr_array:
     """Return ``(sets, vocabulary)`` with 1 where a set has the token; *vocabulary* is sorted."""
     tokens = np.concatenate([*sets, np.zeros(0, dtype=np.uint32)])
     known = np.isin(tokens, vocabulary)
@@ -104,26 +104,26 @@ def incidence(sets: Sequence[NDArray[np.uint32]], vocabulary: NDArray[np.uint32]
     # how many of the tokens up to the end of each set are known
     indptr = np.concatenate(([0], np.cumsum(known)))[np.concatenate(([0], ends))]
     shape = (len(sets), len(vocabulary))
-    return scipy.sparse.csr_array((np.ones(len(columns), dtype=np.float32), columns, indptr), shape=shape)
+    return sparse.csr_array((np.ones(len(columns), dtype=np.float32), columns, indptr), shape=shape)
 
 
-def rarity(matrix: scipy.sparse.csr_array) -> NDArray[np.float64]:
+def rarity(matrix: sparse.csr_array) -> NDArray[np.float64]:
     """Return the inverse document frequency of each column; near 0 for tokens of all documents."""
     frequency = np.maximum(matrix.sum(axis=0), 1)
     return np.asarray(np.log(max(matrix.shape[0], 1) / frequency) + 1e-3)
 
 
-def normal_rows(matrix: scipy.sparse.csr_array, weights: NDArray[np.float64]) -> scipy.sparse.csr_array:
+def normal_rows(matrix: sparse.csr_array, weights: NDArray[np.float64]) -> sparse.csr_array:
     """Weight the columns of *matrix*, then scale its rows to length 1."""
-    weighted = scipy.sparse.csr_array(
+    weighted = sparse.csr_array(
         (weights[matrix.indices].astype(np.float32), matrix.indices, matrix.indptr), matrix.shape
     )
     lengths = np.sqrt(weighted.power(2).sum(axis=1))
-    return scipy.sparse.csr_array(scipy.sparse.diags_array(1 / np.maximum(lengths, 1e-9)) @ weighted)
+    return sparse.csr_array(sparse.diags_array(1 / np.maximum(lengths, 1e-9)) @ weighted)
 
 
 def row_products(
-    left: scipy.sparse.csr_array, right: scipy.sparse.csr_array, a: NDArray[np.intp], b: NDArray[np.intp]
+    left: sparse.csr_array, right: sparse.csr_array, a: NDArray[np.intp], b: NDArray[np.intp]
 ) -> NDArray[np.float64]:
     """The products of row *a* of *left* and row *b* of *right*, for each of them."""
     parts = [
@@ -141,19 +141,17 @@ BLOCK = 2_000
 
 def nearest(
     channels: Sequence[Channel], count: int, on_progress: Callable[[float], None] = lambda share: None
-) -> scipy.sparse.csr_array:
+) -> sparse.csr_array:
     """For each document of both sides its *count* most similar ones of the other; similarities summed over channels."""
-    left = scipy.sparse.csr_array(scipy.sparse.hstack([channel.a for channel in channels]))
-    right = scipy.sparse.csr_array(scipy.sparse.hstack([channel.b for channel in channels]))
+    left = sparse.csr_array(sparse.hstack([channel.a for channel in channels]))
+    right = sparse.csr_array(sparse.hstack([channel.b for channel in channels]))
     left, right = _affordable(left, right)
     forward = _search(left, right, count, lambda share: on_progress(share / 2))
     backward = _search(right, left, count, lambda share: on_progress((1 + share) / 2)).T.tocsr()
-    return scipy.sparse.csr_array(forward.maximum(backward))
+    return sparse.csr_array(forward.maximum(backward))
 
 
-def _affordable(
-    left: scipy.sparse.csr_array, right: scipy.sparse.csr_array
-) -> tuple[scipy.sparse.csr_array, scipy.sparse.csr_array]:
+def _affordable(left: sparse.csr_array, right: sparse.csr_array) -> tuple[sparse.csr_array, sparse.csr_array]:
     """Keep the rarest columns, as many as the budget allows."""
     cost = np.diff(left.tocsc().indptr).astype(np.int64) * np.diff(right.tocsc().indptr)
     order = np.argsort(cost, kind="stable")
@@ -162,8 +160,8 @@ def _affordable(
 
 
 def _search(
-    left: scipy.sparse.csr_array, right: scipy.sparse.csr_array, count: int, on_progress: Callable[[float], None]
-) -> scipy.sparse.csr_array:
+    left: sparse.csr_array, right: sparse.csr_array, count: int, on_progress: Callable[[float], None]
+) -> sparse.csr_array:
     transposed = right.T.tocsr()
     rows, columns, values = [], [], []
     for start in range(0, left.shape[0], BLOCK):
@@ -180,9 +178,9 @@ def _search(
         on_progress(min(1.0, (start + BLOCK) / left.shape[0]))
     shape = (left.shape[0], right.shape[0])
     if not rows:
-        return scipy.sparse.csr_array(shape, dtype=np.float32)
+        return sparse.csr_array(shape, dtype=np.float32)
     places = (np.concatenate(rows), np.concatenate(columns))
-    return scipy.sparse.csr_array((np.concatenate(values), places), shape=shape)
+    return sparse.csr_array((np.concatenate(values), places), shape=shape)
 
 
 @dataclass(frozen=True, slots=True)
@@ -211,9 +209,11 @@ class Editions:
         if with_copies:
             one = np.concatenate((one, np.arange(size)))
             other = np.concatenate((other, domain.alike_a, len(domain.a) + domain.alike_b))
+        # as scipy.sparse
+        from scipy.sparse.csgraph import connected_components
 
-        links = scipy.sparse.coo_array((np.ones(len(one)), (one, other)), shape=(size, size))
-        _, pages = scipy.sparse.csgraph.connected_components(links, directed=False)
+        links = sparse.coo_array((np.ones(len(one)), (one, other)), shape=(size, size))
+        _, pages = connected_components(links, directed=False)
         return cls(*np.split(pages.astype(np.intp), [len(domain.a)]))
 
 
@@ -224,7 +224,7 @@ def hashed_redirects(domain: Domain) -> dict[int, int]:
 
 def links_between(
     sources: Sequence[Profile], targets: Sequence[Profile], redirects: Mapping[int, int]
-) -> scipy.sparse.csr_array:
+) -> sparse.csr_array:
     """Return which of *sources* link to which of *targets*, ``(sources, targets)`` of 1; no page links to itself."""
     places = {hash_text(link_key(profile.url)): place for place, profile in enumerate(targets)}
     rows, columns = [], []
@@ -234,7 +234,7 @@ def links_between(
             if place is not None and targets[place] is not profile:
                 rows.append(row)
                 columns.append(place)
-    links = scipy.sparse.csr_array(
+    links = sparse.csr_array(
         (np.ones(len(rows), dtype=np.float32), (rows, columns)), shape=(len(sources), len(targets))
     )
     links.data[:] = 1
@@ -252,7 +252,7 @@ def exchanged(domain: Domain) -> list[tuple[int, int]]:
     """
     redirects = hashed_redirects(domain)
     there = links_between(domain.a, domain.b, redirects)
-    mutual = scipy.sparse.coo_array(there.multiply(links_between(domain.b, domain.a, redirects).T))
+    mutual = sparse.coo_array(there.multiply(links_between(domain.b, domain.a, redirects).T))
     i, j = mutual.coords
     for most in (MAX_EXCHANGES, 1):
         partners = np.bincount(i, minlength=len(domain.a))[i], np.bincount(j, minlength=len(domain.b))[j]

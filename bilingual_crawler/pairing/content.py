@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
-import scipy  # its submodules load at their first use: a crawl has judges and may compare nothing
 
+from bilingual_crawler.pairing import sparse
 from bilingual_crawler.pairing.candidates import Channel, incidence, normal_rows, rarity
 from bilingual_crawler.pairing.matching import lead
 
@@ -46,8 +46,8 @@ def glossary_channels(domain: Domain, i: NDArray[np.intp], j: NDArray[np.intp]) 
     part = np.arange(len(i)) % PARTS
     part_a, part_b = np.zeros(a.shape[0], dtype=np.intp), np.zeros(b.shape[0], dtype=np.intp)
     part_a[i], part_b[j] = part, part
-    translated_a = scipy.sparse.csr_array((a.shape[0], b.shape[1]), dtype=np.float32)
-    translated_b = scipy.sparse.csr_array((b.shape[0], a.shape[1]), dtype=np.float32)
+    translated_a = sparse.csr_array((a.shape[0], b.shape[1]), dtype=np.float32)
+    translated_b = sparse.csr_array((b.shape[0], a.shape[1]), dtype=np.float32)
     for own in range(PARTS):
         glossary = _learn(a[i[part != own]], b[j[part != own]])
         translated_a += _only(a, part_a == own) @ glossary
@@ -70,14 +70,14 @@ def glossary_columns(
     return {name: column.astype(np.float32) for name, column in columns.items()}
 
 
-def _words(side: Sequence[Profile]) -> scipy.sparse.csr_array:
+def _words(side: Sequence[Profile]) -> sparse.csr_array:
     """Which document has which word; words of one document only can have no translation that is learnt."""
     sets = [profile.words for profile in side]
     words, counts = np.unique(np.concatenate([*sets, np.zeros(0, dtype=np.uint32)]), return_counts=True)
     return incidence(sets, words[counts > 1])
 
 
-def _learn(a: scipy.sparse.csr_array, b: scipy.sparse.csr_array) -> scipy.sparse.csr_array:
+def _learn(a: sparse.csr_array, b: sparse.csr_array) -> sparse.csr_array:
     """How surely each word of the first language is one of the second, 0 to 1; rows are pairs of documents."""
     together = (a.T @ b).tocoo()
     places = (together.row, together.col)
@@ -90,12 +90,12 @@ def _learn(a: scipy.sparse.csr_array, b: scipy.sparse.csr_array) -> scipy.sparse
         np.maximum.at(best, place, dice)
         good &= dice == best[place]
     found = (together.row[good], together.col[good])
-    return scipy.sparse.csr_array((dice[good].astype(np.float32), found), shape=together.shape)
+    return sparse.csr_array((dice[good].astype(np.float32), found), shape=together.shape)
 
 
-def _only(matrix: scipy.sparse.csr_array, rows: NDArray[np.bool_]) -> scipy.sparse.csr_array:
+def _only(matrix: sparse.csr_array, rows: NDArray[np.bool_]) -> sparse.csr_array:
     """*matrix* with nothing in other *rows*."""
-    return scipy.sparse.csr_array(scipy.sparse.diags_array(rows.astype(np.float32)) @ matrix)
+    return sparse.csr_array(sparse.diags_array(rows.astype(np.float32)) @ matrix)
 
 
 DOCUMENT_TOKENS = 64

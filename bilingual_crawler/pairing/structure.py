@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
-import scipy  # its submodules load at their first use: a crawl has judges and may compare nothing
 from rapidfuzz.distance import Indel, Levenshtein
 from rapidfuzz.process import cpdist
 
+from bilingual_crawler.pairing import sparse
 from bilingual_crawler.pairing.candidates import (
     CHANNELS,
     Channel,
@@ -35,11 +35,11 @@ def _link_channels(a: Side, b: Side, i: NDArray[np.intp], j: NDArray[np.intp]) -
     """Links out and in, given that documents *i* and *j* are pairs: those to the same pair are the same token."""
     pairs = np.arange(len(i))
     one = np.ones(len(i), dtype=np.float32)
-    to_a = scipy.sparse.csr_array((one, (i, pairs)), shape=(a.links.shape[0], len(i)))
-    to_b = scipy.sparse.csr_array((one, (j, pairs)), shape=(b.links.shape[0], len(i)))
+    to_a = sparse.csr_array((one, (i, pairs)), shape=(a.links.shape[0], len(i)))
+    to_b = sparse.csr_array((one, (j, pairs)), shape=(b.links.shape[0], len(i)))
     return {
-        "outlinks": weighted(scipy.sparse.csr_array(a.links @ to_a), scipy.sparse.csr_array(b.links @ to_b)),
-        "inlinks": weighted(scipy.sparse.csr_array(a.links.T @ to_a), scipy.sparse.csr_array(b.links.T @ to_b)),
+        "outlinks": weighted(sparse.csr_array(a.links @ to_a), sparse.csr_array(b.links @ to_b)),
+        "inlinks": weighted(sparse.csr_array(a.links.T @ to_a), sparse.csr_array(b.links.T @ to_b)),
     }
 
 
