@@ -169,7 +169,7 @@ def test_a_crawl_writes_its_bitext_and_align_does_not_repeat_what_is_there(tmp_p
         result = run_scrapy(tmp_path, *crawl(site.url, *settings))
     assert result.returncode == 0, result.stderr
     assert {path.name for path in (tmp_path / "out/bitext").iterdir()} == {
-        *("en-es.tmx.gz", "en-es.jsonl.gz", "en-es.monolingual.jsonl.gz", "en-es.summary.json")
+        *("README.md", "en-es.tmx.gz", "en-es.jsonl.gz", "en-es.monolingual.jsonl.gz", "en-es.summary.json")
     }
     with gzip.open(tmp_path / "out/bitext/en-es.jsonl.gz", "rt") as file:
         kept = len(file.readlines())

@@ -89,7 +89,8 @@ def test_nothing_invisible_leaves_a_crawl_and_its_alignment(tmp_path: Path) -> N
     assert aligned.returncode == 0, aligned.stderr
     bitext = read_bitext(tmp_path / "bitext")
     assert any("[2J" in text for text in bitext)
-    written = [*out.iterdir(), *(tmp_path / "review").iterdir(), tmp_path / "feed.jsonl", tmp_path / "pairs.tsv"]
+    folders = *out.iterdir(), *(tmp_path / "review").iterdir()
+    written = [*filter(Path.is_file, folders), tmp_path / "feed.jsonl", tmp_path / "pairs.tsv"]
     shown = {file.name: file.read_bytes() for file in written}
     assert {"report.html", "review.html", "crawl.tsv", "summary.json", "pairs.tsv"} <= shown.keys()
     readable = [(gzip.decompress(data) if name.endswith("gz") else data).decode() for name, data in shown.items()]

@@ -335,6 +335,7 @@ WHOLE = ("documents", "documents-parquet", "monolingual", "monolingual-parquet")
 def check_bitext(folder: Path, paired: set[str]) -> None:
     """Whole documents are there once each, those of the bucket that was done before the kill, too."""
     assert {file.name for file in folder.iterdir()} == {
+        "README.md",
         *("en-is.tmx.gz", "en-is.summary.json", "en-is.documents.jsonl.gz", "en-is.documents.parquet"),
         *("en-is.monolingual.jsonl.gz", "en-is.monolingual.parquet"),
     }

@@ -68,7 +68,12 @@ def family(process: subprocess.Popen[str]) -> tuple[list[psutil.Process], psutil
     parent = psutil.Process(process.pid)
     (redis,) = (child for child in parent.children() if child.name() == "redis-server")
     locks = sorted(Path(parent.cwd(), "out").glob("worker-*/.lock"))
-    return [psutil.Process(int(lock.read_text().split()[0])) for lock in locks], redis
+    holders = [int(lock.read_text().split()[0]) for lock in locks]
+    # the lock of a worker that was killed names it until the next one has begun
+    while not all(map(psutil.pid_exists, holders)):
+        time.sleep(0.05)
+        holders = [int(lock.read_text().split()[0]) for lock in locks]
+    return [psutil.Process(holder) for holder in holders], redis
 
 
 def end(process: subprocess.Popen[str], status: int = 0) -> str:
