@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import os
 import signal
+import sys
 import time
 from collections import Counter
-from contextlib import ExitStack, suppress
+from contextlib import ExitStack, chdir, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -21,6 +22,7 @@ from bilingual_crawler.reporting.results import read_summary
 from bilingual_crawler.storage.archive import open_warc
 from bilingual_crawler.storage.files import LeftOut
 from bilingual_crawler.storage.records import read_json_lines, read_tsv
+from bilingual_crawler.workers.processes import WorkerProcess
 
 if TYPE_CHECKING:
     import subprocess
@@ -134,6 +136,20 @@ def test_a_stop_while_all_documents_are_aligned_names_what_the_pairs_are(tmp_pat
 
 def hosts_of(folder: Path) -> set[str]:
     return {row["url"].split("/")[2] for row in read_tsv(folder / "crawl.tsv")}
+
+
+def test_a_worker_that_finds_no_redis_when_it_starts_is_started_again(tmp_path: Path) -> None:
+    once = "import pathlib, sys; started = pathlib.Path('started'); again = started.exists(); started.touch(); "
+    worker = WorkerProcess(tmp_path / "worker-1", [sys.executable, "-c", f"{once}sys.exit(0 if again else 2)"])
+    with chdir(tmp_path):
+        worker.start()
+        while worker.runs():
+            time.sleep(0.02)
+        assert worker.revive() == "worker-1 could not start, and starts again"
+        while worker.runs():
+            time.sleep(0.02)
+    assert worker.revive() == ""
+    assert not worker.broken
 
 
 @pytest.mark.slow

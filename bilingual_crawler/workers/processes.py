@@ -21,6 +21,8 @@ LOG = "worker.log"
 """What a worker writes on standard output and standard error, in its output folder."""
 NO_PAGE = 1
 """Exit status of a crawl without a page, as one of several workers may have, or of one whose summary says why."""
+NOT_STARTED = 2
+"""Exit status of a crawl that could not start. The arguments were checked before: its Redis was away."""
 MAX_DEATHS = 10
 """Deaths after which a worker is not started again: each page kills two workers at most, so there is another cause."""
 
@@ -65,17 +67,20 @@ class WorkerProcess:
             self._process.terminate()
 
     def revive(self) -> str:
-        """Start the process again if a signal has killed it; return what happened, empty if nothing or known."""
+        """Start the process again if it was killed, or could not start; return what happened, empty if nothing new."""
         if self.broken or self._process is None or self.runs() or self._process.returncode in (0, NO_PAGE):
             return ""
         status = self._process.returncode
-        if status > 0:
+        if status > 0 and status != NOT_STARTED:
             self.broken = True
             return f"{self.folder.name} ended with exit status {status}; {self.folder / LOG} says why"
-        killed = f"{self.folder.name} was killed by {signal.Signals(-status).name}"
+        happened = "could not start" if status > 0 else f"was killed by {signal.Signals(-status).name}"
         self._deaths += 1
         if self._deaths > MAX_DEATHS:
             self.broken = True
-            return f"{killed} for the {self._deaths}th time; the other workers go on without it"
+            return (
+                f"{self.folder.name} {happened} for the {self._deaths}th time; the other workers go on without it;"
+                f" {self.folder / LOG} says why"
+            )
         self.start()
-        return f"{killed}, and starts again"
+        return f"{self.folder.name} {happened}, and starts again"
