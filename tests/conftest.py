@@ -21,6 +21,7 @@ fork_server.environment = dict(os.environ)
 
 LONGEST = (
     "test_transformer",
+    "test_walls",
     "test_wheel",
     "test_deploy_page",
     "test_scrapyd",

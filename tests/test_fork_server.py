@@ -57,12 +57,14 @@ def probe(folder: Path, *, fresh: bool) -> dict[str, Any]:
 
 def test_a_forked_process_is_as_a_new_one_and_has_seen_no_other(tmp_path: Path) -> None:
     new = probe(tmp_path, fresh=True)
+    # libraries may have one open for a moment
+    files = new.pop("open files")
     assert new["parent"] == os.getpid()
     assert new["leads"] == [True, True]
     for _ in range(2):
         forked = probe(tmp_path, fresh=False)
         # one more leads to the process from which its helpers are forked
-        forked["open files"] -= 1
+        assert forked.pop("open files") <= files + 1
         assert forked == new
 
 

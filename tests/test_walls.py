@@ -35,11 +35,6 @@ def question(path: str, number: int, links: str = "") -> Answer:
 
 WALLS: dict[str, Wall] = {
     "a question": question,
-    "in the language of the address": lambda path, number: (
-        question(path, number)
-        if path.startswith("/en/")
-        else Answer(f"<html lang=es><p>{'Compruebe que es usted una persona y no un programa, por favor. ' * 3}{FORM}")
-    ),
     "a script without a text": lambda *_: Answer("<html><script src=/challenge.js></script></html>"),
     "a few words": lambda *_: Answer("<title>Please wait</title><meta http-equiv=refresh content=5>Please wait..."),
     "forbidden": lambda *_: Answer("<h1>Forbidden</h1>", status=403),
