@@ -29,6 +29,7 @@ from bilingual_crawler.options import (
     plugin,
     read_value,
     share_of_pairs,
+    usage_error,
     usage_errors,
     wrong,
 )
@@ -101,7 +102,9 @@ class Command(ScrapyCommand):
 
     def run(self, args: list[str], opts: argparse.Namespace) -> None:
         refuse_unknown(args)
-        if opts.runs and not args:
+        if opts.runs:
+            if args:
+                raise usage_error(f"{args[0]}: --runs compares crawls alone; leave it out")
             with usage_errors(SiteError, ArchiveError):
                 Console(width=200).print(runs_table([read_run(folder) for folder in opts.runs]))
             return

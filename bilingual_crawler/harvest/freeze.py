@@ -5,7 +5,7 @@ from __future__ import annotations
 import gzip
 import json
 import lzma
-from collections import Counter, defaultdict, deque
+from collections import Counter, defaultdict
 from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import IO, TYPE_CHECKING
@@ -15,7 +15,7 @@ from bilingual_crawler.harvest.sites import SiteError, Task, read_site
 from bilingual_crawler.languages.codes import UNKNOWN
 from bilingual_crawler.pages.jobs import PageJob
 from bilingual_crawler.pages.sandbox.jobs import ContentError, SandboxError
-from bilingual_crawler.pages.sandbox.pool import processes, submit
+from bilingual_crawler.pages.sandbox.pool import ahead, submit
 from bilingual_crawler.pairing.inputs import PagesOfRecords
 from bilingual_crawler.storage.archive import open_warc
 from bilingual_crawler.storage.files import replacing
@@ -29,9 +29,6 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from bilingual_crawler.pages.model import PageRecord
-
-_WAITING = 8
-"""Pages for each helper process that are read ahead."""
 
 
 @dataclass(slots=True)
@@ -125,15 +122,14 @@ def _write(folder: Path, site: _Pages) -> Iterator[Task]:
 
 def _pages(crawl: Path) -> Iterator[tuple[str, bytes, PageRecord]]:
     """Each archived HTML page once: URL, record, and what is read of it."""
-    records, seen = PagesOfRecords(), set[str]()
-    waiting: deque[tuple[str, bytes, Future[PageRecord]]] = deque()
-
-    def first() -> Iterator[tuple[str, bytes, PageRecord]]:
-        url, record, future = waiting.popleft()
+    for (url, record), reading in ahead(_begin(crawl)):
         # what a helper cannot read, the crawl could not read either
         with suppress(ContentError, SandboxError):
-            yield url, record, future.result()
+            yield url, record, reading.result()
 
+
+def _begin(crawl: Path) -> Iterator[tuple[tuple[str, bytes], Future[PageRecord]]]:
+    records, seen = PagesOfRecords(), set[str]()
     for path in (path for source in find_sources(crawl) for path in source.files):
         file = open_warc(path)
         for offset, head in file.heads():
@@ -141,12 +137,6 @@ def _pages(crawl: Path) -> Iterator[tuple[str, bytes, PageRecord]]:
                 continue
             record = file.read(offset)
             raw = records.page(record)
-            if raw is None or raw.body is None or raw.url in seen:
-                continue
-            seen.add(raw.url)
-            job = PageJob(raw.body, raw.content_type or "", raw.url, raw.link_headers)
-            waiting.append((raw.url, record, submit(job)))
-            if len(waiting) > _WAITING * processes():
-                yield from first()
-    while waiting:
-        yield from first()
+            if raw is not None and raw.body is not None and raw.url not in seen:
+                seen.add(raw.url)
+                yield (raw.url, record), submit(PageJob(raw.body, raw.content_type or "", raw.url, raw.link_headers))

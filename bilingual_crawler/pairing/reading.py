@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import logging
 import re
-from collections import Counter, deque
 from concurrent.futures import Future
 from dataclasses import dataclass, field, fields, replace
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, TypeVar
@@ -28,7 +27,7 @@ from bilingual_crawler.pages.opt_outs import NOTHING, OptOuts
 from bilingual_crawler.pages.origin import UNKNOWN, Origin
 from bilingual_crawler.pages.outline import hash_text, names_in, numbers_in
 from bilingual_crawler.pages.sandbox.jobs import ContentError, Job, Limits, SandboxError
-from bilingual_crawler.pages.sandbox.pool import processes, submit
+from bilingual_crawler.pages.sandbox.pool import ahead, submit
 from bilingual_crawler.pages.words import western_digits, word_pattern
 from bilingual_crawler.pairing.model import Profile
 from bilingual_crawler.urls.hosts import registered_domain
@@ -36,6 +35,7 @@ from bilingual_crawler.urls.marks import marked_language, strip_language
 from bilingual_crawler.urls.variants import asked_language, variant
 
 if TYPE_CHECKING:
+    from collections import Counter
     from collections.abc import Iterable, Iterator
 
     from _typeshed import DataclassInstance
@@ -236,9 +236,6 @@ _decoder = msgspec.msgpack.Decoder(list[Any], ext_hook=_to_array)
 
 logger = logging.getLogger(__name__)
 
-_WAITING = 4
-"""Pages read ahead per helper process."""
-
 
 @dataclass(frozen=True, slots=True)
 class PackedDocument:
@@ -353,29 +350,24 @@ def read_pages(
     Pages that break the limits of a helper process, PDFs without readable text, and pages that are no text for people
     are counted in *unreadable* by kind; the first of each kind is logged.
     """
-    waiting: deque[tuple[RawPage, Future[PackedDocument | None]]] = deque()
 
-    def first() -> PackedDocument | SkippedPage:
-        page, future = waiting.popleft()
+    def begin() -> Iterator[tuple[RawPage, Future[PackedDocument | None]]]:
+        for page in pages:
+            if page.profile is not None:
+                future: Future[PackedDocument | None] = Future()
+                kept = _document(page, page.profile.language, page.title, page.text, page.origin)
+                future.set_result(PackedDocument.of(kept, page.profile))
+            else:
+                future = submit(DocumentJob(page, pairs, detection))
+            # the body may be large, and is with the helper process
+            yield replace(page, body=None, text="", profile=None), future
+
+    for page, future in ahead(begin()):
         try:
-            return future.result() or SkippedPage(page.url, page.language, OTHER_LANGUAGE)
+            yield future.result() or SkippedPage(page.url, page.language, OTHER_LANGUAGE)
         except (ContentError, SandboxError) as error:
             unreadable[error.kind] += 1
             if unreadable[error.kind] == 1:
                 logger.warning(f"{page.url} is left out: {error}")
             reason = ILLEGIBLE if error.kind == ILLEGIBLE else "unreadable"
-            return SkippedPage(page.url, page.language, reason)
-
-    for page in pages:
-        if page.profile is not None:
-            future: Future[PackedDocument | None] = Future()
-            kept = _document(page, page.profile.language, page.title, page.text, page.origin)
-            future.set_result(PackedDocument.of(kept, page.profile))
-        else:
-            future = submit(DocumentJob(page, pairs, detection))
-        # the body may be large, and is with the helper process
-        waiting.append((replace(page, body=None, text="", profile=None), future))
-        if len(waiting) > _WAITING * processes():
-            yield first()
-    while waiting:
-        yield first()
+            yield SkippedPage(page.url, page.language, reason)

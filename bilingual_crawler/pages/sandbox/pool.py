@@ -9,6 +9,7 @@ import signal
 import subprocess
 import sys
 import threading
+from collections import deque
 from concurrent.futures import ThreadPoolExecutor
 from multiprocessing import Pipe
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -19,10 +20,12 @@ from bilingual_crawler.pages.sandbox.helper import DONE, DONE_AND_LEFT, OUT_OF_M
 from bilingual_crawler.pages.sandbox.jobs import ContentError, SandboxError
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
     from concurrent.futures import Future
 
     from bilingual_crawler.pages.sandbox.jobs import Job, Limits
 
+    Item = TypeVar("Item")
     Result = TypeVar("Result")
 
 
@@ -38,6 +41,8 @@ def environment() -> dict[str, str]:
 
 _PATIENCE = 30.0
 """A silent helper is ended after this many seconds of wall time plus this many times the job's processor time."""
+_AHEAD = 4
+"""Jobs for each process that :func:`ahead` begins before their results are taken."""
 _max_jobs = os.cpu_count() or 1
 _thread = threading.local()
 _suspects = threading.Lock()
@@ -52,6 +57,16 @@ def submit(job: Job[Result]) -> Future[Result]:
     It raises :class:`ContentError` if the job does.
     """
     return _threads().submit(_do, job)
+
+
+def ahead(work: Iterable[tuple[Item, Future[Result]]]) -> Iterator[tuple[Item, Future[Result]]]:
+    """Yield *work*, items and their jobs, in order, while some jobs for each process are read ahead."""
+    waiting: deque[tuple[Item, Future[Result]]] = deque()
+    for one in work:
+        waiting.append(one)
+        if len(waiting) > _AHEAD * processes():
+            yield waiting.popleft()
+    yield from waiting
 
 
 def processes() -> int:
