@@ -13,7 +13,7 @@ import sys
 from argparse import ArgumentTypeError
 from contextlib import contextmanager
 from functools import partial
-from typing import TYPE_CHECKING, NoReturn
+from typing import TYPE_CHECKING, Any, ClassVar, NoReturn
 
 from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeRemainingColumn
 from scrapy.exceptions import UsageError
@@ -38,7 +38,10 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Sequence
     from pathlib import Path
 
+    from scrapy.commands import ScrapyCommand as Base
     from scrapy.settings import BaseSettings
+else:
+    Base = object
 
 PROJECT_SETTINGS = {name: value for name, value in vars(settings).items() if name.isupper()}
 """Settings of the commands outside of a Scrapy project, or in another one."""
@@ -88,6 +91,17 @@ def adapt(parser: ArgumentParser, settings: BaseSettings | None = None) -> None:
     if settings is not None:
         read, add = partial(_known, list(settings)), parser.add_argument
         add("-s", "--set", action="append", default=[], type=read, metavar="NAME=VALUE", help="set a setting")
+
+
+class Tool(Base):
+    """What commands other than crawls share. Scrapy would list a subclass of its own class as a command."""
+
+    requires_crawler_process = False
+    default_settings: ClassVar[dict[str, Any]] = PROJECT_SETTINGS | {"LOG_ENABLED": False}
+
+    def add_options(self, parser: ArgumentParser) -> None:
+        super().add_options(parser)
+        adapt(parser, self.settings)
 
 
 def add_formats(parser: ArgumentParser) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING
 
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
@@ -14,7 +14,7 @@ from scrapy.exceptions import UsageError
 from scrapy.settings import SETTINGS_PRIORITIES
 
 from bilingual_crawler import noun
-from bilingual_crawler.commands import PROJECT_SETTINGS, adapt, add_formats, in_one_line, read_formats, refuse_unknown
+from bilingual_crawler.commands import Tool, add_formats, in_one_line, read_formats, refuse_unknown
 from bilingual_crawler.encoders import EncoderError
 from bilingual_crawler.languages.codes import LanguageError, language_name
 from bilingual_crawler.languages.pairs import LanguagePairs
@@ -38,11 +38,8 @@ if TYPE_CHECKING:
     from bilingual_crawler.pairing.model import Alignment
 
 
-class Command(ScrapyCommand):
+class Command(Tool, ScrapyCommand):
     """Pair documents one-to-one inside each registered domain and write ``pairs.tsv``."""
-
-    requires_crawler_process = False
-    default_settings: ClassVar[dict[str, Any]] = PROJECT_SETTINGS | {"LOG_ENABLED": False}
 
     def syntax(self) -> str:
         return "INPUT… [--pair eng-mlt] [options]"
@@ -63,7 +60,6 @@ class Command(ScrapyCommand):
 
     def add_options(self, parser: argparse.ArgumentParser) -> None:
         super().add_options(parser)
-        adapt(parser, self.settings)
         add = parser.add_argument
         add(
             "--pair",

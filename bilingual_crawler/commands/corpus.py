@@ -20,6 +20,9 @@ class Command(crawl.Command):
 
     requires_project = False
 
+    def short_desc(self) -> str:
+        return "From seeds to a corpus: crawl, pair documents, align their sentences"
+
     def add_options(self, parser: argparse.ArgumentParser) -> None:
         super().add_options(parser)
         called = f"{parser.prog if parser.prog == TOOL else 'scrapy'} corpus eng-mlt"

@@ -5,12 +5,12 @@ from __future__ import annotations
 import os
 import shutil
 from importlib.util import find_spec
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING
 
 from scrapy.commands import ScrapyCommand
 
 from bilingual_crawler import ONE_ONNXRUNTIME, to_install
-from bilingual_crawler.commands import PROJECT_SETTINGS, adapt, refuse_unknown
+from bilingual_crawler.commands import Tool, refuse_unknown
 from bilingual_crawler.crawl.rendering.browser import missing_for_rendering
 from bilingual_crawler.encoders.base import install_command, is_installed
 from bilingual_crawler.options import Options, workers
@@ -23,18 +23,11 @@ if TYPE_CHECKING:
     from scrapy.settings import BaseSettings
 
 
-class Command(ScrapyCommand):
+class Command(Tool, ScrapyCommand):
     """Print a line for each optional part: whether it is installed, what it brings, and how to install it."""
-
-    requires_crawler_process = False
-    default_settings: ClassVar[dict[str, Any]] = PROJECT_SETTINGS | {"LOG_ENABLED": False}
 
     def short_desc(self) -> str:
         return "List the optional parts: installed or not, and what each brings"
-
-    def add_options(self, parser: argparse.ArgumentParser) -> None:
-        super().add_options(parser)
-        adapt(parser, self.settings)
 
     def run(self, args: list[str], opts: argparse.Namespace) -> None:
         refuse_unknown(args)

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING
 
 from scrapy.commands import ScrapyCommand
 from scrapy.exceptions import UsageError
 
-from bilingual_crawler.commands import PROJECT_SETTINGS, adapt, in_one_line, refuse_unknown
+from bilingual_crawler.commands import Tool, in_one_line, refuse_unknown
 from bilingual_crawler.harvest.freeze import freeze
 from bilingual_crawler.harvest.sites import SiteError
 from bilingual_crawler.options import number, read_value
@@ -18,11 +18,8 @@ if TYPE_CHECKING:
     import argparse
 
 
-class Command(ScrapyCommand):
+class Command(Tool, ScrapyCommand):
     """Write the archived sites of crawls, their links and the pairs that were found into a folder of frozen sites."""
-
-    requires_crawler_process = False
-    default_settings: ClassVar[dict[str, Any]] = PROJECT_SETTINGS | {"LOG_ENABLED": False}
 
     def syntax(self) -> str:
         return "CRAWL… --out SITES_DIR"
@@ -32,7 +29,6 @@ class Command(ScrapyCommand):
 
     def add_options(self, parser: argparse.ArgumentParser) -> None:
         super().add_options(parser)
-        adapt(parser, self.settings)
         parser.add_argument("--out", type=Path, required=True, help="a new folder of sites, with tasks.tsv")
         told = "score from which a pair that a crawl has found is gold (%(default)s)"
         parser.add_argument("--min-score", default="0.9", metavar="SCORE", help=told)

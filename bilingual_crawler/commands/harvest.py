@@ -5,14 +5,14 @@ from __future__ import annotations
 import os
 from contextlib import closing
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING
 
 from rich.console import Console
 from rich.progress import Progress
 from scrapy.commands import ScrapyCommand
 from scrapy.exceptions import UsageError
 
-from bilingual_crawler.commands import PROGRESS, PROJECT_SETTINGS, adapt, refuse_unknown
+from bilingual_crawler.commands import PROGRESS, Tool, refuse_unknown
 from bilingual_crawler.harvest.curve import with_gold, write_deciles
 from bilingual_crawler.harvest.run import LINK_SOURCES, Harvest, ResultStore
 from bilingual_crawler.harvest.runs import read_run, runs_table
@@ -41,11 +41,8 @@ if TYPE_CHECKING:
     from collections.abc import Collection
 
 
-class Command(ScrapyCommand):
+class Command(Tool, ScrapyCommand):
     """Crawl archived sites once per task and policy, then print and plot how early pairs were found."""
-
-    requires_crawler_process = False
-    default_settings: ClassVar[dict[str, Any]] = PROJECT_SETTINGS | {"LOG_ENABLED": False}
 
     def syntax(self) -> str:
         return "SITES_DIR --out DIR [options] | --runs CRAWL…"
@@ -64,7 +61,6 @@ class Command(ScrapyCommand):
 
     def add_options(self, parser: argparse.ArgumentParser) -> None:
         super().add_options(parser)
-        adapt(parser, self.settings)
         add = parser.add_argument
         add("--policies", help="separated by commas (bfs,cld2,smart,oracle, or gain with --together)")
         add("--out", type=Path, default=Path("harvest"), help="output folder (%(default)s)")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING
 
 from rich.console import Console
 from rich.progress import Progress
@@ -11,15 +11,7 @@ from scrapy.commands import ScrapyCommand
 from scrapy.exceptions import UsageError
 
 from bilingual_crawler import to_install
-from bilingual_crawler.commands import (
-    PROGRESS,
-    PROJECT_SETTINGS,
-    adapt,
-    add_formats,
-    in_one_line,
-    read_formats,
-    refuse_unknown,
-)
+from bilingual_crawler.commands import PROGRESS, Tool, add_formats, in_one_line, read_formats, refuse_unknown
 from bilingual_crawler.encoders import EncoderError
 from bilingual_crawler.languages.codes import LanguageError
 from bilingual_crawler.options import PREFIX, Options, check_folder, usage_error, wrong
@@ -34,11 +26,8 @@ if TYPE_CHECKING:
     from bilingual_crawler.mining.run import Mining
 
 
-class Command(ScrapyCommand):
+class Command(Tool, ScrapyCommand):
     """Mine pairs by URLs, then by the content of the pages, and report both."""
-
-    requires_crawler_process = False
-    default_settings: ClassVar[dict[str, Any]] = PROJECT_SETTINGS | {"LOG_ENABLED": False}
 
     def syntax(self) -> str:
         return "INPUT… --pairs eng-mlt|eng-* --out DIR [options]"
@@ -57,7 +46,6 @@ class Command(ScrapyCommand):
 
     def add_options(self, parser: argparse.ArgumentParser) -> None:
         super().add_options(parser)
-        adapt(parser, self.settings)
         add = parser.add_argument
         add(
             "--pairs",

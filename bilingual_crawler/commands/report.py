@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING
 
 from scrapy.commands import ScrapyCommand
 from scrapy.exceptions import UsageError
 
-from bilingual_crawler.commands import PROJECT_SETTINGS, adapt, refuse_unknown
+from bilingual_crawler.commands import Tool, refuse_unknown
 from bilingual_crawler.options import usage_errors
 from bilingual_crawler.reporting.report import write_report
 from bilingual_crawler.reporting.results import ResultsError, read_summary
@@ -20,21 +20,14 @@ if TYPE_CHECKING:
     import argparse
 
 
-class Command(ScrapyCommand):
+class Command(Tool, ScrapyCommand):
     """Write ``summary.json`` and ``report.html`` into the output folder of a crawl, finished or not; print the path."""
-
-    requires_crawler_process = False
-    default_settings: ClassVar[dict[str, Any]] = PROJECT_SETTINGS | {"LOG_ENABLED": False}
 
     def syntax(self) -> str:
         return "OUTPUT_DIR"
 
     def short_desc(self) -> str:
         return "Write the HTML report of a crawl's output folder"
-
-    def add_options(self, parser: argparse.ArgumentParser) -> None:
-        super().add_options(parser)
-        adapt(parser, self.settings)
 
     def run(self, args: list[str], opts: argparse.Namespace) -> None:
         refuse_unknown(args)

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from contextlib import ExitStack
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING
 
 from scrapy.commands import ScrapyCommand
 from scrapy.exceptions import UsageError
 
-from bilingual_crawler.commands import PROJECT_SETTINGS, adapt, in_one_line, refuse_unknown
+from bilingual_crawler.commands import Tool, in_one_line, refuse_unknown
 from bilingual_crawler.options import usage_error, wrong
 from bilingual_crawler.reporting.review import Sheet, SheetError, count_judged, read_judged, sheet_folders
 from bilingual_crawler.storage.files import FolderLock, LockedError
@@ -19,14 +19,11 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 
-class Command(ScrapyCommand):
+class Command(Tool, ScrapyCommand):
     """Print the precision that ``review.tsv`` in the folder of ``scrapy align --review`` shows, with an interval.
 
     With ``--browse``, serve its pairs to a browser instead, whose buttons write the sheet.
     """
-
-    requires_crawler_process = False
-    default_settings: ClassVar[dict[str, Any]] = PROJECT_SETTINGS | {"LOG_ENABLED": False}
 
     def syntax(self) -> str:
         return "DIR [--browse]"
@@ -36,7 +33,6 @@ class Command(ScrapyCommand):
 
     def add_options(self, parser: argparse.ArgumentParser) -> None:
         super().add_options(parser)
-        adapt(parser, self.settings)
         parser.add_argument("--browse", action="store_true", help="judge the pairs one by one in a browser")
 
     def run(self, args: list[str], opts: argparse.Namespace) -> None:
