@@ -50,12 +50,21 @@ def own(html: str) -> list[str]:
         "<p><a href=/2 rel=next>The winter</a>",
         "<p><a href=/tags/village/>village</a> <a href=/tags/harvest/>harvest</a>",
         "<button>Accept all</button><button>Save my choice</button>",
+        "<form action=/order><p><label>Name * <input name=n></label><p><label for=m>E-mail *</label> <input id=m>"
+        "<p><label><input type=checkbox> Remember me</label> <button>Log in</button></form>",
         MENU,
     ],
 )
 def test_what_is_around_a_text_is_frame(frame: str) -> None:
     assert own(f"<body>{frame}<main>{TEXT}</main>") == [*PROSE]
     assert own(f"<body><main>{TEXT}</main>{frame}") == [*PROSE]
+
+
+def test_a_label_outside_of_a_form_and_the_text_of_a_form_are_own() -> None:
+    assert own(f"<body><label>{PROSE[0]}</label><form action=/><p>{PROSE[1]} <label>Name</label></form>") == [
+        PROSE[0],
+        f"{PROSE[1]} Name",
+    ]
 
 
 @pytest.mark.parametrize(

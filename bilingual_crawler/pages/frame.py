@@ -96,8 +96,8 @@ class Region(NamedTuple):
 
 
 LINKED, LABELLED, CONTROL, CONTENT, HEADING = 1, 2, 4, 8, 16
-"""Bits of a line: all of it is links; all but a label of :data:`MAX_LABEL` is; all of it is buttons, or links to
-neighbours and tags; it stands in an element of content; it is a heading."""
+"""Bits of a line: all of it is links; all but a label of :data:`MAX_LABEL` is; all of it is buttons, labels of forms,
+or links to neighbours and tags; it stands in an element of content; it is a heading."""
 MAX_LABEL = 40
 """Characters before and between the links of a language switcher: "Also available in:"."""
 CONTROL_RELATIONS = frozenset(("next", "prev", "tag"))

@@ -264,11 +264,12 @@ class Walk:
         self._kinds: list[int] = []
         """For each line ``LINKED`` and other bits of :mod:`~bilingual_crawler.pages.frame`."""
         self._shown = self._linked = self._pressed = 0
-        """Characters of the open line without blanks at the edges of texts: all, those in links, those in buttons."""
+        """Characters of the open line without blanks at the edges of texts: all, those in links, those in buttons
+        and labels."""
         self._is_control = False
         """Whether the open link leads to a neighbour or tag."""
         self._buttons = self._headings = 0
-        """Open buttons and other inline elements that are frame, and open headings."""
+        """Open buttons, labels in forms and other inline elements that are frame, and open headings."""
         self._mains = 0
         self._content = 0
         self._characters = 0
@@ -526,7 +527,9 @@ class Walk:
                 undo |= self._open_clicked(attributes)
             if self._anchor is not None:
                 self._describe(tag, attributes)
-        if tag == "button" or (undo & (_FRAME | _SWITCH) and not undo & _BLOCK):
+        # what a form asks for is no text
+        is_button = tag == "button" or (tag == "label" and bool(self._forms))
+        if is_button or (undo & (_FRAME | _SWITCH) and not undo & _BLOCK):
             undo |= _BUTTON
             self._buttons += 1
         elif tag in _HEADINGS:
