@@ -10,15 +10,11 @@ from itertools import chain, pairwise
 from statistics import median
 from typing import TYPE_CHECKING, TypeAlias
 
-import numpy as np
-
 from bilingual_crawler.bitext.beads import Bead, best_beads
 from bilingual_crawler.bitext.evidence import (
-    LENGTH_SPREAD,
     Lexicon,
     Meaning,
     have_paragraphs,
-    length_deviation,
     weigh,
     words,
 )
@@ -44,8 +40,6 @@ WINDOW = 600
 """Sentences of each side that are aligned together in longer documents, so that time is linear in their length."""
 KEPT = 0.75
 """Share of a window up to which its beads hold."""
-SPREAD_WEIGHT = 200
-"""Weight of the usual spread of lengths, in sure sentence pairs."""
 CHARACTERS = {
     "amh": 0.51, "ara": 0.75, "bod": 1.2, "ckb": 0.9, "deu": 1.12, "ell": 1.17, "fas": 0.85, "fra": 1.12, "heb": 0.68,
     "hun": 1.13, "ind": 1.18, "ita": 1.12, "jpn": 0.39, "kor": 0.44, "lzh": 0.2, "msa": 1.18, "mya": 1.42, "nld": 1.2,
@@ -100,7 +94,6 @@ class SentenceAligner:
         self._lexicon = Lexicon({})
         self._usual_ratio = CHARACTERS.get(base_of(language_b), 1.0) / CHARACTERS.get(base_of(language_a), 1.0)
         self._ratio = self._usual_ratio
-        self._spread = LENGTH_SPREAD
         self._has_paragraphs = True
 
     def read(self, lines_a: Iterable[str], lines_b: Iterable[str]) -> Sides:
@@ -117,7 +110,7 @@ class SentenceAligner:
         second = [words(sentence.text) for _, b in sides for sentence in b]
         counts = Counter(word for sentence in second for word in sentence)
         shares = {word: count / len(second) for word, count in counts.items()}
-        self._lexicon, self._ratio, self._spread = Lexicon(shares), self._usual_ratio, LENGTH_SPREAD
+        self._lexicon, self._ratio = Lexicon(shares), self._usual_ratio
         sure = {
             (_text(a, bead.a), _text(b, bead.b))
             for a, b in sides
@@ -129,7 +122,6 @@ class SentenceAligner:
             here = median(math.log((len(b) + 1) / (len(a) + 1)) for a, b in sure)
             usual = RATIO_WEIGHT * math.log(self._usual_ratio)
             self._ratio = math.exp((len(sure) * here + usual) / (len(sure) + RATIO_WEIGHT))
-            self._spread = _spread(sure, self._ratio)
 
     def with_encoder(self, encoder: Encoder, documents: Iterable[Sides]) -> SentenceAligner:
         """Return an aligner with the same lexicon that compares meanings, too, as usual in *documents*."""
@@ -169,7 +161,7 @@ class SentenceAligner:
         while i < len(a) and j < len(b):
             here = a[i : i + WINDOW], b[j : j + WINDOW]
             near = nearness.window(i, j, WINDOW) if nearness else None
-            beads = best_beads(weigh(*here, self._lexicon, near, self._ratio, self._spread, self._has_paragraphs))
+            beads = best_beads(weigh(*here, self._lexicon, near, self._ratio, self._has_paragraphs))
             # what is before the end of a document holds
             whole_a, whole_b = i + WINDOW >= len(a), j + WINDOW >= len(b)
             if not (whole_a and whole_b):
@@ -207,14 +199,6 @@ def whole(side: Sequence[Sentence]) -> tuple[list[Sentence], list[int]]:
     return [
         replace(side[start], text=_text(side, (start, end)), blank=side[end - 1].blank) for start, end in pairwise(ends)
     ], ends
-
-
-def _spread(sure: Iterable[tuple[str, str]], ratio: float) -> float:
-    """The standard deviation of the logarithm of the length ratio, shrunk towards the usual one."""
-    lengths = np.array([(len(a), len(b)) for a, b in sure], np.float32)
-    # the median absolute deviation is robust against wrong pairs
-    here = 1.4826 * float(np.median(np.abs(length_deviation(lengths[:, 0] * ratio, lengths[:, 1]))))
-    return math.sqrt((len(lengths) * here**2 + SPREAD_WEIGHT * LENGTH_SPREAD**2) / (len(lengths) + SPREAD_WEIGHT))
 
 
 def _text(side: Sequence[Sentence], places: tuple[int, int]) -> str:

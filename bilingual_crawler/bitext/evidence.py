@@ -323,13 +323,12 @@ def weigh(
     lexicon: Lexicon,
     nearness: Nearness | None = None,
     ratio: float = 1.0,
-    spread: float = LENGTH_SPREAD,
     has_paragraphs: bool = True,
 ) -> BeadScores:
     """Evidence for the sentences of two documents, each with at least one sentence; -inf across paragraphs.
 
-    *ratio*: length of a translation in the second language, by the length of its original. *spread*: standard deviation
-    of its logarithm. *has_paragraphs*: whether the lines of the documents are paragraphs, not sentences.
+    *ratio*: length of a translation in the second language, by the length of its original. *has_paragraphs*: whether
+    the lines of the documents are paragraphs, not sentences.
     """
     words_a, words_b = [words(s.text) for s in a], [words(s.text) for s in b]
     by_words = _by_words(words_a, words_b, lexicon)
@@ -347,7 +346,7 @@ def weigh(
     for p, q in SHAPES:
         if p > len(a) or q > len(b):
             continue
-        score = _by_length(sums(lengths_a, p), sums(lengths_b, q), chance, spread)
+        score = _by_length(sums(lengths_a, p), sums(lengths_b, q), chance)
         score += np.minimum(MAX_EVIDENCE, sums(sums(by_words, p).T, q).T)
         score += _by_numbers(windows_a[p - 1], windows_b[q - 1])
         score += by_place[: len(a) - p + 1, : len(b) - q + 1]
@@ -360,18 +359,11 @@ def weigh(
     return scores
 
 
-def length_deviation(expected: NDArray[np.float32], lengths: NDArray[np.float32]) -> NDArray[np.float32]:
-    """Return the logarithm of the ratio of *lengths* to *expected*, in characters."""
-    return np.asarray(np.log(lengths + LENGTH_OFFSET) - np.log(expected + LENGTH_OFFSET))
-
-
-def _by_length(
-    expected: NDArray[np.float32], lengths: NDArray[np.float32], chance: float, spread: float
-) -> NDArray[np.float32]:
+def _by_length(expected: NDArray[np.float32], lengths: NDArray[np.float32], chance: float) -> NDArray[np.float32]:
     """Normal density of the length ratio of translations over that of any two sentences of these documents."""
-    chance = max(chance, 1.2 * spread)
-    squares = length_deviation(expected[:, None], lengths) ** 2
-    return np.asarray(math.log(chance / spread) - squares * ((1 / spread**2 - 1 / chance**2) / 2))
+    chance = max(chance, 1.2 * LENGTH_SPREAD)
+    squares = (np.log(lengths + LENGTH_OFFSET) - np.log(expected[:, None] + LENGTH_OFFSET)) ** 2
+    return np.asarray(math.log(chance / LENGTH_SPREAD) - squares * ((1 / LENGTH_SPREAD**2 - 1 / chance**2) / 2))
 
 
 def _begins(side: Sequence[Sentence]) -> NDArray[np.intp]:
