@@ -86,7 +86,8 @@ class Learner:
         """Learn that *url* gave no page."""
         if not self.is_done(url):
             with self._fetch(url):
-                pass
+                for part in self.policy.parts:
+                    part.observe_failure(url)
         self._leave(url)
 
     def observe_links(self, page: PageRecord, links: Iterable[Link]) -> None:

@@ -109,6 +109,9 @@ class Policy(ABC):
         """Return URLs to fetch although no page links to them, by what was learnt since the last call."""
         return ()
 
+    def observe_failure(self, url: str) -> None:  # noqa: B027
+        """Learn that the download of *url* gave no page; :meth:`drop_url` follows."""
+
     def drop_url(self, url: str) -> None:  # noqa: B027
         """Forget the queued *url*: it gave no page, or was done before."""
 

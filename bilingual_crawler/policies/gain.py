@@ -234,6 +234,10 @@ class Gain(Policy):
     def promise(self, site: str) -> Promise:
         return self._known.promise(site)
 
+    def observe_failure(self, url: str) -> None:
+        for kind in self._evidence:
+            kind.observe_failure(url)
+
     def drop_url(self, url: str) -> None:
         self._known.dequeue(url)
         for kind in self._evidence:

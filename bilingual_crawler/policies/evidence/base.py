@@ -285,6 +285,9 @@ class Evidence:
         """
         return False
 
+    def observe_failure(self, url: str) -> None:
+        """Learn that the download of *url* gave no page; :meth:`forget` follows."""
+
     def observe_redirect(self, url: str, target: str) -> None:
         """Move the data of *url* to its redirect *target*; :meth:`forget` of *url* follows."""
 

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter, defaultdict
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING, ClassVar
+from urllib.parse import urlsplit
 
 from bilingual_crawler.policies.evidence.base import PartnerEvidence, Prospect, place_of, rare_folders
 from bilingual_crawler.urls.hosts import url_cache
@@ -95,51 +97,67 @@ class Served(Prospect):
 
 @dataclass
 class NewText(Prospect):
-    """Share of new text on the pages of the folder, and of the script or template.
+    """Share of new text in the downloads of the folder, and of the script or template.
 
-    A calendar, or a list that a script sorts in every way, gives endless pairs with the same text.
+    A calendar, or a list that a script sorts in every way, gives endless pairs with the same text. Feeds, sources, dead
+    links and pages that are no documents by their own word have none.
     """
 
     name: ClassVar[str] = "new_text"
     weight: float = 2.0
-    """Weight of the outer group, in pages."""
+    """Weight of the outer group, in downloads."""
 
     def __post_init__(self) -> None:
-        self._pages: defaultdict[str, float] = defaultdict(float)
+        self._downloads: defaultdict[str, float] = defaultdict(float)
         self._new: defaultdict[str, float] = defaultdict(float)
 
     def observe_page(self, page: PageRecord, links: Sequence[Link]) -> Iterable[str]:
-        for group in _groups(page.url):
-            self._pages[group] += 1
-            self._new[group] += page.novelty
-        for group in rare_folders(self._pages, self._pages.__getitem__):
-            del self._pages[group], self._new[group]
+        self._count(page.url, 0.0 if page.objection else page.novelty)
         return ()
+
+    def observe_failure(self, url: str) -> None:
+        self._count(url, 0.0)
+
+    def _count(self, url: str, new: float) -> None:
+        for group in _groups(url):
+            self._downloads[group] += 1
+            self._new[group] += new
+        for group in rare_folders(self._downloads, self._downloads.__getitem__):
+            del self._downloads[group], self._new[group]
 
     def factor(self, target: Target) -> float:
         share = 1.0
         for group in _groups(target.url):
-            pages = self._pages.get(group)
-            if not pages:
+            downloads = self._downloads.get(group)
+            if not downloads:
                 break
-            share = (self._new[group] + self.weight * share) / (pages + self.weight)
+            share = (self._new[group] + self.weight * share) / (downloads + self.weight)
         return share
+
+
+_KIND = re.compile(r"(?:([^/:]+:)[^/]*|[^/]*?(\.(?!x?html?$)\w{1,5}))?$")
+"""The namespace of the last segment, as of ``Special:Log``, or the ending of its file."""
 
 
 @url_cache(1 << 16)
 def _groups(url: str) -> tuple[str, ...]:
-    """The folders of *url*, the outermost first, and the group of its script or template.
+    """The folders of *url*, the outermost first, its namespace, and the group of its script or template.
 
-    Pages with other parameters form another group: ``?oldid`` is no evidence for the articles in the same folder.
+    Pages with other parameters, or another ending, form another group: ``?oldid`` is no evidence for the articles in
+    the same folder, nor are their sources, ``.md``.
     """
-    folders, names = place_of(url).folders, parameters(url)
-    return (*(_apart(folders, names) if names else folders), shapes(url)[0])
+    folders = place_of(url).folders
+    namespace, ending = _KIND.search(urlsplit(url).path).groups()  # type: ignore[union-attr]
+    kind = f"{ending or ''}?{parameters(url)}".rstrip("?")
+    if kind:
+        folders = _apart(folders, kind)
+    return (*folders, *((f"{folders[-1]}/{namespace}",) if namespace else ()), shapes(url)[0])
 
 
 @lru_cache(1 << 14)
-def _apart(folders: tuple[str, ...], names: str) -> tuple[str, ...]:
-    """The groups of the pages in *folders* with the parameters *names*."""
-    return tuple(f"{folder}?{names}" for folder in folders)
+def _apart(folders: tuple[str, ...], kind: str) -> tuple[str, ...]:
+    """The groups of the pages in *folders* of this *kind*."""
+    return tuple(f"{folder}{kind}" for folder in folders)
 
 
 @dataclass
