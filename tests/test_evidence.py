@@ -91,6 +91,29 @@ def test_versions_that_say_nothing_new_say_nothing_of_the_articles_in_their_fold
     assert new_text("new-one/?printable=yes") == 1
 
 
+@pytest.mark.parametrize(
+    ("gone", "same", "other"),
+    [
+        ("https://a.org/posts/{}.md", "https://a.org/posts/new.md", "https://a.org/posts/new.html"),
+        ("https://a.org/{}/feed.xml", "https://a.org/new/feed.xml", "https://a.org/new/"),
+        ("https://a.org/w/Special:{}", "https://a.org/w/Special:Log", "https://a.org/w/Ljubljana"),
+        ("https://a.org/w?title={}&action=edit", "https://a.org/w?title=B&action=edit", "https://a.org/w?title=B"),
+    ],
+)
+@pytest.mark.parametrize("is_page", [False, True])
+def test_downloads_that_are_no_documents_have_no_new_text(gone: str, same: str, other: str, is_page: bool) -> None:
+    crawl = Learner(gain := knowing("new_text"))
+    for name in ("one", "two", "three", "four", "five"):
+        url = gone.format(name)
+        if is_page:
+            crawl.observe_page(PageRecord(url, "eng", "eng", objection="noindex"), ())
+        else:
+            crawl.observe_failure(url)
+        crawl.observe_page(PageRecord(other.replace("new", name).replace("B", name), "eng", "eng"), ())
+    assert gain.explain(same).new_text < 0.4
+    assert gain.explain(other).new_text > 0.65
+
+
 def test_how_reliable_mirrors_are_is_learnt_by_site() -> None:
     def chance(host: str) -> float:
         return gain.explain(f"https://{host}/fi/x").completes

@@ -41,7 +41,7 @@ def test_a_policy_knows_after_a_resume_what_it_knew_before(tmp_path: Path) -> No
     learner.observe_page(page, claims)
     before.priorities(page, [*claims, Link(QUEUED)], None)
     learner.observe_redirect("https://a.is/um", "https://a.is/is/um")
-    before.drop_url("https://a.is/gone")
+    learner.observe_failure("https://a.is/gone")
 
     store = LmdbStore(tmp_path)
     store.push([Entry(url, "a.is", 0.5) for url in (QUEUED, SWITCHED, "https://a.is/is/um")])

@@ -135,29 +135,26 @@ class NewText(Prospect):
         return share
 
 
-_KIND = re.compile(r"(?:([^/:]+:)[^/]*|[^/]*?(\.(?!x?html?$)\w{1,5}))?$")
-"""The namespace of the last segment, as of ``Special:Log``, or the ending of its file."""
+_KIND = re.compile(r"(?<=/)[^/:]+:|\.(?!x?html?$)\w{1,5}$")
+"""The namespace of a page, as of ``Special:Log``, or the ending of its file."""
 
 
 @url_cache(1 << 16)
 def _groups(url: str) -> tuple[str, ...]:
-    """The folders of *url*, the outermost first, its namespace, and the group of its script or template.
+    """The folders of *url*, the outermost first, and the group of its script or template.
 
-    Pages with other parameters, or another ending, form another group: ``?oldid`` is no evidence for the articles in
-    the same folder, nor are their sources, ``.md``.
+    Pages with other parameters, another namespace or ending form another group: ``?oldid`` is no evidence for the
+    articles in the same folder, nor are their sources, ``.md``.
     """
-    folders = place_of(url).folders
-    namespace, ending = _KIND.search(urlsplit(url).path).groups()  # type: ignore[union-attr]
-    kind = f"{ending or ''}?{parameters(url)}".rstrip("?")
-    if kind:
-        folders = _apart(folders, kind)
-    return (*folders, *((f"{folders[-1]}/{namespace}",) if namespace else ()), shapes(url)[0])
+    folders, kind = place_of(url).folders, _KIND.search(urlsplit(url).path)
+    named = f"{kind[0] if kind else ''}?{parameters(url)}".rstrip("?")
+    return (*(_apart(folders, named) if named else folders), shapes(url)[0])
 
 
 @lru_cache(1 << 14)
 def _apart(folders: tuple[str, ...], kind: str) -> tuple[str, ...]:
     """The groups of the pages in *folders* of this *kind*."""
-    return tuple(f"{folder}{kind}" for folder in folders)
+    return tuple(f"{folder} {kind}" for folder in folders)
 
 
 @dataclass
