@@ -60,6 +60,19 @@ def test_what_is_around_a_text_is_frame(frame: str) -> None:
     assert own(f"<body><main>{TEXT}</main>{frame}") == [*PROSE]
 
 
+ORDER = (
+    "<h3>Your order</h3><p><label>Name <input></label><p><label>E-mail <input></label><p><label>Town <input></label>"
+    "<table><tr><th>Product<th>Total<tr><td>Oil<td>30</table><button>Pay</button>"
+)
+
+
+def test_a_form_that_asks_is_frame_but_not_one_around_a_text_or_a_page() -> None:
+    assert own(f"<body>{TEXT}<form action=/>{ORDER}</form>") == [*PROSE]
+    assert own(f"<body>{TEXT}<form action=/>{ORDER}{2 * TEXT}</form>")[2] == "Your order"
+    assert own(f"<body><form action=/><nav>{MENU}</nav>{ORDER}</form>")[0] == "Your order"
+    assert own(f"<body><form action=/><main>{ORDER}</main></form>")[0] == "Your order"
+
+
 def test_a_label_outside_of_a_form_and_the_text_of_a_form_are_own() -> None:
     assert own(f"<body><label>{PROSE[0]}</label><form action=/><p>{PROSE[1]} <label>Name</label></form>") == [
         PROSE[0],

@@ -102,8 +102,17 @@ MAX_LABEL = 40
 """Characters before and between the links of a language switcher: "Also available in:"."""
 CONTROL_RELATIONS = frozenset(("next", "prev", "tag"))
 """Values of ``rel`` of links that are no part of a text."""
+MIN_ASKED = 3
+"""Labels and buttons of a form that asks for something, in all and for each line of prose."""
 MENU = 3
 """Lines in a row that are links alone, outside of content, from which they are a menu."""
+
+
+def asks(lines: Sequence[str], kinds: Sequence[int]) -> bool:
+    """Whether *lines* of a form, with the bits *kinds*, ask for something rather than say something."""
+    controls = sum(bool(kind & CONTROL) for kind in kinds)
+    prose = sum(len(line) >= MIN_PROSE and not kind & CONTROL for line, kind in zip(lines, kinds, strict=True))
+    return controls >= MIN_ASKED and controls >= MIN_ASKED * prose
 
 
 def own_lines(lines: Sequence[str], kinds: Sequence[int], regions: Iterable[Region]) -> tuple[list[bool], list[Region]]:

@@ -246,8 +246,8 @@ class Walk:
         self._anchors_told = 0
         """How many of the anchors have the text of their block."""
         self._options: OptionList | None = None
-        self._forms: list[Form | None] = []
-        """The open forms; None for a form that is not read."""
+        self._forms: list[tuple[Form | None, int, int, int, int]] = []
+        """The open forms, None if not read for links; before each the lines, anchors, main elements and regions."""
         self._form: Form | None = None
         """The innermost open form."""
         self._forms_read = 0
@@ -592,15 +592,21 @@ class Walk:
         if is_get(attributes.get("method")) and self._forms_read < MAX_FORMS:
             self._forms_read += 1
             self._form = Form(attributes)
-        self._forms.append(self._form)
+        self._forms.append((self._form, len(self.lines), len(self.anchors), self._mains, len(self._regions)))
         parent = node.parent
         self._is_form_loose = node.first_child is None and parent is not None and parent.tag in _TABLE_TAGS
         return 0 if self._is_form_loose else _FORM
 
     def _end_form(self) -> None:
-        form = self._forms.pop()
-        self._form = self._forms[-1] if self._forms else None
+        form, lines, anchors, mains, regions = self._forms.pop()
+        self._form = self._forms[-1][0] if self._forms else None
         self._is_form_loose = False
+        # some go around a whole page
+        is_page = mains < self._mains or any(one.anchors.start < one.anchors.stop for one in self._regions[regions:])
+        if not is_page and frame.asks(self.lines[lines:], self._kinds[lines:]):
+            self._regions.append(
+                frame.Region(slice(lines, len(self.lines)), slice(anchors, len(self.anchors)), by_layout=False)
+            )
         if form is not None:
             self._add(form.anchors())
 
