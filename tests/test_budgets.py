@@ -23,14 +23,14 @@ if TYPE_CHECKING:
 def dripping() -> Iterator[bytes]:
     """A page that never ends."""
     yield b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n\r\n"
-    for _ in range(600):
+    for _ in range(6000):
         time.sleep(0.1)
         yield b"<p>more "
 
 
 def test_the_time_budget_ends_a_crawl_that_hangs(tmp_path: Path) -> None:
     site = {"/": html("en", "home", "".join(f"<a href=/slow/{i}>x</a>" for i in range(40)))}
-    pages = {**site, "/robots.txt": "User-agent: *\nCrawl-delay: 30\n"}
+    pages = {**site, "/robots.txt": "User-agent: *\nCrawl-delay: 300\n"}
 
     def answer(path: str) -> Answer:
         return Answer(pages[path]) if path in pages else Answer(raw=dripping())
@@ -39,7 +39,7 @@ def test_the_time_budget_ends_a_crawl_that_hangs(tmp_path: Path) -> None:
         result = crawl(tmp_path, f"{server.url}/", "-s", "CLOSESPIDER_TIMEOUT=3")
     elapsed = re.search(r"'elapsed_time_seconds': ([\d.]+)", result.stderr)
     assert elapsed
-    assert float(elapsed[1]) < 20
+    assert float(elapsed[1]) < 120
     assert "closespider_timeout" in (tmp_path / "out" / "summary.json").read_text()
     assert "'bilingual/stop/put_back': 1" in result.stderr
 

@@ -60,7 +60,7 @@ def test_a_stopped_alignment_leaves_the_pairs_found_on_the_way(tmp_path: Path, v
             os.kill(child, signal.SIGKILL)
         _, log = process.communicate(timeout=300)
     assert process.returncode == (0 if victim == "crawl" else 1), log
-    assert time.monotonic() - began < 20
+    assert time.monotonic() - began < 120
     assert "found on the way" in log
     command = f"scrapy align {tmp_path / 'out'} --out {tmp_path / 'out/pairs.tsv'}"
     assert f"Missing: pairs.tsv of all documents. To make them: {command}" in log

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import pyarrow.parquet as pq
 import pytest
 from lxml import etree
+from support.costs import within
 from support.redis_server import redis_server
 from support.scripted import Answer, scripted
 from support.webserver import run_scrapy
@@ -445,9 +446,7 @@ def test_many_rules_with_many_wildcards_take_linear_time() -> None:
     rule = {"location": "/*a" * 600, "tdm-reservation": 1}
     rules = rules_in(json.dumps([rule] * (2 * MAX_RULES)).encode(), "https://a.org/")
     assert len(rules) == MAX_RULES
-    began = time.perf_counter()
-    declared_for("https://a.org/" + "/a" * 500 + "b" * 1000, rules)
-    assert time.perf_counter() - began < 5
+    assert within(5, lambda: declared_for("https://a.org/" + "/a" * 500 + "b" * 1000, rules))
 
 
 @pytest.mark.parametrize(
@@ -535,9 +534,8 @@ def test_linked_data_that_search_engines_read_are_read(kind: str, linked: str) -
 
 @pytest.mark.parametrize("repeated", ["/*", "//", '"', "<!--", ", ", "/* ", " ", "\\", '",'])
 def test_linked_data_that_are_no_json_take_linear_time(repeated: str) -> None:
-    began = time.thread_time()
-    parse_page(f'<script type="application/ld+json">[{repeated * (90_000 // len(repeated))}</script>', "https://a.org/")
-    assert time.thread_time() - began < 1
+    html = f'<script type="application/ld+json">[{repeated * (90_000 // len(repeated))}</script>'
+    assert within(1, lambda: parse_page(html, "https://a.org/"))
 
 
 def test_a_page_of_nothing_but_facts_takes_no_longer_than_others() -> None:

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scrapy.http import Response
+from support.costs import ATTEMPTS, processor_seconds, within
 
 from bilingual_crawler.crawl.middlewares.language import page_job
 from bilingual_crawler.pages.formats import is_page
@@ -1067,22 +1068,18 @@ class TestRobustness:
     def test_many_links_take_linear_time(self) -> None:
         def seconds(count: int) -> float:
             html = "<ul class=menu>" + "".join(f"<li><a href='/p/{i}'>Page {i}</a>" for i in range(count))
-            started = time.thread_time()
             page = parse_page(html, URL)
             assert len(page.links) + page.links_left == min(count, MAX_ANCHORS)
-            return time.thread_time() - started
+            return processor_seconds(lambda: parse_page(html, URL))
 
-        seconds(100)
-        assert seconds(50_000) < 10 * max(seconds(10_000), 0.02)
+        assert any(seconds(50_000) < 10 * max(seconds(10_000), 0.02) for _ in range(ATTEMPTS))
 
     @pytest.mark.parametrize(
         "repeated",
         ["<a href=#>#</a>", "<a href=#> </a>", "x<a href=#a>¶</a>", "a\u200d", "\u200b", "<h1><b><i><a href=#x>¶</a>"],
     )
     def test_marks_and_invisible_characters_take_linear_time(self, repeated: str) -> None:
-        started = time.thread_time()
-        parse_page("<p>x " + repeated * 100_000, URL)
-        assert time.thread_time() - started < 10
+        assert within(10, lambda: parse_page("<p>x " + repeated * 100_000, URL))
 
     @pytest.mark.parametrize(
         "html",
@@ -1092,9 +1089,7 @@ class TestRobustness:
         ],
     )
     def test_long_text_is_not_read_for_each_element_after_it(self, html: str) -> None:
-        started = time.thread_time()
-        parse_page(html, URL)
-        assert time.thread_time() - started < 3
+        assert within(3, lambda: parse_page(html, URL))
 
     def test_large_drawings_cut_nothing(self) -> None:
         drawing = "<svg viewBox='0 0 1 1'>" + "<path d='M0 0'/>" * 6000 + "</svg>"
@@ -1115,9 +1110,7 @@ class TestRobustness:
         ],
     )
     def test_hostile_markup(self, tag: str) -> None:
-        started = time.thread_time()
-        parse_page(tag * 20_000 if len(tag) < 100 else tag, URL)
-        assert time.thread_time() - started < 2
+        assert within(2, lambda: parse_page(tag * 20_000 if len(tag) < 100 else tag, URL))
 
 
 @pytest.mark.parametrize("encoding", ["utf-8", "latin-1"])

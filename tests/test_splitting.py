@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import json
-from time import process_time
 from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from support.costs import ATTEMPTS, processor_seconds
 
 from benchmarks.splitting import main, read_gold
 from bilingual_crawler.bitext.splitting import Sentence, split
@@ -179,12 +179,10 @@ HOSTILE = ["“", "„a ", "(a. ", "(A.) ", '"A. ', "«", "a. ", "1. ", "[1]", "
 @pytest.mark.parametrize("text", HOSTILE)
 def test_no_line_costs_more_than_linear_time(text: str) -> None:
     def seconds(count: int) -> float:
-        start = process_time()
-        split([text * count], "deu")
-        return process_time() - start
+        return processor_seconds(lambda: split([text * count], "deu"))
 
     # 16 times in quadratic time
-    assert seconds(40_000) < 8 * seconds(10_000) + 0.1
+    assert any(seconds(40_000) < 8 * seconds(10_000) + 0.1 for _ in range(ATTEMPTS))
 
 
 @given(st.text("aA1é.!?;:。།“”„«»()[]\"'’-|/ \n,नሀきIX"), st.sampled_from(["eng", "deu", "ell", "hin", "jpn", "slv"]))

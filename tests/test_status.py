@@ -234,7 +234,7 @@ def test_idle_connections_are_few_and_end() -> None:
             while True:
                 waiting[-1].sendall(b"G")
                 time.sleep(0.2)
-                assert time.monotonic() - begun < 20
+                assert time.monotonic() - begun < 120
         time.sleep(max(0.0, begun + 4 - time.monotonic()))
         assert sockets(process) == 0
 

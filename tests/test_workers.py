@@ -128,6 +128,7 @@ def test_a_stop_while_all_documents_are_aligned_names_what_the_pairs_are(tmp_pat
             with suppress(OSError):
                 for child in (tasks / "children").read_text().split():
                     aligning |= b"at_end" in Path(f"/proc/{child}/cmdline").read_bytes()
+        time.sleep(0.01)
     crawl.send_signal(signal.SIGINT)
     log = end(crawl)
     assert "pairs.tsv has the pairs that the workers found on the way: the crawl was stopped" in log

@@ -35,12 +35,12 @@ class RedisServer:
         arguments = [part for name, value in options.items() for part in (f"--{name}", str(value))]
         self.process = subprocess.Popen(["redis-server", *arguments], stdout=subprocess.DEVNULL)
         client = redis.Redis(port=self.port, password=self._options.get("requirepass"))
-        for _ in range(200):
+        for _ in range(3000):
             try:
                 client.ping()
                 return
             except redis.ConnectionError:
-                time.sleep(0.05)
+                time.sleep(0.02)
         raise AssertionError("redis-server does not answer")
 
     def stop(self) -> None:
