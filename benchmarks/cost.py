@@ -15,6 +15,7 @@ linguacrawl. What is not installed there is left out.
 from __future__ import annotations
 
 import argparse
+import compileall
 import json
 import multiprocessing
 import os
@@ -90,6 +91,8 @@ def crawl(name: str, seeds: str, python: str, cache: Path) -> Taken:
         command += [part for given in ("pair=eng-spa", f"seeds={seeds}", policy) for part in ("-a", given)]
         command += [part for setting in settings for part in ("-s", setting)]
     environment = {**os.environ, "PYTHONPATH": str(ROOT), "SCRAPY_SETTINGS_MODULE": "bilingual_crawler.settings"}
+    # as installed packages, the other crawlers have byte code already
+    environment.pop("PYTHONDONTWRITEBYTECODE", None)
     with tempfile.TemporaryDirectory(prefix="cost-") as folder:
         return measure(command, Path(folder), environment)
 
@@ -152,6 +155,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
             print(f"{name} is left out: {lacking}; install it, or give --peers PYTHON", file=sys.stderr)
         else:
             names.append(name)
+    compileall.compile_dir(ROOT / "bilingual_crawler", quiet=1)
     answered = multiprocessing.Value("L")
     seeds = {}
     for site in options.sites:
