@@ -19,7 +19,6 @@ from bilingual_crawler.pages.decode import decode_body
 from bilingual_crawler.pages.formats import PDF, format_of, is_page
 from bilingual_crawler.pages.html import parse_page
 from bilingual_crawler.pages.jobs import PageJob, identified, limits_of, load_pdf_reader, pdf_limits
-from bilingual_crawler.pages.labels import load_names
 from bilingual_crawler.pages.language import BY_DEFAULT, Detection
 from bilingual_crawler.pages.legibility import ILLEGIBLE, check_legible
 from bilingual_crawler.pages.model import Link, LinkPosition, PageRecord, claims_in
@@ -297,8 +296,6 @@ class DocumentJob(Job["PackedDocument | None"]):
         self.detection.load()
         if self.page.is_pdf:
             load_pdf_reader()
-        else:
-            load_names()
 
     def run(self) -> PackedDocument | None:
         read = read_document(self.page, self.pairs, self.detection)
