@@ -1,11 +1,14 @@
 """What crawls cost: processor time and peak memory of all of their processes, beside other crawlers.
 
     python -m benchmarks.cost [--runs 3] [--peers PYTHON] [--sites …] [--names …] [--json OUT]
+    python -m benchmarks.cost --sites 500 1000 2000 4000 --names gain+warc gain+warc+align      # linear growth
+    python -m benchmarks.cost --sites "8 hosts"                                                 # one worker and two
 
 Each crawl reads a whole site on loopback, without delays: ``deb.handbook`` (a frozen site of ``../shared/data``), 2,000
-generated pages, and one page. All are run in turns, and medians are reported, since a shared machine changes by the
-minute. Processor time is user and system time of every process that the crawl starts, helpers and alignment included;
-memory is the highest sum of their proportional set sizes. Ratios are medians of those of each turn.
+generated pages or a number of them, and one page; workers share 8 hosts of 250 pages. All are run in turns, and medians
+are reported, since a shared machine changes by the minute. Processor time is user and system time of every process that
+the crawl starts, helpers and alignment included; memory is the highest sum of their proportional set sizes. Ratios are
+medians of those of each turn.
 
 The other crawlers are in ``benchmarks/peers``. ``--peers`` is the Python of an environment that has their packages,
 which are no dependencies of this one: scrapy, resiliparse, trafilatura, pycld2, warcio, crawlee, selectolax,
@@ -15,6 +18,7 @@ linguacrawl. What is not installed there is left out.
 from __future__ import annotations
 
 import argparse
+import compileall
 import json
 import multiprocessing
 import os
@@ -37,13 +41,15 @@ ROOT = Path(__file__).resolve().parent.parent
 PEERS = Path(__file__).parent / "peers"
 HANDBOOK = ROOT.parent / "shared" / "data" / "sites" / "dev" / "deb.handbook"
 SITES = ("deb.handbook", "synthetic", "one page")
-SYNTHETIC_PAGES = 2000
+GENERATED = {"synthetic": 2000, "one page": 1, "8 hosts": 250}
+"""Pages of each host."""
 RATIOS = (
     ("deb.handbook", "gain+warc", "scrapy+resiliparse"),
     ("deb.handbook", "gain+warc", "scrapy+trafilatura"),
     ("deb.handbook", "gain+warc+align", "gain+warc"),
     ("synthetic", "gain+warc+align", "gain+warc"),
     ("one page", "gain+warc+align", "scrapy"),
+    ("8 hosts", "gain+warc, 2 workers", "gain+warc"),
 )
 
 
@@ -57,13 +63,15 @@ class Peer:
 
 
 OURS = {
-    "bfs": ("policy=bfs", "", ""),
-    "smart": ("policy=smart", "", ""),
-    "gain": ("policy=gain", "", ""),
-    "gain+warc": ("policy=gain", "1", ""),
-    "gain+warc+align": ("policy=gain", "1", "auto"),
+    "bfs": ("bfs",),
+    "smart": ("smart",),
+    "gain": ("gain",),
+    "gain+warc": ("gain", "BILINGUAL_WARC=1"),
+    "gain+warc+align": ("gain", "BILINGUAL_WARC=1", "BILINGUAL_ALIGN=auto"),
+    "gain+warc, 2 workers": ("gain", "BILINGUAL_WARC=1", "BILINGUAL_WORKERS=2"),
 }
-"""Name -> policy, BILINGUAL_WARC, BILINGUAL_ALIGN."""
+"""Name -> policy and settings."""
+ON_HOSTS = ("gain+warc", "gain+warc, 2 workers")
 OTHERS = {
     "scrapy": Peer(("scrapy_peers.py", "links"), ("scrapy",)),
     "scrapy+resiliparse": Peer(("scrapy_peers.py", "resiliparse"), ("scrapy", "resiliparse", "pycld2", "warcio")),
@@ -72,7 +80,11 @@ OTHERS = {
     "linguacrawl": Peer(("linguacrawl_peer.py",), ("linguacrawl",)),
 }
 NAMES = (*OTHERS, *OURS)
-QUICK = ("CONCURRENT_REQUESTS_PER_DOMAIN=8", "CONCURRENT_REQUESTS=16", "DOWNLOAD_DELAY=0", "AUTOTHROTTLE_ENABLED=0")
+ON_ONE = tuple(name for name in NAMES if "workers" not in name)
+QUICK = (
+    *("CONCURRENT_REQUESTS_PER_DOMAIN=8", "CONCURRENT_REQUESTS=16", "DOWNLOAD_DELAY=0", "AUTOTHROTTLE_ENABLED=0"),
+    *("BILINGUAL_OUTPUT_DIR=out", "BILINGUAL_WARC=0", "BILINGUAL_ALIGN="),
+)
 
 
 def crawl(name: str, seeds: str, python: str, cache: Path) -> Taken:
@@ -83,13 +95,14 @@ def crawl(name: str, seeds: str, python: str, cache: Path) -> Taken:
         script, *arguments = OTHERS[name].command
         command = [python, str(PEERS / script), *arguments, seeds]
     else:
-        policy, warc, align = OURS[name]
-        ours = ("BILINGUAL_OUTPUT_DIR=out", f"BILINGUAL_CACHE_DIR={cache}", f"BILINGUAL_WARC={warc or 0}")
-        settings = (*QUICK, *ours, f"BILINGUAL_ALIGN={align}")
+        policy, *settings = OURS[name]
+        settings = [*QUICK, f"BILINGUAL_CACHE_DIR={cache}", *settings]
         command = [sys.executable, "-m", "scrapy", "crawl", "bilingual"]
-        command += [part for given in ("pair=eng-spa", f"seeds={seeds}", policy) for part in ("-a", given)]
+        command += [part for given in ("pair=eng-spa", f"seeds={seeds}", f"policy={policy}") for part in ("-a", given)]
         command += [part for setting in settings for part in ("-s", setting)]
     environment = {**os.environ, "PYTHONPATH": str(ROOT), "SCRAPY_SETTINGS_MODULE": "bilingual_crawler.settings"}
+    # as installed packages, the other crawlers have byte code already
+    environment.pop("PYTHONDONTWRITEBYTECODE", None)
     with tempfile.TemporaryDirectory(prefix="cost-") as folder:
         return measure(command, Path(folder), environment)
 
@@ -102,11 +115,17 @@ def missing(name: str, python: str) -> str:
     return ended.stderr.strip().rpartition("\n")[2]
 
 
+def _site(name: str) -> str:
+    if name not in (*SITES, *GENERATED) and not name.isdecimal():
+        raise ValueError(name)
+    return name
+
+
 def pages_of(site: str) -> dict[str, bytes]:
     """Return the answers of a site, by path."""
     if site == "deb.handbook":
         return archived(HANDBOOK)
-    count = SYNTHETIC_PAGES if site == "synthetic" else 1
+    count = GENERATED.get(site) or int(site)
     return {path(number): answer_of(html(number, count)) for number in range(count)}
 
 
@@ -132,17 +151,20 @@ def rows_of(taken: dict[tuple[str, str], list[Taken]], failed: set[tuple[str, st
 
 
 def ratio(taken: dict[tuple[str, str], list[Taken]], site: str, one: str, other: str) -> str:
-    """Return a line with the ratio of two crawls of a site; empty if one of them was not measured."""
+    """Return a line with the ratios of two crawls of a site; empty if one of them was not measured."""
     turns = list(zip(taken.get((site, one), ()), taken.get((site, other), ()), strict=False))
-    value = statistics.median(a.seconds / b.seconds for a, b in turns) if turns else 0
-    return f"{site}: {one} / {other} = {value:.2f}" if turns else ""
+    if not turns:
+        return ""
+    seconds, wall = (statistics.median(getattr(a, by) / getattr(b, by) for a, b in turns) for by in ("seconds", "wall"))
+    return f"{site}: {one} / {other} = {seconds:.2f}, by the clock {wall:.2f}"
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--runs", type=int, default=3, help="of each crawl (%(default)s)")
     parser.add_argument("--peers", default=sys.executable, metavar="PYTHON", help="that runs the other crawlers")
-    parser.add_argument("--sites", nargs="+", choices=SITES, default=SITES, help="(all)")
+    sites = f"{', '.join(SITES)} (these), 8 hosts, numbers of generated pages"
+    parser.add_argument("--sites", nargs="+", type=_site, default=SITES, help=sites)
     parser.add_argument("--names", nargs="+", choices=NAMES, default=NAMES, help="crawls (all)")
     parser.add_argument("--json", type=Path, metavar="OUT", help="rows with site, name, seconds, peak_mb")
     options = parser.parse_args(arguments)
@@ -152,15 +174,17 @@ def main(arguments: Sequence[str] | None = None) -> None:
             print(f"{name} is left out: {lacking}; install it, or give --peers PYTHON", file=sys.stderr)
         else:
             names.append(name)
+    compileall.compile_dir(ROOT / "bilingual_crawler", quiet=1)
     answered = multiprocessing.Value("L")
     seeds = {}
     for site in options.sites:
         if site == "deb.handbook" and not HANDBOOK.is_dir():
             print(f"{site} is left out: {HANDBOOK} is not there", file=sys.stderr)
         else:
-            [base] = start(pages_of(site), answered=answered)
-            seeds[site] = ",".join(base + seed for seed in seeds_of(site))
-    taken: dict[tuple[str, str], list[Taken]] = {(site, name): [] for site in seeds for name in names}
+            bases = start(pages_of(site), 8 if site == "8 hosts" else 1, answered)
+            seeds[site] = ",".join(base + seed for base in bases for seed in seeds_of(site))
+    fitting = ((site, name) for site in seeds for name in names if name in (ON_HOSTS if site == "8 hosts" else ON_ONE))
+    taken: dict[tuple[str, str], list[Taken]] = {one: [] for one in fitting}
     pages: dict[tuple[str, str], int] = {}
     failed: set[tuple[str, str]] = set()
     with tempfile.TemporaryDirectory(prefix="cost-cache-") as cache:

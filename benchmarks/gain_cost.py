@@ -19,7 +19,7 @@ from collections import deque
 from pathlib import Path
 
 from benchmarks.processes import own_memory
-from bilingual_crawler.crawl.context import collect_rarely
+from bilingual_crawler import collect_rarely
 from bilingual_crawler.crawl.facts import news_fact, page_fact, relearn
 from bilingual_crawler.crawl.learner import Learner
 from bilingual_crawler.frontier.entry import NEVER, Entry

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import atexit
+import gc
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
@@ -47,6 +49,19 @@ def lazy_exports(package: str, names: Mapping[str, str]) -> Callable[[str], Any]
 
 if not TYPE_CHECKING:
     __getattr__ = lazy_exports(__name__, dict.fromkeys(__all__, "api"))
+
+
+THRESHOLDS = (50_000, 20, 100)
+"""Objects more than were freed after which the youngest generation is examined, and rounds until the older ones are."""
+
+
+def collect_rarely() -> None:
+    """Examine modules, queue and texts less often: their objects live long and are in no cycles.
+
+    Nor are they examined once more as the process ends.
+    """
+    gc.set_threshold(*THRESHOLDS)
+    atexit.register(gc.freeze)
 
 
 def noun(count: int, one: str, several: str = "") -> str:

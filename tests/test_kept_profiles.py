@@ -84,7 +84,7 @@ def test_an_alignment_of_kept_profiles_starts_no_helper_process(
 ) -> None:
     folder = tmp_path / "copy"
     shutil.copytree(crawled, folder)
-    monkeypatch.setattr("bilingual_crawler.pages.sandbox.pool._threads", None)
+    monkeypatch.setattr("bilingual_crawler.pages.sandbox.pool._attempt", None)
     detection = Detection(languages=frozenset(PAIRS.equivalents))
     settings = Settings({"BILINGUAL_ALIGN": "auto"})
     aligned = asyncio.run(

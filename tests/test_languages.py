@@ -15,11 +15,13 @@ from bilingual_crawler.languages.codes import (
     from_cld2,
     language_name,
     macrolanguage,
+    name_tables,
     parse_equivalents,
     parse_language,
     tag_language,
     to_bcp47,
 )
+from training.prepare.names import tables
 
 
 @pytest.mark.parametrize(
@@ -311,3 +313,7 @@ def test_other_side() -> None:
     assert (pair.other("eng"), pair.other("isl")) == ("isl", "eng")
     with pytest.raises(ValueError, match="eng-isl"):
         pair.other("fra")
+
+
+def test_the_file_of_names_is_what_cldr_and_our_tables_give() -> None:
+    assert name_tables() == tables()

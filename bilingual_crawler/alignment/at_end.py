@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING
 import msgspec
 from scrapy.settings import Settings
 
+from bilingual_crawler import collect_rarely
 from bilingual_crawler.bitext.exports import Export
 from bilingual_crawler.languages.pairs import LanguagePairs
 from bilingual_crawler.options import Options
@@ -42,8 +43,9 @@ CHECK_SECONDS = 0.2
 """Seconds between two checks whether to stop."""
 MOMENT = 5.0
 """Seconds of aligning before the remaining time is estimated."""
-MAX_DOCUMENTS, MAX_CHARACTERS = 100, 300_000
-"""Of the largest crawl that is small: to align it in a thread takes less than to start a process."""
+MAX_DOCUMENTS, MAX_CHARACTERS = 1_000, 8_000_000
+"""Of the largest crawl that is small: its alignment is a matter of seconds and 100 MB, and takes no process of its own,
+which would start for .6 s and 100 MB."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,6 +104,8 @@ async def align_crawl(
     A *small* crawl is aligned in this process, unless that takes an encoder, others in one of their own. Raises
     AlignmentError.
     """
+    # the alignment has helper processes of its own, and room for those of both there may not be
+    await asyncio.to_thread(sandbox.close)
     try:
         if small and not Options.of(settings).bitext:
             return await _align_here(folder, pairs, detection, settings, stopped, on_progress)
@@ -109,8 +113,6 @@ async def align_crawl(
         pass
     except _Stopped:
         return None
-    # it has helper processes of its own, and room for those of both there may not be
-    await asyncio.to_thread(sandbox.close)
     request = {
         "folder": str(folder),
         "pair": str(pairs),
@@ -270,6 +272,7 @@ def _end_with_parent() -> None:
 
 def main() -> None:
     """Align the crawl named by the first line of standard input."""
+    collect_rarely()
     request = json.loads(sys.stdin.readline())
     threading.Thread(target=_end_with_parent, daemon=True).start()
     settings = Settings(request["settings"])

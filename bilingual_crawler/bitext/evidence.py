@@ -7,6 +7,7 @@ import re
 import unicodedata
 from collections import Counter, defaultdict
 from functools import cached_property, lru_cache
+from itertools import product
 from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
@@ -142,7 +143,7 @@ class Lexicon:
                 break
             first.update(a)
             second.update(b)
-            together.update((x, y) for x in a for y in b)
+            together.update(product(a, b))
         lexicon = cls(shares_b)
         for (x, y), count in together.items():
             if count >= MIN_COUNT and 2 * count >= MIN_DICE * (first[x] + second[y]):

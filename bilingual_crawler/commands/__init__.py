@@ -20,7 +20,7 @@ from scrapy.exceptions import UsageError
 from scrapy.settings import Settings
 from scrapy.utils.project import get_project_settings
 
-from bilingual_crawler import settings
+from bilingual_crawler import collect_rarely, settings
 from bilingual_crawler.options import (
     USUAL_FORMATS,
     each,
@@ -67,6 +67,8 @@ def _open_closed_streams() -> None:
 
 
 _open_closed_streams()
+# already while the modules of the commands are loaded
+collect_rarely()
 
 
 def project_settings() -> Settings:

@@ -29,7 +29,7 @@ from scrapy.utils.log import configure_logging
 from scrapy.utils.project import inside_project
 
 from bilingual_crawler.commands import PROJECT_SETTINGS, SPIDERS, TOOL, adapt, check_settings, refuse_unknown
-from bilingual_crawler.crawl.context import CrawlContext, collect_rarely, job_in, memo_of
+from bilingual_crawler.crawl.context import CrawlContext, job_in, memo_of
 from bilingual_crawler.crawl.description import read_description, write_description
 from bilingual_crawler.crawl.middlewares.backoff import NO_ANSWER
 from bilingual_crawler.crawl.signals import ERRORS, FAILED_OUTPUTS, STOPPED
@@ -177,7 +177,6 @@ class Command(CrawlCommand):
         """Crawl in this process; return whether a resume would go on."""
         assert self.crawler_process
         assert self.settings
-        collect_rarely()
         # it would make records of every page, though no handler wants them
         logging.getLogger("scrapy").setLevel(self.settings["LOG_LEVEL"])
         crawler = self._create_crawler(spider)

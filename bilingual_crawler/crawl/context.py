@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import atexit
-import gc
 import os
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -143,19 +141,6 @@ def memo_of(jobdir: str | Path) -> Path:
 def _memo(settings: BaseSettings) -> Path | None:
     jobdir = settings["JOBDIR"]
     return memo_of(jobdir) if jobdir else None
-
-
-THRESHOLDS = (50_000, 20, 100)
-"""Objects more than were freed after which the youngest generation is examined, and rounds until the older ones are."""
-
-
-def collect_rarely() -> None:
-    """Examine the queue less often: its objects live long and are in no cycles, and each page adds hundreds.
-
-    Nor are they examined once more as the process ends.
-    """
-    gc.set_threshold(*THRESHOLDS)
-    atexit.register(gc.freeze)
 
 
 split_cookie_domains(split_domain)

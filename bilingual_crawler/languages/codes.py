@@ -11,11 +11,13 @@ import difflib
 import re
 import unicodedata
 from dataclasses import dataclass
-from functools import cached_property, lru_cache
+from functools import cache, cached_property, lru_cache
+from pathlib import Path
 from string import ascii_uppercase
 from typing import TYPE_CHECKING
 
 import langcodes
+import msgspec
 from langcodes.data_dicts import (
     LANGUAGE_ALPHA3,
     LANGUAGE_ALPHA3_BIBLIOGRAPHIC,
@@ -94,6 +96,8 @@ LANGUAGES_OF_COUNTRY: dict[str, str] = {
 SCRIPTS_OF_REGIONS: dict[str, str] = {"tw": HANT, "hk": HANT, "mo": HANT, "cn": HANS, "sg": HANS}
 """Region (lower case) to the script in which Chinese is written there."""
 
+NAMES_FILE = Path(__file__).with_name("names.json")
+
 UNKNOWN = "un"
 """The answer of a language identifier for an unknown language."""
 
@@ -152,18 +156,42 @@ def _names() -> dict[str, str]:
 @lru_cache(maxsize=1024)
 def names_of(lang: str) -> tuple[str, ...]:
     """English names of *lang* (ISO 639-3), then its endonyms, without repetitions."""
-    names = dict.fromkeys((*NAMES.get(lang, ()), _known(lang).language_name("en"), own_name(lang)))
+    names = dict.fromkeys((*NAMES.get(lang, ()), *_two_names(lang)))
     return tuple(name for name in names if not name.lower().startswith(("unknown", "serbian (")))
 
 
 @lru_cache(maxsize=1024)
 def own_name(lang: str) -> str:
     """Endonym of *lang* (ISO 639-3): ``isl`` gives ``íslenska``."""
-    return "crnogorski" if lang == "cnr" else _known(lang).language_name(_known(lang))
+    return _two_names(lang)[1]
 
 
-def _known(lang: str) -> langcodes.Language:
-    return langcodes.Language.get("sr-ME" if lang == "cnr" else to_bcp47(lang))
+def _two_names(lang: str) -> tuple[str, str]:
+    return name_tables().languages.get(lang) or two_names(lang)
+
+
+def two_names(lang: str) -> tuple[str, str]:
+    """English name and endonym of *lang* (ISO 639-3) by CLDR."""
+    known = langcodes.Language.get("sr-ME" if lang == "cnr" else to_bcp47(lang))
+    return known.language_name("en"), "crnogorski" if lang == "cnr" else known.language_name(known)
+
+
+@dataclass(frozen=True)
+class NameTables:
+    """What ``names.json`` holds, by ``python -m training.prepare.names``: CLDR takes .1 s and 20 MB of each process."""
+
+    languages: dict[str, tuple[str, str]]
+    """English name and endonym of each of :data:`URL_LABELS` and :data:`CLD2_ONLY`."""
+    labels: dict[str, str]
+    """Names of languages in many languages, in lower case with and without diacritics, to ISO 639-3."""
+    countries: dict[str, str]
+    """Country codes and folded English names to the main language of the country, ISO 639-3."""
+
+
+@cache
+def name_tables() -> NameTables:
+    """Read ``names.json``."""
+    return msgspec.json.decode(NAMES_FILE.read_bytes(), type=NameTables)
 
 
 def parse_language(text: str) -> str:

@@ -26,7 +26,8 @@ ENDING = 4
 UNINFLECTED = frozenset(("eng", "fra", "spa", "por", "ita", "cat", "glg"))
 """Languages in which such a word is no month: Spanish *mayor*, Italian *maggiore*, Portuguese *maior*."""
 
-_YEAR = re.compile(r"(?<!\d)(?:19|20)\d\d(?!\d)")
+# Python finds the beginning of a pattern fast if it is a letter: what is before comes after it
+_YEAR = re.compile(r"(?:19|20)(?<!\d..)\d\d(?!\d)", re.DOTALL)
 _DAY = r"0?[1-9]|[12]\d|3[01]"
 _AFTER_YEAR = re.compile(rf"(?:[-./]|\s?[年년]\s?)(?P<month>0?[1-9]|1[0-2])(?:[-./]|\s?[月월]\s?)(?P<day>{_DAY})(?!\d)")
 # which of the two is the day is not known yet

@@ -141,7 +141,8 @@ def own_lines(lines: Sequence[str], kinds: Sequence[int], regions: Iterable[Regi
 
 
 def _has_text(lines: Sequence[str], own: Sequence[bool]) -> bool:
-    return sum(sum(map(str.isalpha, line)) for line, is_own in zip(lines, own, strict=True) if is_own) >= MIN_OWN
+    letters = accumulate(sum(map(str.isalpha, line)) for line in compress(lines, own))
+    return any(so_far >= MIN_OWN for so_far in letters)
 
 
 def _outside(kinds: Sequence[int], regions: Iterable[Region]) -> list[bool]:

@@ -11,7 +11,6 @@ from bilingual_crawler.languages.codes import from_bcp47
 from bilingual_crawler.pages.decode import decode_body
 from bilingual_crawler.pages.formats import ONLY_HTML
 from bilingual_crawler.pages.html import outline_of, page_of, walk_through
-from bilingual_crawler.pages.labels import load_names
 from bilingual_crawler.pages.language import BY_DEFAULT, Detection
 from bilingual_crawler.pages.legibility import check_legible
 from bilingual_crawler.pages.links import in_formats
@@ -62,7 +61,6 @@ class PageJob(Job[PageRecord]):
 
     def prepare(self) -> None:
         self.detection.load()
-        load_names()
 
     def run(self) -> PageRecord:
         """Raises ContentError as :func:`~bilingual_crawler.pages.legibility.check_legible`."""

@@ -7,16 +7,11 @@ import unicodedata
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
-import langcodes
-from language_data.names import code_to_names
-
-from bilingual_crawler.languages.codes import CLD2_ONLY, URL_LABELS, country_names, fold, from_bcp47, names_of, to_bcp47
+from bilingual_crawler.languages.codes import URL_LABELS, from_bcp47, name_tables, to_bcp47
 from bilingual_crawler.pages.tables import (
     BIBLIOGRAPHIC_CODES,
     CODES_IN_LABELS,
-    DISPLAY_LANGUAGES,
     FLAG_NOISE,
-    INFLECTED_NAMES,
     LABEL_FILLERS,
 )
 from bilingual_crawler.pages.words import LETTERS
@@ -27,7 +22,7 @@ if TYPE_CHECKING:
 MAX_LABEL = 48
 """Characters of the longest text that is read as the name of a language."""
 
-_COMMON = URL_LABELS[:100]
+COMMON = URL_LABELS[:100]
 _AS_COUNTRY = {
     "uk": "eng", "en": "eng", "gal": "glg", "basque": "eus", "euskadi": "eus", "ikurrina": "eus", "espana": "spa",
 }  # fmt: skip
@@ -39,37 +34,11 @@ _IMAGE_WORD = re.compile(r"[a-z]+|[^\W\d_]+")
 _FLAG = re.compile(r"(?i)flag|flagg|bandera|bandiera|drapeau|lippu|/lang(?:uages?)?/|\bfi fi-|langs?[-_/]")
 
 
-def load_names() -> None:
-    """Load the names of languages, which would not fit into the limits of a page if their module must be compiled."""
-    _names()
-
-
-@lru_cache(maxsize=1)
-def _names() -> dict[str, str]:
-    """Names of languages in many languages, in lower case with and without diacritics, to ISO 639-3."""
-    names: dict[str, str] = {}
-    for lang in (*URL_LABELS, *CLD2_ONLY):
-        for name in (*names_of(lang), *INFLECTED_NAMES.get(lang, "").split()):
-            names.setdefault(name.casefold(), lang)
-    for lang in _COMMON:
-        known = langcodes.Language.get(to_bcp47(lang))
-        # language_name looks for the nearest language that has a name, which takes ten times as long
-        by_language = code_to_names(known.language)
-        for display in DISPLAY_LANGUAGES:
-            names.setdefault((by_language.get(display) or known.language_name(display)).casefold(), lang)
-    for name in list(names):
-        if len(name) < 3 and name.isascii():
-            del names[name]
-        elif len(folded := fold(name)) > 3:
-            names.setdefault(folded, names[name])
-    return names
-
-
 @lru_cache(maxsize=1)
 def _codes() -> dict[str, str]:
     """Two- and three-letter codes of the common languages, and wrong codes that sites use."""
     codes = dict(CODES_IN_LABELS)
-    for lang in (*_COMMON, "cnr", "nno"):
+    for lang in (*COMMON, "cnr", "nno"):
         codes.setdefault(to_bcp47(lang), lang)
         codes.setdefault(lang, lang)
     for bibliographic in BIBLIOGRAPHIC_CODES:
@@ -82,7 +51,7 @@ def named_language(text: str) -> str | None:
     """ISO 639-3 of the one language that a short text names ("Íslenska", "Switch to English"); or None."""
     if not text or len(text) > MAX_LABEL:
         return None
-    names = _names()
+    names = name_tables().labels
     # full-width brackets, and letters that are followed by their accents
     whole = unicodedata.normalize("NFKC", text).casefold().strip(_PUNCTUATION)
     if whole in names:
@@ -167,18 +136,7 @@ def _stem(line: str) -> str:
 def _country_language(word: str) -> str | None:
     if word in _AS_COUNTRY:
         return _AS_COUNTRY[word]
-    return _codes().get(word) or _countries().get(word) or _names().get(word)
-
-
-@lru_cache(maxsize=1)
-def _countries() -> dict[str, str]:
-    """Country codes and English names in lower case to the main language of the country."""
-    countries: dict[str, str] = {}
-    for code, name in country_names().items():
-        language = langcodes.Language.get(f"und-{code}").maximize().language
-        if language and (lang := from_bcp47(language)):
-            countries[code.lower()] = countries[name] = lang
-    return countries
+    return _codes().get(word) or name_tables().countries.get(word) or name_tables().labels.get(word)
 
 
 def _emoji_language(text: str) -> str | None:
@@ -186,4 +144,4 @@ def _emoji_language(text: str) -> str | None:
     if len(flags) != 1 or any(c.isalpha() for c in _FLAG_EMOJI.sub("", text)):
         return None
     code = "".join(chr(ord(c) - 0x1F1E6 + ord("a")) for c in flags[0])
-    return _countries().get(code)
+    return name_tables().countries.get(code)

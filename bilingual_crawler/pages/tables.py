@@ -81,30 +81,6 @@ LABEL_FILLERS = _words("""
 FLAG_NOISE = _words("flag flags icon icons img image images png svg gif jpg jpeg webp x the of lang language")
 """Words in names of flag images that name no country."""
 
-INFLECTED_NAMES = {
-    "eng": "englanniksi ingelesez ensku ensk englantina angolul anglicky angliški engelska inglesa anglaise "
-           "angličtina bl-ingliż 英文 英文版 英語版 영문 ภาษาอังกฤษ अंग्रेजी",
-    "fin": "suomeksi finnish suomen", "swe": "ruotsiksi svensk svenska", "rus": "venäjäksi русский по-русски oroszul",
-    "deu": "saksaksi alemanez németül deutsche niemiecku", "fra": "frantsesez ranskaksi française franciául",
-    "spa": "castellano castellà castelán castillan gaztelania gaztelaniaz gaztelera gazteleraz castilian "
-           "espanjaksi española",
-    "eus": "euskaraz vasco vascuence euskeraz basca baskisch baskiska", "cat": "valencià valenciano valencian",
-    "cym": "gymraeg", "gle": "ghaeilge", "hin": "हिंदी", "heb": "בעברית",
-    "mlt": "malti bil-malti maltija maltisch maltais maltés", "isl": "íslenskur íslensku isländska", "hun": "magyarul",
-    "ces": "česky čeština", "slk": "slovensky slovenčina", "pol": "polsku", "ara": "عربية العربي عربي بالعربية",
-    "tha": "ภาษาไทย", "kat": "ქართული ქართულად", "mya": "မြန်မာဘာသာ", "ita": "italiana italienne", "nno": "nynorsk",
-    "nor": "bokmål bokmaal", "lav": "latviski", "lit": "lietuviškai", "hrv": "hrvatska", "srp": "ћирилица",
-    "zho": "简体中文 繁體中文 繁体中文 简体 繁體 简 繁 中 简中 繁中 汉语 中文版 正體中文 華語", "jpn": "日 日本語版",
-    "kor": "한 한국어판 국문",
-}  # fmt: skip
-"""Names of languages that CLDR has not: inflected, colloquial or regional."""
-
-DISPLAY_LANGUAGES = _words("""
-    en es fr de it pt nl ca eu gl oc is mt fi sv da nb fo et lv lt pl cs sk sl hr sr bs mk bg ro hu el ru uk be tr sq ga
-    cy he ar fa hi zh ja ko th vi id sw af
-""")
-"""Languages in which sites name other languages."""
-
 BIBLIOGRAPHIC_CODES = _words("ice alb baq mac cze fre gre dut wel per rum slo chi bur geo arm may")
 CODES_IN_LABELS = dict(pair.split(":") for pair in _words("""
     cz:ces gr:ell ua:ukr jp:jpn cn:zho tw:zho kr:kor se:swe dk:dan ee:est si:slv al:sqi rs:srp me:cnr ba:bos gb:eng

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
     from importlib.resources.abc import Traversable
 
     from numpy.typing import NDArray
+    from onnxruntime import InferenceSession
 
     from bilingual_crawler.encoders.base import Encoder
     from bilingual_crawler.pairing.content import Space
@@ -154,12 +156,16 @@ class PairClassifier:
             self.view = View(**config | {"features": tuple(config["features"])})
         except (KeyError, TypeError) as error:
             raise ModelError(f"{models / FOLDER / CONFIG}: no view {view} of this version: train it again") from error
-        # it is slow to import, and many commands import this module
+        self._model = read_model_file(models / FOLDER / f"{view}.onnx")
+
+    @cached_property
+    def _session(self) -> InferenceSession:
+        # it is slow to import, and a crawl makes the classifiers at its start only to check them
         import onnxruntime as ort
 
         options = ort.SessionOptions()
         options.intra_op_num_threads = processes()
-        self._session = ort.InferenceSession(read_model_file(models / FOLDER / f"{view}.onnx"), options)
+        return ort.InferenceSession(self._model, options)
 
     def log_odds(self, columns: dict[str, NDArray[np.float32]]) -> NDArray[np.float64]:
         """Return the log-odds of a translation of each row of *columns*, ``(candidates,)``, within -50 and 50."""

@@ -22,7 +22,7 @@ from bilingual_crawler.pairing.convention import (
     says,
     site_columns,
 )
-from bilingual_crawler.pairing.evidence import FOLDER, CandidateEvidence, PairClassifier, load_judge
+from bilingual_crawler.pairing.evidence import FOLDER, NO_PAIRS, CandidateEvidence, PairClassifier, load_judge
 from bilingual_crawler.pairing.matching import greedy
 from bilingual_crawler.pairing.sentences import (
     BITEXT_FEATURES,
@@ -297,10 +297,14 @@ class AutoMethod:
         self._structure = PairClassifier(tools.models, "structure")
         self._thorough = PairClassifier(tools.models, "thorough")
         self._site = SiteJudge(tools.models, tools.threshold)
+        self._threshold = tools.threshold
         self._load_encoder = tools.load_encoder if tools.has_encoder else None
 
     def __call__(self, domain: Domain) -> Candidates:
         """Score by structure and site first, then with a glossary learnt from these pairs, and the encoder."""
+        if not (domain.a and domain.b):
+            # without scipy and onnxruntime, which take longer than the crawl of a page
+            return Candidates(*NO_PAIRS, np.zeros(0), [], self._threshold)
         proposed = CandidateEvidence(domain, "structure", urls=True).candidates()
         candidates = self._site(domain, proposed, self._structure.log_odds(proposed.columns))
         smaller = min(len(domain.a), len(domain.b))

@@ -5,13 +5,16 @@ from __future__ import annotations
 import functools
 import ipaddress
 import re
+import sys
+from types import ModuleType
 from typing import TYPE_CHECKING, TypeVar, TypeVarTuple
 
 import idna
-from tldextract import TLDExtract
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+    from tldextract import TLDExtract
 
 Others = TypeVarTuple("Others")
 Result = TypeVar("Result")
@@ -46,8 +49,30 @@ def with_https(url: str) -> str:
     return "https" + url.removeprefix("https").removeprefix("http")
 
 
+class _Unused(ModuleType):
+    """A module, class or object that does nothing."""
+
+    def __init__(self, *_: object) -> None:
+        super().__init__("unused")
+
+    def __getattr__(self, name: str) -> type[_Unused]:
+        return _Unused
+
+
+def _extractor() -> TLDExtract:
+    # what tldextract imports to fetch and store lists takes .1 s of each process, and it fetches none here
+    unused = {name: _Unused() for name in ("requests", "requests_file", "filelock") if name not in sys.modules}
+    sys.modules.update(unused)
+    try:
+        from tldextract import TLDExtract
+    finally:
+        for name in unused:
+            del sys.modules[name]
+    return TLDExtract(suffix_list_urls=(), cache_dir=None, include_psl_private_domains=True)
+
+
 _LABEL = re.compile(r"[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?")
-split_domain = TLDExtract(suffix_list_urls=(), cache_dir=None, include_psl_private_domains=True)
+split_domain = _extractor()
 """Finds the registered domain of a host by the list of public suffixes in the package; asks nothing of the network."""
 
 

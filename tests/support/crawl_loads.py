@@ -37,7 +37,7 @@ MODULES = (
     "scrapy.core.downloader.handlers.http11",
     *(f"scrapy.extensions.{name}" for name in ("closespider", "corestats", "logcount", "logstats", "memdebug")),
     *(f"scrapy.extensions.{name}" for name in ("memusage", "remote_control", "spiderstate", "telnet", "throttle")),
-    *("scrapy.cmdline", "scrapy.logformatter", "itemadapter", "aiohttp.web", "language_data.name_data", "marisa_trie"),
+    *("scrapy.cmdline", "scrapy.logformatter", "itemadapter", "aiohttp.web"),
     *("numpy.ma", "rich._emoji_codes", "scipy.sparse.csgraph"),
 )
 PACKAGES = ("bilingual_crawler.commands", "scrapy.commands", "scrapy.downloadermiddlewares", "scrapy.spidermiddlewares")
@@ -53,14 +53,12 @@ def load() -> None:
     for package in PACKAGES:
         list(walk_modules_iter(package))
 
-    from bilingual_crawler.pages.labels import load_names
     from bilingual_crawler.pages.language import BY_DEFAULT
     from bilingual_crawler.reporting.markup import _templates
     from bilingual_crawler.urls.hosts import split_domain
     from bilingual_crawler.urls.tokens import languages_of
 
     BY_DEFAULT.load()
-    load_names()
     split_domain("example.org")
     languages_of("en")
     for template in ("chart.svg", "page.html", "parts.html", "report.html"):

@@ -38,7 +38,7 @@ logger = logging.getLogger(__name__)
 
 _REDIRECTS = range(300, 400)
 _FORBIDDEN = 403
-_DEMANDS = re.compile(rb"<(?:form|script)\b|http-equiv\W{1,3}refresh", re.IGNORECASE)
+_DEMANDS = re.compile(rb"<(?:(?:form|script)\b|meta\b[^<>]*http-equiv\W{1,3}refresh)", re.IGNORECASE)
 
 
 class WallMiddleware(CrawlComponent):
