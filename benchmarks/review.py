@@ -1,12 +1,12 @@
 """What labels of a review teach the alignment: precision and recall after 0, 25, 50 and 100 labels.
 
-    python -m benchmarks.review ../shared/data/sites/real HALF_TRANSLATED
+    python -m benchmarks.review ../shared/data/sites/real HALF_TRANSLATED --method auto
 
 The sheet of ``scrapy align --review`` is judged from its first row on by what is known of the site, without the pairs
-that nobody knows, until it has so many labels, or ends; then the site is aligned with ``--labels``. *own*: labels of
-the site itself. *others*: each site is left out, and as many labels are drawn from the sheets of the other sites of
-its set. *before* is the alignment without labels. The pairs that the site's own labels name count in none of these
-figures; *with labels* is what the user gets, these pairs included. All figures are pooled over the tasks of a set.
+that nobody knows, until it has so many labels, or ends; then the sites are aligned with ``--labels``. *own*: each task
+learns from its own sheet. *all*: one sheet of all tasks of the set. *others*: each site is left out, and learns from as
+many labels of the sheets of all other sites. *before* is the alignment without labels. The pairs that labels name count
+in none of these figures; *with labels* is what the user gets, these pairs included. All are pooled over the tasks.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 from random import Random
+from statistics import fmean
 from typing import TYPE_CHECKING, NamedTuple
 
 from rich import box
@@ -27,8 +28,10 @@ from rich.table import Table
 from benchmarks.alignment import read_set
 from bilingual_crawler.harvest.table import decimals
 from bilingual_crawler.harvest.verdicts import PairVerdict, Tally, Truth, share
+from bilingual_crawler.languages.codes import LanguagePair
 from bilingual_crawler.pairing.align import align_domain, domains
 from bilingual_crawler.pairing.methods import make_method
+from bilingual_crawler.pairing.reading import link_key
 from bilingual_crawler.pairing.refit import RefittedMethod
 from bilingual_crawler.reporting.review import Review
 from training.common.options import refuse_bad_input
@@ -60,21 +63,48 @@ class ScoredOnce:
 
 
 @dataclass(frozen=True, slots=True)
-class Labelled:
-    """A task, and the labels that its sheet gets, in the order of the sheet."""
+class Judged:
+    """A task, and what its reader knows."""
 
     site: str
     truth: Truth
     domains: Sequence[Domain]
     before: Tally
-    labels: Labels
+    review: Review
+
+    def labels(self, review: Review) -> Labels:
+        """The labels that the reader gives in the sheet of *review*, in its order."""
+        urls = ((one.pair.url_a, one.pair.url_b) for one in review.documents)
+        verdicts = ((pair, self.truth.verdict(pair)) for pair in urls if self.knows(pair))
+        return {pair: verdict == PairVerdict.RIGHT for pair, verdict in verdicts if verdict != PairVerdict.UNJUDGED}
+
+    def knows(self, pair: tuple[str, str]) -> bool:
+        """Whether both documents of *pair* are of the task, the first one in the first language."""
+        a, b = map(link_key, pair)
+        return any(a in domain.places_a and b in domain.places_b for domain in self.domains)
+
+    def with_labels(self, labels: Labels) -> list[Domain]:
+        """The domains as they are after ``--labels``."""
+        found = []
+        for domain in self.domains:
+            twin = copy(domain)
+            a, b = ({profile.url: place for place, profile in enumerate(side)} for side in (domain.a, domain.b))
+            twin.labelled = {(a[x], b[y]): right for (x, y), right in labels.items() if x in a and y in b}
+            found.append(twin)
+        return found
+
+    def aligned(self, method: Method, known: Labels) -> Tally:
+        """The pairs by *method*, where the labels *known* are facts."""
+        return self.truth.judge(
+            pair for domain in self.with_labels(known) for pair in align_domain(domain, method).pairs
+        )
 
 
 class Row(NamedTuple):
     """The figures of one count of labels."""
 
     labels: int
-    """Wanted of each task."""
+    """Wanted."""
     given: float
     """Mean over the tasks."""
     before: Tally
@@ -83,20 +113,18 @@ class Row(NamedTuple):
     """With the pairs that the labels name."""
 
 
-def read(path: Path, method: Method, tasks: int | None) -> Iterator[Labelled]:
-    """Read and align the tasks of the set *path*, and judge their sheets."""
+def read(path: Path, method: Method, tasks: int | None, every: Review) -> Iterator[Judged]:
+    """Read and align the tasks of the set *path*; their pairs are added to *every*, the sheet of all."""
     for name, corpus, truth in read_set(path, tasks):
         found = list(domains(corpus))
         review = Review(next(iter(corpus.pairs)))
         pairs = []
         for domain in found:
             alignment = align_domain(domain, method)
-            review.add(alignment, domain.main_text)
+            for sheet in (review, every):
+                sheet.add(alignment, domain.main_text)
             pairs += alignment.pairs
-        verdicts = ((one.pair.url_a, one.pair.url_b) for one in review.documents)
-        judged = ((urls, truth.verdict(urls)) for urls in verdicts)
-        labels = {urls: verdict == PairVerdict.RIGHT for urls, verdict in judged if verdict != PairVerdict.UNJUDGED}
-        yield Labelled(name.partition(".")[0], truth, found, truth.judge(pairs), labels)
+        yield Judged(name.partition(".")[0], truth, found, truth.judge(pairs), review)
 
 
 def first(labels: Labels, count: int) -> Labels:
@@ -104,21 +132,10 @@ def first(labels: Labels, count: int) -> Labels:
     return dict(islice(labels.items(), count))
 
 
-def with_labels(domains: Sequence[Domain], labels: Labels) -> list[Domain]:
-    """The *domains* as they are after ``--labels``."""
-    found = []
-    for domain in domains:
-        twin = copy(domain)
-        a, b = ({profile.url: place for place, profile in enumerate(side)} for side in (domain.a, domain.b))
-        twin.labelled = {(a[x], b[y]): right for (x, y), right in labels.items() if x in a and y in b}
-        found.append(twin)
-    return found
-
-
-def align_with(one: Labelled, method: Method, known: Labels) -> Tally:
-    """Align the task with *method*, where the labels *known* are facts."""
-    pairs = [pair for domain in with_labels(one.domains, known) for pair in align_domain(domain, method).pairs]
-    return one.truth.judge(pairs)
+def refitted(method: Method, learnt: Sequence[tuple[Judged, Labels]]) -> Method:
+    """The *method* that has learnt from labels of some tasks."""
+    labelled = [domain for one, labels in learnt if labels for domain in one.with_labels(labels)]
+    return RefittedMethod(method, labelled) if labelled else method
 
 
 def without(tally: Tally, truth: Truth, labels: Labels) -> Tally:
@@ -128,35 +145,51 @@ def without(tally: Tally, truth: Truth, labels: Labels) -> Tally:
     return Tally(len(truth.gold.difference(labels)), found, pairs=pairs)
 
 
-def own(tasks: Sequence[Labelled], method: Method, count: int) -> Row:
-    """Each task learns from its own labels."""
-    tallies, given = [], []
-    for one in tasks:
-        labels = first(one.labels, count)
-        refitted = RefittedMethod(method, with_labels(one.domains, labels)) if labels else method
-        whole = align_with(one, refitted, labels)
-        rest = (without(tally, one.truth, labels) for tally in (one.before, whole))
-        tallies.append((*rest, whole))
-        given.append(len(labels))
-    return Row(count, sum(given) / len(tasks), *(sum(column, Tally()) for column in zip(*tallies, strict=True)))
+def figures(count: int, results: Sequence[tuple[Judged, Labels, Method]], given: float) -> Row:
+    """The figures of tasks aligned with the labels that they know and the method that has learnt."""
+    tallies = []
+    for one, known, method in results:
+        whole = one.aligned(method, known)
+        tallies.append((*(without(tally, one.truth, known) for tally in (one.before, whole)), whole))
+    return Row(count, given, *(sum(column, Tally()) for column in zip(*tallies, strict=True)))
 
 
-def others(tasks: Sequence[Labelled], method: Method, count: int) -> Row:
+def own(tasks: Sequence[Judged], every: Review, method: Method, count: int) -> Row:
+    """Each task learns from its own sheet."""
+    known = [(one, first(one.labels(one.review), count)) for one in tasks]
+    given = fmean(len(labels) for _, labels in known)
+    return figures(count, [(one, labels, refitted(method, [(one, labels)])) for one, labels in known], given)
+
+
+def all_tasks(tasks: Sequence[Judged], every: Review, method: Method, count: int) -> Row:
+    """All tasks learn from one sheet."""
+    labels = [one.labels(every) for one in tasks]
+    order = [(one.pair.url_a, one.pair.url_b) for one in every.documents]
+    judged = first({pair: True for pair in order if any(pair in found for found in labels)}, count)
+    known = [
+        (one, {pair: right for pair, right in found.items() if pair in judged})
+        for one, found in zip(tasks, labels, strict=True)
+    ]
+    learnt = refitted(method, known)
+    return figures(count, [(one, labels, learnt) for one, labels in known], len(judged))
+
+
+def others(tasks: Sequence[Judged], every: Review, method: Method, count: int) -> Row:
     """Each task learns from *count* labels of all other sites."""
-    after, given = [], []
+    labels = [first(one.labels(one.review), max(COUNTS)) for one in tasks]
+    results, given = [], []
     for one in tasks:
-        pool = [(other, urls) for other in tasks if other.site != one.site for urls in first(other.labels, max(COUNTS))]
+        pool = [(n, pair) for n, other in enumerate(tasks) if other.site != one.site for pair in labels[n]]
         drawn = Random(0).sample(pool, min(count, len(pool)))
-        labelled = [
-            domain
-            for other in tasks
-            if (labels := {urls: other.labels[urls] for task, urls in drawn if task is other})
-            for domain in with_labels(other.domains, labels)
+        learnt = [
+            (other, {pair: labels[n][pair] for place, pair in drawn if place == n}) for n, other in enumerate(tasks)
         ]
-        after.append(align_with(one, RefittedMethod(method, labelled) if labelled else method, {}))
+        results.append((one, {}, refitted(method, learnt)))
         given.append(len(drawn))
-    before = sum((one.before for one in tasks), Tally())
-    return Row(count, sum(given) / len(tasks), before, sum(after, Tally()), sum(after, Tally()))
+    return figures(count, results, fmean(given))
+
+
+SHEETS = {"own": own, "all": all_tasks, "others": others}
 
 
 def f1(tally: Tally) -> float | None:
@@ -168,6 +201,7 @@ def main() -> None:
     """Measure and print."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("sets", type=Path, nargs="+", help="folders of frozen sites with tasks.tsv")
+    parser.add_argument("--method", default="auto", help="of scrapy align (%(default)s)")
     parser.add_argument("--models", type=Path, default=Path("models"), help="(%(default)s)")
     parser.add_argument("--tasks", type=int, help="of each set only so many, those with the smallest archives")
     parser.add_argument("--json", type=Path, metavar="OUT", help="write the figures, for benchmarks.report")
@@ -187,10 +221,11 @@ def main() -> None:
     written = []
     with refuse_bad_input(parser):
         for path in args.sets:
-            method = ScoredOnce(make_method("auto", args.models, "", Path()))
-            tasks = list(read(path, method, args.tasks))
-            for measure in (own, others):
-                for row in (measure(tasks, method, count) for count in COUNTS):
+            method = ScoredOnce(make_method(args.method, args.models, "", Path()))
+            every = Review(LanguagePair("und", "mul"))
+            tasks = list(read(path, method, args.tasks, every))
+            for name, measure in SHEETS.items():
+                for row in (measure(tasks, every, method, count) for count in COUNTS):
                     before, after, whole = row.before, row.after, row.whole
                     figures = {
                         **{"recall_before": before.recall, "recall": after.recall},
@@ -198,9 +233,9 @@ def main() -> None:
                         **{"f1_before": f1(before), "f1": f1(after)},
                         **{"whole_recall": whole.recall, "whole_precision": whole.precision},
                     }
-                    head = {"set": path.name, "of": measure.__name__, "labels": row.labels, "given": row.given}
+                    head = {"set": path.name, "of": name, "labels": row.labels, "given": row.given}
                     written.append(head | {"gold": after.gold} | figures)
-                    counts = path.name, measure.__name__, str(row.labels), f"{row.given:.0f}", f"{after.gold:,}"
+                    counts = path.name, name, str(row.labels), f"{row.given:.0f}", f"{after.gold:,}"
                     table.add_row(*counts, *map(decimals, figures.values()))
             table.add_section()
     Console(width=200).print(table)

@@ -128,14 +128,16 @@ def test_the_filled_sheet_gives_the_precision_with_an_interval(tmp_path: Path) -
 
 
 def test_telling_pairs_stand_beside_the_sample_and_count_not_for_its_precision(tmp_path: Path) -> None:
-    """The lowest score, the most unlike lengths, and what is just below the threshold; no pair that has a label."""
-    pairs = [Pair(f"https://a.fi/en/{n}", f"https://a.fi/fi/{n}", 0.6 + n / 100, "url", "eng-fin") for n in range(30)]
+    """Uncertain scores, given or not, and unlike lengths; no pair that has a label."""
+    pairs = [
+        Pair(f"https://a.fi/en/{n}", f"https://a.fi/fi/{n}", 0.51 if n < 3 else 1.0, "url", "eng-fin")
+        for n in range(300)
+    ]
     pairs.append(Pair("https://a.fi/en/known", "https://a.fi/fi/known", 1.0, LABELLED, "eng-fin"))
     misses = (Pair("https://a.fi/en/miss", "https://a.fi/fi/miss", 0.4, "", "eng-fin"),)
-    review = Review(PAIR, sample=10, telling=2)
-    review.add(
-        Alignment(("a.fi",), tuple(pairs), {}, near_misses=misses), lambda url: ["x" * 50 * (1 + ("fi/7" in url))]
-    )
+    review = Review(PAIR, sample=10)
+    found = Alignment(("a.fi",), tuple(pairs), {}, near_misses=misses)
+    review.add(found, lambda url: ["x" * (90 if url.endswith("fi/7") else 50)])
     review.write(tmp_path)
     rows = Sheet(tmp_path).rows
     assert len(rows) == len({row.cells["url_a"] for row in rows})
@@ -143,9 +145,9 @@ def test_telling_pairs_stand_beside_the_sample_and_count_not_for_its_precision(t
     random = [row for row in rows if row.is_random]
     assert len(random) == 10
     drawn = {row.cells["url_a"].removeprefix("https://a.fi/en/"): row.cells["drawn"] for row in rows}
-    assert {"0", "1", "7", "miss"} <= drawn.keys()
-    assert drawn["miss"] == "near_miss"
-    assert {drawn["0"], drawn["1"]} <= {"low_score", "random"}
+    assert {"0", "1", "2", "7", "miss"} <= drawn.keys()
+    assert drawn["miss"] == "uncertain"
+    assert {drawn["0"], drawn["1"], drawn["2"]} <= {"uncertain", "random"}
     assert drawn["7"] in ("lengths", "random")
     for row in rows:
         Sheet(tmp_path).judge(row, "1" if row.is_random else "0")
@@ -161,9 +163,8 @@ def test_krippendorffs_example() -> None:
     assert krippendorff([*zip(one, two, strict=True)]) == pytest.approx(0.095, abs=0.0005)
     rows = ("1 2 3 3 2 1 4 1 2 . . .", "1 2 3 3 2 2 4 1 2 5 . 3", ". 3 3 3 2 3 4 2 2 5 1 .", "1 2 3 3 2 4 4 1 2 5 1 .")
     units = zip(*map(str.split, rows), strict=True)
-    assert krippendorff([[value for value in unit if value != "."] for unit in units]) == pytest.approx(
-        0.743, abs=0.0005
-    )
+    given = [[value for value in unit if value != "."] for unit in units]
+    assert krippendorff(given) == pytest.approx(0.743, abs=0.0005)
     assert krippendorff(["11", "1"]) is None
 
 

@@ -38,9 +38,6 @@ NEARLY_BEST = 0.1
 SAID = ("hreflang", "switcher", "url")
 """Methods by which a site itself says that two documents are a pair."""
 
-NEAR_MISSES = 20
-"""Maximum near misses of a domain or group."""
-
 
 def read_corpus(
     paths: Sequence[Path],
@@ -210,8 +207,7 @@ def _near_misses(
         if profile.url in low and nearest[profile.url][0] in low:
             other, score = nearest[profile.url]
             found[(profile.url, other) if profile.language == domain.pair.a else (other, profile.url)] = score
-    best = sorted(found, key=lambda urls: -found[urls])[:NEAR_MISSES]
-    return tuple(Pair(*urls, found[urls], "", str(domain.pair)) for urls in best)
+    return tuple(Pair(*urls, score, "", str(domain.pair)) for urls, score in found.items())
 
 
 def _untranslated(domain: Domain) -> dict[str, str]:

@@ -117,7 +117,7 @@ class Alignment:
     refused: Mapping[str, int] = field(default_factory=dict)
     """Refused candidates by reason: ``low_score`` or ``taken``."""
     near_misses: tuple[Pair, ...] = ()
-    """Candidates of two unpaired documents with the highest scores, best first; ``method`` is empty."""
+    """Candidates of two unpaired documents, the best one of each, that scored too low; ``method`` is empty."""
 
     @property
     def paired(self) -> set[str]:

@@ -43,11 +43,13 @@ if TYPE_CHECKING:
 
 SAMPLE = 100
 """Document pairs in a review that are drawn at random, and as many sentence pairs."""
-TELLING = 20
+TELLING = {"uncertain": 40, "lengths": 20}
 """Document pairs of each other kind of :data:`DRAWN`."""
-RANDOM, LOW, LENGTHS, MISS = DRAWN = ("random", "low_score", "lengths", "near_miss")
-"""Why a pair is in a review: at random; with a low score; with lengths unlike other pairs of the site; none yet, with
-a score just below the threshold."""
+RANDOM, UNCERTAIN, LENGTHS = DRAWN = ("random", *TELLING)
+"""Why a pair is in a review: at random; in proportion to the uncertainty of its score, whether it is given or is a near
+miss; with lengths unlike other pairs of the site."""
+MIN_VARIANCE = 1e-4
+"""Of a score: what is certain may be wrong, too."""
 MIN_PAIRS = 5
 """Pairs of a site that show its usual lengths."""
 LINES = 60
@@ -106,10 +108,11 @@ class _Highest:
 class Review:
     """Counts the results of an alignment and draws pairs of it for a human check."""
 
-    def __init__(self, pair: LanguagePair, sample: int = SAMPLE, telling: int = TELLING) -> None:
+    def __init__(self, pair: LanguagePair, sample: int = SAMPLE) -> None:
         self._pair = pair
         self._sample: Sample[tuple[Pair, Texts]] = Sample(sample)
-        self._telling = {kind: _Highest(telling) for kind in DRAWN if kind != RANDOM}
+        self._telling = {why: _Highest(number) for why, number in TELLING.items()}
+        self._random = Random(0)
         self.sentences = SentenceSample(sample)
         """Takes the sentence pairs."""
         self.methods: Counter[str] = Counter()
@@ -124,11 +127,13 @@ class Review:
         self.methods.update(pair.method for pair in alignment.pairs)
         for pair in pairs:
             self._sample.offer(partial(_shown, pair, text))
-            self._telling[LOW].offer(-pair.score, pair, text)
         for pair, unlike in zip(pairs, _unlike_lengths(pairs, text), strict=False):
-            self._telling[LENGTHS].offer(unlike, pair, text)
-        for pair in alignment.near_misses:
-            self._telling[MISS].offer(pair.score, pair, text)
+            if unlike:
+                self._telling[LENGTHS].offer(unlike, pair, text)
+        for pair in (*pairs, *alignment.near_misses):
+            # Efraimidis & Spirakis (2006): in proportion to the variance
+            variance = max(MIN_VARIANCE, pair.score * (1 - pair.score))
+            self._telling[UNCERTAIN].offer(log(1 - self._random.random()) / variance, pair, text)
 
     @property
     def documents(self) -> list[DrawnPair]:
