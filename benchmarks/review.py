@@ -39,6 +39,7 @@ from training.common.options import refuse_bad_input
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
+    from bilingual_crawler.items import Pair
     from bilingual_crawler.pairing.corpus import Domain
     from bilingual_crawler.pairing.methods import Candidates, Method
 
@@ -118,7 +119,7 @@ def read(path: Path, method: Method, tasks: int | None, every: Review) -> Iterat
     for name, corpus, truth in read_set(path, tasks):
         found = list(domains(corpus))
         review = Review(next(iter(corpus.pairs)))
-        pairs = []
+        pairs: list[Pair] = []
         for domain in found:
             alignment = align_domain(domain, method)
             for sheet in (review, every):
@@ -177,7 +178,8 @@ def all_tasks(tasks: Sequence[Judged], every: Review, method: Method, count: int
 def others(tasks: Sequence[Judged], every: Review, method: Method, count: int) -> Row:
     """Each task learns from *count* labels of all other sites."""
     labels = [first(one.labels(one.review), max(COUNTS)) for one in tasks]
-    results, given = [], []
+    results: list[tuple[Judged, Labels, Method]] = []
+    given = []
     for one in tasks:
         pool = [(n, pair) for n, other in enumerate(tasks) if other.site != one.site for pair in labels[n]]
         drawn = Random(0).sample(pool, min(count, len(pool)))

@@ -19,6 +19,8 @@ from support.url_index import page as indexed
 from support.url_index import served, write_index
 from support.webserver import TEXT, html, run_scrapy, serve, start_scrapy
 
+from benchmarks.discovery_simulator import simulate
+from benchmarks.graph_web import Node
 from bilingual_crawler.crawl.spiders.arguments import parse_discovery
 from bilingual_crawler.discovery.detector.base import Reason, Verdict
 from bilingual_crawler.discovery.detector.topic import Topic, TopicDetector
@@ -249,8 +251,8 @@ def test_a_search_by_topic_refuses_other_sites_without_a_download_and_learns_fro
     (tmp_path / "words.txt").write_text("harvests\nfrutas\n")
     topic = Topic.parse(str(tmp_path / "words.txt"), PAIR)
     found = SiteSearch(PAIR, TopicDetector(Told(), topic), site_order("both", ADDRESSES))
-    verdicts = {}
-    found.judged = lambda name, site: verdicts.update({name: site.verdict})
+    verdicts: dict[str, Verdict] = {}
+    found.judged = lambda name, site: verdicts.update({name: site.verdict} if site.verdict else {})
     for url, language, text in (
         ("http://bi-farm.org/", "eng", "The harvest of the year"),
         ("http://bi-granja.org/", "spa", "La fruta del pueblo"),
@@ -266,6 +268,26 @@ def test_a_search_by_topic_refuses_other_sites_without_a_download_and_learns_fro
     }
     found.read(page("http://bi-farm.org/second"))
     assert verdicts["bi-farm.org"].bilingual
+
+
+def test_the_simulator_counts_sites_of_the_topic_and_a_search_by_topic_spends_less() -> None:
+    nodes = [
+        Node(f"www.s{n}.org", f"Site {n}", "eng", n % 2 == 0, topics=frozenset({"health"} if n < 8 else {"art"}))
+        for n in range(40)
+    ]
+    nodes[0].links = nodes[:0:-1]
+    found = [
+        simulate(
+            *(nodes, site_order("both", ADDRESSES), PAIR, nodes[:1], 500),
+            known_backlinks=0.5,
+            seed=1,
+            topic="health",
+            restricted=restricted,
+        )
+        for restricted in (False, True)
+    ]
+    assert list(map(len, found)) == [4, 4]
+    assert found[1][-1] < found[0][-1]
 
 
 @pytest.mark.parametrize("policy", SITE_ORDERS.built_in)

@@ -7,9 +7,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
+from support.frozen_sites import write_frozen
 from support.texts import corpus, html
 from support.webserver import TEXT, run_scrapy
 
+from benchmarks.review import main
 from bilingual_crawler.pairing.align import align, domains
 from bilingual_crawler.pairing.methods import Candidates
 from bilingual_crawler.pairing.model import LABELLED
@@ -107,6 +109,37 @@ def test_the_threshold_is_half_of_the_best_expected_f1() -> None:
     scores = np.array([0.9, 0.6, 0.35, 0.3, 0.1])
     expected = [2 * scores[:k].sum() / (k + scores.sum()) for k in range(1, 6)]
     assert best_threshold(scores[::-1]) == pytest.approx(max(expected) / 2)
+
+
+def test_the_benchmark_measures_two_frozen_sites(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    rows = ["site\tlang_a\tlang_b\tgold_pairs\treachable_pages\tseeds"]
+    for site in ("one", "two"):
+        base = f"https://{site}.example/"
+        pages = {
+            f"{base}{language}/{n}": (code, f"<html><body><p>{TEXT[language]} {site} {n}{n}{n}</p></body></html>", ())
+            for language, code in (("en", "eng"), ("es", "spa"))
+            for n in range(5)
+        }
+        # what looks like the last pair is none
+        write_frozen(tmp_path / site, base, pages, [(f"{base}en/{n}", f"{base}es/{n}") for n in range(4)])
+        (tmp_path / site / "false.tsv").write_text(f"{base}en/4\teng\t{base}es/4\tspa\n")
+        rows.append(f"{site}\teng\tspa\t4\t10\t{base}")
+    (tmp_path / "tasks.tsv").write_text("\n".join(rows) + "\n")
+    out = tmp_path / "out.json"
+    monkeypatch.setattr("sys.argv", ["review", str(tmp_path), "--method", "url", "--json", str(out)])
+    main()
+    assert "with labels" in capsys.readouterr().out
+    found = {(row["of"], row["labels"]): row for row in json.loads(out.read_text())}
+    assert found.keys() == {(of, count) for of in ("own", "all", "others") for count in (0, 25, 50, 100)}
+    without = found["own", 0]
+    assert (without["gold"], without["recall"], without["precision"]) == (8, 1.0, 0.8)
+    assert (without["recall_before"], without["precision_before"]) == (1.0, 0.8)
+    for of, given, gold in (("own", 5, 0), ("all", 10, 0), ("others", 5, 8)):
+        row = found[of, 25]
+        assert (row["given"], row["gold"]) == (given, gold)
+        assert (row["whole_recall"], row["whole_precision"]) == ((1.0, 0.8) if of == "others" else (1.0, 1.0))
 
 
 def test_align_learns_from_a_filled_sheet(tmp_path: Path) -> None:
