@@ -288,7 +288,7 @@ class Sheet:
     """
 
     def __init__(self, place: Path) -> None:
-        path = place / SHEET if place.is_dir() else place
+        path = place if place.is_file() else place / SHEET
         # a link stays one when the file is replaced
         self._path = path.resolve()
         content = self._path.read_bytes()
