@@ -203,7 +203,7 @@ def _of_methods(
 ) -> Iterator[tuple[str, str, Measured]]:
     """Yield method, task and figures of each method, in each form, on each task of the set."""
     in_forms = {*OURS, *WITH_CONTENT, WITH_ENCODER}
-    for task, corpus, truth in _read(path, tasks):
+    for task, corpus, truth in read_set(path, tasks):
         for form, (name, method) in product(forms, known.items()):
             if form == WHOLE:
                 pairs = [pair for _, alignment in align(corpus, method) for pair in alignment.pairs]
@@ -215,7 +215,7 @@ def _of_methods(
                 yield f"{name}, {form}", task, _measure(_shown(truth, disguised), chain.from_iterable(found), disguised)
 
 
-def _read(path: Path, tasks: int | None) -> Iterator[tuple[str, Corpus, Truth]]:
+def read_set(path: Path, tasks: int | None) -> Iterator[tuple[str, Corpus, Truth]]:
     """Yield task, documents, and what is known of them."""
     if path.is_file():
         corpus, gold = read_gold_texts(path)

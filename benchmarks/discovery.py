@@ -2,7 +2,9 @@
 
 ``python -m benchmarks.discovery DATA --sites SITES --out DIR`` serves a web with the links of a real one, whose sites
 are frozen sites under other names, as an archive to ``scrapy crawl discovery``, and counts every download.
-``--simulate`` crawls the graph in memory instead and is told the verdicts: minutes for the mean of many draws.
+``--simulate`` crawls the graph in memory instead and is told the verdicts: minutes for the mean of many draws. With
+``--topic health``, sites count that the study calls so, the seeds are of this topic, and each policy is also restricted
+to it (``-a topic``).
 
 DATA holds ``eurosis_*.tsv`` and ``real_domains_*.tsv.gz``, SITES is a folder of frozen sites.
 """
@@ -41,6 +43,8 @@ SEEDS = {"eurosis": 10, "real": 50}
 BILINGUAL_SEEDS = 0.3
 """Share of the seeds that are bilingual: without one, the paper's policies follow no link at all."""
 KNOWN_BACKLINKS = 0.7
+RESTRICTED = ", topic"
+"""Ends the name of a policy that is restricted to the topic."""
 COLOURS = {"both": "#0072b2", "cobfc": "#d55e00", "obfc": "#e69f00", "focc": "#cc79a7", "fc": "#8a949e"}
 _WEBS: dict[str, Callable[[Path, LanguagePair, int], list[Node]]] = {
     "eurosis": eurosis,
@@ -59,18 +63,30 @@ def main() -> None:
     arguments = _arguments()
     pair = LanguagePair.parse(arguments.pair)
     addresses = AddressReader(pair, LanguageModel(models_folder(None) / "url-language"))
-    curves: dict[str, list[list[int]]] = {policy: [] for policy in arguments.policies.split(",")}
+    policies = arguments.policies.split(",")
+    curves: dict[str, list[list[int]]] = {policy: [] for policy in policies}
+    if arguments.topic:
+        curves |= {f"{policy}{RESTRICTED}": [] for policy in policies}
     for draw in range(arguments.draws):
         nodes = _WEBS[arguments.web](arguments.data, pair, draw)
-        seeds = _seeds(nodes, SEEDS[arguments.web], random.Random(1000 + draw))
+        about = [node for node in nodes if not arguments.topic or arguments.topic in node.topics]
+        seeds = _seeds(about, SEEDS[arguments.web], random.Random(1000 + draw))
         if not arguments.simulate:
             folder = arguments.out / f"{arguments.web}-{pair}-{draw}"
             _prepare(folder, nodes, seeds, arguments.sites, pair, draw)
         for policy, found in curves.items():
             if arguments.simulate:
-                order = Restricted(addresses) if policy == Restricted.name else site_order(policy, addresses)
-                known = KNOWN_BACKLINKS
-                found.append(simulate(nodes, order, pair, seeds, arguments.pages, known_backlinks=known, seed=draw))
+                name = policy.removesuffix(RESTRICTED)
+                order = Restricted(addresses) if name == Restricted.name else site_order(name, addresses)
+                found.append(
+                    simulate(
+                        *(nodes, order, pair, seeds, arguments.pages),
+                        known_backlinks=KNOWN_BACKLINKS,
+                        seed=draw,
+                        topic=arguments.topic,
+                        restricted=policy != name,
+                    )
+                )
             else:
                 found.append(_crawl(folder, policy, pair, nodes, arguments.pages))
             print(f"draw {draw}, {policy}: {_rates(found[-1:], arguments.pages)}", flush=True)
@@ -80,7 +96,7 @@ def main() -> None:
     (arguments.out / f"{name}.json").write_text(json.dumps(rates, indent=1) + "\n", encoding="utf-8")
     _plot(curves, arguments.pages, arguments.out / f"{name}.png")
     for policy, row in rates.items():
-        print(f"{policy:10}", *(f"{number}: {rate:6.1f}" for number, rate in row.items()))
+        print(f"{policy:17}", *(f"{number}: {rate:6.1f}" for number, rate in row.items()))
 
 
 def _arguments() -> argparse.Namespace:
@@ -94,9 +110,12 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--pages", type=int, default=1200)
     parser.add_argument("--draws", type=int, default=1, help="webs with other labels and seeds")
     parser.add_argument("--simulate", action="store_true")
+    parser.add_argument("--topic", default="", help="such as health, with --simulate and --web eurosis")
     arguments = parser.parse_args()
     if not arguments.simulate and arguments.sites is None:
         parser.error("give --sites, or --simulate")
+    if arguments.topic and not (arguments.simulate and arguments.web == "eurosis"):
+        parser.error("--topic: give --simulate and --web eurosis, too")
     return arguments
 
 

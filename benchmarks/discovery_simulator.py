@@ -8,7 +8,8 @@ from itertools import count
 from typing import TYPE_CHECKING
 
 from benchmarks.graph_web import linking
-from bilingual_crawler.discovery.detector.base import Reason, Verdict
+from bilingual_crawler.discovery.detector.base import Detector, Reason, Verdict
+from bilingual_crawler.discovery.detector.topic import Topic, TopicDetector
 from bilingual_crawler.discovery.policies import Hop, Way
 from bilingual_crawler.discovery.search import SiteSearch
 from bilingual_crawler.frontier.entry import NEVER
@@ -63,19 +64,25 @@ def simulate(
     *,
     known_backlinks: float,
     seed: int,
+    topic: str = "",
+    restricted: bool = False,
 ) -> list[int]:
-    """Crawl until *limit* pages are downloaded; returns the downloads after which each bilingual site was found."""
+    """Crawl until *limit* pages are downloaded; returns the downloads after which each bilingual site was found.
+
+    With a *topic*, sites about it count; a *restricted* search knows it.
+    """
     by_site = {registered_domain(node.home): node for node in nodes}
     back = linking(nodes, known_backlinks, seed)
 
     def ways_back(url: str) -> list[Hop]:
         return [Hop(Way.BACK, source.links_page, url) for source in back.get(by_site[registered_domain(url)].host, ())]
 
-    search = SiteSearch(pair, _Detector(by_site), order)
+    known: Detector = _Detector(by_site)
+    search = SiteSearch(pair, TopicDetector(known, Topic(topic, pair)) if restricted else known, order)
     found: list[int] = []
 
     def judged(name: str, site: object) -> None:
-        if by_site[name].bilingual:
+        if by_site[name].bilingual and (not topic or topic in by_site[name].topics):
             found.append(search.pages)
 
     search.judged = judged
@@ -84,7 +91,7 @@ def simulate(
         search.seed(node.home)
         queue.put(node.home, float("inf"))
     while search.pages < limit and (url := queue.take()):
-        search.read(_page(by_site[registered_domain(url)], url))
+        search.read(_page(by_site[registered_domain(url)], url, with_topics=bool(topic)))
         for entry in search.found():
             search.go_back(ways_back(entry))
         for wanted in search.wanted():
@@ -124,12 +131,13 @@ class _Queue:
         return None
 
 
-def _page(node: Node, url: str) -> PageRecord:
+def _page(node: Node, url: str, *, with_topics: bool) -> PageRecord:
     links = []
+    text = " ".join((node.name, *sorted(node.topics))) if with_topics else node.name
     if url == node.home:
         links = [Link(f"{node.home}{number}", "More") for number in range(INSIDE)]
         if node.hub:
             links.append(Link(node.links_page, "Links"))
     if url == node.links_page:
         links += [Link(target.home, target.name, around=target.name) for target in node.links]
-    return PageRecord(url, node.language, links=tuple(links), text=node.name, outline=_OUTLINE)
+    return PageRecord(url, node.language, links=tuple(links), text=text, outline=_OUTLINE)

@@ -61,6 +61,8 @@ class Node:
     links: list[Node] = field(default_factory=list)
     hub: bool = False
     """Its links to other sites are on ``/links.html``."""
+    topics: frozenset[str] = frozenset()
+    """What the study says that it is about, such as ``health``; its home page says it too, in a search by topic."""
 
     @property
     def home(self) -> str:
@@ -84,7 +86,8 @@ def eurosis(folder: Path, pair: LanguagePair, seed: int) -> list[Node]:
         slug = re.sub(r"[^a-z0-9]+", "-", anyascii(row["label"]).lower()).strip("-")[:40].strip("-")
         host = f"www.{slug or 'site'}-{row['id']}.{domain}"
         bilingual = rng.random() < chance
-        nodes[row["id"]] = Node(host, row["label"].strip(), language, bilingual)
+        topics = frozenset(tag.removeprefix("tag_") for tag in row["tags"].split())
+        nodes[row["id"]] = Node(host, row["label"].strip(), language, bilingual, topics=topics)
     for row in _rows(folder / "eurosis_edges.tsv"):
         source, target = nodes[row["from"]], nodes[row["to"]]
         if source is not target and target not in source.links:

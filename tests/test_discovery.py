@@ -19,8 +19,11 @@ from support.url_index import page as indexed
 from support.url_index import served, write_index
 from support.webserver import TEXT, html, run_scrapy, serve, start_scrapy
 
+from benchmarks.discovery_simulator import simulate
+from benchmarks.graph_web import Node
 from bilingual_crawler.crawl.spiders.arguments import parse_discovery
 from bilingual_crawler.discovery.detector.base import Reason, Verdict
+from bilingual_crawler.discovery.detector.topic import Topic, TopicDetector
 from bilingual_crawler.discovery.policies import (
     AddressReader,
     Hop,
@@ -242,6 +245,49 @@ def test_focused_crawls_expand_pages_of_the_topic_only() -> None:
         found.read(PageRecord(url, "eng", links=(link,), text=text[on_topic], outline=OUTLINE))
         found.read(page(url + "second"))
     assert [one.url for one in found.wanted() if "second" not in one.url] == ["http://c.org.net/"]
+
+
+def test_a_search_by_topic_refuses_other_sites_without_a_download_and_learns_from_it(tmp_path: Path) -> None:
+    (tmp_path / "words.txt").write_text("harvests\nfrutas\n")
+    topic = Topic.parse(str(tmp_path / "words.txt"), PAIR)
+    found = SiteSearch(PAIR, TopicDetector(Told(), topic), site_order("both", ADDRESSES))
+    verdicts: dict[str, Verdict] = {}
+    found.judged = lambda name, site: verdicts.update({name: site.verdict} if site.verdict else {})
+    for url, language, text in (
+        ("http://bi-farm.org/", "eng", "The harvest of the year"),
+        ("http://bi-granja.org/", "spa", "La fruta del pueblo"),
+        ("http://bi-bank.org/", "eng", "The stock market"),
+        ("http://bi-paper.org/", "eng", "harvest " + "news of other things " * 60),
+    ):
+        found.seed(url)
+        found.read(PageRecord(url, language, text=text, outline=OUTLINE))
+    assert [one.url for one in found.wanted()] == ["http://bi-farm.org/second", "http://bi-granja.org/second"]
+    assert {name: verdict.reason for name, verdict in verdicts.items()} == {
+        "bi-bank.org": Reason.OFF_TOPIC,
+        "bi-paper.org": Reason.OFF_TOPIC,
+    }
+    found.read(page("http://bi-farm.org/second"))
+    assert verdicts["bi-farm.org"].bilingual
+
+
+def test_the_simulator_counts_sites_of_the_topic_and_a_search_by_topic_spends_less() -> None:
+    nodes = [
+        Node(f"www.s{n}.org", f"Site {n}", "eng", n % 2 == 0, topics=frozenset({"health"} if n < 8 else {"art"}))
+        for n in range(40)
+    ]
+    nodes[0].links = nodes[:0:-1]
+    found = [
+        simulate(
+            *(nodes, site_order("both", ADDRESSES), PAIR, nodes[:1], 500),
+            known_backlinks=0.5,
+            seed=1,
+            topic="health",
+            restricted=restricted,
+        )
+        for restricted in (False, True)
+    ]
+    assert list(map(len, found)) == [4, 4]
+    assert found[1][-1] < found[0][-1]
 
 
 @pytest.mark.parametrize("policy", SITE_ORDERS.built_in)
@@ -598,6 +644,8 @@ def test_a_crawl_expects_of_a_site_its_likelihood_times_its_pages_in_the_rarer_l
         (("pair=eng-spa", "seeds=http://127.0.0.1/", "policy=best"), "policy=best: choose one of both"),
         (("pair=eng-spa", "seeds=http://127.0.0.1/", "then=align"), "then=align: choose one of crawl, or nothing"),
         (("pair=eng-spa", "seeds=http://127.0.0.1/", "detector=magic"), "magic"),
+        (("pair=eng-spa", "seeds=http://127.0.0.1/", "topic=the, los"), "topic=the, los: no word in it"),
+        (("pair=eng-spa", "seeds=http://127.0.0.1/", "topic=missing.txt"), "topic=missing.txt: there is no such file"),
         (("pair=eng-spa", "candidates=xyz:a"), "candidates=xyz:a: give cc-index"),
         (("pair=eng-spa", "candidates=tsv:missing.tsv"), "missing.tsv"),
         (("seeds=http://127.0.0.1/",), "-a pair="),

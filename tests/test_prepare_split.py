@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 from rich.progress import Progress
 
 from bilingual_crawler.urls.hosts import domain_label
+from training.common.counts import SPLITS
 from training.common.data import DataError
 from training.prepare import split
 from training.prepare.__main__ import main
-from training.prepare.counts import SPLITS
 from training.prepare.split import prepare_split, split_of
 
 HEADER = "url_a\tlang_a\turl_b\tlang_b\tlabel\n"

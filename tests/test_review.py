@@ -16,8 +16,15 @@ from bilingual_crawler.bitext.exports import DocumentPair
 from bilingual_crawler.bitext.overview import Sample
 from bilingual_crawler.items import Pair
 from bilingual_crawler.languages.codes import LanguagePair
-from bilingual_crawler.pairing.model import Alignment
-from bilingual_crawler.reporting.review import Judged, Review, read_judged
+from bilingual_crawler.pairing.model import LABELLED, Alignment
+from bilingual_crawler.reporting.review import (
+    Judged,
+    Review,
+    Sheet,
+    count_judged,
+    krippendorff,
+    read_labels,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -41,6 +48,7 @@ def test_a_sample_is_drawn_evenly_and_the_same_every_time(tmp_path: Path) -> Non
     sheet = (tmp_path / "one" / "review.tsv").read_text()
     assert sheet == (tmp_path / "two" / "review.tsv").read_text()
     rows = list(csv.DictReader(sheet.splitlines(), delimiter="\t"))
+    rows = [row for row in rows if row["drawn"] == "random"]
     assert len(rows) == 20
     assert rows[0]["translation"] == ""
     assert max(int(row["url_a"].rsplit("/", 1)[1]) for row in rows) > 500
@@ -86,8 +94,9 @@ def test_the_sheet_has_sentence_pairs_too(tmp_path: Path) -> None:
     review.write(tmp_path)
     with (tmp_path / "review.tsv").open(newline="") as file:
         rows = list(csv.DictReader(file, delimiter="\t"))
-    assert [row["kind"] for row in rows] == ["document"] * 20 + ["sentence"] * 20
-    assert [row["number"] for row in rows] == [str(number) for number in range(1, 41)]
+    assert [row["kind"] for row in rows] == ["document"] * (len(rows) - 20) + ["sentence"] * 20
+    assert len([row for row in rows if row["drawn"] == "random"]) == 40
+    assert [row["number"] for row in rows] == [str(number) for number in range(1, len(rows) + 1)]
     assert rows[-1]["text_a"].startswith('"Yes," ')
     assert rows[-1]["text_b"].startswith("“Kyllä” ")
     assert "20 of 1000 sentence pairs" in (tmp_path / "review.html").read_text()
@@ -103,7 +112,7 @@ def test_long_lines_and_sentences_are_cut(tmp_path: Path) -> None:
     review.write(tmp_path)
     assert (tmp_path / "review.html").stat().st_size < 500_000
     (tmp_path / "review.tsv").write_text((tmp_path / "review.tsv").read_text().replace("\t\t\n", "\t1\t\n"))
-    assert [judged.right for judged in read_judged(tmp_path)] == [30, 1]
+    assert [judged.right for judged in count_judged(Sheet(tmp_path).rows)] == [30, 1]
 
 
 def test_the_filled_sheet_gives_the_precision_with_an_interval(tmp_path: Path) -> None:
@@ -112,10 +121,64 @@ def test_the_filled_sheet_gives_the_precision_with_an_interval(tmp_path: Path) -
     assert result.returncode == 0, result.stderr
     assert result.stdout.splitlines() == [
         "document pairs: 29 of 30 judged are translations, precision 0.967 (95 % interval 0.833 to 0.994); "
-        "0 of the sheet are not judged",
+        "0 of the sample are not judged",
         "sentence pairs: 20 of 20 judged are translations, precision 1.000 (95 % interval 0.839 to 1.000); "
-        "20 of the sheet are not judged",
+        "20 of the sample are not judged",
     ]
+
+
+def test_telling_pairs_stand_beside_the_sample_and_count_not_for_its_precision(tmp_path: Path) -> None:
+    """Uncertain scores, given or not, and unlike lengths; no pair that has a label."""
+    pairs = [
+        Pair(f"https://a.fi/en/{n}", f"https://a.fi/fi/{n}", 0.51 if n < 3 else 1.0, "url", "eng-fin")
+        for n in range(300)
+    ]
+    pairs.append(Pair("https://a.fi/en/known", "https://a.fi/fi/known", 1.0, LABELLED, "eng-fin"))
+    misses = (Pair("https://a.fi/en/miss", "https://a.fi/fi/miss", 0.4, "", "eng-fin"),)
+    review = Review(PAIR, sample=10)
+    found = Alignment(("a.fi",), tuple(pairs), {}, near_misses=misses)
+    review.add(found, lambda url: ["x" * (90 if url.endswith("fi/7") else 50)])
+    review.write(tmp_path)
+    rows = Sheet(tmp_path).rows
+    assert len(rows) == len({row.cells["url_a"] for row in rows})
+    assert not [row for row in rows if "known" in row.cells["url_a"]]
+    random = [row for row in rows if row.is_random]
+    assert len(random) == 10
+    drawn = {row.cells["url_a"].removeprefix("https://a.fi/en/"): row.cells["drawn"] for row in rows}
+    assert {"0", "1", "2", "7", "miss"} <= drawn.keys()
+    assert drawn["miss"] == "uncertain"
+    assert {drawn["0"], drawn["1"], drawn["2"]} <= {"uncertain", "random"}
+    assert drawn["7"] in ("lengths", "random")
+    for row in rows:
+        Sheet(tmp_path).judge(row, "1" if row.is_random else "0")
+    assert [(one.right, one.judged, one.drawn) for one in count_judged(Sheet(tmp_path).rows)] == [(10, 10, 10)]
+    labels = read_labels(tmp_path)
+    assert len(labels) == len(rows)
+    assert labels["https://a.fi/en/miss", "https://a.fi/fi/miss"] is False
+
+
+def test_krippendorffs_example() -> None:
+    """Krippendorff (2011), Computing Krippendorff's alpha-reliability, sections A and C."""
+    one, two = "0100000010", "1110010000"
+    assert krippendorff([*zip(one, two, strict=True)]) == pytest.approx(0.095, abs=0.0005)
+    rows = ("1 2 3 3 2 1 4 1 2 . . .", "1 2 3 3 2 2 4 1 2 5 . 3", ". 3 3 3 2 3 4 2 2 5 1 .", "1 2 3 3 2 4 4 1 2 5 1 .")
+    units = zip(*map(str.split, rows), strict=True)
+    given = [[value for value in unit if value != "."] for unit in units]
+    assert krippendorff(given) == pytest.approx(0.743, abs=0.0005)
+    assert krippendorff(["11", "1"]) is None
+
+
+def test_sheets_of_several_people_show_their_agreement(tmp_path: Path) -> None:
+    for name, wrong in (("anna", {3, 4}), ("ben", {4, 5})):
+        filled(tmp_path / name, lambda n, row, wrong=wrong: "0" if n in wrong else "1" if n < 10 else "?")  # type: ignore[misc]
+    (tmp_path / "ben" / "review.tsv").rename(tmp_path / "ben.tsv")
+    result = run_scrapy(tmp_path, "review", "anna", "ben.tsv")
+    assert result.returncode == 0, result.stderr
+    anna, ben, agreement = result.stdout.splitlines()
+    assert anna.startswith("anna document pairs: 8 of 10 judged")
+    assert ben.startswith("ben.tsv document pairs: 8 of 10 judged")
+    # 2 of 10 units differ: D_o = .2, D_e = 2 · 4 · 16 / (20 · 19)
+    assert agreement == "document pairs: 10 judged by several people, Krippendorff's α 0.406"
 
 
 def test_the_precision_of_one_pair_of_languages_does_not_wait_for_the_others(tmp_path: Path) -> None:
@@ -148,7 +211,7 @@ def test_a_filled_sheet_is_never_overwritten(tmp_path: Path) -> None:
     (tmp_path / "pairs.tsv").unlink()
     refused = run_scrapy(tmp_path, *align, "-s", "BILINGUAL_ENCODER=")
     assert refused.returncode == 2
-    assert "--review=sheets: review.tsv was filled in there; give another folder" in refused.stderr
+    assert "--review=sheets: review.tsv was filled in there; give another folder, and learn from" in refused.stderr
     assert not (tmp_path / "pairs.tsv").exists(), "refused before anything is aligned"
     assert sheet.read_text() == filled
     review = Review(PAIR)

@@ -121,7 +121,7 @@ def test_clicks_write_the_sheet_in_chromium(tmp_path: Path) -> None:
         page = browser.new_page()
         page.goto(review.url)
         assert page.title() == "0 of 4 pairs judged"
-        assert "text of https://a.fi/fi/0" in page.inner_text("main")
+        assert "text of https://a.fi/fi/" in page.inner_text("main")
         assert HOSTILE in page.inner_text("main")
         page.click("text=Right")
         expect(page).to_have_title("1 of 4 pairs judged")
@@ -158,7 +158,7 @@ def test_a_pair_is_shown_escaped_and_the_sheet_goes_on_where_it_is_unfilled(tmp_
         assert "2 of 4 pairs judged" in review.get()
     assert judgements(sheet) == ["?", "1", "", ""]
     assert "1 of 1 judged are translations" in run_scrapy(tmp_path, "review", ".").stdout
-    assert "1 of the sheet are not judged, 1 of them unsure" in run_scrapy(tmp_path, "review", ".").stdout
+    assert "1 of the sample are not judged, 1 of them unsure" in run_scrapy(tmp_path, "review", ".").stdout
 
 
 def test_what_a_person_writes_stays_byte_by_byte(tmp_path: Path) -> None:
@@ -184,8 +184,8 @@ def test_what_a_person_writes_stays_byte_by_byte(tmp_path: Path) -> None:
         assert review.post(shown | {"judgement": "1"})[0] == 303
     with sheet.open(newline="", encoding="utf-8-sig", errors="surrogateescape") as file:
         cells = list(csv.reader(file, delimiter="\t"))
-    assert [row[9] for row in cells[1:5]] == ["0", "1", "", ""]
-    assert [row[10] for row in cells[1:5]] == ["another", "a remark", "a remark", "a remark"]
+    assert [row[10] for row in cells[1:5]] == ["0", "1", "", ""]
+    assert [row[11] for row in cells[1:5]] == ["another", "a remark", "a remark", "a remark"]
     assert [row[0] for row in cells[1:5]] == ["x\ny"] * 4
     after = sheet.read_bytes()
     # the header, and all from the third pair on

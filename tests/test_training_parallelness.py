@@ -22,6 +22,7 @@ from training.parallelness.evaluation import (
 )
 from training.parallelness.fit import fit
 from training.parallelness.recipe import PairRecipe as Recipe
+from training.parallelness.sets import main as pair_sets
 from training.parallelness.train import prepare, run
 
 if TYPE_CHECKING:
@@ -111,7 +112,8 @@ def test_evaluation_writes_the_agreed_json(model: Path, tmp_path: Path, name: st
     ]
     assert evaluate(arguments) == 0
     report = json.loads((tmp_path / "o").read_text())
-    assert set(report) == {"positive", "negative", "macro", "average_precision", "kinds", "pairs_per_second"}
+    summed = {"positive", "negative", "macro", "average_precision", "pairs_per_second"}
+    assert set(report) == {*summed, "kinds", "languages"}
     assert report["kinds"]["random-bi"]["n"] == len(WORDS)
     assert report["positive"]["support"] == len(WORDS)
     assert report["average_precision"] > 0.9
@@ -149,13 +151,35 @@ def test_bad_data_is_one_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]
 
 def test_scores_by_hand() -> None:
     rows = [
-        LabelledPair(str(i), "b", label, kind)
-        for i, (label, kind) in enumerate([(1, "p"), (1, "p"), (0, "n"), (0, "n")])
+        LabelledPair(str(i), "b", label, kind, pair)
+        for i, (label, kind, pair) in enumerate(
+            [(1, "p", "eng-isl"), (1, "p", "eng-mlt"), (0, "n", "eng-mlt"), (0, "n", "eng-isl")]
+        )
     ]
     result = evaluate_parallelness(rows, lambda pairs: np.array([0.9, 0.2, 0.6, 0.1], dtype=np.float32))
     assert result["positive"] == {"precision": 0.5, "recall": 0.5, "f1": 0.5, "support": 2}
     assert result["kinds"] == {"n": {"n": 2, "accuracy": 0.5}, "p": {"n": 2, "accuracy": 0.5}}
+    assert result["languages"] == {"eng-isl": {"n": 2, "f1": 1.0}, "eng-mlt": {"n": 2, "f1": 0.0}}
     assert result["average_precision"] == pytest.approx((1 + 2 / 3) / 2)
+
+
+def test_negatives_are_made_and_counted_by_language_pair(tmp_path: Path) -> None:
+    """One site in three languages: no negative mixes the pairs."""
+    rows = [
+        (f"https://n.com/en/{word}", "eng", f"https://n.com/{code}/{word}", language, "gold")
+        for word in WORDS
+        for code, language in (("is", "isl"), ("mt", "mlt"))
+    ]
+    header = ("url_a", "lang_a", "url_b", "lang_b", "evidence")
+    (tmp_path / "pairs.tsv").write_text("".join("\t".join(row) + "\n" for row in (header, *rows)))
+    pair_sets(["negatives", str(tmp_path / "pairs.tsv"), "--out", str(tmp_path / "labelled.tsv")])
+    found = read_labelled_pairs(tmp_path / "labelled.tsv")
+    for pair, code, other in (("eng-isl", "/is/", "/mt/"), ("eng-mlt", "/mt/", "/is/")):
+        own = [row for row in found if row.pair == pair]
+        assert sum(row.label for row in own) == len(WORDS)
+        assert any(not row.label and code in row.url_b for row in own)
+        assert not any(other in row.url_a + row.url_b for row in own)
+    assert {row.pair for row in found} == {"eng-isl", "eng-mlt"}
 
 
 def test_average_precision_does_not_depend_on_the_order_of_ties() -> None:

@@ -21,11 +21,14 @@ def test_a_report_has_tables_and_figures(tmp_path: Path) -> None:
     languages.write_text("url\tlang\n" + "\n".join(rows) + "\n")
     pairs = tmp_path / "pairs.tsv"
     rows = [
-        f"https://a.fi/en/{n}\thttps://a.fi/{path}/{n}\t{label}\t{kind}"
+        f"https://a.{suffix}/en/{n}\thttps://a.{suffix}/{path}/{n}\t{label}\t{kind}\t{languages}"
         for n in range(40)
-        for path, label, kind in (("fi", 1, "positive"), ("fi/x", 0, "child"))
+        for suffix, languages in (("fi", "eng-fin"), ("is", "eng-isl"))
+        for path, label, kind in ((suffix, 1, "positive"), (f"{suffix}/x", 0, "child"))
     ]
-    pairs.write_text("url_a\turl_b\tlabel\tkind\n" + "\n".join(rows) + "\n")
+    pairs.write_text("url_a\turl_b\tlabel\tkind\tpair\n" + "\n".join(rows) + "\n")
+    learnt = tmp_path / "learnt.tsv"
+    learnt.write_text("url_a\turl_b\tlabel\tkind\tpair\n" + "\n".join(rows[:2]) + "\n")
     out = tmp_path / "out"
     main(
         [
@@ -35,6 +38,12 @@ def test_a_report_has_tables_and_figures(tmp_path: Path) -> None:
             str(languages),
             "--pairs",
             str(pairs),
+            "--training-pairs",
+            str(learnt),
+            "--min-urls",
+            "35",
+            "--min-domains",
+            "35",
             "--out",
             str(out),
             "--language-models",
@@ -49,7 +58,9 @@ def test_a_report_has_tables_and_figures(tmp_path: Path) -> None:
     assert "| rules |" in text
     assert "Table 4" in text
     assert "expected calibration error" in text
-    for name in ("figure2", "figure3", "figure5", "calibration"):
+    assert "| eng-fin | 1/1 (1) | 40/40 (1) |" in text
+    assert "| eng-isl | 0 | 40/40 (1) |" in text
+    for name in ("figure2", "figure3", "figure5", "kinds", "calibration"):
         assert f"({name}.png)" in text
         assert (out / f"{name}.png").stat().st_size > 3000
 
@@ -71,6 +82,10 @@ def test_a_model_may_lack_english_and_a_list_be_too_short(tmp_path: Path, capsys
             main(command)
         said = capsys.readouterr().err
         assert ("no class has 30 URLs; give a longer list" if short else "no row to score") in said
+    data.write_text("\n".join(["url\tlang", *rows]) + "\n")
+    with pytest.raises(SystemExit, match="2"):
+        main([*command, "--min-domains", "36"])
+    assert "no language has 36 domains; give --min-domains 35" in capsys.readouterr().err
 
 
 def test_nothing_to_report_on_and_missing_data_are_errors(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

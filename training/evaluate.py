@@ -41,12 +41,14 @@ def print_languages(result: dict[str, Any], least: int) -> None:
 
 
 def print_parallelness(result: dict[str, Any]) -> None:
-    """Scores of both classes, then accuracy by kind."""
+    """Scores of both classes, then by kind and by language pair."""
     for name in ("positive", "negative"):
         row = result[name]
         print(f"{name} P {row['precision']:.4f} R {row['recall']:.4f} F1 {row['f1']:.4f} n {row['support']}")
     for name, row in result["kinds"].items():
         print(f"  {name} accuracy {row['accuracy']:.4f} n {row['n']}")
+    for name, row in result["languages"].items():
+        print(f"  {name} macro F1 {row['f1']:.4f} n {row['n']}")
     print(
         f"macro F1 {result['macro']['f1']:.4f}; average precision {result['average_precision']:.4f}; "
         f"{result['pairs_per_second']:,.0f} pairs/s"

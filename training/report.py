@@ -1,13 +1,14 @@
 """`python -m training.report`: the tables and figures of the paper for our models, as one Markdown page.
 
-Table 1 (languages, macro means), Table 4 (pairs), Figure 2 (training URLs by language), Figure 3 (F1 by language),
-Figure 5 (F1 by kind of pair), confusion with English, calibration and speed. Table 3 is `python -m training.wmt16`.
+Table 1 (languages, macro means), Table 2 (pairs and synthetic negatives by language pair), Table 4 (pairs), Figure 2
+(training URLs by language), Figure 3 (F1 by language), Figure 5 (macro-F1 by language pair), accuracy by kind of pair,
+confusion with English, calibration and speed. Table 3 is `python -m training.wmt16`.
 """
 
 from __future__ import annotations
 
 import argparse
-from collections import Counter
+from collections import Counter, defaultdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,7 +17,9 @@ import numpy as np
 from matplotlib.figure import Figure
 
 from bilingual_crawler.scoring.models import LanguageModel
-from training.common.data import read_real
+from bilingual_crawler.urls.hosts import domain_label
+from training.common.counts import Counts, cell
+from training.common.data import DataError, read_real
 from training.common.markdown import table
 from training.common.options import refuse_bad_input
 from training.common.scores import calibration_error
@@ -28,8 +31,10 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from training.parallelness.evaluation import LabelledPair
+
 LEAST = 30
-"""Fewest URLs of a language, or pairs of a kind, that are shown separately."""
+"""Fewest URLs of a language, or pairs of a kind or of two languages, that are shown separately."""
 CONFUSED = 0.1
 BINS = 10
 
@@ -70,12 +75,23 @@ def reliability(confidence: NDArray[np.float32], right: NDArray[np.bool_], path:
 
 def language_part(options: argparse.Namespace) -> str:
     """Table 1, Figures 2 and 3, confusion with English, calibration."""
-    rows = read_judged(options.languages, LEAST, "give a longer list").rows
-    results = {name: measure_guesser(language_guesser(name), rows, LEAST) for name in options.language_models}
-    kept = sorted(
-        (name for name, row in next(iter(results.values()))["classes"].items() if row["support"] >= LEAST),
-        key=lambda name: -next(iter(results.values()))["classes"][name]["support"],
-    )
+    least = options.min_urls
+    rows = read_judged(options.languages, least, "give a longer list, or a lower --min-urls").rows
+    results = {name: measure_guesser(language_guesser(name), rows, least) for name in options.language_models}
+    urls = Counter(language for _, language in rows)
+    domains: defaultdict[str, set[str]] = defaultdict(set)
+    for url, language in rows:
+        domains[language].add(domain_label(url))
+    kept = [
+        name
+        for name, count in sorted(urls.items(), key=lambda one: (-one[1], one[0]))
+        if count >= least and len(domains[name]) >= options.min_domains
+    ]
+    if not kept:
+        most = max(len(domains[name]) for name, count in urls.items() if count >= least)
+        raise DataError(
+            f"{options.languages}: no language has {options.min_domains} domains; give --min-domains {most}"
+        )
     scores = {name: {lang: result["classes"][lang]["f1"] for lang in kept} for name, result in results.items()}
     bars(scores, kept, "F1", options.out / "figure3.png", log=False)
     macro = [
@@ -83,9 +99,11 @@ def language_part(options: argparse.Namespace) -> str:
         for name, r in results.items()
     ]
     text = (
-        f"## Language of a URL\n\n{len(rows):,} URLs, macro means over {len(kept)} languages with {LEAST} or more.\n\n"
+        f"## Language of a URL\n\n{len(rows):,} URLs, macro means over "
+        f"{next(iter(results.values()))['macro']['classes']} languages with {least} or more.\n\n"
         + table(("Table 1", "precision", "recall", "F1", "accuracy", "URLs/s"), macro)
-        + "\n![F1 by language](figure3.png)\n\n"
+        + f"\nThe {len(kept)} languages with {least} URLs and {options.min_domains} domains or more:\n\n"
+        + "![F1 by language](figure3.png)\n\n"
     )
     if options.training:
         counts = Counter(row[1] for row in read_real(options.training)[0])
@@ -121,7 +139,7 @@ def _model_part(options: argparse.Namespace, rows: Sequence[tuple[str, ...]], ke
 
 
 def pair_part(options: argparse.Namespace) -> str:
-    """Table 4 and Figure 5."""
+    """Tables 2 and 4, Figure 5, accuracy by kind."""
     pairs = read_labelled_pairs(options.pairs)
     results: dict[str, Any] = {name: evaluate_parallelness(pairs, pair_scorer(name)) for name in options.pair_models}
     rows = [
@@ -131,15 +149,39 @@ def pair_part(options: argparse.Namespace) -> str:
     ]
     kinds = [kind for kind, row in next(iter(results.values()))["kinds"].items() if row["n"] >= LEAST]
     accuracy = {name: {kind: result["kinds"][kind]["accuracy"] for kind in kinds} for name, result in results.items()}
-    bars(accuracy, kinds, "accuracy", options.out / "figure5.png", log=False)
+    bars(accuracy, kinds, "accuracy", options.out / "kinds.png", log=False)
+    languages = [pair for pair, row in next(iter(results.values()))["languages"].items() if row["n"] >= LEAST]
+    if languages:
+        scores = {
+            name: {pair: result["languages"][pair]["f1"] for pair in languages} for name, result in results.items()
+        }
+        bars(scores, languages, "macro-F1", options.out / "figure5.png", log=False)
     precision = ", ".join(f"{name} {result['average_precision']:.3f}" for name, result in results.items())
     speed = ", ".join(f"{name} {result['pairs_per_second']:,.0f}" for name, result in results.items())
     return (
         f"## Parallelness of two URLs\n\n{len(pairs):,} pairs, "
         f"{sum(p.label for p in pairs):,} of them translations.\n\n"
         + table(("Table 4", "precision", "recall", "F1"), rows)
-        + f"\nAverage precision: {precision}. Pairs per second: {speed}.\n\n![Accuracy by kind](figure5.png)\n"
+        + f"\nAverage precision: {precision}. Pairs per second: {speed}.\n\n![Accuracy by kind](kinds.png)\n"
+        + ("\n![Macro-F1 by language pair](figure5.png)\n" if languages else "")
+        + _table_2(
+            {path.name: read_labelled_pairs(path) for path in options.training_pairs} | {options.pairs.name: pairs}
+        )
     )
+
+
+def _table_2(parts: Mapping[str, Sequence[LabelledPair]]) -> str:
+    """Positives, negatives and domains of each language pair, in each of *parts*; empty without language pairs."""
+    counts = Counts()
+    for name, pairs in parts.items():
+        for pair in pairs:
+            counts.add(pair.pair, name, str(pair.label), domain_label(pair.url_a))
+    cells: defaultdict[str, dict[str, str]] = defaultdict(dict)
+    for languages, name, *numbers in counts.rows():
+        if languages:
+            cells[languages][name] = cell(*numbers)
+    rows = [[languages, *(found.get(name, "0") for name in parts)] for languages, found in cells.items()]
+    return "\nPositives/negatives (domains):\n\n" + table(("Table 2", *parts), rows) if rows else ""
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -149,7 +191,15 @@ def main(arguments: Sequence[str] | None = None) -> None:
     add("--languages", type=Path, help="TSV (url, lang) to score languages on")
     add("--language-models", nargs="+", default=["models/url-language", "rules"], help="as training.evaluate --model")
     add("--training", type=Path, nargs="*", default=[], help="what the model learnt from, for Figure 2")
-    add("--pairs", type=Path, help="TSV (url_a, url_b, label, kind) to score parallelness on")
+    add(
+        "--min-urls",
+        type=int,
+        default=LEAST,
+        help="of a language in Table 1 and Figure 3; in the paper 100 (%(default)s)",
+    )
+    add("--min-domains", type=int, default=1, help="of a language in Figure 3; in the paper 10 (%(default)s)")
+    add("--pairs", type=Path, help="TSV (url_a, url_b, label, maybe kind and pair) to score parallelness on")
+    add("--training-pairs", type=Path, nargs="*", default=[], help="what the model learnt from, for Table 2")
     add("--pair-models", nargs="+", default=["models/url-parallelness", "rules", "yoda"])
     add("--out", type=Path, required=True, help="folder for report.md and the figures")
     options = parser.parse_args(arguments)

@@ -24,12 +24,14 @@ from bilingual_crawler.pages.language import Detection, LanguageDetectorError
 from bilingual_crawler.pairing.model import pairs_of_others, read_pairs, replace_pairs, replace_unpaired
 from bilingual_crawler.plugins import ALIGNMENT_METHODS, SENTENCE_FILTERS
 from bilingual_crawler.reporting.results import ResultsError, check_tables, detectors_of, pairs_of, read_summary
+from bilingual_crawler.reporting.review import SheetError
 from bilingual_crawler.scoring.models import ModelError
 from bilingual_crawler.storage.records import PAIRS, SUMMARY, UNPAIRED, columns_of
 from bilingual_crawler.storage.warc import ArchiveError
 
 if TYPE_CHECKING:
     import argparse
+    from collections.abc import Mapping
 
     from bilingual_crawler.alignment.driver import MainText
     from bilingual_crawler.items import Pair
@@ -55,7 +57,7 @@ class Command(Tool, ScrapyCommand):
             " languages). Pairs of other languages that are in the file stay there. With --bitext also aligns"
             " their sentences, and writes those that are good enough to train a translation model in the formats"
             " of other tools. If INPUT is a crawl that has aligned its documents at its end, its pairs are taken,"
-            " unless --method, --editions or -s BILINGUAL_MIN_SCORE is given."
+            " unless --method, --editions, --labels or -s BILINGUAL_MIN_SCORE is given."
         )
 
     def add_options(self, parser: argparse.ArgumentParser) -> None:
@@ -76,6 +78,12 @@ class Command(Tool, ScrapyCommand):
         add("--bitext", type=Path, metavar="DIR", help="align sentences too, and write them into this folder")
         add("--review", type=Path, metavar="DIR", help="write a sample of the pairs there for a human check")
         add(
+            "--labels",
+            type=Path,
+            metavar="DIR|SHEET",
+            help="learn from the filled sheets of a review: pairs, scores and threshold of these sites",
+        )
+        add(
             "--mask-personal",
             action="store_true",
             help="put placeholders for e-mail addresses, telephone and account numbers (BILINGUAL_MASK_PERSONAL)",
@@ -88,7 +96,10 @@ class Command(Tool, ScrapyCommand):
         if not args:
             raise UsageError
         assert self.settings
-        errors = (ArchiveError, LanguageError, LanguageDetectorError, ModelError, EncoderError, ResultsError)
+        errors = (
+            *(ArchiveError, LanguageError, LanguageDetectorError, ModelError, EncoderError, ResultsError),
+            SheetError,
+        )
         with in_one_line(*errors, out=opts.out):
             options = Options.of(self.settings)
             if opts.method is not None:
@@ -108,11 +119,13 @@ class Command(Tool, ScrapyCommand):
             others = [folder for folder in crawls if used[folder] != options.detectors]
             # Scrapy's -s
             scored = self.settings.getpriority("BILINGUAL_MIN_SCORE") == SETTINGS_PRIORITIES["cmdline"]
-            anew = opts.method or opts.editions or scored or others or paths != crawls[:1]
+            labels = _read_labels(opts.labels) if opts.labels else {}
+            anew = opts.method or opts.editions or labels or scored or others or paths != crawls[:1]
             keep_in(options.cache_dir)
             detection = Detection.for_pairs(options.detectors, pairs)
             aligned = None if anew or not _is_aligned(paths[0], pairs) else paths[0]
-            self._align(paths, pairs, detection, options, opts, aligned)
+            threshold = options.min_score if scored else None
+            self._align(paths, pairs, detection, options, opts, aligned, labels, threshold)
             for folder in others:
                 before = Detection(used[folder])
                 said = f"{folder} was crawled with {before}; its pages were read again with {detection}"
@@ -126,12 +139,18 @@ class Command(Tool, ScrapyCommand):
         options: Options,
         opts: argparse.Namespace,
         aligned: Path | None,
+        labels: Mapping[tuple[str, str], bool],
+        threshold: float | None,
     ) -> None:
-        """Align *paths*, or take the pairs of the crawl in the folder *aligned*."""
+        """Align *paths*, or take the pairs of the crawl in the folder *aligned*.
+
+        *labels* refit scores and threshold, unless a *threshold* is given.
+        """
         # every scrapy command imports this module
         from bilingual_crawler.alignment.driver import AlignedDocuments, open_bitext
-        from bilingual_crawler.pairing.align import align, as_aligned, read_corpus
+        from bilingual_crawler.pairing.align import align, as_aligned, domains, read_corpus
         from bilingual_crawler.pairing.methods import encoder_of, method_of
+        from bilingual_crawler.pairing.refit import RefittedMethod
         from bilingual_crawler.reporting.review import Review
 
         formats = read_formats(opts.formats, opts.bitext)
@@ -153,6 +172,9 @@ class Command(Tool, ScrapyCommand):
             read = int(progress.tasks[reading].completed)
             if not len(corpus):
                 raise _nothing(paths, pairs, read, corpus.unreadable)
+            if labels:
+                corpus.label(labels)
+                method = RefittedMethod(method, domains(corpus, labelled=True), threshold)
             bar = _AligningBar(progress, corpus)
             reviews = {pair: Review(pair) for pair in pairs}
             samples = {pair: review.sentences for pair, review in reviews.items()} if opts.review else None
@@ -175,6 +197,9 @@ class Command(Tool, ScrapyCommand):
         # before anything is printed, which ends the command if the reader of a pipe has gone
         for pair, folder in folders.items():
             reviews[pair].write(folder)
+        if isinstance(method, RefittedMethod):
+            learnt = f"learnt from {method.learnt} of {len(labels)} labelled pairs"
+            console.print(f"{learnt}: a pair needs a score of {method.threshold:.2f}")
         if aligned:
             console.print(f"the crawl has aligned its documents; its pairs are taken: {aligned / PAIRS}")
         if opts.bitext and encoder is None:
@@ -202,6 +227,15 @@ class Command(Tool, ScrapyCommand):
         if kept:
             stay = noun(len(kept), "pair of other languages stays", "pairs of other languages stay")
             console.print(f"{len(kept)} {stay} in {opts.out}")
+
+
+def _read_labels(place: Path) -> dict[tuple[str, str], bool]:
+    from bilingual_crawler.reporting.review import read_labels
+
+    try:
+        return read_labels(place)
+    except FileNotFoundError as error:
+        raise wrong("--labels", place, f"{error.strerror}; give the folder of scrapy align --review") from None
 
 
 def _nothing(paths: list[Path], pairs: LanguagePairs, read: int, unreadable: Counter[str]) -> UsageError:

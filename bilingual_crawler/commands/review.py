@@ -1,7 +1,8 @@
-"""``scrapy review DIR``: fill in the sheet of a review in a browser, and the precision that it shows."""
+"""``scrapy review DIR``: fill in the sheet of a review in a browser, and what filled sheets show."""
 
 from __future__ import annotations
 
+from collections import defaultdict
 from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -11,7 +12,7 @@ from scrapy.exceptions import UsageError
 
 from bilingual_crawler.commands import Tool, in_one_line, refuse_unknown
 from bilingual_crawler.options import usage_error, wrong
-from bilingual_crawler.reporting.review import Sheet, SheetError, count_judged, read_judged, sheet_folders
+from bilingual_crawler.reporting.review import FILL_IN, Sheet, SheetError, agreements, count_judged, sheet_folders
 from bilingual_crawler.storage.files import FolderLock, LockedError
 
 if TYPE_CHECKING:
@@ -22,11 +23,12 @@ if TYPE_CHECKING:
 class Command(Tool, ScrapyCommand):
     """Print the precision that ``review.tsv`` in the folder of ``scrapy align --review`` shows, with an interval.
 
-    With ``--browse``, serve its pairs to a browser instead, whose buttons write the sheet.
+    Sheets of the same pairs that several people have filled in also show how far these agree. With ``--browse``, serve
+    the pairs to a browser instead, whose buttons write the sheet.
     """
 
     def syntax(self) -> str:
-        return "DIR [--browse]"
+        return "DIR|SHEET… [--browse]"
 
     def short_desc(self) -> str:
         return "Judge the pairs of a review, and print the precision by the filled sheet"
@@ -37,15 +39,15 @@ class Command(Tool, ScrapyCommand):
 
     def run(self, args: list[str], opts: argparse.Namespace) -> None:
         refuse_unknown(args)
-        if len(args) != 1:
+        if not args or (opts.browse and len(args) > 1):
             raise UsageError
-        folders = sheet_folders(Path(args[0]))
+        people = [sheet_folders(Path(name)) for name in args]
         with in_one_line(SheetError, out=Path(args[0])):
             try:
                 if opts.browse:
-                    self._browse(folders)
+                    self._browse(people[0])
                 else:
-                    _print_precision(folders)
+                    _print(people)
             except FileNotFoundError as error:
                 why = f"{error.strerror}; give the folder of scrapy align --review"
                 raise usage_error(f"{error.filename}: {why}") from None
@@ -55,6 +57,8 @@ class Command(Tool, ScrapyCommand):
 
         with ExitStack() as stack:
             for folder in folders:
+                if folder.is_file():
+                    raise wrong("SHEET", folder, "--browse shows the texts, too: give the folder of the sheet")
                 Sheet(folder)
                 try:
                     stack.enter_context(FolderLock(folder))
@@ -63,11 +67,20 @@ class Command(Tool, ScrapyCommand):
             serve(folders, lambda url: print(f"Judge the pairs at {url} (Ctrl-C ends)", flush=True))
 
 
-def _print_precision(folders: Sequence[Path]) -> None:
-    sheets = {folder: count_judged(Sheet(folder).rows) for folder in folders}
-    if not any(sheets.values()):
-        read_judged(folders[0])  # raises SheetError
-    for folder, judged in sheets.items():
-        languages = f"{folder.name} " if len(sheets) > 1 else ""
-        for one in judged or ("pairs: nothing is judged",):
-            print(f"{languages}{one}")
+def _print(people: Sequence[Sequence[Path]]) -> None:
+    """Print the precision by each sheet, and the agreement of the *people* who have filled in their sheets."""
+    sheets = {place: Sheet(place).rows for places in people for place in places}
+    if not any(map(count_judged, sheets.values())):
+        raise SheetError(f"{people[0][0]}: nothing is judged; {FILL_IN}")
+    for place, rows in sheets.items():
+        name = f"{place} " if len(people) > 1 else f"{place.name} " if len(sheets) > 1 else ""
+        for one in count_judged(rows) or ("pairs: nothing is judged",):
+            print(f"{name}{one}")
+    if len(people) > 1:
+        of_languages = defaultdict(list)
+        for places in people:
+            for place in places:
+                of_languages[place.name if len(places) > 1 else ""].append(sheets[place])
+        for languages, several in of_languages.items():
+            for agreement in agreements(several):
+                print(f"{languages} {agreement}".lstrip())

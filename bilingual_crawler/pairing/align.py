@@ -16,13 +16,13 @@ from bilingual_crawler.pairing.candidates import Editions, url_evidence
 from bilingual_crawler.pairing.corpus import Corpus, Domain
 from bilingual_crawler.pairing.inputs import Inputs
 from bilingual_crawler.pairing.matching import greedy
-from bilingual_crawler.pairing.model import Alignment, as_in, read_pairs
+from bilingual_crawler.pairing.model import LABELLED, Alignment, as_in, read_pairs
 from bilingual_crawler.pairing.reading import OTHER_LANGUAGE, PackedDocument, read_pages
 from bilingual_crawler.pairing.resemblance import SHORTEST
 from bilingual_crawler.storage.records import PAIRS, UNPAIRED, read_tsv
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterator, Sequence
+    from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
     from pathlib import Path
 
     from numpy.typing import NDArray
@@ -78,7 +78,7 @@ def align(
     *on_progress* takes the group and the share (0 to 1) of its work that is done. *editions* as in
     :func:`align_domain`.
     """
-    for domain in _domains(corpus):
+    for domain in domains(corpus):
         domain.on_progress = partial(on_progress, domain.group)
         alignment = align_domain(domain, method, editions)
         yield domain, replace(alignment, unpaired={**_left_out(domain), **alignment.unpaired})
@@ -99,23 +99,27 @@ def as_aligned(corpus: Corpus, folder: Path) -> Iterator[tuple[Domain, Alignment
     # older crawls had one pair of languages, and did not name it
     one = str(corpus.pairs)
     rows = read_tsv(folder / UNPAIRED)
-    reasons = {(as_in(corpus.pairs, row.get("pair", one)), row["url"]): row["reason"] for row in rows}
-    for domain in _domains(corpus):
+    left_over = {(as_in(corpus.pairs, row.get("pair", one)), row["url"]): row for row in rows}
+    for domain in domains(corpus):
         name = str(domain.pair)
         # an edition of a page may be in a pair with each edition of the other
         listed = (pair for profile in domain.a for pair in pairs.get((name, profile.url), ()))
         found = sorted((pair for pair in listed if pair.url_b in domain.main), key=lambda pair: -pair.score)
         lacking -= len(found)
         urls = (*domain.main, *domain.copies, *_left_out(domain))
-        left = {url: reasons[name, url] for url in urls if (name, url) in reasons}
-        yield domain, Alignment(domain.group, tuple(found), left)
+        left = {url: left_over[name, url] for url in urls if (name, url) in left_over}
+        reasons = {url: row["reason"] for url, row in left.items()}
+        nearest = {url: (row["nearest"], float(row["score"])) for url, row in left.items() if row["nearest"]}
+        misses = _near_misses(domain, reasons, nearest)
+        yield domain, Alignment(domain.group, tuple(found), reasons, nearest, near_misses=misses)
         del domain
     if lacking:
         corpus.unreadable["pairs_without_document"] += lacking
 
 
-def _domains(corpus: Corpus) -> Iterator[Domain]:
-    groups = corpus.groups()
+def domains(corpus: Corpus, *, labelled: bool = False) -> Iterator[Domain]:
+    """Yield the documents of each group in each language pair; with *labelled* of groups with labels only."""
+    groups = [group for group in corpus.groups() if not labelled or corpus.labels(group)]
     for pair in corpus.pairs:
         for group in groups:
             yield Domain(group, corpus, pair, corpus.profiles(group))
@@ -133,18 +137,20 @@ def align_domain(domain: Domain, method: Method, editions: str = "best") -> Alig
     Of near-duplicates one is paired: an article before the lists that show nothing else, then the better score, then
     the longer text. The others are paired with what the site says is their translation, if that is a near-duplicate of
     the partner, too. *editions*: pair the ``best`` edition of a page, or ``all``, which makes every good candidate
-    between the pages of a pair a pair.
+    between the pages of a pair a pair. Pairs that a person has labelled are given, or not, whatever speaks against it.
     """
-    proposed = method(domain)
+    proposed = _with_labelled(domain, method(domain))
     candidates, objections = _without_objections(domain, proposed)
     group_a, group_b = domain.alike_a, domain.alike_b
     lengths = _of_both(domain, candidates, lambda one: one.lengths.sum())
     # the title of an article is a line of its own text
     headed = _of_both(domain, candidates, lambda one: one.headings[domain.main[one.url]].any())
+    given = np.flatnonzero(np.array(candidates.names, dtype=object) == LABELLED)
     order = np.lexsort((-lengths, -candidates.scores, -headed))
-    a, b = group_a[candidates.a[order]], group_b[candidates.b[order]]
-    scores = _best_first(a, b, candidates.scores[order], candidates.threshold)
-    chosen = order[greedy(a, b, scores, candidates.threshold)]
+    a, b = group_a[candidates.a], group_b[candidates.b]
+    free = order[~(np.isin(a, a[given]) | np.isin(b, b[given]))[order]]
+    scores = _best_first(a[free], b[free], candidates.scores[free], candidates.threshold)
+    chosen = np.concatenate((given, free[greedy(a[free], b[free], scores, candidates.threshold)]))
     chosen = _with_copies(chosen, domain, candidates, order)
     if editions == "all":
         chosen = _with_editions(chosen, domain, candidates)
@@ -179,14 +185,29 @@ def align_domain(domain: Domain, method: Method, editions: str = "best") -> Alig
                 nearest[profile.url] = untranslated[profile.url], 0.0
             else:
                 unpaired[profile.url] = "low_score" if place in seen else "no_candidate"
+    nearest = {url: nearest[url] for url in unpaired if url in nearest}
     refused = {"low_score": len(candidates.scores) - len(good), "taken": len(good) - len(chosen)}
     return Alignment(
         domain.group,
         pairs,
         unpaired,
-        {url: nearest[url] for url in unpaired if url in nearest},
+        nearest,
         {reason: count for reason, count in refused.items() if count},
+        _near_misses(domain, unpaired, nearest),
     )
+
+
+def _near_misses(
+    domain: Domain, unpaired: Mapping[str, str], nearest: Mapping[str, tuple[str, float]]
+) -> tuple[Pair, ...]:
+    """The best candidates of two documents whose best candidate scored too low."""
+    low = {url for url, reason in unpaired.items() if reason == "low_score" and url in nearest}
+    found: dict[tuple[str, str], float] = {}
+    for profile in (*domain.a, *domain.b):
+        if profile.url in low and nearest[profile.url][0] in low:
+            other, score = nearest[profile.url]
+            found[(profile.url, other) if profile.language == domain.pair.a else (other, profile.url)] = score
+    return tuple(Pair(*urls, score, "", str(domain.pair)) for urls, score in found.items())
 
 
 def _untranslated(domain: Domain) -> dict[str, str]:
@@ -203,6 +224,23 @@ def _untranslated(domain: Domain) -> dict[str, str]:
     return found
 
 
+def _with_labelled(domain: Domain, candidates: Candidates) -> Candidates:
+    """The *candidates* with those that a person has labelled as translations: score 1, method :data:`LABELLED`."""
+    right = [places for places, label in domain.labelled.items() if label]
+    if not right:
+        return candidates
+    a, b = np.array(right, dtype=np.intp).T
+    width = max(len(domain.b), 1)
+    others = np.flatnonzero(~np.isin(candidates.a * width + candidates.b, a * width + b))
+    return replace(
+        candidates,
+        a=np.concatenate((a, candidates.a[others])),
+        b=np.concatenate((b, candidates.b[others])),
+        scores=np.concatenate((np.ones(len(right)), candidates.scores[others])),
+        names=[LABELLED] * len(right) + [candidates.names[k] for k in others],
+    )
+
+
 def _without_objections(domain: Domain, candidates: Candidates) -> tuple[Candidates, dict[str, str]]:
     """Candidates that are no pairs whatever their score get the score 0.
 
@@ -213,7 +251,8 @@ def _without_objections(domain: Domain, candidates: Candidates) -> tuple[Candida
     order = np.argsort(scores, kind="stable")
     for k in order[scores[order] >= max(candidates.threshold, 1e-9)]:
         i, j = candidates.a[k], candidates.b[k]
-        reason = domain.objection(i, j)
+        label = domain.labelled.get((int(i), int(j)))
+        reason = domain.objection(i, j) if label is None else None if label else LABELLED
         if reason:
             scores[k] = 0.0
         reasons |= {domain.a[i].url: reason, domain.b[j].url: reason}

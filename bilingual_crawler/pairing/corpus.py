@@ -9,7 +9,7 @@ import tempfile
 import zlib
 from array import array
 from collections import Counter, defaultdict
-from itertools import compress
+from itertools import compress, product
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -77,6 +77,8 @@ class Corpus:
         """Damaged records and pages over a limit, by kind."""
         self.announced: Counter[tuple[str, str]] = Counter()
         """(domain, domain) -> number of known document pairs between them."""
+        self._labels: defaultdict[str, dict[tuple[str, str], bool]] = defaultdict(dict)
+        """Registered domain of the first URL -> URLs of pairs that a person has labelled -> whether they are right."""
         self._bases: dict[str, str] = {}
         self._file = tempfile.TemporaryFile(prefix="bilingual-align-")  # noqa: SIM115
         self._places: dict[str, int] = {}
@@ -136,6 +138,18 @@ class Corpus:
             for url, (language, reason) in self._left_out.get(domain, {}).items()
             if language in (pair.a, pair.b)
         }
+
+    def label(self, labels: Mapping[tuple[str, str], bool]) -> None:
+        """Add pairs of URLs, in any order, that a person has labelled as translations or not."""
+        for (one, other), right in labels.items():
+            domain = registered_domain(one)
+            self._labels[domain][one, other] = right
+            if right:  # as a pair that a crawl has found
+                self.announced[domain, registered_domain(other)] += 1
+
+    def labels(self, group: tuple[str, ...]) -> dict[tuple[str, str], bool]:
+        """Return the labelled pairs of URLs of *group*, and whether they are translations."""
+        return {urls: right for domain in group for urls, right in self._labels.get(domain, {}).items()}
 
     def redirect(self, redirects: Mapping[str, str], alias_bases: Mapping[str, str]) -> None:
         """Add redirects (URL to target) and aliases (start of a URL to the start that replaces it).
@@ -228,9 +242,17 @@ class Domain:
         urls = (profile.url for profile in (*self.a, *self.b))
         self.main = dict(zip(urls, (*self.main_a, *self.main_b), strict=True))
         """The masks of both sides, by URL."""
+        self.labelled = dict(self._labelled())
+        """Candidates that a person has labelled -> whether they are translations."""
         self._objections: dict[tuple[int, int], str | None] = {}
         self.on_progress: Callable[[float], None] = lambda share: None
         """Called with the share of the work that is done, 0 to 1."""
+
+    def _labelled(self) -> Iterator[tuple[tuple[int, int], bool]]:
+        for urls, right in self.corpus.labels(self.group).items():
+            for one, other in (urls, urls[::-1]):
+                places = self.targets([one], self.places_a), self.targets([other], self.places_b)
+                yield from ((place, right) for place in product(*places))
 
     def objection(self, i: int, j: int) -> str | None:
         """Return the hard objection to the pair ``a[i]``, ``b[j]``, which overrules announcements, or None."""

@@ -81,6 +81,9 @@ class Outcome:
     """Unpaired documents, by reason."""
 
 
+LABELLED = "labelled"
+"""Method of a pair that a person has labelled as translations, and reason of one labelled as none."""
+
 REASONS = {
     "no_candidate": "nothing in the other language resembles them",
     "low_score": "the best candidate was not likely enough",
@@ -89,6 +92,7 @@ REASONS = {
     "untranslated": "what is announced as their translation, or they as one, has its text in the same language",
     "same_text": "the page in the other language has the same text",
     "no_text": "it, or the page in the other language, has no text but its title and what the site repeats",
+    LABELLED: "a person has labelled the pair as no translation",
     "length": "the page in the other language has more than four times their text, or less than a quarter",
     "same_url": "a longer document has the same address but for scheme, www. and last slash",
     "other_language": "most of the text is in neither language",
@@ -112,6 +116,8 @@ class Alignment:
     """URL of each unpaired document with candidates to the URL and score of the best one."""
     refused: Mapping[str, int] = field(default_factory=dict)
     """Refused candidates by reason: ``low_score`` or ``taken``."""
+    near_misses: tuple[Pair, ...] = ()
+    """Candidates of two unpaired documents, the best one of each, that scored too low; ``method`` is empty."""
 
     @property
     def paired(self) -> set[str]:

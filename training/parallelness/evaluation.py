@@ -42,6 +42,12 @@ class KindScores(TypedDict):
     accuracy: float
 
 
+class LanguageScores(TypedDict):
+    n: int
+    f1: float
+    """Macro mean of both classes."""
+
+
 class MacroScores(TypedDict):
     precision: float
     recall: float
@@ -56,21 +62,26 @@ class ParallelnessReport(TypedDict):
     macro: MacroScores
     average_precision: float
     kinds: dict[str, KindScores]
+    languages: dict[str, LanguageScores]
+    """By language pair; empty if the list does not name any."""
     pairs_per_second: float
 
 
 @dataclass(frozen=True, slots=True)
 class LabelledPair:
-    """One row of evaluation or training data; ``kind`` is its origin."""
+    """One row of evaluation or training data."""
 
     url_a: str
     url_b: str
     label: int
     kind: str
+    """Origin: ``positive``, or what made the negative."""
+    pair: str = ""
+    """Languages of the positives among which it was found or made, English first: ``eng-isl``; empty if unknown."""
 
 
 def read_labelled_pairs(path: Path) -> list[LabelledPair]:
-    """Rows of a TSV (gzipped if its name says so) with a header that has url_a, url_b, label and maybe kind.
+    """Rows of a TSV (gzipped if its name says so) with a header that has url_a, url_b, label, maybe kind and pair.
 
     Raises:
         DataError: a file that cannot be read, a missing column, or a missing URL or a label that is neither 0 nor 1
@@ -99,16 +110,16 @@ def _labelled(path: Path, file: Iterable[str]) -> Iterator[LabelledPair]:
         if not (row["url_a"] and row["url_b"]):
             raise DataError(f"{path}:{reader.line_num}: a URL is missing")
         kind = row.get("kind") or ("positive" if row["label"] == "1" else "negative")
-        yield LabelledPair(row["url_a"], row["url_b"], int(row["label"]), kind)
+        yield LabelledPair(row["url_a"], row["url_b"], int(row["label"]), kind, row.get("pair") or "")
 
 
 def write_labelled_pairs(path: Path, rows: Sequence[LabelledPair]) -> None:
     """Write rows in the form that `read_labelled_pairs` reads; blanks inside URLs become spaces."""
     opener = gzip.open if path.suffix == ".gz" else open
     with opener(path, "wt", encoding="utf-8", newline="") as file:
-        file.write("url_a\turl_b\tlabel\tkind\n")
+        file.write("url_a\turl_b\tlabel\tkind\tpair\n")
         for row in rows:
-            fields = (row.url_a, row.url_b, str(row.label), row.kind)
+            fields = (row.url_a, row.url_b, str(row.label), row.kind, row.pair)
             file.write("\t".join(" ".join(field.split()) for field in fields) + "\n")
 
 
@@ -129,22 +140,39 @@ def evaluate_parallelness(rows: Sequence[LabelledPair], score: PairScorer) -> Pa
     probabilities = np.concatenate([np.zeros(0), *parts])
     labels = np.array([row.label for row in rows], dtype=np.int64)
     predicted = (probabilities >= THRESHOLD).astype(np.int64)
-    positive, negative = (_class_scores(labels == label, predicted == label) for label in (1, 0))
+    positive, negative = _both_classes(labels, predicted)
     by_kind: dict[str, list[bool]] = defaultdict(list)
     for row, correct in zip(rows, predicted == labels, strict=True):
         by_kind[row.kind].append(bool(correct))
+    by_pair: dict[str, list[int]] = defaultdict(list)
+    for place, row in enumerate(rows):
+        if row.pair:
+            by_pair[row.pair].append(place)
     return {
         "positive": positive,
         "negative": negative,
         "macro": {
             "precision": (positive["precision"] + negative["precision"]) / 2,
             "recall": (positive["recall"] + negative["recall"]) / 2,
-            "f1": (positive["f1"] + negative["f1"]) / 2,
+            "f1": _macro_f1(labels, predicted),
         },
         "average_precision": average_precision(labels, probabilities),
         "kinds": {kind: {"n": len(hits), "accuracy": sum(hits) / len(hits)} for kind, hits in sorted(by_kind.items())},
+        "languages": {
+            pair: {"n": len(places), "f1": _macro_f1(labels[places], predicted[places])}
+            for pair, places in sorted(by_pair.items())
+        },
         "pairs_per_second": len(rows) / seconds if seconds else 0.0,
     }
+
+
+def _both_classes(labels: NDArray[np.int64], predicted: NDArray[np.int64]) -> tuple[ClassScores, ClassScores]:
+    positive, negative = (_class_scores(labels == label, predicted == label) for label in (1, 0))
+    return positive, negative
+
+
+def _macro_f1(labels: NDArray[np.int64], predicted: NDArray[np.int64]) -> float:
+    return sum(scores["f1"] for scores in _both_classes(labels, predicted)) / 2
 
 
 def _class_scores(truth: NDArray[np.bool_], predicted: NDArray[np.bool_]) -> ClassScores:

@@ -55,6 +55,14 @@ def origin_of(example: Example) -> str:
     return example.source if example.source in EVIDENCE or example.source in MADE_UP else SITES
 
 
+def languages_of(path: Path) -> dict[str, str]:
+    """Language of each URL of a list of URL pairs; empty if the list has no lang_a and lang_b."""
+    if not {"lang_a", "lang_b"} <= set(read_header(path)):
+        return {}
+    rows = read_tsv(path, ("url_a", "lang_a", "url_b", "lang_b")).rows
+    return {url: language for a, lang_a, b, lang_b in rows for url, language in ((a, lang_a), (b, lang_b))}
+
+
 def read_positives(path: Path) -> dict[str, list[tuple[str, str]]]:
     """Usable positives of a list of URL pairs, by evidence; prints how many rows it has, and which it leaves out.
 

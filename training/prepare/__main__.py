@@ -12,8 +12,8 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from rich.table import Table
 
 from bilingual_crawler.languages.codes import LanguageError, LanguagePair, parse_language
+from training.common.counts import ALL, SHOWN, SPLITS
 from training.common.data import DataError
-from training.prepare.counts import ALL, SHOWN, SPLITS
 from training.prepare.language import Caps, prepare_language
 from training.prepare.pairs import prepare_pairs
 from training.prepare.split import prepare_split, read_excluded

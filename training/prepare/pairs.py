@@ -7,10 +7,10 @@ from typing import IO, TYPE_CHECKING
 
 from bilingual_crawler.storage.records import PAIRS
 from bilingual_crawler.urls.hosts import domain_label
+from training.common.counts import ALL, Counts, pair_name
 from training.common.data import DataError
 from training.parallelness.negatives import address
 from training.prepare.corpora import GOLD, UrlPair, read_table, read_tmx
-from training.prepare.counts import ALL, Counts, pair_name
 from training.prepare.files import Account, open_input, shown_name, unpacked_name, write_tsv
 from training.prepare.scratch import BATCH, GROWTH, fetch, insert, scratch
 from training.prepare.wmt16 import Gold, read_lett

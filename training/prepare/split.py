@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from bilingual_crawler.urls.hosts import domain_label, host_of, normal_host
+from training.common.counts import SPLITS, Counts, pair_name
 from training.common.data import BadRow, DataError, check_disjoint, draw, parse_rows, read_sites, split_header
-from training.prepare.counts import SPLITS, Counts, pair_name
 from training.prepare.files import Account, open_input, shown_name, write_tsv
 
 if TYPE_CHECKING:

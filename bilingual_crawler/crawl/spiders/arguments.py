@@ -59,6 +59,7 @@ if TYPE_CHECKING:
     from scrapy.settings import BaseSettings
 
     from bilingual_crawler.crawl.context import Seed
+    from bilingual_crawler.discovery.detector.base import Detector
     from bilingual_crawler.frontier.budget import SiteBudget
     from bilingual_crawler.languages.codes import LanguagePair
     from bilingual_crawler.policies.base import Policy
@@ -132,6 +133,9 @@ ARGUMENTS: Mapping[str, Mapping[str, Argument]] = {
         ),
         "detector": Argument(
             f"how a site is judged: {', '.join(SITE_DETECTORS.built_in)} (evidence)", plugin(SITE_DETECTORS), "evidence"
+        ),
+        "topic": Argument(
+            "sites about it only: words in both languages, separated by commas, or a file of them (every topic)"
         ),
         "max_pages": _BUDGET,
         "max_pages_per_site": _BUDGET_OF_SITE,
@@ -210,7 +214,7 @@ def parse_discovery(settings: BaseSettings, **given: Any) -> DiscoveryContext:
     with usage_errors(SourceError):
         pages = ArchivedPages(values.archive, user_agent=settings["USER_AGENT"]) if values.archive else None
         sources = Sources(_specs("candidates", values.candidates), _specs("backlinks", values.backlinks), pages)
-    search = _search(languages, values.detector, values.policy, sources, options)
+    search = _search(languages, values, sources, options)
     return _context(
         DiscoveryContext,
         settings,
@@ -307,19 +311,22 @@ def _limits(values: SimpleNamespace, options: Options, settings: BaseSettings) -
     return {"max_pages": values.max_pages, "max_pages_per_site": values.max_pages_per_site, "render": render}
 
 
-def _search(pair: LanguagePair, detector: str, policy: str, sources: Sources, options: Options) -> SiteSearch:
+def _search(pair: LanguagePair, values: SimpleNamespace, sources: Sources, options: Options) -> SiteSearch:
     # tokenizers are slow to import, and Scrapyd imports this module only to list the spiders
     from bilingual_crawler.discovery.detector.pairs import FOLDER
+    from bilingual_crawler.discovery.detector.topic import Topic, TopicDetector
     from bilingual_crawler.scoring.models import LanguageModel, ModelError, models_folder
 
     with usage_errors(ModelError):
         models = models_folder(options.models_dir)
         model = LanguageModel(models / "url-language", options.providers)
         addresses = AddressReader(pair, model)
-        order = read_value("policy", policy, lambda name: site_order(name, addresses))
+        order = read_value("policy", values.policy, lambda name: site_order(name, addresses))
         # a folder that holds URL models only, as for other crawls
         weights = models if (models / FOLDER).is_dir() else models_folder(None)
-        judge = SITE_DETECTORS.find(detector).load(weights, model)
+        judge: Detector = SITE_DETECTORS.find(values.detector).load(weights, model)
+        if values.topic:
+            judge = TopicDetector(judge, read_value("topic", values.topic, lambda given: Topic.parse(given, pair)))
         return SiteSearch(pair, judge, order, own_links=sources.own_links)
 
 

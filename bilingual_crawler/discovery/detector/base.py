@@ -33,6 +33,8 @@ class Reason(StrEnum):
     """The page announced in the other language is the same page again."""
     PARKED = "parked"
     """The domain is for sale or shows advertisements only."""
+    OFF_TOPIC = "off_topic"
+    """The entry page is not about the topic of the search."""
     OTHER_SITE = "other_site"
     """The entry page redirected to another site."""
     NO_PAGE = "no_page"

@@ -40,11 +40,11 @@ class Counts:
         return sum(rows[True] for (_, name), rows in self._rows.items() if name == split)
 
     def rows(self) -> list[tuple[str, str, int, int, int]]:
-        """Languages, split, positives, negatives, domains; languages with most rows first, train, dev, test."""
+        """Languages, split, positives, negatives, domains; languages with most rows first, then train, dev, test."""
         totals: Counter[str] = Counter()
         for (languages, _), rows in self._rows.items():
             totals[languages] += rows.total()
-        order = sorted(self._rows, key=lambda key: (-totals[key[0]], key[0], (*SPLITS, ALL).index(key[1])))
+        order = sorted(self._rows, key=lambda key: (-totals[key[0]], key[0], (*SPLITS, key[1]).index(key[1])))
         return [(*key, self._rows[key][True], self._rows[key][False], len(self._domains[key])) for key in order]
 
     def table(self, splits: Sequence[str]) -> Table:
@@ -56,13 +56,14 @@ class Counts:
             sums[split] += rows
             domains[split] |= self._domains[languages, split]
         for languages, split, *numbers in self.rows():
-            cells[languages][split] = _cell(*numbers)
+            cells[languages][split] = cell(*numbers)
         for languages, of_split in list(cells.items())[:SHOWN]:
             table.add_row(languages, *(of_split.get(split, "0") for split in splits))
         table.add_section()
-        table.add_row(f"all {len(cells):,}", *(_cell(sums[s][True], sums[s][False], len(domains[s])) for s in splits))
+        table.add_row(f"all {len(cells):,}", *(cell(sums[s][True], sums[s][False], len(domains[s])) for s in splits))
         return table
 
 
-def _cell(positives: int, negatives: int, domains: int) -> str:
+def cell(positives: int, negatives: int, domains: int) -> str:
+    """How a table shows the numbers of one line of :meth:`Counts.rows`."""
     return f"{positives:,}{f'/{negatives:,}' if negatives else ''} ({domains:,})"
