@@ -17,7 +17,10 @@ if TYPE_CHECKING:
 
 ROWS = [{"name": "a", "auc": 0.5, "n": 1234}, {"name": "b", "auc": 1.0, "n": None}, {"name": "c", "auc": 0.1, "n": 1}]
 
-NESTED = {"a": {"all sites": {"worst decile": 0.07}, "gold": {"pairs": 12}}, "b": {"gold": None}}
+NESTED: dict[str, dict[str, Any]] = {
+    "a": {"all sites": {"worst decile": 0.07}, "gold": {"pairs": 12}},
+    "b": {"gold": None},
+}
 JOINT = [
     {"budget": "even", "pair": "deu-eng", "shares": [0.0, 0.5]},
     {"budget": "best", "pair": "deu-eng", "shares": [0.0, 1.0]},
@@ -42,8 +45,8 @@ def data(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return folder
 
 
-def write(data: Path, *runs: dict[str, Any], columns: Mapping[str, str] = MappingProxyType({})) -> None:
-    columns = {"policy": "name", "mean": "auc", "pages": "n", "share": "{auc:.3f} or {auc:.0%}"} | columns
+def write(data: Path, *runs: dict[str, Any], more: Mapping[str, str] = MappingProxyType({})) -> None:
+    columns = {"policy": "name", "mean": "auc", "pages": "n", "share": "{auc:.3f} or {auc:.0%}", **more}
     (data / "t.json").write_text(json.dumps({"columns": columns, "runs": runs}))
 
 
@@ -93,7 +96,7 @@ def test_what_a_command_has_written_can_be_read(data: Path, tmp_path: Path) -> N
 
 def test_fields_of_fields_and_what_a_row_lacks(data: Path) -> None:
     nested = {"recall": "{all sites[worst decile]:.2f}", "gold": "gold.pairs"}
-    write(data, run(f"echo '{json.dumps(NESTED)}' > OUT"), columns=nested)
+    write(data, run(f"echo '{json.dumps(NESTED)}' > OUT"), more=nested)
     report.main(["t.one"])
     assert report.read_table("t")["runs"][0]["rows"] == [{"name": name} | row for name, row in NESTED.items()]
     page = (data.parents[1] / "README.md").read_text()
