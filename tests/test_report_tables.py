@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 ROWS = [{"name": "a", "auc": 0.5, "n": 1234}, {"name": "b", "auc": 1.0, "n": None}, {"name": "c", "auc": 0.1, "n": 1}]
 
+FIGURE = re.compile(r"[*]*[\d.,]+[*]*( %)?( ± [\d.]+)?( \(.+\))?( \|)?")
 NESTED: dict[str, dict[str, Any]] = {
     "a": {"all sites": {"worst decile": 0.07}, "gold": {"pairs": 12}},
     "b": {"gold": None},
@@ -55,6 +56,15 @@ def test_pages_have_the_tables_of_the_data(page: Path) -> None:
     text = page.read_text(encoding="utf-8")
     assert text.count("<!-- table: ") == text.count("<!-- end -->") == len(re.findall(r"<!-- table: .+? -->\n", text))
     assert report.render(text) == text, "run python -m benchmarks.report"
+
+
+@pytest.mark.parametrize("page", report.pages(), ids=lambda page: page.stem)
+def test_no_table_of_figures_is_typed(page: Path) -> None:
+    text = re.sub(r"<!-- table: .*?<!-- end -->", "", page.read_text(encoding="utf-8"), flags=re.DOTALL)
+    for table in re.findall(r"(?:^\|.*\n){3,}", text, re.MULTILINE):
+        cells = [cell for line in table.splitlines()[2:] for cell in line.split(" | ")[1:]]
+        figures = [cell for cell in cells if FIGURE.fullmatch(cell)]
+        assert 2 * len(figures) <= len(cells), f"give its figures to docs/data:\n{table}"
 
 
 @pytest.mark.parametrize("name", report.table_names())
