@@ -1,6 +1,6 @@
 """What each part of the policy `gain` contributes: mean relative AUC with the part switched off, in the simulator.
 
-    python benchmarks/ablation.py SITES_DIR [SITES_DIR …] [--first 30] [--jobs 2]
+    python benchmarks/ablation.py SITES_DIR [SITES_DIR …] [--first 30] [--jobs 2] [--json OUT]
 
 Policies that need no models are beside it. The same pages, links and policy code as in a crawl, without Scrapy;
 `scrapy harvest` gives the numbers of real crawls. With `--first`, only the first downloads of each task count.
@@ -12,6 +12,7 @@ about languages could bring.
 from __future__ import annotations
 
 import argparse
+import json
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
 from itertools import groupby, repeat
@@ -136,8 +137,9 @@ def main() -> None:
     parser.add_argument("sites", type=Path, nargs="+")
     parser.add_argument("--first", type=int, help="downloads that count, all by default")
     parser.add_argument("--jobs", type=int, default=2)
+    parser.add_argument("--json", type=Path, metavar="OUT", help="write the means by folder, for benchmarks.report")
     options = parser.parse_args()
-    columns = []
+    columns: dict[str, list[dict[str, float]]] = {}
     with ProcessPoolExecutor(options.jobs) as pool:
         for sites in options.sites:
             groups = [list(group) for _, group in groupby(read_tasks(sites), key=lambda task: task.site)]
@@ -146,12 +148,18 @@ def main() -> None:
                 rows |= part
                 for task, values in part.items():
                     print(f"{sites.name:12} {task:42} {values['gain']:.3f}", flush=True)
-            columns.append(list(rows.values()))
+            columns[sites.name] = list(rows.values())
     print("\n| mean / worst |", " | ".join(sites.name for sites in options.sites), "|")
     print("|---|" + "---|" * len(columns))
     for name in (*VARIANTS, INFORMED):
-        figures = ([row[name] for row in column] for column in columns)
+        figures = ([row[name] for row in column] for column in columns.values())
         print(f"| {name} |", " | ".join(f"{mean(values):.3f} / {min(values):.2f}" for values in figures), "|")
+    if options.json:
+        means = {
+            name: {folder: mean(row[name] for row in column) for folder, column in columns.items()}
+            for name in (*VARIANTS, INFORMED)
+        }
+        options.json.write_text(json.dumps(means, indent=1) + "\n", encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -26,6 +26,7 @@ import statistics
 import subprocess
 import sys
 import tempfile
+from collections import defaultdict
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -137,17 +138,15 @@ def seeds_of(site: str) -> list[str]:
 
 
 def rows_of(taken: dict[tuple[str, str], list[Taken]], failed: set[tuple[str, str]]) -> list[dict[str, Any]]:
-    """Return the medians of the crawls of which none has failed."""
-    return [
-        {
-            "site": site,
-            "name": name,
-            "seconds": round(statistics.median(one.seconds for one in turns), 2),
-            "peak_mb": round(statistics.median(one.peak_mb for one in turns)),
-        }
-        for (site, name), turns in taken.items()
-        if turns and (site, name) not in failed
-    ]
+    """Return the medians of the crawls of which none has failed, by site, a row for each crawler."""
+    sites: defaultdict[str, dict[str, dict[str, float]]] = defaultdict(dict)
+    for (site, name), turns in taken.items():
+        if turns and (site, name) not in failed:
+            sites[name][site] = {
+                "seconds": round(statistics.median(one.seconds for one in turns), 2),
+                "peak_mb": round(statistics.median(one.peak_mb for one in turns)),
+            }
+    return [{"name": name, "sites": medians} for name, medians in sites.items()]
 
 
 def ratio(taken: dict[tuple[str, str], list[Taken]], site: str, one: str, other: str) -> str:
@@ -166,7 +165,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     sites = f"{', '.join(SITES)} (these), 8 hosts, numbers of generated pages"
     parser.add_argument("--sites", nargs="+", type=_site, default=SITES, help=sites)
     parser.add_argument("--names", nargs="+", choices=NAMES, default=NAMES, help="crawls (all)")
-    parser.add_argument("--json", type=Path, metavar="OUT", help="rows with site, name, seconds, peak_mb")
+    parser.add_argument("--json", type=Path, metavar="OUT", help="medians by crawler and site, for benchmarks.report")
     options = parser.parse_args(arguments)
     names = []
     for name in options.names:
@@ -202,8 +201,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
     rows = rows_of(taken, failed)
     print("| site | crawl | pages | s | peak MB |\n|---|---|--:|--:|--:|")
     for row in rows:
-        count = pages[row["site"], row["name"]]
-        print(f"| {row['site']} | {row['name']} | {count:,} | {row['seconds']:.1f} | {row['peak_mb']} |")
+        for site, medians in row["sites"].items():
+            count = pages[site, row["name"]]
+            print(f"| {site} | {row['name']} | {count:,} | {medians['seconds']:.1f} | {medians['peak_mb']} |")
     print(*filter(None, (ratio(taken, *one) for one in RATIOS)), sep="\n")
     sys.exit(bool(failed))
 

@@ -14,7 +14,7 @@ negatives. *Traps* are the sites in `traps.tsv` of a folder, with a true pair or
 be refused, and count neither as positives nor as negatives.
 
 *Linked* are instances on which links lead from the entry page to both languages, and the negatives of their sites. The
-objects `evidence` and `barbosa` of the JSON file hold the figures of the linked sites; `all_sites` holds those of all.
+JSON file has for both detectors the figures of linked sites, of all sites, and of each group.
 Sites that the list of instances does not name get instances by the same rules (`training/discovery/cuts.py`).
 """
 
@@ -257,10 +257,12 @@ def run(options: argparse.Namespace) -> None:
                 print(*(instance.site, instance.pair, instance.variant, instance.kept, instance.entry, verdict))
     if options.json:
         result = {
-            **{name: figures(some, name) for name in ("evidence", "barbosa")},
-            "evidence, likely sites too": figures(some, "evidence", LIKELY_TOO),
-            "all_sites": {name: figures(judged, name) for name in ("evidence", "barbosa")},
-            **({"left_out": groups} if groups else {}),
+            name: {
+                **figures(some, name),
+                "all": figures(judged, name),
+                "left_out": {group: rows[name] for group, rows in groups.items() if name in rows},
+            }
+            for name in dict.fromkeys(("evidence", "barbosa", *MEASURED))
         }
         options.json.write_text(json.dumps(result, indent=1) + "\n", encoding="utf-8")
 

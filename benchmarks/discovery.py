@@ -128,9 +128,11 @@ def _seeds(nodes: list[Node], count: int, rng: random.Random) -> list[Node]:
     ]
 
 
-def _rates(found: list[list[int]], pages: int) -> dict[int, float]:
+def _rates(found: list[list[int]], pages: int) -> dict[str, float]:
     """Bilingual sites per 1,000 downloads, the mean of several crawls."""
-    return {at: round(fmean(1000 * bisect_right(one, at) / at for one in found), 1) for at in AT if at <= pages}
+    return {
+        f"after_{at}": round(fmean(1000 * bisect_right(one, at) / at for one in found), 1) for at in AT if at <= pages
+    }
 
 
 def _prepare(folder: Path, nodes: list[Node], seeds: list[Node], sites: Path, pair: LanguagePair, draw: int) -> None:

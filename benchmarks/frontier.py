@@ -245,7 +245,7 @@ def measure(name: str, options: argparse.Namespace, folder: Path, url: str) -> d
     result["enqueue"], complete = rate(push(everything()), options.seconds)
     result["urls"] = total = pushed
     result["memory"] = (own_memory() - memory) / total
-    result["server"] = (redis_memory(url) - server) / total
+    result["memory"] += (redis_memory(url) - server) / total
     tenth = total // POP_SHARE
     raised = [
         (u, h, p + options.priorities) for n, (u, h, p) in enumerate(everything()) if n % POP_SHARE == 0 and n < total
@@ -303,7 +303,7 @@ def row(result: dict[str, Any]) -> str:
         return f"| {result['name']} | fails: {result['failed'][:120]} |"
     cells = [result["name"], f"{result['urls']:,}" + ("" if result["complete"] else " (cut)")]
     cells += [f"{result[key][0]:,.0f} ({result[key][1]:,.0f})" for key in ("enqueue", "raise", "dequeue", "finish")]
-    cells += [f"{result['memory'] + result['server']:,.0f}", f"{result['disk']:,.0f}" if "disk" in result else "–"]
+    cells += [f"{result['memory']:,.0f}", f"{result['disk']:,.0f}" if "disk" in result else "–"]
     cells += [f"{result['reopen']:.2f}" if "reopen" in result else "–"]
     cells += [f"{result['anonymous'] / 1e6:,.0f}", f"{result['peak'] / 1e6:,.0f}"]
     return "| " + " | ".join(cells) + " |"
@@ -316,6 +316,7 @@ def main() -> None:
     parser.add_argument("--priorities", type=int, default=20_000)
     parser.add_argument("--seconds", type=float, default=300.0)
     parser.add_argument("--only", nargs="*", choices=QUEUES, default=list(QUEUES))
+    parser.add_argument("--json", type=Path, metavar="OUT", help="write the figures, for benchmarks.report")
     parser.add_argument("--folder", type=Path, help="where the disk is that is meant")
     parser.add_argument("--measure", help=argparse.SUPPRESS)
     parser.add_argument("--redis", default="", help=argparse.SUPPRESS)
@@ -329,8 +330,12 @@ def main() -> None:
         "| memory, B/URL | disk, B/URL | reopen, s | own MB | peak MB |"
     )
     print("|---|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|")
+    results = []
     for name in options.only:
-        print(row(run(name, options)), flush=True)
+        results.append(run(name, options))
+        print(row(results[-1]), flush=True)
+    if options.json:
+        options.json.write_text(json.dumps(results, indent=1) + "\n", encoding="utf-8")
 
 
 if __name__ == "__main__":

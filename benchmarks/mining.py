@@ -19,6 +19,7 @@ from __future__ import annotations
 
 import argparse
 import gzip
+import json
 import lzma
 import multiprocessing
 import resource
@@ -52,6 +53,8 @@ if TYPE_CHECKING:
     from bilingual_crawler.mining.engine import Engine
     from bilingual_crawler.mining.urls import UrlStage
 
+Figures = dict[str, str | int | float]
+"""Time in processor microseconds a page (a row of the table), memory of the main process, shares by gold."""
 Gold = dict[tuple[str, str, str], frozenset[str]]
 """Site and URLs of a gold pair, in alphabetical order, to its languages."""
 
@@ -104,7 +107,7 @@ def write_archive(folders: Sequence[Path], folder: Path) -> None:
     pq.write_table(pa.table(dict(zip(NAMES, zip(*rows, strict=True), strict=True))), folder / "index.parquet")
 
 
-def mine_content(folders: Sequence[Path], pairs: str, folder: Path) -> str:
+def mine_content(folders: Sequence[Path], pairs: str, folder: Path) -> Figures:
     """Mine the sites to the end; returns what the content stage took."""
     (folder / "archive").mkdir()
     write_archive(folders, folder / "archive")
@@ -126,10 +129,7 @@ def mine_content(folders: Sequence[Path], pairs: str, folder: Path) -> str:
     content = mining.mine_content(engine, urls, lambda: None)
     spent, pages = processor_seconds() - before, content.total.planned
     found = sum(sum(methods.values()) for methods in content.total.pairs.values())
-    return (
-        f"{pages:,} pages, {found:,} pairs: {spent:.0f} s of processor time, {1000 * spent / pages:.1f} ms a page,"
-        f" {1e6 * spent / pages / 3600:.1f} core hours a million pages"
-    )
+    return {"name": "content", "pages": pages, "pairs": found, "microseconds": 1e6 * spent / pages}
 
 
 def read_gold(folders: Sequence[Path]) -> Gold:
@@ -144,7 +144,7 @@ def languages_of(folders: Sequence[Path]) -> set[str]:
     return set().union(*read_gold(folders).values())
 
 
-def measure(found: pa.Table, gold: Gold) -> str:
+def measure(found: pa.Table, gold: Gold) -> Figures:
     pairs = {
         (row["domain"], *sorted((row["url_a"], row["url_b"]))): frozenset(row["pair"].split("-"))
         for row in found.to_pylist()
@@ -154,10 +154,8 @@ def measure(found: pa.Table, gold: Gold) -> str:
     hits = len(pairs.keys() & gold.keys())
     judged = [pair for pair in pairs if (pair[0], pair[1]) in documents or (pair[0], pair[2]) in documents]
     known = [pair for pair in judged if pair in gold or (pair[0], pairs[pair]) in languages]
-    return (
-        f"recall {hits / len(gold):.3f} of {len(gold):,}, precision {hits / len(known):.3f};"
-        f" in all languages {hits / len(judged):.3f}"
-    )
+    shares = {"recall": hits / len(gold), "precision": hits / len(known), "strict": hits / len(judged)}
+    return {"gold": len(gold), **shares}
 
 
 def processor_seconds() -> float:
@@ -189,6 +187,16 @@ def engine_of(name: str, work: Path, memory: str) -> Engine:
     return DuckEngine(work, memory)
 
 
+def report(rows: Sequence[Figures], out: Path | None, console: Console) -> None:
+    """Print *rows*, and write them to *out*."""
+    for row in rows:
+        console.print(
+            *(f"{name} {value:,.3g}" if isinstance(value, float) else f"{name} {value}" for name, value in row.items())
+        )
+    if out:
+        out.write_text(json.dumps(rows, indent=1) + "\n", encoding="utf-8")
+
+
 def main() -> None:
     """Make the table, run the stage or a part of it, and print what it found and took."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -201,6 +209,7 @@ def main() -> None:
     parser.add_argument("--memory", default=MEMORY)
     parser.add_argument("--pairs", help="those of --content and --copies (all languages)")
     parser.add_argument("--content", action="store_true")
+    parser.add_argument("--json", type=Path, metavar="OUT", help="write the figures, for benchmarks.report")
     options = parser.parse_args()
     console = Console(highlight=False, soft_wrap=True)
     with tempfile.TemporaryDirectory() as folder:
@@ -210,30 +219,33 @@ def main() -> None:
             index = pool.submit(write_index, options.sites, options.copies, Path(folder)).result()
         pairs = options.pairs or ",".join(f"{language}-*" for language in sorted(known.result()))
         if options.content:
-            console.print(mine_content(options.sites, pairs, Path(folder)))
+            report([mine_content(options.sites, pairs, Path(folder))], options.json, console)
             return
-        stages = []
+        stages, rows = [], []
         for name in ("duckdb", "spark") if options.engine == "both" else (options.engine,):
             work = Path(folder, name)
             engine = engine_of(name, work, options.memory)
             before, began = processor_seconds(), time.monotonic()
             if options.only:
-                rows = read_tables(engine, [], [str(index)], work)
-                console.print(f"{engine.keep(longest(rows), 'longest').count().execute():,} rows stay")
+                table = read_tables(engine, [], [str(index)], work)
+                console.print(f"{engine.keep(longest(table), 'longest').count().execute():,} rows stay")
             else:
                 work.mkdir(exist_ok=True)
                 stages.append(mine_urls(engine, [], [str(index)], AskedPairs(pairs, DEFAULT_EQUIVALENTS), work))
                 console.print(stages[-1].counts)
             spent, rows_read = processor_seconds() - before, pq.ParquetFile(index).metadata.num_rows
-            console.print(
-                f"{name}: {spent:.1f} s of processor time, {1e6 * spent / rows_read:.1f} µs a row,"
-                f" {time.monotonic() - began:.0f} s;"
-                f" peak of the main process {resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024:.0f} MiB"
+            rows.append(
+                {
+                    **{"name": name, "pages": rows_read, "microseconds": 1e6 * spent / rows_read},
+                    "seconds": time.monotonic() - began,
+                    "gib": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20,
+                }
             )
         if len(stages) == 2:
             console.print(f"tables that differ: {differences(*stages) or 'none'}")
         elif stages and not (options.copies or options.pairs):
-            console.print(measure(stages[0].found.to_pyarrow(), read_gold(options.sites)))
+            rows[0] |= measure(stages[0].found.to_pyarrow(), read_gold(options.sites))
+        report(rows, options.json, console)
 
 
 if __name__ == "__main__":

@@ -6,11 +6,11 @@
     python -m benchmarks.report pairs.real --read OUT     take what its command has written to OUT, and render
 
 ``docs/data/NAME.json`` is a table. ``columns`` maps its headings to fields (``macro.f1``: of a field of fields), or to
-format strings over fields. ``runs``
-have a ``name``, the ``command`` that measures them in a shell at the root of the repository, the ``commit``, ``date``
-and ``machine`` of the figures, and ``rows`` of fields. ``labels`` are fields of all rows of a run; if ``keys`` maps the
-``name`` of a row to its label, other rows of the command are left out. The command writes its rows to the place that it
-calls OUT: a JSON object, a list of them, objects by name, a text that ends with a line of them, the folder of a
+format strings over fields (``{macro[f1]:.2f}``). ``runs`` have a ``name``, the ``command`` that measures them in a
+shell at the root of the repository, the ``commit``, ``date`` and ``machine`` of the figures, and ``rows`` of fields.
+``labels`` are fields of all rows of a run; if ``keys`` maps the ``name`` of a row to its label, other rows of the
+command are left out. The command writes its rows to the place that it calls OUT: a JSON object, a list of them, objects
+by name, a text that ends with a line of them, the folder of a
 ``scrapy harvest``, or one that holds a single JSON file. It may make other files whose names begin with OUT.
 
 A page has a table between ``<!-- table: NAME -->`` and ``<!-- end -->``, with a line on its measurement, and some of
@@ -30,12 +30,13 @@ from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
 from statistics import fmean
+from string import Formatter
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
 from bilingual_crawler.harvest.curve import SHARES, bootstrap, with_gold
 from bilingual_crawler.harvest.run import ResultStore
-from bilingual_crawler.harvest.table import ALL_FOUND, by_policy, pages_to
+from bilingual_crawler.harvest.table import ALL_FOUND, by_policy, in_interval, pages_to
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -44,7 +45,7 @@ ROOT = Path(__file__).parent.parent
 DATA = ROOT / "docs" / "data"
 _REGION = re.compile(r"(<!-- table: ([\w-]+)(?:: (.+?))? -->\n).*?(?=<!-- end -->)", re.DOTALL)
 _OUT = re.compile(r"\bOUT\b")
-_NO_ZERO = re.compile(r"\b0(?=\.\d{3})")
+_NO_ZERO = re.compile(r"\b0(?=\.\d{2})")
 
 Row = dict[str, Any]
 """Fields of one line of a table."""
@@ -81,15 +82,24 @@ def measure(run: Row, columns: Iterable[str], read: Path | None = None) -> None:
         if missing := keys.keys() - by_name.keys():
             raise ValueError(f"{run['name']}: its command gives no {', '.join(sorted(missing))}")
         found = [by_name[key] for key in keys]
-    fields = {"name"}.union(*(re.findall(r"[a-z]\w*", column) for column in columns))
+    fields = {"name"}.union(*map(_fields, columns))
     found = [{name: value for name, value in row.items() if name in fields} for row in found]
     run |= {"commit": _commit(), "date": f"{datetime.now(UTC):%Y-%m-%d}", "machine": _machine(), "rows": found}
+
+
+def _fields(column: str) -> set[str]:
+    """The fields of a row that *column* shows."""
+    named = [name for _, name, _, _ in Formatter().parse(column) if name] if "{" in column else [column]
+    return {re.split(r"[.[]", name)[0] for name in named}
 
 
 def read_rows(out: Path) -> Iterator[Row]:
     """The rows that a command has written to *out*."""
     if (out / "results.json").exists():
         yield from _harvest_rows(out)
+        return
+    if (out / "together.json").exists():
+        yield from _joint_rows(json.loads((out / "together.json").read_text(encoding="utf-8")))
         return
     if out.is_dir():
         (out,) = out.glob("*.json")
@@ -110,14 +120,33 @@ def _harvest_rows(out: Path) -> Iterator[Row]:
     """A row for each policy of ``scrapy harvest``."""
     for policy, group in by_policy(with_gold(ResultStore(out / "results.json", "all").results)).items():
         low, high = bootstrap(group)
+        found, gold = sum(one.found for one in group), sum(one.gold_pairs for one in group)
         yield {
             "name": policy,
+            "tasks": len(group),
             "auc": fmean(one.relative_auc for one in group),
             "low": low,
             "high": high,
             "worst": min(one.relative_auc for one in group),
+            "text": fmean(one.relative_text_auc for one in group),
             "complete": sum(one.found >= ALL_FOUND * one.gold_pairs for one in group),
+            "recall": found / gold,
+            "worst_recall": min(one.found / one.gold_pairs for one in group),
+            "downloads": sum(one.downloads for one in group) / sum(one.reachable_pages for one in group),
+            "inside": sum(in_interval(one) for one in group),
             **{f"to_{share}": fmean(pages_to(one, share) for one in group) for share in SHARES},
+        }
+
+
+def _joint_rows(crawls: Sequence[Row]) -> Iterator[Row]:
+    """A row for each budget of ``scrapy harvest --together``: shares found by pair of languages, and their means."""
+    for budget in dict.fromkeys(crawl["budget"] for crawl in crawls):
+        group = [crawl for crawl in crawls if crawl["budget"] == budget]
+        means = map(fmean, zip(*(crawl["shares"] for crawl in group), strict=True))
+        yield {
+            "name": budget,
+            "by_pair": {crawl["pair"]: crawl["shares"][-1] for crawl in group},
+            "means": {f"after_{percent}": mean for percent, mean in enumerate(means)},
         }
 
 
@@ -167,7 +196,7 @@ def _cell(field: str, row: Row) -> str:
             return "–"
     value: Any = row
     for part in field.split("."):
-        value = value.get(part)
+        value = (value or {}).get(part)
     if isinstance(value, float):
         return f"{value:.3f}".removeprefix("0")
     return "–" if value is None else f"{value:,}" if isinstance(value, int) else str(value)
@@ -175,7 +204,7 @@ def _cell(field: str, row: Row) -> str:
 
 def _made_by(name: str, runs: Sequence[Row]) -> str:
     made = ", ".join(dict.fromkeys(f"`{run['commit']}` ({run['date']})" for run in runs))
-    return f"[Measured](data/{name}.json) at {made}; again: `python -m benchmarks.report {name}`."
+    return f"[Measured](data/{name}.json) at {made}."
 
 
 def pages() -> list[Path]:

@@ -235,7 +235,13 @@ def main() -> None:
                         **{"f1_before": f1(before), "f1": f1(after)},
                         **{"whole_recall": whole.recall, "whole_precision": whole.precision},
                     }
-                    head = {"set": path.name, "of": name, "labels": row.labels, "given": row.given}
+                    head = {
+                        "name": f"{name}, {row.labels}",
+                        "set": path.name,
+                        "of": name,
+                        "labels": row.labels,
+                        "given": row.given,
+                    }
                     written.append(head | {"gold": after.gold} | figures)
                     counts = path.name, name, str(row.labels), f"{row.given:.0f}", f"{after.gold:,}"
                     table.add_row(*counts, *map(decimals, figures.values()))

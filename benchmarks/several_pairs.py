@@ -11,6 +11,7 @@ each pair.
 from __future__ import annotations
 
 import argparse
+import json
 import os
 import subprocess
 from dataclasses import dataclass
@@ -79,6 +80,7 @@ def main() -> None:
     parser.add_argument(
         "--jobs", type=int, default=os.cpu_count() or 1, help="number of crawls at a time (%(default)s)"
     )
+    parser.add_argument("--json", type=Path, metavar="OUT", help="write the ratios of downloads, for benchmarks.report")
     args = parser.parse_args()
     sites, out = args.sites.resolve(), args.out.resolve()
     seeds = {task.site: task.seeds for task in read_tasks(sites)}
@@ -90,6 +92,7 @@ def main() -> None:
     }
     for result in Harvest(sites, out, jobs=args.jobs).run(list(tasks.values()), ["gain"]):
         print(result.task, result.error or f"{result.downloads} downloads", flush=True)
+    rows = []
     for name, pairs in CRAWLS:
         site, asked = read_site(sites / name), [tasks[name, pair] for pair in pairs]
         joint = joint_order(sites, name, pairs, seeds[name], out)
@@ -99,6 +102,7 @@ def main() -> None:
             own, summed = one.relative(one.own), one.relative(one.joint_at_the_sum(len(pairs)))
             same = one.relative(one.joint)
             print(f"{task.pair}  {own:7.3f}  {summed:10.3f}  {same:21.3f}  {one.reference.by_number.total:5}")
+        ratios = {}
         for share in SHARES:
             needed = [
                 [downloads_to(curve, share, one.reference.by_number.total) for curve in (one.own, one.joint)]
@@ -106,7 +110,11 @@ def main() -> None:
             ]
             if all(count is not None for both in needed for count in both):
                 alone, jointly = sum(own or 0 for own, _ in needed), max(both or 0 for _, both in needed)
+                ratios[f"to_{share}"] = jointly / alone
                 print(f"{share} % of each pair: {jointly} of {alone} downloads ({jointly / alone:.2f})")
+        rows.append({"name": f"{name} {','.join(pairs)}", "site": name, "pairs": ", ".join(pairs), **ratios})
+    if args.json:
+        args.json.write_text(json.dumps(rows, indent=1) + "\n", encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -161,7 +161,8 @@ def main(arguments: list[str] | None = None) -> None:
     count = scores["ours"]["all"].sentences
     print(f"{'s / 1,000':20}" + "".join(f"{1000 * spent / count:11.4f}" for spent in seconds.values()))
     if options.json:
-        figures = {name: {one: score.rate for one, score in of.items()} for name, of in scores.items()}
+        rates_by = {name: {one: score.rate for one, score in of.items()} for name, of in scores.items()}
+        figures = {"sentences": count} | rates_by
         options.json.write_text(json.dumps(figures, indent=1) + "\n", encoding="utf-8")
 
 

@@ -1,6 +1,6 @@
 """When a crawl with `until` leaves a site: recall, downloads, and the estimate of the remaining pairs beside the truth.
 
-    python -m benchmarks.until SITES_DIR [SITES_DIR …] [--until 0.98] [--fit] [--jobs 2]
+    python -m benchmarks.until SITES_DIR [SITES_DIR …] [--until 0.98] [--fit] [--jobs 2] [--json OUT]
 
 `gain` on archived sites in the simulator, one row for each folder: the pairs that are found when the rule ends the
 crawl, over all tasks and on the worst, the downloads as a share of all, and the least share after which so many pairs
@@ -11,6 +11,7 @@ are found in this order. A second row asks each site for a pair that it does not
 from __future__ import annotations
 
 import argparse
+import json
 import math
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
@@ -192,7 +193,7 @@ def row(name: str, courses: Sequence[Course], fits: Mapping[str, Fit], until: fl
         pages = f"median {median(ends):.0f}, most {max(ends)}"
         return f"| {name}, a pair that it lacks | {len(courses)} | – | – | – | {pages} | – | – |"
     downloads = sum(len(course.moments) for course in courses)
-    least = sum(course.least(until) for course in courses) / downloads
+    least = least_share(courses, until)
     found = [int(course.gold_found[end - 1]) for course, end in zip(courses, ends, strict=True)]
     recalls = [one / course.gold for one, course in zip(found, courses, strict=True)]
     worst = sorted(zip(recalls, map(str, (course.task for course in courses)), strict=True))[:2]
@@ -202,6 +203,21 @@ def row(name: str, courses: Sequence[Course], fits: Mapping[str, Fit], until: fl
         f"| {', '.join(f'{recall:.2f} {task}' for recall, task in worst)} | {sum(ends) / downloads:.3f} | {least:.3f} "
         f"| {inside:.2f} |"
     )
+
+
+def least_share(courses: Sequence[Course], until: float) -> float:
+    """The share of all downloads after which crawls that knew the truth would end."""
+    return sum(course.least(until) for course in courses) / sum(len(course.moments) for course in courses)
+
+
+def figures(courses: Sequence[Course], until: float) -> dict[str, object]:
+    """The least share of one folder, and the downloads of crawls for pairs that its sites lack, by the present rule."""
+    lacking = [PRESENT.end(course, until) for course in courses if course.lacks]
+    return {
+        "name": courses[0].folder,
+        "least": least_share([course for course in courses if not course.lacks], until),
+        "lacking": {"tasks": len(lacking), "median": median(lacking), "most": max(lacking)} if lacking else None,
+    }
 
 
 def _inside(course: Course, end: int, fitted: Fit) -> float:
@@ -237,6 +253,9 @@ def run(options: argparse.Namespace) -> None:
             some = [course for course in courses if course.folder == sites.name and course.lacks == lacks]
             if some:
                 print(row(sites.name, some, fits, options.until))
+    if options.json:
+        rows = [figures(list(group), options.until) for _, group in groupby(courses, key=lambda course: course.folder)]
+        options.json.write_text(json.dumps(rows, indent=1) + "\n", encoding="utf-8")
 
 
 def main() -> None:
@@ -245,6 +264,7 @@ def main() -> None:
     parser.add_argument("--until", type=float, default=0.98)
     parser.add_argument("--fit", action="store_true")
     parser.add_argument("--jobs", type=int, default=2)
+    parser.add_argument("--json", type=Path, metavar="OUT", help="write the least downloads, for benchmarks.report")
     options = parser.parse_args()
     with refuse_bad_input(parser):
         run(options)

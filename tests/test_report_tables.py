@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -11,9 +12,23 @@ import pytest
 from benchmarks import report
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from pathlib import Path
 
 ROWS = [{"name": "a", "auc": 0.5, "n": 1234}, {"name": "b", "auc": 1.0, "n": None}, {"name": "c", "auc": 0.1, "n": 1}]
+
+FIGURE = re.compile(r"[*]*[\d.,]+[*]*( %)?( ± [\d.]+)?( \(.+\))?( \|)?")
+NESTED: dict[str, dict[str, Any]] = {
+    "a": {"all sites": {"worst decile": 0.07}, "gold": {"pairs": 12}},
+    "b": {"gold": None},
+}
+JOINT = [
+    {"budget": "even", "pair": "deu-eng", "shares": [0.0, 0.5]},
+    {"budget": "best", "pair": "deu-eng", "shares": [0.0, 1.0]},
+    {"budget": "even", "pair": "eng-spa", "shares": [0.0, 0.25]},
+]
+EVEN = {"name": "even", "by_pair": {"deu-eng": 0.5, "eng-spa": 0.25}, "means": {"after_0": 0.0, "after_1": 0.375}}
+BEST = {"name": "best", "by_pair": {"deu-eng": 1.0}, "means": {"after_0": 0.0, "after_1": 1.0}}
 
 
 def run(command: str, **more: Any) -> dict[str, Any]:
@@ -31,8 +46,8 @@ def data(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return folder
 
 
-def write(data: Path, *runs: dict[str, Any]) -> None:
-    columns = {"policy": "name", "mean": "auc", "pages": "n", "share": "{auc:.3f} or {auc:.0%}"}
+def write(data: Path, *runs: dict[str, Any], more: Mapping[str, str] = MappingProxyType({})) -> None:
+    columns = {"policy": "name", "mean": "auc", "pages": "n", "share": "{auc:.3f} or {auc:.0%}", **more}
     (data / "t.json").write_text(json.dumps({"columns": columns, "runs": runs}))
 
 
@@ -41,6 +56,15 @@ def test_pages_have_the_tables_of_the_data(page: Path) -> None:
     text = page.read_text(encoding="utf-8")
     assert text.count("<!-- table: ") == text.count("<!-- end -->") == len(re.findall(r"<!-- table: .+? -->\n", text))
     assert report.render(text) == text, "run python -m benchmarks.report"
+
+
+@pytest.mark.parametrize("page", report.pages(), ids=lambda page: page.stem)
+def test_no_table_of_figures_is_typed(page: Path) -> None:
+    text = re.sub(r"<!-- table: .*?<!-- end -->", "", page.read_text(encoding="utf-8"), flags=re.DOTALL)
+    for table in re.findall(r"(?:^\|.*\n){3,}", text, re.MULTILINE):
+        cells = [cell for line in table.splitlines()[2:] for cell in line.split(" | ")[1:]]
+        figures = [cell for cell in cells if FIGURE.fullmatch(cell)]
+        assert 2 * len(figures) <= len(cells), f"give its figures to docs/data:\n{table}"
 
 
 @pytest.mark.parametrize("name", report.table_names())
@@ -70,7 +94,7 @@ def test_a_command_measures_a_run_again_and_the_page_has_it(data: Path) -> None:
         "\n| `b` | 1.000 | – | 1.000 or 100 % |\n| `a` | .500 | 1,234 | .500 or 50 % |\n\n[Measured](data/t.json) at `"
         in page
     )
-    assert page.endswith("`python -m benchmarks.report t`.\n\n<!-- end -->\n\nAfter\n")
+    assert page.endswith(").\n\n<!-- end -->\n\nAfter\n")
 
 
 def test_what_a_command_has_written_can_be_read(data: Path, tmp_path: Path) -> None:
@@ -78,6 +102,20 @@ def test_what_a_command_has_written_can_be_read(data: Path, tmp_path: Path) -> N
     (tmp_path / "out").write_text(json.dumps({"auc": 0.75}))
     report.main(["t.one", "--read", str(tmp_path / "out")])
     assert "\n| all | .750 | – | .750 or 75 % |\n| a | .250 | 3 |" in (tmp_path / "README.md").read_text()
+
+
+def test_fields_of_fields_and_what_a_row_lacks(data: Path) -> None:
+    nested = {"recall": "{all sites[worst decile]:.2f}", "gold": "gold.pairs"}
+    write(data, run(f"echo '{json.dumps(NESTED)}' > OUT"), more=nested)
+    report.main(["t.one"])
+    assert report.read_table("t")["runs"][0]["rows"] == [{"name": name} | row for name, row in NESTED.items()]
+    page = (data.parents[1] / "README.md").read_text()
+    assert "\n| a | – | – | – | .07 | 12 |\n| b | – | – | – | – | – |\n" in page
+
+
+def test_crawls_of_many_sites_as_one(tmp_path: Path) -> None:
+    (tmp_path / "together.json").write_text(json.dumps(JOINT))
+    assert list(report.read_rows(tmp_path)) == [EVEN, BEST]
 
 
 def test_some_columns_without_the_measurement(data: Path) -> None:

@@ -125,7 +125,7 @@ def ends_table(groups: Mapping[str, Sequence[Result]]) -> Table:
     for name, group in groups.items():
         gold, barren = with_gold(group), [result.downloads for result in group if not result.gold_pairs]
         estimated = [result for result in gold if result.estimate]
-        inside = [r.estimate["low"] <= r.found / r.gold_pairs <= r.estimate["high"] for r in estimated]
+        inside = map(in_interval, estimated)
         table.add_row(
             name,
             decimals(share(sum(r.found for r in gold), sum(r.gold_pairs for r in gold))),
@@ -133,10 +133,16 @@ def ends_table(groups: Mapping[str, Sequence[Result]]) -> Table:
             decimals(share(sum(r.downloads for r in gold), sum(r.reachable_pages for r in gold))),
             decimals(fmean(r.estimate["share"] for r in estimated) if estimated else None),
             decimals(fmean(r.found / r.gold_pairs for r in estimated) if estimated else None),
-            f"{sum(inside)} of {len(inside)}" if estimated else "–",
+            f"{sum(inside)} of {len(estimated)}" if estimated else "–",
             f"{max(barren)}, {median(barren):.0f}" if barren else "–",
         )
     return table
+
+
+def in_interval(result: Result) -> bool:
+    """Whether the share of the gold pairs that a crawl found lies in the interval that it estimated."""
+    estimate = result.estimate
+    return bool(estimate) and estimate["low"] <= result.found / result.gold_pairs <= estimate["high"]
 
 
 def decimals(number: float | None) -> str:

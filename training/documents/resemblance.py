@@ -8,6 +8,7 @@ shipped weights and trains nothing.
 from __future__ import annotations
 
 import argparse
+import json
 from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
@@ -30,12 +31,12 @@ from bilingual_crawler.pairing.resemblance import (
 )
 from bilingual_crawler.scoring.linear import LinearModel, logistic
 from training.common.data import DataError
-from training.common.options import refuse_bad_input
+from training.common.options import new_file, refuse_bad_input
 from training.documents.encounters import NOTHING, meet
 from training.documents.examples import family
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -51,6 +52,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("sites", type=Path, help="folder of frozen sites with tasks.tsv")
     parser.add_argument("--test", action="store_true", help="measure the weights in --out")
+    parser.add_argument("--json", type=new_file, help="figures of the weights, for benchmarks.report")
     parser.add_argument("--out", type=Path, default=Path("models") / FOLDER, help="model folder (%(default)s)")
     args = parser.parse_args()
     with refuse_bad_input(parser):
@@ -61,7 +63,9 @@ def main() -> None:
         if kinds < least:
             raise DataError(f"{args.sites} has gold pairs of {kinds} kinds of site: give {least} or more")
     if weights:
-        report("weights there are", met, [probabilities(one, weights) for one in met])
+        found = report("weights there are", met, [probabilities(one, weights) for one in met])
+        if args.json:
+            args.json.write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
         return
     for what, group in (("sites", lambda one: family(one.site)), ("kinds of sites", lambda one: one.kind)):
         report(what, met, left_out(met, group))
@@ -111,34 +115,49 @@ def probabilities(one: Encounters, weights: ResemblanceWeights) -> NDArray[np.fl
     return limited
 
 
-def report(what: str, met: Sequence[Encounters], scores: Sequence[NDArray[np.float64]]) -> None:
-    """Print the quality by kind of site, and the sites with most errors; positives and negatives weigh the same."""
+def report(
+    what: str, met: Sequence[Encounters], scores: Sequence[NDArray[np.float64]]
+) -> dict[str, dict[str, float | None]]:
+    """Print the quality by kind of site, and the sites with most errors; positives and negatives weigh the same.
+
+    Returns the former.
+    """
     print(f"\n{what}: precision and recall of the confirmed, of the refuted; undecided of parallel, of others")
     kinds = sorted({one.kind for one in met})
-    for name, kept in [(kind, [kind]) for kind in kinds] + [("all", kinds)]:
-        print(f"{name:15}", _line([(one, score) for one, score in zip(met, scores, strict=True) if one.kind in kept]))
+    by_kind = {
+        name: quality([(one, score) for one, score in zip(met, scores, strict=True) if name in (one.kind, "all")])
+        for name in (*kinds, "all")
+    }
+    for name, figures in by_kind.items():
+        print(f"{name:15}", _line(figures))
     sites = sorted({one.site for one in met})
     lines = {site: [(one, score) for one, score in zip(met, scores, strict=True) if one.site == site] for site in sites}
     for site in sorted(sites, key=lambda site: _errors(lines[site]), reverse=True)[:8]:
-        print(f"  {site:28}", _line(lines[site]))
+        print(f"  {site:28}", _line(quality(lines[site])))
+    return by_kind
 
 
 Scored: TypeAlias = "list[tuple[Encounters, NDArray[np.float64]]]"
 
 
-def _line(scored: Scored) -> str:
+def quality(scored: Scored) -> dict[str, float | None]:
+    """Precision and recall of the confirmed and of the refuted, and the undecided shares; None of nothing."""
     labels, worth, scores = _columns(scored)
     right, wrong = worth * labels, worth * ~labels
     sure, never = scores >= CONFIRMED_BY_OUTLINE, scores <= REFUTED_BY_OUTLINE
-    shares = (
-        (right[sure].sum(), worth[sure].sum()),
-        (right[sure].sum(), right.sum()),
-        (wrong[never].sum(), worth[never].sum()),
-        (wrong[never].sum(), wrong.sum()),
-        (right[~sure & ~never].sum(), right.sum()),
-        (wrong[~sure & ~never].sum(), wrong.sum()),
-    )
-    return "  ".join(f"{part / whole:.3f}" if whole else "  –  " for part, whole in shares)
+    shares = {
+        "confirmed_precision": (right[sure].sum(), worth[sure].sum()),
+        "confirmed_recall": (right[sure].sum(), right.sum()),
+        "refuted_precision": (wrong[never].sum(), worth[never].sum()),
+        "refuted_recall": (wrong[never].sum(), wrong.sum()),
+        "undecided_parallel": (right[~sure & ~never].sum(), right.sum()),
+        "undecided_other": (wrong[~sure & ~never].sum(), wrong.sum()),
+    }
+    return {name: float(part / whole) if whole else None for name, (part, whole) in shares.items()}
+
+
+def _line(figures: Mapping[str, float | None]) -> str:
+    return "  ".join("  –  " if figure is None else f"{figure:.3f}" for figure in figures.values())
 
 
 def _errors(scored: Scored) -> float:

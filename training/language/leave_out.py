@@ -9,6 +9,7 @@ domains were drawn.
 from __future__ import annotations
 
 import argparse
+import json
 from collections import Counter
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
@@ -24,7 +25,7 @@ from bilingual_crawler.urls.hosts import domain_label
 from training.common.data import DataError, draw, read_real, read_tsv
 from training.common.loop import fingerprint, predict
 from training.common.markdown import table
-from training.common.options import add_recipe, chosen_recipe, refuse_bad_input
+from training.common.options import add_recipe, chosen_recipe, new_file, refuse_bad_input
 from training.common.soft_labels import SHARE as TEACHERS_SHARE
 from training.common.soft_labels import Lesson, SoftLabels
 from training.language.card import MANY
@@ -187,6 +188,15 @@ def answers(
     return rounded.astype(np.float32)
 
 
+def macro_scores(found: dict[str, NDArray[np.float32]], judged: Judged) -> dict[str, dict[str, float]]:
+    """Mean, standard deviation and worst decile of macro-F1 over the lists, by what was left out."""
+    scores = {name: judged.scores(answered.argmax(1))[0] for name, answered in found.items()}
+    return {
+        name: {"mean": float(macro.mean()), "deviation": float(macro.std()), "worst": float(np.quantile(macro, 0.1))}
+        for name, macro in scores.items()
+    }
+
+
 def report_lists(found: dict[str, NDArray[np.float32]], judged: Judged) -> str:
     """Mean and worst decile over the lists of macro-F1 and of the F1 of some languages, as a Markdown table."""
     rows: list[list[object]] = []
@@ -239,6 +249,8 @@ def run(options: argparse.Namespace, recipe: LanguageRecipe) -> None:
     for kind in options.kinds:
         found[kind] = answers(kind, rows, kept, examples, recipe, options.networks, options.out, lesson)
     print(report_lists(found, judged))
+    if options.json:
+        options.json.write_text(json.dumps(macro_scores(found, judged), indent=1) + "\n", encoding="utf-8")
     for kind in options.kinds:
         print(f"Answers without the {kind}:\n\n{report_errors(found[kind], judged)}")
 
@@ -252,6 +264,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--exclude", type=Path, nargs="*", default=[], help="TSV files whose domains are left out")
     parser.add_argument("--kinds", nargs="+", choices=KINDS, default=KINDS, help="what is left out")
     parser.add_argument("--out", type=Path, required=True, help="folder for the answers of the networks")
+    parser.add_argument("--json", type=new_file, help="macro-F1, for benchmarks.report")
     parser.add_argument("--soft-labels", type=Path, nargs="*", help="teachers' probabilities, of training.distil")
     parser.add_argument("--soft-share", type=float, default=TEACHERS_SHARE, help="of the teacher in the targets")
     parser.add_argument("--networks", type=int, default=NETWORKS, help="that answer together (%(default)s)")
