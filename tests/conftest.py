@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from pathlib import Path
 
 import pytest
@@ -15,6 +16,9 @@ settings.register_profile("untimed", deadline=None)
 settings.load_profile("untimed")
 
 fork_server.used = True
+# without byte code each test process would compile the tests, and each new process of a test the package
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+sys.dont_write_bytecode = False
 # several tests run at once, and threads of OpenMP that wait for one another keep the cores from the other tests
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 fork_server.environment = dict(os.environ)

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
 from urllib.parse import urljoin
 
 import pytest
@@ -7,7 +8,10 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from bilingual_crawler.urls.canonical import MAX_LENGTH, canonicalise
-from bilingual_crawler.urls.hosts import domain_label, registered_domain
+from bilingual_crawler.urls.hosts import domain_label, registered_domain, split_domain
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 BASE = "https://www.example.is/en/news/index.html?page=2"
 
@@ -189,3 +193,13 @@ def test_joins_like_the_standard_library(segments: list[str], rooted: bool) -> N
 def test_registered_domain(url: str, domain: str, label: str) -> None:
     assert registered_domain(url) == domain
     assert domain_label(url) == label
+
+
+def test_tldextract_fetches_lists_for_others_all_the_same(tmp_path: Path) -> None:
+    (tmp_path / "list").write_text("example\n")
+    lists = ((tmp_path / "list").as_uri(),)
+    kind = type(split_domain)
+    extract = kind(str(tmp_path / "cache"), suffix_list_urls=lists, fallback_to_snapshot=False)
+    assert extract("a.b.example").suffix == "example"
+    missing = kind(str(tmp_path / "other"), suffix_list_urls=((tmp_path / "none").as_uri(),))
+    assert missing("a.b.co.uk").suffix == "co.uk"

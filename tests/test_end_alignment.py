@@ -19,6 +19,7 @@ from support.webserver import ALIGNED, bilingual_site, run_scrapy, serve, start_
 from warcio.statusandheaders import StatusAndHeaders
 from warcio.warcwriter import WARCWriter
 
+from bilingual_crawler.alignment.at_end import MAX_CHARACTERS
 from bilingual_crawler.storage.records import read_json_lines, read_tsv
 
 if TYPE_CHECKING:
@@ -26,7 +27,8 @@ if TYPE_CHECKING:
 
 PAGES = 12
 MANY = 60
-"""Pages of each language from which the alignment has a process of its own."""
+LONG = MAX_CHARACTERS // (2 * MANY)
+"""Characters of a page: so many pages in each language have an alignment in a process of its own."""
 
 
 def crawl(url: str, *more: str) -> tuple[str, ...]:
@@ -50,7 +52,11 @@ def wait_for_alignment(process: subprocess.Popen[str]) -> int:
 @pytest.mark.slow
 @pytest.mark.parametrize("victim", ["crawl", "alignment"])
 def test_a_stopped_alignment_leaves_the_pairs_found_on_the_way(tmp_path: Path, victim: str) -> None:
-    with serve(varied(bilingual_site(MANY))) as site:
+    pages = varied(bilingual_site(MANY))
+    for path, page in pages.items():
+        text = page.rpartition("<p>")[2].partition("</p>")[0]
+        pages[path] = page.replace("</body>", f"<p>{text * (LONG // len(text) + 1)}</p></body>")
+    with serve(pages) as site:
         process = start_scrapy(tmp_path, *crawl(site.url), fresh=True)
         child = wait_for_alignment(process)
         began = time.monotonic()

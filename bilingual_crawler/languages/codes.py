@@ -8,11 +8,11 @@ Tables come first: label sets, codes that count as one language, names and count
 from __future__ import annotations
 
 import difflib
+import pkgutil
 import re
 import unicodedata
 from dataclasses import dataclass
 from functools import cache, cached_property, lru_cache
-from pathlib import Path
 from string import ascii_uppercase
 from typing import TYPE_CHECKING
 
@@ -96,7 +96,7 @@ LANGUAGES_OF_COUNTRY: dict[str, str] = {
 SCRIPTS_OF_REGIONS: dict[str, str] = {"tw": HANT, "hk": HANT, "mo": HANT, "cn": HANS, "sg": HANS}
 """Region (lower case) to the script in which Chinese is written there."""
 
-NAMES_FILE = Path(__file__).with_name("names.json")
+NAMES_FILE = "names.json"
 
 UNKNOWN = "un"
 """The answer of a language identifier for an unknown language."""
@@ -190,8 +190,8 @@ class NameTables:
 
 @cache
 def name_tables() -> NameTables:
-    """Read ``names.json``."""
-    return msgspec.json.decode(NAMES_FILE.read_bytes(), type=NameTables)
+    """Read ``names.json``, which may be in an egg."""
+    return msgspec.json.decode(pkgutil.get_data(__name__, NAMES_FILE) or b"", type=NameTables)
 
 
 def parse_language(text: str) -> str:

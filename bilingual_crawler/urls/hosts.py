@@ -6,13 +6,15 @@ import functools
 import ipaddress
 import re
 import sys
+from importlib import import_module
 from types import ModuleType
-from typing import TYPE_CHECKING, TypeVar, TypeVarTuple
+from typing import TYPE_CHECKING, Any, TypeVar, TypeVarTuple
 
 import idna
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from typing import Self
 
     from tldextract import TLDExtract
 
@@ -49,28 +51,41 @@ def with_https(url: str) -> str:
     return "https" + url.removeprefix("https").removeprefix("http")
 
 
-class _Unused(ModuleType):
-    """A module, class or object that does nothing."""
+class _Later(ModuleType):
+    """A module that is imported when one of its names is first used, other than to define something."""
 
-    def __init__(self, *_: object) -> None:
-        super().__init__("unused")
+    def __getattr__(self, name: str) -> Any:
+        if sys.modules.get(self.__name__) is self:
+            return _Name(self, name)
+        return getattr(import_module(self.__name__), name)
 
-    def __getattr__(self, name: str) -> type[_Unused]:
-        return _Unused
+
+class _Name:
+    """A name of such a module, which may be called and stand in an annotation."""
+
+    def __init__(self, module: ModuleType, name: str) -> None:
+        self._module, self._name = module, name
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        return getattr(self._module, self._name)(*args, **kwargs)
+
+    def __or__(self, other: object) -> Self:
+        return self
 
 
 def _extractor() -> TLDExtract:
-    # what tldextract imports to fetch and store lists takes .1 s of each process, and it fetches none here
-    unused = {name: _Unused() for name in ("requests", "requests_file", "filelock") if name not in sys.modules}
-    sys.modules.update(unused)
+    # what tldextract imports to fetch and store lists takes .1 s of each process, and none is fetched here
+    later = {name: _Later(name) for name in ("requests", "requests_file", "filelock") if name not in sys.modules}
+    sys.modules.update(later)
     try:
         from tldextract import TLDExtract
     finally:
-        for name in unused:
+        for name in later:
             del sys.modules[name]
     return TLDExtract(suffix_list_urls=(), cache_dir=None, include_psl_private_domains=True)
 
 
+_NO_SESSION: Any = object()
 _LABEL = re.compile(r"[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?")
 split_domain = _extractor()
 """Finds the registered domain of a host by the list of public suffixes in the package; asks nothing of the network."""
@@ -135,7 +150,7 @@ def _split(host: str) -> tuple[str, str, str]:
     """Subdomain, label and public suffix; an address or a local name is one label."""
     if host.startswith("["):
         return "", host, ""
-    found = split_domain(host)
+    found = split_domain(host, session=_NO_SESSION)
     if not found.suffix:
         return "", host, ""
     return found.subdomain, found.domain, found.suffix

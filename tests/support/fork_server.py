@@ -30,10 +30,12 @@ HELPER = "bilingual_crawler.pages.sandbox.helper"
 WORKER = "bilingual_crawler.commands.worker"
 PROGRAMS = {"scrapy", "bilingual_crawler", "bilingual_crawler.alignment.at_end", "support.probe", WORKER, HELPER}
 """Modules that are run in forked processes."""
-VARYING = ("PYTEST_", "SCRAPY_", "KMP_", "TORCHINDUCTOR_")
-"""Environment variables with these prefixes are not read before a program begins; torch sets those of the last two."""
-HANDED_ON = ("PYTHONPATH", "BILINGUAL_CACHE_DIR")
-"""What a crawl sets for the processes that it starts."""
+VARYING = ("PYTEST_", "SCRAPY_", "BILINGUAL_CACHE_DIR", "KMP_", "TORCHINDUCTOR_")
+"""Environment variables with these prefixes change nothing before a program begins.
+
+Crawls and alignments name their cache folder to their helpers, those in the process of the tests for all that follow;
+torch sets variables of the last two.
+"""
 _IGNORED = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 """What may be sent to the process group of a server; it ends when its connection does."""
 _PATIENCE = 300.0
@@ -51,8 +53,8 @@ class _Server:
         self.pid = pid
         self._lock = threading.Lock()
         self.nested = nested
-        """Whether it serves a forked process; this hands on what it has loaded, and where from."""
-        self._varying = (*VARYING, *HANDED_ON) if nested else VARYING
+        """Whether it serves a forked process; this hands its own module search path on."""
+        self._varying = (*VARYING, "PYTHONPATH") if nested else VARYING
         self._environment = self._fixed(environment)
 
     def _fixed(self, environment: Any) -> dict[str, str]:

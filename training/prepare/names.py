@@ -5,13 +5,15 @@ Writes `bilingual_crawler/languages/names.json`.
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import langcodes
 import msgspec
 from language_data.names import code_to_names
 
+from bilingual_crawler.languages import codes
 from bilingual_crawler.languages.codes import (
     CLD2_ONLY,
-    NAMES_FILE,
     URL_LABELS,
     NameTables,
     country_names,
@@ -85,4 +87,5 @@ def tables() -> NameTables:
 
 
 if __name__ == "__main__":
-    NAMES_FILE.write_bytes(msgspec.json.format(msgspec.json.encode(tables()), indent=1) + b"\n")
+    content = msgspec.json.format(msgspec.json.encode(tables()), indent=1) + b"\n"
+    Path(codes.__file__).with_name(codes.NAMES_FILE).write_bytes(content)

@@ -68,7 +68,7 @@ def is_parked(page: PageRecord) -> bool:
 
 MAX_READERS = 8
 """Language pairs whose link readers are cached."""
-TRANSLATION_THRESHOLD = 0.25
+TRANSLATION_THRESHOLD = 0.15
 """Minimum probability of two pages that confirms a bilingual site."""
 LEAST = 0.09
 """Minimum probability of a link to download."""

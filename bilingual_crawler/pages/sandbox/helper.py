@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from bilingual_crawler import collect_rarely
 from bilingual_crawler.pages.sandbox.jobs import ContentError
 
 if TYPE_CHECKING:
@@ -101,5 +100,4 @@ def _statm() -> int:
 
 
 if __name__ == "__main__":
-    collect_rarely()
     serve(Connection(int(sys.argv[1])))
