@@ -79,6 +79,10 @@ class DisguisedCorpus:
         profiles = (one for one in self.profiles(group) if keep(self._urls[one.url]))
         return Domain(group, self, self.pairs.pairs[0], profiles)  # type: ignore[arg-type]
 
+    def labels(self, group: tuple[str, ...]) -> dict[tuple[str, str], bool]:
+        """No labels: judges learn without."""
+        return {}
+
     def document(self, url: str) -> Document:
         """The document behind a disguised URL."""
         return self._corpus.document(self._urls[url])
