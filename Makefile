@@ -37,7 +37,7 @@ types:
 	$(RUN) -m mypy
 
 suite:
-	$(RUN) -m pytest -q -rs -n 4 --dist loadfile --no-loadscope-reorder --durations 15
+	$(RUN) -m pytest -q -rs -n 6 --dist loadfile --no-loadscope-reorder --durations 15
 
 $(VENV)/bin/python:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
