@@ -18,7 +18,9 @@ INTERVAL = 0.1
 
 
 class PeakMemory:
-    """A context in which all that the process *pid* has started, and it itself unless only *below* it, is watched.
+    """A context in which the process *pid* and all that it has started is watched, or only what it starts *below*.
+
+    What is *below* already, such as a browser of an earlier test that is still ending, is not counted then.
 
     ``most`` is the most memory that they had together, in bytes; what several of them share counts once.
     """
@@ -26,6 +28,7 @@ class PeakMemory:
     def __init__(self, pid: int, *, below: bool = False) -> None:
         self.most = 0
         self._process = psutil.Process(pid)
+        self._before = {one.pid for one in self._process.children(recursive=True)} if below else set()
         self._below = below
         self._over = threading.Event()
         self._thread = threading.Thread(target=self._look, daemon=True)
@@ -43,7 +46,8 @@ class PeakMemory:
     def _look(self) -> None:
         while not self._over.wait(INTERVAL):
             with suppress(psutil.Error):
-                family = [one for one in self._process.children(recursive=True) if not is_server(one.pid)]
+                started = self._process.children(recursive=True)
+                family = [one for one in started if not (is_server(one.pid) or one.pid in self._before)]
                 self.most = max(self.most, sum(map(_memory, family if self._below else (self._process, *family))))
 
 
