@@ -9,7 +9,7 @@ import re
 import unicodedata
 from functools import lru_cache
 from itertools import compress
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 from urllib.parse import unquote
 
 from bilingual_crawler.languages.codes import base_of, from_bcp47
@@ -221,6 +221,16 @@ _BLOCK, _FRAME, _CONTENT, _HIDDEN, _ANCHOR, _SWITCH, _SELECT, _FORM, _CONTROL, _
 _SPACED, _PREFORMATTED, _LAYOUT, _BUTTON, _HEADING = (1 << i for i in range(10, 15))
 
 
+class _Before(NamedTuple):
+    """Numbers of lines, anchors and main elements before an element that may be frame."""
+
+    lines: int
+    anchors: int
+    mains: int
+    by_layout: bool
+    """Whether only a class name about the layout makes it frame."""
+
+
 class Walk:
     """Visits each node of a tree once; the public attributes hold the results."""
 
@@ -246,8 +256,8 @@ class Walk:
         self._anchors_told = 0
         """How many of the anchors have the text of their block."""
         self._options: OptionList | None = None
-        self._forms: list[tuple[Form | None, int, int, int, int]] = []
-        """The open forms, None if not read for links; before each the lines, anchors, main elements and regions."""
+        self._forms: list[tuple[Form | None, _Before, int]] = []
+        """The open forms, None if not read for links, with what came before each, and the regions before it."""
         self._form: Form | None = None
         """The innermost open form."""
         self._forms_read = 0
@@ -256,8 +266,8 @@ class Walk:
         self._switches: list[tuple[int, int, int]] = []
         self._hidden = 0
         self._preformatted = 0
-        self._frames: list[tuple[int, int, int, bool]] = []
-        """The open elements that are frame: lines, anchors and main elements before each, and whether by its layout."""
+        self._frames: list[_Before] = []
+        """What came before each open element that is frame."""
         self._regions: list[frame.Region] = []
         self._anchors_of: list[tuple[int, int]] = []
         """For each line the places of its first anchor and after its last."""
@@ -536,7 +546,7 @@ class Walk:
             undo |= _HEADING
             self._headings += 1
         if undo & _FRAME:
-            self._frames.append((len(self.lines), anchors, self._mains, bool(undo & _LAYOUT)))
+            self._frames.append(_Before(len(self.lines), anchors, self._mains, bool(undo & _LAYOUT)))
         self._content += bool(undo & _CONTENT)
         self._hidden += bool(undo & _HIDDEN)
         self._preformatted += bool(undo & _PREFORMATTED)
@@ -550,11 +560,7 @@ class Walk:
         if undo == _BLOCK:
             return
         if undo & _FRAME:
-            lines, anchors, mains, by_layout = self._frames.pop()
-            if mains == self._mains:
-                self._regions.append(
-                    frame.Region(slice(lines, len(self.lines)), slice(anchors, len(self.anchors)), by_layout)
-                )
+            self._end_region(self._frames.pop())
         self._content -= bool(undo & _CONTENT)
         self._buttons -= bool(undo & _BUTTON)
         self._headings -= bool(undo & _HEADING)
@@ -592,23 +598,28 @@ class Walk:
         if is_get(attributes.get("method")) and self._forms_read < MAX_FORMS:
             self._forms_read += 1
             self._form = Form(attributes)
-        self._forms.append((self._form, len(self.lines), len(self.anchors), self._mains, len(self._regions)))
+        before = _Before(len(self.lines), len(self.anchors), self._mains, by_layout=False)
+        self._forms.append((self._form, before, len(self._regions)))
         parent = node.parent
         self._is_form_loose = node.first_child is None and parent is not None and parent.tag in _TABLE_TAGS
         return 0 if self._is_form_loose else _FORM
 
     def _end_form(self) -> None:
-        form, lines, anchors, mains, regions = self._forms.pop()
+        form, before, regions = self._forms.pop()
         self._form = self._forms[-1][0] if self._forms else None
         self._is_form_loose = False
-        # some go around a whole page
-        is_page = mains < self._mains or any(one.anchors.start < one.anchors.stop for one in self._regions[regions:])
-        if not is_page and frame.asks(self.lines[lines:], self._kinds[lines:]):
-            self._regions.append(
-                frame.Region(slice(lines, len(self.lines)), slice(anchors, len(self.anchors)), by_layout=False)
-            )
+        # some go around a whole page, with its menus
+        is_page = any(one.anchors.start < one.anchors.stop for one in self._regions[regions:])
+        if not is_page and frame.asks(self.lines[before.lines :], self._kinds[before.lines :]):
+            self._end_region(before)
         if form is not None:
             self._add(form.anchors())
+
+    def _end_region(self, before: _Before) -> None:
+        """Note what has come since as frame, unless a main element is among it."""
+        if before.mains == self._mains:
+            places = slice(before.lines, len(self.lines)), slice(before.anchors, len(self.anchors))
+            self._regions.append(frame.Region(*places, before.by_layout))
 
     def _find_mark(self, node: LexborNode, fragment: str) -> None:
         """Leave out the link that ends here if it only gives its place an address, like the ``¶`` of headings.
