@@ -114,6 +114,11 @@ def judgements(sheet: Path) -> list[str]:
 def test_clicks_write_the_sheet_in_chromium(tmp_path: Path) -> None:
     from playwright.sync_api import expect, sync_playwright
 
+    def judged(count: int) -> None:
+        """Waits for the page after a judgement, and for its script, which reads the keys."""
+        expect(page).to_have_title(f"{count} of 4 pairs judged")
+        page.wait_for_load_state()
+
     chromium = program("chromium", "chromium-browser", "google-chrome", package="chromium")
     sheet = written(tmp_path)
     with reviewing(tmp_path) as review, sync_playwright() as playwright:
@@ -124,19 +129,21 @@ def test_clicks_write_the_sheet_in_chromium(tmp_path: Path) -> None:
         assert "text of https://a.fi/fi/" in page.inner_text("main")
         assert HOSTILE in page.inner_text("main")
         page.click("text=Right")
-        expect(page).to_have_title("1 of 4 pairs judged")
+        judged(1)
         assert judgements(sheet) == ["1", "", "", ""]
         page.keyboard.press("w")
-        expect(page).to_have_title("2 of 4 pairs judged")
+        judged(2)
         assert HOSTILE in page.inner_text("main")
         page.keyboard.press("u")
-        expect(page).to_have_title("3 of 4 pairs judged")
+        judged(3)
         page.keyboard.press("ArrowLeft")
         page.wait_for_selector("[aria-pressed]")
+        page.wait_for_load_state()
         page.keyboard.press("r")
         expect(page.locator("h1")).to_contain_text("4.")
+        page.wait_for_load_state()
         page.keyboard.press("r")
-        expect(page).to_have_title("4 of 4 pairs judged")
+        judged(4)
         assert "sentence pairs: 2 of 2 judged are translations" in page.inner_text("main")
         browser.close()
     assert judgements(sheet) == ["1", "0", "1", "1"]
