@@ -19,7 +19,8 @@ from support.scripted import Answer, scripted
 from support.webserver import ABOUT_SITE, TEXT, bilingual_site, html, serve, start_scrapy, varied
 
 from bilingual_crawler.crawl.remaining import (
-    BOTH_LANGUAGES,
+    ANY_PAIR,
+    FEW,
     FIRST_PAGES,
     NO_PAIR,
     PAGES_WITHOUT_PAIR,
@@ -164,17 +165,18 @@ def test_a_site_is_left_in_time_and_not_too_early(until: float, progress: Progre
     if progress.pages < FIRST_PAGES:
         assert not left
     elif not found and progress.pages < PAGES_WITHOUT_PAIR:
-        assert left == (remaining <= NO_PAIR and progress.rarer < BOTH_LANGUAGES)
+        assert left == (remaining <= NO_PAIR and progress.rarer < FEW)
     elif not found:
         assert left
-    elif left and max(recently, remaining) > log(2):
+    elif left and (found < FEW or max(recently, remaining) > -log(1 - ANY_PAIR)):
         assert recently <= (1 - until) * (found + recently) + 1e-9
         assert found / (found + remaining) >= until - 1e-9
         assert progress.is_enough(until / 2)
 
 
 def test_a_small_site_is_left_where_more_probably_no_pair_remains() -> None:
-    assert Progress(60, 17, 0, 17, 0.6).is_enough(0.98)
+    assert Progress(60, 17, 0, 17, 0.5).is_enough(0.98)
+    assert not Progress(60, 2, 0, 17, 0.5).is_enough(0.98)
     assert not Progress(60, 17, 0, 17, 0.93).is_enough(0.98)
     assert not Progress(60, 17, 1, 17, 0.1).is_enough(0.98)
 

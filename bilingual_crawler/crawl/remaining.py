@@ -22,10 +22,10 @@ PAGES_WITHOUT_PAIR = 200
 """Pages after which a site without a pair is left in any case."""
 NO_PAIR = 0.1
 """Maximum remaining pairs of a barren site."""
-ANY_PAIR = 0.5
-"""Maximum P(any pair remains) of a site with pairs that is left, whatever share that pair would be."""
-BOTH_LANGUAGES = 3
-"""Minimum documents in the rarer language of a bilingual site, regardless of the estimate."""
+ANY_PAIR = 0.4
+"""Maximum P(any pair remains) of a site that is left, whatever share that pair would be."""
+FEW = 3
+"""Fewer pairs do not show how many a site has; fewer documents in the rarer language do not make it bilingual."""
 BEST_OF = 10
 """Latest fetches of which the greatest promise counts."""
 OFFSET = 0.2
@@ -124,11 +124,13 @@ class Progress(NamedTuple):
         if self.pages < FIRST_PAGES:
             return False
         if self.found <= 0:
-            is_barren = self.remaining is not None and self.remaining <= NO_PAIR and self.rarer < BOTH_LANGUAGES
+            is_barren = self.remaining is not None and self.remaining <= NO_PAIR and self.rarer < FEW
             return is_barren or self.pages >= PAGES_WITHOUT_PAIR
         remaining = max(self.remaining or 0.0, self.recently)
+        if remaining <= (1 - until) * (self.found + remaining):
+            return True
         # pairs are whole: of a small site no share is left but none, or that of one pair
-        return remaining <= (1 - until) * (self.found + remaining) or _any_of(remaining) <= ANY_PAIR
+        return self.found >= FEW and _any_of(remaining) <= ANY_PAIR
 
 
 def _any_of(remaining: float) -> float:
