@@ -3,9 +3,9 @@
     python -m benchmarks.replay ../shared/data/sites/generated [--policies bfs,gain] [--sites nikola] [--json OUT]
 
 The spider itself, one request at a time, out of the archive in each folder of SITES that ``sites.tsv`` names. A pair of
-``truth.tsv`` is there when both of its pages are. Every answer counts as a download but redirects: feeds, sources, dead
-links. A row of the JSON is a site and a policy: ``pairs``, ``downloads`` in all, and ``to`` (percentage -> downloads;
-null if the crawl found fewer pairs).
+``truth.tsv`` that the archive holds is there when both of its pages are. Every answer counts as a download but
+redirects: feeds, sources, dead links. A row of the JSON is a site and a policy: ``pairs``, ``downloads`` in all, and
+``to`` (percentage -> downloads; null if the crawl found fewer pairs).
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING
 
 from benchmarks.golden import environment
 from bilingual_crawler.harvest.sites import SiteError
+from bilingual_crawler.storage.archive import open_archive
 from training.common.options import refuse_bad_input
 
 if TYPE_CHECKING:
@@ -51,7 +52,7 @@ def crawl(folder: Path, pair: str, seed: str, policy: str, out: Path) -> list[st
         *(part for one in (f"pair={pair}", f"seeds={seed}", f"policy={policy}") for part in ("-a", one)),
         *(part for one in settings for part in ("-s", one)),
     ]
-    subprocess.run(command, env=environment(), stdout=subprocess.DEVNULL, check=True)
+    subprocess.run(command, env=environment(), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=True)
     return [row["url"] for row in rows(out / "crawl.tsv") if not row["status"].startswith("3")]
 
 
@@ -70,7 +71,9 @@ def plain(url: str) -> str:
 
 def measure(folder: Path, pair: str, seed: str, policy: str) -> dict[str, object]:
     """The row of one crawl."""
-    pairs = {(plain(row["url_a"]), plain(row["url_b"])) for row in rows(folder / "truth.tsv")}
+    archive = open_archive([folder])
+    known = ((row["url_a"], row["url_b"]) for row in rows(folder / "truth.tsv"))
+    pairs = {(plain(one), plain(other)) for one, other in known if archive.find(one) and archive.find(other)}
     with TemporaryDirectory() as scratch:
         order = crawl(folder, pair, seed, policy, Path(scratch, "out"))
     found = downloads_to(pairs, order)
