@@ -88,7 +88,7 @@ def simulate(
     search.judged = judged
     queue = _Queue()
     for node in seeds:
-        search.seed(node.home)
+        search.seed_priority(node.home)
         queue.put(node.home, float("inf"))
     while search.pages < limit and (url := queue.take()):
         search.read(_page(by_site[registered_domain(url)], url, with_topics=bool(topic)))

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from bilingual_crawler.discovery.policies import SiteOrder
     from bilingual_crawler.languages.codes import LanguagePair
     from bilingual_crawler.pages.model import Link
-    from bilingual_crawler.scoring.links import LinkScore
+    from bilingual_crawler.policies.base import Scores
 
 INSPECTED = 3.0
 """Priority of the pages of a site that is being judged: sooner than other sites."""
@@ -64,25 +64,21 @@ class InspectedSite:
     verdict: Verdict | None = None
 
 
-class SiteSearch:
-    """Judges the sites of the pages it is given, and says which pages it wants next.
+class SiteSearch(Policy):
+    """Judges the sites of the pages it is given, says which pages it wants next, and has no others fetched.
 
     The unit is the site, a registered domain: it is judged once, from the root of the host that was found first. A link
     to a page of another site leads to that root. :meth:`go_back` adds pages that link to a bilingual site; with
     *own_links* the pages visited before are such pages, too.
     """
 
-    def __init__(
-        self,
-        pair: LanguagePair,
-        detector: Detector,
-        order: SiteOrder,
-        *,
-        own_links: bool = False,
-    ) -> None:
+    name = "discovery"
+
+    def __init__(self, pair: LanguagePair, detector: Detector, order: SiteOrder, *, own_links: bool = False) -> None:
+        super().__init__(pair)
+        self.name = order.name  # type: ignore[misc]
         self.pages = 0
         self.order = order
-        self._pair = pair
         self._detector = detector
         self.judged: Callable[[str, InspectedSite], None] | None = None
         """Called with name and site at each verdict."""
@@ -106,7 +102,7 @@ class SiteSearch:
 
     # events of the crawl -------------------------------------------------------------------------------------------
 
-    def seed(self, url: str) -> None:
+    def seed_priority(self, url: str) -> float:
         """Note the seed *url*, which the crawl fetches anyway; http takes the place of a guessed https address."""
         name, guessed = registered_domain(url), with_https(url)
         if guessed != url and guessed in self._targets and not self._is_done(url):
@@ -115,6 +111,11 @@ class SiteSearch:
             entry = self._targets[url] = self._entries.setdefault(name, HopTarget(url, Way.FORTH))
             if entry.url != url:
                 self._other_seeds[name].append(url)
+        return super().seed_priority(url)
+
+    def recall(self, fact: bytes) -> None:
+        page, archived, is_backlink = msgspec.msgpack.decode(zlib.decompress(fact), type=tuple[PageRecord, str, bool])
+        self.read(page, archived, is_backlink=is_backlink)
 
     def start(self, hops: Iterable[Hop]) -> None:
         """Visit the targets of *hops* to candidates."""
@@ -156,30 +157,29 @@ class SiteSearch:
             for one in self._targets.values():
                 self._weigh(one)
 
-    def gone(self, url: str) -> None:
-        """Note that *url* gave no page."""
+    def drop_url(self, url: str) -> None:
         if not self._is_done(url):
             self._done.add(hash(url))
             self._fruitless(url, Reason.NO_PAGE)
 
-    def redirected(self, url: str, to: str) -> None:
-        """Replace *url* by its redirect target *to*, unless that was visited before."""
+    def observe_redirect(self, url: str, target: str) -> None:
+        """Replace *url* by *target*, unless that was visited before."""
         if self._is_done(url):
             return
         self._done.add(hash(url))
-        name, same = registered_domain(url), registered_domain(url) == registered_domain(to)
+        name, same = registered_domain(url), registered_domain(url) == registered_domain(target)
         site = self.sites.get(name)
-        target = self._targets.get(url)
-        if not same or self._is_done(to):
-            self._fruitless(url, Reason.OTHER_SITE if not same else Reason.NO_PAGE, to)
+        moved = self._targets.get(url)
+        if not same or self._is_done(target):
+            self._fruitless(url, Reason.OTHER_SITE if not same else Reason.NO_PAGE, target)
         elif site is not None and site.arriving == url:
-            site.arriving = to
-        if target is not None and not self._is_done(to):
+            site.arriving = target
+        if moved is not None and not self._is_done(target):
             self._targets.pop(url, None)
-            self._targets.setdefault(to, target)
-            if same and self._entries.get(name) is target:
+            self._targets.setdefault(target, moved)
+            if same and self._entries.get(name) is moved:
                 # another seed may give no page before it comes
-                self._other_seeds[name].append(to)
+                self._other_seeds[name].append(target)
 
     def found(self) -> list[str]:
         """Entry pages of the sites found bilingual since the last call."""
@@ -191,15 +191,19 @@ class SiteSearch:
         target = self._targets.get(url)
         return target is not None and target.way is Way.BACK
 
-    def wanted(self) -> list[Wanted]:
-        """URLs wanted since the last call."""
+    def wanted(self) -> Sequence[Wanted]:
         wanted, self._wanted = self._wanted, []
         return wanted
 
-    def changed(self) -> dict[str, float]:
-        """URLs with a new priority since the last call."""
+    def changed(self) -> Mapping[str, float]:
         changed, self._changed = self._changed, {}
         return changed
+
+    def expands(self, page: PageRecord) -> bool:
+        return False
+
+    def priorities(self, page: PageRecord, links: Sequence[Link], scores: Scores) -> Sequence[float]:
+        return [0.0] * len(links)
 
     @property
     def unjudged(self) -> int:
@@ -212,7 +216,7 @@ class SiteSearch:
         entry = self._entries.pop(name, None)
         if entry is not None and entry.url != page.url:
             self._drop(entry)
-        inspection = self._detector.inspect(self._pair, page)
+        inspection = self._detector.inspect(self.pair, page)
         site = self.sites[name] = InspectedSite(page.url, entry or target, inspection, archived)
         site.held.append((page, target or entry))
         self._inspected.add(name)
@@ -404,12 +408,8 @@ MAX_TEXT = 50_000
 """Maximum characters of a page."""
 
 
-_pack = msgspec.msgpack.Encoder().encode
-_unpack = msgspec.msgpack.Decoder(tuple[PageRecord, str, bool]).decode
-
-
 def fact_of(page: PageRecord, links: Sequence[Link], archived: str, *, is_backlink: bool) -> bytes:
-    """Pack what detectors read of *page* and its *links* to follow for :meth:`DiscoveryPolicy.recall`; 2 to 20 kB.
+    """Pack what detectors read of *page* and its *links* to follow for :meth:`SiteSearch.recall`; 2 to 20 kB.
 
     *archived* and *is_backlink*: as for :meth:`SiteSearch.read`.
     """
@@ -421,43 +421,4 @@ def fact_of(page: PageRecord, links: Sequence[Link], archived: str, *, is_backli
         declared=page.declared,
         outline=page.outline,
     )
-    return zlib.compress(_pack((seen, archived, is_backlink)))
-
-
-class DiscoveryPolicy(Policy):
-    """Fetches the URLs that a :class:`~bilingual_crawler.discovery.search.SiteSearch` wants, and no others."""
-
-    name = "discovery"
-
-    def __init__(self, pair: LanguagePair, search: SiteSearch) -> None:
-        super().__init__(pair)
-        self.search = search
-        self.name = search.order.name  # type: ignore[misc]
-
-    def seed_priority(self, url: str) -> float:
-        self.search.seed(url)
-        return super().seed_priority(url)
-
-    def recall(self, fact: bytes) -> None:
-        page, archived, is_backlink = _unpack(zlib.decompress(fact))
-        self.search.read(page, archived, is_backlink=is_backlink)
-
-    def wanted(self) -> Sequence[Wanted]:
-        return self.search.wanted()
-
-    def changed(self) -> Mapping[str, float]:
-        return self.search.changed()
-
-    def drop_url(self, url: str) -> None:
-        self.search.gone(url)
-
-    def observe_redirect(self, url: str, target: str) -> None:
-        self.search.redirected(url, target)
-
-    def expands(self, page: PageRecord) -> bool:
-        return False
-
-    def priorities(
-        self, page: PageRecord, links: Sequence[Link], scores: Sequence[LinkScore] | None
-    ) -> Sequence[float]:
-        return [0.0] * len(links)
+    return zlib.compress(msgspec.msgpack.encode((seen, archived, is_backlink)))

@@ -15,7 +15,7 @@ from bilingual_crawler.crawl.rendering.browser import missing_for_rendering
 from bilingual_crawler.crawl.spiders.seeds import parse_seeds
 from bilingual_crawler.crawl.traps import Traps
 from bilingual_crawler.discovery.policies import AddressReader, site_order
-from bilingual_crawler.discovery.search import DiscoveryPolicy, SiteSearch
+from bilingual_crawler.discovery.search import SiteSearch
 from bilingual_crawler.discovery.sites import expected_pairs, is_table
 from bilingual_crawler.discovery.sources.base import SourceError
 from bilingual_crawler.discovery.sources.cc_pages import ArchivedPages
@@ -224,7 +224,7 @@ def parse_discovery(settings: BaseSettings, **given: Any) -> DiscoveryContext:
         scope="web",
         job="discovery",
         name=values.job or named_now(f"sites-{languages}"),
-        policy=DiscoveryPolicy(languages, search),
+        policy=search,
         formats=ONLY_HTML,
         search=search,
         sources=sources,
