@@ -9,7 +9,7 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from bilingual_crawler.discovery.sources.base import Backlink, SourceError, bare_host, read_list, reverse
+from bilingual_crawler.discovery.sources.base import Lead, SourceError, bare_host, read_list, reverse
 from bilingual_crawler.discovery.sources.database import damaged, duckdb, first_line, scratch
 from bilingual_crawler.storage.files import DAMAGE, LeftOut, open_packed, replacing
 from bilingual_crawler.urls.canonical import canonicalise
@@ -119,7 +119,7 @@ class CommonCrawlGraph:
                 f"{table}: no table of backlinks ({first_line(error)}); give the folder of a graph"
             ) from error
 
-    def backlinks(self, host: str) -> Sequence[Backlink]:
+    def backlinks(self, host: str) -> Sequence[Lead]:
         """Who links to the host under its name with or without ``www.``, or to its domain; heaviest first."""
         site = registered_domain(host)
         found: dict[str, float] = {}
@@ -133,7 +133,7 @@ class CommonCrawlGraph:
                 else:
                     found[url] = max(weight, found.get(url, 0.0))
         # a graph has hosts without a scheme
-        links = (Backlink(*item, guessed_scheme=True) for item in found.items())
+        links = (Lead(*item, guessed_scheme=True) for item in found.items())
         return sorted(links, key=lambda link: (-link.weight, link.url))[:MAX_RETURNED]
 
     def close(self) -> None:

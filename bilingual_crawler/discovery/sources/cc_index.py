@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from bilingual_crawler.discovery.sources.base import Candidate, SourceError, WarcRange, is_list, read_list
+from bilingual_crawler.discovery.sources.base import Lead, SourceError, WarcRange, is_list, read_list
 from bilingual_crawler.discovery.sources.database import damaged, duckdb, fetch, read_remote, scratch
 from bilingual_crawler.storage.files import LeftOut
 from bilingual_crawler.urls.canonical import canonicalise
@@ -95,7 +95,7 @@ class CommonCrawlIndex:
         self._files = index_files(where)
         self.left_out = LeftOut()
 
-    def candidates(self, pair: LanguagePair) -> Iterator[Candidate]:
+    def candidates(self, pair: LanguagePair) -> Iterator[Lead]:
         """Yield every site once. The first one comes when the index has been read."""
         with scratch() as db:
             read_remote(db, self._files)
@@ -107,7 +107,7 @@ class CommonCrawlIndex:
                         self.left_out.add("no host or URL", f"{self._where}: {authority}")
                         continue
                     archived = WarcRange(**place) if place else None
-                    yield Candidate(url, "cc-index", {pair.a: a, pair.b: b}, prior, archived)
+                    yield Lead(url, prior, pages={pair.a: a, pair.b: b}, archived=archived)
             except duckdb.Error as error:
                 raise damaged(self._where, error) from error
 
