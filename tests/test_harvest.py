@@ -22,12 +22,11 @@ from bilingual_crawler.harvest.curve import (
     bootstrap,
     downloads_to,
     oracle_order,
-    oracle_urls,
     worse_than,
     write_deciles,
 )
 from bilingual_crawler.harvest.plot import plot_estimates, plot_results
-from bilingual_crawler.harvest.run import Harvest, ResultStore, read_order
+from bilingual_crawler.harvest.run import ResultStore, crawl_command, read_order
 from bilingual_crawler.harvest.simulator import FrozenSite, freeze, simulate
 from bilingual_crawler.harvest.sites import GoldPair, Site, SiteError, Task, linked_forms, read_site, read_tasks
 from bilingual_crawler.harvest.table import print_tables
@@ -269,7 +268,7 @@ class TestOracle:
     def test_its_urls_include_the_forms_that_redirect(self, site: Site) -> None:
         forms = linked_forms(site)
         assert forms[BASE + "is/"] == urls("is", "is/index.html")
-        assert oracle_urls(site, TASK, forms)[:4] == urls("", "is/", "is", "is/index.html")
+        assert Reference(site, TASK, LENGTHS).oracle_urls()[:4] == urls("", "is/", "is", "is/index.html")
 
     @pytest.mark.parametrize(
         ("links", "seeds", "order"),
@@ -608,10 +607,9 @@ class TestCommand:
         assert "--together=fair: choose" in done.stderr
 
     def test_settings_are_handed_on(self, sites: Path, tmp_path: Path) -> None:
-        harvest = Harvest(sites, tmp_path, "anchors", ("BILINGUAL_BRIDGE=0.2",))
-        command = harvest.command(TASK, "oracle", tmp_path)
+        settings = ("BILINGUAL_BRIDGE=0.2",)
+        command = crawl_command({"pair": TASK.pair}, TASK.seeds, [sites / "saga"], tmp_path, "anchors", settings)
         assert "BILINGUAL_BRIDGE=0.2" in command
         assert "BILINGUAL_LINK_SOURCES=a,area,refresh" in command
         assert f"BILINGUAL_SCOPE_PREFIXES={BASE},https://saga.pages.example/saga/" in command
-        assert f"BILINGUAL_ORACLE_ORDER={tmp_path / 'oracle.txt'}" in command
         assert (tmp_path / "seeds.txt").read_text() == f"{BASE}\n"

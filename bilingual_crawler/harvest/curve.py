@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-import csv
 import random
 from collections import defaultdict, deque
 from dataclasses import dataclass, field
 from heapq import heapify, heappop, heappush
 from math import ceil
 from statistics import fmean
-from types import MappingProxyType
 from typing import TYPE_CHECKING, TypeAlias
+
+from bilingual_crawler.harvest.sites import linked_forms
+from bilingual_crawler.storage.records import tsv_line
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -35,11 +36,6 @@ def oracle_order(site: Site, task: Task) -> list[str]:
     strict bound.
     """
     return _Oracle(site, site.partners(task)).run(task.seeds)
-
-
-def oracle_urls(site: Site, task: Task, forms: Mapping[str, Sequence[str]]) -> list[str]:
-    """Return the oracle's order with each page followed by the ``forms`` that redirect to it."""
-    return [url for page in oracle_order(site, task) for url in (page, *forms.get(page, ()))]
 
 
 class _Oracle:
@@ -113,13 +109,12 @@ def write_deciles(results: Sequence[Result], path: Path) -> None:
     groups: defaultdict[tuple[str, str], list[Result]] = defaultdict(list)
     for result in with_gold(results):
         groups[f"{result.lang_a}-{result.lang_b}", result.policy].append(result)
-    with path.open("w", encoding="utf-8", newline="") as file:
-        writer = csv.writer(file, delimiter="\t", lineterminator="\n")
-        writer.writerow(["pair", "policy", "tasks", "relative_auc", *(f"{share}%" for share in DECILES)])
-        for (pair, policy), group in sorted(groups.items()):
-            shares = [fmean(100 * r.deciles[i] / r.gold_pairs for r in group) for i in range(len(DECILES))]
-            auc = fmean(r.relative_auc for r in group)
-            writer.writerow([pair, policy, len(group), f"{auc:.3f}", *(f"{share:.1f}" for share in shares)])
+    lines = [("pair", "policy", "tasks", "relative_auc", *(f"{share}%" for share in DECILES))]
+    for (pair, policy), group in sorted(groups.items()):
+        shares = (fmean(100 * r.deciles[i] / r.gold_pairs for r in group) for i in range(len(DECILES)))
+        auc = fmean(r.relative_auc for r in group)
+        lines.append((pair, policy, str(len(group)), f"{auc:.3f}", *(f"{share:.1f}" for share in shares)))
+    path.write_text("".join(map(tsv_line, lines)), encoding="utf-8")
 
 
 DECILES = range(10, 101, 10)
@@ -243,28 +238,21 @@ class Reference:
         if first is not None:
             self.pages = min(self.pages, first)
         partners = site.partners(task)
-        oracle = oracle_order(site, task)
+        self._oracle = oracle_order(site, task)
         number = {url: dict.fromkeys(others, 1) for url, others in partners.items()}
         text = {
             url: {other: min(lengths.get(url, 0), lengths.get(other, 0)) for other in others}
             for url, others in partners.items()
         }
-        self.by_number = Measure(number, self.pages, oracle)
-        self.by_text = Measure(text, self.pages, oracle)
+        self.by_number = Measure(number, self.pages, self._oracle)
+        self.by_text = Measure(text, self.pages, self._oracle)
 
-    def measure(
-        self,
-        policy: str,
-        order: Sequence[str],
-        *,
-        missing: int = 0,
-        links: str = "all",
-        seconds: float = 0.0,
-        error: str | None = None,
-        pairs: Iterable[Pair] | None = None,
-        until: float = 1.0,
-        estimate: Mapping[str, float] = MappingProxyType({}),
-    ) -> Result:
+    def oracle_urls(self) -> list[str]:
+        """The oracle's order with each page followed by the URLs that redirect to it."""
+        forms = linked_forms(self._site)
+        return [url for page in self._oracle for url in (page, *forms.get(page, ()))]
+
+    def measure(self, policy: str, order: Sequence[str], pairs: Iterable[Pair] | None = None) -> Result:
         """Measure a crawl by the URLs it downloaded, in order, and by the pairs it found if it has not failed."""
         tally = self._site.judge(self._task, pairs or ())
         pages = [self._site.page(url) for url in order]
@@ -284,10 +272,6 @@ class Reference:
             relative_text_auc=self.by_text.relative_auc(text_curve),
             deciles=tuple(_at(curve, percent) for percent in DECILES),
             downloads_to={str(share): downloads_to(curve, share, self.by_number.total) for share in SHARES},
-            missing=missing,
-            links=links,
-            seconds=round(seconds, 1),
-            error=error,
             curve=self.by_number.shares(curve),
             text_curve=self.by_text.shares(text_curve),
             judged=None if pairs is None else tally.judged,
@@ -296,8 +280,6 @@ class Reference:
             sure_and_false=tally.sure_and_false,
             orphans=tally.orphans,
             orphans_paired=tally.orphans_paired,
-            until=until,
-            estimate=dict(estimate),
         )
 
 

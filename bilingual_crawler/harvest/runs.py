@@ -78,10 +78,11 @@ def _lengths(folder: Path) -> Iterator[tuple[str, int]]:
 def runs_table(runs: Sequence[Run]) -> Table:
     """The table with a line for each of *runs*: pairs by decile, and the cost of shares of the most pairs of a run."""
     most = max(run.found for run in runs)
-    table = new_table(f"Pairs after each tenth of a crawl's requests, and requests / MB / minutes to {most} pairs")
-    table.add_column("crawl", no_wrap=True)
-    for heading in ("requests", *(f"{percent} %" for percent in DECILES), *(f"to {share} %" for share in SHARES)):
-        table.add_column(heading, justify="right", no_wrap=True)
+    table = new_table(
+        f"Pairs after each tenth of a crawl's requests, and requests / MB / minutes to {most} pairs",
+        ("crawl",),
+        ("requests", *(f"{percent} %" for percent in DECILES), *(f"to {share} %" for share in SHARES)),
+    )
     for run in runs:
         costs = (run.until(max(1, ceil(most * share / 100))) for share in SHARES)
         table.add_row(

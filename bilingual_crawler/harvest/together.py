@@ -3,24 +3,22 @@
 from __future__ import annotations
 
 import json
-import shutil
-import subprocess
 from collections import defaultdict
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass
 from statistics import fmean
 from typing import TYPE_CHECKING
 
-from rich import box
-from rich.table import Table
-
 from bilingual_crawler.harvest.curve import Measure
-from bilingual_crawler.harvest.run import crawl_command, crawl_environment, read_order, tail, tidy
+from bilingual_crawler.harvest.run import replay
 from bilingual_crawler.harvest.sites import Task, read_site
+from bilingual_crawler.harvest.table import new_table
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from pathlib import Path
+
+    from rich.table import Table
 
 PERCENT = 10
 """A crawl ends after this part of the pages that can be reached."""
@@ -75,29 +73,16 @@ class Together:
             yield from pool.map(lambda crawl: self._crawl(*crawl), wanted)
 
     def _crawl(self, pair: str, policy: str, budget: str) -> JointCrawl:
-        directory = self._out / "runs" / f"together.{pair}.{policy}.{budget}"
-        shutil.rmtree(directory, ignore_errors=True)
-        directory.mkdir(parents=True)
-        command = crawl_command(
+        order, _, error = replay(
+            self._out / "runs" / f"together.{pair}.{policy}.{budget}",
             {"pair": pair, "policy": policy, **self._end()},
             [url for urls in self._seeds.values() for url in urls],
             self._folders,
-            directory,
             self._links,
             (*self._settings, f"BILINGUAL_SITE_BUDGET={budget}"),
         )
-        log = directory / "crawl.log"
-        with log.open("wb") as output:
-            status = subprocess.run(
-                command, stdout=output, stderr=subprocess.STDOUT, env=crawl_environment(), check=False
-            ).returncode
-        order, _ = read_order(directory / "crawl.tsv")
         measure = Measure(self._weights(pair), self._pages, ())
-        curve = measure.curve(self._page(url) for url in order)
-        error = f"exit status {status}, {len(order)} downloads\n{tail(log)}" if status or not order else None
-        if error is None:
-            tidy(directory)
-        shares = measure.shares(curve)
+        shares = measure.shares(measure.curve(map(self._page, order)))
         counts = self._pages, measure.total, len(order)
         return JointCrawl(pair, policy, budget, *counts, shares[: PERCENT + 1], error, shares[-1])
 
@@ -128,13 +113,11 @@ def write_joint(crawls: Sequence[JointCrawl], path: Path) -> None:
 
 def joint_table(crawls: Sequence[JointCrawl]) -> Table:
     """A line for each crawl, and the mean of each policy and budget over the pairs."""
-    table = Table(
-        box=box.SIMPLE_HEAD, title=f"Pairs of all sites found, by percent of the {crawls[0].reachable_pages} pages"
+    table = new_table(
+        f"Pairs of all sites found, by percent of the {crawls[0].reachable_pages} pages",
+        ("pair", "policy", "budget"),
+        ("pairs", *(f"{percent} %" for percent in _SHOWN), "at the end", "pages"),
     )
-    for heading in ("pair", "policy", "budget"):
-        table.add_column(heading)
-    for heading in ("pairs", *(f"{percent} %" for percent in _SHOWN), "at the end", "pages"):
-        table.add_column(heading, justify="right")
     groups: defaultdict[tuple[str, str], list[JointCrawl]] = defaultdict(list)
     for crawl in crawls:
         name = crawl.policy, crawl.budget
