@@ -70,12 +70,12 @@ def test_half_of_a_page_may_be_names_that_both_have() -> None:
     assert verdict.bilingual
 
 
-def test_pages_that_claim_to_be_translations_and_are_too_short_are_likely() -> None:
+def test_pages_that_claim_to_be_translations_and_are_too_short_confirm_nothing() -> None:
     english = "<p>In 1897 the firm Halvorsen built the first pump in the old harbour of Bergen, and sold it." * 2
     spanish = "<p>En 1897 la firma Halvorsen construyó la primera bomba en el puerto de Bergen, y la vendió." * 2
     verdict, _ = judge({HOME: SWITCHER + english, f"{HOME}es/": SWITCHER + spanish})
     assert not verdict.bilingual
-    assert verdict.reason is Reason.LIKELY
+    assert verdict.reason is Reason.NO_TRANSLATION
 
 
 def test_an_index_file_is_no_other_address_to_guess() -> None:

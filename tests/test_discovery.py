@@ -23,7 +23,6 @@ from benchmarks.discovery_simulator import simulate
 from benchmarks.graph_web import Node
 from bilingual_crawler.crawl.spiders.arguments import parse_discovery
 from bilingual_crawler.discovery.detector.base import Reason, Verdict
-from bilingual_crawler.discovery.detector.topic import Topic, TopicDetector
 from bilingual_crawler.discovery.policies import (
     AddressReader,
     Hop,
@@ -34,7 +33,7 @@ from bilingual_crawler.discovery.policies import (
     site_order,
     words,
 )
-from bilingual_crawler.discovery.search import SiteSearch, fact_of
+from bilingual_crawler.discovery.search import SiteSearch, Topic, fact_of
 from bilingual_crawler.discovery.sites import expected_pairs, is_table
 from bilingual_crawler.frontier.entry import NEVER
 from bilingual_crawler.languages.codes import LanguagePair
@@ -250,7 +249,7 @@ def test_focused_crawls_expand_pages_of_the_topic_only() -> None:
 def test_a_search_by_topic_refuses_other_sites_without_a_download_and_learns_from_it(tmp_path: Path) -> None:
     (tmp_path / "words.txt").write_text("harvests\nfrutas\n")
     topic = Topic.parse(str(tmp_path / "words.txt"), PAIR)
-    found = SiteSearch(PAIR, TopicDetector(Told(), topic), site_order("both", ADDRESSES))
+    found = SiteSearch(PAIR, Told(), site_order("both", ADDRESSES), topic=topic)
     verdicts: dict[str, Verdict] = {}
     found.judged = lambda name, site: verdicts.update({name: site.verdict} if site.verdict else {})
     for url, language, text in (

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import os
 import re
 import zlib
 from collections import defaultdict
 from dataclasses import dataclass, field
 from itertools import chain
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import msgspec
 
 from bilingual_crawler.discovery.detector.base import Reason, Verdict
-from bilingual_crawler.discovery.policies import Hop, HopSource, HopTarget, Way, entry_page
+from bilingual_crawler.discovery.policies import Hop, HopSource, HopTarget, Way, entry_page, words
 from bilingual_crawler.frontier.entry import NEVER
 from bilingual_crawler.items import Wanted
 from bilingual_crawler.pages.model import PageRecord
@@ -21,6 +23,7 @@ from bilingual_crawler.urls.hosts import registered_domain, with_https
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from typing import Self
 
     from bilingual_crawler.discovery.detector.base import Detector, Inspection
     from bilingual_crawler.discovery.policies import SiteOrder
@@ -64,17 +67,56 @@ class InspectedSite:
     verdict: Verdict | None = None
 
 
+MIN_TOPIC_SHARE = 0.02
+"""Minimum share of the words of a page, without stop words, that are words of its topic."""
+
+
+class Topic:
+    """What pages with certain words are about."""
+
+    def __init__(self, text: str, pair: LanguagePair) -> None:
+        """*text* holds words of the topic in both languages of *pair*; ValueError without a word."""
+        stems = ([words(word, language) for language in (pair.a, pair.b)] for word in words(text))
+        # a stop word of one language is no word of the other
+        self._words = {word for both in stems if all(both) for found in both for word in found}
+        if not self._words:
+            raise ValueError("no word in it: give words of the topic in both languages")
+
+    @classmethod
+    def parse(cls, given: str, pair: LanguagePair) -> Self:
+        """The topic of words separated by commas, or in a file; raises ValueError."""
+        if os.path.isfile(given):
+            return cls(Path(given).read_text(encoding="utf-8"), pair)
+        if os.sep in given or "." in given:
+            raise ValueError("there is no such file")
+        return cls(given, pair)
+
+    def has(self, page: PageRecord) -> bool:
+        """Whether *page* is about the topic."""
+        found = words(page.text, page.language)
+        return sum(word in self._words for word in found) >= max(1, MIN_TOPIC_SHARE * len(found))
+
+
 class SiteSearch(Policy):
     """Judges the sites of the pages it is given, says which pages it wants next, and has no others fetched.
 
     The unit is the site, a registered domain: it is judged once, from the root of the host that was found first. A link
     to a page of another site leads to that root. :meth:`go_back` adds pages that link to a bilingual site; with
-    *own_links* the pages visited before are such pages, too.
+    *own_links* the pages visited before are such pages, too. With a *topic*, sites whose entry page is not about it are
+    refused without a download.
     """
 
     name = "discovery"
 
-    def __init__(self, pair: LanguagePair, detector: Detector, order: SiteOrder, *, own_links: bool = False) -> None:
+    def __init__(
+        self,
+        pair: LanguagePair,
+        detector: Detector,
+        order: SiteOrder,
+        *,
+        topic: Topic | None = None,
+        own_links: bool = False,
+    ) -> None:
         super().__init__(pair)
         self.name = order.name  # type: ignore[misc]
         self.pages = 0
@@ -82,6 +124,7 @@ class SiteSearch(Policy):
         self._detector = detector
         self.judged: Callable[[str, InspectedSite], None] | None = None
         """Called with name and site at each verdict."""
+        self._topic = topic
         self._own_links = own_links
         self._targets: dict[str, HopTarget] = {}
         self._entries: dict[str, HopTarget] = {}
@@ -216,9 +259,12 @@ class SiteSearch(Policy):
         entry = self._entries.pop(name, None)
         if entry is not None and entry.url != page.url:
             self._drop(entry)
-        inspection = self._detector.inspect(self.pair, page)
-        site = self.sites[name] = InspectedSite(page.url, entry or target, inspection, archived)
+        site = self.sites[name] = InspectedSite(page.url, entry or target, archived=archived)
         site.held.append((page, target or entry))
+        if self._topic is not None and not self._topic.has(page):
+            self._judge(name, site, Verdict(False, 0.0, Reason.OFF_TOPIC, {page.language: 1}))
+            return
+        site.inspection = self._detector.inspect(self.pair, page)
         self._inspected.add(name)
         self._advance(name, site)
 

@@ -16,8 +16,6 @@ from bilingual_crawler.discovery.detector.base import MAX_DOWNLOADS, Reason, Ver
 from bilingual_crawler.discovery.detector.links import LinkProspect, LinkReader, evidence_in, one_form, side_of
 from bilingual_crawler.discovery.detector.pairs import (
     EvidenceWeights,
-    alike_in_length,
-    announced,
     comparable,
     features_of,
     is_same,
@@ -135,7 +133,6 @@ class EvidenceInspection:
         self._downloads = 0
         self._guesses = 0
         self._best: tuple[float, PageRecord, PageRecord] | None = None
-        self._announced = False
         self._parked = is_parked(entry)
         self._see(entry)
         self._evidence = evidence_in(self._prospects.values())
@@ -197,7 +194,7 @@ class EvidenceInspection:
         if self._is_confirmed:
             return Reason.BILINGUAL
         if all(self._sides.values()):
-            return Reason.LIKELY if self._announced and self._best is None else Reason.NO_TRANSLATION
+            return Reason.NO_TRANSLATION
         return max(self._misses, key=self._misses.__getitem__, default=Reason.ONE_LANGUAGE)
 
     def _drop(self, url: str) -> list[LinkProspect]:
@@ -227,7 +224,6 @@ class EvidenceInspection:
 
     def _compare(self, a: PageRecord, b: PageRecord) -> None:
         if not comparable(a, b, self._pair):
-            self._announced |= alike_in_length(a, b) and announced(a, b, self._pair)
             return
         features = features_of(a, b, self._pair, self._resemblance)
         probability = self._detector.weights.parallel.probability(features)
@@ -259,8 +255,6 @@ class EvidenceInspection:
             (less, rarer), (more, other) = sorted(ways, key=itemgetter(0))
             # the links of a page are right or wrong together, as are guesses
             worth = less if rarer.is_guess == other.is_guess else less * more
-            if not rarer.is_guess and not other.is_guess and strip_language(rarer.url) == strip_language(other.url):
-                worth = max(worth, MIRRORED * self._trust(rarer))
             if bridge is None or worth >= LEAST:
                 return rarer, worth
         if bridge is None:

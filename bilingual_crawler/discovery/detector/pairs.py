@@ -77,19 +77,9 @@ def comparable(a: PageRecord, b: PageRecord, pair: LanguagePair) -> bool:
     if _is_untranslated(a, pair) or _is_untranslated(b, pair):
         return False
     common = max(common_shares(_lines(a), _lines(b)))
-    own = min(len(a.text), len(b.text)) * (1 - common)
-    return own >= SHORTEST and common < UNTRANSLATED_PAGE_SHARE and alike_in_length(a, b)
-
-
-def alike_in_length(a: PageRecord, b: PageRecord) -> bool:
-    """Whether their texts have lengths that translations can have."""
     shorter, longer = sorted((len(a.text), len(b.text)))
-    return longer <= MAX_RATIO * shorter
-
-
-def announced(a: PageRecord, b: PageRecord, pair: LanguagePair) -> bool:
-    """Whether *a* or *b* announces the other as its translation, or names its language in its switcher."""
-    return any(any(_said(one, other, language, pair)[:2]) for one, other, language in ((a, b, pair.b), (b, a, pair.a)))
+    own = shorter * (1 - common)
+    return own >= SHORTEST and common < UNTRANSLATED_PAGE_SHARE and longer <= MAX_RATIO * shorter
 
 
 def _lines(page: PageRecord) -> dict[str, float]:
