@@ -35,7 +35,7 @@ from rich.progress import track
 from bilingual_crawler.discovery.detector.barbosa import BarbosaDetector, LinkPredictor
 from bilingual_crawler.discovery.detector.base import MAX_DOWNLOADS, Verdict
 from bilingual_crawler.discovery.detector.evidence import TRANSLATION_THRESHOLD, EvidenceDetector
-from bilingual_crawler.discovery.detector.pairs import EvidenceWeights
+from bilingual_crawler.discovery.detector.features import EvidenceWeights
 from bilingual_crawler.harvest.sites import read_site
 from bilingual_crawler.pairing.resemblance import ResemblanceWeights
 from bilingual_crawler.scoring.models import LanguageModel, models_folder

@@ -14,8 +14,14 @@ from support.frozen_sites import write_frozen
 from benchmarks.detector import MEASURED, Judged, figures, leave_out, main, without_traps
 from bilingual_crawler.discovery.detector.barbosa import FILE, BarbosaDetector, LinkPredictor
 from bilingual_crawler.discovery.detector.base import MAX_DOWNLOADS, Reason, Verdict
-from bilingual_crawler.discovery.detector.links import folder_of, rewritten, without_folder
-from bilingual_crawler.discovery.detector.pairs import EVIDENCE, FOLDER, EvidenceWeights
+from bilingual_crawler.discovery.detector.features import (
+    EVIDENCE,
+    FOLDER,
+    EvidenceWeights,
+    folder_of,
+    rewritten,
+    without_folder,
+)
 from bilingual_crawler.harvest.sites import read_site
 from bilingual_crawler.plugins import SITE_DETECTORS, PluginError
 from bilingual_crawler.scoring.models import ModelError, models_folder

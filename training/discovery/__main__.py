@@ -17,7 +17,7 @@ from rich.progress import track
 from sklearn.metrics import roc_auc_score
 
 from bilingual_crawler.discovery.detector.barbosa import FILE as BARBOSA
-from bilingual_crawler.discovery.detector.pairs import EVIDENCE, FOLDER
+from bilingual_crawler.discovery.detector.features import EVIDENCE, FOLDER
 from bilingual_crawler.scoring.models import LanguageModel, models_folder
 from training.common.data import DataError
 from training.common.options import refuse_bad_input

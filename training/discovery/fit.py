@@ -11,8 +11,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.preprocessing import StandardScaler
 
 from bilingual_crawler.discovery.detector.barbosa import LinkPredictor
-from bilingual_crawler.discovery.detector.links import LINK_FEATURES
-from bilingual_crawler.discovery.detector.pairs import PAGE_PAIR_FEATURES, EvidenceWeights
+from bilingual_crawler.discovery.detector.features import LINK_FEATURES, PAGE_PAIR_FEATURES, EvidenceWeights
 from bilingual_crawler.scoring.linear import LinearModel
 
 if TYPE_CHECKING:

@@ -313,7 +313,7 @@ def _limits(values: SimpleNamespace, options: Options, settings: BaseSettings) -
 
 def _search(pair: LanguagePair, values: SimpleNamespace, sources: Sources, options: Options) -> SiteSearch:
     # tokenizers are slow to import, and Scrapyd imports this module only to list the spiders
-    from bilingual_crawler.discovery.detector.pairs import FOLDER
+    from bilingual_crawler.discovery.detector.features import FOLDER
     from bilingual_crawler.scoring.models import LanguageModel, ModelError, models_folder
 
     with usage_errors(ModelError):

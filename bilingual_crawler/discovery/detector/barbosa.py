@@ -12,8 +12,7 @@ from collections import Counter
 from typing import TYPE_CHECKING
 
 from bilingual_crawler.discovery.detector.base import Reason, Verdict
-from bilingual_crawler.discovery.detector.links import side_of
-from bilingual_crawler.discovery.detector.pairs import FOLDER
+from bilingual_crawler.discovery.detector.features import FOLDER, side_of
 from bilingual_crawler.pages.labels import coded_language, named_language
 from bilingual_crawler.scoring.linear import LinearModel, read_weights
 from bilingual_crawler.urls.hosts import domain_label
