@@ -20,7 +20,6 @@ from urllib.parse import unquote, urlsplit
 import numpy as np
 import snowballstemmer
 import stop_words
-from cachetools import LRUCache
 
 from bilingual_crawler.languages.codes import base_of, language_name
 from bilingual_crawler.languages.pairs import LanguagePairs
@@ -38,9 +37,9 @@ if TYPE_CHECKING:
     from bilingual_crawler.pages.model import PageRecord
     from bilingual_crawler.scoring.models import LanguageModel
 
-_WORD = re.compile(LETTERS)
 MAX_WORD = 40
 """Characters of a word; longer ones are cut into several."""
+_WORD = re.compile(LETTERS)
 
 
 def words(text: str, language: str = "un") -> list[str]:
@@ -67,10 +66,6 @@ def _tools(language: str) -> tuple[frozenset[str], Callable[[str], str]]:
     if name not in snowballstemmer.algorithms():
         return frozenset(unwanted), str
     return frozenset(unwanted), lru_cache(maxsize=65536)(snowballstemmer.stemmer(name).stemWord)
-
-
-CONTEXTS = ("path", "host", "anchor", "around")
-"""Where the words of a link stand: its URL without the host, the host, the anchor text, the text around it."""
 
 
 class Way(StrEnum):
@@ -117,12 +112,10 @@ class Hop:
     def words(self) -> tuple[str, ...]:
         """Its words, each with its context, once each: the same word in two contexts is two features."""
         parts = urlsplit(self.url)
-        texts = (unquote(f"{parts.path} {parts.query}"), parts.hostname or "", self.anchor, self.around)
-        found = {
-            f"{context}:{word}"
-            for context, text in zip(CONTEXTS, texts, strict=True)
-            for word in words(text, "un" if context == "host" else self.language)
-        }
+        found = {f"host:{word}" for word in words(parts.hostname or "")}
+        texts = {"path": unquote(f"{parts.path} {parts.query}"), "anchor": self.anchor, "around": self.around}
+        for context, text in texts.items():
+            found.update(f"{context}:{word}" for word in words(text, self.language))
         return tuple(sorted(found))
 
 
@@ -203,15 +196,12 @@ class AddressReader:
     """Reads addresses of sites for a pair of languages by the language model of URLs."""
 
     def __init__(self, pair: LanguagePair, model: LanguageModel) -> None:
-        self._read = model.reader(LanguagePairs((pair,)))
-        self._known: LRUCache[str, float] = LRUCache(KNOWN_SITES)
+        read = model.reader(LanguagePairs((pair,)))
+        self._rarer = lru_cache(KNOWN_SITES)(lambda entry: float(read([entry]).min()))
 
     def rarer(self, url: str) -> float:
         """Probability of the less likely language of the pair for the entry page of the site of *url*."""
-        entry = entry_page(url)
-        if entry not in self._known:
-            self._known[entry] = float(self._read([entry]).min())
-        return self._known[entry]
+        return self._rarer(entry_page(url))
 
 
 MAX_HOPS = 20
@@ -255,6 +245,10 @@ class HopTarget:
     def backwards(self) -> bool:
         """Whether it is visited for the links that it has."""
         return self.way is not Way.FORTH
+
+    @property
+    def words(self) -> set[str]:
+        return {word for hop in self.hops for word in hop.words}
 
 
 RELEARN_AFTER = 20_000
@@ -409,9 +403,9 @@ class BothWays(SiteOrder):
                 for tenths in range(11):
                     share = min(max(tenths / 10, 0.05), 0.95)
                     odds = math.log(share / (1 - share))
-                    learner.assume(_best_source(way, tenths), TRUST * (odds - BIAS))
+                    learner.assume(f"way={way} best source={tenths}", TRUST * (odds - BIAS))
         for halves in range(MAX_HALVES + 1):
-            self._immediate.assume(_rarer(halves), TRUST * math.log(10 ** (-halves / 2) / NEUTRAL))
+            self._immediate.assume(f"rarer language={halves}", TRUST * math.log(10 ** (-halves / 2) / NEUTRAL))
 
     def priority(self, target: HopTarget) -> float:
         features = self._immediate.features(self._evidence(target))
@@ -432,17 +426,21 @@ class BothWays(SiteOrder):
         return True
 
     def _evidence(self, target: HopTarget) -> set[str]:
-        """Names of the features of *target*: those of all its hops, how many of them there are, and its address."""
-        names = _words(target) | {f"way={target.way}"}
-        bilingual = sum(source.bilingual for source in target.sources)
-        names.add(f"way={target.way} linked={_few(len(target.sources))}")
-        names.add(f"way={target.way} bilingual={_few(bilingual)}")
-        names.add(f"way={target.way} bilingual share={round(4 * bilingual / max(1, len(target.sources)))}")
-        best = max(((one.found + 0.1) / (one.tried + 1) for one in target.sources), default=0.1)
-        names.add(_best_source(target.way, round(10 * best)))
+        """Names of the features of *target*: the words and the number of its hops, their sources, and its address."""
+        way, sources = f"way={target.way}", target.sources
+        bilingual = sum(source.bilingual for source in sources)
+        best = max(((source.found + 0.1) / (source.tried + 1) for source in sources), default=0.1)
         rarer = max(self.addresses.rarer(target.url), 10 ** (-MAX_HALVES / 2))
-        names.add(_rarer(round(-2 * math.log10(rarer))))
-        return names
+        return target.words | {
+            way,
+            f"{way} linked={min(len(sources), 4)}",
+            f"{way} bilingual={min(bilingual, 4)}",
+            f"{way} bilingual share={round(4 * bilingual / max(1, len(sources)))}",
+            # how many tenths of the other links of the best page with the link are good
+            f"{way} best source={round(10 * best)}",
+            # the address gives the rarer language a probability of 10 to the power of minus half of this
+            f"rarer language={round(-2 * math.log10(rarer))}",
+        }
 
 
 class Focused(SiteOrder):
@@ -472,39 +470,20 @@ class Focused(SiteOrder):
         mean = sum(self._likeness) / len(self._likeness) if self._likeness else 1.0
         on_topic = likeness >= ON_TOPIC * mean
         if target is not None:
-            self._links.observe_example(self._links.features(_words(target)), on_topic)
+            self._links.observe_example(self._links.features(target.words), on_topic)
         return on_topic
 
     def follows(self, hop: Hop, source: HopSource) -> bool:
         return hop.way is not Way.BACK
 
     def priority(self, target: HopTarget) -> float:
-        return self._links.probability(self._links.features(_words(target)))
+        return self._links.probability(self._links.features(target.words))
 
 
 def _cosine(one: Counter[str], other: Counter[str]) -> float:
     product = sum(count * other[word] for word, count in one.items())
-    return (
-        product / math.sqrt(sum(c * c for c in one.values()) * sum(c * c for c in other.values())) if product else 0.0
-    )
-
-
-def _words(target: HopTarget) -> set[str]:
-    return {word for hop in target.hops for word in hop.words}
-
-
-def _best_source(way: Way, tenths: int) -> str:
-    """The feature that *tenths* of the other links of the best page with the link are good."""
-    return f"way={way} best source={tenths}"
-
-
-def _rarer(halves: int) -> str:
-    """The feature that the address gives the rarer language a probability of 10 to the power of -*halves* / 2."""
-    return f"rarer language={halves}"
-
-
-def _few(count: int) -> int:
-    return min(count, 4)
+    squares = (sum(count * count for count in bag.values()) for bag in (one, other))
+    return product / math.sqrt(math.prod(squares)) if product else 0.0
 
 
 def site_order(text: str, addresses: AddressReader) -> SiteOrder:
