@@ -105,15 +105,15 @@ def read_list(path: Path) -> list[str]:
         raise SourceError(f"{path}: longer than {MAX_BYTES >> 20} MB, so it is no list of paths; name the files")
     if not lines:
         raise SourceError(f"{path}: no path in it")
-    return [line if "://" in line else str(_beside(path, line)) for line in lines]
+    return [line if "://" in line else _beside(path, line) for line in lines]
 
 
-def _beside(listing: Path, line: str) -> Path:
+def _beside(listing: Path, line: str) -> str:
     parts = PurePosixPath(line).parts
     for start in range(len(parts)):
         found = listing.parent.joinpath(*parts[start:])
         if found.is_file():
-            return found
+            return str(found)
     raise SourceError(
         f"{listing}: {line} is not in its folder; download it, or write s3://commoncrawl/ or"
         " https://data.commoncrawl.org/ before each path"

@@ -6,6 +6,7 @@ import hashlib
 import json
 import logging
 import time
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -30,7 +31,6 @@ _FORMAT = 1
 _HOSTS, _DOMAINS = "hosts", "domains"
 
 _CHECK_VERTICES = "SELECT count(*), count(id), count(name), min(id), max(id) FROM vertex"
-_AMONG = "target IN (SELECT id FROM vertex SEMI JOIN {names} USING (name))"
 # Links of hosts that do not link to a host asked about are one group, so that one reading checks all edges.
 _DEGREES = """
 CREATE TABLE degree AS
@@ -82,8 +82,11 @@ def prune(
     asked = None if hosts is None else _all_names(hosts, level)
     valued = _all_names(likely, level) if likely else None
     origin = _origin(graph, asked, valued)
-    if table.exists() and _read_origin(table) == origin:
-        return
+    with suppress(duckdb.Error):
+        if table.exists():
+            with _open(table) as db:
+                if db.execute("SELECT made_of FROM origin").fetchall()[0][0] == origin:
+                    return
     started = time.monotonic()
     for left in table.parent.glob(f".{table.name}.*"):  # as big as the table, by a run that was killed
         left.unlink()
@@ -124,7 +127,9 @@ class CommonCrawlGraph:
         site = registered_domain(host)
         found: dict[str, float] = {}
         for name in _names(host, self._level):
-            for source, weight in self._db.execute(_LOOK_UP, [_key(name), name, MAX_RETURNED]).fetchall():
+            # as md5_number_lower does
+            key = int.from_bytes(hashlib.md5(name.encode(), usedforsecurity=False).digest()[8:], "little")
+            for source, weight in self._db.execute(_LOOK_UP, [key, name, MAX_RETURNED]).fetchall():
                 url = canonicalise(f"https://{reverse(source)}/")
                 if url is None:
                     self.left_out.add("no host name", f"{source} links to {name}")
@@ -156,19 +161,17 @@ def find_graph(folder: Path) -> _Graph:
 
 def _parts(folder: Path, kind: str) -> dict[str, list[Path]]:
     """The files of a kind, by the name of their graph."""
-    found = {path.name.split(f"-{kind}.paths")[0]: _listed(path) for path in folder.glob(f"*-{kind}.paths*")}
+    found: dict[str, list[Path]] = {}
+    for path in folder.glob(f"*-{kind}.paths*"):
+        files = read_list(path)
+        if remote := next((file for file in files if "://" in file), None):
+            raise SourceError(f"{path}: {remote} is not a local file; download the graph first")
+        found[path.name.split(f"-{kind}.paths")[0]] = list(map(Path, files))
     for path in folder.glob(f"*-{kind}.txt*"):
         found.setdefault(path.name.split(f"-{kind}.txt")[0], [path])
-    if not found and (files := sorted((folder / kind).glob("*.txt*"))):
-        found[folder.name] = files
+    if not found and (texts := sorted((folder / kind).glob("*.txt*"))):
+        found[folder.name] = texts
     return found
-
-
-def _listed(path: Path) -> list[Path]:
-    files = read_list(path)
-    if remote := next((file for file in files if "://" in file), None):
-        raise SourceError(f"{path}: {remote} is not a local file; download the graph first")
-    return list(map(Path, files))
 
 
 def _level(vertices: Path) -> str:
@@ -203,7 +206,7 @@ def _condition(db: DuckDBPyConnection, table: str, names: list[str] | None) -> s
     if names is None:
         return "true"
     db.execute(f"CREATE TABLE {table} AS SELECT unnest(?::VARCHAR[]) AS name", [names])
-    return _AMONG.format(names=table)
+    return f"target IN (SELECT id FROM vertex SEMI JOIN {table} USING (name))"
 
 
 def _load(db: DuckDBPyConnection, folder: Path, graph: _Graph, level: str, kept: str) -> None:
@@ -237,21 +240,8 @@ def _origin(graph: _Graph, *hosts: list[str] | None) -> str:
     return json.dumps([_FORMAT, files, *lists])
 
 
-def _read_origin(table: Path) -> str | None:
-    try:
-        with _open(table) as db:
-            return str(db.execute("SELECT made_of FROM origin").fetchall()[0][0])
-    except duckdb.Error:
-        return None
-
-
 def _open(table: Path) -> DuckDBPyConnection:
     return duckdb.connect(str(table), read_only=True, config={"memory_limit": LOOKUP_MEMORY, "threads": 1})
-
-
-def _key(name: str) -> int:
-    """The result of ``md5_number_lower``."""
-    return int.from_bytes(hashlib.md5(name.encode(), usedforsecurity=False).digest()[8:], "little")
 
 
 def _rows(files: list[Path], columns: dict[str, str]) -> str:

@@ -97,10 +97,14 @@ class CommonCrawlIndex:
 
     def candidates(self, pair: LanguagePair) -> Iterator[Lead]:
         """Yield every site once. The first one comes when the index has been read."""
+        sides = {side: [lang for lang in pair.languages if pair.side(lang) == side] for side in (pair.a, pair.b)}
+        values = {"files": self._files, "a": sides[pair.a], "b": sides[pair.b]}
         with scratch() as db:
             read_remote(db, self._files)
             try:
-                self._find_sites(db, pair)
+                db.execute(_COUNT.format(domain=self._domain(db)), values)
+                db.execute(_SITES.format(wrong=_IDENTIFIED_WRONGLY))
+                db.execute(_HOME_PAGES, {"files": self._files})
                 for https, authority, a, b, prior, place in fetch(db, _RESULT):
                     url = canonicalise(f"{'https' if https else 'http'}://{authority}/")
                     if url is None:
@@ -111,28 +115,18 @@ class CommonCrawlIndex:
             except duckdb.Error as error:
                 raise damaged(self._where, error) from error
 
-    def _find_sites(self, db: DuckDBPyConnection, pair: LanguagePair) -> None:
-        columns = self._columns(db)
-        sides = {side: [lang for lang in pair.languages if pair.side(lang) == side] for side in (pair.a, pair.b)}
-        domain = _PRIVATE_DOMAIN if _PRIVATE_DOMAIN in columns else "url_host_registered_domain"
-        values = {"files": self._files, "a": sides[pair.a], "b": sides[pair.b]}
-        db.execute(_COUNT.format(domain=domain), values)
-        db.execute(_SITES.format(wrong=_IDENTIFIED_WRONGLY))
-        db.execute(_HOME_PAGES, {"files": self._files})
-
-    def _columns(self, db: DuckDBPyConnection) -> frozenset[str]:
-        """The columns that all files have."""
-        common: frozenset[str] | None = None
-        for file, names in db.execute(
-            "SELECT file_name, list(name) FROM parquet_schema($files) GROUP BY file_name", {"files": self._files}
-        ).fetchall():
+    def _domain(self, db: DuckDBPyConnection) -> str:
+        """The column of the registered domain that all files have."""
+        query = "SELECT file_name, list(name) FROM parquet_schema($files) GROUP BY file_name"
+        columns = db.execute(query, {"files": self._files}).fetchall()
+        for file, names in columns:
             if missing := COLUMNS.difference(names):
                 raise SourceError(
                     f"{file}: no column {', '.join(sorted(missing))}; give files of cc-index/table/cc-main/warc from"
                     " August 2018 or later"
                 )
-            common = frozenset(names) if common is None else common & frozenset(names)
-        return common or frozenset()
+        common = all(_PRIVATE_DOMAIN in names for _, names in columns)
+        return _PRIVATE_DOMAIN if common else "url_host_registered_domain"
 
 
 def index_files(where: str) -> list[str]:
