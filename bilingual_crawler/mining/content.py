@@ -23,8 +23,7 @@ from bilingual_crawler.bitext import produce
 from bilingual_crawler.bitext.monolingual import MonolingualDocument, open_monolingual
 from bilingual_crawler.bitext.produce import Aligned, BitextProducer, Spool, Spooled, open_exports
 from bilingual_crawler.languages.pairs import LanguagePairs
-from bilingual_crawler.mining.ranges import open_ranges
-from bilingual_crawler.mining.records import PlanRow, read_records
+from bilingual_crawler.mining.records import PlanRow, open_ranges, read_records
 from bilingual_crawler.mining.stored import BucketResult, result_file, store
 from bilingual_crawler.options import Options
 from bilingual_crawler.pages.detectors.base import keep_in
@@ -48,7 +47,7 @@ if TYPE_CHECKING:
     from bilingual_crawler.encoders.base import Encoder
     from bilingual_crawler.items import Pair
     from bilingual_crawler.languages.codes import LanguagePair
-    from bilingual_crawler.mining.ranges import Ranges
+    from bilingual_crawler.mining.records import Ranges
     from bilingual_crawler.pairing.methods import Method
     from bilingual_crawler.pairing.reading import RawPage
 
