@@ -38,8 +38,8 @@ from rich.console import Console
 from bilingual_crawler.harvest.sites import read_site
 from bilingual_crawler.languages.codes import DEFAULT_EQUIVALENTS, from_cld2
 from bilingual_crawler.mining.duck import MEMORY, DuckEngine
-from bilingual_crawler.mining.run import Mining, MiningRequest
-from bilingual_crawler.mining.stored import AskedPairs
+from bilingual_crawler.mining.run import Mining
+from bilingual_crawler.mining.stored import AskedPairs, MiningRequest
 from bilingual_crawler.mining.tables import read_tables
 from bilingual_crawler.mining.urls import longest, mine_urls
 from bilingual_crawler.storage.archive import open_warc

@@ -29,8 +29,8 @@ from bilingual_crawler.languages.codes import DEFAULT_EQUIVALENTS, LanguageError
 from bilingual_crawler.languages.pairs import LanguagePairs
 from bilingual_crawler.mining import duck, records
 from bilingual_crawler.mining.duck import DuckEngine
-from bilingual_crawler.mining.run import Mining, MiningRequest
-from bilingual_crawler.mining.stored import AskedPairs, MiningError
+from bilingual_crawler.mining.run import Mining
+from bilingual_crawler.mining.stored import AskedPairs, MiningError, MiningRequest
 from bilingual_crawler.mining.tables import table_of_crawl
 from bilingual_crawler.mining.urls import mine_urls, plan
 from bilingual_crawler.settings import BILINGUAL_USER_AGENT

@@ -83,8 +83,8 @@ class Command(Tool, ScrapyCommand):
         try:
             # it needs an extra, and every scrapy command imports this module
             from bilingual_crawler.discovery.sources.base import SourceError
-            from bilingual_crawler.mining.run import Mining, MiningRequest
-            from bilingual_crawler.mining.stored import MiningError
+            from bilingual_crawler.mining.run import Mining
+            from bilingual_crawler.mining.stored import MiningError, MiningRequest
         except ImportError as error:
             raise UsageError(f"{error.name} is missing: {to_install('mine')}") from None
         errors = (MiningError, SourceError, LanguageError, LanguageDetectorError, ModelError, EncoderError)

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import json
 import shutil
-from dataclasses import dataclass
+from dataclasses import replace
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -19,7 +18,15 @@ from bilingual_crawler.discovery.sources.base import SourceError
 from bilingual_crawler.discovery.sources.cc_index import index_files
 from bilingual_crawler.languages.codes import LanguagePair
 from bilingual_crawler.mining.records import open_ranges
-from bilingual_crawler.mining.stored import AskedPairs, BucketResult, MiningError, add_up, result_file, store, stored
+from bilingual_crawler.mining.stored import (
+    AskedPairs,
+    BucketResult,
+    MiningError,
+    add_up,
+    result_file,
+    store,
+    stored,
+)
 from bilingual_crawler.mining.tables import is_crawl
 from bilingual_crawler.mining.urls import Host, MinedSite, by_size, hosts_of, mine_urls
 from bilingual_crawler.options import PREFIX, Options
@@ -31,6 +38,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from bilingual_crawler.mining.engine import Engine
+    from bilingual_crawler.mining.stored import MiningRequest
 
 _COUNTS = {
     "rows": "rows read",
@@ -87,27 +95,6 @@ LARGEST = 10
 """Hosts in the report."""
 
 
-@dataclass(frozen=True)
-class MiningRequest:
-    """The inputs, outputs and limits of a mining."""
-
-    inputs: tuple[str, ...]
-    """Crawls, and what :class:`~bilingual_crawler.discovery.sources.cc_index.CommonCrawlIndex` reads."""
-    pairs: str
-    """Language pairs, as :class:`AskedPairs` reads them."""
-    out: Path
-    buckets: int
-    base: str | None
-    """Folder or address of the files named by the tables; None if all inputs are crawls."""
-    rate: float
-    """Requests per second of all processes together."""
-    formats: tuple[str, ...]
-    """Formats of the bitext; without any, no sentences are aligned."""
-    user_agent: str
-    settings: dict[str, Any]
-    """Scrapy's settings that begin with ``BILINGUAL_``."""
-
-
 class UrlReport(msgspec.Struct):
     """Counts of the URL stage; its file marks the stage as done."""
 
@@ -137,6 +124,8 @@ class Mining:
 
     def __init__(self, request: MiningRequest) -> None:
         self._request, self._out = request, request.out.resolve()
+        self.work = self._out / "work"
+        """The folder of intermediate tables."""
         self._crawls = [Path(name) for name in request.inputs if is_crawl(Path(name))]
         try:
             self._files = [
@@ -171,11 +160,6 @@ class Mining:
         if other := ", ".join(name for name in mark if known is not None and before.get(name, False) != mark[name]):
             raise MiningError(f"--out {self._out}: the folder has a mining with other {other}; give another one")
         store(self._out / "mining.json", mark)
-
-    @property
-    def work(self) -> Path:
-        """The folder of intermediate tables."""
-        return self._out / "work"
 
     @property
     def urls_done(self) -> UrlReport | None:
@@ -234,29 +218,20 @@ class Mining:
         # what aligns takes 45 MB, which the URL stage leaves to DuckDB
         from bilingual_crawler.mining.content import BucketJob
 
-        request = self._request
-        job = BucketJob(
-            self._out,
-            self._pairs(urls),
-            request.base,
-            request.rate / engine.processes,
-            request.user_agent,
-            json.dumps(request.settings, default=str),
-            bool(request.formats),
-            self._monolingual,
-        )
+        request = replace(self._request, out=self._out, rate=self._request.rate / engine.processes)
+        job = BucketJob(request, self._pairs(urls), self._monolingual)
         problems: dict[int, str] = {}
-        for number in urls.buckets:
-            if result_file(self._out, number).exists():
+        files = {number: result_file(self._out, number) for number in urls.buckets}
+        for file in files.values():
+            if file.exists():
                 on_bucket()
         for _ in range(TRIES):
-            left = [number for number in urls.buckets if not result_file(self._out, number).exists()]
-            for number, error in engine.each(job, left):
+            for number, error in engine.each(job, [number for number, file in files.items() if not file.exists()]):
                 if error is None:
                     on_bucket()
                 else:
                     problems[number] = f"{type(error).__name__}: {error}"
-        results = {number: stored(result_file(self._out, number), BucketResult) for number in urls.buckets}
+        results = {number: stored(file, BucketResult) for number, file in files.items()}
         done = [result for result in results.values() if result is not None]
         failed = {number: why for number, why in problems.items() if results[number] is None}
         return ContentReport(len(done), add_up(done), failed)
