@@ -34,8 +34,8 @@ from bilingual_crawler.options import (
 from bilingual_crawler.plugins import EXPORTS
 
 if TYPE_CHECKING:
-    from argparse import ArgumentParser
-    from collections.abc import Collection, Iterable, Iterator, Sequence
+    from argparse import ArgumentParser, Namespace
+    from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
     from pathlib import Path
 
     from scrapy.commands import ScrapyCommand as Base
@@ -100,17 +100,44 @@ class Tool(Base):
 
     requires_crawler_process = False
     default_settings: ClassVar[dict[str, Any]] = PROJECT_SETTINGS | {"LOG_ENABLED": False}
+    arguments: ClassVar[str] = ""
+    purpose: ClassVar[str]
+    """One line."""
+    description: ClassVar[str] = ""
+    inputs: ClassVar[range] = range(1, sys.maxsize)
+    """How many inputs it takes."""
+
+    def syntax(self) -> str:
+        return self.arguments
+
+    def short_desc(self) -> str:
+        return self.purpose
+
+    def long_desc(self) -> str:
+        return self.description or self.purpose
 
     def add_options(self, parser: ArgumentParser) -> None:
         super().add_options(parser)
         adapt(parser, self.settings)
+        self.add(parser.add_argument)
+
+    def add(self, option: Callable[..., object]) -> None:
+        """Add the options of the command, each by a call of *option*."""
+
+    def run(self, args: list[str], opts: Namespace) -> None:
+        refuse_unknown(args)
+        if len(args) not in self.inputs:
+            raise UsageError
+        assert self.settings
+        self.work(args, opts, self.settings)
+
+    def work(self, inputs: list[str], opts: Namespace, settings: BaseSettings) -> None:
+        """Do what the command is for."""
+        raise NotImplementedError
 
 
-def add_formats(parser: ArgumentParser) -> None:
-    """Add ``--formats``, which :func:`read_formats` reads."""
-    parser.add_argument(
-        "--formats", help=f"with --bitext, any of {', '.join(EXPORTS.built_in)} ({','.join(USUAL_FORMATS)})"
-    )
+FORMATS = f"with --bitext, any of {', '.join(EXPORTS.built_in)} ({','.join(USUAL_FORMATS)})"
+"""The help of ``--formats``, which :func:`read_formats` reads."""
 
 
 def read_formats(text: str | None, folder: Path | None) -> tuple[str, ...]:
