@@ -48,9 +48,7 @@ PROJECT_SETTINGS = {name: value for name, value in vars(settings).items() if nam
 (SPIDERS,) = settings.SPIDER_MODULES
 """The module of the project's spiders, which identifies its settings."""
 TOOL = "bilingual-crawler"
-"""The console script."""
 PROGRESS = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-"""Columns of a progress bar with a known total."""
 
 
 def _open_closed_streams() -> None:
@@ -102,7 +100,6 @@ class Tool(Base):
     default_settings: ClassVar[dict[str, Any]] = PROJECT_SETTINGS | {"LOG_ENABLED": False}
     arguments: ClassVar[str] = ""
     purpose: ClassVar[str]
-    """One line."""
     description: ClassVar[str] = ""
     inputs: ClassVar[range] = range(1, sys.maxsize)
     """How many inputs it takes."""

@@ -105,7 +105,6 @@ class Hop:
 
     @property
     def origin(self) -> str:
-        """How it was found, in a word."""
         return str(self.way) if self.parent else "candidate"
 
     @cached_property
@@ -175,11 +174,9 @@ class NaiveBayes:
 
     @property
     def trained(self) -> bool:
-        """Whether it has seen relevant and other examples."""
         return all(self._examples.values())
 
     def probability(self, words: Iterable[str]) -> float:
-        """Probability that an example with these *words* is relevant."""
         odds = math.log(self._examples[True] / self._examples[False])
         for word in words:
             if word in self._words[True] or word in self._words[False]:
@@ -235,7 +232,6 @@ class HopTarget:
     sources: list[HopSource] = field(default_factory=list)
 
     def add(self, hop: Hop, source: HopSource | None) -> None:
-        """*hop* from *source* leads here too."""
         if len(self.hops) < MAX_HOPS:
             self.hops.append(hop)
             if source is not None:

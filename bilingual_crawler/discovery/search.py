@@ -53,7 +53,6 @@ class InspectedSite:
     """A site that is being judged, or has been."""
 
     entry: str
-    """The page from which it is judged."""
     target: HopTarget | None
     """Target it was found as; None if unlinked."""
     inspection: Inspection | None = None
@@ -92,7 +91,6 @@ class Topic:
         return cls(given, pair)
 
     def has(self, page: PageRecord) -> bool:
-        """Whether *page* is about the topic."""
         found = words(page.text, page.language)
         return sum(word in self._words for word in found) >= max(1, MIN_TOPIC_SHARE * len(found))
 
@@ -161,7 +159,6 @@ class SiteSearch(Policy):
         self.read(page, archived, is_backlink=is_backlink)
 
     def start(self, hops: Iterable[Hop]) -> None:
-        """Visit the targets of *hops* to candidates."""
         for hop in hops:
             self._add(hop, None)
 
@@ -206,7 +203,6 @@ class SiteSearch(Policy):
             self._fruitless(url, Reason.NO_PAGE)
 
     def observe_redirect(self, url: str, target: str) -> None:
-        """Replace *url* by *target*, unless that was visited before."""
         if self._is_done(url):
             return
         self._done.add(hash(url))
@@ -230,7 +226,6 @@ class SiteSearch(Policy):
         return found
 
     def is_backlink(self, url: str) -> bool:
-        """Whether *url* is to be visited because it links to a bilingual site."""
         target = self._targets.get(url)
         return target is not None and target.way is Way.BACK
 
@@ -348,7 +343,6 @@ class SiteSearch(Policy):
     # following links ------------------------------------------------------------------------------------------------
 
     def _expand(self, page: PageRecord, target: HopTarget | None, bilingual: bool) -> None:
-        """Follow the links of *page*, of a *bilingual* site or another."""
         source = HopSource(page.url, target, bilingual)
         hops = list(self._hops(page)) if self.order.expands(page, target) else []
         followed = [hop for hop in hops if self.order.follows(hop, source)]
@@ -418,7 +412,6 @@ class SiteSearch(Policy):
             source.targets.append(target)
 
     def _again(self, site: InspectedSite, hop: Hop, source: HopSource | None) -> None:
-        """Handle a *hop* to a known site."""
         if source is None:
             return
         first = site.target is None or not site.target.hops
@@ -449,9 +442,7 @@ class SiteSearch(Policy):
 
 
 MAX_LINKS = 2000
-"""Maximum links of a page."""
 MAX_TEXT = 50_000
-"""Maximum characters of a page."""
 
 
 def fact_of(page: PageRecord, links: Sequence[Link], archived: str, *, is_backlink: bool) -> bytes:

@@ -99,13 +99,11 @@ class Funnel:
             self.note(row["site"], row["verdict"], row.get("archived", ""))
 
     def note(self, site: str, verdict: str, archived: str) -> None:
-        """Count a verdict."""
         self._sites.add(site)
         self.reasons[verdict] += 1
         self._archived += bool(archived)
 
     def knows(self, site: str) -> bool:
-        """Whether the verdict on *site* is counted."""
         return site in self._sites
 
     @property
@@ -117,7 +115,6 @@ class Funnel:
         return self.reasons[BILINGUAL]
 
     def counts(self) -> dict[str, object]:
-        """The counts in a summary."""
         refused = {reason: count for reason, count in self.reasons.most_common() if reason != BILINGUAL}
         return {
             "sites_judged": self.judged,
@@ -138,7 +135,6 @@ def entries_of(row: Mapping[str, str]) -> list[str]:
 
 
 def is_table(path: Path) -> bool:
-    """Whether *path* is a ``sites.tsv``."""
     try:
         with open_buffered(path) as file:
             return file.readline(1 << 16).removeprefix(BOM_UTF8).startswith(b"site\tentry\tverdict\t")

@@ -44,7 +44,6 @@ class Sources:
         """Where the archive has the entry pages of candidates, by URL."""
         self._candidates = {spec: candidate_source(spec) for spec in candidates}
         self._hosts: set[str] = set()
-        """Hosts of the candidates."""
         self._closed = {spec: backlink_source(spec) for spec in backlinks if spec != OWN_LINKS}
         self._backlinks: list[BacklinkSource] = []
 

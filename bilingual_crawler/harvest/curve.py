@@ -161,7 +161,6 @@ class Result:
     judged: int | None = None
     """Pairs found while the crawl ran that are right or false (``verdicts.py``); None if the crawl failed."""
     right: int = 0
-    """Those of them that are in gold."""
     paired: int = 0
     """Gold pairs with both pages reachable that are among the pairs found."""
     sure_and_false: int = 0
@@ -169,7 +168,6 @@ class Result:
     orphans: int = 0
     """Pages known to have no translation that can be reached."""
     orphans_paired: int = 0
-    """Those of them that are in a pair."""
     until: float = 1.0
     """Share of the pairs of a site after which the crawl left it."""
     estimate: dict[str, float] = field(default_factory=dict)
@@ -177,7 +175,6 @@ class Result:
 
     @property
     def task(self) -> str:
-        """Site and language pair."""
         return f"{self.site}.{self.lang_a}-{self.lang_b}"
 
 

@@ -108,7 +108,6 @@ def plot_estimates(results: Sequence[Result], path: Path) -> Path:
 
 
 def plain(axes: Axes) -> None:
-    """Leave a light grid and labels of *axes*."""
     axes.grid(color=GRID, linewidth=0.8)
     axes.set_axisbelow(True)
     axes.tick_params(length=0, labelsize=8.5, labelcolor=SOFT)

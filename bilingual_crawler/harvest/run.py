@@ -53,11 +53,9 @@ class ResultStore:
 
     @property
     def results(self) -> list[Result]:
-        """All results, by task and policy."""
         return [self._results[key] for key in sorted(self._results)]
 
     def add(self, result: Result) -> None:
-        """Add a result and rewrite the file."""
         self._results[result.task, result.policy] = result
         lines = ",\n".join(json.dumps(asdict(r), ensure_ascii=False) for r in self.results)
         with replacing(self._path) as part:
@@ -78,9 +76,7 @@ class Harvest:
     out: Path
     links: str = "all"
     settings: tuple[str, ...] = ()
-    """``NAME=VALUE`` settings of every crawl."""
     jobs: int = 1
-    """Crawls at a time."""
     until: float = 1.0
     """Share of the pairs of a site after which it is left."""
 
@@ -152,7 +148,6 @@ class Replay(NamedTuple):
     """What a crawl of archived sites has done."""
 
     order: list[str]
-    """Pages in download order."""
     missing: int
     """Requests that the archives lack."""
     error: str | None
@@ -235,7 +230,6 @@ def crawl_environment() -> Mapping[str, str]:
 
 
 def tail(log: Path) -> str:
-    """Return the last lines of a log."""
     return "\n".join(log.read_text(encoding="utf-8", errors="replace").splitlines()[-_LOG_TAIL:])
 
 

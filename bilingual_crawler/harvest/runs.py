@@ -38,7 +38,6 @@ class Run:
         return self.pairs[-1]
 
     def decile(self, percent: int) -> int:
-        """Pairs after *percent* (10 to 100) of its requests."""
         return self.pairs[ceil(len(self.pairs) * percent / 100) - 1]
 
     def until(self, pairs: int) -> tuple[int, int, float] | None:

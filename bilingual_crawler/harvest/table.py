@@ -53,12 +53,10 @@ def print_tables(results: Sequence[Result], console: Console) -> None:
 
 
 def best_policy(groups: dict[str, list[Result]]) -> str | None:
-    """Return the policy of the highest mean, the oracle aside."""
     return next((name for name in reversed(groups) if name != "oracle"), None)
 
 
 def policy_table(groups: Mapping[str, Sequence[Result]]) -> Table:
-    """Return the table with a line per policy."""
     table = new_table(
         "Area under the harvest curve, relative to the oracle",
         ("policy",),
@@ -110,7 +108,6 @@ def pairs_table(groups: Mapping[str, Sequence[Result]]) -> Table:
 
 
 def ends_table(groups: Mapping[str, Sequence[Result]]) -> Table:
-    """Return the table of where the crawls of each policy ended."""
     table = new_table(
         "Where the crawls ended",
         ("policy",),
@@ -143,7 +140,6 @@ def in_interval(result: Result) -> bool:
 
 
 def decimals(number: float | None) -> str:
-    """Write a share with three decimals; a dash for None."""
     return "–" if number is None else f"{number:.3f}"
 
 

@@ -87,7 +87,6 @@ class Together:
         return JointCrawl(pair, policy, budget, *counts, shares[: PERCENT + 1], error, shares[-1])
 
     def _end(self) -> dict[str, str]:
-        """The argument that ends the crawl."""
         if self._until < 1:
             return {"until": f"{self._until:g}"}
         return {"max_pages": str(round(self._pages * PERCENT / 100 * _ROOM))}

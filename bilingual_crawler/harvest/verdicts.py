@@ -68,8 +68,6 @@ class Truth:
 
 
 class JudgedPair(NamedTuple):
-    """A pair and its verdict."""
-
     pair: Pair
     verdict: PairVerdict
 
@@ -103,7 +101,6 @@ class Tally:
 
     @property
     def right(self) -> int:
-        """Pairs that are in gold."""
         return sum(verdict == PairVerdict.RIGHT for _, verdict in self.pairs)
 
     @property
@@ -123,5 +120,4 @@ class Tally:
 
 
 def share(part: int, whole: int) -> float | None:
-    """Return *part* of *whole*; None of nothing."""
     return part / whole if whole else None

@@ -52,7 +52,6 @@ if TYPE_CHECKING:
     from bilingual_crawler.pairing.reading import RawPage
 
 _SENTENCES, _DOCUMENTS = "sentences", "documents"
-"""Folders of the spools."""
 
 
 def export(out: Path, pairs: Iterable[LanguagePair], formats: Iterable[str], folder: Path) -> dict[str, int]:

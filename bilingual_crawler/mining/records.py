@@ -129,7 +129,6 @@ class HttpRanges:
         raise Unavailable(f"{file} at {offset}: {problem}")
 
     def _wait(self) -> None:
-        """Wait until the next request may begin."""
         while True:
             with self._lock:
                 now = time.monotonic()

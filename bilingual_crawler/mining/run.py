@@ -51,7 +51,6 @@ _COUNTS = {
 
 
 def print_urls(console: Console, urls: UrlReport) -> None:
-    """Print the counts of the URL stage."""
     for name, text in _COUNTS.items():
         console.print(f"{urls.counts[name]:>12,}  {text}")
     _print_pairs(console, "pairs of URLs", urls.url_pairs)
@@ -61,7 +60,6 @@ def print_urls(console: Console, urls: UrlReport) -> None:
 
 
 def print_content(console: Console, content: ContentReport, sentences: Mapping[str, int]) -> None:
-    """Print the counts of the content stage."""
     total = content.total
     done = noun(content.done, "bucket is", "buckets are")
     console.print(f"{content.done} {done} done: {total.read:,} documents of {total.planned:,} pages")
@@ -79,7 +77,6 @@ def print_content(console: Console, content: ContentReport, sentences: Mapping[s
 
 
 def write_report(out: Path, urls: UrlReport, content: ContentReport | None, sentences: Mapping[str, int]) -> None:
-    """Write ``report.json``."""
     store(out / "report.json", {"urls": urls, "content": content, "sentence_pairs": sentences})
 
 
@@ -101,11 +98,9 @@ class UrlReport(msgspec.Struct):
     counts: dict[str, int]
     """See :class:`~bilingual_crawler.mining.urls.UrlStage`."""
     url_pairs: dict[str, dict[str, int]]
-    """Pairs of URLs by language pair and method."""
     largest: list[Host]
     pairs: list[tuple[str, str]]
     buckets: list[int]
-    """Buckets with pages."""
 
 
 class ContentReport(msgspec.Struct):
@@ -114,7 +109,6 @@ class ContentReport(msgspec.Struct):
     done: int
     """Done buckets, earlier runs included."""
     total: BucketResult
-    """The sum of the done buckets."""
     failed: dict[int, str]
     """Failed buckets and their errors; the next run tries them again."""
 
@@ -190,7 +184,6 @@ class Mining:
         return report
 
     def write_hosts(self) -> None:
-        """Write ``sites.tsv``."""
         replace_tsv(self._out / SITES, MinedSite, map(MinedSite.from_host, hosts_of(self._out / "domains")))
 
     def check_content(self) -> None:

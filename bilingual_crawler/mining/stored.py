@@ -30,7 +30,6 @@ class MiningRequest:
     inputs: tuple[str, ...]
     """Crawls, and what :class:`~bilingual_crawler.discovery.sources.cc_index.CommonCrawlIndex` reads."""
     pairs: str
-    """Language pairs, as :class:`AskedPairs` reads them."""
     out: Path
     buckets: int
     base: str | None
@@ -45,7 +44,6 @@ class MiningRequest:
 
 
 def store(file: Path, value: object) -> None:
-    """Write *value* as JSON, atomically."""
     with replacing(file) as part:
         part.write_bytes(msgspec.json.format(msgspec.json.encode(value)))
 
@@ -59,7 +57,6 @@ class BucketResult(msgspec.Struct):
     """Counts of a bucket; its file marks the bucket as done."""
 
     planned: int = 0
-    """Pages of the plan."""
     read: int = 0
     """Pages in a language of the pairs."""
     left_out: dict[str, int] = {}
@@ -81,7 +78,6 @@ def result_file(out: Path, number: int) -> Path:
 
 
 def add_up(results: Iterable[BucketResult]) -> BucketResult:
-    """Sum *results*."""
     total = BucketResult()
     for result in results:
         total.planned += result.planned

@@ -37,7 +37,6 @@ _SCHEMA = pa.schema(
 
 
 def is_crawl(path: Path) -> bool:
-    """Tell whether *path* is the output folder of a crawl."""
     return (path / DOCUMENTS).exists()
 
 
@@ -116,7 +115,6 @@ def read_tables(engine: Engine, crawls: Sequence[Path], files: Sequence[str], wo
 
 
 def with_columns(batch: pa.RecordBatch, fields: Fields, columns: Sequence[Sequence[object]]) -> pa.RecordBatch:
-    """Add *columns* of these *fields* to *batch*."""
     added = [pa.array(column, kind) for (_, kind), column in zip(fields, columns, strict=True)]
     schema = pa.schema([*batch.schema, *(pa.field(*field) for field in fields)])
     return pa.RecordBatch.from_arrays([*batch.columns, *added], schema=schema)
@@ -126,7 +124,6 @@ DOMAINS = (("domain", pa.string()),)
 
 
 def add_domains(hosts: pa.RecordBatch) -> pa.RecordBatch:
-    """Add the registered domain of each ``host``."""
     return with_columns(hosts, DOMAINS, [[registered_domain(host) for host in hosts["host"].to_pylist()]])
 
 

@@ -137,7 +137,6 @@ def _beside(side: str) -> dict[str, str]:
 
 
 def _best(found: ir.Table) -> ir.Table:
-    """Keep the pairs that are the best of both of their pages."""
     for side, other in ("ab", "ba"):
         order = (ibis.desc("score"), ibis.asc(f"url_{other}"))
         rank = ibis.row_number().over(group_by=("pair", f"url_{side}"), order_by=order)
@@ -192,7 +191,6 @@ class Host(msgspec.Struct):
 
     domain: str
     pages: dict[str, int]
-    """By language."""
     url_pairs: int = 0
     likelihood: float = 0.0
     """P(the domain has pairs), the maximum over its language pairs."""
@@ -249,7 +247,6 @@ class UrlStage:
     pages: ir.Table
     """Pages of domains with both languages, without duplicates, with keys."""
     found: ir.Table
-    """Pairs of URLs."""
     domains: ir.Table
     counts: dict[str, int]
     """rows, in_languages, in_domains (with both languages), duplicates, domains, url_pairs."""

@@ -85,7 +85,6 @@ class BarbosaDetector:
         return cls(LinkPredictor.load(models))
 
     def inspect(self, pair: LanguagePair, entry: PageRecord) -> Inspection:
-        """Begin to judge the site of the page *entry*."""
         return BarbosaInspection(self, pair, entry)
 
 

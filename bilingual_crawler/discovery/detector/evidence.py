@@ -112,7 +112,6 @@ class EvidenceDetector:
         return cls(EvidenceWeights.load(models), ResemblanceWeights.load(models), language_model)
 
     def inspect(self, pair: LanguagePair, entry: PageRecord) -> Inspection:
-        """Begin to judge the site of the page *entry*."""
         return EvidenceInspection(self, pair, entry)
 
 
@@ -273,7 +272,6 @@ class EvidenceInspection:
         return (self._hit[prospect.kind] + DOUBT) / (self._tried[prospect.kind] + DOUBT)
 
     def _mirror(self, url: str) -> float:
-        """Probability of a link by its counterpart."""
         counterpart = self._mirrored.get(url)
         if counterpart is None:
             return 0.0

@@ -109,7 +109,6 @@ MAX_LOGIT = 4.0
 NAMED = ("hreflang", "label", "mark", "weak_mark", "lang")
 """Ways in which a link names a language; each may name one that is sought, or another."""
 STRONG = ("hreflang", "label", "mark")
-"""Of which at least one names a language."""
 LINK_FEATURES = (
     *(f"{name}_{which}" for name in NAMED for which in ("sought", "other")),
     "named_sought",
@@ -147,7 +146,6 @@ class LinkProspect:
 
     url: str
     page: str
-    """The page that it is on."""
     language: str
     """The language that is sought there."""
     features: Mapping[str, float]
@@ -339,7 +337,6 @@ def comparable(a: PageRecord, b: PageRecord, pair: LanguagePair) -> bool:
 
 
 def _lines(page: PageRecord) -> dict[str, float]:
-    """The lines of *page* with their characters."""
     return {line: len(line) for line in page.text.split("\n")}
 
 

@@ -40,7 +40,6 @@ class ArchivedPages:
         if not self._remote and not Path(base).is_dir():
             raise SourceError(f"{base}: no such folder; give that of Common Crawl's files, or an https:// address")
         self.left_out = LeftOut()
-        """Rows that gave no page, by reason."""
 
     def read(self, place: WarcRange) -> ArchivedResponse | None:
         """The response, its body with its content coding; None, counted, without one. Blocks while it reads."""

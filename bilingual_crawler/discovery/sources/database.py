@@ -44,14 +44,12 @@ def scratch(folder: Path | None = None) -> Iterator[DuckDBPyConnection]:
 
 
 def fetch(db: DuckDBPyConnection, query: str, values: object = None) -> Iterator[tuple[Any, ...]]:
-    """The rows of a query, one by one."""
     cursor = db.execute(query, values)
     while some := cursor.fetchmany(BATCH):
         yield from some
 
 
 def damaged(place: object, error: duckdb.Error) -> SourceError:
-    """The message for an error of DuckDB."""
     return SourceError(f"{place}: {first_line(error)}; download it again if it is damaged")
 
 

@@ -43,7 +43,6 @@ class TsvCandidates:
         check_list(path)
 
     def candidates(self, pair: LanguagePair) -> Iterator[Lead]:
-        """Yield the sites in the order of the file, each once."""
         seen = set()
         for candidate in _read(self._path, ("url",), _candidate, self.left_out):
             if candidate.url in seen:
@@ -82,7 +81,6 @@ class TsvBacklinks:
             pages[link.url] = max(link.weight, pages.get(link.url, 0.0))
 
     def backlinks(self, host: str) -> Sequence[Lead]:
-        """Who links to the host, heaviest first."""
         found = self._found.get(bare_host(host) or "", {})
         links = (Lead(url, weight, url in self._guessed) for url, weight in found.items())
         return sorted(links, key=lambda link: (-link.weight, link.url))
@@ -111,7 +109,6 @@ def _lead(row: Mapping[str, str], column: str, default: float) -> Lead:
 
 
 def check_list(path: Path) -> None:
-    """SourceError if there is no such file."""
     if not path.is_file():
         raise SourceError(f"{path}: no such file; give a list with one URL or host a line")
 
