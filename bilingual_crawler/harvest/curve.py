@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
     from pathlib import Path
 
-    from bilingual_crawler.harvest.sites import Partners, Site, Task
+    from bilingual_crawler.harvest.sites import Site, Task
     from bilingual_crawler.items import Pair
 
     Weights: TypeAlias = Mapping[str, Mapping[str, int]]
@@ -25,7 +25,6 @@ if TYPE_CHECKING:
 
 _UNREACHED = 10**6
 _COMPLETES, _GOLD, _BRIDGE = range(3)
-_Tier: TypeAlias = tuple[int, int]
 
 
 def oracle_order(site: Site, task: Task) -> list[str]:
@@ -35,73 +34,58 @@ def oracle_order(site: Site, task: Task) -> list[str]:
     nearest (in links) to a gold page not yet downloaded; ties by discovery. It is a strong reference, not a
     strict bound.
     """
-    return _Oracle(site, site.partners(task)).run(task.seeds)
+    partners = site.partners(task)
+    parents: defaultdict[str, list[str]] = defaultdict(list)
+    for url, links in site.links.items():
+        for link in links:
+            parents[link].append(url)
+    missing = set(partners)
+    found: dict[str, int] = {}
+    order: dict[str, None] = {}
+    distance, outdated = _distances(missing, parents), False
+    heap: list[tuple[tuple[int, int], int, str]] = []
+
+    def tier(url: str) -> tuple[int, int]:
+        if url not in partners:
+            return _BRIDGE, distance.get(url, _UNREACHED)
+        return (_COMPLETES if any(map(order.__contains__, partners[url])) else _GOLD), 0
+
+    def push(urls: Iterable[str]) -> None:
+        for url in urls:
+            if url in site.languages and url not in order:
+                heappush(heap, (tier(url), found.setdefault(url, len(found)), url))
+
+    push(task.seeds)
+    while heap and missing:
+        before, _, url = heappop(heap)
+        if url in order:
+            continue
+        if before[0] == _BRIDGE and outdated:
+            distance, outdated = _distances(missing, parents), False
+            heap = [(tier(u), n, u) for u, n in found.items() if u not in order]
+            heapify(heap)
+        elif tier(url) != before:
+            push([url])
+        else:
+            order[url] = None
+            outdated |= url in missing
+            missing.discard(url)
+            push(partner for partner in partners.get(url, ()) if partner in found)
+            push(site.links[url])
+    return list(order)
 
 
-class _Oracle:
-    def __init__(self, site: Site, partners: Partners) -> None:
-        self._site = site
-        self._partners = partners
-        self._missing = set(partners)
-        self._seen: set[str] = set()
-        self._found: dict[str, int] = {}
-        self._heap: list[tuple[_Tier, int, str]] = []
-        self._parents: defaultdict[str, list[str]] = defaultdict(list)
-        for url, links in site.links.items():
-            for link in links:
-                self._parents[link].append(url)
-        self._distance = self._distances()
-
-    def run(self, seeds: tuple[str, ...]) -> list[str]:
-        order: list[str] = []
-        outdated = False
-        for url in seeds:
-            self._push(url)
-        while self._heap and self._missing:
-            tier, _, url = heappop(self._heap)
-            if url in self._seen:
-                continue
-            if tier[0] == _BRIDGE and outdated:
-                self._distance = self._distances()
-                outdated = False
-                self._heap = [(self._tier(u), n, u) for u, n in self._found.items() if u not in self._seen]
-                heapify(self._heap)
-                continue
-            if self._tier(url) != tier:
-                self._push(url)
-                continue
-            order.append(url)
-            self._seen.add(url)
-            outdated |= url in self._missing
-            self._missing.discard(url)
-            for partner in self._partners.get(url, ()):
-                if partner in self._found:
-                    self._push(partner)
-            for link in self._site.links[url]:
-                self._push(link)
-        return order
-
-    def _push(self, url: str) -> None:
-        if url in self._site.languages and url not in self._seen:
-            discovered = self._found.setdefault(url, len(self._found))
-            heappush(self._heap, (self._tier(url), discovered, url))
-
-    def _tier(self, url: str) -> _Tier:
-        partners = self._partners.get(url)
-        if partners is None:
-            return _BRIDGE, self._distance.get(url, _UNREACHED)
-        return (_GOLD if partners.isdisjoint(self._seen) else _COMPLETES), 0
-
-    def _distances(self) -> dict[str, int]:
-        distance = dict.fromkeys(self._missing, 0)
-        queue = deque(self._missing)
-        while queue:
-            url = queue.popleft()
-            for parent in self._parents[url]:
-                if parent not in distance:
-                    distance[parent] = distance[url] + 1
-                    queue.append(parent)
-        return distance
+def _distances(targets: Iterable[str], parents: Mapping[str, Sequence[str]]) -> dict[str, int]:
+    """Links from each page to the nearest of *targets*."""
+    distance = dict.fromkeys(targets, 0)
+    queue = deque(distance)
+    while queue:
+        url = queue.popleft()
+        for parent in parents.get(url, ()):
+            if parent not in distance:
+                distance[parent] = distance[url] + 1
+                queue.append(parent)
+    return distance
 
 
 def write_deciles(results: Sequence[Result], path: Path) -> None:
@@ -231,16 +215,13 @@ class Reference:
     def __init__(self, site: Site, task: Task, lengths: Mapping[str, int], first: int | None = None) -> None:
         self._site = site
         self._task = task
-        self.pages = len(site.reachable(task.seeds))
-        if first is not None:
-            self.pages = min(self.pages, first)
-        partners = site.partners(task)
+        reachable = len(site.reachable(task.seeds))
+        self.pages = reachable if first is None else min(reachable, first)
         self._oracle = oracle_order(site, task)
-        number = {url: dict.fromkeys(others, 1) for url, others in partners.items()}
-        text = {
-            url: {other: min(lengths.get(url, 0), lengths.get(other, 0)) for other in others}
-            for url, others in partners.items()
-        }
+        number, text = {}, {}
+        for url, others in site.partners(task).items():
+            number[url] = dict.fromkeys(others, 1)
+            text[url] = {other: min(lengths.get(url, 0), lengths.get(other, 0)) for other in others}
         self.by_number = Measure(number, self.pages, self._oracle)
         self.by_text = Measure(text, self.pages, self._oracle)
 

@@ -43,17 +43,13 @@ def print_tables(results: Sequence[Result], console: Console) -> None:
         console.print(pairs_table(judged), "")
     if any(result.until < 1 for result in results):
         console.print(ends_table(by_policy(results)), "")
-    best = best_policy(groups)
+    best = next((name for name in reversed(groups) if name != "oracle"), None)
     if best and len(groups[best]) > 1:
         console.print(worst_table(groups, best))
     for result in results:
         if result.error:
             console.print(f"[red]failed[/red] {result.task} {result.policy}:", highlight=False)
             console.print(result.error, style="dim", markup=False, highlight=False)
-
-
-def best_policy(groups: dict[str, list[Result]]) -> str | None:
-    return next((name for name in reversed(groups) if name != "oracle"), None)
 
 
 def policy_table(groups: Mapping[str, Sequence[Result]]) -> Table:
