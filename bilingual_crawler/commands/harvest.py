@@ -108,10 +108,7 @@ class Command(Tool, ScrapyCommand):
         harvest = Harvest(sites, opts.out.resolve(), opts.links, tuple(opts.set), max(opts.jobs, 1), opts.until)
         console = Console()
         failed = 0
-        with (
-            Progress(*PROGRESS, console=console) as progress,
-            closing(harvest.run(tasks, policies)) as results,
-        ):
+        with Progress(*PROGRESS, console=console) as progress, closing(harvest.run(tasks, policies)) as results:
             bar = progress.add_task("", total=len(tasks) * len(policies))
             for result in results:
                 store.add(result)

@@ -98,10 +98,7 @@ def freeze(directory: Path, urls: Iterable[str]) -> FrozenSite:
 
 
 def simulate(
-    site: FrozenSite,
-    seeds: Iterable[str],
-    policy: Policy,
-    goes_on: Callable[[Learner, str], bool] = lambda *_: True,
+    site: FrozenSite, seeds: Iterable[str], policy: Policy, goes_on: Callable[[Learner, str], bool] = lambda *_: True
 ) -> list[str]:
     """Return the pages in the order in which *policy* downloads them, one request at a time.
 

@@ -132,13 +132,7 @@ class Site:
         A URL that is no page of the site comes back without its fragment.
         """
         url = url.split("#")[0]
-        forms = (
-            url,
-            self.redirects.get(url, url),
-            url.replace("http://", "https://", 1),
-            url + "/",
-            url.rstrip("/"),
-        )
+        forms = (url, self.redirects.get(url, url), url.replace("http://", "https://", 1), url + "/", url.rstrip("/"))
         return next((form for form in forms if form in self.languages), url)
 
 

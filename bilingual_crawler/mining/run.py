@@ -18,15 +18,7 @@ from bilingual_crawler.discovery.sources.base import SourceError
 from bilingual_crawler.discovery.sources.cc_index import index_files
 from bilingual_crawler.languages.codes import LanguagePair
 from bilingual_crawler.mining.records import open_ranges
-from bilingual_crawler.mining.stored import (
-    AskedPairs,
-    BucketResult,
-    MiningError,
-    add_up,
-    result_file,
-    store,
-    stored,
-)
+from bilingual_crawler.mining.stored import AskedPairs, BucketResult, MiningError, add_up, result_file, store, stored
 from bilingual_crawler.mining.tables import is_crawl
 from bilingual_crawler.mining.urls import Host, MinedSite, by_size, hosts_of, mine_urls
 from bilingual_crawler.options import PREFIX, Options

@@ -61,13 +61,7 @@ class _Graph(NamedTuple):
     edges: list[Path]
 
 
-def prune(
-    folder: Path,
-    table: Path,
-    hosts: Iterable[str] | None = None,
-    *,
-    likely: Collection[str] = (),
-) -> None:
+def prune(folder: Path, table: Path, hosts: Iterable[str] | None = None, *, likely: Collection[str] = ()) -> None:
     """Write the links of a graph that lead to *hosts* (all, if None) to a table for look-ups.
 
     *folder* holds the vertices and edges of one graph of hosts or domains as published: the lists of paths with the
