@@ -90,7 +90,7 @@ def graph_site(
     return Site(Path(), languages or dict.fromkeys(links, "eng"), {u: tuple(v) for u, v in links.items()}, gold, {})
 
 
-def result(policy: str, site: str = "s", relative: float = 0.5, links: str = "all", error: str | None = None) -> Result:
+def result(policy: str, site: str = "s", relative: float = 0.5, error: str | None = None) -> Result:
     return Result(
         site=site,
         lang_a="eng",
@@ -106,7 +106,6 @@ def result(policy: str, site: str = "s", relative: float = 0.5, links: str = "al
         relative_text_auc=relative / 2,
         deciles=tuple(range(1, 11)),
         downloads_to={"50": 50, "80": 80, "90": None},
-        links=links,
         error=error,
         curve=tuple(n / 100 for n in range(101)),
         text_curve=tuple((n / 100) ** 2 for n in range(101)),
@@ -370,23 +369,17 @@ class TestSimulator:
 class TestStore:
     def test_results_of_earlier_runs_stay(self, tmp_path: Path) -> None:
         path = tmp_path / "out" / "results.json"
-        ResultStore(path, "all").add(result("bfs", relative=0.1))
-        store = ResultStore(path, "all")
+        ResultStore(path).add(result("bfs", relative=0.1))
+        store = ResultStore(path)
         store.add(result("cld2", relative=0.2))
         store.add(result("bfs", relative=0.3))
         rows = json.loads(path.read_text())
         assert [(row["policy"], row["auc"]) for row in rows] == [("bfs", 0.3), ("cld2", 0.2)]
         assert {"site", "lang_a", "lang_b", "reachable_pages", "gold_pairs", "downloads", "found"} <= rows[0].keys()
-        assert [r.relative_auc for r in ResultStore(path, "all").results] == [0.3, 0.2]
-
-    def test_other_links_need_another_folder(self, tmp_path: Path) -> None:
-        path = tmp_path / "results.json"
-        ResultStore(path, "anchors").add(result("bfs", links="anchors"))
-        with pytest.raises(SiteError, match="another --out"):
-            ResultStore(path, "all")
+        assert [r.relative_auc for r in ResultStore(path).results] == [0.3, 0.2]
 
     def test_a_table_of_the_docs_has_a_row_for_each_policy(self, tmp_path: Path) -> None:
-        store = ResultStore(tmp_path / "results.json", "all")
+        store = ResultStore(tmp_path / "results.json")
         for one in (result("bfs", relative=0.1), result("bfs", "t", relative=0.3), result("gain", relative=0.8)):
             store.add(one)
         bfs, gain = read_rows(tmp_path)
@@ -399,7 +392,7 @@ class TestStore:
         path = tmp_path / "results.json"
         path.write_text(content)
         with pytest.raises(SiteError, match=r"results\.json"):
-            ResultStore(path, "all")
+            ResultStore(path)
 
     def test_results_that_were_not_measured_by_text_need_another_folder(self, tmp_path: Path) -> None:
         row = asdict(result("bfs"))
@@ -407,7 +400,7 @@ class TestStore:
         path = tmp_path / "results.json"
         path.write_text(json.dumps([row]))
         with pytest.raises(SiteError, match=r"another --out.*relative_text_auc"):
-            ResultStore(path, "all")
+            ResultStore(path)
 
 
 class TestReports:
@@ -485,7 +478,9 @@ class TestCommand:
 
     def test_end_to_end(self, sites: Path, tmp_path: Path) -> None:
         out = tmp_path / "out"
-        done = scrapy_harvest(sites, "--policies", "bfs,cld2,oracle", "--out", out, "--links", "anchors")
+        done = scrapy_harvest(
+            sites, "--policies", "bfs,cld2,oracle", "--out", out, "-s", "BILINGUAL_LINK_SOURCES=a,area"
+        )
         assert done.returncode == 0, done.stdout + done.stderr
         rows = {row["policy"]: row for row in json.loads((out / "results.json").read_text())}
         header, *deciles = (line.split("\t") for line in (out / "deciles.tsv").read_text().splitlines())
@@ -607,9 +602,9 @@ class TestCommand:
         assert "--together=fair: choose" in done.stderr
 
     def test_settings_are_handed_on(self, sites: Path, tmp_path: Path) -> None:
-        settings = ("BILINGUAL_BRIDGE=0.2",)
-        command = crawl_command({"pair": TASK.pair}, TASK.seeds, [sites / "saga"], tmp_path, "anchors", settings)
+        settings = ("BILINGUAL_BRIDGE=0.2", "BILINGUAL_LINK_SOURCES=a,area")
+        command = crawl_command({"pair": TASK.pair}, TASK.seeds, [sites / "saga"], tmp_path, settings)
         assert "BILINGUAL_BRIDGE=0.2" in command
-        assert "BILINGUAL_LINK_SOURCES=a,area,refresh" in command
+        assert "BILINGUAL_LINK_SOURCES=a,area" in command
         assert f"BILINGUAL_SCOPE_PREFIXES={BASE},https://saga.pages.example/saga/" in command
         assert (tmp_path / "seeds.txt").read_text() == f"{BASE}\n"

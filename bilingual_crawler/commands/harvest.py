@@ -15,7 +15,7 @@ from scrapy.exceptions import UsageError
 
 from bilingual_crawler.commands import PROGRESS, Tool
 from bilingual_crawler.harvest.curve import with_gold, write_deciles
-from bilingual_crawler.harvest.run import LINK_SOURCES, Harvest, ResultStore
+from bilingual_crawler.harvest.run import Harvest, ResultStore
 from bilingual_crawler.harvest.runs import read_run, runs_table
 from bilingual_crawler.harvest.simulator import explain
 from bilingual_crawler.harvest.sites import SiteError, Task, read_tasks
@@ -69,7 +69,6 @@ class Command(Tool, ScrapyCommand):
         option("--site", metavar="ID", help="only the tasks of this site")
         told = "the crawls leave a site when so many of its pairs are found (%(default)s: all)"
         option("--until", default="1", metavar="SHARE", help=told)
-        option("--links", choices=LINK_SOURCES, default="all", help="links that are followed (%(default)s)")
         told = "compare output folders of finished crawls of the same seeds by what they cost, and exit"
         option("--runs", nargs="+", type=Path, metavar="CRAWL", help=told)
         option("--explain", nargs=2, metavar=("SITE", "URL"), help="show how gain ranked this URL, and exit")
@@ -104,8 +103,8 @@ class Command(Tool, ScrapyCommand):
     def _harvest(self, sites: Path, opts: Namespace) -> None:
         policies = _policies(opts.policies or "bfs,cld2,smart,oracle")
         tasks = _select(read_tasks(sites), opts.site, opts.pairs)[: opts.tasks]
-        store = ResultStore(opts.out / "results.json", opts.links, opts.until)
-        harvest = Harvest(sites, opts.out.resolve(), opts.links, tuple(opts.set), max(opts.jobs, 1), opts.until)
+        store = ResultStore(opts.out / "results.json", opts.until)
+        harvest = Harvest(sites, opts.out.resolve(), tuple(opts.set), max(opts.jobs, 1), opts.until)
         console = Console()
         failed = 0
         with Progress(*PROGRESS, console=console) as progress, closing(harvest.run(tasks, policies)) as results:
@@ -133,7 +132,7 @@ class Command(Tool, ScrapyCommand):
             raise wrong("--together", opts.together, f"choose among {', '.join(SITE_BUDGETS)}")
         tasks = _select(read_tasks(sites), opts.site)
         pairs = list(dict.fromkeys(task.pair for task in _select(tasks, opts.site, opts.pairs)[: opts.tasks]))
-        together = Together(sites, opts.out.resolve(), tasks, opts.links, opts.set, opts.until)
+        together = Together(sites, opts.out.resolve(), tasks, opts.set, opts.until)
         console = Console()
         crawls = []
         for policy in _policies(opts.policies or "gain"):

@@ -135,7 +135,6 @@ class Result:
     """Percentage of the pairs -> downloads needed, None if never reached."""
     missing: int = 0
     """Requests for URLs that the archive does not hold; not among the downloads."""
-    links: str = "all"
     seconds: float = 0.0
     error: str | None = None
     curve: tuple[float, ...] = field(default=(), repr=False)

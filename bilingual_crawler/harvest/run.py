@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 class ResultStore:
     """The results in a file; a new result replaces the earlier one of the same task and policy."""
 
-    def __init__(self, path: Path, links: str, until: float = 1.0) -> None:
+    def __init__(self, path: Path, until: float = 1.0) -> None:
         """Read the file, if it exists; raises SiteError if it is unreadable or was measured with other options."""
         self._path = path
         self._results: dict[tuple[str, str], Result] = {}
@@ -46,8 +46,6 @@ class ResultStore:
             ) from error
         for result in known:
             self._results[result.task, result.policy] = result
-            if result.links != links:
-                raise SiteError(f"{path} holds crawls with --links {result.links}: choose another --out")
             if result.until != until:
                 raise SiteError(f"{path} holds crawls with --until {result.until:g}: choose another --out")
 
@@ -62,8 +60,6 @@ class ResultStore:
             part.write_text(f"[\n{lines}\n]\n", encoding="utf-8")
 
 
-LINK_SOURCES = {"anchors": "a,area,refresh", "all": None}
-"""Names of link selections -> value of ``BILINGUAL_LINK_SOURCES``, None for the default."""
 _KEPT = ("crawl.log", "crawl.tsv", PAIRS, SUMMARY)
 _LOG_TAIL = 12
 
@@ -74,7 +70,6 @@ class Harvest:
 
     sites: Path
     out: Path
-    links: str = "all"
     settings: tuple[str, ...] = ()
     jobs: int = 1
     until: float = 1.0
@@ -109,7 +104,7 @@ class Harvest:
         arguments = {"pair": task.pair, "policy": policy, "until": f"{self.until:g}"}
         folders = [self.sites / task.site]
         started = time.monotonic()
-        crawl = replay(directory, arguments, task.seeds, folders, self.links, self.settings, crawls, oracle=oracle)
+        crawl = replay(directory, arguments, task.seeds, folders, self.settings, crawls, oracle=oracle)
         seconds = time.monotonic() - started
         _write_urls(self.out / "orders" / f"{task}.{policy}.tsv", crawl.order)
         pairs, estimate = None, {}
@@ -120,7 +115,6 @@ class Harvest:
         return replace(
             references.of_task(task).measure(policy, crawl.order, pairs),
             missing=crawl.missing,
-            links=self.links,
             seconds=round(seconds, 1),
             error=crawl.error,
             until=self.until,
@@ -159,7 +153,6 @@ def replay(
     arguments: Mapping[str, str],
     seeds: Sequence[str],
     folders: Sequence[Path],
-    links: str = "all",
     settings: Sequence[str] = (),
     running: set[subprocess.Popen[bytes]] | None = None,
     *,
@@ -167,7 +160,7 @@ def replay(
 ) -> Replay:
     """Crawl the site *folders* from *seeds* in a process, which writes into *directory*, emptied before.
 
-    *arguments* are more arguments of the spider, *links* one of :data:`LINK_SOURCES`, *settings* are ``NAME=VALUE``,
+    *arguments* are more arguments of the spider, *settings* are ``NAME=VALUE``,
     *oracle* is the order of the policy of that name. The process is in *running* until it ends.
     """
     shutil.rmtree(directory, ignore_errors=True)
@@ -175,7 +168,7 @@ def replay(
     if oracle is not None:
         _write_urls(directory / "oracle.txt", oracle)
         settings = (*settings, f"BILINGUAL_ORACLE_ORDER={directory / 'oracle.txt'}")
-    command = crawl_command(arguments, seeds, folders, directory, links, settings)
+    command = crawl_command(arguments, seeds, folders, directory, settings)
     running = set() if running is None else running
     with (directory / "crawl.log").open("wb") as log:
         crawl = subprocess.Popen(command, stdout=log, stderr=subprocess.STDOUT, env=crawl_environment())
@@ -196,7 +189,6 @@ def crawl_command(
     seeds: Sequence[str],
     folders: Sequence[Path],
     directory: Path,
-    links: str,
     settings: Sequence[str],
 ) -> list[str]:
     """Return the command line of the crawl of :func:`replay`."""
@@ -211,8 +203,6 @@ def crawl_command(
         "BILINGUAL_ALIGN": "",
         "CONCURRENT_REQUESTS": "1",
     }
-    if sources := LINK_SOURCES[links]:
-        fixed["BILINGUAL_LINK_SOURCES"] = sources
     given = {**arguments, "seeds": str(file)}
     return [
         *(sys.executable, "-m", "scrapy", "crawl", "bilingual"),

@@ -49,14 +49,13 @@ class Together:
     """Crawls the sites of *tasks* as one, from all seeds of all their tasks, one request at a time."""
 
     def __init__(
-        self, sites: Path, out: Path, tasks: Sequence[Task], links: str, settings: Sequence[str], until: float = 1.0
+        self, sites: Path, out: Path, tasks: Sequence[Task], settings: Sequence[str], until: float = 1.0
     ) -> None:
         """*until* is the share of the pairs of a site after which it is left; with 1, the crawl is cut off.
 
         Raises SiteError or ArchiveError for a site that cannot be read.
         """
         self._out = out
-        self._links = links
         self._settings = settings
         self._until = until
         self._seeds: defaultdict[str, dict[str, None]] = defaultdict(dict)
@@ -78,7 +77,6 @@ class Together:
             {"pair": pair, "policy": policy, **self._end()},
             [url for urls in self._seeds.values() for url in urls],
             self._folders,
-            self._links,
             (*self._settings, f"BILINGUAL_SITE_BUDGET={budget}"),
         )
         measure = Measure(self._weights(pair), self._pages, ())
