@@ -166,18 +166,15 @@ def read_site(directory: Path) -> Site:
     if not languages:
         raise SiteError(f"{directory / 'graph.tsv.xz'} lists no page: its first column holds URLs")
     pairs = _pairs(_rows(directory / "pairs.tsv.xz", 4))
-    path = directory / "redirects.tsv"
-    redirects = {row[0]: row[1] for row in _rows(path, 2)} if path.exists() else {}
-    path = directory / "orphans.tsv"
-    orphans = frozenset((row[0], _language(row[1])) for row in _rows(path, 2)) if path.exists() else frozenset()
-    read = {name: _rows(path, 4) if (path := directory / name).exists() else [] for name in (FALSE, PARTLY)}
-    nothing = [row for row in read[FALSE] if row[-1] == NOTHING_TO_TRANSLATE]
-    false = _pairs(row for row in read[FALSE] if row not in nothing)
-    return Site(directory, languages, links, pairs, redirects, orphans, false, _pairs([*read[PARTLY], *nothing]))
+    redirects = {row[0]: row[1] for row in _rows(directory / "redirects.tsv", 2, optional=True)}
+    rows = _rows(directory / "orphans.tsv", 2, optional=True)
+    orphans = frozenset((url, _language(language)) for url, language, *_ in rows)
+    false, partly = (_rows(directory / f"{name}.tsv", 4, optional=True) for name in ("false", "partly"))
+    nothing = [row for row in false if row[-1] == NOTHING_TO_TRANSLATE]
+    wrong = _pairs(row for row in false if row not in nothing)
+    return Site(directory, languages, links, pairs, redirects, orphans, wrong, _pairs([*partly, *nothing]))
 
 
-FALSE, PARTLY = "false.tsv", "partly.tsv"
-"""Pairs that a reader has called wrong, with the reason, and neither right nor wrong."""
 NOTHING_TO_TRANSLATE = "nothing to translate"
 """Reason of a pair that is neither right nor wrong."""
 
@@ -191,7 +188,9 @@ def _language(code: str) -> str:
     return from_bcp47(code) or code
 
 
-def _rows(path: Path, columns: int) -> list[list[str]]:
+def _rows(path: Path, columns: int, *, optional: bool = False) -> list[list[str]]:
+    if optional and not path.exists():
+        return []
     try:
         rows = [row for row in read_table(path) if row[0].startswith("http")]
     except (*DAMAGE, ValueError) as error:
