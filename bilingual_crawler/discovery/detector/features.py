@@ -72,31 +72,17 @@ def _spellings(token: str, old: str, new: str) -> Iterator[str]:
     """Spellings of the language *new* on a site that writes *token* for the language *old*."""
     territory = langcodes.Language.get(to_bcp47(new)).maximize().territory or ""
     new = base_of(new)
-    code = to_bcp47(new)
-    separator = next((sign for sign in "-_" if sign in token), None)
-    lower = token.lower()
-    if separator is not None:
+    code, lower = to_bcp47(new), token.lower()
+    if separator := next((sign for sign in "-_" if sign in token), None):
         region = token.partition(separator)[2]
         yield f"{code}{separator}{territory if region.isupper() else territory.lower()}"
         yield code
-    elif lower == to_bcp47(old):
-        yield _cased(code, token)
-        if new in _REGIONAL:
-            yield _cased(f"{code}-{territory}", token)
-    elif len(token) == 3:
-        yield _cased(new, token)
-    elif lower == own_name(old).lower():
-        yield _cased(own_name(new), token)
-    elif lower == language_name(old).lower():
-        yield _cased(language_name(new), token)
-    else:
-        yield _cased(code, token)
-
-
-def _cased(text: str, like: str) -> str:
-    if like.isupper():
-        return text.upper()
-    return text.title() if like.istitle() else text.lower()
+        return
+    names = {own_name(old).lower(): own_name(new), language_name(old).lower(): language_name(new)}
+    spelt = [code if lower == to_bcp47(old) else new if len(token) == 3 else names.get(lower, code)]
+    if lower == to_bcp47(old) and new in _REGIONAL:
+        spelt.append(f"{code}-{territory}")
+    yield from (one.upper() if token.isupper() else one.title() if token.istitle() else one.lower() for one in spelt)
 
 
 MAX_LINKS = 500
@@ -111,25 +97,9 @@ NAMED = ("hreflang", "label", "mark", "weak_mark", "lang")
 STRONG = ("hreflang", "label", "mark")
 LINK_FEATURES = (
     *(f"{name}_{which}" for name in NAMED for which in ("sought", "other")),
-    "named_sought",
-    "named_other",
-    "alternate",
-    "switcher",
-    "unnamed_switch",
-    "same_key",
-    "same_key_sought",
-    "unmarked",
-    "wording",
-    "url_model",
-    "chooser",
-    "stub",
-    "declared_other",
-    "other_host",
-    "rewritten",
-    "folder",
-    "dropped",
-    "names_others",
-    "page_in_neither",
+    *("named_sought", "named_other", "alternate", "switcher", "unnamed_switch", "same_key", "same_key_sought"),
+    *("unmarked", "wording", "url_model", "chooser", "stub", "declared_other", "other_host"),
+    *("rewritten", "folder", "dropped", "names_others", "page_in_neither"),
 )
 """0 or 1, but for `wording` and `url_model`: -1 to 1, towards the language that is sought. `names_others` is of a
 guess: the page names languages, and not the one that is guessed."""
@@ -224,19 +194,21 @@ class LinkReader:
             row[f"named_{which}"] = max(row.get(f"{kind}_{which}", 0.0) for kind in STRONG)
         same_key = _without_index(strip_language(link.url)) == _without_index(strip_language(page.url))
         switcher = link.position is LinkPosition.SWITCHER
-        row["alternate"] = link.announces
-        row["switcher"] = switcher
-        row["unnamed_switch"] = switcher and link.label is None and link.hreflang is None
-        row["same_key"] = same_key
-        row["same_key_sought"] = same_key and row.get("mark_sought", 0.0)
-        row["unmarked"] = marked is None and language_mark(page.url) is not None
-        row["chooser"] = len(page.links) <= STUB_LINKS
-        row["stub"] = is_stub(page)
-        row["declared_other"] = page.first_declared is not None and self._pair.side(page.first_declared) == sought
+        row |= {
+            "alternate": link.announces,
+            "switcher": switcher,
+            "unnamed_switch": switcher and link.label is None and link.hreflang is None,
+            "same_key": same_key,
+            "same_key_sought": same_key and row.get("mark_sought", 0.0),
+            "unmarked": marked is None and language_mark(page.url) is not None,
+            "chooser": len(page.links) <= STUB_LINKS,
+            "stub": is_stub(page),
+            "declared_other": page.first_declared is not None and self._pair.side(page.first_declared) == sought,
+            "page_in_neither": side_of(page, self._pair) is None,
+            "other_host": host_of(link.url) != host_of(page.url),
+        }
         if (step := self._wording.read(link.text)) is not None:
             row["wording"] = (2 * step / len(STEPS) - 1) * (1 if sought == self._pair.b else -1)
-        row["page_in_neither"] = side_of(page, self._pair) is None
-        row["other_host"] = host_of(link.url) != host_of(page.url)
         return row
 
 
@@ -281,17 +253,8 @@ UNTRANSLATED_PAGE_SHARE = 0.7
 
 PAGE_PAIR_FEATURES = (
     *OUTLINE_FEATURES,
-    "announced",
-    "announced_both",
-    "switched",
-    "switched_both",
-    "linked",
-    "linked_both",
-    "same_key",
-    "same_key_marked",
-    "link_ratio",
-    "link_keys",
-    "depth",
+    *("announced", "announced_both", "switched", "switched_both", "linked", "linked_both", "same_key"),
+    *("same_key_marked", "link_ratio", "link_keys", "depth"),
 )
 """Features of two outlines; whether one page, or both, announce the other, name its language in a link, link to it;
 how alike their addresses are; how alike the numbers and addresses of their links are."""
@@ -299,19 +262,15 @@ how alike their addresses are; how alike the numbers and addresses of their link
 
 def features_of(a: PageRecord, b: PageRecord, pair: LanguagePair, resemblance: Resemblance) -> dict[str, float]:
     """The values of :data:`PAGE_PAIR_FEATURES` for *a* and *b*, in the order of the languages of *pair*."""
-    announcements, switchers, linking = zip(_said(a, b, pair.b, pair), _said(b, a, pair.a, pair), strict=True)
+    claims: dict[str, float] = {}
+    said = zip(("announced", "switched", "linked"), _said(a, b, pair.b, pair), _said(b, a, pair.a, pair), strict=True)
+    for name, *both in said:
+        claims |= {name: any(both), f"{name}_both": all(both)}
     same_key = strip_language(a.url) == strip_language(b.url)
-    marked = same_key and (language_mark(a.url) is not None or language_mark(b.url) is not None)
     keys, others = ({strip_language(link.url) for link in page.links} for page in (a, b))
-    claims = {
-        "announced": any(announcements),
-        "announced_both": all(announcements),
-        "switched": any(switchers),
-        "switched_both": all(switchers),
-        "linked": any(linking),
-        "linked_both": all(linking),
+    claims |= {
         "same_key": same_key,
-        "same_key_marked": marked,
+        "same_key_marked": same_key and (language_mark(a.url) is not None or language_mark(b.url) is not None),
         "link_ratio": -abs(log((len(a.links) + 2) / (len(b.links) + 2))),
         "link_keys": len(keys & others) / max(1, len(keys | others)),
         "depth": -abs(strip_language(a.url).count("/") - strip_language(b.url).count("/")),
