@@ -30,7 +30,7 @@ from bilingual_crawler.storage.warc import ArchiveError
 
 if TYPE_CHECKING:
     from argparse import Namespace
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable
 
     from scrapy.exceptions import UsageError
     from scrapy.settings import BaseSettings
@@ -93,13 +93,12 @@ class Command(Tool, ScrapyCommand):
             others = [folder for folder in crawls if used[folder] != options.detectors]
             # Scrapy's -s
             scored = settings.getpriority("BILINGUAL_MIN_SCORE") == SETTINGS_PRIORITIES["cmdline"]
-            labels = _read_labels(opts.labels) if opts.labels else {}
-            anew = opts.method or opts.editions or labels or scored or others or paths != crawls[:1]
+            anew = opts.method or opts.editions or opts.labels or scored or others or paths != crawls[:1]
             keep_in(options.cache_dir)
             detection = Detection.for_pairs(options.detectors, pairs)
             aligned = None if anew or not _is_aligned(paths[0], pairs) else paths[0]
             threshold = options.min_score if scored else None
-            _align(paths, pairs, detection, settings, options, opts, aligned, labels, threshold)
+            _align(paths, pairs, detection, settings, options, opts, aligned, threshold)
             for folder in others:
                 before = Detection(used[folder])
                 said = f"{folder} was crawled with {before}; its pages were read again with {detection}"
@@ -114,20 +113,24 @@ def _align(
     options: Options,
     opts: Namespace,
     aligned: Path | None,
-    labels: Mapping[tuple[str, str], bool],
     threshold: float | None,
 ) -> None:
     """Align *paths*, or take the pairs of the crawl in the folder *aligned*.
 
-    *labels* refit scores and threshold, unless a *threshold* is given.
+    Labels refit scores and threshold, unless a *threshold* is given.
     """
     # every scrapy command imports this module
     from bilingual_crawler.alignment.driver import AlignedDocuments, open_bitext
     from bilingual_crawler.pairing.align import align, as_aligned, domains, read_corpus
     from bilingual_crawler.pairing.methods import encoder_of, method_of
     from bilingual_crawler.pairing.refit import RefittedMethod
-    from bilingual_crawler.reporting.review import Review
+    from bilingual_crawler.reporting.review import Review, read_labels
 
+    try:
+        labels = read_labels(opts.labels) if opts.labels else {}
+    except FileNotFoundError as error:
+        why = f"{error.strerror}; give the folder of scrapy align --review"
+        raise wrong("--labels", opts.labels, why) from None
     formats = read_formats(opts.formats, opts.bitext)
     folders = _check_outputs(opts, pairs)
     kept = _kept(opts.out, pairs)
@@ -184,10 +187,6 @@ def _align(
     if corpus.unreadable:
         console.print(f"left out: {_listed(corpus.unreadable)}")
     for pair, review in reviews.items():
-        for language in (pair.a, pair.b):
-            if not corpus.languages[language]:
-                why = "give another --pair, or a crawl with more pages"
-                console.print(f"no document is in {language_name(language)}: {why}")
         documents = ", ".join(f"{corpus.languages[language]} {language}" for language in (pair.a, pair.b))
         number = review.methods.total()
         console.print(f"{number} {noun(number, 'pair')} of {documents} documents in {opts.out}")
@@ -204,15 +203,6 @@ def _align(
     if kept:
         stay = noun(len(kept), "pair of other languages stays", "pairs of other languages stay")
         console.print(f"{len(kept)} {stay} in {opts.out}")
-
-
-def _read_labels(place: Path) -> dict[tuple[str, str], bool]:
-    from bilingual_crawler.reporting.review import read_labels
-
-    try:
-        return read_labels(place)
-    except FileNotFoundError as error:
-        raise wrong("--labels", place, f"{error.strerror}; give the folder of scrapy align --review") from None
 
 
 def _nothing(paths: list[Path], pairs: LanguagePairs, read: int, unreadable: Counter[str]) -> UsageError:
