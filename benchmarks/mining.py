@@ -49,7 +49,7 @@ if TYPE_CHECKING:
 
     import ibis.expr.types as ir
 
-    from bilingual_crawler.mining.engine import Engine
+    from bilingual_crawler.mining.duck import Engine
     from bilingual_crawler.mining.urls import UrlStage
 
 Figures = dict[str, str | int | float]

@@ -39,7 +39,7 @@ from bilingual_crawler.storage.records import DOCUMENTS, GzipJsonLines
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from bilingual_crawler.mining.engine import Engine
+    from bilingual_crawler.mining.duck import Engine
     from bilingual_crawler.mining.spark import SparkEngine
     from bilingual_crawler.mining.urls import UrlStage
 

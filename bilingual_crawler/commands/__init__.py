@@ -1,7 +1,6 @@
 """Commands of ``scrapy``: in the project, and by the entry points in ``pyproject.toml`` in every other folder.
 
-``align.py``, ``corpus.py``, ``crawl.py``, ``doctor.py``, ``freeze.py``, ``harvest.py``, ``mine.py``, ``report.py`` and
-``review.py`` hold the command of that name: they parse arguments and call a room. ``worker.py`` is the process of one
+Each module holds the command of its name, which parses arguments and calls a room; ``worker.py`` is the process of one
 of several workers. May import every room.
 Nothing here is public API but the commands themselves.
 """

@@ -142,7 +142,7 @@ class Result:
     text_curve: tuple[float, ...] = field(default=(), repr=False)
     """Share of their text found, likewise."""
     judged: int | None = None
-    """Pairs found while the crawl ran that are right or false (``verdicts.py``); None if the crawl failed."""
+    """Pairs found while the crawl ran that are right or false; None if the crawl failed."""
     right: int = 0
     paired: int = 0
     """Gold pairs with both pages reachable that are among the pairs found."""

@@ -10,7 +10,7 @@ from rich import box
 from rich.table import Table
 
 from bilingual_crawler.harvest.curve import SHARES, Result, bootstrap, with_gold, worse_than
-from bilingual_crawler.harvest.verdicts import CERTAIN_SCORE, MIN_PAIRS_OF_TASK, share
+from bilingual_crawler.harvest.sites import CERTAIN_SCORE, MIN_PAIRS_OF_TASK, share
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

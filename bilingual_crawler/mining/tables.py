@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     import ibis.expr.types as ir
 
-    from bilingual_crawler.mining.engine import Engine, Fields
+    from bilingual_crawler.mining.duck import Engine, Fields
 
 _ROWS = 10_000
 _SCHEMA = pa.schema(

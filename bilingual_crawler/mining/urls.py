@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     import ibis.expr.types as ir
 
     from bilingual_crawler.languages.pairs import LanguagePairs
-    from bilingual_crawler.mining.engine import Engine
+    from bilingual_crawler.mining.duck import Engine
     from bilingual_crawler.mining.stored import AskedPairs
 
 KEYS = (("key", pa.string()), ("marked", pa.string()), ("of_domain", pa.int64()), ("of_directory", pa.int64()))
