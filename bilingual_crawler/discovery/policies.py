@@ -292,7 +292,7 @@ class SiteOrder(ABC):
         """From 0 to 1."""
 
     def judged(self, target: HopTarget, bilingual: bool) -> None:  # noqa: B027
-        """The site of *target* has been judged."""
+        """The site of *target*, its entry page, has been judged."""
 
     def led(self, target: HopTarget, bilingual: bool) -> None:  # noqa: B027
         """The links of the page *target* led to a site that has been judged."""
@@ -316,11 +316,7 @@ class Forward(SiteOrder):
 
 
 class BackAndForth(SiteOrder):
-    """``obfc``: Algorithm 1, in order of discovery.
-
-    It follows the links back to bilingual sites, and the links of the pages found so. Links of other pages, and links
-    within a site, are not followed.
-    """
+    """``obfc``: Algorithm 1, in order of discovery: links back to bilingual sites, and links of the pages found so."""
 
     name = "obfc"
 
@@ -346,8 +342,7 @@ class ClassifiedBackAndForth(BackAndForth):
         self._relearn_after = relearn_after
         self._learnt_at = 0
         self._classifiers: dict[bool, NaiveBayes] = {}
-        self._immediate: dict[HopTarget, bool] = {}
-        self._delayed: dict[HopTarget, bool] = {}
+        self._seen: dict[bool, dict[HopTarget, bool]] = {False: {}, True: {}}
 
     def priority(self, target: HopTarget) -> float:
         classifier = self._classifiers.get(target.backwards)
@@ -356,20 +351,17 @@ class ClassifiedBackAndForth(BackAndForth):
         return max((classifier.probability(hop.words) for hop in target.hops), default=0.0)
 
     def judged(self, target: HopTarget, bilingual: bool) -> None:
-        if target.backwards:
-            self._delayed.setdefault(target, False)
-        else:
-            self._immediate[target] = bilingual
+        self._seen[False][target] = bilingual
 
     def led(self, target: HopTarget, bilingual: bool) -> None:
         if target.backwards:
-            self._delayed[target] = self._delayed.get(target, False) or bilingual
+            self._seen[True][target] = self._seen[True].get(target, False) or bilingual
 
     def relearnt(self, pages: int) -> bool:
         if pages < self._learnt_at + self._relearn_after:
             return False
         self._learnt_at = pages
-        for backwards, seen in ((False, self._immediate), (True, self._delayed)):
+        for backwards, seen in self._seen.items():
             examples = [(hop.words, relevant) for target, relevant in seen.items() for hop in target.hops]
             classifier = NaiveBayes(examples)
             if classifier.trained:
@@ -381,9 +373,7 @@ class BothWays(SiteOrder):
     """``both``: follows every link, back and forth, by what it pays.
 
     Two online learners weigh a target: the probability that its site is bilingual (immediate benefit), and the share of
-    bilingual sites among those that its links lead to (delayed benefit). Both learn from words, the way of the links,
-    the verdict on the sites that have them, how often the other links of these pages were good, and how likely the
-    address of the site is in the rarer language. So they learn which kind of link pays, on this web and in this crawl.
+    bilingual sites among those that its links lead to (delayed benefit). So they learn which kind of link pays.
     """
 
     name = "both"
@@ -442,9 +432,8 @@ class BothWays(SiteOrder):
 class Focused(SiteOrder):
     """``focc``: the focused crawler of Chakrabarti 2002 on the topic of the seeds (section 3.1).
 
-    A page classifier restricts the crawl to pages of the topic: only their links are followed. A link classifier,
-    learnt online from its verdicts, puts the links in order. Seeds give no examples of other topics, so the page
-    classifier here is the cosine to the mean of the seeds' bags of words.
+    Only links of pages on the topic are followed, in the order of a classifier that learns it online. Seeds give no
+    examples of other topics, so pages are compared by the cosine to the mean of the seeds' bags of words.
     """
 
     name = "focc"

@@ -253,7 +253,8 @@ class SiteSearch(Policy):
     def _begin(self, name: str, page: PageRecord, target: HopTarget | None, archived: str) -> None:
         entry = self._entries.pop(name, None)
         if entry is not None and entry.url != page.url:
-            self._drop(entry)
+            self._targets.pop(entry.url, None)
+            self._changed[entry.url] = NEVER
         site = self.sites[name] = InspectedSite(page.url, entry or target, archived=archived)
         site.held.append((page, target or entry))
         if self._topic is not None and not self._topic.has(page):
@@ -355,13 +356,12 @@ class SiteSearch(Policy):
 
     def _pass_by(self, source: HopSource, hops: list[Hop]) -> None:
         """Keep the links of a page, which may turn out to lead to a bilingual site."""
-        known = {hop.site: self.sites.get(hop.site) for hop in hops}
-        verdicts = {name: site.verdict for name, site in known.items() if site is not None and site.verdict is not None}
-        if any(verdict.bilingual for verdict in verdicts.values()):
+        known = {hop.site: site.verdict for hop in hops if (site := self.sites.get(hop.site)) and site.verdict}
+        if any(verdict.bilingual for verdict in known.values()):
             self._turn_back(source, hops)
             return
         for hop in hops:
-            if hop.site not in verdicts and len(self._passed[hop.site]) < MAX_PASSED:
+            if hop.site not in known and len(self._passed[hop.site]) < MAX_PASSED:
                 self._passed[hop.site].append((source, hops))
 
     def _turn_back(self, source: HopSource, hops: list[Hop]) -> None:
@@ -376,18 +376,22 @@ class SiteSearch(Policy):
         own = registered_domain(page.url)
         seen = {own}
         for link in page.links:
-            site = registered_domain(link.url)
-            if site not in seen:
-                seen.add(site)
-                yield Hop(Way.FORTH, link.url, page.url, link.text, link.around, page.language)
-            elif site == own and (self.order.inside or self._wants_links_page(own, link)):
-                yield Hop(Way.INSIDE, link.url, page.url, link.text, link.around, page.language)
+            site, way = registered_domain(link.url), Way.FORTH
+            if site == own:
+                path = link.url.split("://", 1)[-1].partition("/")[2]
+                lists_links = _LISTS_LINKS.search(link.text) or _LISTS_LINKS.search(path)
+                if not self.order.inside and (not lists_links or self._links_pages[own] >= MAX_LINKS_PAGES):
+                    continue
+                way = Way.INSIDE
+            elif site in seen:
+                continue
+            seen.add(site)
+            yield Hop(way, link.url, page.url, link.text, link.around, page.language)
 
     def _add(self, hop: Hop, source: HopSource | None) -> None:
         if hop.way is Way.FORTH:
-            site = self.sites.get(hop.site)
-            if site is not None:
-                self._again(site, hop, source)
+            if (site := self.sites.get(hop.site)) is not None:
+                self._add_to_known(site, hop, source)
                 return
             target = self._entries.get(hop.site)
             url = target.url if target else entry_page(hop.url)
@@ -411,11 +415,10 @@ class SiteSearch(Policy):
         if source is not None:
             source.targets.append(target)
 
-    def _again(self, site: InspectedSite, hop: Hop, source: HopSource | None) -> None:
+    def _add_to_known(self, site: InspectedSite, hop: Hop, source: HopSource | None) -> None:
         if source is None:
             return
-        first = site.target is None or not site.target.hops
-        if first:
+        if first := site.target is None or not site.target.hops:
             site.target = HopTarget(site.entry, Way.FORTH)
         assert site.target
         site.target.add(hop, source)
@@ -427,15 +430,6 @@ class SiteSearch(Policy):
     def _weigh(self, target: HopTarget) -> None:
         if target.sources:
             self._changed[target.url] = self.order.priority(target)
-
-    def _drop(self, target: HopTarget) -> None:
-        self._targets.pop(target.url, None)
-        self._changed[target.url] = NEVER
-
-    def _wants_links_page(self, site: str, link: Link) -> bool:
-        path = link.url.split("://", 1)[-1].partition("/")[2]
-        lists_links = _LISTS_LINKS.search(link.text) or _LISTS_LINKS.search(path)
-        return lists_links is not None and self._links_pages[site] < MAX_LINKS_PAGES
 
     def _is_done(self, url: str) -> bool:
         return hash(url) in self._done

@@ -30,7 +30,6 @@ LOOKUP_MEMORY = "32MB"
 _FORMAT = 1
 _HOSTS, _DOMAINS = "hosts", "domains"
 
-_CHECK_VERTICES = "SELECT count(*), count(id), count(name), min(id), max(id) FROM vertex"
 # Links of hosts that do not link to a host asked about are one group, so that one reading checks all edges.
 _DEGREES = """
 CREATE TABLE degree AS
@@ -38,7 +37,6 @@ SELECT linking.source, count(*) AS links, max(greatest(every.source, every.targe
     2 * count(*) - count(every.source) - count(every.target) AS missing
 FROM {edges} AS every LEFT JOIN (SELECT DISTINCT source FROM edge) AS linking USING (source)
 GROUP BY linking.source"""
-_CHECK_EDGES = "SELECT sum(links)::BIGINT, max(last), sum(missing)::BIGINT FROM degree"
 # A look-up reads the rows of one key, which lie side by side. MD5 is the same in every version of DuckDB.
 _TABLE = """
 CREATE TABLE pruned.backlink AS
@@ -62,20 +60,21 @@ class _Graph(NamedTuple):
 
 
 def prune(folder: Path, table: Path, hosts: Iterable[str] | None = None, *, likely: Collection[str] = ()) -> None:
-    """Write the links of a graph that lead to *hosts* (all, if None) to a table for look-ups.
+    """Write the links of the graph in *folder* that lead to *hosts* (all, if None) to a table for look-ups.
 
-    *folder* holds the vertices and edges of one graph of hosts or domains as published: the lists of paths with the
-    files they name, the folders ``vertices`` and ``edges``, or the two files of a graph of domains. A linking host
-    weighs by its links to *likely* hosts, or without such by all that are kept. A table that was made of the same files
-    for the same hosts is left as it is. DuckDB stays below 1 GB; it needs room beside the
-    table for the vertices, the links kept and what it sorts. SourceError if files are missing or damaged, or vertices
-    and edges do not fit.
+    A linking host weighs by its links to *likely* hosts, or without such by all that are kept. A table that was made of
+    the same files for the same hosts is left as it is. DuckDB stays below 1 GB, and spills beside the table.
+    SourceError if files are missing or damaged, or vertices and edges do not fit.
     """
     graph = find_graph(folder)
     level = _level(graph.vertices[0])
-    asked = None if hosts is None else _all_names(hosts, level)
-    valued = _all_names(likely, level) if likely else None
-    origin = _origin(graph, asked, valued)
+    asked, valued = (
+        None if some is None else sorted({name for host in some for name in _names(host, level)})
+        for some in (hosts, likely or None)
+    )
+    files = [[path.name, path.stat().st_size, path.stat().st_mtime_ns] for path in (*graph.vertices, *graph.edges)]
+    lists = [None if some is None else hashlib.sha256("\n".join(some).encode()).hexdigest() for some in (asked, valued)]
+    origin = json.dumps([_FORMAT, files, *lists])
     with suppress(duckdb.Error):
         if table.exists():
             with _open(table) as db:
@@ -98,10 +97,9 @@ def prune(folder: Path, table: Path, hosts: Iterable[str] | None = None, *, like
 
 
 class CommonCrawlGraph:
-    """Answers from a table that :func:`prune` made; a host has at most 1,000 backlinks, those from its own site aside.
+    """Answers from a table that :func:`prune` made, in constant memory. SourceError if it is no such table.
 
     The weight of a linking host is the share of its links that lead to likely hosts, after ten more links to nowhere.
-    Memory does not grow with the table. SourceError if it is no such table.
     """
 
     def __init__(self, table: Path) -> None:
@@ -191,10 +189,6 @@ def _names(host: str, level: str) -> tuple[str, ...]:
     return reverse(bare), f"{reverse(bare)}.www"
 
 
-def _all_names(hosts: Iterable[str], level: str) -> list[str]:
-    return sorted({name for host in hosts for name in _names(host, level)})
-
-
 def _condition(db: DuckDBPyConnection, table: str, names: list[str] | None) -> str:
     """For SQL: that an edge leads to a host with one of *names*, which are loaded as *table*; true if None."""
     if names is None:
@@ -207,7 +201,9 @@ def _load(db: DuckDBPyConnection, folder: Path, graph: _Graph, level: str, kept:
     """Load the vertices of *graph*, and the edges that satisfy the condition *kept*."""
     columns = {"id": "BIGINT", "name": "VARCHAR"} | ({"hosts": "BIGINT"} if level == _DOMAINS else {})
     db.execute(f"CREATE TABLE vertex AS SELECT id, name FROM {_rows(graph.vertices, columns)}")
-    ((count, ids, names, first, last),) = db.execute(_CHECK_VERTICES).fetchall()
+    ((count, ids, names, first, last),) = db.execute(
+        "SELECT count(*), count(id), count(name), min(id), max(id) FROM vertex"
+    ).fetchall()
     if ids < count or names < count:
         raise SourceError(f"{folder}: {2 * count - ids - names:,} vertices lack id or name; download them again")
     if (first, last) != (0, count - 1):
@@ -215,7 +211,8 @@ def _load(db: DuckDBPyConnection, folder: Path, graph: _Graph, level: str, kept:
     edges = _rows(graph.edges, {"source": "BIGINT", "target": "BIGINT"})
     db.execute(f"CREATE TABLE edge AS SELECT source, target FROM {edges} WHERE {kept}")
     db.execute(_DEGREES.format(edges=edges))
-    ((links, highest, missing),) = db.execute(_CHECK_EDGES).fetchall()
+    query = "SELECT sum(links)::BIGINT, max(last), sum(missing)::BIGINT FROM degree"
+    ((links, highest, missing),) = db.execute(query).fetchall()
     if not links:
         raise SourceError(f"{folder}: no edges; download them again")
     if missing:
@@ -225,13 +222,6 @@ def _load(db: DuckDBPyConnection, folder: Path, graph: _Graph, level: str, kept:
             f"{folder}: an edge has the end {highest}, but the vertices end at {last}; give vertices and edges of the"
             " same release and level"
         )
-
-
-def _origin(graph: _Graph, *hosts: list[str] | None) -> str:
-    """Fingerprint of the inputs of a table: its files, and the lists of *hosts*."""
-    files = [[path.name, path.stat().st_size, path.stat().st_mtime_ns] for path in (*graph.vertices, *graph.edges)]
-    lists = [None if names is None else hashlib.sha256("\n".join(names).encode()).hexdigest() for names in hosts]
-    return json.dumps([_FORMAT, files, *lists])
 
 
 def _open(table: Path) -> DuckDBPyConnection:

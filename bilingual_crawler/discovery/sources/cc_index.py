@@ -82,12 +82,10 @@ FROM site LEFT JOIN home USING (authority) ORDER BY prior DESC, authority"""
 
 
 class CommonCrawlIndex:
-    """The sites that have pages in both languages of the pair, the most likely first.
+    """The sites that have pages in both languages of the pair, the most likely first, in bounded memory.
 
-    *where* is a Parquet file of the index, a folder or glob of them, an ``s3://`` or ``https://`` address of one, or a
-    list of such paths. A page counts for its main language; a site needs both languages among those that CLD2 saw. The
-    prior is a rule of thumb from the pages in the rarer language. Memory is bounded; what does not fit goes to a
-    temporary folder. SourceError if there is no such file, a file is damaged or has no column with languages.
+    *where*: see :func:`index_files`. A page counts for its main language; a site needs both languages among those that
+    CLD2 saw. SourceError if there is no such file, a file is damaged or has no column with languages.
     """
 
     def __init__(self, where: str) -> None:
