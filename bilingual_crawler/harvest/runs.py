@@ -15,7 +15,7 @@ from bilingual_crawler.storage.archive import open_warc
 from bilingual_crawler.storage.records import CRAWL, PAIRS, read_tsv
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Sequence
     from pathlib import Path
 
     from rich.table import Table
@@ -55,7 +55,8 @@ def read_run(folder: Path) -> Run:
     for pair in read_tsv(folder / PAIRS):
         partners[pair["url_a"]].append(pair["url_b"])
         partners[pair["url_b"]].append(pair["url_a"])
-    lengths = dict(_lengths(folder))
+    heads = (head for path in sorted(folder.glob("*.warc.gz")) for _, head in open_warc(path).heads())
+    lengths = {head.url: head.length for head in heads if head.status is not None}
     start = datetime.fromisoformat(rows[0]["time"])
     seen, found, size = set[str](), 0, 0
     steps: list[tuple[int, float, int]] = []
@@ -67,11 +68,6 @@ def read_run(folder: Path) -> Run:
         size += lengths.pop(url, 0)
         steps.append((found, (datetime.fromisoformat(row["time"]) - start).total_seconds(), size))
     return Run(folder.name, *zip(*steps, strict=True))
-
-
-def _lengths(folder: Path) -> Iterator[tuple[str, int]]:
-    for path in sorted(folder.glob("*.warc.gz")):
-        yield from ((head.url, head.length) for _, head in open_warc(path).heads() if head.status is not None)
 
 
 def runs_table(runs: Sequence[Run]) -> Table:

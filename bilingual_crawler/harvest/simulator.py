@@ -45,9 +45,8 @@ def html_of(archive: Archive, url: str) -> str | None:
     response = archive.find(url)
     if not isinstance(response, ArchivedResponse):
         return None
-    content_type = next(
-        (values[0] for name, values in response.headers.items() if name.lower() == b"content-type"), b""
-    )
+    headers = {name.lower(): values[0] for name, values in response.headers.items()}
+    content_type = headers.get(b"content-type", b"")
     return decode_body(response.body, content_type.decode("latin-1"))
 
 
@@ -134,12 +133,8 @@ def simulate(
             if policy.expands(fetched):
                 links = open_links(frontier.store, page.links)
                 priorities = policy.priorities(fetched, links, None)
-                frontier.push(
-                    [
-                        Entry(link.url, SLOT, priority, entry.url, entry.depth + 1)
-                        for link, priority in zip(links, priorities, strict=True)
-                    ]
-                )
+                found = zip(links, priorities, strict=True)
+                frontier.push([Entry(link.url, SLOT, worth, entry.url, entry.depth + 1) for link, worth in found])
         frontier.finish(entry)
         if page is not None and target == entry.url and not goes_on(learner, entry.url):
             break

@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 from collections import defaultdict, deque
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from enum import StrEnum
 from functools import cached_property
 from itertools import chain
@@ -95,11 +95,9 @@ class Truth:
         """Judge the pair of two URLs, that in the first language first."""
         if urls in self.gold:
             return PairVerdict.RIGHT
-        if urls in self.false:
-            return PairVerdict.FALSE
-        if urls in self.undecided:
+        if urls not in self.false and (urls in self.undecided or self._known.isdisjoint(urls)):
             return PairVerdict.UNJUDGED
-        return PairVerdict.UNJUDGED if self._known.isdisjoint(urls) else PairVerdict.FALSE
+        return PairVerdict.FALSE
 
     def judge(self, pairs: Iterable[Pair]) -> Tally:
         """Judge all pairs that were found of a task; no pair comes twice."""
@@ -131,13 +129,7 @@ class Tally:
     pairs: list[JudgedPair] = field(default_factory=list)
 
     def __add__(self, other: Tally) -> Tally:
-        return Tally(
-            self.gold + other.gold,
-            self.found + other.found,
-            self.orphans + other.orphans,
-            self.orphans_paired + other.orphans_paired,
-            self.pairs + other.pairs,
-        )
+        return Tally(*(getattr(self, one.name) + getattr(other, one.name) for one in fields(self)))
 
     @property
     def judged(self) -> int:
@@ -214,10 +206,8 @@ class Site:
         a, b = task.lang_a, task.lang_b
 
         def of_task(pairs: Iterable[GoldPair]) -> frozenset[tuple[str, str]]:
-            forward = {(pair.url_a, pair.url_b) for pair in pairs if (pair.lang_a, pair.lang_b) == (a, b)}
-            return frozenset(
-                forward | {(pair.url_b, pair.url_a) for pair in pairs if (pair.lang_a, pair.lang_b) == (b, a)}
-            )
+            wanted = (pair for pair in pairs if {pair.lang_a, pair.lang_b} == {a, b})
+            return frozenset((one.url_a, one.url_b) if one.lang_a == a else (one.url_b, one.url_a) for one in wanted)
 
         orphans = frozenset(url for url, language in self.orphans if language in (a, b))
         return Truth(of_task(self.pairs), orphans, false=of_task(self.false), undecided=of_task(self.undecided))

@@ -72,30 +72,25 @@ class Together:
             yield from pool.map(lambda crawl: self._crawl(*crawl), wanted)
 
     def _crawl(self, pair: str, policy: str, budget: str) -> JointCrawl:
+        ends = {"max_pages": str(round(self._pages * PERCENT / 100 * _ROOM))}
+        if self._until < 1:
+            ends = {"until": f"{self._until:g}"}
         order, _, error = replay(
             self._out / "runs" / f"together.{pair}.{policy}.{budget}",
-            {"pair": pair, "policy": policy, **self._end()},
+            {"pair": pair, "policy": policy, **ends},
             [url for urls in self._seeds.values() for url in urls],
             self._folders,
             (*self._settings, f"BILINGUAL_SITE_BUDGET={budget}"),
         )
-        measure = Measure(self._weights(pair), self._pages, ())
-        shares = measure.shares(measure.curve(map(self._page, order)))
-        counts = self._pages, measure.total, len(order)
-        return JointCrawl(pair, policy, budget, *counts, shares[: PERCENT + 1], error, shares[-1])
-
-    def _end(self) -> dict[str, str]:
-        if self._until < 1:
-            return {"until": f"{self._until:g}"}
-        return {"max_pages": str(round(self._pages * PERCENT / 100 * _ROOM))}
-
-    def _weights(self, pair: str) -> dict[str, dict[str, int]]:
         weights = {}
         a, b = pair.split("-")
         for name, site in self._sites.items():
             task = Task(name, a, b, tuple(self._seeds[name]))
             weights.update({url: dict.fromkeys(others, 1) for url, others in site.partners(task).items()})
-        return weights
+        measure = Measure(weights, self._pages, ())
+        shares = measure.shares(measure.curve(map(self._page, order)))
+        counts = self._pages, measure.total, len(order)
+        return JointCrawl(pair, policy, budget, *counts, shares[: PERCENT + 1], error, shares[-1])
 
     def _page(self, url: str) -> str:
         """The page of one of the sites that *url* stands for, else *url*."""
