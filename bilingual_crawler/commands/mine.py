@@ -90,7 +90,8 @@ class Command(Tool, ScrapyCommand):
             self._mine(Mining(request), opts)
 
     def _mine(self, mining: Mining, opts: Namespace) -> None:
-        from bilingual_crawler.mining.run import print_content, print_urls, write_report
+        from bilingual_crawler.mining.run import print_content, print_urls
+        from bilingual_crawler.mining.stored import store
 
         console = Console(highlight=False, soft_wrap=True)
         urls = mining.urls_done
@@ -121,6 +122,6 @@ class Command(Tool, ScrapyCommand):
             if opts.bitext and not content.failed:
                 sentences = mining.export(urls, opts.bitext)
             print_content(console, content, sentences)
-        write_report(opts.out, urls, content, sentences)
+        store(opts.out / "report.json", {"urls": urls, "content": content, "sentence_pairs": sentences})
         if content is not None and content.failed:
             self.exitcode = 1

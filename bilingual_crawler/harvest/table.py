@@ -20,8 +20,6 @@ if TYPE_CHECKING:
 BASELINE = "bfs"
 ALL_FOUND = 0.98
 """Share of the pairs of a task from which it counts as done."""
-WORST = 8
-"""Tasks that are named, those on which the best policy does worst."""
 _COMPLETE = f"≥ {100 * ALL_FOUND:.0f} %"
 _PAGES_TO = f"{'/'.join(map(str, SHARES))} %"
 
@@ -35,17 +33,13 @@ def by_policy(results: Sequence[Result]) -> dict[str, list[Result]]:
 
 
 def print_tables(results: Sequence[Result], console: Console) -> None:
-    """Print harvest and pairs of each policy, the worst tasks of the best policy, and the crawls that failed."""
-    groups = by_policy(with_gold(results))
-    if groups:
+    """Print harvest and pairs of each policy, where they ended, and the crawls that failed."""
+    if groups := by_policy(with_gold(results)):
         console.print(policy_table(groups), "")
     if judged := by_policy([result for result in results if result.judged is not None]):
         console.print(pairs_table(judged), "")
     if any(result.until < 1 for result in results):
         console.print(ends_table(by_policy(results)), "")
-    best = next((name for name in reversed(groups) if name != "oracle"), None)
-    if best and len(groups[best]) > 1:
-        console.print(worst_table(groups, best))
     for result in results:
         if result.error:
             console.print(f"[red]failed[/red] {result.task} {result.policy}:", highlight=False)
@@ -137,20 +131,6 @@ def in_interval(result: Result) -> bool:
 
 def decimals(number: float | None) -> str:
     return "–" if number is None else f"{number:.3f}"
-
-
-def worst_table(groups: Mapping[str, Sequence[Result]], policy: str) -> Table:
-    """Return the tasks on which a policy does worst, with the relative AUC of every policy."""
-    table = new_table(f"Tasks on which {policy} does worst", ("task",), ("pages", "pairs", "found", *groups))
-    cells = {(r.task, r.policy): r for group in groups.values() for r in group}
-    for result in sorted(groups[policy], key=lambda r: r.relative_auc)[:WORST]:
-        row = [cells.get((result.task, name)) for name in groups]
-        table.add_row(
-            result.task,
-            *(str(count) for count in (result.reachable_pages, result.gold_pairs, result.found)),
-            *("–" if r is None else f"{r.relative_auc:.2f}" for r in row),
-        )
-    return table
 
 
 def new_table(title: str, names: Sequence[str], figures: Sequence[str], caption: str | None = None) -> Table:

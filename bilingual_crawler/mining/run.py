@@ -14,7 +14,6 @@ from scrapy.settings import Settings
 
 from bilingual_crawler import noun
 from bilingual_crawler.bitext.monolingual import monolingual
-from bilingual_crawler.discovery.sources.base import SourceError
 from bilingual_crawler.discovery.sources.cc_index import index_files
 from bilingual_crawler.languages.codes import LanguagePair
 from bilingual_crawler.mining.records import open_ranges
@@ -68,10 +67,6 @@ def print_content(console: Console, content: ContentReport, sentences: Mapping[s
             console.print(f"  bucket {number}: {why}")
 
 
-def write_report(out: Path, urls: UrlReport, content: ContentReport | None, sentences: Mapping[str, int]) -> None:
-    store(out / "report.json", {"urls": urls, "content": content, "sentence_pairs": sentences})
-
-
 def _print_pairs(console: Console, what: str, pairs: Mapping[str, Mapping[str, int]]) -> None:
     for pair, methods in sorted(pairs.items(), key=lambda item: -sum(item[1].values())):
         listed = ", ".join(f"{count} by {method}" for method, count in sorted(methods.items(), key=lambda m: -m[1]))
@@ -106,19 +101,14 @@ class ContentReport(msgspec.Struct):
 
 
 class Mining:
-    """A mining in a folder; raises MiningError for unreadable inputs, or if the folder holds another mining."""
+    """A mining in a folder; raises MiningError if the folder holds another one, SourceError."""
 
     def __init__(self, request: MiningRequest) -> None:
         self._request, self._out = request, request.out.resolve()
         self.work = self._out / "work"
         """The folder of intermediate tables."""
         self._crawls = [Path(name) for name in request.inputs if is_crawl(Path(name))]
-        try:
-            self._files = [
-                file for name in request.inputs if Path(name) not in self._crawls for file in index_files(name)
-            ]
-        except SourceError as error:
-            raise MiningError(str(error)) from error
+        self._files = [file for name in request.inputs if Path(name) not in self._crawls for file in index_files(name)]
         known = stored(self._out / "mining.json", dict[str, Any])
         # a mining that keeps documents keeps those of all buckets, so that the format can be chosen again
         keeps = known is not None and known.get("monolingual", False)

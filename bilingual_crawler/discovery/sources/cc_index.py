@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from bilingual_crawler.discovery.sources.base import Lead, SourceError, WarcRange, is_list, read_list
-from bilingual_crawler.discovery.sources.database import damaged, duckdb, fetch, read_remote, scratch
+from bilingual_crawler.discovery.sources.database import damaged, duckdb, read_remote, scratch
 from bilingual_crawler.storage.files import LeftOut
 from bilingual_crawler.urls.canonical import canonicalise
 
@@ -103,7 +103,7 @@ class CommonCrawlIndex:
                 db.execute(_COUNT.format(domain=self._domain(db)), values)
                 db.execute(_SITES.format(wrong=_IDENTIFIED_WRONGLY))
                 db.execute(_HOME_PAGES, {"files": self._files})
-                for https, authority, a, b, prior, place in fetch(db, _RESULT):
+                for https, authority, a, b, prior, place in iter(db.execute(_RESULT).fetchone, None):
                     url = canonicalise(f"{'https' if https else 'http'}://{authority}/")
                     if url is None:
                         self.left_out.add("no host or URL", f"{self._where}: {authority}")

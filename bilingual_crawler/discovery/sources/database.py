@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from contextlib import contextmanager
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from bilingual_crawler import to_install
 from bilingual_crawler.discovery.sources.base import SourceError
@@ -25,7 +25,6 @@ MEMORY = "1GB"
 """Memory limit of DuckDB; the rest is on disk."""
 THREADS = 4
 """Each of them needs a part of the memory."""
-BATCH = 10_000
 
 
 @contextmanager
@@ -41,12 +40,6 @@ def scratch(folder: Path | None = None) -> Iterator[DuckDBPyConnection]:
         with duckdb.connect(f"{place}/scratch.duckdb", config=config) as db:
             db.execute("SET enable_progress_bar = false")
             yield db
-
-
-def fetch(db: DuckDBPyConnection, query: str, values: object = None) -> Iterator[tuple[Any, ...]]:
-    cursor = db.execute(query, values)
-    while some := cursor.fetchmany(BATCH):
-        yield from some
 
 
 def damaged(place: object, error: duckdb.Error) -> SourceError:
