@@ -14,7 +14,7 @@ from functools import cache
 from itertools import groupby
 from operator import attrgetter
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, TypeAlias
 from urllib.parse import quote
 
 import urllib3
@@ -43,13 +43,6 @@ class Unavailable(Exception):
     """The archive does not answer now; a later run may succeed."""
 
 
-class Ranges(Protocol):
-    """Bytes of files."""
-
-    def get(self, file: str, offset: int, length: int) -> bytes:
-        """Read *length* bytes from *offset*, fewer at the end of a file; raises NoRecord or Unavailable."""
-
-
 class StoredRanges:
     """Files below *base*, a folder or ``s3://bucket/folder``; raises MiningError for others."""
 
@@ -66,6 +59,7 @@ class StoredRanges:
         self._files = fs.SubTreeFileSystem(path, system)
 
     def get(self, file: str, offset: int, length: int) -> bytes:
+        """Read *length* bytes from *offset*, fewer at the end of a file; raises NoRecord or Unavailable."""
         try:
             with self._files.open_input_file(file) as opened:
                 return bytes(opened.read_at(min(length, max(opened.size() - offset, 0)), offset))
@@ -78,8 +72,8 @@ class StoredRanges:
 class HttpRanges:
     """Files below the address *base*; all threads share one rate limit.
 
-    A request begins at least 1 / *rate* seconds after the one before. A server that asks for fewer requests (403, 429,
-    503, ``Retry-After``) gets none for a while.
+    :meth:`get` is that of :class:`StoredRanges`. A request begins at least 1 / *rate* seconds after the one before. A
+    server that asks for fewer requests (403, 429, 503, ``Retry-After``) gets none for a while.
     """
 
     def __init__(self, base: str, rate: float, user_agent: str) -> None:
@@ -163,6 +157,9 @@ def _left(content_range: str, offset: int, length: int) -> int:
     """Return the bytes of the file in the range, by the header ``Content-Range``."""
     size = content_range.rpartition("/")[2]
     return min(length, max(int(size) - offset, 0)) if size.isdecimal() else length
+
+
+Ranges: TypeAlias = StoredRanges | HttpRanges
 
 
 @cache

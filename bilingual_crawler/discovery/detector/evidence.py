@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from functools import lru_cache
+from functools import cache
 from itertools import chain
 from operator import itemgetter
 from typing import TYPE_CHECKING
@@ -67,8 +67,6 @@ def is_parked(page: PageRecord) -> bool:
     return bool(_PHRASES.search(page.text)) or any(registered_domain(link.url) in dealers for link in page.links)
 
 
-MAX_READERS = 8
-"""Language pairs whose link readers are cached."""
 TRANSLATION_THRESHOLD = 0.15
 """Minimum probability of two pages that confirms a bilingual site."""
 LEAST = 0.09
@@ -104,7 +102,7 @@ class EvidenceDetector:
         self.resemblance = resemblance
         self.max_downloads = max_downloads
         self.confirmed = confirmed
-        self.reader = lru_cache(MAX_READERS)(lambda pair: LinkReader(pair, model))
+        self.reader = cache(lambda pair: LinkReader(pair, model))
 
     @classmethod
     def load(cls, models: Traversable, language_model: LanguageModel) -> Self:

@@ -86,11 +86,6 @@ MAX_BYTES = 64 << 20
 """A list of all files of a crawl has less than 30 MB."""
 
 
-def is_list(path: str) -> bool:
-    """Whether the name is that of a list of paths: ``.paths``, ``.txt``, packed or not."""
-    return path.removesuffix(".gz").endswith((".paths", ".txt"))
-
-
 def read_list(path: Path) -> list[str]:
     """The paths in a list. Addresses stay as they are; other lines are files beside the list, in the folders that the
     line names or in the last of them. SourceError if the list or one of its files is missing or damaged.

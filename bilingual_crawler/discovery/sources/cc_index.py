@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from bilingual_crawler.discovery.sources.base import Lead, SourceError, WarcRange, is_list, read_list
+from bilingual_crawler.discovery.sources.base import Lead, SourceError, WarcRange, read_list
 from bilingual_crawler.discovery.sources.database import damaged, duckdb, read_remote, scratch
 from bilingual_crawler.storage.files import LeftOut
 from bilingual_crawler.urls.canonical import canonicalise
@@ -136,7 +136,7 @@ def index_files(where: str) -> list[str]:
     elif any(mark in where for mark in "*?["):
         with duckdb.connect() as db:
             found = [row[0] for row in db.execute("SELECT file FROM glob(?) ORDER BY file", [where]).fetchall()]
-    elif is_list(where):
+    elif where.removesuffix(".gz").endswith((".paths", ".txt")):
         found = read_list(Path(where))
     else:
         found = [where] if Path(where).is_file() else []
