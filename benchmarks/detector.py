@@ -32,7 +32,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from rich.progress import track
 
-from bilingual_crawler.discovery.detector.barbosa import BarbosaDetector, LinkPredictor
+from bilingual_crawler.discovery.detector.barbosa import BarbosaDetector
 from bilingual_crawler.discovery.detector.base import MAX_DOWNLOADS, Verdict
 from bilingual_crawler.discovery.detector.evidence import TRANSLATION_THRESHOLD, EvidenceDetector
 from bilingual_crawler.discovery.detector.features import EvidenceWeights
@@ -50,6 +50,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from bilingual_crawler.discovery.detector.base import Detector
+    from bilingual_crawler.scoring.linear import LinearModel
     from training.discovery.cuts import Instance
 
 PAPER = {
@@ -71,7 +72,7 @@ CONFIRMATIONS = (0.1, 0.3, 0.7, 0.9)
 DOWNLOADS = (1, 2, 5, 8)
 
 
-def detectors(weights: EvidenceWeights, predictor: LinkPredictor, model: LanguageModel) -> dict[str, Detector]:
+def detectors(weights: EvidenceWeights, predictor: LinearModel, model: LanguageModel) -> dict[str, Detector]:
     """What is measured, by name: the two as they are, and with other thresholds."""
     resemblance = ResemblanceWeights.load(models_folder(None))
 
@@ -210,7 +211,7 @@ def run(options: argparse.Namespace) -> None:
     """Measure, and print the table."""
     models = models_folder(None)
     model = LanguageModel(models / "url-language")
-    shipped = detectors(EvidenceWeights.load(models), LinkPredictor.load(models), model)
+    shipped = detectors(EvidenceWeights.load(models), BarbosaDetector.load(models, model).predictor, model)
     group_of = GROUPS[options.leave_out or "kind"]
     by_group: dict[str, dict[str, Detector]] = {}
     if options.leave_out:

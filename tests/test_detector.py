@@ -12,7 +12,7 @@ from support.detector_sites import DETECTOR, ENGLISH, HOME, LANGUAGE_MODEL, OTHE
 from support.frozen_sites import write_frozen
 
 from benchmarks.detector import MEASURED, Judged, figures, leave_out, main, without_traps
-from bilingual_crawler.discovery.detector.barbosa import FILE, BarbosaDetector, LinkPredictor
+from bilingual_crawler.discovery.detector.barbosa import FILE, BarbosaDetector
 from bilingual_crawler.discovery.detector.base import MAX_DOWNLOADS, Reason, Verdict
 from bilingual_crawler.discovery.detector.features import (
     EVIDENCE,
@@ -24,6 +24,7 @@ from bilingual_crawler.discovery.detector.features import (
 )
 from bilingual_crawler.harvest.sites import read_site
 from bilingual_crawler.plugins import SITE_DETECTORS, PluginError
+from bilingual_crawler.scoring.linear import LinearModel
 from bilingual_crawler.scoring.models import ModelError, models_folder
 from training.discovery.cuts import CutWeb, FrozenWeb, Instance, Variant, halves, make_instances
 
@@ -211,7 +212,7 @@ def test_barbosa_accepts_both_languages_whatever_they_say() -> None:
 
 
 def test_barbosa_follows_links_from_its_threshold_on() -> None:
-    predictor = LinkPredictor(0.0, {"anchor:<sought>": 2.0, "anchor:contact": -2.0})
+    predictor = LinearModel(0.0, {"anchor:<sought>": 2.0, "anchor:contact": -2.0})
     site = {HOME: f"{ENGLISH}<a href=/x>Español</a><a href=/y>Contact</a><a href=/z>Pumps</a>"}
     for threshold, expected in ((0.9, []), (0.8, ["x"]), (0.5, ["x", "z"]), (0.0, ["x", "z", "y"])):
         _, asked = judge(site, detector=BarbosaDetector(predictor, threshold))
@@ -230,7 +231,7 @@ def test_missing_and_foreign_weights_are_named(tmp_path: Path) -> None:
     folder.mkdir()
     (folder / FILE).write_text("[]")
     with pytest.raises(ModelError, match=f"{FILE}: not the weights"):
-        LinkPredictor.load(tmp_path)
+        BarbosaDetector.load(tmp_path, LANGUAGE_MODEL)
     weights = EvidenceWeights.load(models_folder(None))
     other = msgspec.structs.replace(weights, parallel=weights.language)
     (folder / EVIDENCE).write_bytes(msgspec.json.encode(other))

@@ -37,19 +37,6 @@ MAX_LINKS = 500
 _WORD = re.compile(r"[^\W\d_]+")
 
 
-class LinkPredictor(LinearModel, frozen=True):
-    """A logistic regression over tokens, each with its context, as ``anchor:english``."""
-
-    @classmethod
-    def load(cls, models: Traversable) -> LinkPredictor:
-        """Read the weights; ModelError names the file that is missing or unreadable."""
-        return read_weights(models / FOLDER / FILE, cls)
-
-    def likelihood(self, tokens: set[str]) -> float:
-        """Probability that a link with *tokens* leads to a page in a language that is sought."""
-        return self.probability(dict.fromkeys(tokens & self.weights.keys(), 1.0))
-
-
 def tokens_of(page: PageRecord, link: Link, sought: frozenset[str], pair: LanguagePair) -> set[str]:
     """The tokens of *link* in its contexts: address, anchor, text around, images."""
     around = next((line for line in page.text.split("\n") if link.text and link.text in line), "")
@@ -68,17 +55,25 @@ def _role(language: str, sought: frozenset[str], pair: LanguagePair) -> str:
     return "<third>" if side is None else "<sought>" if side in sought else "<own>"
 
 
-class BarbosaDetector:
-    """Follows the links whose likelihood is at least *threshold*, until it has seen both languages."""
+def likelihood(predictor: LinearModel, tokens: set[str]) -> float:
+    """Probability that a link with *tokens* leads to a page in a language that is sought."""
+    return predictor.probability(dict.fromkeys(tokens & predictor.weights.keys(), 1.0))
 
-    def __init__(self, predictor: LinkPredictor, threshold: float = THRESHOLD) -> None:
+
+class BarbosaDetector:
+    """Follows the links whose likelihood is at least *threshold*, until it has seen both languages.
+
+    *predictor* is a logistic regression over tokens, each with its context, as ``anchor:english``.
+    """
+
+    def __init__(self, predictor: LinearModel, threshold: float = THRESHOLD) -> None:
         self.predictor = predictor
         self.threshold = threshold
 
     @classmethod
     def load(cls, models: Traversable, language_model: LanguageModel) -> Self:
         """Read the weights; ModelError names the file that is missing or unreadable."""
-        return cls(LinkPredictor.load(models))
+        return cls(read_weights(models / FOLDER / FILE, LinearModel))
 
     def inspect(self, pair: LanguagePair, entry: PageRecord) -> Inspection:
         return BarbosaInspection(self, pair, entry)
@@ -95,7 +90,8 @@ class BarbosaInspection:
         self._downloads = 0
         sought = frozenset({pair.a, pair.b} - self._sides)
         links = [link for link in entry.links if domain_label(link.url) == self._site][:MAX_LINKS]
-        scores = {link.url: detector.predictor.likelihood(tokens_of(entry, link, sought, pair)) for link in links}
+        tokens = {link.url: tokens_of(entry, link, sought, pair) for link in links}
+        scores = {url: likelihood(detector.predictor, found) for url, found in tokens.items()}
         best = sorted(scores, key=scores.__getitem__, reverse=True)
         self._picked = [url for url in best if scores[url] >= detector.threshold]
 
