@@ -145,8 +145,7 @@ def is_table(path: Path) -> bool:
 def expected_pairs(path: Path, pairs: LanguagePairs) -> dict[str, float]:
     """Expected document pairs of each bilingual site in *path*, relative: its likelihood times its size.
 
-    The size is the number of pages in the rarer language of each of *pairs*; a site without such numbers has the mean
-    size.
+    The size is the number of pages in the rarer language of each of *pairs*; the mean size, if that is unknown.
     ValueError naming the site if a value is not numeric, or a likelihood not from 0 to 1.
     """
     likelihoods: dict[str, float] = {}
@@ -158,13 +157,12 @@ def expected_pairs(path: Path, pairs: LanguagePairs) -> dict[str, float]:
             if not 0 <= likelihood <= 1:
                 raise ValueError(f"the likelihood {likelihood} is not from 0 to 1")
             if pages := read_pages(row.get("pages", "")):
-                sizes[site] = sum(
-                    min(
-                        sum(n for language, n in pages.items() if pair.side(language) == side)
-                        for side in (pair.a, pair.b)
-                    )
-                    for pair in pairs
-                )
+                sizes[site] = 0
+                for pair in pairs:
+                    sides = Counter({pair.a: 0, pair.b: 0})
+                    for language, count in pages.items():
+                        sides[pair.side(language) or ""] += count
+                    sizes[site] += min(sides[pair.a], sides[pair.b])
         except ValueError as error:
             raise ValueError(f"{site}: {error}") from None
     mean = fmean(sizes.values()) if sizes else 1.0
