@@ -73,6 +73,13 @@ def test_a_header_in_capitals_or_of_a_table_of_sites_is_no_candidate(tmp_path: P
     assert [candidate.url for candidate in found] == ["https://example.mt/"]
 
 
+def test_only_the_first_row_can_be_a_header(tmp_path: Path) -> None:
+    assert [one.url for one in listed(tmp_path / "x.tsv", "no host\nurl\tprior\nexample.mt\t.9\n")] == [
+        "https://url/",
+        "https://example.mt/",
+    ]
+
+
 def test_what_is_no_candidate_is_counted(tmp_path: Path) -> None:
     rows = [
         "url\tprior\tpages",

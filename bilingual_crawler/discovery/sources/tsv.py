@@ -128,11 +128,12 @@ def _read(
                     if not text.strip() or text.startswith("#"):
                         continue
                     fields = [field.strip() for field in text.split("\t")]
-                    if header_may_come and (header := _header(fields, columns[0])):
+                    header = _header(fields, columns[0]) if header_may_come else ()
+                    header_may_come = False
+                    if header:
                         columns = header
                     else:
                         yield parse(defaultdict(str, zip(columns, fields, strict=False)))
-                    header_may_come = False
                 except UnicodeDecodeError:
                     left_out.add("not UTF-8", f"{path}, line {number}")
                 except _BadRow as reason:
