@@ -53,9 +53,18 @@ from benchmarks.reliability import (
     worst_recall,
 )
 from bilingual_crawler.encoders.base import load_encoder
-from bilingual_crawler.harvest.sites import SiteError, Task, read_site, read_tasks
+from bilingual_crawler.harvest.sites import (
+    CERTAIN_SCORE,
+    PairVerdict,
+    SiteError,
+    Tally,
+    Task,
+    Truth,
+    read_site,
+    read_tasks,
+    share,
+)
 from bilingual_crawler.harvest.table import decimals
-from bilingual_crawler.harvest.verdicts import CERTAIN_SCORE, PairVerdict, Tally, Truth, share
 from bilingual_crawler.languages.pairs import LanguagePairs
 from bilingual_crawler.pairing.align import align, align_domain, read_corpus
 from bilingual_crawler.pairing.methods import make_method

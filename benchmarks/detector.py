@@ -24,7 +24,7 @@ import argparse
 import csv
 import json
 from collections import defaultdict
-from collections.abc import Callable, Collection  # noqa: TC003  the type of a table
+from collections.abc import Callable  # noqa: TC003  the type of a table
 from pathlib import Path
 from statistics import mean
 from typing import TYPE_CHECKING
@@ -32,10 +32,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 from rich.progress import track
 
-from bilingual_crawler.discovery.detector.barbosa import BarbosaDetector, LinkPredictor
-from bilingual_crawler.discovery.detector.base import MAX_DOWNLOADS, Reason, Verdict
+from bilingual_crawler.discovery.detector.barbosa import BarbosaDetector
+from bilingual_crawler.discovery.detector.base import MAX_DOWNLOADS, Verdict
 from bilingual_crawler.discovery.detector.evidence import TRANSLATION_THRESHOLD, EvidenceDetector
-from bilingual_crawler.discovery.detector.pairs import EvidenceWeights
+from bilingual_crawler.discovery.detector.features import EvidenceWeights
 from bilingual_crawler.harvest.sites import read_site
 from bilingual_crawler.pairing.resemblance import ResemblanceWeights
 from bilingual_crawler.scoring.models import LanguageModel, models_folder
@@ -50,6 +50,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from bilingual_crawler.discovery.detector.base import Detector
+    from bilingual_crawler.scoring.linear import LinearModel
     from training.discovery.cuts import Instance
 
 PAPER = {
@@ -66,13 +67,12 @@ PAPER = {
 """Table 1: threshold -> recall, precision, downloads a site; of other sites."""
 GROUPS: dict[str, Callable[[str], str]] = {"site": str, "source": family, "kind": kind_of}
 MEASURED = "evidence", "barbosa, t = 0.5"
-FOUND, LIKELY_TOO = (Reason.BILINGUAL,), (Reason.BILINGUAL, Reason.LIKELY)
 DRAWS = 1000
 CONFIRMATIONS = (0.1, 0.3, 0.7, 0.9)
 DOWNLOADS = (1, 2, 5, 8)
 
 
-def detectors(weights: EvidenceWeights, predictor: LinkPredictor, model: LanguageModel) -> dict[str, Detector]:
+def detectors(weights: EvidenceWeights, predictor: LinearModel, model: LanguageModel) -> dict[str, Detector]:
     """What is measured, by name: the two as they are, and with other thresholds."""
     resemblance = ResemblanceWeights.load(models_folder(None))
 
@@ -128,11 +128,8 @@ def linked(judged: Sequence[Judged]) -> list[Judged]:
     ]
 
 
-def figures(judged: Sequence[Judged], name: str, accepting: Collection[Reason] = FOUND) -> dict[str, float]:
-    """Recall, precision, downloads a site, and the share of disjoint sites accepted, of the detector called *name*.
-
-    A site is accepted for a reason in *accepting*.
-    """
+def figures(judged: Sequence[Judged], name: str) -> dict[str, float]:
+    """Recall, precision, downloads a site, and the share of disjoint sites accepted, of the detector called *name*."""
     by_label: defaultdict[str, defaultdict[str, list[Verdict]]] = defaultdict(lambda: defaultdict(list))
     labels = {Variant.WHOLE: "positive", Variant.DISJOINT: "disjoint"}
     for instance, verdicts in judged:
@@ -140,7 +137,7 @@ def figures(judged: Sequence[Judged], name: str, accepting: Collection[Reason] =
             by_label[labels.get(instance.variant, "negative")][instance.site].append(verdicts[name])
 
     def accepted(label: str) -> float:
-        return mean([mean(verdict.reason in accepting for verdict in one) for one in by_label[label].values()] or [0.0])
+        return mean([mean(verdict.bilingual for verdict in one) for one in by_label[label].values()] or [0.0])
 
     def downloads(label: str) -> float:
         return mean([mean(verdict.downloads for verdict in one) for one in by_label[label].values()] or [0.0])
@@ -214,7 +211,7 @@ def run(options: argparse.Namespace) -> None:
     """Measure, and print the table."""
     models = models_folder(None)
     model = LanguageModel(models / "url-language")
-    shipped = detectors(EvidenceWeights.load(models), LinkPredictor.load(models), model)
+    shipped = detectors(EvidenceWeights.load(models), BarbosaDetector.load(models, model).predictor, model)
     group_of = GROUPS[options.leave_out or "kind"]
     by_group: dict[str, dict[str, Detector]] = {}
     if options.leave_out:
@@ -243,8 +240,6 @@ def run(options: argparse.Namespace) -> None:
         if name.startswith("barbosa, t"):
             columns += PAPER[float(name.rpartition(" ")[2])]
         print(f"{name:28}" + "".join(f"{column:9.2f}" for column in columns))
-    columns = [*figures(some, "evidence", LIKELY_TOO).values(), *figures(judged, "evidence", LIKELY_TOO).values()]
-    print(f"{'evidence, likely sites too':28}" + "".join(f"{column:9.2f}" for column in columns))
     for instance, verdicts in traps:
         accepted = [name for name in MEASURED if name in verdicts and verdicts[name].bilingual]
         print(f"trap {instance.site} {instance.pair}: {', '.join(accepted) or '-'}")

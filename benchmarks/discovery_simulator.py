@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING
 
 from benchmarks.graph_web import linking
 from bilingual_crawler.discovery.detector.base import Detector, Reason, Verdict
-from bilingual_crawler.discovery.detector.topic import Topic, TopicDetector
 from bilingual_crawler.discovery.policies import Hop, Way
-from bilingual_crawler.discovery.search import SiteSearch
+from bilingual_crawler.discovery.search import SiteSearch, Topic
 from bilingual_crawler.frontier.entry import NEVER
 from bilingual_crawler.pages.jobs import PageJob
 from bilingual_crawler.pages.model import Link, PageRecord
@@ -78,7 +77,7 @@ def simulate(
         return [Hop(Way.BACK, source.links_page, url) for source in back.get(by_site[registered_domain(url)].host, ())]
 
     known: Detector = _Detector(by_site)
-    search = SiteSearch(pair, TopicDetector(known, Topic(topic, pair)) if restricted else known, order)
+    search = SiteSearch(pair, known, order, topic=Topic(topic, pair) if restricted else None)
     found: list[int] = []
 
     def judged(name: str, site: object) -> None:
@@ -88,7 +87,7 @@ def simulate(
     search.judged = judged
     queue = _Queue()
     for node in seeds:
-        search.seed(node.home)
+        search.seed_priority(node.home)
         queue.put(node.home, float("inf"))
     while search.pages < limit and (url := queue.take()):
         search.read(_page(by_site[registered_domain(url)], url, with_topics=bool(topic)))

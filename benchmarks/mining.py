@@ -37,12 +37,11 @@ from rich.console import Console
 
 from bilingual_crawler.harvest.sites import read_site
 from bilingual_crawler.languages.codes import DEFAULT_EQUIVALENTS, from_cld2
-from bilingual_crawler.mining.candidates import longest
 from bilingual_crawler.mining.duck import MEMORY, DuckEngine
-from bilingual_crawler.mining.run import Mining, MiningRequest
-from bilingual_crawler.mining.stored import AskedPairs
+from bilingual_crawler.mining.run import Mining
+from bilingual_crawler.mining.stored import AskedPairs, MiningRequest
 from bilingual_crawler.mining.tables import read_tables
-from bilingual_crawler.mining.urls import mine_urls
+from bilingual_crawler.mining.urls import longest, mine_urls
 from bilingual_crawler.storage.archive import open_warc
 
 if TYPE_CHECKING:
@@ -50,7 +49,7 @@ if TYPE_CHECKING:
 
     import ibis.expr.types as ir
 
-    from bilingual_crawler.mining.engine import Engine
+    from bilingual_crawler.mining.duck import Engine
     from bilingual_crawler.mining.urls import UrlStage
 
 Figures = dict[str, str | int | float]

@@ -11,7 +11,7 @@ from matplotlib.figure import Figure
 from matplotlib.layout_engine import ConstrainedLayoutEngine
 
 from bilingual_crawler.harvest.plot import INK, SOFT, plain
-from bilingual_crawler.harvest.verdicts import MIN_PAIRS_OF_TASK, PairVerdict
+from bilingual_crawler.harvest.sites import MIN_PAIRS_OF_TASK, PairVerdict
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from bilingual_crawler.harvest.verdicts import Tally
+    from bilingual_crawler.harvest.sites import Tally
 
 BINS = (0.0, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 0.99, 1.0)
 """Limits of the bins of the score: narrow where most scores are."""

@@ -118,7 +118,7 @@ def read_rows(out: Path) -> Iterator[Row]:
 
 def _harvest_rows(out: Path) -> Iterator[Row]:
     """A row for each policy of ``scrapy harvest``."""
-    for policy, group in by_policy(with_gold(ResultStore(out / "results.json", "all").results)).items():
+    for policy, group in by_policy(with_gold(ResultStore(out / "results.json").results)).items():
         low, high = bootstrap(group)
         found, gold = sum(one.found for one in group), sum(one.gold_pairs for one in group)
         yield {

@@ -13,13 +13,12 @@ from __future__ import annotations
 import argparse
 import json
 import os
-import subprocess
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from bilingual_crawler.harvest.curve import SHARES, Reference, downloads_to
-from bilingual_crawler.harvest.run import Harvest, crawl_command, crawl_environment, read_order
+from bilingual_crawler.harvest.run import Harvest, replay
 from bilingual_crawler.harvest.sites import Site, Task, read_site, read_tasks
 
 if TYPE_CHECKING:
@@ -53,12 +52,10 @@ class Curves:
 
 def joint_order(sites: Path, site: str, pairs: Sequence[str], seeds: Sequence[str], out: Path) -> list[str]:
     """The URLs that one crawl for all *pairs* downloads."""
-    directory = out / "joint" / f"{site}.{'+'.join(pairs)}"
-    directory.mkdir(parents=True, exist_ok=True)
-    command = crawl_command({"pair": ",".join(pairs)}, seeds, [sites / site], directory, "all", ())
-    with (directory / "crawl.log").open("wb") as log:
-        subprocess.run(command, stdout=log, stderr=subprocess.STDOUT, env=crawl_environment(), check=True)
-    return read_order(directory / "crawl.tsv")[0]
+    crawl = replay(out / "joint" / f"{site}.{'+'.join(pairs)}", {"pair": ",".join(pairs)}, seeds, [sites / site])
+    if crawl.error:
+        raise SystemExit(f"{site}: {crawl.error}")
+    return crawl.order
 
 
 def curves(site: Site, tasks: Sequence[Task], joint: Sequence[str], out: Path) -> list[Curves]:

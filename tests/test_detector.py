@@ -12,12 +12,19 @@ from support.detector_sites import DETECTOR, ENGLISH, HOME, LANGUAGE_MODEL, OTHE
 from support.frozen_sites import write_frozen
 
 from benchmarks.detector import MEASURED, Judged, figures, leave_out, main, without_traps
-from bilingual_crawler.discovery.detector.barbosa import FILE, BarbosaDetector, LinkPredictor
+from bilingual_crawler.discovery.detector.barbosa import FILE, BarbosaDetector
 from bilingual_crawler.discovery.detector.base import MAX_DOWNLOADS, Reason, Verdict
-from bilingual_crawler.discovery.detector.links import folder_of, rewritten, without_folder
-from bilingual_crawler.discovery.detector.pairs import EVIDENCE, FOLDER, EvidenceWeights
+from bilingual_crawler.discovery.detector.features import (
+    EVIDENCE,
+    FOLDER,
+    EvidenceWeights,
+    folder_of,
+    rewritten,
+    without_folder,
+)
 from bilingual_crawler.harvest.sites import read_site
 from bilingual_crawler.plugins import SITE_DETECTORS, PluginError
+from bilingual_crawler.scoring.linear import LinearModel
 from bilingual_crawler.scoring.models import ModelError, models_folder
 from training.discovery.cuts import CutWeb, FrozenWeb, Instance, Variant, halves, make_instances
 
@@ -70,12 +77,12 @@ def test_half_of_a_page_may_be_names_that_both_have() -> None:
     assert verdict.bilingual
 
 
-def test_pages_that_claim_to_be_translations_and_are_too_short_are_likely() -> None:
+def test_pages_that_claim_to_be_translations_and_are_too_short_confirm_nothing() -> None:
     english = "<p>In 1897 the firm Halvorsen built the first pump in the old harbour of Bergen, and sold it." * 2
     spanish = "<p>En 1897 la firma Halvorsen construyó la primera bomba en el puerto de Bergen, y la vendió." * 2
     verdict, _ = judge({HOME: SWITCHER + english, f"{HOME}es/": SWITCHER + spanish})
     assert not verdict.bilingual
-    assert verdict.reason is Reason.LIKELY
+    assert verdict.reason is Reason.NO_TRANSLATION
 
 
 def test_an_index_file_is_no_other_address_to_guess() -> None:
@@ -205,7 +212,7 @@ def test_barbosa_accepts_both_languages_whatever_they_say() -> None:
 
 
 def test_barbosa_follows_links_from_its_threshold_on() -> None:
-    predictor = LinkPredictor(0.0, {"anchor:<sought>": 2.0, "anchor:contact": -2.0})
+    predictor = LinearModel(0.0, {"anchor:<sought>": 2.0, "anchor:contact": -2.0})
     site = {HOME: f"{ENGLISH}<a href=/x>Español</a><a href=/y>Contact</a><a href=/z>Pumps</a>"}
     for threshold, expected in ((0.9, []), (0.8, ["x"]), (0.5, ["x", "z"]), (0.0, ["x", "z", "y"])):
         _, asked = judge(site, detector=BarbosaDetector(predictor, threshold))
@@ -224,7 +231,7 @@ def test_missing_and_foreign_weights_are_named(tmp_path: Path) -> None:
     folder.mkdir()
     (folder / FILE).write_text("[]")
     with pytest.raises(ModelError, match=f"{FILE}: not the weights"):
-        LinkPredictor.load(tmp_path)
+        BarbosaDetector.load(tmp_path, LANGUAGE_MODEL)
     weights = EvidenceWeights.load(models_folder(None))
     other = msgspec.structs.replace(weights, parallel=weights.language)
     (folder / EVIDENCE).write_bytes(msgspec.json.encode(other))

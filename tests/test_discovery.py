@@ -23,7 +23,6 @@ from benchmarks.discovery_simulator import simulate
 from benchmarks.graph_web import Node
 from bilingual_crawler.crawl.spiders.arguments import parse_discovery
 from bilingual_crawler.discovery.detector.base import Reason, Verdict
-from bilingual_crawler.discovery.detector.topic import Topic, TopicDetector
 from bilingual_crawler.discovery.policies import (
     AddressReader,
     Hop,
@@ -34,7 +33,7 @@ from bilingual_crawler.discovery.policies import (
     site_order,
     words,
 )
-from bilingual_crawler.discovery.search import DiscoveryPolicy, SiteSearch, fact_of
+from bilingual_crawler.discovery.search import SiteSearch, Topic, fact_of
 from bilingual_crawler.discovery.sites import expected_pairs, is_table
 from bilingual_crawler.frontier.entry import NEVER
 from bilingual_crawler.languages.codes import LanguagePair
@@ -233,7 +232,7 @@ def test_focused_crawls_expand_pages_of_the_topic_only() -> None:
     found = search("focc")
     seeds = ["http://a.org/", "http://b.org/"]
     for url in seeds:
-        found.seed(url)
+        found.seed_priority(url)
     text = {True: "harvest of fruit in the village", False: "stock market and banks"}
     for url in seeds:
         links = Link("http://c.org/"), Link("http://d.org/")
@@ -250,7 +249,7 @@ def test_focused_crawls_expand_pages_of_the_topic_only() -> None:
 def test_a_search_by_topic_refuses_other_sites_without_a_download_and_learns_from_it(tmp_path: Path) -> None:
     (tmp_path / "words.txt").write_text("harvests\nfrutas\n")
     topic = Topic.parse(str(tmp_path / "words.txt"), PAIR)
-    found = SiteSearch(PAIR, TopicDetector(Told(), topic), site_order("both", ADDRESSES))
+    found = SiteSearch(PAIR, Told(), site_order("both", ADDRESSES), topic=topic)
     verdicts: dict[str, Verdict] = {}
     found.judged = lambda name, site: verdicts.update({name: site.verdict} if site.verdict else {})
     for url, language, text in (
@@ -259,7 +258,7 @@ def test_a_search_by_topic_refuses_other_sites_without_a_download_and_learns_fro
         ("http://bi-bank.org/", "eng", "The stock market"),
         ("http://bi-paper.org/", "eng", "harvest " + "news of other things " * 60),
     ):
-        found.seed(url)
+        found.seed_priority(url)
         found.read(PageRecord(url, language, text=text, outline=OUTLINE))
     assert [one.url for one in found.wanted()] == ["http://bi-farm.org/second", "http://bi-granja.org/second"]
     assert {name: verdict.reason for name, verdict in verdicts.items()} == {
@@ -293,7 +292,7 @@ def test_the_simulator_counts_sites_of_the_topic_and_a_search_by_topic_spends_le
 @pytest.mark.parametrize("policy", SITE_ORDERS.built_in)
 def test_a_link_without_a_word_to_an_address_of_digits_is_followed(policy: str) -> None:
     found = search(policy)
-    found.seed("http://a.org/")
+    found.seed_priority("http://a.org/")
     found.read(PageRecord("http://a.org/", "eng", links=(Link("http://192.0.2.7/"),), text="text", outline=OUTLINE))
     found.read(page("http://a.org/second"))
     assert ("http://192.0.2.7/" in {one.url for one in found.wanted()}) is (policy not in ("obfc", "cobfc"))
@@ -304,12 +303,12 @@ def test_a_site_that_redirects_elsewhere_or_gives_no_page_is_judged() -> None:
     told: dict[str, Any] = {}
     found.judged = lambda name, site: told.update({name: site.verdict and site.verdict.reason})
     visit(found, "http://b.org/", "http://c.org/", "http://e.org/", url="http://a.org/")
-    found.redirected("http://b.org/", "http://bi.net/")
-    found.gone("http://c.org/")
-    found.redirected("http://e.org/", "http://e.org/home")
+    found.observe_redirect("http://b.org/", "http://bi.net/")
+    found.drop_url("http://c.org/")
+    found.observe_redirect("http://e.org/", "http://e.org/home")
     visit(found, url="http://bi.net/")
     found.read(page("http://e.org/home"))
-    found.gone("http://e.org/homesecond")
+    found.drop_url("http://e.org/homesecond")
     assert told == {
         "a.org": "one_language",
         "b.org": "other_site",
@@ -327,14 +326,14 @@ def test_a_site_is_judged_by_another_seed_or_candidate_if_one_gives_no_page() ->
     candidates = ["http://old.bi.org/", "http://www.bi.org/", "http://old.c.org/", "http://new.c.org/"]
     found.start(Hop(Way.FORTH, url) for url in candidates)
     for seed in ("http://bi.net/gone", "http://bi.net/moved", "http://bi.net/links"):
-        found.seed(seed)
+        found.seed_priority(seed)
     assert [one.url for one in found.wanted()] == [candidates[0], candidates[2]]
     for url in (candidates[0], candidates[2], "http://bi.net/gone"):
-        found.gone(url)
+        found.drop_url(url)
     assert [one.url for one in found.wanted()] == [candidates[1], candidates[3]]
     assert found.unjudged == 3
-    found.redirected("http://bi.net/moved", "http://elsewhere.org/")
-    found.gone(candidates[3])
+    found.observe_redirect("http://bi.net/moved", "http://elsewhere.org/")
+    found.drop_url(candidates[3])
     visit(found, url="http://bi.net/links")
     visit(found, url=candidates[1])
     assert told == {"c.org": "no_page", "bi.net": "bilingual", "bi.org": "bilingual"}
@@ -346,11 +345,11 @@ def test_a_site_is_judged_by_its_first_seed_if_another_one_gives_no_page_before(
     told: dict[str, Any] = {}
     found.judged = lambda name, site: told.update({name: site.verdict and site.verdict.reason})
     for site in ("http://bi.net/", "http://bi.org/"):
-        found.seed(f"{site}slow")
-        found.seed(f"{site}gone")
-    found.redirected("http://bi.org/slow", "http://bi.org/home")
+        found.seed_priority(f"{site}slow")
+        found.seed_priority(f"{site}gone")
+    found.observe_redirect("http://bi.org/slow", "http://bi.org/home")
     for url in ("http://bi.net/gone", "http://bi.org/gone"):
-        found.gone(url)
+        found.drop_url(url)
     assert not told
     visit(found, url="http://bi.net/slow")
     visit(found, url="http://bi.org/home")
@@ -614,7 +613,7 @@ def test_entry_pages_come_from_an_archive_in_place_of_the_site(tmp_path: Path) -
 def test_the_archive_of_an_entry_page_is_known_after_a_resume() -> None:
     archived = "2026-05-12T00:00:00Z"
     found = search("both")
-    DiscoveryPolicy(PAIR, found).recall(fact_of(page("http://bi.org/"), (), archived, is_backlink=False))
+    found.recall(fact_of(page("http://bi.org/"), (), archived, is_backlink=False))
     assert found.sites["bi.org"].archived == archived
 
 

@@ -12,8 +12,7 @@ from support.harvest_site import BASE, TEXT
 
 pytest.importorskip("sklearn", reason="needs scikit-learn, of the extra train")
 
-from bilingual_crawler.harvest.sites import SiteError, Task
-from bilingual_crawler.harvest.verdicts import Truth
+from bilingual_crawler.harvest.sites import SiteError, Task, Truth
 from bilingual_crawler.pairing.candidates import url_evidence
 from training.documents import forms
 from training.documents.classifier import Regression, fit_correction, fit_trees, held_out

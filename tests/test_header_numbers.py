@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from bilingual_crawler.mining.ranges import _left
+from bilingual_crawler.mining.records import _left
 
 
 @pytest.mark.parametrize(

@@ -27,10 +27,10 @@ from bilingual_crawler.discovery.ways import candidate_source
 from bilingual_crawler.items import Document
 from bilingual_crawler.languages.codes import DEFAULT_EQUIVALENTS, LanguageError, LanguagePair
 from bilingual_crawler.languages.pairs import LanguagePairs
-from bilingual_crawler.mining import duck, ranges
+from bilingual_crawler.mining import duck, records
 from bilingual_crawler.mining.duck import DuckEngine
-from bilingual_crawler.mining.run import Mining, MiningRequest
-from bilingual_crawler.mining.stored import AskedPairs, MiningError
+from bilingual_crawler.mining.run import Mining
+from bilingual_crawler.mining.stored import AskedPairs, MiningError, MiningRequest
 from bilingual_crawler.mining.tables import table_of_crawl
 from bilingual_crawler.mining.urls import mine_urls, plan
 from bilingual_crawler.settings import BILINGUAL_USER_AGENT
@@ -39,7 +39,7 @@ from bilingual_crawler.storage.records import DOCUMENTS, GzipJsonLines
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from bilingual_crawler.mining.engine import Engine
+    from bilingual_crawler.mining.duck import Engine
     from bilingual_crawler.mining.spark import SparkEngine
     from bilingual_crawler.mining.urls import UrlStage
 
@@ -422,9 +422,9 @@ def test_requests_keep_their_distance_after_a_long_sleep(tmp_path: Path, monkeyp
         nonlocal now
         now += 1.5 * seconds
 
-    monkeypatch.setattr(ranges, "time", SimpleNamespace(monotonic=lambda: now, sleep=sleep))
+    monkeypatch.setattr(records, "time", SimpleNamespace(monotonic=lambda: now, sleep=sleep))
     with serve_ranges(tmp_path) as site:
-        opened = ranges.HttpRanges(site.url, 0.5, "x")
+        opened = records.HttpRanges(site.url, 0.5, "x")
         for n in range(4):
             assert opened.get("a.warc.gz", n, 1) == str(n).encode()
             begun.append(now)

@@ -7,6 +7,7 @@ import re
 import subprocess
 import sys
 import xml.etree.ElementTree as ET
+from argparse import Namespace
 from dataclasses import replace
 from html.parser import HTMLParser
 from pathlib import Path
@@ -15,6 +16,7 @@ from zipfile import ZipFile
 
 import pytest
 from scrapy.exceptions import UsageError
+from scrapy.settings import Settings
 
 import bilingual_crawler
 from bilingual_crawler.bitext.align import SentencePair
@@ -311,8 +313,14 @@ def test_refused_pairs_count_in_either_order_of_the_languages(output: Path) -> N
     assert read_results(output).summary["refused"] == make_summary()["refused"]
 
 
+def run(arguments: list[str]) -> None:
+    command = Command()
+    command.settings = Settings()
+    command.run(arguments, Namespace())
+
+
 def test_a_report_names_the_folder_that_was_moved(output: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    Command().run([str(output)], None)  # type: ignore[arg-type]
+    run([str(output)])
     assert capsys.readouterr().err.splitlines()[-1] == f"Outputs: {output}"
 
 
@@ -321,7 +329,7 @@ def test_a_pipe_in_place_of_a_file_is_named(output: Path) -> None:
         (output / name).unlink()
         os.mkfifo(output / name)
         with pytest.raises(UsageError, match=rf"{name}.*not a regular file|not a regular file.*{name}"):
-            Command().run([str(output)], None)  # type: ignore[arg-type]
+            run([str(output)])
         (output / name).unlink()
         (output / name).touch()
 
@@ -455,7 +463,7 @@ def test_other_folders_are_refused(tmp_path: Path, content: str | None, message:
 def test_a_value_of_a_summary_with_another_type_is_named(output: Path, changes: dict[str, Any], key: str) -> None:
     (output / "summary.json").write_text(json.dumps(make_summary() | changes), encoding="utf-8")
     with pytest.raises(UsageError, match=re.escape(f"at `{key}`; correct the value")):
-        Command().run([str(output)], None)  # type: ignore[arg-type]
+        run([str(output)])
 
 
 @pytest.mark.parametrize(
@@ -470,7 +478,7 @@ def test_a_value_of_a_summary_with_another_type_is_named(output: Path, changes: 
 def test_a_table_without_its_header_is_named(output: Path, name: str, columns: str) -> None:
     write_table(output / name, ["junk", "more"], [("1", "2")])
     with pytest.raises(UsageError, match=rf"{name} cannot be read: its first line must name {columns}$"):
-        Command().run([str(output)], None)  # type: ignore[arg-type]
+        run([str(output)])
 
 
 def test_columns_may_be_missing_in_a_table_of_sites(output: Path) -> None:
@@ -479,14 +487,14 @@ def test_columns_may_be_missing_in_a_table_of_sites(output: Path) -> None:
 
 
 def test_command_prints_the_path(output: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    Command().run([str(output)], None)  # type: ignore[arg-type]
+    run([str(output)])
     assert capsys.readouterr().out == f"{output / 'report.html'}\n"
 
 
 @pytest.mark.parametrize("arguments", [[], ["a", "b"], ["no/such/folder"]])
 def test_command_refuses_bad_arguments(arguments: list[str]) -> None:
     with pytest.raises(UsageError):
-        Command().run(arguments, None)  # type: ignore[arg-type]
+        run(arguments)
 
 
 @pytest.mark.parametrize(

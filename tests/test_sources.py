@@ -17,8 +17,7 @@ from support.url_index import page, served, write_index
 
 from bilingual_crawler.discovery.sources import cc_pages
 from bilingual_crawler.discovery.sources.base import (
-    Backlink,
-    Candidate,
+    Lead,
     SourceError,
     WarcRange,
     bare_host,
@@ -49,7 +48,7 @@ def packed(path: Path, text: str) -> Path:
     return path
 
 
-def listed(path: Path, text: str) -> list[Candidate]:
+def listed(path: Path, text: str) -> list[Lead]:
     return list(candidate_source(f"tsv:{packed(path, text)}").candidates(MALTESE))
 
 
@@ -57,14 +56,14 @@ def listed(path: Path, text: str) -> list[Candidate]:
 def test_a_list_of_hosts_is_a_list_of_candidates(tmp_path: Path, name: str) -> None:
     found = listed(tmp_path / name, "\ufeff# seen by hand\nexample.mt\n\nhttp://a_b.example.mt:8080/en/\tnote\n")
     assert [candidate.url for candidate in found] == ["https://example.mt/", "http://a_b.example.mt:8080/en/"]
-    assert all(candidate.source == "tsv" and not candidate.pages for candidate in found)
+    assert all(not candidate.pages for candidate in found)
 
 
 def test_a_list_may_say_how_likely_and_how_big_sites_are(tmp_path: Path) -> None:
     found = listed(tmp_path / "x.tsv", "prior\turl\tpages\n.9\texample.mt\tmlt:12 en:40\n\tgov.mt\n")
     assert found == [
-        Candidate("https://example.mt/", "tsv", {"mlt": 12, "eng": 40}, 0.9, guessed_scheme=True),
-        Candidate("https://gov.mt/", "tsv", guessed_scheme=True),
+        Lead("https://example.mt/", 0.9, guessed_scheme=True, pages={"mlt": 12, "eng": 40}),
+        Lead("https://gov.mt/", guessed_scheme=True),
     ]
 
 
@@ -72,6 +71,13 @@ def test_a_list_may_say_how_likely_and_how_big_sites_are(tmp_path: Path) -> None
 def test_a_header_in_capitals_or_of_a_table_of_sites_is_no_candidate(tmp_path: Path, header: str) -> None:
     found = listed(tmp_path / "x.tsv", f"{header}\nexample.mt\thttp://example.mt/\tbilingual\t.9\n")
     assert [candidate.url for candidate in found] == ["https://example.mt/"]
+
+
+def test_only_the_first_row_can_be_a_header(tmp_path: Path) -> None:
+    assert [one.url for one in listed(tmp_path / "x.tsv", "no host\nurl\tprior\nexample.mt\t.9\n")] == [
+        "https://url/",
+        "https://example.mt/",
+    ]
 
 
 def test_what_is_no_candidate_is_counted(tmp_path: Path) -> None:
@@ -114,10 +120,10 @@ def test_a_list_of_links_answers_who_links_to_a_host(tmp_path: Path) -> None:
         "example.mt\t\n"
         "example.mt\tportal.eu\tmuch\n",
     )
-    source = backlink_source(f"tsv:{path}", tmp_path)
+    source = backlink_source(f"tsv:{path}")(tmp_path, ())
     expected = [
-        Backlink("https://portal.eu/", 1.0, guessed_scheme=True),
-        Backlink("https://hub.example.org/links.html", 0.5),
+        Lead("https://portal.eu/", 1.0, guessed_scheme=True),
+        Lead("https://hub.example.org/links.html", 0.5),
     ]
     for name in ("example.mt", "www.example.mt", "EXAMPLE.mt:8443"):
         assert source.backlinks(name) == expected
@@ -131,7 +137,7 @@ def test_a_list_that_is_cut_off_is_an_error_after_its_last_line(tmp_path: Path) 
     with pytest.raises(SourceError, match=r"sites\.tsv\.gz: cannot be read to its end"):
         list(candidate_source(f"tsv:{path}").candidates(MALTESE))
     with pytest.raises(SourceError, match=r"sites\.tsv\.gz: cannot be read to its end"):
-        backlink_source(f"tsv:{path}", tmp_path)
+        backlink_source(f"tsv:{path}")(tmp_path, ())
 
 
 def test_a_damaged_list_costs_a_discovery_only_its_rest(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
@@ -149,7 +155,7 @@ def test_an_unknown_source_is_told_the_known_ones(tmp_path: Path, spec: str) -> 
     with pytest.raises(SourceError, match="choose cc-index:PATHS or tsv:FILE"):
         candidate_source(spec)
     with pytest.raises(SourceError, match="choose cc-graph:DIR or tsv:FILE"):
-        backlink_source(spec, tmp_path)
+        backlink_source(spec)(tmp_path, ())
 
 
 def test_an_input_that_does_not_exist_is_named(tmp_path: Path) -> None:
@@ -158,7 +164,7 @@ def test_an_input_that_does_not_exist_is_named(tmp_path: Path) -> None:
             candidate_source(f"{kind}:{tmp_path}/missing")
     for kind in ("tsv", "cc-graph"):
         with pytest.raises(SourceError, match=rf"^{tmp_path}/missing: no such f"):
-            backlink_source(f"{kind}:{tmp_path}/missing", tmp_path)
+            backlink_source(f"{kind}:{tmp_path}/missing")(tmp_path, ())
 
 
 def test_without_duckdb_the_extra_is_named_and_lists_can_be_read(tmp_path: Path) -> None:
@@ -178,7 +184,7 @@ def test_without_duckdb_the_extra_is_named_and_lists_can_be_read(tmp_path: Path)
 # ---- Common Crawl's index
 
 
-def indexed(where: object, pair: LanguagePair = MALTESE) -> list[Candidate]:
+def indexed(where: object, pair: LanguagePair = MALTESE) -> list[Lead]:
     return list(candidate_source(f"cc-index:{where}").candidates(pair))
 
 
@@ -195,7 +201,7 @@ def test_hosts_with_both_languages_are_candidates_the_most_likely_first(tmp_path
         {"eng": 2, "mlt": 1},
         {"eng": 300, "mlt": 1},
     ]
-    assert 1 > found[0].prior > found[1].prior > found[2].prior > 0
+    assert 1 > found[0].weight > found[1].weight > found[2].weight > 0
 
 
 def test_only_html_pages_that_were_there_count(tmp_path: Path) -> None:
@@ -415,13 +421,13 @@ def test_a_graph_is_pruned_again_only_for_other_hosts_or_files(tmp_path: Path) -
     assert third != second
     write_graph(folder, [("hub.org", "example.mt"), ("new.org", "example.mt")])
     assert made("example.mt", likely=["other.mt"]) != third
-    elsewhere = backlink_source(f"cc-graph:{tmp_path / TABLE}", tmp_path / "unused")
+    elsewhere = backlink_source(f"cc-graph:{tmp_path / TABLE}")(tmp_path / "unused", ())
     assert {link.url for link in elsewhere.backlinks("example.mt")} == {"https://hub.org/", "https://new.org/"}
 
 
 def test_a_crawl_may_ask_several_graphs(tmp_path: Path) -> None:
-    first = backlink_source(f"cc-graph:{write_graph(tmp_path / 'a', [('hub.org', 'x.mt')])}", tmp_path)
-    second = backlink_source(f"cc-graph:{write_graph(tmp_path / 'b', [('portal.eu', 'x.mt')])}", tmp_path)
+    first = backlink_source(f"cc-graph:{write_graph(tmp_path / 'a', [('hub.org', 'x.mt')])}")(tmp_path, ())
+    second = backlink_source(f"cc-graph:{write_graph(tmp_path / 'b', [('portal.eu', 'x.mt')])}")(tmp_path, ())
     assert [link.url for source in (first, second) for link in source.backlinks("x.mt")] == [
         "https://hub.org/",
         "https://portal.eu/",
@@ -519,7 +525,7 @@ def test_graphs_that_are_mixed_or_incomplete_are_an_error(tmp_path: Path) -> Non
 
 def test_a_file_that_is_no_table_is_an_error(tmp_path: Path) -> None:
     with pytest.raises(SourceError, match=r"x\.duckdb: no table of backlinks"):
-        backlink_source(f"cc-graph:{packed(tmp_path / 'x.duckdb', 'text' * 9999)}", tmp_path)
+        backlink_source(f"cc-graph:{packed(tmp_path / 'x.duckdb', 'text' * 9999)}")(tmp_path, ())
 
 
 def test_a_damaged_table_is_made_again(tmp_path: Path) -> None:
@@ -645,7 +651,7 @@ def test_the_published_index_of_hosts_is_refused(fixtures: Path) -> None:
 
 @pytest.mark.parametrize("level", ["host", "domain"])
 def test_the_published_formats_of_graphs_are_read(fixtures: Path, tmp_path: Path, level: str) -> None:
-    graph = backlink_source(f"cc-graph:{fixtures / level}", tmp_path)
+    graph = backlink_source(f"cc-graph:{fixtures / level}")(tmp_path, ())
     www = "www." if level == "host" else ""
     directory = "is.directory.org" if level == "host" else "directory.org"
     expected = {"https://tenglar.is/", f"https://{directory}/", f"https://{www}portal.eu/"}

@@ -20,8 +20,7 @@ from benchmarks.reliability import (
     worst_recall,
 )
 from benchmarks.report import read_rows
-from bilingual_crawler.harvest.sites import Task, read_site
-from bilingual_crawler.harvest.verdicts import PairVerdict, Tally, Truth
+from bilingual_crawler.harvest.sites import PairVerdict, Tally, Task, Truth, read_site
 from bilingual_crawler.items import Pair
 
 if TYPE_CHECKING:

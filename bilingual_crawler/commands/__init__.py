@@ -1,7 +1,6 @@
 """Commands of ``scrapy``: in the project, and by the entry points in ``pyproject.toml`` in every other folder.
 
-``align.py``, ``corpus.py``, ``crawl.py``, ``doctor.py``, ``freeze.py``, ``harvest.py``, ``mine.py``, ``report.py`` and
-``review.py`` hold the command of that name: they parse arguments and call a room. ``worker.py`` is the process of one
+Each module holds the command of its name, which parses arguments and calls a room; ``worker.py`` is the process of one
 of several workers. May import every room.
 Nothing here is public API but the commands themselves.
 """
@@ -34,8 +33,8 @@ from bilingual_crawler.options import (
 from bilingual_crawler.plugins import EXPORTS
 
 if TYPE_CHECKING:
-    from argparse import ArgumentParser
-    from collections.abc import Collection, Iterable, Iterator, Sequence
+    from argparse import ArgumentParser, Namespace
+    from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
     from pathlib import Path
 
     from scrapy.commands import ScrapyCommand as Base
@@ -48,9 +47,7 @@ PROJECT_SETTINGS = {name: value for name, value in vars(settings).items() if nam
 (SPIDERS,) = settings.SPIDER_MODULES
 """The module of the project's spiders, which identifies its settings."""
 TOOL = "bilingual-crawler"
-"""The console script."""
 PROGRESS = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-"""Columns of a progress bar with a known total."""
 
 
 def _open_closed_streams() -> None:
@@ -100,17 +97,43 @@ class Tool(Base):
 
     requires_crawler_process = False
     default_settings: ClassVar[dict[str, Any]] = PROJECT_SETTINGS | {"LOG_ENABLED": False}
+    arguments: ClassVar[str] = ""
+    purpose: ClassVar[str]
+    description: ClassVar[str] = ""
+    inputs: ClassVar[range] = range(1, sys.maxsize)
+    """How many inputs it takes."""
+
+    def syntax(self) -> str:
+        return self.arguments
+
+    def short_desc(self) -> str:
+        return self.purpose
+
+    def long_desc(self) -> str:
+        return self.description or self.purpose
 
     def add_options(self, parser: ArgumentParser) -> None:
         super().add_options(parser)
         adapt(parser, self.settings)
+        self.add(parser.add_argument)
+
+    def add(self, option: Callable[..., object]) -> None:
+        """Add the options of the command, each by a call of *option*."""
+
+    def run(self, args: list[str], opts: Namespace) -> None:
+        refuse_unknown(args)
+        if len(args) not in self.inputs:
+            raise UsageError
+        assert self.settings
+        self.work(args, opts, self.settings)
+
+    def work(self, inputs: list[str], opts: Namespace, settings: BaseSettings) -> None:
+        """Do what the command is for."""
+        raise NotImplementedError
 
 
-def add_formats(parser: ArgumentParser) -> None:
-    """Add ``--formats``, which :func:`read_formats` reads."""
-    parser.add_argument(
-        "--formats", help=f"with --bitext, any of {', '.join(EXPORTS.built_in)} ({','.join(USUAL_FORMATS)})"
-    )
+FORMATS = f"with --bitext, any of {', '.join(EXPORTS.built_in)} ({','.join(USUAL_FORMATS)})"
+"""The help of ``--formats``, which :func:`read_formats` reads."""
 
 
 def read_formats(text: str | None, folder: Path | None) -> tuple[str, ...]:

@@ -10,11 +10,10 @@ from typing import TYPE_CHECKING
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 from scrapy.commands import ScrapyCommand
-from scrapy.exceptions import UsageError
 from scrapy.settings import SETTINGS_PRIORITIES
 
 from bilingual_crawler import noun
-from bilingual_crawler.commands import Tool, add_formats, in_one_line, read_formats, refuse_unknown
+from bilingual_crawler.commands import FORMATS, Tool, in_one_line, read_formats
 from bilingual_crawler.encoders import EncoderError
 from bilingual_crawler.languages.codes import LanguageError, language_name
 from bilingual_crawler.languages.pairs import LanguagePairs
@@ -30,78 +29,53 @@ from bilingual_crawler.storage.records import PAIRS, SUMMARY, UNPAIRED, columns_
 from bilingual_crawler.storage.warc import ArchiveError
 
 if TYPE_CHECKING:
-    import argparse
-    from collections.abc import Mapping
+    from argparse import Namespace
+    from collections.abc import Callable
+
+    from scrapy.exceptions import UsageError
+    from scrapy.settings import BaseSettings
 
     from bilingual_crawler.alignment.driver import MainText
     from bilingual_crawler.items import Pair
     from bilingual_crawler.languages.codes import LanguagePair
-    from bilingual_crawler.pairing.corpus import Corpus
     from bilingual_crawler.pairing.model import Alignment
 
 
 class Command(Tool, ScrapyCommand):
     """Pair documents one-to-one inside each registered domain and write ``pairs.tsv``."""
 
-    def syntax(self) -> str:
-        return "INPUT… [--pair eng-mlt] [options]"
+    arguments = "INPUT… [--pair eng-mlt] [options]"
+    purpose = "Find the documents that are translations of each other"
+    description = (
+        "INPUT is the output folder of a crawl, a WARC or WET file, a folder of them, a frozen site, or a"
+        " .jsonl file of texts with the keys url and text. Writes the pairs, best first inside each registered"
+        " domain, with the columns url_a, url_b, score (0 to 1), method (the strongest evidence) and pair (the"
+        " languages). Pairs of other languages that are in the file stay there. With --bitext also aligns"
+        " their sentences, and writes those that are good enough to train a translation model in the formats"
+        " of other tools. If INPUT is a crawl that has aligned its documents at its end, its pairs are taken,"
+        " unless --method, --editions, --labels or -s BILINGUAL_MIN_SCORE is given."
+    )
 
-    def short_desc(self) -> str:
-        return "Find the documents that are translations of each other"
+    def add(self, option: Callable[..., object]) -> None:
+        told = "the two languages, such as eng-mlt, or pairs of languages: eng-isl,eng-dan (those of the crawl)"
+        option("--pair", "--pairs", help=told)
+        option("--method", help=f"kind of evidence: {', '.join(ALIGNMENT_METHODS.built_in)} (auto)")
+        told = "of several editions of a page, such as British and American English (best)"
+        option("--editions", choices=EDITIONS, help=told)
+        option("--out", type=Path, default=Path("pairs.tsv"), help="output file (%(default)s)")
+        option("--bitext", type=Path, metavar="DIR", help="align sentences too, and write them into this folder")
+        option("--review", type=Path, metavar="DIR", help="write a sample of the pairs there for a human check")
+        told = "learn from the filled sheets of a review: pairs, scores and threshold of these sites"
+        option("--labels", type=Path, metavar="DIR|SHEET", help=told)
+        told = "put placeholders for e-mail addresses, telephone and account numbers (BILINGUAL_MASK_PERSONAL)"
+        option("--mask-personal", action="store_true", help=told)
+        option("--formats", help=FORMATS)
+        option("--filters", help="with --bitext, classes of sentence filters (BILINGUAL_SENTENCE_FILTERS)")
 
-    def long_desc(self) -> str:
-        return (
-            "INPUT is the output folder of a crawl, a WARC or WET file, a folder of them, a frozen site, or a"
-            " .jsonl file of texts with the keys url and text. Writes the pairs, best first inside each registered"
-            " domain, with the columns url_a, url_b, score (0 to 1), method (the strongest evidence) and pair (the"
-            " languages). Pairs of other languages that are in the file stay there. With --bitext also aligns"
-            " their sentences, and writes those that are good enough to train a translation model in the formats"
-            " of other tools. If INPUT is a crawl that has aligned its documents at its end, its pairs are taken,"
-            " unless --method, --editions, --labels or -s BILINGUAL_MIN_SCORE is given."
-        )
-
-    def add_options(self, parser: argparse.ArgumentParser) -> None:
-        super().add_options(parser)
-        add = parser.add_argument
-        add(
-            "--pair",
-            "--pairs",
-            help="the two languages, such as eng-mlt, or pairs of languages: eng-isl,eng-dan (those of the crawl)",
-        )
-        add("--method", help=f"kind of evidence: {', '.join(ALIGNMENT_METHODS.built_in)} (auto)")
-        add(
-            "--editions",
-            choices=EDITIONS,
-            help="of several editions of a page, such as British and American English (best)",
-        )
-        add("--out", type=Path, default=Path("pairs.tsv"), help="output file (%(default)s)")
-        add("--bitext", type=Path, metavar="DIR", help="align sentences too, and write them into this folder")
-        add("--review", type=Path, metavar="DIR", help="write a sample of the pairs there for a human check")
-        add(
-            "--labels",
-            type=Path,
-            metavar="DIR|SHEET",
-            help="learn from the filled sheets of a review: pairs, scores and threshold of these sites",
-        )
-        add(
-            "--mask-personal",
-            action="store_true",
-            help="put placeholders for e-mail addresses, telephone and account numbers (BILINGUAL_MASK_PERSONAL)",
-        )
-        add_formats(parser)
-        add("--filters", help="with --bitext, classes of sentence filters (BILINGUAL_SENTENCE_FILTERS)")
-
-    def run(self, args: list[str], opts: argparse.Namespace) -> None:
-        refuse_unknown(args)
-        if not args:
-            raise UsageError
-        assert self.settings
-        errors = (
-            *(ArchiveError, LanguageError, LanguageDetectorError, ModelError, EncoderError, ResultsError),
-            SheetError,
-        )
+    def work(self, inputs: list[str], opts: Namespace, settings: BaseSettings) -> None:
+        errors = ArchiveError, LanguageError, LanguageDetectorError, ModelError, EncoderError, ResultsError, SheetError
         with in_one_line(*errors, out=opts.out):
-            options = Options.of(self.settings)
+            options = Options.of(settings)
             if opts.method is not None:
                 read_value("--method", opts.method, plugin(ALIGNMENT_METHODS))
             if opts.filters and not (opts.bitext or opts.review):
@@ -110,7 +84,7 @@ class Command(Tool, ScrapyCommand):
                 filters = read_value("--filters", opts.filters, each(plugin(SENTENCE_FILTERS)))
                 options = replace(options, sentence_filters=filters)
             options = replace(options, mask_personal=opts.mask_personal or options.mask_personal)
-            paths = list(map(Path, args))
+            paths = list(map(Path, inputs))
             if missing := next((path for path in paths if not path.exists()), None):
                 raise wrong("INPUT", missing, "there is no such file or folder")
             crawls = [path for path in paths if (path / SUMMARY).exists()]
@@ -118,124 +92,117 @@ class Command(Tool, ScrapyCommand):
             used = {folder: detectors_of(read_summary(folder)) for folder in crawls}
             others = [folder for folder in crawls if used[folder] != options.detectors]
             # Scrapy's -s
-            scored = self.settings.getpriority("BILINGUAL_MIN_SCORE") == SETTINGS_PRIORITIES["cmdline"]
-            labels = _read_labels(opts.labels) if opts.labels else {}
-            anew = opts.method or opts.editions or labels or scored or others or paths != crawls[:1]
+            scored = settings.getpriority("BILINGUAL_MIN_SCORE") == SETTINGS_PRIORITIES["cmdline"]
+            anew = opts.method or opts.editions or opts.labels or scored or others or paths != crawls[:1]
             keep_in(options.cache_dir)
             detection = Detection.for_pairs(options.detectors, pairs)
             aligned = None if anew or not _is_aligned(paths[0], pairs) else paths[0]
             threshold = options.min_score if scored else None
-            self._align(paths, pairs, detection, options, opts, aligned, labels, threshold)
+            _align(paths, pairs, detection, settings, options, opts, aligned, threshold)
             for folder in others:
                 before = Detection(used[folder])
                 said = f"{folder} was crawled with {before}; its pages were read again with {detection}"
                 Console().print(said, highlight=False, soft_wrap=True)
 
-    def _align(
-        self,
-        paths: list[Path],
-        pairs: LanguagePairs,
-        detection: Detection,
-        options: Options,
-        opts: argparse.Namespace,
-        aligned: Path | None,
-        labels: Mapping[tuple[str, str], bool],
-        threshold: float | None,
-    ) -> None:
-        """Align *paths*, or take the pairs of the crawl in the folder *aligned*.
 
-        *labels* refit scores and threshold, unless a *threshold* is given.
-        """
-        # every scrapy command imports this module
-        from bilingual_crawler.alignment.driver import AlignedDocuments, open_bitext
-        from bilingual_crawler.pairing.align import align, as_aligned, domains, read_corpus
-        from bilingual_crawler.pairing.methods import encoder_of, method_of
-        from bilingual_crawler.pairing.refit import RefittedMethod
-        from bilingual_crawler.reporting.review import Review
+def _align(
+    paths: list[Path],
+    pairs: LanguagePairs,
+    detection: Detection,
+    settings: BaseSettings,
+    options: Options,
+    opts: Namespace,
+    aligned: Path | None,
+    threshold: float | None,
+) -> None:
+    """Align *paths*, or take the pairs of the crawl in the folder *aligned*.
 
-        formats = read_formats(opts.formats, opts.bitext)
-        folders = _check_outputs(opts, pairs)
-        assert self.settings
-        kept = _kept(opts.out, pairs)
-        crawls = (path for path in paths if (path / SUMMARY).exists())
-        in_crawl = not aligned and opts.out.name == PAIRS and any(map(opts.out.parent.samefile, crawls))
-        if in_crawl:
-            check_tables(opts.out.parent, pairs)
-        method = method_of(opts.method or "auto", self.settings)
-        sentences = opts.bitext or opts.review
-        encoder = encoder_of(self.settings) if sentences else None
-        console = Console(highlight=False)
-        columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
-        with Progress(*columns, console=console) as progress:
-            reading = progress.add_task("reading", total=None)
-            corpus = read_corpus(paths, pairs, lambda: progress.advance(reading), options.documents, detection)
-            read = int(progress.tasks[reading].completed)
-            if not len(corpus):
-                raise _nothing(paths, pairs, read, corpus.unreadable)
-            if labels:
-                corpus.label(labels)
-                method = RefittedMethod(method, domains(corpus, labelled=True), threshold)
-            bar = _AligningBar(progress, corpus)
-            reviews = {pair: Review(pair) for pair in pairs}
-            samples = {pair: review.sentences for pair, review in reviews.items()} if opts.review else None
-            asked = pairs if sentences else ()
-            bitext = open_bitext(asked, detection, options, encoder, formats, opts.bitext, samples)
-
-            def on_group(pair: LanguagePair, alignment: Alignment, main: MainText) -> None:
-                reviews[pair].add(alignment, main)
-                bar.advance(alignment.group)
-
-            found = AlignedDocuments(options, bitext.get)
-            results = (
-                as_aligned(corpus, aligned) if aligned else align(corpus, method, bar.show, opts.editions or "best")
-            )
-            found.add(results, on_group)
-            counts = {pair: producer.close() for pair, producer in bitext.items()}
-            replace_pairs(opts.out, found.pairs, pairs)
-            if in_crawl:
-                replace_unpaired(opts.out.with_name(UNPAIRED), found.unpaired, pairs)
-        # before anything is printed, which ends the command if the reader of a pipe has gone
-        for pair, folder in folders.items():
-            reviews[pair].write(folder)
-        if isinstance(method, RefittedMethod):
-            learnt = f"learnt from {method.learnt} of {len(labels)} labelled pairs"
-            console.print(f"{learnt}: a pair needs a score of {method.threshold:.2f}")
-        if aligned:
-            console.print(f"the crawl has aligned its documents; its pairs are taken: {aligned / PAIRS}")
-        if opts.bitext and encoder is None:
-            console.print("no encoder: sentences are compared by lengths, numbers and words")
-        if corpus.unreadable:
-            console.print(f"left out: {_listed(corpus.unreadable)}")
-        for pair, review in reviews.items():
-            for language in (pair.a, pair.b):
-                if not corpus.languages[language]:
-                    why = "give another --pair, or a crawl with more pages"
-                    console.print(f"no document is in {language_name(language)}: {why}")
-            documents = ", ".join(f"{corpus.languages[language]} {language}" for language in (pair.a, pair.b))
-            number = review.methods.total()
-            console.print(f"{number} {noun(number, 'pair')} of {documents} documents in {opts.out}")
-            if missing := [name for name in (pair.a, pair.b) if not corpus.languages[name]]:
-                there = corpus.languages + corpus.others
-                listed = Counter({language_name(name) if name else "in others": count for name, count in there.items()})
-                console.print(f"no page is in {' or '.join(map(language_name, missing))}; there are: {_listed(listed)}")
-            for title, by_name in (("pairs by method", review.methods), ("unpaired documents", review.unpaired)):
-                if by_name:
-                    console.print(f"{title}: {_listed(by_name)}")
-            if opts.bitext:
-                dropped = f" (dropped: {_listed(Counter(counts[pair].dropped))})" if counts[pair].dropped else ""
-                console.print(f"{counts[pair].kept} of {counts[pair].aligned} sentence pairs in {opts.bitext}{dropped}")
-        if kept:
-            stay = noun(len(kept), "pair of other languages stays", "pairs of other languages stay")
-            console.print(f"{len(kept)} {stay} in {opts.out}")
-
-
-def _read_labels(place: Path) -> dict[tuple[str, str], bool]:
-    from bilingual_crawler.reporting.review import read_labels
+    Labels refit scores and threshold, unless a *threshold* is given.
+    """
+    # every scrapy command imports this module
+    from bilingual_crawler.alignment.driver import AlignedDocuments, open_bitext
+    from bilingual_crawler.pairing.align import align, as_aligned, domains, read_corpus
+    from bilingual_crawler.pairing.methods import encoder_of, method_of
+    from bilingual_crawler.pairing.refit import RefittedMethod
+    from bilingual_crawler.reporting.review import Review, read_labels
 
     try:
-        return read_labels(place)
+        labels = read_labels(opts.labels) if opts.labels else {}
     except FileNotFoundError as error:
-        raise wrong("--labels", place, f"{error.strerror}; give the folder of scrapy align --review") from None
+        why = f"{error.strerror}; give the folder of scrapy align --review"
+        raise wrong("--labels", opts.labels, why) from None
+    formats = read_formats(opts.formats, opts.bitext)
+    folders = _check_outputs(opts, pairs)
+    kept = _kept(opts.out, pairs)
+    crawls = (path for path in paths if (path / SUMMARY).exists())
+    in_crawl = not aligned and opts.out.name == PAIRS and any(map(opts.out.parent.samefile, crawls))
+    if in_crawl:
+        check_tables(opts.out.parent, pairs)
+    method = method_of(opts.method or "auto", settings)
+    sentences = opts.bitext or opts.review
+    encoder = encoder_of(settings) if sentences else None
+    console = Console(highlight=False)
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
+    with Progress(*columns, console=console) as progress:
+        reading = progress.add_task("reading", total=None)
+        corpus = read_corpus(paths, pairs, lambda: progress.advance(reading), options.documents, detection)
+        read = int(progress.tasks[reading].completed)
+        if not len(corpus):
+            raise _nothing(paths, pairs, read, corpus.unreadable)
+        if labels:
+            corpus.label(labels)
+            method = RefittedMethod(method, domains(corpus, labelled=True), threshold)
+        done, aligning = 0, progress.add_task("aligning", total=len(corpus) * len(pairs))
+        reviews = {pair: Review(pair) for pair in pairs}
+        samples = {pair: review.sentences for pair, review in reviews.items()} if opts.review else None
+        asked = pairs if sentences else ()
+        bitext = open_bitext(asked, detection, options, encoder, formats, opts.bitext, samples)
+
+        def show(group: tuple[str, ...], share: float) -> None:
+            progress.update(aligning, completed=done + share * corpus.size(group))
+
+        def on_group(pair: LanguagePair, alignment: Alignment, main: MainText) -> None:
+            nonlocal done
+            reviews[pair].add(alignment, main)
+            done += corpus.size(alignment.group)
+            progress.update(aligning, completed=done)
+
+        found = AlignedDocuments(options, bitext.get)
+        editions = opts.editions or "best"
+        found.add(as_aligned(corpus, aligned) if aligned else align(corpus, method, show, editions), on_group)
+        counts = {pair: producer.close() for pair, producer in bitext.items()}
+        replace_pairs(opts.out, found.pairs, pairs)
+        if in_crawl:
+            replace_unpaired(opts.out.with_name(UNPAIRED), found.unpaired, pairs)
+    # before anything is printed, which ends the command if the reader of a pipe has gone
+    for pair, folder in folders.items():
+        reviews[pair].write(folder)
+    if isinstance(method, RefittedMethod):
+        learnt = f"learnt from {method.learnt} of {len(labels)} labelled pairs"
+        console.print(f"{learnt}: a pair needs a score of {method.threshold:.2f}")
+    if aligned:
+        console.print(f"the crawl has aligned its documents; its pairs are taken: {aligned / PAIRS}")
+    if opts.bitext and encoder is None:
+        console.print("no encoder: sentences are compared by lengths, numbers and words")
+    if corpus.unreadable:
+        console.print(f"left out: {_listed(corpus.unreadable)}")
+    for pair, review in reviews.items():
+        documents = ", ".join(f"{corpus.languages[language]} {language}" for language in (pair.a, pair.b))
+        number = review.methods.total()
+        console.print(f"{number} {noun(number, 'pair')} of {documents} documents in {opts.out}")
+        if missing := [name for name in (pair.a, pair.b) if not corpus.languages[name]]:
+            there = corpus.languages + corpus.others
+            listed = Counter({language_name(name) if name else "in others": count for name, count in there.items()})
+            console.print(f"no page is in {' or '.join(map(language_name, missing))}; there are: {_listed(listed)}")
+        for title, by_name in (("pairs by method", review.methods), ("unpaired documents", review.unpaired)):
+            if by_name:
+                console.print(f"{title}: {_listed(by_name)}")
+        if opts.bitext:
+            dropped = f" (dropped: {_listed(Counter(counts[pair].dropped))})" if counts[pair].dropped else ""
+            console.print(f"{counts[pair].kept} of {counts[pair].aligned} sentence pairs in {opts.bitext}{dropped}")
+    if kept:
+        stay = noun(len(kept), "pair of other languages stays", "pairs of other languages stay")
+        console.print(f"{len(kept)} {stay} in {opts.out}")
 
 
 def _nothing(paths: list[Path], pairs: LanguagePairs, read: int, unreadable: Counter[str]) -> UsageError:
@@ -245,23 +212,6 @@ def _nothing(paths: list[Path], pairs: LanguagePairs, read: int, unreadable: Cou
     found = f"none of {read} pages is in {names}{left_out}; give the --pair of its languages" if read else ""
     empty = f"holds no page and no text{left_out}; give the folder of a crawl, WARC files or JSON Lines"
     return wrong("INPUT", " ".join(map(str, paths)), found or empty)
-
-
-class _AligningBar:
-    """The progress of the alignment of *corpus*, in documents."""
-
-    def __init__(self, progress: Progress, corpus: Corpus) -> None:
-        self._progress, self._corpus = progress, corpus
-        self._task = progress.add_task("aligning", total=len(corpus) * len(corpus.pairs))
-        self._done = 0
-
-    def show(self, group: tuple[str, ...], share: float) -> None:
-        """The *share* (0 to 1) of the work on *group* is done."""
-        self._progress.update(self._task, completed=self._done + share * self._corpus.size(group))
-
-    def advance(self, group: tuple[str, ...]) -> None:
-        self._done += self._corpus.size(group)
-        self._progress.update(self._task, completed=self._done)
 
 
 def _listed(counts: Counter[str]) -> str:
@@ -308,7 +258,7 @@ def _is_aligned(folder: Path, pairs: LanguagePairs) -> bool:
     return True
 
 
-def _check_outputs(opts: argparse.Namespace, pairs: LanguagePairs) -> dict[LanguagePair, Path]:
+def _check_outputs(opts: Namespace, pairs: LanguagePairs) -> dict[LanguagePair, Path]:
     """Raise UsageError for outputs that could not be written, before hours of reading.
 
     Returns the folder of each review, one below ``--review`` for each of several *pairs*; empty without ``--review``.

@@ -17,7 +17,7 @@ from contextlib import contextmanager, suppress
 from functools import partial
 from itertools import chain
 from pathlib import Path
-from threading import Thread
+from threading import Event, Thread
 from typing import TYPE_CHECKING
 
 from scrapy.commands import ScrapyHelpFormatter
@@ -33,7 +33,7 @@ from bilingual_crawler.crawl.context import CrawlContext, job_in, memo_of
 from bilingual_crawler.crawl.description import read_description, write_description
 from bilingual_crawler.crawl.middlewares.backoff import NO_ANSWER
 from bilingual_crawler.crawl.signals import ERRORS, FAILED_OUTPUTS, STOPPED
-from bilingual_crawler.crawl.spiders.arguments import ARGUMENTS, Argument, parse_arguments, parse_discovery
+from bilingual_crawler.crawl.spiders.arguments import ARGUMENTS, parse_arguments, parse_discovery
 from bilingual_crawler.crawl.spiders.bilingual import described_arguments
 from bilingual_crawler.crawl.spiders.seeds import any_page, named, without_page
 from bilingual_crawler.crawl.visits import FRONTIER_LOST, WRITE_ERROR
@@ -110,23 +110,18 @@ class Command(CrawlCommand):
             self.settings.setdict(described.settings, priority="cmdline")
             super().process_options(args, opts)
             opts.spargs = {**described.arguments, **opts.spargs}
-        if ours and self._crawls_with_ours(args):
+        if ours and len(args) == 1 and args[0] in PARSERS:
             with self._errors_in_one_line(opts):
                 check_settings(opts.set, known)
                 self._context = PARSERS[args[0]](self.settings, **opts.spargs)
-                if Options.of(self.settings).workers > 1:
-                    _check_together(self.settings, opts)
-                if opts.spargs.get("then"):
-                    _check_feeds(self.settings)
-                if self.settings["JOBDIR"] and memo_of(self.settings["JOBDIR"]).exists():
-                    _check_feeds_of_resume(self.settings)
+                _check_feeds(self.settings, opts)
             self._in_outputs = self.settings["JOBDIR"] is None and not Options.of(self.settings).frontier
             if self._in_outputs:
                 places = {"BILINGUAL_OUTPUT_DIR": self._context.output_dir, "JOBDIR": job_in(self._context.output_dir)}
                 self.settings.setdict({name: str(place) for name, place in places.items()}, priority="cmdline")
 
     def run(self, args: list[str], opts: argparse.Namespace) -> None:
-        if not self._has_our_spider() or not self._crawls_with_ours(args):
+        if not self._has_our_spider() or len(args) != 1 or args[0] not in PARSERS:
             super().run(args, opts)
             return
         assert self.settings
@@ -198,9 +193,15 @@ class Command(CrawlCommand):
         # one of several workers may find no URL left to fetch
         spared = Options.of(self.settings).frontier and not crawler.stats.get_value("downloader/request_count")
         fruitful = _is_fruitful(context, spared=bool(spared))
-        if not fruitful or self.crawler_process.bootstrap_failed or any(map(_has_failed, crawlers)):
+        stats = [one.stats.get_stats() for one in crawlers if one.stats]
+        # outputs were not written, components raised errors, or the frontier was lost
+        failed = any(
+            one.get(FAILED_OUTPUTS) or under(one, ERRORS) or one.get("finish_reason") in (WRITE_ERROR, FRONTIER_LOST)
+            for one in stats
+        )
+        if not fruitful or self.crawler_process.bootstrap_failed or failed:
             self.exitcode = 1
-        return any(one.stats and one.stats.get_value("finish_reason") in UNFINISHED for one in crawlers)
+        return any(one.get("finish_reason") in UNFINISHED for one in stats)
 
     def _crawl_together(self, spider: str, opts: argparse.Namespace) -> bool:
         """Crawl with several worker processes, which get the same arguments and settings; return as `_crawl`."""
@@ -228,7 +229,12 @@ class Command(CrawlCommand):
         if discovery.stats.get_value("finish_reason") == STOPPED or not any(read_bilingual(folder / SITES)):
             return
         crawler = self._create_crawler("bilingual")
-        for name, value in _places_of_the_crawl(crawler.settings, folder).items():
+        places = {"BILINGUAL_OUTPUT_DIR": str(folder / "crawl")}
+        if job := crawler.settings["JOBDIR"]:
+            places["JOBDIR"] = str(Path(job, "crawl"))
+        if shared := Options.of(crawler.settings).frontier:
+            places["BILINGUAL_FRONTIER"] = f"{shared}{'-' if '#' in shared else '#'}crawl"
+        for name, value in places.items():
             # the process gives its own settings, which have the priority of the command line, to every crawler again
             crawler.settings.set(name, value, SETTINGS_PRIORITIES["cmdline"] + 1)
         known = {
@@ -237,41 +243,28 @@ class Command(CrawlCommand):
         self.crawler_process.crawl(crawler, seeds=str(folder / SITES), **known)
         yield crawler
 
-    @staticmethod
-    def _crawls_with_ours(args: list[str]) -> bool:
-        return len(args) == 1 and args[0] in PARSERS
-
     def _has_our_spider(self) -> bool:
         """Whether this is our project: the command replaces Scrapy's in all projects of the environment."""
         assert self.settings
         return SPIDERS in self.settings.getlist("SPIDER_MODULES")
 
 
-def _check_together(settings: BaseSettings, opts: argparse.Namespace) -> None:
-    """Raise UsageError for what several workers cannot do."""
-    if "_job" in opts.spargs:
-        why = "a job of Scrapyd is one process; schedule a job for each, with one BILINGUAL_FRONTIER"
-    elif settings.getdict("FEEDS"):
+def _check_feeds(settings: BaseSettings, opts: argparse.Namespace) -> None:
+    """Raise UsageError for what several workers cannot do, and for feeds that would lose documents."""
+    feeds = settings.getdict("FEEDS")
+    if Options.of(settings).workers > 1 and ("_job" in opts.spargs or feeds):
         why = f"several processes cannot write one feed; leave FEEDS and -o out, {DOCUMENTS} has the documents"
-    else:
-        return
-    raise wrong("BILINGUAL_WORKERS", settings["BILINGUAL_WORKERS"], why)
-
-
-def _check_feeds(settings: BaseSettings) -> None:
-    """Raise UsageError if the crawl that follows a discovery would write over its feed."""
-    for feed, options in settings.getdict("FEEDS").items():
-        if options.get("overwrite") and "%(" not in str(feed):
+        if "_job" in opts.spargs:
+            why = "a job of Scrapyd is one process; schedule a job for each, with one BILINGUAL_FRONTIER"
+        raise wrong("BILINGUAL_WORKERS", settings["BILINGUAL_WORKERS"], why)
+    resumes = settings["JOBDIR"] and memo_of(settings["JOBDIR"]).exists()
+    for feed in (str(feed) for feed, options in feeds.items() if options.get("overwrite")):
+        if opts.spargs.get("then") and "%(" not in feed:
             raise usage_error(
                 f"-O {feed}: the crawl of then=crawl would write over the feed of the discovery; give each its own by "
                 "%(name)s in the name, as in -O '%(name)s.jsonl'"
             )
-
-
-def _check_feeds_of_resume(settings: BaseSettings) -> None:
-    """Raise UsageError if a resumed crawl would write over the documents of its earlier runs."""
-    for feed, options in settings.getdict("FEEDS").items():
-        if options.get("overwrite") and Path(str(feed).removeprefix("file://")).exists():
+        if resumes and Path(feed.removeprefix("file://")).exists():
             raise usage_error(
                 f"-O {feed}: has the documents of earlier runs, which a resume does not bring again; give -o {feed}, "
                 f"which adds to them, or another name ({DOCUMENTS} has all)"
@@ -305,29 +298,24 @@ def _is_fruitful(context: CrawlContext, *, spared: bool = False) -> bool:
     return any_page(context.output_dir)
 
 
-def _places_of_the_crawl(settings: BaseSettings, folder: Path) -> dict[str, str]:
-    """Where the crawl that follows a discovery keeps its outputs and its frontier."""
-    places = {"BILINGUAL_OUTPUT_DIR": str(folder / "crawl")}
-    if settings["JOBDIR"]:
-        places["JOBDIR"] = str(Path(settings["JOBDIR"], "crawl"))
-    if shared := Options.of(settings).frontier:
-        places["BILINGUAL_FRONTIER"] = f"{shared}{'-' if '#' in shared else '#'}crawl"
-    return places
-
-
 @contextmanager
 def _ends_with_its_terminal() -> Iterator[None]:
     """Meanwhile a terminal that is closed, or a pipe that nobody reads any more, ends the process as SIGTERM does."""
     # nohup has it ignored
     if signal.getsignal(signal.SIGHUP) is not signal.SIG_IGN:
         signal.signal(signal.SIGHUP, _hang_up)
+    broken = select.poll()
     # LOG_STDOUT replaces sys.stdout; a stream that was closed before the start is None
-    watch = _PipeWatch([stream.fileno() for stream in (sys.__stdout__, sys.__stderr__) if stream])
-    watch.start()
+    for output in (stream.fileno() for stream in (sys.__stdout__, sys.__stderr__) if stream):
+        # a terminal has its own signal; a file has no errors, which are all that is waited for
+        if not os.isatty(output):
+            broken.register(output, 0)
+    over = Event()
+    Thread(target=_watch_pipes, args=(broken, over), name="pipe-watch", daemon=True).start()
     try:
         yield
     finally:
-        watch.over = True
+        over.set()
 
 
 def _hang_up(*_: object) -> None:
@@ -336,29 +324,18 @@ def _hang_up(*_: object) -> None:
     signal.raise_signal(signal.SIGTERM)
 
 
-class _PipeWatch(Thread):
-    """Waits until a pipe among the file descriptors *outputs* has no reader, then sends SIGTERM to this process, once.
+def _watch_pipes(pipes: select.poll, over: Event) -> None:
+    """Wait until one of *pipes* has no reader, then send SIGTERM to this process, unless its crawl is *over*.
 
     What is written to it afterwards goes nowhere, for an error in the middle of the end would cut the end off.
     """
-
-    def __init__(self, outputs: Sequence[int]) -> None:
-        super().__init__(name="pipe-watch", daemon=True)
-        self.over = False
-        self._broken = select.poll()
-        for output in outputs:
-            # a terminal has its own signal; a file has no errors, which are all that is waited for
-            if not os.isatty(output):
-                self._broken.register(output, 0)
-
-    def run(self) -> None:
-        broken = self._broken.poll()
-        nowhere = os.open(os.devnull, os.O_WRONLY)
-        for pipe, _ in broken:
-            os.dup2(nowhere, pipe)
-        if not self.over:
-            logger.warning("Standard output or standard error has no reader any more")
-            os.kill(os.getpid(), signal.SIGTERM)
+    broken = pipes.poll()
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    for pipe, _ in broken:
+        os.dup2(nowhere, pipe)
+    if not over.is_set():
+        logger.warning("Standard output or standard error has no reader any more")
+        os.kill(os.getpid(), signal.SIGTERM)
 
 
 def _add_options(parser: argparse.ArgumentParser, spiders: Sequence[str]) -> None:
@@ -386,27 +363,13 @@ def _add_options(parser: argparse.ArgumentParser, spiders: Sequence[str]) -> Non
     if tool:
         told = "log each step, not only warnings and errors"
         group.add_argument("-v", "--verbose", dest="loglevel", action="store_const", const="INFO", help=told)
+    width, indent = shutil.get_terminal_size().columns - 4, 24
+    fill = partial(textwrap.fill, width=width, subsequent_indent=" " * indent, break_on_hyphens=False)
     for name in spiders:
-        parser.add_argument_group(
-            f"More arguments of {CALLED[name] if tool else name}", _more_arguments(ARGUMENTS[name])
-        )
+        more = {one: argument.help for one, argument in ARGUMENTS[name].items() if not argument.metavar}
+        listed = "\n".join(fill(f"{f'-a {one}=':<{indent}}{told}") for one, told in more.items())
+        parser.add_argument_group(f"More arguments of {CALLED[name] if tool else name}", listed)
 
 
 class _LinesAsTheyAre(argparse.RawDescriptionHelpFormatter, ScrapyHelpFormatter):
     """Scrapy's help, with the line breaks of the text."""
-
-
-def _more_arguments(described: Mapping[str, Argument]) -> str:
-    """Those without an option."""
-    width, indent = shutil.get_terminal_size().columns - 4, 24
-    fill = partial(textwrap.fill, width=width, subsequent_indent=" " * indent, break_on_hyphens=False)
-    more = {name: one.help for name, one in described.items() if not one.metavar}
-    return "\n".join(fill(f"{f'-a {name}=':<{indent}}{told}") for name, told in more.items())
-
-
-def _has_failed(crawler: Crawler) -> bool:
-    """Whether outputs were not written, a component raised errors, or the frontier was lost."""
-    assert crawler.stats
-    stats = crawler.stats.get_stats()
-    lost = stats.get("finish_reason") in (WRITE_ERROR, FRONTIER_LOST)
-    return bool(stats.get(FAILED_OUTPUTS) or under(stats, ERRORS) or lost)

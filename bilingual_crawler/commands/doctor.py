@@ -10,14 +10,14 @@ from typing import TYPE_CHECKING
 from scrapy.commands import ScrapyCommand
 
 from bilingual_crawler import ONE_ONNXRUNTIME, to_install
-from bilingual_crawler.commands import Tool, refuse_unknown
+from bilingual_crawler.commands import Tool
 from bilingual_crawler.crawl.rendering.browser import missing_for_rendering
 from bilingual_crawler.encoders.base import install_command, is_installed
 from bilingual_crawler.options import Options, workers
 from bilingual_crawler.scoring.models import ProviderError, default_providers
 
 if TYPE_CHECKING:
-    import argparse
+    from argparse import Namespace
     from collections.abc import Iterator
 
     from scrapy.settings import BaseSettings
@@ -26,13 +26,11 @@ if TYPE_CHECKING:
 class Command(Tool, ScrapyCommand):
     """Print a line for each optional part: whether it is installed, what it brings, and how to install it."""
 
-    def short_desc(self) -> str:
-        return "List the optional parts: installed or not, and what each brings"
+    purpose = "List the optional parts: installed or not, and what each brings"
+    inputs = range(1)
 
-    def run(self, args: list[str], opts: argparse.Namespace) -> None:
-        refuse_unknown(args)
-        assert self.settings
-        for part, brings, missing in _parts(self.settings):
+    def work(self, inputs: list[str], opts: Namespace, settings: BaseSettings) -> None:
+        for part, brings, missing in _parts(settings):
             print(f"{'no ' if missing else 'yes'}  {part:<10}{brings}{missing and f': {missing}'}")
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -12,15 +13,15 @@ from rich.progress import Progress
 from scrapy.commands import ScrapyCommand
 from scrapy.exceptions import UsageError
 
-from bilingual_crawler.commands import PROGRESS, Tool, refuse_unknown
+from bilingual_crawler.commands import PROGRESS, Tool
 from bilingual_crawler.harvest.curve import with_gold, write_deciles
-from bilingual_crawler.harvest.run import LINK_SOURCES, Harvest, ResultStore
+from bilingual_crawler.harvest.run import Harvest, ResultStore
 from bilingual_crawler.harvest.runs import read_run, runs_table
 from bilingual_crawler.harvest.simulator import explain
 from bilingual_crawler.harvest.sites import SiteError, Task, read_tasks
 from bilingual_crawler.harvest.table import print_tables
 from bilingual_crawler.harvest.together import Together, joint_table, write_joint
-from bilingual_crawler.languages.codes import LanguageError, LanguagePair
+from bilingual_crawler.languages.codes import LanguagePair
 from bilingual_crawler.options import (
     SITE_BUDGETS,
     Options,
@@ -31,118 +32,82 @@ from bilingual_crawler.options import (
     share_of_pairs,
     usage_error,
     usage_errors,
+    whole,
     wrong,
 )
 from bilingual_crawler.plugins import POLICIES
 from bilingual_crawler.storage.warc import ArchiveError
 
 if TYPE_CHECKING:
-    import argparse
-    from collections.abc import Collection
+    from argparse import Namespace
+    from collections.abc import Callable, Collection
+
+    from scrapy.settings import BaseSettings
 
 
 class Command(Tool, ScrapyCommand):
     """Crawl archived sites once per task and policy, then print and plot how early pairs were found."""
 
-    def syntax(self) -> str:
-        return "SITES_DIR --out DIR [options] | --runs CRAWL…"
+    arguments = "SITES_DIR --out DIR [options] | --runs CRAWL…"
+    purpose = "Measure how early crawl policies find parallel pages on archived sites"
+    description = (
+        "Crawl the archived sites of SITES_DIR with each policy, one request at a time, and compare the"
+        " order of downloads with that of an oracle that knows the gold pairs. Writes results.json,"
+        " deciles.tsv, orders/ and harvest.png into DIR; earlier results in DIR are kept, so policies can"
+        " be added later. With --until the crawls end by themselves, and until.png compares what they"
+        " estimate with what they found."
+    )
+    inputs = range(sys.maxsize)
 
-    def short_desc(self) -> str:
-        return "Measure how early crawl policies find parallel pages on archived sites"
+    def add(self, option: Callable[..., object]) -> None:
+        option("--policies", help="separated by commas (bfs,cld2,smart,oracle, or gain with --together)")
+        option("--out", type=Path, default=Path("harvest"), help="output folder (%(default)s)")
+        told = "crawl all sites as one for each pair, with each of these BILINGUAL_SITE_BUDGETs (%(const)s)"
+        option("--together", nargs="?", metavar="BUDGETS", const=",".join(SITE_BUDGETS), help=told)
+        option("--pairs", "--pair", help="only the tasks of these pairs, separated by commas")
+        option("--tasks", metavar="N", help="only the first N tasks")
+        option("--site", metavar="ID", help="only the tasks of this site")
+        told = "the crawls leave a site when so many of its pairs are found (%(default)s: all)"
+        option("--until", default="1", metavar="SHARE", help=told)
+        told = "compare output folders of finished crawls of the same seeds by what they cost, and exit"
+        option("--runs", nargs="+", type=Path, metavar="CRAWL", help=told)
+        option("--explain", nargs=2, metavar=("SITE", "URL"), help="show how gain ranked this URL, and exit")
+        option("--jobs", type=int, default=os.cpu_count() or 1, help="number of crawls at a time (%(default)s)")
 
-    def long_desc(self) -> str:
-        return (
-            "Crawl the archived sites of SITES_DIR with each policy, one request at a time, and compare the"
-            " order of downloads with that of an oracle that knows the gold pairs. Writes results.json,"
-            " deciles.tsv, orders/ and harvest.png into DIR; earlier results in DIR are kept, so policies can"
-            " be added later. With --until the crawls end by themselves, and until.png compares what they"
-            " estimate with what they found."
-        )
-
-    def add_options(self, parser: argparse.ArgumentParser) -> None:
-        super().add_options(parser)
-        add = parser.add_argument
-        add("--policies", help="separated by commas (bfs,cld2,smart,oracle, or gain with --together)")
-        add("--out", type=Path, default=Path("harvest"), help="output folder (%(default)s)")
-        add(
-            "--together",
-            nargs="?",
-            metavar="BUDGETS",
-            const=",".join(SITE_BUDGETS),
-            help="crawl all sites as one for each pair, with each of these BILINGUAL_SITE_BUDGETs (%(const)s)",
-        )
-        add(
-            "--pairs",
-            "--pair",
-            type=lambda pairs: pairs.split(","),
-            help="only the tasks of these pairs, separated by commas",
-        )
-        add("--tasks", type=int, metavar="N", help="only the first N tasks")
-        add("--site", metavar="ID", help="only the tasks of this site")
-        add(
-            "--until",
-            default="1",
-            metavar="SHARE",
-            help="the crawls leave a site when so many of its pairs are found (%(default)s: all)",
-        )
-        add("--links", choices=LINK_SOURCES, default="all", help="links that are followed (%(default)s)")
-        add(
-            "--runs",
-            nargs="+",
-            type=Path,
-            metavar="CRAWL",
-            help="compare output folders of finished crawls of the same seeds by what they cost, and exit",
-        )
-        add("--explain", nargs=2, metavar=("SITE", "URL"), help="show how gain ranked this URL, and exit")
-        add("--jobs", type=int, default=os.cpu_count() or 1, help="number of crawls at a time (%(default)s)")
-
-    def run(self, args: list[str], opts: argparse.Namespace) -> None:
-        refuse_unknown(args)
+    def work(self, inputs: list[str], opts: Namespace, settings: BaseSettings) -> None:
         if opts.runs:
-            if args:
-                raise usage_error(f"{args[0]}: --runs compares crawls alone; leave it out")
+            if inputs:
+                raise usage_error(f"{inputs[0]}: --runs compares crawls alone; leave it out")
             with usage_errors(SiteError, ArchiveError):
                 Console(width=200).print(runs_table([read_run(folder) for folder in opts.runs]))
             return
-        if len(args) != 1:
+        if len(inputs) != 1:
             raise UsageError
-        assert self.settings
-        Options.of(self.settings)
+        Options.of(settings)
         check_folder("--out", opts.out)
-        try:
-            opts.until = share_of_pairs(opts.until)
-        except ValueError as error:
-            raise wrong("--until", opts.until, str(error)) from None
-        try:
-            # as in the tasks, whose languages may be any codes
-            opts.pairs = [str(LanguagePair.parse(pair, ())) for pair in opts.pairs or ()]
-        except LanguageError as error:
-            raise wrong("--pairs", ",".join(opts.pairs), str(error)) from None
-        if opts.tasks is not None and opts.tasks < 1:
-            raise wrong("--tasks", opts.tasks, "give a whole number of 1 or more")
+        opts.until = read_value("--until", opts.until, share_of_pairs)
+        # as in the tasks, whose languages may be any codes
+        opts.pairs = read_value("--pairs", opts.pairs, each(lambda pair: str(LanguagePair.parse(pair, ()))))
+        opts.tasks = read_value("--tasks", opts.tasks, whole(1)) if opts.tasks is not None else None
+        sites = Path(inputs[0])
         with usage_errors(SiteError, ArchiveError):
             if opts.explain:
-                self._explain(Path(args[0]), *opts.explain)
+                site, url = opts.explain
+                for task in _select(read_tasks(sites), site):
+                    Console().print(explain(sites, task, url))
             elif opts.together:
-                self._together(Path(args[0]).resolve(), opts)
+                self._together(sites.resolve(), opts)
             else:
-                self._harvest(Path(args[0]).resolve(), opts)
+                self._harvest(sites.resolve(), opts)
 
-    def _explain(self, sites: Path, site: str, url: str) -> None:
-        for task in _select(read_tasks(sites), site):
-            Console().print(explain(sites, task, url))
-
-    def _harvest(self, sites: Path, opts: argparse.Namespace) -> None:
+    def _harvest(self, sites: Path, opts: Namespace) -> None:
         policies = _policies(opts.policies or "bfs,cld2,smart,oracle")
         tasks = _select(read_tasks(sites), opts.site, opts.pairs)[: opts.tasks]
-        store = ResultStore(opts.out / "results.json", opts.links, opts.until)
-        harvest = Harvest(sites, opts.out.resolve(), opts.links, tuple(opts.set), max(opts.jobs, 1), opts.until)
+        store = ResultStore(opts.out / "results.json", opts.until)
+        harvest = Harvest(sites, opts.out.resolve(), tuple(opts.set), max(opts.jobs, 1), opts.until)
         console = Console()
         failed = 0
-        with (
-            Progress(*PROGRESS, console=console) as progress,
-            closing(harvest.run(tasks, policies)) as results,
-        ):
+        with Progress(*PROGRESS, console=console) as progress, closing(harvest.run(tasks, policies)) as results:
             bar = progress.add_task("", total=len(tasks) * len(policies))
             for result in results:
                 store.add(result)
@@ -161,13 +126,13 @@ class Command(Tool, ScrapyCommand):
         console.print(f"{', '.join(written[:-1])} and {written[-1]} are in {opts.out}", highlight=False)
         self.exitcode = int(failed > 0)
 
-    def _together(self, sites: Path, opts: argparse.Namespace) -> None:
+    def _together(self, sites: Path, opts: Namespace) -> None:
         budgets = list(dict.fromkeys(opts.together.split(",")))
         if not set(budgets) <= set(SITE_BUDGETS):
             raise wrong("--together", opts.together, f"choose among {', '.join(SITE_BUDGETS)}")
         tasks = _select(read_tasks(sites), opts.site)
         pairs = list(dict.fromkeys(task.pair for task in _select(tasks, opts.site, opts.pairs)[: opts.tasks]))
-        together = Together(sites, opts.out.resolve(), tasks, opts.links, opts.set, opts.until)
+        together = Together(sites, opts.out.resolve(), tasks, opts.set, opts.until)
         console = Console()
         crawls = []
         for policy in _policies(opts.policies or "gain"):

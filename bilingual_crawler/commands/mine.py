@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -11,7 +12,7 @@ from scrapy.commands import ScrapyCommand
 from scrapy.exceptions import UsageError
 
 from bilingual_crawler import to_install
-from bilingual_crawler.commands import PROGRESS, Tool, add_formats, in_one_line, read_formats, refuse_unknown
+from bilingual_crawler.commands import FORMATS, PROGRESS, Tool, in_one_line, read_formats
 from bilingual_crawler.encoders import EncoderError
 from bilingual_crawler.languages.codes import LanguageError
 from bilingual_crawler.options import PREFIX, Options, check_folder, usage_error, wrong
@@ -20,60 +21,52 @@ from bilingual_crawler.scoring.models import ModelError
 from bilingual_crawler.urls.hosts import is_loopback
 
 if TYPE_CHECKING:
-    import argparse
+    from argparse import Namespace
+    from collections.abc import Callable
 
-    from bilingual_crawler.mining.engine import Engine
+    from scrapy.settings import BaseSettings
+
+    from bilingual_crawler.mining.duck import Engine
     from bilingual_crawler.mining.run import Mining
 
 
 class Command(Tool, ScrapyCommand):
     """Mine pairs by URLs, then by the content of the pages, and report both."""
 
-    def syntax(self) -> str:
-        return "INPUT… --pairs eng-mlt|eng-* --out DIR [options]"
+    arguments = "INPUT… --pairs eng-mlt|eng-* --out DIR [options]"
+    purpose = "Find parallel documents in Common Crawl, or in many crawls"
+    description = (
+        "INPUT is a Parquet file of Common Crawl's columnar index or of another table with its columns, a folder"
+        " or glob of them, an s3:// address, a list of such paths (.paths, .txt), or the output folder of a crawl."
+        " First pairs URLs, without reading any page, then reads the pages of the domains that have both languages"
+        " from their WARC or WET files and aligns them as scrapy align does. A mining that was interrupted goes on"
+        " where it was if the command is repeated."
+    )
+    inputs = range(sys.maxsize)
 
-    def short_desc(self) -> str:
-        return "Find parallel documents in Common Crawl, or in many crawls"
+    def add(self, option: Callable[..., object]) -> None:
+        told = "languages, such as eng-mlt,eng-isl; eng-* pairs English with every other language"
+        option("--pairs", "--pair", help=told)
+        option("--out", type=Path, help="folder for everything that is found")
+        option("--engine", choices=("duckdb", "spark"), default="duckdb", help="what runs the queries (%(default)s)")
+        option("--stage", choices=("urls", "content", "all"), default="all", help="what to do now (%(default)s)")
+        option("--base-url", metavar="URL|DIR", help="where the files lie that the table names")
+        option("--buckets", type=int, default=256, help="parts of the content stage (%(default)s)")
+        option("--rate", type=float, default=20.0, help="requests a second, all together (%(default)s)")
+        option("--bitext", type=Path, metavar="DIR", help="align sentences too, and write them into this folder")
+        option("--formats", help=FORMATS)
+        option("--hosts", action="store_true", help="write the domains with both languages into sites.tsv")
 
-    def long_desc(self) -> str:
-        return (
-            "INPUT is a Parquet file of Common Crawl's columnar index or of another table with its columns, a folder"
-            " or glob of them, an s3:// address, a list of such paths (.paths, .txt), or the output folder of a crawl."
-            " First pairs URLs, without reading any page, then reads the pages of the domains that have both languages"
-            " from their WARC or WET files and aligns them as scrapy align does. A mining that was interrupted goes on"
-            " where it was if the command is repeated."
-        )
-
-    def add_options(self, parser: argparse.ArgumentParser) -> None:
-        super().add_options(parser)
-        add = parser.add_argument
-        add(
-            "--pairs",
-            "--pair",
-            help="languages, such as eng-mlt,eng-isl; eng-* pairs English with every other language",
-        )
-        add("--out", type=Path, help="folder for everything that is found")
-        add("--engine", choices=("duckdb", "spark"), default="duckdb", help="what runs the queries (%(default)s)")
-        add("--stage", choices=("urls", "content", "all"), default="all", help="what to do now (%(default)s)")
-        add("--base-url", metavar="URL|DIR", help="where the files lie that the table names")
-        add("--buckets", type=int, default=256, help="parts of the content stage (%(default)s)")
-        add("--rate", type=float, default=20.0, help="requests a second, all together (%(default)s)")
-        add("--bitext", type=Path, metavar="DIR", help="align sentences too, and write them into this folder")
-        add_formats(parser)
-        add("--hosts", action="store_true", help="write the domains with both languages into sites.tsv")
-
-    def run(self, args: list[str], opts: argparse.Namespace) -> None:
-        refuse_unknown(args)
+    def work(self, inputs: list[str], opts: Namespace, settings: BaseSettings) -> None:
         for name in ("pairs", "out"):
-            if not args or not getattr(opts, name):
-                raise UsageError(f"give an INPUT, --pairs and --out; {f'--{name}' if args else 'INPUT'} is missing")
+            if not inputs or not getattr(opts, name):
+                raise UsageError(f"give an INPUT, --pairs and --out; {f'--{name}' if inputs else 'INPUT'} is missing")
         if opts.buckets < 1:
             raise wrong("--buckets", opts.buckets, "give 1 or more")
         if not opts.rate > 0:
             raise wrong("--rate", opts.rate, "give more than 0")
         formats = read_formats(opts.formats, opts.bitext) if opts.bitext or opts.formats else ()
-        assert self.settings
-        options = Options.of(self.settings)
+        options = Options.of(settings)
         web = opts.base_url is not None and opts.base_url.startswith(("http://", "https://"))
         if web and not options.contact and not is_loopback(opts.base_url):
             raise usage_error("BILINGUAL_CONTACT is missing: give a page or address where the archive can reach you")
@@ -83,29 +76,22 @@ class Command(Tool, ScrapyCommand):
         try:
             # it needs an extra, and every scrapy command imports this module
             from bilingual_crawler.discovery.sources.base import SourceError
-            from bilingual_crawler.mining.run import Mining, MiningRequest
-            from bilingual_crawler.mining.stored import MiningError
+            from bilingual_crawler.mining.run import Mining
+            from bilingual_crawler.mining.stored import MiningError, MiningRequest
         except ImportError as error:
             raise UsageError(f"{error.name} is missing: {to_install('mine')}") from None
         errors = (MiningError, SourceError, LanguageError, LanguageDetectorError, ModelError, EncoderError)
         with in_one_line(*errors, out=opts.out):
-            mining = Mining(
-                MiningRequest(
-                    tuple(args),
-                    opts.pairs,
-                    opts.out,
-                    opts.buckets,
-                    opts.base_url,
-                    opts.rate,
-                    formats,
-                    options.full_user_agent,
-                    {name: self.settings[name] for name in self.settings if name.startswith(PREFIX)},
-                )
+            request = MiningRequest(
+                *(tuple(inputs), opts.pairs, opts.out, opts.buckets, opts.base_url, opts.rate, formats),
+                user_agent=options.full_user_agent,
+                settings={name: settings[name] for name in settings if name.startswith(PREFIX)},
             )
-            self._mine(mining, opts)
+            self._mine(Mining(request), opts)
 
-    def _mine(self, mining: Mining, opts: argparse.Namespace) -> None:
-        from bilingual_crawler.mining.run import print_content, print_urls, write_report
+    def _mine(self, mining: Mining, opts: Namespace) -> None:
+        from bilingual_crawler.mining.run import print_content, print_urls
+        from bilingual_crawler.mining.stored import store
 
         console = Console(highlight=False, soft_wrap=True)
         urls = mining.urls_done
@@ -113,7 +99,15 @@ class Command(Tool, ScrapyCommand):
             raise wrong("--stage", opts.stage, f"{opts.out} has no pairs of URLs yet; begin with --stage urls")
         if opts.stage != "urls":
             mining.check_content()
-        engine = _engine(opts.engine, mining.work)
+        engine: Engine
+        if opts.engine == "spark":
+            from bilingual_crawler.mining.spark import SparkEngine
+
+            engine = SparkEngine(mining.work)
+        else:
+            from bilingual_crawler.mining.duck import DuckEngine
+
+            engine = DuckEngine(mining.work)
         if urls is None:
             with console.status("pairing URLs"):
                 urls = mining.mine_urls(engine)
@@ -128,16 +122,6 @@ class Command(Tool, ScrapyCommand):
             if opts.bitext and not content.failed:
                 sentences = mining.export(urls, opts.bitext)
             print_content(console, content, sentences)
-        write_report(opts.out, urls, content, sentences)
+        store(opts.out / "report.json", {"urls": urls, "content": content, "sentence_pairs": sentences})
         if content is not None and content.failed:
             self.exitcode = 1
-
-
-def _engine(name: str, work: Path) -> Engine:
-    if name == "spark":
-        from bilingual_crawler.mining.spark import SparkEngine
-
-        return SparkEngine(work)
-    from bilingual_crawler.mining.duck import DuckEngine
-
-    return DuckEngine(work)

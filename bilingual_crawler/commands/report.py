@@ -6,9 +6,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from scrapy.commands import ScrapyCommand
-from scrapy.exceptions import UsageError
 
-from bilingual_crawler.commands import Tool, refuse_unknown
+from bilingual_crawler.commands import Tool
 from bilingual_crawler.options import usage_errors
 from bilingual_crawler.reporting.report import write_report
 from bilingual_crawler.reporting.results import ResultsError, read_summary
@@ -17,23 +16,20 @@ from bilingual_crawler.storage.files import LockedError
 from bilingual_crawler.workers.outputs import PART, join_unfinished
 
 if TYPE_CHECKING:
-    import argparse
+    from argparse import Namespace
+
+    from scrapy.settings import BaseSettings
 
 
 class Command(Tool, ScrapyCommand):
     """Write ``summary.json`` and ``report.html`` into the output folder of a crawl, finished or not; print the path."""
 
-    def syntax(self) -> str:
-        return "OUTPUT_DIR"
+    arguments = "OUTPUT_DIR"
+    purpose = "Write the HTML report of a crawl's output folder"
+    inputs = range(1, 2)
 
-    def short_desc(self) -> str:
-        return "Write the HTML report of a crawl's output folder"
-
-    def run(self, args: list[str], opts: argparse.Namespace) -> None:
-        refuse_unknown(args)
-        if len(args) != 1:
-            raise UsageError
-        folder = Path(args[0])
+    def work(self, inputs: list[str], opts: Namespace, settings: BaseSettings) -> None:
+        folder = Path(inputs[0])
         several = f", whose workers have a folder each: {PART}*"
         with usage_errors(OSError, ResultsError), usage_errors(LockedError, before=f"{folder} ", after=several):
             join_unfinished(folder)

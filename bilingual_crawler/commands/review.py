@@ -10,14 +10,16 @@ from typing import TYPE_CHECKING
 from scrapy.commands import ScrapyCommand
 from scrapy.exceptions import UsageError
 
-from bilingual_crawler.commands import Tool, in_one_line, refuse_unknown
+from bilingual_crawler.commands import Tool, in_one_line
 from bilingual_crawler.options import usage_error, wrong
 from bilingual_crawler.reporting.review import FILL_IN, Sheet, SheetError, agreements, count_judged, sheet_folders
 from bilingual_crawler.storage.files import FolderLock, LockedError
 
 if TYPE_CHECKING:
-    import argparse
-    from collections.abc import Sequence
+    from argparse import Namespace
+    from collections.abc import Callable, Sequence
+
+    from scrapy.settings import BaseSettings
 
 
 class Command(Tool, ScrapyCommand):
@@ -27,22 +29,17 @@ class Command(Tool, ScrapyCommand):
     the pairs to a browser instead, whose buttons write the sheet.
     """
 
-    def syntax(self) -> str:
-        return "DIR|SHEET… [--browse]"
+    arguments = "DIR|SHEET… [--browse]"
+    purpose = "Judge the pairs of a review, and print the precision by the filled sheet"
 
-    def short_desc(self) -> str:
-        return "Judge the pairs of a review, and print the precision by the filled sheet"
+    def add(self, option: Callable[..., object]) -> None:
+        option("--browse", action="store_true", help="judge the pairs one by one in a browser")
 
-    def add_options(self, parser: argparse.ArgumentParser) -> None:
-        super().add_options(parser)
-        parser.add_argument("--browse", action="store_true", help="judge the pairs one by one in a browser")
-
-    def run(self, args: list[str], opts: argparse.Namespace) -> None:
-        refuse_unknown(args)
-        if not args or (opts.browse and len(args) > 1):
+    def work(self, inputs: list[str], opts: Namespace, settings: BaseSettings) -> None:
+        if opts.browse and len(inputs) > 1:
             raise UsageError
-        people = [sheet_folders(Path(name)) for name in args]
-        with in_one_line(SheetError, out=Path(args[0])):
+        people = [sheet_folders(Path(name)) for name in inputs]
+        with in_one_line(SheetError, out=Path(inputs[0])):
             try:
                 if opts.browse:
                     self._browse(people[0])

@@ -20,7 +20,6 @@ from urllib.parse import unquote, urlsplit
 import numpy as np
 import snowballstemmer
 import stop_words
-from cachetools import LRUCache
 
 from bilingual_crawler.languages.codes import base_of, language_name
 from bilingual_crawler.languages.pairs import LanguagePairs
@@ -38,9 +37,9 @@ if TYPE_CHECKING:
     from bilingual_crawler.pages.model import PageRecord
     from bilingual_crawler.scoring.models import LanguageModel
 
-_WORD = re.compile(LETTERS)
 MAX_WORD = 40
 """Characters of a word; longer ones are cut into several."""
+_WORD = re.compile(LETTERS)
 
 
 def words(text: str, language: str = "un") -> list[str]:
@@ -67,10 +66,6 @@ def _tools(language: str) -> tuple[frozenset[str], Callable[[str], str]]:
     if name not in snowballstemmer.algorithms():
         return frozenset(unwanted), str
     return frozenset(unwanted), lru_cache(maxsize=65536)(snowballstemmer.stemmer(name).stemWord)
-
-
-CONTEXTS = ("path", "host", "anchor", "around")
-"""Where the words of a link stand: its URL without the host, the host, the anchor text, the text around it."""
 
 
 class Way(StrEnum):
@@ -110,19 +105,16 @@ class Hop:
 
     @property
     def origin(self) -> str:
-        """How it was found, in a word."""
         return str(self.way) if self.parent else "candidate"
 
     @cached_property
     def words(self) -> tuple[str, ...]:
         """Its words, each with its context, once each: the same word in two contexts is two features."""
         parts = urlsplit(self.url)
-        texts = (unquote(f"{parts.path} {parts.query}"), parts.hostname or "", self.anchor, self.around)
-        found = {
-            f"{context}:{word}"
-            for context, text in zip(CONTEXTS, texts, strict=True)
-            for word in words(text, "un" if context == "host" else self.language)
-        }
+        found = {f"host:{word}" for word in words(parts.hostname or "")}
+        texts = {"path": unquote(f"{parts.path} {parts.query}"), "anchor": self.anchor, "around": self.around}
+        for context, text in texts.items():
+            found.update(f"{context}:{word}" for word in words(text, self.language))
         return tuple(sorted(found))
 
 
@@ -182,11 +174,9 @@ class NaiveBayes:
 
     @property
     def trained(self) -> bool:
-        """Whether it has seen relevant and other examples."""
         return all(self._examples.values())
 
     def probability(self, words: Iterable[str]) -> float:
-        """Probability that an example with these *words* is relevant."""
         odds = math.log(self._examples[True] / self._examples[False])
         for word in words:
             if word in self._words[True] or word in self._words[False]:
@@ -203,15 +193,12 @@ class AddressReader:
     """Reads addresses of sites for a pair of languages by the language model of URLs."""
 
     def __init__(self, pair: LanguagePair, model: LanguageModel) -> None:
-        self._read = model.reader(LanguagePairs((pair,)))
-        self._known: LRUCache[str, float] = LRUCache(KNOWN_SITES)
+        read = model.reader(LanguagePairs((pair,)))
+        self._rarer = lru_cache(KNOWN_SITES)(lambda entry: float(read([entry]).min()))
 
     def rarer(self, url: str) -> float:
         """Probability of the less likely language of the pair for the entry page of the site of *url*."""
-        entry = entry_page(url)
-        if entry not in self._known:
-            self._known[entry] = float(self._read([entry]).min())
-        return self._known[entry]
+        return self._rarer(entry_page(url))
 
 
 MAX_HOPS = 20
@@ -245,7 +232,6 @@ class HopTarget:
     sources: list[HopSource] = field(default_factory=list)
 
     def add(self, hop: Hop, source: HopSource | None) -> None:
-        """*hop* from *source* leads here too."""
         if len(self.hops) < MAX_HOPS:
             self.hops.append(hop)
             if source is not None:
@@ -255,6 +241,10 @@ class HopTarget:
     def backwards(self) -> bool:
         """Whether it is visited for the links that it has."""
         return self.way is not Way.FORTH
+
+    @property
+    def words(self) -> set[str]:
+        return {word for hop in self.hops for word in hop.words}
 
 
 RELEARN_AFTER = 20_000
@@ -302,7 +292,7 @@ class SiteOrder(ABC):
         """From 0 to 1."""
 
     def judged(self, target: HopTarget, bilingual: bool) -> None:  # noqa: B027
-        """The site of *target* has been judged."""
+        """The site of *target*, its entry page, has been judged."""
 
     def led(self, target: HopTarget, bilingual: bool) -> None:  # noqa: B027
         """The links of the page *target* led to a site that has been judged."""
@@ -326,11 +316,7 @@ class Forward(SiteOrder):
 
 
 class BackAndForth(SiteOrder):
-    """``obfc``: Algorithm 1, in order of discovery.
-
-    It follows the links back to bilingual sites, and the links of the pages found so. Links of other pages, and links
-    within a site, are not followed.
-    """
+    """``obfc``: Algorithm 1, in order of discovery: links back to bilingual sites, and links of the pages found so."""
 
     name = "obfc"
 
@@ -356,8 +342,7 @@ class ClassifiedBackAndForth(BackAndForth):
         self._relearn_after = relearn_after
         self._learnt_at = 0
         self._classifiers: dict[bool, NaiveBayes] = {}
-        self._immediate: dict[HopTarget, bool] = {}
-        self._delayed: dict[HopTarget, bool] = {}
+        self._seen: dict[bool, dict[HopTarget, bool]] = {False: {}, True: {}}
 
     def priority(self, target: HopTarget) -> float:
         classifier = self._classifiers.get(target.backwards)
@@ -366,20 +351,17 @@ class ClassifiedBackAndForth(BackAndForth):
         return max((classifier.probability(hop.words) for hop in target.hops), default=0.0)
 
     def judged(self, target: HopTarget, bilingual: bool) -> None:
-        if target.backwards:
-            self._delayed.setdefault(target, False)
-        else:
-            self._immediate[target] = bilingual
+        self._seen[False][target] = bilingual
 
     def led(self, target: HopTarget, bilingual: bool) -> None:
         if target.backwards:
-            self._delayed[target] = self._delayed.get(target, False) or bilingual
+            self._seen[True][target] = self._seen[True].get(target, False) or bilingual
 
     def relearnt(self, pages: int) -> bool:
         if pages < self._learnt_at + self._relearn_after:
             return False
         self._learnt_at = pages
-        for backwards, seen in ((False, self._immediate), (True, self._delayed)):
+        for backwards, seen in self._seen.items():
             examples = [(hop.words, relevant) for target, relevant in seen.items() for hop in target.hops]
             classifier = NaiveBayes(examples)
             if classifier.trained:
@@ -391,9 +373,7 @@ class BothWays(SiteOrder):
     """``both``: follows every link, back and forth, by what it pays.
 
     Two online learners weigh a target: the probability that its site is bilingual (immediate benefit), and the share of
-    bilingual sites among those that its links lead to (delayed benefit). Both learn from words, the way of the links,
-    the verdict on the sites that have them, how often the other links of these pages were good, and how likely the
-    address of the site is in the rarer language. So they learn which kind of link pays, on this web and in this crawl.
+    bilingual sites among those that its links lead to (delayed benefit). So they learn which kind of link pays.
     """
 
     name = "both"
@@ -409,9 +389,9 @@ class BothWays(SiteOrder):
                 for tenths in range(11):
                     share = min(max(tenths / 10, 0.05), 0.95)
                     odds = math.log(share / (1 - share))
-                    learner.assume(_best_source(way, tenths), TRUST * (odds - BIAS))
+                    learner.assume(f"way={way} best source={tenths}", TRUST * (odds - BIAS))
         for halves in range(MAX_HALVES + 1):
-            self._immediate.assume(_rarer(halves), TRUST * math.log(10 ** (-halves / 2) / NEUTRAL))
+            self._immediate.assume(f"rarer language={halves}", TRUST * math.log(10 ** (-halves / 2) / NEUTRAL))
 
     def priority(self, target: HopTarget) -> float:
         features = self._immediate.features(self._evidence(target))
@@ -432,25 +412,28 @@ class BothWays(SiteOrder):
         return True
 
     def _evidence(self, target: HopTarget) -> set[str]:
-        """Names of the features of *target*: those of all its hops, how many of them there are, and its address."""
-        names = _words(target) | {f"way={target.way}"}
-        bilingual = sum(source.bilingual for source in target.sources)
-        names.add(f"way={target.way} linked={_few(len(target.sources))}")
-        names.add(f"way={target.way} bilingual={_few(bilingual)}")
-        names.add(f"way={target.way} bilingual share={round(4 * bilingual / max(1, len(target.sources)))}")
-        best = max(((one.found + 0.1) / (one.tried + 1) for one in target.sources), default=0.1)
-        names.add(_best_source(target.way, round(10 * best)))
+        """Names of the features of *target*: the words and the number of its hops, their sources, and its address."""
+        way, sources = f"way={target.way}", target.sources
+        bilingual = sum(source.bilingual for source in sources)
+        best = max(((source.found + 0.1) / (source.tried + 1) for source in sources), default=0.1)
         rarer = max(self.addresses.rarer(target.url), 10 ** (-MAX_HALVES / 2))
-        names.add(_rarer(round(-2 * math.log10(rarer))))
-        return names
+        return target.words | {
+            way,
+            f"{way} linked={min(len(sources), 4)}",
+            f"{way} bilingual={min(bilingual, 4)}",
+            f"{way} bilingual share={round(4 * bilingual / max(1, len(sources)))}",
+            # how many tenths of the other links of the best page with the link are good
+            f"{way} best source={round(10 * best)}",
+            # the address gives the rarer language a probability of 10 to the power of minus half of this
+            f"rarer language={round(-2 * math.log10(rarer))}",
+        }
 
 
 class Focused(SiteOrder):
     """``focc``: the focused crawler of Chakrabarti 2002 on the topic of the seeds (section 3.1).
 
-    A page classifier restricts the crawl to pages of the topic: only their links are followed. A link classifier,
-    learnt online from its verdicts, puts the links in order. Seeds give no examples of other topics, so the page
-    classifier here is the cosine to the mean of the seeds' bags of words.
+    Only links of pages on the topic are followed, in the order of a classifier that learns it online. Seeds give no
+    examples of other topics, so pages are compared by the cosine to the mean of the seeds' bags of words.
     """
 
     name = "focc"
@@ -472,39 +455,20 @@ class Focused(SiteOrder):
         mean = sum(self._likeness) / len(self._likeness) if self._likeness else 1.0
         on_topic = likeness >= ON_TOPIC * mean
         if target is not None:
-            self._links.observe_example(self._links.features(_words(target)), on_topic)
+            self._links.observe_example(self._links.features(target.words), on_topic)
         return on_topic
 
     def follows(self, hop: Hop, source: HopSource) -> bool:
         return hop.way is not Way.BACK
 
     def priority(self, target: HopTarget) -> float:
-        return self._links.probability(self._links.features(_words(target)))
+        return self._links.probability(self._links.features(target.words))
 
 
 def _cosine(one: Counter[str], other: Counter[str]) -> float:
     product = sum(count * other[word] for word, count in one.items())
-    return (
-        product / math.sqrt(sum(c * c for c in one.values()) * sum(c * c for c in other.values())) if product else 0.0
-    )
-
-
-def _words(target: HopTarget) -> set[str]:
-    return {word for hop in target.hops for word in hop.words}
-
-
-def _best_source(way: Way, tenths: int) -> str:
-    """The feature that *tenths* of the other links of the best page with the link are good."""
-    return f"way={way} best source={tenths}"
-
-
-def _rarer(halves: int) -> str:
-    """The feature that the address gives the rarer language a probability of 10 to the power of -*halves* / 2."""
-    return f"rarer language={halves}"
-
-
-def _few(count: int) -> int:
-    return min(count, 4)
+    squares = (sum(count * count for count in bag.values()) for bag in (one, other))
+    return product / math.sqrt(math.prod(squares)) if product else 0.0
 
 
 def site_order(text: str, addresses: AddressReader) -> SiteOrder:

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import os
 import re
 import zlib
 from collections import defaultdict
 from dataclasses import dataclass, field
 from itertools import chain
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import msgspec
 
 from bilingual_crawler.discovery.detector.base import Reason, Verdict
-from bilingual_crawler.discovery.policies import Hop, HopSource, HopTarget, Way, entry_page
+from bilingual_crawler.discovery.policies import Hop, HopSource, HopTarget, Way, entry_page, words
 from bilingual_crawler.frontier.entry import NEVER
 from bilingual_crawler.items import Wanted
 from bilingual_crawler.pages.model import PageRecord
@@ -21,12 +23,13 @@ from bilingual_crawler.urls.hosts import registered_domain, with_https
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from typing import Self
 
     from bilingual_crawler.discovery.detector.base import Detector, Inspection
     from bilingual_crawler.discovery.policies import SiteOrder
     from bilingual_crawler.languages.codes import LanguagePair
     from bilingual_crawler.pages.model import Link
-    from bilingual_crawler.scoring.links import LinkScore
+    from bilingual_crawler.policies.base import Scores
 
 INSPECTED = 3.0
 """Priority of the pages of a site that is being judged: sooner than other sites."""
@@ -50,7 +53,6 @@ class InspectedSite:
     """A site that is being judged, or has been."""
 
     entry: str
-    """The page from which it is judged."""
     target: HopTarget | None
     """Target it was found as; None if unlinked."""
     inspection: Inspection | None = None
@@ -64,13 +66,45 @@ class InspectedSite:
     verdict: Verdict | None = None
 
 
-class SiteSearch:
-    """Judges the sites of the pages it is given, and says which pages it wants next.
+MIN_TOPIC_SHARE = 0.02
+"""Minimum share of the words of a page, without stop words, that are words of its topic."""
+
+
+class Topic:
+    """What pages with certain words are about."""
+
+    def __init__(self, text: str, pair: LanguagePair) -> None:
+        """*text* holds words of the topic in both languages of *pair*; ValueError without a word."""
+        stems = ([words(word, language) for language in (pair.a, pair.b)] for word in words(text))
+        # a stop word of one language is no word of the other
+        self._words = {word for both in stems if all(both) for found in both for word in found}
+        if not self._words:
+            raise ValueError("no word in it: give words of the topic in both languages")
+
+    @classmethod
+    def parse(cls, given: str, pair: LanguagePair) -> Self:
+        """The topic of words separated by commas, or in a file; raises ValueError."""
+        if os.path.isfile(given):
+            return cls(Path(given).read_text(encoding="utf-8"), pair)
+        if os.sep in given or "." in given:
+            raise ValueError("there is no such file")
+        return cls(given, pair)
+
+    def has(self, page: PageRecord) -> bool:
+        found = words(page.text, page.language)
+        return sum(word in self._words for word in found) >= max(1, MIN_TOPIC_SHARE * len(found))
+
+
+class SiteSearch(Policy):
+    """Judges the sites of the pages it is given, says which pages it wants next, and has no others fetched.
 
     The unit is the site, a registered domain: it is judged once, from the root of the host that was found first. A link
     to a page of another site leads to that root. :meth:`go_back` adds pages that link to a bilingual site; with
-    *own_links* the pages visited before are such pages, too.
+    *own_links* the pages visited before are such pages, too. With a *topic*, sites whose entry page is not about it are
+    refused without a download.
     """
+
+    name = "discovery"
 
     def __init__(
         self,
@@ -78,14 +112,17 @@ class SiteSearch:
         detector: Detector,
         order: SiteOrder,
         *,
+        topic: Topic | None = None,
         own_links: bool = False,
     ) -> None:
+        super().__init__(pair)
+        self.name = order.name  # type: ignore[misc]
         self.pages = 0
         self.order = order
-        self._pair = pair
         self._detector = detector
         self.judged: Callable[[str, InspectedSite], None] | None = None
         """Called with name and site at each verdict."""
+        self._topic = topic
         self._own_links = own_links
         self._targets: dict[str, HopTarget] = {}
         self._entries: dict[str, HopTarget] = {}
@@ -106,7 +143,7 @@ class SiteSearch:
 
     # events of the crawl -------------------------------------------------------------------------------------------
 
-    def seed(self, url: str) -> None:
+    def seed_priority(self, url: str) -> float:
         """Note the seed *url*, which the crawl fetches anyway; http takes the place of a guessed https address."""
         name, guessed = registered_domain(url), with_https(url)
         if guessed != url and guessed in self._targets and not self._is_done(url):
@@ -115,9 +152,13 @@ class SiteSearch:
             entry = self._targets[url] = self._entries.setdefault(name, HopTarget(url, Way.FORTH))
             if entry.url != url:
                 self._other_seeds[name].append(url)
+        return super().seed_priority(url)
+
+    def recall(self, fact: bytes) -> None:
+        page, archived, is_backlink = msgspec.msgpack.decode(zlib.decompress(fact), type=tuple[PageRecord, str, bool])
+        self.read(page, archived, is_backlink=is_backlink)
 
     def start(self, hops: Iterable[Hop]) -> None:
-        """Visit the targets of *hops* to candidates."""
         for hop in hops:
             self._add(hop, None)
 
@@ -156,30 +197,28 @@ class SiteSearch:
             for one in self._targets.values():
                 self._weigh(one)
 
-    def gone(self, url: str) -> None:
-        """Note that *url* gave no page."""
+    def drop_url(self, url: str) -> None:
         if not self._is_done(url):
             self._done.add(hash(url))
             self._fruitless(url, Reason.NO_PAGE)
 
-    def redirected(self, url: str, to: str) -> None:
-        """Replace *url* by its redirect target *to*, unless that was visited before."""
+    def observe_redirect(self, url: str, target: str) -> None:
         if self._is_done(url):
             return
         self._done.add(hash(url))
-        name, same = registered_domain(url), registered_domain(url) == registered_domain(to)
+        name, same = registered_domain(url), registered_domain(url) == registered_domain(target)
         site = self.sites.get(name)
-        target = self._targets.get(url)
-        if not same or self._is_done(to):
-            self._fruitless(url, Reason.OTHER_SITE if not same else Reason.NO_PAGE, to)
+        moved = self._targets.get(url)
+        if not same or self._is_done(target):
+            self._fruitless(url, Reason.OTHER_SITE if not same else Reason.NO_PAGE, target)
         elif site is not None and site.arriving == url:
-            site.arriving = to
-        if target is not None and not self._is_done(to):
+            site.arriving = target
+        if moved is not None and not self._is_done(target):
             self._targets.pop(url, None)
-            self._targets.setdefault(to, target)
-            if same and self._entries.get(name) is target:
+            self._targets.setdefault(target, moved)
+            if same and self._entries.get(name) is moved:
                 # another seed may give no page before it comes
-                self._other_seeds[name].append(to)
+                self._other_seeds[name].append(target)
 
     def found(self) -> list[str]:
         """Entry pages of the sites found bilingual since the last call."""
@@ -187,19 +226,22 @@ class SiteSearch:
         return found
 
     def is_backlink(self, url: str) -> bool:
-        """Whether *url* is to be visited because it links to a bilingual site."""
         target = self._targets.get(url)
         return target is not None and target.way is Way.BACK
 
-    def wanted(self) -> list[Wanted]:
-        """URLs wanted since the last call."""
+    def wanted(self) -> Sequence[Wanted]:
         wanted, self._wanted = self._wanted, []
         return wanted
 
-    def changed(self) -> dict[str, float]:
-        """URLs with a new priority since the last call."""
+    def changed(self) -> Mapping[str, float]:
         changed, self._changed = self._changed, {}
         return changed
+
+    def expands(self, page: PageRecord) -> bool:
+        return False
+
+    def priorities(self, page: PageRecord, links: Sequence[Link], scores: Scores) -> Sequence[float]:
+        return [0.0] * len(links)
 
     @property
     def unjudged(self) -> int:
@@ -211,10 +253,14 @@ class SiteSearch:
     def _begin(self, name: str, page: PageRecord, target: HopTarget | None, archived: str) -> None:
         entry = self._entries.pop(name, None)
         if entry is not None and entry.url != page.url:
-            self._drop(entry)
-        inspection = self._detector.inspect(self._pair, page)
-        site = self.sites[name] = InspectedSite(page.url, entry or target, inspection, archived)
+            self._targets.pop(entry.url, None)
+            self._changed[entry.url] = NEVER
+        site = self.sites[name] = InspectedSite(page.url, entry or target, archived=archived)
         site.held.append((page, target or entry))
+        if self._topic is not None and not self._topic.has(page):
+            self._judge(name, site, Verdict(False, 0.0, Reason.OFF_TOPIC, {page.language: 1}))
+            return
+        site.inspection = self._detector.inspect(self.pair, page)
         self._inspected.add(name)
         self._advance(name, site)
 
@@ -298,7 +344,6 @@ class SiteSearch:
     # following links ------------------------------------------------------------------------------------------------
 
     def _expand(self, page: PageRecord, target: HopTarget | None, bilingual: bool) -> None:
-        """Follow the links of *page*, of a *bilingual* site or another."""
         source = HopSource(page.url, target, bilingual)
         hops = list(self._hops(page)) if self.order.expands(page, target) else []
         followed = [hop for hop in hops if self.order.follows(hop, source)]
@@ -311,13 +356,12 @@ class SiteSearch:
 
     def _pass_by(self, source: HopSource, hops: list[Hop]) -> None:
         """Keep the links of a page, which may turn out to lead to a bilingual site."""
-        known = {hop.site: self.sites.get(hop.site) for hop in hops}
-        verdicts = {name: site.verdict for name, site in known.items() if site is not None and site.verdict is not None}
-        if any(verdict.bilingual for verdict in verdicts.values()):
+        known = {hop.site: site.verdict for hop in hops if (site := self.sites.get(hop.site)) and site.verdict}
+        if any(verdict.bilingual for verdict in known.values()):
             self._turn_back(source, hops)
             return
         for hop in hops:
-            if hop.site not in verdicts and len(self._passed[hop.site]) < MAX_PASSED:
+            if hop.site not in known and len(self._passed[hop.site]) < MAX_PASSED:
                 self._passed[hop.site].append((source, hops))
 
     def _turn_back(self, source: HopSource, hops: list[Hop]) -> None:
@@ -332,18 +376,22 @@ class SiteSearch:
         own = registered_domain(page.url)
         seen = {own}
         for link in page.links:
-            site = registered_domain(link.url)
-            if site not in seen:
-                seen.add(site)
-                yield Hop(Way.FORTH, link.url, page.url, link.text, link.around, page.language)
-            elif site == own and (self.order.inside or self._wants_links_page(own, link)):
-                yield Hop(Way.INSIDE, link.url, page.url, link.text, link.around, page.language)
+            site, way = registered_domain(link.url), Way.FORTH
+            if site == own:
+                path = link.url.split("://", 1)[-1].partition("/")[2]
+                lists_links = _LISTS_LINKS.search(link.text) or _LISTS_LINKS.search(path)
+                if not self.order.inside and (not lists_links or self._links_pages[own] >= MAX_LINKS_PAGES):
+                    continue
+                way = Way.INSIDE
+            elif site in seen:
+                continue
+            seen.add(site)
+            yield Hop(way, link.url, page.url, link.text, link.around, page.language)
 
     def _add(self, hop: Hop, source: HopSource | None) -> None:
         if hop.way is Way.FORTH:
-            site = self.sites.get(hop.site)
-            if site is not None:
-                self._again(site, hop, source)
+            if (site := self.sites.get(hop.site)) is not None:
+                self._add_to_known(site, hop, source)
                 return
             target = self._entries.get(hop.site)
             url = target.url if target else entry_page(hop.url)
@@ -367,12 +415,10 @@ class SiteSearch:
         if source is not None:
             source.targets.append(target)
 
-    def _again(self, site: InspectedSite, hop: Hop, source: HopSource | None) -> None:
-        """Handle a *hop* to a known site."""
+    def _add_to_known(self, site: InspectedSite, hop: Hop, source: HopSource | None) -> None:
         if source is None:
             return
-        first = site.target is None or not site.target.hops
-        if first:
+        if first := site.target is None or not site.target.hops:
             site.target = HopTarget(site.entry, Way.FORTH)
         assert site.target
         site.target.add(hop, source)
@@ -385,31 +431,16 @@ class SiteSearch:
         if target.sources:
             self._changed[target.url] = self.order.priority(target)
 
-    def _drop(self, target: HopTarget) -> None:
-        self._targets.pop(target.url, None)
-        self._changed[target.url] = NEVER
-
-    def _wants_links_page(self, site: str, link: Link) -> bool:
-        path = link.url.split("://", 1)[-1].partition("/")[2]
-        lists_links = _LISTS_LINKS.search(link.text) or _LISTS_LINKS.search(path)
-        return lists_links is not None and self._links_pages[site] < MAX_LINKS_PAGES
-
     def _is_done(self, url: str) -> bool:
         return hash(url) in self._done
 
 
 MAX_LINKS = 2000
-"""Maximum links of a page."""
 MAX_TEXT = 50_000
-"""Maximum characters of a page."""
-
-
-_pack = msgspec.msgpack.Encoder().encode
-_unpack = msgspec.msgpack.Decoder(tuple[PageRecord, str, bool]).decode
 
 
 def fact_of(page: PageRecord, links: Sequence[Link], archived: str, *, is_backlink: bool) -> bytes:
-    """Pack what detectors read of *page* and its *links* to follow for :meth:`DiscoveryPolicy.recall`; 2 to 20 kB.
+    """Pack what detectors read of *page* and its *links* to follow for :meth:`SiteSearch.recall`; 2 to 20 kB.
 
     *archived* and *is_backlink*: as for :meth:`SiteSearch.read`.
     """
@@ -421,43 +452,4 @@ def fact_of(page: PageRecord, links: Sequence[Link], archived: str, *, is_backli
         declared=page.declared,
         outline=page.outline,
     )
-    return zlib.compress(_pack((seen, archived, is_backlink)))
-
-
-class DiscoveryPolicy(Policy):
-    """Fetches the URLs that a :class:`~bilingual_crawler.discovery.search.SiteSearch` wants, and no others."""
-
-    name = "discovery"
-
-    def __init__(self, pair: LanguagePair, search: SiteSearch) -> None:
-        super().__init__(pair)
-        self.search = search
-        self.name = search.order.name  # type: ignore[misc]
-
-    def seed_priority(self, url: str) -> float:
-        self.search.seed(url)
-        return super().seed_priority(url)
-
-    def recall(self, fact: bytes) -> None:
-        page, archived, is_backlink = _unpack(zlib.decompress(fact))
-        self.search.read(page, archived, is_backlink=is_backlink)
-
-    def wanted(self) -> Sequence[Wanted]:
-        return self.search.wanted()
-
-    def changed(self) -> Mapping[str, float]:
-        return self.search.changed()
-
-    def drop_url(self, url: str) -> None:
-        self.search.gone(url)
-
-    def observe_redirect(self, url: str, target: str) -> None:
-        self.search.redirected(url, target)
-
-    def expands(self, page: PageRecord) -> bool:
-        return False
-
-    def priorities(
-        self, page: PageRecord, links: Sequence[Link], scores: Sequence[LinkScore] | None
-    ) -> Sequence[float]:
-        return [0.0] * len(links)
+    return zlib.compress(msgspec.msgpack.encode((seen, archived, is_backlink)))

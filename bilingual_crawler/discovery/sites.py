@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from bilingual_crawler.discovery.search import InspectedSite
-    from bilingual_crawler.languages.codes import LanguagePair
     from bilingual_crawler.languages.pairs import LanguagePairs
 
 
@@ -38,8 +37,6 @@ def read_pages(text: str) -> Counter[str]:
     return pages
 
 
-COLUMN = "verdict"
-"""The column that only this table has."""
 BILINGUAL = "bilingual"
 
 
@@ -55,20 +52,18 @@ class JudgedSite:
     """``bilingual``, or a :class:`~bilingual_crawler.discovery.detector.base.Reason` why not."""
     likelihood: float
     languages: str
-    """Pages seen by language: ``eng:2 mlt:1``."""
     evidence: str
-    """Links that speak for the other language by kind: ``hreflang:2 switcher:1``."""
+    """Counts, as :func:`write_counts` formats them: pages seen by language; links by kind of evidence."""
     url_a: str
-    """The confirmed pair of pages, in the order of the pair of languages; empty without one."""
     url_b: str
+    """The confirmed pair of pages, in the order of the pair of languages; empty without one."""
     downloads: int
     """Downloads beside the entry page."""
     way: str
-    """How it was found: ``seed``, ``candidate``, ``forth``, ``back`` or ``inside``."""
     found_on: str
-    """The page that led to it."""
+    """How it was found, ``seed``, ``candidate``, ``forth``, ``back`` or ``inside``, and on which page."""
     pages: str
-    """Pages by language that the source of candidates knows of: ``eng:1200 mlt:300``; empty if it does not know."""
+    """Counts of the pages by language that the source of candidates knows of; empty if it does not know."""
     archived: str
     """When the entry page was archived, if it came from an archive; UTC."""
     time: str
@@ -76,25 +71,16 @@ class JudgedSite:
 
     @classmethod
     def from_inspected(cls, name: str, site: InspectedSite, pages: Mapping[str, int], time: str) -> JudgedSite:
-        verdict, target = site.verdict, site.target
+        verdict = site.verdict
         assert verdict
-        url_a, url_b = verdict.pair or ("", "")
-        hops = target.hops if target else ()
+        hops = site.target.hops if site.target else ()
         return cls(
-            name,
-            site.entry,
-            verdict.reason,
-            round(verdict.likelihood, 4),
-            write_counts(verdict.languages),
-            write_counts(verdict.evidence),
-            url_a,
-            url_b,
+            *(name, site.entry, verdict.reason, round(verdict.likelihood, 4)),
+            *(write_counts(verdict.languages), write_counts(verdict.evidence)),
+            *(verdict.pair or ("", "")),
             verdict.downloads,
-            hops[0].origin if hops else "seed",
-            hops[0].parent if hops else "",
-            write_counts(pages),
-            site.archived,
-            time,
+            *((hops[0].origin, hops[0].parent) if hops else ("seed", "")),
+            *(write_counts(pages), site.archived, time),
         )
 
 
@@ -110,16 +96,14 @@ class Funnel:
     def read(self, path: Path) -> None:
         """Count the rows of a ``sites.tsv``, which may be missing."""
         for row in read_tsv(path):
-            self.note(row["site"], row[COLUMN], row.get("archived", ""))
+            self.note(row["site"], row["verdict"], row.get("archived", ""))
 
     def note(self, site: str, verdict: str, archived: str) -> None:
-        """Count a verdict."""
         self._sites.add(site)
         self.reasons[verdict] += 1
         self._archived += bool(archived)
 
     def knows(self, site: str) -> bool:
-        """Whether the verdict on *site* is counted."""
         return site in self._sites
 
     @property
@@ -131,7 +115,6 @@ class Funnel:
         return self.reasons[BILINGUAL]
 
     def counts(self) -> dict[str, object]:
-        """The counts in a summary."""
         refused = {reason: count for reason, count in self.reasons.most_common() if reason != BILINGUAL}
         return {
             "sites_judged": self.judged,
@@ -143,7 +126,7 @@ class Funnel:
 
 def read_bilingual(path: Path) -> Iterator[dict[str, str]]:
     """The rows of the bilingual sites of a ``sites.tsv``."""
-    return (row for row in read_tsv(path, unended=True) if row.get(COLUMN) == BILINGUAL)
+    return (row for row in read_tsv(path, unended=True) if row.get("verdict") == BILINGUAL)
 
 
 def entries_of(row: Mapping[str, str]) -> list[str]:
@@ -152,7 +135,6 @@ def entries_of(row: Mapping[str, str]) -> list[str]:
 
 
 def is_table(path: Path) -> bool:
-    """Whether *path* is a ``sites.tsv``."""
     try:
         with open_buffered(path) as file:
             return file.readline(1 << 16).removeprefix(BOM_UTF8).startswith(b"site\tentry\tverdict\t")
@@ -163,8 +145,7 @@ def is_table(path: Path) -> bool:
 def expected_pairs(path: Path, pairs: LanguagePairs) -> dict[str, float]:
     """Expected document pairs of each bilingual site in *path*, relative: its likelihood times its size.
 
-    The size is the number of pages in the rarer language of each of *pairs*; a site without such numbers has the mean
-    size.
+    The size is the number of pages in the rarer language of each of *pairs*; the mean size, if that is unknown.
     ValueError naming the site if a value is not numeric, or a likelihood not from 0 to 1.
     """
     likelihoods: dict[str, float] = {}
@@ -176,15 +157,13 @@ def expected_pairs(path: Path, pairs: LanguagePairs) -> dict[str, float]:
             if not 0 <= likelihood <= 1:
                 raise ValueError(f"the likelihood {likelihood} is not from 0 to 1")
             if pages := read_pages(row.get("pages", "")):
-                sizes[site] = sum(_size(pages, pair) for pair in pairs)
+                sizes[site] = 0
+                for pair in pairs:
+                    sides = Counter({pair.a: 0, pair.b: 0})
+                    for language, count in pages.items():
+                        sides[pair.side(language) or ""] += count
+                    sizes[site] += min(sides[pair.a], sides[pair.b])
         except ValueError as error:
             raise ValueError(f"{site}: {error}") from None
     mean = fmean(sizes.values()) if sizes else 1.0
     return {site: likelihood * sizes.get(site, mean) for site, likelihood in likelihoods.items()}
-
-
-def _size(pages: Mapping[str, int], pair: LanguagePair) -> int:
-    sides: Counter[str | None] = Counter()
-    for language, count in pages.items():
-        sides[pair.side(language)] += count
-    return min(sides[pair.a], sides[pair.b])

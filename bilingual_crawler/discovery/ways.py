@@ -13,9 +13,9 @@ from bilingual_crawler.discovery.sources.tsv import TsvBacklinks, TsvCandidates,
 from bilingual_crawler.urls.hosts import host_of, registered_domain
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 
-    from bilingual_crawler.discovery.sources.base import BacklinkSource, Candidate, CandidateSource, WarcRange
+    from bilingual_crawler.discovery.sources.base import BacklinkSource, CandidateSource, Lead, WarcRange
     from bilingual_crawler.discovery.sources.cc_pages import ArchivedPages
     from bilingual_crawler.languages.codes import LanguagePair
 
@@ -44,11 +44,8 @@ class Sources:
         """Where the archive has the entry pages of candidates, by URL."""
         self._candidates = {spec: candidate_source(spec) for spec in candidates}
         self._hosts: set[str] = set()
-        """Hosts of the candidates."""
-        self._named = [spec for spec in backlinks if spec != OWN_LINKS]
+        self._closed = {spec: backlink_source(spec) for spec in backlinks if spec != OWN_LINKS}
         self._backlinks: list[BacklinkSource] = []
-        for spec in self._named:
-            check_backlinks(spec)
 
     def open(self, folder: Path) -> None:
         """Open the sources of backlinks, once all candidates are known; *folder* takes what they make.
@@ -56,16 +53,16 @@ class Sources:
         A source that turns out to be damaged is logged, and left out. This may be done in another thread, as may
         :meth:`ways_back` afterwards.
         """
-        for spec in self._named:
+        for spec, opened in self._closed.items():
             try:
-                source = backlink_source(spec, folder, self._hosts)
+                source = opened(folder, self._hosts)
             except SourceError as error:
                 logger.error(f"backlinks={spec}: {error}; the discovery goes on without them")
                 continue
             self._backlinks.append(source)
             _log(spec, source.left_out)
 
-    def candidates(self, pair: LanguagePair) -> Iterator[Candidate]:
+    def candidates(self, pair: LanguagePair) -> Iterator[Lead]:
         """The candidates of all sources. A source that turns out to be damaged ends there, and is logged.
 
         They may be read in another thread.
@@ -77,7 +74,7 @@ class Sources:
                 logger.error(f"candidates={spec}: {error}; the candidates read before are visited")
             _log(spec, source.left_out)
 
-    def ways(self, candidates: Iterable[Candidate]) -> Iterator[Hop]:
+    def ways(self, candidates: Iterable[Lead]) -> Iterator[Hop]:
         """Ways to *candidates*, once what the sources know of them is noted."""
         for one in candidates:
             self._hosts.add(host_of(one.url))
@@ -85,7 +82,7 @@ class Sources:
                 self.pages[registered_domain(one.url)].update(one.pages)
             if self.archive and one.archived:
                 self.archived[one.url] = one.archived
-            yield Hop(Way.FORTH, one.url, prior=one.prior)
+            yield Hop(Way.FORTH, one.url, prior=one.weight)
 
     def ways_back(self, url: str) -> list[Hop]:
         """Ways from the entry page *url* to the pages that link to its site; none while the sources are not open."""
@@ -102,56 +99,45 @@ def _log(spec: str, left_out: Counter[str]) -> None:
         logger.warning(f"{spec}: left out: {reasons}")
 
 
-CANDIDATES = ("cc-index:PATHS", "tsv:FILE")
-BACKLINKS = ("cc-graph:DIR", "tsv:FILE")
-
-
 def candidate_source(spec: str) -> CandidateSource:
     """``cc-index:PATHS`` or ``tsv:FILE``; SourceError naming the input and the fix."""
-    match _split(spec, CANDIDATES):
-        case "cc-index", where:
-            # DuckDB is in an extra
-            from bilingual_crawler.discovery.sources.cc_index import CommonCrawlIndex
+    kind, where = _split(spec, "cc-index:PATHS", "tsv:FILE")
+    if kind == "tsv":
+        return TsvCandidates(Path(where))
+    # DuckDB is in an extra
+    from bilingual_crawler.discovery.sources.cc_index import CommonCrawlIndex
 
-            return CommonCrawlIndex(where)
-        case _, where:
-            return TsvCandidates(Path(where))
-
-
-def check_backlinks(spec: str) -> None:
-    """Raise SourceError as :func:`backlink_source` does, without reading the source."""
-    match _split(spec, BACKLINKS):
-        case "cc-graph", where:
-            # DuckDB is in an extra
-            from bilingual_crawler.discovery.sources.cc_graph import find_graph
-
-            if not Path(where).is_file():
-                find_graph(Path(where))
-        case _, where:
-            check_list(Path(where))
+    return CommonCrawlIndex(where)
 
 
-def backlink_source(spec: str, folder: Path, likely: Collection[str] = ()) -> BacklinkSource:
-    """``cc-graph:DIR`` or ``tsv:FILE``; SourceError naming the input and the fix.
+def backlink_source(spec: str) -> Callable[[Path, Collection[str]], BacklinkSource]:
+    """What opens ``cc-graph:DIR`` or ``tsv:FILE``; SourceError naming the input and the fix, now or when it is opened.
 
-    The links of a graph become a table, ``backlinks-DIR.duckdb`` in *folder*, in which the hosts come first that link
-    to *likely* ones. It serves later runs, and other crawls as ``cc-graph:FOLDER/backlinks-DIR.duckdb``.
+    It is opened with a folder and hosts. The links of a graph become a table, ``backlinks-DIR.duckdb`` in that folder,
+    in which those come first who link to these hosts. It serves later runs, and other crawls as
+    ``cc-graph:FOLDER/backlinks-DIR.duckdb``.
     """
-    match _split(spec, BACKLINKS):
-        case "cc-graph", where:
-            # DuckDB is in an extra
-            from bilingual_crawler.discovery.sources.cc_graph import CommonCrawlGraph, prune
+    kind, where = _split(spec, "cc-graph:DIR", "tsv:FILE")
+    place = Path(where)
+    if kind == "tsv":
+        check_list(place)
+        return lambda folder, likely: TsvBacklinks(place)
+    # DuckDB is in an extra
+    from bilingual_crawler.discovery.sources.cc_graph import CommonCrawlGraph, find_graph, prune
 
-            table = Path(where)
-            if not table.is_file():
-                table = folder / f"backlinks-{table.resolve().name}.duckdb"
-                prune(Path(where), table, likely=likely)
-            return CommonCrawlGraph(table)
-        case _, where:
-            return TsvBacklinks(Path(where))
+    if place.is_file():
+        return lambda folder, likely: CommonCrawlGraph(place)
+    find_graph(place)
+
+    def open_graph(folder: Path, likely: Collection[str]) -> BacklinkSource:
+        table = folder / f"backlinks-{place.resolve().name}.duckdb"
+        prune(place, table, likely=likely)
+        return CommonCrawlGraph(table)
+
+    return open_graph
 
 
-def _split(spec: str, known: tuple[str, ...]) -> tuple[str, str]:
+def _split(spec: str, *known: str) -> tuple[str, str]:
     kind, _, where = spec.partition(":")
     if not where or kind not in {form.partition(":")[0] for form in known}:
         raise SourceError(f"{spec!r} is no source; choose {' or '.join(known)}")

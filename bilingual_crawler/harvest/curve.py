@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
-import csv
 import random
 from collections import defaultdict, deque
 from dataclasses import dataclass, field
 from heapq import heapify, heappop, heappush
 from math import ceil
 from statistics import fmean
-from types import MappingProxyType
 from typing import TYPE_CHECKING, TypeAlias
+
+from bilingual_crawler.harvest.sites import linked_forms
+from bilingual_crawler.storage.records import tsv_line
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
     from pathlib import Path
 
-    from bilingual_crawler.harvest.sites import Partners, Site, Task
+    from bilingual_crawler.harvest.sites import Site, Task
     from bilingual_crawler.items import Pair
 
     Weights: TypeAlias = Mapping[str, Mapping[str, int]]
@@ -24,7 +25,6 @@ if TYPE_CHECKING:
 
 _UNREACHED = 10**6
 _COMPLETES, _GOLD, _BRIDGE = range(3)
-_Tier: TypeAlias = tuple[int, int]
 
 
 def oracle_order(site: Site, task: Task) -> list[str]:
@@ -34,78 +34,58 @@ def oracle_order(site: Site, task: Task) -> list[str]:
     nearest (in links) to a gold page not yet downloaded; ties by discovery. It is a strong reference, not a
     strict bound.
     """
-    return _Oracle(site, site.partners(task)).run(task.seeds)
+    partners = site.partners(task)
+    parents: defaultdict[str, list[str]] = defaultdict(list)
+    for url, links in site.links.items():
+        for link in links:
+            parents[link].append(url)
+    missing = set(partners)
+    found: dict[str, int] = {}
+    order: dict[str, None] = {}
+    distance, outdated = _distances(missing, parents), False
+    heap: list[tuple[tuple[int, int], int, str]] = []
+
+    def tier(url: str) -> tuple[int, int]:
+        if url not in partners:
+            return _BRIDGE, distance.get(url, _UNREACHED)
+        return (_COMPLETES if any(map(order.__contains__, partners[url])) else _GOLD), 0
+
+    def push(urls: Iterable[str]) -> None:
+        for url in urls:
+            if url in site.languages and url not in order:
+                heappush(heap, (tier(url), found.setdefault(url, len(found)), url))
+
+    push(task.seeds)
+    while heap and missing:
+        before, _, url = heappop(heap)
+        if url in order:
+            continue
+        if before[0] == _BRIDGE and outdated:
+            distance, outdated = _distances(missing, parents), False
+            heap = [(tier(u), n, u) for u, n in found.items() if u not in order]
+            heapify(heap)
+        elif tier(url) != before:
+            push([url])
+        else:
+            order[url] = None
+            outdated |= url in missing
+            missing.discard(url)
+            push(partner for partner in partners.get(url, ()) if partner in found)
+            push(site.links[url])
+    return list(order)
 
 
-def oracle_urls(site: Site, task: Task, forms: Mapping[str, Sequence[str]]) -> list[str]:
-    """Return the oracle's order with each page followed by the ``forms`` that redirect to it."""
-    return [url for page in oracle_order(site, task) for url in (page, *forms.get(page, ()))]
-
-
-class _Oracle:
-    def __init__(self, site: Site, partners: Partners) -> None:
-        self._site = site
-        self._partners = partners
-        self._missing = set(partners)
-        self._seen: set[str] = set()
-        self._found: dict[str, int] = {}
-        self._heap: list[tuple[_Tier, int, str]] = []
-        self._parents: defaultdict[str, list[str]] = defaultdict(list)
-        for url, links in site.links.items():
-            for link in links:
-                self._parents[link].append(url)
-        self._distance = self._distances()
-
-    def run(self, seeds: tuple[str, ...]) -> list[str]:
-        order: list[str] = []
-        outdated = False
-        for url in seeds:
-            self._push(url)
-        while self._heap and self._missing:
-            tier, _, url = heappop(self._heap)
-            if url in self._seen:
-                continue
-            if tier[0] == _BRIDGE and outdated:
-                self._distance = self._distances()
-                outdated = False
-                self._heap = [(self._tier(u), n, u) for u, n in self._found.items() if u not in self._seen]
-                heapify(self._heap)
-                continue
-            if self._tier(url) != tier:
-                self._push(url)
-                continue
-            order.append(url)
-            self._seen.add(url)
-            outdated |= url in self._missing
-            self._missing.discard(url)
-            for partner in self._partners.get(url, ()):
-                if partner in self._found:
-                    self._push(partner)
-            for link in self._site.links[url]:
-                self._push(link)
-        return order
-
-    def _push(self, url: str) -> None:
-        if url in self._site.languages and url not in self._seen:
-            discovered = self._found.setdefault(url, len(self._found))
-            heappush(self._heap, (self._tier(url), discovered, url))
-
-    def _tier(self, url: str) -> _Tier:
-        partners = self._partners.get(url)
-        if partners is None:
-            return _BRIDGE, self._distance.get(url, _UNREACHED)
-        return (_GOLD if partners.isdisjoint(self._seen) else _COMPLETES), 0
-
-    def _distances(self) -> dict[str, int]:
-        distance = dict.fromkeys(self._missing, 0)
-        queue = deque(self._missing)
-        while queue:
-            url = queue.popleft()
-            for parent in self._parents[url]:
-                if parent not in distance:
-                    distance[parent] = distance[url] + 1
-                    queue.append(parent)
-        return distance
+def _distances(targets: Iterable[str], parents: Mapping[str, Sequence[str]]) -> dict[str, int]:
+    """Links from each page to the nearest of *targets*."""
+    distance = dict.fromkeys(targets, 0)
+    queue = deque(distance)
+    while queue:
+        url = queue.popleft()
+        for parent in parents.get(url, ()):
+            if parent not in distance:
+                distance[parent] = distance[url] + 1
+                queue.append(parent)
+    return distance
 
 
 def write_deciles(results: Sequence[Result], path: Path) -> None:
@@ -113,13 +93,12 @@ def write_deciles(results: Sequence[Result], path: Path) -> None:
     groups: defaultdict[tuple[str, str], list[Result]] = defaultdict(list)
     for result in with_gold(results):
         groups[f"{result.lang_a}-{result.lang_b}", result.policy].append(result)
-    with path.open("w", encoding="utf-8", newline="") as file:
-        writer = csv.writer(file, delimiter="\t", lineterminator="\n")
-        writer.writerow(["pair", "policy", "tasks", "relative_auc", *(f"{share}%" for share in DECILES)])
-        for (pair, policy), group in sorted(groups.items()):
-            shares = [fmean(100 * r.deciles[i] / r.gold_pairs for r in group) for i in range(len(DECILES))]
-            auc = fmean(r.relative_auc for r in group)
-            writer.writerow([pair, policy, len(group), f"{auc:.3f}", *(f"{share:.1f}" for share in shares)])
+    lines = [("pair", "policy", "tasks", "relative_auc", *(f"{share}%" for share in DECILES))]
+    for (pair, policy), group in sorted(groups.items()):
+        shares = (fmean(100 * r.deciles[i] / r.gold_pairs for r in group) for i in range(len(DECILES)))
+        auc = fmean(r.relative_auc for r in group)
+        lines.append((pair, policy, str(len(group)), f"{auc:.3f}", *(f"{share:.1f}" for share in shares)))
+    path.write_text("".join(map(tsv_line, lines)), encoding="utf-8")
 
 
 DECILES = range(10, 101, 10)
@@ -156,7 +135,6 @@ class Result:
     """Percentage of the pairs -> downloads needed, None if never reached."""
     missing: int = 0
     """Requests for URLs that the archive does not hold; not among the downloads."""
-    links: str = "all"
     seconds: float = 0.0
     error: str | None = None
     curve: tuple[float, ...] = field(default=(), repr=False)
@@ -164,9 +142,8 @@ class Result:
     text_curve: tuple[float, ...] = field(default=(), repr=False)
     """Share of their text found, likewise."""
     judged: int | None = None
-    """Pairs found while the crawl ran that are right or false (``verdicts.py``); None if the crawl failed."""
+    """Pairs found while the crawl ran that are right or false; None if the crawl failed."""
     right: int = 0
-    """Those of them that are in gold."""
     paired: int = 0
     """Gold pairs with both pages reachable that are among the pairs found."""
     sure_and_false: int = 0
@@ -174,7 +151,6 @@ class Result:
     orphans: int = 0
     """Pages known to have no translation that can be reached."""
     orphans_paired: int = 0
-    """Those of them that are in a pair."""
     until: float = 1.0
     """Share of the pairs of a site after which the crawl left it."""
     estimate: dict[str, float] = field(default_factory=dict)
@@ -182,7 +158,6 @@ class Result:
 
     @property
     def task(self) -> str:
-        """Site and language pair."""
         return f"{self.site}.{self.lang_a}-{self.lang_b}"
 
 
@@ -239,32 +214,22 @@ class Reference:
     def __init__(self, site: Site, task: Task, lengths: Mapping[str, int], first: int | None = None) -> None:
         self._site = site
         self._task = task
-        self.pages = len(site.reachable(task.seeds))
-        if first is not None:
-            self.pages = min(self.pages, first)
-        partners = site.partners(task)
-        oracle = oracle_order(site, task)
-        number = {url: dict.fromkeys(others, 1) for url, others in partners.items()}
-        text = {
-            url: {other: min(lengths.get(url, 0), lengths.get(other, 0)) for other in others}
-            for url, others in partners.items()
-        }
-        self.by_number = Measure(number, self.pages, oracle)
-        self.by_text = Measure(text, self.pages, oracle)
+        reachable = len(site.reachable(task.seeds))
+        self.pages = reachable if first is None else min(reachable, first)
+        self._oracle = oracle_order(site, task)
+        number, text = {}, {}
+        for url, others in site.partners(task).items():
+            number[url] = dict.fromkeys(others, 1)
+            text[url] = {other: min(lengths.get(url, 0), lengths.get(other, 0)) for other in others}
+        self.by_number = Measure(number, self.pages, self._oracle)
+        self.by_text = Measure(text, self.pages, self._oracle)
 
-    def measure(
-        self,
-        policy: str,
-        order: Sequence[str],
-        *,
-        missing: int = 0,
-        links: str = "all",
-        seconds: float = 0.0,
-        error: str | None = None,
-        pairs: Iterable[Pair] | None = None,
-        until: float = 1.0,
-        estimate: Mapping[str, float] = MappingProxyType({}),
-    ) -> Result:
+    def oracle_urls(self) -> list[str]:
+        """The oracle's order with each page followed by the URLs that redirect to it."""
+        forms = linked_forms(self._site)
+        return [url for page in self._oracle for url in (page, *forms.get(page, ()))]
+
+    def measure(self, policy: str, order: Sequence[str], pairs: Iterable[Pair] | None = None) -> Result:
         """Measure a crawl by the URLs it downloaded, in order, and by the pairs it found if it has not failed."""
         tally = self._site.judge(self._task, pairs or ())
         pages = [self._site.page(url) for url in order]
@@ -284,10 +249,6 @@ class Reference:
             relative_text_auc=self.by_text.relative_auc(text_curve),
             deciles=tuple(_at(curve, percent) for percent in DECILES),
             downloads_to={str(share): downloads_to(curve, share, self.by_number.total) for share in SHARES},
-            missing=missing,
-            links=links,
-            seconds=round(seconds, 1),
-            error=error,
             curve=self.by_number.shares(curve),
             text_curve=self.by_text.shares(text_curve),
             judged=None if pairs is None else tally.judged,
@@ -296,8 +257,6 @@ class Reference:
             sure_and_false=tally.sure_and_false,
             orphans=tally.orphans,
             orphans_paired=tally.orphans_paired,
-            until=until,
-            estimate=dict(estimate),
         )
 
 

@@ -6,7 +6,6 @@ import gzip
 import json
 import lzma
 from collections import Counter, defaultdict
-from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import IO, TYPE_CHECKING
 from urllib.parse import urlsplit
@@ -58,24 +57,26 @@ def freeze(crawls: Sequence[Path], out: Path, min_score: float) -> list[Task]:
         tasks += _freeze(crawl, out, min_score)
     if not tasks:
         raise SiteError(f"no pair of {', '.join(map(str, crawls))} has a score of {min_score:g} or more")
-    header = ("site", "lang_a", "lang_b", "gold_pairs", "reachable_pages", "seeds")
-    rows = [_row(out, task) for task in tasks]
+    rows: list[tuple[object, ...]] = [("site", "lang_a", "lang_b", "gold_pairs", "reachable_pages", "seeds")]
+    for task in tasks:
+        site = read_site(out / task.site)
+        gold, pages = len(site.partners(task)) // 2, len(site.reachable(task.seeds))
+        rows.append((task.site, task.lang_a, task.lang_b, gold, pages, " ".join(task.seeds)))
     with replacing(out / "tasks.tsv") as part:
-        part.write_text("".join(map(tsv_line, (header, *rows))), encoding="utf-8")
+        part.write_text("".join(map(tsv_line, rows)), encoding="utf-8")
     return tasks
-
-
-def _row(out: Path, task: Task) -> tuple[object, ...]:
-    site = read_site(out / task.site)
-    gold, pages = len(site.partners(task)) // 2, len(site.reachable(task.seeds))
-    return task.site, task.lang_a, task.lang_b, gold, pages, " ".join(task.seeds)
 
 
 def _freeze(crawl: Path, out: Path, min_score: float) -> Iterator[Task]:
     sites: defaultdict[str, _Pages] = defaultdict(_Pages)
     archives: dict[str, IO[bytes]] = {}
     try:
-        for url, record, page in _pages(crawl):
+        for (url, record), reading in ahead(_begin(crawl)):
+            try:
+                page = reading.result()
+            except (ContentError, SandboxError):
+                # the crawl could not read it either
+                continue
             domain = registered_domain(url)
             if domain not in archives:
                 folder = out / domain
@@ -120,15 +121,8 @@ def _write(folder: Path, site: _Pages) -> Iterator[Task]:
         yield Task(folder.name, lang_a, lang_b, seeds)
 
 
-def _pages(crawl: Path) -> Iterator[tuple[str, bytes, PageRecord]]:
-    """Each archived HTML page once: URL, record, and what is read of it."""
-    for (url, record), reading in ahead(_begin(crawl)):
-        # what a helper cannot read, the crawl could not read either
-        with suppress(ContentError, SandboxError):
-            yield url, record, reading.result()
-
-
 def _begin(crawl: Path) -> Iterator[tuple[tuple[str, bytes], Future[PageRecord]]]:
+    """Each archived HTML page once: URL and record, and what is read of it."""
     records, seen = PagesOfRecords(), set[str]()
     for path in (path for source in find_sources(crawl) for path in source.files):
         file = open_warc(path)

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from operator import attrgetter
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from matplotlib.figure import Figure
@@ -13,7 +12,7 @@ from matplotlib.layout_engine import ConstrainedLayoutEngine
 from bilingual_crawler.harvest.table import by_policy
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
     from pathlib import Path
 
     from matplotlib.axes import Axes
@@ -42,41 +41,33 @@ _OTHER = "#666666"
 _PERCENT = np.arange(101)
 
 
-class Quantity(NamedTuple):
-    """The quantity of a panel, with its curve and AUC."""
-
-    title: str
-    curve: Callable[[Result], Sequence[float]]
-    auc: Callable[[Result], float]
-
-
-PAIRS = Quantity("Pairs found", attrgetter("curve"), attrgetter("relative_auc"))
-TEXT = Quantity("Text of the pairs found", attrgetter("text_curve"), attrgetter("relative_text_auc"))
+PAIRS = "Pairs found", "curve", "relative_auc"
+TEXT = "Text of the pairs found", "text_curve", "relative_text_auc"
+"""Quantities of a panel: title, and attributes of a result with the curve and the AUC."""
 
 
 def plot_results(results: Sequence[Result], path: Path) -> Path:
     """Draw mean curves of pairs and text over all tasks, and of pairs by language pair, to *path*; returns *path*."""
     pairs: defaultdict[tuple[str, str], list[Result]] = defaultdict(list)
     for result in results:
-        pairs[_pair(result)].append(result)
-    shown = sorted(pairs, key=lambda pair: (_paper_rank(pair), -_tasks(pairs[pair]), pair))[:MAX_PANELS]
+        first, second = sorted((result.lang_a, result.lang_b))
+        pairs[first, second].append(result)
+    others = sorted(pairs, key=lambda pair: (-len({result.task for result in pairs[pair]}), pair))
+    shown = sorted(others, key=lambda pair: (*PAPER_PAIRS, pair).index(pair))[:MAX_PANELS]
     rows = -(-len(shown) // _COLUMNS)
-    figure = Figure(figsize=(11, 4.6 + 2.3 * rows), dpi=160, facecolor="white")
-    figure.set_layout_engine(ConstrainedLayoutEngine(w_pad=0.06, h_pad=0.06))
+    figure = _figure(11, 4.6 + 2.3 * rows)
     grid = figure.add_gridspec(1 + rows, _COLUMNS, height_ratios=[2.0, *[1.0] * rows])
     half = _COLUMNS // 2
     for columns, quantity in ((slice(half), PAIRS), (slice(half, None), TEXT)):
         axes = figure.add_subplot(grid[0, columns])
-        _draw(axes, results, quantity, f"{quantity.title}, {_in_words(results)}", width=2.2)
+        _draw(axes, results, quantity, f"{quantity[0]}, {_in_words(results)}", width=2.2)
         axes.set_xlabel("reachable pages downloaded", color=SOFT, fontsize=10)
         _key(axes, results, quantity)
     for number, pair in enumerate(shown):
         axes = figure.add_subplot(grid[1 + number // _COLUMNS, number % _COLUMNS])
         _draw(axes, pairs[pair], PAIRS, f"{pair[0]}–{pair[1]}, {_in_words(pairs[pair])}", width=1.5)
         axes.tick_params(labelleft=number % _COLUMNS == 0)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    figure.savefig(path)
-    return path
+    return _save(figure, path)
 
 
 def plot_estimates(results: Sequence[Result], path: Path) -> Path:
@@ -85,8 +76,7 @@ def plot_estimates(results: Sequence[Result], path: Path) -> Path:
     Lines are the estimated intervals of 80 %, areas of the dots are numbers of pairs. The axes begin below the least
     share.
     """
-    figure = Figure(figsize=(4.6, 4.6), dpi=160, facecolor="white")
-    figure.set_layout_engine(ConstrainedLayoutEngine(w_pad=0.06, h_pad=0.06))
+    figure = _figure(4.6, 4.6)
     axes = figure.add_subplot()
     plain(axes)
     axes.plot((0, 1), (0, 1), color=SOFT, linewidth=1, linestyle=(0, (2.2, 1.6)))
@@ -102,23 +92,32 @@ def plot_estimates(results: Sequence[Result], path: Path) -> Path:
     axes.set(xlim=(least, 1), ylim=(least, 1))
     axes.set_xlabel("estimated share of the pairs", color=SOFT, fontsize=9)
     axes.set_ylabel("share that was found", color=SOFT, fontsize=9)
+    return _save(figure, path)
+
+
+def _figure(width: float, height: float) -> Figure:
+    figure = Figure(figsize=(width, height), dpi=160, facecolor="white")
+    figure.set_layout_engine(ConstrainedLayoutEngine(w_pad=0.06, h_pad=0.06))
+    return figure
+
+
+def _save(figure: Figure, path: Path) -> Path:
     path.parent.mkdir(parents=True, exist_ok=True)
     figure.savefig(path)
     return path
 
 
 def plain(axes: Axes) -> None:
-    """Leave a light grid and labels of *axes*."""
     axes.grid(color=GRID, linewidth=0.8)
     axes.set_axisbelow(True)
     axes.tick_params(length=0, labelsize=8.5, labelcolor=SOFT)
     axes.spines[:].set_visible(False)
 
 
-def _draw(axes: Axes, results: Sequence[Result], quantity: Quantity, title: str, width: float) -> None:
+def _draw(axes: Axes, results: Sequence[Result], quantity: tuple[str, str, str], title: str, width: float) -> None:
     for name, group in by_policy(results).items():
-        curve = np.mean([quantity.curve(r) for r in group], axis=0)
-        axes.plot(_PERCENT, curve * 100, color=_colour(name), linewidth=width, linestyle=_style(name), clip_on=False)
+        curve = np.mean([getattr(r, quantity[1]) for r in group], axis=0)
+        axes.plot(_PERCENT, curve * 100, linewidth=width, clip_on=False, **_style(name))
     axes.set_title(title, loc="left", fontsize=11 if width > 2 else 9.5, color=INK, fontweight="bold")
     axes.set(xlim=(0, 100), ylim=(0, 102), xticks=(50, 100), yticks=(0, 50, 100))
     for axis in (axes.xaxis, axes.yaxis):
@@ -126,36 +125,19 @@ def _draw(axes: Axes, results: Sequence[Result], quantity: Quantity, title: str,
     plain(axes)
 
 
-def _key(axes: Axes, results: Sequence[Result], quantity: Quantity) -> None:
+def _key(axes: Axes, results: Sequence[Result], quantity: tuple[str, str, str]) -> None:
     """Write the policies and their mean relative AUC, best on top, into the corner below the curves."""
     for row, (name, group) in enumerate(by_policy(results).items()):
-        y, colour = 4 + 5.2 * row, _colour(name)
-        axes.plot((67, 72), (y, y), color=colour, linewidth=2.2, linestyle=_style(name))
-        for x, text in ((74, name), (92.5, f"{np.mean([quantity.auc(r) for r in group]):.2f}")):
-            axes.text(x, y, text, color=colour, fontsize=10, fontweight="bold", va="center_baseline")
+        y, style = 4 + 5.2 * row, _style(name)
+        axes.plot((67, 72), (y, y), linewidth=2.2, **style)
+        for x, text in ((74, name), (92.5, f"{np.mean([getattr(r, quantity[2]) for r in group]):.2f}")):
+            axes.text(x, y, text, color=style["color"], fontsize=10, fontweight="bold", va="center_baseline")
 
 
-def _style(policy: str) -> str | tuple[float, tuple[float, float]]:
-    return (0, (2.2, 1.6)) if policy == "oracle" else "-"
-
-
-def _colour(policy: str) -> str:
-    return COLOURS.get(policy, _OTHER)
-
-
-def _pair(result: Result) -> tuple[str, str]:
-    first, second = sorted((result.lang_a, result.lang_b))
-    return first, second
-
-
-def _paper_rank(pair: tuple[str, str]) -> int:
-    return PAPER_PAIRS.index(pair) if pair in PAPER_PAIRS else len(PAPER_PAIRS)
-
-
-def _tasks(results: Sequence[Result]) -> int:
-    return len({result.task for result in results})
+def _style(policy: str) -> dict[str, Any]:
+    return {"color": COLOURS.get(policy, _OTHER), "linestyle": (0, (2.2, 1.6)) if policy == "oracle" else "-"}
 
 
 def _in_words(results: Sequence[Result]) -> str:
-    count = _tasks(results)
+    count = len({result.task for result in results})
     return f"{count} task{'s' * (count != 1)}"

@@ -10,17 +10,17 @@ import sys
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor, as_completed
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from functools import lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
 
 import bilingual_crawler
-from bilingual_crawler.harvest.curve import Reference, Result, oracle_urls
+from bilingual_crawler.harvest.curve import Reference, Result
 from bilingual_crawler.harvest.simulator import text_lengths
-from bilingual_crawler.harvest.sites import Site, SiteError, Task, linked_forms, read_site
+from bilingual_crawler.harvest.sites import SiteError, Task, read_site
 from bilingual_crawler.languages.pairs import LanguagePairs
 from bilingual_crawler.pairing.model import read_pairs
 from bilingual_crawler.storage.files import replacing
@@ -34,41 +34,32 @@ if TYPE_CHECKING:
 class ResultStore:
     """The results in a file; a new result replaces the earlier one of the same task and policy."""
 
-    def __init__(self, path: Path, links: str, until: float = 1.0) -> None:
+    def __init__(self, path: Path, until: float = 1.0) -> None:
         """Read the file, if it exists; raises SiteError if it is unreadable or was measured with other options."""
         self._path = path
         self._results: dict[tuple[str, str], Result] = {}
-        for result in _read(path):
+        try:
+            known = msgspec.json.decode(path.read_bytes(), type=list[Result]) if path.exists() else []
+        except msgspec.DecodeError as error:
+            raise SiteError(
+                f"{path} is no results file of this scrapy harvest, choose another --out: {error}"
+            ) from error
+        for result in known:
             self._results[result.task, result.policy] = result
-            if result.links != links:
-                raise SiteError(f"{path} holds crawls with --links {result.links}: choose another --out")
             if result.until != until:
                 raise SiteError(f"{path} holds crawls with --until {result.until:g}: choose another --out")
 
     @property
     def results(self) -> list[Result]:
-        """All results, by task and policy."""
         return [self._results[key] for key in sorted(self._results)]
 
     def add(self, result: Result) -> None:
-        """Add a result and rewrite the file."""
         self._results[result.task, result.policy] = result
         lines = ",\n".join(json.dumps(asdict(r), ensure_ascii=False) for r in self.results)
         with replacing(self._path) as part:
             part.write_text(f"[\n{lines}\n]\n", encoding="utf-8")
 
 
-def _read(path: Path) -> list[Result]:
-    if not path.exists():
-        return []
-    try:
-        return msgspec.json.decode(path.read_bytes(), type=list[Result])
-    except msgspec.DecodeError as error:
-        raise SiteError(f"{path} is no results file of this scrapy harvest, choose another --out: {error}") from error
-
-
-LINK_SOURCES = {"anchors": "a,area,refresh", "all": None}
-"""Names of link selections -> value of ``BILINGUAL_LINK_SOURCES``, None for the default."""
 _KEPT = ("crawl.log", "crawl.tsv", PAIRS, SUMMARY)
 _LOG_TAIL = 12
 
@@ -79,11 +70,8 @@ class Harvest:
 
     sites: Path
     out: Path
-    links: str = "all"
     settings: tuple[str, ...] = ()
-    """``NAME=VALUE`` settings of every crawl."""
     jobs: int = 1
-    """Crawls at a time."""
     until: float = 1.0
     """Share of the pairs of a site after which it is left."""
 
@@ -97,10 +85,10 @@ class Harvest:
         for site in {task.site for task in tasks}:
             find_sources(self.sites / site)
         self.out.mkdir(parents=True, exist_ok=True)
-        measured = _Measured(self.sites)
+        references = _References(self.sites)
         crawls: set[subprocess.Popen[bytes]] = set()
         pool = ThreadPoolExecutor(self.jobs)
-        futures = [pool.submit(self._crawl, task, policy, measured, crawls) for task in tasks for policy in policies]
+        futures = [pool.submit(self._crawl, task, policy, references, crawls) for task in tasks for policy in policies]
         try:
             for future in as_completed(futures):
                 yield future.result()
@@ -110,79 +98,90 @@ class Harvest:
                 crawl.terminate()
             pool.shutdown(wait=True)
 
-    def _crawl(self, task: Task, policy: str, measured: _Measured, crawls: set[subprocess.Popen[bytes]]) -> Result:
+    def _crawl(self, task: Task, policy: str, references: _References, crawls: set[subprocess.Popen[bytes]]) -> Result:
         directory = self.out / "runs" / f"{task}.{policy}"
-        shutil.rmtree(directory, ignore_errors=True)
-        directory.mkdir(parents=True)
-        if policy == "oracle":
-            measured.write_oracle(task, directory / "oracle.txt")
+        oracle = references.of_task(task).oracle_urls() if policy == "oracle" else None
+        arguments = {"pair": task.pair, "policy": policy, "until": f"{self.until:g}"}
+        folders = [self.sites / task.site]
         started = time.monotonic()
-        with (directory / "crawl.log").open("wb") as log:
-            crawl = subprocess.Popen(
-                self.command(task, policy, directory),
-                stdout=log,
-                stderr=subprocess.STDOUT,
-                env=crawl_environment(),
-            )
-            crawls.add(crawl)
-            status = crawl.wait()
-            crawls.discard(crawl)
+        crawl = replay(directory, arguments, task.seeds, folders, self.settings, crawls, oracle=oracle)
         seconds = time.monotonic() - started
-        order, missing = read_order(directory / "crawl.tsv")
-        write_order(self.out / "orders" / f"{task}.{policy}.tsv", order)
-        error = None
-        if status or not order:
-            error = f"exit status {status}, {len(order)} downloads\n{tail(directory / 'crawl.log')}"
-        else:
-            tidy(directory)
-        estimate = {} if error else json.loads((directory / SUMMARY).read_text(encoding="utf-8"))["estimate"]
+        _write_urls(self.out / "orders" / f"{task}.{policy}.tsv", crawl.order)
+        pairs, estimate = None, {}
         # a crawl that was killed also leaves pairs that better ones have replaced
-        pairs = None if error else read_pairs(directory / PAIRS, LanguagePairs.parse(task.pair))
-        return measured.reference(task).measure(
-            policy,
-            order,
-            missing=missing,
-            links=self.links,
-            seconds=seconds,
-            error=error,
-            pairs=pairs,
+        if crawl.error is None:
+            pairs = read_pairs(directory / PAIRS, LanguagePairs.parse(task.pair))
+            estimate = json.loads((directory / SUMMARY).read_text(encoding="utf-8"))["estimate"]
+        return replace(
+            references.of_task(task).measure(policy, crawl.order, pairs),
+            missing=crawl.missing,
+            seconds=round(seconds, 1),
+            error=crawl.error,
             until=self.until,
             estimate=estimate,
         )
 
-    def command(self, task: Task, policy: str, directory: Path) -> list[str]:
-        """Return the command line of one crawl that writes into ``directory``."""
-        settings = self.settings
-        if policy == "oracle":
-            settings += (f"BILINGUAL_ORACLE_ORDER={directory / 'oracle.txt'}",)
-        arguments = {"pair": task.pair, "policy": policy, "until": f"{self.until:g}"}
-        return crawl_command(arguments, task.seeds, [self.sites / task.site], directory, self.links, settings)
 
-
-class _Measured:
-    """Sites and references, read once and shared by the threads of a benchmark."""
+class _References:
+    """The references of tasks, each made once and shared by the threads of a benchmark."""
 
     def __init__(self, sites: Path) -> None:
-        self._sites = sites
         self._lock = threading.Lock()
-        self._site = lru_cache(maxsize=4)(self._read)
-        self._forms = lru_cache(maxsize=4)(lambda site: linked_forms(self._site(site)))
-        self._lengths = lru_cache(maxsize=4)(lambda site: text_lengths(self._site(site)))
+        self._site = lru_cache(maxsize=4)(lambda name: read_site(sites / name))
+        self._lengths = lru_cache(maxsize=4)(lambda name: text_lengths(self._site(name)))
         self._reference = lru_cache(maxsize=8)(
             lambda task: Reference(self._site(task.site), task, self._lengths(task.site))
         )
 
-    def _read(self, site: str) -> Site:
-        return read_site(self._sites / site)
-
-    def reference(self, task: Task) -> Reference:
+    def of_task(self, task: Task) -> Reference:
         with self._lock:
             return self._reference(task)
 
-    def write_oracle(self, task: Task, path: Path) -> None:
-        with self._lock:
-            urls = oracle_urls(self._site(task.site), task, self._forms(task.site))
-        path.write_text("".join(f"{url}\n" for url in urls), encoding="utf-8")
+
+class Replay(NamedTuple):
+    """What a crawl of archived sites has done."""
+
+    order: list[str]
+    missing: int
+    """Requests that the archives lack."""
+    error: str | None
+    """The end of its log if it failed."""
+
+
+def replay(
+    directory: Path,
+    arguments: Mapping[str, str],
+    seeds: Sequence[str],
+    folders: Sequence[Path],
+    settings: Sequence[str] = (),
+    running: set[subprocess.Popen[bytes]] | None = None,
+    *,
+    oracle: Sequence[str] | None = None,
+) -> Replay:
+    """Crawl the site *folders* from *seeds* in a process, which writes into *directory*, emptied before.
+
+    *arguments* are more arguments of the spider, *settings* are ``NAME=VALUE``,
+    *oracle* is the order of the policy of that name. The process is in *running* until it ends.
+    """
+    shutil.rmtree(directory, ignore_errors=True)
+    directory.mkdir(parents=True)
+    if oracle is not None:
+        _write_urls(directory / "oracle.txt", oracle)
+        settings = (*settings, f"BILINGUAL_ORACLE_ORDER={directory / 'oracle.txt'}")
+    command = crawl_command(arguments, seeds, folders, directory, settings)
+    running = set() if running is None else running
+    with (directory / "crawl.log").open("wb") as log:
+        crawl = subprocess.Popen(command, stdout=log, stderr=subprocess.STDOUT, env=crawl_environment())
+        running.add(crawl)
+        status = crawl.wait()
+        running.discard(crawl)
+    order, missing = read_order(directory / "crawl.tsv")
+    if status or not order:
+        return Replay(order, missing, f"exit status {status}, {len(order)} downloads\n{tail(directory / 'crawl.log')}")
+    for path in directory.iterdir():
+        if path.name not in _KEPT:
+            path.unlink()
+    return Replay(order, missing, None)
 
 
 def crawl_command(
@@ -190,15 +189,11 @@ def crawl_command(
     seeds: Sequence[str],
     folders: Sequence[Path],
     directory: Path,
-    links: str,
     settings: Sequence[str],
 ) -> list[str]:
-    """Return the command line of a crawl that replays the site *folders* from *seeds* and writes into *directory*.
-
-    *arguments* are more arguments of the spider, *links* one of :data:`LINK_SOURCES`, *settings* are ``NAME=VALUE``.
-    """
+    """Return the command line of the crawl of :func:`replay`."""
     file = directory / "seeds.txt"
-    file.write_text("".join(f"{url}\n" for url in seeds), encoding="utf-8")
+    _write_urls(file, seeds)
     fixed = {
         "BILINGUAL_REPLAY": ",".join(map(str, folders)),
         "BILINGUAL_OUTPUT_DIR": str(directory),
@@ -208,9 +203,6 @@ def crawl_command(
         "BILINGUAL_ALIGN": "",
         "CONCURRENT_REQUESTS": "1",
     }
-    sources = LINK_SOURCES[links]
-    if sources:
-        fixed["BILINGUAL_LINK_SOURCES"] = sources
     given = {**arguments, "seeds": str(file)}
     return [
         *(sys.executable, "-m", "scrapy", "crawl", "bilingual"),
@@ -228,7 +220,6 @@ def crawl_environment() -> Mapping[str, str]:
 
 
 def tail(log: Path) -> str:
-    """Return the last lines of a log."""
     return "\n".join(log.read_text(encoding="utf-8", errors="replace").splitlines()[-_LOG_TAIL:])
 
 
@@ -242,14 +233,6 @@ def read_order(path: Path) -> tuple[list[str], int]:
     return [row["url"] for row in rows if row["status"].startswith("2")], sum(r["status"] == "404" for r in rows)
 
 
-def write_order(path: Path, order: Sequence[str]) -> None:
-    """Write URLs in download order, one a line."""
+def _write_urls(path: Path, urls: Sequence[str]) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text("".join(f"{url}\n" for url in order), encoding="utf-8")
-
-
-def tidy(directory: Path) -> None:
-    """Delete the outputs that a benchmark does not read."""
-    for path in directory.iterdir():
-        if path.name not in _KEPT:
-            path.unlink()
+    path.write_text("".join(f"{url}\n" for url in urls), encoding="utf-8")

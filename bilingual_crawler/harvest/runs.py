@@ -15,7 +15,7 @@ from bilingual_crawler.storage.archive import open_warc
 from bilingual_crawler.storage.records import CRAWL, PAIRS, read_tsv
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Sequence
     from pathlib import Path
 
     from rich.table import Table
@@ -38,7 +38,6 @@ class Run:
         return self.pairs[-1]
 
     def decile(self, percent: int) -> int:
-        """Pairs after *percent* (10 to 100) of its requests."""
         return self.pairs[ceil(len(self.pairs) * percent / 100) - 1]
 
     def until(self, pairs: int) -> tuple[int, int, float] | None:
@@ -56,7 +55,8 @@ def read_run(folder: Path) -> Run:
     for pair in read_tsv(folder / PAIRS):
         partners[pair["url_a"]].append(pair["url_b"])
         partners[pair["url_b"]].append(pair["url_a"])
-    lengths = dict(_lengths(folder))
+    heads = (head for path in sorted(folder.glob("*.warc.gz")) for _, head in open_warc(path).heads())
+    lengths = {head.url: head.length for head in heads if head.status is not None}
     start = datetime.fromisoformat(rows[0]["time"])
     seen, found, size = set[str](), 0, 0
     steps: list[tuple[int, float, int]] = []
@@ -70,18 +70,14 @@ def read_run(folder: Path) -> Run:
     return Run(folder.name, *zip(*steps, strict=True))
 
 
-def _lengths(folder: Path) -> Iterator[tuple[str, int]]:
-    for path in sorted(folder.glob("*.warc.gz")):
-        yield from ((head.url, head.length) for _, head in open_warc(path).heads() if head.status is not None)
-
-
 def runs_table(runs: Sequence[Run]) -> Table:
     """The table with a line for each of *runs*: pairs by decile, and the cost of shares of the most pairs of a run."""
     most = max(run.found for run in runs)
-    table = new_table(f"Pairs after each tenth of a crawl's requests, and requests / MB / minutes to {most} pairs")
-    table.add_column("crawl", no_wrap=True)
-    for heading in ("requests", *(f"{percent} %" for percent in DECILES), *(f"to {share} %" for share in SHARES)):
-        table.add_column(heading, justify="right", no_wrap=True)
+    table = new_table(
+        f"Pairs after each tenth of a crawl's requests, and requests / MB / minutes to {most} pairs",
+        ("crawl",),
+        ("requests", *(f"{percent} %" for percent in DECILES), *(f"to {share} %" for share in SHARES)),
+    )
     for run in runs:
         costs = (run.until(max(1, ceil(most * share / 100))) for share in SHARES)
         table.add_row(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import count
 from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
@@ -22,7 +23,7 @@ from bilingual_crawler.pages.html import outline_of, page_of, parse_page, walk_t
 from bilingual_crawler.pages.jobs import identified
 from bilingual_crawler.pages.language import BY_DEFAULT
 from bilingual_crawler.pages.sequences import sample_of
-from bilingual_crawler.policies.gain import Gain, Worth
+from bilingual_crawler.policies.gain import Gain
 from bilingual_crawler.settings import BILINGUAL_EQUIVALENT_LANGUAGES
 from bilingual_crawler.storage.archive import Redirect, open_archive
 from bilingual_crawler.storage.sites import site_prefixes
@@ -44,9 +45,8 @@ def html_of(archive: Archive, url: str) -> str | None:
     response = archive.find(url)
     if not isinstance(response, ArchivedResponse):
         return None
-    content_type = next(
-        (values[0] for name, values in response.headers.items() if name.lower() == b"content-type"), b""
-    )
+    headers = {name.lower(): values[0] for name, values in response.headers.items()}
+    content_type = headers.get(b"content-type", b"")
     return decode_body(response.body, content_type.decode("latin-1"))
 
 
@@ -61,6 +61,7 @@ def text_lengths(site: Site) -> dict[str, int]:
     return {url: len(parse_page(html, url).text) for url, html in pages if html is not None}
 
 
+MAX_REDIRECTS = 10
 SLOT = "site"
 """Nothing is polite in a simulation, so that all URLs have one politeness slot."""
 
@@ -91,17 +92,19 @@ def freeze(directory: Path, urls: Iterable[str]) -> FrozenSite:
         # a replay obeys no opt-outs
         kept = replace(page.without_text(), links=links, objection=None)
         pages[url] = replace(kept, outline=outline_of(walk, url), sample=sample_of(page.text))
-        for link in links:
-            if link.url not in targets:
-                targets[link.url] = _target(archive, link.url)
+        for link in (link for link in links if link.url not in targets):
+            target = link.url
+            for _ in range(MAX_REDIRECTS):
+                answer = archive.find(target)
+                if not isinstance(answer, Redirect):
+                    break
+                target = answer.url
+            targets[link.url] = target
     return FrozenSite(pages, {url: target for url, target in targets.items() if target != url})
 
 
 def simulate(
-    site: FrozenSite,
-    seeds: Iterable[str],
-    policy: Policy,
-    goes_on: Callable[[Learner, str], bool] = lambda *_: True,
+    site: FrozenSite, seeds: Iterable[str], policy: Policy, goes_on: Callable[[Learner, str], bool] = lambda *_: True
 ) -> list[str]:
     """Return the pages in the order in which *policy* downloads them, one request at a time.
 
@@ -130,12 +133,8 @@ def simulate(
             if policy.expands(fetched):
                 links = open_links(frontier.store, page.links)
                 priorities = policy.priorities(fetched, links, None)
-                frontier.push(
-                    [
-                        Entry(link.url, SLOT, priority, entry.url, entry.depth + 1)
-                        for link, priority in zip(links, priorities, strict=True)
-                    ]
-                )
+                found = zip(links, priorities, strict=True)
+                frontier.push([Entry(link.url, SLOT, worth, entry.url, entry.depth + 1) for link, worth in found])
         frontier.finish(entry)
         if page is not None and target == entry.url and not goes_on(learner, entry.url):
             break
@@ -148,36 +147,6 @@ def open_links(store: FrontierStore, links: Sequence[Link]) -> list[Link]:
     return [link for link, state in zip(links, states, strict=True) if state in (None, State.QUEUED)]
 
 
-def _target(archive: Archive, url: str) -> str:
-    """Where the redirects of the archive lead from *url*."""
-    for _ in range(10):
-        answer = archive.find(url)
-        if not isinstance(answer, Redirect):
-            break
-        url = answer.url
-    return url
-
-
-class _Watched(Gain):
-    """Notes the terms of one URL whenever a download changes them."""
-
-    def __init__(self, pair: LanguagePair, url: str) -> None:
-        super().__init__(pair)
-        self._watched = url
-        self._fetched = 0
-        self.moments: list[tuple[int, str, Worth | None]] = []
-
-    def observe_page(self, page: PageRecord, links: Sequence[Link], partner: str | None = None) -> None:
-        super().observe_page(page, links, partner)
-        self._fetched += 1
-        if page.url == self._watched:
-            self.moments.append((self._fetched, page.url, None))
-        elif not self.moments or self.moments[-1][2] is not None:
-            worth = self.explain(self._watched)
-            if not self.moments or self.moments[-1][2] != worth:
-                self.moments.append((self._fetched, page.url, worth))
-
-
 def explain(sites: Path, task: Task, url: str) -> Table:
     """The terms of *url* under ``gain``, one row per download that changed them, up to its own download.
 
@@ -187,17 +156,24 @@ def explain(sites: Path, task: Task, url: str) -> Table:
     page = site.page(url)
     if page not in site.languages:
         raise SiteError(f"{url}: no page of {task.site}")
-    policy = _Watched(LanguagePair.parse(task.pair, equivalents=BILINGUAL_EQUIVALENT_LANGUAGES), page)
-    simulate(freeze(sites / task.site, site.languages), task.seeds, policy)
     table = Table(title=f"{task}: {page}", caption="belief: first language, second, neither")
     for column in ("download", "worth", "belief", "completes", "later", "seed", "after fetching"):
         table.add_column(column, justify="left" if column == "after fetching" else "right", overflow="fold")
-    for number, fetched, worth in policy.moments:
-        if worth is None:
-            table.add_row(str(number), *[""] * (len(table.columns) - 2), "[bold]fetched[/bold]")
-            continue
-        belief = " ".join(f"{p:.2f}" for p in worth.belief)
-        completes = f"{worth.completes:.3f} {worth.strongest}".strip()
-        later, seed = f"{worth.later:.3f}", f"{worth.seed:.3f}"
-        table.add_row(str(number), f"{worth.total:.3f}", belief, completes, later, seed, fetched)
+    policy = Gain(LanguagePair.parse(task.pair, equivalents=BILINGUAL_EQUIVALENT_LANGUAGES))
+    number, before = count(1), None
+
+    def add_row(learner: Learner, fetched: str) -> bool:
+        nonlocal before
+        download, worth = str(next(number)), policy.explain(page)
+        if fetched == page:
+            table.add_row(download, *[""] * (len(table.columns) - 2), "[bold]fetched[/bold]")
+        elif worth != before:
+            before = worth
+            belief = " ".join(f"{p:.2f}" for p in worth.belief)
+            completes = f"{worth.completes:.3f} {worth.strongest}".strip()
+            later, seed = f"{worth.later:.3f}", f"{worth.seed:.3f}"
+            table.add_row(download, f"{worth.total:.3f}", belief, completes, later, seed, fetched)
+        return fetched != page
+
+    simulate(freeze(sites / task.site, site.languages), task.seeds, policy, add_row)
     return table

@@ -1,14 +1,16 @@
-"""Frozen sites of the harvest benchmark: tasks, link graph, gold pairs, orphans, redirects."""
+"""Frozen sites of the harvest benchmark: tasks, link graph, gold pairs, orphans, redirects; verdicts on pairs."""
 
 from __future__ import annotations
 
 import csv
 from collections import defaultdict, deque
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, TypeAlias
+from dataclasses import dataclass, field, fields, replace
+from enum import StrEnum
+from functools import cached_property
+from itertools import chain
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
-from bilingual_crawler.harvest.verdicts import Truth
 from bilingual_crawler.languages.codes import LanguageError, from_bcp47, parse_language
 from bilingual_crawler.storage.archive import Redirect, open_archive, open_warc
 from bilingual_crawler.storage.files import DAMAGE
@@ -18,7 +20,6 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
-    from bilingual_crawler.harvest.verdicts import Tally
     from bilingual_crawler.items import Pair
 
 Partners: TypeAlias = Mapping[str, frozenset[str]]
@@ -55,6 +56,108 @@ class GoldPair:
     lang_a: str
     url_b: str
     lang_b: str
+
+
+CERTAIN_SCORE = 0.9
+"""Score from which a false pair counts as one that claims to be certain."""
+MIN_PAIRS_OF_TASK = 5
+"""Gold pairs, or judged pairs, from which a task can be the worst one."""
+
+
+class PairVerdict(StrEnum):
+    """Whether a pair is right; unjudged if it touches neither gold nor an orphan, and nobody has read it."""
+
+    RIGHT = "right"
+    FALSE = "false"
+    UNJUDGED = "unjudged"
+
+
+@dataclass(frozen=True)
+class Truth:
+    """What is known of the documents in the two languages of a task."""
+
+    gold: frozenset[tuple[str, str]]
+    """URLs of translations, that in the first language first."""
+    orphans: frozenset[str] = frozenset()
+    """URLs of documents without a translation: each pair with one of them is false."""
+    reachable: frozenset[str] | None = None
+    """URLs that can be found, so that recall and the share of orphans count no others; None: all."""
+    false: frozenset[tuple[str, str]] = frozenset()
+    """Pairs that a reader has called wrong."""
+    undecided: frozenset[tuple[str, str]] = frozenset()
+    """Pairs that a reader has called neither right nor wrong."""
+
+    @cached_property
+    def _known(self) -> frozenset[str]:
+        return self.orphans.union(chain.from_iterable(self.gold))
+
+    def verdict(self, urls: tuple[str, str]) -> PairVerdict:
+        """Judge the pair of two URLs, that in the first language first."""
+        if urls in self.gold:
+            return PairVerdict.RIGHT
+        if urls not in self.false and (urls in self.undecided or self._known.isdisjoint(urls)):
+            return PairVerdict.UNJUDGED
+        return PairVerdict.FALSE
+
+    def judge(self, pairs: Iterable[Pair]) -> Tally:
+        """Judge all pairs that were found of a task; no pair comes twice."""
+        judged = [JudgedPair(pair, self.verdict((pair.url_a, pair.url_b))) for pair in pairs]
+        found = {(pair.url_a, pair.url_b) for pair, _ in judged}
+        gold, orphans = self.gold, self.orphans
+        if self.reachable is not None:
+            gold, orphans = frozenset(filter(self.reachable.issuperset, gold)), orphans & self.reachable
+        paired = orphans.intersection(chain.from_iterable(found))
+        return Tally(len(gold), len(gold & found), len(orphans), len(paired), judged)
+
+
+class JudgedPair(NamedTuple):
+    pair: Pair
+    verdict: PairVerdict
+
+
+@dataclass(slots=True)
+class Tally:
+    """The pairs that were found of one task or several, judged."""
+
+    gold: int = 0
+    """Gold pairs that can be found."""
+    found: int = 0
+    """Gold pairs of these that were found."""
+    orphans: int = 0
+    orphans_paired: int = 0
+    """Orphans that got a partner."""
+    pairs: list[JudgedPair] = field(default_factory=list)
+
+    def __add__(self, other: Tally) -> Tally:
+        return Tally(*(getattr(self, one.name) + getattr(other, one.name) for one in fields(self)))
+
+    @property
+    def judged(self) -> int:
+        """Pairs that are right or false."""
+        return sum(verdict != PairVerdict.UNJUDGED for _, verdict in self.pairs)
+
+    @property
+    def right(self) -> int:
+        return sum(verdict == PairVerdict.RIGHT for _, verdict in self.pairs)
+
+    @property
+    def sure_and_false(self) -> int:
+        """False pairs with a score of :data:`CERTAIN_SCORE` or more."""
+        return sum(verdict == PairVerdict.FALSE and pair.score >= CERTAIN_SCORE for pair, verdict in self.pairs)
+
+    @property
+    def recall(self) -> float | None:
+        """Share of the gold pairs that were found; None without gold."""
+        return share(self.found, self.gold)
+
+    @property
+    def precision(self) -> float | None:
+        """Share of the judged pairs that are right; None if no pair is judged."""
+        return share(self.right, self.judged)
+
+
+def share(part: int, whole: int) -> float | None:
+    return part / whole if whole else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,10 +206,8 @@ class Site:
         a, b = task.lang_a, task.lang_b
 
         def of_task(pairs: Iterable[GoldPair]) -> frozenset[tuple[str, str]]:
-            forward = {(pair.url_a, pair.url_b) for pair in pairs if (pair.lang_a, pair.lang_b) == (a, b)}
-            return frozenset(
-                forward | {(pair.url_b, pair.url_a) for pair in pairs if (pair.lang_a, pair.lang_b) == (b, a)}
-            )
+            wanted = (pair for pair in pairs if {pair.lang_a, pair.lang_b} == {a, b})
+            return frozenset((one.url_a, one.url_b) if one.lang_a == a else (one.url_b, one.url_a) for one in wanted)
 
         orphans = frozenset(url for url, language in self.orphans if language in (a, b))
         return Truth(of_task(self.pairs), orphans, false=of_task(self.false), undecided=of_task(self.undecided))
@@ -132,13 +233,7 @@ class Site:
         A URL that is no page of the site comes back without its fragment.
         """
         url = url.split("#")[0]
-        forms = (
-            url,
-            self.redirects.get(url, url),
-            url.replace("http://", "https://", 1),
-            url + "/",
-            url.rstrip("/"),
-        )
+        forms = (url, self.redirects.get(url, url), url.replace("http://", "https://", 1), url + "/", url.rstrip("/"))
         return next((form for form in forms if form in self.languages), url)
 
 
@@ -172,18 +267,15 @@ def read_site(directory: Path) -> Site:
     if not languages:
         raise SiteError(f"{directory / 'graph.tsv.xz'} lists no page: its first column holds URLs")
     pairs = _pairs(_rows(directory / "pairs.tsv.xz", 4))
-    path = directory / "redirects.tsv"
-    redirects = {row[0]: row[1] for row in _rows(path, 2)} if path.exists() else {}
-    path = directory / "orphans.tsv"
-    orphans = frozenset((row[0], _language(row[1])) for row in _rows(path, 2)) if path.exists() else frozenset()
-    read = {name: _rows(path, 4) if (path := directory / name).exists() else [] for name in (FALSE, PARTLY)}
-    nothing = [row for row in read[FALSE] if row[-1] == NOTHING_TO_TRANSLATE]
-    false = _pairs(row for row in read[FALSE] if row not in nothing)
-    return Site(directory, languages, links, pairs, redirects, orphans, false, _pairs([*read[PARTLY], *nothing]))
+    redirects = {row[0]: row[1] for row in _rows(directory / "redirects.tsv", 2, optional=True)}
+    rows = _rows(directory / "orphans.tsv", 2, optional=True)
+    orphans = frozenset((url, _language(language)) for url, language, *_ in rows)
+    false, partly = (_rows(directory / f"{name}.tsv", 4, optional=True) for name in ("false", "partly"))
+    nothing = [row for row in false if row[-1] == NOTHING_TO_TRANSLATE]
+    wrong = _pairs(row for row in false if row not in nothing)
+    return Site(directory, languages, links, pairs, redirects, orphans, wrong, _pairs([*partly, *nothing]))
 
 
-FALSE, PARTLY = "false.tsv", "partly.tsv"
-"""Pairs that a reader has called wrong, with the reason, and neither right nor wrong."""
 NOTHING_TO_TRANSLATE = "nothing to translate"
 """Reason of a pair that is neither right nor wrong."""
 
@@ -197,7 +289,9 @@ def _language(code: str) -> str:
     return from_bcp47(code) or code
 
 
-def _rows(path: Path, columns: int) -> list[list[str]]:
+def _rows(path: Path, columns: int, *, optional: bool = False) -> list[list[str]]:
+    if optional and not path.exists():
+        return []
     try:
         rows = [row for row in read_table(path) if row[0].startswith("http")]
     except (*DAMAGE, ValueError) as error:

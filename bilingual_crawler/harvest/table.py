@@ -10,7 +10,7 @@ from rich import box
 from rich.table import Table
 
 from bilingual_crawler.harvest.curve import SHARES, Result, bootstrap, with_gold, worse_than
-from bilingual_crawler.harvest.verdicts import CERTAIN_SCORE, MIN_PAIRS_OF_TASK, share
+from bilingual_crawler.harvest.sites import CERTAIN_SCORE, MIN_PAIRS_OF_TASK, share
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -20,8 +20,6 @@ if TYPE_CHECKING:
 BASELINE = "bfs"
 ALL_FOUND = 0.98
 """Share of the pairs of a task from which it counts as done."""
-WORST = 8
-"""Tasks that are named, those on which the best policy does worst."""
 _COMPLETE = f"≥ {100 * ALL_FOUND:.0f} %"
 _PAGES_TO = f"{'/'.join(map(str, SHARES))} %"
 
@@ -35,39 +33,28 @@ def by_policy(results: Sequence[Result]) -> dict[str, list[Result]]:
 
 
 def print_tables(results: Sequence[Result], console: Console) -> None:
-    """Print harvest and pairs of each policy, the worst tasks of the best policy, and the crawls that failed."""
-    groups = by_policy(with_gold(results))
-    if groups:
+    """Print harvest and pairs of each policy, where they ended, and the crawls that failed."""
+    if groups := by_policy(with_gold(results)):
         console.print(policy_table(groups), "")
     if judged := by_policy([result for result in results if result.judged is not None]):
         console.print(pairs_table(judged), "")
     if any(result.until < 1 for result in results):
         console.print(ends_table(by_policy(results)), "")
-    best = best_policy(groups)
-    if best and len(groups[best]) > 1:
-        console.print(worst_table(groups, best))
     for result in results:
         if result.error:
             console.print(f"[red]failed[/red] {result.task} {result.policy}:", highlight=False)
             console.print(result.error, style="dim", markup=False, highlight=False)
 
 
-def best_policy(groups: dict[str, list[Result]]) -> str | None:
-    """Return the policy of the highest mean, the oracle aside."""
-    return next((name for name in reversed(groups) if name != "oracle"), None)
-
-
 def policy_table(groups: Mapping[str, Sequence[Result]]) -> Table:
-    """Return the table with a line per policy."""
     table = new_table(
         "Area under the harvest curve, relative to the oracle",
-        caption="text: the mean where a pair counts by the characters of its shorter page;"
+        ("policy",),
+        ("tasks", "mean", "95 % by site", "min", "text", f"< {BASELINE}", _PAGES_TO, _COMPLETE),
+        "text: the mean where a pair counts by the characters of its shorter page;"
         f" {_PAGES_TO}: pages downloaded to find that share of the pairs, of all reachable"
         f" (100 % where never); {_COMPLETE}: tasks with that share of the pairs or more",
     )
-    table.add_column("policy", style="bold", no_wrap=True)
-    for heading in ("tasks", "mean", "95 % by site", "min", "text", f"< {BASELINE}", _PAGES_TO, _COMPLETE):
-        table.add_column(heading, justify="right", no_wrap=True)
     for name, group in groups.items():
         low, high = bootstrap(group)
         worse = worse_than(group, groups.get(BASELINE, ())) if name != BASELINE else None
@@ -89,13 +76,12 @@ def pairs_table(groups: Mapping[str, Sequence[Result]]) -> Table:
     """Return the table of the pairs that the crawls of each policy found, counts summed over tasks."""
     table = new_table(
         "Pairs found while the crawl ran",
-        caption="judged: pairs with a page in gold, or with a page that is known to have no translation (orphan);"
+        ("policy",),
+        ("judged", "precision", "min", "recall", "orphans paired", f"false ≥ {CERTAIN_SCORE:.1f}"),
+        "judged: pairs with a page in gold, or with a page that is known to have no translation (orphan);"
         f" precision: share of these that are gold; min: of a task with {MIN_PAIRS_OF_TASK} or more;"
         " recall: share of the gold pairs",
     )
-    table.add_column("policy", style="bold", no_wrap=True)
-    for heading in ("judged", "precision", "min", "recall", "orphans paired", f"false ≥ {CERTAIN_SCORE:.1f}"):
-        table.add_column(heading, justify="right", no_wrap=True)
     for name, group in groups.items():
         judged, orphans = sum(r.judged or 0 for r in group), sum(r.orphans for r in group)
         worst = min((r.right / r.judged for r in group if r.judged and r.judged >= MIN_PAIRS_OF_TASK), default=None)
@@ -112,16 +98,14 @@ def pairs_table(groups: Mapping[str, Sequence[Result]]) -> Table:
 
 
 def ends_table(groups: Mapping[str, Sequence[Result]]) -> Table:
-    """Return the table of where the crawls of each policy ended."""
     table = new_table(
         "Where the crawls ended",
-        caption="recall: share of the gold pairs of all tasks; min: of one task; downloads: share of the pages that"
+        ("policy",),
+        ("recall", "min", "downloads", "estimated", "true", "inside", "no pair"),
+        "recall: share of the gold pairs of all tasks; min: of one task; downloads: share of the pages that"
         " can be reached; estimated: mean of the estimated shares; true: mean of the shares that were found; inside:"
         " tasks whose true share lies in the estimated interval; no pair: most and median pages of tasks without one",
     )
-    table.add_column("policy", style="bold", no_wrap=True)
-    for heading in ("recall", "min", "downloads", "estimated", "true", "inside", "no pair"):
-        table.add_column(heading, justify="right", no_wrap=True)
     for name, group in groups.items():
         gold, barren = with_gold(group), [result.downloads for result in group if not result.gold_pairs]
         estimated = [result for result in gold if result.estimate]
@@ -146,32 +130,18 @@ def in_interval(result: Result) -> bool:
 
 
 def decimals(number: float | None) -> str:
-    """Write a share with three decimals; a dash for None."""
     return "–" if number is None else f"{number:.3f}"
 
 
-def worst_table(groups: Mapping[str, Sequence[Result]], policy: str) -> Table:
-    """Return the tasks on which a policy does worst, with the relative AUC of every policy."""
-    table = new_table(f"Tasks on which {policy} does worst")
-    table.add_column("task", overflow="fold")
-    for heading in ("pages", "pairs", "found", *groups):
-        table.add_column(heading, justify="right", no_wrap=True)
-    cells = {(r.task, r.policy): r for group in groups.values() for r in group}
-    for result in sorted(groups[policy], key=lambda r: r.relative_auc)[:WORST]:
-        row = [cells.get((result.task, name)) for name in groups]
-        table.add_row(
-            result.task,
-            *(str(count) for count in (result.reachable_pages, result.gold_pairs, result.found)),
-            *("–" if r is None else f"{r.relative_auc:.2f}" for r in row),
-        )
-    return table
-
-
-def new_table(title: str, caption: str | None = None) -> Table:
-    """Return a table without columns in the style of this command."""
+def new_table(title: str, names: Sequence[str], figures: Sequence[str], caption: str | None = None) -> Table:
+    """Return a table without rows in the style of this command: columns of *names*, then columns of *figures*."""
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False, collapse_padding=True, title=title, caption=caption)
     table.title_justify = table.caption_justify = "left"
     table.title_style, table.caption_style = "bold", "dim"
+    for heading in names:
+        table.add_column(heading, overflow="fold")
+    for heading in figures:
+        table.add_column(heading, justify="right", no_wrap=True)
     return table
 
 

@@ -3,24 +3,22 @@
 from __future__ import annotations
 
 import json
-import shutil
-import subprocess
 from collections import defaultdict
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass
 from statistics import fmean
 from typing import TYPE_CHECKING
 
-from rich import box
-from rich.table import Table
-
 from bilingual_crawler.harvest.curve import Measure
-from bilingual_crawler.harvest.run import crawl_command, crawl_environment, read_order, tail, tidy
+from bilingual_crawler.harvest.run import replay
 from bilingual_crawler.harvest.sites import Task, read_site
+from bilingual_crawler.harvest.table import new_table
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from pathlib import Path
+
+    from rich.table import Table
 
 PERCENT = 10
 """A crawl ends after this part of the pages that can be reached."""
@@ -51,14 +49,13 @@ class Together:
     """Crawls the sites of *tasks* as one, from all seeds of all their tasks, one request at a time."""
 
     def __init__(
-        self, sites: Path, out: Path, tasks: Sequence[Task], links: str, settings: Sequence[str], until: float = 1.0
+        self, sites: Path, out: Path, tasks: Sequence[Task], settings: Sequence[str], until: float = 1.0
     ) -> None:
         """*until* is the share of the pairs of a site after which it is left; with 1, the crawl is cut off.
 
         Raises SiteError or ArchiveError for a site that cannot be read.
         """
         self._out = out
-        self._links = links
         self._settings = settings
         self._until = until
         self._seeds: defaultdict[str, dict[str, None]] = defaultdict(dict)
@@ -75,45 +72,25 @@ class Together:
             yield from pool.map(lambda crawl: self._crawl(*crawl), wanted)
 
     def _crawl(self, pair: str, policy: str, budget: str) -> JointCrawl:
-        directory = self._out / "runs" / f"together.{pair}.{policy}.{budget}"
-        shutil.rmtree(directory, ignore_errors=True)
-        directory.mkdir(parents=True)
-        command = crawl_command(
-            {"pair": pair, "policy": policy, **self._end()},
+        ends = {"max_pages": str(round(self._pages * PERCENT / 100 * _ROOM))}
+        if self._until < 1:
+            ends = {"until": f"{self._until:g}"}
+        order, _, error = replay(
+            self._out / "runs" / f"together.{pair}.{policy}.{budget}",
+            {"pair": pair, "policy": policy, **ends},
             [url for urls in self._seeds.values() for url in urls],
             self._folders,
-            directory,
-            self._links,
             (*self._settings, f"BILINGUAL_SITE_BUDGET={budget}"),
         )
-        log = directory / "crawl.log"
-        with log.open("wb") as output:
-            status = subprocess.run(
-                command, stdout=output, stderr=subprocess.STDOUT, env=crawl_environment(), check=False
-            ).returncode
-        order, _ = read_order(directory / "crawl.tsv")
-        measure = Measure(self._weights(pair), self._pages, ())
-        curve = measure.curve(self._page(url) for url in order)
-        error = f"exit status {status}, {len(order)} downloads\n{tail(log)}" if status or not order else None
-        if error is None:
-            tidy(directory)
-        shares = measure.shares(curve)
-        counts = self._pages, measure.total, len(order)
-        return JointCrawl(pair, policy, budget, *counts, shares[: PERCENT + 1], error, shares[-1])
-
-    def _end(self) -> dict[str, str]:
-        """The argument that ends the crawl."""
-        if self._until < 1:
-            return {"until": f"{self._until:g}"}
-        return {"max_pages": str(round(self._pages * PERCENT / 100 * _ROOM))}
-
-    def _weights(self, pair: str) -> dict[str, dict[str, int]]:
         weights = {}
         a, b = pair.split("-")
         for name, site in self._sites.items():
             task = Task(name, a, b, tuple(self._seeds[name]))
             weights.update({url: dict.fromkeys(others, 1) for url, others in site.partners(task).items()})
-        return weights
+        measure = Measure(weights, self._pages, ())
+        shares = measure.shares(measure.curve(map(self._page, order)))
+        counts = self._pages, measure.total, len(order)
+        return JointCrawl(pair, policy, budget, *counts, shares[: PERCENT + 1], error, shares[-1])
 
     def _page(self, url: str) -> str:
         """The page of one of the sites that *url* stands for, else *url*."""
@@ -128,13 +105,11 @@ def write_joint(crawls: Sequence[JointCrawl], path: Path) -> None:
 
 def joint_table(crawls: Sequence[JointCrawl]) -> Table:
     """A line for each crawl, and the mean of each policy and budget over the pairs."""
-    table = Table(
-        box=box.SIMPLE_HEAD, title=f"Pairs of all sites found, by percent of the {crawls[0].reachable_pages} pages"
+    table = new_table(
+        f"Pairs of all sites found, by percent of the {crawls[0].reachable_pages} pages",
+        ("pair", "policy", "budget"),
+        ("pairs", *(f"{percent} %" for percent in _SHOWN), "at the end", "pages"),
     )
-    for heading in ("pair", "policy", "budget"):
-        table.add_column(heading)
-    for heading in ("pairs", *(f"{percent} %" for percent in _SHOWN), "at the end", "pages"):
-        table.add_column(heading, justify="right")
     groups: defaultdict[tuple[str, str], list[JointCrawl]] = defaultdict(list)
     for crawl in crawls:
         name = crawl.policy, crawl.budget

@@ -23,8 +23,7 @@ from bilingual_crawler.bitext import produce
 from bilingual_crawler.bitext.monolingual import MonolingualDocument, open_monolingual
 from bilingual_crawler.bitext.produce import Aligned, BitextProducer, Spool, Spooled, open_exports
 from bilingual_crawler.languages.pairs import LanguagePairs
-from bilingual_crawler.mining.ranges import open_ranges
-from bilingual_crawler.mining.records import PlanRow, read_records
+from bilingual_crawler.mining.records import PlanRow, open_ranges, read_records
 from bilingual_crawler.mining.stored import BucketResult, result_file, store
 from bilingual_crawler.options import Options
 from bilingual_crawler.pages.detectors.base import keep_in
@@ -41,19 +40,18 @@ from bilingual_crawler.urls.canonical import canonicalise
 from bilingual_crawler.urls.variants import bare
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Iterator
     from pathlib import Path
 
-    from bilingual_crawler.bitext.monolingual import Monolingual
     from bilingual_crawler.encoders.base import Encoder
     from bilingual_crawler.items import Pair
     from bilingual_crawler.languages.codes import LanguagePair
-    from bilingual_crawler.mining.ranges import Ranges
+    from bilingual_crawler.mining.records import Ranges
+    from bilingual_crawler.mining.stored import MiningRequest
     from bilingual_crawler.pairing.methods import Method
     from bilingual_crawler.pairing.reading import RawPage
 
 _SENTENCES, _DOCUMENTS = "sentences", "documents"
-"""Folders of the spools."""
 
 
 def export(out: Path, pairs: Iterable[LanguagePair], formats: Iterable[str], folder: Path) -> dict[str, int]:
@@ -64,26 +62,23 @@ def export(out: Path, pairs: Iterable[LanguagePair], formats: Iterable[str], fol
     written: dict[str, int] = {}
     names = list(formats)
     for pair in pairs:
-        if files := _spooled(out, _SENTENCES, pair):
-            with ExitStack() as stack:
-                spools = [Spool(stack.enter_context(file.open("rb")), Aligned) for file in files]
-                written[str(pair)] = produce.export(spools, open_exports(names, folder, pair)).kept
-            _export_monolingual(_spooled(out, _DOCUMENTS, pair), open_monolingual(names, folder, pair))
+        sentences, documents = (
+            sorted((out / kind / f"pair={pair}").glob("[0-9]*.jsonl.gz")) for kind in (_SENTENCES, _DOCUMENTS)
+        )
+        if not sentences:
+            continue
+        with ExitStack() as stack:
+            spools = [Spool(stack.enter_context(file.open("rb")), Aligned) for file in sentences]
+            written[str(pair)] = produce.export(spools, open_exports(names, folder, pair)).kept
+        sinks = open_monolingual(names, folder, pair)
+        for file in documents if sinks else ():
+            with file.open("rb") as spooled:
+                for document in Spool(spooled, MonolingualDocument):
+                    for sink in sinks:
+                        sink.add(document)
+        for sink in sinks:
+            sink.close()
     return written
-
-
-def _spooled(out: Path, folder: str, pair: LanguagePair) -> list[Path]:
-    return sorted((out / folder / f"pair={pair}").glob("[0-9]*.jsonl.gz"))
-
-
-def _export_monolingual(files: Iterable[Path], sinks: Sequence[Monolingual]) -> None:
-    for file in files if sinks else ():
-        with file.open("rb") as spooled:
-            for document in Spool(spooled, MonolingualDocument):
-                for sink in sinks:
-                    sink.add(document)
-    for sink in sinks:
-        sink.close()
 
 
 _SCHEMA = pa.schema(
@@ -103,16 +98,9 @@ _SCHEMA = pa.schema(
 class BucketJob:
     """Mines a bucket by its number; each process runs it for several buckets in turn."""
 
-    out: Path
+    request: MiningRequest
+    """With the rate of this process alone."""
     pairs: tuple[LanguagePair, ...]
-    base: str | None
-    """Folder or address of the files named by the rows; None if all rows are of crawls."""
-    rate: float
-    """Requests per second of this process."""
-    user_agent: str
-    settings: str
-    """Scrapy's settings, as JSON."""
-    bitext: bool
     monolingual: bool
     """Whether the documents of both languages are spooled, too."""
 
@@ -120,10 +108,11 @@ class BucketJob:
         """Mine the bucket; raises Unavailable, without a result, if the archive does not answer."""
         logging.getLogger("bilingual_crawler").setLevel(logging.ERROR)  # what is left out is counted here
         sandbox.use(1)
-        method, options, encoder = _models(self.settings, self.bitext)
+        request, out = self.request, self.request.out
+        method, options, encoder = _models(json.dumps(request.settings, default=str), bool(request.formats))
         keep_in(options.cache_dir)
-        ranges = open_ranges(self.base, self.rate, self.user_agent) if self.base else None
-        rows = [PlanRow(**row) for row in pq.read_table(self.out / "plan" / f"bucket={number}").to_pylist()]
+        ranges = open_ranges(request.base, request.rate, request.user_agent) if request.base else None
+        rows = [PlanRow(**row) for row in pq.read_table(out / "plan" / f"bucket={number}").to_pylist()]
         result = BucketResult(len(rows))
         found: dict[str, list[dict[str, Any]]] = {}
         pages = PagesOfRecords()
@@ -136,7 +125,8 @@ class BucketJob:
                 for row in unit:
                     if of_unit.setdefault(_url(row), row) is not row:
                         result.leave_out("same address", str(row))
-                pairs = self._among({row.language for row in of_unit.values()})
+                languages = {row.language for row in of_unit.values()}
+                pairs = LanguagePairs(tuple(pair for pair in self.pairs if {pair.a, pair.b} <= languages))
                 detection = Detection.for_pairs(options.detectors, pairs)
                 corpus = Corpus(pairs)
                 for document in read_pages(_pages(of_unit, ranges, pages, result), pairs, detection, corpus.unreadable):
@@ -149,15 +139,16 @@ class BucketJob:
                 for pair in aligned.pairs:
                     found.setdefault(pair.pair, []).append(_row(pair, of_unit))
         for name, pairs_found in found.items():
-            _write(self.out / "pairs" / f"pair={name}" / f"bucket-{number}.parquet", pairs_found)
+            with replacing(out / "pairs" / f"pair={name}" / f"bucket-{number}.parquet") as part:
+                pq.write_table(pa.Table.from_pylist(pairs_found, schema=_SCHEMA), part)
             result.pairs[name] = dict(Counter(row["method"] for row in pairs_found))
-        store(result_file(self.out, number), result)
+        store(result_file(out, number), result)
 
     def _producer(
         self, bucket: int, options: Options, encoder: Encoder | None, spools: ExitStack, pair: LanguagePair
     ) -> BitextProducer | None:
         """What aligns the sentences of *pair* into *spools*; None without bitext."""
-        if not self.bitext:
+        if not self.request.formats:
             return None
         detection = Detection.for_pairs(options.detectors, LanguagePairs((pair,)))
         sentences = spools.enter_context(self._spool(_SENTENCES, pair, bucket, Aligned))
@@ -168,13 +159,13 @@ class BucketJob:
     @contextmanager
     def _spool(self, folder: str, pair: LanguagePair, bucket: int, kind: type[Spooled]) -> Iterator[Spool[Spooled]]:
         """The spool of a bucket and language pair; its file is there once it is complete."""
-        with replacing(self.out / folder / f"pair={pair}" / f"{bucket:06}.jsonl.gz") as part, part.open("wb") as file:
+        with (
+            replacing(self.request.out / folder / f"pair={pair}" / f"{bucket:06}.jsonl.gz") as part,
+            part.open("wb") as file,
+        ):
             spool = Spool(file, kind)
             yield spool
             spool.close()
-
-    def _among(self, languages: set[str]) -> LanguagePairs:
-        return LanguagePairs(tuple(pair for pair in self.pairs if {pair.a, pair.b} <= languages))
 
 
 @cache
@@ -213,8 +204,3 @@ def _row(pair: Pair, rows: dict[str, PlanRow]) -> dict[str, Any]:
         row = rows.get(url) or rows[bare(url)]
         values |= {f"{name}_{side}": getattr(row, name) for name in ("file", "offset", "length", "digest")}
     return values
-
-
-def _write(file: Path, rows: Iterable[dict[str, Any]]) -> None:
-    with replacing(file) as part:
-        pq.write_table(pa.Table.from_pylist(list(rows), schema=_SCHEMA), part)

@@ -1,13 +1,27 @@
-"""The records named by rows of a table: in file order, near ones with one request."""
+"""The records named by rows of a table: in file order, near ones with one request, by range reads of archive files from
+a folder, S3, or a web server, which is read politely.
+"""
 
 from __future__ import annotations
 
+import threading
+import time
 from collections import deque
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from dataclasses import dataclass
+from functools import cache
+from itertools import groupby
+from operator import attrgetter
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
+from urllib.parse import quote
 
+import urllib3
+from pyarrow import fs
+from urllib3.exceptions import HTTPError
+
+from bilingual_crawler.mining.stored import MiningError
 from bilingual_crawler.storage.archive import open_warc
 from bilingual_crawler.storage.warc import ArchiveError, NoRecord, check_place, unpack
 
@@ -15,8 +29,144 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
     from concurrent.futures import Future
 
-    from bilingual_crawler.mining.ranges import Ranges
-    from bilingual_crawler.storage.archive import WarcFile
+TRIES = 5
+TIMEOUT = 30.0
+"""Seconds to wait for the next bytes of a server, and for a whole range."""
+FIRST_PAUSE, LONGEST_PAUSE = 1.0, 60.0
+"""Seconds without requests after a refusal; each further one in a row doubles them."""
+_BUSY = frozenset((403, 408, 429, 500, 502, 503, 504))
+"""Statuses of an overloaded server; Common Crawl answers 403 and 503 to too many requests."""
+_CHUNK = 1 << 16
+
+
+class Unavailable(Exception):
+    """The archive does not answer now; a later run may succeed."""
+
+
+class StoredRanges:
+    """Files below *base*, a folder or ``s3://bucket/folder``; raises MiningError for others."""
+
+    def __init__(self, base: str) -> None:
+        try:
+            system, path = fs.FileSystem.from_uri(base) if "://" in base else (fs.LocalFileSystem(), base)
+            if system.get_file_info(path).type != fs.FileType.Directory:
+                raise FileNotFoundError("no such folder")
+        except (OSError, ValueError) as error:
+            raise MiningError(
+                f"--base-url {base}: {error}; give the folder below which the files of the table lie, or an s3:// or"
+                " https:// address"
+            ) from error
+        self._files = fs.SubTreeFileSystem(path, system)
+
+    def get(self, file: str, offset: int, length: int) -> bytes:
+        """Read *length* bytes from *offset*, fewer at the end of a file; raises NoRecord or Unavailable."""
+        try:
+            with self._files.open_input_file(file) as opened:
+                return bytes(opened.read_at(min(length, max(opened.size() - offset, 0)), offset))
+        except FileNotFoundError as error:
+            raise NoRecord("no such file") from error
+        except OSError as error:
+            raise Unavailable(f"{file}: {error}") from error
+
+
+class HttpRanges:
+    """Files below the address *base*; all threads share one rate limit.
+
+    :meth:`get` is that of :class:`StoredRanges`. A request begins at least 1 / *rate* seconds after the one before. A
+    server that asks for fewer requests (403, 429, 503, ``Retry-After``) gets none for a while.
+    """
+
+    def __init__(self, base: str, rate: float, user_agent: str) -> None:
+        self._base, self._interval = base.rstrip("/"), 1 / rate
+        self._pool = urllib3.PoolManager(
+            maxsize=8,
+            retries=False,
+            timeout=TIMEOUT,
+            # UTF-8 on the wire, as Scrapy sends it
+            headers={"User-Agent": user_agent.encode().decode("latin-1"), "Accept-Encoding": "identity"},
+        )
+        self._next = time.monotonic()
+        self._refused = 0
+        self._lock = threading.Lock()
+
+    def get(self, file: str, offset: int, length: int) -> bytes:
+        problem, longest = "", b""
+        for _ in range(TRIES):
+            self._wait()
+            try:
+                answer = self._pool.request(
+                    "GET",
+                    f"{self._base}/{quote(file)}",
+                    headers={**self._pool.headers, "Range": f"bytes={offset}-{offset + length - 1}"},
+                    preload_content=False,
+                    redirect=False,
+                )
+                with answer:
+                    if answer.status == 206:
+                        body = self._read(answer, length)
+                        expected = _left(answer.headers.get("Content-Range", ""), offset, length)
+                        if len(body) >= expected:
+                            return body
+                        longest = max(longest, body, key=len)
+                        continue
+                    problem = f"HTTP {answer.status}"
+                    if answer.status == 200:
+                        raise NoRecord("server does not cut files")
+                    if answer.status not in _BUSY:
+                        raise NoRecord(problem)
+                    self._rest(answer.headers.get("Retry-After", ""))
+            except (HTTPError, OSError) as error:
+                problem = f"no answer ({type(error).__name__})"
+                self._rest("")
+        if longest:
+            return longest
+        raise Unavailable(f"{file} at {offset}: {problem}")
+
+    def _wait(self) -> None:
+        while True:
+            with self._lock:
+                now = time.monotonic()
+                left = self._next - now
+                if left <= 0:
+                    self._next = now + self._interval
+                    return
+            time.sleep(left)
+
+    def _rest(self, retry_after: str) -> None:
+        """Pause all requests: exponential back-off, at least *retry_after* seconds."""
+        with self._lock:
+            pause = min(FIRST_PAUSE * 2**self._refused, LONGEST_PAUSE)
+            if retry_after.isdecimal():
+                pause = min(max(pause, float(retry_after)), 10 * LONGEST_PAUSE)
+            self._refused += 1
+            self._next = max(self._next, time.monotonic() + pause)
+
+    def _read(self, answer: urllib3.BaseHTTPResponse, length: int) -> bytes:
+        until = time.monotonic() + TIMEOUT
+        body = bytearray()
+        for chunk in answer.stream(_CHUNK):
+            body += chunk
+            if len(body) >= length or time.monotonic() > until:
+                break
+        with self._lock:
+            self._refused = 0
+        return bytes(body[:length])
+
+
+def _left(content_range: str, offset: int, length: int) -> int:
+    """Return the bytes of the file in the range, by the header ``Content-Range``."""
+    size = content_range.rpartition("/")[2]
+    return min(length, max(int(size) - offset, 0)) if size.isdecimal() else length
+
+
+Ranges: TypeAlias = StoredRanges | HttpRanges
+
+
+@cache
+def open_ranges(base: str, rate: float, user_agent: str) -> Ranges:
+    """Open the files below *base*, once per process, so that all threads keep the rate together."""
+    return HttpRanges(base, rate, user_agent) if base.startswith(("http://", "https://")) else StoredRanges(base)
+
 
 GAP = 256 << 10
 """Bytes between two records that cost less than a request: 20 requests per second at 5 MB per second."""
@@ -38,6 +188,10 @@ class PlanRow:
     """None for a record of a crawl, which is read from the file itself."""
     digest: str | None
     unit: int
+
+    @property
+    def end(self) -> int:
+        return self.offset + (self.length or 0)
 
     def __str__(self) -> str:
         return f"{self.url} ({self.file} at {self.offset})"
@@ -73,54 +227,41 @@ def read_records(rows: Iterable[PlanRow], ranges: Ranges | None) -> Iterator[tup
 
 
 def _read_crawls(rows: Iterable[PlanRow]) -> Iterator[tuple[PlanRow, bytes | NoRecord]]:
-    name, file = "", None
-    for row in rows:
-        if row.file != name:
-            name, file = row.file, _open(row.file)
-        try:
-            if file is None:
-                raise NoRecord("no such file")
-            yield row, file.read(row.offset)
-        except NoRecord as reason:
-            yield row, reason
-
-
-def _open(file: str) -> WarcFile | None:
-    try:
-        return open_warc(Path(file))
-    except ArchiveError:
-        return None
+    for name, of_file in groupby(rows, key=attrgetter("file")):
+        file = None
+        with suppress(ArchiveError):
+            file = open_warc(Path(name))
+        for row in of_file:
+            try:
+                if file is None:
+                    raise NoRecord("no such file")
+                yield row, file.read(row.offset)
+            except NoRecord as reason:
+                yield row, reason
 
 
 def _spans(rows: Iterable[PlanRow]) -> Iterator[list[PlanRow]]:
     span: list[PlanRow] = []
     for row in rows:
-        assert row.length is not None
-        if span:
-            last = span[-1]
-            near = row.file == last.file and row.offset - _end(last) <= GAP
-            if not near or _end(row) - span[0].offset > MAX_SPAN:
-                yield span
-                span = []
+        if span and (
+            row.file != span[-1].file or row.offset - span[-1].end > GAP or row.end - span[0].offset > MAX_SPAN
+        ):
+            yield span
+            span = []
         span.append(row)
     if span:
         yield span
 
 
-def _end(row: PlanRow) -> int:
-    assert row.length is not None
-    return row.offset + row.length
-
-
 def _read_span(span: Sequence[PlanRow], ranges: Ranges) -> list[tuple[PlanRow, bytes | NoRecord]]:
     start = span[0].offset
     try:
-        data = ranges.get(span[0].file, start, max(map(_end, span)) - start)
+        data = ranges.get(span[0].file, start, max(row.end for row in span) - start)
     except NoRecord as reason:
         return [(row, reason) for row in span]
     found: list[tuple[PlanRow, bytes | NoRecord]] = []
     for row in span:
-        member = data[row.offset - start : _end(row) - start]
+        member = data[row.offset - start : row.end - start]
         try:
             if len(member) != row.length:
                 raise NoRecord("clipped range")

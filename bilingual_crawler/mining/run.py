@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import json
 import shutil
-from dataclasses import dataclass
+from dataclasses import replace
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -15,10 +14,9 @@ from scrapy.settings import Settings
 
 from bilingual_crawler import noun
 from bilingual_crawler.bitext.monolingual import monolingual
-from bilingual_crawler.discovery.sources.base import SourceError
 from bilingual_crawler.discovery.sources.cc_index import index_files
 from bilingual_crawler.languages.codes import LanguagePair
-from bilingual_crawler.mining.ranges import open_ranges
+from bilingual_crawler.mining.records import open_ranges
 from bilingual_crawler.mining.stored import AskedPairs, BucketResult, MiningError, add_up, result_file, store, stored
 from bilingual_crawler.mining.tables import is_crawl
 from bilingual_crawler.mining.urls import Host, MinedSite, by_size, hosts_of, mine_urls
@@ -30,7 +28,8 @@ if TYPE_CHECKING:
 
     from rich.console import Console
 
-    from bilingual_crawler.mining.engine import Engine
+    from bilingual_crawler.mining.duck import Engine
+    from bilingual_crawler.mining.stored import MiningRequest
 
 _COUNTS = {
     "rows": "rows read",
@@ -43,7 +42,6 @@ _COUNTS = {
 
 
 def print_urls(console: Console, urls: UrlReport) -> None:
-    """Print the counts of the URL stage."""
     for name, text in _COUNTS.items():
         console.print(f"{urls.counts[name]:>12,}  {text}")
     _print_pairs(console, "pairs of URLs", urls.url_pairs)
@@ -53,7 +51,6 @@ def print_urls(console: Console, urls: UrlReport) -> None:
 
 
 def print_content(console: Console, content: ContentReport, sentences: Mapping[str, int]) -> None:
-    """Print the counts of the content stage."""
     total = content.total
     done = noun(content.done, "bucket is", "buckets are")
     console.print(f"{content.done} {done} done: {total.read:,} documents of {total.planned:,} pages")
@@ -70,11 +67,6 @@ def print_content(console: Console, content: ContentReport, sentences: Mapping[s
             console.print(f"  bucket {number}: {why}")
 
 
-def write_report(out: Path, urls: UrlReport, content: ContentReport | None, sentences: Mapping[str, int]) -> None:
-    """Write ``report.json``."""
-    store(out / "report.json", {"urls": urls, "content": content, "sentence_pairs": sentences})
-
-
 def _print_pairs(console: Console, what: str, pairs: Mapping[str, Mapping[str, int]]) -> None:
     for pair, methods in sorted(pairs.items(), key=lambda item: -sum(item[1].values())):
         listed = ", ".join(f"{count} by {method}" for method, count in sorted(methods.items(), key=lambda m: -m[1]))
@@ -87,38 +79,15 @@ LARGEST = 10
 """Hosts in the report."""
 
 
-@dataclass(frozen=True)
-class MiningRequest:
-    """The inputs, outputs and limits of a mining."""
-
-    inputs: tuple[str, ...]
-    """Crawls, and what :class:`~bilingual_crawler.discovery.sources.cc_index.CommonCrawlIndex` reads."""
-    pairs: str
-    """Language pairs, as :class:`AskedPairs` reads them."""
-    out: Path
-    buckets: int
-    base: str | None
-    """Folder or address of the files named by the tables; None if all inputs are crawls."""
-    rate: float
-    """Requests per second of all processes together."""
-    formats: tuple[str, ...]
-    """Formats of the bitext; without any, no sentences are aligned."""
-    user_agent: str
-    settings: dict[str, Any]
-    """Scrapy's settings that begin with ``BILINGUAL_``."""
-
-
 class UrlReport(msgspec.Struct):
     """Counts of the URL stage; its file marks the stage as done."""
 
     counts: dict[str, int]
     """See :class:`~bilingual_crawler.mining.urls.UrlStage`."""
     url_pairs: dict[str, dict[str, int]]
-    """Pairs of URLs by language pair and method."""
     largest: list[Host]
     pairs: list[tuple[str, str]]
     buckets: list[int]
-    """Buckets with pages."""
 
 
 class ContentReport(msgspec.Struct):
@@ -127,23 +96,19 @@ class ContentReport(msgspec.Struct):
     done: int
     """Done buckets, earlier runs included."""
     total: BucketResult
-    """The sum of the done buckets."""
     failed: dict[int, str]
     """Failed buckets and their errors; the next run tries them again."""
 
 
 class Mining:
-    """A mining in a folder; raises MiningError for unreadable inputs, or if the folder holds another mining."""
+    """A mining in a folder; raises MiningError if the folder holds another one, SourceError."""
 
     def __init__(self, request: MiningRequest) -> None:
         self._request, self._out = request, request.out.resolve()
+        self.work = self._out / "work"
+        """The folder of intermediate tables."""
         self._crawls = [Path(name) for name in request.inputs if is_crawl(Path(name))]
-        try:
-            self._files = [
-                file for name in request.inputs if Path(name) not in self._crawls for file in index_files(name)
-            ]
-        except SourceError as error:
-            raise MiningError(str(error)) from error
+        self._files = [file for name in request.inputs if Path(name) not in self._crawls for file in index_files(name)]
         known = stored(self._out / "mining.json", dict[str, Any])
         # a mining that keeps documents keeps those of all buckets, so that the format can be chosen again
         keeps = known is not None and known.get("monolingual", False)
@@ -171,11 +136,6 @@ class Mining:
         if other := ", ".join(name for name in mark if known is not None and before.get(name, False) != mark[name]):
             raise MiningError(f"--out {self._out}: the folder has a mining with other {other}; give another one")
         store(self._out / "mining.json", mark)
-
-    @property
-    def work(self) -> Path:
-        """The folder of intermediate tables."""
-        return self._out / "work"
 
     @property
     def urls_done(self) -> UrlReport | None:
@@ -206,7 +166,6 @@ class Mining:
         return report
 
     def write_hosts(self) -> None:
-        """Write ``sites.tsv``."""
         replace_tsv(self._out / SITES, MinedSite, map(MinedSite.from_host, hosts_of(self._out / "domains")))
 
     def check_content(self) -> None:
@@ -234,29 +193,20 @@ class Mining:
         # what aligns takes 45 MB, which the URL stage leaves to DuckDB
         from bilingual_crawler.mining.content import BucketJob
 
-        request = self._request
-        job = BucketJob(
-            self._out,
-            self._pairs(urls),
-            request.base,
-            request.rate / engine.processes,
-            request.user_agent,
-            json.dumps(request.settings, default=str),
-            bool(request.formats),
-            self._monolingual,
-        )
+        request = replace(self._request, out=self._out, rate=self._request.rate / engine.processes)
+        job = BucketJob(request, self._pairs(urls), self._monolingual)
         problems: dict[int, str] = {}
-        for number in urls.buckets:
-            if result_file(self._out, number).exists():
+        files = {number: result_file(self._out, number) for number in urls.buckets}
+        for file in files.values():
+            if file.exists():
                 on_bucket()
         for _ in range(TRIES):
-            left = [number for number in urls.buckets if not result_file(self._out, number).exists()]
-            for number, error in engine.each(job, left):
+            for number, error in engine.each(job, [number for number, file in files.items() if not file.exists()]):
                 if error is None:
                     on_bucket()
                 else:
                     problems[number] = f"{type(error).__name__}: {error}"
-        results = {number: stored(result_file(self._out, number), BucketResult) for number in urls.buckets}
+        results = {number: stored(file, BucketResult) for number, file in files.items()}
         done = [result for result in results.values() if result is not None]
         failed = {number: why for number, why in problems.items() if results[number] is None}
         return ContentReport(len(done), add_up(done), failed)

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     import ibis.expr.types as ir
     import pyarrow as pa
 
-    from bilingual_crawler.mining.engine import BatchFunction, Fields
+    from bilingual_crawler.mining.duck import BatchFunction, Fields
 
 _SPARK_TYPES = {"string": "string", "int64": "bigint"}
 _ON_THIS_MACHINE = {

@@ -1,9 +1,10 @@
-"""Files of a mining: results of buckets, and values as JSON; errors, and the language pairs of a request."""
+"""What is asked of a mining, and its files: results of buckets, and values as JSON."""
 
 from __future__ import annotations
 
 from collections import Counter
-from typing import TYPE_CHECKING, TypeVar
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import msgspec
 
@@ -22,8 +23,27 @@ class MiningError(Exception):
     """An invalid input or folder of a mining; the message names it and the fix."""
 
 
+@dataclass(frozen=True)
+class MiningRequest:
+    """The inputs, outputs and limits of a mining."""
+
+    inputs: tuple[str, ...]
+    """Crawls, and what :class:`~bilingual_crawler.discovery.sources.cc_index.CommonCrawlIndex` reads."""
+    pairs: str
+    out: Path
+    buckets: int
+    base: str | None
+    """Folder or address of the files named by the tables; None if all inputs are crawls."""
+    rate: float
+    """Requests per second of all processes together."""
+    formats: tuple[str, ...]
+    """Formats of the bitext; without any, no sentences are aligned."""
+    user_agent: str
+    settings: dict[str, Any]
+    """Scrapy's settings that begin with ``BILINGUAL_``; simple values."""
+
+
 def store(file: Path, value: object) -> None:
-    """Write *value* as JSON, atomically."""
     with replacing(file) as part:
         part.write_bytes(msgspec.json.format(msgspec.json.encode(value)))
 
@@ -37,7 +57,6 @@ class BucketResult(msgspec.Struct):
     """Counts of a bucket; its file marks the bucket as done."""
 
     planned: int = 0
-    """Pages of the plan."""
     read: int = 0
     """Pages in a language of the pairs."""
     left_out: dict[str, int] = {}
@@ -59,7 +78,6 @@ def result_file(out: Path, number: int) -> Path:
 
 
 def add_up(results: Iterable[BucketResult]) -> BucketResult:
-    """Sum *results*."""
     total = BucketResult()
     for result in results:
         total.planned += result.planned
@@ -71,9 +89,6 @@ def add_up(results: Iterable[BucketResult]) -> BucketResult:
     return total
 
 
-_ALL = "-*"
-
-
 class AskedPairs:
     """The requested pairs: ``eng-mlt,eng-isl``, or ``eng-*``, which pairs a language with every other of the tables.
 
@@ -81,11 +96,11 @@ class AskedPairs:
     """
 
     def __init__(self, text: str, equivalents: Iterable[str | Collection[str]]) -> None:
-        parts = text.split(",")
         self._equivalents = parse_equivalents(equivalents)
-        self._hubs = [parse_language(part.removesuffix(_ALL)) for part in parts if part.endswith(_ALL)]
-        named = ",".join(part for part in parts if not part.endswith(_ALL))
+        parts = text.split(",")
+        named = ",".join(part for part in parts if not part.endswith("-*"))
         self._named = LanguagePairs.parse(named, equivalents).pairs if named else ()
+        self._hubs = [parse_language(part.removesuffix("-*")) for part in parts if part.endswith("-*")]
 
     @property
     def is_open(self) -> bool:

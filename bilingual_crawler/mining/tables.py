@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from itertools import islice
 from typing import TYPE_CHECKING
 
 import ibis
@@ -10,7 +11,6 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from ibis import _ as row
 
-from bilingual_crawler.mining.candidates import DOMAINS, add_domains
 from bilingual_crawler.mining.stored import MiningError
 from bilingual_crawler.storage.files import LeftOut
 from bilingual_crawler.storage.records import DOCUMENTS, NO_RECORD, read_json_lines
@@ -18,13 +18,13 @@ from bilingual_crawler.storage.warc import NoRecord, check_place
 from bilingual_crawler.urls.hosts import registered_domain
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
     from pathlib import Path
     from typing import Any
 
     import ibis.expr.types as ir
 
-    from bilingual_crawler.mining.engine import Engine
+    from bilingual_crawler.mining.duck import Engine, Fields
 
 _ROWS = 10_000
 _SCHEMA = pa.schema(
@@ -37,7 +37,6 @@ _SCHEMA = pa.schema(
 
 
 def is_crawl(path: Path) -> bool:
-    """Tell whether *path* is the output folder of a crawl."""
     return (path / DOCUMENTS).exists()
 
 
@@ -47,25 +46,18 @@ def table_of_crawl(folder: Path, work: Path) -> Path:
     They have no record length: the archive of a crawl is beside them.
     """
     table = work / f"crawl-{hashlib.sha1(str(folder.resolve()).encode()).hexdigest()}.parquet"
+    left_out = LeftOut()
+    documents = read_json_lines(folder / DOCUMENTS, left_out)
     with pq.ParquetWriter(table, _SCHEMA) as writer:
-        for rows in _in_lots(folder):
+        while some := list(islice(documents, _ROWS)):
+            rows = []
+            for document in some:
+                try:
+                    rows.append(_row(document, folder))
+                except (NoRecord, KeyError, TypeError, ValueError, AttributeError):
+                    left_out.add(NO_RECORD, f"{folder / DOCUMENTS}, {document['url']}")
             writer.write_table(pa.Table.from_pylist(rows, schema=_SCHEMA))
     return table
-
-
-def _in_lots(folder: Path) -> Iterator[list[dict[str, object]]]:
-    rows: list[dict[str, object]] = []
-    left_out = LeftOut()
-    for document in read_json_lines(folder / DOCUMENTS, left_out):
-        try:
-            rows.append(_row(document, folder))
-        except (NoRecord, KeyError, TypeError, ValueError, AttributeError):
-            left_out.add(NO_RECORD, f"{folder / DOCUMENTS}, {document['url']}")
-            continue
-        if len(rows) == _ROWS:
-            yield rows
-            rows = []
-    yield rows
 
 
 def _row(document: Mapping[str, Any], folder: Path) -> dict[str, object]:
@@ -120,6 +112,19 @@ def read_tables(engine: Engine, crawls: Sequence[Path], files: Sequence[str], wo
     announced = any("announced" in table.columns for table, where in read)
     tables = [_named(table, where, announced) for table, where in read]
     return ibis.union(*tables) if len(tables) > 1 else tables[0]
+
+
+def with_columns(batch: pa.RecordBatch, fields: Fields, columns: Sequence[Sequence[object]]) -> pa.RecordBatch:
+    added = [pa.array(column, kind) for (_, kind), column in zip(fields, columns, strict=True)]
+    schema = pa.schema([*batch.schema, *(pa.field(*field) for field in fields)])
+    return pa.RecordBatch.from_arrays([*batch.columns, *added], schema=schema)
+
+
+DOMAINS = (("domain", pa.string()),)
+
+
+def add_domains(hosts: pa.RecordBatch) -> pa.RecordBatch:
+    return with_columns(hosts, DOMAINS, [[registered_domain(host) for host in hosts["host"].to_pylist()]])
 
 
 def with_domains(engine: Engine, pages: ir.Table) -> ir.Table:

@@ -1,4 +1,6 @@
-"""The URL stage: pairs of URLs, counts of domains, and the plan of pages to read, in units that fit into memory."""
+"""The URL stage: pairs of pages by their URLs, counts of domains, and the plan of pages to read, in units that fit
+into memory. All but the keys of URLs are ibis expressions.
+"""
 
 from __future__ import annotations
 
@@ -8,6 +10,7 @@ from itertools import groupby
 from operator import itemgetter
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
+from zlib import crc32
 
 import ibis
 import msgspec
@@ -16,18 +19,135 @@ import pyarrow.parquet as pq
 from ibis import _
 
 from bilingual_crawler.discovery.sites import BILINGUAL, JudgedSite, write_counts
-from bilingual_crawler.mining.candidates import KEYS, add_keys, bilingual, in_languages, longest, sides_of, url_pairs
-from bilingual_crawler.mining.tables import read_tables, with_domains
+from bilingual_crawler.mining.tables import read_tables, with_columns, with_domains
+from bilingual_crawler.pairing.urls import SCORES
+from bilingual_crawler.urls.marks import marked_language, strip_language
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Collection, Iterable, Iterator, Sequence
     from pathlib import Path
 
     import ibis.expr.types as ir
 
     from bilingual_crawler.languages.pairs import LanguagePairs
-    from bilingual_crawler.mining.engine import Engine
+    from bilingual_crawler.mining.duck import Engine
     from bilingual_crawler.mining.stored import AskedPairs
+
+KEYS = (("key", pa.string()), ("marked", pa.string()), ("of_domain", pa.int64()), ("of_directory", pa.int64()))
+
+
+def add_keys(pages: pa.RecordBatch, languages: Collection[str] | None) -> pa.RecordBatch:
+    """Add the columns to pair *pages* by; only marks of *languages* count, None for all.
+
+    ``key``: the URL without language marks. ``marked``: the language that it names, ISO 639-3, or null. ``of_domain``,
+    ``of_directory``: checksums of the domain, and of the domain with the directory of the key; a large domain is cut by
+    the latter.
+    """
+    urls, domains = pages["url"].to_pylist(), pages["domain"].to_pylist()
+    wanted = None if languages is None else frozenset(languages)
+    # both of one URL at a time, because both need its marks, which are cached
+    found = [(strip_language(url, wanted), marked_language(url, wanted)) for url in urls]
+    of_domain = [crc32(domain.encode()) for domain in domains]
+    directories = (key.partition("?")[0].rpartition("/")[0] for key, _ in found)
+    of_directory = [crc32(path.encode(), domain) for path, domain in zip(directories, of_domain, strict=True)]
+    columns = [key for key, _ in found], [marked for _, marked in found], of_domain, of_directory
+    return with_columns(pages, KEYS, columns)
+
+
+MAX_RATIO = 3
+"""Maximum size ratio of a pair of URLs; a page that is not translated has little more than its frame."""
+_BARE = r"^[A-Za-z]+://(?:www[.])?"
+_PLACE = ("url", "file", "offset", "length", "digest")
+_COLUMNS = ("pair", "domain", *(f"{name}_{side}" for side in "ab" for name in _PLACE))
+
+
+def sides_of(pairs: LanguagePairs, languages: Iterable[str]) -> dict[str, str]:
+    """Map *languages* to the language of *pairs* that each counts as; others are missing."""
+    return {language: side for language in sorted(languages) if (side := pairs.side(language))}
+
+
+def in_languages(pages: ir.Table, pairs: LanguagePairs, languages: Iterable[str]) -> ir.Table:
+    """Keep the *pages* in a language of *pairs*, among *languages*; ``language`` becomes the language of *pairs*."""
+    sides = sides_of(pairs, languages)
+    return pages.filter(_.language.isin(list(sides))).mutate(language=_.language.substitute(sides))
+
+
+def longest(pages: ir.Table) -> ir.Table:
+    """Keep the longest of the *pages* whose URLs differ in scheme or ``www.`` only; adds the column ``bare``.
+
+    Of records of one URL and length the first stays, by file name and offset.
+    """
+    order = (ibis.desc("size", nulls_first=False), ibis.desc("url"), "file", "offset")
+    return _first(pages.mutate(bare=_.url.re_replace(_BARE, "")), ("bare",), order)
+
+
+def bilingual(pages: ir.Table, asked: ir.Table) -> ir.Table:
+    """Keep the *pages* of domains with both languages of a pair. *asked*: the pairs, with the columns a, b and pair."""
+    there = pages.select("domain", "language").distinct()
+    wanted = there.rename(a="language").inner_join(asked, "a")
+    both = wanted.semi_join(there.select("domain", b="language"), ("domain", "b")).select("domain")
+    return pages.semi_join(both, "domain")
+
+
+def url_pairs(pages: ir.Table, asked: ir.Table, pairs: LanguagePairs, languages: Iterable[str]) -> ir.Table:
+    """Pair *pages* with keys one-to-one: by announcement, and by URLs that are equal but for the language.
+
+    URLs with the mark of another language are not paired by URL. Of the pages of a domain with one language and key the
+    first takes part: one with a mark, then the shorter URL. Where announcements disagree, a pair stays if it is the
+    best of both of its pages.
+    """
+    sides = sides_of(pairs, languages)
+    agree = pages.filter(_.marked.isnull() | (_.marked.substitute(sides) == _.language))
+    order = (_.marked.isnull(), _.url.length(), _.url)
+    one = _first(agree, ("domain", "key", "language"), order).select(*_PLACE, "size", "domain", "key", "language")
+    a = one.rename(a="language", **_beside("a")).inner_join(asked, "a")
+    by_key = a.inner_join(one.rename(b="language", **_beside("b")), ("domain", "key", "b")).select(
+        *_COLUMNS, "size_a", "size_b", score=_score("url"), method=ibis.literal("url")
+    )
+    far = ibis.greatest(_.size_a, _.size_b) > MAX_RATIO * ibis.least(_.size_a, _.size_b)
+    by_key = by_key.filter(~far.fill_null(False)).drop("size_a", "size_b")
+    # pairs by key are one-to-one already
+    return _best(by_key.union(announced_pairs(pages, asked))) if "announced" in pages.columns else by_key
+
+
+def announced_pairs(pages: ir.Table, asked: ir.Table) -> ir.Table:
+    """Return the pairs of *pages* of which one or both announce the other; a page may be in several."""
+    targets = pages.select("bare", "language", target=_.announced.unnest())
+    targets = targets.mutate(target=_.target.re_replace(_BARE, "").re_replace("#.*$", ""))
+    links = targets.inner_join(pages.select(target="bare", other="language"), "target").distinct()
+    forth = links.rename(a="language", b="other", bare_a="bare", bare_b="target")
+    back = links.rename(b="language", a="other", bare_b="bare", bare_a="target")
+    announcing = [table.inner_join(asked, ("a", "b")).select("pair", "bare_a", "bare_b") for table in (forth, back)]
+    counted = ibis.union(*announcing).group_by("pair", "bare_a", "bare_b").agg(said=_.count())
+    places = pages.select("bare", "domain", *_PLACE, "size")
+    found = counted.inner_join(places.rename(bare_a="bare", **_beside("a")), "bare_a")
+    found = found.inner_join(places.drop("domain").rename(bare_b="bare", **_beside("b")), "bare_b")
+    score = ibis.ifelse(_.said == 2, _score("hreflang+"), _score("hreflang"))
+    return found.select(*_COLUMNS, score=score, method=ibis.literal("hreflang"))
+
+
+def _score(method: str) -> ir.Value:
+    # DuckDB would make a decimal of a number
+    return ibis.literal(str(SCORES[method])).cast("float64")
+
+
+def _beside(side: str) -> dict[str, str]:
+    """Return new names for the columns of one page of a pair."""
+    return {f"{name}_{side}": name for name in (*_PLACE, "size")}
+
+
+def _best(found: ir.Table) -> ir.Table:
+    for side, other in ("ab", "ba"):
+        order = (ibis.desc("score"), ibis.asc(f"url_{other}"))
+        rank = ibis.row_number().over(group_by=("pair", f"url_{side}"), order_by=order)
+        found = found.mutate(**{f"rank_{side}": rank})
+    return found.filter((_.rank_a == 0) & (_.rank_b == 0)).drop("rank_a", "rank_b")
+
+
+def _first(table: ir.Table, by: tuple[str, ...], order: tuple[ir.Value, ...]) -> ir.Table:
+    rank = ibis.row_number().over(group_by=by, order_by=order)
+    return table.mutate(rank=rank).filter(_.rank == 0).drop("rank")
+
 
 LARGE = 20_000
 """Pages from which a domain is split by directories of its keys, which keeps 99.6 % of gold pairs together."""
@@ -39,8 +159,7 @@ def plan(pages: ir.Table, domains: ir.Table, buckets: int, large: int = LARGE) -
     wanted = domains.select("domain", language="a").union(domains.select("domain", language="b"))
     read = pages.semi_join(wanted, ("domain", "language")).filter(_.file.notnull())
     read = read.mutate(same=ibis.coalesce(_.digest, _.url))
-    copy = ibis.row_number().over(group_by=("domain", "language", "same"), order_by=(_.url.length(), _.url))
-    once = read.mutate(copy=copy).filter(_.copy == 0)
+    once = _first(read, ("domain", "language", "same"), (_.url.length(), _.url))
     sized = once.mutate(size=_.count().over(group_by="domain"))
     units = sized.mutate(unit=ibis.ifelse(_.size > large, _.of_directory, _.of_domain))
     return units.mutate(bucket=_.unit % buckets).select(*COLUMNS)
@@ -67,18 +186,11 @@ def count_domains(pages: ir.Table, found: ir.Table, asked: ir.Table) -> ir.Table
     )
 
 
-def worth_reading(domains: ir.Table) -> ir.Table:
-    """Keep *domains* with pairs of URLs, or with more pages in the rarer language than errors explain."""
-    rarer, commoner = ibis.least(_.pages_a, _.pages_b), ibis.greatest(_.pages_a, _.pages_b)
-    return domains.filter((_.url_pairs > 0) | (rarer >= WRONG * commoner))
-
-
 class Host(msgspec.Struct):
     """A domain with both languages of a pair, or of several."""
 
     domain: str
     pages: dict[str, int]
-    """By language."""
     url_pairs: int = 0
     likelihood: float = 0.0
     """P(the domain has pairs), the maximum over its language pairs."""
@@ -123,12 +235,8 @@ class MinedSite(JudgedSite):
         pages = write_counts(host.pages)
         evidence = write_counts({"url": host.url_pairs}) if host.url_pairs else ""
         verdict = BILINGUAL if host.url_pairs else "unread"
-        likely = host.likelihood
-        return cls(
-            *(host.domain, entry, verdict, likely, pages, evidence, url_a, url_b, 0, "index", "", pages, "", ""),
-            url=entry,
-            prior=likely,
-        )
+        known = host.domain, entry, verdict, host.likelihood, pages, evidence, url_a, url_b
+        return cls(*known, 0, "index", "", pages, "", "", url=entry, prior=host.likelihood)
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,14 +247,14 @@ class UrlStage:
     pages: ir.Table
     """Pages of domains with both languages, without duplicates, with keys."""
     found: ir.Table
-    """Pairs of URLs."""
     domains: ir.Table
     counts: dict[str, int]
     """rows, in_languages, in_domains (with both languages), duplicates, domains, url_pairs."""
 
     def plan(self, buckets: int) -> ir.Table:
-        """Plan the pages to read, in so many *buckets*."""
-        return plan(self.pages, worth_reading(self.domains), buckets)
+        """Plan the pages of domains with pairs of URLs, or more pages in the rarer language than errors explain."""
+        rarer, commoner = ibis.least(_.pages_a, _.pages_b), ibis.greatest(_.pages_a, _.pages_b)
+        return plan(self.pages, self.domains.filter((_.url_pairs > 0) | (rarer >= WRONG * commoner)), buckets)
 
 
 def mine_urls(engine: Engine, crawls: Sequence[Path], files: Sequence[str], wanted: AskedPairs, work: Path) -> UrlStage:
@@ -156,7 +264,8 @@ def mine_urls(engine: Engine, crawls: Sequence[Path], files: Sequence[str], want
     rows = read_tables(engine, crawls, files, work)
     by_language = dict(rows.group_by("language").agg(pages=_.count()).to_pyarrow().to_pandas().itertuples(index=False))
     pairs = wanted.among(by_language)
-    pq.write_table(_as_table(pairs), work / "asked.parquet")
+    columns = {"a": [pair.a for pair in pairs], "b": [pair.b for pair in pairs], "pair": list(map(str, pairs))}
+    pq.write_table(pa.table(columns), work / "asked.parquet")
     asked = engine.read([str(work / "asked.parquet")])
     sides = sides_of(pairs, by_language)
     inside = bilingual(with_domains(engine, in_languages(rows, pairs, by_language)), asked)
@@ -174,7 +283,3 @@ def mine_urls(engine: Engine, crawls: Sequence[Path], files: Sequence[str], want
         "url_pairs": int(found.count().execute()),
     }
     return UrlStage(pairs, pages, found, domains, counts)
-
-
-def _as_table(pairs: LanguagePairs) -> pa.Table:
-    return pa.table({"a": [pair.a for pair in pairs], "b": [pair.b for pair in pairs], "pair": list(map(str, pairs))})

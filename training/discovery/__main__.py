@@ -17,7 +17,8 @@ from rich.progress import track
 from sklearn.metrics import roc_auc_score
 
 from bilingual_crawler.discovery.detector.barbosa import FILE as BARBOSA
-from bilingual_crawler.discovery.detector.pairs import EVIDENCE, FOLDER
+from bilingual_crawler.discovery.detector.barbosa import likelihood
+from bilingual_crawler.discovery.detector.features import EVIDENCE, FOLDER
 from bilingual_crawler.scoring.models import LanguageModel, models_folder
 from training.common.data import DataError
 from training.common.options import refuse_bad_input
@@ -59,7 +60,7 @@ def report(examples: Sequence[Examples]) -> None:
             for link in one.links:
                 scores["language"].append((evidence.language.probability(link.features), link.in_language))
                 scores["translation"].append((evidence.translation.probability(link.features), link.translation))
-            scores["barbosa"] += [(barbosa.likelihood(link.tokens), link.in_language) for link in one.tokens]
+            scores["barbosa"] += [(likelihood(barbosa, link.tokens), link.in_language) for link in one.tokens]
             scores["parallel"] += [(evidence.parallel.probability(pair.features), pair.parallel) for pair in one.pairs]
     for name, judged in scores.items():
         probabilities, labels = np.array(judged).T

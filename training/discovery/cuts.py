@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from bilingual_crawler.discovery.detector.links import rewritten, without_folder
+from bilingual_crawler.discovery.detector.features import rewritten, without_folder
 from bilingual_crawler.harvest.sites import SiteError
 from bilingual_crawler.languages.codes import URL_LABELS, LanguagePair
 from bilingual_crawler.pages.jobs import PageJob

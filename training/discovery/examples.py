@@ -7,8 +7,13 @@ from random import Random
 from typing import TYPE_CHECKING
 
 from bilingual_crawler.discovery.detector.barbosa import MAX_LINKS, tokens_of
-from bilingual_crawler.discovery.detector.links import LinkReader, side_of
-from bilingual_crawler.discovery.detector.pairs import PAGE_PAIR_FEATURES, comparable, features_of
+from bilingual_crawler.discovery.detector.features import (
+    PAGE_PAIR_FEATURES,
+    LinkReader,
+    comparable,
+    features_of,
+    side_of,
+)
 from bilingual_crawler.harvest.sites import read_site
 from bilingual_crawler.pairing.resemblance import OUTLINE_FEATURES, Resemblance
 from bilingual_crawler.urls.hosts import domain_label

@@ -10,9 +10,7 @@ from sklearn.feature_extraction.text import CountVectorizer
 from sklearn.linear_model import LogisticRegression
 from sklearn.preprocessing import StandardScaler
 
-from bilingual_crawler.discovery.detector.barbosa import LinkPredictor
-from bilingual_crawler.discovery.detector.links import LINK_FEATURES
-from bilingual_crawler.discovery.detector.pairs import PAGE_PAIR_FEATURES, EvidenceWeights
+from bilingual_crawler.discovery.detector.features import LINK_FEATURES, PAGE_PAIR_FEATURES, EvidenceWeights
 from bilingual_crawler.scoring.linear import LinearModel
 
 if TYPE_CHECKING:
@@ -32,7 +30,7 @@ LEAST_SITES = 3
 
 def without_each(
     examples: Sequence[Examples], group_of: Callable[[str], str]
-) -> Iterator[tuple[str, EvidenceWeights, LinkPredictor]]:
+) -> Iterator[tuple[str, EvidenceWeights, LinearModel]]:
     """Each group of sites, by their names, and the weights of both detectors learnt from the other groups."""
     for group in sorted({group_of(one.site) for one in examples}):
         others = [one for one in examples if group_of(one.site) != group]
@@ -60,7 +58,7 @@ def fit_evidence(examples: Sequence[Examples]) -> EvidenceWeights:
     )
 
 
-def fit_barbosa(examples: Sequence[Examples]) -> LinkPredictor:
+def fit_barbosa(examples: Sequence[Examples]) -> LinearModel:
     """The link predictor of Barbosa et al.; a token counts if several sites have it."""
     sites: Counter[str] = Counter()
     for one in examples:
@@ -72,7 +70,7 @@ def fit_barbosa(examples: Sequence[Examples]) -> LinkPredictor:
     worth = _worth([len(one.tokens) for one in examples])
     model = LogisticRegression(C=TOKEN_REGULARISATION, max_iter=1000).fit(rows, labels, worth)
     weights = {token: round(float(weight), 4) for token, weight in zip(vocabulary, model.coef_[0], strict=True)}
-    return LinkPredictor(round(float(model.intercept_[0]), 4), weights)
+    return LinearModel(round(float(model.intercept_[0]), 4), weights)
 
 
 def _row(features: Mapping[str, float], names: Sequence[str]) -> list[float]:

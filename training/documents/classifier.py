@@ -11,8 +11,7 @@ from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.linear_model import LogisticRegression
 from sklearn.preprocessing import StandardScaler
 
-from bilingual_crawler.harvest.sites import SiteError
-from bilingual_crawler.harvest.verdicts import CERTAIN_SCORE
+from bilingual_crawler.harvest.sites import CERTAIN_SCORE, SiteError
 from bilingual_crawler.scoring.linear import LinearModel
 from training.documents.examples import SEED
 

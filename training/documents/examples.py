@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from bilingual_crawler.harvest.sites import read_site
-from bilingual_crawler.harvest.verdicts import PairVerdict, Truth
+from bilingual_crawler.harvest.sites import PairVerdict, Truth, read_site
 from bilingual_crawler.languages.pairs import LanguagePairs
 from bilingual_crawler.pairing.align import read_corpus
 from bilingual_crawler.pairing.matching import greedy

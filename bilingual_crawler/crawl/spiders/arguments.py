@@ -15,7 +15,7 @@ from bilingual_crawler.crawl.rendering.browser import missing_for_rendering
 from bilingual_crawler.crawl.spiders.seeds import parse_seeds
 from bilingual_crawler.crawl.traps import Traps
 from bilingual_crawler.discovery.policies import AddressReader, site_order
-from bilingual_crawler.discovery.search import DiscoveryPolicy, SiteSearch
+from bilingual_crawler.discovery.search import SiteSearch, Topic
 from bilingual_crawler.discovery.sites import expected_pairs, is_table
 from bilingual_crawler.discovery.sources.base import SourceError
 from bilingual_crawler.discovery.sources.cc_pages import ArchivedPages
@@ -224,7 +224,7 @@ def parse_discovery(settings: BaseSettings, **given: Any) -> DiscoveryContext:
         scope="web",
         job="discovery",
         name=values.job or named_now(f"sites-{languages}"),
-        policy=DiscoveryPolicy(languages, search),
+        policy=search,
         formats=ONLY_HTML,
         search=search,
         sources=sources,
@@ -313,8 +313,7 @@ def _limits(values: SimpleNamespace, options: Options, settings: BaseSettings) -
 
 def _search(pair: LanguagePair, values: SimpleNamespace, sources: Sources, options: Options) -> SiteSearch:
     # tokenizers are slow to import, and Scrapyd imports this module only to list the spiders
-    from bilingual_crawler.discovery.detector.pairs import FOLDER
-    from bilingual_crawler.discovery.detector.topic import Topic, TopicDetector
+    from bilingual_crawler.discovery.detector.features import FOLDER
     from bilingual_crawler.scoring.models import LanguageModel, ModelError, models_folder
 
     with usage_errors(ModelError):
@@ -325,9 +324,8 @@ def _search(pair: LanguagePair, values: SimpleNamespace, sources: Sources, optio
         # a folder that holds URL models only, as for other crawls
         weights = models if (models / FOLDER).is_dir() else models_folder(None)
         judge: Detector = SITE_DETECTORS.find(values.detector).load(weights, model)
-        if values.topic:
-            judge = TopicDetector(judge, read_value("topic", values.topic, lambda given: Topic.parse(given, pair)))
-        return SiteSearch(pair, judge, order, own_links=sources.own_links)
+        topic = read_value("topic", values.topic, lambda given: Topic.parse(given, pair)) if values.topic else None
+        return SiteSearch(pair, judge, order, topic=topic, own_links=sources.own_links)
 
 
 def _specs(name: str, text: str) -> list[str]:

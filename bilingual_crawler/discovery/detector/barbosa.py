@@ -12,15 +12,13 @@ from collections import Counter
 from typing import TYPE_CHECKING
 
 from bilingual_crawler.discovery.detector.base import Reason, Verdict
-from bilingual_crawler.discovery.detector.links import side_of
-from bilingual_crawler.discovery.detector.pairs import FOLDER
+from bilingual_crawler.discovery.detector.features import FOLDER, side_of
 from bilingual_crawler.pages.labels import coded_language, named_language
 from bilingual_crawler.scoring.linear import LinearModel, read_weights
 from bilingual_crawler.urls.hosts import domain_label
 from bilingual_crawler.urls.tokens import languages_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
     from importlib.resources.abc import Traversable
     from typing import Self
 
@@ -39,54 +37,45 @@ MAX_LINKS = 500
 _WORD = re.compile(r"[^\W\d_]+")
 
 
-class LinkPredictor(LinearModel, frozen=True):
-    """A logistic regression over tokens, each with its context, as ``anchor:english``."""
-
-    @classmethod
-    def load(cls, models: Traversable) -> LinkPredictor:
-        """Read the weights; ModelError names the file that is missing or unreadable."""
-        return read_weights(models / FOLDER / FILE, cls)
-
-    def likelihood(self, tokens: set[str]) -> float:
-        """Probability that a link with *tokens* leads to a page in a language that is sought."""
-        return self.probability(dict.fromkeys(tokens & self.weights.keys(), 1.0))
-
-
 def tokens_of(page: PageRecord, link: Link, sought: frozenset[str], pair: LanguagePair) -> set[str]:
     """The tokens of *link* in its contexts: address, anchor, text around, images."""
     around = next((line for line in page.text.split("\n") if link.text and link.text in line), "")
     path = link.url.partition("://")[2].partition("/")[2]
     contexts = {"url": path, "anchor": link.text, "around": around.replace(link.text, " ")}
-    found = {f"{name}:{_role(word, sought, pair)}" for name, text in contexts.items() for word in _WORD.findall(text)}
-    if link.label is not None:
-        found.add(f"image:{_role_of(link.label, sought, pair)}")
-    return found
+    found = [(name, word) for name, text in contexts.items() for word in _WORD.findall(text)]
+    tokens = set() if link.label is None else {f"image:{_role(link.label, sought, pair)}"}
+    for name, word in found:
+        language = named_language(word) or coded_language(word) or next(iter(languages_of(word.lower())), None)
+        tokens.add(f"{name}:{word.lower() if language is None else _role(language, sought, pair)}")
+    return tokens
 
 
-def _role(word: str, sought: frozenset[str], pair: LanguagePair) -> str:
-    language = named_language(word) or coded_language(word) or next(iter(languages_of(word.lower())), None)
-    return word.lower() if language is None else _role_of(language, sought, pair)
-
-
-def _role_of(language: str, sought: frozenset[str], pair: LanguagePair) -> str:
+def _role(language: str, sought: frozenset[str], pair: LanguagePair) -> str:
     side = pair.side(language)
     return "<third>" if side is None else "<sought>" if side in sought else "<own>"
 
 
-class BarbosaDetector:
-    """Follows the links whose likelihood is at least *threshold*, until it has seen both languages."""
+def likelihood(predictor: LinearModel, tokens: set[str]) -> float:
+    """Probability that a link with *tokens* leads to a page in a language that is sought."""
+    return predictor.probability(dict.fromkeys(tokens & predictor.weights.keys(), 1.0))
 
-    def __init__(self, predictor: LinkPredictor, threshold: float = THRESHOLD) -> None:
+
+class BarbosaDetector:
+    """Follows the links whose likelihood is at least *threshold*, until it has seen both languages.
+
+    *predictor* is a logistic regression over tokens, each with its context, as ``anchor:english``.
+    """
+
+    def __init__(self, predictor: LinearModel, threshold: float = THRESHOLD) -> None:
         self.predictor = predictor
         self.threshold = threshold
 
     @classmethod
     def load(cls, models: Traversable, language_model: LanguageModel) -> Self:
         """Read the weights; ModelError names the file that is missing or unreadable."""
-        return cls(LinkPredictor.load(models))
+        return cls(read_weights(models / FOLDER / FILE, LinearModel))
 
     def inspect(self, pair: LanguagePair, entry: PageRecord) -> Inspection:
-        """Begin to judge the site of the page *entry*."""
         return BarbosaInspection(self, pair, entry)
 
 
@@ -99,7 +88,12 @@ class BarbosaInspection:
         self._languages = Counter([entry.language])
         self._sides = {side_of(entry, pair)} - {None}
         self._downloads = 0
-        self._picked = list(self._pick(detector, entry))
+        sought = frozenset({pair.a, pair.b} - self._sides)
+        links = [link for link in entry.links if domain_label(link.url) == self._site][:MAX_LINKS]
+        tokens = {link.url: tokens_of(entry, link, sought, pair) for link in links}
+        scores = {url: likelihood(detector.predictor, found) for url, found in tokens.items()}
+        best = sorted(scores, key=scores.__getitem__, reverse=True)
+        self._picked = [url for url in best if scores[url] >= detector.threshold]
 
     def next(self) -> str | None:
         if len(self._sides) == 2 or self._downloads >= min(len(self._picked), MAX_DOWNLOADS):
@@ -117,10 +111,3 @@ class BarbosaInspection:
         bilingual = len(self._sides) == 2
         reason = Reason.BILINGUAL if bilingual else Reason.ONE_LANGUAGE
         return Verdict(bilingual, float(bilingual), reason, self._languages, downloads=self._downloads)
-
-    def _pick(self, detector: BarbosaDetector, entry: PageRecord) -> Iterator[str]:
-        sought = frozenset({self._pair.a, self._pair.b} - self._sides)
-        links = [link for link in entry.links if domain_label(link.url) == self._site][:MAX_LINKS]
-        scores = {link.url: detector.predictor.likelihood(tokens_of(entry, link, sought, self._pair)) for link in links}
-        best = sorted(scores, key=scores.__getitem__, reverse=True)
-        return (url for url in best if scores[url] >= detector.threshold)

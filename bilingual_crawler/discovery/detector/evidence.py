@@ -7,28 +7,29 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from functools import lru_cache
+from functools import cache
 from itertools import chain
 from operator import itemgetter
 from typing import TYPE_CHECKING
 
 from bilingual_crawler.discovery.detector.base import MAX_DOWNLOADS, Reason, Verdict
-from bilingual_crawler.discovery.detector.links import LinkProspect, LinkReader, evidence_in, one_form, side_of
-from bilingual_crawler.discovery.detector.pairs import (
+from bilingual_crawler.discovery.detector.features import (
+    NAMES,
     EvidenceWeights,
-    alike_in_length,
-    announced,
+    LinkProspect,
+    LinkReader,
     comparable,
     features_of,
     is_same,
     mirrored,
+    one_form,
+    side_of,
 )
 from bilingual_crawler.pairing.resemblance import Resemblance, ResemblanceWeights
 from bilingual_crawler.urls.hosts import domain_label, registered_domain
 from bilingual_crawler.urls.marks import strip_language
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
     from importlib.resources.abc import Traversable
     from typing import Self
 
@@ -66,8 +67,6 @@ def is_parked(page: PageRecord) -> bool:
     return bool(_PHRASES.search(page.text)) or any(registered_domain(link.url) in dealers for link in page.links)
 
 
-MAX_READERS = 8
-"""Language pairs whose link readers are cached."""
 TRANSLATION_THRESHOLD = 0.15
 """Minimum probability of two pages that confirms a bilingual site."""
 LEAST = 0.09
@@ -103,7 +102,7 @@ class EvidenceDetector:
         self.resemblance = resemblance
         self.max_downloads = max_downloads
         self.confirmed = confirmed
-        self.reader = lru_cache(MAX_READERS)(lambda pair: LinkReader(pair, model))
+        self.reader = cache(lambda pair: LinkReader(pair, model))
 
     @classmethod
     def load(cls, models: Traversable, language_model: LanguageModel) -> Self:
@@ -111,7 +110,6 @@ class EvidenceDetector:
         return cls(EvidenceWeights.load(models), ResemblanceWeights.load(models), language_model)
 
     def inspect(self, pair: LanguagePair, entry: PageRecord) -> Inspection:
-        """Begin to judge the site of the page *entry*."""
         return EvidenceInspection(self, pair, entry)
 
 
@@ -135,10 +133,11 @@ class EvidenceInspection:
         self._downloads = 0
         self._guesses = 0
         self._best: tuple[float, PageRecord, PageRecord] | None = None
-        self._announced = False
         self._parked = is_parked(entry)
         self._see(entry)
-        self._evidence = evidence_in(self._prospects.values())
+        links = [prospect for prospect in self._prospects.values() if not prospect.is_guess]
+        counts = {name: sum(link.says(feature) for link in links) for feature, name in NAMES.items()}
+        self._evidence = {name: count for name, count in counts.items() if count}
 
     def next(self) -> str | None:
         if self._parked or self._is_confirmed or self._downloads >= self._detector.max_downloads:
@@ -167,10 +166,21 @@ class EvidenceInspection:
 
     @property
     def verdict(self) -> Verdict:
+        likelihood = self._best[0] if self._best else 0.0
+        if self._parked:
+            likelihood, reason = 0.0, Reason.PARKED
+        elif self._is_confirmed:
+            reason = Reason.BILINGUAL
+        else:
+            if self._downloads < self._detector.max_downloads:
+                likelihood = max(likelihood, self._next_best()[1])
+            reason = max(self._misses, key=self._misses.__getitem__, default=Reason.ONE_LANGUAGE)
+            if all(self._sides.values()):
+                reason = Reason.NO_TRANSLATION
         return Verdict(
             self._is_confirmed,
-            self._likelihood,
-            self._reason,
+            likelihood,
+            reason,
             Counter(page.language for page in self._pages),
             self._evidence,
             (self._best[1].url, self._best[2].url) if self._best and self._is_confirmed else None,
@@ -180,25 +190,6 @@ class EvidenceInspection:
     @property
     def _is_confirmed(self) -> bool:
         return self._best is not None and self._best[0] >= self._detector.confirmed
-
-    @property
-    def _likelihood(self) -> float:
-        if self._parked:
-            return 0.0
-        known = self._best[0] if self._best else 0.0
-        if self._is_confirmed or self._downloads >= self._detector.max_downloads:
-            return known
-        return max(known, self._next_best()[1])
-
-    @property
-    def _reason(self) -> Reason:
-        if self._parked:
-            return Reason.PARKED
-        if self._is_confirmed:
-            return Reason.BILINGUAL
-        if all(self._sides.values()):
-            return Reason.LIKELY if self._announced and self._best is None else Reason.NO_TRANSLATION
-        return max(self._misses, key=self._misses.__getitem__, default=Reason.ONE_LANGUAGE)
 
     def _drop(self, url: str) -> list[LinkProspect]:
         """Request no form of *url* again; return its prospects."""
@@ -226,13 +217,11 @@ class EvidenceInspection:
                     self._prospects[key] = prospect
 
     def _compare(self, a: PageRecord, b: PageRecord) -> None:
-        if not comparable(a, b, self._pair):
-            self._announced |= alike_in_length(a, b) and announced(a, b, self._pair)
-            return
-        features = features_of(a, b, self._pair, self._resemblance)
-        probability = self._detector.weights.parallel.probability(features)
-        if self._best is None or probability > self._best[0]:
-            self._best = probability, a, b
+        if comparable(a, b, self._pair):
+            features = features_of(a, b, self._pair, self._resemblance)
+            probability = self._detector.weights.parallel.probability(features)
+            if self._best is None or probability > self._best[0]:
+                self._best = probability, a, b
 
     def _next_best(self) -> tuple[LinkProspect | None, float]:
         """The prospect to download next, and P(it completes a pair, or leads to one).
@@ -247,25 +236,17 @@ class EvidenceInspection:
                 likeliest[prospect.language] = probability, prospect
         missing = [side for side, seen in self._sides.items() if not seen]
         ways = [likeliest[side] for side in missing or self._sides if side in likeliest]
-        if len(missing) == 2:
-            return self._couple(ways)
-        worth, best = max(ways, key=itemgetter(0), default=(0.0, None))
-        return best, worth
-
-    def _couple(self, ways: Sequence[tuple[float, LinkProspect]]) -> tuple[LinkProspect | None, float]:
-        """The rarer prospect of a couple, one for each language, or a bridge to it."""
-        bridge = max((way for way in ways if way[1].is_bridge), key=itemgetter(0), default=None)
+        if len(missing) < 2:
+            worth, best = max(ways, key=itemgetter(0), default=(0.0, None))
+            return best, worth
+        _, bridge = max((way for way in ways if way[1].is_bridge), key=itemgetter(0), default=(0.0, None))
         if len(ways) == 2:
             (less, rarer), (more, other) = sorted(ways, key=itemgetter(0))
             # the links of a page are right or wrong together, as are guesses
             worth = less if rarer.is_guess == other.is_guess else less * more
-            if not rarer.is_guess and not other.is_guess and strip_language(rarer.url) == strip_language(other.url):
-                worth = max(worth, MIRRORED * self._trust(rarer))
             if bridge is None or worth >= LEAST:
                 return rarer, worth
-        if bridge is None:
-            return None, 0.0
-        return bridge[1], BRIDGE * self._trust(bridge[1])
+        return bridge, BRIDGE * self._trust(bridge) if bridge else 0.0
 
     def _probability(self, prospect: LinkProspect) -> float:
         """P(*prospect* leads to a page in its language, or completes a pair once pages in both languages were seen)."""
@@ -275,25 +256,20 @@ class EvidenceInspection:
             probability = max(probability, self._mirror(prospect.url))
         else:
             probability = weights.language.probability(prospect.features) * (1 + probability) / 2
-        if prospect.is_guess:
-            return self._probability_of_guess(prospect, probability)
-        return probability * self._trust(prospect)
+        if not prospect.is_guess:
+            return probability * self._trust(prospect)
+        key = strip_language(prospect.url)
+        held = any(strip_language(page.url) == key for page in self._sides[prospect.language])
+        if self._guesses >= MAX_GUESSES or held:
+            return 0.0
+        # links with more evidence have missed
+        return probability / (1 + self._tried.total() - self._hit.total())
 
     def _trust(self, prospect: LinkProspect) -> float:
         """Share of right downloads among the kind of *prospect*; 1 at first."""
         return (self._hit[prospect.kind] + DOUBT) / (self._tried[prospect.kind] + DOUBT)
 
-    def _probability_of_guess(self, prospect: LinkProspect, probability: float) -> float:
-        """Lower the *probability* of a guess by the misses of links with more evidence."""
-        key = strip_language(prospect.url)
-        held = any(strip_language(page.url) == key for page in self._sides[prospect.language])
-        if self._guesses >= MAX_GUESSES or held:
-            return 0.0
-        misses = self._tried.total() - self._hit.total()
-        return probability / (1 + misses)
-
     def _mirror(self, url: str) -> float:
-        """Probability of a link by its counterpart."""
         counterpart = self._mirrored.get(url)
         if counterpart is None:
             return 0.0

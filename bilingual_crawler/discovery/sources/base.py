@@ -10,10 +10,10 @@ from bilingual_crawler.storage.files import DAMAGE, open_packed
 from bilingual_crawler.urls.hosts import host_of, normal_host
 
 if TYPE_CHECKING:
-    from collections import Counter
     from collections.abc import Iterator, Mapping, Sequence
 
     from bilingual_crawler.languages.codes import LanguagePair
+    from bilingual_crawler.storage.files import LeftOut
 
 
 def bare_host(url_or_host: str) -> str | None:
@@ -46,66 +46,44 @@ class WarcRange(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Candidate:
-    """A site that may be bilingual."""
+class Lead:
+    """What a source knows: a site that may be bilingual (a candidate), or a page that links to one (a backlink)."""
 
     url: str
-    """The entry page, canonical."""
-    source: str
-    """Kind of the source: ``cc-index``, ``tsv``."""
-    pages: Mapping[str, int] = field(default_factory=dict)
-    """Pages known by main language (ISO 639-3); empty if the source does not know."""
-    prior: float = 0.5
-    """Between 0 and 1: how likely the site is bilingual before any download."""
-    archived: WarcRange | None = None
-    """Where the entry page can be read in place of the site."""
+    """The entry page of the candidate; the page that links, or the home page of its host. Canonical."""
+    weight: float = 0.5
+    """Between 0 and 1: how likely the candidate is bilingual, or how much the links of the page are worth, compared
+    with those of the other backlinks."""
     guessed_scheme: bool = False
     """The source names no scheme: https is tried first, then http."""
-
-
-@dataclass(frozen=True)
-class Backlink:
-    """A page that links to a host, or the home page of a host that does."""
-
-    url: str
-    """Canonical."""
-    weight: float
-    """Between 0 and 1: how much the links of that page are worth, compared with those of the other backlinks."""
-    guessed_scheme: bool = False
-    """As of a :class:`Candidate`."""
+    pages: Mapping[str, int] = field(default_factory=dict)
+    """Pages of the candidate known by main language (ISO 639-3); empty if the source does not know."""
+    archived: WarcRange | None = None
+    """Where the entry page can be read in place of the site."""
 
 
 class CandidateSource(Protocol):
     """Knows sites that may be bilingual."""
 
-    @property
-    def left_out(self) -> Counter[str]:
-        """Rows that are no candidates, by reason."""
+    left_out: LeftOut
+    """Rows that are no candidates, by reason."""
 
-    def candidates(self, pair: LanguagePair) -> Iterator[Candidate]:
-        """Yield each site once, the most likely first if the source knows how likely sites are; SourceError if the
-        input is damaged.
-        """
+    def candidates(self, pair: LanguagePair) -> Iterator[Lead]:
+        """Yield each site once, the likeliest first if the source knows; SourceError if the input is damaged."""
 
 
 class BacklinkSource(Protocol):
     """Knows who links to a host."""
 
-    @property
-    def left_out(self) -> Counter[str]:
-        """Rows that are no backlinks, by reason."""
+    left_out: LeftOut
+    """Rows that are no backlinks, by reason."""
 
-    def backlinks(self, host: str) -> Sequence[Backlink]:
+    def backlinks(self, host: str) -> Sequence[Lead]:
         """Who links to the host (with or without ``www.`` and port), heaviest first; empty if the host is unknown."""
 
 
 MAX_BYTES = 64 << 20
 """A list of all files of a crawl has less than 30 MB."""
-
-
-def is_list(path: str) -> bool:
-    """Whether the name is that of a list of paths: ``.paths``, ``.txt``, packed or not."""
-    return path.removesuffix(".gz").endswith((".paths", ".txt"))
 
 
 def read_list(path: Path) -> list[str]:
@@ -122,15 +100,15 @@ def read_list(path: Path) -> list[str]:
         raise SourceError(f"{path}: longer than {MAX_BYTES >> 20} MB, so it is no list of paths; name the files")
     if not lines:
         raise SourceError(f"{path}: no path in it")
-    return [line if "://" in line else str(_beside(path, line)) for line in lines]
+    return [line if "://" in line else _beside(path, line) for line in lines]
 
 
-def _beside(listing: Path, line: str) -> Path:
+def _beside(listing: Path, line: str) -> str:
     parts = PurePosixPath(line).parts
     for start in range(len(parts)):
         found = listing.parent.joinpath(*parts[start:])
         if found.is_file():
-            return found
+            return str(found)
     raise SourceError(
         f"{listing}: {line} is not in its folder; download it, or write s3://commoncrawl/ or"
         " https://data.commoncrawl.org/ before each path"

@@ -6,10 +6,11 @@ import hashlib
 import json
 import logging
 import time
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from bilingual_crawler.discovery.sources.base import Backlink, SourceError, bare_host, read_list, reverse
+from bilingual_crawler.discovery.sources.base import Lead, SourceError, bare_host, read_list, reverse
 from bilingual_crawler.discovery.sources.database import damaged, duckdb, first_line, scratch
 from bilingual_crawler.storage.files import DAMAGE, LeftOut, open_packed, replacing
 from bilingual_crawler.urls.canonical import canonicalise
@@ -29,8 +30,6 @@ LOOKUP_MEMORY = "32MB"
 _FORMAT = 1
 _HOSTS, _DOMAINS = "hosts", "domains"
 
-_CHECK_VERTICES = "SELECT count(*), count(id), count(name), min(id), max(id) FROM vertex"
-_AMONG = "target IN (SELECT id FROM vertex SEMI JOIN {names} USING (name))"
 # Links of hosts that do not link to a host asked about are one group, so that one reading checks all edges.
 _DEGREES = """
 CREATE TABLE degree AS
@@ -38,7 +37,6 @@ SELECT linking.source, count(*) AS links, max(greatest(every.source, every.targe
     2 * count(*) - count(every.source) - count(every.target) AS missing
 FROM {edges} AS every LEFT JOIN (SELECT DISTINCT source FROM edge) AS linking USING (source)
 GROUP BY linking.source"""
-_CHECK_EDGES = "SELECT sum(links)::BIGINT, max(last), sum(missing)::BIGINT FROM degree"
 # A look-up reads the rows of one key, which lie side by side. MD5 is the same in every version of DuckDB.
 _TABLE = """
 CREATE TABLE pruned.backlink AS
@@ -61,29 +59,27 @@ class _Graph(NamedTuple):
     edges: list[Path]
 
 
-def prune(
-    folder: Path,
-    table: Path,
-    hosts: Iterable[str] | None = None,
-    *,
-    likely: Collection[str] = (),
-) -> None:
-    """Write the links of a graph that lead to *hosts* (all, if None) to a table for look-ups.
+def prune(folder: Path, table: Path, hosts: Iterable[str] | None = None, *, likely: Collection[str] = ()) -> None:
+    """Write the links of the graph in *folder* that lead to *hosts* (all, if None) to a table for look-ups.
 
-    *folder* holds the vertices and edges of one graph of hosts or domains as published: the lists of paths with the
-    files they name, the folders ``vertices`` and ``edges``, or the two files of a graph of domains. A linking host
-    weighs by its links to *likely* hosts, or without such by all that are kept. A table that was made of the same files
-    for the same hosts is left as it is. DuckDB stays below 1 GB; it needs room beside the
-    table for the vertices, the links kept and what it sorts. SourceError if files are missing or damaged, or vertices
-    and edges do not fit.
+    A linking host weighs by its links to *likely* hosts, or without such by all that are kept. A table that was made of
+    the same files for the same hosts is left as it is. DuckDB stays below 1 GB, and spills beside the table.
+    SourceError if files are missing or damaged, or vertices and edges do not fit.
     """
     graph = find_graph(folder)
     level = _level(graph.vertices[0])
-    asked = None if hosts is None else _all_names(hosts, level)
-    valued = _all_names(likely, level) if likely else None
-    origin = _origin(graph, asked, valued)
-    if table.exists() and _read_origin(table) == origin:
-        return
+    asked, valued = (
+        None if some is None else sorted({name for host in some for name in _names(host, level)})
+        for some in (hosts, likely or None)
+    )
+    files = [[path.name, path.stat().st_size, path.stat().st_mtime_ns] for path in (*graph.vertices, *graph.edges)]
+    lists = [None if some is None else hashlib.sha256("\n".join(some).encode()).hexdigest() for some in (asked, valued)]
+    origin = json.dumps([_FORMAT, files, *lists])
+    with suppress(duckdb.Error):
+        if table.exists():
+            with _open(table) as db:
+                if db.execute("SELECT made_of FROM origin").fetchall()[0][0] == origin:
+                    return
     started = time.monotonic()
     for left in table.parent.glob(f".{table.name}.*"):  # as big as the table, by a run that was killed
         left.unlink()
@@ -101,10 +97,9 @@ def prune(
 
 
 class CommonCrawlGraph:
-    """Answers from a table that :func:`prune` made; a host has at most 1,000 backlinks, those from its own site aside.
+    """Answers from a table that :func:`prune` made, in constant memory. SourceError if it is no such table.
 
     The weight of a linking host is the share of its links that lead to likely hosts, after ten more links to nowhere.
-    Memory does not grow with the table. SourceError if it is no such table.
     """
 
     def __init__(self, table: Path) -> None:
@@ -119,12 +114,14 @@ class CommonCrawlGraph:
                 f"{table}: no table of backlinks ({first_line(error)}); give the folder of a graph"
             ) from error
 
-    def backlinks(self, host: str) -> Sequence[Backlink]:
+    def backlinks(self, host: str) -> Sequence[Lead]:
         """Who links to the host under its name with or without ``www.``, or to its domain; heaviest first."""
         site = registered_domain(host)
         found: dict[str, float] = {}
         for name in _names(host, self._level):
-            for source, weight in self._db.execute(_LOOK_UP, [_key(name), name, MAX_RETURNED]).fetchall():
+            # as md5_number_lower does
+            key = int.from_bytes(hashlib.md5(name.encode(), usedforsecurity=False).digest()[8:], "little")
+            for source, weight in self._db.execute(_LOOK_UP, [key, name, MAX_RETURNED]).fetchall():
                 url = canonicalise(f"https://{reverse(source)}/")
                 if url is None:
                     self.left_out.add("no host name", f"{source} links to {name}")
@@ -133,7 +130,7 @@ class CommonCrawlGraph:
                 else:
                     found[url] = max(weight, found.get(url, 0.0))
         # a graph has hosts without a scheme
-        links = (Backlink(*item, guessed_scheme=True) for item in found.items())
+        links = (Lead(*item, guessed_scheme=True) for item in found.items())
         return sorted(links, key=lambda link: (-link.weight, link.url))[:MAX_RETURNED]
 
     def close(self) -> None:
@@ -156,19 +153,17 @@ def find_graph(folder: Path) -> _Graph:
 
 def _parts(folder: Path, kind: str) -> dict[str, list[Path]]:
     """The files of a kind, by the name of their graph."""
-    found = {path.name.split(f"-{kind}.paths")[0]: _listed(path) for path in folder.glob(f"*-{kind}.paths*")}
+    found: dict[str, list[Path]] = {}
+    for path in folder.glob(f"*-{kind}.paths*"):
+        files = read_list(path)
+        if remote := next((file for file in files if "://" in file), None):
+            raise SourceError(f"{path}: {remote} is not a local file; download the graph first")
+        found[path.name.split(f"-{kind}.paths")[0]] = list(map(Path, files))
     for path in folder.glob(f"*-{kind}.txt*"):
         found.setdefault(path.name.split(f"-{kind}.txt")[0], [path])
-    if not found and (files := sorted((folder / kind).glob("*.txt*"))):
-        found[folder.name] = files
+    if not found and (texts := sorted((folder / kind).glob("*.txt*"))):
+        found[folder.name] = texts
     return found
-
-
-def _listed(path: Path) -> list[Path]:
-    files = read_list(path)
-    if remote := next((file for file in files if "://" in file), None):
-        raise SourceError(f"{path}: {remote} is not a local file; download the graph first")
-    return list(map(Path, files))
 
 
 def _level(vertices: Path) -> str:
@@ -194,23 +189,21 @@ def _names(host: str, level: str) -> tuple[str, ...]:
     return reverse(bare), f"{reverse(bare)}.www"
 
 
-def _all_names(hosts: Iterable[str], level: str) -> list[str]:
-    return sorted({name for host in hosts for name in _names(host, level)})
-
-
 def _condition(db: DuckDBPyConnection, table: str, names: list[str] | None) -> str:
     """For SQL: that an edge leads to a host with one of *names*, which are loaded as *table*; true if None."""
     if names is None:
         return "true"
     db.execute(f"CREATE TABLE {table} AS SELECT unnest(?::VARCHAR[]) AS name", [names])
-    return _AMONG.format(names=table)
+    return f"target IN (SELECT id FROM vertex SEMI JOIN {table} USING (name))"
 
 
 def _load(db: DuckDBPyConnection, folder: Path, graph: _Graph, level: str, kept: str) -> None:
     """Load the vertices of *graph*, and the edges that satisfy the condition *kept*."""
     columns = {"id": "BIGINT", "name": "VARCHAR"} | ({"hosts": "BIGINT"} if level == _DOMAINS else {})
     db.execute(f"CREATE TABLE vertex AS SELECT id, name FROM {_rows(graph.vertices, columns)}")
-    ((count, ids, names, first, last),) = db.execute(_CHECK_VERTICES).fetchall()
+    ((count, ids, names, first, last),) = db.execute(
+        "SELECT count(*), count(id), count(name), min(id), max(id) FROM vertex"
+    ).fetchall()
     if ids < count or names < count:
         raise SourceError(f"{folder}: {2 * count - ids - names:,} vertices lack id or name; download them again")
     if (first, last) != (0, count - 1):
@@ -218,7 +211,8 @@ def _load(db: DuckDBPyConnection, folder: Path, graph: _Graph, level: str, kept:
     edges = _rows(graph.edges, {"source": "BIGINT", "target": "BIGINT"})
     db.execute(f"CREATE TABLE edge AS SELECT source, target FROM {edges} WHERE {kept}")
     db.execute(_DEGREES.format(edges=edges))
-    ((links, highest, missing),) = db.execute(_CHECK_EDGES).fetchall()
+    query = "SELECT sum(links)::BIGINT, max(last), sum(missing)::BIGINT FROM degree"
+    ((links, highest, missing),) = db.execute(query).fetchall()
     if not links:
         raise SourceError(f"{folder}: no edges; download them again")
     if missing:
@@ -230,28 +224,8 @@ def _load(db: DuckDBPyConnection, folder: Path, graph: _Graph, level: str, kept:
         )
 
 
-def _origin(graph: _Graph, *hosts: list[str] | None) -> str:
-    """Fingerprint of the inputs of a table: its files, and the lists of *hosts*."""
-    files = [[path.name, path.stat().st_size, path.stat().st_mtime_ns] for path in (*graph.vertices, *graph.edges)]
-    lists = [None if names is None else hashlib.sha256("\n".join(names).encode()).hexdigest() for names in hosts]
-    return json.dumps([_FORMAT, files, *lists])
-
-
-def _read_origin(table: Path) -> str | None:
-    try:
-        with _open(table) as db:
-            return str(db.execute("SELECT made_of FROM origin").fetchall()[0][0])
-    except duckdb.Error:
-        return None
-
-
 def _open(table: Path) -> DuckDBPyConnection:
     return duckdb.connect(str(table), read_only=True, config={"memory_limit": LOOKUP_MEMORY, "threads": 1})
-
-
-def _key(name: str) -> int:
-    """The result of ``md5_number_lower``."""
-    return int.from_bytes(hashlib.md5(name.encode(), usedforsecurity=False).digest()[8:], "little")
 
 
 def _rows(files: list[Path], columns: dict[str, str]) -> str:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from bilingual_crawler.discovery.sources.base import Candidate, SourceError, WarcRange, is_list, read_list
-from bilingual_crawler.discovery.sources.database import damaged, duckdb, fetch, read_remote, scratch
+from bilingual_crawler.discovery.sources.base import Lead, SourceError, WarcRange, read_list
+from bilingual_crawler.discovery.sources.database import damaged, duckdb, read_remote, scratch
 from bilingual_crawler.storage.files import LeftOut
 from bilingual_crawler.urls.canonical import canonicalise
 
@@ -82,12 +82,10 @@ FROM site LEFT JOIN home USING (authority) ORDER BY prior DESC, authority"""
 
 
 class CommonCrawlIndex:
-    """The sites that have pages in both languages of the pair, the most likely first.
+    """The sites that have pages in both languages of the pair, the most likely first, in bounded memory.
 
-    *where* is a Parquet file of the index, a folder or glob of them, an ``s3://`` or ``https://`` address of one, or a
-    list of such paths. A page counts for its main language; a site needs both languages among those that CLD2 saw. The
-    prior is a rule of thumb from the pages in the rarer language. Memory is bounded; what does not fit goes to a
-    temporary folder. SourceError if there is no such file, a file is damaged or has no column with languages.
+    *where*: see :func:`index_files`. A page counts for its main language; a site needs both languages among those that
+    CLD2 saw. SourceError if there is no such file, a file is damaged or has no column with languages.
     """
 
     def __init__(self, where: str) -> None:
@@ -95,44 +93,38 @@ class CommonCrawlIndex:
         self._files = index_files(where)
         self.left_out = LeftOut()
 
-    def candidates(self, pair: LanguagePair) -> Iterator[Candidate]:
+    def candidates(self, pair: LanguagePair) -> Iterator[Lead]:
         """Yield every site once. The first one comes when the index has been read."""
+        sides = {side: [lang for lang in pair.languages if pair.side(lang) == side] for side in (pair.a, pair.b)}
+        values = {"files": self._files, "a": sides[pair.a], "b": sides[pair.b]}
         with scratch() as db:
             read_remote(db, self._files)
             try:
-                self._find_sites(db, pair)
-                for https, authority, a, b, prior, place in fetch(db, _RESULT):
+                db.execute(_COUNT.format(domain=self._domain(db)), values)
+                db.execute(_SITES.format(wrong=_IDENTIFIED_WRONGLY))
+                db.execute(_HOME_PAGES, {"files": self._files})
+                for https, authority, a, b, prior, place in iter(db.execute(_RESULT).fetchone, None):
                     url = canonicalise(f"{'https' if https else 'http'}://{authority}/")
                     if url is None:
                         self.left_out.add("no host or URL", f"{self._where}: {authority}")
                         continue
                     archived = WarcRange(**place) if place else None
-                    yield Candidate(url, "cc-index", {pair.a: a, pair.b: b}, prior, archived)
+                    yield Lead(url, prior, pages={pair.a: a, pair.b: b}, archived=archived)
             except duckdb.Error as error:
                 raise damaged(self._where, error) from error
 
-    def _find_sites(self, db: DuckDBPyConnection, pair: LanguagePair) -> None:
-        columns = self._columns(db)
-        sides = {side: [lang for lang in pair.languages if pair.side(lang) == side] for side in (pair.a, pair.b)}
-        domain = _PRIVATE_DOMAIN if _PRIVATE_DOMAIN in columns else "url_host_registered_domain"
-        values = {"files": self._files, "a": sides[pair.a], "b": sides[pair.b]}
-        db.execute(_COUNT.format(domain=domain), values)
-        db.execute(_SITES.format(wrong=_IDENTIFIED_WRONGLY))
-        db.execute(_HOME_PAGES, {"files": self._files})
-
-    def _columns(self, db: DuckDBPyConnection) -> frozenset[str]:
-        """The columns that all files have."""
-        common: frozenset[str] | None = None
-        for file, names in db.execute(
-            "SELECT file_name, list(name) FROM parquet_schema($files) GROUP BY file_name", {"files": self._files}
-        ).fetchall():
+    def _domain(self, db: DuckDBPyConnection) -> str:
+        """The column of the registered domain that all files have."""
+        query = "SELECT file_name, list(name) FROM parquet_schema($files) GROUP BY file_name"
+        columns = db.execute(query, {"files": self._files}).fetchall()
+        for file, names in columns:
             if missing := COLUMNS.difference(names):
                 raise SourceError(
                     f"{file}: no column {', '.join(sorted(missing))}; give files of cc-index/table/cc-main/warc from"
                     " August 2018 or later"
                 )
-            common = frozenset(names) if common is None else common & frozenset(names)
-        return common or frozenset()
+        common = all(_PRIVATE_DOMAIN in names for _, names in columns)
+        return _PRIVATE_DOMAIN if common else "url_host_registered_domain"
 
 
 def index_files(where: str) -> list[str]:
@@ -144,7 +136,7 @@ def index_files(where: str) -> list[str]:
     elif any(mark in where for mark in "*?["):
         with duckdb.connect() as db:
             found = [row[0] for row in db.execute("SELECT file FROM glob(?) ORDER BY file", [where]).fetchall()]
-    elif is_list(where):
+    elif where.removesuffix(".gz").endswith((".paths", ".txt")):
         found = read_list(Path(where))
     else:
         found = [where] if Path(where).is_file() else []

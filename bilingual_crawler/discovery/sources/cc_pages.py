@@ -16,8 +16,6 @@ from bilingual_crawler.storage.files import LeftOut
 from bilingual_crawler.storage.warc import MAX_RECORD, NoRecord, check_place, parse_response, unpack
 
 if TYPE_CHECKING:
-    from http.client import HTTPResponse
-
     from bilingual_crawler.discovery.sources.base import WarcRange
     from bilingual_crawler.storage.warc import ArchivedResponse
 
@@ -40,7 +38,6 @@ class ArchivedPages:
         if not self._remote and not Path(base).is_dir():
             raise SourceError(f"{base}: no such folder; give that of Common Crawl's files, or an https:// address")
         self.left_out = LeftOut()
-        """Rows that gave no page, by reason."""
 
     def read(self, place: WarcRange) -> ArchivedResponse | None:
         """The response, its body with its content coding; None, counted, without one. Blocks while it reads."""
@@ -74,18 +71,14 @@ class ArchivedPages:
             with urlopen(request, timeout=TIMEOUT) as answer:
                 if answer.status != _PARTIAL:
                     raise NoRecord("server does not cut files")
-                return _body(answer, place.length)
+                until = time.monotonic() + TIMEOUT
+                body = bytearray()
+                while some := answer.read1(min(_CHUNK, place.length - len(body))):
+                    if time.monotonic() > until:
+                        raise NoRecord("too slow")
+                    body += some
+                return bytes(body)
         except HTTPError as error:
             raise NoRecord(f"HTTP {error.code}") from error
         except (OSError, HTTPException) as error:
             raise NoRecord("no answer") from error
-
-
-def _body(answer: HTTPResponse, length: int) -> bytes:
-    until = time.monotonic() + TIMEOUT
-    body = bytearray()
-    while len(body) < length and (chunk := answer.read1(min(_CHUNK, length - len(body)))):
-        if time.monotonic() > until:
-            raise NoRecord("too slow")
-        body += chunk
-    return bytes(body)

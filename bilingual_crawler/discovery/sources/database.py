@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from contextlib import contextmanager
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from bilingual_crawler import to_install
 from bilingual_crawler.discovery.sources.base import SourceError
@@ -25,7 +25,6 @@ MEMORY = "1GB"
 """Memory limit of DuckDB; the rest is on disk."""
 THREADS = 4
 """Each of them needs a part of the memory."""
-BATCH = 10_000
 
 
 @contextmanager
@@ -43,15 +42,7 @@ def scratch(folder: Path | None = None) -> Iterator[DuckDBPyConnection]:
             yield db
 
 
-def fetch(db: DuckDBPyConnection, query: str, values: object = None) -> Iterator[tuple[Any, ...]]:
-    """The rows of a query, one by one."""
-    cursor = db.execute(query, values)
-    while some := cursor.fetchmany(BATCH):
-        yield from some
-
-
 def damaged(place: object, error: duckdb.Error) -> SourceError:
-    """The message for an error of DuckDB."""
     return SourceError(f"{place}: {first_line(error)}; download it again if it is damaged")
 
 

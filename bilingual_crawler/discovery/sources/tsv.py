@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
-from typing import TYPE_CHECKING
+from dataclasses import replace
+from typing import TYPE_CHECKING, TypeVar
 
 from bilingual_crawler.discovery.sites import read_pages
-from bilingual_crawler.discovery.sources.base import Backlink, Candidate, SourceError, bare_host
+from bilingual_crawler.discovery.sources.base import Lead, SourceError, bare_host
 from bilingual_crawler.storage.files import DAMAGE, LeftOut, lines_within, open_packed
 from bilingual_crawler.urls.canonical import canonicalise
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
     from pathlib import Path
 
     from bilingual_crawler.languages.codes import LanguagePair
@@ -22,6 +23,8 @@ MAX_LINE = 1 << 16
 MAX_BACKLINKS = 2_000_000
 """Maximum backlinks, 200 bytes of memory each."""
 _MARK = "\ufeff"
+NO_URL = "no host or URL"
+Row = TypeVar("Row")
 
 
 class _BadRow(Exception):
@@ -39,20 +42,22 @@ class TsvCandidates:
         self.left_out = LeftOut()
         check_list(path)
 
-    def candidates(self, pair: LanguagePair) -> Iterator[Candidate]:
-        """Yield the sites in the order of the file, each once."""
+    def candidates(self, pair: LanguagePair) -> Iterator[Lead]:
         seen = set()
-        for number, row in _rows(self._path, ("url",), self.left_out):
-            try:
-                candidate = _candidate(row)
-            except _BadRow as reason:
-                self.left_out.add(str(reason), f"{self._path}, line {number}")
-                continue
+        for candidate in _read(self._path, ("url",), _candidate, self.left_out):
             if candidate.url in seen:
                 self.left_out["repeated"] += 1
                 continue
             seen.add(candidate.url)
             yield candidate
+
+
+def _candidate(row: Mapping[str, str]) -> Lead:
+    try:
+        pages = read_pages(row["pages"])
+    except ValueError as error:
+        raise _BadRow(str(error)) from None
+    return replace(_lead(row, "prior", 0.5), pages=pages)
 
 
 class TsvBacklinks:
@@ -65,61 +70,74 @@ class TsvBacklinks:
         self.left_out = LeftOut()
         self._found: defaultdict[str, dict[str, float]] = defaultdict(dict)
         self._guessed: set[str] = set()
-        count = 0
         check_list(path)
-        for number, row in _rows(path, ("host", "url", "weight"), self.left_out):
-            host, url = bare_host(row.get("host", "")), _page(row.get("url", ""))
-            if host is None or url is None:
-                self.left_out.add("no host or URL", f"{path}, line {number}")
-                continue
-            try:
-                weight = _share(row.get("weight", ""), 1.0)
-            except _BadRow as reason:
-                self.left_out.add(str(reason), f"{path}, line {number}")
-                continue
-            count += 1
+        links = _read(path, ("host", "url", "weight"), _link, self.left_out)
+        for count, (host, link) in enumerate(links, 1):
             if count > MAX_BACKLINKS:
                 raise SourceError(f"{path}: more than {MAX_BACKLINKS:,} backlinks; give fewer, or cc-graph:DIR")
-            if "://" not in row["url"]:
-                self._guessed.add(url)
+            if link.guessed_scheme:
+                self._guessed.add(link.url)
             pages = self._found[host]
-            pages[url] = max(weight, pages.get(url, 0.0))
+            pages[link.url] = max(link.weight, pages.get(link.url, 0.0))
 
-    def backlinks(self, host: str) -> Sequence[Backlink]:
-        """Who links to the host, heaviest first."""
+    def backlinks(self, host: str) -> Sequence[Lead]:
         found = self._found.get(bare_host(host) or "", {})
-        links = (Backlink(url, weight, url in self._guessed) for url, weight in found.items())
+        links = (Lead(url, weight, url in self._guessed) for url, weight in found.items())
         return sorted(links, key=lambda link: (-link.weight, link.url))
 
 
+def _link(row: Mapping[str, str]) -> tuple[str, Lead]:
+    host = bare_host(row["host"])
+    if host is None:
+        raise _BadRow(NO_URL)
+    return host, _lead(row, "weight", 1.0)
+
+
+def _lead(row: Mapping[str, str], column: str, default: float) -> Lead:
+    """The page, or the home page of the host (with or without port), in a row, and its weight in *column*."""
+    text, weight = row["url"], row[column]
+    url = canonicalise(text if "://" in text else f"https://{text}") if text else None
+    if url is None:
+        raise _BadRow(NO_URL)
+    try:
+        share = float(weight) if weight else default
+    except ValueError:
+        share = math.nan
+    if not 0 <= share <= 1:
+        raise _BadRow("not between 0 and 1")
+    return Lead(url, share, "://" not in text)
+
+
 def check_list(path: Path) -> None:
-    """SourceError if there is no such file."""
     if not path.is_file():
         raise SourceError(f"{path}: no such file; give a list with one URL or host a line")
 
 
-def _rows(path: Path, columns: Sequence[str], left_out: LeftOut) -> Iterator[tuple[int, Mapping[str, str]]]:
-    """Line number and fields by column. If the first line names the first column, or a site, it is a header."""
+def _read(
+    path: Path, columns: Sequence[str], parse: Callable[[Mapping[str, str]], Row], left_out: LeftOut
+) -> Iterator[Row]:
+    """The rows of *path*, by *columns* or those of its header: a first line with the name of the first column."""
     header_may_come = True
     try:
         with open_packed(path) as file:
             for number, line in enumerate(lines_within(file, MAX_LINE), 1):
-                if line is None:
-                    left_out.add("line too long", f"{path}, line {number}")
-                    continue
                 try:
+                    if line is None:
+                        raise _BadRow("line too long")
                     text = line.decode().removeprefix(_MARK).rstrip("\r\n")
+                    if not text.strip() or text.startswith("#"):
+                        continue
+                    fields = [field.strip() for field in text.split("\t")]
+                    header = _header(fields, columns[0]) if header_may_come else ()
+                    header_may_come = False
+                    if header:
+                        columns = header
+                    else:
+                        yield parse(defaultdict(str, zip(columns, fields, strict=False)))
                 except UnicodeDecodeError:
                     left_out.add("not UTF-8", f"{path}, line {number}")
-                    continue
-                if not text.strip() or text.startswith("#"):
-                    continue
-                fields = [field.strip() for field in text.split("\t")]
-                if header_may_come and (header := _header(fields, columns[0])):
-                    columns = header
-                else:
-                    yield number, dict(zip(columns, fields, strict=False))
-                header_may_come = False
+                except _BadRow as reason:
+                    left_out.add(str(reason), f"{path}, line {number}")
     except DAMAGE as error:
         raise SourceError(f"{path}: cannot be read to its end ({error}); download or pack it again") from error
 
@@ -131,30 +149,3 @@ def _header(fields: Sequence[str], first: str) -> Sequence[str]:
         # as in the sites.tsv of a discovery
         names[0] = first
     return names if first in names else ()
-
-
-def _candidate(row: Mapping[str, str]) -> Candidate:
-    text = row.get("url", "")
-    url = _page(text)
-    if url is None:
-        raise _BadRow("no host or URL")
-    try:
-        pages = read_pages(row.get("pages", ""))
-    except ValueError as error:
-        raise _BadRow(str(error)) from None
-    return Candidate(url, "tsv", pages, _share(row.get("prior", ""), 0.5), guessed_scheme="://" not in text)
-
-
-def _page(text: str) -> str | None:
-    """The canonical URL of a page, or of the home page of a host (with or without port)."""
-    return canonicalise(text if "://" in text else f"https://{text}") if text else None
-
-
-def _share(text: str, default: float) -> float:
-    try:
-        share = float(text) if text else default
-    except ValueError:
-        share = math.nan
-    if not 0 <= share <= 1:
-        raise _BadRow("not between 0 and 1")
-    return share

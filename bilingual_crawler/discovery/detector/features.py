@@ -1,4 +1,4 @@
-"""Links, and guessed URLs, that may lead to a site's page in another language, with the evidence for each."""
+"""The evidence of the detector, and its weights: links and guessed URLs, and two pages beside each other."""
 
 from __future__ import annotations
 
@@ -9,24 +9,28 @@ from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 import langcodes
+import msgspec
 
 from bilingual_crawler.languages.codes import UNKNOWN, base_of, language_name, own_name, to_bcp47
 from bilingual_crawler.languages.pairs import LanguagePairs
 from bilingual_crawler.pages.model import LinkPosition
+from bilingual_crawler.pairing.resemblance import OUTLINE_FEATURES, SHORTEST, common_shares, have_same_text
 from bilingual_crawler.policies.evidence.language import STEPS, AnchorReader
+from bilingual_crawler.scoring.linear import LinearModel, read_weights
 from bilingual_crawler.urls.canonical import canonicalise
 from bilingual_crawler.urls.hosts import domain_label, host_of
 from bilingual_crawler.urls.marks import Component, Marker, find_markers, strip_language
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Mapping
+    from importlib.resources.abc import Traversable
 
     from bilingual_crawler.languages.codes import LanguagePair
     from bilingual_crawler.pages.model import Link, PageRecord
+    from bilingual_crawler.pairing.resemblance import Resemblance
     from bilingual_crawler.scoring.models import LanguageModel
 
 _INDEX = re.compile(r"(?<=/)index\.\w+$")
-_SEPARATORS = ("-", "_")
 _REGIONAL = frozenset(("zho", "por"))
 """Languages of which sites often name the region."""
 
@@ -68,31 +72,17 @@ def _spellings(token: str, old: str, new: str) -> Iterator[str]:
     """Spellings of the language *new* on a site that writes *token* for the language *old*."""
     territory = langcodes.Language.get(to_bcp47(new)).maximize().territory or ""
     new = base_of(new)
-    code = to_bcp47(new)
-    separator = next((sign for sign in _SEPARATORS if sign in token), None)
-    lower = token.lower()
-    if separator is not None:
+    code, lower = to_bcp47(new), token.lower()
+    if separator := next((sign for sign in "-_" if sign in token), None):
         region = token.partition(separator)[2]
         yield f"{code}{separator}{territory if region.isupper() else territory.lower()}"
         yield code
-    elif lower == to_bcp47(old):
-        yield _cased(code, token)
-        if new in _REGIONAL:
-            yield _cased(f"{code}-{territory}", token)
-    elif len(token) == 3:
-        yield _cased(new, token)
-    elif lower == own_name(old).lower():
-        yield _cased(own_name(new), token)
-    elif lower == language_name(old).lower():
-        yield _cased(language_name(new), token)
-    else:
-        yield _cased(code, token)
-
-
-def _cased(text: str, like: str) -> str:
-    if like.isupper():
-        return text.upper()
-    return text.title() if like.istitle() else text.lower()
+        return
+    names = {own_name(old).lower(): own_name(new), language_name(old).lower(): language_name(new)}
+    spelt = [code if lower == to_bcp47(old) else new if len(token) == 3 else names.get(lower, code)]
+    if lower == to_bcp47(old) and new in _REGIONAL:
+        spelt.append(f"{code}-{territory}")
+    yield from (one.upper() if token.isupper() else one.title() if token.istitle() else one.lower() for one in spelt)
 
 
 MAX_LINKS = 500
@@ -105,32 +95,15 @@ MAX_LOGIT = 4.0
 NAMED = ("hreflang", "label", "mark", "weak_mark", "lang")
 """Ways in which a link names a language; each may name one that is sought, or another."""
 STRONG = ("hreflang", "label", "mark")
-"""Of which at least one names a language."""
 LINK_FEATURES = (
     *(f"{name}_{which}" for name in NAMED for which in ("sought", "other")),
-    "named_sought",
-    "named_other",
-    "alternate",
-    "switcher",
-    "unnamed_switch",
-    "same_key",
-    "same_key_sought",
-    "unmarked",
-    "wording",
-    "url_model",
-    "chooser",
-    "stub",
-    "declared_other",
-    "other_host",
-    "rewritten",
-    "folder",
-    "dropped",
-    "names_others",
-    "page_in_neither",
+    *("named_sought", "named_other", "alternate", "switcher", "unnamed_switch", "same_key", "same_key_sought"),
+    *("unmarked", "wording", "url_model", "chooser", "stub", "declared_other", "other_host"),
+    *("rewritten", "folder", "dropped", "names_others", "page_in_neither"),
 )
 """0 or 1, but for `wording` and `url_model`: -1 to 1, towards the language that is sought. `names_others` is of a
 guess: the page names languages, and not the one that is guessed."""
-EVIDENCE = {"hreflang_sought": "hreflang", "label_sought": "switcher", "mark_sought": "mark", "lang_sought": "lang"}
+NAMES = {"hreflang_sought": "hreflang", "label_sought": "switcher", "mark_sought": "mark", "lang_sought": "lang"}
 """Feature -> its name in the counts of a verdict."""
 GUESSES = ("rewritten", "folder", "dropped")
 KIND = ("hreflang_sought", "label_sought", "mark_sought", "weak_mark_sought", "same_key", "other_host", *GUESSES)
@@ -143,7 +116,6 @@ class LinkProspect:
 
     url: str
     page: str
-    """The page that it is on."""
     language: str
     """The language that is sought there."""
     features: Mapping[str, float]
@@ -152,22 +124,20 @@ class LinkProspect:
     @property
     def is_bridge(self) -> bool:
         """Whether its page only leads to others, and it names no language that is not sought."""
-        return (self.says("stub") or self.says("chooser")) and not any(
-            map(self.says, ("hreflang_other", "label_other"))
-        )
+        return self.says("stub", "chooser") and not self.says("hreflang_other", "label_other")
 
     @property
     def is_guess(self) -> bool:
-        return any(map(self.says, GUESSES))
+        return self.says(*GUESSES)
 
     @property
     def kind(self) -> tuple[bool, ...]:
         """Links of one kind are right or wrong together on a site."""
         return tuple(map(self.says, KIND))
 
-    def says(self, name: str) -> bool:
-        """Whether the feature *name* speaks for it."""
-        return self.features.get(name, 0.0) > 0
+    def says(self, *names: str) -> bool:
+        """Whether one of the features *names* speaks for it."""
+        return any(self.features.get(name, 0.0) > 0 for name in names)
 
 
 class LinkReader:
@@ -180,12 +150,18 @@ class LinkReader:
 
     def read(self, page: PageRecord, language: str) -> list[LinkProspect]:
         """The links of *page* inside its site, and guesses, as ways to pages in *language*, one of the pair."""
-        links = self._inside(page)
+        site = domain_label(page.url)
+        inside = [link for link in page.links if domain_label(link.url) == site]
+        # a sort is stable: links that name no language keep the order of the page
+        links = sorted(inside, key=lambda link: not (link.hreflang or link.label))[:MAX_LINKS]
+        shares = self._by_url([link.url for link in links])[:, int(language == self._pair.b)] if links else ()
+        found = []
+        for link, share in zip(links, map(float, shares), strict=True):
+            logit = log((share + 1e-6) / (1 - share + 1e-6))
+            row = self._features(page, link, language)
+            row["url_model"] = max(-1.0, min(1.0, logit / MAX_LOGIT))
+            found.append(_prospect(link.url, page, language, row))
         urls = {_without_index(link.url) for link in links}
-        rows = [self._features(page, link, language) for link in links]
-        for row, likely in zip(rows, self._by_model([link.url for link in links], language), strict=True):
-            row["url_model"] = likely
-        found = [_prospect(link.url, page, language, row) for link, row in zip(links, rows, strict=True)]
         return found + [guess for guess in self.guess(page, language) if _without_index(guess.url) not in urls]
 
     def guess(self, page: PageRecord, language: str) -> Iterator[LinkProspect]:
@@ -200,12 +176,6 @@ class LinkReader:
         for url, kind in (*guesses, (without_folder(page.url), "dropped")):
             if url is not None and url != page.url:
                 yield _prospect(url, page, language, {**row, kind: 1.0})
-
-    def _inside(self, page: PageRecord) -> list[Link]:
-        site = domain_label(page.url)
-        inside = [link for link in page.links if domain_label(link.url) == site]
-        # a sort is stable: links that name no language keep the order of the page
-        return sorted(inside, key=lambda link: not (link.hreflang or link.label))[:MAX_LINKS]
 
     def _features(self, page: PageRecord, link: Link, sought: str) -> dict[str, float]:
         row: dict[str, float] = {}
@@ -224,34 +194,22 @@ class LinkReader:
             row[f"named_{which}"] = max(row.get(f"{kind}_{which}", 0.0) for kind in STRONG)
         same_key = _without_index(strip_language(link.url)) == _without_index(strip_language(page.url))
         switcher = link.position is LinkPosition.SWITCHER
-        row["alternate"] = link.announces
-        row["switcher"] = switcher
-        row["unnamed_switch"] = switcher and link.label is None and link.hreflang is None
-        row["same_key"] = same_key
-        row["same_key_sought"] = same_key and row.get("mark_sought", 0.0)
-        row["unmarked"] = marked is None and language_mark(page.url) is not None
-        row["chooser"] = len(page.links) <= STUB_LINKS
-        row["stub"] = is_stub(page)
-        row["declared_other"] = page.first_declared is not None and self._pair.side(page.first_declared) == sought
-        row["wording"] = self._wording_of(link.text, sought)
-        row["page_in_neither"] = side_of(page, self._pair) is None
-        row["other_host"] = host_of(link.url) != host_of(page.url)
+        row |= {
+            "alternate": link.announces,
+            "switcher": switcher,
+            "unnamed_switch": switcher and link.label is None and link.hreflang is None,
+            "same_key": same_key,
+            "same_key_sought": same_key and row.get("mark_sought", 0.0),
+            "unmarked": marked is None and language_mark(page.url) is not None,
+            "chooser": len(page.links) <= STUB_LINKS,
+            "stub": is_stub(page),
+            "declared_other": page.first_declared is not None and self._pair.side(page.first_declared) == sought,
+            "page_in_neither": side_of(page, self._pair) is None,
+            "other_host": host_of(link.url) != host_of(page.url),
+        }
+        if (step := self._wording.read(link.text)) is not None:
+            row["wording"] = (2 * step / len(STEPS) - 1) * (1 if sought == self._pair.b else -1)
         return row
-
-    def _wording_of(self, text: str, sought: str) -> float:
-        step = self._wording.read(text)
-        if step is None:
-            return 0.0
-        towards_second = 2 * step / len(STEPS) - 1
-        return towards_second if sought == self._pair.b else -towards_second
-
-    def _by_model(self, urls: Sequence[str], sought: str) -> Iterable[float]:
-        """Log-odds of the language *sought* by the model of URLs, as a share of the largest that counts."""
-        if not urls:
-            return ()
-        shares = self._by_url(urls)[:, int(sought == self._pair.b)]
-        logits = (log((float(share) + 1e-6) / (1 - float(share) + 1e-6)) for share in shares)
-        return [max(-1.0, min(1.0, logit / MAX_LOGIT)) for logit in logits]
 
 
 def _prospect(url: str, page: PageRecord, language: str, row: Mapping[str, float]) -> LinkProspect:
@@ -265,13 +223,6 @@ def _without_index(url: str) -> str:
 def one_form(url: str) -> str:
     """*url* without index file and final slash: both forms are one page on nearly every site."""
     return _without_index(url).rstrip("/")
-
-
-def evidence_in(prospects: Iterable[LinkProspect]) -> dict[str, int]:
-    """Count the *prospects* that name a sought language, by the kind of evidence."""
-    links = [prospect for prospect in prospects if not prospect.is_guess]
-    counts = {name: sum(link.says(feature) for link in links) for feature, name in EVIDENCE.items()}
-    return {name: count for name, count in counts.items() if count}
 
 
 def side_of(page: PageRecord, pair: LanguagePair) -> str | None:
@@ -292,3 +243,107 @@ def language_mark(url: str) -> tuple[str, bool] | None:
     """The language that the strongest mark of *url* names, and whether the mark may mean something else."""
     marker = _mark(url)
     return (marker.language, marker.weak) if marker is not None and marker.language is not None else None
+
+
+MAX_RATIO = 3.0
+"""Maximum ratio of the lengths of two translations, in characters."""
+
+UNTRANSLATED_PAGE_SHARE = 0.7
+"""Share of the shorter text that two untranslated pages have in common at least: home pages share names."""
+
+PAGE_PAIR_FEATURES = (
+    *OUTLINE_FEATURES,
+    *("announced", "announced_both", "switched", "switched_both", "linked", "linked_both", "same_key"),
+    *("same_key_marked", "link_ratio", "link_keys", "depth"),
+)
+"""Features of two outlines; whether one page, or both, announce the other, name its language in a link, link to it;
+how alike their addresses are; how alike the numbers and addresses of their links are."""
+
+
+def features_of(a: PageRecord, b: PageRecord, pair: LanguagePair, resemblance: Resemblance) -> dict[str, float]:
+    """The values of :data:`PAGE_PAIR_FEATURES` for *a* and *b*, in the order of the languages of *pair*."""
+    claims: dict[str, float] = {}
+    said = zip(("announced", "switched", "linked"), _said(a, b, pair.b, pair), _said(b, a, pair.a, pair), strict=True)
+    for name, *both in said:
+        claims |= {name: any(both), f"{name}_both": all(both)}
+    same_key = strip_language(a.url) == strip_language(b.url)
+    keys, others = ({strip_language(link.url) for link in page.links} for page in (a, b))
+    claims |= {
+        "same_key": same_key,
+        "same_key_marked": same_key and (language_mark(a.url) is not None or language_mark(b.url) is not None),
+        "link_ratio": -abs(log((len(a.links) + 2) / (len(b.links) + 2))),
+        "link_keys": len(keys & others) / max(1, len(keys | others)),
+        "depth": -abs(strip_language(a.url).count("/") - strip_language(b.url).count("/")),
+    }
+    assert a.outline is not None
+    assert b.outline is not None
+    return resemblance.features(a.outline, b.outline) | claims
+
+
+def comparable(a: PageRecord, b: PageRecord, pair: LanguagePair) -> bool:
+    """Whether both are documents of their own, with texts of lengths that translations can have.
+
+    A page whose address names another language than its text is untranslated.
+    """
+    for page in (a, b):
+        mark = language_mark(page.url)
+        if mark is not None and not mark[1] and pair.side(mark[0]) != pair.side(page.language):
+            return False
+    common = max(common_shares(_lines(a), _lines(b)))
+    shorter, longer = sorted((len(a.text), len(b.text)))
+    own = shorter * (1 - common)
+    return own >= SHORTEST and common < UNTRANSLATED_PAGE_SHARE and longer <= MAX_RATIO * shorter
+
+
+def _lines(page: PageRecord) -> dict[str, float]:
+    return {line: len(line) for line in page.text.split("\n")}
+
+
+def is_same(a: PageRecord, b: PageRecord) -> bool:
+    """Whether they are one page at two addresses."""
+    return a.url == b.url or have_same_text(_lines(a), _lines(b))
+
+
+def mirrored(a: PageRecord, b: PageRecord) -> dict[str, str]:
+    """The links of both pages to other pages, each with its counterpart: they differ by their language marks only."""
+    urls = [{link.url for link in page.links} for page in (a, b)]
+    # common links, such as switchers, have no counterpart
+    keys = [{strip_language(url): url for url in one - other} for one, other in (urls, urls[::-1])]
+    both = keys[0].keys() & keys[1].keys() - {strip_language(page.url) for page in (a, b)}
+    return {one[key]: other[key] for one, other in (keys, keys[::-1]) for key in both}
+
+
+def _said(page: PageRecord, other: PageRecord, language: str, pair: LanguagePair) -> tuple[bool, bool, bool]:
+    """Whether *page* announces *other*, names its language in a link to it, links to it."""
+    links = [link for link in page.links if link.url == other.url]
+    return (
+        any(link.announces and pair.side(link.hreflang or "") == language for link in links),
+        any(link.position is LinkPosition.SWITCHER and pair.side(link.label or "") == language for link in links),
+        bool(links),
+    )
+
+
+FOLDER = "discovery"
+"""Folder of the weights under the models folder."""
+EVIDENCE = "evidence.json"
+
+
+class EvidenceWeights(msgspec.Struct, frozen=True):
+    """The weights of the evidence detector (``evidence.json``)."""
+
+    language: LinearModel
+    """Log-odds that a link leads to a page in a sought language."""
+    translation: LinearModel
+    """Log-odds that a link leads to the translation of its page."""
+    parallel: LinearModel
+    """Log-odds that two pages are translations."""
+
+    @classmethod
+    def load(cls, models: Traversable) -> EvidenceWeights:
+        """Read the weights; ModelError names the file that is missing or unreadable."""
+        path = models / FOLDER / EVIDENCE
+        weights = read_weights(path, cls)
+        weights.language.check(LINK_FEATURES, path)
+        weights.translation.check(LINK_FEATURES, path)
+        weights.parallel.check(PAGE_PAIR_FEATURES, path)
+        return weights
