@@ -8,6 +8,7 @@ from http import HTTPStatus
 from typing import TYPE_CHECKING, Any, cast
 
 from twisted.web.resource import Resource
+from twisted.web.static import Data
 
 from bilingual_crawler.reporting.local_pages import HTML, LimitedSite, LocalPages, answer
 from bilingual_crawler.reporting.markup import render
@@ -40,25 +41,15 @@ def serve(folders: Sequence[Path], on_ready: Callable[[str], None]) -> None:
 
     secret = secrets.token_urlsafe()
     root, pages = LocalPages(HOST), Resource()
-    children: dict[bytes, Any] = {b"": _Judging(folders), b"keys.js": _Keys()}
+    # the only script that the pages may run: it presses buttons by keys
+    keys = Data(render("keys.js").encode(), "text/javascript; charset=utf-8")
+    children: dict[bytes, Any] = {b"": _Judging(folders), b"keys.js": keys}
     for path, child in children.items():
         pages.putChild(path, child)
     root.putChild(secret.encode(), cast("Any", pages))
     port = cast("Any", reactor).listenTCP(0, LimitedSite(root, MAX_FORM), interface=HOST)
     on_ready(f"http://{HOST}:{port.getHost().port}/{secret}/")
     cast("Any", reactor).run()
-
-
-class _Keys(Resource):
-    """The script that presses buttons by keys: the only script that the pages may run."""
-
-    isLeaf = True
-
-    def __init__(self) -> None:
-        super().__init__()  # type: ignore[no-untyped-call]
-
-    def render_GET(self, request: Request) -> bytes:
-        return answer(request, render("keys.js"), "text/javascript; charset=utf-8")
 
 
 class _Judging(Resource):
