@@ -172,7 +172,6 @@ class Lexicon:
 
     @cached_property
     def _alike(self) -> Mapping[str, Sequence[str]]:
-        """The words of the second language by their sound."""
         alike = defaultdict[str, list[str]](list)
         for word in self._shares_b:
             if found := sound(word):
@@ -239,7 +238,6 @@ class Nearness:
         self._spread = spread
 
     def window(self, start_a: int, start_b: int, size: int) -> Nearness:
-        """Return the comparison of *size* sentences of each side."""
         return Nearness(self._a[start_a : start_a + size], self._b[start_b : start_b + size], self._spread)
 
     def similarity(self, p: int, q: int) -> NDArray[np.float32]:

@@ -86,7 +86,6 @@ class DocumentPair:
     """Whether lines, the end or all of a document was too much to align."""
 
     def facts(self) -> dict[str, tuple[str, str]]:
-        """The facts about both pages, by name."""
         return {name: (getattr(self.origin_a, name), getattr(self.origin_b, name)) for name in FACTS}
 
     def direction(self, languages: tuple[str, str]) -> dict[str, str]:
@@ -274,7 +273,6 @@ class Tmx(Export):
 
 
 def _props(facts: Mapping[str, str]) -> str:
-    """The facts that are known, as properties."""
     return "".join(f'<prop type="{name}">{_xml(fact)}</prop>' for name, fact in facts.items() if fact)
 
 

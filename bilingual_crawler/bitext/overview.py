@@ -60,9 +60,7 @@ class BitextCounts:
     """Counts of a bitext; ``aligned`` sentence pairs are those kept and those dropped."""
 
     documents: int = 0
-    """Document pairs."""
     aligned: int = 0
-    """Sentence pairs."""
     kept: int = 0
     dropped: dict[str, int] = field(default_factory=dict)
     """Dropped sentence pairs by reason."""
@@ -70,7 +68,6 @@ class BitextCounts:
     """Document pairs the end of which, or all of which, was too much to align."""
 
     def add(self, documents: DocumentPair, raw: Sequence[SentencePair], kept: Sequence[SentencePair]) -> None:
-        """Count a document pair."""
         self.documents += 1
         self.cut += documents.is_cut
         self.aligned += len(raw)
@@ -90,8 +87,6 @@ class SiteBitext:
 
 @dataclass(frozen=True, slots=True)
 class Shown:
-    """A sentence pair of the sample."""
-
     url_a: str
     url_b: str
     text_a: str
@@ -101,8 +96,6 @@ class Shown:
 
 @dataclass
 class BitextOverview:
-    """The content of the file."""
-
     pair: str
     """The languages, as ``eng-mlt``."""
     counts: BitextCounts = field(default_factory=BitextCounts)

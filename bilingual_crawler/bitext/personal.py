@@ -84,8 +84,6 @@ _ID_PATTERNS = {name: rf"(?<!{_SIGN})(?<![.,/+-])(?:{pattern})(?!{_SIGN}|[/+-])"
 
 
 class Found(NamedTuple):
-    """Personal data at a place of a text."""
-
     start: int
     end: int
     kind: str

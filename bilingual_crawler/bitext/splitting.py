@@ -294,7 +294,6 @@ def _function_words(language: str) -> frozenset[str]:
 
 
 def _first_word(text: str) -> str:
-    """The first word or number of *text*, or nothing."""
     found = _WORD.search(text)
     return found[0] if found else ""
 

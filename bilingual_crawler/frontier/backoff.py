@@ -113,12 +113,10 @@ class Backoff:
         return health is not None and health.answers == self._answers
 
     def failures(self, host: str) -> int:
-        """The number of failures in a row of *host*."""
         health = self._hosts.get(host)
         return health.failures if health else 0
 
     def forget(self, host: str) -> None:
-        """Reset the state of *host*."""
         self._hosts.pop(host, None)
 
     def given_up(self, host: str) -> bool:

@@ -29,7 +29,6 @@ class QueueQuota:
     """Memory for queued URLs by linking site, so that no site can use up the quota of a site that it links to."""
 
     def __init__(self, pairs: int = 1) -> None:
-        """*pairs* is the number of language pairs of the crawl."""
         self._beside = STORED + KNOWN * pairs
         self._queued: Counter[str] = Counter()
         self.urls: Counter[str] = Counter()
@@ -116,7 +115,6 @@ class SiteBudget(ABC):
         """Set the relative number of document pairs expected of each host, in any unit."""
 
     def _row(self, site: str) -> Any:
-        """The row of *site*, to be changed."""
         place = self._places.setdefault(site, len(self._places))
         if place == len(self._names):
             self._names.append(site)

@@ -72,7 +72,6 @@ class OpenTransaction:
             self._fail(error)
 
     def size(self, table: str) -> int:
-        """Number of entries of *table*; within the context."""
         return int(self._txn.stat(getattr(self._tables, table))["entries"])
 
     def walk(self, table: str, prefix: bytes) -> Iterator[tuple[bytes, bytes]]:
@@ -169,7 +168,6 @@ class InFlight:
 
 
 def left_in_flight(path: Path) -> list[bytes]:
-    """The digests in the file *path* of a dead process."""
     left = path.read_bytes() if path.exists() else b""
     digests = (left[at : at + _SIZE] for at in range(0, len(left), _SIZE))
     return [digest for digest in digests if digest != _NONE]
@@ -382,7 +380,6 @@ class LmdbStore:
         return state_of(record) if record else None
 
     def _queued(self, at: Tables, key: bytes) -> Entry | None:
-        """The URL with this digest, if it is queued."""
         return unpack(at.urls.get(key)) if self._state(at, key) is State.QUEUED else None
 
     def _best(self, at: Tables, slot: str) -> tuple[bytes, bytes] | None:
@@ -521,7 +518,6 @@ def _number(table: Any, key: bytes) -> int:
 
 
 def _add(table: Any, key: bytes) -> int:
-    """Increment the counter *key*; return its value."""
     number = _number(table, key) + 1
     table.put(key, _UINT.pack(number))
     return number

@@ -36,7 +36,6 @@ SPARE_OFFERS = 1000
 _ALL = ""
 """Name of the only heap without a budget over sites."""
 _STATES = {UNTIL: SlotState.LEFT, BLOCKED: SlotState.BLOCKED}
-"""States of closed slots, by the reason."""
 _SUSPECTS = "(suspects)"
 """Name of the heap of suspects, which come after all sites; no host has brackets."""
 
@@ -59,7 +58,6 @@ class Offers:
         return self._held
 
     def set(self, head: Head) -> None:
-        """Replace the offer of its slot by *head*."""
         offer = (-head.priority, head.order, head.slot)
         if self._current.get(head.slot) == offer:
             return
@@ -73,7 +71,6 @@ class Offers:
             self._remove_outdated()
 
     def withdraw(self, slot: str) -> None:
-        """Remove the offer of *slot*."""
         offer = self._current.pop(slot, None)
         if offer is None:
             return
@@ -101,19 +98,16 @@ class Offers:
         return current is None or entry.priority >= -current[0]
 
     def _turn(self) -> str:
-        """Name of the next heap."""
         if self._budget is None:
             return _ALL
         return self._budget.choose() or _SUSPECTS
 
     def _offer_to_budget(self, name: str) -> None:
-        """Pass the best offer of the heap *name* to the budget."""
         if self._budget is not None and name != _SUSPECTS:
             heap = self._heaps.get(name)
             self._budget.offer(name, -heap[0][0] if heap else None)
 
     def _name(self, offer: Offer) -> str:
-        """The heap of *offer*."""
         if self._budget is None:
             return _ALL
         return _SUSPECTS if offer[0] == -SUSPECT else registered_domain(offer[-1])
@@ -340,7 +334,6 @@ class LocalFrontier:
             self.slot_states = dict.fromkeys(self.store.slots(), SlotState.FINISHED) | left
 
     def _state(self, slot: str) -> SlotState:
-        """The state of *slot*, which has queued URLs."""
         if not self._slot_spent(slot):
             return SlotState.OPEN
         return _STATES.get(self._closed.get(slot, ""), SlotState.SPENT)

@@ -165,7 +165,6 @@ class MemoryStore:
         self._counts[entry.slot, entry.state] += by
 
     def _offer(self, entry: Entry) -> None:
-        """Add an item for *entry*, which is new in the queue or has another priority."""
         heap = self._heaps[entry.slot]
         heappush(heap, (-entry.priority, entry.order, entry.url))
         if len(heap) > 2 * self._counts[entry.slot, State.QUEUED] + SPARE_ITEMS:

@@ -93,16 +93,13 @@ class RedisLink:
         return stored
 
     def script(self, name: str, *arguments: Any) -> Any:
-        """Run a script; return its answer."""
         keys = [self.prefix, self.prefix + self._life]
         return self._patiently(lambda: self._scripts[name](keys=keys, args=arguments))
 
     def command(self, name: str, key: str, *arguments: Any) -> Any:
-        """Run a command on one key under the prefix; return its answer."""
         return self._patiently(lambda: self._redis.execute_command(name, self.prefix + key, *arguments))
 
     def give_up(self) -> None:
-        """Stop waiting for answers."""
         self._given_up.set()
 
     def close(self) -> None:
@@ -146,7 +143,6 @@ class RedisLink:
 
 
 def _said(error: redis.RedisError) -> str:
-    """The first line of *error*, possibly empty."""
     return next(iter(str(error).splitlines()), type(error).__name__)
 
 
@@ -189,7 +185,6 @@ class RedisStore:
     # workers ------------------------------------------------------------------------------------------------------
 
     def share(self, *, idle: bool, active: int) -> Share:
-        """Send the heartbeat of a worker with *active* slots; *idle*: it has no URL to fetch."""
         lost, astray, gained, news, surplus, over = self._run(
             "share", self._worker_milliseconds, int(idle), active, len(self._leased), len(self._heads)
         )
@@ -205,14 +200,12 @@ class RedisStore:
         return Share([head[0].decode() for head, _ in gained], changed, surplus, bool(over))
 
     def release(self, slots: Sequence[str]) -> None:
-        """Give *slots* to other workers; none of their URLs may be in flight."""
         if slots:
             for slot in slots:
                 self._heads.pop(slot, None)
             self._run("release", *slots)
 
     def give_up(self) -> None:
-        """Stop waiting for Redis; may be called from another thread."""
         self._link.give_up()
 
     # the protocol -------------------------------------------------------------------------------------------------

@@ -75,7 +75,6 @@ class CrawlTally:
         return self._pairs.side(language) or language
 
     def counts(self) -> dict[str, Any]:
-        """The counts of addresses in a summary."""
         times = {"started_at": self.first, "finished_at": self.last} if self.first else {}
         return times | {
             "tried": self.tried,

@@ -24,7 +24,6 @@ def render(template: str, **values: object) -> Markup:
 
 
 def write_page(path: Path, template: str, **values: object) -> None:
-    """Render a template of this package into a file. Raises OSError."""
     path.write_text(render(template, **values), encoding="utf-8", errors="replace")
 
 

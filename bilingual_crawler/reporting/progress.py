@@ -123,6 +123,5 @@ class ProgressExtension(CrawlComponent):
 
 
 def counts_line(fetched: int, documents: int, pairs: int, queued: int) -> str:
-    """Return the counts of a crawl as the live line shows them."""
     counts = ((fetched, "page"), (documents, "document"), (pairs, "pair"))
     return f"{', '.join(f'{number} {noun(number, one)}' for number, one in counts)}, {queued} queued"

@@ -49,7 +49,6 @@ def _reason(summary: Mapping[str, Any], languages: list[str]) -> str:
 
 
 def _remedy(summary: Mapping[str, Any], missing: str) -> str:
-    """Suggest how to find pages in the language *missing*."""
     outside = summary.get("out_of_scope", 0)
     if outside and summary["html"] <= summary.get("seed_count", 0):
         return (

@@ -293,7 +293,6 @@ def pairs_of(summary: Mapping[str, Any], directory: Path) -> LanguagePairs:
 
 
 def detectors_of(summary: Mapping[str, Any]) -> tuple[str, ...]:
-    """Return the language detectors of a crawl."""
     named = summary.get("settings", {}).get("BILINGUAL_DETECTORS")
     return tuple(named.split(",") if named else BILINGUAL_DETECTORS)
 

@@ -102,9 +102,7 @@ class Review:
         self._random = Random(0)
         self.sentences = SentenceSample(sample)
         self.methods: Counter[str] = Counter()
-        """Pairs by method."""
         self.unpaired: Counter[str] = Counter()
-        """Unpaired documents by reason."""
 
     def add(self, alignment: Alignment, text: Callable[[str], list[str]]) -> None:
         """Add the pairs of one registered domain or group. *text* gives the lines of a document by its URL."""

@@ -142,8 +142,6 @@ class _Judging(Resource):
 
 @dataclass(frozen=True, slots=True)
 class _Pair:
-    """A pair of one of the sheets."""
-
     folder: Path
     sheet: Sheet
     row: ReviewRow
@@ -154,14 +152,12 @@ class _Pair:
 
     @property
     def texts(self) -> tuple[list[str], list[str]]:
-        """The shown lines of both sides."""
         if self.row.kind == "document":
             return read_texts(self.folder, self.row)
         return [self.row.cells.get("text_a", "")], [self.row.cells.get("text_b", "")]
 
 
 def _place(request: Request, pairs: list[_Pair]) -> int | None:
-    """The place of the pair that *request* names."""
     wanted = _field(request, "pair")
     return next((place for place, pair in enumerate(pairs) if pair.key == wanted), None)
 

@@ -132,7 +132,6 @@ class StatusExtension(CrawlComponent):
         return self._status
 
     def page(self) -> str:
-        """The figures as HTML."""
         status = self.status()
         return render(
             "status.html",

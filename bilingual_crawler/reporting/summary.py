@@ -279,7 +279,6 @@ def _reasons(counts: Mapping[str, int], title: str = "") -> str:
 
 
 def _shown(value: Any) -> str:
-    """The value as on a command line."""
     if isinstance(value, list | tuple):
         return ",".join(map(str, value))
     return "" if value is None else str(value)

@@ -295,7 +295,6 @@ def _read_as_found(path: Path, file: IO[bytes], left_out: LeftOut) -> WarcFile:
 
 
 def warn_if_cut(file: WarcFile) -> None:
-    """Log a warning if *file*, whose records have been listed, is cut off or damaged."""
     if file.cut:
         logger.warning(f"{file.path} is cut off or damaged: only the records before the damage are used")
 

@@ -163,8 +163,7 @@ class _Records:
 class Row(Protocol):
     """A record of a file of JSON objects."""
 
-    def as_row(self) -> dict[str, Any]:
-        """Return the object."""
+    def as_row(self) -> dict[str, Any]: ...
 
 
 class GzipJsonLines:
@@ -232,7 +231,6 @@ class TsvLog:
 
     @classmethod
     def for_record(cls, path: Path, record: type[DataclassInstance]) -> TsvLog:
-        """A log of *record* objects."""
         return cls(path, [field.name for field in fields(record)])
 
     def write(self, values: Sequence[object]) -> None:

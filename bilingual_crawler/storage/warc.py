@@ -73,7 +73,6 @@ def bare_url(url: str, aliases: Mapping[str, str]) -> str:
 
 
 def url_key(text: str) -> int:
-    """Hash a text to 64 bits."""
     return int.from_bytes(blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8).digest(), "big")
 
 
@@ -88,7 +87,6 @@ class Index:
         return len(self._keys)
 
     def get(self, key: int) -> int | None:
-        """Return the place of a key."""
         at = int(self._keys.searchsorted(np.uint64(key)))
         if at < len(self._keys) and int(self._keys[at]) == key:
             return int(self._places[at])
@@ -110,7 +108,6 @@ class IndexBuilder:
         self._ranks.append(rank)
 
     def build(self) -> Index:
-        """Make the index of all entries."""
         keys = np.frombuffer(self._keys, np.uint64)
         order = np.lexsort((np.frombuffer(self._ranks, np.uint8), keys))
         keys = keys[order]
@@ -140,8 +137,6 @@ MAX_CHUNKS = 1 << 18
 
 @dataclass(frozen=True, slots=True)
 class RecordHead:
-    """The header of a WARC record."""
-
     kind: bytes
     """``WARC-Type``"""
     url: str
@@ -172,8 +167,6 @@ class RecordHead:
 
 @dataclass(frozen=True, slots=True)
 class ArchivedResponse:
-    """An HTTP response from an archive."""
-
     url: str
     date: str
     """Time of the fetch: ``WARC-Date`` as it stands; empty if that is no date."""

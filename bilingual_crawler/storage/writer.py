@@ -32,8 +32,6 @@ _REPLACED = frozenset((b"transfer-encoding", b"content-length"))
 
 
 class WarcLocation(NamedTuple):
-    """The place of a record."""
-
     file: str
     """File name without its folder."""
     offset: int
@@ -44,8 +42,6 @@ class WarcLocation(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Exchange:
-    """A request and its response."""
-
     url: str
     method: str
     request_headers: Iterable[tuple[bytes, bytes]]
