@@ -13,7 +13,7 @@ from dataclasses import fields
 from typing import IO, TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from bilingual_crawler.storage.files import LeftOut, lines_within, open_packed, open_regular, replacing
-from bilingual_crawler.storage.warc import MAX_HEAD, MAX_RECORD, NoRecord
+from bilingual_crawler.storage.warc import MAX_HEAD, MAX_RECORD
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -94,26 +94,6 @@ def _next_member(fd: int, at: int) -> int | None:
             return None
         at += len(data) - 3
     return None
-
-
-def read_member(fd: int, offset: int) -> bytes:
-    """Return the content of the member at ``offset``; NoRecord if it is damaged, or longer than a record can be."""
-    inflate = zlib.decompressobj(31)
-    content = bytearray()
-    while not inflate.eof:
-        data = inflate.unconsumed_tail
-        if not data:
-            data = os.pread(fd, _CHUNK, offset)
-            offset += len(data)
-        try:
-            content += inflate.decompress(data, MAX_RECORD + 1 - len(content))
-        except zlib.error as error:
-            raise NoRecord("damaged record") from error
-        if len(content) > MAX_RECORD:
-            raise NoRecord("too long")
-        if not data:
-            raise NoRecord("damaged record")
-    return bytes(content)
 
 
 DOCUMENTS = "documents.jsonl.gz"

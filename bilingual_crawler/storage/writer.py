@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import errno
-import fcntl
-import logging
 import os
 import zlib
 from dataclasses import dataclass, replace
@@ -151,7 +148,6 @@ class WarcWriter:
         self._name = f"{self._prefix}-{self._number:05}.warc.gz"
         path = self._directory / self._name
         self._fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o644)
-        claim(self._fd, path)
         self._number += 1
         self._size = 0
         self.files_written += 1
@@ -253,8 +249,6 @@ def _on_one_line(header: tuple[bytes, bytes]) -> tuple[bytes, bytes]:
     return name, b" ".join(value.splitlines()) if b"\n" in value or b"\r" in value else value
 
 
-logger = logging.getLogger(__name__)
-
 _TAIL = 1 << 14
 _MAGIC = b"\x1f\x8b\x08"
 
@@ -262,11 +256,10 @@ _MAGIC = b"\x1f\x8b\x08"
 def cut_partial_member(path: Path) -> int:
     """Cut a ``.warc.gz`` after its last complete member; return the bytes removed, usually 0.
 
-    A file without any complete member is deleted. OSError if another crawl is writing the file.
+    A file without any complete member is deleted.
     """
     size = path.stat().st_size
     with path.open("r+b") as file:
-        claim(file.fileno(), path)
         if _ends_with_record(file.fileno(), size):
             return 0
         end = 0
@@ -277,16 +270,6 @@ def cut_partial_member(path: Path) -> int:
     if end == 0:
         path.unlink()
     return size - end
-
-
-def claim(fd: int, path: Path) -> None:
-    """Lock a file until it is closed; OSError if another crawl holds it."""
-    try:
-        fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError as error:
-        raise OSError(errno.EBUSY, "another crawl is writing to this folder", str(path)) from error
-    except OSError:
-        logger.debug(f"{path} is on a file system without locks")
 
 
 def _ends_with_record(fd: int, size: int) -> bool:
