@@ -126,7 +126,7 @@ class _Records:
         self._file.truncate(end)
         self._end = end
 
-    def append(self, record: bytes) -> None:
+    def _append(self, record: bytes) -> None:
         rest = memoryview(record)
         try:
             while rest:
@@ -146,7 +146,7 @@ class Row(Protocol):
     def as_row(self) -> dict[str, Any]: ...
 
 
-class GzipJsonLines:
+class GzipJsonLines(_Records):
     """Appends JSON objects to a gzip file, one member per line; a partial tail left by a crash is cut off on opening.
 
     Every record has reached the operating system when :meth:`write` returns.
@@ -155,14 +155,11 @@ class GzipJsonLines:
     def __init__(self, path: Path) -> None:
         with path.open("ab+") as file:
             end = max((member.end for member in read_members(file.fileno(), keep=0)), default=0)
-        self._records = _Records(path, end)
+        super().__init__(path, end)
 
     def write(self, record: Row) -> None:
         line = json.dumps(record.as_row(), ensure_ascii=False) + "\n"
-        self._records.append(gzip.compress(line.encode("utf-8", "surrogatepass"), 6, mtime=0))
-
-    def close(self) -> None:
-        self._records.close()
+        self._append(gzip.compress(line.encode("utf-8", "surrogatepass"), 6, mtime=0))
 
 
 def read_json_lines(path: Path, left_out: LeftOut | None = None) -> Iterator[dict[str, Any]]:
@@ -200,12 +197,12 @@ def as_object(line: bytes) -> dict[str, Any] | None:
     return record if isinstance(record, dict) else None
 
 
-class TsvLog:
+class TsvLog(_Records):
     """Appends tab-separated rows under a header and flushes each. Opening cuts off a tail that a crash has damaged."""
 
     def __init__(self, path: Path, columns: Sequence[str]) -> None:
         end = _sound(path) if path.exists() else 0
-        self._records = _Records(path, end)
+        super().__init__(path, end)
         if not end:
             self.write(columns)
 
@@ -214,13 +211,10 @@ class TsvLog:
         return cls(path, [field.name for field in fields(record)])
 
     def write(self, values: Sequence[object]) -> None:
-        self._records.append(tsv_line(values).encode("utf-8", "surrogatepass"))
+        self._append(tsv_line(values).encode("utf-8", "surrogatepass"))
 
     def write_record(self, record: DataclassInstance) -> None:
         self.write(_values(record))
-
-    def close(self) -> None:
-        self._records.close()
 
 
 def _sound(path: Path) -> int:

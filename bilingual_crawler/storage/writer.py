@@ -25,6 +25,7 @@ _COMPRESSION = 6
 _VERSION = "1.0"
 """The version that Common Crawl, Heritrix and wget write, and that every reader reads."""
 _NOT_MODIFIED = "http://netpreserve.org/warc/1.0/revisit/server-not-modified"
+_PAGE = "text/html; charset=utf-8"
 _REPLACED = frozenset((b"transfer-encoding", b"content-length"))
 
 
@@ -106,17 +107,16 @@ class WarcWriter:
         """
         self._next_file_if_full()
         response = self._response(exchange)
+        target = _header(response, "WARC-Target-URI")
         fields = {
             "WARC-Profile": _NOT_MODIFIED,
             "WARC-Refers-To": _header(response, "WARC-Record-ID"),
-            "WARC-Refers-To-Target-URI": _header(response, "WARC-Target-URI"),
+            "WARC-Refers-To-Target-URI": target,
             "WARC-Refers-To-Date": _header(response, "WARC-Date"),
             "WARC-Payload-Digest": _header(response, "WARC-Payload-Digest"),
         }
         # pywb shows the response at this date only if the record is empty: the headers of a 304 would be its answer
-        revisit = self._warc.create_warc_record(
-            _header(response, "WARC-Target-URI"), "revisit", warc_headers_dict=self._fields(asked) | fields
-        )
+        revisit = self._record("revisit", target, asked, fields)
         return self._write(response, revisit, self._request(replace(exchange, fetched=asked), revisit))
 
     def write_conversion(
@@ -126,18 +126,8 @@ class WarcWriter:
 
         *language* is that of a variant, as in an :class:`Exchange`.
         """
-        fields = self._fields(made) | {"WARC-Refers-To": original}
-        if language:
-            fields[VARIANT_FIELD] = language
-        record = self._warc.create_warc_record(
-            urldefrag(url).url,
-            "conversion",
-            payload=BytesIO(html),
-            length=len(html),
-            warc_content_type="text/html; charset=utf-8",
-            warc_headers_dict=fields,
-        )
-        return self._write(record)
+        fields = {"WARC-Refers-To": original, VARIANT_FIELD: language}
+        return self._write(self._record("conversion", url, made, fields, html, warc_content_type=_PAGE))
 
     def close(self) -> None:
         """Bring the current file to the disk; no record can be written afterwards."""
@@ -161,30 +151,28 @@ class WarcWriter:
             self._open_file()
 
     def _response(self, exchange: Exchange) -> Any:
-        truncated = {"WARC-Truncated": exchange.truncated} if exchange.truncated else {}
-        return self._record("response", exchange, _response_head(exchange), exchange.body, truncated)
+        fields = {"WARC-Truncated": exchange.truncated}
+        return self._http("response", exchange, _response_head(exchange), exchange.body, fields)
 
     def _request(self, exchange: Exchange, answer: Any) -> Any:
-        concurrent = {"WARC-Concurrent-To": _header(answer, "WARC-Record-ID")}
-        return self._record("request", exchange, _request_head(exchange), exchange.request_body, concurrent)
+        fields = {"WARC-Concurrent-To": _header(answer, "WARC-Record-ID")}
+        return self._http("request", exchange, _request_head(exchange), exchange.request_body, fields)
 
-    def _record(self, kind: str, exchange: Exchange, head: _HttpHead, body: bytes, more: dict[str, str]) -> Any:
-        ip = {"WARC-IP-Address": exchange.ip} if exchange.ip else {}
-        language = {VARIANT_FIELD: exchange.language} if exchange.language else {}
-        return self._warc.create_warc_record(
-            urldefrag(exchange.url).url,
-            kind,
-            payload=BytesIO(body),
-            length=len(body),
-            http_headers=head,
-            warc_headers_dict=self._fields(exchange.fetched) | ip | language | more,
-        )
+    def _http(
+        self, kind: str, exchange: Exchange, head: _HttpHead, body: bytes, fields: Mapping[str, str | None]
+    ) -> Any:
+        fields = {"WARC-IP-Address": exchange.ip, VARIANT_FIELD: exchange.language, **fields}
+        return self._record(kind, exchange.url, exchange.fetched, fields, body, http_headers=head)
 
-    def _fields(self, when: datetime) -> dict[str, str]:
-        return {
-            "WARC-Date": f"{when.astimezone(UTC):%Y-%m-%dT%H:%M:%SZ}",
-            "WARC-Warcinfo-ID": self._warcinfo_id,
-        }
+    def _record(
+        self, kind: str, url: str, when: datetime, fields: Mapping[str, str | None], body: bytes = b"", **values: Any
+    ) -> Any:
+        """A record with those of *fields* that are known; *values* are further arguments of warcio."""
+        known = {"WARC-Date": f"{when.astimezone(UTC):%Y-%m-%dT%H:%M:%SZ}", "WARC-Warcinfo-ID": self._warcinfo_id}
+        known |= {name: value for name, value in fields.items() if value}
+        if values:
+            values |= {"payload": BytesIO(body), "length": len(body)}
+        return self._warc.create_warc_record(urldefrag(url).url, kind, warc_headers_dict=known, **values)
 
     def _write(self, *records: Any) -> WarcLocation:
         """Write *records* at once; return where the first of them is."""
