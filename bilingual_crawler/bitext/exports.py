@@ -13,7 +13,7 @@ from base64 import b64encode
 from dataclasses import dataclass
 from io import TextIOWrapper
 from itertools import chain
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol, TypeVar
 from xml.sax.saxutils import escape, quoteattr
 
 from bilingual_crawler import __version__
@@ -31,38 +31,8 @@ if TYPE_CHECKING:
     from bilingual_crawler.languages.codes import LanguagePair
 
 
+PAIR_FACTS = ("direction", "direction_evidence")
 PERSONAL = "personal"
-
-
-class Direction(NamedTuple):
-    """The probable direction of translation."""
-
-    direction: str
-    """Original and translation, as ``en-mt``; empty if nothing is declared, or the declarations disagree."""
-    direction_evidence: str
-    """Names of the declarations, separated by blanks."""
-
-
-def direction_of(urls: tuple[str, str], origins: tuple[Origin, Origin], languages: tuple[str, str]) -> Direction:
-    """Return the direction of translation by what both pages at *urls* declare; *languages* are BCP 47.
-
-    The original is the page that the other one names as such, whose partner is machine-translated or names its
-    translator, that both pages name as the version for everybody (``hreflang=x-default``), or that was published
-    earlier. All of these that are declared must agree.
-    """
-    (url_a, url_b), (a, b) = urls, origins
-    # by declaration, whether it names each page as the original
-    named = {"translation_of": (b.translation_of == url_a, a.translation_of == url_b)}
-    named |= {name: (bool(getattr(b, name)), bool(getattr(a, name))) for name in ("machine_translated", "translator")}
-    if len(defaults := {a.x_default, b.x_default} - {""}) == 1:
-        named["x_default"] = (defaults == {url_a}, defaults == {url_b})
-    if a.published and b.published:
-        named["published"] = (a.published < b.published, b.published < a.published)
-    votes = {name: is_a for name, (is_a, is_b) in named.items() if is_a != is_b}
-    if len(set(votes.values())) != 1:
-        return Direction("", "")
-    original, translation = languages if any(votes.values()) else languages[::-1]
-    return Direction(f"{original}-{translation}", " ".join(votes))
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,8 +59,27 @@ class DocumentPair:
         return {name: (getattr(self.origin_a, name), getattr(self.origin_b, name)) for name in FACTS}
 
     def direction(self, languages: tuple[str, str]) -> dict[str, str]:
-        """The direction of translation and its evidence; *languages* are BCP 47."""
-        return direction_of((self.url_a, self.url_b), (self.origin_a, self.origin_b), languages)._asdict()
+        """The direction of translation by what both pages declare, as ``en-mt``, and the names of these declarations.
+
+        *languages* are BCP 47. The original is the page that the other one names as such, whose partner is
+        machine-translated or names its translator, that both pages name as the version for everybody
+        (``hreflang=x-default``), or that was published earlier. Both texts are empty if nothing of this is declared, or
+        if the declarations disagree.
+        """
+        a, b = self.origin_a, self.origin_b
+        # by declaration, whether it names each page as the original
+        named = {"translation_of": (b.translation_of == self.url_a, a.translation_of == self.url_b)}
+        for name in ("machine_translated", "translator"):
+            named[name] = (bool(getattr(b, name)), bool(getattr(a, name)))
+        if len(defaults := {a.x_default, b.x_default} - {""}) == 1:
+            named["x_default"] = (defaults == {self.url_a}, defaults == {self.url_b})
+        if a.published and b.published:
+            named["published"] = (a.published < b.published, b.published < a.published)
+        votes = {name: is_a for name, (is_a, is_b) in named.items() if is_a != is_b}
+        if len(set(votes.values())) != 1:
+            return dict.fromkeys(PAIR_FACTS, "")
+        original, translation = languages if any(votes.values()) else languages[::-1]
+        return dict(zip(PAIR_FACTS, (f"{original}-{translation}", " ".join(votes)), strict=True))
 
 
 class Closing(Protocol):
@@ -163,7 +152,7 @@ class Export(Files, ABC):
 DOCUMENTS = (
     *("src_url", "trg_url", "src_doc", "trg_doc", "doc_score", "doc_method"),
     *(f"{side}_{name}" for name in FACTS for side in ("src", "trg")),
-    *Direction._fields,
+    *PAIR_FACTS,
 )
 """Texts in base64."""
 RAW = ("src_url", "trg_url", "src_text", "trg_text", "aligner_score", "src_paragraph_id", "trg_paragraph_id")
@@ -371,7 +360,7 @@ class JsonLines(Export):
     def __init__(self, directory: Path, pair: LanguagePair) -> None:
         super().__init__(directory, pair)
         columns = {"text": BOTH, "url": BOTH, "score": float, "document_score": float, "quality": float, "short": bool}
-        facts = dict.fromkeys(FACTS, BOTH) | dict.fromkeys((*Direction._fields, PERSONAL), str)
+        facts = dict.fromkeys(FACTS, BOTH) | dict.fromkeys((*PAIR_FACTS, PERSONAL), str)
         self._table = self.table(self, "", columns | facts, GROUP)
 
     def add(self, documents: DocumentPair, raw: Sequence[SentencePair], kept: Sequence[SentencePair]) -> None:
@@ -414,7 +403,7 @@ class DocumentsJsonLines(Export):
             **dict.fromkeys((*FACTS, PERSONAL), BOTH),
             "document_score": float,
             "beads": [places | {"score": float, "quality": float, "short": bool, "dropped": str}],
-            **dict.fromkeys(Direction._fields, str),
+            **dict.fromkeys(PAIR_FACTS, str),
         }
         self._table = self.table(self, "documents.", columns, TEXT)
 
