@@ -45,6 +45,8 @@ _ROMAN = re.compile(
 )
 _VALUES = dict(zip("IVXLCDM", (1, 5, 10, 50, 100, 500, 1000), strict=True))
 
+_KATAKANA = frozenset(map(chr, range(0x30A1, 0x30FD)))
+
 Words = tuple[str, ...]
 Windows: TypeAlias = "tuple[NDArray[np.float32], NDArray[np.float32]]"
 
@@ -69,9 +71,6 @@ def words(text: str) -> Words:
             size = len(token) if len(token) <= longest else size
             found.update(token[start : start + size] for start in range(len(token) - size + 1))
     return tuple(sorted(found - {""}))
-
-
-_KATAKANA = frozenset(map(chr, range(0x30A1, 0x30FD)))
 
 
 def _plain_numbers(text: str) -> str:
@@ -351,7 +350,8 @@ def weigh(
         score += by_place[: len(a) - p + 1, : len(b) - q + 1]
         score += MERGED * (p + q - 2)
         if nearness:
-            score += _by_meaning(nearness.similarity(p, q)) * math.sqrt((p + q) / 2)
+            closeness = CLOSENESS * (nearness.similarity(p, q) - USUAL_NEARNESS)
+            score += np.clip(closeness, MIN_CLOSENESS, MAX_EVIDENCE) * math.sqrt((p + q) / 2)
         score[_across(begins_a, p)] = -np.inf
         score[:, _across(begins_b, q)] = -np.inf
         scores[p, q] = score
@@ -388,10 +388,6 @@ def _by_place(begins_a: NDArray[np.intp], begins_b: NDArray[np.intp]) -> NDArray
     more = TOGETHER * (min(share_a, share_b) - by_chance[1, 1])
     odds = np.log((by_chance + more * np.array(((1, -1), (-1, 1))) + FEW) / (by_chance + FEW))
     return np.asarray(odds[begins_a[:, None], begins_b], np.float32)
-
-
-def _by_meaning(nearness: NDArray[np.float32]) -> NDArray[np.float32]:
-    return np.asarray(np.clip(CLOSENESS * (nearness - USUAL_NEARNESS), MIN_CLOSENESS, MAX_EVIDENCE))
 
 
 def _windows(sentences: Sequence[frozenset[str]], among: frozenset[str], size: int) -> Windows:

@@ -167,12 +167,6 @@ class InFlight:
         self._free.extend(range(size, size + room, _SIZE))
 
 
-def left_in_flight(path: Path) -> list[bytes]:
-    left = path.read_bytes() if path.exists() else b""
-    digests = (left[at : at + _SIZE] for at in range(0, len(left), _SIZE))
-    return [digest for digest in digests if digest != _NONE]
-
-
 FORMAT = b"bilingual-frontier 6"
 _RANK = struct.Struct(">QQ")
 """Priority, inverted so that the highest sorts first, and discovery order."""
@@ -226,7 +220,8 @@ class LmdbStore:
         self._in_flight: dict[bytes, int] = {}
         """The mark in the file of each digest in flight."""
         marks = folder / "in-flight"
-        suspects = left_in_flight(marks)
+        left = marks.read_bytes() if marks.exists() else b""
+        suspects = {left[at : at + _SIZE] for at in range(0, len(left), _SIZE)} - {_NONE}
         # renewed before the commit: a death in between was not caused by these URLs
         self._marks = InFlight(marks)
         with self._transaction as at:
@@ -327,7 +322,10 @@ class LmdbStore:
     def head(self, slot: str) -> Head | None:
         with self._transaction as at:
             best = self._best(at, slot)
-        return Head(slot, *_priority_and_order(best[0])) if best else None
+        if best is None:
+            return None
+        bits, order = _RANK.unpack(best[0][-_RANK.size :])
+        return Head(slot, _DOUBLE.unpack(_UINT.pack(bits if bits & _SIGN else bits ^ (_SIGN - 1)))[0], order)
 
     def count(self, state: State) -> int:
         if state is State.IN_FLIGHT:
@@ -504,12 +502,6 @@ def _prefix(slot: str) -> bytes:
 def _queue_key(entry: Entry) -> bytes:
     bits = _UINT.unpack(_DOUBLE.pack(entry.priority + 0.0))[0]
     return _prefix(entry.slot) + _RANK.pack(bits if bits & _SIGN else bits ^ (_SIGN - 1), entry.order)
-
-
-def _priority_and_order(queue_key: bytes) -> tuple[float, int]:
-    bits, order = _RANK.unpack(queue_key[-_RANK.size :])
-    priority = _DOUBLE.unpack(_UINT.pack(bits if bits & _SIGN else bits ^ (_SIGN - 1)))[0]
-    return priority, order
 
 
 def _number(table: Any, key: bytes) -> int:

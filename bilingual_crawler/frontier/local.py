@@ -86,7 +86,7 @@ class Offers:
     def take(self) -> Iterator[Offer]:
         """Withdraw the next offers, one by one. The turn of a site lasts until its slots have no offers."""
         while self._heaps:
-            name = self._turn()
+            name = _ALL if self._budget is None else self._budget.choose() or _SUSPECTS
             while heap := self._heaps.get(name):
                 offer = heap[0]
                 self.withdraw(offer[-1])
@@ -96,11 +96,6 @@ class Offers:
         """Whether *entry* comes before the offer of its slot."""
         current = self._current.get(entry.slot)
         return current is None or entry.priority >= -current[0]
-
-    def _turn(self) -> str:
-        if self._budget is None:
-            return _ALL
-        return self._budget.choose() or _SUSPECTS
 
     def _offer_to_budget(self, name: str) -> None:
         if self._budget is not None and name != _SUSPECTS:
@@ -195,10 +190,14 @@ class LocalFrontier:
 
     @_unless_frozen
     def pop(self) -> Entry | None:
-        if self._full():
+        limit = self._limits.in_flight
+        if self._alone or self._spent() or (limit and self._in_flight.total() >= limit):
             return None
         if self._resting:
-            self._wake()
+            now = self._clock()
+            for slot in [slot for slot, until in self._resting.items() if until <= now]:
+                del self._resting[slot]
+                self.offer((slot,))
         tries = MAX_RECONSIDERED if self._reconsider else 0
         for negated, _, slot in self._offers.take():
             if not self._open(slot):
@@ -298,19 +297,13 @@ class LocalFrontier:
         return {slot: until - now for slot, until in [*self._resting.items()] if until > now}
 
     def has_pending(self) -> bool:
-        if self._frozen:
-            return False
-        if self._in_flight.total():
-            return True
-        if self._spent():
-            return False
-        return bool(self.open_slots())
+        return not self._frozen and (bool(self._in_flight) or (not self._spent() and bool(self.open_slots())))
 
     @property
     def spent(self) -> str:
         if self._frozen:
             return ""
-        queued = [head.slot for head in self.store.heads() if head.priority != NEVER]
+        queued = self._queued_slots()
         if queued and self._spent():
             return PAGE_BUDGET
         reasons = {self._closed.get(slot, SITE_BUDGET) for slot in queued if self._slot_spent(slot)}
@@ -329,17 +322,16 @@ class LocalFrontier:
         """Keep the final counts, before the store is closed."""
         with suppress(StoreError):
             self._remaining = self.remaining
-            queued = {head.slot for head in self.store.heads() if head.priority != NEVER}
-            left = {slot: self._state(slot) for slot in queued}
-            self.slot_states = dict.fromkeys(self.store.slots(), SlotState.FINISHED) | left
-
-    def _state(self, slot: str) -> SlotState:
-        if not self._slot_spent(slot):
-            return SlotState.OPEN
-        return _STATES.get(self._closed.get(slot, ""), SlotState.SPENT)
+            self.slot_states = dict.fromkeys(self.store.slots(), SlotState.FINISHED)
+            for slot in self._queued_slots():
+                spent = _STATES.get(self._closed.get(slot, ""), SlotState.SPENT)
+                self.slot_states[slot] = spent if self._slot_spent(slot) else SlotState.OPEN
 
     def open_slots(self) -> list[str]:
-        return [h.slot for h in self.store.heads() if h.priority != NEVER and not self._slot_spent(h.slot)]
+        return [slot for slot in self._queued_slots() if not self._slot_spent(slot)]
+
+    def _queued_slots(self) -> list[str]:
+        return [head.slot for head in self.store.heads() if head.priority != NEVER]
 
     def hand_over(self, count: int) -> list[str]:
         """Choose *count* slots for other workers; return those without a URL in flight. The others follow later."""
@@ -382,12 +374,6 @@ class LocalFrontier:
             del self._in_flight[entry.slot]
         self.offer((entry.slot, *sorted(self._held_up.pop(self.server(entry.slot), ()))))
 
-    def _wake(self) -> None:
-        now = self._clock()
-        for slot in [slot for slot, until in self._resting.items() if until <= now]:
-            del self._resting[slot]
-            self.offer((slot,))
-
     def _open(self, slot: str) -> bool:
         return not (slot in self._resting or slot in self._leaving or self._server_busy(slot) or self._slot_spent(slot))
 
@@ -403,13 +389,6 @@ class LocalFrontier:
     def _slot_spent(self, slot: str) -> bool:
         limit = self._limits.pages_per_slot
         return slot in self._closed or (bool(limit) and self.store.done_in(slot) + self._in_flight[slot] >= limit)
-
-    def _full(self) -> bool:
-        return (
-            self._alone
-            or self._spent()
-            or (bool(self._limits.in_flight) and self._in_flight.total() >= self._limits.in_flight)
-        )
 
     def _spent(self) -> bool:
         limit = self._limits.pages

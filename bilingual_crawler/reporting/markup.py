@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
+from rich.filesize import decimal
 
 from bilingual_crawler import noun
 from bilingual_crawler.languages.codes import language_name, to_bcp47
@@ -25,18 +26,6 @@ def render(template: str, **values: object) -> Markup:
 
 def write_page(path: Path, template: str, **values: object) -> None:
     path.write_text(render(template, **values), encoding="utf-8", errors="replace")
-
-
-def byte_size(size: int) -> str:
-    """``size`` in bytes as readable text.
-
-    >>> byte_size(1_500_000)
-    '1.5 MB'
-    """
-    for limit, unit in ((10**9, "GB"), (10**6, "MB"), (10**3, "kB")):
-        if size >= limit:
-            return f"{size / limit:.1f} {unit}"
-    return f"{size} bytes"
 
 
 def _visible(value: object) -> object:
@@ -60,7 +49,7 @@ _templates = Environment(
     lstrip_blocks=True,
 )
 _templates.filters |= {
-    "byte_size": byte_size,
+    "byte_size": decimal,
     "language_name": language_name,
     "number": "{:,}".format,
     "one_line": one_line,

@@ -6,6 +6,7 @@ import logging
 from typing import TYPE_CHECKING, Any
 
 from rich.console import Console
+from rich.filesize import decimal
 from scrapy import signals
 from scrapy.utils.asyncio import create_looping_call
 
@@ -20,7 +21,6 @@ from bilingual_crawler.languages.codes import language_name
 from bilingual_crawler.options import without_password
 from bilingual_crawler.reporting.counts import COUNTS, NOTHING, of_all_runs, under
 from bilingual_crawler.reporting.ledger import tally_of
-from bilingual_crawler.reporting.markup import byte_size
 from bilingual_crawler.reporting.progress import SitesExtension
 from bilingual_crawler.reporting.report import contradictions, why_no_pair, write_report
 from bilingual_crawler.reporting.results import ResultsError, read_summary, write_summary
@@ -225,7 +225,7 @@ def _facts(given: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
         yield _fact(summary["sites_bilingual"], "bilingual site")
         yield _fact(summary["entry_pages_archived"], "entry page", " from an archive in place of the site")
     yield _fact(summary["tried"], "address", " tried" + _reasons(summary["dropped"], "no document: "), "addresses")
-    yield _fact(summary["fetched"], "page", f" fetched ({byte_size(summary['bytes'])} on the wire)")
+    yield _fact(summary["fetched"], "page", f" fetched ({decimal(summary['bytes'])} on the wire)")
     html = ("HTML page or PDF", "HTML pages and PDFs") if summary["pdf"] else ("HTML page", "HTML pages")
     yield _fact(summary["html"], html[0], _reasons(summary["languages"]), html[1])
     for declared, found, number in contradictions(summary["contradicted"]):
