@@ -474,7 +474,10 @@ def _environment(folder: Path, map_size: int = 1 << 36) -> Any:
         env = lmdb.open(
             str(folder), map_size=map_size, max_dbs=8, sync=False, metasync=False, writemap=False, max_readers=8
         )
-        found = _format(env)
+        with env.begin() as txn:
+            # an empty environment has no tables
+            tables = txn.get(b"meta") and env.open_db(b"meta", txn, create=False)
+            found: bytes = txn.get(b"format", FORMAT, db=tables) if tables else FORMAT
     except lmdb.Error as error:
         raise StoreError(f"{folder}: not a usable frontier ({error}); move it away to start again") from error
     if found != FORMAT:
@@ -484,15 +487,6 @@ def _environment(folder: Path, map_size: int = 1 << 36) -> Any:
             f"{FORMAT.decode()!r}; finish that crawl with the version that began it"
         )
     return env
-
-
-def _format(env: Any) -> bytes:
-    """The format of an environment; the current format if it is empty."""
-    with env.begin() as txn:
-        if not txn.get(b"meta"):
-            return FORMAT
-        found: bytes = txn.get(b"format", FORMAT, db=env.open_db(b"meta", txn, create=False))
-    return found
 
 
 def _prefix(slot: str) -> bytes:

@@ -103,7 +103,11 @@ def write_report(output_dir: Path) -> Path:
         results=results,
         summary=summary,
         languages=list(dict.fromkeys(summary["pair"].replace(",", "-").split("-"))),
-        by_pair=_by_pair(summary["by_pair"]),
+        by_pair=[
+            [" and ".join(map(language_name, name.split("-"))), *map(counts.get, ("candidates", "pairs", "left_over"))]
+            for name, counts in summary["by_pair"].items()
+            if len(summary["by_pair"]) > 1
+        ],
         page_languages={language_name(language): count for language, count in summary["languages"].items()},
         contradicted={
             f"{declared} declared, {found} read": count
@@ -127,15 +131,6 @@ def _curve(results: Results) -> dict[str, object]:
         return {"missing": " ".join(why_no_pair(results.summary))}
     half = next(fetched for fetched, found in results.curve if found * 2 >= pairs)
     return {"half": half, "fetched": fetched, "chart": harvest_chart(results.curve)}
-
-
-def _by_pair(by_pair: Mapping[str, Mapping[str, int]]) -> list[list[str | int]]:
-    """A row for each pair of languages, if there are several."""
-    return [
-        [" and ".join(map(language_name, name.split("-"))), counts["candidates"], counts["pairs"], counts["left_over"]]
-        for name, counts in by_pair.items()
-        if len(by_pair) > 1
-    ]
 
 
 def _sites(sites: Mapping[str, Mapping[str, Any]]) -> list[list[str | int]]:

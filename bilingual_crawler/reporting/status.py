@@ -169,22 +169,16 @@ class StatusExtension(CrawlComponent):
         if len(self._curve) > MAX_POINTS:
             self._curve = [*self._curve[:-1:2], self._curve[-1]]
 
-    @property
-    def _rate(self) -> float:
-        """Pages per second of the last minute."""
-        if not self._moments:
-            return 0.0
-        (before, fetched), (now, fetched_now) = self._moments[0], self._moments[-1]
-        return (fetched_now - fetched) / (now - before) if now > before else 0.0
-
     def _now(self) -> dict[str, Any]:
         summary = self._crawler.get_extension(SummaryExtension)
         assert summary
         visits = self._visits
         queued, rests = by_site(visits.quota.urls, operator.add), by_site(visits.frontier.rests, max)
+        moments = self._moments or [(0.0, 0)]
+        (before, fetched), (now, fetched_now) = moments[0], moments[-1]
         return {
             "phase": self._phase,
-            "pages_per_second": round(self._rate, 2),
+            "pages_per_second": round((fetched_now - fetched) / max(now - before, 1e-9), 2),
             "summary": summary.now(),
             "curve": self._curve,
             "sites": [

@@ -102,7 +102,9 @@ class Archive:
             self._files.append(file)
         for head, place in others:
             if head.digest and head.digest in originals:
-                copies[head.url] = _nearest(head.url, originals[head.digest])
+                # by character: /a is near /a.html
+                alike = [(len(commonprefix((head.url, one))), -len(one)) for one in originals[head.digest]]  # noqa: RUF071
+                copies[head.url] = originals[head.digest][alike.index(max(alike))]
             else:
                 self._index_response(head, place)
         for url, target in (*copies.items(), *source.redirects.items()):
@@ -163,13 +165,6 @@ def iter_responses(paths: Paths) -> Iterator[ArchivedResponse]:
             for offset, head in file.heads():
                 if head.status is not None and (response := parse_response(file.read(offset))):
                     yield response
-
-
-def _nearest(url: str, candidates: list[str]) -> str:
-    def likeness(candidate: str) -> tuple[int, int]:
-        return len(commonprefix((url, candidate))), -len(candidate)  # noqa: RUF071 (by character: /a is near /a.html)
-
-    return max(candidates, key=likeness)
 
 
 logger = logging.getLogger(__name__)
