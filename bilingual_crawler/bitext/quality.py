@@ -11,8 +11,10 @@ from collections import Counter
 from itertools import pairwise, repeat
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from bilingual_crawler.bitext.evidence import LENGTH_OFFSET, USUAL_NEARNESS, words
-from bilingual_crawler.scoring.linear import LinearModel
+from bilingual_crawler.scoring.linear import LinearModel, logit
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -100,9 +102,7 @@ class Quality:
 
     def rows(self, beads: Sequence[Bead]) -> list[dict[str, float]]:
         """Return the features of each of *beads* by their names in :data:`WITHOUT_ENCODER`."""
-        # a score of 0 or 1 is beyond the bounds
-        scores = [min(max(bead.score, 1e-6), 1 - 1e-6) for bead in beads]
-        odds = [min(MAX_ODDS, max(-MAX_ODDS, math.log(score / (1 - score)))) for score in scores]
+        odds = np.clip(logit(np.array([bead.score for bead in beads])), -MAX_ODDS, MAX_ODDS).tolist()
         return [self._row(beads, odds, place) for place in range(len(beads))]
 
     def _words(self, bead: Bead) -> tuple[Words, Words]:

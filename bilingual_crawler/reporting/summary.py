@@ -27,7 +27,7 @@ from bilingual_crawler.reporting.results import ResultsError, read_summary, writ
 from bilingual_crawler.storage.records import SUMMARY
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Iterator, Mapping
 
     from scrapy.crawler import Crawler
     from scrapy.settings import BaseSettings
@@ -62,7 +62,6 @@ class SummaryExtension(CrawlComponent):
 
     def __init__(self, crawler: Crawler) -> None:
         super().__init__(crawler)
-        self._handler_errors = _HandlerErrors(self._note_error)
         self._bytes = 0
         self._in_a_hurry = False
         self._saved: Mapping[str, Any] = {}
@@ -76,7 +75,7 @@ class SummaryExtension(CrawlComponent):
             except ResultsError as error:
                 logger.warning(f"{error}; failures, traps and bytes of earlier runs are lost")
         self._saving.start(SAVE_SECONDS)
-        _SIGNALS.addHandler(self._handler_errors)
+        _SIGNALS.addFilter(self._note_logged)
 
     def spider_error(self, failure: Failure) -> None:
         self._note_error(failure.type)
@@ -85,6 +84,12 @@ class SummaryExtension(CrawlComponent):
 
     def _note_error(self, kind: type[BaseException] | None) -> None:
         self._stats.inc_value(f"{ERRORS}{kind.__name__ if kind else 'unknown'}")
+
+    def _note_logged(self, record: logging.LogRecord) -> bool:
+        """Note an exception of a handler of a signal, which Scrapy only logs."""
+        if record.exc_info:
+            self._note_error(record.exc_info[0])
+        return True
 
     def bytes_received(self, data: bytes) -> None:
         self._bytes += len(data)
@@ -111,7 +116,7 @@ class SummaryExtension(CrawlComponent):
         self._crawler.signals.connect(self._print, signal=signals.engine_stopped)
 
     def _print(self) -> None:
-        _SIGNALS.removeHandler(self._handler_errors)
+        _SIGNALS.removeFilter(self._note_logged)
         print_summary(self._saved)
 
     def now(self) -> Mapping[str, Any]:
@@ -162,18 +167,6 @@ class SummaryExtension(CrawlComponent):
             "sites": {site: {"state": state, "estimate": estimates.get(site, {})} for site, state in states.items()},
             "output_dir": str(context.output_dir),
         }
-
-
-class _HandlerErrors(logging.Handler):
-    """Passes on the exceptions of handlers of signals, which Scrapy only logs."""
-
-    def __init__(self, note: Callable[[type[BaseException] | None], None]) -> None:
-        super().__init__(logging.ERROR)
-        self._note = note
-
-    def emit(self, record: logging.LogRecord) -> None:
-        if record.exc_info:
-            self._note(record.exc_info[0])
 
 
 def given(context: CrawlContext, settings: BaseSettings) -> dict[str, Any]:
