@@ -98,8 +98,83 @@ class Sink(Closing, Protocol):
 File = TypeVar("File", bound=Closing)
 
 
+class JsonTable:
+    """JSON Lines. A tuple in a row has the values of both languages, and is an object by language."""
+
+    ending = "jsonl.gz"
+
+    def __init__(self, files: Files, name: str, columns: Mapping[str, Any], group: int) -> None:
+        """*columns* and *group*: as for :class:`ParquetTable`, and of no use here."""
+        self._languages, self._file = files.languages, files.gzip(f"{name}{self.ending}")
+
+    def add(self, row: Mapping[str, Any], weight: int = 1) -> None:
+        values = {
+            name: dict(zip(self._languages, value, strict=True)) if isinstance(value, tuple) else value
+            for name, value in row.items()
+        }
+        self._file.write(json.dumps(values, ensure_ascii=False) + "\n")
+
+
+class ParquetTable:
+    """A Parquet file that grows by row groups, so that its memory is bounded.
+
+    A tuple in a row has the values of both languages, and is two columns, ``url_en`` and ``url_mt``. An empty text is
+    null.
+    """
+
+    ending = "parquet"
+
+    def __init__(self, files: Files, name: str, columns: Mapping[str, Any], group: int) -> None:
+        """*columns*: types by name, in the order of the rows; *group*: sum of the weights of a row group."""
+        import pyarrow as pa
+        import pyarrow.parquet as pq
+
+        flat: dict[str, Any] = {}
+        for column, kind in columns.items():
+            sides = zip(files.languages, kind, strict=True) if isinstance(kind, tuple) else ()
+            flat |= {f"{column}_{language}": side for language, side in sides} or {column: kind}
+        self._schema = pa.schema([(column, _arrow(kind)) for column, kind in flat.items()])
+        self._writer = pq.ParquetWriter(files.part(f"{name}{self.ending}"), self._schema, compression="zstd")
+        self._rows: list[list[Any]] = []
+        self._group, self._weight = group, 0
+        files.opened(self)
+
+    def add(self, row: Mapping[str, Any], weight: int = 1) -> None:
+        values = chain.from_iterable(value if isinstance(value, tuple) else (value,) for value in row.values())
+        self._rows.append([None if value == "" else value for value in values])
+        self._weight += weight
+        if self._weight >= self._group:
+            self._flush()
+
+    def close(self) -> None:
+        self._flush()
+        self._writer.close()
+
+    def _flush(self) -> None:
+        import pyarrow as pa
+
+        columns = list(zip(*self._rows, strict=True)) or [()] * len(self._schema)
+        self._writer.write_table(pa.table(list(map(list, columns)), schema=self._schema))
+        self._rows.clear()
+        self._weight = 0
+
+
+def _arrow(kind: Any) -> Any:
+    """The Arrow type of values of a Python type, of lists as ``[type]`` or of objects as ``{name: type}``."""
+    import pyarrow as pa
+
+    if isinstance(kind, list):
+        return pa.list_(_arrow(kind[0]))
+    if isinstance(kind, dict):
+        return pa.struct([(name, _arrow(one)) for name, one in kind.items()])
+    return {str: pa.string(), bool: pa.bool_(), int: pa.int32(), float: pa.float32()}[kind]
+
+
 class Files:
     """Writes files named after the language pair (``en-mt.…``), which get these names when complete."""
+
+    table: ClassVar[type[JsonTable | ParquetTable]] = JsonTable
+    """The form of a table of rows, in a file of :meth:`part`."""
 
     def __init__(self, directory: Path, pair: LanguagePair) -> None:
         directory.mkdir(parents=True, exist_ok=True)
@@ -269,78 +344,6 @@ def _xml(text: str) -> str:
     return escape(_FORBIDDEN.sub("", text))
 
 
-class JsonTable:
-    """JSON Lines. A tuple in a row has the values of both languages, and is an object by language."""
-
-    ending = "jsonl.gz"
-
-    def __init__(self, files: Files, name: str, columns: Mapping[str, Any], group: int) -> None:
-        """*columns* and *group*: as for :class:`ParquetTable`, and of no use here."""
-        self._languages, self._file = files.languages, files.gzip(f"{name}{self.ending}")
-
-    def add(self, row: Mapping[str, Any], weight: int = 1) -> None:
-        values = {
-            name: dict(zip(self._languages, value, strict=True)) if isinstance(value, tuple) else value
-            for name, value in row.items()
-        }
-        self._file.write(json.dumps(values, ensure_ascii=False) + "\n")
-
-
-class ParquetTable:
-    """A Parquet file that grows by row groups, so that its memory is bounded.
-
-    A tuple in a row has the values of both languages, and is two columns, ``url_en`` and ``url_mt``. An empty text is
-    null.
-    """
-
-    ending = "parquet"
-
-    def __init__(self, files: Files, name: str, columns: Mapping[str, Any], group: int) -> None:
-        """*columns*: types by name, in the order of the rows; *group*: sum of the weights of a row group."""
-        import pyarrow as pa
-        import pyarrow.parquet as pq
-
-        flat: dict[str, Any] = {}
-        for column, kind in columns.items():
-            sides = zip(files.languages, kind, strict=True) if isinstance(kind, tuple) else ()
-            flat |= {f"{column}_{language}": side for language, side in sides} or {column: kind}
-        self._schema = pa.schema([(column, _arrow(kind)) for column, kind in flat.items()])
-        self._writer = pq.ParquetWriter(files.part(f"{name}{self.ending}"), self._schema, compression="zstd")
-        self._rows: list[list[Any]] = []
-        self._group, self._weight = group, 0
-        files.opened(self)
-
-    def add(self, row: Mapping[str, Any], weight: int = 1) -> None:
-        values = chain.from_iterable(value if isinstance(value, tuple) else (value,) for value in row.values())
-        self._rows.append([None if value == "" else value for value in values])
-        self._weight += weight
-        if self._weight >= self._group:
-            self._flush()
-
-    def close(self) -> None:
-        self._flush()
-        self._writer.close()
-
-    def _flush(self) -> None:
-        import pyarrow as pa
-
-        columns = list(zip(*self._rows, strict=True)) or [()] * len(self._schema)
-        self._writer.write_table(pa.table(list(map(list, columns)), schema=self._schema))
-        self._rows.clear()
-        self._weight = 0
-
-
-def _arrow(kind: Any) -> Any:
-    """The Arrow type of values of a Python type, of lists as ``[type]`` or of objects as ``{name: type}``."""
-    import pyarrow as pa
-
-    if isinstance(kind, list):
-        return pa.list_(_arrow(kind[0]))
-    if isinstance(kind, dict):
-        return pa.struct([(name, _arrow(one)) for name, one in kind.items()])
-    return {str: pa.string(), bool: pa.bool_(), int: pa.int32(), float: pa.float32()}[kind]
-
-
 BOTH = (str, str)
 GROUP = 50_000
 """Sentence pairs of a row group."""
@@ -354,8 +357,6 @@ class JsonLines(Export):
     The facts are texts in every line, empty if unknown: readers that take the columns from the first lines (Hugging
     Face ``datasets``, DuckDB) refuse a key, or another type than null, that comes later.
     """
-
-    table: ClassVar[type[JsonTable | ParquetTable]] = JsonTable
 
     def __init__(self, directory: Path, pair: LanguagePair) -> None:
         super().__init__(directory, pair)
@@ -390,8 +391,6 @@ class DocumentsJsonLines(Export):
     All sentences of document pairs, and how they are aligned. Beads are in order and have every sentence once; a gap is
     a bead with one side empty. Its score, quality and mark are null. Facts are as in :class:`JsonLines`.
     """
-
-    table: ClassVar[type[JsonTable | ParquetTable]] = JsonTable
 
     def __init__(self, directory: Path, pair: LanguagePair) -> None:
         super().__init__(directory, pair)

@@ -5,9 +5,9 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from dataclasses import asdict, dataclass
 from hashlib import blake2b
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any
 
-from bilingual_crawler.bitext.exports import PERSONAL, TEXT, Files, JsonTable, ParquetTable
+from bilingual_crawler.bitext.exports import PERSONAL, TEXT, Files, ParquetTable
 from bilingual_crawler.bitext.personal import PersonalData
 from bilingual_crawler.languages.codes import to_bcp47
 from bilingual_crawler.pages.origin import FACTS, Origin
@@ -74,8 +74,6 @@ class Monolingual(Files, ABC):
 
 class MonolingualJsonLines(Monolingual):
     """``en-mt.monolingual.jsonl.gz``: ``{"url": …, "language": "en", "paired": …, "paragraphs": […], …}``."""
-
-    table: ClassVar[type[JsonTable | ParquetTable]] = JsonTable
 
     def __init__(self, directory: Path, pair: LanguagePair) -> None:
         super().__init__(directory, pair)
