@@ -6,7 +6,7 @@ import functools
 from collections import Counter, defaultdict
 from contextlib import suppress
 from heapq import heapify, heappop, heappush
-from typing import TYPE_CHECKING, Concatenate, ParamSpec, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from bilingual_crawler.frontier.entry import NEVER, SUSPECT, Entry, Push, State
 from bilingual_crawler.frontier.frontier import (
@@ -117,27 +117,22 @@ class Offers:
         self._held = len(self._current)
 
 
-Arguments = ParamSpec("Arguments")
-Result = TypeVar("Result")
+Method = TypeVar("Method", bound="Callable[..., Any]")
 
 
-def _unless_frozen(
-    method: Callable[Concatenate[LocalFrontier, Arguments], Result],
-) -> Callable[Concatenate[LocalFrontier, Arguments], Result | None]:
-    """Freeze the frontier when its store fails; further calls do not reach the store."""
+def _unless_frozen(method: Method) -> Method:
+    """Freeze the frontier when its store fails; further calls do not reach the store, and return None."""
 
     @functools.wraps(method)
-    def call(frontier: LocalFrontier, /, *args: Arguments.args, **kwargs: Arguments.kwargs) -> Result | None:
-        if frontier._frozen:
-            return None
+    def call(frontier: LocalFrontier, /, *args: Any, **kwargs: Any) -> Any:
         try:
-            return method(frontier, *args, **kwargs)
+            return None if frontier._frozen else method(frontier, *args, **kwargs)
         except StoreError as error:
             frontier.freeze()
             frontier._failed(error)
             return None
 
-    return call
+    return cast("Method", call)
 
 
 class LocalFrontier:

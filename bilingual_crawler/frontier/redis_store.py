@@ -172,7 +172,7 @@ class RedisStore:
         self._leased: set[bytes] = set()
         self._link = RedisLink(url)
         self._interruptions = 0
-        _check_format(self._link, self._link.join(worker, FORMAT))
+        check(self._link, self._link.join(worker, FORMAT))
 
     def share(self, *, idle: bool, active: int) -> Share:
         lost, astray, gained, news, surplus, over = self._run(
@@ -323,12 +323,9 @@ class RedisStore:
         return slot
 
 
-def check(link: RedisLink) -> None:
-    """Raise StoreError if another version began the crawl behind *link*."""
-    _check_format(link, link.command("GET", "format") or FORMAT)
-
-
-def _check_format(link: RedisLink, stored: bytes) -> None:
+def check(link: RedisLink, stored: bytes | None = None) -> None:
+    """Raise StoreError if another version began the crawl behind *link*, which is *stored* in that format."""
+    stored = stored or link.command("GET", "format") or FORMAT
     if stored != FORMAT:
         raise StoreError(
             f"BILINGUAL_FRONTIER: the crawl under {link.prefix}* has format {stored.decode()!r}, this version reads "

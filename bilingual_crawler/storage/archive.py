@@ -24,7 +24,7 @@ from cachetools import LRUCache
 
 from bilingual_crawler.storage.files import DAMAGE, GZIP, MAX_SKIPPED, XZ, ZSTD, LeftOut, open_regular, unpacked
 from bilingual_crawler.storage.records import read_members
-from bilingual_crawler.storage.sites import Source, alias_map, find_sources
+from bilingual_crawler.storage.sites import Source, find_sources
 from bilingual_crawler.storage.warc import (
     MAX_HEAD,
     MAX_RECORD,
@@ -71,7 +71,11 @@ class Archive:
     """
 
     def __init__(self, sources: list[Source]) -> None:
-        self._aliases = alias_map(sources)
+        self._aliases = {
+            bare_url(record_url(alias), {}): bare_url(record_url(source.base or ""), {})
+            for source in sources
+            for alias in source.alias_bases
+        }
         self._redirects: dict[str, str] = {}
         self._files: list[WarcFile] = []
         self.left_out = LeftOut()
