@@ -92,10 +92,8 @@ class FrontierStore(Protocol):
     def states(self, urls: Sequence[str]) -> list[State | None]:
         """State of each URL, None for unseen ones."""
 
-    def heads(self) -> list[Head]:
-        """The best queued URL of every slot that has one."""
-
-    def head(self, slot: str) -> Head | None: ...
+    def head(self, slot: str) -> Head | None:
+        """The best queued URL of *slot*, if it has one; called often."""
 
     def count(self, state: State) -> int: ...
 

@@ -316,9 +316,6 @@ class LmdbStore:
         with self._transaction as at:
             return [self._state(at, digest(url)) for url in urls]
 
-    def heads(self) -> list[Head]:
-        return [head for slot in self.slots() if (head := self.head(slot))]
-
     def head(self, slot: str) -> Head | None:
         with self._transaction as at:
             best = self._best(at, slot)

@@ -169,7 +169,7 @@ class LocalFrontier:
         self._leaving: set[str] = set()
         self._offers = Offers(budget)
         self.slot_states: dict[str, SlotState] = {}
-        self.offer(head.slot for head in store.heads())
+        self.offer(store.slots())
 
     @_unless_frozen
     def push(self, entries: Sequence[Entry], on_done: Callable[[list[Push]], None] = ignore) -> None:
@@ -326,7 +326,7 @@ class LocalFrontier:
         return [slot for slot in self._queued_slots() if not self._slot_spent(slot)]
 
     def _queued_slots(self) -> list[str]:
-        return [head.slot for head in self.store.heads() if head.priority != NEVER]
+        return [slot for slot in self.store.slots() if (head := self.store.head(slot)) and head.priority != NEVER]
 
     def hand_over(self, count: int) -> list[str]:
         """Choose *count* slots for other workers; return those without a URL in flight. The others follow later."""

@@ -274,9 +274,6 @@ class RedisStore:
         records = self._link.command("HMGET", "urls", *map(digest, urls))
         return [state_of(record) if record else None for record in records]
 
-    def heads(self) -> list[Head]:
-        return [head for head in self._heads.values() if head]
-
     def head(self, slot: str) -> Head | None:
         return self._heads.get(slot)
 
