@@ -8,9 +8,8 @@ from http import HTTPStatus
 from typing import TYPE_CHECKING, Any, cast
 
 from twisted.web.resource import Resource
-from twisted.web.static import Data
 
-from bilingual_crawler.reporting.local_pages import HTML, LimitedSite, LocalPages, answer
+from bilingual_crawler.reporting.local_pages import HTML, LimitedSite, LocalPages, Page, answer
 from bilingual_crawler.reporting.markup import render
 from bilingual_crawler.reporting.review import JUDGEMENTS, Sheet, SheetError, count_judged, read_texts
 
@@ -42,7 +41,7 @@ def serve(folders: Sequence[Path], on_ready: Callable[[str], None]) -> None:
     secret = secrets.token_urlsafe()
     root, pages = LocalPages(HOST), Resource()
     # the only script that the pages may run: it presses buttons by keys
-    keys = Data(render("keys.js").encode(), "text/javascript; charset=utf-8")
+    keys = Page(lambda request: answer(request, render("keys.js"), "text/javascript; charset=utf-8"))
     children: dict[bytes, Any] = {b"": _Judging(folders), b"keys.js": keys}
     for path, child in children.items():
         pages.putChild(path, child)
