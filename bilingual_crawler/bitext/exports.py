@@ -107,12 +107,15 @@ class JsonTable:
         """*columns* and *group*: as for :class:`ParquetTable`, and of no use here."""
         self._languages, self._file = files.languages, files.gzip(f"{name}{self.ending}")
 
-    def add(self, row: Mapping[str, Any], weight: int = 1) -> None:
-        values = {
+    def cells(self, row: Mapping[str, Any]) -> dict[str, Any]:
+        """The values of *row*, or of a part of it, as :meth:`add` takes them."""
+        return {
             name: dict(zip(self._languages, value, strict=True)) if isinstance(value, tuple) else value
             for name, value in row.items()
         }
-        self._file.write(json.dumps(values, ensure_ascii=False) + "\n")
+
+    def add(self, cells: Mapping[str, Any], weight: int = 1) -> None:
+        self._file.write(json.dumps(cells, ensure_ascii=False) + "\n")
 
 
 class ParquetTable:
@@ -129,19 +132,26 @@ class ParquetTable:
         import pyarrow as pa
         import pyarrow.parquet as pq
 
-        flat: dict[str, Any] = {}
-        for column, kind in columns.items():
-            sides = zip(files.languages, kind, strict=True) if isinstance(kind, tuple) else ()
-            flat |= {f"{column}_{language}": side for language, side in sides} or {column: kind}
-        self._schema = pa.schema([(column, _arrow(kind)) for column, kind in flat.items()])
+        self._languages = files.languages
+        self._schema = pa.schema([(column, _arrow(kind)) for column, kind in self.cells(columns).items()])
         self._writer = pq.ParquetWriter(files.part(f"{name}{self.ending}"), self._schema, compression="zstd")
         self._rows: list[list[Any]] = []
         self._group, self._weight = group, 0
         files.opened(self)
 
-    def add(self, row: Mapping[str, Any], weight: int = 1) -> None:
-        values = chain.from_iterable(value if isinstance(value, tuple) else (value,) for value in row.values())
-        self._rows.append([None if value == "" else value for value in values])
+    def cells(self, row: Mapping[str, Any]) -> dict[str, Any]:
+        """The values of *row*, or of a part of it, as :meth:`add` takes them."""
+        flat: dict[str, Any] = {}
+        for name, value in row.items():
+            if isinstance(value, tuple):
+                for language, side in zip(self._languages, value, strict=True):
+                    flat[f"{name}_{language}"] = None if side == "" else side
+            else:
+                flat[name] = None if value == "" else value
+        return flat
+
+    def add(self, cells: Mapping[str, Any], weight: int = 1) -> None:
+        self._rows.append([*cells.values()])
         self._weight += weight
         if self._weight >= self._group:
             self._flush()
@@ -365,7 +375,8 @@ class JsonLines(Export):
         self._table = self.table(self, "", columns | facts, GROUP)
 
     def add(self, documents: DocumentPair, raw: Sequence[SentencePair], kept: Sequence[SentencePair]) -> None:
-        facts = documents.facts() | documents.direction(self.languages)
+        cells = self._table.cells
+        facts = cells(documents.facts() | documents.direction(self.languages))
         for found in kept:
             row = {
                 "translation": (found.text_a, found.text_b),
@@ -375,7 +386,7 @@ class JsonLines(Export):
                 "quality": found.quality,
                 "short": found.short,
             }
-            self._table.add(row | facts | {PERSONAL: found.personal})
+            self._table.add(cells(row) | facts | cells({PERSONAL: found.personal}))
 
 
 class Parquet(JsonLines):
@@ -418,7 +429,7 @@ class DocumentsJsonLines(Export):
             "beads": list(self._beads(len(sides[0]), len(sides[1]), raw)),
             **documents.direction(self.languages),
         }
-        self._table.add(row, sum(len(str(one["text"])) for side in sentences for one in side))
+        self._table.add(self._table.cells(row), sum(len(str(one["text"])) for side in sentences for one in side))
 
     def _beads(self, count_a: int, count_b: int, found: Sequence[SentencePair]) -> Iterator[dict[str, Any]]:
         """The places of the sentences of each bead in both documents, in order, with the scores of its pair."""

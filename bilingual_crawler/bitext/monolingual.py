@@ -81,7 +81,7 @@ class MonolingualJsonLines(Monolingual):
         self._table = self.table(self, "monolingual.", columns | dict.fromkeys((*FACTS, PERSONAL), str), TEXT)
 
     def _write(self, row: Mapping[str, Any]) -> None:
-        self._table.add(row, sum(map(len, row["paragraphs"])))
+        self._table.add(self._table.cells(row), sum(map(len, row["paragraphs"])))
 
 
 class MonolingualParquet(MonolingualJsonLines):
