@@ -75,7 +75,6 @@ class Quality:
         self._a, self._b = a, b
         self._lexicon, self._nearness = lexicon, nearness
         self._ratio = ratio
-        self._known: dict[Bead, tuple[Words, Words]] = {}
 
     def scores(self, beads: Sequence[Bead]) -> list[float]:
         """Return for each of *beads*, all of the documents in order, the probability that it is right, 0 to 1.
@@ -107,10 +106,8 @@ class Quality:
 
     def _words(self, bead: Bead) -> tuple[Words, Words]:
         """The words of both sides, without the number of an item or heading."""
-        if bead not in self._known:
-            text_a, text_b = self._texts(bead)
-            self._known[bead] = words(_LABEL.sub("", text_a)), words(_LABEL.sub("", text_b))
-        return self._known[bead]
+        text_a, text_b = self._texts(bead)
+        return words(_LABEL.sub("", text_a)), words(_LABEL.sub("", text_b))
 
     def _support(self, block: Sequence[tuple[Words, Words]]) -> float:
         """Sum of the log-odds of the words in *block* that translate each other, more than in other beads of it.

@@ -88,21 +88,20 @@ class CrawlTally:
 
     def pair_counts(self, outcomes: Mapping[str, Outcome], paired: int) -> dict[str, Any]:
         """The counts of pairs in a summary, by pair of languages and for all; *paired* documents are in a pair."""
-        by_pair = {name: self._outcome(name, outcome) for name, outcome in outcomes.items()}
+        by_pair = {
+            name: {
+                "candidates": outcome.pairs + sum(outcome.refused.values()),
+                "refused": dict(outcome.refused),
+                "pairs": outcome.pairs,
+                "left_over": max(0, sum(self.documents[code] for code in name.split("-")) - 2 * outcome.pairs),
+                "unpaired": dict(outcome.unpaired),
+            }
+            for name, outcome in outcomes.items()
+        }
         return {
             **{count.name: count.sum(one[count.name] for one in by_pair.values()) for count in PAIR_COUNTS},
             "harvest_rate": round(paired / self.fetched, 4) if self.fetched else 0.0,
             "by_pair": by_pair,
-        }
-
-    def _outcome(self, name: str, outcome: Outcome) -> dict[str, Any]:
-        documents = sum(self.documents[language] for language in name.split("-"))
-        return {
-            "candidates": outcome.pairs + sum(outcome.refused.values()),
-            "refused": dict(outcome.refused),
-            "pairs": outcome.pairs,
-            "left_over": max(0, documents - 2 * outcome.pairs),
-            "unpaired": dict(outcome.unpaired),
         }
 
 

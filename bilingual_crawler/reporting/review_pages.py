@@ -77,13 +77,8 @@ class _Judging(Resource):
 
     def render_GET(self, request: Request) -> bytes:
         pairs = self._read()
-        if _field(request, "pair"):
-            place = _place(request, pairs)
-            if place is None:
-                return _gone(request)
-        else:
-            place = next((place for place, pair in enumerate(pairs) if not pair.row.judgement), None)
-        return self._show(request, pairs, place)
+        first = next((place for place, pair in enumerate(pairs) if not pair.row.judgement), None)
+        return self._show(request, pairs, _place(request, pairs) if _field(request, "pair") else first)
 
     def render_POST(self, request: Request) -> bytes:
         # other pages cannot know the secret; this holds if one learns it
@@ -95,8 +90,6 @@ class _Judging(Resource):
             return _refuse(request, HTTPStatus.BAD_REQUEST, f"A judgement is one of {', '.join(JUDGEMENTS)}.")
         pairs = self._read()
         place = _place(request, pairs)
-        if place is None:
-            return _gone(request)
         pair = pairs[place]
         if pair.row.judgement not in (_field(request, "was"), judgement):
             request.setResponseCode(HTTPStatus.CONFLICT)
@@ -156,18 +149,18 @@ class _Pair:
         return [self.row.cells.get("text_a", "")], [self.row.cells.get("text_b", "")]
 
 
-def _place(request: Request, pairs: list[_Pair]) -> int | None:
+def _place(request: Request, pairs: list[_Pair]) -> int:
+    """The place of the pair that *request* names; SheetError if there is none."""
     wanted = _field(request, "pair")
-    return next((place for place, pair in enumerate(pairs) if pair.key == wanted), None)
+    for place, pair in enumerate(pairs):
+        if pair.key == wanted:
+            return place
+    raise SheetError("The sheet has changed, and the pair is no longer in it.")
 
 
 def _field(request: Request, name: str) -> str:
     value: bytes = (request.args or {}).get(name.encode(), [b""])[0]
     return value.decode("utf-8", "replace")
-
-
-def _gone(request: Request) -> bytes:
-    return _refuse(request, HTTPStatus.CONFLICT, "The sheet has changed, and the pair is no longer in it.")
 
 
 def _refuse(request: Request, code: HTTPStatus, message: str) -> bytes:

@@ -117,8 +117,6 @@ class StatusExtension(CrawlComponent):
             await asyncio.sleep(1.5 * REFRESH_SECONDS)
         self._port.stopListening()
 
-    # what the pages ask -----------------------------------------------------------------------------------------------
-
     @property
     def has_begun(self) -> bool:
         return bool(self._phase)

@@ -250,9 +250,7 @@ def cut_partial_member(path: Path) -> int:
     with path.open("r+b") as file:
         if _ends_with_record(file.fileno(), size):
             return 0
-        end = 0
-        for member in read_members(file.fileno()):
-            end = member.end
+        end = max((member.end for member in read_members(file.fileno(), keep=0)), default=0)
         file.truncate(end)
         os.fsync(file.fileno())
     if end == 0:
