@@ -9,9 +9,9 @@ import pytest
 from support.costs import within
 
 from bilingual_crawler.bitext.align import SentenceAligner, SentencePair, whole
-from bilingual_crawler.bitext.card import MADE_BY
 from bilingual_crawler.bitext.cleaning import Cleaner, Templates, is_list
 from bilingual_crawler.bitext.evidence import sound, words
+from bilingual_crawler.bitext.overview import MADE_BY
 from bilingual_crawler.bitext.produce import BitextProducer, open_exports
 from bilingual_crawler.bitext.splitting import split
 from bilingual_crawler.items import Pair

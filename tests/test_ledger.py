@@ -53,7 +53,7 @@ def check(folder: Path) -> dict[str, Any]:
     rows = {row["url"]: row for row in reversed(list(read_tsv(folder / "out" / "crawl.tsv")))}.values()
     documents = sum(found["documents"].values())
     assert found["tried"] == len(rows) == documents + sum(found["dropped"].values())
-    assert found["fetched"] == sum(is_fetched(row["status"], row["outcome"]) for row in rows)
+    assert found["fetched"] == sum(is_fetched(row) for row in rows)
     assert found["html"] == sum(found["languages"].values()) == sum(bool(row["language"]) for row in rows)
     assert found["tried"] >= found["fetched"] >= found["html"] >= documents >= 2 * found["pairs"]
     assert found["candidates"] == found["pairs"] + sum(found["refused"].values())
@@ -226,8 +226,9 @@ def test_an_address_counts_once_and_a_redirect_is_no_page() -> None:
         ("6", "200", "/f", "fin", "other-language", "hrv"),
         ("7", "404", "/g", "", "http-404"),
     ]
-    assert all(tally.note(*line) for line in lines)
-    assert not tally.note("8", "200", "/a", "eng", "document", "hrv")
+    columns = ("time", "status", "url", "language", "outcome", "declared")
+    assert all(tally.note(dict(zip(columns, line, strict=False))) for line in lines)
+    assert not tally.note(dict(zip(columns, ("8", "200", "/a", "eng", "document", "hrv"), strict=True)))
     assert tally.contradicted == {"hrv fin": 1}
     assert (tally.tried, tally.fetched, tally.html) == (7, 4, 3)
     assert tally.documents == {"eng": 1, "hrv": 1}

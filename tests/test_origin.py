@@ -16,7 +16,7 @@ from support.redis_server import redis_server
 from support.scripted import Answer, scripted
 from support.webserver import run_scrapy
 
-from bilingual_crawler.bitext.exports import direction_of
+from bilingual_crawler.bitext.exports import DocumentPair
 from bilingual_crawler.bitext.personal import MAX_MASKED, PersonalData
 from bilingual_crawler.pages.html import parse_page
 from bilingual_crawler.pages.opt_outs import MAX_RULES, declared_for, rules_in
@@ -575,7 +575,8 @@ EN, ES = "https://a.org/en", "https://a.org/es"
 def test_the_direction_is_what_all_declarations_agree_on(
     english: Origin, spanish: Origin, direction: str, evidence: str
 ) -> None:
-    assert direction_of((EN, ES), (english, spanish), ("en", "es")) == (direction, evidence)
+    documents = DocumentPair(EN, ES, "", "", 1.0, "url", english, spanish)
+    assert documents.direction(("en", "es")) == {"direction": direction, "direction_evidence": evidence}
 
 
 @pytest.mark.parametrize(

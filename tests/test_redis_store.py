@@ -100,9 +100,10 @@ class WorkersMachine(RuleBasedStateMachine):
     def share(self, name: str) -> None:
         if name in self.workers:
             store = self.workers[name]
-            share = store.share(idle=False, active=len(store.heads()))
+            heads = [slot for slot in store.slots() if store.head(slot)]
+            share = store.share(idle=False, active=len(heads))
             busy = {entry.slot for entry in self.flying[name].values()}
-            store.release([head.slot for head in store.heads() if head.slot not in busy][: share.surplus])
+            store.release([slot for slot in store.slots() if store.head(slot) and slot not in busy][: share.surplus])
 
     @rule(name=st.sampled_from(NAMES), url=st.sampled_from(URLS))
     def pop(self, name: str, url: str) -> None:

@@ -20,7 +20,7 @@ from bilingual_crawler.storage.sites import alias_hosts, find_sources
 from bilingual_crawler.storage.warc import (
     ArchivedResponse,
     ArchiveError,
-    IndexBuilder,
+    Index,
     bare_url,
     parse_response,
     record_url,
@@ -408,17 +408,19 @@ def test_bare_url() -> None:
 
 
 def test_index_prefers_rank_then_order() -> None:
-    builder = IndexBuilder()
+    index = Index()
     expected: dict[int, tuple[int, int]] = {}
     for place in range(20_000):
         key, rank = url_key(str(place % 7001)), place * 31 % 3
-        builder.add(key, place, rank)
+        index.add(key, place, rank)
         expected[key] = min(expected.get(key, (9, 0)), (rank, place))
-    index = builder.build()
+    index.sort()
     assert len(index) == len(expected)
     assert all(index.get(key) == place for key, (_, place) in expected.items())
     assert index.get(url_key("other")) is None
-    assert IndexBuilder().build().get(1) is None
+    empty = Index()
+    empty.sort()
+    assert empty.get(1) is None
 
 
 def test_frozen_site(shared_data: Path, tmp_path: Path) -> None:
@@ -441,4 +443,4 @@ def test_frozen_site(shared_data: Path, tmp_path: Path) -> None:
 def test_memory_of_an_archive_is_its_index(tmp_path: Path) -> None:
     archive = Archive(find_sources(write_warc(tmp_path, *(page("x") for _ in range(100)))))
     assert len(archive._index) == 200
-    assert archive._index._keys.nbytes + archive._index._places.nbytes == 200 * 16
+    assert archive._index._sorted.nbytes + archive._index._found.nbytes == 200 * 16

@@ -25,7 +25,7 @@ from bilingual_crawler.bitext.exports import DocumentPair
 from bilingual_crawler.bitext.overview import Overview
 from bilingual_crawler.commands.report import Command
 from bilingual_crawler.languages.codes import LanguagePair
-from bilingual_crawler.reporting.markup import MAX_POINTS, step_chart, ticks
+from bilingual_crawler.reporting.markup import MAX_POINTS, harvest_chart, ticks
 from bilingual_crawler.reporting.report import why_no_pair, write_report
 from bilingual_crawler.reporting.results import ResultsError, read_results
 from bilingual_crawler.reporting.summary import print_summary
@@ -267,7 +267,7 @@ def test_the_report_of_foreign_or_older_files_stays_small(output: Path, caplog: 
         file.write(b"200\thttps://example.org/\xff\teng\tdocument\n" + b"x" * 5_000_000)
     results = read_results(output)
     assert results.pair_count == 200
-    assert {len(pair.title_b) for pair in results.pairs} == {500}
+    assert {len(pair["title_b"]) for pair in results.pairs} == {500}
     assert write_report(output).stat().st_size < 1_000_000
     told = [record.message for record in caplog.records if "left out" in record.message]
     assert {message.partition("left out ")[2].partition(";")[0] for message in told} == {
@@ -304,7 +304,9 @@ def test_decimal_commas_of_a_spreadsheet_change_no_report(output: Path) -> None:
     before = read_results(output).pairs
     rows = [(a, b, score.replace(".", ","), method) for a, b, score, method in reversed(PAIRS)]
     write_table(output / "pairs.tsv", ["url_a", "url_b", "score", "method"], rows)
-    assert [(pair.url_a, pair.url_b) for pair in read_results(output).pairs] == [(p.url_a, p.url_b) for p in before]
+    assert [(pair["url_a"], pair["url_b"]) for pair in read_results(output).pairs] == [
+        (p["url_a"], p["url_b"]) for p in before
+    ]
 
 
 def test_refused_pairs_count_in_either_order_of_the_languages(output: Path) -> None:
@@ -336,8 +338,8 @@ def test_a_pipe_in_place_of_a_file_is_named(output: Path) -> None:
 
 def test_of_many_pairs_the_best_and_the_most_doubtful_are_shown(output: Path) -> None:
     results = read_results(output, max_pairs=2)
-    assert [pair.score for pair in results.pairs] == ["0.99"]
-    assert [pair.score for pair in results.doubtful] == ["0.5"]
+    assert [pair["score"] for pair in results.pairs] == ["0.99"]
+    assert [pair["score"] for pair in results.doubtful] == ["0.5"]
     assert results.pair_count == 3
     assert results.curve[-1] == (9, 3)
 
@@ -403,7 +405,7 @@ def test_all_editions_of_a_page_are_counted_once_the_crawl_has_ended(output: Pat
     write_table(output / "unpaired.tsv", ["url", "reason", "nearest", "score"], [])
     results = read_results(output)
     assert results.pair_count == results.summary["pairs"] == len(PAIRS) + 1
-    assert [pair.score for pair in results.pairs] == ["0.99", "0.9", "0.75", "0.5"]
+    assert [pair["score"] for pair in results.pairs] == ["0.99", "0.9", "0.75", "0.5"]
 
 
 def test_a_crawl_that_was_killed_still_has_a_report(output: Path) -> None:
@@ -512,7 +514,7 @@ def test_ticks_are_round_and_reach_the_maximum(maximum: int, expected: list[int]
 
 
 def test_chart_of_a_long_crawl_stays_small_and_ends_at_the_last_point() -> None:
-    chart = step_chart([(n, n // 2) for n in range(20_001)], x_label="downloads", y_label="pairs", title="<t>")
+    chart = harvest_chart([(n, n // 2) for n in range(20_001)])
     root = ET.fromstring(chart)
     series = next(element.get("d", "") for element in root.iter("path") if element.get("class") == "series")
     assert series.count("V") <= MAX_POINTS + 1

@@ -248,8 +248,8 @@ def test_the_interval_holds_the_precision_and_shrinks_with_the_sample(counts: tu
     right, judged = counts
     one, ten = Judged("document", right, judged, judged), Judged("document", 10 * right, 10 * judged, 10 * judged)
     low, high = one.interval
-    assert 0 <= low <= one.precision + 1e-9
-    assert one.precision - 1e-9 <= high <= 1
+    assert 0 <= low <= one.right / one.judged + 1e-9
+    assert one.right / one.judged - 1e-9 <= high <= 1
     assert ten.interval[1] - ten.interval[0] < high - low
     assert isclose(low, 1 - Judged("document", judged - right, judged, judged).interval[1], abs_tol=1e-9)
 

@@ -153,14 +153,6 @@ def test_a_file_without_a_complete_record_goes_away(tmp_path: Path) -> None:
     assert writer.bytes_repaired == 4
 
 
-def test_one_crawl_at_a_time(tmp_path: Path) -> None:
-    writer = WarcWriter(tmp_path)
-    with pytest.raises(OSError, match="another crawl is writing"):
-        WarcWriter(tmp_path)
-    writer.close()
-    WarcWriter(tmp_path).close()
-
-
 KILLED = """
 import random, sys
 from test_warc_writer import WarcWriter, exchange, Path

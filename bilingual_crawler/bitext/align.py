@@ -145,7 +145,6 @@ class SentenceAligner:
         return [_pair(a, b, bead, score) for bead, score in zip(places, quality.scores(beads), strict=True)]
 
     def beads(self, a: Sequence[Sentence], b: Sequence[Sentence]) -> list[Bead]:
-        """Return the beads of two documents, in order."""
         return self.judged_beads(a, b)[0]
 
     def judged_beads(self, a: Sequence[Sentence], b: Sequence[Sentence]) -> tuple[list[Bead], Quality]:

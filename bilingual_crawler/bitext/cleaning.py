@@ -219,7 +219,8 @@ class Cleaner:
         shorter, longer = sorted((_width(a), _width(b)))
         if max(len(a), len(b)) > MAX_CHARACTERS or longer > MAX_RATIO * shorter + SLACK:
             return "length"
-        if self._is_in_other_script(a, b) or self._is_foreign(a, b, same):
+        scripts = zip((a, b), (self._pair.a.partition("_")[2], self._pair.b.partition("_")[2]), strict=True)
+        if any(script and not may_be_in(text, script) for text, script in scripts) or self._is_foreign(a, b, same):
             return "language"
         return "quality" if found.quality < MIN_QUALITY else ""
 
@@ -239,10 +240,6 @@ class Cleaner:
             for text, language in zip((a, b), seen, strict=True)
         ]
         return all(exchanged) or (any(exchanged) and same >= UNTRANSLATED_SIDE and not self._confused) or any(third)
-
-    def _is_in_other_script(self, a: str, b: str) -> bool:
-        sides = ((text, side.partition("_")[2]) for text, side in ((a, self._pair.a), (b, self._pair.b)))
-        return any(script and not may_be_in(text, script) for text, script in sides)
 
     def _language(self, text: str, own: str) -> str:
         """The language of *text*, as that of the pair that it counts as; empty if it is not sure."""

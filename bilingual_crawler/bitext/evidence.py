@@ -45,6 +45,8 @@ _ROMAN = re.compile(
 )
 _VALUES = dict(zip("IVXLCDM", (1, 5, 10, 50, 100, 500, 1000), strict=True))
 
+_KATAKANA = frozenset(map(chr, range(0x30A1, 0x30FD)))
+
 Words = tuple[str, ...]
 Windows: TypeAlias = "tuple[NDArray[np.float32], NDArray[np.float32]]"
 
@@ -69,9 +71,6 @@ def words(text: str) -> Words:
             size = len(token) if len(token) <= longest else size
             found.update(token[start : start + size] for start in range(len(token) - size + 1))
     return tuple(sorted(found - {""}))
-
-
-_KATAKANA = frozenset(map(chr, range(0x30A1, 0x30FD)))
 
 
 def _plain_numbers(text: str) -> str:
@@ -172,7 +171,6 @@ class Lexicon:
 
     @cached_property
     def _alike(self) -> Mapping[str, Sequence[str]]:
-        """The words of the second language by their sound."""
         alike = defaultdict[str, list[str]](list)
         for word in self._shares_b:
             if found := sound(word):
@@ -239,7 +237,6 @@ class Nearness:
         self._spread = spread
 
     def window(self, start_a: int, start_b: int, size: int) -> Nearness:
-        """Return the comparison of *size* sentences of each side."""
         return Nearness(self._a[start_a : start_a + size], self._b[start_b : start_b + size], self._spread)
 
     def similarity(self, p: int, q: int) -> NDArray[np.float32]:
@@ -353,7 +350,8 @@ def weigh(
         score += by_place[: len(a) - p + 1, : len(b) - q + 1]
         score += MERGED * (p + q - 2)
         if nearness:
-            score += _by_meaning(nearness.similarity(p, q)) * math.sqrt((p + q) / 2)
+            closeness = CLOSENESS * (nearness.similarity(p, q) - USUAL_NEARNESS)
+            score += np.clip(closeness, MIN_CLOSENESS, MAX_EVIDENCE) * math.sqrt((p + q) / 2)
         score[_across(begins_a, p)] = -np.inf
         score[:, _across(begins_b, q)] = -np.inf
         scores[p, q] = score
@@ -390,10 +388,6 @@ def _by_place(begins_a: NDArray[np.intp], begins_b: NDArray[np.intp]) -> NDArray
     more = TOGETHER * (min(share_a, share_b) - by_chance[1, 1])
     odds = np.log((by_chance + more * np.array(((1, -1), (-1, 1))) + FEW) / (by_chance + FEW))
     return np.asarray(odds[begins_a[:, None], begins_b], np.float32)
-
-
-def _by_meaning(nearness: NDArray[np.float32]) -> NDArray[np.float32]:
-    return np.asarray(np.clip(CLOSENESS * (nearness - USUAL_NEARNESS), MIN_CLOSENESS, MAX_EVIDENCE))
 
 
 def _windows(sentences: Sequence[frozenset[str]], among: frozenset[str], size: int) -> Windows:

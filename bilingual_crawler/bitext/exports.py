@@ -13,7 +13,7 @@ from base64 import b64encode
 from dataclasses import dataclass
 from io import TextIOWrapper
 from itertools import chain
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol, TypeVar
 from xml.sax.saxutils import escape, quoteattr
 
 from bilingual_crawler import __version__
@@ -24,7 +24,7 @@ from bilingual_crawler.pages.origin import FACTS, UNKNOWN, Origin
 from bilingual_crawler.storage.records import tsv_line
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
     from pathlib import Path
 
     from bilingual_crawler.bitext.align import SentencePair
@@ -33,46 +33,6 @@ if TYPE_CHECKING:
 
 PAIR_FACTS = ("direction", "direction_evidence")
 PERSONAL = "personal"
-
-
-class Direction(NamedTuple):
-    """The probable direction of translation."""
-
-    direction: str
-    """Original and translation, as ``en-mt``; empty if nothing is declared, or the declarations disagree."""
-    direction_evidence: str
-    """Names of the declarations, separated by blanks."""
-
-
-def direction_of(urls: tuple[str, str], origins: tuple[Origin, Origin], languages: tuple[str, str]) -> Direction:
-    """Return the direction of translation by what both pages at *urls* declare; *languages* are BCP 47.
-
-    The original is the page that the other one names as such, whose partner is machine-translated or names its
-    translator, that both pages name as the version for everybody (``hreflang=x-default``), or that was published
-    earlier. All of these that are declared must agree.
-    """
-    votes = list(_votes(urls, origins))
-    if len({is_first for _, is_first in votes}) != 1:
-        return Direction("", "")
-    a, b = languages if votes[0][1] else languages[::-1]
-    return Direction(f"{a}-{b}", " ".join(name for name, _ in votes))
-
-
-def _votes(urls: tuple[str, str], origins: tuple[Origin, Origin]) -> Iterator[tuple[str, bool]]:
-    """The declarations by name, with whether the first document is the original."""
-    (url_a, url_b), (a, b) = urls, origins
-    of_a, of_b = a.translation_of == url_b, b.translation_of == url_a
-    if of_a != of_b:
-        yield "translation_of", of_b
-    for name in ("machine_translated", "translator"):
-        is_a, is_b = bool(getattr(a, name)), bool(getattr(b, name))
-        if is_a != is_b:
-            yield name, is_b
-    defaults = {a.x_default, b.x_default} - {""}
-    if len(defaults) == 1 and defaults <= {url_a, url_b}:
-        yield "x_default", defaults == {url_a}
-    if a.published and b.published and a.published != b.published:
-        yield "published", a.published < b.published
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,29 +55,136 @@ class DocumentPair:
     is_cut: bool = False
     """Whether lines, the end or all of a document was too much to align."""
 
+    def facts(self) -> dict[str, tuple[str, str]]:
+        return {name: (getattr(self.origin_a, name), getattr(self.origin_b, name)) for name in FACTS}
 
-class Sink(Protocol):
+    def direction(self, languages: tuple[str, str]) -> dict[str, str]:
+        """The direction of translation by what both pages declare, as ``en-mt``, and the names of these declarations.
+
+        *languages* are BCP 47. The original is the page that the other one names as such, whose partner is
+        machine-translated or names its translator, that both pages name as the version for everybody
+        (``hreflang=x-default``), or that was published earlier. Both texts are empty if nothing of this is declared, or
+        if the declarations disagree.
+        """
+        a, b = self.origin_a, self.origin_b
+        # by declaration, whether it names each page as the original
+        named = {"translation_of": (b.translation_of == self.url_a, a.translation_of == self.url_b)}
+        for name in ("machine_translated", "translator"):
+            named[name] = (bool(getattr(b, name)), bool(getattr(a, name)))
+        if len(defaults := {a.x_default, b.x_default} - {""}) == 1:
+            named["x_default"] = (defaults == {self.url_a}, defaults == {self.url_b})
+        if a.published and b.published:
+            named["published"] = (a.published < b.published, b.published < a.published)
+        votes = {name: is_a for name, (is_a, is_b) in named.items() if is_a != is_b}
+        if len(set(votes.values())) != 1:
+            return dict.fromkeys(PAIR_FACTS, "")
+        original, translation = languages if any(votes.values()) else languages[::-1]
+        return dict(zip(PAIR_FACTS, (f"{original}-{translation}", " ".join(votes)), strict=True))
+
+
+class Closing(Protocol):
+    """What is complete once it is closed."""
+
+    def close(self) -> None: ...
+
+
+class Sink(Closing, Protocol):
     """Takes document pairs with their sentence pairs."""
 
     def add(self, documents: DocumentPair, raw: Sequence[SentencePair], kept: Sequence[SentencePair]) -> None:
         """Take a document pair: *raw* are all its sentence pairs, *kept* those that are not dropped."""
 
-    def close(self) -> None:
-        """End the export."""
-
-
-class Closing(Protocol):
-    """A file that is complete once it is closed."""
-
-    def close(self) -> None:
-        """Complete the file."""
-
 
 File = TypeVar("File", bound=Closing)
 
 
+class JsonTable:
+    """JSON Lines. A tuple in a row has the values of both languages, and is an object by language."""
+
+    ending = "jsonl.gz"
+
+    def __init__(self, files: Files, name: str, columns: Mapping[str, Any], group: int) -> None:
+        """*columns* and *group*: as for :class:`ParquetTable`, and of no use here."""
+        self._languages, self._file = files.languages, files.gzip(f"{name}{self.ending}")
+
+    def cells(self, row: Mapping[str, Any]) -> dict[str, Any]:
+        """The values of *row*, or of a part of it, as :meth:`add` takes them."""
+        return {
+            name: dict(zip(self._languages, value, strict=True)) if isinstance(value, tuple) else value
+            for name, value in row.items()
+        }
+
+    def add(self, cells: Mapping[str, Any], weight: int = 1) -> None:
+        self._file.write(json.dumps(cells, ensure_ascii=False) + "\n")
+
+
+class ParquetTable:
+    """A Parquet file that grows by row groups, so that its memory is bounded.
+
+    A tuple in a row has the values of both languages, and is two columns, ``url_en`` and ``url_mt``. An empty text is
+    null.
+    """
+
+    ending = "parquet"
+
+    def __init__(self, files: Files, name: str, columns: Mapping[str, Any], group: int) -> None:
+        """*columns*: types by name, in the order of the rows; *group*: sum of the weights of a row group."""
+        import pyarrow as pa
+        import pyarrow.parquet as pq
+
+        self._languages = files.languages
+        self._schema = pa.schema([(column, _arrow(kind)) for column, kind in self.cells(columns).items()])
+        self._writer = pq.ParquetWriter(files.part(f"{name}{self.ending}"), self._schema, compression="zstd")
+        self._rows: list[list[Any]] = []
+        self._group, self._weight = group, 0
+        files.opened(self)
+
+    def cells(self, row: Mapping[str, Any]) -> dict[str, Any]:
+        """The values of *row*, or of a part of it, as :meth:`add` takes them."""
+        flat: dict[str, Any] = {}
+        for name, value in row.items():
+            if isinstance(value, tuple):
+                for language, side in zip(self._languages, value, strict=True):
+                    flat[f"{name}_{language}"] = None if side == "" else side
+            else:
+                flat[name] = None if value == "" else value
+        return flat
+
+    def add(self, cells: Mapping[str, Any], weight: int = 1) -> None:
+        self._rows.append([*cells.values()])
+        self._weight += weight
+        if self._weight >= self._group:
+            self._flush()
+
+    def close(self) -> None:
+        self._flush()
+        self._writer.close()
+
+    def _flush(self) -> None:
+        import pyarrow as pa
+
+        columns = list(zip(*self._rows, strict=True)) or [()] * len(self._schema)
+        self._writer.write_table(pa.table(list(map(list, columns)), schema=self._schema))
+        self._rows.clear()
+        self._weight = 0
+
+
+def _arrow(kind: Any) -> Any:
+    """The Arrow type of values of a Python type, of lists as ``[type]`` or of objects as ``{name: type}``."""
+    import pyarrow as pa
+
+    if isinstance(kind, list):
+        return pa.list_(_arrow(kind[0]))
+    if isinstance(kind, dict):
+        return pa.struct([(name, _arrow(one)) for name, one in kind.items()])
+    return {str: pa.string(), bool: pa.bool_(), int: pa.int32(), float: pa.float32()}[kind]
+
+
 class Files:
     """Writes files named after the language pair (``en-mt.…``), which get these names when complete."""
+
+    table: ClassVar[type[JsonTable | ParquetTable]] = JsonTable
+    """The form of a table of rows, in a file of :meth:`part`."""
 
     def __init__(self, directory: Path, pair: LanguagePair) -> None:
         directory.mkdir(parents=True, exist_ok=True)
@@ -182,16 +249,14 @@ class Bitextor(Export):
 
     def __init__(self, directory: Path, pair: LanguagePair) -> None:
         super().__init__(directory, pair)
-        self._documents = self.gzip("documents.gz")
-        self._raw = self.gzip("raw.gz")
-        self._sent = self.gzip("sent.gz")
+        self._documents, self._raw, self._sent = map(self.gzip, ("documents.gz", "raw.gz", "sent.gz"))
         for file, header in ((self._documents, DOCUMENTS), (self._raw, RAW), (self._sent, SENT)):
             file.write(tsv_line(header))
 
     def add(self, documents: DocumentPair, raw: Sequence[SentencePair], kept: Sequence[SentencePair]) -> None:
         texts = [b64encode(text.encode(errors="replace")).decode() for text in (documents.text_a, documents.text_b)]
         urls = (documents.url_a, documents.url_b)
-        facts = (*chain.from_iterable(_by_fact(documents).values()), *_direction(documents, self.languages))
+        facts = (*chain.from_iterable(documents.facts().values()), *documents.direction(self.languages).values())
         self._documents.write(tsv_line((*urls, *texts, documents.score, documents.method, *facts)))
         for found in raw:
             self._raw.write(tsv_line(_cells(urls, found)))
@@ -204,15 +269,6 @@ class Bitextor(Export):
 
 def _cells(urls: tuple[str, str], found: SentencePair) -> tuple[object, ...]:
     return (*urls, found.text_a, found.text_b, found.score, found.paragraph_a, found.paragraph_b)
-
-
-def _by_fact(documents: DocumentPair) -> dict[str, tuple[str, str]]:
-    """The facts about both pages, by name."""
-    return {name: (getattr(documents.origin_a, name), getattr(documents.origin_b, name)) for name in FACTS}
-
-
-def _direction(documents: DocumentPair, languages: tuple[str, str]) -> Direction:
-    return direction_of((documents.url_a, documents.url_b), (documents.origin_a, documents.origin_b), languages)
 
 
 class Dropped(Export):
@@ -228,36 +284,6 @@ class Dropped(Export):
         self._file.writelines(
             tsv_line((*_cells(urls, found), found.quality, found.dropped)) for found in raw if found.dropped
         )
-
-
-class JsonLines(Export):
-    """``en-mt.jsonl.gz``: ``{"translation": {"en": …, "mt": …}, "url": {…}, "score": …, "document_score": …, …}``.
-
-    The facts are texts in every line, empty if unknown: readers that take the columns from the first lines (Hugging
-    Face ``datasets``, DuckDB) refuse a key, or another type than null, that comes later.
-    """
-
-    def __init__(self, directory: Path, pair: LanguagePair) -> None:
-        super().__init__(directory, pair)
-        self._file = self.gzip("jsonl.gz")
-
-    def add(self, documents: DocumentPair, raw: Sequence[SentencePair], kept: Sequence[SentencePair]) -> None:
-        urls = dict(zip(self.languages, (documents.url_a, documents.url_b), strict=True))
-        facts = {name: dict(zip(self.languages, both, strict=True)) for name, both in _by_fact(documents).items()}
-        direction = _direction(documents, self.languages)._asdict()
-        for found in kept:
-            row = {
-                "translation": dict(zip(self.languages, (found.text_a, found.text_b), strict=True)),
-                "url": urls,
-                "score": found.score,
-                "document_score": documents.score,
-                "quality": found.quality,
-                "short": found.short,
-                **facts,
-                **direction,
-                PERSONAL: found.personal,
-            }
-            self._file.write(json.dumps(row, ensure_ascii=False) + "\n")
 
 
 class Moses(Export):
@@ -276,68 +302,6 @@ class Moses(Export):
             for file, text in zip(self._files, (found.text_a, found.text_b, origin), strict=True):
                 # splitlines() and other tools break lines at more than \n
                 file.write((text if text is origin else " ".join(text.split())) + "\n")
-
-
-GROUP = 50_000
-"""Rows of a row group."""
-
-
-class ParquetFile:
-    """A Parquet file that grows by row groups, so that its memory is bounded."""
-
-    def __init__(self, path: Path, columns: Sequence[tuple[str, Any]], group: int = GROUP) -> None:
-        """*columns*: name and Arrow type of each. *group*: sum of the weights of the rows of a row group."""
-        import pyarrow as pa
-        import pyarrow.parquet as pq
-
-        self._schema = pa.schema(list(columns))
-        self._writer = pq.ParquetWriter(path, self._schema, compression="zstd")
-        self._rows: list[Sequence[Any]] = []
-        self._group, self._weight = group, 0
-
-    def add(self, row: Sequence[Any], weight: int = 1) -> None:
-        """Append a row, with its values in the order of the columns."""
-        self._rows.append(row)
-        self._weight += weight
-        if self._weight >= self._group:
-            self._flush()
-
-    def close(self) -> None:
-        self._flush()
-        self._writer.close()
-
-    def _flush(self) -> None:
-        import pyarrow as pa
-
-        columns = list(zip(*self._rows, strict=True)) or [()] * len(self._schema)
-        self._writer.write_table(pa.table(list(map(list, columns)), schema=self._schema))
-        self._rows.clear()
-        self._weight = 0
-
-
-class Parquet(Export):
-    """``en-mt.parquet`` with the columns text_en, text_mt, url_en, url_mt, score, document_score, quality, short, and a
-    column for each fact, which is null where it is unknown.
-    """
-
-    def __init__(self, directory: Path, pair: LanguagePair) -> None:
-        super().__init__(directory, pair)
-        import pyarrow as pa
-
-        a, b = self.languages
-        texts = [(name, pa.string()) for name in (f"text_{a}", f"text_{b}", f"url_{a}", f"url_{b}")]
-        scores = [(name, pa.float32()) for name in ("score", "document_score", "quality")]
-        sides = [f"{name}_{language}" for name in FACTS for language in self.languages]
-        facts = [(name, pa.string()) for name in (*sides, *PAIR_FACTS, PERSONAL)]
-        self._file = self.opened(ParquetFile(self.part("parquet"), [*texts, *scores, ("short", pa.bool_()), *facts]))
-
-    def add(self, documents: DocumentPair, raw: Sequence[SentencePair], kept: Sequence[SentencePair]) -> None:
-        facts = (*chain.from_iterable(_by_fact(documents).values()), *_direction(documents, self.languages))
-        known = [fact or None for fact in facts]
-        urls, score = (documents.url_a, documents.url_b), documents.score
-        for f in kept:
-            scores = (f.score, score, f.quality, f.short)
-            self._file.add((f.text_a, f.text_b, *urls, *scores, *known, f.personal or None))
 
 
 _FORBIDDEN = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
@@ -360,7 +324,7 @@ class Tmx(Export):
     def add(self, documents: DocumentPair, raw: Sequence[SentencePair], kept: Sequence[SentencePair]) -> None:
         urls = documents.url_a, documents.url_b
         facts = [_props(origin.known()) for origin in (documents.origin_a, documents.origin_b)]
-        direction = _direction(documents, self.languages)._asdict()
+        direction = documents.direction(self.languages)
         for found in kept:
             sides = zip(self.languages, urls, facts, (found.text_a, found.text_b), strict=True)
             self._file.write(
@@ -383,7 +347,6 @@ class Tmx(Export):
 
 
 def _props(facts: Mapping[str, str]) -> str:
-    """The facts that are known, as properties."""
     return "".join(f'<prop type="{name}">{_xml(fact)}</prop>' for name, fact in facts.items() if fact)
 
 
@@ -391,96 +354,104 @@ def _xml(text: str) -> str:
     return escape(_FORBIDDEN.sub("", text))
 
 
+BOTH = (str, str)
+GROUP = 50_000
+"""Sentence pairs of a row group."""
 TEXT = 4_000_000
 """Characters of the documents of a row group."""
 
 
-class Documents(Export):
-    """Writes all sentences of document pairs, and how they are aligned.
+class JsonLines(Export):
+    """``en-mt.jsonl.gz``: ``{"translation": {"en": …, "mt": …}, "url": {…}, "score": …, "document_score": …, …}``.
 
-    Beads are in order and have every sentence once; a gap is a bead with one side empty.
+    The facts are texts in every line, empty if unknown: readers that take the columns from the first lines (Hugging
+    Face ``datasets``, DuckDB) refuse a key, or another type than null, that comes later.
+    """
+
+    def __init__(self, directory: Path, pair: LanguagePair) -> None:
+        super().__init__(directory, pair)
+        columns = {"text": BOTH, "url": BOTH, "score": float, "document_score": float, "quality": float, "short": bool}
+        facts = dict.fromkeys(FACTS, BOTH) | dict.fromkeys((*PAIR_FACTS, PERSONAL), str)
+        self._table = self.table(self, "", columns | facts, GROUP)
+
+    def add(self, documents: DocumentPair, raw: Sequence[SentencePair], kept: Sequence[SentencePair]) -> None:
+        cells = self._table.cells
+        facts = cells(documents.facts() | documents.direction(self.languages))
+        for found in kept:
+            row = {
+                "translation": (found.text_a, found.text_b),
+                "url": (documents.url_a, documents.url_b),
+                "score": found.score,
+                "document_score": documents.score,
+                "quality": found.quality,
+                "short": found.short,
+            }
+            self._table.add(cells(row) | facts | cells({PERSONAL: found.personal}))
+
+
+class Parquet(JsonLines):
+    """``en-mt.parquet``: the same in columns: text_en, text_mt, url_en, …; an unknown fact is null."""
+
+    table = ParquetTable
+
+
+class DocumentsJsonLines(Export):
+    """``en-mt.documents.jsonl.gz``: ``{"url": {"en": …, "mt": …}, "sentences": {"en": [{"paragraph": 0, "text": …}, …],
+    …}, …, "beads": [{"en": [0], "mt": [0, 1], "score": …, "quality": …, "short": …, "dropped": …}, …], …}``.
+
+    All sentences of document pairs, and how they are aligned. Beads are in order and have every sentence once; a gap is
+    a bead with one side empty. Its score, quality and mark are null. Facts are as in :class:`JsonLines`.
     """
 
     def __init__(self, directory: Path, pair: LanguagePair) -> None:
         super().__init__(directory, pair)
         self._personal = PersonalData((pair.a, pair.b))
+        places = {language: [int] for language in self.languages}
+        columns = {
+            "url": BOTH,
+            "sentences": ([{"paragraph": int, "text": str}],) * 2,
+            **dict.fromkeys((*FACTS, PERSONAL), BOTH),
+            "document_score": float,
+            "beads": [places | {"score": float, "quality": float, "short": bool, "dropped": str}],
+            **dict.fromkeys(PAIR_FACTS, str),
+        }
+        self._table = self.table(self, "documents.", columns, TEXT)
 
     def add(self, documents: DocumentPair, raw: Sequence[SentencePair], kept: Sequence[SentencePair]) -> None:
         sides = documents.sentences_a, documents.sentences_b
-        both = {
+        sentences = [[{"paragraph": s.paragraph, "text": s.text + " " * s.blank} for s in side] for side in sides]
+        row = {
             "url": (documents.url_a, documents.url_b),
-            "sentences": tuple(
-                [{"paragraph": s.paragraph, "text": s.text + " " * s.blank} for s in side] for side in sides
-            ),
-            **_by_fact(documents),
+            "sentences": tuple(sentences),
+            **documents.facts(),
             PERSONAL: tuple(self._personal.kinds_in_lines(s.text for s in side) for side in sides),
-        }
-        whole = {
             "document_score": documents.score,
-            "beads": [self._bead(*bead) for bead in _beads(len(sides[0]), len(sides[1]), raw)],
-            **_direction(documents, self.languages)._asdict(),
+            "beads": list(self._beads(len(sides[0]), len(sides[1]), raw)),
+            **documents.direction(self.languages),
         }
-        self._write(both, whole)
+        self._table.add(self._table.cells(row), sum(len(str(one["text"])) for side in sentences for one in side))
 
-    def _bead(self, a: Sequence[int], b: Sequence[int], found: SentencePair | None) -> dict[str, Any]:
-        values = (found.score, found.quality, found.short, found.dropped) if found else (None, None, None, "")
-        places = dict(zip(self.languages, (list(a), list(b)), strict=True))
-        return places | dict(zip(("score", "quality", "short", "dropped"), values, strict=True))
+    def _beads(self, count_a: int, count_b: int, found: Sequence[SentencePair]) -> Iterator[dict[str, Any]]:
+        """The places of the sentences of each bead in both documents, in order, with the scores of its pair."""
 
-    @abstractmethod
-    def _write(self, both: Mapping[str, tuple[Any, ...]], whole: Mapping[str, Any]) -> None:
-        """Write a document pair: *both* has values of each document, *whole* those of the pair."""
+        def bead(a: Iterable[int], b: Iterable[int], one: SentencePair | None = None) -> dict[str, Any]:
+            values = (one.score, one.quality, one.short, one.dropped) if one else (None, None, None, "")
+            places = dict(zip(self.languages, (list(a), list(b)), strict=True))
+            return places | dict(zip(("score", "quality", "short", "dropped"), values, strict=True))
 
-
-def _beads(
-    count_a: int, count_b: int, found: Sequence[SentencePair]
-) -> Iterator[tuple[Sequence[int], Sequence[int], SentencePair | None]]:
-    """The places of the sentences of each bead in both documents, in order, with its sentence pair; None for a gap."""
-    at_a = at_b = 0
-    for one in (*found, None):
-        (to_a, end_a), (to_b, end_b) = (one.places_a, one.places_b) if one else ((count_a,) * 2, (count_b,) * 2)
-        yield from (([place], (), None) for place in range(at_a, to_a))
-        yield from (((), [place], None) for place in range(at_b, to_b))
-        if one:
-            yield range(to_a, end_a), range(to_b, end_b), one
-        at_a, at_b = end_a, end_b
+        at_a = at_b = 0
+        for one in (*found, None):
+            (to_a, end_a), (to_b, end_b) = (one.places_a, one.places_b) if one else ((count_a,) * 2, (count_b,) * 2)
+            yield from (bead([place], ()) for place in range(at_a, to_a))
+            yield from (bead((), [place]) for place in range(at_b, to_b))
+            if one:
+                yield bead(range(to_a, end_a), range(to_b, end_b), one)
+            at_a, at_b = end_a, end_b
 
 
-class DocumentsJsonLines(Documents):
-    """``en-mt.documents.jsonl.gz``: ``{"url": {"en": …, "mt": …}, "sentences": {"en": [{"paragraph": 0, "text": …}, …],
-    …}, …, "beads": [{"en": [0], "mt": [0, 1], "score": …, "quality": …, "short": …, "dropped": …}, …], …}``.
-
-    Score, quality and mark of a gap are null. Facts are as in :class:`JsonLines`.
-    """
-
-    def __init__(self, directory: Path, pair: LanguagePair) -> None:
-        super().__init__(directory, pair)
-        self._file = self.gzip("documents.jsonl.gz")
-
-    def _write(self, both: Mapping[str, tuple[Any, ...]], whole: Mapping[str, Any]) -> None:
-        sides = {name: dict(zip(self.languages, values, strict=True)) for name, values in both.items()}
-        self._file.write(json.dumps(sides | dict(whole), ensure_ascii=False) + "\n")
-
-
-class DocumentsParquet(Documents):
-    """``en-mt.documents.parquet``: the same in columns: url_en, url_mt, sentences_en, …, beads, … An unknown fact is
+class DocumentsParquet(DocumentsJsonLines):
+    """``en-mt.documents.parquet``: the same in columns: url_en, url_mt, sentences_en, …, beads, …; an unknown fact is
     null.
     """
 
-    def __init__(self, directory: Path, pair: LanguagePair) -> None:
-        super().__init__(directory, pair)
-        import pyarrow as pa
-
-        places = [(language, pa.list_(pa.int32())) for language in self.languages]
-        scores = [("score", pa.float32()), ("quality", pa.float32()), ("short", pa.bool_()), ("dropped", pa.string())]
-        sentences = pa.list_(pa.struct([("paragraph", pa.int32()), ("text", pa.string())]))
-        both = {"url": pa.string(), "sentences": sentences} | dict.fromkeys((*FACTS, PERSONAL), pa.string())
-        sides = [(f"{name}_{language}", kind) for name, kind in both.items() for language in self.languages]
-        whole = [("document_score", pa.float32()), ("beads", pa.list_(pa.struct([*places, *scores])))]
-        facts = [(name, pa.string()) for name in PAIR_FACTS]
-        self._file = self.opened(ParquetFile(self.part("documents.parquet"), [*sides, *whole, *facts], TEXT))
-
-    def _write(self, both: Mapping[str, tuple[Any, ...]], whole: Mapping[str, Any]) -> None:
-        values = (*chain.from_iterable(both.values()), *whole.values())
-        characters = sum(len(sentence["text"]) for side in both["sentences"] for sentence in side)
-        self._file.add([None if value == "" else value for value in values], characters)
+    table = ParquetTable

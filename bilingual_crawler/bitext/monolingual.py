@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from abc import ABC, abstractmethod
 from dataclasses import asdict, dataclass
 from hashlib import blake2b
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from bilingual_crawler.bitext.exports import PERSONAL, TEXT, Files, ParquetFile
+from bilingual_crawler.bitext.exports import PERSONAL, TEXT, Files, ParquetTable
 from bilingual_crawler.bitext.personal import PersonalData
 from bilingual_crawler.languages.codes import to_bcp47
 from bilingual_crawler.pages.origin import FACTS, Origin
@@ -18,7 +17,6 @@ from bilingual_crawler.urls.hosts import registered_domain
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
     from pathlib import Path
-    from typing import Any
 
     from bilingual_crawler.languages.codes import LanguagePair
 
@@ -79,27 +77,17 @@ class MonolingualJsonLines(Monolingual):
 
     def __init__(self, directory: Path, pair: LanguagePair) -> None:
         super().__init__(directory, pair)
-        self._file = self.gzip("monolingual.jsonl.gz")
+        columns = {"url": str, "language": str, "paired": bool, "paragraphs": [str]}
+        self._table = self.table(self, "monolingual.", columns | dict.fromkeys((*FACTS, PERSONAL), str), TEXT)
 
     def _write(self, row: Mapping[str, Any]) -> None:
-        self._file.write(json.dumps(row, ensure_ascii=False) + "\n")
+        self._table.add(self._table.cells(row), sum(map(len, row["paragraphs"])))
 
 
-class MonolingualParquet(Monolingual):
+class MonolingualParquet(MonolingualJsonLines):
     """``en-mt.monolingual.parquet``: the same in columns; a fact that is unknown is null."""
 
-    def __init__(self, directory: Path, pair: LanguagePair) -> None:
-        super().__init__(directory, pair)
-        import pyarrow as pa
-
-        columns = [("url", pa.string()), ("language", pa.string()), ("paired", pa.bool_())]
-        facts = [(name, pa.string()) for name in (*FACTS, PERSONAL)]
-        text = ("paragraphs", pa.list_(pa.string()))
-        self._file = self.opened(ParquetFile(self.part("monolingual.parquet"), [*columns, text, *facts], TEXT))
-
-    def _write(self, row: Mapping[str, Any]) -> None:
-        values = [None if value == "" else value for value in row.values()]
-        self._file.add(values, sum(map(len, row["paragraphs"])))
+    table = ParquetTable
 
 
 def open_monolingual(names: Iterable[str], directory: Path, pair: LanguagePair) -> list[Monolingual]:

@@ -1,4 +1,6 @@
-"""What a bitext holds: counts by reason, site and quality, and a uniform sample, in ``en-mt.summary.json``."""
+"""What a bitext holds: counts by reason, site and quality, and a uniform sample, in ``en-mt.summary.json``; the dataset
+card of a folder of bitexts, ``README.md`` with a head that the Hugging Face hub reads.
+"""
 
 from __future__ import annotations
 
@@ -10,13 +12,14 @@ from typing import TYPE_CHECKING, Generic, TypeVar
 
 import msgspec
 
-from bilingual_crawler.bitext.card import write_card
+from bilingual_crawler import __version__
 from bilingual_crawler.bitext.exports import Export
+from bilingual_crawler.languages.codes import base_of, language_name, to_bcp47
 from bilingual_crawler.pages.words import count_words
 from bilingual_crawler.urls.hosts import registered_domain
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
     from pathlib import Path
 
     from bilingual_crawler.bitext.align import SentencePair
@@ -60,9 +63,7 @@ class BitextCounts:
     """Counts of a bitext; ``aligned`` sentence pairs are those kept and those dropped."""
 
     documents: int = 0
-    """Document pairs."""
     aligned: int = 0
-    """Sentence pairs."""
     kept: int = 0
     dropped: dict[str, int] = field(default_factory=dict)
     """Dropped sentence pairs by reason."""
@@ -70,7 +71,6 @@ class BitextCounts:
     """Document pairs the end of which, or all of which, was too much to align."""
 
     def add(self, documents: DocumentPair, raw: Sequence[SentencePair], kept: Sequence[SentencePair]) -> None:
-        """Count a document pair."""
         self.documents += 1
         self.cut += documents.is_cut
         self.aligned += len(raw)
@@ -90,8 +90,6 @@ class SiteBitext:
 
 @dataclass(frozen=True, slots=True)
 class Shown:
-    """A sentence pair of the sample."""
-
     url_a: str
     url_b: str
     text_a: str
@@ -101,8 +99,6 @@ class Shown:
 
 @dataclass
 class BitextOverview:
-    """The content of the file."""
-
     pair: str
     """The languages, as ``eng-mlt``."""
     counts: BitextCounts = field(default_factory=BitextCounts)
@@ -155,4 +151,53 @@ class Overview(Export):
         content = json.dumps(msgspec.to_builtins(found), ensure_ascii=False, indent=1)
         self.part(SUFFIX).write_text(content + "\n", encoding="utf-8", errors="replace")
         super().close()
-        write_card(self._stem.parent, SUFFIX)
+        _write_card(self._stem.parent)
+
+
+CARD = "README.md"
+MADE_BY = "<!-- made by bilingual-crawler -->"
+"""The mark by which a card may be written again."""
+SIZES = {10**3: "n<1K", 10**4: "1K<n<10K", 10**5: "10K<n<100K", 10**6: "100K<n<1M", 10**7: "1M<n<10M"}
+READABLE = ("parquet", "jsonl.gz")
+"""Files of sentence pairs that the hub can load, best first."""
+
+
+def _write_card(folder: Path) -> None:
+    """Write the card from the overviews in *folder*; a card of somebody else stays."""
+    card = folder / CARD
+    if card.exists() and MADE_BY not in card.read_text(encoding="utf-8", errors="replace"):
+        return
+    read = msgspec.json.Decoder(BitextOverview).decode
+    found = {path.name[: -len(SUFFIX) - 1]: read(path.read_bytes()) for path in sorted(folder.glob(f"[!.]*.{SUFFIX}"))}
+    codes = sorted({to_bcp47(base_of(side)) for one in found.values() for side in one.pair.split("-")})
+    kept = sum(one.counts.kept for one in found.values())
+    readable = {name: [file for end in READABLE if (folder / (file := f"{name}.{end}")).exists()] for name in found}
+    configs = [f"- config_name: {name}\n  data_files: {files[0]}" for name, files in readable.items() if files]
+    lines = [
+        *("---", "language:", *(f"- {code}" for code in codes), "license: other", "multilinguality: translation"),
+        *("task_categories:", "- translation", "source_datasets: original", "size_categories:"),
+        f"- {next((size for limit, size in SIZES.items() if kept < limit), '10M<n<100M')}",
+        *(["configs:"] * bool(configs) + configs),
+        *("---", "", MADE_BY, "", "# Bitext of websites", ""),
+        f"Sentence pairs of translated web pages, made by bilingual-crawler {__version__}: pages in both languages are",
+        "paired, their sentences aligned and cleaned; `quality` is the probability that both sides say the same.",
+    ]
+    for name, one in found.items():
+        counts = one.counts
+        lines += [
+            *("", f"## {name}: {' and '.join(language_name(base_of(side)) for side in one.pair.split('-'))}", ""),
+            f"- {counts.kept} sentence pairs of {counts.documents} document pairs; sites: {len(one.sites)}",
+            f"- left out: {_counted(counts.dropped)}; {counts.cut} document pairs not aligned to their end",
+            f"- pages that declare a licence: {_counted(one.licences)}",
+            f"- pages that opt out of text and data mining: {_counted(one.opt_outs)}",
+            *("", "| quality | sentence pairs |", "|---|---|"),
+            *(f"| from .{place} | {count} |" for place, count in enumerate(one.quality) if count),
+            *("", "| site | document pairs | sentence pairs |", "|---|---|---|"),
+            *(f"| {site} | {n.documents} | {n.sentences} |" for site, n in one.sites.items()),
+        ]
+    card.write_text("\n".join(lines) + "\n", encoding="utf-8", errors="replace")
+
+
+def _counted(counts: Mapping[str, int]) -> str:
+    ordered = sorted(counts.items(), key=lambda item: (-item[1], item[0]))
+    return ", ".join(f"{name} {count}" for name, count in ordered) or "none"

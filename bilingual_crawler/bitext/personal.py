@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 from importlib import import_module
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from langcodes import Language
 from stdnum import iban
@@ -53,42 +53,22 @@ _NATIONAL = re.compile(rf"[{_BETWEEN}]")
 """Between the groups of a telephone number."""
 
 _IDS = {
-    "be.nn": r"\d\d\.?\d\d\.?\d\d[- ]?\d{3}\.?\d\d",
-    "bg.egn": r"\d{10}",
-    "br.cpf": r"\d{3}\.\d{3}\.\d{3}-\d\d",
-    "ch.ssn": r"756\.?\d{4}\.?\d{4}\.?\d\d",
-    "cn.ric": r"\d{17}[\dX]",
-    "cz.rc": r"\d{6}/\d{3,4}",
-    "de.idnr": r"\d\d ?\d{3} ?\d{3} ?\d{3}",
-    "ee.ik": r"\d{11}",
-    "es.dni": r"\d{8}[- ]?[A-Z]",
-    "es.nie": r"[XYZ][- ]?\d{7}[- ]?[A-Z]",
-    "fi.hetu": r"\d{6}[-+A-FU-Y]\d{3}[0-9A-Y]",
-    "fr.nir": r"[12] ?\d\d ?\d\d ?\d[\dAB] ?\d{3} ?\d{3} ?\d\d",
-    "gr.amka": r"\d{11}",
-    "ie.pps": r"\d{7}[A-W][A-IW]?",
-    "is_.kennitala": r"\d{6}[- ]?\d{4}",
-    "it.codicefiscale": r"[A-Z]{6}\d\d[A-EHLMPRST]\d\d[A-Z]\d{3}[A-Z]",
-    "lt.asmens": r"\d{11}",
-    "lv.pvn": r"\d{6}-\d{5}",
-    "no.fodselsnummer": r"\d{6} ?\d{5}",
-    "pl.pesel": r"\d{11}",
-    "ro.cnp": r"\d{13}",
-    "se.personnummer": r"(?:\d\d)?\d{6}[-+]\d{4}",
-    "si.emso": r"\d{13}",
-    "tr.tckimlik": r"\d{11}",
-}
+    "be.nn": r"\d\d\.?\d\d\.?\d\d[- ]?\d{3}\.?\d\d", "bg.egn": r"\d{10}", "br.cpf": r"\d{3}\.\d{3}\.\d{3}-\d\d",
+    "ch.ssn": r"756\.?\d{4}\.?\d{4}\.?\d\d", "cn.ric": r"\d{17}[\dX]", "cz.rc": r"\d{6}/\d{3,4}",
+    "de.idnr": r"\d\d ?\d{3} ?\d{3} ?\d{3}", "ee.ik": r"\d{11}", "es.dni": r"\d{8}[- ]?[A-Z]",
+    "es.nie": r"[XYZ][- ]?\d{7}[- ]?[A-Z]", "fi.hetu": r"\d{6}[-+A-FU-Y]\d{3}[0-9A-Y]",
+    "fr.nir": r"[12] ?\d\d ?\d\d ?\d[\dAB] ?\d{3} ?\d{3} ?\d\d", "gr.amka": r"\d{11}", "ie.pps": r"\d{7}[A-W][A-IW]?",
+    "is_.kennitala": r"\d{6}[- ]?\d{4}", "it.codicefiscale": r"[A-Z]{6}\d\d[A-EHLMPRST]\d\d[A-Z]\d{3}[A-Z]",
+    "lt.asmens": r"\d{11}", "lv.pvn": r"\d{6}-\d{5}", "no.fodselsnummer": r"\d{6} ?\d{5}", "pl.pesel": r"\d{11}",
+    "ro.cnp": r"\d{13}", "se.personnummer": r"(?:\d\d)?\d{6}[-+]\d{4}", "si.emso": r"\d{13}", "tr.tckimlik": r"\d{11}",
+}  # fmt: skip
 """Numbers of persons by module of ``stdnum``, and how they are written. Numbers of which one in ten would pass by
 chance are left out."""
 _ID_PATTERNS = {name: rf"(?<!{_SIGN})(?<![.,/+-])(?:{pattern})(?!{_SIGN}|[/+-])" for name, pattern in _IDS.items()}
 
 
-class Found(NamedTuple):
-    """Personal data at a place of a text."""
-
-    start: int
-    end: int
-    kind: str
+Found = tuple[int, int, str]
+"""Personal data in a text: start, end and kind."""
 
 
 class PersonalData:
@@ -104,19 +84,15 @@ class PersonalData:
 
     def kinds(self, text: str) -> str:
         """Return the kinds of personal data in *text*, masked or not, separated by blanks; empty without any."""
-        found = {one.kind for one in self.find(text[:MAX_SEARCHED])}
-        found |= {kind for kind, placeholder in PLACEHOLDERS.items() if placeholder in text}
-        return " ".join(kind for kind in KINDS if kind in found)
+        return self.kinds_in_lines([text])
 
     def kinds_in_lines(self, lines: Iterable[str]) -> str:
-        """Return the kinds of personal data in the *lines* of a document, as :meth:`kinds` does.
-
-        The first 200,000 characters are searched.
-        """
+        """The same of the *lines* of a document: of 10,000 characters of each, and 200,000 together."""
         found: set[str] = set()
         room = MAX_MASKED
         for line in lines:
-            found.update(self.kinds(line[:room]).split())
+            found.update(kind for _, _, kind in self.find(line[: min(room, MAX_SEARCHED)]))
+            found.update(kind for kind, placeholder in PLACEHOLDERS.items() if placeholder in line[:room])
             room -= len(line)
             if room <= 0:
                 break
@@ -125,9 +101,9 @@ class PersonalData:
     def mask(self, text: str) -> str:
         """Replace all personal data in *text* by placeholders."""
         parts, at = [], 0
-        for one in self.find(text):
-            parts += [text[at : one.start], PLACEHOLDERS[one.kind]]
-            at = one.end
+        for start, end, kind in self.find(text):
+            parts += [text[at:start], PLACEHOLDERS[kind]]
+            at = end
         return "".join((*parts, text[at:])) if parts else text
 
     def mask_lines(self, lines: Iterable[str]) -> list[str]:
@@ -147,23 +123,23 @@ class PersonalData:
         """Return all personal data in *text*, in order, without overlaps."""
         found: list[Found] = []
         taken = bytearray(len(text))
-        for one in self._candidates(text):
-            if not any(taken[one.start : one.end]):
-                taken[one.start : one.end] = b"\1" * (one.end - one.start)
-                found.append(one)
+        for start, end, kind in self._candidates(text):
+            if not any(taken[start:end]):
+                taken[start:end] = b"\1" * (end - start)
+                found.append((start, end, kind))
         return sorted(found)
 
     def _candidates(self, text: str) -> Iterator[Found]:
         """The finds, the most certain kind first."""
         if any(sign in text for sign in "@＠([{"):
-            yield from (Found(*match.span(), EMAIL) for match in re.finditer(_EMAIL, text))
+            yield from ((*match.span(), EMAIL) for match in re.finditer(_EMAIL, text))
         if sum(map(str.isdigit, text)) < MIN_DIGITS:
             return
         yield from _ibans(text)
         for name, pattern in _ID_PATTERNS.items():
             for match in re.finditer(pattern, text):
                 if import_module(f"stdnum.{name}").is_valid(match[0]):
-                    yield Found(*match.span(), NATIONAL_ID)
+                    yield *match.span(), NATIONAL_ID
         if not _NUMBER.search(text):
             return
         # the table of all countries takes its time, and a crawl without bitext imports this module, too
@@ -174,7 +150,7 @@ class PersonalData:
             for call in PhoneNumberMatcher(text, region, leniency):
                 # digits without groups may be any number
                 if call.raw_string.startswith("+") or _NATIONAL.search(call.raw_string):
-                    yield Found(call.start, call.end, PHONE)
+                    yield call.start, call.end, PHONE
 
 
 _TEXTS = ("author", "translator", "licence")
@@ -200,5 +176,5 @@ def _ibans(text: str) -> Iterator[Found]:
         ends = [match.start() + space.start() for space in re.finditer(" ", match[0])]
         for end in (match.end(), *reversed(ends)):
             if iban.is_valid(text[match.start() : end]):
-                yield Found(match.start(), end, IBAN)
+                yield match.start(), end, IBAN
                 break

@@ -159,7 +159,6 @@ class BitextProducer:
                     sink.add(document)
 
     def close(self) -> BitextCounts:
-        """Complete all files."""
         self._spool.close()
         for sink in self._monolingual:
             sink.close()

@@ -8,11 +8,13 @@ from __future__ import annotations
 import math
 import re
 from collections import Counter
-from itertools import repeat
+from itertools import pairwise, repeat
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from bilingual_crawler.bitext.evidence import LENGTH_OFFSET, USUAL_NEARNESS, words
-from bilingual_crawler.scoring.linear import LinearModel
+from bilingual_crawler.scoring.linear import LinearModel, logit
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -21,38 +23,17 @@ if TYPE_CHECKING:
     from bilingual_crawler.bitext.evidence import Lexicon, Nearness, Words
     from bilingual_crawler.bitext.splitting import Sentence
 
-WITHOUT_ENCODER = LinearModel(
-    0.726,
-    {
-        "around": 0.315,
-        "alone": -1.986,
-        "found_a": 1.037,
-        "found_b": 0.849,
-        "shared_numbers": 1.192,
-        "other_numbers": -1.073,
-        "length": -0.317,
-        "characters": 0.037,
-        "merged": -1.967,
-    },
-)
+WITHOUT_ENCODER = LinearModel(0.726, {
+    "around": 0.315, "alone": -1.986, "found_a": 1.037, "found_b": 0.849, "shared_numbers": 1.192,
+    "other_numbers": -1.073, "length": -0.317, "characters": 0.037, "merged": -1.967,
+})  # fmt: skip
 """Mean of the fits on 22 and on 19 sites, the latter with small sites and more documents that are no translations.
 
 The score of the bead in the alignment is the sum of the other evidence, and no feature."""
-WITH_ENCODER = LinearModel(
-    0.413,
-    {
-        "around": 0.252,
-        "alone": -1.881,
-        "found_a": 0.511,
-        "found_b": 0.743,
-        "shared_numbers": 0.529,
-        "other_numbers": -0.843,
-        "length": -0.286,
-        "characters": 0.148,
-        "merged": -1.559,
-        "meaning": 0.496,
-    },
-)
+WITH_ENCODER = LinearModel(0.413, {
+    "around": 0.252, "alone": -1.881, "found_a": 0.511, "found_b": 0.743, "shared_numbers": 0.529,
+    "other_numbers": -0.843, "length": -0.286, "characters": 0.148, "merged": -1.559, "meaning": 0.496,
+})  # fmt: skip
 """Mean of the fits with and without the encoder, which knows some languages less well than those of the fit."""
 
 MAX_ODDS = 8.0
@@ -94,7 +75,6 @@ class Quality:
         self._a, self._b = a, b
         self._lexicon, self._nearness = lexicon, nearness
         self._ratio = ratio
-        self._known: dict[Bead, tuple[Words, Words]] = {}
 
     def scores(self, beads: Sequence[Bead]) -> list[float]:
         """Return for each of *beads*, all of the documents in order, the probability that it is right, 0 to 1.
@@ -121,15 +101,13 @@ class Quality:
 
     def rows(self, beads: Sequence[Bead]) -> list[dict[str, float]]:
         """Return the features of each of *beads* by their names in :data:`WITHOUT_ENCODER`."""
-        odds = [_odds(bead.score) for bead in beads]
+        odds = np.clip(logit(np.array([bead.score for bead in beads])), -MAX_ODDS, MAX_ODDS).tolist()
         return [self._row(beads, odds, place) for place in range(len(beads))]
 
     def _words(self, bead: Bead) -> tuple[Words, Words]:
         """The words of both sides, without the number of an item or heading."""
-        if bead not in self._known:
-            text_a, text_b = self._texts(bead)
-            self._known[bead] = words(_LABEL.sub("", text_a)), words(_LABEL.sub("", text_b))
-        return self._known[bead]
+        text_a, text_b = self._texts(bead)
+        return words(_LABEL.sub("", text_a)), words(_LABEL.sub("", text_b))
 
     def _support(self, block: Sequence[tuple[Words, Words]]) -> float:
         """Sum of the log-odds of the words in *block* that translate each other, more than in other beads of it.
@@ -171,10 +149,10 @@ class Quality:
     def _row(self, beads: Sequence[Bead], odds: Sequence[float], place: int) -> dict[str, float]:
         bead = beads[place]
         near = [*odds[max(0, place - AROUND) : place], *odds[place + 1 : place + 1 + AROUND]]
-        before = beads[place - 1] if place else None
-        after = beads[place + 1] if place + 1 < len(beads) else None
-        gaps = int(bool(before and (before.a[1] < bead.a[0] or before.b[1] < bead.b[0])))
-        gaps += bool(after and (bead.a[1] < after.a[0] or bead.b[1] < after.b[0]))
+        gaps = sum(
+            one.a[1] < other.a[0] or one.b[1] < other.b[0]
+            for one, other in pairwise(beads[max(0, place - 1) : place + 2])
+        )
         text_a, text_b = self._texts(bead)
         words_a, words_b = self._words(bead)
         numbers_a, numbers_b = ({word for word in side if word.isdigit()} for side in (words_a, words_b))
@@ -193,8 +171,3 @@ class Quality:
         if self._nearness:
             row["meaning"] = self._nearness.of(bead.a, bead.b) - USUAL_NEARNESS
         return row
-
-
-def _odds(score: float) -> float:
-    score = min(max(score, 1e-6), 1 - 1e-6)
-    return min(MAX_ODDS, max(-MAX_ODDS, math.log(score / (1 - score))))

@@ -103,14 +103,14 @@ def split(lines: Iterable[str], language: str, max_sentences: int | None = None)
 
     *language*: ISO 639-3. Together the sentences of a line are the line, but for white space.
     """
-    return list(islice(_sentences(lines, base_of(language)), max_sentences))
-
-
-def _sentences(lines: Iterable[str], language: str) -> Iterator[Sentence]:
-    for number, line in enumerate(lines):
-        if text := _BLANKS.sub(" ", line).strip():
-            for start, end in pairwise(chain([0], _starts(text, language), [len(text)])):
-                yield Sentence(text[start:end].rstrip(), number, text[end - 1] == " ")
+    base = base_of(language)
+    sentences = (
+        Sentence(text[start:end].rstrip(), number, text[end - 1] == " ")
+        for number, line in enumerate(lines)
+        if (text := _BLANKS.sub(" ", line).strip())
+        for start, end in pairwise(chain([0], _starts(text, base), [len(text)]))
+    )
+    return list(islice(sentences, max_sentences))
 
 
 def _starts(line: str, language: str) -> Iterator[int]:
@@ -294,7 +294,6 @@ def _function_words(language: str) -> frozenset[str]:
 
 
 def _first_word(text: str) -> str:
-    """The first word or number of *text*, or nothing."""
     found = _WORD.search(text)
     return found[0] if found else ""
 

@@ -9,7 +9,7 @@ from statistics import fmean
 from typing import TYPE_CHECKING
 
 from bilingual_crawler.languages.codes import LanguageError, parse_language
-from bilingual_crawler.storage.files import open_buffered
+from bilingual_crawler.storage.files import DAMAGE, open_packed
 from bilingual_crawler.storage.records import read_tsv
 
 if TYPE_CHECKING:
@@ -136,9 +136,9 @@ def entries_of(row: Mapping[str, str]) -> list[str]:
 
 def is_table(path: Path) -> bool:
     try:
-        with open_buffered(path) as file:
+        with open_packed(path) as file:
             return file.readline(1 << 16).removeprefix(BOM_UTF8).startswith(b"site\tentry\tverdict\t")
-    except OSError:
+    except DAMAGE:
         return False
 
 

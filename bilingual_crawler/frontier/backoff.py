@@ -56,6 +56,9 @@ class _Health:
     given_up: bool = False
 
 
+_UNKNOWN = _Health()
+
+
 class Backoff:
     """Counts failures in a row per host. A failure during a pause belongs to an earlier request and is not counted."""
 
@@ -102,8 +105,7 @@ class Backoff:
         if health.given_up:
             return None
         rest = min(self._patience.longest, self._patience.start * 2.0 ** min(health.failures - 1, _MAX_DOUBLINGS))
-        if retry_after is not None:
-            rest = max(rest, min(retry_after, self._patience.longest_asked))
+        rest = max(rest, min(retry_after or 0.0, self._patience.longest_asked))
         health.until = now + rest
         return rest
 
@@ -113,17 +115,13 @@ class Backoff:
         return health is not None and health.answers == self._answers
 
     def failures(self, host: str) -> int:
-        """The number of failures in a row of *host*."""
-        health = self._hosts.get(host)
-        return health.failures if health else 0
+        return self._hosts.get(host, _UNKNOWN).failures
 
     def forget(self, host: str) -> None:
-        """Reset the state of *host*."""
         self._hosts.pop(host, None)
 
     def given_up(self, host: str) -> bool:
-        health = self._hosts.get(host)
-        return health is not None and health.given_up
+        return self._hosts.get(host, _UNKNOWN).given_up
 
 
 NO_DESCRIPTOR = ("EMFILE", "ENFILE")

@@ -29,7 +29,6 @@ class QueueQuota:
     """Memory for queued URLs by linking site, so that no site can use up the quota of a site that it links to."""
 
     def __init__(self, pairs: int = 1) -> None:
-        """*pairs* is the number of language pairs of the crawl."""
         self._beside = STORED + KNOWN * pairs
         self._queued: Counter[str] = Counter()
         self.urls: Counter[str] = Counter()
@@ -116,7 +115,6 @@ class SiteBudget(ABC):
         """Set the relative number of document pairs expected of each host, in any unit."""
 
     def _row(self, site: str) -> Any:
-        """The row of *site*, to be changed."""
         place = self._places.setdefault(site, len(self._places))
         if place == len(self._names):
             self._names.append(site)
@@ -143,12 +141,12 @@ class Bandit(Even):
     """Thompson sampling (Thompson 1933) over how far each site keeps what is expected of it.
 
     Expected of a download is the priority of its URL if the policy promises pairs, up to the number *promises* that one
-    download may complete; if it promises none (0), :data:`EXPECTED`. The factor
-    by which a site differs from that has a gamma distribution: shape *trust* plus the pairs that it brought, rate
-    *trust* plus the pairs that were expected of it. What a download adds is multiplied by *decay* at each later one of
-    the site, because a site that pays runs dry. The turn goes to the site with the greatest product of a factor that is
-    drawn and what is expected of its best URL. Each :data:`FAIR_TURN`-th turn goes round robin, so no site is given up:
-    of N sites that may be asked, each has a turn within FAIR_TURN · N turns.
+    download may complete; if it promises none (0), :data:`EXPECTED`. The factor by which a site differs from that has a
+    gamma distribution: shape *trust* plus the pairs that it brought, rate *trust* plus the pairs that were expected of
+    it. What a download adds is multiplied by *decay* at each later one of the site, because a site that pays runs dry.
+    The turn goes to the site with the greatest product of a factor that is drawn and what is expected of its best URL.
+    Each :data:`FAIR_TURN`-th turn goes round robin, so no site is given up: of N sites that may be asked, each has a
+    turn within FAIR_TURN · N turns.
     """
 
     def __init__(self, *, promises: int = 0, decay: float = 0.98, seed: int = 0) -> None:

@@ -86,7 +86,10 @@ class LmdbCheckpoints:
                 pin.abort()
         pin = self._env.begin()
         self._pins = [pin] if self._safe is None else [self._safe, pin]
-        meta = self._meta(pin.id())
+        size: int = self._env.stat()["psize"]
+        with (self._folder / DATA).open("rb") as file:
+            pages = [file.read(size) for _ in range(2)]
+        meta = next(page for page in pages if _WORD.unpack_from(page, _TRANSACTION_AT)[0] == pin.id())
         return lambda: self._complete(pin, meta, first)
 
     def end(self) -> None:
@@ -114,9 +117,3 @@ class LmdbCheckpoints:
             )
             raise self._failed from error
         self._safe = pin
-
-    def _meta(self, transaction: int) -> bytes:
-        size: int = self._env.stat()["psize"]
-        with (self._folder / DATA).open("rb") as file:
-            pages = [file.read(size) for _ in range(2)]
-        return next(page for page in pages if _WORD.unpack_from(page, _TRANSACTION_AT)[0] == transaction)

@@ -39,8 +39,6 @@ def after_death(priority: float) -> float:
 
 
 class Push(StrEnum):
-    """The result of a push."""
-
     NEW = "new"
     RAISED = "raised"
     IGNORED = "ignored"
@@ -82,7 +80,6 @@ class Entry(msgspec.Struct, array_like=True, gc=False):
 
     @property
     def is_variant(self) -> bool:
-        """Whether it is a language variant."""
         return asked_language(self.url) is not None
 
     @property

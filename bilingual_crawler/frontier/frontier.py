@@ -92,10 +92,8 @@ class FrontierStore(Protocol):
     def states(self, urls: Sequence[str]) -> list[State | None]:
         """State of each URL, None for unseen ones."""
 
-    def heads(self) -> list[Head]:
-        """The best queued URL of every slot that has one."""
-
-    def head(self, slot: str) -> Head | None: ...
+    def head(self, slot: str) -> Head | None:
+        """The best queued URL of *slot*, if it has one; called often."""
 
     def count(self, state: State) -> int: ...
 
@@ -171,15 +169,14 @@ class SlotState(StrEnum):
     """State of a slot at the end of a crawl."""
 
     OPEN = "open"
-    """The slot has URLs that may be fetched."""
     SPENT = "spent"
-    """The slot has URLs, and no budget."""
+    """It has no budget for its URLs."""
     LEFT = "left"
-    """The slot has URLs, and enough of its pairs are found."""
+    """It has URLs, and enough of its pairs are found."""
     BLOCKED = "blocked"
-    """The slot has URLs, and shows one page for all of them."""
+    """It shows one page for all of its URLs."""
     FINISHED = "finished"
-    """The slot has no URL."""
+    """It has no URL."""
 
 
 PAGE_BUDGET, SITE_BUDGET, UNTIL, BLOCKED = "page_budget", "site_budget", "until", "blocked"

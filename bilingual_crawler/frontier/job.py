@@ -5,19 +5,20 @@ from __future__ import annotations
 import json
 from contextlib import ExitStack, closing, contextmanager, nullcontext
 from dataclasses import asdict, dataclass
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
 
 from bilingual_crawler.frontier import lmdb_store
-from bilingual_crawler.frontier.frontier import StoreError
+from bilingual_crawler.frontier.frontier import StoreError, ignore
 from bilingual_crawler.options import Options, check_folder
 from bilingual_crawler.plugins import FRONTIER_STORES
 from bilingual_crawler.storage.files import FolderLock, LockedError, replacing, to_disk
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from scrapy.settings import BaseSettings
 
@@ -72,7 +73,7 @@ class Job:
             if text is None:
                 return None
             kept = msgspec.json.decode(text, type=Job)
-        except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        except msgspec.DecodeError as error:
             raise JobError(f"{keeper.name}: {NAME} is damaged ({error}): repair it, {keeper.fix}") from error
         if difference := self._difference(kept):
             raise JobError(f"{keeper.name}: {difference}, {keeper.fix}")
@@ -95,54 +96,35 @@ class Job:
         return None
 
 
-class _Keeper(Protocol):
+OTHER_FOLDER = "or give another folder"
+
+
+class _Keeper(NamedTuple):
+    """A place that records the job of a frontier."""
+
     name: str
     fix: str
-
-    def read(self) -> str | None: ...
-
-    def begin(self, text: str) -> None:
-        """Write the value unless one exists."""
-
-    def write(self, text: str) -> None: ...
+    read: Callable[[], bytes | None]
+    write: Callable[[str], object]
+    begin: Callable[[str], object] = ignore
+    """Writes the value unless another process has."""
 
 
-class _Folder:
-    fix = "or give another folder"
+def _folder(jobdir: Path) -> _Keeper:
+    file = jobdir / f"{NAME}.json"
 
-    def __init__(self, jobdir: Path) -> None:
-        self.name = f"JOBDIR={jobdir}"
-        self._file = jobdir / f"{NAME}.json"
-
-    def read(self) -> str | None:
-        return self._file.read_text(encoding="utf-8") if self._file.exists() else None
-
-    def begin(self, text: str) -> None:
-        if not self._file.exists():
-            self.write(text)
-
-    def write(self, text: str) -> None:
-        with replacing(self._file) as new:
+    def write(text: str) -> None:
+        with replacing(file) as new:
             new.write_text(text, encoding="utf-8")
             to_disk(new)
 
+    return _Keeper(f"JOBDIR={jobdir}", OTHER_FOLDER, lambda: file.read_bytes() if file.exists() else None, write)
 
-class _Redis:
-    fix = "or name another crawl with #name"
 
-    def __init__(self, link: RedisLink) -> None:
-        self.name = f"BILINGUAL_FRONTIER with the keys {link.prefix}*"
-        self._link = link
-
-    def read(self) -> str | None:
-        text: bytes | None = self._link.command("HGET", "named", NAME)
-        return text.decode() if text else None
-
-    def begin(self, text: str) -> None:
-        self._link.command("HSETNX", "named", NAME, text)
-
-    def write(self, text: str) -> None:
-        self._link.command("HSET", "named", NAME, text)
+def _redis(link: RedisLink) -> _Keeper:
+    read, write, begin = (partial(link.command, command, "named", NAME) for command in ("HGET", "HSET", "HSETNX"))
+    name = f"BILINGUAL_FRONTIER with the keys {link.prefix}*"
+    return _Keeper(name, "or name another crawl with #name", read, write, begin)
 
 
 @contextmanager
@@ -156,7 +138,7 @@ def _keepers(settings: BaseSettings) -> Iterator[list[_Keeper]]:
             if jobdir:
                 _check_workers(Path(jobdir), options.workers)
                 lmdb_store.check(Path(jobdir) / FRONTIER)
-                keepers.append(_Folder(Path(jobdir)))
+                keepers.append(_folder(Path(jobdir)))
             if url.partition("://")[0] in FRONTIER_STORES.built_in:
                 # the client of Redis is in an extra
                 from bilingual_crawler.frontier import redis_store
@@ -164,7 +146,7 @@ def _keepers(settings: BaseSettings) -> Iterator[list[_Keeper]]:
 
                 link = stack.enter_context(closing(RedisLink(url)))
                 redis_store.check(link)
-                keepers.append(_Redis(link))
+                keepers.append(_redis(link))
             yield keepers
     except StoreError as error:
         raise JobError(str(error)) from error
@@ -175,9 +157,9 @@ def _keepers(settings: BaseSettings) -> Iterator[list[_Keeper]]:
 def _check_workers(jobdir: Path, workers: int) -> None:
     """Raise JobError if one process would resume the frontier of several, or the other way round."""
     if workers > 1 and (jobdir / FRONTIER).exists():
-        raise JobError(f"JOBDIR={jobdir}: holds a crawl of one process: leave BILINGUAL_WORKERS out, {_Folder.fix}")
+        raise JobError(f"JOBDIR={jobdir}: holds a crawl of one process: leave BILINGUAL_WORKERS out, {OTHER_FOLDER}")
     if workers == 1 and (jobdir / WORKERS).exists():
-        raise JobError(f"JOBDIR={jobdir}: holds a crawl of several workers: give BILINGUAL_WORKERS, {_Folder.fix}")
+        raise JobError(f"JOBDIR={jobdir}: holds a crawl of several workers: give BILINGUAL_WORKERS, {OTHER_FOLDER}")
 
 
 def _lock(settings: BaseSettings, *, make: bool = False) -> FolderLock | None:

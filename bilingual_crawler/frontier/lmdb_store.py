@@ -72,7 +72,6 @@ class OpenTransaction:
             self._fail(error)
 
     def size(self, table: str) -> int:
-        """Number of entries of *table*; within the context."""
         return int(self._txn.stat(getattr(self._tables, table))["entries"])
 
     def walk(self, table: str, prefix: bytes) -> Iterator[tuple[bytes, bytes]]:
@@ -168,13 +167,6 @@ class InFlight:
         self._free.extend(range(size, size + room, _SIZE))
 
 
-def left_in_flight(path: Path) -> list[bytes]:
-    """The digests in the file *path* of a dead process."""
-    left = path.read_bytes() if path.exists() else b""
-    digests = (left[at : at + _SIZE] for at in range(0, len(left), _SIZE))
-    return [digest for digest in digests if digest != _NONE]
-
-
 FORMAT = b"bilingual-frontier 6"
 _RANK = struct.Struct(">QQ")
 """Priority, inverted so that the highest sorts first, and discovery order."""
@@ -228,7 +220,8 @@ class LmdbStore:
         self._in_flight: dict[bytes, int] = {}
         """The mark in the file of each digest in flight."""
         marks = folder / "in-flight"
-        suspects = left_in_flight(marks)
+        left = marks.read_bytes() if marks.exists() else b""
+        suspects = {left[at : at + _SIZE] for at in range(0, len(left), _SIZE)} - {_NONE}
         # renewed before the commit: a death in between was not caused by these URLs
         self._marks = InFlight(marks)
         with self._transaction as at:
@@ -323,13 +316,13 @@ class LmdbStore:
         with self._transaction as at:
             return [self._state(at, digest(url)) for url in urls]
 
-    def heads(self) -> list[Head]:
-        return [head for slot in self.slots() if (head := self.head(slot))]
-
     def head(self, slot: str) -> Head | None:
         with self._transaction as at:
             best = self._best(at, slot)
-        return Head(slot, *_priority_and_order(best[0])) if best else None
+        if best is None:
+            return None
+        bits, order = _RANK.unpack(best[0][-_RANK.size :])
+        return Head(slot, _DOUBLE.unpack(_UINT.pack(bits if bits & _SIGN else bits ^ (_SIGN - 1)))[0], order)
 
     def count(self, state: State) -> int:
         if state is State.IN_FLIGHT:
@@ -382,7 +375,6 @@ class LmdbStore:
         return state_of(record) if record else None
 
     def _queued(self, at: Tables, key: bytes) -> Entry | None:
-        """The URL with this digest, if it is queued."""
         return unpack(at.urls.get(key)) if self._state(at, key) is State.QUEUED else None
 
     def _best(self, at: Tables, slot: str) -> tuple[bytes, bytes] | None:
@@ -479,7 +471,10 @@ def _environment(folder: Path, map_size: int = 1 << 36) -> Any:
         env = lmdb.open(
             str(folder), map_size=map_size, max_dbs=8, sync=False, metasync=False, writemap=False, max_readers=8
         )
-        found = _format(env)
+        with env.begin() as txn:
+            # an empty environment has no tables
+            tables = txn.get(b"meta") and env.open_db(b"meta", txn, create=False)
+            found: bytes = txn.get(b"format", FORMAT, db=tables) if tables else FORMAT
     except lmdb.Error as error:
         raise StoreError(f"{folder}: not a usable frontier ({error}); move it away to start again") from error
     if found != FORMAT:
@@ -491,15 +486,6 @@ def _environment(folder: Path, map_size: int = 1 << 36) -> Any:
     return env
 
 
-def _format(env: Any) -> bytes:
-    """The format of an environment; the current format if it is empty."""
-    with env.begin() as txn:
-        if not txn.get(b"meta"):
-            return FORMAT
-        found: bytes = txn.get(b"format", FORMAT, db=env.open_db(b"meta", txn, create=False))
-    return found
-
-
 def _prefix(slot: str) -> bytes:
     return slot.encode() + b"\0"
 
@@ -509,19 +495,12 @@ def _queue_key(entry: Entry) -> bytes:
     return _prefix(entry.slot) + _RANK.pack(bits if bits & _SIGN else bits ^ (_SIGN - 1), entry.order)
 
 
-def _priority_and_order(queue_key: bytes) -> tuple[float, int]:
-    bits, order = _RANK.unpack(queue_key[-_RANK.size :])
-    priority = _DOUBLE.unpack(_UINT.pack(bits if bits & _SIGN else bits ^ (_SIGN - 1)))[0]
-    return priority, order
-
-
 def _number(table: Any, key: bytes) -> int:
     value = table.get(key)
     return int(_UINT.unpack(value)[0]) if value else 0
 
 
 def _add(table: Any, key: bytes) -> int:
-    """Increment the counter *key*; return its value."""
     number = _number(table, key) + 1
     table.put(key, _UINT.pack(number))
     return number

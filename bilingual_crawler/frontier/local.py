@@ -6,7 +6,7 @@ import functools
 from collections import Counter, defaultdict
 from contextlib import suppress
 from heapq import heapify, heappop, heappush
-from typing import TYPE_CHECKING, Concatenate, ParamSpec, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from bilingual_crawler.frontier.entry import NEVER, SUSPECT, Entry, Push, State
 from bilingual_crawler.frontier.frontier import (
@@ -36,7 +36,6 @@ SPARE_OFFERS = 1000
 _ALL = ""
 """Name of the only heap without a budget over sites."""
 _STATES = {UNTIL: SlotState.LEFT, BLOCKED: SlotState.BLOCKED}
-"""States of closed slots, by the reason."""
 _SUSPECTS = "(suspects)"
 """Name of the heap of suspects, which come after all sites; no host has brackets."""
 
@@ -59,7 +58,6 @@ class Offers:
         return self._held
 
     def set(self, head: Head) -> None:
-        """Replace the offer of its slot by *head*."""
         offer = (-head.priority, head.order, head.slot)
         if self._current.get(head.slot) == offer:
             return
@@ -73,7 +71,6 @@ class Offers:
             self._remove_outdated()
 
     def withdraw(self, slot: str) -> None:
-        """Remove the offer of *slot*."""
         offer = self._current.pop(slot, None)
         if offer is None:
             return
@@ -89,7 +86,7 @@ class Offers:
     def take(self) -> Iterator[Offer]:
         """Withdraw the next offers, one by one. The turn of a site lasts until its slots have no offers."""
         while self._heaps:
-            name = self._turn()
+            name = _ALL if self._budget is None else self._budget.choose() or _SUSPECTS
             while heap := self._heaps.get(name):
                 offer = heap[0]
                 self.withdraw(offer[-1])
@@ -100,20 +97,12 @@ class Offers:
         current = self._current.get(entry.slot)
         return current is None or entry.priority >= -current[0]
 
-    def _turn(self) -> str:
-        """Name of the next heap."""
-        if self._budget is None:
-            return _ALL
-        return self._budget.choose() or _SUSPECTS
-
     def _offer_to_budget(self, name: str) -> None:
-        """Pass the best offer of the heap *name* to the budget."""
         if self._budget is not None and name != _SUSPECTS:
             heap = self._heaps.get(name)
             self._budget.offer(name, -heap[0][0] if heap else None)
 
     def _name(self, offer: Offer) -> str:
-        """The heap of *offer*."""
         if self._budget is None:
             return _ALL
         return _SUSPECTS if offer[0] == -SUSPECT else registered_domain(offer[-1])
@@ -128,27 +117,22 @@ class Offers:
         self._held = len(self._current)
 
 
-Arguments = ParamSpec("Arguments")
-Result = TypeVar("Result")
+Method = TypeVar("Method", bound="Callable[..., Any]")
 
 
-def _unless_frozen(
-    method: Callable[Concatenate[LocalFrontier, Arguments], Result],
-) -> Callable[Concatenate[LocalFrontier, Arguments], Result | None]:
-    """Freeze the frontier when its store fails; further calls do not reach the store."""
+def _unless_frozen(method: Method) -> Method:
+    """Freeze the frontier when its store fails; further calls do not reach the store, and return None."""
 
     @functools.wraps(method)
-    def call(frontier: LocalFrontier, /, *args: Arguments.args, **kwargs: Arguments.kwargs) -> Result | None:
-        if frontier._frozen:
-            return None
+    def call(frontier: LocalFrontier, /, *args: Any, **kwargs: Any) -> Any:
         try:
-            return method(frontier, *args, **kwargs)
+            return None if frontier._frozen else method(frontier, *args, **kwargs)
         except StoreError as error:
             frontier.freeze()
             frontier._failed(error)
             return None
 
-    return call
+    return cast("Method", call)
 
 
 class LocalFrontier:
@@ -185,7 +169,7 @@ class LocalFrontier:
         self._leaving: set[str] = set()
         self._offers = Offers(budget)
         self.slot_states: dict[str, SlotState] = {}
-        self.offer(head.slot for head in store.heads())
+        self.offer(store.slots())
 
     @_unless_frozen
     def push(self, entries: Sequence[Entry], on_done: Callable[[list[Push]], None] = ignore) -> None:
@@ -201,10 +185,14 @@ class LocalFrontier:
 
     @_unless_frozen
     def pop(self) -> Entry | None:
-        if self._full():
+        limit = self._limits.in_flight
+        if self._alone or self._spent() or (limit and self._in_flight.total() >= limit):
             return None
         if self._resting:
-            self._wake()
+            now = self._clock()
+            for slot in [slot for slot, until in self._resting.items() if until <= now]:
+                del self._resting[slot]
+                self.offer((slot,))
         tries = MAX_RECONSIDERED if self._reconsider else 0
         for negated, _, slot in self._offers.take():
             if not self._open(slot):
@@ -304,19 +292,13 @@ class LocalFrontier:
         return {slot: until - now for slot, until in [*self._resting.items()] if until > now}
 
     def has_pending(self) -> bool:
-        if self._frozen:
-            return False
-        if self._in_flight.total():
-            return True
-        if self._spent():
-            return False
-        return bool(self.open_slots())
+        return not self._frozen and (bool(self._in_flight) or (not self._spent() and bool(self.open_slots())))
 
     @property
     def spent(self) -> str:
         if self._frozen:
             return ""
-        queued = [head.slot for head in self.store.heads() if head.priority != NEVER]
+        queued = self._queued_slots()
         if queued and self._spent():
             return PAGE_BUDGET
         reasons = {self._closed.get(slot, SITE_BUDGET) for slot in queued if self._slot_spent(slot)}
@@ -335,18 +317,16 @@ class LocalFrontier:
         """Keep the final counts, before the store is closed."""
         with suppress(StoreError):
             self._remaining = self.remaining
-            queued = {head.slot for head in self.store.heads() if head.priority != NEVER}
-            left = {slot: self._state(slot) for slot in queued}
-            self.slot_states = dict.fromkeys(self.store.slots(), SlotState.FINISHED) | left
-
-    def _state(self, slot: str) -> SlotState:
-        """The state of *slot*, which has queued URLs."""
-        if not self._slot_spent(slot):
-            return SlotState.OPEN
-        return _STATES.get(self._closed.get(slot, ""), SlotState.SPENT)
+            self.slot_states = dict.fromkeys(self.store.slots(), SlotState.FINISHED)
+            for slot in self._queued_slots():
+                spent = _STATES.get(self._closed.get(slot, ""), SlotState.SPENT)
+                self.slot_states[slot] = spent if self._slot_spent(slot) else SlotState.OPEN
 
     def open_slots(self) -> list[str]:
-        return [h.slot for h in self.store.heads() if h.priority != NEVER and not self._slot_spent(h.slot)]
+        return [slot for slot in self._queued_slots() if not self._slot_spent(slot)]
+
+    def _queued_slots(self) -> list[str]:
+        return [slot for slot in self.store.slots() if (head := self.store.head(slot)) and head.priority != NEVER]
 
     def hand_over(self, count: int) -> list[str]:
         """Choose *count* slots for other workers; return those without a URL in flight. The others follow later."""
@@ -389,12 +369,6 @@ class LocalFrontier:
             del self._in_flight[entry.slot]
         self.offer((entry.slot, *sorted(self._held_up.pop(self.server(entry.slot), ()))))
 
-    def _wake(self) -> None:
-        now = self._clock()
-        for slot in [slot for slot, until in self._resting.items() if until <= now]:
-            del self._resting[slot]
-            self.offer((slot,))
-
     def _open(self, slot: str) -> bool:
         return not (slot in self._resting or slot in self._leaving or self._server_busy(slot) or self._slot_spent(slot))
 
@@ -410,13 +384,6 @@ class LocalFrontier:
     def _slot_spent(self, slot: str) -> bool:
         limit = self._limits.pages_per_slot
         return slot in self._closed or (bool(limit) and self.store.done_in(slot) + self._in_flight[slot] >= limit)
-
-    def _full(self) -> bool:
-        return (
-            self._alone
-            or self._spent()
-            or (bool(self._limits.in_flight) and self._in_flight.total() >= self._limits.in_flight)
-        )
 
     def _spent(self) -> bool:
         limit = self._limits.pages

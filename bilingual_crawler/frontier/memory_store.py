@@ -114,9 +114,6 @@ class MemoryStore:
     def states(self, urls: Sequence[str]) -> list[State | None]:
         return [entry.state if (entry := self.entries.get(url)) else None for url in urls]
 
-    def heads(self) -> list[Head]:
-        return [head for slot in self._heaps if (head := self.head(slot))]
-
     def head(self, slot: str) -> Head | None:
         entry = self.peek(slot)
         return Head(slot, entry.priority, entry.order) if entry else None
@@ -165,7 +162,6 @@ class MemoryStore:
         self._counts[entry.slot, entry.state] += by
 
     def _offer(self, entry: Entry) -> None:
-        """Add an item for *entry*, which is new in the queue or has another priority."""
         heap = self._heaps[entry.slot]
         heappush(heap, (-entry.priority, entry.order, entry.url))
         if len(heap) > 2 * self._counts[entry.slot, State.QUEUED] + SPARE_ITEMS:

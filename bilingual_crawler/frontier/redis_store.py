@@ -34,7 +34,7 @@ CONNECT_SECONDS = 5.0
 ANSWER_SECONDS = 20.0
 FIRST_PAUSE, LONGEST_PAUSE = 0.1, 5.0
 _LATER = frozenset(
-    ("MISCONF", "OOM", "READONLY", "NOREPLICAS", "LOADING", "MASTERDOWN", "CLUSTERDOWN", "TRYAGAIN", "BUSY")
+    ["MISCONF", "OOM", "READONLY", "NOREPLICAS", "LOADING", "MASTERDOWN", "CLUSTERDOWN", "TRYAGAIN", "BUSY"]
 )
 """Codes of temporary errors of a server: disk or memory full, starting, failing over."""
 _LATER_CLASSES = (
@@ -78,8 +78,12 @@ class RedisLink:
         if policy.startswith("allkeys"):
             why = f"evicts keys where memory is short (maxmemory-policy {policy}), and would lose URLs"
             raise StoreError(f"BILINGUAL_FRONTIER: {self._where} {why}; set maxmemory-policy noeviction")
-        common, *scripts = _sources()
-        self._scripts = {name: self._redis.register_script(common[1] + source) for name, source in scripts}
+        lua = (
+            file for file in files("bilingual_crawler.frontier").joinpath("lua").iterdir() if file.name[-4:] == ".lua"
+        )
+        sources = {file.name.removesuffix(".lua"): file.read_text(encoding="utf-8") for file in lua}
+        common = sources.pop("common")
+        self._scripts = {name: self._redis.register_script(common + source) for name, source in sources.items()}
         self._given_up = threading.Event()
         self._life = ""
         self.interruptions = 0
@@ -93,16 +97,13 @@ class RedisLink:
         return stored
 
     def script(self, name: str, *arguments: Any) -> Any:
-        """Run a script; return its answer."""
         keys = [self.prefix, self.prefix + self._life]
         return self._patiently(lambda: self._scripts[name](keys=keys, args=arguments))
 
     def command(self, name: str, key: str, *arguments: Any) -> Any:
-        """Run a command on one key under the prefix; return its answer."""
         return self._patiently(lambda: self._redis.execute_command(name, self.prefix + key, *arguments))
 
     def give_up(self) -> None:
-        """Stop waiting for answers."""
         self._given_up.set()
 
     def close(self) -> None:
@@ -113,7 +114,8 @@ class RedisLink:
             return ask()
         except redis.RedisError as error:
             self._check(error)
-            logger.warning(f"{self._where} does not answer ({_said(error)}); the crawl waits for it")
+            said = str(error).partition("\n")[0] or type(error).__name__
+            logger.warning(f"{self._where} does not answer ({said}); the crawl waits for it")
         self.interruptions += 1
         begun, pause = time.monotonic(), FIRST_PAUSE
         while not self._given_up.wait(pause):
@@ -145,20 +147,6 @@ class RedisLink:
             self._redis.connection_pool.disconnect()
 
 
-def _said(error: redis.RedisError) -> str:
-    """The first line of *error*, possibly empty."""
-    return next(iter(str(error).splitlines()), type(error).__name__)
-
-
-def _sources() -> list[tuple[str, str]]:
-    """Name and text of the scripts, the common part first."""
-    scripts = [
-        file for file in files("bilingual_crawler.frontier").joinpath("lua").iterdir() if file.name.endswith(".lua")
-    ]
-    found = [(file.name.removesuffix(".lua"), file.read_text(encoding="utf-8")) for file in scripts]
-    return sorted(found, key=lambda script: script[0] != "common")
-
-
 FORMAT = b"bilingual-frontier-redis 4"
 WORKER_SECONDS = 15.0
 """Seconds without a heartbeat after which a worker counts as dead."""
@@ -184,12 +172,9 @@ class RedisStore:
         self._leased: set[bytes] = set()
         self._link = RedisLink(url)
         self._interruptions = 0
-        _check_format(self._link, self._link.join(worker, FORMAT))
-
-    # workers ------------------------------------------------------------------------------------------------------
+        check(self._link, self._link.join(worker, FORMAT))
 
     def share(self, *, idle: bool, active: int) -> Share:
-        """Send the heartbeat of a worker with *active* slots; *idle*: it has no URL to fetch."""
         lost, astray, gained, news, surplus, over = self._run(
             "share", self._worker_milliseconds, int(idle), active, len(self._leased), len(self._heads)
         )
@@ -201,21 +186,20 @@ class RedisStore:
             self._done[head[0].decode()] = done
         if lost or astray or self._interruptions != self._link.interruptions:
             self._interruptions = self._link.interruptions
-            changed += self._keep()
+            # agree with the server on leases and owned slots
+            heads = self._run("keep", *self._leased, *self._heads)
+            self._heads = {head[0].decode(): _head(head) for head in heads}
+            changed += self._heads
         return Share([head[0].decode() for head, _ in gained], changed, surplus, bool(over))
 
     def release(self, slots: Sequence[str]) -> None:
-        """Give *slots* to other workers; none of their URLs may be in flight."""
         if slots:
             for slot in slots:
                 self._heads.pop(slot, None)
             self._run("release", *slots)
 
     def give_up(self) -> None:
-        """Stop waiting for Redis; may be called from another thread."""
         self._link.give_up()
-
-    # the protocol -------------------------------------------------------------------------------------------------
 
     def push(self, entries: Iterable[Entry]) -> list[Push]:
         outcomes: list[Push] = []
@@ -287,12 +271,8 @@ class RedisStore:
     def states(self, urls: Sequence[str]) -> list[State | None]:
         if not urls:
             return []
-        return [
-            state_of(record) if record else None for record in self._link.command("HMGET", "urls", *map(digest, urls))
-        ]
-
-    def heads(self) -> list[Head]:
-        return [head for head in self._heads.values() if head]
+        records = self._link.command("HMGET", "urls", *map(digest, urls))
+        return [state_of(record) if record else None for record in records]
 
     def head(self, slot: str) -> Head | None:
         return self._heads.get(slot)
@@ -328,12 +308,6 @@ class RedisStore:
     def _run(self, script: str, *arguments: Any) -> Any:
         return self._link.script(script, self._worker, *arguments)
 
-    def _keep(self) -> list[str]:
-        """Agree with the server on leases and owned slots."""
-        heads = self._run("keep", *self._leased, *self._heads)
-        self._heads = {head[0].decode(): _head(head) for head in heads}
-        return list(self._heads)
-
     def _returned(self, url: str) -> bytes:
         key = digest(url)
         self._leased.discard(key)
@@ -346,12 +320,9 @@ class RedisStore:
         return slot
 
 
-def check(link: RedisLink) -> None:
-    """Raise StoreError if another version began the crawl behind *link*."""
-    _check_format(link, link.command("GET", "format") or FORMAT)
-
-
-def _check_format(link: RedisLink, stored: bytes) -> None:
+def check(link: RedisLink, stored: bytes | None = None) -> None:
+    """Raise StoreError if another version began the crawl behind *link*, which is *stored* in that format."""
+    stored = stored or link.command("GET", "format") or FORMAT
     if stored != FORMAT:
         raise StoreError(
             f"BILINGUAL_FRONTIER: the crawl under {link.prefix}* has format {stored.decode()!r}, this version reads "
@@ -360,7 +331,4 @@ def _check_format(link: RedisLink, stored: bytes) -> None:
 
 
 def _head(reply: list[Any]) -> Head | None:
-    if len(reply) < 3:
-        return None
-    slot, priority, order = reply
-    return Head(slot.decode(), float(priority), order)
+    return Head(reply[0].decode(), float(reply[1]), reply[2]) if len(reply) == 3 else None

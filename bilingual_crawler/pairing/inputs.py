@@ -29,7 +29,7 @@ from bilingual_crawler.pages.origin import Origin
 from bilingual_crawler.pages.robots import header_directives
 from bilingual_crawler.pairing.reading import RawPage, kept_for, kept_profile
 from bilingual_crawler.settings import BOT_NAME
-from bilingual_crawler.storage.archive import DAMAGED, NO_FILE, open_warc, warn_if_cut
+from bilingual_crawler.storage.archive import DAMAGED, open_files, open_warc
 from bilingual_crawler.storage.files import DAMAGE, LeftOut, lines_within, open_packed
 from bilingual_crawler.storage.records import (
     CRAWL,
@@ -391,10 +391,7 @@ class Inputs:
             return None
 
     def _archived(self, source: Source) -> Iterator[RawPage]:
-        for path in source.no_files:
-            self.refused.add(NO_FILE, str(path))
-        for path in source.files:
-            file = open_warc(path, self.refused)
+        for file in open_files(source, self.refused):
             for offset, head in file.heads():
                 if source.pages and head.url not in source.pages:
                     continue
@@ -402,10 +399,9 @@ class Inputs:
                 if head.status or is_text or head.kind == RESOURCE:
                     page = self._records.page(file.read(offset))
                     if page is not None:
-                        yield replace(page, warc_file=str(path), warc_offset=offset)
+                        yield replace(page, warc_file=str(file.path), warc_offset=offset)
             if file.cut:
                 self.refused[CUT_FILE] += 1
-            warn_if_cut(file)
 
 
 def _pairs(named: Any) -> tuple[tuple[str | None, str], ...]:

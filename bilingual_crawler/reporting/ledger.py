@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from bilingual_crawler.crawl.component import CrawlComponent
@@ -12,7 +13,6 @@ from bilingual_crawler.storage.records import CRAWL, TsvLog, read_tsv
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
-    from pathlib import Path
 
     from scrapy.crawler import Crawler
 
@@ -49,43 +49,32 @@ class CrawlTally:
         self.first = self.last = ""
         """Times of the first and the last line."""
 
-    def read(self, path: Path) -> None:
-        """Count the lines of a ``crawl.tsv``, which may be missing."""
-        for row in read_tsv(path):
-            self.note_row(row)
-
-    def note_row(self, row: Mapping[str, str]) -> bool:
-        """Count a line read from the file; see :meth:`note`."""
-        columns = row.get("time", ""), row["status"], row["url"], row["language"], row["outcome"]
-        return self.note(*columns, row.get("declared", ""))
-
-    def note(self, time: str, status: str, url: str, language: str, outcome: str, declared: str = "") -> bool:
-        """Count a line; returns False for an address that is counted already."""
-        self.first = self.first or time
-        self.last = time
-        key = hash(url)
+    def note(self, row: Mapping[str, Any]) -> bool:
+        """Count a line by its columns; returns False for an address that is counted already."""
+        self.last = row.get("time", "")
+        self.first = self.first or self.last
+        key = hash(row["url"])
         if key in self._seen:
             return False
         self._seen.add(key)
         self.tried += 1
-        self.fetched += is_fetched(status, outcome)
-        if language:
+        self.fetched += is_fetched(row)
+        if language := row["language"]:
             self.html += 1
             self.languages[language] += 1
-        if declared:
+        if declared := row.get("declared"):
             self.contradicted[f"{declared} {self.side(language)}"] += 1
-        if outcome == "document":
+        if row["outcome"] == "document":
             self.documents[self.side(language)] += 1
         else:
-            self.dropped[outcome] += 1
+            self.dropped[row["outcome"]] += 1
         return True
 
     def side(self, language: str) -> str:
-        """Return the language of the pairs that *language* counts as."""
+        """The language of the pairs that *language* counts as."""
         return self._pairs.side(language) or language
 
     def counts(self) -> dict[str, Any]:
-        """The counts of addresses in a summary."""
         times = {"started_at": self.first, "finished_at": self.last} if self.first else {}
         return times | {
             "tried": self.tried,
@@ -99,27 +88,26 @@ class CrawlTally:
 
     def pair_counts(self, outcomes: Mapping[str, Outcome], paired: int) -> dict[str, Any]:
         """The counts of pairs in a summary, by pair of languages and for all; *paired* documents are in a pair."""
-        by_pair = {name: self._outcome(name, outcome) for name, outcome in outcomes.items()}
+        by_pair = {
+            name: {
+                "candidates": outcome.pairs + sum(outcome.refused.values()),
+                "refused": dict(outcome.refused),
+                "pairs": outcome.pairs,
+                "left_over": max(0, sum(self.documents[code] for code in name.split("-")) - 2 * outcome.pairs),
+                "unpaired": dict(outcome.unpaired),
+            }
+            for name, outcome in outcomes.items()
+        }
         return {
             **{count.name: count.sum(one[count.name] for one in by_pair.values()) for count in PAIR_COUNTS},
             "harvest_rate": round(paired / self.fetched, 4) if self.fetched else 0.0,
             "by_pair": by_pair,
         }
 
-    def _outcome(self, name: str, outcome: Outcome) -> dict[str, Any]:
-        documents = sum(self.documents[language] for language in name.split("-"))
-        return {
-            "candidates": outcome.pairs + sum(outcome.refused.values()),
-            "refused": dict(outcome.refused),
-            "pairs": outcome.pairs,
-            "left_over": max(0, documents - 2 * outcome.pairs),
-            "unpaired": dict(outcome.unpaired),
-        }
 
-
-def is_fetched(status: str, outcome: str) -> bool:
-    """Tell whether a line of ``crawl.tsv`` has an answer other than a redirect; the status is 0 without an answer."""
-    return status != "0" and not outcome.startswith("redirect")
+def is_fetched(row: Mapping[str, Any]) -> bool:
+    """Whether a line of ``crawl.tsv`` has an answer other than a redirect; the status is 0 without an answer."""
+    return str(row["status"]) != "0" and not row["outcome"].startswith("redirect")
 
 
 def tally_of(crawler: Crawler) -> CrawlTally:
@@ -139,7 +127,8 @@ class CrawlLogExtension(CrawlComponent):
         path = self._context.output_dir / CRAWL
         self._log = TsvLog.for_record(path, Fetch)
         self.tally = CrawlTally(self._context.pairs)
-        self.tally.read(path)
+        for row in read_tsv(path):
+            self.tally.note(row)
 
     def url_fetched(self, fetch: Fetch) -> None:
         try:
@@ -147,7 +136,7 @@ class CrawlLogExtension(CrawlComponent):
         except OSError as error:
             self._crawler.signals.send_catch_log(output_failed, error=error)
         else:
-            self.tally.note(fetch.time, str(fetch.status), fetch.url, fetch.language, fetch.outcome, fetch.declared)
+            self.tally.note(asdict(fetch))
 
     def spider_closed(self) -> None:
         self._log.close()

@@ -11,6 +11,8 @@ from twisted.web.resource import ErrorPage, Resource
 from twisted.web.server import Site
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from twisted.python.failure import Failure
     from twisted.web.server import Request
 
@@ -80,20 +82,33 @@ class _Channel(HTTPChannel):
 
 
 class LocalPages(Resource):
-    """On loopback, answers only requests for a loopback host, which prevents DNS rebinding by a website."""
+    """On loopback, answers only requests for a loopback host, which prevents DNS rebinding by a website.
 
-    def __init__(self, host: str) -> None:
+    Nothing is served before *has_begun*.
+    """
+
+    def __init__(self, host: str, has_begun: Callable[[], bool] = lambda: True) -> None:
         super().__init__()  # type: ignore[no-untyped-call]
         self._local = ipaddress.ip_address(host).is_loopback
-
-    def serves(self, request: Request) -> bool:
-        """Whether the host that *request* names is served here."""
-        return not self._local or _is_local(request.getRequestHostname().decode("latin-1"))
+        self._has_begun = has_begun
 
     def getChildWithDefault(self, path: bytes, request: Request) -> Any:
-        if not self.serves(request):
+        if self._local and not _is_local(request.getRequestHostname().decode("latin-1")):
             return ErrorPage(403, "Forbidden", "Ask for localhost.")
+        if not self._has_begun():
+            request.setHeader(b"refresh", b"1")
+            return ErrorPage(503, "Starting", "The crawl is starting.")
         return super().getChildWithDefault(path, request)  # type: ignore[no-untyped-call]
+
+
+class Page(Resource):
+    """A page by what answers GET."""
+
+    isLeaf = True
+
+    def __init__(self, get: Callable[[Request], Any]) -> None:
+        super().__init__()  # type: ignore[no-untyped-call]
+        self.render_GET = get
 
 
 def _is_local(host: str) -> bool:

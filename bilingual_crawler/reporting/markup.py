@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
+from rich.filesize import decimal
 
+from bilingual_crawler import noun
 from bilingual_crawler.languages.codes import language_name, to_bcp47
 from bilingual_crawler.pages.characters import one_line
 from bilingual_crawler.pairing.model import REASONS
@@ -23,20 +25,7 @@ def render(template: str, **values: object) -> Markup:
 
 
 def write_page(path: Path, template: str, **values: object) -> None:
-    """Render a template of this package into a file. Raises OSError."""
     path.write_text(render(template, **values), encoding="utf-8", errors="replace")
-
-
-def byte_size(size: int) -> str:
-    """``size`` in bytes as readable text.
-
-    >>> byte_size(1_500_000)
-    '1.5 MB'
-    """
-    for limit, unit in ((10**9, "GB"), (10**6, "MB"), (10**3, "kB")):
-        if size >= limit:
-            return f"{size / limit:.1f} {unit}"
-    return f"{size} bytes"
 
 
 def _visible(value: object) -> object:
@@ -60,7 +49,7 @@ _templates = Environment(
     lstrip_blocks=True,
 )
 _templates.filters |= {
-    "byte_size": byte_size,
+    "byte_size": decimal,
     "language_name": language_name,
     "number": "{:,}".format,
     "one_line": one_line,
@@ -83,23 +72,23 @@ def ticks(maximum: int) -> list[int]:
     return list(range(0, max(maximum, 1) + step, step))
 
 
-def step_chart(points: Sequence[tuple[int, int]], *, x_label: str, y_label: str, title: str) -> Markup:
-    """A step line through ``points`` (ascending x, first (0, 0)), with a dashed even pace for comparison.
+def harvest_chart(curve: Sequence[tuple[int, int]]) -> Markup:
+    """Pairs by pages fetched (ascending, first (0, 0)) as a step line, with a dashed even pace for comparison.
 
-    >>> step_chart([(0, 0), (2, 1)], x_label="x", y_label="y", title="t").startswith("<svg")
+    >>> harvest_chart([(0, 0), (2, 1)]).startswith("<svg")
     True
     """
-    last_x, last_y = points[-1]
-    x_ticks, y_ticks = ticks(last_x), ticks(last_y)
-    x_max, y_max = max(last_x, 1), y_ticks[-1]
+    fetched, pairs = curve[-1]
+    x_ticks, y_ticks = ticks(fetched), ticks(pairs)
     right, bottom = WIDTH - RIGHT, HEIGHT - BOTTOM
 
     def x(value: float) -> float:
-        return round(LEFT + (right - LEFT) * value / x_max, 1)
+        return round(LEFT + (right - LEFT) * value / max(fetched, 1), 1)
 
     def y(value: float) -> float:
-        return round(bottom - (bottom - TOP) * value / y_max, 1)
+        return round(bottom - (bottom - TOP) * value / y_ticks[-1], 1)
 
+    drawn = [*curve[: -1 : math.ceil(len(curve) / MAX_POINTS)], curve[-1]]
     return render(
         "chart.svg",
         width=WIDTH,
@@ -107,24 +96,11 @@ def step_chart(points: Sequence[tuple[int, int]], *, x_label: str, y_label: str,
         left=LEFT,
         right=right,
         bottom=bottom,
-        title=title,
-        x_label=x_label,
-        y_label=y_label,
-        x_ticks=[(tick, x(tick)) for tick in x_ticks if tick <= x_max],
+        title=f"{pairs:,} {noun(pairs, 'pair')} after {fetched:,} {noun(fetched, 'page')}",
+        x_ticks=[(tick, x(tick)) for tick in x_ticks if tick <= max(fetched, 1)],
         y_ticks=[(tick, y(tick)) for tick in y_ticks],
-        line=_step_path([(x(a), y(b)) for a, b in _thin(points)]),
-        end=last_y,
-        end_x=x(last_x),
-        end_y=y(last_y),
+        line=f"M{x(0)} {y(0)}" + "".join(f"H{x(a)}V{y(b)}" for a, b in drawn[1:]),
+        end=pairs,
+        end_x=x(fetched),
+        end_y=y(pairs),
     )
-
-
-def _thin(points: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
-    """At most ``MAX_POINTS`` of ``points`` and always the last."""
-    step = math.ceil(len(points) / MAX_POINTS)
-    return [*points[:-1:step], points[-1]]
-
-
-def _step_path(points: Sequence[tuple[float, float]]) -> str:
-    (first_x, first_y), *rest = points
-    return f"M{first_x} {first_y}" + "".join(f"H{x}V{y}" for x, y in rest)

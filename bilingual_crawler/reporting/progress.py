@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import sys
 import time
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from rich.console import Console
 from rich.status import Status
@@ -41,10 +41,9 @@ class SitesExtension(CrawlComponent):
         self.funnel = Funnel()
         self.funnel.read(path)
 
-    @property
-    def queued(self) -> int:
-        """Known sites without a verdict."""
-        return self._search.unjudged
+    def counts(self) -> dict[str, Any]:
+        """The funnel in a summary."""
+        return {"site_candidates": self.funnel.judged + self._search.unjudged} | self.funnel.counts()
 
     def site_judged(self, site: JudgedSite) -> None:
         if self.funnel.knows(site.site):
@@ -108,7 +107,7 @@ class ProgressExtension(CrawlComponent):
         self._logged = (time.monotonic(), tally_of(self._crawler).fetched)
 
     def _line(self, since: float, fetched: int) -> str:
-        """Return the counts, and the pages per second since the moment *since*, when *fetched* pages were fetched."""
+        """The counts, and the pages per second since the moment *since*, when *fetched* pages were fetched."""
         tally, visits = tally_of(self._crawler), self._visits
         doing = f"{self._phase}: " if self._phase else ""
         found = self._crawler.get_extension(SitesExtension)
@@ -124,6 +123,5 @@ class ProgressExtension(CrawlComponent):
 
 
 def counts_line(fetched: int, documents: int, pairs: int, queued: int) -> str:
-    """Return the counts of a crawl as the live line shows them."""
     counts = ((fetched, "page"), (documents, "document"), (pairs, "pair"))
     return f"{', '.join(f'{number} {noun(number, one)}' for number, one in counts)}, {queued} queued"

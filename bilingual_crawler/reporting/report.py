@@ -6,12 +6,11 @@ from datetime import datetime, timedelta
 from itertools import dropwhile, islice
 from typing import TYPE_CHECKING, Any
 
-from bilingual_crawler import noun
 from bilingual_crawler.bitext.cleaning import REASONS as DROPPED
 from bilingual_crawler.discovery.sites import read_bilingual
 from bilingual_crawler.languages.codes import language_name
 from bilingual_crawler.reporting.counts import NOTHING
-from bilingual_crawler.reporting.markup import step_chart, write_page
+from bilingual_crawler.reporting.markup import harvest_chart, write_page
 from bilingual_crawler.reporting.results import read_results, write_summary
 from bilingual_crawler.storage.records import SITES
 
@@ -50,34 +49,25 @@ def _reason(summary: Mapping[str, Any], languages: list[str]) -> str:
 
 
 def _remedy(summary: Mapping[str, Any], missing: str) -> str:
-    """Suggest how to find pages in the language *missing*."""
     outside = summary.get("out_of_scope", 0)
     if outside and summary["html"] <= summary.get("seed_count", 0):
         return (
             f" Only seeds were read, because their links lead out of the scope ({outside} links): "
             "give a wider scope, or a seed on the site that they lead to."
         )
-    negotiated = _negotiated(summary, missing)
-    scripts = " If scripts choose the language, -a render=always asks them." if negotiated else ""
-    return (
-        negotiated
-        + (_early(summary) or f" Give a seed in {missing}, a wider scope, or another pair.")
-        + (scripts if not summary.get("rendered") else "")
-    )
+    negotiated = scripts = ""
+    if summary.get("dropped", {}).get("not-negotiated"):
+        cookies = " with the cookies of its switcher" if summary.get("variants", {}).get("switches") else ""
+        negotiated = f" Asked for {missing}{cookies}, the site answered in another language."
+        scripts = "" if summary.get("rendered") else " If scripts choose the language, -a render=always asks them."
+    return negotiated + (_early(summary) or f" Give a seed in {missing}, a wider scope, or another pair.") + scripts
 
 
-def _negotiated(summary: Mapping[str, Any], missing: str) -> str:
-    """What the sites did when they were asked for the language *missing* at the addresses that are known."""
-    variants: Mapping[str, int] = summary.get("variants", {})
-    if not summary.get("dropped", {}).get("not-negotiated"):
-        return ""
-    sent = "Asked for {} with the cookies of its switcher" if variants.get("switches") else "Asked for {}"
-    return f" {sent.format(missing)}, the site answered in another language."
-
-
-def contradictions(counts: Mapping[str, int]) -> dict[tuple[str, str], int]:
-    """Return the counts of pages by the language that they declare and the one of their text, both ISO 639-3."""
-    return {(names.split(" ")[0], names.split(" ")[1]): count for names, count in counts.items()}
+def contradictions(counts: Mapping[str, int]) -> Iterator[tuple[str, str, int]]:
+    """Names of the languages that pages declare, and that their text is in, with the number of the pages."""
+    for codes, count in counts.items():
+        declared, found = map(language_name, codes.split(" "))
+        yield declared, found, count
 
 
 def _early(summary: Mapping[str, Any]) -> str:
@@ -113,17 +103,21 @@ def write_report(output_dir: Path) -> Path:
         results=results,
         summary=summary,
         languages=list(dict.fromkeys(summary["pair"].replace(",", "-").split("-"))),
-        by_pair=_by_pair(summary),
+        by_pair=[
+            [" and ".join(map(language_name, name.split("-"))), *map(counts.get, ("candidates", "pairs", "left_over"))]
+            for name, counts in summary["by_pair"].items()
+            if len(summary["by_pair"]) > 1
+        ],
         page_languages={language_name(language): count for language, count in summary["languages"].items()},
         contradicted={
-            f"{language_name(declared)} declared, {language_name(found)} read": count
-            for (declared, found), count in contradictions(summary["contradicted"]).items()
+            f"{declared} declared, {found} read": count
+            for declared, found, count in contradictions(summary["contradicted"])
         },
         times=_times(summary),
         curve=_curve(results),
         bilingual_sites=[_SITE | row for row in islice(read_bilingual(output_dir / SITES), MAX_SITES)],
         sites=_sites(summary["sites"]),
-        bitexts=[(one, _dropped(one), _histogram(one), _bitext_sites(one)) for one in results.bitexts],
+        bitexts=list(map(_bitext, results.bitexts)),
         hosts=_hosts(results, tuple(summary["documents"])),
     )
     write_summary(output_dir, results.summary)
@@ -135,25 +129,8 @@ def _curve(results: Results) -> dict[str, object]:
     fetched, pairs = results.curve[-1]
     if not pairs:
         return {"missing": " ".join(why_no_pair(results.summary))}
-    title = f"{pairs:,} {noun(pairs, 'pair')} after {fetched:,} {noun(fetched, 'page')}"
-    return {
-        "half": next(fetched for fetched, found in results.curve if found * 2 >= pairs),
-        "fetched": fetched,
-        "chart": step_chart(results.curve, x_label="pages fetched", y_label="pairs", title=title),
-    }
-
-
-def _by_pair(summary: Mapping[str, Any]) -> list[list[str | int]]:
-    """A row for each pair of languages, if there are several."""
-    by_pair = summary.get("by_pair", {})
-    return [
-        [
-            " and ".join(map(language_name, name.split("-"))),
-            *(counts[key] for key in ("candidates", "pairs", "left_over")),
-        ]
-        for name, counts in by_pair.items()
-        if len(by_pair) > 1
-    ]
+    half = next(fetched for fetched, found in results.curve if found * 2 >= pairs)
+    return {"half": half, "fetched": fetched, "chart": harvest_chart(results.curve)}
 
 
 def _sites(sites: Mapping[str, Mapping[str, Any]]) -> list[list[str | int]]:
@@ -167,20 +144,16 @@ def _sites(sites: Mapping[str, Mapping[str, Any]]) -> list[list[str | int]]:
     ]
 
 
-def _dropped(bitext: BitextOverview) -> dict[str, int]:
-    """Dropped sentence pairs by what the reason means."""
-    return {DROPPED.get(reason, reason): count for reason, count in bitext.counts.dropped.items()}
-
-
-def _histogram(bitext: BitextOverview) -> list[tuple[str, int]]:
-    """A row for each part of the quality scores, from the lowest that has a sentence pair."""
+def _bitext(bitext: BitextOverview) -> tuple[object, ...]:
+    """A bitext, its dropped pairs by what the reason means, its scores from the lowest in use, its sites."""
     parts = len(bitext.quality)
-    rows = [(f"{n / parts:.1f} to {(n + 1) / parts:.1f}", count) for n, count in enumerate(bitext.quality)]
-    return list(dropwhile(lambda row: not row[1], rows)) or rows
-
-
-def _bitext_sites(bitext: BitextOverview) -> list[list[str | int]]:
-    return [[site, one.documents, one.sentences, one.words_a, one.words_b] for site, one in bitext.sites.items()]
+    scores = [(f"{n / parts:.1f} to {(n + 1) / parts:.1f}", count) for n, count in enumerate(bitext.quality)]
+    return (
+        bitext,
+        {DROPPED.get(reason, reason): count for reason, count in bitext.counts.dropped.items()},
+        list(dropwhile(lambda row: not row[1], scores)) or scores,
+        [[site, one.documents, one.sentences, one.words_a, one.words_b] for site, one in bitext.sites.items()],
+    )
 
 
 def _hosts(results: Results, languages: tuple[str, ...]) -> list[list[str | int]]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections import Counter, defaultdict
 from dataclasses import dataclass, field, replace
+from itertools import permutations
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
@@ -60,38 +61,12 @@ class ResultsError(ValueError):
     """A folder that is not the output of a crawl; the message names what is missing."""
 
 
-@dataclass(frozen=True, slots=True)
-class FoundPair:
-    """A row of ``pairs.tsv`` with the titles of both documents (empty when unknown)."""
-
-    url_a: str
-    url_b: str
-    score: str
-    method: str
-    pair: str
-    """The languages, as ``eng-mlt``."""
-    title_a: str = ""
-    title_b: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class LeftOver:
-    """A row of ``unpaired.tsv`` with the title of the document."""
-
-    url: str
-    reason: str
-    nearest: str
-    """The best candidate; empty without candidates."""
-    score: str
-    pair: str
-    """The languages, as ``eng-mlt``."""
-    title: str = ""
+Row = dict[str, str]
+"""The cells of a row by column. A shown row has the titles of its documents, too, which are empty when unknown."""
 
 
 @dataclass(slots=True)
 class HostCounts:
-    """Counts of one host."""
-
     fetched: int = 0
     failed: int = 0
     """Answers other than 2xx."""
@@ -103,7 +78,7 @@ class HostCounts:
 
 @dataclass(slots=True)
 class SiteCounts:
-    """Counts of one site, a registered domain."""
+    """Counts of a registered domain."""
 
     fetched: int = 0
     pairs: int = 0
@@ -119,11 +94,11 @@ class Results:
     curve: tuple[tuple[int, int], ...]
     """(pages fetched, pairs with both pages fetched by then), one point per change, first (0, 0)."""
     hosts: Mapping[str, HostCounts]
-    pairs: tuple[FoundPair, ...]
+    pairs: list[Row]
     """The best pairs, best first."""
-    doubtful: tuple[FoundPair, ...]
+    doubtful: list[Row]
     """The other pairs with the lowest scores, lowest first."""
-    left_over: tuple[LeftOver, ...]
+    left_over: list[Row]
     """Unpaired documents, nearest to a pair first."""
     pair_counts: Mapping[str, int]
     """By pair of languages."""
@@ -135,7 +110,6 @@ class Results:
 
     @property
     def pair_count(self) -> int:
-        """Pairs in all languages."""
         return sum(self.pair_counts.values())
 
 
@@ -146,26 +120,25 @@ class Course:
     tally: CrawlTally
     curve: tuple[tuple[int, int], ...]
     hosts: defaultdict[str, HostCounts]
-    sites: Mapping[str, SiteCounts]
+    sites: defaultdict[str, SiteCounts]
 
 
-def read_course(directory: Path, languages: LanguagePairs) -> Course:
-    """Read the logs in ``directory``, which may be missing, or cut off by a crash."""
-    return _course(directory, languages, _read_pairs(directory, languages), None)
+def read_course(
+    directory: Path, languages: LanguagePairs, pairs: list[Row] | None = None, written: set[int] | None = None
+) -> Course:
+    """Read the logs in ``directory``, which may be missing, or cut off by a crash.
 
-
-def _course(directory: Path, languages: LanguagePairs, pairs: list[dict[str, str]], written: set[int] | None) -> Course:
-    """The course of a crawl with these *pairs*; *written* has the hashes of the addresses of the documents, if known.
-
+    *pairs*: the rows of ``pairs.tsv``, if they are read; *written*: hashes of the addresses of the documents, if known.
     A page is logged before its document is written: a kill in between, or a full disk, leaves a line without one.
     """
+    pairs = _read_pairs(directory, languages) if pairs is None else pairs
     tally = CrawlTally(languages)
     hosts: defaultdict[str, HostCounts] = defaultdict(HostCounts)
     sites: defaultdict[str, SiteCounts] = defaultdict(SiteCounts)
     partners: defaultdict[str, list[str]] = defaultdict(list)
     for pair in pairs:
-        partners[pair["url_a"]].append(pair["url_b"])
-        partners[pair["url_b"]].append(pair["url_a"])
+        for url, partner in permutations((pair["url_a"], pair["url_b"])):
+            partners[url].append(partner)
     curve = [(0, 0)]
     fetched: set[str] = set()
     found = 0
@@ -173,7 +146,7 @@ def _course(directory: Path, languages: LanguagePairs, pairs: list[dict[str, str
         url = row["url"]
         if row["outcome"] == "document" and written is not None and hash(url) not in written:
             row["outcome"] = NOT_WRITTEN
-        if not tally.note_row(row) or not is_fetched(row["status"], row["outcome"]):
+        if not tally.note(row) or not is_fetched(row):
             continue
         sites[registered_domain(url)].fetched += 1
         counts = hosts[_host(url)]
@@ -194,12 +167,12 @@ def _course(directory: Path, languages: LanguagePairs, pairs: list[dict[str, str
     return Course(tally, tuple(curve), hosts, sites)
 
 
-def _read_pairs(directory: Path, languages: LanguagePairs) -> list[dict[str, str]]:
+def _read_pairs(directory: Path, languages: LanguagePairs) -> list[Row]:
     """The rows of ``pairs.tsv``, best first. Older crawls had one pair, and did not name it.
 
     Until a crawl has ended, which its ``unpaired.tsv`` shows, a better pair is written below the one that it replaces.
     """
-    rows = ({"pair": str(languages)} | row for row in read_tsv(directory / PAIRS))
+    rows = ({"pair": str(languages), "score": "", "method": ""} | row for row in read_tsv(directory / PAIRS))
     return sorted(rows, key=lambda row: -_score(row)) if (directory / UNPAIRED).exists() else one_to_one(rows)
 
 
@@ -207,7 +180,10 @@ def read_results(directory: Path, *, max_pairs: int = 200) -> Results:
     """Read ``directory``; all files but ``summary.json`` may be missing, or cut off by a crash. Raises ResultsError."""
     summary = read_summary(directory)
     languages = pairs_of(summary, directory)
-    _check_columns(directory)
+    for name, columns in COLUMNS.items():
+        row = next(read_tsv(directory / name), None)
+        if row is not None and not row.keys() >= set(columns):
+            raise ResultsError(f"{directory / name} cannot be read: its first line must name {', '.join(columns)}")
     rows = _read_pairs(directory, languages)
     paired = {row[side] for row in rows for side in ("url_a", "url_b")}
     others = ({"pair": str(languages)} | row for row in read_tsv(directory / UNPAIRED))
@@ -216,24 +192,22 @@ def read_results(directory: Path, *, max_pairs: int = 200) -> Results:
     left_over = unpaired[:MAX_LEFT_OVER]
     wanted = {row[name] for row in (*best, *doubtful, *left_over) for name in ("url_a", "url_b", "url") if name in row}
     titles, written = _read_documents(directory / DOCUMENTS, wanted)
-    course = _course(directory, languages, rows, written)
-    tally, hosts = course.tally, course.hosts
+    course = read_course(directory, languages, rows, written)
     for url in paired:
-        hosts[_host(url)].paired += 1
+        course.hosts[_host(url)].paired += 1
+    for row in (*best, *doubtful, *left_over):
+        row |= {f"title{side}": titles.get(row.get(f"url{side}", ""), "") for side in ("", "_a", "_b")}
     return Results(
         summary={
             **summary,
-            **_recounted(summary, directory, tally, languages, rows, unpaired, len(paired)),
-            "sites": _sites(course.sites, summary.get("sites", {}), tally.fetched),
+            **_recounted(summary, directory, course.tally, languages, rows, unpaired, len(paired)),
+            "sites": _sites(course.sites, summary.get("sites", {}), course.tally.fetched),
         },
         curve=course.curve,
-        hosts=hosts,
-        pairs=tuple(_found_pair(row, titles) for row in best),
-        doubtful=tuple(_found_pair(row, titles) for row in doubtful),
-        left_over=tuple(
-            LeftOver(row["url"], row["reason"], row["nearest"], row["score"], row["pair"], titles.get(row["url"], ""))
-            for row in left_over
-        ),
+        hosts=course.hosts,
+        pairs=best,
+        doubtful=doubtful,
+        left_over=left_over,
         pair_counts=Counter(row["pair"] for row in rows),
         paired_pages=len(paired),
         bitexts=tuple(map(_read_overview, sorted((directory / BITEXT).glob(f"*.{SUFFIX}")))),
@@ -245,12 +219,13 @@ def read_results(directory: Path, *, max_pairs: int = 200) -> Results:
     )
 
 
-def _shown(rows: list[dict[str, str]], max_pairs: int) -> tuple[list[dict[str, str]], list[dict[str, str]]]:
-    """Split *rows*, best first, into the best and the lowest, *max_pairs* together, as many of each language pair."""
-    by_pair: defaultdict[str, list[dict[str, str]]] = defaultdict(list)
+def _shown(rows: list[Row], max_pairs: int) -> tuple[list[Row], list[Row]]:
+    """The best and the lowest of *rows*, best first: *max_pairs* together, as many of each language pair."""
+    by_pair: defaultdict[str, list[Row]] = defaultdict(list)
     for row in rows:
         by_pair[row["pair"]].append(row)
-    best, doubtful = [], []
+    best: list[Row] = []
+    doubtful: list[Row] = []
     for group in by_pair.values():
         share = max_pairs // len(by_pair)
         last = min(MAX_DOUBTFUL, share // 2) if len(group) > share else 0
@@ -277,13 +252,6 @@ def read_summary(directory: Path) -> Mapping[str, Any]:
     return summary
 
 
-def _check_columns(directory: Path) -> None:
-    for name, columns in COLUMNS.items():
-        row = next(read_tsv(directory / name), None)
-        if row is not None and not row.keys() >= set(columns):
-            raise ResultsError(f"{directory / name} cannot be read: its first line must name {', '.join(columns)}")
-
-
 def _read_overview(path: Path) -> BitextOverview:
     try:
         return msgspec.json.decode(read_within(path, MAX_SUMMARY), type=BitextOverview)
@@ -307,7 +275,7 @@ def write_summary(directory: Path, summary: Mapping[str, Any]) -> None:
         part.write_text(json.dumps(summary, indent=1, ensure_ascii=False) + "\n", encoding="utf-8", errors="replace")
 
 
-def one_to_one(rows: Iterable[dict[str, str]]) -> list[dict[str, str]]:
+def one_to_one(rows: Iterable[Row]) -> list[Row]:
     """The rows of a ``pairs.tsv``, best first, without those whose documents are in a better pair of the languages."""
     best = sorted(rows, key=lambda row: -_score(row))
     return disjoint(best, lambda row: {(row["pair"], row["url_a"]), (row["pair"], row["url_b"])})
@@ -325,7 +293,6 @@ def pairs_of(summary: Mapping[str, Any], directory: Path) -> LanguagePairs:
 
 
 def detectors_of(summary: Mapping[str, Any]) -> tuple[str, ...]:
-    """Return the language detectors of a crawl."""
     named = summary.get("settings", {}).get("BILINGUAL_DETECTORS")
     return tuple(named.split(",") if named else BILINGUAL_DETECTORS)
 
@@ -335,8 +302,8 @@ def _recounted(
     directory: Path,
     tally: CrawlTally,
     languages: LanguagePairs,
-    rows: list[dict[str, str]],
-    unpaired: list[dict[str, str]],
+    rows: list[Row],
+    unpaired: list[Row],
     paired: int,
 ) -> dict[str, Any]:
     """Count again from the other files of a crawl; without a file the counts of the summary stay."""
@@ -356,9 +323,8 @@ def _recounted(
         reasons = ((row["pair"], row["reason"]) for row in unpaired)
         found = outcomes(names, (row["pair"] for row in rows), reasons, refused)
         if not (directory / UNPAIRED).exists():
-            found = {
-                name: replace(one, unpaired=before.get(name, {}).get("unpaired", {})) for name, one in found.items()
-            }
+            for name, one in found.items():
+                found[name] = replace(one, unpaired=before.get(name, {}).get("unpaired", {}))
         recounted |= tally.pair_counts(found, paired)
     return recounted
 
@@ -367,7 +333,6 @@ def _sites(
     sites: Mapping[str, SiteCounts], before: Mapping[str, Mapping[str, Any]], fetched: int
 ) -> dict[str, dict[str, Any]]:
     """The sites of a summary, those with the most pages first; their states and estimates are those *before*."""
-    largest = sorted(sites.items(), key=lambda item: (-item[1].fetched, item[0]))[:MAX_SITES]
     return {
         site: {
             "fetched": counts.fetched,
@@ -377,8 +342,12 @@ def _sites(
             "state": before.get(site, {}).get("state", "unknown"),
             "estimate": before.get(site, {}).get("estimate", {}),
         }
-        for site, counts in largest
+        for site, counts in most_fetched(sites)[:MAX_SITES]
     }
+
+
+def most_fetched(sites: Mapping[str, SiteCounts]) -> list[tuple[str, SiteCounts]]:
+    return sorted(sites.items(), key=lambda item: (-item[1].fetched, item[0]))
 
 
 def _read_documents(path: Path, wanted: set[str]) -> tuple[dict[str, str], set[int] | None]:
@@ -394,11 +363,6 @@ def _read_documents(path: Path, wanted: set[str]) -> tuple[dict[str, str], set[i
         if url in wanted:
             titles[url] = str(record.get("title") or "")[:MAX_TITLE]
     return titles, written if path.exists() else None
-
-
-def _found_pair(row: dict[str, str], titles: dict[str, str]) -> FoundPair:
-    score, method, both = row.get("score", ""), row.get("method", ""), (row["url_a"], row["url_b"])
-    return FoundPair(*both, score, method, row["pair"], *(titles.get(url, "") for url in both))
 
 
 def _score(row: Mapping[str, str]) -> float:

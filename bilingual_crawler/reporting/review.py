@@ -11,6 +11,7 @@ import io
 import json
 import shutil
 from collections import Counter, defaultdict
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
 from hashlib import blake2b
@@ -61,24 +62,10 @@ _AS_WRITTEN = f".{SHEET}"
 """The sheet as written, to tell whether it was filled in."""
 _TEXTS = ".review.jsonl"
 """The shown lines of the document pairs, in the order of the sheet."""
-COLUMNS = (
-    "number",
-    "kind",
-    "url_a",
-    "url_b",
-    "score",
-    "method",
-    "drawn",
-    "text_a",
-    "text_b",
-    "translation",
-    "remark",
-)
+COLUMNS = tuple("number kind url_a url_b score method drawn text_a text_b translation remark".split())  # noqa: SIM905
 
 
 class DrawnPair(NamedTuple):
-    """A document pair of a review."""
-
     pair: Pair
     texts: Texts
     """The shown lines of both documents."""
@@ -114,11 +101,8 @@ class Review:
         self._telling = {why: _Highest(number) for why, number in TELLING.items()}
         self._random = Random(0)
         self.sentences = SentenceSample(sample)
-        """Takes the sentence pairs."""
         self.methods: Counter[str] = Counter()
-        """Pairs by method."""
         self.unpaired: Counter[str] = Counter()
-        """Unpaired documents by reason."""
 
     def add(self, alignment: Alignment, text: Callable[[str], list[str]]) -> None:
         """Add the pairs of one registered domain or group. *text* gives the lines of a document by its URL."""
@@ -159,23 +143,20 @@ class Review:
             raise wrong("--review", directory, f"{error}; give another folder") from None
 
     def _write(self, directory: Path) -> None:
-        documents, sentences = self.documents, self.sentences.sample
+        documents, sentences = self.documents, self.sentences
         rows = [("document", p.url_a, p.url_b, p.score, p.method, drawn, "", "") for p, _, drawn in documents]
         rows += [
             ("sentence", d.url_a, d.url_b, s.score, d.method, RANDOM, s.text_a, s.text_b) for d, s in sentences.drawn
         ]
         # spreadsheets quote as the csv module does
-        for name in (_AS_WRITTEN, SHEET):
-            with (
-                replacing(directory / name) as part,
-                part.open("w", encoding="utf-8", errors="replace", newline="") as file,
-            ):
-                sheet = csv.writer(file, delimiter="\t", lineterminator="\n")
-                sheet.writerow(COLUMNS)
-                sheet.writerows((number, *row, "", "") for number, row in enumerate(rows, 1))
-        with replacing(directory / _TEXTS) as part, part.open("w", encoding="utf-8", errors="replace") as file:
-            for pair, texts, _ in documents:
-                file.write(json.dumps([pair.url_a, pair.url_b, *texts], ensure_ascii=False) + "\n")
+        filled = io.StringIO()
+        sheet = csv.writer(filled, delimiter="\t", lineterminator="\n")
+        sheet.writerow(COLUMNS)
+        sheet.writerows((number, *row, "", "") for number, row in enumerate(rows, 1))
+        texts = (json.dumps([p.url_a, p.url_b, *texts], ensure_ascii=False) + "\n" for p, texts, _ in documents)
+        for name, text in ((_AS_WRITTEN, filled.getvalue()), (SHEET, filled.getvalue()), (_TEXTS, "".join(texts))):
+            with replacing(directory / name) as part:
+                part.write_text(text, encoding="utf-8", errors="replace", newline="")
         write_page(
             directory / "review.html",
             "review.html",
@@ -198,24 +179,23 @@ def check_sheet(directory: Path) -> None:
         )
 
 
-class SentenceSample:
+class SentenceSample(Sample["tuple[DocumentPair, SentencePair]"]):
     """Draws from the sentence pairs that were kept."""
 
-    def __init__(self, size: int) -> None:
-        self.sample: Sample[tuple[DocumentPair, SentencePair]] = Sample(size)
-
     def add(self, documents: DocumentPair, raw: Sequence[SentencePair], kept: Sequence[SentencePair]) -> None:
-        """Offer the *kept* sentence pairs of a document pair."""
-        for sentences in kept:
-            self.sample.offer(partial(_both, documents, sentences))
+        for one in kept:
+            self.offer(partial(_both, documents, one))
 
-    def close(self) -> None:
-        """Do nothing: a sample needs no end."""
+    def close(self) -> None: ...
 
 
-def _shown(pair: Pair, text: Callable[[str], list[str]]) -> tuple[Pair, tuple[list[str], list[str]]]:
+def _shown(pair: Pair, text: Callable[[str], list[str]]) -> tuple[Pair, Texts]:
     texts = ([line[:CHARACTERS] for line in text(url)[:LINES]] for url in (pair.url_a, pair.url_b))
     return pair, (next(texts), next(texts))
+
+
+def _both(documents: DocumentPair, found: SentencePair) -> tuple[DocumentPair, SentencePair]:
+    return documents, replace(found, text_a=found.text_a[:CHARACTERS], text_b=found.text_b[:CHARACTERS])
 
 
 def _unlike_lengths(pairs: Sequence[Pair], text: Callable[[str], list[str]]) -> list[float]:
@@ -229,10 +209,6 @@ def _unlike_lengths(pairs: Sequence[Pair], text: Callable[[str], list[str]]) -> 
     ratios = [log(a / b) for a, b in sizes]
     usual = median(ratios)
     return [abs(ratio - usual) for ratio in ratios]
-
-
-def _both(documents: DocumentPair, sentences: SentencePair) -> tuple[DocumentPair, SentencePair]:
-    return documents, replace(sentences, text_a=sentences.text_a[:CHARACTERS], text_b=sentences.text_b[:CHARACTERS])
 
 
 RIGHT, WRONG, UNSURE = "1", "0", "?"
@@ -299,37 +275,25 @@ class Sheet:
         taken: list[str] = []
         rows = csv.reader((taken.append(line) or line for line in lines), delimiter="\t")  # type: ignore[func-returns-value]
         try:
-            for cells in rows:
+            header = next(rows, [])
+            if missing := {"kind", "translation"} - set(header):
+                raise SheetError(
+                    f"{path}: there is no column {min(missing)}; the columns are {', '.join(COLUMNS)}, parted by tabs"
+                )
+            self._records.append(("".join(taken), header))
+            taken.clear()
+            for position, cells in enumerate(rows, 1):
                 self._records.append(("".join(taken), cells))
                 taken.clear()
-                if len(self._records) == 1:
-                    self._check_columns(path, cells)
-                    continue
-                row = self._row(cells)
-                if not row.kind:
-                    continue
-                if row.judgement not in ("", *JUDGEMENTS):
+                # editors cut off the tabs at the end of a line
+                row = ReviewRow(position, dict(zip(header, cells + [""] * (len(header) - len(cells)), strict=False)))
+                if row.kind and row.judgement not in ("", *JUDGEMENTS):
                     raise SheetError(
                         f"{path}, line {rows.line_num}: translation is {row.judgement[:40]!r}; write 1, 0, ? or nothing"
                     )
-                self.rows.append(row)
+                self.rows += [row] * bool(row.kind)
         except csv.Error as error:
             raise SheetError(f"{path}, line {rows.line_num}: {error}; keep the columns parted by tabs") from None
-        if not self._records:
-            self._check_columns(path, [])
-
-    def _check_columns(self, path: Path, header: list[str]) -> None:
-        if missing := {"kind", "translation"} - set(header):
-            raise SheetError(
-                f"{path}: there is no column {min(missing)}; the columns are {', '.join(COLUMNS)}, parted by tabs"
-            )
-
-    def _row(self, cells: list[str]) -> ReviewRow:
-        header = self._records[0][1]
-        # editors cut off the tabs at the end of a line
-        return ReviewRow(
-            len(self._records) - 1, dict(zip(header, cells + [""] * (len(header) - len(cells)), strict=False))
-        )
 
     def judge(self, row: ReviewRow, judgement: str) -> None:
         """Write the *judgement* of a row, and wait until it is on the disk; all other lines stay byte by byte.
@@ -354,13 +318,10 @@ class Sheet:
 
 def read_texts(directory: Path, row: ReviewRow) -> tuple[list[str], list[str]]:
     """The shown lines of both documents of *row*; empty if the folder does not have them."""
-    try:
-        with (directory / _TEXTS).open(encoding="utf-8") as file:
-            for url_a, url_b, lines_a, lines_b in map(json.loads, file):
-                if (url_a, url_b) == (row.cells["url_a"], row.cells["url_b"]):
-                    return lines_a, lines_b
-    except FileNotFoundError:
-        pass
+    with suppress(FileNotFoundError), (directory / _TEXTS).open(encoding="utf-8") as file:
+        for url_a, url_b, lines_a, lines_b in map(json.loads, file):
+            if (url_a, url_b) == (row.cells["url_a"], row.cells["url_b"]):
+                return lines_a, lines_b
     return [], []
 
 
@@ -382,11 +343,6 @@ class Judged:
     unsure: int = 0
 
     @property
-    def precision(self) -> float:
-        """Share of the judged pairs that are translations."""
-        return self.right / self.judged
-
-    @property
     def interval(self) -> tuple[float, float]:
         """The 95 % confidence interval of the precision of all pairs (Wilson 1927)."""
         centre = self.right + Z**2 / 2
@@ -396,8 +352,9 @@ class Judged:
     def __str__(self) -> str:
         low, high = self.interval
         return (
-            f"{self.kind} pairs: {self.right} of {self.judged} judged are translations, precision {self.precision:.3f}"
-            f" (95 % interval {low:.3f} to {high:.3f}); {self.drawn - self.judged} of the sample are not judged"
+            f"{self.kind} pairs: {self.right} of {self.judged} judged are translations, precision"
+            f" {self.right / self.judged:.3f} (95 % interval {low:.3f} to {high:.3f});"
+            f" {self.drawn - self.judged} of the sample are not judged"
             + (f", {self.unsure} of them unsure" if self.unsure else "")
         )
 
@@ -435,37 +392,24 @@ def read_labels(place: Path) -> dict[tuple[str, str], bool]:
     return {urls: vote > 0 for urls, vote in votes.items() if vote}
 
 
-@dataclass(frozen=True, slots=True)
-class Agreement:
-    """How far several people agree on pairs of one kind."""
-
-    kind: str
-    """``document`` or ``sentence``."""
-    pairs: int
-    """Pairs that two people or more have judged right or wrong."""
-    alpha: float | None
-    """Krippendorff's α of nominal data, 1 for full agreement, 0 for that of chance; None if all are equal."""
-
-    def __str__(self) -> str:
-        alpha = "undefined, as all judgements are equal" if self.alpha is None else f"{self.alpha:.3f}"
-        return f"{self.kind} pairs: {self.pairs} judged by several people, Krippendorff's α {alpha}"
-
-
-def agreements(sheets: Iterable[Iterable[ReviewRow]]) -> list[Agreement]:
-    """The agreement by kind of pair of people who have filled in *sheets* of the same pairs."""
+def agreements(sheets: Iterable[Iterable[ReviewRow]]) -> Iterator[str]:
+    """A line for each kind of pair: how far people agree who have filled in *sheets* of the same pairs."""
     units: defaultdict[str, defaultdict[str, list[str]]] = defaultdict(lambda: defaultdict(list))
     for rows in sheets:
         for row in rows:
             if row.judgement in (RIGHT, WRONG):
                 units[row.kind][row.key].append(row.judgement)
-    several = {kind: [values for values in by_key.values() if len(values) > 1] for kind, by_key in units.items()}
-    return [Agreement(kind, len(judged), krippendorff(judged)) for kind, judged in several.items() if judged]
+    for kind, by_key in units.items():
+        if several := [values for values in by_key.values() if len(values) > 1]:
+            alpha = krippendorff(several)
+            shown = "undefined, as all judgements are equal" if alpha is None else f"{alpha:.3f}"
+            yield f"{kind} pairs: {len(several)} judged by several people, Krippendorff's α {shown}"
 
 
 def krippendorff(units: Iterable[Sequence[str]]) -> float | None:
     """α of the nominal values that several people gave to each of *units* (Krippendorff 2011, section C).
 
-    Units with one value do not count. None if all values are equal.
+    1 for full agreement, 0 for that of chance, None if all values are equal. Units with one value do not count.
     """
     counted = [Counter(values) for values in units if len(values) > 1]
     totals = sum(counted, Counter())

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from twisted.web.resource import Resource
 
-from bilingual_crawler.reporting.local_pages import HTML, LimitedSite, LocalPages, answer
+from bilingual_crawler.reporting.local_pages import HTML, LimitedSite, LocalPages, Page, answer
 from bilingual_crawler.reporting.markup import render
 from bilingual_crawler.reporting.review import JUDGEMENTS, Sheet, SheetError, count_judged, read_texts
 
@@ -40,25 +40,15 @@ def serve(folders: Sequence[Path], on_ready: Callable[[str], None]) -> None:
 
     secret = secrets.token_urlsafe()
     root, pages = LocalPages(HOST), Resource()
-    children: dict[bytes, Any] = {b"": _Judging(folders), b"keys.js": _Keys()}
+    # the only script that the pages may run: it presses buttons by keys
+    keys = Page(lambda request: answer(request, render("keys.js"), "text/javascript; charset=utf-8"))
+    children: dict[bytes, Any] = {b"": _Judging(folders), b"keys.js": keys}
     for path, child in children.items():
         pages.putChild(path, child)
     root.putChild(secret.encode(), cast("Any", pages))
     port = cast("Any", reactor).listenTCP(0, LimitedSite(root, MAX_FORM), interface=HOST)
     on_ready(f"http://{HOST}:{port.getHost().port}/{secret}/")
     cast("Any", reactor).run()
-
-
-class _Keys(Resource):
-    """The script that presses buttons by keys: the only script that the pages may run."""
-
-    isLeaf = True
-
-    def __init__(self) -> None:
-        super().__init__()  # type: ignore[no-untyped-call]
-
-    def render_GET(self, request: Request) -> bytes:
-        return answer(request, render("keys.js"), "text/javascript; charset=utf-8")
 
 
 class _Judging(Resource):
@@ -87,13 +77,8 @@ class _Judging(Resource):
 
     def render_GET(self, request: Request) -> bytes:
         pairs = self._read()
-        if _field(request, "pair"):
-            place = _place(request, pairs)
-            if place is None:
-                return _gone(request)
-        else:
-            place = next((place for place, pair in enumerate(pairs) if not pair.row.judgement), None)
-        return self._show(request, pairs, place)
+        first = next((place for place, pair in enumerate(pairs) if not pair.row.judgement), None)
+        return self._show(request, pairs, _place(request, pairs) if _field(request, "pair") else first)
 
     def render_POST(self, request: Request) -> bytes:
         # other pages cannot know the secret; this holds if one learns it
@@ -105,8 +90,6 @@ class _Judging(Resource):
             return _refuse(request, HTTPStatus.BAD_REQUEST, f"A judgement is one of {', '.join(JUDGEMENTS)}.")
         pairs = self._read()
         place = _place(request, pairs)
-        if place is None:
-            return _gone(request)
         pair = pairs[place]
         if pair.row.judgement not in (_field(request, "was"), judgement):
             request.setResponseCode(HTTPStatus.CONFLICT)
@@ -151,8 +134,6 @@ class _Judging(Resource):
 
 @dataclass(frozen=True, slots=True)
 class _Pair:
-    """A pair of one of the sheets."""
-
     folder: Path
     sheet: Sheet
     row: ReviewRow
@@ -163,25 +144,23 @@ class _Pair:
 
     @property
     def texts(self) -> tuple[list[str], list[str]]:
-        """The shown lines of both sides."""
         if self.row.kind == "document":
             return read_texts(self.folder, self.row)
         return [self.row.cells.get("text_a", "")], [self.row.cells.get("text_b", "")]
 
 
-def _place(request: Request, pairs: list[_Pair]) -> int | None:
-    """The place of the pair that *request* names."""
+def _place(request: Request, pairs: list[_Pair]) -> int:
+    """The place of the pair that *request* names; SheetError if there is none."""
     wanted = _field(request, "pair")
-    return next((place for place, pair in enumerate(pairs) if pair.key == wanted), None)
+    for place, pair in enumerate(pairs):
+        if pair.key == wanted:
+            return place
+    raise SheetError("The sheet has changed, and the pair is no longer in it.")
 
 
 def _field(request: Request, name: str) -> str:
     value: bytes = (request.args or {}).get(name.encode(), [b""])[0]
     return value.decode("utf-8", "replace")
-
-
-def _gone(request: Request) -> bytes:
-    return _refuse(request, HTTPStatus.CONFLICT, "The sheet has changed, and the pair is no longer in it.")
 
 
 def _refuse(request: Request, code: HTTPStatus, message: str) -> bytes:

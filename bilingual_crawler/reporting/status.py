@@ -7,6 +7,7 @@ import logging
 import operator
 import time
 from collections import deque
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Any, cast
 
 from cachetools import LRUCache
@@ -14,27 +15,26 @@ from scrapy.exceptions import NotConfigured
 from scrapy.utils.asyncio import create_looping_call
 from twisted.internet.error import CannotListenError
 
-from bilingual_crawler import noun
 from bilingual_crawler.crawl.component import CrawlComponent
 from bilingual_crawler.crawl.politeness import by_site
 from bilingual_crawler.items import Document
 from bilingual_crawler.options import PREFIX, Options, wrong
 from bilingual_crawler.reporting.ledger import is_fetched, tally_of
-from bilingual_crawler.reporting.markup import render, step_chart
-from bilingual_crawler.reporting.results import FoundPair, SiteCounts, read_course
+from bilingual_crawler.reporting.markup import harvest_chart, render
+from bilingual_crawler.reporting.results import SiteCounts, most_fetched, read_course
 from bilingual_crawler.reporting.summary import SummaryExtension
 from bilingual_crawler.urls.hosts import registered_domain
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-    from pathlib import Path
+    from collections.abc import Mapping
 
     from scrapy.crawler import Crawler
 
     from bilingual_crawler.crawl.signals import Fetch
     from bilingual_crawler.items import Pair
-    from bilingual_crawler.languages.pairs import LanguagePairs
     from bilingual_crawler.reporting.status_pages import StatusSite
+
+logger = logging.getLogger(__name__)
 
 MAX_POINTS = 1200
 """Points of the curve; when it has more, every second one is dropped."""
@@ -46,68 +46,6 @@ MAX_NEWEST = 20
 RATE_SECONDS = 60
 """Seconds over which the speed is measured."""
 
-
-class Live:
-    """The harvest curve, the counts of sites, the newest pairs and the speed of a crawl, over all its runs."""
-
-    def __init__(self, pairs: LanguagePairs) -> None:
-        self._pairs = pairs
-        self.curve: list[tuple[int, int]] = [(0, 0)]
-        """(pages fetched, pairs), in this order."""
-        self.sites: LRUCache[str, SiteCounts] = LRUCache(MAX_SITES)
-        self._newest: deque[Pair] = deque(maxlen=MAX_NEWEST)
-        self._titles: LRUCache[str, str] = LRUCache(MAX_TITLES)
-        self._moments: deque[tuple[float, int]] = deque()
-
-    def read(self, folder: Path) -> None:
-        """Count what the output folder holds: that of earlier runs, or at the end what the alignment has made of it."""
-        course = read_course(folder, self._pairs)
-        self.curve = list(course.curve)
-        self.sites.update(course.sites)
-
-    def fetched(self, fetch: Fetch) -> None:
-        if is_fetched(str(fetch.status), fetch.outcome):
-            site = registered_domain(fetch.url)
-            self.sites.setdefault(site, SiteCounts()).fetched += 1
-
-    def titled(self, url: str, title: str) -> None:
-        self._titles[url] = title
-
-    def paired(self, pair: Pair) -> None:
-        self._newest.append(pair)
-
-    def advance(self, fetched: int, pairs: int) -> None:
-        """Add the present numbers of *fetched* pages and *pairs* to the curve."""
-        now = time.monotonic()
-        self._moments.append((now, fetched))
-        while now - self._moments[0][0] > RATE_SECONDS:
-            self._moments.popleft()
-        if (fetched, pairs) != self.curve[-1]:
-            self.curve.append((fetched, pairs))
-        if len(self.curve) > MAX_POINTS:
-            self.curve = [*self.curve[:-1:2], self.curve[-1]]
-
-    @property
-    def rate(self) -> float:
-        """Pages per second of the last minute."""
-        if not self._moments:
-            return 0.0
-        (before, fetched), (now, fetched_now) = self._moments[0], self._moments[-1]
-        return (fetched_now - fetched) / (now - before) if now > before else 0.0
-
-    @property
-    def newest(self) -> Sequence[FoundPair]:
-        """The newest pairs, the last one first."""
-        return [
-            FoundPair(
-                *(pair.url_a, pair.url_b, f"{pair.score:.3f}", pair.method, pair.pair),
-                *(self._titles.get(url, "") for url in (pair.url_a, pair.url_b)),
-            )
-            for pair in reversed(self._newest)
-        ]
-
-
-logger = logging.getLogger(__name__)
 
 REFRESH_SECONDS = 2
 """Seconds between requests of a browser; the figures are at most half as old."""
@@ -126,7 +64,12 @@ class StatusExtension(CrawlComponent):
         if address is None:
             raise NotConfigured
         super().__init__(crawler)
-        self._live = Live(self._context.pairs)
+        self._curve: list[tuple[int, int]] = []
+        """(pages fetched, pairs), in this order."""
+        self._sites: LRUCache[str, SiteCounts] = LRUCache(MAX_SITES)
+        self._newest: deque[Pair] = deque(maxlen=MAX_NEWEST)
+        self._titles: LRUCache[str, str] = LRUCache(MAX_TITLES)
+        self._moments: deque[tuple[float, int]] = deque()
         self._phase = ""
         self._advancing = create_looping_call(self._advance)
         self._asked = 0.0
@@ -140,19 +83,26 @@ class StatusExtension(CrawlComponent):
         logger.info(f"Status of the crawl: http://{f'[{host.host}]' if ':' in host.host else host.host}:{host.port}/")
 
     def spider_opened(self) -> None:
-        self._live.read(self._context.output_dir)
+        self._read_outputs()
         self._phase = "crawling"
         self._advancing.start(REFRESH_SECONDS / 2)
 
+    def _read_outputs(self) -> None:
+        """Count what the output folder holds: that of earlier runs, or at the end what the alignment has made of it."""
+        course = read_course(self._context.output_dir, self._context.pairs)
+        self._curve = list(course.curve)
+        self._sites.update(course.sites)
+
     def url_fetched(self, fetch: Fetch) -> None:
-        self._live.fetched(fetch)
+        if is_fetched(asdict(fetch)):
+            self._sites.setdefault(registered_domain(fetch.url), SiteCounts()).fetched += 1
 
     def item_scraped(self, item: object) -> None:
         if isinstance(item, Document):
-            self._live.titled(item.url, item.title)
+            self._titles[item.url] = item.title
 
     def pair_found(self, pair: Pair) -> None:
-        self._live.paired(pair)
+        self._newest.append(pair)
 
     def phase_changed(self, phase: str) -> None:
         self._phase = phase
@@ -161,13 +111,11 @@ class StatusExtension(CrawlComponent):
         if self._advancing.running:
             self._advancing.stop()
         self._phase = f"done: {reason}"
-        self._live.read(self._context.output_dir)
+        self._read_outputs()
         self._made = 0.0
         if time.monotonic() - self._asked < 2 * REFRESH_SECONDS:
             await asyncio.sleep(1.5 * REFRESH_SECONDS)
         self._port.stopListening()
-
-    # what the pages ask -----------------------------------------------------------------------------------------------
 
     @property
     def has_begun(self) -> bool:
@@ -182,18 +130,19 @@ class StatusExtension(CrawlComponent):
         return self._status
 
     def page(self) -> str:
-        """The figures as HTML."""
         status = self.status()
-        curve = status["curve"]
-        fetched, found = curve[-1]
-        title = f"{found:,} {noun(found, 'pair')} after {fetched:,} {noun(fetched, 'page')}"
         return render(
             "status.html",
             refresh=0 if self._is_done else REFRESH_SECONDS,
-            chart=step_chart(curve, x_label="pages fetched", y_label="pairs", title=title) if curve[-1][0] else "",
-            newest=self._live.newest,
+            chart=harvest_chart(status["curve"]) if status["curve"][-1][0] else "",
+            newest=[*map(self._shown, reversed(self._newest))],
             **status,
         )
+
+    def _shown(self, pair: Pair) -> dict[str, str]:
+        """*pair* as a row of a table, with the titles of its documents."""
+        titles = {"title_a": self._titles.get(pair.url_a, ""), "title_b": self._titles.get(pair.url_b, "")}
+        return asdict(pair) | {"score": f"{pair.score:.3f}"} | titles
 
     async def explain(self, url: str) -> dict[str, Any]:
         """State of *url* in the frontier, and the terms of its priority if the policy can tell them."""
@@ -207,19 +156,29 @@ class StatusExtension(CrawlComponent):
         }
 
     def _advance(self) -> None:
-        self._live.advance(tally_of(self._crawler).fetched, self._stats.get_value("bilingual/pairs/found", 0))
+        """Add the present numbers to the curve."""
+        now = time.monotonic()
+        point = fetched, _ = tally_of(self._crawler).fetched, self._stats.get_value("bilingual/pairs/found", 0)
+        self._moments.append((now, fetched))
+        while now - self._moments[0][0] > RATE_SECONDS:
+            self._moments.popleft()
+        if point != self._curve[-1]:
+            self._curve.append(point)
+        if len(self._curve) > MAX_POINTS:
+            self._curve = [*self._curve[:-1:2], self._curve[-1]]
 
     def _now(self) -> dict[str, Any]:
         summary = self._crawler.get_extension(SummaryExtension)
         assert summary
         visits = self._visits
         queued, rests = by_site(visits.quota.urls, operator.add), by_site(visits.frontier.rests, max)
-        sites = sorted(self._live.sites.items(), key=lambda item: (-item[1].fetched, item[0]))[:SHOWN_SITES]
+        moments = self._moments or [(0.0, 0)]
+        (before, fetched), (now, fetched_now) = moments[0], moments[-1]
         return {
             "phase": self._phase,
-            "pages_per_second": round(self._live.rate, 2),
+            "pages_per_second": round((fetched_now - fetched) / max(now - before, 1e-9), 2),
             "summary": summary.now(),
-            "curve": self._live.curve,
+            "curve": self._curve,
             "sites": [
                 {
                     "site": site,
@@ -229,14 +188,14 @@ class StatusExtension(CrawlComponent):
                     "queued": queued.get(site, 0),
                     "rests_s": round(rests.get(site, 0.0)),
                 }
-                for site, of_site in sites
+                for site, of_site in most_fetched(self._sites)[:SHOWN_SITES]
             ],
         }
 
     def _pairs_on(self, site: str) -> int:
         """Pairs with a document of *site*: those found on the way until the crawl has ended, then those aligned."""
         if self._is_done:
-            return self._live.sites[site].pairs
+            return self._sites[site].pairs
         ledgers = self._visits.learner.ledgers.values()
         return sum(ledger.book.pairs_on(site) for ledger in ledgers)
 

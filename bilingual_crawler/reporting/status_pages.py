@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import json
 import logging
+from functools import partial
 from typing import TYPE_CHECKING, Any, Protocol
 
 from prometheus_client import CONTENT_TYPE_LATEST, CollectorRegistry, generate_latest
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily
 from scrapy.utils.defer import deferred_from_coro
 from twisted.internet.defer import CancelledError
-from twisted.web.resource import ErrorPage, Resource
+from twisted.web.resource import ErrorPage
 from twisted.web.server import NOT_DONE_YET
 
 from bilingual_crawler.reporting.counts import COUNTERS
-from bilingual_crawler.reporting.local_pages import HTML, LimitedSite, LocalPages, answer
+from bilingual_crawler.reporting.local_pages import HTML, LimitedSite, LocalPages, Page, answer
 from bilingual_crawler.reporting.markup import render
 from bilingual_crawler.urls.canonical import canonicalise
 
@@ -51,80 +52,55 @@ class StatusSite(LimitedSite):
     def __init__(self, crawl: Watched, host: str) -> None:
         registry = CollectorRegistry()
         registry.register(_Metrics(crawl))
-        children: dict[bytes, Any] = {
-            b"": _Page(crawl, crawl.page, HTML),
-            b"status.json": _Page(crawl, lambda: json.dumps(crawl.status(), ensure_ascii=False), JSON),
+        pages: dict[bytes, Callable[[Request], Any]] = {
+            b"": _current(crawl, crawl.page, HTML),
+            b"status.json": _current(crawl, lambda: json.dumps(crawl.status(), ensure_ascii=False), JSON),
             # not the library's Twisted resource, which asks in another thread
-            b"metrics": _Page(crawl, lambda: generate_latest(registry).decode(), CONTENT_TYPE_LATEST),
-            b"explain": _Explain(crawl),
+            b"metrics": _current(crawl, lambda: generate_latest(registry).decode(), CONTENT_TYPE_LATEST),
+            b"explain": partial(_explained, crawl),
         }
-        root = _Pages(crawl, host)
-        for path, child in children.items():
-            root.putChild(path, child)
+        root = LocalPages(host, lambda: crawl.has_begun)
+        for path, get in pages.items():
+            page: Any = Page(get)
+            root.putChild(path, page)
         super().__init__(root)
 
 
-class _Pages(LocalPages):
-    """Nothing is served before the crawl has begun."""
+def _current(crawl: Watched, make: Callable[[], str], kind: str) -> Callable[[Request], bytes]:
+    """A page whose text is made once for each state of the figures, for any number of clients."""
+    shown: Mapping[str, Any] = {}
+    text = ""
 
-    def __init__(self, crawl: Watched, host: str) -> None:
-        super().__init__(host)
-        self._crawl = crawl
+    def get(request: Request) -> bytes:
+        nonlocal shown, text
+        status = crawl.status()
+        if status is not shown:
+            shown, text = status, make()
+        return answer(request, text, kind)
 
-    def getChildWithDefault(self, path: bytes, request: Request) -> Any:
-        if self.serves(request) and not self._crawl.has_begun:
-            request.setHeader(b"refresh", b"1")
-            return ErrorPage(503, "Starting", "The crawl is starting.")
-        return super().getChildWithDefault(path, request)
-
-
-class _Page(Resource):
-    """A text made once for each state of the figures, for any number of clients."""
-
-    isLeaf = True
-
-    def __init__(self, crawl: Watched, make: Callable[[], str], kind: str) -> None:
-        super().__init__()  # type: ignore[no-untyped-call]
-        self._crawl = crawl
-        self._make = make
-        self._kind = kind
-        self._shown: Mapping[str, Any] = {}
-        self._text = ""
-
-    def render_GET(self, request: Request) -> bytes:
-        status = self._crawl.status()
-        if status is not self._shown:
-            self._shown, self._text = status, self._make()
-        return answer(request, self._text, self._kind)
+    return get
 
 
-class _Explain(Resource):
+def _explained(crawl: Watched, request: Request) -> Any:
     """The terms of the priority of the URL in the query, as HTML or JSON."""
+    asked = (request.args or {}).get(b"url", [b""])[0].decode("utf-8", "replace").strip()
+    url = canonicalise(asked)
+    if asked and url is None:
+        return ErrorPage(400, "Bad Request", "Give an http(s) address.").render(request)
 
-    isLeaf = True
-
-    def __init__(self, crawl: Watched) -> None:
-        super().__init__()  # type: ignore[no-untyped-call]
-        self._crawl = crawl
-
-    def render_GET(self, request: Request) -> Any:
-        asked = (request.args or {}).get(b"url", [b""])[0].decode("utf-8", "replace").strip()
-        url = canonicalise(asked)
-        if asked and url is None:
-            return ErrorPage(400, "Bad Request", "Give an http(s) address.").render(request)
-        explaining = deferred_from_coro(self._explain(request, url))
-        request.notifyFinish().addErrback(lambda _: explaining.cancel())
-        explaining.addErrback(_failed, request)
-        return NOT_DONE_YET
-
-    async def _explain(self, request: Request, url: str | None) -> None:
-        explained = await self._crawl.explain(url) if url else None
+    async def explain() -> None:
+        explained = await crawl.explain(url) if url else None
         if b"application/json" in (request.getHeader(b"accept") or b""):
             body = answer(request, json.dumps(explained), JSON)
         else:
             body = answer(request, render("explain.html", explained=explained), HTML)
         request.write(body)
         request.finish()
+
+    explaining = deferred_from_coro(explain())
+    request.notifyFinish().addErrback(lambda _: explaining.cancel())
+    explaining.addErrback(_failed, request)
+    return NOT_DONE_YET
 
 
 def _failed(failure: Failure, request: Request) -> None:

@@ -6,6 +6,7 @@ import logging
 from typing import TYPE_CHECKING, Any
 
 from rich.console import Console
+from rich.filesize import decimal
 from scrapy import signals
 from scrapy.utils.asyncio import create_looping_call
 
@@ -19,22 +20,20 @@ from bilingual_crawler.frontier.frontier import SlotState
 from bilingual_crawler.languages.codes import language_name
 from bilingual_crawler.options import without_password
 from bilingual_crawler.reporting.counts import COUNTS, NOTHING, of_all_runs, under
-from bilingual_crawler.reporting.ledger import CrawlLogExtension
-from bilingual_crawler.reporting.markup import byte_size
+from bilingual_crawler.reporting.ledger import tally_of
 from bilingual_crawler.reporting.progress import SitesExtension
 from bilingual_crawler.reporting.report import contradictions, why_no_pair, write_report
 from bilingual_crawler.reporting.results import ResultsError, read_summary, write_summary
 from bilingual_crawler.storage.records import SUMMARY
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Iterator, Mapping
 
     from scrapy.crawler import Crawler
     from scrapy.settings import BaseSettings
     from twisted.python.failure import Failure
 
     from bilingual_crawler.crawl.context import CrawlContext
-    from bilingual_crawler.reporting.ledger import CrawlTally
 
 logger = logging.getLogger(__name__)
 _SIGNALS = logging.getLogger("scrapy.utils.signal")
@@ -46,22 +45,11 @@ SHOWN = 6
 """Maximum reasons on one line."""
 UNFINISHED = "unfinished"
 """``finish_reason`` of a running or killed crawl."""
-POLITENESS = (
-    "AUTOTHROTTLE_ENABLED",
-    "AUTOTHROTTLE_START_DELAY",
-    "AUTOTHROTTLE_MAX_DELAY",
-    "AUTOTHROTTLE_TARGET_CONCURRENCY",
-    "CLOSESPIDER_TIMEOUT",
-    "CONCURRENT_REQUESTS",
-    "CONCURRENT_REQUESTS_PER_DOMAIN",
-    "DEPTH_LIMIT",
-    "DOWNLOAD_DELAY",
-    "DOWNLOAD_MAXSIZE",
-    "DOWNLOAD_TIMEOUT",
-    "RETRY_ENABLED",
-    "RETRY_TIMES",
-    "ROBOTSTXT_OBEY",
-)
+POLITENESS = frozenset([
+    "AUTOTHROTTLE_ENABLED", "AUTOTHROTTLE_START_DELAY", "AUTOTHROTTLE_MAX_DELAY", "AUTOTHROTTLE_TARGET_CONCURRENCY",
+    "CLOSESPIDER_TIMEOUT", "CONCURRENT_REQUESTS", "CONCURRENT_REQUESTS_PER_DOMAIN", "DEPTH_LIMIT", "DOWNLOAD_DELAY",
+    "DOWNLOAD_MAXSIZE", "DOWNLOAD_TIMEOUT", "RETRY_ENABLED", "RETRY_TIMES", "ROBOTSTXT_OBEY",
+])  # fmt: skip
 """Scrapy's settings for politeness towards websites."""
 
 
@@ -74,7 +62,6 @@ class SummaryExtension(CrawlComponent):
 
     def __init__(self, crawler: Crawler) -> None:
         super().__init__(crawler)
-        self._handler_errors = _HandlerErrors(self._note_error)
         self._bytes = 0
         self._in_a_hurry = False
         self._saved: Mapping[str, Any] = {}
@@ -88,16 +75,21 @@ class SummaryExtension(CrawlComponent):
             except ResultsError as error:
                 logger.warning(f"{error}; failures, traps and bytes of earlier runs are lost")
         self._saving.start(SAVE_SECONDS)
-        _SIGNALS.addHandler(self._handler_errors)
+        _SIGNALS.addFilter(self._note_logged)
 
     def spider_error(self, failure: Failure) -> None:
         self._note_error(failure.type)
 
-    def item_error(self, failure: Failure) -> None:
-        self._note_error(failure.type)
+    item_error = spider_error
 
     def _note_error(self, kind: type[BaseException] | None) -> None:
         self._stats.inc_value(f"{ERRORS}{kind.__name__ if kind else 'unknown'}")
+
+    def _note_logged(self, record: logging.LogRecord) -> bool:
+        """Note an exception of a handler of a signal, which Scrapy only logs."""
+        if record.exc_info:
+            self._note_error(record.exc_info[0])
+        return True
 
     def bytes_received(self, data: bytes) -> None:
         self._bytes += len(data)
@@ -109,24 +101,22 @@ class SummaryExtension(CrawlComponent):
         if self._saving.running:
             self._saving.stop()
         self._save(reason)
+        self._stats.set_value("bilingual/fetched", tally_of(self._crawler).fetched)
         folder = self._context.output_dir
         if self._in_a_hurry:
             (folder / "report.html").unlink(missing_ok=True)
             logger.warning(f"To write the report: scrapy report {folder}")
-        else:
-            try:
-                write_report(folder)
-            except (OSError, ResultsError) as error:
-                self._failed("report.html", error)
-        self._stats.set_value("bilingual/fetched", self._tally.fetched)
-        if self._in_a_hurry:
             self._print()
-        else:
-            # after what Scrapy logs at the end
-            self._crawler.signals.connect(self._print, signal=signals.engine_stopped)
+            return
+        try:
+            write_report(folder)
+        except (OSError, ResultsError) as error:
+            self._failed("report.html", error)
+        # after what Scrapy logs at the end
+        self._crawler.signals.connect(self._print, signal=signals.engine_stopped)
 
     def _print(self) -> None:
-        _SIGNALS.removeHandler(self._handler_errors)
+        _SIGNALS.removeFilter(self._note_logged)
         print_summary(self._saved)
 
     def now(self) -> Mapping[str, Any]:
@@ -151,16 +141,10 @@ class SummaryExtension(CrawlComponent):
             self._stats.inc_value(FAILED_OUTPUTS)
         logger.error(f"{name} cannot be written: {error}")
 
-    @property
-    def _tally(self) -> CrawlTally:
-        log = self._crawler.get_extension(CrawlLogExtension)
-        assert log
-        return log.tally
-
     def _summary(self, reason: str) -> dict[str, Any]:
-        context, tally, stats = self._context, self._tally, self._stats.get_stats()
-        visits = self._visits
-        frontier, remaining = visits.frontier, visits.learner.remaining
+        context, tally, stats = self._context, tally_of(self._crawler), self._stats.get_stats()
+        frontier, remaining = self._visits.frontier, self._visits.learner.remaining
+        sites = self._crawler.get_extension(SitesExtension)
         states = by_site(frontier.slot_states, lambda *states: min(states, key=list(SlotState).index))
         # at the end, when the states are known
         estimates = {site: estimate.as_dict() for site, estimate in (remaining.estimates() if states else {}).items()}
@@ -175,7 +159,7 @@ class SummaryExtension(CrawlComponent):
             "models": under(stats, MODELS),
             "bitext": under(stats, "bilingual/bitext/"),
             "bitext_dropped": under(stats, "bilingual/bitext_dropped/"),
-            **self._sites(),
+            **(sites.counts() if sites else {}),
             **of_all_runs(self._before, stats),
             "bytes": self._before.get("bytes", 0) + self._bytes,
             "queued": frontier.remaining,
@@ -184,26 +168,9 @@ class SummaryExtension(CrawlComponent):
             "output_dir": str(context.output_dir),
         }
 
-    def _sites(self) -> dict[str, Any]:
-        """The funnel of a discovery."""
-        sites = self._crawler.get_extension(SitesExtension)
-        return {"site_candidates": sites.funnel.judged + sites.queued} | sites.funnel.counts() if sites else {}
-
-
-class _HandlerErrors(logging.Handler):
-    """Passes on the exceptions of handlers of signals, which Scrapy only logs."""
-
-    def __init__(self, note: Callable[[type[BaseException] | None], None]) -> None:
-        super().__init__(logging.ERROR)
-        self._note = note
-
-    def emit(self, record: logging.LogRecord) -> None:
-        if record.exc_info:
-            self._note(record.exc_info[0])
-
 
 def given(context: CrawlContext, settings: BaseSettings) -> dict[str, Any]:
-    """Return what a summary says of the version, the arguments and the settings of a crawl."""
+    """What a summary says of the version, the arguments and the settings of a crawl."""
     return {
         "version": bilingual_crawler.__version__,
         "pair": str(context.pairs),
@@ -215,7 +182,7 @@ def given(context: CrawlContext, settings: BaseSettings) -> dict[str, Any]:
 
 
 def changed_settings(settings: BaseSettings) -> dict[str, Any]:
-    """Return the ``BILINGUAL_`` and ``POLITENESS`` settings that differ from the defaults, without passwords."""
+    """The ``BILINGUAL_`` and ``POLITENESS`` settings that differ from the defaults, without passwords."""
     names = (str(name) for name in settings if str(name).startswith("BILINGUAL_") or name in POLITENESS)
     changed = {name: settings[name] for name in sorted(names) if _shown(settings[name]) != _shown(default_of(name))}
     return {name: without_password(_shown(value)) for name, value in changed.items()}
@@ -230,12 +197,10 @@ def print_summary(summary: Mapping[str, Any]) -> None:
     for hint in why_no_pair(summary):
         console.print(hint, markup=False)
     console.print(f"Outputs: {summary.get('output_dir')}", markup=False)
-    for command, names in _by_command(summary.get("missing", {})).items():
-        console.print(f"Missing: {', '.join(names)} of all documents. To make them: {command}", markup=False)
-
-
-def _by_command(missing: Mapping[str, str]) -> dict[str, list[str]]:
-    return {command: [name for name in missing if missing[name] == command] for command in missing.values()}
+    missing: Mapping[str, str] = summary.get("missing", {})
+    for command in dict.fromkeys(missing.values()):
+        names = ", ".join(name for name in missing if missing[name] == command)
+        console.print(f"Missing: {names} of all documents. To make them: {command}", markup=False)
 
 
 class _Screen(Console):
@@ -253,12 +218,12 @@ def _facts(given: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
         yield _fact(summary["sites_bilingual"], "bilingual site")
         yield _fact(summary["entry_pages_archived"], "entry page", " from an archive in place of the site")
     yield _fact(summary["tried"], "address", " tried" + _reasons(summary["dropped"], "no document: "), "addresses")
-    yield _fact(summary["fetched"], "page", f" fetched ({byte_size(summary['bytes'])} on the wire)")
+    yield _fact(summary["fetched"], "page", f" fetched ({decimal(summary['bytes'])} on the wire)")
     html = ("HTML page or PDF", "HTML pages and PDFs") if summary["pdf"] else ("HTML page", "HTML pages")
     yield _fact(summary["html"], html[0], _reasons(summary["languages"]), html[1])
-    for (declared, found), number in contradictions(summary["contradicted"]).items():
+    for declared, found, number in contradictions(summary["contradicted"]):
         verb, read = ("declares", "reads") if number == 1 else ("declare", "read")
-        yield _fact(number, "page", f" that {verb} {language_name(declared)} and {read} as {language_name(found)}")
+        yield _fact(number, "page", f" that {verb} {declared} and {read} as {found}")
     documents = {language_name(code): number for code, number in summary["documents"].items()}
     yield _fact(sum(documents.values()), "document", _reasons(documents))
     yield _fact(summary["candidates"], "candidate pair", _reasons(summary["refused"], "refused: "))
@@ -284,7 +249,7 @@ def _fact(number: int, one: str, rest: str = "", several: str = "") -> tuple[str
 
 
 def describe_queue(estimate: Mapping[str, float]) -> str:
-    """Return what the *estimate* of a summary says of its queued addresses; nothing without one."""
+    """What the *estimate* of a summary says of its queued addresses; nothing without one."""
     if not estimate:
         return ""
     remaining, unclear = round(estimate["remaining"]), int(estimate.get("unclear", 0))
@@ -307,7 +272,6 @@ def _reasons(counts: Mapping[str, int], title: str = "") -> str:
 
 
 def _shown(value: Any) -> str:
-    """The value as on a command line."""
     if isinstance(value, list | tuple):
         return ",".join(map(str, value))
     return "" if value is None else str(value)

@@ -12,7 +12,10 @@ import tempfile
 import weakref
 import zlib
 from abc import ABC, abstractmethod
+from collections import defaultdict
+from contextlib import ExitStack
 from dataclasses import dataclass, replace
+from itertools import count, takewhile
 from os.path import commonprefix
 from typing import IO, TYPE_CHECKING
 from weakref import WeakValueDictionary
@@ -20,18 +23,19 @@ from weakref import WeakValueDictionary
 from cachetools import LRUCache
 
 from bilingual_crawler.storage.files import DAMAGE, GZIP, MAX_SKIPPED, XZ, ZSTD, LeftOut, open_regular, unpacked
-from bilingual_crawler.storage.records import read_member, read_members
-from bilingual_crawler.storage.sites import Source, alias_map, find_sources
+from bilingual_crawler.storage.records import read_members
+from bilingual_crawler.storage.sites import Source, find_sources
 from bilingual_crawler.storage.warc import (
     MAX_HEAD,
     MAX_RECORD,
     ArchivedResponse,
     ArchiveError,
-    IndexBuilder,
+    Index,
     NoRecord,
     RecordHead,
     bare_url,
     complete,
+    inflated,
     parse_head,
     parse_response,
     record_url,
@@ -67,27 +71,28 @@ class Archive:
     """
 
     def __init__(self, sources: list[Source]) -> None:
-        self._aliases = alias_map(sources)
+        self._aliases = {
+            bare_url(record_url(alias), {}): bare_url(record_url(source.base or ""), {})
+            for source in sources
+            for alias in source.alias_bases
+        }
         self._redirects: dict[str, str] = {}
         self._files: list[WarcFile] = []
         self.left_out = LeftOut()
         """Records that answer no request, by reason."""
-        self._builder = IndexBuilder()
+        self._index = Index()
         for source in sources:
             self._add(source)
-        self._index = self._builder.build()
-        del self._builder
+        self._index.sort()
         self.cut_files = [file.path for file in self._files if file.cut]
         if not len(self._index):
             raise ArchiveError(sources[0].path, "holds no HTTP response")
 
     def _add(self, source: Source) -> None:
-        for path in source.no_files:
-            self.left_out.add(NO_FILE, str(path))
-        originals: dict[bytes, list[str]] = {}
+        originals: defaultdict[bytes, list[str]] = defaultdict(list)
         others: list[tuple[RecordHead, int]] = []
-        for path in source.files:
-            file = open_warc(path, self.left_out)
+        copies: dict[str, str] = {}
+        for file in open_files(source, self.left_out):
             for offset, head in file.heads():
                 place = len(self._files) << _OFFSET_BITS | offset
                 if head.status is None:
@@ -97,25 +102,23 @@ class Archive:
                     continue
                 self._index_response(head, place)
                 if source.pages and head.digest:
-                    originals.setdefault(head.digest, []).append(head.url)
+                    originals[head.digest].append(head.url)
             self._files.append(file)
-            warn_if_cut(file)
         for head, place in others:
             if head.digest and head.digest in originals:
-                self._redirect(head.url, _nearest(head.url, originals[head.digest]))
+                # by character: /a is near /a.html
+                alike = [(len(commonprefix((head.url, one))), -len(one)) for one in originals[head.digest]]  # noqa: RUF071
+                copies[head.url] = originals[head.digest][alike.index(max(alike))]
             else:
                 self._index_response(head, place)
-        for url, target in source.redirects.items():
-            self._redirect(url, target)
+        for url, target in (*copies.items(), *source.redirects.items()):
+            self._redirects[bare_url(record_url(url), self._aliases)] = target
 
     def _index_response(self, head: RecordHead, place: int) -> None:
         url = record_url(head.url)
-        self._builder.add(url_key(url), place, head.status != _OK)
+        self._index.add(url_key(url), place, head.status != _OK)
         if head.status == _OK:
-            self._builder.add(url_key(bare_url(url, self._aliases)), place, 0)
-
-    def _redirect(self, url: str, target: str) -> None:
-        self._redirects[bare_url(record_url(url), self._aliases)] = target
+            self._index.add(url_key(bare_url(url, self._aliases)), place, 0)
 
     def find(self, url: str) -> ArchivedResponse | Redirect | None:
         """The answer to a request for a URL; None if the archive does not know the URL."""
@@ -149,7 +152,8 @@ def open_archive(paths: Paths) -> Archive:
     An archive that is in use, or was opened last, is opened once while its files stay the same.
     """
     sources = find_sources(paths)
-    key = tuple((path, status.st_size, status.st_mtime_ns) for path, status in _statuses(sources))
+    files = [file for one in sources for file in (*one.files, *[one.path / "site.json"] * (one.base is not None))]
+    key = tuple((file.resolve(), file.stat().st_size, file.stat().st_mtime_ns) for file in files)
     archive = _opened.get(key)
     if archive is None:
         archive = _opened[key] = Archive(sources)
@@ -161,31 +165,10 @@ def iter_responses(paths: Paths) -> Iterator[ArchivedResponse]:
     """Yield every response in the WARC files behind the paths, in file order; bodies keep their content coding."""
     left_out = LeftOut()
     for source in find_sources(paths):
-        for path in source.no_files:
-            left_out.add(NO_FILE, str(path))
-        for path in source.files:
-            file = open_warc(path, left_out)
+        for file in open_files(source, left_out):
             for offset, head in file.heads():
-                response = parse_response(file.read(offset)) if head.status is not None else None
-                if response is not None:
+                if head.status is not None and (response := parse_response(file.read(offset))):
                     yield response
-            warn_if_cut(file)
-
-
-def _nearest(url: str, candidates: list[str]) -> str:
-    def likeness(candidate: str) -> tuple[int, int]:
-        return len(commonprefix((url, candidate))), -len(candidate)  # noqa: RUF071 (by character: /a is near /a.html)
-
-    return max(candidates, key=likeness)
-
-
-def _statuses(sources: list[Source]) -> Iterator[tuple[Path, os.stat_result]]:
-    for source in sources:
-        for path in source.files:
-            yield path.resolve(), path.stat()
-        description = source.path / "site.json"
-        if source.base is not None:
-            yield description, description.stat()
 
 
 logger = logging.getLogger(__name__)
@@ -268,36 +251,35 @@ def open_warc(path: Path, left_out: LeftOut | None = None) -> WarcFile:
     several records in a member) are unpacked once into an unnamed temporary file. This needs disk space of their
     unpacked size; what is beyond 4 GB and a hundred times their packed size is not read.
     """
+    left_out = LeftOut() if left_out is None else left_out
     try:
         file = open_regular(path)
     except OSError as error:
         raise ArchiveError(path, f"cannot be read ({error.strerror})") from error
-    try:
-        return _read_as_found(path, file, LeftOut() if left_out is None else left_out)
-    except BaseException:
-        file.close()
-        raise
+    with ExitStack() as on_error:
+        on_error.callback(file.close)
+        magic = file.read(6)
+        if magic == XZ or magic.startswith((GZIP, ZSTD)):
+            is_whole = magic.startswith(GZIP) and _has_member_per_record(file, path)
+            file.seek(0)
+            warc = GzipWarc(path, file, left_out) if is_whole else _unpack(path, file, left_out)
+        elif magic.startswith(_WARC[: len(magic)]):
+            warc = PlainWarc(path, file, left_out)
+        else:
+            raise ArchiveError(path, _NOT_WARC)
+        on_error.pop_all()
+    return warc
 
 
-def _read_as_found(path: Path, file: IO[bytes], left_out: LeftOut) -> WarcFile:
-    magic = file.read(6)
-    file.seek(0)
-    if magic == XZ or magic.startswith(ZSTD):
-        return _unpack(path, file, left_out)
-    if magic.startswith(GZIP):
-        if _has_member_per_record(file, path):
-            return GzipWarc(path, file, left_out)
-        file.seek(0)
-        return _unpack(path, file, left_out)
-    if not magic.startswith(_WARC[: len(magic)]):
-        raise ArchiveError(path, _NOT_WARC)
-    return PlainWarc(path, file, left_out)
-
-
-def warn_if_cut(file: WarcFile) -> None:
-    """Log a warning if *file*, whose records have been listed, is cut off or damaged."""
-    if file.cut:
-        logger.warning(f"{file.path} is cut off or damaged: only the records before the damage are used")
+def open_files(source: Source, left_out: LeftOut) -> Iterator[WarcFile]:
+    """Open the files of *source* one by one, and warn of each that is cut off or damaged, once its heads are listed."""
+    for path in source.no_files:
+        left_out.add(NO_FILE, str(path))
+    for path in source.files:
+        file = open_warc(path, left_out)
+        yield file
+        if file.cut:
+            logger.warning(f"{path} is cut off or damaged: only the records before the damage are used")
 
 
 class PlainWarc(WarcFile):
@@ -386,7 +368,7 @@ class GzipWarc(WarcFile):
         return not any(piece.strip(_BLANKS) for piece in pieces)
 
     def _read(self, offset: int) -> bytes:
-        return read_member(self._fd, offset)
+        return inflated(takewhile(bool, (os.pread(self._fd, _CHUNK, at) for at in count(offset, _CHUNK))))
 
 
 def _has_member_per_record(file: IO[bytes], path: Path) -> bool:

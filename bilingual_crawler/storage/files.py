@@ -123,11 +123,6 @@ def open_regular(path: Path) -> IO[bytes]:
     raise OSError(errno.EINVAL, "not a regular file", str(path))
 
 
-def open_buffered(path: Path) -> IO[bytes]:
-    """Open a file as :func:`open_regular` does, for reading by lines."""
-    return cast("IO[bytes]", io.BufferedReader(cast("io.RawIOBase", open_regular(path))))
-
-
 def open_packed(path: Path) -> IO[bytes]:
     """Open a file as :func:`open_regular` does, and unpack it if it is gzip, xz or zstd. See :data:`DAMAGE`."""
     return unpacked(open_regular(path))

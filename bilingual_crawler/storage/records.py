@@ -13,7 +13,7 @@ from dataclasses import fields
 from typing import IO, TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from bilingual_crawler.storage.files import LeftOut, lines_within, open_packed, open_regular, replacing
-from bilingual_crawler.storage.warc import MAX_HEAD, MAX_RECORD, NoRecord
+from bilingual_crawler.storage.warc import MAX_HEAD, MAX_RECORD
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -96,26 +96,6 @@ def _next_member(fd: int, at: int) -> int | None:
     return None
 
 
-def read_member(fd: int, offset: int) -> bytes:
-    """Return the content of the member at ``offset``; NoRecord if it is damaged, or longer than a record can be."""
-    inflate = zlib.decompressobj(31)
-    content = bytearray()
-    while not inflate.eof:
-        data = inflate.unconsumed_tail
-        if not data:
-            data = os.pread(fd, _CHUNK, offset)
-            offset += len(data)
-        try:
-            content += inflate.decompress(data, MAX_RECORD + 1 - len(content))
-        except zlib.error as error:
-            raise NoRecord("damaged record") from error
-        if len(content) > MAX_RECORD:
-            raise NoRecord("too long")
-        if not data:
-            raise NoRecord("damaged record")
-    return bytes(content)
-
-
 DOCUMENTS = "documents.jsonl.gz"
 PROFILES = ".profiles.jsonl.gz"
 """What the alignment compares of each document, kept while the crawl reads it."""
@@ -146,7 +126,7 @@ class _Records:
         self._file.truncate(end)
         self._end = end
 
-    def append(self, record: bytes) -> None:
+    def _append(self, record: bytes) -> None:
         rest = memoryview(record)
         try:
             while rest:
@@ -163,11 +143,10 @@ class _Records:
 class Row(Protocol):
     """A record of a file of JSON objects."""
 
-    def as_row(self) -> dict[str, Any]:
-        """Return the object."""
+    def as_row(self) -> dict[str, Any]: ...
 
 
-class GzipJsonLines:
+class GzipJsonLines(_Records):
     """Appends JSON objects to a gzip file, one member per line; a partial tail left by a crash is cut off on opening.
 
     Every record has reached the operating system when :meth:`write` returns.
@@ -176,14 +155,11 @@ class GzipJsonLines:
     def __init__(self, path: Path) -> None:
         with path.open("ab+") as file:
             end = max((member.end for member in read_members(file.fileno(), keep=0)), default=0)
-        self._records = _Records(path, end)
+        super().__init__(path, end)
 
     def write(self, record: Row) -> None:
         line = json.dumps(record.as_row(), ensure_ascii=False) + "\n"
-        self._records.append(gzip.compress(line.encode("utf-8", "surrogatepass"), 6, mtime=0))
-
-    def close(self) -> None:
-        self._records.close()
+        self._append(gzip.compress(line.encode("utf-8", "surrogatepass"), 6, mtime=0))
 
 
 def read_json_lines(path: Path, left_out: LeftOut | None = None) -> Iterator[dict[str, Any]]:
@@ -221,28 +197,24 @@ def as_object(line: bytes) -> dict[str, Any] | None:
     return record if isinstance(record, dict) else None
 
 
-class TsvLog:
+class TsvLog(_Records):
     """Appends tab-separated rows under a header and flushes each. Opening cuts off a tail that a crash has damaged."""
 
     def __init__(self, path: Path, columns: Sequence[str]) -> None:
         end = _sound(path) if path.exists() else 0
-        self._records = _Records(path, end)
+        super().__init__(path, end)
         if not end:
             self.write(columns)
 
     @classmethod
     def for_record(cls, path: Path, record: type[DataclassInstance]) -> TsvLog:
-        """A log of *record* objects."""
         return cls(path, [field.name for field in fields(record)])
 
     def write(self, values: Sequence[object]) -> None:
-        self._records.append(tsv_line(values).encode("utf-8", "surrogatepass"))
+        self._append(tsv_line(values).encode("utf-8", "surrogatepass"))
 
     def write_record(self, record: DataclassInstance) -> None:
         self.write(_values(record))
-
-    def close(self) -> None:
-        self._records.close()
 
 
 def _sound(path: Path) -> int:

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, TypeAlias
 from urllib.parse import urlsplit
 
 from bilingual_crawler.storage.files import DAMAGE, lines_within, open_packed, read_within
-from bilingual_crawler.storage.warc import ArchiveError, bare_url, record_url
+from bilingual_crawler.storage.warc import ArchiveError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -71,16 +71,6 @@ def alias_hosts(paths: Paths) -> list[str]:
     """Return the hosts under which the frozen sites are also linked, each once."""
     hosts = (urlsplit(alias).netloc for source in find_sources(paths) for alias in source.alias_bases)
     return list(dict.fromkeys(hosts))
-
-
-def alias_map(sources: Iterable[Source]) -> dict[str, str]:
-    """Map the bare form of every alias base to the bare form of its base."""
-    return {
-        bare_url(record_url(alias), {}): bare_url(record_url(source.base), {})
-        for source in sources
-        if source.base
-        for alias in source.alias_bases
-    }
 
 
 def _find_source(path: Path) -> Source:

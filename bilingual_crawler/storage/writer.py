@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import errno
-import fcntl
-import logging
 import os
 import zlib
 from dataclasses import dataclass, replace
@@ -28,12 +25,11 @@ _COMPRESSION = 6
 _VERSION = "1.0"
 """The version that Common Crawl, Heritrix and wget write, and that every reader reads."""
 _NOT_MODIFIED = "http://netpreserve.org/warc/1.0/revisit/server-not-modified"
+_PAGE = "text/html; charset=utf-8"
 _REPLACED = frozenset((b"transfer-encoding", b"content-length"))
 
 
 class WarcLocation(NamedTuple):
-    """The place of a record."""
-
     file: str
     """File name without its folder."""
     offset: int
@@ -44,8 +40,6 @@ class WarcLocation(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Exchange:
-    """A request and its response."""
-
     url: str
     method: str
     request_headers: Iterable[tuple[bytes, bytes]]
@@ -113,17 +107,16 @@ class WarcWriter:
         """
         self._next_file_if_full()
         response = self._response(exchange)
+        target = _header(response, "WARC-Target-URI")
         fields = {
             "WARC-Profile": _NOT_MODIFIED,
             "WARC-Refers-To": _header(response, "WARC-Record-ID"),
-            "WARC-Refers-To-Target-URI": _header(response, "WARC-Target-URI"),
+            "WARC-Refers-To-Target-URI": target,
             "WARC-Refers-To-Date": _header(response, "WARC-Date"),
             "WARC-Payload-Digest": _header(response, "WARC-Payload-Digest"),
         }
         # pywb shows the response at this date only if the record is empty: the headers of a 304 would be its answer
-        revisit = self._warc.create_warc_record(
-            _header(response, "WARC-Target-URI"), "revisit", warc_headers_dict=self._fields(asked) | fields
-        )
+        revisit = self._record("revisit", target, asked, fields)
         return self._write(response, revisit, self._request(replace(exchange, fetched=asked), revisit))
 
     def write_conversion(
@@ -133,18 +126,8 @@ class WarcWriter:
 
         *language* is that of a variant, as in an :class:`Exchange`.
         """
-        fields = self._fields(made) | {"WARC-Refers-To": original}
-        if language:
-            fields[VARIANT_FIELD] = language
-        record = self._warc.create_warc_record(
-            urldefrag(url).url,
-            "conversion",
-            payload=BytesIO(html),
-            length=len(html),
-            warc_content_type="text/html; charset=utf-8",
-            warc_headers_dict=fields,
-        )
-        return self._write(record)
+        fields = {"WARC-Refers-To": original, VARIANT_FIELD: language}
+        return self._write(self._record("conversion", url, made, fields, html, warc_content_type=_PAGE))
 
     def close(self) -> None:
         """Bring the current file to the disk; no record can be written afterwards."""
@@ -155,7 +138,6 @@ class WarcWriter:
         self._name = f"{self._prefix}-{self._number:05}.warc.gz"
         path = self._directory / self._name
         self._fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o644)
-        claim(self._fd, path)
         self._number += 1
         self._size = 0
         self.files_written += 1
@@ -169,30 +151,28 @@ class WarcWriter:
             self._open_file()
 
     def _response(self, exchange: Exchange) -> Any:
-        truncated = {"WARC-Truncated": exchange.truncated} if exchange.truncated else {}
-        return self._record("response", exchange, _response_head(exchange), exchange.body, truncated)
+        fields = {"WARC-Truncated": exchange.truncated}
+        return self._http("response", exchange, _response_head(exchange), exchange.body, fields)
 
     def _request(self, exchange: Exchange, answer: Any) -> Any:
-        concurrent = {"WARC-Concurrent-To": _header(answer, "WARC-Record-ID")}
-        return self._record("request", exchange, _request_head(exchange), exchange.request_body, concurrent)
+        fields = {"WARC-Concurrent-To": _header(answer, "WARC-Record-ID")}
+        return self._http("request", exchange, _request_head(exchange), exchange.request_body, fields)
 
-    def _record(self, kind: str, exchange: Exchange, head: _HttpHead, body: bytes, more: dict[str, str]) -> Any:
-        ip = {"WARC-IP-Address": exchange.ip} if exchange.ip else {}
-        language = {VARIANT_FIELD: exchange.language} if exchange.language else {}
-        return self._warc.create_warc_record(
-            urldefrag(exchange.url).url,
-            kind,
-            payload=BytesIO(body),
-            length=len(body),
-            http_headers=head,
-            warc_headers_dict=self._fields(exchange.fetched) | ip | language | more,
-        )
+    def _http(
+        self, kind: str, exchange: Exchange, head: _HttpHead, body: bytes, fields: Mapping[str, str | None]
+    ) -> Any:
+        fields = {"WARC-IP-Address": exchange.ip, VARIANT_FIELD: exchange.language, **fields}
+        return self._record(kind, exchange.url, exchange.fetched, fields, body, http_headers=head)
 
-    def _fields(self, when: datetime) -> dict[str, str]:
-        return {
-            "WARC-Date": f"{when.astimezone(UTC):%Y-%m-%dT%H:%M:%SZ}",
-            "WARC-Warcinfo-ID": self._warcinfo_id,
-        }
+    def _record(
+        self, kind: str, url: str, when: datetime, fields: Mapping[str, str | None], body: bytes = b"", **values: Any
+    ) -> Any:
+        """A record with those of *fields* that are known; *values* are further arguments of warcio."""
+        known = {"WARC-Date": f"{when.astimezone(UTC):%Y-%m-%dT%H:%M:%SZ}", "WARC-Warcinfo-ID": self._warcinfo_id}
+        known |= {name: value for name, value in fields.items() if value}
+        if values:
+            values |= {"payload": BytesIO(body), "length": len(body)}
+        return self._warc.create_warc_record(urldefrag(url).url, kind, warc_headers_dict=known, **values)
 
     def _write(self, *records: Any) -> WarcLocation:
         """Write *records* at once; return where the first of them is."""
@@ -257,8 +237,6 @@ def _on_one_line(header: tuple[bytes, bytes]) -> tuple[bytes, bytes]:
     return name, b" ".join(value.splitlines()) if b"\n" in value or b"\r" in value else value
 
 
-logger = logging.getLogger(__name__)
-
 _TAIL = 1 << 14
 _MAGIC = b"\x1f\x8b\x08"
 
@@ -266,31 +244,18 @@ _MAGIC = b"\x1f\x8b\x08"
 def cut_partial_member(path: Path) -> int:
     """Cut a ``.warc.gz`` after its last complete member; return the bytes removed, usually 0.
 
-    A file without any complete member is deleted. OSError if another crawl is writing the file.
+    A file without any complete member is deleted.
     """
     size = path.stat().st_size
     with path.open("r+b") as file:
-        claim(file.fileno(), path)
         if _ends_with_record(file.fileno(), size):
             return 0
-        end = 0
-        for member in read_members(file.fileno()):
-            end = member.end
+        end = max((member.end for member in read_members(file.fileno(), keep=0)), default=0)
         file.truncate(end)
         os.fsync(file.fileno())
     if end == 0:
         path.unlink()
     return size - end
-
-
-def claim(fd: int, path: Path) -> None:
-    """Lock a file until it is closed; OSError if another crawl holds it."""
-    try:
-        fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError as error:
-        raise OSError(errno.EBUSY, "another crawl is writing to this folder", str(path)) from error
-    except OSError:
-        logger.debug(f"{path} is on a file system without locks")
 
 
 def _ends_with_record(fd: int, size: int) -> bool:
