@@ -34,8 +34,8 @@ if TYPE_CHECKING:
 class ResultStore:
     """The results in a file; a new result replaces the earlier one of the same task and policy."""
 
-    def __init__(self, path: Path, until: float = 1.0) -> None:
-        """Read the file, if it exists; raises SiteError if it is unreadable or was measured with other options."""
+    def __init__(self, path: Path, until: float | None = None) -> None:
+        """Read the file, if it exists; raises SiteError if it is unreadable, or was measured with another *until*."""
         self._path = path
         self._results: dict[tuple[str, str], Result] = {}
         try:
@@ -46,7 +46,7 @@ class ResultStore:
             ) from error
         for result in known:
             self._results[result.task, result.policy] = result
-            if result.until != until:
+            if until not in (None, result.until):
                 raise SiteError(f"{path} holds crawls with --until {result.until:g}: choose another --out")
 
     @property

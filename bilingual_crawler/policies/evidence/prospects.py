@@ -112,14 +112,16 @@ class NewText(Prospect):
         self._new: defaultdict[str, float] = defaultdict(float)
 
     def observe_page(self, page: PageRecord, links: Sequence[Link]) -> Iterable[str]:
-        self._count(page.url, 0.0 if page.objection else page.novelty)
+        self._count(_groups(page.url), 0.0 if page.objection else page.novelty)
         return ()
 
     def observe_failure(self, url: str) -> None:
-        self._count(url, 0.0)
+        groups = _groups(url)
+        # a dead link tells of its kind of page, not of all that is in the folder
+        self._count(groups[-1:] if groups[0] in place_of(url).folders else groups, 0.0)
 
-    def _count(self, url: str, new: float) -> None:
-        for group in _groups(url):
+    def _count(self, groups: Iterable[str], new: float) -> None:
+        for group in groups:
             self._downloads[group] += 1
             self._new[group] += new
         for group in rare_folders(self._downloads, self._downloads.__getitem__):
