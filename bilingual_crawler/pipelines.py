@@ -61,16 +61,6 @@ _ASIDE = f".{UNPAIRED}"
 """Where the rows of other languages are while the crawl runs: a crawl with an ``unpaired.tsv`` has ended."""
 
 
-class _KeptProfile:
-    """The packed *profile* of the document at *url* as a line of the file of profiles, with what it is made for."""
-
-    def __init__(self, url: str, profile: bytes, made_for: str) -> None:
-        self._row = {"url": url, "made_for": made_for, "profile": b64encode(profile).decode("ascii")}
-
-    def as_row(self) -> dict[str, Any]:
-        return self._row
-
-
 def _row(pair: Pair) -> int:
     """The same number for two rows of a pair; it takes less memory than its addresses."""
     return hash((pair.pair, pair.url_a, pair.url_b))
@@ -155,8 +145,9 @@ class OutputPipeline(CrawlComponent):
     def _profile_read(self, url: str, profile: bytes) -> None:
         if not self._profiles or not profile or url in self._written:
             return
+        row = {"url": url, "made_for": self._kept_for, "profile": b64encode(profile).decode("ascii")}
         try:
-            self._profiles.write(_KeptProfile(url, profile, self._kept_for))
+            self._profiles.write(row)
         except OSError as error:
             self._crawler.signals.send_catch_log(output_failed, error=error)
 

@@ -33,7 +33,6 @@ if TYPE_CHECKING:
 
 PART = "worker-"
 """Start of the names of the workers' folders; a number follows."""
-_ARCHIVE = "warc_file"
 
 
 def parts_of(folder: Path) -> list[Path]:
@@ -123,23 +122,14 @@ def _join_documents(folder: Path, parts: Sequence[Path]) -> None:
             for record in read_json_lines(part / DOCUMENTS):
                 if record["url"] not in seen:
                     seen.add(record["url"])
-                    documents.write(_Joined(part, record))
+                    if archive := record.get("warc_file"):
+                        record["warc_file"] = _archive_name(part, archive)
+                    documents.write(record)
         documents.close()
 
 
-class _Joined:
-    """The *record* of a document from *part*, with the name that its archive has in the joined folder."""
-
-    def __init__(self, part: Path, record: dict[str, Any]) -> None:
-        self._part = part
-        self._record = record
-
-    def as_row(self) -> dict[str, Any]:
-        archive = self._record.get(_ARCHIVE)
-        return self._record | ({_ARCHIVE: _archive_name(self._part, archive)} if archive else {})
-
-
 def _archive_name(part: Path, name: str) -> str:
+    """The name in the joined folder of the archive *name* of *part*."""
     return f"{part.name}-{name}"
 
 

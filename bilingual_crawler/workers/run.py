@@ -7,13 +7,12 @@ import logging
 import signal
 import sys
 import time
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
 from rich.console import Console
-from rich.status import Status
 
 from bilingual_crawler.alignment.at_end import AlignmentError, align_crawl, outputs_without_alignment
 from bilingual_crawler.crawl.context import lock_folders
@@ -29,8 +28,7 @@ from bilingual_crawler.reporting.results import ResultsError, check_tables, read
 from bilingual_crawler.reporting.summary import SAVE_SECONDS, UNFINISHED, given, print_summary
 from bilingual_crawler.storage.records import CRAWL, DOCUMENTS, PAIRS, SUMMARY, TsvLog, read_json_lines
 from bilingual_crawler.workers.outputs import PART, join, joined_counts, parts_of, reasons_of
-from bilingual_crawler.workers.processes import LOG, WorkerProcess
-from bilingual_crawler.workers.server import PrivateRedis
+from bilingual_crawler.workers.processes import LOG, PrivateRedis, WorkerProcess
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -84,11 +82,12 @@ class _Team:
     ) -> None:
         self._context = context
         self._settings = settings
+        self._options = Options.of(settings)
         self._folder = context.output_dir
         self._server = server
         self._workers = [
             WorkerProcess(folder, [*command, *_settings(server.url, job / folder.name, folder)])
-            for number in range(1, Options.of(settings).workers + 1)
+            for number in range(1, self._options.workers + 1)
             for folder in [self._folder / f"{PART}{number}"]
         ]
         self._stops = self._stops_passed_on = 0
@@ -97,14 +96,14 @@ class _Team:
         """Outputs that the alignment has not made, with the command that makes each."""
         self._unaligned = False
         """Whether the alignment has failed."""
-        self._status = Status("starting", console=Console(stderr=True)) if sys.stderr.isatty() else None
+        self._status = Console(stderr=True).status("starting") if sys.stderr.isatty() else None
         self._phase = ""
         self._logs_every = settings.getfloat("LOGSTATS_INTERVAL")
 
     def run(self) -> bool:
         # from now on the folder holds a crawl
         TsvLog.for_record(self._folder / CRAWL, Fetch).close()
-        with self._signals_counted(), self._shown():
+        with self._signals_counted(), self._status or nullcontext():
             self._server.start()
             try:
                 self._server.wait(lambda: self._stops > 0)
@@ -181,29 +180,24 @@ class _Team:
     def _join(self) -> AlignedCrawl | None:
         """Join the outputs, and align them unless the crawl was stopped; None if the pairs stay those on the way."""
         self._show("joining the outputs of the workers")
-        join(self._folder, self._context.pairs)
-        align = Options.of(self._settings).align
-        if not align or next(iter(read_json_lines(self._folder / DOCUMENTS)), None) is None:
+        pairs = self._context.pairs
+        join(self._folder, pairs)
+        if not self._options.align or next(iter(read_json_lines(self._folder / DOCUMENTS)), None) is None:
             return None
         why = "the crawl was stopped"
         if not (self._stops or self._failed):
             try:
-                if aligned := asyncio.run(self._align()):
+                args = self._folder, pairs, self._context.detection, self._settings
+                if aligned := asyncio.run(align_crawl(*args, lambda: self._stops > 0, self._show)):
                     return aligned
             except AlignmentError as error:
                 why = str(error)
                 self._unaligned = True
-        self._missing = outputs_without_alignment(self._folder, Options.of(self._settings))
+        self._missing = outputs_without_alignment(self._folder, self._options)
         logger.warning(
             f"{PAIRS} has the pairs that the workers found on the way: {why}. For all: {self._missing[PAIRS]}"
         )
         return None
-
-    async def _align(self) -> AlignedCrawl | None:
-        context = self._context
-        return await align_crawl(
-            self._folder, context.pairs, context.detection, self._settings, lambda: self._stops > 0, self._show
-        )
 
     def _summary(self, reason: str, queued: int, aligned: AlignedCrawl | None = None) -> dict[str, Any]:
         counts = joined_counts(parts_of(self._folder))
@@ -214,7 +208,7 @@ class _Team:
             **given(self._context, self._settings),
             "finish_reason": reason,
             **counts,
-            "aligned": Options.of(self._settings).align if aligned else "",
+            "aligned": self._options.align if aligned else "",
             "missing": self._missing,
             "bitext": aligned.bitext if aligned else {},
             "bitext_dropped": aligned.dropped if aligned else {},
@@ -238,16 +232,6 @@ class _Team:
     def _show(self, line: str) -> None:
         if self._status:
             self._status.update(self._phase + line)
-
-    @contextmanager
-    def _shown(self) -> Iterator[None]:
-        if self._status:
-            self._status.start()
-        try:
-            yield
-        finally:
-            if self._status:
-                self._status.stop()
 
     @contextmanager
     def _signals_counted(self) -> Iterator[None]:
