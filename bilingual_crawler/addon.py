@@ -10,9 +10,8 @@ from bilingual_crawler.crawl.budgets import ByteBudgetExtension
 from bilingual_crawler.crawl.context import claim_folders
 from bilingual_crawler.crawl.middlewares.backoff import PoisonMiddleware
 from bilingual_crawler.crawl.middlewares.language import LanguageFilterMiddleware
-from bilingual_crawler.crawl.middlewares.links import LinkPriorityMiddleware
-from bilingual_crawler.crawl.middlewares.ordinary import OrdinarySpiderMiddleware
-from bilingual_crawler.crawl.middlewares.traps import TrapLinksMiddleware, TrapPagesMiddleware, TrapRequestsMiddleware
+from bilingual_crawler.crawl.middlewares.links import LinkPriorityMiddleware, OrdinarySpiderMiddleware
+from bilingual_crawler.crawl.middlewares.traps import TrapPagesMiddleware, TrapRequestsMiddleware
 from bilingual_crawler.crawl.middlewares.warc import WarcMiddleware
 from bilingual_crawler.crawl.spiders.arguments import parse_settings
 from bilingual_crawler.options import Options, Part, usage_error
@@ -41,7 +40,6 @@ COMPONENTS: Mapping[str, tuple[tuple[str, type, int], ...]] = {
     Part.TRAPS: (
         ("DOWNLOADER_MIDDLEWARES", TrapRequestsMiddleware, 97),
         ("DOWNLOADER_MIDDLEWARES", TrapPagesMiddleware, 550),
-        ("SPIDER_MIDDLEWARES", TrapLinksMiddleware, 200),
     ),
     Part.PAIRS: (
         ("ITEM_PIPELINES", OutputPipeline, 900),

@@ -63,7 +63,7 @@ DOWNLOADER_MIDDLEWARES = {
     "bilingual_crawler.crawl.middlewares.archived.ArchivedPagesMiddleware": 95,
     "bilingual_crawler.crawl.middlewares.traps.TrapRequestsMiddleware": 97,
     "bilingual_crawler.crawl.middlewares.robots.RobotsMiddleware": 100,
-    "bilingual_crawler.crawl.middlewares.tdm.TdmMiddleware": 105,
+    "bilingual_crawler.crawl.middlewares.robots.TdmMiddleware": 105,
     "bilingual_crawler.crawl.middlewares.addresses.AddressGuardMiddleware": 900,
     "bilingual_crawler.crawl.middlewares.traps.TrapPagesMiddleware": 550,
     "bilingual_crawler.crawl.middlewares.variants.NegotiatedMiddleware": 552,
@@ -76,10 +76,7 @@ DOWNLOADER_MIDDLEWARES = {
     "bilingual_crawler.crawl.middlewares.warc.WarcMiddleware": 650,
     "bilingual_crawler.crawl.middlewares.archived.KnownPagesMiddleware": 660,
 }
-SPIDER_MIDDLEWARES = {
-    "bilingual_crawler.crawl.middlewares.traps.TrapLinksMiddleware": 200,
-    "bilingual_crawler.crawl.middlewares.links.LinkPriorityMiddleware": 100,
-}
+SPIDER_MIDDLEWARES = {"bilingual_crawler.crawl.middlewares.links.LinkPriorityMiddleware": 100}
 ITEM_PIPELINES = {"bilingual_crawler.pipelines.OutputPipeline": 900}
 # to find that it is off, it would import aiohttp
 EXTENSIONS_BASE = {

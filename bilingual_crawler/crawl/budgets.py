@@ -11,7 +11,6 @@ from scrapy.exceptions import NotConfigured
 from scrapy.utils.defer import deferred_from_coro
 
 from bilingual_crawler.crawl.component import CrawlComponent
-from bilingual_crawler.options import Options
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -33,12 +32,10 @@ class ByteBudgetExtension(CrawlComponent):
     """
 
     def __init__(self, crawler: Crawler) -> None:
-        options = Options.of(crawler.settings)
-        self._per_site = options.max_bytes_per_site
-        self._in_all = options.max_bytes
+        super().__init__(crawler)
+        self._per_site, self._in_all = self._options.max_bytes_per_site, self._options.max_bytes
         if not self._per_site and not self._in_all:
             raise NotConfigured
-        super().__init__(crawler)
         self._uncounted: Counter[str] = Counter()
 
     def bytes_received(self, data: bytes, request: Request) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -211,6 +212,11 @@ class CrawlContext:
     def turns(self) -> Turns:
         """Long work of all components in the event loop."""
         return Turns()
+
+    @cached_property
+    def suspects(self) -> asyncio.Lock:
+        """Held while a helper process reads a response of a site that has broken a limit before."""
+        return asyncio.Lock()
 
 
 _SHARED: WeakKeyDictionary[Crawler, CrawlContext] = WeakKeyDictionary()

@@ -42,6 +42,11 @@ def archived_answer(request: Request, archived: ArchivedResponse, body: bytes, f
     return answer(request, archived.status, headers, body, flags=flags, ip_address=ip, protocol="HTTP/1.1")
 
 
+def header(headers: Headers, name: str) -> str:
+    """The first value of a header, as Latin-1; empty without it."""
+    return (headers.get(name) or b"").decode("latin-1")
+
+
 def header_text(value: bytes) -> str:
     """The text of a header: UTF-8, as browsers read addresses in headers, else Latin-1."""
     try:

@@ -112,7 +112,7 @@ def count_and_log(
     assert crawler.stats
     level = later if crawler.stats.get_value(stat) else first
     crawler.stats.inc_value(stat, by)
-    logger.log(level, message, extra={"spider": crawler.spider})
+    logger.log(level, message)
 
 
 def is_silent(error: BaseException) -> bool:

@@ -43,6 +43,7 @@ from bilingual_crawler.crawl.scrapy_internals import ask_scheduler, being_scrape
 from bilingual_crawler.crawl.signals import (
     ENTRY,
     ERRORS,
+    READ,
     Fetch,
     Refused,
     StillWanted,
@@ -83,7 +84,6 @@ if TYPE_CHECKING:
     from bilingual_crawler.frontier.shared import Worker
     from bilingual_crawler.items import Pair
     from bilingual_crawler.pages.model import Link, PageRecord
-    from bilingual_crawler.scoring.links import LinkScore
 
 
 def open_frontier(crawler: Crawler, worker: Worker) -> tuple[FrontierStore, Frontier]:
@@ -248,7 +248,7 @@ class Visits:
         crawler.signals.connect(self._idle, signal=signals.spider_idle)
         queued, done = map(self._store.count, (State.QUEUED, State.DONE))
         if queued or done:
-            logger.info(f"Resuming: {queued} URLs queued, {done} done", extra=self._extra)
+            logger.info(f"Resuming: {queued} URLs queued, {done} done")
             self.pursue()
 
     @classmethod
@@ -301,7 +301,7 @@ class Visits:
             self._waiting.pop(entry.url, None)
             self.quota.remove(self._source(entry), entry.url)
             if entry.kind is Kind.PAGE and self._context.scope.join(entry.url):
-                logger.info(f"{entry.url}: a seed leads to this site, which joins the scope", extra=self._extra)
+                logger.info(f"{entry.url}: a seed leads to this site, which joins the scope")
                 self.frontier.remember(entry, part_fact(SCOPE))
         return entry
 
@@ -355,7 +355,7 @@ class Visits:
         self.log(entry, status=status, outcome=outcome)
         self._stats.inc_value(f"bilingual/dropped/{outcome}")
         if outcome == "host-not-found":
-            logger.warning(f"{entry.url}: host not found, skipped", extra=self._extra)
+            logger.warning(f"{entry.url}: host not found, skipped")
         https = with_https(entry.url)
         if entry.url != https and https in self._guesses and not self.learner.is_done(https) and is_silent(error):
             # https had one try; after the failure of http normal retries apply
@@ -392,12 +392,6 @@ class Visits:
             self.push([Entry(one.url, self.slot(one.url), one.priority, one.parent) for one in wanted])
         changed = self._policy.changed()
         self.frontier.rescore({url: changed[url] for url in changed.keys() - self._waiting})
-
-    def weigh(
-        self, page: PageRecord, links: Sequence[Link], scores: Sequence[LinkScore] | None
-    ) -> list[tuple[Link, float]]:
-        """Return the *links* of *page* with their priorities by the policy."""
-        return list(zip(links, self._policy.priorities(page, links, scores), strict=True))
 
     def follow(self, entry: Entry, page: PageRecord, weighed: Sequence[tuple[Link, float]]) -> None:
         """Queue or raise the *weighed* links of the page of *entry* in one transaction."""
@@ -451,6 +445,17 @@ class Visits:
         place = entry.priority, entry.parent, entry.depth
         fetch = Fetch(utc_now(), status, entry.url, language, *place, outcome, location, declared)
         self._crawler.signals.send_catch_log(url_fetched, fetch=fetch)
+
+    def log_page(self, response: Response) -> None:
+        """Log what came of the page in the meta of *response*."""
+        page: PageRecord = response.meta[READ]
+        self.log(
+            response.meta[ENTRY],
+            status=response.status,
+            outcome="other-language" if page.side is None else page.objection or "document",
+            language=page.language,
+            declared=page.contradicting(self._context.pairs) or "",
+        )
 
     def expects_answers(self, url: str, *, elsewhere: bool = False) -> bool:
         """Return whether a site that answered before should answer now: the site of *url*, or another with queued URLs.
@@ -508,7 +513,7 @@ class Visits:
             return
         self._stopping = True
         lost = isinstance(error, StoreLost)
-        logger.error(f"Stopping{'' if lost else ', a resume goes on from here'}: {error}", extra=self._extra)
+        logger.error(f"Stopping{'' if lost else ', a resume goes on from here'}: {error}")
         deferred_from_coro(engine.close_spider_async(reason=FRONTIER_LOST if lost else WRITE_ERROR))
 
     def _announce(self, pairs: Iterable[Pair]) -> None:
@@ -555,7 +560,7 @@ class Visits:
             if site not in self._left.values():
                 self._stats.inc_value("bilingual/until/sites_left")
                 estimate = self.learner.remaining.estimate(site)
-                logger.info(f"{site} is left: {estimate or 'it brings no more pairs'}", extra=self._extra)
+                logger.info(f"{site} is left: {estimate or 'it brings no more pairs'}")
             self._left[entry.slot] = site
         return True
 
@@ -585,7 +590,7 @@ class Visits:
     def _try_http(self, entry: Entry, outcome: str) -> None:
         """Queue the http address of *entry*, whose guessed https failed; *entry* waits for the result."""
         http = with_http(entry.url)
-        logger.info(f"{entry.url}: {outcome}, {http} is tried", extra=self._extra)
+        logger.info(f"{entry.url}: {outcome}, {http} is tried")
         self._stats.inc_value("bilingual/frontier/http_tried")
         self._waiting[entry.url] = outcome
         self.frontier.put_back(entry, NEVER, failed=True)
@@ -640,10 +645,6 @@ class Visits:
         for url in urls:
             self.quota.add(self.slot(url), url)
             yield url
-
-    @property
-    def _extra(self) -> dict[str, Any]:
-        return {"spider": self._crawler.spider}
 
 
 def utc_now() -> str:

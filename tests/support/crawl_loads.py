@@ -29,7 +29,7 @@ MODULES = (
     *(f"bilingual_crawler.{name}" for name in ("alignment.at_end", "pairing.align", "pairing.methods")),
     *(f"bilingual_crawler.bitext.{name}" for name in ("exports", "produce")),
     *(f"bilingual_crawler.crawl.middlewares.{name}" for name in ("addresses", "archived", "backoff", "language")),
-    *(f"bilingual_crawler.crawl.middlewares.{name}" for name in ("links", "render", "robots", "stop", "tdm", "traps")),
+    *(f"bilingual_crawler.crawl.middlewares.{name}" for name in ("links", "render", "robots", "stop", "traps")),
     *(f"bilingual_crawler.crawl.middlewares.{name}" for name in ("variants", "warc")),
     *(f"bilingual_crawler.crawl.spiders.{name}" for name in ("bilingual", "discovery")),
     *(f"bilingual_crawler.{name}" for name in ("crawl.budgets", "crawl.handlers", "pipelines", "reporting.status")),

@@ -11,7 +11,6 @@ from bilingual_crawler.crawl.component import CrawlComponent
 from bilingual_crawler.crawl.context import DiscoveryContext
 from bilingual_crawler.crawl.requests import archived_answer
 from bilingual_crawler.crawl.signals import ENTRY, NOT_MODIFIED
-from bilingual_crawler.options import Options
 from bilingual_crawler.storage.archive import open_archive
 from bilingual_crawler.storage.warc import ArchivedResponse
 from bilingual_crawler.urls.hosts import host_of
@@ -59,19 +58,17 @@ class KnownPagesMiddleware(CrawlComponent):
     """Asks for pages and sitemaps in the archives of ``BILINGUAL_KNOWN`` on the condition that they have changed.
 
     At the answer 304 the archived response takes its place, so that the page is read as if it had been downloaded.
-    Its place is 660, so that :class:`.warc.WarcMiddleware` sees both, and whatever may
-    refuse a request has been asked. A discovery judges every site anew.
+    Its place is 660, so that :class:`.warc.WarcMiddleware` sees both, and whatever may refuse a request has been asked.
+    A discovery judges every site anew.
 
     Stats: ``bilingual/known/unchanged|changed``, ``bilingual/archive/record_too_long|damaged_record|no_file``.
     """
 
     def __init__(self, crawler: Crawler) -> None:
-        if not (known := Options.of(crawler.settings).known):
-            raise NotConfigured
         super().__init__(crawler)
-        if isinstance(self._context, DiscoveryContext):
+        if not self._options.known or isinstance(self._context, DiscoveryContext):
             raise NotConfigured
-        self._archive = open_archive(known)
+        self._archive = open_archive(self._options.known)
         for reason, count in self._archive.left_out.items():
             self._stats.set_value(f"bilingual/archive/{reason}", count)
 

@@ -7,12 +7,10 @@ from typing import TYPE_CHECKING
 
 from scrapy.http import HtmlResponse
 
-from bilingual_crawler.crawl.component import CrawlComponent
-from bilingual_crawler.crawl.middlewares.language import Reader, is_of, read_response
+from bilingual_crawler.crawl.middlewares.language import ReadingComponent, is_of
 from bilingual_crawler.crawl.middlewares.stop import is_stopping, put_back, unless_stopping
-from bilingual_crawler.crawl.rendering.browser import Browser, RenderError, is_shell, missing_for_rendering
+from bilingual_crawler.crawl.rendering import Browser, RenderError, is_shell, missing_for_rendering
 from bilingual_crawler.crawl.signals import ENTRY, READ, StillWanted, count_and_log, page_rendered
-from bilingual_crawler.options import Options
 from bilingual_crawler.pages.formats import HTML
 
 if TYPE_CHECKING:
@@ -28,7 +26,7 @@ logger = logging.getLogger(__name__)
 _TOTAL = ""
 
 
-class RenderMiddleware(CrawlComponent):
+class RenderMiddleware(ReadingComponent):
     """Renders HTML pages: none with ``render=never``, all with ``always``, shells with ``auto``.
 
     It comes after the language filter, whose result shows the shells (pages that are empty without scripts). The filter
@@ -36,18 +34,14 @@ class RenderMiddleware(CrawlComponent):
     rendered, or is beyond ``BILINGUAL_RENDER_MAX_PAGES`` or ``BILINGUAL_RENDER_MAX_PAGES_PER_SITE``, stays as it was
     downloaded. A page whose rendering a stop cuts off is left for the resume. Stats:
     ``bilingual/render/shells|pages|redirects|failed|over_budget``, and those of
-    :class:`~bilingual_crawler.crawl.rendering.network.Resources`.
+    :class:`~bilingual_crawler.crawl.rendering.Resources`.
     """
 
     def __init__(self, crawler: Crawler) -> None:
         super().__init__(crawler)
-        self._reader = Reader(crawler)
         self._mode = self._context.render
-        options = Options.of(crawler.settings)
         missing = missing_for_rendering(crawler.settings)
         self._browser = None if self._mode == "never" or missing else Browser(crawler, self._slot_of)
-        self._max_pages = options.render_max_pages
-        self._max_pages_per_site = options.render_max_pages_per_site
         if self._mode == "auto" and missing:
             logger.warning(f"render=auto: {missing}; until then pages that need JavaScript stay as downloaded")
 
@@ -60,10 +54,9 @@ class RenderMiddleware(CrawlComponent):
             return response
         shell = is_shell(read, response.body)
         if shell:
-            message = f"{response.url} shows almost nothing without JavaScript"
+            why = "shows almost nothing without JavaScript; -a render=auto renders such pages in a browser"
             first = logging.WARNING if self._mode == "never" else logging.DEBUG
-            advice = "-a render=auto renders such pages in a browser"
-            count_and_log(self._crawler, "bilingual/render/shells", f"{message}; {advice}", first=first)
+            count_and_log(self._crawler, "bilingual/render/shells", f"{response.url} {why}", first=first)
         if self._browser is None or not (shell or self._mode == "always"):
             return response
         try:
@@ -71,11 +64,9 @@ class RenderMiddleware(CrawlComponent):
                 self._stats.inc_value("bilingual/render/over_budget")
                 return response
             rendered = await unless_stopping(self._crawler, self._browser.render(response, request.headers))
-        except StillWanted:
-            return put_back(request, self._stats)
-        except RenderError as error:
-            if is_stopping(self._crawler):
-                return put_back(request, self._stats)
+        except (StillWanted, RenderError) as error:
+            if isinstance(error, StillWanted) or is_stopping(self._crawler):
+                return put_back(self._crawler, request)
             count_and_log(self._crawler, "bilingual/render/failed", f"{response.url} was not rendered: {error}")
             return response
         if rendered.left_for is not None:
@@ -94,7 +85,10 @@ class RenderMiddleware(CrawlComponent):
 
     async def _take_budget(self, slot: str) -> bool:
         """Count a page that is rendered, unless that exceeds a limit; raises StillWanted."""
-        limits = {f"rendered {_TOTAL}": self._max_pages, f"rendered {slot}": self._max_pages_per_site}
+        limits = {
+            f"rendered {_TOTAL}": self._options.render_max_pages,
+            f"rendered {slot}": self._options.render_max_pages_per_site,
+        }
         visits = self._visits
         sums = await unless_stopping(self._crawler, visits.count(*limits))
         if any(limit and sums[name] > limit for name, limit in limits.items()):
@@ -110,5 +104,5 @@ class RenderMiddleware(CrawlComponent):
         self._stats.inc_value("bilingual/render/pages")
         await self._crawler.signals.send_catch_log_async(page_rendered, request=request, response=response)
         self._stats.inc_value(f"bilingual/language/{request.meta[READ].language}", -1)
-        await read_response(request, response, request.meta[ENTRY].url, self._reader)
+        await self._read_page(request, response, request.meta[ENTRY].url)
         return response

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from scrapy.utils.asyncio import create_looping_call
 from scrapy.utils.defer import deferred_from_coro
@@ -15,14 +15,12 @@ from bilingual_crawler.crawl.component import CrawlComponent
 from bilingual_crawler.crawl.scrapy_internals import fail_waiting, is_closing
 from bilingual_crawler.crawl.signals import ENTRY, REST, StillWanted, phase_changed, stop_now
 from bilingual_crawler.frontier.backoff import Rest
-from bilingual_crawler.options import Options
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable
 
     from scrapy import Request
     from scrapy.crawler import Crawler
-    from scrapy.statscollectors import StatsCollector
     from twisted.internet.defer import Deferred
 
 logger = logging.getLogger(__name__)
@@ -48,7 +46,7 @@ class StopMiddleware(CrawlComponent):
     def __init__(self, crawler: Crawler) -> None:
         super().__init__(crawler)
         self._timeout = crawler.settings.getfloat("DOWNLOAD_TIMEOUT")
-        self._durable = bool(job_dir(crawler.settings) or Options.of(crawler.settings).frontier)
+        self._durable = bool(job_dir(crawler.settings) or self._options.frontier)
         budget = crawler.settings.getfloat("CLOSESPIDER_TIMEOUT")
         self._deadline = time.monotonic() + budget + GRACE if budget else None
         self._checking = create_looping_call(self._check)
@@ -71,26 +69,23 @@ class StopMiddleware(CrawlComponent):
 
     def process_request(self, request: Request) -> Request | None:
         if ENTRY in request.meta and is_stopping(self._crawler):
-            return put_back(request, self._stats)
+            return put_back(self._crawler, request)
         if self._deadline is not None:
             left = max(self._deadline - time.monotonic(), 1.0)
             request.meta["download_timeout"] = min(request.meta.get("download_timeout", self._timeout), left)
         return None
 
     def process_exception(self, request: Request, exception: Exception) -> Request | None:
-        if isinstance(exception, StillWanted) and ENTRY in request.meta:
-            return put_back(request, self._stats)
-        return None
+        is_wanted = isinstance(exception, StillWanted) and ENTRY in request.meta
+        return put_back(self._crawler, request) if is_wanted else None
 
     def _check(self) -> None:
-        engine: Any = self._crawler.engine
-        if engine and is_stopping(self._crawler):
+        if self._crawler.engine and is_stopping(self._crawler):
             if not self._hurrying:
                 self._hurrying = True
                 self._visits.frontier.hurry()
-            left = fail_waiting(engine, lambda: StillWanted("the crawl is stopping"))
-            told_to = not engine.running
-            if left or told_to:
+            left = fail_waiting(self._engine, lambda: StillWanted("the crawl is stopping"))
+            if left or not self._engine.running:
                 self._tell(left)
 
     def _tell(self, left: int) -> None:
@@ -116,9 +111,8 @@ class StopMiddleware(CrawlComponent):
         return deferred_from_coro(self._closed())
 
     async def _closed(self) -> None:
-        engine: Any = self._crawler.engine
         deadline = time.monotonic() + HURRY_SECONDS
-        while engine.spider is not None and time.monotonic() < deadline:
+        while self._engine.spider is not None and time.monotonic() < deadline:
             await asyncio.sleep(0.05)
 
     def _send(self, phase: str) -> None:
@@ -128,6 +122,14 @@ class StopMiddleware(CrawlComponent):
 def is_stopping(crawler: Crawler) -> bool:
     assert crawler.engine
     return is_closing(crawler.engine)
+
+
+def end_crawl(crawler: Crawler, reason: str, message: str) -> None:
+    """Log the error *message*, and close the crawl for *reason*, unless it is stopping."""
+    if not is_stopping(crawler):
+        assert crawler.engine
+        logger.error(message)
+        deferred_from_coro(crawler.engine.close_spider_async(reason=reason))
 
 
 async def unless_stopping(crawler: Crawler, work: Awaitable[T]) -> T:
@@ -143,9 +145,15 @@ async def unless_stopping(crawler: Crawler, work: Awaitable[T]) -> T:
     return working.result()
 
 
-def put_back(request: Request, stats: StatsCollector) -> Request:
+def put_back(crawler: Crawler, request: Request) -> Request:
     """*request* on its way back to the frontier, as if it had not been sent."""
-    stats.inc_value("bilingual/stop/put_back")
-    again = request.copy()
-    again.meta[REST] = Rest(0.0, failed=False)
-    return again
+    assert crawler.stats
+    crawler.stats.inc_value("bilingual/stop/put_back")
+    return again(request, Rest(0.0, failed=False))
+
+
+def again(request: Request, rest: Rest) -> Request:
+    """*request* on its way back to the frontier, with a *rest* of its slot."""
+    returning = request.copy()
+    returning.meta[REST] = rest
+    return returning

@@ -7,7 +7,7 @@ import logging
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import scrapy
 from scrapy.exceptions import NotConfigured
@@ -21,7 +21,6 @@ from bilingual_crawler.crawl.signals import (
     WARC_LOCATION,
     output_failed,
 )
-from bilingual_crawler.options import Options
 from bilingual_crawler.storage.writer import Exchange, WarcLocation, WarcWriter
 from bilingual_crawler.urls.variants import asked_language
 
@@ -53,10 +52,9 @@ class WarcMiddleware(CrawlComponent):
     """
 
     def __init__(self, crawler: Crawler) -> None:
-        if not Options.of(crawler.settings).warc:
-            raise NotConfigured
         super().__init__(crawler)
-        self._folder = self._context.output_dir
+        if not self._options.warc:
+            raise NotConfigured
         self._writer: WarcWriter | None = None
         self._failed = False
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="warc")
@@ -69,7 +67,7 @@ class WarcMiddleware(CrawlComponent):
             "robots": "obey" if settings.getbool("ROBOTSTXT_OBEY") else "ignore",
         }
         try:
-            self._writer = WarcWriter(self._folder, info=info)
+            self._writer = WarcWriter(self._context.output_dir, info=info)
         except OSError as error:
             self._give_up(error)
         else:
@@ -79,38 +77,34 @@ class WarcMiddleware(CrawlComponent):
         request.meta.pop(WARC_LOCATION, None)
         writer = self._writer
         if writer is not None and _NOT_FETCHED.isdisjoint(response.flags):
-            try:
-                location = await self._in_thread(self._write, writer, request, response)
-            except OSError as error:
-                self._give_up(error)
+            exchange = _exchange(request, response)
+            if request.meta.get(NOT_MODIFIED):
+                write = partial(writer.write_unchanged, exchange, datetime.now(UTC))
             else:
-                request.meta[WARC_LOCATION] = location
-                stats = self._stats
-                stats.inc_value("bilingual/warc/exchanges")
-                stats.set_value("bilingual/warc/bytes", writer.bytes_written)
-                stats.set_value("bilingual/warc/files", writer.files_written)
+                write = partial(writer.write_exchange, exchange)
+            if await self._write(request, write):
+                self._stats.inc_value("bilingual/warc/exchanges")
+                self._stats.set_value("bilingual/warc/bytes", writer.bytes_written)
+                self._stats.set_value("bilingual/warc/files", writer.files_written)
         return response
 
-    async def _in_thread(self, write: Callable[..., WarcLocation], *arguments: Any) -> WarcLocation:
-        return await asyncio.get_running_loop().run_in_executor(self._thread, write, *arguments)
-
-    @staticmethod
-    def _write(writer: WarcWriter, request: Request, response: Response) -> WarcLocation:
-        if request.meta.get(NOT_MODIFIED):
-            return writer.write_unchanged(_exchange(request, response), datetime.now(UTC))
-        return writer.write_exchange(_exchange(request, response))
+    async def _write(self, request: Request, write: Callable[[], WarcLocation]) -> bool:
+        """Have the thread *write* what *request* has brought; return whether that was possible."""
+        try:
+            location = await asyncio.get_running_loop().run_in_executor(self._thread, write)
+        except OSError as error:
+            self._give_up(error)
+            return False
+        request.meta[WARC_LOCATION] = location
+        return True
 
     async def page_rendered(self, request: Request, response: Response) -> None:
         """Write the rendered form of a page beside its download."""
         original = request.meta.get(WARC_LOCATION)
         if self._writer is None or original is None:
             return
-        language = asked_language(request.url)
-        write = partial(self._writer.write_conversion, response.url, response.body, datetime.now(UTC), original.record)
-        try:
-            request.meta[WARC_LOCATION] = await self._in_thread(write, language)
-        except OSError as error:
-            self._give_up(error)
+        page = response.url, response.body, datetime.now(UTC), original.record, asked_language(request.url)
+        await self._write(request, partial(self._writer.write_conversion, *page))
 
     def spider_closed(self) -> None:
         writer, self._writer = self._writer, None
@@ -125,9 +119,7 @@ class WarcMiddleware(CrawlComponent):
         logger.error(f"WARC cannot be written, closing the crawl: {error}")
         self._crawler.signals.send_catch_log(output_failed, error=error)
         self.spider_closed()
-        engine = self._crawler.engine
-        assert engine is not None
-        deferred_from_coro(engine.close_spider_async(reason="warc_error"))
+        deferred_from_coro(self._engine.close_spider_async(reason="warc_error"))
 
 
 def _exchange(request: Request, response: Response) -> Exchange:

@@ -12,7 +12,7 @@ from scrapy import Request, Spider
 
 from bilingual_crawler.crawl.context import claim_folders
 from bilingual_crawler.crawl.description import write_description
-from bilingual_crawler.crawl.reading import document_of, log_page
+from bilingual_crawler.crawl.middlewares.language import document_of
 from bilingual_crawler.crawl.signals import ENTRY, READ, SITEMAP, profile_read, sitemaps_named
 from bilingual_crawler.crawl.spiders.arguments import parse_arguments
 from bilingual_crawler.crawl.variants import not_linked
@@ -112,7 +112,7 @@ class BilingualSpider(Spider):
             page = replace(page, links=(*page.links, *announced))
         self._count_documents(page.documents)
         self._count_opt_outs(page)
-        log_page(response, self.visits, self.context.pairs)
+        self.visits.log_page(response)
         yield FoundLinks(page.without_text(), self.links_of(page))
         if document := document_of(response, page):
             self.crawler.signals.send_catch_log(profile_read, url=page.url, profile=page.profile)
