@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Self
 
 from scrapy.utils.misc import load_object
 
@@ -24,7 +24,6 @@ from bilingual_crawler.settings import SCRAPER_SLOT_MAX_ACTIVE_SIZE
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
-    from typing import Self
 
     from scrapy.crawler import Crawler
     from scrapy.settings import BaseSettings

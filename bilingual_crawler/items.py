@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence  # noqa: TC003  msgspec reads the types
+from collections.abc import Mapping, Sequence  # noqa: TC003  msgspec reads the types
 from dataclasses import dataclass, fields
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from bilingual_crawler.pages.origin import UNKNOWN, Origin
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from typing import Any
-
     from scrapy import Request
 
     from bilingual_crawler.pages.model import Link, PageRecord

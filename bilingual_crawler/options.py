@@ -14,7 +14,7 @@ import re
 import shutil
 import sys
 from collections.abc import Callable, Collection, Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from difflib import get_close_matches
 from enum import StrEnum
@@ -133,11 +133,18 @@ def text(value: Any) -> str:
     return "" if value is None else str(value).strip()
 
 
-def line(value: Any) -> str:
-    read = text(value)
-    if not read or not read.isprintable():
-        raise ValueError("give one line of text")
-    return read
+def checked(read: Reader[T], fits: Callable[[T], object], right: str) -> Reader[T]:
+    """Return the reader of what *read* reads, unless it does not *fit*; *right* says what would."""
+
+    def read_checked(value: Any) -> T:
+        if fits(found := read(value)):
+            return found
+        raise ValueError(right)
+
+    return read_checked
+
+
+line = checked(text, lambda given: given and given.isprintable(), "give one line of text")
 
 
 def switch(value: Any) -> bool:
@@ -222,18 +229,21 @@ def path_or_none(value: Any) -> Path | None:
     return path(value) if text(value) else None
 
 
-def models_folder(value: Any) -> Path | None:
-    found = path_or_none(value)
-    if found is not None and not found.is_dir():
-        raise ValueError("there is no such folder; it holds url-language/ and url-parallelness/")
-    return found
-
-
-def contact_address(value: Any) -> str:
-    read = text(value)
-    if read and not (_CONTACT.fullmatch(read) and read.isprintable()):
-        raise ValueError("give a page or an address where webmasters can reach you: https://… or mailto:you@…")
-    return read
+models_folder = checked(
+    path_or_none,
+    lambda folder: not folder or folder.is_dir(),
+    "there is no such folder; it holds url-language/ and url-parallelness/",
+)
+contact_address = checked(
+    text,
+    lambda given: not given or (_CONTACT.fullmatch(given) and given.isprintable()),
+    "give a page or an address where webmasters can reach you: https://… or mailto:you@…",
+)
+log_file = checked(
+    path_or_none,
+    lambda file: not file or (not file.is_dir() and os.access(file.absolute().parent, os.W_OK | os.X_OK)),
+    "nothing can be written there; give a file in a folder that is there",
+)
 
 
 def network(value: Any) -> Network:
@@ -250,15 +260,12 @@ def frontier(value: Any) -> str:
     if slashes and scheme not in FRONTIER_STORES.built_in:
         FRONTIER_STORES.check(scheme)
         return url
-    try:
+    with suppress(ValueError):
         parts = urlsplit(url)
         place = parts.path if parts.scheme == "unix" else parts.scheme in ("redis", "rediss") and parts.hostname
-        good = not url or (place and parts.port != 0)
-    except ValueError:
-        good = False
-    if not good:
-        raise ValueError(_REDIS)
-    return url
+        if not url or (place and parts.port != 0):
+            return url
+    raise ValueError(_REDIS)
 
 
 def workers(value: Any) -> int:
@@ -322,13 +329,6 @@ def log_level(value: Any) -> str:
     return text(value) if text(value).isdigit() else one_of(*levels)(value)
 
 
-def log_file(value: Any) -> Path | None:
-    file = path_or_none(value)
-    if file is not None and (file.is_dir() or not os.access(file.absolute().parent, os.W_OK | os.X_OK)):
-        raise ValueError("nothing can be written there; give a file in a folder that is there")
-    return file
-
-
 def importable(value: Any) -> str:
     """Read the path of a class, which is imported unless it is ours."""
     read = text(value)
@@ -380,7 +380,7 @@ class Options:
     render_concurrency: Annotated[int, whole(1), 2]
     render_timeout: Annotated[float, seconds, 60]
     frontier: Annotated[str, frontier, None]
-    workers: Annotated[int, workers, 1, Plain("--workers", "N", "processes that crawl, for many sites (1)")]
+    workers: Annotated[int, workers, 1]
     oracle_order: Annotated[Path | None, path_or_none, None]
 
     # the add-on
@@ -397,26 +397,12 @@ class Options:
     mask_personal: Annotated[bool, switch, False]
 
     # what is written
-    output_dir: Annotated[
-        Path | None, path_or_none, None, Plain("--out", "DIR", "folder of the outputs (crawls/<pair>-<UTC time>/)")
-    ]
+    output_dir: Annotated[Path | None, path_or_none, None]
     warc: Annotated[bool, switch, True]
-    status: Annotated[
-        tuple[str, int] | None,
-        address,
-        None,
-        Plain("--status", "PORT", "shows the crawl at http://127.0.0.1:PORT/ (off)"),
-    ]
+    status: Annotated[tuple[str, int] | None, address, None]
 
     # politeness and safety
-    contact: Annotated[
-        str,
-        contact_address,
-        None,
-        Plain(
-            "--contact", "ADDRESS", "where webmasters can reach you, https://… or mailto:…; websites require it (none)"
-        ),
-    ]
+    contact: Annotated[str, contact_address, None]
     user_agent: Annotated[str, line, f"bilingual-crawler/{__version__}"]
     politeness: Annotated[str, one_of(*POLITENESS), "domain"]
     meta_robots_obey: Annotated[bool, switch, True]
@@ -441,19 +427,16 @@ class Options:
             raise wrong(
                 f"{PREFIX}KNOWN", ",".join(self.known), f"asks the sites what has changed; leave {PREFIX}REPLAY out"
             )
-        if self.workers > 1:
-            self._check_workers()
-
-    def _check_workers(self) -> None:
-        if self.frontier:
-            why = f"the workers share a Redis of their own; leave {PREFIX}FRONTIER out, or start each process yourself"
-        elif self.politeness == "address":
-            why = f"workers do not know each other's addresses; {PREFIX}POLITENESS may be domain or host"
-        elif self.status:
-            why = f"there is no status page of several processes; leave {PREFIX}STATUS out"
-        else:
-            return
-        raise wrong(f"{PREFIX}WORKERS", self.workers, why)
+        for is_given, why in (
+            (self.frontier, f"share a Redis of their own; leave {PREFIX}FRONTIER out, or start each process yourself"),
+            (
+                self.politeness == "address",
+                f"do not know each other's addresses; {PREFIX}POLITENESS may be domain or host",
+            ),
+            (self.status, f"have no status page together; leave {PREFIX}STATUS out"),
+        ):
+            if self.workers > 1 and is_given:
+                raise wrong(f"{PREFIX}WORKERS", self.workers, f"the workers {why}")
 
     @property
     def full_user_agent(self) -> str:
@@ -480,31 +463,37 @@ class Options:
 _TABLE = {
     f"{PREFIX}{name.upper()}": hint.__metadata__ for name, hint in get_type_hints(Options, include_extras=True).items()
 }
-_READERS: dict[str, Reader[Any]] = {name: read for name, (read, *_) in _TABLE.items()}
-DEFAULTS: dict[str, Any] = {name: default for name, (_, default, *_) in _TABLE.items()}
+_READERS: dict[str, Reader[Any]] = {name: read for name, (read, _) in _TABLE.items()}
+DEFAULTS: dict[str, Any] = {name: default for name, (_, default) in _TABLE.items()}
 """The defaults of the settings, as :mod:`bilingual_crawler.settings` has them."""
 _SCRAPY: dict[str, Reader[Any]] = {
-    **dict.fromkeys(("CONCURRENT_REQUESTS", "DEPTH_LIMIT", "DOWNLOAD_MAXSIZE"), whole()),
-    **dict.fromkeys(("RETRY_TIMES", "REDIRECT_MAX_TIMES"), whole()),
-    **dict.fromkeys(("CLOSESPIDER_PAGECOUNT", "CLOSESPIDER_ITEMCOUNT", "CLOSESPIDER_ERRORCOUNT"), whole()),
-    **dict.fromkeys(("CONCURRENT_REQUESTS_PER_DOMAIN", "CONCURRENT_ITEMS"), whole(1)),
-    **dict.fromkeys(("DOWNLOAD_DELAY", "DOWNLOAD_TIMEOUT", "CLOSESPIDER_TIMEOUT"), seconds),
-    **dict.fromkeys(("AUTOTHROTTLE_START_DELAY", "AUTOTHROTTLE_MAX_DELAY"), seconds),
-    **dict.fromkeys(("AUTOTHROTTLE_ENABLED", "ROBOTSTXT_OBEY", "RETRY_ENABLED", "LOG_ENABLED"), switch),
-    **dict.fromkeys(("COOKIES_ENABLED", "DNSCACHE_ENABLED", "DOWNLOAD_FAIL_ON_DATALOSS"), switch),
-    **dict.fromkeys(("DNSCACHE_SIZE", "DOWNLOAD_WARNSIZE", "REACTOR_THREADPOOL_MAXSIZE"), whole()),
-    **dict.fromkeys(("DNS_TIMEOUT", "LOGSTATS_INTERVAL", "AUTOTHROTTLE_TARGET_CONCURRENCY"), seconds),
-    "RETRY_HTTP_CODES": each(number(int, 100, 599, "give HTTP statuses, as in 500,502,503")),
-    "LOG_LEVEL": log_level,
-    "LOG_FILE": log_file,
-    "TWISTED_DNS_RESOLVER": importable,
-    "DNS_RESOLVER": importable,
+    name: read
+    for names, read in {
+        "CONCURRENT_REQUESTS DEPTH_LIMIT DOWNLOAD_MAXSIZE DOWNLOAD_WARNSIZE RETRY_TIMES REDIRECT_MAX_TIMES": whole(),
+        "CLOSESPIDER_PAGECOUNT CLOSESPIDER_ITEMCOUNT CLOSESPIDER_ERRORCOUNT": whole(),
+        "DNSCACHE_SIZE REACTOR_THREADPOOL_MAXSIZE": whole(),
+        "CONCURRENT_REQUESTS_PER_DOMAIN CONCURRENT_ITEMS": whole(1),
+        "DOWNLOAD_DELAY DOWNLOAD_TIMEOUT CLOSESPIDER_TIMEOUT DNS_TIMEOUT LOGSTATS_INTERVAL": seconds,
+        "AUTOTHROTTLE_START_DELAY AUTOTHROTTLE_MAX_DELAY AUTOTHROTTLE_TARGET_CONCURRENCY": seconds,
+        "AUTOTHROTTLE_ENABLED ROBOTSTXT_OBEY RETRY_ENABLED LOG_ENABLED COOKIES_ENABLED DNSCACHE_ENABLED": switch,
+        "DOWNLOAD_FAIL_ON_DATALOSS": switch,
+        "RETRY_HTTP_CODES": each(number(int, 100, 599, "give HTTP statuses, as in 500,502,503")),
+        "LOG_LEVEL": log_level,
+        "LOG_FILE": log_file,
+        "TWISTED_DNS_RESOLVER DNS_RESOLVER": importable,
+    }.items()
+    for name in names.split()
 }
 """Settings of Scrapy whose invalid values would end in a traceback."""
 
 
 PLAIN: dict[str, Plain] = {
-    **{name: plain[0] for name, (_, _, *plain) in _TABLE.items() if plain},
+    f"{PREFIX}WORKERS": Plain("--workers", "N", "processes that crawl, for many sites (1)"),
+    f"{PREFIX}OUTPUT_DIR": Plain("--out", "DIR", "folder of the outputs (crawls/<pair>-<UTC time>/)"),
+    f"{PREFIX}STATUS": Plain("--status", "PORT", "shows the crawl at http://127.0.0.1:PORT/ (off)"),
+    f"{PREFIX}CONTACT": Plain(
+        "--contact", "ADDRESS", "where webmasters can reach you, https://… or mailto:…; websites require it (none)"
+    ),
     "JOBDIR": Plain("--job", "DIR", "folder of the frontier, for a resume (job/ in the folder of the outputs)"),
 }
 """The settings that have an option of their own."""

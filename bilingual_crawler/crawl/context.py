@@ -15,7 +15,7 @@ from scrapy import signals
 
 from bilingual_crawler.crawl.requests import Turns
 from bilingual_crawler.crawl.scrapy_internals import split_cookie_domains
-from bilingual_crawler.frontier.job import JobError
+from bilingual_crawler.frontier.job import Job, JobError
 from bilingual_crawler.languages.codes import base_of
 from bilingual_crawler.options import Options, check_folder, usage_error, usage_errors, wrong
 from bilingual_crawler.storage.files import FolderLock, LockedError, replacing, to_disk
@@ -30,7 +30,6 @@ if TYPE_CHECKING:
     from bilingual_crawler.discovery.search import SiteSearch
     from bilingual_crawler.discovery.ways import Sources
     from bilingual_crawler.frontier.budget import SiteBudget
-    from bilingual_crawler.frontier.job import Job
     from bilingual_crawler.frontier.scope import Scope
     from bilingual_crawler.languages.pairs import LanguagePairs
     from bilingual_crawler.pages.language import Detection

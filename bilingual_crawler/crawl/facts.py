@@ -9,14 +9,13 @@ from typing import TYPE_CHECKING
 import msgspec
 from msgspec.structs import replace
 
-from bilingual_crawler.items import MAX_LINKS
+from bilingual_crawler.items import MAX_LINKS, Pair
 from bilingual_crawler.pages.model import Link, LinkPosition, PageRecord
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from bilingual_crawler.crawl.learner import Learner
-    from bilingual_crawler.items import Pair
     from bilingual_crawler.languages.pairs import LanguagePairs
 
 

@@ -7,11 +7,11 @@ import logging
 import time
 from typing import TYPE_CHECKING, Any
 
-from scrapy import signals
+from scrapy import Request, signals
 from scrapy.core.downloader.handlers.base import BaseDownloadHandler
 from scrapy.core.downloader.handlers.http11 import HTTP11DownloadHandler
 from scrapy.exceptions import DownloadCancelledError, NotConfigured, StopDownload
-from scrapy.http import Headers
+from scrapy.http import Headers, Response
 
 from bilingual_crawler.crawl.requests import answer, archived_answer
 from bilingual_crawler.crawl.scrapy_internals import read_as_browsers
@@ -21,9 +21,7 @@ from bilingual_crawler.storage.archive import Redirect, open_archive
 from bilingual_crawler.storage.warc import ArchivedResponse, ArchiveError
 
 if TYPE_CHECKING:
-    from scrapy import Request
     from scrapy.crawler import Crawler
-    from scrapy.http import Response
 
 _OF_DOWNLOADS = ("core.downloader.tls", "core.downloader.handlers.http11", "downloadermiddlewares.httpcompression")
 """Loggers of Scrapy that warn of single downloads: a certificate of another host, an unknown coding, a large body."""

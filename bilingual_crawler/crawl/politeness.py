@@ -6,7 +6,7 @@ import logging
 from typing import TYPE_CHECKING, TypeVar
 from urllib.parse import urlsplit
 
-from scrapy import signals
+from scrapy import Request, signals
 
 from bilingual_crawler.crawl.scrapy_internals import keep_slow, slow_down
 from bilingual_crawler.crawl.signals import ENTRY
@@ -15,7 +15,6 @@ from bilingual_crawler.urls.hosts import registered_domain
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from scrapy import Request
     from scrapy.core.engine import ExecutionEngine
     from scrapy.crawler import Crawler
     from scrapy.http import Response

@@ -9,7 +9,7 @@ from base64 import b64decode, b64encode
 from time import perf_counter
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from scrapy.http import Headers
+from scrapy.http import Headers, Response
 from scrapy.http.request import NO_CALLBACK
 from scrapy.responsetypes import responsetypes
 from scrapy.utils.request import request_from_dict
@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Iterable
 
     from scrapy import Request, Spider
-    from scrapy.http import Response
 
     from bilingual_crawler.storage.warc import ArchivedResponse
 

@@ -54,17 +54,27 @@ from bilingual_crawler.crawl.signals import (
     reason,
     url_fetched,
 )
-from bilingual_crawler.crawl.variants import Variants
+from bilingual_crawler.crawl.variants import Switch, Variants
 from bilingual_crawler.crawl.walls import Walls
 from bilingual_crawler.frontier.backoff import NO_DESCRIPTOR, Rest, own_shortage
 from bilingual_crawler.frontier.budget import QueueQuota
 from bilingual_crawler.frontier.entry import AFTER_OTHERS, FIXED, NEVER, Entry, Kind, Push, State
-from bilingual_crawler.frontier.frontier import UNTIL, Limits, SharedStore, StoreError, StoreLost, batched, ignore
+from bilingual_crawler.frontier.frontier import (
+    UNTIL,
+    Frontier,
+    FrontierStore,
+    Limits,
+    SharedStore,
+    StoreError,
+    StoreLost,
+    batched,
+    ignore,
+)
 from bilingual_crawler.frontier.job import FRONTIER
 from bilingual_crawler.frontier.lmdb_store import LmdbStore
 from bilingual_crawler.frontier.local import LocalFrontier
 from bilingual_crawler.frontier.memory_store import MemoryStore
-from bilingual_crawler.frontier.shared import SharedFrontier
+from bilingual_crawler.frontier.shared import SharedFrontier, Worker
 from bilingual_crawler.options import Options, usage_error
 from bilingual_crawler.plugins import FRONTIER_STORES
 from bilingual_crawler.storage.files import replacing, to_disk
@@ -79,9 +89,6 @@ if TYPE_CHECKING:
     from twisted.internet.defer import Deferred
     from twisted.python.failure import Failure
 
-    from bilingual_crawler.crawl.variants import Switch
-    from bilingual_crawler.frontier.frontier import Frontier, FrontierStore
-    from bilingual_crawler.frontier.shared import Worker
     from bilingual_crawler.items import Pair
     from bilingual_crawler.pages.model import Link, PageRecord
 

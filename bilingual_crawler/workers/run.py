@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any
 
 from rich.console import Console
 
-from bilingual_crawler.alignment.at_end import AlignmentError, align_crawl, outputs_without_alignment
-from bilingual_crawler.crawl.context import lock_folders
+from bilingual_crawler.alignment.at_end import AlignedCrawl, AlignmentError, align_crawl, outputs_without_alignment
+from bilingual_crawler.crawl.context import CrawlContext, lock_folders
 from bilingual_crawler.crawl.middlewares.backoff import NO_ANSWER
 from bilingual_crawler.crawl.signals import STOPPED, Fetch
 from bilingual_crawler.crawl.visits import FRONTIER_LOST, WRITE_ERROR
@@ -35,8 +35,6 @@ if TYPE_CHECKING:
 
     from scrapy.settings import BaseSettings
 
-    from bilingual_crawler.alignment.at_end import AlignedCrawl
-    from bilingual_crawler.crawl.context import CrawlContext
 
 logger = logging.getLogger(__name__)
 

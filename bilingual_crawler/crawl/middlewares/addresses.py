@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ipaddress
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, Self
 from urllib.parse import urlsplit
 from urllib.request import getproxies
 
@@ -13,7 +13,7 @@ from scrapy.exceptions import CannotResolveHostError, NotConfigured
 from scrapy.resolver import CachingThreadedResolver, HostResolution
 from twisted.internet.abstract import isIPv6Address
 from twisted.internet.address import IPv6Address
-from twisted.internet.interfaces import IHostnameResolver, IResolutionReceiver
+from twisted.internet.interfaces import IAddress, IHostnameResolver, IResolutionReceiver
 from zope.interface import implementer  # type: ignore[import-untyped]
 
 from bilingual_crawler.crawl.component import CrawlComponent
@@ -22,11 +22,9 @@ from bilingual_crawler.crawl.signals import Refused, StillWanted, count_and_log
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
-    from typing import Self
 
     from scrapy import Request
     from scrapy.crawler import Crawler
-    from twisted.internet.interfaces import IAddress
 
     from bilingual_crawler.options import Network
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 from typing import TYPE_CHECKING
 
-from scrapy.http import HtmlResponse
+from scrapy.http import HtmlResponse, Response
 
 from bilingual_crawler.crawl.middlewares.language import ReadingComponent, is_of
 from bilingual_crawler.crawl.middlewares.stop import is_stopping, put_back, unless_stopping
@@ -16,7 +16,6 @@ from bilingual_crawler.pages.formats import HTML
 if TYPE_CHECKING:
     from scrapy import Request
     from scrapy.crawler import Crawler
-    from scrapy.http import Response
 
     from bilingual_crawler.frontier.entry import Entry
     from bilingual_crawler.pages.model import PageRecord

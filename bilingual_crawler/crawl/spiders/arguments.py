@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from urllib.parse import urlsplit
 from urllib.request import getproxies
 
-from bilingual_crawler.crawl.context import CrawlContext, DiscoveryContext, choose_output_dir, named_now
+from bilingual_crawler.crawl.context import CrawlContext, DiscoveryContext, Seed, choose_output_dir, named_now
 from bilingual_crawler.crawl.rendering import missing_for_rendering
 from bilingual_crawler.crawl.spiders.seeds import parse_seeds
 from bilingual_crawler.crawl.traps import Traps
@@ -20,10 +20,10 @@ from bilingual_crawler.discovery.sites import expected_pairs, is_table
 from bilingual_crawler.discovery.sources.base import SourceError
 from bilingual_crawler.discovery.sources.cc_pages import ArchivedPages
 from bilingual_crawler.discovery.ways import Sources
-from bilingual_crawler.frontier.budget import site_budget
+from bilingual_crawler.frontier.budget import SiteBudget, site_budget
 from bilingual_crawler.frontier.job import Job, JobError
 from bilingual_crawler.frontier.scope import SCOPES, Scope
-from bilingual_crawler.languages.codes import LanguageError
+from bilingual_crawler.languages.codes import LanguageError, LanguagePair
 from bilingual_crawler.languages.pairs import LanguagePairs
 from bilingual_crawler.options import (
     DEFAULTS,
@@ -45,7 +45,7 @@ from bilingual_crawler.pages.detectors.base import keep_in
 from bilingual_crawler.pages.formats import ONLY_HTML
 from bilingual_crawler.pages.language import Detection, LanguageDetectorError, ask_languages
 from bilingual_crawler.plugins import GAIN_EVIDENCE, POLICIES, SITE_DETECTORS, SITE_ORDERS
-from bilingual_crawler.policies.base import Jointly, PolicyError
+from bilingual_crawler.policies.base import Jointly, Policy, PolicyError
 from bilingual_crawler.policies.baselines import Oracle
 from bilingual_crawler.policies.gain import Gain
 from bilingual_crawler.storage.archive import open_archive
@@ -58,11 +58,7 @@ if TYPE_CHECKING:
 
     from scrapy.settings import BaseSettings
 
-    from bilingual_crawler.crawl.context import Seed
     from bilingual_crawler.discovery.detector.base import Detector
-    from bilingual_crawler.frontier.budget import SiteBudget
-    from bilingual_crawler.languages.codes import LanguagePair
-    from bilingual_crawler.policies.base import Policy
 
 _NEXT_SOURCE = re.compile(r",(?=(?:cc-index|cc-graph|tsv):|crawl(?:,|$))")
 Context = TypeVar("Context", bound=CrawlContext)

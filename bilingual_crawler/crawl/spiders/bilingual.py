@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 from urllib.parse import urlsplit
 
 from msgspec.structs import replace
 from scrapy import Request, Spider
 
-from bilingual_crawler.crawl.context import claim_folders
+from bilingual_crawler.crawl.context import CrawlContext, Seed, claim_folders
 from bilingual_crawler.crawl.description import write_description
 from bilingual_crawler.crawl.middlewares.language import document_of
 from bilingual_crawler.crawl.signals import ENTRY, READ, SITEMAP, profile_read, sitemaps_named
@@ -19,26 +19,22 @@ from bilingual_crawler.crawl.variants import not_linked
 from bilingual_crawler.crawl.visits import Visits
 from bilingual_crawler.discovery.sites import is_table
 from bilingual_crawler.frontier.entry import Entry, Kind
-from bilingual_crawler.items import FoundLinks
+from bilingual_crawler.items import Document, FoundLinks
 from bilingual_crawler.languages.codes import language_name
 from bilingual_crawler.options import Options, listed, wrong
 from bilingual_crawler.pages.language import REMEDY
-from bilingual_crawler.pages.model import PageRecord
+from bilingual_crawler.pages.model import Link, PageRecord
 from bilingual_crawler.urls.hosts import host_of, registered_domain, with_http
 from bilingual_crawler.urls.variants import variant
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
-    from typing import Self
 
     from scrapy.crawler import Crawler
     from scrapy.http import Response
     from scrapy.settings import BaseSettings
 
-    from bilingual_crawler.crawl.context import CrawlContext, Seed
-    from bilingual_crawler.items import Document
     from bilingual_crawler.pages.jobs import Sitemap
-    from bilingual_crawler.pages.model import Link
 
 
 SITEMAP_PRIORITY = 0.5
