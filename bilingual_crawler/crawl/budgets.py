@@ -7,7 +7,6 @@ from collections import Counter
 from functools import partial
 from typing import TYPE_CHECKING
 
-from scrapy.exceptions import NotConfigured
 from scrapy.utils.defer import deferred_from_coro
 
 from bilingual_crawler.crawl.component import CrawlComponent
@@ -33,27 +32,27 @@ class ByteBudgetExtension(CrawlComponent):
 
     def __init__(self, crawler: Crawler) -> None:
         super().__init__(crawler)
-        self._per_site, self._in_all = self._options.max_bytes_per_site, self._options.max_bytes
-        if not self._per_site and not self._in_all:
-            raise NotConfigured
         self._uncounted: Counter[str] = Counter()
+
+    def _is_wanted(self) -> bool:
+        return bool(self._options.max_bytes_per_site or self._options.max_bytes)
 
     def bytes_received(self, data: bytes, request: Request) -> None:
         for name in (_TOTAL, self._visits.slot(request.url)):
             self._uncounted[name] += len(data)
 
     def request_left_downloader(self, request: Request) -> None:
-        visits = self._visits
-        slot = visits.slot(request.url)
+        slot = self._visits.slot(request.url)
         numbers = {f"bytes {name}": self._uncounted.pop(name, 0) for name in (_TOTAL, slot)}
-        visits.frontier.add(numbers, partial(self._counted, slot))
+        self._visits.frontier.add(numbers, partial(self._counted, slot))
 
     def _counted(self, slot: str, sums: Mapping[str, int]) -> None:
         in_all, of_slot = sums[f"bytes {_TOTAL}"], sums[f"bytes {slot}"]
         self._stats.set_value("bilingual/budget/bytes", in_all)
-        if self._per_site and of_slot >= self._per_site and self._visits.frontier.close(slot):
+        per_site, budget = self._options.max_bytes_per_site, self._options.max_bytes
+        if per_site and of_slot >= per_site and self._visits.frontier.close(slot):
             self._stats.inc_value("bilingual/budget/sites_spent")
             logger.info(f"{slot}: {of_slot} bytes downloaded, its budget is spent")
         engine = self._crawler.engine
-        if self._in_all and in_all >= self._in_all and engine and engine.spider:
+        if budget and in_all >= budget and engine and engine.spider:
             deferred_from_coro(engine.close_spider_async(reason="byte_budget"))

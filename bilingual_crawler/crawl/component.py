@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 import scrapy.signals
 from scrapy import Request
+from scrapy.exceptions import NotConfigured
 from scrapy.http.request import NO_CALLBACK
 
 from bilingual_crawler.crawl import signals
@@ -35,6 +36,8 @@ class CrawlComponent:
         self._crawler = crawler
         self._stats = crawler.stats
         self._options = Options.of(crawler.settings)
+        if not self._is_wanted():
+            raise NotConfigured
         self._context = CrawlContext.from_crawler(crawler)
 
     @classmethod
@@ -43,6 +46,10 @@ class CrawlComponent:
         for name in sorted(SIGNALS.keys() & set(dir(cls))):
             crawler.signals.connect(getattr(component, name), signal=SIGNALS[name])
         return component
+
+    def _is_wanted(self) -> bool:
+        """Whether the settings switch this part on."""
+        return True
 
     @property
     def _engine(self) -> ExecutionEngine:

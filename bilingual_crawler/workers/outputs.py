@@ -8,8 +8,8 @@ import shutil
 from typing import TYPE_CHECKING, Any
 
 from bilingual_crawler.crawl.signals import Fetch
-from bilingual_crawler.items import Pair, Unpaired
-from bilingual_crawler.pairing.model import replace_pairs, replace_unpaired
+from bilingual_crawler.items import Pair
+from bilingual_crawler.pairing.model import read_unpaired, replace_pairs, replace_unpaired
 from bilingual_crawler.reporting.counts import sums_of_workers
 from bilingual_crawler.reporting.results import ResultsError, check_tables, one_to_one, pairs_of, read_summary
 from bilingual_crawler.reporting.summary import UNFINISHED
@@ -58,13 +58,8 @@ def join(folder: Path, pairs: LanguagePairs) -> None:
     found = [Pair(row["url_a"], row["url_b"], float(row["score"]), row["method"], row["pair"]) for row in rows]
     replace_pairs(folder / PAIRS, found, pairs)
     paired = {(pair.pair, url) for pair in found for url in (pair.url_a, pair.url_b)}
-    left = {(row["pair"], row["url"]): row for part in parts for row in read_tsv(part / UNPAIRED)}
-    unpaired = [
-        Unpaired(row["url"], row["reason"], row["nearest"], float(row["score"]), row["pair"])
-        for key, row in left.items()
-        if key not in paired
-    ]
-    replace_unpaired(folder / UNPAIRED, unpaired, pairs)
+    left = {(one.pair, one.url): one for part in parts for one in read_unpaired(part / UNPAIRED)}
+    replace_unpaired(folder / UNPAIRED, [one for key, one in left.items() if key not in paired], pairs)
 
 
 def join_unfinished(folder: Path) -> None:

@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 from urllib.request import getproxies
 
 from cachetools import LRUCache
-from scrapy.exceptions import CannotResolveHostError, NotConfigured
+from scrapy.exceptions import CannotResolveHostError
 from scrapy.resolver import CachingThreadedResolver, HostResolution
 from twisted.internet.abstract import isIPv6Address
 from twisted.internet.address import IPv6Address
@@ -189,9 +189,10 @@ class AddressGuardMiddleware(CrawlComponent):
 
     def __init__(self, crawler: Crawler) -> None:
         super().__init__(crawler)
-        if self._options.replay:
-            raise NotConfigured
         self._rule = AddressRule.of(self._options.allowed_networks, [seed.url for seed in self._context.seeds])
+
+    def _is_wanted(self) -> bool:
+        return not self._options.replay
 
     def spider_closed(self) -> None:
         if resolver := GuardedResolver.installed():

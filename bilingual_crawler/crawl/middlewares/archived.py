@@ -66,11 +66,14 @@ class KnownPagesMiddleware(CrawlComponent):
 
     def __init__(self, crawler: Crawler) -> None:
         super().__init__(crawler)
-        if not self._options.known or isinstance(self._context, DiscoveryContext):
+        if isinstance(self._context, DiscoveryContext):
             raise NotConfigured
         self._archive = open_archive(self._options.known)
         for reason, count in self._archive.left_out.items():
             self._stats.set_value(f"bilingual/archive/{reason}", count)
+
+    def _is_wanted(self) -> bool:
+        return bool(self._options.known)
 
     def process_request(self, request: Request) -> None:
         request.meta.pop(NOT_MODIFIED, None)

@@ -116,8 +116,6 @@ class RobotsMiddleware(_HostFiles):
     """
 
     def __init__(self, crawler: Crawler) -> None:
-        if not crawler.settings.getbool("ROBOTSTXT_OBEY"):
-            raise NotConfigured
         super().__init__(crawler)
         self._user_agent = robots_agent(crawler.settings)
         self._parser = load_object(crawler.settings["ROBOTSTXT_PARSER"])
@@ -126,6 +124,9 @@ class RobotsMiddleware(_HostFiles):
         )
         self._parsed: LRUCache[str, tuple[RobotParser, int]] = LRUCache(_PARSED_BYTES, getsizeof=lambda known: known[1])
         self._parsing_large = asyncio.Lock()
+
+    def _is_wanted(self) -> bool:
+        return self._crawler.settings.getbool("ROBOTSTXT_OBEY")
 
     async def process_request(self, request: Request) -> None:
         if request.meta.get(_OBEYED):

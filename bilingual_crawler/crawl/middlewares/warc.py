@@ -10,7 +10,6 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 import scrapy
-from scrapy.exceptions import NotConfigured
 from scrapy.utils.defer import deferred_from_coro
 
 from bilingual_crawler.crawl.component import CrawlComponent
@@ -53,11 +52,12 @@ class WarcMiddleware(CrawlComponent):
 
     def __init__(self, crawler: Crawler) -> None:
         super().__init__(crawler)
-        if not self._options.warc:
-            raise NotConfigured
         self._writer: WarcWriter | None = None
         self._failed = False
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="warc")
+
+    def _is_wanted(self) -> bool:
+        return self._options.warc
 
     def spider_opened(self) -> None:
         settings = self._crawler.settings
