@@ -28,21 +28,10 @@ from urllib.parse import urlsplit
 from scrapy.exceptions import UsageError
 from scrapy.utils.misc import load_object
 
-from bilingual_crawler import __version__, to_install
+from bilingual_crawler import __version__, plugins, to_install
 from bilingual_crawler.languages.codes import parse_equivalents
 from bilingual_crawler.pages.formats import FORMATS, HTML, PDF
 from bilingual_crawler.pages.model import LinkSource
-from bilingual_crawler.plugins import (
-    ALIGNMENT_METHODS,
-    ENCODERS,
-    EXPORTS,
-    FRONTIER_STORES,
-    GAIN_EVIDENCE,
-    LANGUAGE_DETECTORS,
-    POLICIES,
-    SENTENCE_FILTERS,
-    Plugins,
-)
 
 if TYPE_CHECKING:
     from scrapy.settings import BaseSettings
@@ -192,7 +181,7 @@ def one_of(*names: str) -> Reader[str]:
     return read
 
 
-def plugin(kind: Plugins, *, optional: bool = False) -> Reader[str]:
+def plugin(kind: plugins.Plugins, *, optional: bool = False) -> Reader[str]:
     """Return the reader of the name of a class of *kind*; an empty name is read if it is *optional*."""
 
     def read(value: Any) -> str:
@@ -257,8 +246,8 @@ def frontier(value: Any) -> str:
     """Read the URL of a store, whose scheme is a name of :data:`~bilingual_crawler.plugins.FRONTIER_STORES`."""
     url = text(value)
     scheme, slashes, _ = url.partition("://")
-    if slashes and scheme not in FRONTIER_STORES.built_in:
-        FRONTIER_STORES.check(scheme)
+    if slashes and scheme not in plugins.FRONTIER_STORES.built_in:
+        plugins.FRONTIER_STORES.check(scheme)
         return url
     with suppress(ValueError):
         parts = urlsplit(url)
@@ -304,15 +293,15 @@ def encoder(value: Any) -> str:
     if "/" in read and find_spec("sentence_transformers") is None:
         raise ValueError("the package sentence-transformers is missing: pip install sentence-transformers")
     # without the packages of the default, sentences are compared without an encoder
-    if read and "/" not in read and read not in ENCODERS.built_in:
-        ENCODERS.check(read)
+    if read and "/" not in read and read not in plugins.ENCODERS.built_in:
+        plugins.ENCODERS.check(read)
     return read
 
 
 def detector(value: Any) -> str:
     read = text(value)
-    name, files = LANGUAGE_DETECTORS.split(read)
-    LANGUAGE_DETECTORS.check(name)
+    name, files = plugins.LANGUAGE_DETECTORS.split(read)
+    plugins.LANGUAGE_DETECTORS.check(name)
     if (name == "fasttext" or files) and not any(Path(file).is_file() for file in files):
         raise ValueError("there is no such file; give the path of a fastText model: fasttext:FILE")
     return read
@@ -321,7 +310,7 @@ def detector(value: Any) -> str:
 def detectors(value: Any) -> tuple[str, ...]:
     if read := each(detector)(value):
         return read
-    raise ValueError(f"choose one of {', '.join(LANGUAGE_DETECTORS.names)}, or several")
+    raise ValueError(f"choose one of {', '.join(plugins.LANGUAGE_DETECTORS.names)}, or several")
 
 
 def log_level(value: Any) -> str:
@@ -361,8 +350,8 @@ class Options:
     """The values of all ``BILINGUAL_`` settings: type, reader and default; ``max_bytes`` is ``BILINGUAL_MAX_BYTES``."""
 
     # what is crawled
-    policy: Annotated[str, plugin(POLICIES), "gain"]
-    gain_evidence: Annotated[tuple[str, ...], each(plugin(GAIN_EVIDENCE)), []]
+    policy: Annotated[str, plugin(plugins.POLICIES), "gain"]
+    gain_evidence: Annotated[tuple[str, ...], each(plugin(plugins.GAIN_EVIDENCE)), []]
     site_budget: Annotated[str, one_of(*SITE_BUDGETS), "bandit"]
     bridge: Annotated[bool, switch, True]
     documents: Annotated[tuple[str, ...], formats, ["html"]]
@@ -388,12 +377,12 @@ class Options:
     parts: Annotated[tuple[str, ...], each(one_of(*Part)), ["frontier", "language", "traps", "pairs"]]
 
     # which documents are pairs
-    align: Annotated[str, plugin(ALIGNMENT_METHODS, optional=True), "auto"]
+    align: Annotated[str, plugin(plugins.ALIGNMENT_METHODS, optional=True), "auto"]
     min_score: Annotated[float, share, 0.5]
     encoder: Annotated[str, encoder, "e5-small"]
     cache_dir: Annotated[Path, path, "~/.cache/bilingual-crawler"]
-    bitext: Annotated[tuple[str, ...], each(plugin(EXPORTS)), []]
-    sentence_filters: Annotated[tuple[str, ...], each(plugin(SENTENCE_FILTERS)), []]
+    bitext: Annotated[tuple[str, ...], each(plugin(plugins.EXPORTS)), []]
+    sentence_filters: Annotated[tuple[str, ...], each(plugin(plugins.SENTENCE_FILTERS)), []]
     mask_personal: Annotated[bool, switch, False]
 
     # what is written

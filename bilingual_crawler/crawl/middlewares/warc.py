@@ -13,13 +13,7 @@ import scrapy
 from scrapy.utils.defer import deferred_from_coro
 
 from bilingual_crawler.crawl.component import CrawlComponent
-from bilingual_crawler.crawl.signals import (
-    ARCHIVED_DATE,
-    MISSING_FLAG,
-    NOT_MODIFIED,
-    WARC_LOCATION,
-    output_failed,
-)
+from bilingual_crawler.crawl.signals import ARCHIVED_DATE, MISSING_FLAG, NOT_MODIFIED, WARC_LOCATION, output_failed
 from bilingual_crawler.storage.writer import Exchange, WarcLocation, WarcWriter
 from bilingual_crawler.urls.variants import asked_language
 
