@@ -23,7 +23,7 @@ PAGES_WITHOUT_PAIR = 200
 NO_PAIR = 0.1
 """Maximum remaining pairs of a barren site."""
 ANY_PAIR = 0.4
-"""Maximum P(any pair remains) of a site that is left, whatever share that pair would be."""
+"""Maximum P(any pair remains), of independent pages, of a site that is left whatever share that pair would be."""
 FEW = 3
 """Fewer pairs do not show how many a site has; fewer documents in the rarer language do not make it bilingual."""
 BEST_OF = 10
@@ -130,12 +130,7 @@ class Progress(NamedTuple):
         if remaining <= (1 - until) * (self.found + remaining):
             return True
         # pairs are whole: of a small site no share is left but none, or that of one pair
-        return self.found >= FEW and _any_of(remaining) <= ANY_PAIR
-
-
-def _any_of(remaining: float) -> float:
-    """P(any pair remains) if *remaining* are expected, of independent pages."""
-    return -expm1(-remaining)
+        return self.found >= FEW and -expm1(-remaining) <= ANY_PAIR
 
 
 class FetchOutcome(NamedTuple):

@@ -14,7 +14,6 @@ import shutil
 import signal
 import time
 from contextlib import suppress
-from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -33,7 +32,7 @@ from bilingual_crawler.pages.model import LinkPosition, PageRecord
 from bilingual_crawler.urls.hosts import host_of, registered_domain
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Awaitable, Callable
 
     from playwright.async_api import BrowserContext, Page, Route
     from scrapy.crawler import Crawler
@@ -41,6 +40,8 @@ if TYPE_CHECKING:
     from scrapy.settings import BaseSettings
     from scrapy_playwright.handler import ScrapyPlaywrightDownloadHandler
     from scrapy_playwright.page import PageMethod
+
+    Fetch = Callable[[str, dict[str, str], bool], Awaitable[Response]]
 
 logger = logging.getLogger(__name__)
 
@@ -55,56 +56,18 @@ _NOT_FORWARDED = frozenset(("accept-encoding", "connection", "content-length", "
 _NOT_RETURNED = frozenset(("content-encoding", "content-length", "transfer-encoding"))
 
 
-class Resources:
-    """Fetches scripts and data through the crawler's downloader.
-
-    So they wait in a politeness slot, and robots.txt, the address guard, size limits, the archive and a replay apply to
-    them as to pages. Scripts are kept in memory, because a site loads the same ones on every page. Stats:
-    ``bilingual/render/resources|cached_resources|failed_resources``.
-    """
-
-    def __init__(self, crawler: Crawler, slot_of: Callable[[str], str]) -> None:
-        assert crawler.stats
-        self._crawler = crawler
-        self._stats = crawler.stats
-        self._slot_of = slot_of
-        self._scripts: LRUCache[tuple[str | None, ...], Response] = LRUCache(
-            CACHE_BYTES, getsizeof=lambda script: len(script.body)
-        )
-
-    async def get(self, url: str, headers: dict[str, str], *, script: bool) -> Response:
-        """Fetch *url*; raises what Scrapy's downloader raises."""
-        # a script may be in the language that is asked for
-        key = (url, headers.get("accept-language"), headers.get("cookie"))
-        if script and key in self._scripts:
-            self._stats.inc_value("bilingual/render/cached_resources")
-            return self._scripts[key]
-        meta = {"download_slot": self._slot_of(url)}
-        request = Request(url, headers=headers, callback=NO_CALLBACK, meta=meta)
-        assert self._crawler.engine
-        self._stats.inc_value("bilingual/render/resources")
-        try:
-            resource = await self._crawler.engine.download_async(request)
-        except Exception:
-            self._stats.inc_value("bilingual/render/failed_resources")
-            raise
-        if script and resource.status == 200 and len(resource.body) < CACHE_BYTES:
-            self._scripts[key] = resource
-        return resource
-
-
 class PageNetwork:
-    """Answers every request of one page: its HTML by the download, scripts and data by *resources*.
+    """Answers every request of one page: its HTML by the download, scripts and data by *fetch*, a browser's.
 
     Stylesheets are answered empty, other requests and everything but GET are refused. Requests to the site of the page
     have the ``Accept-Language`` and the cookies that *asked*, the request of the page, had.
     """
 
-    def __init__(self, url: str, document: Response, resources: Resources, asked: Headers) -> None:
+    def __init__(self, url: str, document: Response, fetch: Fetch, asked: Headers) -> None:
         self._url = url
         self._asked = {name: value for name in ("accept-language", "cookie") if (value := header(asked, name))}
         self._document = document
-        self._resources = resources
+        self._fetch = fetch
         self._loads = 0
         self._requests = 0
         self.interrupted = False
@@ -131,7 +94,7 @@ class PageNetwork:
             kind in FETCHED and request.method == "GET" and request.url.startswith("http") and self._requests < REQUESTS
         ):
             self._requests += 1
-            await self._fetch(route, script=kind == "script")
+            await self._answer_with_resource(route, script=kind == "script")
         else:
             await route.abort()
 
@@ -149,14 +112,14 @@ class PageNetwork:
         else:
             await route.abort()
 
-    async def _fetch(self, route: Route, *, script: bool) -> None:
+    async def _answer_with_resource(self, route: Route, *, script: bool) -> None:
         request = route.request
         headers = {name: value for name, value in request.headers.items() if name.lower() not in _NOT_FORWARDED}
         headers.setdefault("referer", self._url)
         if registered_domain(request.url) == registered_domain(self._url):
             headers |= self._asked
         try:
-            resource = await self._resources.get(request.url, headers, script=script)
+            resource = await self._fetch(request.url, headers, script)
         except Exception as error:
             self.interrupted |= isinstance(error, StillWanted)
             logger.debug(f"{self._url}: the page does not get {request.url}: {error}")
@@ -198,27 +161,23 @@ class RenderError(Exception):
     """The browser has not rendered a page; the message says why."""
 
 
-@dataclass(frozen=True, slots=True)
-class Rendered:
-    """The result of rendering a page."""
-
-    html: str = ""
-    left_for: str | None = None
-    """The URL to which scripts navigated instead of showing the page."""
-
-
 class Browser:
     """scrapy-playwright, started with the first page that is rendered, each page in a fresh context.
 
     The browser has no network of its own: see :class:`PageNetwork`. At most ``BILINGUAL_RENDER_CONCURRENCY`` pages are
     open; each is closed after ``BILINGUAL_RENDER_TIMEOUT`` seconds, whatever its scripts do, and killed if it takes
-    more than :data:`MAX_PAGE_BYTES`.
+    more than :data:`MAX_PAGE_BYTES`. Stats: ``bilingual/render/resources|cached_resources|failed_resources``.
     """
 
     def __init__(self, crawler: Crawler, slot_of: Callable[[str], str]) -> None:
         options = Options.of(crawler.settings)
+        assert crawler.stats
         self._crawler = crawler
-        self._resources = Resources(crawler, slot_of)
+        self._stats = crawler.stats
+        self._slot_of = slot_of
+        self._scripts: LRUCache[tuple[str | None, ...], Response] = LRUCache(
+            CACHE_BYTES, getsizeof=lambda script: len(script.body)
+        )
         self._timeout = options.render_timeout
         self._half = self._timeout * 1000 / 2
         """Milliseconds to load a page, and again to wait for its text."""
@@ -231,13 +190,14 @@ class Browser:
         self._handler: ScrapyPlaywrightDownloadHandler | None = None
         self._watching: asyncio.Task[None] | None = None
 
-    async def render(self, response: Response, asked: Headers) -> Rendered:
+    async def render(self, response: Response, asked: Headers) -> tuple[str, str | None]:
         """Run the scripts of *response*, a page that was requested with the headers *asked*; raises RenderError.
 
-        The browser prefers the first language of ``Accept-Language``, and has the cookies.
+        Returns the HTML, and the URL to which scripts navigated instead of showing the page. The browser prefers the
+        first language of ``Accept-Language``, and has the cookies.
         """
         address = urldefrag(response.url).url
-        network = PageNetwork(address, response, self._resources, asked)
+        network = PageNetwork(address, response, self._fetch, asked)
         locale = header(asked, "Accept-Language").partition(",")[0].partition(";")[0].strip()
         async with self._open:
             try:
@@ -249,7 +209,30 @@ class Browser:
                 html = ""
         if network.interrupted:
             raise RenderError("the crawl is stopping")
-        return Rendered(html, network.left_for)
+        return html, network.left_for
+
+    async def _fetch(self, url: str, headers: dict[str, str], is_script: bool) -> Response:
+        """Fetch *url* through the crawler's downloader; raises what that raises.
+
+        So scripts and data wait in a politeness slot, and robots.txt, the address guard, size limits, the archive and a
+        replay apply to them as to pages. Scripts are kept in memory, because a site loads the same ones on every page.
+        """
+        # a script may be in the language that is asked for
+        key = (url, headers.get("accept-language"), headers.get("cookie"))
+        if is_script and key in self._scripts:
+            self._stats.inc_value("bilingual/render/cached_resources")
+            return self._scripts[key]
+        request = Request(url, headers=headers, callback=NO_CALLBACK, meta={"download_slot": self._slot_of(url)})
+        assert self._crawler.engine
+        self._stats.inc_value("bilingual/render/resources")
+        try:
+            resource = await self._crawler.engine.download_async(request)
+        except Exception:
+            self._stats.inc_value("bilingual/render/failed_resources")
+            raise
+        if is_script and resource.status == 200 and len(resource.body) < CACHE_BYTES:
+            self._scripts[key] = resource
+        return resource
 
     async def close(self) -> None:
         """Stop the browser, if it was started."""
@@ -406,13 +389,10 @@ def _pages_below(root: int) -> dict[int, int]:
             if b"--type=renderer" in (folder / "cmdline").read_bytes():
                 _, resident, shared, *_ = map(int, (folder / "statm").read_text().split())
                 pages[process] = (resident - shared) * os.sysconf("SC_PAGE_SIZE")
-    return {process: size for process, size in pages.items() if _is_below(process, root, parents)}
-
-
-def _is_below(process: int, root: int, parents: Mapping[int, int]) -> bool:
-    while process not in (0, root):
-        process = parents.get(process, 0)
-    return process == root
+    below = {root}
+    while more := {process for process, parent in parents.items() if parent in below} - below:
+        below |= more
+    return {process: size for process, size in pages.items() if process in below}
 
 
 BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")

@@ -207,7 +207,6 @@ class Visits:
         self._policy = self._context.policy
         self.learner = Learner(self._policy, self._context.budget)
         """Policy and ledgers, with what they have learnt."""
-        self._max_redirects = crawler.settings.getint("REDIRECT_MAX_TIMES")
         self.variants = Variants(self._context.pairs)
         """Which sites choose the language by request header or cookie."""
         self.walls = Walls()
@@ -325,7 +324,7 @@ class Visits:
         url = self.variants.target(entry.url, url, switch)
         if not self._context.scope.admits(url) and entry.parent:
             return self._end_redirect(entry, "offsite", status, location=url)
-        if url == entry.url or entry.redirects >= self._max_redirects:
+        if url == entry.url or entry.redirects >= self._crawler.settings.getint("REDIRECT_MAX_TIMES"):
             return self._end_redirect(entry, "endless", status, location=url)
         self.log(entry, status=status, outcome="redirect", location=url)
         self._replace(entry, url, self._redirected)
@@ -425,14 +424,7 @@ class Visits:
         return await counted
 
     def log(
-        self,
-        entry: Entry,
-        *,
-        status: int,
-        outcome: str,
-        language: str = "",
-        location: str = "",
-        declared: str = "",
+        self, entry: Entry, *, status: int, outcome: str, language: str = "", location: str = "", declared: str = ""
     ) -> None:
         """Send :data:`url_fetched` with what came of *entry*."""
         place = entry.priority, entry.parent, entry.depth
@@ -526,11 +518,10 @@ class Visits:
 
         Pages in flight while their site was left may have brought pairs or URLs.
         """
-        again = [slot for slot, site in self._left.items() if not self._has_enough(site)]
-        for slot in again:
-            del self._left[slot]
-            self.frontier.reopen(slot)
-        if again:
+        if again := [slot for slot, site in self._left.items() if not self._has_enough(site)]:
+            for slot in again:
+                del self._left[slot]
+                self.frontier.reopen(slot)
             self.wake()
             raise DontCloseSpider
         if reason := self.frontier.spent:

@@ -33,7 +33,7 @@ class RenderMiddleware(ReadingComponent):
     rendered, or is beyond ``BILINGUAL_RENDER_MAX_PAGES`` or ``BILINGUAL_RENDER_MAX_PAGES_PER_SITE``, stays as it was
     downloaded. A page whose rendering a stop cuts off is left for the resume. Stats:
     ``bilingual/render/shells|pages|redirects|failed|over_budget``, and those of
-    :class:`~bilingual_crawler.crawl.rendering.Resources`.
+    :class:`~bilingual_crawler.crawl.rendering.Browser`.
     """
 
     def __init__(self, crawler: Crawler) -> None:
@@ -62,17 +62,17 @@ class RenderMiddleware(ReadingComponent):
             if not await self._take_budget(entry.slot):
                 self._stats.inc_value("bilingual/render/over_budget")
                 return response
-            rendered = await unless_stopping(self._crawler, self._browser.render(response, request.headers))
+            html, left_for = await unless_stopping(self._crawler, self._browser.render(response, request.headers))
         except (StillWanted, RenderError) as error:
             if isinstance(error, StillWanted) or is_stopping(self._crawler):
                 return put_back(self._crawler, request)
             count_and_log(self._crawler, "bilingual/render/failed", f"{response.url} was not rendered: {error}")
             return response
-        if rendered.left_for is not None:
+        if left_for is not None:
             self._stats.inc_value("bilingual/render/redirects")
             reasons = {"redirect_urls": [request.url], "redirect_reasons": [response.status]}
-            return request.replace(url=rendered.left_for, meta={**request.meta, **reasons})
-        return await self._replaced(request, response, rendered.html)
+            return request.replace(url=left_for, meta={**request.meta, **reasons})
+        return await self._replaced(request, response, html)
 
     async def spider_closed(self) -> None:
         if self._browser is not None:
