@@ -59,15 +59,10 @@ def _row(pair: Pair) -> int:
 class OutputPipeline(CrawlComponent):
     """Writes ``documents.jsonl.gz`` and streams ``pairs.tsv``.
 
-    When the crawl ends by itself, all documents are aligned by the method in ``BILINGUAL_ALIGN`` (the pairs stay as
-    they are if it is empty), and ``pairs.tsv`` is put in order of score. Until that is complete it has the pairs found
-    on the way, and so it stays if the crawl is stopped.
-
-    Which documents are pairs the ledgers of the crawl say (:attr:`Learner.ledgers`). A pair is written when both of its
-    documents are: those that another worker has written are not here.
-
-    A resumed crawl first reads back the documents and pairs it has, so that a page fetched twice is written once.
-    Stats: ``bilingual/pairs/found``, ``bilingual/pairs/documents`` (that are in a pair), and
+    ``pairs.tsv`` has the pairs of the ledgers (:attr:`Learner.ledgers`) whose documents are both written here. When the
+    crawl ends by itself, all documents are aligned by the method in ``BILINGUAL_ALIGN``, and their pairs take its
+    place. A resumed crawl first reads back the documents and pairs it has, so that a page fetched twice is written
+    once. Stats: ``bilingual/pairs/found``, ``bilingual/pairs/documents`` (that are in a pair), and
     ``bilingual/pairs/outcomes``: an :class:`Outcome` for each pair of languages.
     """
 

@@ -37,11 +37,10 @@ MAX_REST = 60.0
 class FrontierScheduler(BaseScheduler):
     """Translates between Scrapy's requests and :class:`~bilingual_crawler.crawl.visits.Visits`.
 
-    The order is by priority, highest first, then by discovery. At most ``CONCURRENT_REQUESTS_PER_DOMAIN`` requests of
-    one politeness slot, and ``CONCURRENT_REQUESTS`` in all, are in flight until their responses are processed. Requests
-    that are yielded to the engine are pushed with their ``priority`` (seeds with the policy's). A redirect takes the
-    place of its source. A retry goes back to its place while its slot is paused. Of the requests that are yielded the
-    frontier takes only GET requests without a body; others are dropped and counted.
+    At most ``CONCURRENT_REQUESTS_PER_DOMAIN`` requests of one politeness slot, and ``CONCURRENT_REQUESTS`` in all, are
+    in flight until their responses are processed. Of the requests that are yielded the frontier takes only GET requests
+    without a body, with their ``priority``, seeds with the policy's; others are dropped and counted. A redirect takes
+    the place of its source; a retry goes back to its own.
     """
 
     visits: Visits

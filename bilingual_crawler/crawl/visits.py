@@ -191,8 +191,6 @@ class Visits:
     learns from its page, and it is finished when all that the page gave is processed, so that a crash before that
     fetches it again instead of losing links or documents.
 
-    With ``JOBDIR`` the frontier is durable: after any death of the process, the next run fetches the queued URLs, then
-    those in flight, one by one. With ``BILINGUAL_FRONTIER`` the frontier is in Redis and shared with other workers.
     Stats: ``bilingual/frontier/new|raised|ignored|retried|http_tried``, ``bilingual/redirect/<what came of it>``,
     ``bilingual/dropped/<outcome>``, ``bilingual/until/sites_left``, ``bilingual/errors/<exception>``.
     """

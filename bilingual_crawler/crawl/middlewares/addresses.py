@@ -103,8 +103,7 @@ class GuardedResolver:
     """Passes only addresses to connections that a rule allows.
 
     Twisted connects to exactly these addresses without a second look-up, so a name server that changes its answer gains
-    nothing. All connections pass here: pages, redirects, robots.txt, sitemaps. Scrapy installs it for the setting
-    ``TWISTED_DNS_RESOLVER`` when it starts the reactor.
+    nothing. Scrapy installs it for the setting ``TWISTED_DNS_RESOLVER`` when it starts the reactor.
     """
 
     def __init__(self, resolver: Any) -> None:

@@ -57,9 +57,8 @@ _OK, _UNCHANGED = 200, 304
 class KnownPagesMiddleware(CrawlComponent):
     """Asks for pages and sitemaps in the archives of ``BILINGUAL_KNOWN`` on the condition that they have changed.
 
-    At the answer 304 the archived response takes its place, so that the page is read as if it had been downloaded.
-    Its place is 660, so that :class:`.warc.WarcMiddleware` sees both, and whatever may refuse a request has been asked.
-    A discovery judges every site anew.
+    At the answer 304 the archived response takes its place. At 660 :class:`.warc.WarcMiddleware` sees both, and
+    whatever may refuse a request has been asked. A discovery judges every site anew.
 
     Stats: ``bilingual/known/unchanged|changed``, ``bilingual/archive/record_too_long|damaged_record|no_file``.
     """

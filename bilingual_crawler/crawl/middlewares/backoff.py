@@ -59,13 +59,10 @@ class BackoffMiddleware(CrawlComponent):
 
     A request that fails by the network or with one of ``RETRY_HTTP_CODES`` goes back to its place in the frontier, at
     most ``RETRY_TIMES`` times (five times after 429 or 503), and once more if its host only failed meanwhile. Its
-    politeness slot is paused. The pause doubles with each failure in a row; a longer ``Retry-After`` counts instead. A
-    host that keeps failing is given up, and its other URLs are refused without a request. If this machine has no
-    sockets, file descriptors or memory left, this is no failure of the host, and the request waits. If no host answers
-    any more, not even those that did, the network may be gone: a crawl with ``JOBDIR`` or ``BILINGUAL_FRONTIER`` stops
-    before it gives them up, for their queued URLs would be lost. Settings: ``BILINGUAL_BACKOFF_START``, ``_MAX``,
-    ``BILINGUAL_RETRY_AFTER_MAX``, ``BILINGUAL_HOST_FAILURES``. Stats:
-    ``bilingual/backoff/<status or error>``, ``bilingual/hosts_given_up``, ``bilingual/machine/<error>``.
+    politeness slot pauses, as :class:`Backoff` says, until its host is given up. A lack of sockets, descriptors or
+    memory here is no failure of the host. If no host answers any more, the network may be gone: a crawl that can be
+    resumed stops before it gives them up. Stats: ``bilingual/backoff/<status or error>``,
+    ``bilingual/hosts_given_up``, ``bilingual/machine/<error>``.
     """
 
     def __init__(self, crawler: Crawler) -> None:

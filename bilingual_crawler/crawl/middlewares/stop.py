@@ -37,10 +37,9 @@ GRACE = 5.0
 class StopMiddleware(CrawlComponent):
     """Puts waiting requests back into the frontier when the crawl stops, for whatever reason.
 
-    Without it a stop waits for every delay of every site (``Crawl-delay`` may be minutes). Running transfers are
-    finished within ``DOWNLOAD_TIMEOUT``, or at most five seconds after the time budget ``CLOSESPIDER_TIMEOUT``. At a
-    second Ctrl-C the crawl ends at once, by ``stop_now``. Signals: ``phase_changed``, ``stop_now``. Stats:
-    ``bilingual/stop/put_back``.
+    Without it a stop waits for every delay of every site. Running transfers are finished within ``DOWNLOAD_TIMEOUT``,
+    or at most five seconds after the time budget ``CLOSESPIDER_TIMEOUT``. At a second Ctrl-C the crawl ends at once.
+    Signals: ``phase_changed``, ``stop_now``. Stats: ``bilingual/stop/put_back``.
     """
 
     def __init__(self, crawler: Crawler) -> None:

@@ -42,9 +42,7 @@ class TrapRequestsMiddleware(CrawlComponent):
 class TrapPagesMiddleware(ReadingComponent):
     """Learns from pages, and drops soft-404 pages.
 
-    After ten pages of a host, it requests a page of the host that cannot exist, for comparison. If the host does not
-    answer, it asks again after 20, 40 and 80 pages. Error pages are translated, too: after three documents of a
-    language that has a folder of its own, it requests such a page in that folder. Stats:
+    For comparison it requests a page of the host, and of the folder of each language, that cannot exist. Stats:
     ``bilingual/traps/soft-404``, and, for pages that are kept, ``bilingual/probes`` and ``bilingual/copies``.
     """
 

@@ -34,12 +34,10 @@ _TRUNCATIONS = {"dataloss": "disconnect", "download_stopped": "unspecified"}
 class WarcMiddleware(CrawlComponent):
     """Writes all exchanges to ``crawl-*.warc.gz`` in the output folder.
 
-    A downloader middleware that ``BILINGUAL_WARC`` switches. Its place is 650, between cookies and redirects, so it
-    sees redirects, errors, ``robots.txt`` and bodies as sent. Responses from an HTTP cache, and 404 answers of a replay
-    for missing URLs, are left out. Replayed responses keep their date. So do responses that have not changed since an
-    earlier crawl: they are written again, with the answer that said so. If writing fails (disk full), the crawl is
-    closed with the reason ``warc_error``. A thread writes, one exchange after the other, so that the event loop does
-    not wait for the compression.
+    Its place is 650, between cookies and redirects, so it sees redirects, errors, ``robots.txt`` and bodies as sent.
+    Responses from an HTTP cache, and 404 answers of a replay for missing URLs, are left out. Responses of a replay, or
+    unchanged since an earlier crawl, keep their date. If writing fails (disk full), the crawl is closed with the reason
+    ``warc_error``. A thread writes, so that the event loop does not wait for the compression.
 
     Stats: ``bilingual/warc/{exchanges,bytes,files,repaired_bytes}``.
     """
