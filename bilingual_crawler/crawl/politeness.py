@@ -35,7 +35,7 @@ MAX_CRAWL_DELAY = 300.0
 def slot_by(politeness: str) -> Callable[[str], str]:
     """The politeness slot of a URL: its host with ``BILINGUAL_POLITENESS=host``, else its registered domain.
 
-    With ``address`` the domains that turn out to be on one address share its limits: :class:`SharedAddresses`.
+    With ``address`` the domains that turn out to be on one address share its limits: :class:`CrawlDelays`.
     """
 
     def slot(url: str) -> str:
@@ -63,18 +63,22 @@ class CrawlDelays:
     """Gives a politeness slot the delay that a robots.txt asks of us, unless the operator's own is longer.
 
     A site can only slow the crawl down: what is no positive number is ignored, AutoThrottle goes on above the delay and
-    not below it. Requests of such a slot go one at a time, at equal distances.
+    not below it. Requests of such a slot go one at a time, at equal distances. With *frontier*
+    (``BILINGUAL_POLITENESS=address``) the slots on one network address share its limits and delays. A site stays with
+    the address of its first answer: those with several would go to and fro.
     Stats: ``bilingual/robots/crawl_delay`` (hosts that ask for one).
     """
 
-    def __init__(self, crawler: Crawler, slot_of: Callable[[str], str]) -> None:
+    def __init__(self, crawler: Crawler, slot_of: Callable[[str], str], frontier: LocalFrontier | None) -> None:
         self._crawler = crawler
         self._slot_of = slot_of
+        self._frontier = frontier
         self._delays: dict[str, float] = {}
         self._user_agent = robots_agent(crawler.settings)
         crawler.signals.connect(self.robots_parsed, signal=signals.robots_parsed)
         # behind AutoThrottle, which was there before the scheduler was opened
         crawler.signals.connect(self.response_downloaded, signal=signals.response_downloaded)
+        crawler.signals.connect(self.response_received, signal=signals.response_received)
 
     def robots_parsed(self, robotparser: RobotParser, request: Request) -> None:
         asked = robotparser.crawl_delay(self._user_agent)
@@ -94,10 +98,16 @@ class CrawlDelays:
         if name in self._delays:
             keep_slow(self._engine, name, self._delays[name])
 
-    def share_server(self, slot: str, server: str) -> None:
-        """Requests of *slot* wait with those of all slots on *server* from now on."""
-        if slot in self._delays:
-            self._wait(server, self._delays[slot])
+    def response_received(self, request: Request, response: Response) -> None:
+        """Have the slot of *request* wait with all slots on its server from now on."""
+        entry: Entry | None = request.meta.get(ENTRY)
+        if self._frontier is None or entry is None or response.ip_address is None:
+            return
+        if self._frontier.server(entry.slot) == entry.slot:
+            server = str(response.ip_address)
+            self._frontier.share_server(entry.slot, server)
+            if entry.slot in self._delays:
+                self._wait(server, self._delays[entry.slot])
 
     def _wait(self, name: str, asked: float) -> float:
         """Let *name* wait for *asked* seconds, or longer if it does so already; the seconds it is to be."""
@@ -108,22 +118,3 @@ class CrawlDelays:
     def _engine(self) -> ExecutionEngine:
         assert self._crawler.engine
         return self._crawler.engine
-
-
-class SharedAddresses:
-    """Has the slots on one network address share its limits and delays (``BILINGUAL_POLITENESS=address``).
-
-    A site stays with the address of its first answer: those with several would go to and fro.
-    """
-
-    def __init__(self, crawler: Crawler, frontier: LocalFrontier, delays: CrawlDelays) -> None:
-        self._frontier = frontier
-        self._delays = delays
-        crawler.signals.connect(self.response_received, signal=signals.response_received)
-
-    def response_received(self, request: Request, response: Response) -> None:
-        entry: Entry | None = request.meta.get(ENTRY)
-        if entry is not None and response.ip_address is not None and self._frontier.server(entry.slot) == entry.slot:
-            server = str(response.ip_address)
-            self._frontier.share_server(entry.slot, server)
-            self._delays.share_server(entry.slot, server)

@@ -24,7 +24,7 @@ from scrapy.utils.job import job_dir
 from bilingual_crawler.crawl import facts
 from bilingual_crawler.crawl.context import CrawlContext
 from bilingual_crawler.crawl.learner import Learner
-from bilingual_crawler.crawl.politeness import CrawlDelays, SharedAddresses, slot_by
+from bilingual_crawler.crawl.politeness import CrawlDelays, slot_by
 from bilingual_crawler.crawl.scrapy_internals import ask_scheduler, being_scraped
 from bilingual_crawler.crawl.signals import (
     ENTRY,
@@ -224,14 +224,14 @@ class Visits:
         self._stopping = False
         self.slot = slot_by(options.politeness)
         """The politeness slot of a URL."""
-        self._delays = CrawlDelays(crawler, self.slot)
-        self._durable = bool(job_dir(crawler.settings) or options.frontier)
+        self.is_durable = bool(job_dir(crawler.settings) or options.frontier)
+        """Whether the crawl can be resumed."""
         self._store, self.frontier = open_frontier(crawler, self)
-        if options.politeness == "address":
-            assert isinstance(self.frontier, LocalFrontier)
-            self._addresses = SharedAddresses(crawler, self.frontier, self._delays)
+        shared = self.frontier if options.politeness == "address" else None
+        assert shared is None or isinstance(shared, LocalFrontier)
+        self._delays = CrawlDelays(crawler, self.slot, shared)
         self._checkpoints = Checkpoints(self._store, self._context.output_dir, self.stop)
-        if self._durable:
+        if self.is_durable:
             self._checkpoints.start()
         crawler.signals.connect(self.stop, signal=output_failed)
         crawler.signals.connect(self._callback_failed, signal=signals.spider_error)
@@ -365,7 +365,7 @@ class Visits:
         self._announce(self.learner.observe_page(page, links))
         self._give_up_guess(entry)
         # only a crawl that can be resumed needs the packed fact
-        if self._durable:
+        if self.is_durable:
             self.frontier.remember(entry, facts.page_fact(page, links, self._context.pairs))
         self.pursue()
 
@@ -393,13 +393,13 @@ class Visits:
 
     def keep_news(self, entry: Entry, page: PageRecord, weighed: Iterable[tuple[Link, float]]) -> None:
         """Store what is new in the *weighed* links of the page of *entry*, for a resume."""
-        if self._durable and (news := [link for link, priority in weighed if priority != NEVER]):
+        if self.is_durable and (news := [link for link, priority in weighed if priority != NEVER]):
             self.frontier.remember(entry, facts.news_fact(page, news))
 
     def announce(self, entry: Entry, versions: Mapping[str, Sequence[Link]]) -> None:
         """Keep the *versions* of pages to come that the sitemap *entry* announces, also for a resume."""
         self._announced.update(versions)
-        if self._durable:
+        if self.is_durable:
             for part in batched(versions.items(), ANNOUNCED_AT_ONCE):
                 self.frontier.remember(entry, facts.announced_fact(part))
 
@@ -462,7 +462,7 @@ class Visits:
         """Write the last checkpoint and leave the frontier."""
         self._finish_processed()
         try:
-            if self._durable:
+            if self.is_durable:
                 await self._checkpoints.finish()
         finally:
             await self.frontier.leave()

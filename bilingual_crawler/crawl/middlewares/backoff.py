@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from scrapy.exceptions import CannotResolveHostError, DownloadCancelledError, StopDownload
-from scrapy.utils.job import job_dir
 from scrapy.utils.misc import load_object
 
 from bilingual_crawler.crawl.component import CrawlComponent
@@ -69,7 +68,6 @@ class BackoffMiddleware(CrawlComponent):
         super().__init__(crawler)
         settings = crawler.settings
         self._enabled = settings.getbool("RETRY_ENABLED")
-        self._durable = bool(job_dir(settings) or self._options.frontier)
         self._tries = settings.getint("RETRY_TIMES")
         self._statuses = frozenset(map(int, settings.getlist("RETRY_HTTP_CODES")))
         self._errors = tuple(map(load_object, settings.getlist("RETRY_EXCEPTIONS")))
@@ -177,7 +175,7 @@ class BackoffMiddleware(CrawlComponent):
         before = self._backoff.given_up(host)
         expected = partial(self._visits.expects_answers, request.url)
         rest = self._backoff.failed(host, alive=alive, retry_after=asked, others_should_answer=expected)
-        if rest is None and self._durable and self._backoff.is_silence(host) and expected():
+        if rest is None and self._visits.is_durable and self._backoff.is_silence(host) and expected():
             self._stopped = True
             why = "no host answers any more, the network of this machine may be gone. The crawl can be resumed"
             end_crawl(self._crawler, NO_ANSWER, f"Stopping: {why}")

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, TypeVar
 
 from scrapy.utils.asyncio import create_looping_call
 from scrapy.utils.defer import deferred_from_coro
-from scrapy.utils.job import job_dir
 
 from bilingual_crawler.crawl.component import CrawlComponent
 from bilingual_crawler.crawl.scrapy_internals import fail_waiting, is_closing
@@ -45,7 +44,6 @@ class StopMiddleware(CrawlComponent):
     def __init__(self, crawler: Crawler) -> None:
         super().__init__(crawler)
         self._timeout = crawler.settings.getfloat("DOWNLOAD_TIMEOUT")
-        self._durable = bool(job_dir(crawler.settings) or self._options.frontier)
         budget = crawler.settings.getfloat("CLOSESPIDER_TIMEOUT")
         self._deadline = time.monotonic() + budget + GRACE if budget else None
         self._checking = create_looping_call(self._check)
@@ -89,15 +87,15 @@ class StopMiddleware(CrawlComponent):
 
     def _tell(self, left: int) -> None:
         """Say that the crawl stops when *left* transfers are finished."""
+        resumes = self._visits.is_durable
         if self._left is None:
+            after = "The crawl can be resumed" if resumes else "Without JOBDIR the next crawl starts again"
             logger.info(
                 f"Stopping: running transfers ({left}) are finished first, in {self._timeout:.0f} s at most; "
-                "Ctrl-C again cuts them off. "
-                + ("The crawl can be resumed" if self._durable else "Without JOBDIR the next crawl starts again")
+                f"Ctrl-C again cuts them off. {after}"
             )
         if left != self._left and (left or self._left is None):
-            phase = f"stopping, transfers left: {left}"
-            self._send(f"{phase}, the crawl can be resumed" if self._durable else phase)
+            self._send(f"stopping, transfers left: {left}" + ", the crawl can be resumed" * resumes)
         self._left = left
 
     def _reactor_stops(self) -> Deferred[None] | None:
