@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Self
 
 from scrapy.utils.misc import load_object
 
-from bilingual_crawler.crawl.budgets import ByteBudgetExtension
 from bilingual_crawler.crawl.context import claim_folders
 from bilingual_crawler.crawl.middlewares.backoff import PoisonMiddleware
 from bilingual_crawler.crawl.middlewares.language import LanguageFilterMiddleware
@@ -33,7 +32,6 @@ COMPONENTS: Mapping[str, tuple[tuple[str, type, int], ...]] = {
         ("DOWNLOADER_MIDDLEWARES", PoisonMiddleware, 85),
         ("SPIDER_MIDDLEWARES", LinkPriorityMiddleware, 100),
         ("SPIDER_MIDDLEWARES", OrdinarySpiderMiddleware, 300),
-        ("EXTENSIONS", ByteBudgetExtension, 480),
     ),
     Part.LANGUAGE: (("DOWNLOADER_MIDDLEWARES", LanguageFilterMiddleware, 560),),
     Part.TRAPS: (

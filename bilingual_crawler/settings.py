@@ -60,7 +60,7 @@ DOWNLOADER_MIDDLEWARES = {
     "bilingual_crawler.crawl.middlewares.stop.StopMiddleware": 80,
     "bilingual_crawler.crawl.middlewares.backoff.PoisonMiddleware": 85,
     "bilingual_crawler.crawl.middlewares.backoff.BackoffMiddleware": 90,
-    "bilingual_crawler.crawl.middlewares.archived.ArchivedPagesMiddleware": 95,
+    "bilingual_crawler.crawl.middlewares.warc.ArchivedPagesMiddleware": 95,
     "bilingual_crawler.crawl.middlewares.traps.TrapRequestsMiddleware": 97,
     "bilingual_crawler.crawl.middlewares.robots.RobotsMiddleware": 100,
     "bilingual_crawler.crawl.middlewares.robots.TdmMiddleware": 105,
@@ -74,7 +74,7 @@ DOWNLOADER_MIDDLEWARES = {
     "bilingual_crawler.crawl.middlewares.walls.WallRedirectsMiddleware": 610,
     "bilingual_crawler.crawl.middlewares.variants.VariantsMiddleware": 640,
     "bilingual_crawler.crawl.middlewares.warc.WarcMiddleware": 650,
-    "bilingual_crawler.crawl.middlewares.archived.KnownPagesMiddleware": 660,
+    "bilingual_crawler.crawl.middlewares.warc.KnownPagesMiddleware": 660,
 }
 SPIDER_MIDDLEWARES = {"bilingual_crawler.crawl.middlewares.links.LinkPriorityMiddleware": 100}
 ITEM_PIPELINES = {"bilingual_crawler.pipelines.OutputPipeline": 900}
@@ -87,7 +87,6 @@ EXTENSIONS_BASE = {
 EXTENSIONS = {
     "scrapy.extensions.logstats.LogStats": None,
     "scrapy.extensions.spiderstate.SpiderState": None,
-    "bilingual_crawler.crawl.budgets.ByteBudgetExtension": 480,
     "bilingual_crawler.reporting.ledger.CrawlLogExtension": 490,
     "bilingual_crawler.reporting.progress.SitesExtension": 495,
     "bilingual_crawler.reporting.summary.SummaryExtension": 500,

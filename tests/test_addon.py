@@ -54,10 +54,9 @@ ALONE = {
         "scrapy.downloadermiddlewares.retry.RetryMiddleware",
         "scrapy.extensions.logstats.LogStats",
         "scrapy.extensions.spiderstate.SpiderState",
-        "bilingual_crawler.crawl.middlewares.archived.KnownPagesMiddleware",
+        "bilingual_crawler.crawl.middlewares.warc.KnownPagesMiddleware",
         "bilingual_crawler.crawl.middlewares.backoff.PoisonMiddleware",
         "bilingual_crawler.crawl.middlewares.robots.RobotsMiddleware",
-        "bilingual_crawler.crawl.budgets.ByteBudgetExtension",
         "bilingual_crawler.reporting.status.StatusExtension",
     )
 }

@@ -1,12 +1,15 @@
-"""Politeness slots: which URLs share delays and limits, and the delays that robots.txt asks for."""
+"""Politeness slots: which URLs share delays and limits, the delays that robots.txt asks for, budgets in bytes."""
 
 from __future__ import annotations
 
 import logging
+from collections import Counter
+from functools import partial
 from typing import TYPE_CHECKING, TypeVar
 from urllib.parse import urlsplit
 
 from scrapy import Request, signals
+from scrapy.utils.defer import deferred_from_coro
 
 from bilingual_crawler.crawl.scrapy_internals import keep_slow, slow_down
 from bilingual_crawler.crawl.signals import ENTRY
@@ -22,7 +25,9 @@ if TYPE_CHECKING:
     from scrapy.settings import BaseSettings
 
     from bilingual_crawler.frontier.entry import Entry
+    from bilingual_crawler.frontier.frontier import Frontier
     from bilingual_crawler.frontier.local import LocalFrontier
+    from bilingual_crawler.options import Options
 
 Value = TypeVar("Value")
 
@@ -118,3 +123,45 @@ class CrawlDelays:
     def _engine(self) -> ExecutionEngine:
         assert self._crawler.engine
         return self._crawler.engine
+
+
+_TOTAL = ""
+
+
+class ByteBudgets:
+    """Closes a politeness slot after ``BILINGUAL_MAX_BYTES_PER_SITE`` bytes, the crawl after ``BILINGUAL_MAX_BYTES``.
+
+    Bodies count as they come over the wire, including aborted ones and robots.txt. The counts are kept beside the
+    frontier, so a resumed crawl goes on counting, and workers that share a frontier share the budgets. Downloads in
+    flight are finished. Stats: ``bilingual/budget/bytes`` (of all runs and workers), ``bilingual/budget/sites_spent``.
+    """
+
+    def __init__(self, crawler: Crawler, slot_of: Callable[[str], str], frontier: Frontier, options: Options) -> None:
+        self._crawler = crawler
+        self._slot_of = slot_of
+        self._frontier = frontier
+        self._in_all, self._per_site = options.max_bytes, options.max_bytes_per_site
+        self._uncounted: Counter[str] = Counter()
+        if self._in_all or self._per_site:
+            crawler.signals.connect(self.bytes_received, signal=signals.bytes_received)
+            crawler.signals.connect(self.request_left_downloader, signal=signals.request_left_downloader)
+
+    def bytes_received(self, data: bytes, request: Request) -> None:
+        for name in (_TOTAL, self._slot_of(request.url)):
+            self._uncounted[name] += len(data)
+
+    def request_left_downloader(self, request: Request) -> None:
+        slot = self._slot_of(request.url)
+        numbers = {f"bytes {name}": self._uncounted.pop(name, 0) for name in (_TOTAL, slot)}
+        self._frontier.add(numbers, partial(self._counted, slot))
+
+    def _counted(self, slot: str, sums: Mapping[str, int]) -> None:
+        in_all, of_slot = sums[f"bytes {_TOTAL}"], sums[f"bytes {slot}"]
+        stats, engine = self._crawler.stats, self._crawler.engine
+        assert stats
+        stats.set_value("bilingual/budget/bytes", in_all)
+        if self._per_site and of_slot >= self._per_site and self._frontier.close(slot):
+            stats.inc_value("bilingual/budget/sites_spent")
+            logger.info(f"{slot}: {of_slot} bytes downloaded, its budget is spent")
+        if self._in_all and in_all >= self._in_all and engine and engine.spider:
+            deferred_from_coro(engine.close_spider_async(reason="byte_budget"))

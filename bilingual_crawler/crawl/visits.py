@@ -24,7 +24,7 @@ from scrapy.utils.job import job_dir
 from bilingual_crawler.crawl import facts
 from bilingual_crawler.crawl.context import CrawlContext
 from bilingual_crawler.crawl.learner import Learner
-from bilingual_crawler.crawl.politeness import CrawlDelays, slot_by
+from bilingual_crawler.crawl.politeness import ByteBudgets, CrawlDelays, slot_by
 from bilingual_crawler.crawl.scrapy_internals import ask_scheduler, being_scraped
 from bilingual_crawler.crawl.signals import (
     ENTRY,
@@ -230,6 +230,7 @@ class Visits:
         shared = self.frontier if options.politeness == "address" else None
         assert shared is None or isinstance(shared, LocalFrontier)
         self._delays = CrawlDelays(crawler, self.slot, shared)
+        self._budgets = ByteBudgets(crawler, self.slot, self.frontier, options)
         self._checkpoints = Checkpoints(self._store, self._context.output_dir, self.stop)
         if self.is_durable:
             self._checkpoints.start()

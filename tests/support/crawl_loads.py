@@ -28,11 +28,11 @@ class _Later(ModuleType):
 MODULES = (
     *(f"bilingual_crawler.{name}" for name in ("alignment.at_end", "pairing.align", "pairing.methods")),
     *(f"bilingual_crawler.bitext.{name}" for name in ("exports", "produce")),
-    *(f"bilingual_crawler.crawl.middlewares.{name}" for name in ("addresses", "archived", "backoff", "language")),
+    *(f"bilingual_crawler.crawl.middlewares.{name}" for name in ("addresses", "backoff", "language")),
     *(f"bilingual_crawler.crawl.middlewares.{name}" for name in ("links", "render", "robots", "stop", "traps")),
     *(f"bilingual_crawler.crawl.middlewares.{name}" for name in ("variants", "warc")),
     *(f"bilingual_crawler.crawl.spiders.{name}" for name in ("bilingual", "discovery")),
-    *(f"bilingual_crawler.{name}" for name in ("crawl.budgets", "crawl.handlers", "pipelines", "reporting.status")),
+    *(f"bilingual_crawler.{name}" for name in ("crawl.handlers", "pipelines", "reporting.status")),
     *(f"bilingual_crawler.{name}" for name in ("pages.jobs", "pages.sandbox.helper", "scheduler")),
     "scrapy.core.downloader.handlers.http11",
     *(f"scrapy.extensions.{name}" for name in ("closespider", "corestats", "logcount", "logstats", "memdebug")),

@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 from urllib.request import getproxies
 
 from bilingual_crawler.crawl.context import CrawlContext, DiscoveryContext, Seed, choose_output_dir, named_now
-from bilingual_crawler.crawl.rendering import missing_for_rendering
+from bilingual_crawler.crawl.middlewares.render import missing_for_rendering
 from bilingual_crawler.crawl.spiders.seeds import parse_seeds
 from bilingual_crawler.crawl.traps import Traps
 from bilingual_crawler.discovery.policies import AddressReader, site_order
