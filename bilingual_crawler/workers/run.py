@@ -222,10 +222,8 @@ class _Team:
         reasons = reasons_of([worker.folder for worker in self._workers])
         # what a worker without a network has left, the others have fetched if they have finished
         usual = sorted(reasons - {"finished", NO_ANSWER, UNFINISHED})
-        for reason in (WRITE_ERROR, FRONTIER_LOST, *usual, "finished", NO_ANSWER):
-            if reason in reasons:
-                return reason
-        return UNFINISHED
+        by_weight = (WRITE_ERROR, FRONTIER_LOST, *usual, "finished", NO_ANSWER)
+        return next((reason for reason in by_weight if reason in reasons), UNFINISHED)
 
     def _show(self, line: str) -> None:
         if self._status:

@@ -46,6 +46,8 @@ class BilingualSpider(Spider):
 
     Arguments: ``pair``, ``languages``, ``seeds``, ``policy``, ``scope``, ``max_pages``, ``max_pages_per_site``,
     ``until``, ``render``; see :func:`~bilingual_crawler.crawl.spiders.arguments.parse_arguments`.
+
+    Stats: ``bilingual/links/documents/<ending>``, ``bilingual/opt_outs/<name>`` (pages), ``bilingual/traps/sitemaps``.
     """
 
     name = "bilingual"
@@ -106,8 +108,8 @@ class BilingualSpider(Spider):
         # it counts as if the page did
         if announced := self.visits.announced(page.url):
             page = replace(page, links=(*page.links, *announced))
-        self._count_documents(page.documents)
-        self._count_opt_outs(page)
+        self._count("links/documents", page.documents)
+        self._count("opt_outs", dict.fromkeys(page.opt_outs.names, 1))
         self.visits.log_page(response)
         yield FoundLinks(page.without_text(), self.links_of(page))
         if document := document_of(response, page):
@@ -158,24 +160,17 @@ class BilingualSpider(Spider):
         entry: Entry = response.meta[ENTRY]
         sitemap: Sitemap = response.meta[SITEMAP]
         self.visits.log(entry, status=response.status, outcome="sitemap")
-        self._count_documents(sitemap.documents)
+        self._count("links/documents", sitemap.documents)
         self._push_sitemaps(sitemap.nested, entry)
         side = self.context.pairs.side
         found = {url: [link for link in links if side(link.hreflang or "")] for url, links in sitemap.announced.items()}
         self.visits.announce(entry, {url: links for url, links in found.items() if links})
         yield FoundLinks(PageRecord(entry.url), sitemap.links)
 
-    def _count_documents(self, linked: Mapping[str, int]) -> None:
-        """Count links to documents that are not HTML; stats ``bilingual/links/documents/<ending>``."""
+    def _count(self, stat: str, counts: Mapping[str, int]) -> None:
         assert self.crawler.stats
-        for ending, count in linked.items():
-            self.crawler.stats.inc_value(f"bilingual/links/documents/{ending}", count)
-
-    def _count_opt_outs(self, page: PageRecord) -> None:
-        """Count pages by opt-out; stats ``bilingual/opt_outs/<name>``."""
-        assert self.crawler.stats
-        for name in page.opt_outs.names:
-            self.crawler.stats.inc_value(f"bilingual/opt_outs/{name}")
+        for name, count in counts.items():
+            self.crawler.stats.inc_value(f"bilingual/{stat}/{name}", count)
 
     def sitemaps_named(self, urls: Sequence[str]) -> None:
         """Queue the sitemaps of a host."""
@@ -197,8 +192,7 @@ class BilingualSpider(Spider):
         ]
         entries = [entry for entry in found if self.context.traps.wants_sitemap(entry)]
         if len(entries) < len(found):
-            assert self.crawler.stats
-            self.crawler.stats.inc_value("bilingual/traps/sitemaps", len(found) - len(entries))
+            self._count("traps", {"sitemaps": len(found) - len(entries)})
         self.visits.push(entries)
 
 
