@@ -1,4 +1,4 @@
-"""A crawl by several worker processes: their Redis; start and watch them, show their sum, join and align their outputs."""
+"""A crawl by several worker processes: their Redis, start and watch them, show their sum, join and align outputs."""
 
 from __future__ import annotations
 
