@@ -35,7 +35,7 @@ from bilingual_crawler.reporting.results import ResultsError, check_tables, read
 from bilingual_crawler.reporting.summary import SAVE_SECONDS, UNFINISHED, given, print_summary
 from bilingual_crawler.storage.records import CRAWL, DOCUMENTS, PAIRS, SUMMARY, TsvLog, read_json_lines
 from bilingual_crawler.workers.outputs import PART, join, joined_counts, parts_of, reasons_of
-from bilingual_crawler.workers.processes import LOG, WorkerProcess, die_with
+from bilingual_crawler.workers.processes import LOG, WorkerProcess, die_with, start
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -84,16 +84,9 @@ class PrivateRedis:
         )
         try:
             self._folder.mkdir(parents=True, exist_ok=True)
-            with (self._folder / SERVER_LOG).open("ab") as log:
-                self._process = subprocess.Popen(
-                    (PROGRAM, *options),
-                    stdin=subprocess.DEVNULL,
-                    stdout=log,
-                    stderr=log,
-                    pass_fds=[lock.fileno() for lock in self._locks],
-                    preexec_fn=partial(die_with, os.getpid()),
-                    start_new_session=True,
-                )
+            held, dies = [lock.fileno() for lock in self._locks], partial(die_with, os.getpid())
+            log = self._folder / SERVER_LOG
+            self._process = start((PROGRAM, *options), log, pass_fds=held, preexec_fn=dies)
         except OSError as error:
             raise StoreError(f"{PROGRAM} cannot be started: {error}") from error
 
