@@ -13,7 +13,7 @@ from bilingual_crawler.crawl.middlewares.links import LinkPriorityMiddleware, Or
 from bilingual_crawler.crawl.middlewares.traps import TrapPagesMiddleware, TrapRequestsMiddleware
 from bilingual_crawler.crawl.middlewares.warc import WarcMiddleware
 from bilingual_crawler.crawl.spiders.arguments import parse_settings
-from bilingual_crawler.options import Options, Part, usage_error
+from bilingual_crawler.options import Options, Part, wrong
 from bilingual_crawler.pipelines import OutputPipeline
 from bilingual_crawler.reporting.ledger import CrawlLogExtension
 from bilingual_crawler.reporting.status import StatusExtension
@@ -76,16 +76,10 @@ class BilingualAddon:
         if Part.FRONTIER in options.parts:
             settings.set("SCHEDULER", RequestScheduler, "addon")
             settings.set("SCRAPER_SLOT_MAX_ACTIVE_SIZE", SCRAPER_SLOT_MAX_ACTIVE_SIZE, "addon")
-            _check_scheduler(settings["SCHEDULER"])
+            # any class with a scheduler's methods counts as a subclass
+            if RequestScheduler not in load_object(settings["SCHEDULER"]).__mro__:
+                why = "the part frontier is a scheduler itself; leave SCHEDULER out, or frontier out of BILINGUAL_PARTS"
+                raise wrong("SCHEDULER", settings["SCHEDULER"], why)
         if options.replay:
             handlers = settings.getdict("DOWNLOAD_HANDLERS") | dict.fromkeys(("http", "https"), REPLAY)
             settings.set("DOWNLOAD_HANDLERS", handlers, settings.getpriority("DOWNLOAD_HANDLERS") or 0)
-
-
-def _check_scheduler(chosen: str | type) -> None:
-    # any class with a scheduler's methods counts as a subclass
-    if RequestScheduler not in load_object(chosen).__mro__:
-        raise usage_error(
-            f"SCHEDULER={chosen}: the part frontier is a scheduler itself; leave SCHEDULER out, or frontier out of "
-            "BILINGUAL_PARTS"
-        )

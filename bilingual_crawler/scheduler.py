@@ -75,7 +75,9 @@ class FrontierScheduler(BaseScheduler):
                 del request.meta["redirect_urls"], request.meta["redirect_reasons"]
                 self._led_back.append(request)
                 return True
-            return self.visits.redirect(entry, request.url, _redirect_status(request), request.meta.get(SWITCH))
+            reason = request.meta.get("redirect_reasons", [0])[-1]
+            status = reason if isinstance(reason, int) else 0
+            return self.visits.redirect(entry, request.url, status, request.meta.get(SWITCH))
         else:
             self.visits.put_back(entry, request.meta.get(REST) or Rest(min(MAX_REST, 2.0**entry.attempts)))
         return True
@@ -145,7 +147,12 @@ class RequestScheduler(FrontierScheduler):
         url = canonicalise(request.url) if asks_for_page(request) else None
         text = packed(request, self._spider) if url is not None else None
         if url is not None and text is not None:
-            self._push_packed(url, text, rank, request.meta.get("depth", 0))
+            depth = request.meta.get("depth", 0)
+            if rank is None:
+                self.visits.push_seed(url, depth=depth, request=text)
+            else:
+                entry = Entry(url, self.visits.slot(url), rank.priority, rank.parent, depth, request=text)
+                self.visits.push([entry])
             return True
         if url is not None:
             message = (
@@ -153,8 +160,7 @@ class RequestScheduler(FrontierScheduler):
                 "Such requests are neither ranked nor learnt from"
             )
             count_and_log(self._crawler, "bilingual/frontier/unserializable", message)
-        slot = self.visits.slot(request.url)
-        request.meta["download_slot"] = self.visits.frontier.server(slot)
+        request.meta["download_slot"] = self.visits.frontier.server(self.visits.slot(request.url))
         return self._others.enqueue_request(request)
 
     def next_request(self) -> Request | None:
@@ -165,12 +171,6 @@ class RequestScheduler(FrontierScheduler):
         except ValueError as error:
             self.visits.stop(error)
             return None
-
-    def _push_packed(self, url: str, text: str, rank: Rank | None, depth: int) -> None:
-        if rank is None:
-            self.visits.push_seed(url, depth=depth, request=text)
-        else:
-            self.visits.push([Entry(url, self.visits.slot(url), rank.priority, rank.parent, depth, request=text)])
 
     def _request(self, entry: Entry) -> Request:
         asked = unpacked(entry.request, self._spider)
@@ -191,8 +191,3 @@ def _leads_back(request: Request, entry: Entry) -> bool:
     same_page = canonicalise(request.url) == entry.url
     first = request.meta.get("redirect_times") == 1
     return same_page and first and request.url != request.meta["redirect_urls"][-1]
-
-
-def _redirect_status(request: Request) -> int:
-    reason = request.meta.get("redirect_reasons", [0])[-1]
-    return reason if isinstance(reason, int) else 0

@@ -154,7 +154,10 @@ def crawl_together(
         # the path of a socket has a hundred characters at most, that of a job folder may have more
         with TemporaryDirectory(prefix="bilingual-") as place:
             job = Path(settings["JOBDIR"] or place, WORKERS).absolute()
-            _check_parts(job, context.output_dir)
+            if lost := next((part for part in parts_of(job) if not (context.output_dir / part.name).is_dir()), None):
+                # what is joined would lack its documents
+                why = f"{lost.name} is missing, which a resume needs; put it back"
+                raise wrong("BILINGUAL_OUTPUT_DIR", context.output_dir, why)
             # at the end it would be too late
             with usage_errors(ResultsError):
                 check_tables(context.output_dir, context.pairs)
@@ -163,12 +166,6 @@ def crawl_together(
     finally:
         for lock in locks:
             lock.close()
-
-
-def _check_parts(job: Path, folder: Path) -> None:
-    """Raise UsageError if a worker has lost its output folder: what is joined would lack its documents."""
-    if lost := next((part for part in parts_of(job) if not (folder / part.name).is_dir()), None):
-        raise wrong("BILINGUAL_OUTPUT_DIR", folder, f"{lost.name} is missing, which a resume needs; put it back")
 
 
 class _Team:
@@ -344,15 +341,9 @@ class _Team:
 
 def _settings(frontier: str, job: Path, folder: Path) -> list[str]:
     """The options that make a command that of one worker. The joined outputs are aligned, not those of each."""
-    settings = {
-        "BILINGUAL_WORKERS": 1,
-        "BILINGUAL_FRONTIER": frontier,
-        "BILINGUAL_OUTPUT_DIR": folder,
-        "JOBDIR": job,
-        "BILINGUAL_ALIGN": "",
-        "BILINGUAL_BITEXT": "",
-    }
-    return [part for name, value in settings.items() for part in ("-s", f"{name}={value}")]
+    places = (f"BILINGUAL_FRONTIER={frontier}", f"BILINGUAL_OUTPUT_DIR={folder}", f"JOBDIR={job}")
+    settings = ("BILINGUAL_WORKERS=1", *places, "BILINGUAL_ALIGN=", "BILINGUAL_BITEXT=")
+    return [part for setting in settings for part in ("-s", setting)]
 
 
 def _line(summary: dict[str, Any], seconds: float, fetched: int) -> str:
