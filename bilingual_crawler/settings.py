@@ -14,7 +14,6 @@ if _typing.TYPE_CHECKING:
 
 BOT_NAME = "bilingual-crawler"
 SPIDER_MODULES = ["bilingual_crawler.crawl.spiders"]
-NEWSPIDER_MODULE = "bilingual_crawler.crawl.spiders"
 # in Scrapyd the commands of the egg must win over installed entry points
 COMMANDS_MODULE = "bilingual_crawler.commands"
 

@@ -21,7 +21,7 @@ from bilingual_crawler.languages.codes import base_of
 from bilingual_crawler.options import Options, check_folder, usage_error, usage_errors, wrong
 from bilingual_crawler.storage.files import FolderLock, LockedError, replacing, to_disk
 from bilingual_crawler.storage.records import CRAWL
-from bilingual_crawler.urls.hosts import split_domain, with_http
+from bilingual_crawler.urls.hosts import split_domain
 
 if TYPE_CHECKING:
     from scrapy.crawler import Crawler
@@ -143,10 +143,6 @@ class Seed:
     @property
     def as_given(self) -> str:
         return self.url.removeprefix("https://") if self.guessed_scheme else self.url
-
-    def addresses(self) -> tuple[str, ...]:
-        """Where it is looked for."""
-        return (self.url, with_http(self.url)) if self.guessed_scheme else (self.url,)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -43,16 +43,10 @@ QUANTILE = 1.2816
 """Standard deviations to each side of the mean that hold 80 % of a normal distribution."""
 
 
-class Window(NamedTuple):
-    """The latest fetches of a site: so many, or this share of all, whichever is more."""
-
-    fetches: int
-    share: float
-
-
-RECENT = Window(30, 0.05)
-"""Pairs of these fetches are a minimum of the remaining pairs."""
-RECENT_WITHOUT_PROMISES = Window(100, 0.25)
+RECENT = (30, 0.05)
+"""The latest fetches of a site: so many, or this share of all, whichever is more. Their pairs are a minimum of the
+remaining pairs."""
+RECENT_WITHOUT_PROMISES = (100, 0.25)
 """The same for a policy that promises no pairs, without an estimate."""
 
 
@@ -180,9 +174,9 @@ class SiteCourse:
         self._brought += [self.fetches] * (found - self.found)
         self.found = found
 
-    def brought(self, window: Window) -> int:
-        """Return the number of pairs that the latest fetches brought."""
-        before = self.fetches - max(window.fetches, int(window.share * self.fetches))
+    def brought(self, latest: tuple[int, float]) -> int:
+        """Return the number of pairs that the *latest* fetches brought."""
+        before = self.fetches - max(latest[0], int(latest[1] * self.fetches))
         return len(self._brought) - bisect_left(self._brought, before + 1)
 
     @property

@@ -70,8 +70,7 @@ class BilingualSpider(Spider):
         claim_folders(crawler, context)
         write_description(context.output_dir, cls.name, described_arguments(kwargs, context), crawler.settings)
         spider = cls(context)
-        if context.undetectable:
-            names = " or ".join(map(language_name, context.undetectable))
+        if names := " or ".join(map(language_name, context.undetectable)):
             spider.logger.warning(
                 f"{context.detection} does not know {names}: a page counts as {names} only if it, or a link to it, "
                 f"declares this. {REMEDY}"
