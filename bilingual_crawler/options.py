@@ -74,7 +74,6 @@ _SCRAPY_NEEDED = re.compile(r"scrapy(?![\w.-])", re.IGNORECASE)
 _USER = re.compile(r"(?<=://)[^/?#\s]*@")
 _PASSWORD_PARAMETER = re.compile(r"([?&][^=&?#\s]*passw(?:or)?d[^=&?#\s]*=)[^&#\s]+", re.IGNORECASE)
 _SHOWN = 200
-"""Characters of an invalid value that a message shows."""
 
 
 def usage_error(message: object) -> UsageError:
@@ -485,7 +484,6 @@ PLAIN: dict[str, Plain] = {
     ),
     "JOBDIR": Plain("--job", "DIR", "folder of the frontier, for a resume (job/ in the folder of the outputs)"),
 }
-"""The settings that have an option of their own."""
 
 
 def _check_names(settings: BaseSettings) -> None:

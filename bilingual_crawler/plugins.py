@@ -189,7 +189,6 @@ POLICIES = Plugins(
         """,
     ),
 )
-"""Crawl policies."""
 
 GAIN_EVIDENCE = Plugins(
     "evidence",
@@ -216,7 +215,6 @@ SITE_DETECTORS = Plugins(
     None,
     _classes("discovery.detector", "evidence=evidence:EvidenceDetector barbosa=barbosa:BarbosaDetector"),
 )
-"""Detectors of bilingual sites."""
 
 LANGUAGE_DETECTORS = Plugins(
     "language_detectors",
@@ -225,7 +223,6 @@ LANGUAGE_DETECTORS = Plugins(
     _classes("pages.detectors", "cld2=cld2:Cld2 heliport=heliport:Heliport fasttext=fasttext:FastText"),
     {"cld2": ("languages", "pycld2"), "heliport": ("languages", "heliport"), "fasttext": ("languages", "fasttext")},
 )
-"""Detectors of the language of a text."""
 
 ENCODERS = Plugins(
     "encoders",
@@ -246,10 +243,8 @@ ALIGNMENT_METHODS = Plugins(
         "structure-content=methods:StructureContentMethod",
     ),
 )
-"""Methods of document alignment."""
 
 SENTENCE_FILTERS = Plugins("sentence_filters", (f"{_PACKAGE}.bitext.cleaning:SentenceFilter",), ("languages",))
-"""Filters of sentence pairs, after the cleaner."""
 
 EXPORTS = Plugins(
     "exports",
@@ -265,7 +260,6 @@ EXPORTS = Plugins(
     ),
     dict.fromkeys(("parquet", "documents-parquet", "monolingual-parquet"), ("parquet", "pyarrow")),
 )
-"""Formats of bitext and of documents in one language."""
 
 FRONTIER_STORES = Plugins(
     "frontier_stores",

@@ -31,7 +31,6 @@ _unpack_links = msgspec.msgpack.Decoder(tuple[Link, ...]).decode
 _unpack_announced = msgspec.msgpack.Decoder(dict[str, tuple[Link, ...]]).decode
 
 GONE = _pack(None)
-"""The URL gave no page."""
 
 
 def redirect_fact(target: str) -> bytes:

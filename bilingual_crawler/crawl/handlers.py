@@ -100,7 +100,6 @@ class ReplayDownloadHandler(BaseDownloadHandler):
             self._stats.set_value(f"bilingual/archive/{reason}", count)
 
     async def download_request(self, request: Request) -> Response:
-        """Answer a request at once."""
         started = time.monotonic()
         found = self._archive.find(request.url)
         request.meta["download_latency"] = time.monotonic() - started

@@ -59,7 +59,6 @@ PART = 100
 REST = 4.0
 """Pause after a part, in times of what the part took."""
 MAX_REST = 0.2
-"""Seconds of the longest pause."""
 
 
 class Turns:

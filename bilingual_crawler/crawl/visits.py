@@ -505,7 +505,6 @@ class Visits:
             self._crawler.signals.send_catch_log(pair_found, pair=pair)
 
     def _callback_failed(self, response: Response | Failure) -> None:
-        """Finish the URL although its callback raised an exception."""
         if isinstance(response, Response) and ENTRY in response.meta:
             entry: Entry = response.meta[ENTRY]
             if not self.learner.is_done(entry.url):
@@ -564,7 +563,6 @@ class Visits:
         return self._context.until < 1 and self.learner.remaining.is_finished(site, self._context.until)
 
     def _gone(self, entry: Entry) -> None:
-        """Note that *entry* gave policy and ledger no page."""
         self.learner.observe_failure(entry.url)
         self._give_up_guess(entry)
         self.frontier.remember(entry, facts.GONE)
@@ -589,7 +587,6 @@ class Visits:
             self.frontier.rescore({https: 0.0})
 
     def _replace(self, entry: Entry, url: str, told: Callable[[bool], None] = ignore) -> None:
-        """Replace *entry* by *url*."""
         target = Entry(url, self.slot(url), entry.priority, entry.parent, entry.depth, entry.kind)
         target.redirects, target.request = entry.redirects + 1, entry.request
         self._waiting.pop(url, None)
@@ -620,7 +617,6 @@ class Visits:
             self._stats.inc_value(f"bilingual/frontier/{outcome}", outcomes.count(outcome))
 
     def _source(self, entry: Entry) -> str:
-        """The slot of the page whose link put *entry* into the queue."""
         return self.slot(entry.parent) if entry.parent else entry.slot
 
     def _queued_before(self, urls: Iterable[str]) -> Iterator[str]:

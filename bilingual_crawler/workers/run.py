@@ -189,7 +189,6 @@ class _Team:
         self._missing: dict[str, str] = {}
         """Outputs that the alignment has not made, with the command that makes each."""
         self._unaligned = False
-        """Whether the alignment has failed."""
         self._status = Console(stderr=True).status("starting") if sys.stderr.isatty() else None
         self._phase = ""
         self._logs_every = settings.getfloat("LOGSTATS_INTERVAL")

@@ -57,7 +57,6 @@ _PAUSE = 1.0
 REST = 3.0
 """Pause after a response that has broken a limit, in times of what it took."""
 MAX_REST = 10.0
-"""Seconds of the longest pause."""
 
 
 class ReadingComponent(CrawlComponent):
