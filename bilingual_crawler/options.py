@@ -437,7 +437,8 @@ class Options:
 
         Raises UsageError, in one line, for an unknown ``BILINGUAL_`` name and for the first invalid value.
         """
-        _check_names(settings)
+        if unknown := next((name for name in settings if name.startswith(PREFIX) and name not in _READERS), None):
+            raise usage_error(f"{unknown}: {unknown_setting(unknown, _READERS)}")
         for name, read in _SCRAPY.items():
             read_value(name, settings[name], read)
         return cls(
@@ -484,12 +485,6 @@ PLAIN: dict[str, Plain] = {
     ),
     "JOBDIR": Plain("--job", "DIR", "folder of the frontier, for a resume (job/ in the folder of the outputs)"),
 }
-
-
-def _check_names(settings: BaseSettings) -> None:
-    for name in settings:
-        if name.startswith(PREFIX) and name not in _READERS:
-            raise usage_error(f"{name}: {unknown_setting(name, _READERS)}")
 
 
 def unknown_setting(name: str, known: Collection[str]) -> str:

@@ -139,11 +139,9 @@ class Learner:
         for other in {registered_domain(url) for pair in found for url in (pair.url_a, pair.url_b)} - {site}:
             self.remaining.observe_pairs(other)
         if self._budget:
-            self._budget.observe_download(site, sum(map(self._novelty, found)), sum(promised))
-
-    def _novelty(self, pair: Pair) -> float:
-        """How far *pair* counts: as its page with less new text does."""
-        return min(self._stale.get(hash(url), 1.0) for url in (pair.url_a, pair.url_b))
+            # a pair counts as its page with less new text does
+            new = (min(self._stale.get(hash(url), 1.0) for url in (pair.url_a, pair.url_b)) for pair in found)
+            self._budget.observe_download(site, sum(new), sum(promised))
 
     def _settle(self, part: Policy) -> Iterator[Pair]:
         """The pairs that follow from those found last, and from these in turn."""

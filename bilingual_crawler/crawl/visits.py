@@ -326,7 +326,8 @@ class Visits:
         if url == entry.url or entry.redirects >= self._crawler.settings.getint("REDIRECT_MAX_TIMES"):
             return self._end_redirect(entry, "endless", status, location=url)
         self.log(entry, status=status, outcome="redirect", location=url)
-        self._replace(entry, url, self._redirected)
+        came = {True: "followed", False: "known"}
+        self._replace(entry, url, lambda wanted: self._stats.inc_value(f"bilingual/redirect/{came[wanted]}"))
         return True
 
     def fail(self, failure: Failure) -> None:
@@ -605,9 +606,6 @@ class Visits:
         self._gone(entry)
         self.frontier.finish(entry)
         return False
-
-    def _redirected(self, wanted: bool) -> None:
-        self._stats.inc_value(f"bilingual/redirect/{'followed' if wanted else 'known'}")
 
     def _pushed(self, entries: Sequence[Entry], outcomes: list[Push]) -> None:
         for entry, outcome in zip(entries, outcomes, strict=True):

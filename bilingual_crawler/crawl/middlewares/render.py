@@ -248,21 +248,18 @@ class Browser:
             self._watching.cancel()
 
     async def _started(self) -> ScrapyPlaywrightDownloadHandler:
-        async with self._starting:
-            if self._handler is None:
-                self._handler = await self._start()
-                self._watching = asyncio.create_task(_watch_memory())
-            return self._handler
-
-    async def _start(self) -> ScrapyPlaywrightDownloadHandler:
         from scrapy_playwright.handler import ScrapyPlaywrightDownloadHandler
 
-        handler = build_from_crawler(ScrapyPlaywrightDownloadHandler, self._crawler)
-        handler.config.launch_options = launch_options(self._crawler.settings)
-        # the handler does this when the engine starts, which was earlier
-        handler.browser_provider = handler.browser_provider_cls(handler.config)
-        await handler.browser_provider.start()
-        return handler
+        async with self._starting:
+            if self._handler is None:
+                handler = build_from_crawler(ScrapyPlaywrightDownloadHandler, self._crawler)
+                handler.config.launch_options = launch_options(self._crawler.settings)
+                # the handler does this when the engine starts, which was earlier
+                handler.browser_provider = handler.browser_provider_cls(handler.config)
+                await handler.browser_provider.start()
+                self._handler = handler
+                self._watching = asyncio.create_task(_watch_memory())
+            return self._handler
 
     async def _run(self, handler: ScrapyPlaywrightDownloadHandler, url: str, network: PageNetwork, locale: str) -> str:
         from scrapy_playwright.page import PageMethod
