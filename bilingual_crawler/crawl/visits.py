@@ -21,7 +21,7 @@ from scrapy.utils.asyncio import call_later, create_looping_call, run_in_thread
 from scrapy.utils.defer import deferred_from_coro, maybe_deferred_to_future
 from scrapy.utils.job import job_dir
 
-from bilingual_crawler.crawl import facts
+from bilingual_crawler.crawl import learner
 from bilingual_crawler.crawl.context import CrawlContext
 from bilingual_crawler.crawl.learner import Learner
 from bilingual_crawler.crawl.politeness import ByteBudgets, CrawlDelays, slot_by
@@ -293,7 +293,7 @@ class Visits:
             self.quota.remove(self._source(entry), entry.url)
             if entry.kind is Kind.PAGE and self._context.scope.join(entry.url):
                 logger.info(f"{entry.url}: a seed leads to this site, which joins the scope")
-                self.frontier.remember(entry, facts.part_fact(facts.SCOPE))
+                self.frontier.remember(entry, learner.part_fact(learner.SCOPE))
         return entry
 
     def put_back(self, entry: Entry, rest: Rest) -> None:
@@ -316,7 +316,9 @@ class Visits:
         if url is None:
             return self._end_redirect(entry, "nowhere", status, outcome="redirect-nowhere")
         if switch and self.learner.is_done(url) and self.variants.is_switched(url, switch):
-            self.frontier.remember(entry, facts.part_fact(facts.COOKIES, self.variants.note_switch(entry.url, switch)))
+            self.frontier.remember(
+                entry, learner.part_fact(learner.COOKIES, self.variants.note_switch(entry.url, switch))
+            )
             self._stats.inc_value("bilingual/variants/switches")
         else:
             switch = None
@@ -368,12 +370,12 @@ class Visits:
         self._give_up_guess(entry)
         # only a crawl that can be resumed needs the packed fact
         if self.is_durable:
-            self.frontier.remember(entry, facts.page_fact(page, links, self._context.pairs))
+            self.frontier.remember(entry, learner.page_fact(page, links, self._context.pairs))
         self.pursue()
 
     def recall(self, entry: Entry, fact: bytes) -> None:
         """Teach the policy a *fact* of *entry*, and keep it for a resume."""
-        self.frontier.remember(entry, facts.part_fact(facts.POLICY, fact))
+        self.frontier.remember(entry, learner.part_fact(learner.POLICY, fact))
         self._policy.recall(fact)
         self.pursue()
 
@@ -396,14 +398,14 @@ class Visits:
     def keep_news(self, entry: Entry, page: PageRecord, weighed: Iterable[tuple[Link, float]]) -> None:
         """Store what is new in the *weighed* links of the page of *entry*, for a resume."""
         if self.is_durable and (news := [link for link, priority in weighed if priority != NEVER]):
-            self.frontier.remember(entry, facts.news_fact(page, news))
+            self.frontier.remember(entry, learner.news_fact(page, news))
 
     def announce(self, entry: Entry, versions: Mapping[str, Sequence[Link]]) -> None:
         """Keep the *versions* of pages to come that the sitemap *entry* announces, also for a resume."""
         self._announced.update(versions)
         if self.is_durable:
             for part in batched(versions.items(), ANNOUNCED_AT_ONCE):
-                self.frontier.remember(entry, facts.announced_fact(part))
+                self.frontier.remember(entry, learner.announced_fact(part))
 
     def announced(self, url: str) -> Sequence[Link]:
         """Return the versions of the page *url* that a sitemap has announced; once, as it counts from then on."""
@@ -476,12 +478,12 @@ class Visits:
 
     def gained(self, learnt: Iterable[tuple[str, bytes]], queued: Iterable[str]) -> None:
         parts = {
-            facts.SCOPE: lambda url, _: self._context.scope.join(url),
-            facts.COOKIES: self.variants.recall,
-            facts.WALL: self.walls.recall,
-            facts.ANNOUNCED: lambda _, fact: self._announced.update(facts.announced_in(fact)),
+            learner.SCOPE: lambda url, _: self._context.scope.join(url),
+            learner.COOKIES: self.variants.recall,
+            learner.WALL: self.walls.recall,
+            learner.ANNOUNCED: lambda _, fact: self._announced.update(learner.announced_in(fact)),
         }
-        self._announce(facts.relearn(self.learner, learnt, self._queued_before(queued), parts))
+        self._announce(learner.relearn(self.learner, learnt, self._queued_before(queued), parts))
 
     def wake(self) -> None:
         """Let the engine fetch the next request now instead of at its five-second poll."""
@@ -566,7 +568,7 @@ class Visits:
     def _gone(self, entry: Entry) -> None:
         self.learner.observe_failure(entry.url)
         self._give_up_guess(entry)
-        self.frontier.remember(entry, facts.GONE)
+        self.frontier.remember(entry, learner.GONE)
         self.pursue()
 
     def _try_http(self, entry: Entry, outcome: str) -> None:
@@ -594,7 +596,7 @@ class Visits:
         self._answered.pop(url, None)
         self._announce(self.learner.observe_redirect(entry.url, url))
         self._give_up_guess(entry)
-        self.frontier.remember(entry, facts.redirect_fact(url))
+        self.frontier.remember(entry, learner.redirect_fact(url))
         self.frontier.redirect(entry, target, told)
         self.pursue()
 

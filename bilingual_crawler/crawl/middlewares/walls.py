@@ -13,7 +13,7 @@ from urllib.parse import urljoin, urlsplit
 from weakref import WeakValueDictionary
 
 from bilingual_crawler.crawl.component import CrawlComponent
-from bilingual_crawler.crawl.facts import WALL, part_fact
+from bilingual_crawler.crawl.learner import WALL, part_fact
 from bilingual_crawler.crawl.middlewares.backoff import patience_of
 from bilingual_crawler.crawl.middlewares.language import ReadingComponent, page_job
 from bilingual_crawler.crawl.middlewares.stop import again
