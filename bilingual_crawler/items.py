@@ -104,7 +104,7 @@ class Proposal(NamedTuple):
 
 
 class Wanted(NamedTuple):
-    """A URL that a policy wants to be fetched."""
+    """A URL that a policy wants to be fetched, or that a request of another project's spider asks for."""
 
     url: str
     priority: float
@@ -126,11 +126,3 @@ class FoundRequests(FoundLinks):
 
     requests: Mapping[str, Request]
     """By the URL of the link."""
-
-
-class Rank(NamedTuple):
-    """The priority of a request, and where it comes from."""
-
-    priority: float
-    parent: str
-    """URL of the page that led to it."""

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from twisted.internet.defer import Deferred
     from twisted.python.failure import Failure
 
-    from bilingual_crawler.items import Rank
+    from bilingual_crawler.items import Wanted
 
 CALLBACKS = {Kind.PAGE: "parse", Kind.SITEMAP: "parse_sitemap"}
 """Names of the spider's methods."""
@@ -143,7 +143,7 @@ class RequestScheduler(FrontierScheduler):
     def enqueue_request(self, request: Request) -> bool:
         if ENTRY in request.meta:
             return super().enqueue_request(request)
-        rank: Rank | None = request.meta.pop(RANK, None)
+        rank: Wanted | None = request.meta.pop(RANK, None)
         url = canonicalise(request.url) if asks_for_page(request) else None
         text = packed(request, self._spider) if url is not None else None
         if url is not None and text is not None:

@@ -26,7 +26,7 @@ from bilingual_crawler.crawl.signals import (
     profile_read,
 )
 from bilingual_crawler.frontier.entry import Entry, Kind, State
-from bilingual_crawler.items import FoundLinks, FoundRequests, Rank
+from bilingual_crawler.items import FoundLinks, FoundRequests, Wanted
 from bilingual_crawler.languages.codes import language_name
 from bilingual_crawler.options import Part
 from bilingual_crawler.pages.model import Link, PageRecord
@@ -190,7 +190,7 @@ def _ranked(found: FoundRequests, weighed: list[tuple[Link, float]]) -> Iterator
     for link, priority in weighed:
         best[link.url] = max(priority, best.get(link.url, priority))
     for url, priority in best.items():
-        found.requests[url].meta[RANK] = Rank(priority, found.page.url)
+        found.requests[url].meta[RANK] = Wanted(url, priority, found.page.url)
         yield found.requests[url]
 
 
