@@ -30,7 +30,6 @@ from bilingual_crawler.crawl.middlewares.language import ReadingComponent, is_of
 from bilingual_crawler.crawl.middlewares.stop import is_stopping, put_back, unless_stopping
 from bilingual_crawler.crawl.requests import header
 from bilingual_crawler.crawl.signals import ENTRY, READ, StillWanted, count_and_log, page_rendered
-from bilingual_crawler.options import Options
 from bilingual_crawler.pages.formats import HTML
 from bilingual_crawler.pages.model import LinkPosition, PageRecord
 from bilingual_crawler.urls.hosts import host_of, registered_domain
@@ -45,6 +44,7 @@ if TYPE_CHECKING:
     from scrapy_playwright.page import PageMethod
 
     from bilingual_crawler.frontier.entry import Entry
+    from bilingual_crawler.options import Options
 
     Fetch = Callable[[str, dict[str, str], bool], Awaitable[Response]]
 
@@ -174,8 +174,7 @@ class Browser:
     more than :data:`MAX_PAGE_BYTES`. Stats: ``bilingual/render/resources|cached_resources|failed_resources``.
     """
 
-    def __init__(self, crawler: Crawler, slot_of: Callable[[str], str]) -> None:
-        options = Options.of(crawler.settings)
+    def __init__(self, crawler: Crawler, options: Options, slot_of: Callable[[str], str]) -> None:
         assert crawler.stats
         self._crawler = crawler
         self._stats = crawler.stats
@@ -449,7 +448,7 @@ class RenderMiddleware(ReadingComponent):
         super().__init__(crawler)
         self._mode = self._context.render
         missing = missing_for_rendering(crawler.settings)
-        self._browser = None if self._mode == "never" or missing else Browser(crawler, self._slot_of)
+        self._browser = None if self._mode == "never" or missing else Browser(crawler, self._options, self._slot_of)
         if self._mode == "auto" and missing:
             logger.warning(f"render=auto: {missing}; until then pages that need JavaScript stay as downloaded")
 
