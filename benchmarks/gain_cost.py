@@ -20,8 +20,7 @@ from pathlib import Path
 
 from benchmarks.processes import own_memory
 from bilingual_crawler import collect_rarely
-from bilingual_crawler.crawl.facts import news_fact, page_fact, relearn
-from bilingual_crawler.crawl.learner import Learner
+from bilingual_crawler.crawl.learner import Learner, news_fact, page_fact, relearn
 from bilingual_crawler.frontier.entry import NEVER, Entry
 from bilingual_crawler.frontier.frontier import Limits
 from bilingual_crawler.frontier.lmdb_store import LmdbStore

@@ -27,10 +27,11 @@ COMMANDS = {
 
 def main() -> None:
     """Hand the command to Scrapy's command line, with its options; the exit code is that of Scrapy."""
+    described = "\n".join(f"  {name:<10}{does}" for name, (_, does) in COMMANDS.items())
     parser = argparse.ArgumentParser(
         prog=TOOL,
         description="Find parallel documents: the same page in two languages.",
-        epilog=f"commands:\n{_described()}\n\n{TOOL} COMMAND --help shows its arguments and options.",
+        epilog=f"commands:\n{described}\n\n{TOOL} COMMAND --help shows its arguments and options.",
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     adapt(parser)
@@ -44,10 +45,6 @@ def main() -> None:
     settings = project_settings()
     settings.set("LOG_LEVEL", "WARNING", "project")
     execute(sys.argv, settings)
-
-
-def _described() -> str:
-    return "\n".join(f"  {name:<10}{does}" for name, (_, does) in COMMANDS.items())
 
 
 if __name__ == "__main__":

@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Self
 
 from scrapy.utils.misc import load_object
 
-from bilingual_crawler.crawl.budgets import ByteBudgetExtension
 from bilingual_crawler.crawl.context import claim_folders
 from bilingual_crawler.crawl.middlewares.backoff import PoisonMiddleware
 from bilingual_crawler.crawl.middlewares.language import LanguageFilterMiddleware
-from bilingual_crawler.crawl.middlewares.links import LinkPriorityMiddleware
-from bilingual_crawler.crawl.middlewares.ordinary import OrdinarySpiderMiddleware
-from bilingual_crawler.crawl.middlewares.traps import TrapLinksMiddleware, TrapPagesMiddleware, TrapRequestsMiddleware
+from bilingual_crawler.crawl.middlewares.links import LinkPriorityMiddleware, OrdinarySpiderMiddleware
+from bilingual_crawler.crawl.middlewares.traps import TrapPagesMiddleware, TrapRequestsMiddleware
 from bilingual_crawler.crawl.middlewares.warc import WarcMiddleware
 from bilingual_crawler.crawl.spiders.arguments import parse_settings
-from bilingual_crawler.options import Options, Part, usage_error
+from bilingual_crawler.options import Options, Part, wrong
 from bilingual_crawler.pipelines import OutputPipeline
 from bilingual_crawler.reporting.ledger import CrawlLogExtension
 from bilingual_crawler.reporting.status import StatusExtension
@@ -25,7 +23,6 @@ from bilingual_crawler.settings import SCRAPER_SLOT_MAX_ACTIVE_SIZE
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
-    from typing import Self
 
     from scrapy.crawler import Crawler
     from scrapy.settings import BaseSettings
@@ -35,13 +32,11 @@ COMPONENTS: Mapping[str, tuple[tuple[str, type, int], ...]] = {
         ("DOWNLOADER_MIDDLEWARES", PoisonMiddleware, 85),
         ("SPIDER_MIDDLEWARES", LinkPriorityMiddleware, 100),
         ("SPIDER_MIDDLEWARES", OrdinarySpiderMiddleware, 300),
-        ("EXTENSIONS", ByteBudgetExtension, 480),
     ),
     Part.LANGUAGE: (("DOWNLOADER_MIDDLEWARES", LanguageFilterMiddleware, 560),),
     Part.TRAPS: (
         ("DOWNLOADER_MIDDLEWARES", TrapRequestsMiddleware, 97),
         ("DOWNLOADER_MIDDLEWARES", TrapPagesMiddleware, 550),
-        ("SPIDER_MIDDLEWARES", TrapLinksMiddleware, 200),
     ),
     Part.PAIRS: (
         ("ITEM_PIPELINES", OutputPipeline, 900),
@@ -81,16 +76,10 @@ class BilingualAddon:
         if Part.FRONTIER in options.parts:
             settings.set("SCHEDULER", RequestScheduler, "addon")
             settings.set("SCRAPER_SLOT_MAX_ACTIVE_SIZE", SCRAPER_SLOT_MAX_ACTIVE_SIZE, "addon")
-            _check_scheduler(settings["SCHEDULER"])
+            # any class with a scheduler's methods counts as a subclass
+            if RequestScheduler not in load_object(settings["SCHEDULER"]).__mro__:
+                why = "the part frontier is a scheduler itself; leave SCHEDULER out, or frontier out of BILINGUAL_PARTS"
+                raise wrong("SCHEDULER", settings["SCHEDULER"], why)
         if options.replay:
             handlers = settings.getdict("DOWNLOAD_HANDLERS") | dict.fromkeys(("http", "https"), REPLAY)
             settings.set("DOWNLOAD_HANDLERS", handlers, settings.getpriority("DOWNLOAD_HANDLERS") or 0)
-
-
-def _check_scheduler(chosen: str | type) -> None:
-    # any class with a scheduler's methods counts as a subclass
-    if RequestScheduler not in load_object(chosen).__mro__:
-        raise usage_error(
-            f"SCHEDULER={chosen}: the part frontier is a scheduler itself; leave SCHEDULER out, or frontier out of "
-            "BILINGUAL_PARTS"
-        )

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence  # noqa: TC003  msgspec reads the types
+from collections.abc import Mapping, Sequence  # noqa: TC003  msgspec reads the types
 from dataclasses import dataclass, fields
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from bilingual_crawler.pages.origin import UNKNOWN, Origin
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from typing import Any
-
     from scrapy import Request
 
     from bilingual_crawler.pages.model import Link, PageRecord
@@ -107,7 +104,7 @@ class Proposal(NamedTuple):
 
 
 class Wanted(NamedTuple):
-    """A URL that a policy wants to be fetched."""
+    """A URL that a policy wants to be fetched, or that a request of another project's spider asks for."""
 
     url: str
     priority: float
@@ -129,11 +126,3 @@ class FoundRequests(FoundLinks):
 
     requests: Mapping[str, Request]
     """By the URL of the link."""
-
-
-class Rank(NamedTuple):
-    """The priority of a request, and where it comes from."""
-
-    priority: float
-    parent: str
-    """URL of the page that led to it."""

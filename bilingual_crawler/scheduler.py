@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections import deque
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
-from scrapy import Request
+from scrapy import Request, Spider
 from scrapy.core.scheduler import BaseScheduler, Scheduler
 from scrapy.exceptions import IgnoreRequest, StopDownload
 from scrapy.utils.defer import deferred_from_coro, maybe_deferred_to_future
@@ -21,14 +21,12 @@ from bilingual_crawler.urls.canonical import canonicalise
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from typing import Self
 
-    from scrapy import Spider
     from scrapy.crawler import Crawler
     from twisted.internet.defer import Deferred
     from twisted.python.failure import Failure
 
-    from bilingual_crawler.items import Rank
+    from bilingual_crawler.items import Wanted
 
 CALLBACKS = {Kind.PAGE: "parse", Kind.SITEMAP: "parse_sitemap"}
 """Names of the spider's methods."""
@@ -39,11 +37,9 @@ MAX_REST = 60.0
 class FrontierScheduler(BaseScheduler):
     """Translates between Scrapy's requests and :class:`~bilingual_crawler.crawl.visits.Visits`.
 
-    The order is by priority, highest first, then by discovery. At most ``CONCURRENT_REQUESTS_PER_DOMAIN`` requests of
-    one politeness slot, and ``CONCURRENT_REQUESTS`` in all, are in flight until their responses are processed. Requests
-    that are yielded to the engine are pushed with their ``priority`` (seeds with the policy's). A redirect takes the
-    place of its source. A retry goes back to its place while its slot is paused. Of the requests that are yielded the
-    frontier takes only GET requests without a body; others are dropped and counted.
+    At most ``CONCURRENT_REQUESTS_PER_DOMAIN`` requests of one politeness slot, and ``CONCURRENT_REQUESTS`` in all, are
+    in flight until their responses are processed. The spider's requests are seeds. A redirect takes the place of its
+    source; a retry goes back to its own.
     """
 
     visits: Visits
@@ -72,18 +68,16 @@ class FrontierScheduler(BaseScheduler):
     def enqueue_request(self, request: Request) -> bool:
         entry: Entry | None = request.meta.get(ENTRY)
         if entry is None:
-            if request.method != "GET" or request.body:
-                assert self._crawler.stats
-                self._crawler.stats.inc_value("bilingual/frontier/not_get")
-                return False
-            self._push(request)
+            self.visits.push_seed(canonicalise(request.url) or request.url)
         elif "redirect_urls" in request.meta:
             if _leads_back(request, entry):
                 # a retry of it is no redirect
                 del request.meta["redirect_urls"], request.meta["redirect_reasons"]
                 self._led_back.append(request)
                 return True
-            return self.visits.redirect(entry, request.url, _redirect_status(request), request.meta.get(SWITCH))
+            reason = request.meta.get("redirect_reasons", [0])[-1]
+            status = reason if isinstance(reason, int) else 0
+            return self.visits.redirect(entry, request.url, status, request.meta.get(SWITCH))
         else:
             self.visits.put_back(entry, request.meta.get(REST) or Rest(min(MAX_REST, 2.0**entry.attempts)))
         return True
@@ -93,15 +87,6 @@ class FrontierScheduler(BaseScheduler):
             return self._led_back.popleft()
         entry = self.visits.hand_out()
         return None if entry is None else self._request(entry)
-
-    def _push(self, request: Request) -> None:
-        url = canonicalise(request.url) or request.url
-        parent = (request.headers.get("Referer") or b"").decode("latin-1")
-        if not parent:
-            self.visits.push_seed(url)
-            return
-        depth = request.meta.get("depth", 0)
-        self.visits.push([Entry(url, self.visits.slot(url), float(request.priority), parent, depth)])
 
     def _request(self, entry: Entry) -> Request:
         return Request(
@@ -158,11 +143,16 @@ class RequestScheduler(FrontierScheduler):
     def enqueue_request(self, request: Request) -> bool:
         if ENTRY in request.meta:
             return super().enqueue_request(request)
-        rank: Rank | None = request.meta.pop(RANK, None)
+        rank: Wanted | None = request.meta.pop(RANK, None)
         url = canonicalise(request.url) if asks_for_page(request) else None
         text = packed(request, self._spider) if url is not None else None
         if url is not None and text is not None:
-            self._push_packed(url, text, rank, request.meta.get("depth", 0))
+            depth = request.meta.get("depth", 0)
+            if rank is None:
+                self.visits.push_seed(url, depth=depth, request=text)
+            else:
+                entry = Entry(url, self.visits.slot(url), rank.priority, rank.parent, depth, request=text)
+                self.visits.push([entry])
             return True
         if url is not None:
             message = (
@@ -170,8 +160,7 @@ class RequestScheduler(FrontierScheduler):
                 "Such requests are neither ranked nor learnt from"
             )
             count_and_log(self._crawler, "bilingual/frontier/unserializable", message)
-        slot = self.visits.slot(request.url)
-        request.meta["download_slot"] = self.visits.frontier.server(slot)
+        request.meta["download_slot"] = self.visits.frontier.server(self.visits.slot(request.url))
         return self._others.enqueue_request(request)
 
     def next_request(self) -> Request | None:
@@ -182,12 +171,6 @@ class RequestScheduler(FrontierScheduler):
         except ValueError as error:
             self.visits.stop(error)
             return None
-
-    def _push_packed(self, url: str, text: str, rank: Rank | None, depth: int) -> None:
-        if rank is None:
-            self.visits.push_seed(url, depth=depth, request=text)
-        else:
-            self.visits.push([Entry(url, self.visits.slot(url), rank.priority, rank.parent, depth, request=text)])
 
     def _request(self, entry: Entry) -> Request:
         asked = unpacked(entry.request, self._spider)
@@ -208,8 +191,3 @@ def _leads_back(request: Request, entry: Entry) -> bool:
     same_page = canonicalise(request.url) == entry.url
     first = request.meta.get("redirect_times") == 1
     return same_page and first and request.url != request.meta["redirect_urls"][-1]
-
-
-def _redirect_status(request: Request) -> int:
-    reason = request.meta.get("redirect_reasons", [0])[-1]
-    return reason if isinstance(reason, int) else 0

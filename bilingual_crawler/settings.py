@@ -14,7 +14,6 @@ if _typing.TYPE_CHECKING:
 
 BOT_NAME = "bilingual-crawler"
 SPIDER_MODULES = ["bilingual_crawler.crawl.spiders"]
-NEWSPIDER_MODULE = "bilingual_crawler.crawl.spiders"
 # in Scrapyd the commands of the egg must win over installed entry points
 COMMANDS_MODULE = "bilingual_crawler.commands"
 
@@ -60,10 +59,10 @@ DOWNLOADER_MIDDLEWARES = {
     "bilingual_crawler.crawl.middlewares.stop.StopMiddleware": 80,
     "bilingual_crawler.crawl.middlewares.backoff.PoisonMiddleware": 85,
     "bilingual_crawler.crawl.middlewares.backoff.BackoffMiddleware": 90,
-    "bilingual_crawler.crawl.middlewares.archived.ArchivedPagesMiddleware": 95,
+    "bilingual_crawler.crawl.middlewares.warc.ArchivedPagesMiddleware": 95,
     "bilingual_crawler.crawl.middlewares.traps.TrapRequestsMiddleware": 97,
     "bilingual_crawler.crawl.middlewares.robots.RobotsMiddleware": 100,
-    "bilingual_crawler.crawl.middlewares.tdm.TdmMiddleware": 105,
+    "bilingual_crawler.crawl.middlewares.robots.TdmMiddleware": 105,
     "bilingual_crawler.crawl.middlewares.addresses.AddressGuardMiddleware": 900,
     "bilingual_crawler.crawl.middlewares.traps.TrapPagesMiddleware": 550,
     "bilingual_crawler.crawl.middlewares.variants.NegotiatedMiddleware": 552,
@@ -74,12 +73,9 @@ DOWNLOADER_MIDDLEWARES = {
     "bilingual_crawler.crawl.middlewares.walls.WallRedirectsMiddleware": 610,
     "bilingual_crawler.crawl.middlewares.variants.VariantsMiddleware": 640,
     "bilingual_crawler.crawl.middlewares.warc.WarcMiddleware": 650,
-    "bilingual_crawler.crawl.middlewares.archived.KnownPagesMiddleware": 660,
+    "bilingual_crawler.crawl.middlewares.warc.KnownPagesMiddleware": 660,
 }
-SPIDER_MIDDLEWARES = {
-    "bilingual_crawler.crawl.middlewares.traps.TrapLinksMiddleware": 200,
-    "bilingual_crawler.crawl.middlewares.links.LinkPriorityMiddleware": 100,
-}
+SPIDER_MIDDLEWARES = {"bilingual_crawler.crawl.middlewares.links.LinkPriorityMiddleware": 100}
 ITEM_PIPELINES = {"bilingual_crawler.pipelines.OutputPipeline": 900}
 # to find that it is off, it would import aiohttp
 EXTENSIONS_BASE = {
@@ -90,7 +86,6 @@ EXTENSIONS_BASE = {
 EXTENSIONS = {
     "scrapy.extensions.logstats.LogStats": None,
     "scrapy.extensions.spiderstate.SpiderState": None,
-    "bilingual_crawler.crawl.budgets.ByteBudgetExtension": 480,
     "bilingual_crawler.reporting.ledger.CrawlLogExtension": 490,
     "bilingual_crawler.reporting.progress.SitesExtension": 495,
     "bilingual_crawler.reporting.summary.SummaryExtension": 500,

@@ -32,7 +32,7 @@ from bilingual_crawler import settings as defaults
 from bilingual_crawler.addon import COMPONENTS, BilingualAddon
 from bilingual_crawler.crawl.context import CrawlContext
 from bilingual_crawler.crawl.middlewares.language import LanguageFilterMiddleware
-from bilingual_crawler.crawl.middlewares.ordinary import OrdinarySpiderMiddleware
+from bilingual_crawler.crawl.middlewares.links import OrdinarySpiderMiddleware
 from bilingual_crawler.crawl.middlewares.traps import TrapPagesMiddleware
 from bilingual_crawler.crawl.middlewares.warc import WarcMiddleware
 from bilingual_crawler.crawl.requests import asks_for_page, of_its_own, packed, unpacked
@@ -54,10 +54,9 @@ ALONE = {
         "scrapy.downloadermiddlewares.retry.RetryMiddleware",
         "scrapy.extensions.logstats.LogStats",
         "scrapy.extensions.spiderstate.SpiderState",
-        "bilingual_crawler.crawl.middlewares.archived.KnownPagesMiddleware",
+        "bilingual_crawler.crawl.middlewares.warc.KnownPagesMiddleware",
         "bilingual_crawler.crawl.middlewares.backoff.PoisonMiddleware",
         "bilingual_crawler.crawl.middlewares.robots.RobotsMiddleware",
-        "bilingual_crawler.crawl.budgets.ByteBudgetExtension",
         "bilingual_crawler.reporting.status.StatusExtension",
     )
 }
@@ -198,7 +197,7 @@ def test_the_parts_come_at_their_places_and_what_the_project_sets_stays(tmp_path
     crawler = crawler_with(
         tmp_path,
         DOWNLOADER_MIDDLEWARES={RetryMiddleware: 540, TrapPagesMiddleware: None},
-        SPIDER_MIDDLEWARES={"bilingual_crawler.crawl.middlewares.ordinary.OrdinarySpiderMiddleware": 310},
+        SPIDER_MIDDLEWARES={"bilingual_crawler.crawl.middlewares.links.OrdinarySpiderMiddleware": 310},
         ITEM_PIPELINES={"scrapy.pipelines.files.FilesPipeline": 1},
         DOWNLOAD_DELAY=7,
     )

@@ -19,8 +19,7 @@ from support.frontiers import drain, entry, hand_out
 from support.webserver import bilingual_site, html, run_scrapy, serve, varied
 
 from benchmarks.budget import known, measure, read_curves, spend
-from bilingual_crawler.crawl.facts import GONE, page_fact, redirect_fact, relearn
-from bilingual_crawler.crawl.learner import Learner
+from bilingual_crawler.crawl.learner import GONE, Learner, page_fact, redirect_fact, relearn
 from bilingual_crawler.crawl.spiders.arguments import parse_arguments
 from bilingual_crawler.frontier.budget import FAIR_TURN, Bandit, Even, Sequential, SiteBudget
 from bilingual_crawler.frontier.entry import SUSPECT, Entry

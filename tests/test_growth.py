@@ -283,8 +283,8 @@ class Listener:
         self.reconsidered += 1
         return priority / 2
 
-    def gained(self, facts: Iterable[tuple[str, bytes]], queued: Iterable[str]) -> None:
-        self.told.append((list(facts), list(queued)))
+    def gained(self, learnt: Iterable[tuple[str, bytes]], queued: Iterable[str]) -> None:
+        self.told.append((list(learnt), list(queued)))
 
     def wake(self) -> None:
         pass

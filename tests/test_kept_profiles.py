@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import shutil
 from base64 import b64encode
 from dataclasses import replace
@@ -118,7 +117,7 @@ def test_a_profile_that_does_not_fit_is_made_anew(
     rows = list(read_json_lines(crawled / PROFILES))
     file = GzipJsonLines(copy / PROFILES)
     for number, row in enumerate(rows):
-        file.write(Row(row | change if number == 3 else row))
+        file.write(row | change if number == 3 else row)
     file.close()
     assert profiles(copy) == profiles(crawled)
     assert read_again == [rows[3]["url"]]
@@ -131,15 +130,7 @@ def test_profiles_that_a_kill_has_left_without_a_document_are_passed_over(
     rows = list(read_json_lines(crawled / PROFILES))
     file = GzipJsonLines(copy / PROFILES)
     for row in (rows[0] | {"url": "https://example.org/lost"}, *rows):
-        file.write(Row(row))
+        file.write(row)
     file.close()
     assert profiles(copy) == profiles(crawled)
     assert read_again == []
-
-
-class Row:
-    def __init__(self, row: dict[str, Any]) -> None:
-        self._row = row
-
-    def as_row(self) -> dict[str, Any]:
-        return json.loads(json.dumps(self._row))  # type: ignore[no-any-return]

@@ -19,7 +19,7 @@ from support.webserver import ALIGNED, bilingual_site, html, run_scrapy, varied
 from warcio.archiveiterator import ArchiveIterator
 
 from bilingual_crawler.crawl.context import CrawlContext
-from bilingual_crawler.crawl.middlewares.archived import KnownPagesMiddleware
+from bilingual_crawler.crawl.middlewares.warc import KnownPagesMiddleware
 from bilingual_crawler.crawl.signals import ENTRY
 from bilingual_crawler.crawl.spiders.arguments import parse_arguments
 from bilingual_crawler.storage.archive import open_archive

@@ -17,8 +17,7 @@ from support.scripted import Answer, negotiating
 from support.webserver import ABOUT_SITE, TEXT, bilingual_site, html, run_scrapy, serve, start_scrapy
 from warcio.archiveiterator import ArchiveIterator
 
-from bilingual_crawler.crawl.rendering.browser import is_shell
-from bilingual_crawler.crawl.rendering.network import REQUESTS
+from bilingual_crawler.crawl.middlewares.render import REQUESTS, is_shell
 from bilingual_crawler.pages.html import parse_page
 from bilingual_crawler.settings import BILINGUAL_USER_AGENT
 from bilingual_crawler.storage.records import read_json_lines, read_tsv

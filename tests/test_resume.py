@@ -6,8 +6,7 @@ import pytest
 from msgspec.structs import replace
 from support.example_site import PAGES, serve
 
-from bilingual_crawler.crawl.facts import GONE, news_fact, page_fact, redirect_fact, relearn
-from bilingual_crawler.crawl.learner import Learner
+from bilingual_crawler.crawl.learner import GONE, Learner, news_fact, page_fact, redirect_fact, relearn
 from bilingual_crawler.frontier.entry import NEVER, Entry
 from bilingual_crawler.frontier.frontier import Limits
 from bilingual_crawler.frontier.lmdb_store import LmdbStore

@@ -14,8 +14,7 @@ import pytest
 from support.crawls import summary
 from support.webserver import ALIGNED, html, run_scrapy, serve, start_scrapy, varied
 
-from bilingual_crawler.crawl.facts import news_fact, page_fact, relearn
-from bilingual_crawler.crawl.learner import Learner
+from bilingual_crawler.crawl.learner import Learner, news_fact, page_fact, relearn
 from bilingual_crawler.frontier.budget import Bandit
 from bilingual_crawler.frontier.entry import NEVER
 from bilingual_crawler.languages.codes import LanguageError, LanguagePair

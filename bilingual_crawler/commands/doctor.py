@@ -11,7 +11,7 @@ from scrapy.commands import ScrapyCommand
 
 from bilingual_crawler import ONE_ONNXRUNTIME, to_install
 from bilingual_crawler.commands import Tool
-from bilingual_crawler.crawl.rendering.browser import missing_for_rendering
+from bilingual_crawler.crawl.middlewares.render import missing_for_rendering
 from bilingual_crawler.encoders.base import install_command, is_installed
 from bilingual_crawler.options import Options, workers
 from bilingual_crawler.scoring.models import ProviderError, default_providers

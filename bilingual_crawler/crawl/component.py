@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Self
 
 import scrapy.signals
+from scrapy import Request
+from scrapy.exceptions import NotConfigured
+from scrapy.http.request import NO_CALLBACK
 
 from bilingual_crawler.crawl import signals
 from bilingual_crawler.crawl.context import CrawlContext
 from bilingual_crawler.crawl.visits import Visits
+from bilingual_crawler.options import Options
 
 if TYPE_CHECKING:
-    from typing import Self
-
+    from scrapy.core.engine import ExecutionEngine
     from scrapy.crawler import Crawler
+    from scrapy.http import Response
 
 SIGNALS = {
     name: signal
@@ -31,6 +35,9 @@ class CrawlComponent:
         assert crawler.stats
         self._crawler = crawler
         self._stats = crawler.stats
+        self._options = Options.of(crawler.settings)
+        if not self._is_wanted():
+            raise NotConfigured
         self._context = CrawlContext.from_crawler(crawler)
 
     @classmethod
@@ -40,7 +47,23 @@ class CrawlComponent:
             crawler.signals.connect(getattr(component, name), signal=SIGNALS[name])
         return component
 
+    def _is_wanted(self) -> bool:
+        """Whether the settings switch this part on."""
+        return True
+
+    @property
+    def _engine(self) -> ExecutionEngine:
+        assert self._crawler.engine
+        return self._crawler.engine
+
     @property
     def _visits(self) -> Visits:
         """The owner of the URLs' lives, once the scheduler is open."""
         return Visits.from_crawler(self._crawler)
+
+    async def _download(self, url: str, beside: Request, **meta: Any) -> Response:
+        """The answer at *url*, which waits with the request *beside* for the turn of their politeness slot."""
+        if "download_slot" in beside.meta:
+            meta["download_slot"] = beside.meta["download_slot"]
+        meta["dont_redirect"] = True
+        return await self._engine.download_async(Request(url, meta=meta, callback=NO_CALLBACK))

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import cached_property
 from pathlib import Path
+from tempfile import TemporaryFile
 from typing import TYPE_CHECKING
 from weakref import WeakKeyDictionary
 
@@ -14,12 +16,12 @@ from scrapy import signals
 
 from bilingual_crawler.crawl.requests import Turns
 from bilingual_crawler.crawl.scrapy_internals import split_cookie_domains
-from bilingual_crawler.frontier.job import JobError
+from bilingual_crawler.frontier.job import Job, JobError
 from bilingual_crawler.languages.codes import base_of
 from bilingual_crawler.options import Options, check_folder, usage_error, usage_errors, wrong
 from bilingual_crawler.storage.files import FolderLock, LockedError, replacing, to_disk
 from bilingual_crawler.storage.records import CRAWL
-from bilingual_crawler.urls.hosts import split_domain, with_http
+from bilingual_crawler.urls.hosts import split_domain
 
 if TYPE_CHECKING:
     from scrapy.crawler import Crawler
@@ -29,7 +31,6 @@ if TYPE_CHECKING:
     from bilingual_crawler.discovery.search import SiteSearch
     from bilingual_crawler.discovery.ways import Sources
     from bilingual_crawler.frontier.budget import SiteBudget
-    from bilingual_crawler.frontier.job import Job
     from bilingual_crawler.frontier.scope import Scope
     from bilingual_crawler.languages.pairs import LanguagePairs
     from bilingual_crawler.pages.language import Detection
@@ -47,14 +48,12 @@ def choose_output_dir(settings: BaseSettings, name: str) -> Path:
         folder = Path(named)
         if not (named.isprintable() and folder.is_absolute()):
             why = f"{memo} names no folder; write the path of the crawl's output folder into it"
-            raise usage_error(f"JOBDIR={memo.parent}: {why}")
+            raise wrong("JOBDIR", memo.parent, why)
         # unlike Path.exists, it is no error for a name that is too long
         if not os.path.exists(folder):
             # a new one would lack all that was found, and the frontier would not fetch it again
-            raise usage_error(
-                f"JOBDIR={memo.parent}: its crawl writes into {folder}, which is gone; move it back, write its new "
-                f"place into {memo}, or give another folder"
-            )
+            why = f"its crawl writes into {folder}, which is gone; move it back, write its new place into {memo}, or"
+            raise wrong("JOBDIR", memo.parent, f"{why} give another folder")
         check_folder("BILINGUAL_OUTPUT_DIR", folder)
         return folder
     folder = (Options.of(settings).output_dir or Path("crawls", name)).absolute()
@@ -74,13 +73,8 @@ def named_now(prefix: str) -> str:
 
 def claim_folders(crawler: Crawler, context: CrawlContext) -> None:
     """Lock the job folder and the output folder until the end of the crawl; raises UsageError."""
-    locks = lock_folders(crawler.settings, context)
-
-    def let_go() -> None:
-        for lock in locks:
-            lock.close()
-
-    crawler.signals.connect(let_go, signal=signals.engine_stopped, weak=False)
+    for lock in lock_folders(crawler.settings, context):
+        crawler.signals.connect(lock.close, signal=signals.engine_stopped, weak=False)
 
 
 def lock_folders(settings: BaseSettings, context: CrawlContext) -> list[FolderLock]:
@@ -94,7 +88,9 @@ def lock_folders(settings: BaseSettings, context: CrawlContext) -> list[FolderLo
             job = context.job.keep(settings)
         folder.mkdir(parents=True, exist_ok=True)
         lock = FolderLock(folder)
-        _check_room(folder / ".room")
+        # what is begun without room ends in half-open outputs
+        with TemporaryFile(dir=folder) as file:
+            file.write(bytes(ROOM))
         if not (memo and memo.exists()):
             # another crawl may have ended there since the arguments were checked
             _check_new(folder)
@@ -114,18 +110,10 @@ ROOM = 1 << 16
 """Bytes for which a folder must have room when a crawl begins there."""
 
 
-def _check_room(file: Path) -> None:
-    """Raise OSError unless *file* can have :data:`ROOM` bytes: what is begun without room ends in half-open outputs."""
-    try:
-        file.write_bytes(bytes(ROOM))
-    finally:
-        file.unlink(missing_ok=True)
-
-
 def _check_new(folder: Path) -> None:
     if (folder / CRAWL).exists():
         resume = f", or resume it with --job {job_in(folder)}" if memo_of(job_in(folder)).exists() else ""
-        raise usage_error(f"BILINGUAL_OUTPUT_DIR={folder}: holds another crawl; choose a new folder{resume}")
+        raise wrong("BILINGUAL_OUTPUT_DIR", folder, f"holds another crawl; choose a new folder{resume}")
 
 
 def job_in(folder: Path) -> Path:
@@ -155,10 +143,6 @@ class Seed:
     @property
     def as_given(self) -> str:
         return self.url.removeprefix("https://") if self.guessed_scheme else self.url
-
-    def addresses(self) -> tuple[str, ...]:
-        """Where it is looked for."""
-        return (self.url, with_http(self.url)) if self.guessed_scheme else (self.url,)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -211,6 +195,11 @@ class CrawlContext:
     def turns(self) -> Turns:
         """Long work of all components in the event loop."""
         return Turns()
+
+    @cached_property
+    def suspects(self) -> asyncio.Lock:
+        """Held while a helper process reads a response of a site that has broken a limit before."""
+        return asyncio.Lock()
 
 
 _SHARED: WeakKeyDictionary[Crawler, CrawlContext] = WeakKeyDictionary()

@@ -7,11 +7,11 @@ import logging
 import time
 from typing import TYPE_CHECKING, Any
 
-from scrapy import signals
+from scrapy import Request, signals
 from scrapy.core.downloader.handlers.base import BaseDownloadHandler
 from scrapy.core.downloader.handlers.http11 import HTTP11DownloadHandler
 from scrapy.exceptions import DownloadCancelledError, NotConfigured, StopDownload
-from scrapy.http import Headers
+from scrapy.http import Headers, Response
 
 from bilingual_crawler.crawl.requests import answer, archived_answer
 from bilingual_crawler.crawl.scrapy_internals import read_as_browsers
@@ -21,9 +21,7 @@ from bilingual_crawler.storage.archive import Redirect, open_archive
 from bilingual_crawler.storage.warc import ArchivedResponse, ArchiveError
 
 if TYPE_CHECKING:
-    from scrapy import Request
     from scrapy.crawler import Crawler
-    from scrapy.http import Response
 
 _OF_DOWNLOADS = ("core.downloader.tls", "core.downloader.handlers.http11", "downloadermiddlewares.httpcompression")
 """Loggers of Scrapy that warn of single downloads: a certificate of another host, an unknown coding, a large body."""
@@ -44,6 +42,7 @@ class OncePerKind(logging.Filter):
         return True
 
 
+_QUIET = OncePerKind()
 MAX_HEADERS = 256 << 10
 """Bytes between request and body. Scrapy limits the body only, so headers may go on until the time-out."""
 
@@ -58,15 +57,9 @@ class LimitedDownloadHandler(HTTP11DownloadHandler):
         super().__init__(crawler)
         read_as_browsers(self, MAX_HEADERS)
         self._transfers: set[asyncio.Task[Response]] = set()
-        self._quiet = OncePerKind()
         for name in _OF_DOWNLOADS:
-            logging.getLogger(f"scrapy.{name}").addFilter(self._quiet)
+            logging.getLogger(f"scrapy.{name}").addFilter(_QUIET)
         crawler.signals.connect(self._cut, signal=stop_now)
-
-    async def close(self) -> None:
-        for name in _OF_DOWNLOADS:
-            logging.getLogger(f"scrapy.{name}").removeFilter(self._quiet)
-        await super().close()
 
     async def download_request(self, request: Request) -> Response:
         transfer = asyncio.ensure_future(super().download_request(request))
@@ -107,7 +100,6 @@ class ReplayDownloadHandler(BaseDownloadHandler):
             self._stats.set_value(f"bilingual/archive/{reason}", count)
 
     async def download_request(self, request: Request) -> Response:
-        """Answer a request at once."""
         started = time.monotonic()
         found = self._archive.find(request.url)
         request.meta["download_latency"] = time.monotonic() - started

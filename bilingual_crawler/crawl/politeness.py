@@ -1,12 +1,15 @@
-"""Politeness slots: which URLs share delays and limits, and the delays that robots.txt asks for."""
+"""Politeness slots: which URLs share delays and limits, the delays that robots.txt asks for, budgets in bytes."""
 
 from __future__ import annotations
 
 import logging
+from collections import Counter
+from functools import partial
 from typing import TYPE_CHECKING, TypeVar
 from urllib.parse import urlsplit
 
-from scrapy import signals
+from scrapy import Request, signals
+from scrapy.utils.defer import deferred_from_coro
 
 from bilingual_crawler.crawl.scrapy_internals import keep_slow, slow_down
 from bilingual_crawler.crawl.signals import ENTRY
@@ -15,7 +18,6 @@ from bilingual_crawler.urls.hosts import registered_domain
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from scrapy import Request
     from scrapy.core.engine import ExecutionEngine
     from scrapy.crawler import Crawler
     from scrapy.http import Response
@@ -23,7 +25,9 @@ if TYPE_CHECKING:
     from scrapy.settings import BaseSettings
 
     from bilingual_crawler.frontier.entry import Entry
+    from bilingual_crawler.frontier.frontier import Frontier
     from bilingual_crawler.frontier.local import LocalFrontier
+    from bilingual_crawler.options import Options
 
 Value = TypeVar("Value")
 
@@ -36,7 +40,7 @@ MAX_CRAWL_DELAY = 300.0
 def slot_by(politeness: str) -> Callable[[str], str]:
     """The politeness slot of a URL: its host with ``BILINGUAL_POLITENESS=host``, else its registered domain.
 
-    With ``address`` the domains that turn out to be on one address share its limits: :class:`SharedAddresses`.
+    With ``address`` the domains that turn out to be on one address share its limits: :class:`CrawlDelays`.
     """
 
     def slot(url: str) -> str:
@@ -64,18 +68,22 @@ class CrawlDelays:
     """Gives a politeness slot the delay that a robots.txt asks of us, unless the operator's own is longer.
 
     A site can only slow the crawl down: what is no positive number is ignored, AutoThrottle goes on above the delay and
-    not below it. Requests of such a slot go one at a time, at equal distances.
+    not below it. Requests of such a slot go one at a time, at equal distances. With *frontier*
+    (``BILINGUAL_POLITENESS=address``) the slots on one network address share its limits and delays. A site stays with
+    the address of its first answer: those with several would go to and fro.
     Stats: ``bilingual/robots/crawl_delay`` (hosts that ask for one).
     """
 
-    def __init__(self, crawler: Crawler, slot_of: Callable[[str], str]) -> None:
+    def __init__(self, crawler: Crawler, slot_of: Callable[[str], str], frontier: LocalFrontier | None) -> None:
         self._crawler = crawler
         self._slot_of = slot_of
+        self._frontier = frontier
         self._delays: dict[str, float] = {}
         self._user_agent = robots_agent(crawler.settings)
         crawler.signals.connect(self.robots_parsed, signal=signals.robots_parsed)
         # behind AutoThrottle, which was there before the scheduler was opened
         crawler.signals.connect(self.response_downloaded, signal=signals.response_downloaded)
+        crawler.signals.connect(self.response_received, signal=signals.response_received)
 
     def robots_parsed(self, robotparser: RobotParser, request: Request) -> None:
         asked = robotparser.crawl_delay(self._user_agent)
@@ -95,10 +103,16 @@ class CrawlDelays:
         if name in self._delays:
             keep_slow(self._engine, name, self._delays[name])
 
-    def share_server(self, slot: str, server: str) -> None:
-        """Requests of *slot* wait with those of all slots on *server* from now on."""
-        if slot in self._delays:
-            self._wait(server, self._delays[slot])
+    def response_received(self, request: Request, response: Response) -> None:
+        """Have the slot of *request* wait with all slots on its server from now on."""
+        entry: Entry | None = request.meta.get(ENTRY)
+        if self._frontier is None or entry is None or response.ip_address is None:
+            return
+        if self._frontier.server(entry.slot) == entry.slot:
+            server = str(response.ip_address)
+            self._frontier.share_server(entry.slot, server)
+            if entry.slot in self._delays:
+                self._wait(server, self._delays[entry.slot])
 
     def _wait(self, name: str, asked: float) -> float:
         """Let *name* wait for *asked* seconds, or longer if it does so already; the seconds it is to be."""
@@ -111,20 +125,43 @@ class CrawlDelays:
         return self._crawler.engine
 
 
-class SharedAddresses:
-    """Has the slots on one network address share its limits and delays (``BILINGUAL_POLITENESS=address``).
+_TOTAL = ""
 
-    A site stays with the address of its first answer: those with several would go to and fro.
+
+class ByteBudgets:
+    """Closes a politeness slot after ``BILINGUAL_MAX_BYTES_PER_SITE`` bytes, the crawl after ``BILINGUAL_MAX_BYTES``.
+
+    Bodies count as they come over the wire, including aborted ones and robots.txt. The counts are kept beside the
+    frontier, so a resumed crawl goes on counting, and workers that share a frontier share the budgets. Downloads in
+    flight are finished. Stats: ``bilingual/budget/bytes`` (of all runs and workers), ``bilingual/budget/sites_spent``.
     """
 
-    def __init__(self, crawler: Crawler, frontier: LocalFrontier, delays: CrawlDelays) -> None:
+    def __init__(self, crawler: Crawler, slot_of: Callable[[str], str], frontier: Frontier, options: Options) -> None:
+        self._crawler = crawler
+        self._slot_of = slot_of
         self._frontier = frontier
-        self._delays = delays
-        crawler.signals.connect(self.response_received, signal=signals.response_received)
+        self._in_all, self._per_site = options.max_bytes, options.max_bytes_per_site
+        self._uncounted: Counter[str] = Counter()
+        if self._in_all or self._per_site:
+            crawler.signals.connect(self.bytes_received, signal=signals.bytes_received)
+            crawler.signals.connect(self.request_left_downloader, signal=signals.request_left_downloader)
 
-    def response_received(self, request: Request, response: Response) -> None:
-        entry: Entry | None = request.meta.get(ENTRY)
-        if entry is not None and response.ip_address is not None and self._frontier.server(entry.slot) == entry.slot:
-            server = str(response.ip_address)
-            self._frontier.share_server(entry.slot, server)
-            self._delays.share_server(entry.slot, server)
+    def bytes_received(self, data: bytes, request: Request) -> None:
+        for name in (_TOTAL, self._slot_of(request.url)):
+            self._uncounted[name] += len(data)
+
+    def request_left_downloader(self, request: Request) -> None:
+        slot = self._slot_of(request.url)
+        numbers = {f"bytes {name}": self._uncounted.pop(name, 0) for name in (_TOTAL, slot)}
+        self._frontier.add(numbers, partial(self._counted, slot))
+
+    def _counted(self, slot: str, sums: Mapping[str, int]) -> None:
+        in_all, of_slot = sums[f"bytes {_TOTAL}"], sums[f"bytes {slot}"]
+        stats, engine = self._crawler.stats, self._crawler.engine
+        assert stats
+        stats.set_value("bilingual/budget/bytes", in_all)
+        if self._per_site and of_slot >= self._per_site and self._frontier.close(slot):
+            stats.inc_value("bilingual/budget/sites_spent")
+            logger.info(f"{slot}: {of_slot} bytes downloaded, its budget is spent")
+        if self._in_all and in_all >= self._in_all and engine and engine.spider:
+            deferred_from_coro(engine.close_spider_async(reason="byte_budget"))

@@ -23,7 +23,7 @@ PAGES_WITHOUT_PAIR = 200
 NO_PAIR = 0.1
 """Maximum remaining pairs of a barren site."""
 ANY_PAIR = 0.4
-"""Maximum P(any pair remains) of a site that is left, whatever share that pair would be."""
+"""Maximum P(any pair remains), of independent pages, of a site that is left whatever share that pair would be."""
 FEW = 3
 """Fewer pairs do not show how many a site has; fewer documents in the rarer language do not make it bilingual."""
 BEST_OF = 10
@@ -43,16 +43,10 @@ QUANTILE = 1.2816
 """Standard deviations to each side of the mean that hold 80 % of a normal distribution."""
 
 
-class Window(NamedTuple):
-    """The latest fetches of a site: so many, or this share of all, whichever is more."""
-
-    fetches: int
-    share: float
-
-
-RECENT = Window(30, 0.05)
-"""Pairs of these fetches are a minimum of the remaining pairs."""
-RECENT_WITHOUT_PROMISES = Window(100, 0.25)
+RECENT = (30, 0.05)
+"""The latest fetches of a site: so many, or this share of all, whichever is more. Their pairs are a minimum of the
+remaining pairs."""
+RECENT_WITHOUT_PROMISES = (100, 0.25)
 """The same for a policy that promises no pairs, without an estimate."""
 
 
@@ -130,12 +124,7 @@ class Progress(NamedTuple):
         if remaining <= (1 - until) * (self.found + remaining):
             return True
         # pairs are whole: of a small site no share is left but none, or that of one pair
-        return self.found >= FEW and _any_of(remaining) <= ANY_PAIR
-
-
-def _any_of(remaining: float) -> float:
-    """P(any pair remains) if *remaining* are expected, of independent pages."""
-    return -expm1(-remaining)
+        return self.found >= FEW and -expm1(-remaining) <= ANY_PAIR
 
 
 class FetchOutcome(NamedTuple):
@@ -185,9 +174,9 @@ class SiteCourse:
         self._brought += [self.fetches] * (found - self.found)
         self.found = found
 
-    def brought(self, window: Window) -> int:
-        """Return the number of pairs that the latest fetches brought."""
-        before = self.fetches - max(window.fetches, int(window.share * self.fetches))
+    def brought(self, latest: tuple[int, float]) -> int:
+        """Return the number of pairs that the *latest* fetches brought."""
+        before = self.fetches - max(latest[0], int(latest[1] * self.fetches))
         return len(self._brought) - bisect_left(self._brought, before + 1)
 
     @property

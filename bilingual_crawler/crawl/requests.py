@@ -9,7 +9,7 @@ from base64 import b64decode, b64encode
 from time import perf_counter
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from scrapy.http import Headers
+from scrapy.http import Headers, Response
 from scrapy.http.request import NO_CALLBACK
 from scrapy.responsetypes import responsetypes
 from scrapy.utils.request import request_from_dict
@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Iterable
 
     from scrapy import Request, Spider
-    from scrapy.http import Response
 
     from bilingual_crawler.storage.warc import ArchivedResponse
 
@@ -42,6 +41,11 @@ def archived_answer(request: Request, archived: ArchivedResponse, body: bytes, f
     return answer(request, archived.status, headers, body, flags=flags, ip_address=ip, protocol="HTTP/1.1")
 
 
+def header(headers: Headers, name: str) -> str:
+    """The first value of a header, as Latin-1; empty without it."""
+    return (headers.get(name) or b"").decode("latin-1")
+
+
 def header_text(value: bytes) -> str:
     """The text of a header: UTF-8, as browsers read addresses in headers, else Latin-1."""
     try:
@@ -55,7 +59,6 @@ PART = 100
 REST = 4.0
 """Pause after a part, in times of what the part took."""
 MAX_REST = 0.2
-"""Seconds of the longest pause."""
 
 
 class Turns:

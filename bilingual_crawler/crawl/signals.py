@@ -32,7 +32,7 @@ FAILURES = "bilingual_failures"
 WALLED = "bilingual_walled"
 """Whether the host showed one page for all URLs when the request was sent."""
 RANK = "bilingual_rank"
-"""The :class:`~bilingual_crawler.items.Rank` of a request that a spider has yielded."""
+"""The :class:`~bilingual_crawler.items.Wanted` of a request that a spider has yielded."""
 
 BYTE_LIMIT, BYTES_RECEIVED = "bilingual_read_bytes", "bilingual_bytes_received"
 """Bytes after which the download of a request ends, and those that have come."""
@@ -112,7 +112,7 @@ def count_and_log(
     assert crawler.stats
     level = later if crawler.stats.get_value(stat) else first
     crawler.stats.inc_value(stat, by)
-    logger.log(level, message, extra={"spider": crawler.spider})
+    logger.log(level, message)
 
 
 def is_silent(error: BaseException) -> bool:

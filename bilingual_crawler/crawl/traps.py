@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 import numpy as np
 from cachetools import LRUCache
 
-from bilingual_crawler.pages.model import ENOUGH_NEW_TEXT
+from bilingual_crawler.pages.model import ENOUGH_NEW_TEXT, PageRecord
 from bilingual_crawler.pages.sequences import SAMPLE, sequences
 from bilingual_crawler.urls.hosts import registered_domain
 from bilingual_crawler.urls.traps import IN_ANOTHER_ORDER, addresses, grown, shapes, trees
@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from bilingual_crawler.frontier.entry import Entry
-    from bilingual_crawler.pages.model import PageRecord
 
 MAX_FOLDERS = 3
 

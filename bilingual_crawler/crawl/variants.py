@@ -9,7 +9,7 @@ from cachetools import LRUCache
 from msgspec.structs import replace
 
 from bilingual_crawler.languages.codes import base_of, may_be, to_bcp47
-from bilingual_crawler.pages.model import Link, LinkSource
+from bilingual_crawler.pages.model import Link, LinkSource, PageRecord
 from bilingual_crawler.urls.hosts import host_of, registered_domain
 from bilingual_crawler.urls.marks import marked_language, strip_language
 from bilingual_crawler.urls.variants import asked_language, bare, variant
@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from bilingual_crawler.languages.pairs import LanguagePairs
-    from bilingual_crawler.pages.model import PageRecord
 
 MAX_SITES = 10_000
 """Sites and languages whose cookies are kept; the least recently used are forgotten."""

@@ -21,28 +21,15 @@ from scrapy.utils.asyncio import call_later, create_looping_call, run_in_thread
 from scrapy.utils.defer import deferred_from_coro, maybe_deferred_to_future
 from scrapy.utils.job import job_dir
 
+from bilingual_crawler.crawl import learner
 from bilingual_crawler.crawl.context import CrawlContext
-from bilingual_crawler.crawl.facts import (
-    ANNOUNCED,
-    COOKIES,
-    GONE,
-    POLICY,
-    SCOPE,
-    WALL,
-    announced_fact,
-    announced_in,
-    news_fact,
-    page_fact,
-    part_fact,
-    redirect_fact,
-    relearn,
-)
 from bilingual_crawler.crawl.learner import Learner
-from bilingual_crawler.crawl.politeness import CrawlDelays, SharedAddresses, slot_by
+from bilingual_crawler.crawl.politeness import ByteBudgets, CrawlDelays, slot_by
 from bilingual_crawler.crawl.scrapy_internals import ask_scheduler, being_scraped
 from bilingual_crawler.crawl.signals import (
     ENTRY,
     ERRORS,
+    READ,
     Fetch,
     Refused,
     StillWanted,
@@ -53,17 +40,27 @@ from bilingual_crawler.crawl.signals import (
     reason,
     url_fetched,
 )
-from bilingual_crawler.crawl.variants import Variants
+from bilingual_crawler.crawl.variants import Switch, Variants
 from bilingual_crawler.crawl.walls import Walls
 from bilingual_crawler.frontier.backoff import NO_DESCRIPTOR, Rest, own_shortage
 from bilingual_crawler.frontier.budget import QueueQuota
 from bilingual_crawler.frontier.entry import AFTER_OTHERS, FIXED, NEVER, Entry, Kind, Push, State
-from bilingual_crawler.frontier.frontier import UNTIL, Limits, SharedStore, StoreError, StoreLost, batched, ignore
+from bilingual_crawler.frontier.frontier import (
+    UNTIL,
+    Frontier,
+    FrontierStore,
+    Limits,
+    SharedStore,
+    StoreError,
+    StoreLost,
+    batched,
+    ignore,
+)
 from bilingual_crawler.frontier.job import FRONTIER
 from bilingual_crawler.frontier.lmdb_store import LmdbStore
 from bilingual_crawler.frontier.local import LocalFrontier
 from bilingual_crawler.frontier.memory_store import MemoryStore
-from bilingual_crawler.frontier.shared import SharedFrontier
+from bilingual_crawler.frontier.shared import SharedFrontier, Worker
 from bilingual_crawler.options import Options, usage_error
 from bilingual_crawler.plugins import FRONTIER_STORES
 from bilingual_crawler.storage.files import replacing, to_disk
@@ -78,12 +75,8 @@ if TYPE_CHECKING:
     from twisted.internet.defer import Deferred
     from twisted.python.failure import Failure
 
-    from bilingual_crawler.crawl.variants import Switch
-    from bilingual_crawler.frontier.frontier import Frontier, FrontierStore
-    from bilingual_crawler.frontier.shared import Worker
     from bilingual_crawler.items import Pair
     from bilingual_crawler.pages.model import Link, PageRecord
-    from bilingual_crawler.scoring.links import LinkScore
 
 
 def open_frontier(crawler: Crawler, worker: Worker) -> tuple[FrontierStore, Frontier]:
@@ -198,8 +191,6 @@ class Visits:
     learns from its page, and it is finished when all that the page gave is processed, so that a crash before that
     fetches it again instead of losing links or documents.
 
-    With ``JOBDIR`` the frontier is durable: after any death of the process, the next run fetches the queued URLs, then
-    those in flight, one by one. With ``BILINGUAL_FRONTIER`` the frontier is in Redis and shared with other workers.
     Stats: ``bilingual/frontier/new|raised|ignored|retried|http_tried``, ``bilingual/redirect/<what came of it>``,
     ``bilingual/dropped/<outcome>``, ``bilingual/until/sites_left``, ``bilingual/errors/<exception>``.
     """
@@ -214,7 +205,6 @@ class Visits:
         self._policy = self._context.policy
         self.learner = Learner(self._policy, self._context.budget)
         """Policy and ledgers, with what they have learnt."""
-        self._max_redirects = crawler.settings.getint("REDIRECT_MAX_TIMES")
         self.variants = Variants(self._context.pairs)
         """Which sites choose the language by request header or cookie."""
         self.walls = Walls()
@@ -234,21 +224,22 @@ class Visits:
         self._stopping = False
         self.slot = slot_by(options.politeness)
         """The politeness slot of a URL."""
-        self._delays = CrawlDelays(crawler, self.slot)
-        self._durable = bool(job_dir(crawler.settings) or options.frontier)
+        self.is_durable = bool(job_dir(crawler.settings) or options.frontier)
+        """Whether the crawl can be resumed."""
         self._store, self.frontier = open_frontier(crawler, self)
-        if options.politeness == "address":
-            assert isinstance(self.frontier, LocalFrontier)
-            self._addresses = SharedAddresses(crawler, self.frontier, self._delays)
+        shared = self.frontier if options.politeness == "address" else None
+        assert shared is None or isinstance(shared, LocalFrontier)
+        self._delays = CrawlDelays(crawler, self.slot, shared)
+        self._budgets = ByteBudgets(crawler, self.slot, self.frontier, options)
         self._checkpoints = Checkpoints(self._store, self._context.output_dir, self.stop)
-        if self._durable:
+        if self.is_durable:
             self._checkpoints.start()
         crawler.signals.connect(self.stop, signal=output_failed)
         crawler.signals.connect(self._callback_failed, signal=signals.spider_error)
         crawler.signals.connect(self._idle, signal=signals.spider_idle)
         queued, done = map(self._store.count, (State.QUEUED, State.DONE))
         if queued or done:
-            logger.info(f"Resuming: {queued} URLs queued, {done} done", extra=self._extra)
+            logger.info(f"Resuming: {queued} URLs queued, {done} done")
             self.pursue()
 
     @classmethod
@@ -301,8 +292,8 @@ class Visits:
             self._waiting.pop(entry.url, None)
             self.quota.remove(self._source(entry), entry.url)
             if entry.kind is Kind.PAGE and self._context.scope.join(entry.url):
-                logger.info(f"{entry.url}: a seed leads to this site, which joins the scope", extra=self._extra)
-                self.frontier.remember(entry, part_fact(SCOPE))
+                logger.info(f"{entry.url}: a seed leads to this site, which joins the scope")
+                self.frontier.remember(entry, learner.part_fact(learner.SCOPE))
         return entry
 
     def put_back(self, entry: Entry, rest: Rest) -> None:
@@ -325,17 +316,20 @@ class Visits:
         if url is None:
             return self._end_redirect(entry, "nowhere", status, outcome="redirect-nowhere")
         if switch and self.learner.is_done(url) and self.variants.is_switched(url, switch):
-            self.frontier.remember(entry, part_fact(COOKIES, self.variants.note_switch(entry.url, switch)))
+            self.frontier.remember(
+                entry, learner.part_fact(learner.COOKIES, self.variants.note_switch(entry.url, switch))
+            )
             self._stats.inc_value("bilingual/variants/switches")
         else:
             switch = None
         url = self.variants.target(entry.url, url, switch)
         if not self._context.scope.admits(url) and entry.parent:
             return self._end_redirect(entry, "offsite", status, location=url)
-        if url == entry.url or entry.redirects >= self._max_redirects:
+        if url == entry.url or entry.redirects >= self._crawler.settings.getint("REDIRECT_MAX_TIMES"):
             return self._end_redirect(entry, "endless", status, location=url)
         self.log(entry, status=status, outcome="redirect", location=url)
-        self._replace(entry, url, self._redirected)
+        came = {True: "followed", False: "known"}
+        self._replace(entry, url, lambda wanted: self._stats.inc_value(f"bilingual/redirect/{came[wanted]}"))
         return True
 
     def fail(self, failure: Failure) -> None:
@@ -355,7 +349,7 @@ class Visits:
         self.log(entry, status=status, outcome=outcome)
         self._stats.inc_value(f"bilingual/dropped/{outcome}")
         if outcome == "host-not-found":
-            logger.warning(f"{entry.url}: host not found, skipped", extra=self._extra)
+            logger.warning(f"{entry.url}: host not found, skipped")
         https = with_https(entry.url)
         if entry.url != https and https in self._guesses and not self.learner.is_done(https) and is_silent(error):
             # https had one try; after the failure of http normal retries apply
@@ -375,13 +369,13 @@ class Visits:
         self._announce(self.learner.observe_page(page, links))
         self._give_up_guess(entry)
         # only a crawl that can be resumed needs the packed fact
-        if self._durable:
-            self.frontier.remember(entry, page_fact(page, links, self._context.pairs))
+        if self.is_durable:
+            self.frontier.remember(entry, learner.page_fact(page, links, self._context.pairs))
         self.pursue()
 
     def recall(self, entry: Entry, fact: bytes) -> None:
         """Teach the policy a *fact* of *entry*, and keep it for a resume."""
-        self.frontier.remember(entry, part_fact(POLICY, fact))
+        self.frontier.remember(entry, learner.part_fact(learner.POLICY, fact))
         self._policy.recall(fact)
         self.pursue()
 
@@ -393,12 +387,6 @@ class Visits:
         changed = self._policy.changed()
         self.frontier.rescore({url: changed[url] for url in changed.keys() - self._waiting})
 
-    def weigh(
-        self, page: PageRecord, links: Sequence[Link], scores: Sequence[LinkScore] | None
-    ) -> list[tuple[Link, float]]:
-        """Return the *links* of *page* with their priorities by the policy."""
-        return list(zip(links, self._policy.priorities(page, links, scores), strict=True))
-
     def follow(self, entry: Entry, page: PageRecord, weighed: Sequence[tuple[Link, float]]) -> None:
         """Queue or raise the *weighed* links of the page of *entry* in one transaction."""
         self.push(
@@ -409,15 +397,15 @@ class Visits:
 
     def keep_news(self, entry: Entry, page: PageRecord, weighed: Iterable[tuple[Link, float]]) -> None:
         """Store what is new in the *weighed* links of the page of *entry*, for a resume."""
-        if self._durable and (news := [link for link, priority in weighed if priority != NEVER]):
-            self.frontier.remember(entry, news_fact(page, news))
+        if self.is_durable and (news := [link for link, priority in weighed if priority != NEVER]):
+            self.frontier.remember(entry, learner.news_fact(page, news))
 
     def announce(self, entry: Entry, versions: Mapping[str, Sequence[Link]]) -> None:
         """Keep the *versions* of pages to come that the sitemap *entry* announces, also for a resume."""
         self._announced.update(versions)
-        if self._durable:
+        if self.is_durable:
             for part in batched(versions.items(), ANNOUNCED_AT_ONCE):
-                self.frontier.remember(entry, announced_fact(part))
+                self.frontier.remember(entry, learner.announced_fact(part))
 
     def announced(self, url: str) -> Sequence[Link]:
         """Return the versions of the page *url* that a sitemap has announced; once, as it counts from then on."""
@@ -438,19 +426,23 @@ class Visits:
         return await counted
 
     def log(
-        self,
-        entry: Entry,
-        *,
-        status: int,
-        outcome: str,
-        language: str = "",
-        location: str = "",
-        declared: str = "",
+        self, entry: Entry, *, status: int, outcome: str, language: str = "", location: str = "", declared: str = ""
     ) -> None:
         """Send :data:`url_fetched` with what came of *entry*."""
         place = entry.priority, entry.parent, entry.depth
         fetch = Fetch(utc_now(), status, entry.url, language, *place, outcome, location, declared)
         self._crawler.signals.send_catch_log(url_fetched, fetch=fetch)
+
+    def log_page(self, response: Response) -> None:
+        """Log what came of the page in the meta of *response*."""
+        page: PageRecord = response.meta[READ]
+        self.log(
+            response.meta[ENTRY],
+            status=response.status,
+            outcome="other-language" if page.side is None else page.objection or "document",
+            language=page.language,
+            declared=page.contradicting(self._context.pairs) or "",
+        )
 
     def expects_answers(self, url: str, *, elsewhere: bool = False) -> bool:
         """Return whether a site that answered before should answer now: the site of *url*, or another with queued URLs.
@@ -474,7 +466,7 @@ class Visits:
         """Write the last checkpoint and leave the frontier."""
         self._finish_processed()
         try:
-            if self._durable:
+            if self.is_durable:
                 await self._checkpoints.finish()
         finally:
             await self.frontier.leave()
@@ -484,14 +476,14 @@ class Visits:
     def reconsider(self, url: str, priority: float) -> float:
         return priority if priority in FIXED else self._policy.reconsider(url, priority)
 
-    def gained(self, facts: Iterable[tuple[str, bytes]], queued: Iterable[str]) -> None:
+    def gained(self, learnt: Iterable[tuple[str, bytes]], queued: Iterable[str]) -> None:
         parts = {
-            SCOPE: lambda url, _: self._context.scope.join(url),
-            COOKIES: self.variants.recall,
-            WALL: self.walls.recall,
-            ANNOUNCED: lambda _, fact: self._announced.update(announced_in(fact)),
+            learner.SCOPE: lambda url, _: self._context.scope.join(url),
+            learner.COOKIES: self.variants.recall,
+            learner.WALL: self.walls.recall,
+            learner.ANNOUNCED: lambda _, fact: self._announced.update(learner.announced_in(fact)),
         }
-        self._announce(relearn(self.learner, facts, self._queued_before(queued), parts))
+        self._announce(learner.relearn(self.learner, learnt, self._queued_before(queued), parts))
 
     def wake(self) -> None:
         """Let the engine fetch the next request now instead of at its five-second poll."""
@@ -508,7 +500,7 @@ class Visits:
             return
         self._stopping = True
         lost = isinstance(error, StoreLost)
-        logger.error(f"Stopping{'' if lost else ', a resume goes on from here'}: {error}", extra=self._extra)
+        logger.error(f"Stopping{'' if lost else ', a resume goes on from here'}: {error}")
         deferred_from_coro(engine.close_spider_async(reason=FRONTIER_LOST if lost else WRITE_ERROR))
 
     def _announce(self, pairs: Iterable[Pair]) -> None:
@@ -516,7 +508,6 @@ class Visits:
             self._crawler.signals.send_catch_log(pair_found, pair=pair)
 
     def _callback_failed(self, response: Response | Failure) -> None:
-        """Finish the URL although its callback raised an exception."""
         if isinstance(response, Response) and ENTRY in response.meta:
             entry: Entry = response.meta[ENTRY]
             if not self.learner.is_done(entry.url):
@@ -528,11 +519,10 @@ class Visits:
 
         Pages in flight while their site was left may have brought pairs or URLs.
         """
-        again = [slot for slot, site in self._left.items() if not self._has_enough(site)]
-        for slot in again:
-            del self._left[slot]
-            self.frontier.reopen(slot)
-        if again:
+        if again := [slot for slot, site in self._left.items() if not self._has_enough(site)]:
+            for slot in again:
+                del self._left[slot]
+                self.frontier.reopen(slot)
             self.wake()
             raise DontCloseSpider
         if reason := self.frontier.spent:
@@ -555,7 +545,7 @@ class Visits:
             if site not in self._left.values():
                 self._stats.inc_value("bilingual/until/sites_left")
                 estimate = self.learner.remaining.estimate(site)
-                logger.info(f"{site} is left: {estimate or 'it brings no more pairs'}", extra=self._extra)
+                logger.info(f"{site} is left: {estimate or 'it brings no more pairs'}")
             self._left[entry.slot] = site
         return True
 
@@ -576,16 +566,15 @@ class Visits:
         return self._context.until < 1 and self.learner.remaining.is_finished(site, self._context.until)
 
     def _gone(self, entry: Entry) -> None:
-        """Note that *entry* gave policy and ledger no page."""
         self.learner.observe_failure(entry.url)
         self._give_up_guess(entry)
-        self.frontier.remember(entry, GONE)
+        self.frontier.remember(entry, learner.GONE)
         self.pursue()
 
     def _try_http(self, entry: Entry, outcome: str) -> None:
         """Queue the http address of *entry*, whose guessed https failed; *entry* waits for the result."""
         http = with_http(entry.url)
-        logger.info(f"{entry.url}: {outcome}, {http} is tried", extra=self._extra)
+        logger.info(f"{entry.url}: {outcome}, {http} is tried")
         self._stats.inc_value("bilingual/frontier/http_tried")
         self._waiting[entry.url] = outcome
         self.frontier.put_back(entry, NEVER, failed=True)
@@ -601,14 +590,13 @@ class Visits:
             self.frontier.rescore({https: 0.0})
 
     def _replace(self, entry: Entry, url: str, told: Callable[[bool], None] = ignore) -> None:
-        """Replace *entry* by *url*."""
         target = Entry(url, self.slot(url), entry.priority, entry.parent, entry.depth, entry.kind)
         target.redirects, target.request = entry.redirects + 1, entry.request
         self._waiting.pop(url, None)
         self._answered.pop(url, None)
         self._announce(self.learner.observe_redirect(entry.url, url))
         self._give_up_guess(entry)
-        self.frontier.remember(entry, redirect_fact(url))
+        self.frontier.remember(entry, learner.redirect_fact(url))
         self.frontier.redirect(entry, target, told)
         self.pursue()
 
@@ -621,9 +609,6 @@ class Visits:
         self.frontier.finish(entry)
         return False
 
-    def _redirected(self, wanted: bool) -> None:
-        self._stats.inc_value(f"bilingual/redirect/{'followed' if wanted else 'known'}")
-
     def _pushed(self, entries: Sequence[Entry], outcomes: list[Push]) -> None:
         for entry, outcome in zip(entries, outcomes, strict=True):
             if outcome is Push.NEW:
@@ -632,7 +617,6 @@ class Visits:
             self._stats.inc_value(f"bilingual/frontier/{outcome}", outcomes.count(outcome))
 
     def _source(self, entry: Entry) -> str:
-        """The slot of the page whose link put *entry* into the queue."""
         return self.slot(entry.parent) if entry.parent else entry.slot
 
     def _queued_before(self, urls: Iterable[str]) -> Iterator[str]:
@@ -640,10 +624,6 @@ class Visits:
         for url in urls:
             self.quota.add(self.slot(url), url)
             yield url
-
-    @property
-    def _extra(self) -> dict[str, Any]:
-        return {"spider": self._crawler.spider}
 
 
 def utc_now() -> str:

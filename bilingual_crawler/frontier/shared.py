@@ -47,7 +47,7 @@ class Worker(Protocol):
     def reconsider(self, url: str, priority: float) -> float:
         """Return the current priority of the next URL; if it fell, the URL goes back."""
 
-    def gained(self, facts: Iterable[tuple[str, bytes]], queued: Iterable[str]) -> None:
+    def gained(self, learnt: Iterable[tuple[str, bytes]], queued: Iterable[str]) -> None:
         """Learn a part of the facts, or of the queued URLs, of a gained slot."""
 
     def wake(self) -> None:

@@ -157,8 +157,9 @@ class GzipJsonLines(_Records):
             end = max((member.end for member in read_members(file.fileno(), keep=0)), default=0)
         super().__init__(path, end)
 
-    def write(self, record: Row) -> None:
-        line = json.dumps(record.as_row(), ensure_ascii=False) + "\n"
+    def write(self, record: Row | dict[str, Any]) -> None:
+        row = record if isinstance(record, dict) else record.as_row()
+        line = json.dumps(row, ensure_ascii=False) + "\n"
         self._append(gzip.compress(line.encode("utf-8", "surrogatepass"), 6, mtime=0))
 
 

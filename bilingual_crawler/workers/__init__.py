@@ -1,5 +1,5 @@
 """Several processes on one machine that crawl together: their Redis, their folders, one output folder at the end.
 
-``run.py`` starts and watches them, ``processes.py`` holds one worker, ``server.py`` the Redis of the crawl,
-``outputs.py`` joins what the workers have written. Nothing here is public API.
+``run.py`` starts and watches them and their Redis, ``processes.py`` holds one worker, ``outputs.py`` joins what the
+workers have written. Nothing here is public API.
 """

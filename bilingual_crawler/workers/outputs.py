@@ -8,22 +8,13 @@ import shutil
 from typing import TYPE_CHECKING, Any
 
 from bilingual_crawler.crawl.signals import Fetch
-from bilingual_crawler.items import Pair, Unpaired
-from bilingual_crawler.pairing.model import replace_pairs, replace_unpaired
+from bilingual_crawler.items import Pair
+from bilingual_crawler.pairing.model import read_unpaired, replace_pairs, replace_unpaired
 from bilingual_crawler.reporting.counts import sums_of_workers
 from bilingual_crawler.reporting.results import ResultsError, check_tables, one_to_one, pairs_of, read_summary
 from bilingual_crawler.reporting.summary import UNFINISHED
+from bilingual_crawler.storage import records
 from bilingual_crawler.storage.files import FolderLock, replacing
-from bilingual_crawler.storage.records import (
-    CRAWL,
-    DOCUMENTS,
-    PAIRS,
-    UNPAIRED,
-    GzipJsonLines,
-    TsvLog,
-    read_json_lines,
-    read_tsv,
-)
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -33,7 +24,6 @@ if TYPE_CHECKING:
 
 PART = "worker-"
 """Start of the names of the workers' folders; a number follows."""
-_ARCHIVE = "warc_file"
 
 
 def parts_of(folder: Path) -> list[Path]:
@@ -55,17 +45,12 @@ def join(folder: Path, pairs: LanguagePairs) -> None:
         for archive in sorted(part.glob("*.warc.gz")):
             _link(archive, folder / _archive_name(part, archive.name))
     _join_documents(folder, parts)
-    rows = one_to_one({"pair": str(pairs)} | row for part in parts for row in read_tsv(part / PAIRS))
+    rows = one_to_one({"pair": str(pairs)} | row for part in parts for row in records.read_tsv(part / records.PAIRS))
     found = [Pair(row["url_a"], row["url_b"], float(row["score"]), row["method"], row["pair"]) for row in rows]
-    replace_pairs(folder / PAIRS, found, pairs)
+    replace_pairs(folder / records.PAIRS, found, pairs)
     paired = {(pair.pair, url) for pair in found for url in (pair.url_a, pair.url_b)}
-    left = {(row["pair"], row["url"]): row for part in parts for row in read_tsv(part / UNPAIRED)}
-    unpaired = [
-        Unpaired(row["url"], row["reason"], row["nearest"], float(row["score"]), row["pair"])
-        for key, row in left.items()
-        if key not in paired
-    ]
-    replace_unpaired(folder / UNPAIRED, unpaired, pairs)
+    left = {(one.pair, one.url): one for part in parts for one in read_unpaired(part / records.UNPAIRED)}
+    replace_unpaired(folder / records.UNPAIRED, [one for key, one in left.items() if key not in paired], pairs)
 
 
 def join_unfinished(folder: Path) -> None:
@@ -106,40 +91,31 @@ def _summary(part: Path) -> Mapping[str, Any]:
 
 def _join_logs(folder: Path, parts: Sequence[Path]) -> None:
     """Merge the logs of *parts* by time."""
-    rows = heapq.merge(*(read_tsv(part / CRAWL) for part in parts), key=lambda row: row.get("time", ""))
-    with replacing(folder / CRAWL) as new:
-        log = TsvLog.for_record(new, Fetch)
+    rows = heapq.merge(*(records.read_tsv(part / records.CRAWL) for part in parts), key=lambda row: row.get("time", ""))
+    with replacing(folder / records.CRAWL) as new:
+        log = records.TsvLog.for_record(new, Fetch)
         for row in rows:
             log.write(list(row.values()))
         log.close()
 
 
 def _join_documents(folder: Path, parts: Sequence[Path]) -> None:
-    with replacing(folder / DOCUMENTS) as new:
+    with replacing(folder / records.DOCUMENTS) as new:
         new.unlink(missing_ok=True)
-        documents = GzipJsonLines(new)
+        documents = records.GzipJsonLines(new)
         seen: set[str] = set()
         for part in parts:
-            for record in read_json_lines(part / DOCUMENTS):
+            for record in records.read_json_lines(part / records.DOCUMENTS):
                 if record["url"] not in seen:
                     seen.add(record["url"])
-                    documents.write(_Joined(part, record))
+                    if archive := record.get("warc_file"):
+                        record["warc_file"] = _archive_name(part, archive)
+                    documents.write(record)
         documents.close()
 
 
-class _Joined:
-    """The *record* of a document from *part*, with the name that its archive has in the joined folder."""
-
-    def __init__(self, part: Path, record: dict[str, Any]) -> None:
-        self._part = part
-        self._record = record
-
-    def as_row(self) -> dict[str, Any]:
-        archive = self._record.get(_ARCHIVE)
-        return self._record | ({_ARCHIVE: _archive_name(self._part, archive)} if archive else {})
-
-
 def _archive_name(part: Path, name: str) -> str:
+    """The name in the joined folder of the archive *name* of *part*."""
     return f"{part.name}-{name}"
 
 

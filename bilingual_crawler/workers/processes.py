@@ -7,13 +7,14 @@ import os
 import signal
 import subprocess
 import sys
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from bilingual_crawler.pages.sandbox.pool import environment
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
+
 
 _PR_SET_PDEATHSIG = 1
 _prctl = ctypes.CDLL(None).prctl if sys.platform == "linux" else None
@@ -35,6 +36,14 @@ def die_with(parent: int) -> None:
         os._exit(1)
 
 
+def start(command: Sequence[str], log_file: Path, **more: Any) -> subprocess.Popen[bytes]:
+    """Start *command*, whose outputs go to the end of *log_file*; Ctrl-C does not reach it, the parent passes it on."""
+    with log_file.open("ab") as log:
+        return subprocess.Popen(
+            command, stdin=subprocess.DEVNULL, stdout=log, stderr=log, start_new_session=True, **more
+        )
+
+
 class WorkerProcess:
     """A process that runs *command* with its output *folder*; it is started again after a death."""
 
@@ -48,15 +57,7 @@ class WorkerProcess:
 
     def start(self) -> None:
         self.folder.mkdir(exist_ok=True)
-        with (self.folder / LOG).open("ab") as log:
-            self._process = subprocess.Popen(
-                self._command,
-                env=environment(),
-                stdin=subprocess.DEVNULL,
-                stdout=log,
-                stderr=log,
-                start_new_session=True,  # the parent passes Ctrl-C on
-            )
+        self._process = start(self._command, self.folder / LOG, env=environment())
 
     def runs(self) -> bool:
         return self._process is not None and self._process.poll() is None

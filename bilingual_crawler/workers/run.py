@@ -1,27 +1,33 @@
-"""A crawl by several worker processes: start them, watch them, show their sum, join and align their outputs."""
+"""A crawl by several worker processes: their Redis, start and watch them, show their sum, join and align outputs."""
 
 from __future__ import annotations
 
 import asyncio
 import logging
+import os
 import signal
+import subprocess
 import sys
 import time
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
+from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
+from urllib.parse import quote
 
+import redis
 from rich.console import Console
-from rich.status import Status
 
-from bilingual_crawler.alignment.at_end import AlignmentError, align_crawl, outputs_without_alignment
-from bilingual_crawler.crawl.context import lock_folders
+from bilingual_crawler.alignment.at_end import AlignedCrawl, AlignmentError, align_crawl, outputs_without_alignment
+from bilingual_crawler.crawl.context import CrawlContext, lock_folders
 from bilingual_crawler.crawl.middlewares.backoff import NO_ANSWER
 from bilingual_crawler.crawl.signals import STOPPED, Fetch
 from bilingual_crawler.crawl.visits import FRONTIER_LOST, WRITE_ERROR
+from bilingual_crawler.frontier.entry import State
 from bilingual_crawler.frontier.frontier import StoreError
 from bilingual_crawler.frontier.job import WORKERS
+from bilingual_crawler.frontier.redis_store import prefix_of
 from bilingual_crawler.options import Options, usage_errors, wrong
 from bilingual_crawler.reporting.progress import counts_line
 from bilingual_crawler.reporting.report import write_report
@@ -29,20 +35,109 @@ from bilingual_crawler.reporting.results import ResultsError, check_tables, read
 from bilingual_crawler.reporting.summary import SAVE_SECONDS, UNFINISHED, given, print_summary
 from bilingual_crawler.storage.records import CRAWL, DOCUMENTS, PAIRS, SUMMARY, TsvLog, read_json_lines
 from bilingual_crawler.workers.outputs import PART, join, joined_counts, parts_of, reasons_of
-from bilingual_crawler.workers.processes import LOG, WorkerProcess
-from bilingual_crawler.workers.server import PrivateRedis
+from bilingual_crawler.workers.processes import LOG, WorkerProcess, die_with, start
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
     from scrapy.settings import BaseSettings
 
-    from bilingual_crawler.alignment.at_end import AlignedCrawl
-    from bilingual_crawler.crawl.context import CrawlContext
+    from bilingual_crawler.storage.files import FolderLock
+
 
 logger = logging.getLogger(__name__)
 
 CHECK_SECONDS = 0.1
+
+
+PROGRAM = "redis-server"
+SERVER_LOG = "redis.log"
+ANSWER_SECONDS = 2.0
+STOP_SECONDS = 60.0
+"""Seconds in which the server must end when it is stopped; what it has answered is in its file before."""
+
+
+class PrivateRedis:
+    """A Redis server with a socket in *place*, a folder of this user alone, and its data in *folder*.
+
+    *folder* may hold the data of an earlier run. An answer is sent after the change has reached the operating system,
+    so ``kill -9`` loses nothing; a power cut may lose the last second. The server holds *locks* as well as this
+    process: no second server opens its data. It ends when this process does.
+    """
+
+    def __init__(self, folder: Path, place: Path, locks: Sequence[FolderLock]) -> None:
+        self._folder = folder
+        self._socket = place / "redis.sock"
+        self._locks = locks
+        self.url = f"unix://{quote(str(self._socket))}"
+        self._client = redis.Redis.from_url(self.url, socket_timeout=ANSWER_SECONDS, retry=None)
+        self._process: subprocess.Popen[bytes] | None = None
+        self._has_answered = False
+        self._queued = 0
+
+    def start(self) -> None:
+        """Start the server; raises StoreError if that is not possible."""
+        self._has_answered = False
+        options = (
+            *("--port", "0", "--unixsocket", str(self._socket), "--unixsocketperm", "700", "--dir", str(self._folder)),
+            *("--appendonly", "yes", "--appendfsync", "everysec", "--save", "", "--maxmemory-policy", "noeviction"),
+        )
+        try:
+            self._folder.mkdir(parents=True, exist_ok=True)
+            held, dies = [lock.fileno() for lock in self._locks], partial(die_with, os.getpid())
+            log = self._folder / SERVER_LOG
+            self._process = start((PROGRAM, *options), log, pass_fds=held, preexec_fn=dies)
+        except OSError as error:
+            raise StoreError(f"{PROGRAM} cannot be started: {error}") from error
+
+    def wait(self, interrupted: Callable[[], bool]) -> None:
+        """Wait until the server has read its data and answers, or until *interrupted*; raises StoreError if it ends."""
+        while not (interrupted() or self._ask()):
+            self._check()
+            time.sleep(0.05)
+
+    def revive(self) -> bool:
+        """Start the server again if it has ended; return whether it had. StoreError if it had not answered before."""
+        if self._process is None or self._process.poll() is None:
+            return False
+        if not self._has_answered:
+            self._check()
+        self.start()
+        return True
+
+    def queued(self) -> int:
+        """Return the number of URLs in the queue and in flight; the last known one while the server is away."""
+        self._ask()
+        return self._queued
+
+    def stop(self) -> None:
+        """End the server in order."""
+        self._client.close()
+        if self._process is None:
+            return
+        self._process.terminate()
+        try:
+            self._process.wait(STOP_SECONDS)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            self._process.wait()
+
+    def _ask(self) -> bool:
+        try:
+            counts = self._client.hmget(
+                f"{prefix_of(self.url)}counts", [str(int(State.QUEUED)), str(int(State.IN_FLIGHT))]
+            )
+        except redis.RedisError:
+            return False
+        self._queued = sum(int(count or 0) for count in counts)
+        self._has_answered = True
+        return True
+
+    def _check(self) -> None:
+        """Raise StoreError, with the last line of its log, if the server has ended."""
+        if self._process and self._process.poll() is not None:
+            lines = (self._folder / SERVER_LOG).read_text(encoding="utf-8", errors="replace").splitlines()
+            raise StoreError(f"{PROGRAM} does not start: {(lines or ['no reason given'])[-1].strip()}")
 
 
 def crawl_together(
@@ -59,7 +154,10 @@ def crawl_together(
         # the path of a socket has a hundred characters at most, that of a job folder may have more
         with TemporaryDirectory(prefix="bilingual-") as place:
             job = Path(settings["JOBDIR"] or place, WORKERS).absolute()
-            _check_parts(job, context.output_dir)
+            if lost := next((part for part in parts_of(job) if not (context.output_dir / part.name).is_dir()), None):
+                # what is joined would lack its documents
+                why = f"{lost.name} is missing, which a resume needs; put it back"
+                raise wrong("BILINGUAL_OUTPUT_DIR", context.output_dir, why)
             # at the end it would be too late
             with usage_errors(ResultsError):
                 check_tables(context.output_dir, context.pairs)
@@ -70,12 +168,6 @@ def crawl_together(
             lock.close()
 
 
-def _check_parts(job: Path, folder: Path) -> None:
-    """Raise UsageError if a worker has lost its output folder: what is joined would lack its documents."""
-    if lost := next((part for part in parts_of(job) if not (folder / part.name).is_dir()), None):
-        raise wrong("BILINGUAL_OUTPUT_DIR", folder, f"{lost.name} is missing, which a resume needs; put it back")
-
-
 class _Team:
     """The worker processes of a crawl and its Redis, with their job folders in *job*."""
 
@@ -84,11 +176,12 @@ class _Team:
     ) -> None:
         self._context = context
         self._settings = settings
+        self._options = Options.of(settings)
         self._folder = context.output_dir
         self._server = server
         self._workers = [
             WorkerProcess(folder, [*command, *_settings(server.url, job / folder.name, folder)])
-            for number in range(1, Options.of(settings).workers + 1)
+            for number in range(1, self._options.workers + 1)
             for folder in [self._folder / f"{PART}{number}"]
         ]
         self._stops = self._stops_passed_on = 0
@@ -96,15 +189,14 @@ class _Team:
         self._missing: dict[str, str] = {}
         """Outputs that the alignment has not made, with the command that makes each."""
         self._unaligned = False
-        """Whether the alignment has failed."""
-        self._status = Status("starting", console=Console(stderr=True)) if sys.stderr.isatty() else None
+        self._status = Console(stderr=True).status("starting") if sys.stderr.isatty() else None
         self._phase = ""
         self._logs_every = settings.getfloat("LOGSTATS_INTERVAL")
 
     def run(self) -> bool:
         # from now on the folder holds a crawl
         TsvLog.for_record(self._folder / CRAWL, Fetch).close()
-        with self._signals_counted(), self._shown():
+        with self._signals_counted(), self._status or nullcontext():
             self._server.start()
             try:
                 self._server.wait(lambda: self._stops > 0)
@@ -181,29 +273,24 @@ class _Team:
     def _join(self) -> AlignedCrawl | None:
         """Join the outputs, and align them unless the crawl was stopped; None if the pairs stay those on the way."""
         self._show("joining the outputs of the workers")
-        join(self._folder, self._context.pairs)
-        align = Options.of(self._settings).align
-        if not align or next(iter(read_json_lines(self._folder / DOCUMENTS)), None) is None:
+        pairs = self._context.pairs
+        join(self._folder, pairs)
+        if not self._options.align or next(iter(read_json_lines(self._folder / DOCUMENTS)), None) is None:
             return None
         why = "the crawl was stopped"
         if not (self._stops or self._failed):
             try:
-                if aligned := asyncio.run(self._align()):
+                args = self._folder, pairs, self._context.detection, self._settings
+                if aligned := asyncio.run(align_crawl(*args, lambda: self._stops > 0, self._show)):
                     return aligned
             except AlignmentError as error:
                 why = str(error)
                 self._unaligned = True
-        self._missing = outputs_without_alignment(self._folder, Options.of(self._settings))
+        self._missing = outputs_without_alignment(self._folder, self._options)
         logger.warning(
             f"{PAIRS} has the pairs that the workers found on the way: {why}. For all: {self._missing[PAIRS]}"
         )
         return None
-
-    async def _align(self) -> AlignedCrawl | None:
-        context = self._context
-        return await align_crawl(
-            self._folder, context.pairs, context.detection, self._settings, lambda: self._stops > 0, self._show
-        )
 
     def _summary(self, reason: str, queued: int, aligned: AlignedCrawl | None = None) -> dict[str, Any]:
         counts = joined_counts(parts_of(self._folder))
@@ -214,7 +301,7 @@ class _Team:
             **given(self._context, self._settings),
             "finish_reason": reason,
             **counts,
-            "aligned": Options.of(self._settings).align if aligned else "",
+            "aligned": self._options.align if aligned else "",
             "missing": self._missing,
             "bitext": aligned.bitext if aligned else {},
             "bitext_dropped": aligned.dropped if aligned else {},
@@ -230,24 +317,12 @@ class _Team:
         reasons = reasons_of([worker.folder for worker in self._workers])
         # what a worker without a network has left, the others have fetched if they have finished
         usual = sorted(reasons - {"finished", NO_ANSWER, UNFINISHED})
-        for reason in (WRITE_ERROR, FRONTIER_LOST, *usual, "finished", NO_ANSWER):
-            if reason in reasons:
-                return reason
-        return UNFINISHED
+        by_weight = (WRITE_ERROR, FRONTIER_LOST, *usual, "finished", NO_ANSWER)
+        return next((reason for reason in by_weight if reason in reasons), UNFINISHED)
 
     def _show(self, line: str) -> None:
         if self._status:
             self._status.update(self._phase + line)
-
-    @contextmanager
-    def _shown(self) -> Iterator[None]:
-        if self._status:
-            self._status.start()
-        try:
-            yield
-        finally:
-            if self._status:
-                self._status.stop()
 
     @contextmanager
     def _signals_counted(self) -> Iterator[None]:
@@ -265,15 +340,9 @@ class _Team:
 
 def _settings(frontier: str, job: Path, folder: Path) -> list[str]:
     """The options that make a command that of one worker. The joined outputs are aligned, not those of each."""
-    settings = {
-        "BILINGUAL_WORKERS": 1,
-        "BILINGUAL_FRONTIER": frontier,
-        "BILINGUAL_OUTPUT_DIR": folder,
-        "JOBDIR": job,
-        "BILINGUAL_ALIGN": "",
-        "BILINGUAL_BITEXT": "",
-    }
-    return [part for name, value in settings.items() for part in ("-s", f"{name}={value}")]
+    places = (f"BILINGUAL_FRONTIER={frontier}", f"BILINGUAL_OUTPUT_DIR={folder}", f"JOBDIR={job}")
+    settings = ("BILINGUAL_WORKERS=1", *places, "BILINGUAL_ALIGN=", "BILINGUAL_BITEXT=")
+    return [part for setting in settings for part in ("-s", setting)]
 
 
 def _line(summary: dict[str, Any], seconds: float, fetched: int) -> str:

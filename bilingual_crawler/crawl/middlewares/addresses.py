@@ -3,37 +3,30 @@
 from __future__ import annotations
 
 import ipaddress
-import logging
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, Self
 from urllib.parse import urlsplit
 from urllib.request import getproxies
 
 from cachetools import LRUCache
-from scrapy.exceptions import CannotResolveHostError, NotConfigured
+from scrapy.exceptions import CannotResolveHostError
 from scrapy.resolver import CachingThreadedResolver, HostResolution
-from scrapy.utils.defer import deferred_from_coro
 from twisted.internet.abstract import isIPv6Address
 from twisted.internet.address import IPv6Address
-from twisted.internet.interfaces import IHostnameResolver, IResolutionReceiver
+from twisted.internet.interfaces import IAddress, IHostnameResolver, IResolutionReceiver
 from zope.interface import implementer  # type: ignore[import-untyped]
 
 from bilingual_crawler.crawl.component import CrawlComponent
-from bilingual_crawler.crawl.middlewares.stop import is_stopping
+from bilingual_crawler.crawl.middlewares.stop import end_crawl
 from bilingual_crawler.crawl.signals import Refused, StillWanted, count_and_log
-from bilingual_crawler.options import Options
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
-    from typing import Self
 
     from scrapy import Request
     from scrapy.crawler import Crawler
-    from twisted.internet.interfaces import IAddress
 
     from bilingual_crawler.options import Network
-
-logger = logging.getLogger(__name__)
 
 _NOT_PUBLIC = tuple(
     map(
@@ -48,57 +41,24 @@ _NOT_PUBLIC = tuple(
 """IANA's special-purpose IPv4 networks without public servers. The table of ``ipaddress`` differs by Python version."""
 _PUBLIC_IPV6 = ipaddress.IPv6Network("2000::/3")
 """All that IANA gives out as global unicast addresses, special purposes included."""
-_NOT_PUBLIC_IPV6 = tuple(map(ipaddress.IPv6Network, ("2001::/23", "2001:db8::/32", "3fff::/20")))
-_TEREDO = ipaddress.IPv6Network("2001::/32")
-_6TO4 = ipaddress.IPv6Network("2002::/16")
-_LOCAL_NAT64 = ipaddress.IPv6Network("64:ff9b:1::/48")
-_LOW_BITS = tuple(
-    map(ipaddress.IPv6Network, ("::/96", "::ffff:0:0/96", "::ffff:0:0:0/96", "64:ff9b::/96", "64:ff9b:1::/48"))
-)
-"""Networks with an IPv4 address in the last 32 bits: compatible, mapped and translated addresses, NAT64."""
+_NOT_PUBLIC_IPV6 = tuple(map(ipaddress.IPv6Network, ("2001::/23", "2001:db8::/32", "2002::/16", "3fff::/20")))
+"""Special purposes, and the tunnels Teredo and 6to4, whose addresses embed IPv4 addresses."""
 _ISATAP = (0x00005EFE, 0x02005EFE)
-"""The 32 bits before the IPv4 address."""
-_THIS_HOST = ipaddress.IPv4Network("0.0.0.0/8")
+"""The 32 bits before the IPv4 address of the tunnel ISATAP, which may have any network."""
 _PORTS = {"http": 80, "https": 443}
 _REMEMBERED = 10_000
 
 
 def is_public(address: str) -> bool:
-    """Whether *address* is public. An IPv6 address that embeds IPv4 addresses is judged like these, too."""
+    """Whether *address* is public. No IPv6 address is that embeds an IPv4 address, to which packets may go.
+
+    Names resolve to IPv4 addresses only, and no site is linked to by the address of a tunnel or a translator.
+    """
     ip = ipaddress.ip_address(address)
     if isinstance(ip, ipaddress.IPv4Address):
         return not any(ip in network for network in _NOT_PUBLIC)
-    embedded = _embedded(ip)
-    if not all(is_public(str(inner)) for inner in embedded):
-        return False
-    if any(ip in network for network in (*_LOW_BITS, _TEREDO)):
-        return bool(embedded)
-    return ip in _PUBLIC_IPV6 and not any(ip in network for network in _NOT_PUBLIC_IPV6)
-
-
-def _embedded(ip: ipaddress.IPv6Address) -> list[ipaddress.IPv4Address]:
-    """The IPv4 addresses to which packets for *ip* may go: through a tunnel, a translator or the own system."""
-    bits = int(ip)
-    if ip in _LOCAL_NAT64:
-        # RFC 6052: the network of the operator decides where the address is, and is not known here
-        upper, middle = bits >> 64, bits & (1 << 56) - 1
-        layouts = (
-            (upper & 0xFFFF) << 16 | middle >> 40,
-            (upper & 0xFF) << 24 | middle >> 32,
-            middle >> 24,
-            bits & 0xFFFFFFFF,
-        )
-        found = [ipaddress.IPv4Address(inner) for inner in layouts]
-        return [inner for inner in found if inner not in _THIS_HOST]
-    found = []
-    if any(ip in network for network in _LOW_BITS) or bits >> 32 & 0xFFFFFFFF in _ISATAP:
-        found.append(ipaddress.IPv4Address(bits & 0xFFFFFFFF))
-    if ip in _6TO4:
-        found.append(ipaddress.IPv4Address(bits >> 80 & 0xFFFFFFFF))
-    if ip in _TEREDO:
-        server, client = bits >> 64 & 0xFFFFFFFF, ~bits & 0xFFFFFFFF
-        found += [ipaddress.IPv4Address(server), ipaddress.IPv4Address(client)]
-    return found
+    embeds = int(ip) >> 32 & 0xFFFFFFFF in _ISATAP
+    return ip in _PUBLIC_IPV6 and not embeds and not any(ip in network for network in _NOT_PUBLIC_IPV6)
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,9 +72,7 @@ class AddressRule:
     def of(cls, networks: tuple[Network, ...], seeds: Iterable[str]) -> AddressRule:
         """Proxies, and seeds that name an address or ``localhost``, are exempt, because the user asked for them."""
         asked = {authority(url) for url in seeds if is_literal(urlsplit(url).hostname or "")}
-        asked |= {(host, 443) for host, port in asked if port == 80} | {
-            (host, 80) for host, port in asked if port == 443
-        }
+        asked |= {(host, other) for host, port in asked if port in _PORTS.values() for other in _PORTS.values()}
         servers = [url for scheme, url in getproxies().items() if scheme != "no"]
         proxies = {authority(url if "://" in url else f"http://{url}") for url in servers}
         return cls(networks, frozenset(asked | proxies))
@@ -145,8 +103,7 @@ class GuardedResolver:
     """Passes only addresses to connections that a rule allows.
 
     Twisted connects to exactly these addresses without a second look-up, so a name server that changes its answer gains
-    nothing. All connections pass here: pages, redirects, robots.txt, sitemaps. Scrapy installs it for the setting
-    ``TWISTED_DNS_RESOLVER`` when it starts the reactor.
+    nothing. Scrapy installs it for the setting ``TWISTED_DNS_RESOLVER`` when it starts the reactor.
     """
 
     def __init__(self, resolver: Any) -> None:
@@ -230,13 +187,11 @@ class AddressGuardMiddleware(CrawlComponent):
     """
 
     def __init__(self, crawler: Crawler) -> None:
-        if Options.of(crawler.settings).replay:
-            raise NotConfigured
         super().__init__(crawler)
-        self._seeds = [seed.url for seed in self._context.seeds]
+        self._rule = AddressRule.of(self._options.allowed_networks, [seed.url for seed in self._context.seeds])
 
-    def spider_opened(self) -> None:
-        self._rule = AddressRule.of(Options.of(self._crawler.settings).allowed_networks, self._seeds)
+    def _is_wanted(self) -> bool:
+        return not self._options.replay
 
     def spider_closed(self) -> None:
         if resolver := GuardedResolver.installed():
@@ -246,20 +201,14 @@ class AddressGuardMiddleware(CrawlComponent):
         # Not only at the start: the script that runs the reactor may install another resolver later.
         resolver = GuardedResolver.installed()
         if resolver is None:
-            self._stop_unguarded()
+            message = (
+                "The crawl ends, because nothing would keep it from private addresses: the resolver of the reactor is "
+                "no GuardedResolver. Do not change TWISTED_DNS_RESOLVER; a script that runs the reactor itself installs"
+                " one"
+            )
+            end_crawl(self._crawler, "unguarded", message)
             raise StillWanted("nothing keeps the crawl from private addresses")
         resolver.rules[self] = self._rule
-
-    def _stop_unguarded(self) -> None:
-        assert self._crawler.engine
-        if is_stopping(self._crawler):
-            return
-        logger.error(
-            "The crawl ends, because nothing would keep it from private addresses: the resolver of the reactor is no "
-            "GuardedResolver. Do not change TWISTED_DNS_RESOLVER; a script that runs the reactor itself installs one",
-            extra={"spider": self._crawler.spider},
-        )
-        deferred_from_coro(self._crawler.engine.close_spider_async(reason="unguarded"))
 
     def process_exception(self, request: Request, exception: Exception) -> None:
         if not isinstance(exception, CannotResolveHostError):

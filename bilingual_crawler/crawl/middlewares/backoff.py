@@ -14,16 +14,13 @@ from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from scrapy.exceptions import CannotResolveHostError, DownloadCancelledError, StopDownload
-from scrapy.utils.defer import deferred_from_coro
-from scrapy.utils.job import job_dir
 from scrapy.utils.misc import load_object
 
 from bilingual_crawler.crawl.component import CrawlComponent
-from bilingual_crawler.crawl.middlewares.stop import is_stopping
-from bilingual_crawler.crawl.signals import ENTRY, FAILURES, REST, Refused, count_and_log
+from bilingual_crawler.crawl.middlewares.stop import again, end_crawl
+from bilingual_crawler.crawl.signals import ENTRY, FAILURES, Refused, count_and_log
 from bilingual_crawler.frontier.backoff import Backoff, Patience, Rest, own_shortage, retry_after
-from bilingual_crawler.frontier.entry import POISON, SUSPECT
-from bilingual_crawler.options import Options
+from bilingual_crawler.frontier.entry import POISON, SUSPECT, Entry
 from bilingual_crawler.urls.hosts import registered_domain
 
 if TYPE_CHECKING:
@@ -31,7 +28,7 @@ if TYPE_CHECKING:
     from scrapy.crawler import Crawler
     from scrapy.http import Response
 
-    from bilingual_crawler.frontier.entry import Entry
+    from bilingual_crawler.options import Options
 
 logger = logging.getLogger(__name__)
 
@@ -61,24 +58,20 @@ class BackoffMiddleware(CrawlComponent):
 
     A request that fails by the network or with one of ``RETRY_HTTP_CODES`` goes back to its place in the frontier, at
     most ``RETRY_TIMES`` times (five times after 429 or 503), and once more if its host only failed meanwhile. Its
-    politeness slot is paused. The pause doubles with each failure in a row; a longer ``Retry-After`` counts instead. A
-    host that keeps failing is given up, and its other URLs are refused without a request. If this machine has no
-    sockets, file descriptors or memory left, this is no failure of the host, and the request waits. If no host answers
-    any more, not even those that did, the network may be gone: a crawl with ``JOBDIR`` or ``BILINGUAL_FRONTIER`` stops
-    before it gives them up, for their queued URLs would be lost. Settings: ``BILINGUAL_BACKOFF_START``, ``_MAX``,
-    ``BILINGUAL_RETRY_AFTER_MAX``, ``BILINGUAL_HOST_FAILURES``. Stats:
-    ``bilingual/backoff/<status or error>``, ``bilingual/hosts_given_up``, ``bilingual/machine/<error>``.
+    politeness slot pauses, as :class:`Backoff` says, until its host is given up. A lack of sockets, descriptors or
+    memory here is no failure of the host. If no host answers any more, the network may be gone: a crawl that can be
+    resumed stops before it gives them up. Stats: ``bilingual/backoff/<status or error>``,
+    ``bilingual/hosts_given_up``, ``bilingual/machine/<error>``.
     """
 
     def __init__(self, crawler: Crawler) -> None:
         super().__init__(crawler)
-        settings, options = crawler.settings, Options.of(crawler.settings)
+        settings = crawler.settings
         self._enabled = settings.getbool("RETRY_ENABLED")
-        self._durable = bool(job_dir(settings) or options.frontier)
         self._tries = settings.getint("RETRY_TIMES")
         self._statuses = frozenset(map(int, settings.getlist("RETRY_HTTP_CODES")))
         self._errors = tuple(map(load_object, settings.getlist("RETRY_EXCEPTIONS")))
-        self._patience = patience_of(options)
+        self._patience = patience_of(self._options)
         self._backoff = Backoff(self._patience, time.monotonic)
         longest = min(self._patience.longest, MAX_OWN_REST)
         self._own = Backoff(Patience(self._patience.start, longest, failures=math.inf), time.monotonic)
@@ -100,10 +93,8 @@ class BackoffMiddleware(CrawlComponent):
 
     def process_response(self, request: Request, response: Response) -> Request | Response:
         entry: Entry | None = request.meta.get(ENTRY)
-        if entry is None:
-            return response
         status = response.status
-        if not self._enabled or status not in self._statuses:
+        if entry is None or not self._enabled or status not in self._statuses:
             return response
         self._stats.inc_value(f"bilingual/backoff/{status}")
         if status == PAGE_ERROR:
@@ -135,10 +126,8 @@ class BackoffMiddleware(CrawlComponent):
         if self._visits.is_guess(entry) and not (unavailable and unavailable.alive):
             return None
         self._stats.inc_value(f"bilingual/backoff/{unavailable.outcome if unavailable else type(exception).__name__}")
-        if unavailable:
-            rest = self._failed(request, alive=unavailable.alive, asked=unavailable.asked)
-        else:
-            rest = self._failed(request, alive=False, asked=None)
+        alive, asked = (unavailable.alive, unavailable.asked) if unavailable else (False, None)
+        rest = self._failed(request, alive=alive, asked=asked)
         if rest is None:
             return None
         if unavailable or entry.attempts < self._tries:
@@ -186,8 +175,10 @@ class BackoffMiddleware(CrawlComponent):
         before = self._backoff.given_up(host)
         expected = partial(self._visits.expects_answers, request.url)
         rest = self._backoff.failed(host, alive=alive, retry_after=asked, others_should_answer=expected)
-        if rest is None and self._durable and self._backoff.is_silence(host) and expected():
-            self._stop()
+        if rest is None and self._visits.is_durable and self._backoff.is_silence(host) and expected():
+            self._stopped = True
+            why = "no host answers any more, the network of this machine may be gone. The crawl can be resumed"
+            end_crawl(self._crawler, NO_ANSWER, f"Stopping: {why}")
             self._backoff.forget(host)
             return 0.0
         if rest is None and not before:
@@ -195,17 +186,6 @@ class BackoffMiddleware(CrawlComponent):
             message = f"{host} failed too often: given up"
             count_and_log(self._crawler, "bilingual/hosts_given_up", message, later=logging.INFO)
         return rest
-
-    def _stop(self) -> None:
-        """End the crawl with what is queued."""
-        assert self._crawler.engine
-        self._stopped = True
-        if not is_stopping(self._crawler):
-            logger.error(
-                "Stopping: no host answers any more, the network of this machine may be gone. The crawl can be resumed",
-                extra={"spider": self._crawler.spider},
-            )
-            deferred_from_coro(self._crawler.engine.close_spider_async(reason=NO_ANSWER))
 
 
 def note_shortage(crawler: Crawler, shortage: str) -> None:
@@ -238,13 +218,6 @@ def origin(url: str) -> str:
 def asked_to_wait(response: Response) -> float | None:
     value = response.headers.get("Retry-After")
     return retry_after(value.decode("latin-1"), datetime.now(UTC)) if value else None
-
-
-def again(request: Request, rest: Rest) -> Request:
-    """*request* on its way back to the frontier, with a *rest* of its slot."""
-    returning = request.copy()
-    returning.meta[REST] = rest
-    return returning
 
 
 def patience_of(options: Options) -> Patience:

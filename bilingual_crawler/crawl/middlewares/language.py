@@ -16,25 +16,28 @@ from bilingual_crawler.crawl.context import CrawlContext
 from bilingual_crawler.crawl.middlewares.backoff import note_shortage, origin
 from bilingual_crawler.crawl.middlewares.stop import is_stopping
 from bilingual_crawler.crawl.politeness import robots_agent
-from bilingual_crawler.crawl.requests import asks_for_page, header_text
+from bilingual_crawler.crawl.requests import asks_for_page, header, header_text
 from bilingual_crawler.crawl.signals import (
     ENTRY,
     READ,
     SITE_OPT_OUTS,
     SITEMAP,
+    WARC_LOCATION,
     Refused,
     StillWanted,
     count_and_log,
 )
-from bilingual_crawler.crawl.visits import Visits
+from bilingual_crawler.crawl.visits import utc_now
 from bilingual_crawler.frontier.backoff import own_shortage
-from bilingual_crawler.frontier.entry import Kind
+from bilingual_crawler.frontier.entry import Entry, Kind
+from bilingual_crawler.items import Document
 from bilingual_crawler.options import Options, Part
 from bilingual_crawler.pages.formats import ONLY_HTML, PDF, format_of
-from bilingual_crawler.pages.jobs import PageJob, PdfJob, SitemapJob
+from bilingual_crawler.pages.jobs import PageJob, PdfJob, Sitemap, SitemapJob
+from bilingual_crawler.pages.model import PageRecord, claims_in
 from bilingual_crawler.pages.opt_outs import NOINDEX, NOTHING, TDM_POLICY, TDM_RESERVATION, opt_outs
 from bilingual_crawler.pages.robots import header_directives, page_rules
-from bilingual_crawler.pages.sandbox.jobs import ContentError, SandboxError
+from bilingual_crawler.pages.sandbox.jobs import ContentError, Job, SandboxError
 from bilingual_crawler.pages.sandbox.pool import submit
 from bilingual_crawler.pairing.reading import CrawledPageJob
 from bilingual_crawler.urls.canonical import canonicalise
@@ -45,11 +48,7 @@ if TYPE_CHECKING:
     from scrapy.http import Response
     from scrapy.http.headers import Headers
 
-    from bilingual_crawler.frontier.entry import Entry
     from bilingual_crawler.languages.pairs import LanguagePairs
-    from bilingual_crawler.pages.jobs import Sitemap
-    from bilingual_crawler.pages.model import PageRecord
-    from bilingual_crawler.pages.sandbox.jobs import Job
 
     Result = TypeVar("Result")
 
@@ -58,10 +57,9 @@ _PAUSE = 1.0
 REST = 3.0
 """Pause after a response that has broken a limit, in times of what it took."""
 MAX_REST = 10.0
-"""Seconds of the longest pause."""
 
 
-class Reader:
+class ReadingComponent(CrawlComponent):
     """Reads responses in helper processes. A response that breaks a limit, or lacks the expected content, is refused,
     counted, and logged once per kind. All sites with a response over a limit share one helper, which rests after each
     further one and so leaves processors to the other helpers. Waits while this machine cannot start a helper process.
@@ -69,45 +67,32 @@ class Reader:
     Stats: ``bilingual/unreadable/time|memory|crash|damaged|encrypted|no-text|illegible``.
     """
 
-    def __init__(self, crawler: Crawler) -> None:
-        assert crawler.stats
-        self.crawler = crawler
-        self.stats = crawler.stats
-        # to check all settings takes a millisecond, which a page has not
-        self.options = Options.of(crawler.settings)
-        self._traps = CrawlContext.from_crawler(crawler).traps
-        self._of_suspects = asyncio.Lock()
-
-    async def read(self, job: Job[Result], url: str) -> Result:
-        """The result of *job* for the response from *url*; raises Refused, and StillWanted if the crawl stops first."""
-        while True:
-            try:
-                return await self._read(job, url)
-            except OSError as error:
-                # a helper process cannot be started
-                shortage = own_shortage(error)
-                if shortage is None:
-                    raise
-                note_shortage(self.crawler, shortage)
-                if is_stopping(self.crawler):
-                    raise StillWanted("the crawl is stopping") from error
-            await asyncio.sleep(_PAUSE)
-
     async def _read(self, job: Job[Result], url: str) -> Result:
+        """The result of *job* for the response from *url*; raises Refused, and StillWanted if the crawl stops first."""
         try:
-            if self._traps.was_unreadable(url):
-                return await self._read_of_suspect(job)
-            return await asyncio.wrap_future(submit(job))
-        except ContentError as error:
-            self._count(url, error)
-            raise Refused(error.kind, str(error), status=200) from error
-        except SandboxError as error:
-            self._count(url, error)
-            self._traps.note_unreadable(url)
+            while True:
+                try:
+                    return await self._read_once(job, is_suspect=self._context.traps.was_unreadable(url))
+                except OSError as error:
+                    # a helper process cannot be started
+                    shortage = own_shortage(error)
+                    if shortage is None:
+                        raise
+                    note_shortage(self._crawler, shortage)
+                    if is_stopping(self._crawler):
+                        raise StillWanted("the crawl is stopping") from error
+                await asyncio.sleep(_PAUSE)
+        except (ContentError, SandboxError) as error:
+            count_and_log(self._crawler, f"bilingual/unreadable/{error.kind}", f"{url} could not be read: {error}")
+            if isinstance(error, ContentError):
+                raise Refused(error.kind, str(error), status=200) from error
+            self._context.traps.note_unreadable(url)
             raise Refused(f"unreadable-{error.kind}", str(error), status=200) from error
 
-    async def _read_of_suspect(self, job: Job[Result]) -> Result:
-        async with self._of_suspects:
+    async def _read_once(self, job: Job[Result], *, is_suspect: bool) -> Result:
+        if not is_suspect:
+            return await asyncio.wrap_future(submit(job))
+        async with self._context.suspects:
             begun = perf_counter()
             try:
                 return await asyncio.wrap_future(submit(job))
@@ -115,11 +100,24 @@ class Reader:
                 await asyncio.sleep(min(MAX_REST, REST * (perf_counter() - begun)))
                 raise
 
-    def _count(self, url: str, error: ContentError | SandboxError) -> None:
-        count_and_log(self.crawler, f"bilingual/unreadable/{error.kind}", f"{url} could not be read: {error}")
+    async def _read_page(self, request: Request, response: Response, url: str) -> None:
+        """Put the record of the page *url* in *response* into the meta of *request*; raises Refused.
+
+        A page has links to documents in the formats of the crawl; a PDF is a page without links.
+        """
+        context = self._context
+        is_pdf = is_of(PDF, response, url)
+        pairs = context.pairs if self._options.align else None
+        job = PdfJob(response.body, url) if is_pdf else page_job(response, url, context.formats, pairs)
+        announced = self._visits.learner.announced_language(url) if ENTRY in request.meta else None
+        found = await self._read(dataclasses.replace(job, detection=context.detection, announced=announced), url)
+        request.meta[READ] = counted(found, request, response, self._crawler, self._options)
+        self._stats.inc_value(f"bilingual/language/{found.language}")
+        if is_pdf:
+            self._stats.inc_value("bilingual/pdf/too-long" if found.is_cut else "bilingual/pdf/whole")
 
 
-class LanguageFilterMiddleware(CrawlComponent):
+class LanguageFilterMiddleware(ReadingComponent):
     """Puts the parsed page, the language of its text and its outline, or the parsed sitemap, into ``response.meta``.
 
     Responses in none of the formats of the crawl are dropped by their headers, before the body is read if the download
@@ -127,12 +125,6 @@ class LanguageFilterMiddleware(CrawlComponent):
     of another project, all that :func:`~bilingual_crawler.crawl.requests.asks_for_page` counts as pages. Stats:
     ``bilingual/language/<code>``, ``bilingual/dropped/not_html``, ``bilingual/pdf/whole|too-long``.
     """
-
-    def __init__(self, crawler: Crawler) -> None:
-        super().__init__(crawler)
-        self._reader = Reader(crawler)
-        self._formats = self._context.formats
-        self._has_frontier = Part.FRONTIER in Options.of(crawler.settings).parts
 
     def headers_received(self, headers: Headers, request: Request) -> None:
         url = self._url(request)
@@ -148,14 +140,14 @@ class LanguageFilterMiddleware(CrawlComponent):
         url = self._url(request)
         if url is None:
             return response
+        entry: Entry | None = request.meta.get(ENTRY)
         if response.status != 200 and not _is_whole(response):
-            if 200 < response.status < 300 and not _is_of_other_project(request):
+            if 200 < response.status < 300 and entry is not None and not entry.request:
                 # Scrapy passes any success to the callback
                 raise Refused(f"http-{response.status}", "no page: only 200 is", status=response.status)
             return response
-        entry: Entry | None = request.meta.get(ENTRY)
         if entry is not None and entry.kind is Kind.SITEMAP:
-            sitemap = await self._reader.read(SitemapJob(response.body, url, self._formats), url)
+            sitemap = await self._read(SitemapJob(response.body, url, self._context.formats), url)
             if not self._is_page(entry, response, sitemap):
                 request.meta[SITEMAP] = sitemap
                 return response
@@ -164,45 +156,28 @@ class LanguageFilterMiddleware(CrawlComponent):
             if _any_format(request):
                 return response
             self._stats.inc_value("bilingual/dropped/not_html")
-            raise Refused("not-html", f"not a document: {_content_type(response.headers)}", status=200)
-        await read_response(request, response, url, self._reader)
+            raise Refused("not-html", f"not a document: {header(response.headers, 'Content-Type')}", status=200)
+        await self._read_page(request, response, url)
         return response
 
     def _is_page(self, entry: Entry, response: Response, sitemap: Sitemap) -> bool:
         """Whether the site has redirected from a *sitemap* that it lacks to one of its pages, which is read as such."""
         if not entry.redirects or sitemap.links or sitemap.nested or sitemap.documents:
             return False
-        in_scope = CrawlContext.from_crawler(self._reader.crawler).scope.admits(entry.url)
-        return in_scope and self._format(response.headers, entry.url) is not None
+        return self._context.scope.admits(entry.url) and self._format(response.headers, entry.url) is not None
 
     def _url(self, request: Request) -> str | None:
         """The URL of the page or sitemap that *request* asks for; None if its answer is not read."""
         if ENTRY in request.meta:
             entry: Entry = request.meta[ENTRY]
             return entry.url
-        return None if self._has_frontier or not asks_for_page(request) else canonicalise(request.url)
+        has_frontier = Part.FRONTIER in self._options.parts
+        return None if has_frontier or not asks_for_page(request) else canonicalise(request.url)
 
     def _format(self, headers: Headers, url: str) -> str | None:
         """The format of a response; None if the crawl does not read it."""
-        found = format_of(_content_type(headers), url)
-        return found if found in self._formats else None
-
-
-async def read_response(request: Request, response: Response, url: str, reader: Reader) -> None:
-    """Put the record of the page *url* in *response* into the meta of *request*; raises Refused.
-
-    A page has links to documents in the formats of the crawl; a PDF is a page without links.
-    """
-    context, stats = CrawlContext.from_crawler(reader.crawler), reader.stats
-    is_pdf = is_of(PDF, response, url)
-    pairs = context.pairs if reader.options.align else None
-    job = PdfJob(response.body, url) if is_pdf else page_job(response, url, context.formats, pairs)
-    announced = Visits.from_crawler(reader.crawler).learner.announced_language(url) if ENTRY in request.meta else None
-    found = await reader.read(dataclasses.replace(job, detection=context.detection, announced=announced), url)
-    request.meta[READ] = counted(found, request, response, reader.crawler, reader.options)
-    stats.inc_value(f"bilingual/language/{found.language}")
-    if is_pdf:
-        stats.inc_value("bilingual/pdf/too-long" if found.is_cut else "bilingual/pdf/whole")
+        found = format_of(header(headers, "Content-Type"), url)
+        return found if found in self._context.formats else None
 
 
 def counted(page: PageRecord, request: Request, response: Response, crawler: Crawler, options: Options) -> PageRecord:
@@ -211,9 +186,8 @@ def counted(page: PageRecord, request: Request, response: Response, crawler: Cra
     values = (value.decode("latin-1") for value in headers.getlist("X-Robots-Tag"))
     directives = header_directives(values, robots_agent(crawler.settings))
     is_noindex, nofollow = page_rules(directives)
-    reservation, policy = ((headers.get(name) or b"").decode("latin-1") for name in (TDM_RESERVATION, TDM_POLICY))
-    declared = page.opt_outs.over(opt_outs(directives, reservation, policy, page.url))
-    declared = declared.over(request.meta.get(SITE_OPT_OUTS, NOTHING))
+    declared = opt_outs(directives, header(headers, TDM_RESERVATION), header(headers, TDM_POLICY), page.url)
+    declared = page.opt_outs.over(declared).over(request.meta.get(SITE_OPT_OUTS, NOTHING))
     noindex = NOINDEX if is_noindex else page.objection
     objection = noindex if options.meta_robots_obey else None
     return replace(
@@ -231,22 +205,52 @@ def page_job(
     response: Response, url: str, formats: frozenset[str] = ONLY_HTML, pairs: LanguagePairs | None = None
 ) -> PageJob:
     """The job that reads the HTML page in *response*, fetched from *url*; for an alignment of *pairs*, if given."""
-    link_headers = tuple(map(header_text, response.headers.getlist("Link")))
-    language = (response.headers.get("Content-Language") or b"").decode("latin-1")
+    headers = response.headers
+    link_headers = tuple(map(header_text, headers.getlist("Link")))
+    language = header(headers, "Content-Language")
     job = PageJob if pairs is None else partial(CrawledPageJob, pairs=pairs)
-    content_type = _content_type(response.headers)
+    content_type = header(headers, "Content-Type")
     return job(response.body, content_type, url, link_headers, formats, content_language=language)
 
 
 def is_of(wanted: str, response: Response, url: str) -> bool:
     """Whether *response*, fetched from *url*, has the format *wanted*."""
-    return format_of(_content_type(response.headers), url) == wanted
+    return format_of(header(response.headers, "Content-Type"), url) == wanted
+
+
+def document_of(response: Response, page: PageRecord) -> Document | None:
+    """Return *page*, read of *response*, as a document; None if it is in no language of the crawl, or opts out."""
+    if page.side is None or page.objection:
+        return None
+    entry: Entry = response.meta[ENTRY]
+    claims = claims_in(page.links)
+    warc_file, warc_offset = response.meta.get(WARC_LOCATION, (None, None))[:2]
+    now = utc_now()
+    return Document(
+        url=page.url,
+        language=page.side,
+        shares=page.shares,
+        reliable=page.reliable,
+        title=page.title,
+        text=page.text,
+        fetched_at=now,
+        status=response.status,
+        depth=page.depth,
+        referrer=entry.parent or None,
+        score=entry.priority if entry.parent else None,
+        warc_file=warc_file,
+        warc_offset=warc_offset,
+        alternates=[(claim.language, claim.url) for claim in claims if claim.announced and claim.language],
+        switches=[(claim.language, claim.url) for claim in claims if claim.switcher],
+        # a feed has all fields of the origin
+        origin=dataclasses.replace(page.origin.with_opt_outs(page.opt_outs), fetched_at=now),
+    )
 
 
 def _is_whole(response: Response) -> bool:
     """Whether all of a page came with another status than 200: 203 of a proxy, or 206 with all its bytes."""
     if response.status == 206:
-        begin, _, size = header_text(response.headers.get("Content-Range") or b"").partition("/")
+        begin, _, size = header(response.headers, "Content-Range").partition("/")
         return begin.lower() == f"bytes 0-{int(size) - 1}" if size.isdecimal() else not begin
     return response.status == 203
 
@@ -255,13 +259,3 @@ def _any_format(request: Request) -> bool:
     """Whether all formats are welcome: in a sitemap, and where a spider of another project starts."""
     entry: Entry | None = request.meta.get(ENTRY)
     return entry is not None and (entry.kind is Kind.SITEMAP or (bool(entry.request) and not entry.parent))
-
-
-def _is_of_other_project(request: Request) -> bool:
-    """Whether a spider of another project gets the answer, page or not."""
-    entry: Entry | None = request.meta.get(ENTRY)
-    return entry is None or bool(entry.request)
-
-
-def _content_type(headers: Headers) -> str:
-    return (headers.get("Content-Type") or b"").decode("latin-1")

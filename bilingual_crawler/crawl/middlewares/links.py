@@ -1,32 +1,46 @@
-"""Spider middleware: scores the links of a page in one batch and pushes them to the frontier."""
+"""Spider middlewares: the links of a page, scored in one batch and pushed to the frontier."""
 
 from __future__ import annotations
 
+import dataclasses
 import logging
 import math
+from collections import Counter, defaultdict
 from typing import TYPE_CHECKING, Any
 
+from scrapy import Request
+from scrapy.downloadermiddlewares.offsite import OffsiteMiddleware
+
 from bilingual_crawler.crawl.component import CrawlComponent
-from bilingual_crawler.crawl.signals import ENTRY, ERRORS, MODELS, RANK, count_and_log
-from bilingual_crawler.frontier.entry import Kind, State
-from bilingual_crawler.items import FoundLinks, FoundRequests, Rank
+from bilingual_crawler.crawl.middlewares.language import document_of
+from bilingual_crawler.crawl.requests import asks_for_page, of_its_own
+from bilingual_crawler.crawl.signals import (
+    COPY,
+    ENTRY,
+    ERRORS,
+    MODELS,
+    RANK,
+    READ,
+    count_and_log,
+    document_read,
+    profile_read,
+)
+from bilingual_crawler.frontier.entry import Entry, Kind, State
+from bilingual_crawler.items import FoundLinks, FoundRequests, Wanted
 from bilingual_crawler.languages.codes import language_name
-from bilingual_crawler.options import Options
-from bilingual_crawler.scoring.links import BatchingScorer, LinkScorer, PageLinks
-from bilingual_crawler.scoring.models import load_models, models_folder
+from bilingual_crawler.options import Part
+from bilingual_crawler.pages.model import Link, PageRecord
+from bilingual_crawler.scoring.links import BatchingScorer, LinkScore, LinkScorer, PageLinks
+from bilingual_crawler.scoring.models import LanguageModel, UrlModel, load_models, models_folder
+from bilingual_crawler.urls.canonical import canonicalise
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Iterator, Sequence
+    from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 
-    from scrapy import Request
     from scrapy.crawler import Crawler
     from scrapy.http import Response
 
-    from bilingual_crawler.frontier.entry import Entry
     from bilingual_crawler.languages.pairs import LanguagePairs
-    from bilingual_crawler.pages.model import Link, PageRecord
-    from bilingual_crawler.scoring.links import LinkScore
-    from bilingual_crawler.scoring.models import LanguageModel, UrlModel
 
 logger = logging.getLogger(__name__)
 
@@ -41,17 +55,17 @@ def warn_of_unknown(model: LanguageModel, policy: str, pairs: LanguagePairs) -> 
 
 
 class LinkPriorityMiddleware(CrawlComponent):
-    """Consumes :class:`FoundLinks`: drops links that are out of scope or done, scores the rest, and pushes them to the
-    frontier. In place of :class:`FoundRequests` it yields those of the requests that are left, with their rank.
+    """Consumes :class:`FoundLinks`: drops links into traps, all of copies, and those out of scope or done; scores the
+    rest, and pushes them to the frontier. In place of :class:`FoundRequests` it yields those of the requests that are
+    left, with their rank.
 
-    Stats: ``bilingual/links/found|out_of_scope|too_deep|known|scoring_failed``, ``bilingual/traps/links/queue-full``,
+    Stats: ``bilingual/links/found|out_of_scope|too_deep|known|scoring_failed``, ``bilingual/traps/links/<kind>``,
     ``bilingual/models/<kind>``.
     """
 
     def __init__(self, crawler: Crawler) -> None:
         super().__init__(crawler)
         self._max_depth = crawler.settings.getint("DEPTH_LIMIT") or math.inf
-        self._options = Options.of(crawler.settings)
         self._sources = frozenset(self._options.link_sources)
         self._policy = self._context.policy
 
@@ -77,24 +91,41 @@ class LinkPriorityMiddleware(CrawlComponent):
             self._visits.hold(response.meta[ENTRY])
 
     async def process_spider_output(self, response: Response, result: AsyncIterator[Any]) -> AsyncIterator[Any]:
-        if ENTRY not in response.meta:
-            async for output in result:
-                yield output
-            return
-        entry: Entry = response.meta[ENTRY]
         async for output in result:
-            if isinstance(output, FoundRequests):
-                weighed = [part async for parts in self._weigh(output, entry) for part in parts]
-                self._visits.keep_news(entry, output.page, weighed)
-                for request in _ranked(output, weighed):
-                    yield request
-            elif isinstance(output, FoundLinks):
-                if entry.kind is Kind.PAGE:
-                    self._visits.observe_page(entry, output.page, output.links)
-                async for part in self._weigh(output, entry):
-                    self._visits.follow(entry, output.page, part)
-            else:
+            if ENTRY not in response.meta or not isinstance(output, FoundLinks):
                 yield output
+                continue
+            entry: Entry = response.meta[ENTRY]
+            found = await self._without_traps(output, response.meta)
+            if isinstance(found, FoundRequests):
+                weighed = [part async for parts in self._weigh(found, entry) for part in parts]
+                self._visits.keep_news(entry, found.page, weighed)
+                for request in _ranked(found, weighed):
+                    yield request
+                continue
+            if entry.kind is Kind.PAGE:
+                self._visits.observe_page(entry, found.page, found.links)
+            async for part in self._weigh(found, entry):
+                self._visits.follow(entry, found.page, part)
+
+    async def _without_traps(self, found: FoundLinks, meta: Mapping[str, Any]) -> FoundLinks:
+        if Part.TRAPS not in self._options.parts:
+            return found
+        kinds: Counter[str] = Counter()
+        followed: list[Link] = []
+        if COPY in meta:
+            kinds["copy"] = len(found.links)
+        else:
+            async for links in self._context.turns.parts(found.links):
+                for link in links:
+                    if kind := self._context.traps.refuses(link.url):
+                        kinds[kind] += 1
+                    else:
+                        followed.append(link)
+            kinds["too-many"] = meta[READ].links_left if READ in meta else 0
+        for kind, count in (+kinds).items():
+            self._stats.inc_value(f"bilingual/traps/links/{kind}", count)
+        return dataclasses.replace(found, links=followed)
 
     async def _weigh(self, found: FoundLinks, entry: Entry) -> AsyncIterator[list[tuple[Link, float]]]:
         """The links that are followed, with their priorities, in parts."""
@@ -107,7 +138,8 @@ class LinkPriorityMiddleware(CrawlComponent):
             return
         async for part in self._context.turns.parts(found.links):
             links = await self._admitted(found, part)
-            yield self._visits.weigh(found.page, links, await self._scores(found.page, links))
+            scores = await self._scores(found.page, links)
+            yield list(zip(links, self._policy.priorities(found.page, links, scores), strict=True))
 
     async def _admitted(self, found: FoundLinks, links: Sequence[Link]) -> list[Link]:
         followed = [link for link in links if link.source in self._sources and link.url != found.page.url]
@@ -158,5 +190,69 @@ def _ranked(found: FoundRequests, weighed: list[tuple[Link, float]]) -> Iterator
     for link, priority in weighed:
         best[link.url] = max(priority, best.get(link.url, priority))
     for url, priority in best.items():
-        found.requests[url].meta[RANK] = Rank(priority, found.page.url)
+        found.requests[url].meta[RANK] = Wanted(url, priority, found.page.url)
         yield found.requests[url]
+
+
+class OrdinarySpiderMiddleware(CrawlComponent):
+    """Lets the crawl learn from each page that a spider of another project gets, even if the callback fails.
+
+    The requests that a callback yields for pages become :class:`FoundRequests`, once it has yielded all. Other requests
+    and items pass as they are. Requests for one URL that come from one page count once, the first one.
+    """
+
+    def process_spider_input(self, response: Response) -> None:
+        if ENTRY not in response.meta:
+            return
+        if READ not in response.meta:
+            self._visits.no_page(response.meta[ENTRY], response.status)
+            return
+        page: PageRecord = response.meta[READ]
+        self._visits.log_page(response)
+        self._visits.observe_page(response.meta[ENTRY], page.without_text(), page.links)
+        if document := document_of(response, page):
+            self._crawler.signals.send_catch_log(profile_read, url=page.url, profile=page.profile)
+            self._crawler.signals.send_catch_log(document_read, document=document)
+
+    async def process_spider_output(self, response: Response, result: AsyncIterator[Any]) -> AsyncIterator[Any]:
+        requests: dict[str, Request] = {}
+        failure = None
+        try:
+            async for output in result:
+                if not isinstance(output, Request):
+                    yield output
+                    continue
+                request = of_its_own(output)
+                url = self._ranked_url(request, response)
+                if url is None:
+                    yield request
+                else:
+                    requests.setdefault(url, request)
+        except Exception as error:
+            # what a callback yields before it fails counts in Scrapy, too
+            failure = error
+        if requests:
+            yield self._found(response.meta[READ], requests)
+        if failure:
+            raise failure
+
+    def _ranked_url(self, request: Request, response: Response) -> str | None:
+        """The URL under which *request* is ranked by the page in *response*; None if it is not ranked."""
+        if READ not in response.meta or ENTRY not in response.meta or not asks_for_page(request):
+            return None
+        return None if self._is_offsite(request) else canonicalise(request.url)
+
+    def _is_offsite(self, request: Request) -> bool:
+        """Whether the engine will drop *request*, so that the policy must not wait for its page."""
+        offsite = self._crawler.get_downloader_middleware(OffsiteMiddleware)
+        if offsite is None or request.meta.get("allow_offsite"):
+            return False
+        assert self._crawler.spider
+        return not offsite.should_follow(request, self._crawler.spider)
+
+    def _found(self, page: PageRecord, requests: Mapping[str, Request]) -> FoundRequests:
+        shown: defaultdict[str, list[Link]] = defaultdict(list)
+        for link in page.links:
+            shown[link.url].append(link)
+        links = [link for url in requests for link in shown.get(url) or [Link(url)]]
+        return FoundRequests(page.without_text(), links, requests)

@@ -1,4 +1,4 @@
-"""Downloader middleware: robots.txt by RFC 9309."""
+"""Downloader middlewares: what a host declares for its pages, in robots.txt (RFC 9309) and tdmrep.json."""
 
 from __future__ import annotations
 
@@ -7,47 +7,51 @@ import logging
 import weakref
 import zlib
 from contextlib import nullcontext
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from cachetools import LRUCache, TTLCache
 from scrapy import Request, signals
-from scrapy.exceptions import (
-    CannotResolveHostError,
-    DownloadConnectionRefusedError,
-    NotConfigured,
-    StopDownload,
-)
-from scrapy.http.request import NO_CALLBACK
-from scrapy.robotstxt import ProtegoRobotParser
+from scrapy.exceptions import CannotResolveHostError, DownloadConnectionRefusedError, NotConfigured, StopDownload
+from scrapy.robotstxt import ProtegoRobotParser, RobotParser
 from scrapy.utils.misc import build_from_crawler, load_object
 
 from bilingual_crawler.crawl.component import CrawlComponent
+from bilingual_crawler.crawl.context import DiscoveryContext
 from bilingual_crawler.crawl.middlewares.backoff import HostUnavailable, asked_to_wait, origin
-from bilingual_crawler.crawl.middlewares.language import Reader
+from bilingual_crawler.crawl.middlewares.language import ReadingComponent
 from bilingual_crawler.crawl.politeness import robots_agent
 from bilingual_crawler.crawl.requests import header_text
-from bilingual_crawler.crawl.signals import BYTE_LIMIT, BYTES_RECEIVED, Refused, StillWanted, reason, sitemaps_named
-from bilingual_crawler.pages.jobs import RobotsJob
+from bilingual_crawler.crawl.signals import (
+    BYTE_LIMIT,
+    BYTES_RECEIVED,
+    ENTRY,
+    SITE_OPT_OUTS,
+    Refused,
+    StillWanted,
+    reason,
+    sitemaps_named,
+)
+from bilingual_crawler.frontier.entry import Entry, Kind
+from bilingual_crawler.pages.jobs import RobotsJob, TdmJob
+from bilingual_crawler.pages.opt_outs import TDM_FILE, TdmRule, declared_for
 from bilingual_crawler.pages.sitemap import MAX_PREAMBLE, begins_sitemap
 from bilingual_crawler.urls.canonical import canonicalise
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine
-    from typing import Any
 
     from scrapy.crawler import Crawler
     from scrapy.http import Response
-    from scrapy.robotstxt import RobotParser
 
 File = TypeVar("File")
 
 logger = logging.getLogger(__name__)
 
 MAX_BYTES = 500 << 10
-"""Bytes of a robots.txt that are read (RFC 9309, 2.5)."""
+"""Bytes of a robots.txt that are read (RFC 9309, 2.5); a tdmrep.json over it has no rules."""
 MAX_REDIRECTS = 5
 MAX_AGE = 24 * 3600.0
-"""Seconds after which it is fetched again (RFC 9309, 2.4)."""
+"""Seconds after which a file is fetched again (RFC 9309, 2.4)."""
 TIMEOUT = 30.0
 """Seconds."""
 _HOSTS = 10_000
@@ -60,12 +64,50 @@ _PARSED_FACTOR = 110
 _PARSED_MINIMUM = 3000
 _LARGE = 4 << 20
 """Bytes of parsed rules above which no others of that size are parsed at the same time."""
+TDM_TRIES = 3
+"""Pages of a host with which its tdmrep.json is asked for, as long as the host does not answer."""
+_TDM_RULES = 200_000
+"""Rules that are kept for all hosts: twenty per host, or 200 files with as many as are read."""
+_UNREACHABLE = "robots-unreachable"
 _OBEYED = "dont_obey_robotstxt"
 SITEMAP = "/sitemap.xml"
 _GZIP_OR_ZLIB = 47
 
 
-class RobotsMiddleware(CrawlComponent):
+class _HostFiles(ReadingComponent):
+    """Fetches a file of each host, once at a time."""
+
+    def __init__(self, crawler: Crawler) -> None:
+        super().__init__(crawler)
+        self._timeout = min(TIMEOUT, crawler.settings.getfloat("DOWNLOAD_TIMEOUT"))
+        self._asking: dict[str, asyncio.Task[Any]] = {}
+
+    async def _once(self, host: str, fetch: Callable[[], Coroutine[Any, Any, File]]) -> File:
+        """The result of *fetch* for *host*, of a fetch that is under way already if there is one."""
+        if host not in self._asking:
+            self._asking[host] = asyncio.ensure_future(fetch())
+            self._asking[host].add_done_callback(lambda _: self._asking.pop(host))
+        file: File = await asyncio.shield(self._asking[host])
+        return file
+
+    async def _file(self, url: str, request: Request, **meta: Any) -> Response:
+        """The answer for *url*, a file about the host of *request*, at the end of at most five redirects.
+
+        With :data:`BYTE_LIMIT` in *meta* the download ends at this length, and its body has at most as many bytes.
+        """
+        meta |= {"download_timeout": self._timeout, "download_fail_on_dataloss": False}
+        redirects = 0
+        while True:
+            response = await self._download(url, request, **meta)
+            location = response.headers.get("Location") if 300 <= response.status < 400 else None
+            target = canonicalise(header_text(location), url) if location else None
+            if target is None or redirects == MAX_REDIRECTS:
+                return response
+            url = target
+            redirects += 1
+
+
+class RobotsMiddleware(_HostFiles):
     """Refuses URLs that robots.txt forbids. Replaces Scrapy's middleware, which allows all URLs after a failure.
 
     After no answer, 429 or 5xx no URL of the host is fetched, and robots.txt is fetched again after a pause. After
@@ -74,20 +116,17 @@ class RobotsMiddleware(CrawlComponent):
     """
 
     def __init__(self, crawler: Crawler) -> None:
-        settings = crawler.settings
-        if not settings.getbool("ROBOTSTXT_OBEY"):
-            raise NotConfigured
         super().__init__(crawler)
-        self._reader = Reader(crawler)
-        self._user_agent = robots_agent(settings)
-        self._parser = load_object(settings["ROBOTSTXT_PARSER"])
-        self._timeout = min(TIMEOUT, settings.getfloat("DOWNLOAD_TIMEOUT"))
+        self._user_agent = robots_agent(crawler.settings)
+        self._parser = load_object(crawler.settings["ROBOTSTXT_PARSER"])
         self._rules: TTLCache[str, bytes] = TTLCache(
             _BYTES, MAX_AGE, getsizeof=lambda rules: _BYTES // _HOSTS + len(rules)
         )
         self._parsed: LRUCache[str, tuple[RobotParser, int]] = LRUCache(_PARSED_BYTES, getsizeof=lambda known: known[1])
         self._parsing_large = asyncio.Lock()
-        self._asking: dict[str, asyncio.Task[RobotParser]] = {}
+
+    def _is_wanted(self) -> bool:
+        return self._crawler.settings.getbool("ROBOTSTXT_OBEY")
 
     async def process_request(self, request: Request) -> None:
         if request.meta.get(_OBEYED):
@@ -95,7 +134,7 @@ class RobotsMiddleware(CrawlComponent):
         host = origin(request.url)
         rules = self._rules.get(host)
         if rules is None:
-            parser = await fetch_once(self._asking, host, lambda: self._fetch(host, request))
+            parser = await self._once(host, lambda: self._fetch(host, request))
         else:
             parser = await self._parse(host, rules)
         if not parser.allowed(request.url, self._user_agent):
@@ -106,27 +145,23 @@ class RobotsMiddleware(CrawlComponent):
         url = f"{host}/robots.txt"
         self._stats.inc_value("bilingual/robots/fetched")
         try:
-            response = await download(self._crawler, url, request, self._timeout, read_bytes=MAX_BYTES)
+            response = await self._file(url, request, **_first(MAX_BYTES))
         except (Refused, StillWanted):
             raise
         except Exception as error:
-            self._stats.inc_value("bilingual/robots/unreachable")
             telling = isinstance(error, CannotResolveHostError | DownloadConnectionRefusedError)
-            outcome = reason(error)[1] if telling else "robots-unreachable"
-            raise HostUnavailable(outcome, f"{url}: {error}", alive=False) from error
+            outcome = reason(error)[1] if telling else _UNREACHABLE
+            raise self._unreachable(f"{url}: {error}", outcome) from error
         if "dataloss" in response.flags and not response.body:
-            self._stats.inc_value("bilingual/robots/unreachable")
-            raise HostUnavailable("robots-unreachable", f"{url}: no answer", alive=False)
+            raise self._unreachable(f"{url}: no answer")
         if response.status == 429 or response.status >= 500:
-            self._stats.inc_value("bilingual/robots/unreachable")
-            message = f"{url}: HTTP status {response.status}"
-            raise HostUnavailable("robots-unreachable", message, alive=True, asked=asked_to_wait(response))
+            why = f"{url}: HTTP status {response.status}"
+            raise self._unreachable(why, alive=True, asked=asked_to_wait(response))
         body = response.body[:MAX_BYTES] if 200 <= response.status < 300 else b""
         try:
-            robots = await self._reader.read(RobotsJob(body, url, self._user_agent), url)
+            robots = await self._read(RobotsJob(body, url, self._user_agent), url)
         except Refused as error:
-            self._stats.inc_value("bilingual/robots/unreachable")
-            raise HostUnavailable("robots-unreachable", f"{url}: {error}", alive=True) from error
+            raise self._unreachable(f"{url}: {error}", alive=True) from error
         # bytes that are no UTF-8 have become longer
         rules = self._rules[host] = robots.rules.encode()[:MAX_BYTES]
         self._parsed.pop(host, None)
@@ -136,12 +171,18 @@ class RobotsMiddleware(CrawlComponent):
         self._crawler.signals.send_catch_log(signals.robots_parsed, robotparser=parser, request=request)
         return parser
 
+    def _unreachable(
+        self, message: str, outcome: str = _UNREACHABLE, *, alive: bool = False, asked: float | None = None
+    ) -> HostUnavailable:
+        self._stats.inc_value("bilingual/robots/unreachable")
+        return HostUnavailable(outcome, message, alive=alive, asked=asked)
+
     async def _unnamed(self, url: str, request: Request, parser: RobotParser) -> list[str]:
         """The sitemap at *url*, where generators write one that no robots.txt names, if there is one."""
         if not getattr(self._crawler.spider, "reads_sitemaps", False) or not parser.allowed(url, self._user_agent):
             return []
         try:
-            response = await download(self._crawler, url, request, self._timeout, read_bytes=MAX_PREAMBLE)
+            response = await self._file(url, request, **_first(MAX_PREAMBLE))
         except StillWanted:
             raise
         except Exception as error:
@@ -160,6 +201,11 @@ class RobotsMiddleware(CrawlComponent):
                     weakref.finalize(parser, vars(parser.rp).clear).atexit = False
                 self._parsed[host] = parser, size
             return self._parsed[host][0]
+
+
+def _first(size: int) -> dict[str, Any]:
+    """Meta of a request for the first *size* bytes of a file, which asks no robots.txt."""
+    return {BYTE_LIMIT: size, "download_maxsize": 0, _OBEYED: True}
 
 
 class FirstBytesMiddleware(CrawlComponent):
@@ -192,46 +238,55 @@ class FirstBytesMiddleware(CrawlComponent):
         return response.replace(headers=headers, body=body[:limit])
 
 
-async def fetch_once(
-    asking: dict[str, asyncio.Task[File]], host: str, fetch: Callable[[], Coroutine[Any, Any, File]]
-) -> File:
-    """The result of *fetch* for *host*, of a fetch that is in *asking* already if there is one."""
-    if host not in asking:
-        asking[host] = asyncio.ensure_future(fetch())
-        asking[host].add_done_callback(lambda _: asking.pop(host))
-    return await asyncio.shield(asking[host])
+class TdmMiddleware(_HostFiles):
+    """Puts what the host declares for a page into the meta of its request.
 
+    The file of a host is fetched once a day, after robots.txt and before the first page. It is fetched like any page:
+    robots.txt, delays and archive apply. A file that is missing, too large, no JSON or forbidden declares nothing, and
+    so does a host that does not answer three times. A discovery makes no documents, and asks for no file.
 
-async def download(
-    crawler: Crawler,
-    url: str,
-    request: Request,
-    timeout: float,
-    *,
-    obeyed: bool = True,
-    max_bytes: int | None = None,
-    read_bytes: int | None = None,
-) -> Response:
-    """Return the answer for *url*, a file about the host of *request*, at the end of at most five redirects.
-
-    *timeout* in seconds. robots.txt is not asked if it is *obeyed* already. A longer body than *max_bytes* is an error.
-    With *read_bytes* the download ends at this length, and its body has at most as many bytes.
+    Stats: ``bilingual/tdm/fetched|rules``.
     """
-    assert crawler.engine
-    meta: dict[str, Any] = {_OBEYED: obeyed, "dont_redirect": True, "download_timeout": timeout}
-    meta["download_fail_on_dataloss"] = False
-    if max_bytes is not None:
-        meta["download_maxsize"] = max_bytes
-    if read_bytes is not None:
-        meta |= {BYTE_LIMIT: read_bytes, "download_maxsize": 0}
-    if "download_slot" in request.meta:
-        meta["download_slot"] = request.meta["download_slot"]
-    redirects = 0
-    while True:
-        response = await crawler.engine.download_async(Request(url, meta=dict(meta), callback=NO_CALLBACK))
-        location = response.headers.get("Location") if 300 <= response.status < 400 else None
-        target = canonicalise(header_text(location), url) if location else None
-        if target is None or redirects == MAX_REDIRECTS:
-            return response
-        url = target
-        redirects += 1
+
+    def __init__(self, crawler: Crawler) -> None:
+        super().__init__(crawler)
+        if isinstance(self._context, DiscoveryContext):
+            raise NotConfigured
+        self._rules: TTLCache[str, list[TdmRule]] = TTLCache(
+            _TDM_RULES, MAX_AGE, getsizeof=lambda rules: _TDM_RULES // _HOSTS + len(rules)
+        )
+        self._failures: LRUCache[str, int] = LRUCache(_HOSTS)
+
+    async def process_request(self, request: Request) -> None:
+        request.meta.pop(SITE_OPT_OUTS, None)
+        entry: Entry | None = request.meta.get(ENTRY)
+        # a sitemap that was redirected may be a page
+        if entry is None or entry.request or (entry.kind is Kind.SITEMAP and not entry.redirects):
+            return
+        host = origin(request.url)
+        rules = self._rules.get(host)
+        if rules is None:
+            rules = await self._once(host, lambda: self._fetch(host, request))
+        request.meta[SITE_OPT_OUTS] = declared_for(request.url, rules)
+
+    async def _fetch(self, host: str, request: Request) -> list[TdmRule]:
+        url = f"{host}{TDM_FILE}"
+        self._stats.inc_value("bilingual/tdm/fetched")
+        try:
+            response = await self._file(url, request, download_maxsize=MAX_BYTES)
+            answered = response.status != 429 and response.status < 500
+            body = response.body if response.status == 200 else b""
+            rules = await self._read(TdmJob(body, url), url) if 0 < len(body) <= MAX_BYTES else []
+        except StillWanted:
+            raise
+        except Exception as error:
+            # whatever is wrong with the file, the page is there
+            logger.debug(f"{url}: {error}")
+            answered, rules = False, []
+        if not answered:
+            self._failures[host] = self._failures.get(host, 0) + 1
+        if answered or self._failures[host] >= TDM_TRIES:
+            self._rules[host] = rules
+        if rules:
+            self._stats.inc_value("bilingual/tdm/rules", len(rules))
+        return rules

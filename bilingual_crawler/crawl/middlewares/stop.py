@@ -5,24 +5,21 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from scrapy.utils.asyncio import create_looping_call
 from scrapy.utils.defer import deferred_from_coro
-from scrapy.utils.job import job_dir
 
 from bilingual_crawler.crawl.component import CrawlComponent
 from bilingual_crawler.crawl.scrapy_internals import fail_waiting, is_closing
 from bilingual_crawler.crawl.signals import ENTRY, REST, StillWanted, phase_changed, stop_now
 from bilingual_crawler.frontier.backoff import Rest
-from bilingual_crawler.options import Options
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable
 
     from scrapy import Request
     from scrapy.crawler import Crawler
-    from scrapy.statscollectors import StatsCollector
     from twisted.internet.defer import Deferred
 
 logger = logging.getLogger(__name__)
@@ -39,16 +36,14 @@ GRACE = 5.0
 class StopMiddleware(CrawlComponent):
     """Puts waiting requests back into the frontier when the crawl stops, for whatever reason.
 
-    Without it a stop waits for every delay of every site (``Crawl-delay`` may be minutes). Running transfers are
-    finished within ``DOWNLOAD_TIMEOUT``, or at most five seconds after the time budget ``CLOSESPIDER_TIMEOUT``. At a
-    second Ctrl-C the crawl ends at once, by ``stop_now``. Signals: ``phase_changed``, ``stop_now``. Stats:
-    ``bilingual/stop/put_back``.
+    Without it a stop waits for every delay of every site. Running transfers are finished within ``DOWNLOAD_TIMEOUT``,
+    or at most five seconds after the time budget ``CLOSESPIDER_TIMEOUT``. At a second Ctrl-C the crawl ends at once.
+    Signals: ``phase_changed``, ``stop_now``. Stats: ``bilingual/stop/put_back``.
     """
 
     def __init__(self, crawler: Crawler) -> None:
         super().__init__(crawler)
         self._timeout = crawler.settings.getfloat("DOWNLOAD_TIMEOUT")
-        self._durable = bool(job_dir(crawler.settings) or Options.of(crawler.settings).frontier)
         budget = crawler.settings.getfloat("CLOSESPIDER_TIMEOUT")
         self._deadline = time.monotonic() + budget + GRACE if budget else None
         self._checking = create_looping_call(self._check)
@@ -71,39 +66,36 @@ class StopMiddleware(CrawlComponent):
 
     def process_request(self, request: Request) -> Request | None:
         if ENTRY in request.meta and is_stopping(self._crawler):
-            return put_back(request, self._stats)
+            return put_back(self._crawler, request)
         if self._deadline is not None:
             left = max(self._deadline - time.monotonic(), 1.0)
             request.meta["download_timeout"] = min(request.meta.get("download_timeout", self._timeout), left)
         return None
 
     def process_exception(self, request: Request, exception: Exception) -> Request | None:
-        if isinstance(exception, StillWanted) and ENTRY in request.meta:
-            return put_back(request, self._stats)
-        return None
+        is_wanted = isinstance(exception, StillWanted) and ENTRY in request.meta
+        return put_back(self._crawler, request) if is_wanted else None
 
     def _check(self) -> None:
-        engine: Any = self._crawler.engine
-        if engine and is_stopping(self._crawler):
+        if self._crawler.engine and is_stopping(self._crawler):
             if not self._hurrying:
                 self._hurrying = True
                 self._visits.frontier.hurry()
-            left = fail_waiting(engine, lambda: StillWanted("the crawl is stopping"))
-            told_to = not engine.running
-            if left or told_to:
+            left = fail_waiting(self._engine, lambda: StillWanted("the crawl is stopping"))
+            if left or not self._engine.running:
                 self._tell(left)
 
     def _tell(self, left: int) -> None:
         """Say that the crawl stops when *left* transfers are finished."""
+        resumes = self._visits.is_durable
         if self._left is None:
+            after = "The crawl can be resumed" if resumes else "Without JOBDIR the next crawl starts again"
             logger.info(
                 f"Stopping: running transfers ({left}) are finished first, in {self._timeout:.0f} s at most; "
-                "Ctrl-C again cuts them off. "
-                + ("The crawl can be resumed" if self._durable else "Without JOBDIR the next crawl starts again")
+                f"Ctrl-C again cuts them off. {after}"
             )
         if left != self._left and (left or self._left is None):
-            phase = f"stopping, transfers left: {left}"
-            self._send(f"{phase}, the crawl can be resumed" if self._durable else phase)
+            self._send(f"stopping, transfers left: {left}" + ", the crawl can be resumed" * resumes)
         self._left = left
 
     def _reactor_stops(self) -> Deferred[None] | None:
@@ -116,9 +108,8 @@ class StopMiddleware(CrawlComponent):
         return deferred_from_coro(self._closed())
 
     async def _closed(self) -> None:
-        engine: Any = self._crawler.engine
         deadline = time.monotonic() + HURRY_SECONDS
-        while engine.spider is not None and time.monotonic() < deadline:
+        while self._engine.spider is not None and time.monotonic() < deadline:
             await asyncio.sleep(0.05)
 
     def _send(self, phase: str) -> None:
@@ -128,6 +119,14 @@ class StopMiddleware(CrawlComponent):
 def is_stopping(crawler: Crawler) -> bool:
     assert crawler.engine
     return is_closing(crawler.engine)
+
+
+def end_crawl(crawler: Crawler, reason: str, message: str) -> None:
+    """Log the error *message*, and close the crawl for *reason*, unless it is stopping."""
+    if not is_stopping(crawler):
+        assert crawler.engine
+        logger.error(message)
+        deferred_from_coro(crawler.engine.close_spider_async(reason=reason))
 
 
 async def unless_stopping(crawler: Crawler, work: Awaitable[T]) -> T:
@@ -143,9 +142,15 @@ async def unless_stopping(crawler: Crawler, work: Awaitable[T]) -> T:
     return working.result()
 
 
-def put_back(request: Request, stats: StatsCollector) -> Request:
+def put_back(crawler: Crawler, request: Request) -> Request:
     """*request* on its way back to the frontier, as if it had not been sent."""
-    stats.inc_value("bilingual/stop/put_back")
-    again = request.copy()
-    again.meta[REST] = Rest(0.0, failed=False)
-    return again
+    assert crawler.stats
+    crawler.stats.inc_value("bilingual/stop/put_back")
+    return again(request, Rest(0.0, failed=False))
+
+
+def again(request: Request, rest: Rest) -> Request:
+    """*request* on its way back to the frontier, with a *rest* of its slot."""
+    returning = request.copy()
+    returning.meta[REST] = rest
+    return returning

@@ -8,26 +8,24 @@ import asyncio
 import logging
 import re
 import time
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 from urllib.parse import urljoin, urlsplit
 from weakref import WeakValueDictionary
 
-from scrapy import Request
-from scrapy.http.request import NO_CALLBACK
-
 from bilingual_crawler.crawl.component import CrawlComponent
-from bilingual_crawler.crawl.facts import WALL, part_fact
-from bilingual_crawler.crawl.middlewares.backoff import again, patience_of
-from bilingual_crawler.crawl.middlewares.language import Reader, page_job
+from bilingual_crawler.crawl.learner import WALL, part_fact
+from bilingual_crawler.crawl.middlewares.backoff import patience_of
+from bilingual_crawler.crawl.middlewares.language import ReadingComponent, page_job
+from bilingual_crawler.crawl.middlewares.stop import again
 from bilingual_crawler.crawl.requests import header_text
 from bilingual_crawler.crawl.signals import ENTRY, READ, WALLED, Refused
 from bilingual_crawler.crawl.walls import Answer
 from bilingual_crawler.frontier.backoff import Backoff, Rest
 from bilingual_crawler.frontier.frontier import BLOCKED
-from bilingual_crawler.options import Options
 from bilingual_crawler.urls.canonical import canonicalise
 
 if TYPE_CHECKING:
+    from scrapy import Request
     from scrapy.crawler import Crawler
     from scrapy.http import Response
 
@@ -41,7 +39,7 @@ _FORBIDDEN = 403
 _DEMANDS = re.compile(rb"<(?:(?:form|script)\b|meta\b[^<>]*http-equiv\W{1,3}refresh)", re.IGNORECASE)
 
 
-class WallMiddleware(CrawlComponent):
+class WallMiddleware(ReadingComponent):
     """Puts back, untried, the URLs whose host shows a wall in their place, and pauses its politeness slot.
 
     The pause doubles as that of a failing host does. After ``BILINGUAL_HOST_FAILURES`` pauses the slot is closed, and
@@ -50,10 +48,7 @@ class WallMiddleware(CrawlComponent):
 
     def __init__(self, crawler: Crawler) -> None:
         super().__init__(crawler)
-        options = Options.of(crawler.settings)
-        self._reader = Reader(crawler)
-        self._backoff = Backoff(patience_of(options), time.monotonic)
-        self._is_real = not options.replay
+        self._backoff = Backoff(patience_of(self._options), time.monotonic)
         self._warned: set[str] = set()
         self._under_way: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
 
@@ -74,7 +69,7 @@ class WallMiddleware(CrawlComponent):
     async def meet(self, answer: Answer, request: Request, **more: bool) -> Request | None:
         """The way back of *request* if its *answer* is a wall, else None. *more*: see :meth:`.Walls.learn`."""
         entry: Entry | None = request.meta.get(ENTRY)
-        if entry is None or not self._is_real:
+        if entry is None or self._options.replay:
             return None
         walls, host = self._visits.walls, urlsplit(entry.url).netloc
         testing = self._under_way.setdefault(host, asyncio.Lock())
@@ -84,7 +79,7 @@ class WallMiddleware(CrawlComponent):
             if not stands:
                 # what was sent before says nothing of the present
                 if walls.has_wall(entry.url) and request.meta.get(WALLED):
-                    logger.info(f"{host}: shows its pages again", extra=self._extra)
+                    logger.info(f"{host}: shows its pages again")
                     self._backoff.answered(host)
                     walls.passed(entry.url)
                 known = walls.learn(entry.url, answer, **more)
@@ -109,29 +104,22 @@ class WallMiddleware(CrawlComponent):
         self._stats.inc_value("bilingual/walls")
         logger.warning(
             f"{host}: shows one page for all addresses since {url}, perhaps to keep programs out. The site pauses, its "
-            "addresses stay queued; a longer DOWNLOAD_DELAY may help",
-            extra=self._extra,
+            "addresses stay queued; a longer DOWNLOAD_DELAY may help"
         )
 
     async def _shown(self, url: str, request: Request) -> Answer | None:
         """What the host shows now at *url*, a page that *request*, for another one, is compared with."""
         self._stats.inc_value("bilingual/walls/tests")
-        meta = {"download_slot": request.meta["download_slot"], "dont_redirect": True}
-        assert self._crawler.engine
         try:
-            response = await self._crawler.engine.download_async(Request(url, meta=meta, callback=NO_CALLBACK))
+            response = await self._download(url, request)
             if response.status in _REDIRECTS:
                 return redirect_answer(response)
             if response.status != 200:
                 return Answer(str(response.status))
-            return Answer.of_page(await self._reader.read(page_job(response, url), url))
+            return Answer.of_page(await self._read(page_job(response, url), url))
         except Exception as error:
             logger.debug(f"{url}: {error}")
             return None
-
-    @property
-    def _extra(self) -> dict[str, Any]:
-        return {"spider": self._crawler.spider}
 
 
 class WallRedirectsMiddleware(CrawlComponent):

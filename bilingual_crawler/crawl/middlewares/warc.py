@@ -1,4 +1,4 @@
-"""Downloader middleware: writes each exchange to WARC files."""
+"""Downloader middlewares of archives: writes each exchange; answers from Common Crawl and from an earlier crawl."""
 
 from __future__ import annotations
 
@@ -7,22 +7,27 @@ import logging
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import scrapy
 from scrapy.exceptions import NotConfigured
 from scrapy.utils.defer import deferred_from_coro
 
 from bilingual_crawler.crawl.component import CrawlComponent
+from bilingual_crawler.crawl.context import DiscoveryContext
+from bilingual_crawler.crawl.requests import archived_answer
 from bilingual_crawler.crawl.signals import (
     ARCHIVED_DATE,
+    ENTRY,
     MISSING_FLAG,
     NOT_MODIFIED,
     WARC_LOCATION,
     output_failed,
 )
-from bilingual_crawler.options import Options
+from bilingual_crawler.storage.archive import open_archive
+from bilingual_crawler.storage.warc import ArchivedResponse
 from bilingual_crawler.storage.writer import Exchange, WarcLocation, WarcWriter
+from bilingual_crawler.urls.hosts import host_of
 from bilingual_crawler.urls.variants import asked_language
 
 if TYPE_CHECKING:
@@ -31,6 +36,8 @@ if TYPE_CHECKING:
     from scrapy import Request
     from scrapy.crawler import Crawler
     from scrapy.http import Headers, Response
+
+    from bilingual_crawler.frontier.entry import Entry
 
 logger = logging.getLogger(__name__)
 
@@ -42,24 +49,22 @@ _TRUNCATIONS = {"dataloss": "disconnect", "download_stopped": "unspecified"}
 class WarcMiddleware(CrawlComponent):
     """Writes all exchanges to ``crawl-*.warc.gz`` in the output folder.
 
-    A downloader middleware that ``BILINGUAL_WARC`` switches. Its place is 650, between cookies and redirects, so it
-    sees redirects, errors, ``robots.txt`` and bodies as sent. Responses from an HTTP cache, and 404 answers of a replay
-    for missing URLs, are left out. Replayed responses keep their date. So do responses that have not changed since an
-    earlier crawl: they are written again, with the answer that said so. If writing fails (disk full), the crawl is
-    closed with the reason ``warc_error``. A thread writes, one exchange after the other, so that the event loop does
-    not wait for the compression.
+    Its place is 650, between cookies and redirects, so it sees redirects, errors, ``robots.txt`` and bodies as sent.
+    Responses from an HTTP cache, and 404 answers of a replay for missing URLs, are left out. Responses of a replay, or
+    unchanged since an earlier crawl, keep their date. If writing fails (disk full), the crawl is closed with the reason
+    ``warc_error``. A thread writes, so that the event loop does not wait for the compression.
 
     Stats: ``bilingual/warc/{exchanges,bytes,files,repaired_bytes}``.
     """
 
     def __init__(self, crawler: Crawler) -> None:
-        if not Options.of(crawler.settings).warc:
-            raise NotConfigured
         super().__init__(crawler)
-        self._folder = self._context.output_dir
         self._writer: WarcWriter | None = None
         self._failed = False
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="warc")
+
+    def _is_wanted(self) -> bool:
+        return self._options.warc
 
     def spider_opened(self) -> None:
         settings = self._crawler.settings
@@ -69,7 +74,7 @@ class WarcMiddleware(CrawlComponent):
             "robots": "obey" if settings.getbool("ROBOTSTXT_OBEY") else "ignore",
         }
         try:
-            self._writer = WarcWriter(self._folder, info=info)
+            self._writer = WarcWriter(self._context.output_dir, info=info)
         except OSError as error:
             self._give_up(error)
         else:
@@ -79,38 +84,34 @@ class WarcMiddleware(CrawlComponent):
         request.meta.pop(WARC_LOCATION, None)
         writer = self._writer
         if writer is not None and _NOT_FETCHED.isdisjoint(response.flags):
-            try:
-                location = await self._in_thread(self._write, writer, request, response)
-            except OSError as error:
-                self._give_up(error)
+            exchange = _exchange(request, response)
+            if request.meta.get(NOT_MODIFIED):
+                write = partial(writer.write_unchanged, exchange, datetime.now(UTC))
             else:
-                request.meta[WARC_LOCATION] = location
-                stats = self._stats
-                stats.inc_value("bilingual/warc/exchanges")
-                stats.set_value("bilingual/warc/bytes", writer.bytes_written)
-                stats.set_value("bilingual/warc/files", writer.files_written)
+                write = partial(writer.write_exchange, exchange)
+            if await self._write(request, write):
+                self._stats.inc_value("bilingual/warc/exchanges")
+                self._stats.set_value("bilingual/warc/bytes", writer.bytes_written)
+                self._stats.set_value("bilingual/warc/files", writer.files_written)
         return response
 
-    async def _in_thread(self, write: Callable[..., WarcLocation], *arguments: Any) -> WarcLocation:
-        return await asyncio.get_running_loop().run_in_executor(self._thread, write, *arguments)
-
-    @staticmethod
-    def _write(writer: WarcWriter, request: Request, response: Response) -> WarcLocation:
-        if request.meta.get(NOT_MODIFIED):
-            return writer.write_unchanged(_exchange(request, response), datetime.now(UTC))
-        return writer.write_exchange(_exchange(request, response))
+    async def _write(self, request: Request, write: Callable[[], WarcLocation]) -> bool:
+        """Have the thread *write* what *request* has brought; return whether that was possible."""
+        try:
+            location = await asyncio.get_running_loop().run_in_executor(self._thread, write)
+        except OSError as error:
+            self._give_up(error)
+            return False
+        request.meta[WARC_LOCATION] = location
+        return True
 
     async def page_rendered(self, request: Request, response: Response) -> None:
         """Write the rendered form of a page beside its download."""
         original = request.meta.get(WARC_LOCATION)
         if self._writer is None or original is None:
             return
-        language = asked_language(request.url)
-        write = partial(self._writer.write_conversion, response.url, response.body, datetime.now(UTC), original.record)
-        try:
-            request.meta[WARC_LOCATION] = await self._in_thread(write, language)
-        except OSError as error:
-            self._give_up(error)
+        page = response.url, response.body, datetime.now(UTC), original.record, asked_language(request.url)
+        await self._write(request, partial(self._writer.write_conversion, *page))
 
     def spider_closed(self) -> None:
         writer, self._writer = self._writer, None
@@ -125,9 +126,7 @@ class WarcMiddleware(CrawlComponent):
         logger.error(f"WARC cannot be written, closing the crawl: {error}")
         self._crawler.signals.send_catch_log(output_failed, error=error)
         self.spider_closed()
-        engine = self._crawler.engine
-        assert engine is not None
-        deferred_from_coro(engine.close_spider_async(reason="warc_error"))
+        deferred_from_coro(self._engine.close_spider_async(reason="warc_error"))
 
 
 def _exchange(request: Request, response: Response) -> Exchange:
@@ -153,3 +152,82 @@ def _exchange(request: Request, response: Response) -> Exchange:
 
 def _pairs(headers: Headers) -> Iterator[tuple[bytes, bytes]]:
     return ((name, value) for name, values in headers.items() for value in values)
+
+
+class ArchivedPagesMiddleware(CrawlComponent):
+    """Serves archived pages, before robots.txt and the delay of the site; falls back to the site.
+
+    Stats: ``bilingual/archived/pages|missing``.
+    """
+
+    def __init__(self, crawler: Crawler) -> None:
+        super().__init__(crawler)
+        if not isinstance(self._context, DiscoveryContext) or self._context.sources.archive is None:
+            raise NotConfigured
+        self._archive = self._context.sources.archive
+        self._places = self._context.sources.archived
+
+    async def process_request(self, request: Request) -> Response | None:
+        entry: Entry | None = request.meta.get(ENTRY)
+        place = self._places.get(entry.url) if entry else None
+        if place is None:
+            return None
+        page = await asyncio.to_thread(self._archive.read, place)
+        if page is not None and (page.status != 200 or host_of(page.url) != host_of(request.url)):
+            self._archive.left_out.add("not the entry page", request.url)
+            page = None
+        self._stats.inc_value(f"bilingual/archived/{'pages' if page else 'missing'}")
+        return archived_answer(request, page, page.body, []) if page else None
+
+
+_CONDITIONS = {b"etag": b"If-None-Match", b"last-modified": b"If-Modified-Since"}
+"""Headers of a response, and those of the request that asks whether it still holds."""
+_OK, _UNCHANGED = 200, 304
+
+
+class KnownPagesMiddleware(CrawlComponent):
+    """Asks for pages and sitemaps in the archives of ``BILINGUAL_KNOWN`` on the condition that they have changed.
+
+    At the answer 304 the archived response takes its place. At 660 :class:`WarcMiddleware` sees both, and
+    whatever may refuse a request has been asked. A discovery judges every site anew.
+
+    Stats: ``bilingual/known/unchanged|changed``, ``bilingual/archive/record_too_long|damaged_record|no_file``.
+    """
+
+    def __init__(self, crawler: Crawler) -> None:
+        super().__init__(crawler)
+        if isinstance(self._context, DiscoveryContext):
+            raise NotConfigured
+        self._archive = open_archive(self._options.known)
+        for reason, count in self._archive.left_out.items():
+            self._stats.set_value(f"bilingual/archive/{reason}", count)
+
+    def _is_wanted(self) -> bool:
+        return bool(self._options.known)
+
+    def process_request(self, request: Request) -> None:
+        request.meta.pop(NOT_MODIFIED, None)
+        known = self._known(request)
+        if known is not None:
+            for validator, condition in _CONDITIONS.items():
+                if values := known.headers.get(validator):
+                    request.headers[condition] = values[0]
+
+    def process_response(self, request: Request, response: Response) -> Response:
+        if not any(condition in request.headers for condition in _CONDITIONS.values()):
+            return response
+        if response.status == _OK:
+            self._stats.inc_value("bilingual/known/changed")
+        known = self._known(request) if response.status == _UNCHANGED else None
+        if known is None:
+            return response
+        self._stats.inc_value("bilingual/known/unchanged")
+        request.meta[NOT_MODIFIED] = True
+        return archived_answer(request, known, known.body, [])
+
+    def _known(self, request: Request) -> ArchivedResponse | None:
+        """The complete page in the archive that *request* asks for."""
+        found = self._archive.find(request.url) if ENTRY in request.meta and request.method == "GET" else None
+        if isinstance(found, ArchivedResponse) and found.status == _OK and not found.truncated:
+            return found
+        return None

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from urllib.parse import urlsplit
 from urllib.request import getproxies
 
-from bilingual_crawler.crawl.context import CrawlContext, DiscoveryContext, choose_output_dir, named_now
-from bilingual_crawler.crawl.rendering.browser import missing_for_rendering
+from bilingual_crawler.crawl.context import CrawlContext, DiscoveryContext, Seed, choose_output_dir, named_now
+from bilingual_crawler.crawl.middlewares.render import missing_for_rendering
 from bilingual_crawler.crawl.spiders.seeds import parse_seeds
 from bilingual_crawler.crawl.traps import Traps
 from bilingual_crawler.discovery.policies import AddressReader, site_order
@@ -20,10 +20,10 @@ from bilingual_crawler.discovery.sites import expected_pairs, is_table
 from bilingual_crawler.discovery.sources.base import SourceError
 from bilingual_crawler.discovery.sources.cc_pages import ArchivedPages
 from bilingual_crawler.discovery.ways import Sources
-from bilingual_crawler.frontier.budget import site_budget
+from bilingual_crawler.frontier.budget import SiteBudget, site_budget
 from bilingual_crawler.frontier.job import Job, JobError
 from bilingual_crawler.frontier.scope import SCOPES, Scope
-from bilingual_crawler.languages.codes import LanguageError
+from bilingual_crawler.languages.codes import LanguageError, LanguagePair
 from bilingual_crawler.languages.pairs import LanguagePairs
 from bilingual_crawler.options import (
     DEFAULTS,
@@ -45,7 +45,7 @@ from bilingual_crawler.pages.detectors.base import keep_in
 from bilingual_crawler.pages.formats import ONLY_HTML
 from bilingual_crawler.pages.language import Detection, LanguageDetectorError, ask_languages
 from bilingual_crawler.plugins import GAIN_EVIDENCE, POLICIES, SITE_DETECTORS, SITE_ORDERS
-from bilingual_crawler.policies.base import Jointly, PolicyError
+from bilingual_crawler.policies.base import Jointly, Policy, PolicyError
 from bilingual_crawler.policies.baselines import Oracle
 from bilingual_crawler.policies.gain import Gain
 from bilingual_crawler.storage.archive import open_archive
@@ -58,11 +58,7 @@ if TYPE_CHECKING:
 
     from scrapy.settings import BaseSettings
 
-    from bilingual_crawler.crawl.context import Seed
     from bilingual_crawler.discovery.detector.base import Detector
-    from bilingual_crawler.frontier.budget import SiteBudget
-    from bilingual_crawler.languages.codes import LanguagePair
-    from bilingual_crawler.policies.base import Policy
 
 _NEXT_SOURCE = re.compile(r",(?=(?:cc-index|cc-graph|tsv):|crawl(?:,|$))")
 Context = TypeVar("Context", bound=CrawlContext)
@@ -165,11 +161,10 @@ def parse_arguments(settings: BaseSettings, **given: Any) -> CrawlContext:
     pairs = parse_pairs(values.pair, values.languages, options)
     seeds = parse_seeds(values.seeds)
     _check_network(seeds, options)
-    policy = POLICIES.find(values.policy or options.policy)
     # the detectors are loaded while the models are
     keep_in(options.cache_dir)
     ask_languages(options.detectors)
-    _check_models(options, policy)
+    policy = _policy(values.policy or options.policy, pairs, options)
     return _context(
         CrawlContext,
         settings,
@@ -179,9 +174,8 @@ def parse_arguments(settings: BaseSettings, **given: Any) -> CrawlContext:
         scope=values.scope,
         job=values.scope,
         name=values.job or named_now(_folder(pairs)),
-        policy=_policy(policy, pairs, options),
+        policy=policy,
         budget=_budget(values.scope, seeds, values.seeds, policy, pairs, options),
-        formats=frozenset(options.documents),
         until=values.until,
         **_limits(values, options, settings),
     )
@@ -208,9 +202,7 @@ def parse_discovery(settings: BaseSettings, **given: Any) -> DiscoveryContext:
     seeds = parse_seeds(values.seeds) if values.seeds else []
     _check_network(seeds, options)
     if values.then:
-        chosen = POLICIES.find(options.policy)
-        _check_models(options, chosen)
-        _policy(chosen, pairs, options)
+        _policy(options.policy, pairs, options)
     with usage_errors(SourceError):
         pages = ArchivedPages(values.archive, user_agent=settings["USER_AGENT"]) if values.archive else None
         sources = Sources(_specs("candidates", values.candidates), _specs("backlinks", values.backlinks), pages)
@@ -225,7 +217,6 @@ def parse_discovery(settings: BaseSettings, **given: Any) -> DiscoveryContext:
         job="discovery",
         name=values.job or named_now(f"sites-{languages}"),
         policy=search,
-        formats=ONLY_HTML,
         search=search,
         sources=sources,
         then=values.then,
@@ -246,8 +237,7 @@ def parse_settings(settings: BaseSettings, spider: str) -> CrawlContext:
         raise usage_error("which languages? Set BILINGUAL_PAIR, for example: BILINGUAL_PAIR = 'eng-mlt'")
     pairs = parse_pairs(options.pair, None, options)
     _check_archives(options)
-    policy = POLICIES.find(options.policy)
-    _check_models(options, policy)
+    policy = _policy(options.policy, pairs, options)
     return _context(
         CrawlContext,
         settings,
@@ -257,9 +247,8 @@ def parse_settings(settings: BaseSettings, spider: str) -> CrawlContext:
         scope="web",
         job=f"spider {spider}",
         name=named_now(f"{spider}-{_folder(pairs)}"),
-        policy=_policy(policy, pairs, options),
+        policy=policy,
         budget=_budget("web", (), None, policy, pairs, options),
-        formats=frozenset(options.documents),
     )
 
 
@@ -286,6 +275,7 @@ def _context(
         seeds=tuple(seeds),
         scope=Scope(scope, urls, aliases=aliases, prefixes=options.scope_prefixes),
         detection=detection,
+        formats=ONLY_HTML if kind is DiscoveryContext else frozenset(options.documents),
         output_dir=choose_output_dir(settings, name),
         job=Job(str(pairs), job, options.scope_prefixes, urls, options.politeness),
         traps=Traps(stale_pages=options.stale_pages),
@@ -385,7 +375,7 @@ def _budget(
     scope: str,
     seeds: Sequence[Seed],
     given: str | Sequence[str] | None,
-    policy: type[Policy],
+    policy: Policy,
     pairs: LanguagePairs,
     options: Options,
 ) -> SiteBudget | None:
@@ -403,18 +393,24 @@ def _budget(
     return budget
 
 
-def _policy(kind: type[Policy], pairs: LanguagePairs, options: Options) -> Policy:
-    parts = [_policy_of(kind, pair, options) for pair in pairs]
-    return Jointly(parts) if len(parts) > 1 else parts[0]
+def _policy(name: str, pairs: LanguagePairs, options: Options) -> Policy:
+    """The policy called *name* for *pairs*, whose models can be loaded if it needs any."""
+    kind: type[Policy] = POLICIES.find(name)
+    if kind.needs_models:
+        # tokenizers are slow to import, and Scrapyd imports this module only to list the spiders
+        from bilingual_crawler.scoring.models import ModelError, ProviderError, load_models, models_folder
 
-
-def _policy_of(kind: type[Policy], pair: LanguagePair, options: Options) -> Policy:
+        hint = "; BILINGUAL_MODELS_DIR names the folder that holds the models"
+        with usage_errors(ModelError, after=hint), usage_errors(ProviderError):
+            load_models(models_folder(options.models_dir), options.providers)
+    more: dict[str, Any] = {}
     if issubclass(kind, Gain):
-        with usage_errors(PolicyError, before=f"BILINGUAL_GAIN_EVIDENCE={','.join(options.gain_evidence)}: "):
-            return kind(pair, bridges=options.bridge, added=list(map(GAIN_EVIDENCE.find, options.gain_evidence)))
-    if issubclass(kind, Oracle):
-        return kind(pair, _oracle_order(options.oracle_order))
-    return kind(pair)
+        more = {"bridges": options.bridge, "added": list(map(GAIN_EVIDENCE.find, options.gain_evidence))}
+    elif issubclass(kind, Oracle):
+        more = {"order": _oracle_order(options.oracle_order)}
+    with usage_errors(PolicyError, before=f"BILINGUAL_GAIN_EVIDENCE={','.join(options.gain_evidence)}: "):
+        parts = [kind(pair, **more) for pair in pairs]
+    return Jointly(parts) if len(parts) > 1 else parts[0]
 
 
 def _oracle_order(path: Path | None) -> list[str]:
@@ -425,14 +421,3 @@ def _oracle_order(path: Path | None) -> list[str]:
         return path.read_text(encoding="utf-8").splitlines()
     except (OSError, ValueError) as error:
         raise wrong("BILINGUAL_ORACLE_ORDER", path, f"cannot read this file ({error})") from error
-
-
-def _check_models(options: Options, policy: type[Policy]) -> None:
-    if not policy.needs_models:
-        return
-    # tokenizers are slow to import, and Scrapyd imports this module only to list the spiders
-    from bilingual_crawler.scoring.models import ModelError, ProviderError, load_models, models_folder
-
-    hint = "; BILINGUAL_MODELS_DIR names the folder that holds the models"
-    with usage_errors(ModelError, after=hint), usage_errors(ProviderError):
-        load_models(models_folder(options.models_dir), options.providers)

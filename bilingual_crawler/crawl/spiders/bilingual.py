@@ -4,41 +4,37 @@ from __future__ import annotations
 
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 from urllib.parse import urlsplit
 
 from msgspec.structs import replace
 from scrapy import Request, Spider
 
-from bilingual_crawler.crawl.context import claim_folders
+from bilingual_crawler.crawl.context import CrawlContext, Seed, claim_folders
 from bilingual_crawler.crawl.description import write_description
-from bilingual_crawler.crawl.reading import document_of, log_page
+from bilingual_crawler.crawl.middlewares.language import document_of
 from bilingual_crawler.crawl.signals import ENTRY, READ, SITEMAP, profile_read, sitemaps_named
 from bilingual_crawler.crawl.spiders.arguments import parse_arguments
 from bilingual_crawler.crawl.variants import not_linked
 from bilingual_crawler.crawl.visits import Visits
 from bilingual_crawler.discovery.sites import is_table
 from bilingual_crawler.frontier.entry import Entry, Kind
-from bilingual_crawler.items import FoundLinks
+from bilingual_crawler.items import Document, FoundLinks
 from bilingual_crawler.languages.codes import language_name
 from bilingual_crawler.options import Options, listed, wrong
 from bilingual_crawler.pages.language import REMEDY
-from bilingual_crawler.pages.model import PageRecord
+from bilingual_crawler.pages.model import Link, PageRecord
 from bilingual_crawler.urls.hosts import host_of, registered_domain, with_http
 from bilingual_crawler.urls.variants import variant
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
-    from typing import Self
 
     from scrapy.crawler import Crawler
     from scrapy.http import Response
     from scrapy.settings import BaseSettings
 
-    from bilingual_crawler.crawl.context import CrawlContext, Seed
-    from bilingual_crawler.items import Document
     from bilingual_crawler.pages.jobs import Sitemap
-    from bilingual_crawler.pages.model import Link
 
 
 SITEMAP_PRIORITY = 0.5
@@ -50,6 +46,8 @@ class BilingualSpider(Spider):
 
     Arguments: ``pair``, ``languages``, ``seeds``, ``policy``, ``scope``, ``max_pages``, ``max_pages_per_site``,
     ``until``, ``render``; see :func:`~bilingual_crawler.crawl.spiders.arguments.parse_arguments`.
+
+    Stats: ``bilingual/links/documents/<ending>``, ``bilingual/opt_outs/<name>`` (pages), ``bilingual/traps/sitemaps``.
     """
 
     name = "bilingual"
@@ -72,8 +70,7 @@ class BilingualSpider(Spider):
         claim_folders(crawler, context)
         write_description(context.output_dir, cls.name, described_arguments(kwargs, context), crawler.settings)
         spider = cls(context)
-        if context.undetectable:
-            names = " or ".join(map(language_name, context.undetectable))
+        if names := " or ".join(map(language_name, context.undetectable)):
             spider.logger.warning(
                 f"{context.detection} does not know {names}: a page counts as {names} only if it, or a link to it, "
                 f"declares this. {REMEDY}"
@@ -110,9 +107,9 @@ class BilingualSpider(Spider):
         # it counts as if the page did
         if announced := self.visits.announced(page.url):
             page = replace(page, links=(*page.links, *announced))
-        self._count_documents(page.documents)
-        self._count_opt_outs(page)
-        log_page(response, self.visits, self.context.pairs)
+        self._count("links/documents", page.documents)
+        self._count("opt_outs", dict.fromkeys(page.opt_outs.names, 1))
+        self.visits.log_page(response)
         yield FoundLinks(page.without_text(), self.links_of(page))
         if document := document_of(response, page):
             self.crawler.signals.send_catch_log(profile_read, url=page.url, profile=page.profile)
@@ -162,24 +159,17 @@ class BilingualSpider(Spider):
         entry: Entry = response.meta[ENTRY]
         sitemap: Sitemap = response.meta[SITEMAP]
         self.visits.log(entry, status=response.status, outcome="sitemap")
-        self._count_documents(sitemap.documents)
+        self._count("links/documents", sitemap.documents)
         self._push_sitemaps(sitemap.nested, entry)
         side = self.context.pairs.side
         found = {url: [link for link in links if side(link.hreflang or "")] for url, links in sitemap.announced.items()}
         self.visits.announce(entry, {url: links for url, links in found.items() if links})
         yield FoundLinks(PageRecord(entry.url), sitemap.links)
 
-    def _count_documents(self, linked: Mapping[str, int]) -> None:
-        """Count links to documents that are not HTML; stats ``bilingual/links/documents/<ending>``."""
+    def _count(self, stat: str, counts: Mapping[str, int]) -> None:
         assert self.crawler.stats
-        for ending, count in linked.items():
-            self.crawler.stats.inc_value(f"bilingual/links/documents/{ending}", count)
-
-    def _count_opt_outs(self, page: PageRecord) -> None:
-        """Count pages by opt-out; stats ``bilingual/opt_outs/<name>``."""
-        assert self.crawler.stats
-        for name in page.opt_outs.names:
-            self.crawler.stats.inc_value(f"bilingual/opt_outs/{name}")
+        for name, count in counts.items():
+            self.crawler.stats.inc_value(f"bilingual/{stat}/{name}", count)
 
     def sitemaps_named(self, urls: Sequence[str]) -> None:
         """Queue the sitemaps of a host."""
@@ -201,8 +191,7 @@ class BilingualSpider(Spider):
         ]
         entries = [entry for entry in found if self.context.traps.wants_sitemap(entry)]
         if len(entries) < len(found):
-            assert self.crawler.stats
-            self.crawler.stats.inc_value("bilingual/traps/sitemaps", len(found) - len(entries))
+            self._count("traps", {"sitemaps": len(found) - len(entries)})
         self.visits.push(entries)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from functools import cached_property
 from itertools import islice
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from scrapy import Request
 from scrapy.utils.asyncio import run_in_thread
@@ -15,18 +15,16 @@ from bilingual_crawler.crawl.spiders.arguments import parse_discovery
 from bilingual_crawler.crawl.spiders.bilingual import BilingualSpider
 from bilingual_crawler.crawl.visits import utc_now
 from bilingual_crawler.discovery.policies import entry_page
-from bilingual_crawler.discovery.search import fact_of
+from bilingual_crawler.discovery.search import InspectedSite, fact_of
 from bilingual_crawler.discovery.sites import JudgedSite
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable
-    from typing import Self
 
     from scrapy.crawler import Crawler
     from scrapy.http import Response
 
     from bilingual_crawler.crawl.context import DiscoveryContext
-    from bilingual_crawler.discovery.search import InspectedSite
     from bilingual_crawler.items import Document, FoundLinks
     from bilingual_crawler.pages.model import PageRecord
 

@@ -14,6 +14,7 @@ from bilingual_crawler.options import usage_error
 from bilingual_crawler.storage.files import DAMAGE, read_within
 from bilingual_crawler.storage.records import CRAWL, read_tsv
 from bilingual_crawler.urls.canonical import canonicalise
+from bilingual_crawler.urls.hosts import with_http
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -60,7 +61,7 @@ def without_page(seeds: Sequence[Seed], folder: Path) -> dict[str, str]:
     """
     origins: defaultdict[str, set[str]] = defaultdict(set)
     for seed in seeds:
-        for address in seed.addresses():
+        for address in (seed.url, with_http(seed.url)) if seed.guessed_scheme else (seed.url,):
             origins[address].add(seed.url)
     for row in read_tsv(folder / CRAWL):
         if row["location"] and row["url"] in origins:
