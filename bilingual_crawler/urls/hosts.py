@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
+import importlib.util
 import ipaddress
 import re
-import sys
-from importlib import import_module
-from types import ModuleType
-from typing import TYPE_CHECKING, Any, TypeVar, TypeVarTuple
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple, TypeVar, TypeVarTuple
 
 import idna
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from typing import Self
-
-    from tldextract import TLDExtract
 
 Others = TypeVarTuple("Others")
 Result = TypeVar("Result")
@@ -51,78 +48,27 @@ def with_https(url: str) -> str:
     return "https" + url.removeprefix("https").removeprefix("http")
 
 
-class _Later(ModuleType):
-    """A module that is imported when one of its names is first used, other than to define something."""
-
-    def __getattr__(self, name: str) -> Any:
-        if sys.modules.get(self.__name__) is self:
-            return _Name(self, name)
-        return getattr(import_module(self.__name__), name)
-
-
-class _Name:
-    """A name of such a module, which may be called and stand in an annotation."""
-
-    def __init__(self, module: ModuleType, name: str) -> None:
-        self._module, self._name = module, name
-
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        return getattr(self._module, self._name)(*args, **kwargs)
-
-    def __or__(self, other: object) -> Self:
-        return self
-
-
-def _extractor() -> TLDExtract:
-    # what tldextract imports to fetch and store lists takes .1 s of each process, and none is fetched here
-    later = {name: _Later(name) for name in ("requests", "requests_file", "filelock") if name not in sys.modules}
-    sys.modules.update(later)
-    try:
-        from tldextract import TLDExtract
-    finally:
-        for name in later:
-            del sys.modules[name]
-    return TLDExtract(suffix_list_urls=(), cache_dir=None, include_psl_private_domains=True)
-
-
-_NO_SESSION: Any = object()
+_DOTS = str.maketrans("\u3002\uff0e\uff61", "...")
 _LABEL = re.compile(r"[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?")
-split_domain = _extractor()
-"""Finds the registered domain of a host by the list of public suffixes in the package; asks nothing of the network."""
 
 
 @url_cache(65536)
 def normal_host(host: str) -> str | None:
     """*host* in lower case and IDNA form, without a final dot; None if it is no valid host name."""
-    if host.startswith("["):
-        return _ipv6(host)
-    host = host.lower().rstrip(".")
-    if not host.isascii():
-        try:
+    try:
+        if host.startswith("["):
+            return f"[{ipaddress.IPv6Address(host[1:-1]).compressed}]" if host.endswith("]") else None
+        host = host.lower().rstrip(".")
+        if not host.isascii():
             host = idna.encode(host, uts46=True).decode("ascii").rstrip(".")
-        except (idna.IDNAError, UnicodeError):
+        labels = host.split(".")
+        if len(host) > 253 or not all(map(_LABEL.fullmatch, labels)):
             return None
-    if not host or len(host) > 253:
-        return None
-    labels = host.split(".")
-    if not all(map(_LABEL.fullmatch, labels)):
-        return None
-    return host if not labels[-1].isdigit() or _is_ipv4(host) else None
-
-
-def _ipv6(host: str) -> str | None:
-    try:
-        return f"[{ipaddress.IPv6Address(host[1:-1]).compressed}]" if host.endswith("]") else None
+        if labels[-1].isdigit():
+            ipaddress.IPv4Address(host)
     except ValueError:
         return None
-
-
-def _is_ipv4(host: str) -> bool:
-    try:
-        ipaddress.IPv4Address(host)
-    except ValueError:
-        return False
-    return True
+    return host
 
 
 def host_of(url_or_host: str) -> str:
@@ -145,19 +91,49 @@ def is_loopback(url: str) -> bool:
         return host == "localhost" or host.endswith(".localhost")
 
 
+class Domain(NamedTuple):
+    """A host in three parts; those of an address or a local name are empty but for *domain*."""
+
+    subdomain: str
+    domain: str
+    """The label before the public suffix; empty if there is none."""
+    suffix: str
+
+
+@functools.cache
+def _suffixes() -> frozenset[str]:
+    """The rules of the public suffix list, private domains such as github.io included.
+
+    tldextract has the list; its own search would cost each process .1 s, for what it imports to fetch newer ones.
+    """
+    [folder] = importlib.util.find_spec("tldextract").submodule_search_locations  # type: ignore[union-attr,misc]
+    lines = Path(folder, ".tld_set_snapshot").read_text("utf-8").splitlines()
+    return frozenset(line.split(None, 1)[0] for line in lines if line.strip() and not line.startswith("//"))
+
+
 @url_cache(65536)
-def _split(host: str) -> tuple[str, str, str]:
-    """Subdomain, label and public suffix; an address or a local name is one label."""
-    if host.startswith("["):
-        return "", host, ""
-    found = split_domain(host, session=_NO_SESSION)
-    if not found.suffix:
-        return "", host, ""
-    return found.subdomain, found.domain, found.suffix
+def _split(host: str) -> Domain:
+    labels = host.translate(_DOTS).strip().rstrip(".").split(".")
+    names, rules = [_decoded(label) for label in labels], _suffixes()
+    for place in range(len(labels)):
+        name, wider = ".".join(names[place:]), ".".join(names[place + 1 :])
+        is_exception = f"!{name}" in rules
+        if is_exception or name in rules or f"*.{wider}" in rules:
+            place += is_exception
+            *subdomain, domain = labels[:place] or [""]
+            return Domain(".".join(subdomain), domain, ".".join(labels[place:]))
+    return Domain("", host, "")
 
 
-def split_host(url_or_host: str) -> tuple[str, str, str]:
-    """Subdomain, domain label and public suffix (bundled list, private domains such as github.io included)."""
+def _decoded(label: str) -> str:
+    if label.startswith("xn--"):
+        with contextlib.suppress(UnicodeError, IndexError):
+            return idna.decode(label)
+    return label
+
+
+def split_host(url_or_host: str) -> Domain:
+    """The parts of the host of a URL, or of a bare host."""
     return _split(host_of(url_or_host))
 
 
