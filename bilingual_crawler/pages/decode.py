@@ -12,7 +12,7 @@ from urllib.parse import quote
 from w3lib.encoding import html_body_declared_encoding, http_content_type_encoding, read_bom, resolve_encoding
 
 from bilingual_crawler.languages.codes import base_of, from_bcp47
-from bilingual_crawler.pages.tables import ENCODINGS, LETTERS, VOID_TAGS
+from bilingual_crawler.pages.tables import ENCODINGS, LABELS_OF_ENCODINGS, LETTERS, VOID_TAGS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -58,19 +58,8 @@ _REFUSED = frozenset(
     codecs.lookup(name).name
     for name in ("punycode", "idna", "unicode_escape", "raw_unicode_escape", "undefined", "utf-7")
 )
-_LABELS = {
-    "cn_big5": "big5hkscs", "x_x_big5": "big5hkscs", "dos_874": "cp874", "iso885911": "cp874",
-    "windows_949": "cp949", "ks_c_5601_1989": "cp949", "ksc_5601": "cp949", "iso_ir_149": "cp949",
-    "x_euc_jp": "euc_jp", "x_gbk": "gb18030", "gb_2312": "gb18030",
-    "iso_8859_6_e": "iso8859_6", "iso_8859_6_i": "iso8859_6", "iso_8859_8_e": "iso8859_8", "iso_8859_8_i": "iso8859_8",
-    "koi": "koi8_r", "koi8": "koi8_r", "koi8_ru": "koi8_u", "mac": "mac_roman", "x_mac_roman": "mac_roman",
-    "x_mac_cyrillic": "mac_cyrillic", "x_mac_ukrainian": "mac_cyrillic", "iso88599": "cp1254",
-    **{f"x_cp125{n}": f"cp125{n}" for n in range(9)},
-    **{f"iso8859{n}": f"iso8859_{n}" for n in (2, 3, 4, 5, 6, 7, 8, 10, 13, 14, 15)},
-}  # fmt: skip
-"""Names of encodings on web pages (WHATWG, Encoding) that Python lacks, with underscores."""
 # w3lib knows the names that Python knows
-codecs.register(lambda label: codecs.lookup(_LABELS[label]) if label in _LABELS else None)
+codecs.register(lambda label: codecs.lookup(LABELS_OF_ENCODINGS[label]) if label in LABELS_OF_ENCODINGS else None)
 
 _XHTML = "application/xhtml+xml"
 _EMPTY_ELEMENT = re.compile(r"""<([a-zA-Z][\w.:-]*+)((?:[^<>"'/]++|"[^"<]*+"|'[^'<]*+'|/(?!>))*+)/>""")
