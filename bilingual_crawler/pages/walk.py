@@ -15,7 +15,7 @@ from urllib.parse import unquote
 from bilingual_crawler.languages.codes import base_of, from_bcp47
 from bilingual_crawler.pages import frame
 from bilingual_crawler.pages.characters import composed, is_escaped_twice, one_line, unescaped
-from bilingual_crawler.pages.choosers import MAX_FORMS, Form, OptionList, is_get, script_address
+from bilingual_crawler.pages.choosers import MAX_FORMS, form_anchors, is_loose, option_anchors, script_address
 from bilingual_crawler.pages.declarations import Declarations
 from bilingual_crawler.pages.labels import coded_language
 from bilingual_crawler.pages.links import MAX_AROUND, MAX_TEXT, NO_ADDRESS, Anchor, hreflang_of
@@ -193,9 +193,7 @@ _DECLARING_TAGS = frozenset(("html", "base", "link", "meta", "time"))
 _PAGE_TAGS = frozenset(("html", "body"))
 _MAIN_TAGS = frozenset(("body", "main"))
 _LINK_TAGS = frozenset(("a", "area", "frame"))
-_TABLE_TAGS = frozenset(("table", "tbody", "thead", "tfoot", "tr"))
-_CONTROL_TAGS = frozenset(("input", "button", "label"))
-_CLICKED_TAGS = frozenset(("button", "div", "img", "input", "li", "option", "p", "span", "td", "tr"))
+_CLICKED_TAGS = frozenset(("button", "div", "img", "input", "li", "p", "span", "td", "tr"))
 _LETTER = re.compile(r"[^\W_]")
 _PHRASE_TAGS = frozenset(("a", "b", "button", "em", "i", "label", "small", "span", "strong", "time"))
 # Beside another element they are never a part of its last word.
@@ -217,8 +215,8 @@ MAX_IMAGES = 500
 """Images of a page whose addresses are read, repetitions included."""
 
 # Flags for the end of an element.
-_BLOCK, _FRAME, _CONTENT, _HIDDEN, _ANCHOR, _SWITCH, _SELECT, _FORM, _CONTROL, _CLICKED = (1 << i for i in range(10))
-_SPACED, _PREFORMATTED, _LAYOUT, _BUTTON, _HEADING = (1 << i for i in range(10, 15))
+_BLOCK, _FRAME, _CONTENT, _HIDDEN, _ANCHOR, _SWITCH, _FORM, _CLICKED = (1 << i for i in range(8))
+_SPACED, _PREFORMATTED, _LAYOUT, _BUTTON, _HEADING = (1 << i for i in range(8, 13))
 
 
 class _Before(NamedTuple):
@@ -255,11 +253,8 @@ class Walk:
         self._anchor_start = 0
         self._anchors_told = 0
         """How many of the anchors have the text of their block."""
-        self._options: OptionList | None = None
-        self._forms: list[tuple[Form | None, _Before, int]] = []
-        """The open forms, None if not read for links, with what came before each, and the regions before it."""
-        self._form: Form | None = None
-        """The innermost open form."""
+        self._forms: list[tuple[list[Anchor], _Before, int]] = []
+        """The open forms: the links of each, what came before it, and the number of regions before it."""
         self._forms_read = 0
         self._is_form_loose = False
         """Whether the innermost form is an empty element in a table, where the parser puts its controls beside it."""
@@ -310,7 +305,7 @@ class Walk:
             elif tag not in SKIPPED_TAGS and tag[0] != "-":
                 undo = self._start(tag, node, stack[-1][1] if stack else _BLOCK)
                 child = node.first_child
-                if child is not None:
+                if child is not None and tag != "select":
                     stack.append((node, undo))
                     node = child
                     continue
@@ -318,8 +313,6 @@ class Walk:
                     self._end(undo, node)
             elif tag == "script":
                 self.declarations.script(node.attributes, node.text())
-            elif tag == "textarea" and self._form is not None:
-                self._form.refuse()
             following = node.next
             while following is None and stack:
                 node, undo = stack.pop()
@@ -372,11 +365,7 @@ class Walk:
     def _text(self, text: str) -> None:
         if self._anchor is not None:
             self._anchor.words.append(text)
-        if self._form is not None:
-            self._form.text(text)
-        if self._options is not None:
-            self._options.text(text)
-        elif not self._hidden:
+        if not self._hidden:
             if self._preformatted:
                 *paragraphs, text = _BLANK_LINE.split(text)
                 for paragraph in paragraphs:
@@ -500,15 +489,8 @@ class Walk:
             undo |= _CONTENT
         elif tag == "pre":
             undo |= _PREFORMATTED
-        elif tag == "select":
-            undo |= _SELECT
-            self._options = OptionList(attributes)
         elif tag == "form":
-            undo |= self._start_form(node, attributes)
-        elif tag == "option" and self._options is not None:
-            self._options.add(attributes)
-        if self._form is not None and tag in _CONTROL_TAGS and self._form.begin(tag, attributes):
-            undo |= _CONTROL
+            undo |= self._start_form(node)
         if hides:
             undo |= _HIDDEN
         if tag in _MAIN_TAGS or attributes.get("role") == "main":
@@ -522,8 +504,6 @@ class Walk:
                 undo |= _SPACED
             if tag == "img" and len(self.images) < MAX_IMAGES and (source := attributes.get("src")):
                 self.images.append(source)
-            if tag == "img" and self._form is not None:
-                self._form.text(attributes.get("alt") or "")
             if tag in _LINK_TAGS:
                 undo |= self._open(tag, attributes)
                 if attributes.get("role") in _REFERRING_ROLES:
@@ -547,6 +527,8 @@ class Walk:
             self._headings += 1
         if undo & _FRAME:
             self._frames.append(_Before(len(self.lines), anchors, self._mains, bool(undo & _LAYOUT)))
+        if tag == "select":
+            self._add(option_anchors(node))
         self._content += bool(undo & _CONTENT)
         self._hidden += bool(undo & _HIDDEN)
         self._preformatted += bool(undo & _PREFORMATTED)
@@ -575,14 +557,6 @@ class Walk:
         if undo & _CLICKED and self._anchor is not None:
             self._anchor.close()
             self._anchor = None
-        if undo & _CONTROL and self._form is not None:
-            self._form.end()
-        if undo & _SELECT:
-            if self._options is not None:
-                self._add(self._options.anchors())
-                if self._form is not None:
-                    self._form.add_options(self._options)
-            self._options = None
         if undo & _FORM:
             self._end_form()
         if undo & _SWITCH:
@@ -591,29 +565,24 @@ class Walk:
     def _add(self, anchors: list[Anchor]) -> None:
         self.anchors += anchors[: max(0, MAX_ANCHORS - len(self.anchors))]
 
-    def _start_form(self, node: LexborNode, attributes: dict[str, str | None]) -> int:
+    def _start_form(self, form: LexborNode) -> int:
         if self._is_form_loose:
             self._end_form()
-        self._form = None
-        if is_get(attributes.get("method")) and self._forms_read < MAX_FORMS:
-            self._forms_read += 1
-            self._form = Form(attributes)
+        self._forms_read += 1
+        anchors = form_anchors(form) if self._forms_read <= MAX_FORMS else []
         before = _Before(len(self.lines), len(self.anchors), self._mains, by_layout=False)
-        self._forms.append((self._form, before, len(self._regions)))
-        parent = node.parent
-        self._is_form_loose = node.first_child is None and parent is not None and parent.tag in _TABLE_TAGS
+        self._forms.append((anchors, before, len(self._regions)))
+        self._is_form_loose = is_loose(form)
         return 0 if self._is_form_loose else _FORM
 
     def _end_form(self) -> None:
-        form, before, regions = self._forms.pop()
-        self._form = self._forms[-1][0] if self._forms else None
+        anchors, before, regions = self._forms.pop()
         self._is_form_loose = False
         # some go around a whole page, with its menus
         is_page = any(one.anchors.start < one.anchors.stop for one in self._regions[regions:])
         if not is_page and frame.asks(self.lines[before.lines :], self._kinds[before.lines :]):
             self._end_region(before)
-        if form is not None:
-            self._add(form.anchors())
+        self._add(anchors)
 
     def _end_region(self, before: _Before) -> None:
         """Note what has come since as frame, unless a main element is among it."""
