@@ -12,7 +12,7 @@ from bilingual_crawler.frontier.entry import Kind, State
 from bilingual_crawler.items import FoundLinks, FoundRequests, Rank
 from bilingual_crawler.languages.codes import language_name
 from bilingual_crawler.options import Options
-from bilingual_crawler.scoring.links import BatchingScorer, LinkScorer, PageLinks
+from bilingual_crawler.scoring.links import LinkScorer
 from bilingual_crawler.scoring.models import load_models, models_folder
 
 if TYPE_CHECKING:
@@ -56,12 +56,12 @@ class LinkPriorityMiddleware(CrawlComponent):
         self._policy = self._context.policy
 
     def spider_opened(self) -> None:
-        self._scorer: BatchingScorer | None = None
+        self._scorer: LinkScorer | None = None
         self._models: Sequence[UrlModel] = ()
         if self._policy.needs_models:
             self._models = models = load_models(models_folder(self._options.models_dir), self._options.providers)
             warn_of_unknown(models[0], self._policy.name, self._context.pairs)
-            self._scorer = BatchingScorer(LinkScorer(*models, self._context.pairs))
+            self._scorer = LinkScorer(*models, self._context.pairs)
         self._note_models()
 
     def _note_models(self) -> None:
@@ -138,7 +138,7 @@ class LinkPriorityMiddleware(CrawlComponent):
         if self._scorer is None or page.side is None or not links:
             return None
         try:
-            return await self._scorer.score(PageLinks(page.url, page.side, [link.url for link in links]))
+            return await self._scorer.score_in_thread(page.url, page.side, [link.url for link in links])
         except Exception as error:
             if not self._stats.get_value("bilingual/links/scoring_failed"):
                 logger.exception(
