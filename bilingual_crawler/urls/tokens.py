@@ -160,12 +160,9 @@ def pick(token: str, languages: frozenset[str] | None, first: bool) -> str | Non
         return None
     if languages is not None:
         return next((lang for lang in langs if lang in languages), None)
-    return langs[0] if len(token) > 3 or _code_stands_alone(token, langs[0], first) else None
-
-
-def _code_stands_alone(code: str, lang: str, first: bool) -> bool:
-    if code in NEVER_ALONE:
-        return False
-    if len(code) == 3:
-        return code in SURE_CODES or (first and lang in ON_MANY_SITES)
-    return first or (lang in ON_MANY_SITES and code not in NEVER_LATER)
+    stands_alone = token not in NEVER_ALONE
+    if len(token) == 3:
+        stands_alone &= token in SURE_CODES or (first and langs[0] in ON_MANY_SITES)
+    elif len(token) < 3:
+        stands_alone &= first or (langs[0] in ON_MANY_SITES and token not in NEVER_LATER)
+    return langs[0] if stands_alone or len(token) > 3 else None
