@@ -22,4 +22,8 @@ def words(text: str) -> frozenset[str]:
 
 def by_word(lists: Mapping[str, str]) -> dict[str, str]:
     """Each word of *lists* to the key of its list; if several have it, of the first."""
-    return {word: key for key, text in reversed([*lists.items()]) for word in text.split()}
+    table: dict[str, str] = {}
+    for key, text in lists.items():
+        for word in text.split():
+            table.setdefault(word, key)
+    return table

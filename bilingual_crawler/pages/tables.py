@@ -44,6 +44,11 @@ DOCUMENT_ENDINGS = words(_TABLES["document_endings"])
 NOT_PAGES = DOCUMENT_ENDINGS | words(_TABLES["not_pages"])
 """File name extensions of URLs that are never HTML pages."""
 
+DECLARED_BY: dict[str, str] = _TABLES["declared_by"]
+"""The names of ``meta`` elements by which heads declare a fact, the most specific first."""
+TRANSLATION_PLUGINS = {tool: marks.split() for tool, marks in _TABLES["translation_plugins"].items()}
+"""The marks that translation tools leave in classes, addresses and scripts, by tool."""
+
 ENCODINGS: dict[str, str] = _TABLES["encodings"]
 """Encodings of web pages but Unicode, as chardet calls them, with the languages that are written in them."""
 

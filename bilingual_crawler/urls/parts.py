@@ -97,8 +97,8 @@ def url_parts(url: str) -> UrlParts:
         _add(fragment, "x", texts, zones)
     shape = "".join(char for char in path + query if not char.isalnum())
     del texts[MAX_TOKENS:], zones[MAX_TOKENS:]
-    last = [(text, zone) for text, zone in zip(texts, zones, strict=True) if zone[0] in "fF" and text not in INDEX]
-    name = " ".join(text for text, zone in last if not language_in_zone(text, zone))
+    named = [(text, zone) for text, zone in zip(texts, zones, strict=True) if zone[0] in "fF" and text not in INDEX]
+    name = " ".join(text for text, zone in named if not language_in_zone(text, zone))
     form = len(segments), extension, shape, nested, name, query, frozenset(odd)
     return UrlParts(subdomain, label, suffix, texts, zones, *form)
 
