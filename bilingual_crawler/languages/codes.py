@@ -56,7 +56,6 @@ SCRIPTS_OF_REGIONS: dict[str, str] = {"tw": HANT, "hk": HANT, "mo": HANT, "cn": 
 """Region (lower case) to the script in which Chinese is written there."""
 
 NAMES_FILE = "names.json"
-
 UNKNOWN = "un"
 """The answer of a language identifier for an unknown language."""
 
@@ -207,21 +206,16 @@ def _from_qualified_name(text: str) -> str | None:
     inside = re.fullmatch(r"(.+?)\s*\((.+)\)\s*", text)
     words = text.split()
     ends = [(" ".join(words[1:]), words[0]), (" ".join(words[:-1]), words[-1])]
+    scripts = {fold(langcodes.Language.make(script=script).script_name("en")): script for script in SCRIPTS}
     for name, qualifier in [(inside[1], inside[2])] if inside else ends:
         lang, folded = _names().get(fold(name)), fold(qualifier)
         if lang is None:
             continue
-        if script := _QUALIFIERS.get(folded) or (inside and _scripts_by_name().get(folded)):
+        if script := _QUALIFIERS.get(folded) or (inside and scripts.get(folded)):
             return f"{lang}_{script}"
         if inside or folded in country_names().values():
             raise _more_than(text, qualifier, lang)
     return None
-
-
-@lru_cache(maxsize=1)
-def _scripts_by_name() -> dict[str, str]:
-    """Folded English names of scripts to ISO 15924."""
-    return {fold(langcodes.Language.make(script=script).script_name("en")): script for script in SCRIPTS}
 
 
 @lru_cache(maxsize=1)
@@ -263,8 +257,7 @@ def from_cld2(code: str) -> str:
 
 def from_bcp47(tag: str) -> str | None:
     """ISO 639-3 of a ``hreflang`` or ``lang`` value; None for ``x-default`` and for values that are no language tag."""
-    lang = tag_language(tag)
-    return base_of(lang) if lang else None
+    return base_of(tag_language(tag) or "") or None
 
 
 def tag_language(tag: str) -> str | None:
@@ -380,12 +373,9 @@ class LanguagePair:
     def _sides(self) -> dict[str, str]:
         """The side that each language without a script counts as."""
         own = {base_of(side): side for side in (self.a, self.b)}
-        sides = dict(own)
-        for lang in self.languages - own.keys():
-            counted = {own[one] for group in self.equivalents if lang in group for one in group & own.keys()}
-            if len(counted) == 1:
-                sides[lang] = counted.pop()
-        return sides
+        groups = {lang: [group for group in self.equivalents if lang in group] for lang in self.languages - own.keys()}
+        counted = {lang: {own[one] for group in some for one in group & own.keys()} for lang, some in groups.items()}
+        return own | {lang: sides.pop() for lang, sides in counted.items() if len(sides) == 1}
 
     @cached_property
     def bases(self) -> frozenset[str]:
@@ -403,11 +393,9 @@ class LanguagePair:
 
     def other(self, lang: str) -> str:
         """The other side of *lang*; raises :class:`ValueError` if it is not one of the two languages."""
-        if lang == self.a:
-            return self.b
-        if lang == self.b:
-            return self.a
-        raise ValueError(f"{lang!r} is not a language of the pair {self}")
+        if lang not in (self.a, self.b):
+            raise ValueError(f"{lang!r} is not a language of the pair {self}")
+        return self.b if lang == self.a else self.a
 
     def __str__(self) -> str:
         """``eng-mlt``."""
@@ -416,17 +404,12 @@ class LanguagePair:
 
 def parse_equivalents(classes: Iterable[str | Collection[str]]) -> frozenset[frozenset[str]]:
     """Classes of languages from ``"hrv bos srp"`` or sequences of codes; raises :class:`LanguageError`."""
-    split: Iterable[Sequence[str] | Collection[str]] = (
-        re.split(r"[\s,]+", one.strip()) if isinstance(one, str) else one for one in classes
-    )
-    return frozenset(frozenset(map(_without_script, one)) for one in split if one)
-
-
-def _without_script(text: str) -> str:
-    lang = parse_language(text)
-    if lang != base_of(lang):
-        raise LanguageError(f"{text!r} names a script, which languages that count as one lack: write {base_of(lang)}")
-    return lang
+    groups = [re.split(r"[\s,]+", one.strip()) if isinstance(one, str) else one for one in classes]
+    langs = {text: parse_language(text) for group in groups for text in group}
+    if text := next((text for text, lang in langs.items() if lang != base_of(lang)), None):
+        written = f"write {base_of(langs[text])}"
+        raise LanguageError(f"{text!r} names a script, which languages that count as one lack: {written}")
+    return frozenset(frozenset(langs[text] for text in group) for group in groups if group)
 
 
 def split_pair(text: str) -> list[str]:

@@ -53,11 +53,7 @@ def may_be_in(text: str, script: str) -> bool:
 
 
 def _letters_by_script(text: str) -> Counter[str]:
-    letters: Counter[str] = Counter()
-    for character, count in Counter(text).items():
-        if script := _script_of_letter(character):
-            letters[script] += count
-    return letters
+    return Counter(filter(None, map(_script_of_letter, text)))
 
 
 @lru_cache(maxsize=65536)
@@ -67,14 +63,6 @@ def _script_of_letter(character: str) -> str | None:
     name = unicodedata.name(character, "").partition(" ")[0]
     if name != "CJK":
         return _OF_LETTERS.get(name)
-    simplified, traditional = _is_in("gb2312", character), _is_in("big5", character)
+    # GB 2312 has the characters of Simplified Chinese alone, Big5 those of Traditional Chinese
+    simplified, traditional = (bool(character.encode(charset, "ignore")) for charset in ("gb2312", "big5"))
     return _HAN if simplified == traditional else HANS if simplified else HANT
-
-
-def _is_in(charset: str, character: str) -> bool:
-    """GB 2312 has the characters of Simplified Chinese alone, Big5 those of Traditional Chinese."""
-    try:
-        character.encode(charset)
-    except UnicodeEncodeError:
-        return False
-    return True
