@@ -53,7 +53,11 @@ def may_be_in(text: str, script: str) -> bool:
 
 
 def _letters_by_script(text: str) -> Counter[str]:
-    return Counter(filter(None, map(_script_of_letter, text)))
+    letters: Counter[str] = Counter()
+    for character, count in Counter(text).items():
+        if script := _script_of_letter(character):
+            letters[script] += count
+    return letters
 
 
 @lru_cache(maxsize=65536)
