@@ -82,13 +82,8 @@ def decode_body(body: bytes, content_type: str | None, languages: Iterable[str |
     """
     text = _read(body, content_type, languages)
     if content_type and content_type.strip().lower().startswith(_XHTML):
-        text = _EMPTY_ELEMENT.sub(_with_end, text)
+        text = _EMPTY_ELEMENT.sub(lambda m: m[0] if m[1].lower() in VOID_TAGS else f"<{m[1]}{m[2]}></{m[1]}>", text)
     return text
-
-
-def _with_end(match: re.Match[str]) -> str:
-    name = match[1]
-    return match[0] if name.lower() in VOID_TAGS else f"<{name}{match[2]}></{name}>"
 
 
 def _read(body: bytes, content_type: str | None, languages: Iterable[str | None]) -> str:
@@ -104,11 +99,15 @@ def _read(body: bytes, content_type: str | None, languages: Iterable[str | None]
     declared = _by_header(content_type) or _by_page(body)
     if text is not None and (declared is None or body.isascii() or not _is_wide(declared)):
         if not _is_escaped(declared):
-            declared = "iso2022_jp" if _has_japanese_escapes(body) else None
+            # one byte is found ten times as fast as three
+            is_japanese = b"\x1b" in body and body.isascii() and any(escape in body for escape in _JAPANESE)
+            declared = "iso2022_jp" if is_japanese else None
         return _decode(body, declared) if declared else text
     if declared is not None and declared != "utf-8" and not _is_misread(read := _decode(body, declared)):
         return read
-    return _decode(body, _without_claim(body, languages))
+    if not _is_misread(body.decode("utf-8", "replace")):
+        return _decode(body, "utf-8")
+    return _decode(body, _by_late_declaration(body) or _guessed(body, languages))
 
 
 def _by_header(content_type: str | None) -> str | None:
@@ -148,18 +147,6 @@ def _utf16(body: bytes) -> str | None:
         return None
     encoding = "utf-16-le" if at_odd > at_even else "utf-16-be"
     return encoding if "<".encode(encoding) in head else None
-
-
-def _has_japanese_escapes(body: bytes) -> bool:
-    # one byte is found ten times as fast as three
-    return b"\x1b" in body and body.isascii() and any(escape in body for escape in _JAPANESE)
-
-
-def _without_claim(body: bytes, languages: Iterable[str | None]) -> str:
-    """Encoding of a body without a declaration, or with a false one."""
-    if not _is_misread(body.decode("utf-8", "replace")):
-        return "utf-8"
-    return _by_late_declaration(body) or _guessed(body, languages)
 
 
 def _is_misread(text: str) -> bool:

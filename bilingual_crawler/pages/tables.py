@@ -13,6 +13,8 @@ SELF_CLOSING_TAGS = VOID_TAGS | words(_TABLES["self_closing_tags"])
 """Tags that hold nothing, or that the parser closes by itself when the next one starts."""
 MARKS = words(_TABLES["marks"])
 """Class names of what the generator of a page adds to the text: edit links and the marks of notes."""
+ICON_FONTS = words(_TABLES["icon_fonts"])
+"""Classes of elements whose text is the name of an icon (``zoom_in``), which is shown in its place."""
 UNTOLD_TAGS = words(_TABLES["untold_tags"])
 """Elements whose class tells about the whole page, or about program code ("language-python")."""
 FRAME_ROLES = words(_TABLES["frame_roles"])

@@ -20,7 +20,7 @@ from bilingual_crawler.pages.declarations import Declarations
 from bilingual_crawler.pages.labels import coded_language
 from bilingual_crawler.pages.links import MAX_AROUND, MAX_TEXT, NO_ADDRESS, Anchor, hreflang_of
 from bilingual_crawler.pages.model import MAX_TITLE, LinkPosition, LinkSource
-from bilingual_crawler.pages.tables import FRAME_ROLES, INLINE_TAGS, MARKS, SKIPPED_TAGS, UNTOLD_TAGS
+from bilingual_crawler.pages.tables import FRAME_ROLES, ICON_FONTS, INLINE_TAGS, MARKS, SKIPPED_TAGS, UNTOLD_TAGS
 from bilingual_crawler.pages.words import is_unspaced
 from bilingual_crawler.pages.wrapping import unbroken
 
@@ -46,9 +46,8 @@ def find_switchers(anchors: Sequence[Anchor]) -> None:
         name = anchor.name
         language = name or (coded_language(anchor.text) if len(anchor.text) <= 9 else None)
         if language is None:
-            if run:
-                _accept_codes(run)
-                run = []
+            _accept_codes(run)
+            run = []
             continue
         run.append((anchor, language))
         if name is not None or anchor.position is LinkPosition.SWITCHER:
@@ -72,10 +71,9 @@ _HIDING = re.compile(r"(?i)(?:^|[;\s])(?:display\s*:\s*none|visibility\s*:\s*hid
 
 def is_hidden(attributes: dict[str, str | None]) -> bool:
     """Whether an element with these attributes is invisible."""
-    if "popover" in attributes or ("hidden" in attributes and attributes["hidden"] != "until-found"):
+    if "popover" in attributes or attributes.get("hidden", "until-found") != "until-found":
         return True
-    style = attributes.get("style")
-    return bool(style) and _HIDING.search(style or "") is not None
+    return _HIDING.search(attributes.get("style") or "") is not None
 
 
 _SPECIAL = frozenset(("br", "sup", "noscript", "dialog", "slot", "mjx-math"))
@@ -107,13 +105,6 @@ _SPOKEN = re.compile(
     r"(?:^|\s)(?:sr-only|visually-?hidden|screen-reader-(?:text|only)|show-for-sr|element-invisible)(?:\s|$)"
 )
 _ICON_TAGS = frozenset({"i", "span", "em", "mat-icon"})
-_ICON_FONTS = frozenset(
-    {
-        *("material-icons", "material-icons-outlined", "material-icons-round", "material-icons-sharp"),
-        *("material-icons-two-tone", "material-symbols-outlined", "material-symbols-rounded", "material-symbols-sharp"),
-    }
-)
-"""Classes of elements whose text is the name of an icon (``zoom_in``), which is shown in its place."""
 _FORMULAS = frozenset(("katex-html", "MJX_Assistive_MathML", "MathJax_Preview"))
 _ALOUD, _AS_ICON, _NO_TEXT, _RAISED, _TWICE = 1, 2, 4, 8, 16
 
@@ -125,17 +116,14 @@ def hiding(names: str) -> int:
     They are for screen readers alone, by the names of the usual frameworks (1); the name of an icon (2); an addition of
     a generator (4), or one if it is raised (8); one of two forms of a formula (16).
     """
-    bits = _ALOUD if _SPOKEN.search(names) is not None and "not-sr-only" not in names else 0
     parts = names.split()
-    if not _ICON_FONTS.isdisjoint(parts):
-        bits |= _AS_ICON
-    if not MARKS.isdisjoint(parts):
-        bits |= _NO_TEXT
-    if "reference" in parts:
-        bits |= _RAISED
-    if not _FORMULAS.isdisjoint(parts):
-        bits |= _TWICE
-    return bits
+    return (
+        (_ALOUD if _SPOKEN.search(names) and "not-sr-only" not in names else 0)
+        | (0 if ICON_FONTS.isdisjoint(parts) else _AS_ICON)
+        | (0 if MARKS.isdisjoint(parts) else _NO_TEXT)
+        | (_RAISED if "reference" in parts else 0)
+        | (0 if _FORMULAS.isdisjoint(parts) else _TWICE)
+    )
 
 
 def _is_repeated(node: LexborNode, names: str) -> bool:
@@ -180,9 +168,9 @@ _FLOATING = re.compile(r"(?i)\bfloat\s*:\s*(?!none)\w")
 
 def is_block(attributes: dict[str, str | None]) -> bool:
     """Whether the style of an inline element with these attributes puts it on lines of its own."""
-    style = attributes.get("style")
+    style = attributes.get("style") or ""
     # what floats may be the first letter of a word
-    return bool(style) and _BLOCK_STYLE.search(style or "") is not None and not _FLOATING.search(style or "")
+    return _BLOCK_STYLE.search(style) is not None and not _FLOATING.search(style)
 
 
 _SPACING = re.compile(r"(?i)(?:^|[;\s])display\s*:\s*(?:inline-)?(?:flex|grid)\b")
@@ -381,9 +369,7 @@ class Walk:
         self._shown += shown
         if self._anchor is not None:
             self._linked += shown
-            if self._is_control or (self._buttons and not self._headings):
-                self._pressed += shown
-        elif self._buttons and not self._headings:
+        if (self._anchor is not None and self._is_control) or (self._buttons and not self._headings):
             self._pressed += shown
 
     def _flush(self) -> None:
@@ -393,14 +379,16 @@ class Walk:
             return
         if self._line:
             if self._mark is not None:
-                self._remove_mark(*self._mark)
+                start, end = self._mark
+                if not "".join(self._line[end:]).strip():
+                    del self._line[start:]
+                self._mark = None
             line = " ".join("".join(self._line).split())
             if line:
                 if self._is_broken:
                     self._breaks.append(len(self.lines))
                 self.lines.append(line)
-                told = self._anchors_told
-                self._anchors_of.append((told, len(self.anchors)))
+                self._anchors_of.append((self._anchors_told, len(self.anchors)))
                 self._kinds.append(
                     (frame.CONTENT if self._content else 0)
                     | (frame.LINKED if self._linked >= self._shown else 0)
@@ -548,13 +536,11 @@ class Walk:
         self._headings -= bool(undo & _HEADING)
         self._hidden -= bool(undo & _HIDDEN)
         self._preformatted -= bool(undo & _PREFORMATTED)
-        if undo & _ANCHOR and self._anchor is not None:
-            if "#" in self._anchor.href:
-                self._find_mark(node, self._anchor.href.partition("#")[2])
-            self._anchor.close()
-            self._anchor = None
-            self._after_anchor = len(self._line)
-        if undo & _CLICKED and self._anchor is not None:
+        if undo & (_ANCHOR | _CLICKED) and self._anchor is not None:
+            if undo & _ANCHOR:
+                if "#" in self._anchor.href:
+                    self._find_mark(node, self._anchor.href.partition("#")[2])
+                self._after_anchor = len(self._line)
             self._anchor.close()
             self._anchor = None
         if undo & _FORM:
@@ -603,11 +589,6 @@ class Walk:
                 self._line.clear()
         elif is_sign or ((heading := _heading_around(node)) and heading.id == unquote(fragment)):
             self._mark = (start, end)
-
-    def _remove_mark(self, start: int, end: int) -> None:
-        if not "".join(self._line[end:]).strip():
-            del self._line[start:]
-        self._mark = None
 
     def _region(self, tag: str, attributes: dict[str, str | None]) -> int:
         names = attributes.get("class") or ""
@@ -781,11 +762,8 @@ def _is_typeset(element: LexborNode) -> bool:
     """
     if element.tag in _TYPE_TAGS:
         return True
-    attributes = element.attributes
-    return (
-        not _TYPE_ATTRIBUTES.isdisjoint(attributes)
-        or _TYPE_CLASSES.fullmatch(attributes.get("class") or "") is not None
-    )
+    given = element.attributes
+    return not _TYPE_ATTRIBUTES.isdisjoint(given) or _TYPE_CLASSES.fullmatch(given.get("class") or "") is not None
 
 
 def _heading_around(node: LexborNode) -> LexborNode | None:

@@ -294,10 +294,8 @@ class _Comparison:
         """How the language tokens changed, and which other tokens did."""
         left, right = self.left, self.right
         langs_a, langs_b = set(left.langs), set(right.langs)
-        if not langs_a and not langs_b:
-            kind = "none"
-        elif not langs_a or not langs_b:
-            kind = "add" if len(langs_a | langs_b) == 1 else "adds"
+        if not langs_a or not langs_b:
+            kind = {0: "none", 1: "add"}.get(len(langs_a | langs_b), "adds")
         elif langs_a & langs_b:
             kind = "mixed"
         else:
