@@ -26,7 +26,7 @@ from bilingual_crawler.policies import gain
 from bilingual_crawler.policies.baselines import Smart
 from bilingual_crawler.policies.evidence.base import Belief, LanguageEvidence, normal
 from bilingual_crawler.policies.gain import Gain
-from bilingual_crawler.scoring.links import LinkScorer, PageLinks
+from bilingual_crawler.scoring.links import LinkScorer
 from bilingual_crawler.scoring.models import LanguageModel, ParallelnessModel, load_models, models_folder
 from bilingual_crawler.urls.hosts import registered_domain
 from training.common.options import refuse_bad_input
@@ -140,7 +140,7 @@ class SmartAlone(Smart):
         self, page: PageRecord, links: Sequence[Link], scores: Sequence[LinkScore] | None
     ) -> Sequence[float]:
         if page.side:
-            (scores,) = self._scorer.score([PageLinks(page.url, page.side, [link.url for link in links])])
+            scores = self._scorer.score(page.url, page.side, [link.url for link in links])
         return super().priorities(page, links, scores)
 
 

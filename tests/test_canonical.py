@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
 from urllib.parse import urljoin
 
 import pytest
@@ -8,10 +7,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from bilingual_crawler.urls.canonical import MAX_LENGTH, canonicalise
-from bilingual_crawler.urls.hosts import domain_label, registered_domain, split_domain
-
-if TYPE_CHECKING:
-    from pathlib import Path
+from bilingual_crawler.urls.hosts import domain_label, registered_domain, split_host
 
 BASE = "https://www.example.is/en/news/index.html?page=2"
 
@@ -195,11 +191,17 @@ def test_registered_domain(url: str, domain: str, label: str) -> None:
     assert domain_label(url) == label
 
 
-def test_tldextract_fetches_lists_for_others_all_the_same(tmp_path: Path) -> None:
-    (tmp_path / "list").write_text("example\n")
-    lists = ((tmp_path / "list").as_uri(),)
-    kind = type(split_domain)
-    extract = kind(str(tmp_path / "cache"), suffix_list_urls=lists, fallback_to_snapshot=False)
-    assert extract("a.b.example").suffix == "example"
-    missing = kind(str(tmp_path / "other"), suffix_list_urls=((tmp_path / "none").as_uri(),))
-    assert missing("a.b.co.uk").suffix == "co.uk"
+@pytest.mark.parametrize(
+    ("host", "parts"),
+    [
+        ("a.b.co.uk", ("a", "b", "co.uk")),
+        ("x.y.ck", ("", "x", "y.ck")),
+        ("x.www.ck", ("x", "www", "ck")),
+        ("a.b.xn--55qx5d.xn--j6w193g", ("a", "b", "xn--55qx5d.xn--j6w193g")),
+        ("a.xn--.com", ("a", "xn--", "com")),
+        ("localhost", ("", "localhost", "")),
+        ("co.uk", ("", "", "co.uk")),
+    ],
+)
+def test_rules_of_public_suffixes(host: str, parts: tuple[str, str, str]) -> None:
+    assert split_host(host) == parts

@@ -9,7 +9,7 @@ import pytest
 
 from bilingual_crawler.crawl.middlewares.links import warn_of_unknown
 from bilingual_crawler.languages.pairs import LanguagePairs
-from bilingual_crawler.scoring.links import BatchingScorer, LinkScore, LinkScorer, PageLinks
+from bilingual_crawler.scoring.links import LinkScore, LinkScorer
 from bilingual_crawler.scoring.models import LanguageModel
 
 if TYPE_CHECKING:
@@ -60,46 +60,41 @@ def scorer() -> tuple[LinkScorer, Languages, Parallels]:
 
 def test_the_language_asked_for_is_the_other_one_with_its_equivalents() -> None:
     links, _, _ = scorer()
-    [scores] = links.score([PageLinks("a1e", "eng", ["a1h", "b1e"])])
+    scores = links.score("a1e", "eng", ["a1h", "b1e"])
     assert [score.language for score in scores] == pytest.approx([0.9, 0.0])
-    [scores] = links.score([PageLinks("a1h", "hrv", ["a1h", "b1e"])])
+    scores = links.score("a1h", "hrv", ["a1h", "b1e"])
     assert [score.language for score in scores] == pytest.approx([0.1, 0.9])
     assert scores[1] == LinkScore(scores[1].language, 0.25)
 
 
-def test_nothing_is_scored_twice() -> None:
-    links, languages, parallels = scorer()
-    links.score([PageLinks("a1e", "eng", ["a1h", "b1h"]), PageLinks("a2e", "eng", ["a1h"])])
-    links.score([PageLinks("a1e", "eng", ["a1h", "b1h"]), PageLinks("a2e", "eng", ["a1h"])])
-    assert [sorted(call) for call in languages.calls] == [["a1h", "b1h"]]
-    assert sum(map(len, parallels.calls)) == 3
+def test_no_address_is_read_twice() -> None:
+    links, languages, _ = scorer()
+    links.score("a1e", "eng", ["a1h", "b1h"])
+    links.score("a2e", "eng", ["b1h", "a1h", "c1h"])
+    assert languages.calls == [["a1h", "b1h"], ["c1h"]]
 
 
-def test_pages_that_arrive_together_share_a_batch_in_another_thread() -> None:
+def test_models_run_in_another_thread() -> None:
     links, languages, _ = scorer()
 
     async def crawl() -> list[list[LinkScore]]:
-        batching = BatchingScorer(links)
-        pages = [PageLinks(f"p{i}e", "eng", [f"l{i}h"]) for i in range(5)]
-        results = await asyncio.gather(*map(batching.score, pages))
-        late = await batching.score(PageLinks("p9e", "eng", ["l9h"]))
-        batching.close()
-        return [*results, late]
+        pages = [(f"p{i}e", "eng", [f"l{i}h"]) for i in range(5)]
+        results = await asyncio.gather(*(links.score_in_thread(*page) for page in pages))
+        links.close()
+        return results
 
-    results = asyncio.run(crawl())
-    assert [len(scores) for scores in results] == [1] * 6
-    assert [len(call) for call in languages.calls] == [5, 1]
+    assert [len(scores) for scores in asyncio.run(crawl())] == [1] * 5
+    assert len(languages.calls) == 5
 
 
-def test_a_failing_model_fails_the_pages_of_its_batch_only() -> None:
+def test_a_failing_model_fails_its_page_only() -> None:
     links, languages, _ = scorer()
 
     async def crawl() -> None:
-        batching = BatchingScorer(links)
         with pytest.raises(KeyError):
-            await batching.score(PageLinks("p1e", "eng", ["no language!"]))
-        assert await batching.score(PageLinks("p1e", "eng", ["p1h"]))
-        batching.close()
+            await links.score_in_thread("p1e", "eng", ["no language!"])
+        assert await links.score_in_thread("p1e", "eng", ["p1h"])
+        links.close()
 
     asyncio.run(crawl())
     assert len(languages.calls) == 2

@@ -27,7 +27,7 @@ from scrapy.utils.misc import build_from_crawler
 
 from bilingual_crawler.crawl import scrapy_internals
 from bilingual_crawler.crawl.handlers import HTTP11DownloadHandler
-from bilingual_crawler.urls.hosts import split_domain
+from bilingual_crawler.urls.hosts import split_host
 
 found = {}
 
@@ -140,7 +140,7 @@ async def read_as_browsers(crawler):
 @attempt("split_cookie_domains")
 async def split_cookie_domains(crawler):
     asked = []
-    scrapy_internals.split_cookie_domains(lambda domain: asked.append(domain) or split_domain(domain))
+    scrapy_internals.split_cookie_domains(lambda domain: asked.append(domain) or split_host(domain))
     cookies = build_from_crawler(CookiesMiddleware, crawler)
     answer = Response("http://www.example.org/", headers={"Set-Cookie": "a=1; Domain=example.org"})
     cookies.process_response(scrapy.Request(answer.url), answer)

@@ -21,7 +21,7 @@ from bilingual_crawler.languages.codes import base_of
 from bilingual_crawler.options import Options, check_folder, usage_error, usage_errors, wrong
 from bilingual_crawler.storage.files import FolderLock, LockedError, replacing, to_disk
 from bilingual_crawler.storage.records import CRAWL
-from bilingual_crawler.urls.hosts import split_domain
+from bilingual_crawler.urls.hosts import split_host
 
 if TYPE_CHECKING:
     from scrapy.crawler import Crawler
@@ -131,7 +131,7 @@ def _memo(settings: BaseSettings) -> Path | None:
     return memo_of(jobdir) if jobdir else None
 
 
-split_cookie_domains(split_domain)
+split_cookie_domains(split_host)
 
 
 @dataclass(frozen=True, slots=True)

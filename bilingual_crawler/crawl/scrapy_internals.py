@@ -17,8 +17,9 @@ if TYPE_CHECKING:
     from scrapy import Request
     from scrapy.core.downloader.handlers.http11 import HTTP11DownloadHandler
     from scrapy.core.engine import ExecutionEngine
-    from tldextract import TLDExtract
     from twisted.internet.interfaces import IAddress
+
+    from bilingual_crawler.urls.hosts import Domain
 
 
 _STATUS_LINE = re.compile(rb"(HTTP/\S*)\s+(\d{3})(.*)", re.DOTALL)
@@ -176,9 +177,9 @@ def read_as_browsers(handler: HTTP11DownloadHandler, limit: int) -> None:
     handler._pool._factory = Factory
 
 
-def split_cookie_domains(split: TLDExtract) -> None:
+def split_cookie_domains(split: Callable[[str], Domain]) -> None:
     """Find the public suffix of a cookie's domain with *split*.
 
     Scrapy's own would fetch the list of public suffixes in the middle of a crawl, past all guards.
     """
-    cookies._split_domain = split  # its `domain` is all that is read
+    cookies._split_domain = split  # type: ignore[assignment]  # its `domain` is all that is read

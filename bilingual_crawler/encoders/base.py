@@ -27,8 +27,7 @@ _MAP_SIZE = 1 << 36
 class Encoder(Protocol):
     """Turns texts of any language into vectors of one space.
 
-    It is made with a folder in which it may keep files. Its vectors are kept there, too: an encoder whose vectors
-    change takes another name.
+    It is made with a folder for its files and vectors: an encoder whose vectors change takes another name.
     """
 
     name: str
@@ -48,7 +47,6 @@ class HubEncoder:
         self._model = SentenceTransformer(name)
 
     def encode(self, texts: Sequence[str], max_tokens: int) -> NDArray[np.float32]:
-        """Return ``(texts, width)``, rows of length 1; of each text *max_tokens* are read."""
         self._model.max_seq_length = max_tokens
         return np.asarray(self._model.encode(list(texts), normalize_embeddings=True), dtype=np.float32)
 
@@ -63,7 +61,6 @@ class CachedEncoder:
         self._store = lmdb.open(str(cache), map_size=_MAP_SIZE, sync=False)
 
     def encode(self, texts: Sequence[str], max_tokens: int) -> NDArray[np.float32]:
-        """Return ``(texts, width)``, rows of length 1; of each text *max_tokens* are read."""
         keys = [self._key(text, max_tokens) for text in texts]
         with self._store.begin() as transaction:
             known = {key: value for key in set(keys) if (value := transaction.get(key)) is not None}
@@ -76,8 +73,7 @@ class CachedEncoder:
                 for key, vector in zip(batch, vectors, strict=True):
                     known[key] = vector.tobytes()
                     transaction.put(key, known[key])
-        rows = [np.frombuffer(known[key], dtype=np.float16) for key in keys]
-        return np.array(rows, dtype=np.float32)
+        return np.array([np.frombuffer(known[key], dtype=np.float16) for key in keys], dtype=np.float32)
 
     def _key(self, text: str, max_tokens: int) -> bytes:
         return blake2b(f"{self.name} {max_tokens} {text}".encode("utf-8", "replace"), digest_size=16).digest()

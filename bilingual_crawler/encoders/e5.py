@@ -58,24 +58,23 @@ class E5Encoder:
         encodings = self._tokenizer.encode_batch_fast([PREFIX + text for text in texts])
         ids = [np.array(encoding.ids, dtype=np.int64) for encoding in encodings]
         result = np.zeros((len(texts), self._weights.width), dtype=np.float32)
-        order = np.argsort([len(one) for one in ids], kind="stable")
-        at = 0
-        while at < len(order):
-            end = at + 1
-            while end < len(order) and (end + 1 - at) * len(ids[order[end]]) <= BATCH_TOKENS:
-                end += 1
-            rows = order[at:end]
-            result[rows] = self._run([ids[row] for row in rows])
-            at = end
+        rows: list[int] = []
+        for row in np.argsort([len(one) for one in ids], kind="stable"):
+            if rows and (len(rows) + 1) * len(ids[row]) > BATCH_TOKENS:
+                result[rows] = self._run([ids[one] for one in rows])
+                rows = []
+            rows.append(row)
+        if rows:
+            result[rows] = self._run([ids[one] for one in rows])
         return result
 
     def _run(self, ids: list[NDArray[np.int64]]) -> NDArray[np.float32]:
-        longest = max(map(len, ids))
-        padded = np.ones((len(ids), longest), dtype=np.int64)
-        mask = np.zeros((len(ids), longest), dtype=np.float32)
-        for row, one in enumerate(ids):
-            padded[row, : len(one)] = one
-            mask[row, : len(one)] = 1
+        lengths = np.array(list(map(len, ids)))
+        longest = lengths.max()
+        is_token = np.arange(longest) < lengths[:, None]
+        padded = np.ones(is_token.shape, dtype=np.int64)
+        padded[is_token] = np.concatenate(ids)
+        mask = is_token.astype(np.float32)
         unique, inverse = np.unique(padded, return_inverse=True)
         hidden = self._weights.word_vectors(unique)[inverse.reshape(padded.shape)] + self._positions[:longest]
         hidden -= hidden.mean(axis=-1, keepdims=True)

@@ -14,7 +14,7 @@ from bilingual_crawler.storage.files import replacing
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
-    from onnx import ModelProto, NodeProto
+    from onnx import ModelProto, NodeProto, ValueInfoProto
 
     from bilingual_crawler.encoders.e5_weights import E5Weights
 
@@ -38,31 +38,26 @@ class _Builder:
 
     def model(self) -> ModelProto:
         """The whole graph."""
-        sizes = {
-            "split": [0, 0, self._weights.heads, -1],
-            "join": [0, 0, self._weights.width],
-            "mask_axes": [1, 2],
-        }
+        width, heads = self._weights.width, self._weights.heads
+        sizes = {"split": [0, 0, heads, -1], "join": [0, 0, width], "mask_axes": [1, 2]}
+        numbers = {"one": 1, "minus": 1e4, "scale": (width // heads) ** -0.5}
         self._constants |= {name: np.array(values, dtype=np.int64) for name, values in sizes.items()}
-        per_head = self._weights.width // self._weights.heads
         self._add("Mul", self._add("Sub", self._add("Unsqueeze", "mask", "mask_axes"), "one"), "minus", out="negated")
-        self._constants |= {
-            name: np.array(value, dtype=np.float32)
-            for name, value in (("one", 1), ("minus", 1e4), ("scale", per_head**-0.5))
-        }
+        self._constants |= {name: np.array(value, dtype=np.float32) for name, value in numbers.items()}
         hidden = "hidden"
         for number in range(self._weights.layers):
             hidden = self._layer(f"l{number}", hidden)
         self._add("Identity", hidden, out="output")
-        shape: list[str | int | None] = ["batch", "tokens", self._weights.width]
+        shape: list[str | int | None] = ["batch", "tokens", width]
+
+        def of_floats(name: str, shape: list[str | int | None]) -> ValueInfoProto:
+            return helper.make_tensor_value_info(name, TensorProto.FLOAT, shape)
+
         graph = helper.make_graph(
             self._nodes,
             "e5",
-            [
-                helper.make_tensor_value_info("hidden", TensorProto.FLOAT, shape),
-                helper.make_tensor_value_info("mask", TensorProto.FLOAT, shape[:2]),
-            ],
-            [helper.make_tensor_value_info("output", TensorProto.FLOAT, shape)],
+            [of_floats("hidden", shape), of_floats("mask", shape[:2])],
+            [of_floats("output", shape)],
             [numpy_helper.from_array(np.asarray(value), name) for name, value in self._constants.items()],
         )
         model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 20)], ir_version=9)

@@ -27,77 +27,35 @@ from langcodes.data_dicts import (
 from langcodes.tag_parser import LanguageTagError
 
 from bilingual_crawler.languages.scripts import HANS, HANT, SCRIPTS
+from bilingual_crawler.languages.tables import by_word, read_tables
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Sequence
 
-_LABELS = """
-    eng deu rus fra zho spa jpn ita nld pol por ces vie tur ind swe ara fas kor hun ell ron dan fin tha slk nor ukr
-    bul cat srp hrv slv lit hin est heb lat ben lav msa bos sqi tam glg isl aze kat mkd eus hye nep urd mon mal kaz
-    mar tel nno bel uzb guj kan mya khm cym epo tgl sin afr tat swa gle pan kur kir tgk mlt fao ori lao som ltz oci
-    amh fry bak pus san bre mlg hau tuk war asm cos div jav ceb kin hat zul gla bod xho yid snd mri uig roh sun kal
-    yor tir abk bih haw hmn ina que grn ibo nya sco sna sot smo vol glv orm ile syr aar dzo iku kha lin lug mfe aka
-    aym bis chr crs fij ipk nso run sag ssw ton tsn wol zha got kas lif nau sux tso ven
-"""
+_TABLES = read_tables(__name__)
 
-URL_LABELS: tuple[str, ...] = tuple(_LABELS.split())
+URL_LABELS: tuple[str, ...] = tuple(_TABLES["url_labels"].split())
 """The 161 languages of url2lang in its order (most frequent in Common Crawl first), without *unknown*."""
 
 CLD2_ONLY = ("cnr", "ewe", "gaa", "kri", "loz", "lua", "luo", "nbl", "new", "oss", "pam", "raj", "tum", "twi")
 """Languages that CLD2 has names for, and that are not in :data:`URL_LABELS`."""
 
-MERGED: dict[str, str] = {
-    "bh": "bih", "bho": "bih", "bih": "bih", "nb": "nor", "nob": "nor", "tl": "tgl", "fil": "tgl", "tw": "twi",
-    "sh": "srp", "hbs": "srp", "scc": "srp", "scr": "hrv", "mo": "ron", "mol": "ron", "prs": "fas", "cnr": "cnr",
-}  # fmt: skip
+MERGED = by_word(_TABLES["merged"])
 """Codes that identifiers and corpora treat as one language, beyond ISO 639-3's macrolanguages."""
 
-NAMES: dict[str, tuple[str, ...]] = {
-    "mya": ("Burmese", "Myanmar"), "msa": ("Malay", "Bahasa Melayu"), "ben": ("Bangla", "Bengali"),
-    "fas": ("Persian", "Farsi"), "spa": ("Spanish", "Castilian", "Castellano"), "cnr": ("Montenegrin", "crnogorski"),
-    "ell": ("Greek", "Modern Greek"), "nld": ("Dutch", "Flemish"), "cat": ("Catalan", "Valencian"),
-    "eus": ("Basque", "euskera"), "gla": ("Scottish Gaelic", "Scots Gaelic"), "ori": ("Odia", "Oriya"),
-    "pus": ("Pashto", "Pushto"), "kur": ("Kurdish", "kurdî"), "nya": ("Nyanja", "Chichewa"), "bih": ("Bihari",),
-    "kir": ("Kyrgyz", "Kirghiz"), "uig": ("Uyghur", "Uighur"), "div": ("Dhivehi", "Maldivian"),
-    "lao": ("Lao", "Laotian"), "kal": ("Greenlandic",), "tgl": ("Tagalog", "Pilipino"),
-    "nor": ("Norwegian", "Norwegian Bokmål", "norsk bokmål", "bokmål"), "nno": ("Norwegian Nynorsk", "nynorsk"),
-    "fry": ("Frisian",),
-    "hat": ("Haitian",), "srp": ("Serbian", "srpski"), "lit": ("Lithuanian", "lietuvių kalba"),
-    "lav": ("Latvian", "latviešu valoda"), "est": ("Estonian", "eesti keel"), "ron": ("Romanian", "Moldovan"),
-    "tur": ("Turkish",), "isl": ("Icelandic", "íslensku"), "luo": ("Luo",),
-    "zho": ("Chinese", "Mandarin", "汉语", "漢語"),
-}  # fmt: skip
+NAMES: dict[str, list[str]] = _TABLES["names"]
 """Names of languages (ISO 639-3) that CLDR lacks or words differently; the first is the one shown."""
 
-COUNTRY_CODES: dict[str, str] = {
-    "cz": "ces", "gr": "ell", "ua": "ukr", "jp": "jpn", "cn": "zho", "dk": "dan", "vn": "vie", "rs": "srp", "by": "bel",
-    "gb": "eng", "us": "eng", "al": "sqi", "me": "cnr", "at": "deu", "mx": "spa", "il": "heb", "kz": "kaz",
-}  # fmt: skip
+COUNTRY_CODES = by_word(_TABLES["country_codes"])
 """Country codes that sites use as language codes, and that are no language's own code."""
 
-LANGUAGES_OF_COUNTRY: dict[str, str] = {
-    "ae": "ar en", "al": "sq", "ar": "es", "at": "de", "au": "en", "ba": "bs hr sr", "be": "nl fr de en", "bg": "bg",
-    "br": "pt", "by": "be ru", "ca": "en fr", "ch": "de fr it rm en", "cl": "es", "cn": "zh en", "co": "es",
-    "cy": "el tr en", "cz": "cs en", "de": "de en", "dk": "da en", "dz": "ar fr", "ee": "et ru en", "eg": "ar en",
-    "es": "es ca eu gl en", "eu": "en", "fi": "fi sv en", "fr": "fr en br oc", "gb": "en cy", "gr": "el en",
-    "hk": "zh en", "hr": "hr en", "hu": "hu en", "id": "id en", "ie": "en ga", "il": "he ar en",
-    "in": "en hi bn ta te ml mr gu kn pa as or ur", "int": "en", "ir": "fa", "is": "is en", "it": "it de en",
-    "jp": "ja en", "kr": "ko en", "kz": "kk ru", "lt": "lt en", "lu": "fr de lb en", "lv": "lv ru en", "ma": "ar fr",
-    "me": "sr", "mt": "mt en", "mx": "es", "my": "ms en zh my", "nl": "nl en fy", "no": "no nb nn en", "nz": "en mi",
-    "pe": "es", "ph": "en tl", "pl": "pl en", "pt": "pt en", "ro": "ro en", "rs": "sr en", "ru": "ru en",
-    "sa": "ar en", "se": "sv en", "sg": "en zh ms ta", "si": "sl en", "sk": "sk en", "so": "so", "th": "th en",
-    "tn": "ar fr", "tr": "tr en", "tw": "zh en", "ua": "uk ru en", "uk": "en", "us": "en es", "uy": "es",
-    "uz": "uz ru", "ve": "es", "vn": "vi en", "za": "en af zu xh", "xk": "sq sr", "mk": "mk sq", "et": "am",
-    "ke": "sw en so", "dj": "so fr", "to": "to en", "mm": "my", "sm": "it", "am": "hy", "az": "az", "ge": "ka",
-    "lb": "ar fr en", "pk": "ur en", "np": "ne", "bd": "bn", "lk": "si ta en",
-}  # fmt: skip
+LANGUAGES_OF_COUNTRY: dict[str, str] = _TABLES["languages_of_country"]
 """Country (lower case) to the languages that sites pair it with: ``be-fr`` is French, ``fr-be`` too."""
 
 SCRIPTS_OF_REGIONS: dict[str, str] = {"tw": HANT, "hk": HANT, "mo": HANT, "cn": HANS, "sg": HANS}
 """Region (lower case) to the script in which Chinese is written there."""
 
 NAMES_FILE = "names.json"
-
 UNKNOWN = "un"
 """The answer of a language identifier for an unknown language."""
 
@@ -248,21 +206,16 @@ def _from_qualified_name(text: str) -> str | None:
     inside = re.fullmatch(r"(.+?)\s*\((.+)\)\s*", text)
     words = text.split()
     ends = [(" ".join(words[1:]), words[0]), (" ".join(words[:-1]), words[-1])]
+    scripts = {fold(langcodes.Language.make(script=script).script_name("en")): script for script in SCRIPTS}
     for name, qualifier in [(inside[1], inside[2])] if inside else ends:
         lang, folded = _names().get(fold(name)), fold(qualifier)
         if lang is None:
             continue
-        if script := _QUALIFIERS.get(folded) or (inside and _scripts_by_name().get(folded)):
+        if script := _QUALIFIERS.get(folded) or (inside and scripts.get(folded)):
             return f"{lang}_{script}"
         if inside or folded in country_names().values():
             raise _more_than(text, qualifier, lang)
     return None
-
-
-@lru_cache(maxsize=1)
-def _scripts_by_name() -> dict[str, str]:
-    """Folded English names of scripts to ISO 15924."""
-    return {fold(langcodes.Language.make(script=script).script_name("en")): script for script in SCRIPTS}
 
 
 @lru_cache(maxsize=1)
@@ -304,8 +257,7 @@ def from_cld2(code: str) -> str:
 
 def from_bcp47(tag: str) -> str | None:
     """ISO 639-3 of a ``hreflang`` or ``lang`` value; None for ``x-default`` and for values that are no language tag."""
-    lang = tag_language(tag)
-    return base_of(lang) if lang else None
+    return base_of(tag_language(tag) or "") or None
 
 
 def tag_language(tag: str) -> str | None:
@@ -421,12 +373,9 @@ class LanguagePair:
     def _sides(self) -> dict[str, str]:
         """The side that each language without a script counts as."""
         own = {base_of(side): side for side in (self.a, self.b)}
-        sides = dict(own)
-        for lang in self.languages - own.keys():
-            counted = {own[one] for group in self.equivalents if lang in group for one in group & own.keys()}
-            if len(counted) == 1:
-                sides[lang] = counted.pop()
-        return sides
+        groups = {lang: [group for group in self.equivalents if lang in group] for lang in self.languages - own.keys()}
+        counted = {lang: {own[one] for group in some for one in group & own.keys()} for lang, some in groups.items()}
+        return own | {lang: sides.pop() for lang, sides in counted.items() if len(sides) == 1}
 
     @cached_property
     def bases(self) -> frozenset[str]:
@@ -444,11 +393,9 @@ class LanguagePair:
 
     def other(self, lang: str) -> str:
         """The other side of *lang*; raises :class:`ValueError` if it is not one of the two languages."""
-        if lang == self.a:
-            return self.b
-        if lang == self.b:
-            return self.a
-        raise ValueError(f"{lang!r} is not a language of the pair {self}")
+        if lang not in (self.a, self.b):
+            raise ValueError(f"{lang!r} is not a language of the pair {self}")
+        return self.b if lang == self.a else self.a
 
     def __str__(self) -> str:
         """``eng-mlt``."""
@@ -457,17 +404,12 @@ class LanguagePair:
 
 def parse_equivalents(classes: Iterable[str | Collection[str]]) -> frozenset[frozenset[str]]:
     """Classes of languages from ``"hrv bos srp"`` or sequences of codes; raises :class:`LanguageError`."""
-    split: Iterable[Sequence[str] | Collection[str]] = (
-        re.split(r"[\s,]+", one.strip()) if isinstance(one, str) else one for one in classes
-    )
-    return frozenset(frozenset(map(_without_script, one)) for one in split if one)
-
-
-def _without_script(text: str) -> str:
-    lang = parse_language(text)
-    if lang != base_of(lang):
-        raise LanguageError(f"{text!r} names a script, which languages that count as one lack: write {base_of(lang)}")
-    return lang
+    groups = [re.split(r"[\s,]+", one.strip()) if isinstance(one, str) else one for one in classes]
+    langs = {text: parse_language(text) for group in groups for text in group}
+    if text := next((text for text, lang in langs.items() if lang != base_of(lang)), None):
+        written = f"write {base_of(langs[text])}"
+        raise LanguageError(f"{text!r} names a script, which languages that count as one lack: {written}")
+    return frozenset(frozenset(langs[text] for text in group) for group in groups if group)
 
 
 def split_pair(text: str) -> list[str]:

@@ -35,20 +35,16 @@ class LanguagePairs:
         """Refuse a pair given twice, and a language beside itself in one script; drop classes that hold two languages
         of the pairs.
         """
-        twice = [
-            names for names, count in Counter(frozenset((one.a, one.b)) for one in self.pairs).items() if count > 1
-        ]
-        if twice:
-            raise LanguageError(f"the pair {'-'.join(sorted(twice[0]))} is given twice; give it once")
+        for names, count in Counter(frozenset((one.a, one.b)) for one in self.pairs).items():
+            if count > 1:
+                raise LanguageError(f"the pair {'-'.join(sorted(names))} is given twice; give it once")
         for language in self.languages:
             if (base := base_of(language)) != language and base in self.languages:
                 raise LanguageError(f"{base} includes {language}: give {base} alone, or each script that you want")
         given = frozenset(map(base_of, self.languages))
-        apart = tuple(
-            replace(one, equivalents=frozenset(c for c in one.equivalents if c & given <= one.bases))
-            for one in self.pairs
-        )
-        object.__setattr__(self, "pairs", apart)
+        kept = (frozenset(group for group in one.equivalents if group & given <= one.bases) for one in self.pairs)
+        apart = (replace(one, equivalents=groups) for one, groups in zip(self.pairs, kept, strict=True))
+        object.__setattr__(self, "pairs", tuple(apart))
 
     @classmethod
     def parse(cls, text: str, equivalents: Iterable[str | Collection[str]] = DEFAULT_EQUIVALENTS) -> LanguagePairs:

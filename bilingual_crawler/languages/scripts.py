@@ -6,17 +6,9 @@ import unicodedata
 from collections import Counter
 from functools import lru_cache
 
-_OF_LETTERS = {
-    "ADLAM": "Adlm", "ARABIC": "Arab", "ARMENIAN": "Armn", "BALINESE": "Bali", "BENGALI": "Beng", "BUGINESE": "Bugi",
-    "CANADIAN": "Cans", "CHAKMA": "Cakm", "CHEROKEE": "Cher", "COPTIC": "Copt", "CYRILLIC": "Cyrl",
-    "DEVANAGARI": "Deva", "ETHIOPIC": "Ethi", "GEORGIAN": "Geor", "GOTHIC": "Goth", "GREEK": "Grek",
-    "GUJARATI": "Gujr", "GURMUKHI": "Guru", "HANGUL": "Hang", "HANIFI": "Rohg", "HEBREW": "Hebr", "JAVANESE": "Java",
-    "KANNADA": "Knda", "KHMER": "Khmr", "LAO": "Laoo", "LATIN": "Latn", "LEPCHA": "Lepc", "LIMBU": "Limb",
-    "LISU": "Lisu", "MALAYALAM": "Mlym", "MEETEI": "Mtei", "MONGOLIAN": "Mong", "MYANMAR": "Mymr", "NKO": "Nkoo",
-    "OL": "Olck", "ORIYA": "Orya", "SINHALA": "Sinh", "SUNDANESE": "Sund", "SYRIAC": "Syrc", "TAMIL": "Taml",
-    "TELUGU": "Telu", "THAANA": "Thaa", "THAI": "Thai", "TIBETAN": "Tibt", "TIFINAGH": "Tfng", "VAI": "Vaii",
-    "YI": "Yiii",
-}  # fmt: skip
+from bilingual_crawler.languages.tables import read_tables
+
+_OF_LETTERS: dict[str, str] = read_tables(__name__)["scripts"]
 """First words of the Unicode names of letters."""
 
 HANS, HANT = "Hans", "Hant"
@@ -75,14 +67,6 @@ def _script_of_letter(character: str) -> str | None:
     name = unicodedata.name(character, "").partition(" ")[0]
     if name != "CJK":
         return _OF_LETTERS.get(name)
-    simplified, traditional = _is_in("gb2312", character), _is_in("big5", character)
+    # GB 2312 has the characters of Simplified Chinese alone, Big5 those of Traditional Chinese
+    simplified, traditional = (bool(character.encode(charset, "ignore")) for charset in ("gb2312", "big5"))
     return _HAN if simplified == traditional else HANS if simplified else HANT
-
-
-def _is_in(charset: str, character: str) -> bool:
-    """GB 2312 has the characters of Simplified Chinese alone, Big5 those of Traditional Chinese."""
-    try:
-        character.encode(charset)
-    except UnicodeEncodeError:
-        return False
-    return True

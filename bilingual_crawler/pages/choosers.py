@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import dataclasses
 import re
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from itertools import takewhile
+from typing import TYPE_CHECKING, NamedTuple
 from urllib.parse import urlencode
 
 from bilingual_crawler.pages.labels import coded_language, named_language
@@ -15,9 +14,9 @@ from bilingual_crawler.urls.canonical import MAX_LENGTH
 from bilingual_crawler.urls.tokens import LANGUAGE_KEYS
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Sequence
 
-    Attributes = Mapping[str, str | None]
+    from selectolax.lexbor import LexborNode
 
 MAX_FORMS = 20
 """Forms of a page that are read."""
@@ -29,251 +28,141 @@ MAX_OPTIONS = 1000
 """Options of a list that are read."""
 MAX_SCRIPT = 2000
 """Characters of a script in an attribute that is read."""
-_MAX_PARTS = 20
-"""Parts of the text of a control that are read."""
 
 _URL_VALUE = re.compile(r"(?i)(?=\S++\Z)(?:\?|[^/]*+/|.+?\.(?:html?|php|aspx?)(?:\?|\Z))")
-
-
-class OptionList:
-    """The options of one ``<select>``."""
-
-    def __init__(self, attributes: Attributes) -> None:
-        self.name = attributes.get("name") or ""
-        self.is_disabled = "disabled" in attributes
-        self._is_multiple = "multiple" in attributes
-        self._options: list[tuple[Attributes, list[str]]] = []
-        self._words: list[str] | None = None
-
-    def add(self, attributes: Attributes) -> None:
-        """Begin an option."""
-        if len(self._options) >= MAX_OPTIONS:
-            self._words = None
-            return
-        self._words = []
-        self._options.append((attributes, self._words))
-
-    def text(self, text: str) -> None:
-        """Add text to the current option."""
-        if self._words is not None:
-            self._words.append(text)
-
-    def anchors(self) -> list[Anchor]:
-        """The options whose values look like URLs as links, if at least half of them name languages."""
-        options = [
-            (value, _joined(words))
-            for attributes, words in self._options
-            if _URL_VALUE.match(value := (attributes.get("value") or "").strip())
-        ]
-        named = sum((named_language(text) or coded_language(text)) is not None for _, text in options)
-        if 2 * named < len(options):
-            return []
-        return [
-            Anchor(value, LinkSource.OPTION, LinkPosition.SWITCHER, text=text[:MAX_TEXT]) for value, text in options
-        ]
-
-    def field(self) -> _Field:
-        """The list as a field of a form. Its options are choices unless their values look like URLs."""
-        options = [
-            (_joined(words) if attributes.get("value") is None else attributes["value"] or "", words, attributes)
-            for attributes, words in self._options
-            if "disabled" not in attributes
-        ]
-        field = _Field(self.name)
-        selected = [value for value, _, attributes in options if "selected" in attributes]
-        if selected or (options and not self._is_multiple):
-            field.default = selected[-1] if selected else options[0][0]
-        if not any(_URL_VALUE.match(value.strip()) for value, _, _ in options):
-            field.choices = [_Choice(self.name, value, words) for value, words, _ in options[: MAX_CHOICES + 1]]
-        return field
-
-
-def _joined(words: list[str]) -> str:
-    return " ".join("".join(words).split())
-
-
-@dataclass(slots=True, eq=False)
-class _Choice:
-    """An option, radio button or submit button of a form."""
-
-    name: str
-    value: str
-    words: list[str]
-    action: str | None = None
-    """``formaction``"""
-
-    @property
-    def text(self) -> str:
-        return _joined(self.words) or self.value
-
-
-@dataclass(slots=True, eq=False)
-class _Field:
-    """A control of a form, or a group of radio or submit buttons."""
-
-    name: str
-    default: str | None = None
-    """The value that is sent if nothing is chosen; None if none is."""
-    holds_buttons: bool = False
-    choices: list[_Choice] = dataclasses.field(default_factory=list)
-
-    def languages(self) -> list[tuple[_Choice, str | None]]:
-        """The choices with their languages if this is a field for the language; else empty.
-
-        It names two languages, or one by a button, and at least half of its choices do. Codes are enough only in a
-        field whose name says that its value is a language: lists of countries and states have the same codes.
-        """
-        names_language = re.sub(r"[-_]|\[\]", "", self.name.lower()) in LANGUAGE_KEYS
-        found: list[tuple[_Choice, str | None]] = []
-        named = 0
-        for place, choice in enumerate(self.choices):
-            text = choice.text
-            name = named_language(text)
-            language = name or coded_language(text) or coded_language(choice.value)
-            # the first option without a language invites to choose ("Language")
-            if language or (place and choice.value and not self.holds_buttons):
-                found.append((choice, language))
-                named += bool(language if names_language else name)
-        several = len({language for _, language in found if language}) > 1
-        return found[:MAX_CHOICES] if named and (several or self.holds_buttons) and 2 * named >= len(found) else []
-
-
 _SEARCH_NAMES = frozenset(["q", "s", "query", "search", "searchword", "keyword", "keywords", "term", "terms"])
 _PRIVATE = frozenset(("password", "file"))
-_NOT_SENT = frozenset(("button", "reset", "image", "checkbox"))
+_NOT_SENT = frozenset(("button", "reset", "image", "checkbox", "radio", "submit"))
+_TABLE_TAGS = frozenset(("table", "tbody", "thead", "tfoot", "tr"))
 
 
-def is_get(method: str | None) -> bool:
-    """Return whether a form, or a button, with this attribute *method* is sent by GET."""
-    return (method or "").strip().lower() not in ("post", "dialog")
+class _Option(NamedTuple):
+    value: str
+    text: str
+    attributes: dict[str, str | None]
 
 
-class Form:
-    """A form that is sent by GET, to find its choices of a language."""
-
-    def __init__(self, attributes: Attributes) -> None:
-        self._id = attributes.get("id")
-        self._action = attributes.get("action") or ""
-        self._fields: list[_Field] = []
-        self._radios: dict[str, _Field] = {}
-        self._buttons: _Field | None = None
-        self._labels: dict[str, list[str]] = {}
-        self._is_refused = False
-        self._words: list[str] | None = None
-        self._is_label_open = False
-
-    def refuse(self) -> None:
-        """Give the form no links, as it asks for more than a language."""
-        self._is_refused = True
-
-    def text(self, text: str) -> None:
-        """Add text to the current control."""
-        if self._words is not None and len(self._words) < _MAX_PARTS:
-            self._words.append(text[:MAX_TEXT])
-
-    def begin(self, tag: str, attributes: Attributes) -> bool:
-        """Begin an ``input``, ``button`` or ``label``; returns whether :meth:`end` must be called at its end."""
-        if self._is_refused:
-            return False
-        if tag == "label":
-            self._words = []
-            self._is_label_open = True
-            if (control := attributes.get("for")) and len(self._labels) < MAX_FIELDS:
-                self._words = self._labels.setdefault(control, self._words)
-            return True
-        if "disabled" not in attributes and attributes.get("form", self._id) == self._id:
-            kind = (attributes.get("type") or ("submit" if tag == "button" else "text")).strip().lower()
-            if tag == "button" and kind not in ("button", "reset"):
-                kind = "submit"
-            self._read(tag, kind, attributes)
-        return tag == "button"
-
-    def end(self) -> None:
-        """End the text of a ``button`` or ``label``."""
-        self._words = None
-        self._is_label_open = False
-
-    def _read(self, tag: str, kind: str, attributes: Attributes) -> None:
-        name, value = attributes.get("name") or "", attributes.get("value") or ""
-        if kind == "submit":
-            self._read_button(tag, name, value, attributes)
-        elif kind == "radio":
-            if name:
-                self._read_radio(name, attributes)
-        elif kind in _PRIVATE:
-            self.refuse()
-        elif kind not in _NOT_SENT:
-            if kind != "hidden" and not value.strip():
-                if "required" in attributes or kind == "search" or name.lower() in _SEARCH_NAMES:
-                    self.refuse()
-            elif name:
-                self._add(_Field(name, value))
-
-    def _add(self, field: _Field) -> None:
-        self._fields.append(field)
-        if len(self._fields) > MAX_FIELDS:
-            self.refuse()
-
-    def _read_button(self, tag: str, name: str, value: str, attributes: Attributes) -> None:
-        self._words = [] if tag == "button" else None
-        if not is_get(attributes.get("formmethod")):
-            return
-        if self._buttons is None:
-            self._buttons = _Field(name, holds_buttons=True)
-            self._add(self._buttons)
-        if len(self._buttons.choices) <= MAX_CHOICES:
-            words = [value] if self._words is None else self._words
-            self._buttons.choices.append(_Choice(name, value, words, attributes.get("formaction")))
-
-    def _read_radio(self, name: str, attributes: Attributes) -> None:
-        field = self._radios.get(name)
-        if field is None:
-            field = self._radios[name] = _Field(name)
-            self._add(field)
-        if len(field.choices) > MAX_CHOICES:
-            return
-        words = self._labels.get(attributes.get("id") or "")
-        if words is None:
-            if self._words is None or not self._is_label_open:
-                self._words = []
-            words = self._words
-            if (own := attributes.get("id")) and len(self._labels) < MAX_FIELDS:
-                self._labels[own] = words
+def _options(select: LexborNode) -> list[_Option]:
+    found = []
+    for option in select.css("option")[:MAX_OPTIONS]:
+        attributes, text = option.attributes, " ".join(option.text().split())
         value = attributes.get("value")
-        field.choices.append(_Choice(name, "on" if value is None else value, words))
+        found.append(_Option(text if value is None else value, text, attributes))
+    return found
 
-    def add_options(self, options: OptionList) -> None:
-        """Add the field of a ``<select>`` that has ended."""
-        if not self._is_refused and options.name and not options.is_disabled:
-            self._add(options.field())
 
-    def anchors(self) -> list[Anchor]:
-        """A link for each choice of a language, to the address that a browser would ask for.
+def option_anchors(select: LexborNode) -> list[Anchor]:
+    """The options of a ``<select>`` with scripts that open an address, and those whose values look like URLs.
 
-        Empty if the form asks for more than a language, or for two: dictionaries translate from one into another. A
-        form without an address leads to the page itself; the address then begins with ``?``.
-        """
-        found = [] if self._is_refused else [(one, choices) for one in self._fields if (choices := one.languages())]
-        if len(found) != 1:
+    At least half of the latter must name languages.
+    """
+    options = _options(select)
+    clicked = [
+        Anchor(address, LinkSource.SCRIPT, LinkPosition.BODY, text=one.text[:MAX_TEXT])
+        for one in options
+        if (address := script_address(one.attributes.get("onclick")))
+    ]
+    links = [one for one in options if one.attributes.get("value") and _URL_VALUE.match(one.value.strip())]
+    named = sum((named_language(one.text) or coded_language(one.text)) is not None for one in links)
+    if 2 * named < len(links):
+        return clicked
+    switch = LinkSource.OPTION, LinkPosition.SWITCHER
+    return [*clicked, *(Anchor(one.value.strip(), *switch, text=one.text[:MAX_TEXT]) for one in links)]
+
+
+def is_loose(form: LexborNode) -> bool:
+    """Whether *form* is an empty element in a table, where the parser puts its controls beside it."""
+    return form.first_child is None and form.parent is not None and form.parent.tag in _TABLE_TAGS
+
+
+def form_anchors(form: LexborNode) -> list[Anchor]:
+    """A link for each choice of a language in a list of a GET form, to the address that a browser would ask for.
+
+    Empty if the form asks for more than a language, or for two: dictionaries translate from one into another. A form
+    without an address leads to the page itself; the address then begins with ``?``.
+    """
+    own = form.attributes
+    if (own.get("method") or "").strip().lower() in ("post", "dialog"):
+        return []
+    sent: list[tuple[str, str | None]] = []
+    choices: dict[int, list[tuple[_Option, str | None]]] = {}
+    for control in _controls(form):
+        given = control.attributes
+        name, value = given.get("name") or "", given.get("value") or ""
+        if control.tag == "select":
+            if name and "disabled" not in given:
+                options = [one for one in _options(control) if "disabled" not in one.attributes]
+                choices[len(sent)] = _languages(name, options)
+                sent.append((name, _default(options, "multiple" in given)))
+        elif control.tag == "textarea" or (kind := (given.get("type") or "text").strip().lower()) in _PRIVATE:
             return []
-        [(chosen, choices)] = found
-        return [
-            Anchor(href, LinkSource.FORM, LinkPosition.SWITCHER, text=choice.text[:MAX_TEXT], label=language)
-            for choice, language in choices
-            if (href := self._address(chosen, choice))
-        ]
+        elif "disabled" not in given and given.get("form", own.get("id")) == own.get("id") and kind not in _NOT_SENT:
+            if kind == "hidden" or value.strip():
+                sent.append((name, value))
+            elif "required" in given or kind == "search" or name.lower() in _SEARCH_NAMES:
+                return []
+    chosen = [place for place, found in choices.items() if found]
+    if len(chosen) != 1 or len(sent) > MAX_FIELDS:
+        return []
+    [place] = chosen
+    return [
+        Anchor(href, LinkSource.FORM, LinkPosition.SWITCHER, text=(one.text or one.value)[:MAX_TEXT], label=language)
+        for one, language in choices[place]
+        if (href := _address(own.get("action") or "", [*sent[:place], (sent[place][0], one.value), *sent[place + 1 :]]))
+    ]
 
-    def _address(self, chosen: _Field, choice: _Choice) -> str | None:
-        """The address for *choice* of the field *chosen*; None if it is too long or no address."""
-        action = (choice.action or self._action).strip()
-        path = action.partition("#")[0].partition("?")[0]
-        if action[:11].lower().startswith(NO_ADDRESS) and path:
-            return None
-        values = ((choice.name, choice.value) if one is chosen else (one.name, one.default) for one in self._fields)
-        sent = [(name, value) for name, value in values if name and value is not None]
-        if len(path) + sum(len(name) + len(value) for name, value in sent) > MAX_LENGTH:
-            return None
-        return f"{path}?{urlencode(sent, errors='replace')}"
+
+def _controls(form: LexborNode) -> Iterable[LexborNode]:
+    """The controls of *form* but buttons, up to the next form."""
+    scope = form
+    while is_loose(form) and scope.tag != "table" and scope.parent is not None:
+        scope = scope.parent
+    found = scope.css("form, input, select, textarea")
+    after = next(place for place, control in enumerate(found, 1) if control.mem_id == form.mem_id)
+    return takewhile(lambda control: control.tag != "form", found[after:])
+
+
+def _default(options: Sequence[_Option], is_multiple: bool) -> str | None:
+    """The value that is sent if nothing is chosen; None if none is."""
+    selected = [one.value for one in options if "selected" in one.attributes]
+    if selected:
+        return selected[-1]
+    return options[0].value if options and not is_multiple else None
+
+
+def _languages(name: str, options: Sequence[_Option]) -> list[tuple[_Option, str | None]]:
+    """The *options* with their languages if this is a list for the language; else empty.
+
+    It names two languages, and at least half of its options name one; their values are no addresses. Codes are enough
+    only in a field whose *name* says that its value is a language: lists of countries and states have the same codes.
+    """
+    names_language = re.sub(r"[-_]|\[\]", "", name.lower()) in LANGUAGE_KEYS
+    found: list[tuple[_Option, str | None]] = []
+    named = 0
+    if any(_URL_VALUE.match(one.value.strip()) for one in options):
+        return []
+    for place, one in enumerate(options[: MAX_CHOICES + 1]):
+        text = one.text or one.value
+        by_name = named_language(text)
+        language = by_name or coded_language(text) or coded_language(one.value)
+        # the first option without a language invites to choose ("Language")
+        if language or (place and one.value):
+            found.append((one, language))
+            named += bool(language if names_language else by_name)
+    several = len({language for _, language in found if language}) > 1
+    return found[:MAX_CHOICES] if several and 2 * named >= len(found) else []
+
+
+def _address(action: str, values: Iterable[tuple[str, str | None]]) -> str | None:
+    """The address to which a form with this *action* sends *values*; None if it is too long or no address."""
+    action = action.strip()
+    path = action.partition("#")[0].partition("?")[0]
+    sent = [(name, value) for name, value in values if name and value is not None]
+    if len(path) + sum(len(name) + len(value) for name, value in sent) > MAX_LENGTH:
+        return None
+    return (
+        None if path and action[:11].lower().startswith(NO_ADDRESS) else f"{path}?{urlencode(sent, errors='replace')}"
+    )
 
 
 _LITERAL = r"""(?:'((?:[^'\\\n]|\\/)++)'|"((?:[^"\\\n]|\\/)++)"|`([^`\\$\n]++)`)"""

@@ -67,8 +67,7 @@ def _dates_of(year: str, before: str, after: str, language: str) -> Iterator[str
 def _named(words: list[str], language: str) -> tuple[int, str] | None:
     """The month that is a name among *words*, and the day next to it."""
     for place, word in enumerate(words):
-        month = _month(word, language)
-        if month:
+        if month := _month(word, language):
             day = next(filter(str.isdecimal, (*words[place + 1 : place + 2], *reversed(words[:place]))), "0")
             return (month, day) if 1 <= int(day) <= DAYS else None
     return None

@@ -13,6 +13,7 @@ from contextlib import suppress
 from datetime import date
 from functools import lru_cache
 from itertools import chain
+from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
@@ -23,6 +24,7 @@ from bilingual_crawler.pages.model import LinkPosition, LinkSource
 from bilingual_crawler.pages.opt_outs import TDM_POLICY, TDM_RESERVATION
 from bilingual_crawler.pages.origin import MAX_FACT, Origin
 from bilingual_crawler.pages.robots import directives_in
+from bilingual_crawler.pages.tables import DECLARED_BY, TRANSLATION_PLUGINS
 from bilingual_crawler.urls.canonical import canonicalise
 
 if TYPE_CHECKING:
@@ -32,19 +34,9 @@ MAX_NAME = 200
 """Characters of the name of an author or translator that are kept."""
 MAX_LICENCES = 5
 """Pieces of evidence for a licence that are kept, the most direct ones."""
-MAX_EVIDENCE = 4 * MAX_LICENCES
 BETWEEN = " | "
 """Between several pieces of evidence."""
 
-# which marks a translation tool leaves -------------------------------------------------------------------------------
-
-_PLUGINS = {
-    "translate.google": "google-translate", "google_translate_element": "google-translate",
-    "translate.goog": "google-translate", "gtranslate": "gtranslate", "weglot": "weglot", "conveythis": "conveythis",
-    "localizejs.com": "localizejs", "bablic.com": "bablic", "linguise": "linguise", "transposh": "transposh",
-    "translatepress": "translatepress", "trp-language-switcher": "translatepress",
-    "microsofttranslator": "microsoft-translator", "translate.yandex": "yandex-translate",
-}  # fmt: skip
 _SERVICE_LINK = re.compile(
     r"//(?:(?P<google_translate>translate\.google\.[a-z.]+/translate\?|[\w-]+\.translate\.goog/)"
     r"|(?P<microsoft_translator>(?:www\.)?microsofttranslator\.com/bv)"
@@ -55,26 +47,9 @@ _GOOGLE_CLASS = re.compile(r"(?:^|\s)translated-(?:ltr|rtl)(?:\s|$)")
 _GOOGLE_LANG = re.compile(r"(?i)-x-mtfrom-")
 _GOOGLE_HOST = ".translate.goog"
 
-# the names by which heads declare facts, the most specific first ------------------------------------------------------
-
-_AUTHOR = ("author", "article:author", "dcterms.creator", "dc.creator", "citation_author", "parsely-author")
-_PUBLISHED = (
-    "article:published_time", "datepublished", "dcterms.issued", "dc.date.issued", "citation_publication_date",
-)  # fmt: skip
-_PUBLISHED_LATER = ("dcterms.created", "dc.date.created", "parsely-pub-date", "date", "dc.date", "dcterms.date")
-_MODIFIED = ("article:modified_time", "datemodified", "dcterms.modified", "dc.date.modified")
-_MODIFIED_LATER = ("og:updated_time", "last-modified", "revised")
-_LICENCE = ("license", "licence", "dcterms.license", "dc.rights.license", "dcterms.rights", "dc.rights")
-_TRANSLATOR = ("translator",)
-_TRANSLATED_BY, _MICROSOFT = "x-translated-by", "ms.translationtype"
-_LANGUAGE = ("content-language", "og:locale", "dc.language", "dcterms.language", "language")
-_WANTED = frozenset(
-    chain(
-        _LANGUAGE,
-        *(_AUTHOR, _PUBLISHED, _PUBLISHED_LATER, _MODIFIED, _MODIFIED_LATER, _LICENCE, _TRANSLATOR),
-        *((_TRANSLATED_BY, _MICROSOFT), (TDM_RESERVATION, TDM_POLICY)),
-    )
-)
+_NAMED: dict[str, list[str]] = {fact: names.split() for fact, names in DECLARED_BY.items()}
+"""The names by which heads declare facts, the most specific first."""
+_WANTED = frozenset((*chain(*_NAMED.values()), TDM_RESERVATION, TDM_POLICY))
 
 _TAG = re.compile(r"([A-Za-z]{2,3})(?:[-_]([A-Za-z]{4}))?(?:[-_]([A-Za-z]{2}|\d{3}))?(?=[-_]|$)")
 _DAY = re.compile(r"\s*(\d{4})(?:-(\d\d)-(\d\d)|/(\d\d?)/(\d\d?)|(\d\d)(\d\d))(?!\d)")
@@ -84,7 +59,7 @@ _LICENCE_ADDRESS = re.compile(
 )
 _LICENCE_HOSTS = ("creativecommons.org", "gnu.org", "opendatacommons.org")
 _LICENCE_WORDS = ("CC", "reative", "REATIVE", "GNU")
-"""One of them is in each text that the next expression finds."""
+"""One of them is in each text that :data:`_LICENCE_TEXT` finds."""
 _LICENCE_TEXT = re.compile(
     r"\bCC[ -]?(?:BY|0|ZERO)\b|(?i:\bcreative[ -]commons\b|\bGNU Free Documentation Licen[sc]e\b)"
 )
@@ -188,11 +163,9 @@ class Declarations:
             self.robots |= directives_in(content)
         elif (attributes.get("http-equiv") or "").lower() == "refresh" and (match := _REFRESH.match(content)):
             return Anchor(match[1].strip(), LinkSource.REFRESH, LinkPosition.HEAD)
-        named = next(
-            (attributes[key] for key in ("property", "name", "itemprop", "http-equiv") if attributes.get(key)), ""
-        )
-        name = (named or "").lower()
-        if name in _OF_AN_ITEM and named == attributes.get("itemprop"):
+        key = next((key for key in ("property", "name", "itemprop", "http-equiv") if attributes.get(key)), "")
+        name = (attributes.get(key) or "").lower()
+        if name in _OF_AN_ITEM and attributes[key] == attributes.get("itemprop"):
             self._day_of_an_item(name, content)
         elif content and name in _WANTED:
             self.values.setdefault(name, content[: 4 * MAX_FACT])
@@ -218,26 +191,20 @@ class Declarations:
         return None
 
     def _time(self, attributes: dict[str, str | None]) -> None:
-        value = attributes.get("datetime")
-        if not value:
-            return
         name = (attributes.get("itemprop") or "").lower()
         if name not in _OF_AN_ITEM:
             classes = (attributes.get("class") or "")[:MAX_FACT].lower().split()
-            meaning = next((_TIME_CLASSES[one] for one in classes if one in _TIME_CLASSES), None)
-            if "pubdate" in attributes:
-                meaning = "published"
-            if meaning is None:
-                return
-            name = f"date{meaning}"
-        self._day_of_an_item(name, value)
+            meaning = next((_TIME_CLASSES[one] for one in classes if one in _TIME_CLASSES), "")
+            name = f"date{'published' if 'pubdate' in attributes else meaning}"
+        if name in _OF_AN_ITEM:
+            self._day_of_an_item(name, attributes.get("datetime") or "")
 
     def _day_of_an_item(self, name: str, value: str) -> None:
         if day := day_of(value):
             self._days[name] = day if self._days.get(name, day) == day else ""
 
     def _add_licence(self, where: str, what: str) -> None:
-        if len(self._licences) < MAX_EVIDENCE:
+        if len(self._licences) < 4 * MAX_LICENCES:
             self._licences.append((where, what))
 
     def origin(
@@ -250,38 +217,42 @@ class Declarations:
         linked = linked_data(self._linked)
         last = len(lines) - _LAST_LINES
         outside = [line for number, line in enumerate(lines) if number >= last or not main[number]]
-        own = self._own_alternate(url, base)
         default = next((href for tag, href in self._alternates if tag.lower() == "x-default"), "")
         by_link = self._author.text if self._author else ""
         hrefs = "\n".join(anchor.href for anchor in anchors).lower()
         return Origin(
-            author=_name(self._first(_AUTHOR)) or _name_in(linked, "author") or _name(by_link),
-            published=self._day(_PUBLISHED, linked, "datePublished", _PUBLISHED_LATER),
-            modified=self._day(_MODIFIED, linked, "dateModified", _MODIFIED_LATER),
+            author=self._name("author", linked) or _name(by_link),
+            published=self._day("published", linked, "datePublished"),
+            modified=self._day("modified", linked, "dateModified"),
             licence=self._licence(linked, anchors, hrefs, outside, base),
-            locale=locale_of(self._tag) or locale_of(own),
+            locale=locale_of(self._tag) or locale_of(self._own_alternate(url, base)),
             machine_translated=self._tool(url),
             offers_translation=self._plugin or _service_in(hrefs),
-            translator=_name(self._first(_TRANSLATOR)) or _name_in(linked, "translator"),
+            translator=self._name("translator", linked),
             translation_of=_address(self._translation_of or _translated_work(linked), base),
             x_default=_address(default, base),
         )
 
     def languages(self) -> Iterator[str]:
         """Yield the language by each declaration in the head, as ISO 639-3."""
-        said = [self.values[name] for name in _LANGUAGE if name in self.values]
+        said = self._said("language")
         texts = [text for text in self._linked if "inLanguage" in text]
         said += [one["inLanguage"] for one in linked_data(texts) if isinstance(one.get("inLanguage"), str)][:1]
         yield from filter(None, map(from_bcp47, said))
 
-    def _first(self, names: Iterable[str]) -> str:
-        return next((self.values[name] for name in names if name in self.values), "")
+    def _said(self, fact: str) -> list[str]:
+        return [self.values[name] for name in _NAMED[fact] if name in self.values]
 
-    def _day(self, names: Iterable[str], linked: Sequence[dict[str, Any]], key: str, later: Iterable[str]) -> str:
-        said = [self.values.get(name) or self._days.get(name) for name in names]
+    def _name(self, fact: str, linked: Iterable[dict[str, Any]]) -> str:
+        """The person that the head or linked data name; several of the latter with commas."""
+        named = _name(next(iter(self._said(fact)), ""))
+        by_data = (", ".join(filter(None, map(_name, _texts(one.get(fact))))) for one in linked)
+        return named or next(filter(None, by_data), "")[:MAX_FACT]
+
+    def _day(self, fact: str, linked: Sequence[dict[str, Any]], key: str) -> str:
+        said = [self.values.get(name) or self._days.get(name) or "" for name in _NAMED[fact]]
         said += [value for one in linked if isinstance(value := one.get(key), str)]
-        said += [self.values.get(name) for name in later]
-        return next(filter(None, map(day_of, filter(None, said))), "")
+        return next(filter(None, map(day_of, [*said, *self._said(f"{fact}_later")])), "")
 
     def _own_alternate(self, url: str, base: str) -> str:
         """The ``hreflang`` by which the page announces itself."""
@@ -290,10 +261,10 @@ class Declarations:
         return next((tag for tag, href in regional if canonicalise(href, base) == own), "")
 
     def _tool(self, url: str) -> str:
-        named = one_line(self.values.get(_TRANSLATED_BY, "")[:MAX_NAME]).lower()
-        if named:
+        named, kind = (self.values.get(name, "") for name in _NAMED["tool"])
+        if named := one_line(named[:MAX_NAME]).lower():
             return "google-translate" if named == "google" else named
-        if self.values.get(_MICROSOFT, "").strip().upper() == "MT":
+        if kind.strip().upper() == "MT":
             return "microsoft-translator"
         return self._machine or ("google-translate" if (urlsplit(url).hostname or "").endswith(_GOOGLE_HOST) else "")
 
@@ -302,12 +273,12 @@ class Declarations:
     ) -> str:
         found = list(self._licences)
         found += [("json-ld", value) for one in linked for value in _texts(one.get("license"))]
-        found += [("meta", self.values[name]) for name in _LICENCE if name in self.values]
+        found += [("meta", value) for value in self._said("licence")]
         # most pages have none, and one search in everything is faster than many
         may_be = anchors if any(host in hrefs for host in _LICENCE_HOSTS) else ()
         marked = [anchor for anchor in may_be if _LICENCE_ADDRESS.search(anchor.href[:MAX_FACT])]
-        found += [("footer", anchor.href) for anchor in marked if anchor.position is not LinkPosition.BODY]
-        found += [("link", anchor.href) for anchor in marked if anchor.position is LinkPosition.BODY]
+        places = ("link" if anchor.position is LinkPosition.BODY else "footer" for anchor in marked)
+        found += sorted(zip(places, (anchor.href for anchor in marked), strict=True), key=itemgetter(0))
         text = "\n".join(outside)
         if any(word in text for word in _LICENCE_WORDS):
             found += [("footer", text) for line in outside if (text := _licence_text(line))][:MAX_LICENCES]
@@ -342,7 +313,7 @@ def _service_in(hrefs: str) -> str:
 def plugin_in(text: str) -> str:
     """Return the translation plugin of which *text* (address, class, id or script) has a mark; empty without one."""
     lower = text.lower()
-    return next((name for mark, name in _PLUGINS.items() if mark in lower), "")
+    return next((tool for tool, marks in TRANSLATION_PLUGINS.items() if any(mark in lower for mark in marks)), "")
 
 
 _plugin_named = lru_cache(maxsize=16384)(plugin_in)
@@ -410,19 +381,12 @@ def _resolved(value: Any, named: Mapping[str, dict[str, Any]]) -> Any:
 
 def _texts(value: Any) -> list[str]:
     """The texts in a value of linked data: a text, an object with a name, address or identifier, or a list of them."""
-    values = value[:MAX_LICENCES] if isinstance(value, list) else [value]
-    texts = [
-        next((one[key] for key in ("name", "url", "@id") if isinstance(one.get(key), str)), "")
-        if isinstance(one, dict)
-        else one
-        for one in values
-    ]
-    return [text for text in texts if isinstance(text, str) and text.strip()]
-
-
-def _name_in(linked: Iterable[dict[str, Any]], key: str) -> str:
-    names = (", ".join(filter(None, map(_name, _texts(one.get(key))))) for one in linked)
-    return next(filter(None, names), "")[:MAX_FACT]
+    found = []
+    for one in value[:MAX_LICENCES] if isinstance(value, list) else [value]:
+        texts = [one.get(key) for key in ("name", "url", "@id")] if isinstance(one, dict) else [one]
+        text = next((text for text in texts if isinstance(text, str)), "")
+        found += [text] if text.strip() else []
+    return found
 
 
 def _translated_work(linked: Iterable[dict[str, Any]]) -> str:

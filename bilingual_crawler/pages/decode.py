@@ -12,7 +12,7 @@ from urllib.parse import quote
 from w3lib.encoding import html_body_declared_encoding, http_content_type_encoding, read_bom, resolve_encoding
 
 from bilingual_crawler.languages.codes import base_of, from_bcp47
-from bilingual_crawler.pages.tables import ENCODINGS, LETTERS, VOID_TAGS
+from bilingual_crawler.pages.tables import ENCODINGS, LABELS_OF_ENCODINGS, LETTERS, VOID_TAGS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -58,19 +58,8 @@ _REFUSED = frozenset(
     codecs.lookup(name).name
     for name in ("punycode", "idna", "unicode_escape", "raw_unicode_escape", "undefined", "utf-7")
 )
-_LABELS = {
-    "cn_big5": "big5hkscs", "x_x_big5": "big5hkscs", "dos_874": "cp874", "iso885911": "cp874",
-    "windows_949": "cp949", "ks_c_5601_1989": "cp949", "ksc_5601": "cp949", "iso_ir_149": "cp949",
-    "x_euc_jp": "euc_jp", "x_gbk": "gb18030", "gb_2312": "gb18030",
-    "iso_8859_6_e": "iso8859_6", "iso_8859_6_i": "iso8859_6", "iso_8859_8_e": "iso8859_8", "iso_8859_8_i": "iso8859_8",
-    "koi": "koi8_r", "koi8": "koi8_r", "koi8_ru": "koi8_u", "mac": "mac_roman", "x_mac_roman": "mac_roman",
-    "x_mac_cyrillic": "mac_cyrillic", "x_mac_ukrainian": "mac_cyrillic", "iso88599": "cp1254",
-    **{f"x_cp125{n}": f"cp125{n}" for n in range(9)},
-    **{f"iso8859{n}": f"iso8859_{n}" for n in (2, 3, 4, 5, 6, 7, 8, 10, 13, 14, 15)},
-}  # fmt: skip
-"""Names of encodings on web pages (WHATWG, Encoding) that Python lacks, with underscores."""
 # w3lib knows the names that Python knows
-codecs.register(lambda label: codecs.lookup(_LABELS[label]) if label in _LABELS else None)
+codecs.register(lambda label: codecs.lookup(LABELS_OF_ENCODINGS[label]) if label in LABELS_OF_ENCODINGS else None)
 
 _XHTML = "application/xhtml+xml"
 _EMPTY_ELEMENT = re.compile(r"""<([a-zA-Z][\w.:-]*+)((?:[^<>"'/]++|"[^"<]*+"|'[^'<]*+'|/(?!>))*+)/>""")
@@ -93,13 +82,8 @@ def decode_body(body: bytes, content_type: str | None, languages: Iterable[str |
     """
     text = _read(body, content_type, languages)
     if content_type and content_type.strip().lower().startswith(_XHTML):
-        text = _EMPTY_ELEMENT.sub(_with_end, text)
+        text = _EMPTY_ELEMENT.sub(lambda m: m[0] if m[1].lower() in VOID_TAGS else f"<{m[1]}{m[2]}></{m[1]}>", text)
     return text
-
-
-def _with_end(match: re.Match[str]) -> str:
-    name = match[1]
-    return match[0] if name.lower() in VOID_TAGS else f"<{name}{match[2]}></{name}>"
 
 
 def _read(body: bytes, content_type: str | None, languages: Iterable[str | None]) -> str:
@@ -115,11 +99,15 @@ def _read(body: bytes, content_type: str | None, languages: Iterable[str | None]
     declared = _by_header(content_type) or _by_page(body)
     if text is not None and (declared is None or body.isascii() or not _is_wide(declared)):
         if not _is_escaped(declared):
-            declared = "iso2022_jp" if _has_japanese_escapes(body) else None
+            # one byte is found ten times as fast as three
+            is_japanese = b"\x1b" in body and body.isascii() and any(escape in body for escape in _JAPANESE)
+            declared = "iso2022_jp" if is_japanese else None
         return _decode(body, declared) if declared else text
     if declared is not None and declared != "utf-8" and not _is_misread(read := _decode(body, declared)):
         return read
-    return _decode(body, _without_claim(body, languages))
+    if not _is_misread(body.decode("utf-8", "replace")):
+        return _decode(body, "utf-8")
+    return _decode(body, _by_late_declaration(body) or _guessed(body, languages))
 
 
 def _by_header(content_type: str | None) -> str | None:
@@ -159,18 +147,6 @@ def _utf16(body: bytes) -> str | None:
         return None
     encoding = "utf-16-le" if at_odd > at_even else "utf-16-be"
     return encoding if "<".encode(encoding) in head else None
-
-
-def _has_japanese_escapes(body: bytes) -> bool:
-    # one byte is found ten times as fast as three
-    return b"\x1b" in body and body.isascii() and any(escape in body for escape in _JAPANESE)
-
-
-def _without_claim(body: bytes, languages: Iterable[str | None]) -> str:
-    """Encoding of a body without a declaration, or with a false one."""
-    if not _is_misread(body.decode("utf-8", "replace")):
-        return "utf-8"
-    return _by_late_declaration(body) or _guessed(body, languages)
 
 
 def _is_misread(text: str) -> bool:

@@ -40,8 +40,7 @@ MISREAD = 4
 """Times the prose of the own text that a region of layout holds if its class is misread."""
 
 _EDGES = frozenset(("header", "footer", "head", "foot"))
-_COLUMN_EDGES = frozenset(("head", "foot"))
-"""Alone they are also names of cells of a table."""
+"""The last two alone are also names of cells of a table."""
 _TAXONOMY = re.compile(r"/(?:tags?|topics?|category|categories|authors?)/[^/]+/?$")
 _WORD = re.compile(r"[^\W\d_]+|\d+")
 _CAMEL = re.compile(r"(?<=[a-zß-ÿ])(?=[A-Z])")
@@ -66,19 +65,14 @@ def names_of(names: str) -> int:
             last = "".join(words[-2:])
             if last in NAVIGATION_WORDS or not NAVIGATION_WORDS.isdisjoint(words):
                 bits |= LAYOUT
-            elif words and _is_edge(words):
-                bits |= EDGE
+            elif not _EDGES.isdisjoint(words):
+                # of the page, rather than of an entry in it
+                bits |= EDGE if words[0] in ("header", "footer") or not EDGE_OWNERS.isdisjoint(words) else 0
             if last in WIDGET_WORDS or not WIDGET_WORDS.isdisjoint(words):
                 bits |= WIDGET
         if not SWITCHER_WORDS.isdisjoint(words):
             bits |= SWITCHER
     return bits
-
-
-def _is_edge(words: list[str]) -> bool:
-    """Whether *words* name the header or footer of the page rather than of an entry in it."""
-    named = words[0] in _EDGES and words[0] not in _COLUMN_EDGES
-    return not _EDGES.isdisjoint(words) and (named or not EDGE_OWNERS.isdisjoint(words))
 
 
 def leads_to_frame(href: str) -> bool:
@@ -123,10 +117,8 @@ def own_lines(lines: Sequence[str], kinds: Sequence[int], regions: Iterable[Regi
     """
     counted = list(regions)
     own = _outside(kinds, counted)
-    prose = [
-        len(line) if len(line) >= MIN_PROSE and not kind & LINKED else 0
-        for line, kind in zip(lines, kinds, strict=True)
-    ]
+    sizes = zip(map(len, lines), kinds, strict=True)
+    prose = [size if size >= MIN_PROSE and not kind & LINKED else 0 for size, kind in sizes]
     before = [0, *accumulate(prose)]
     held = [before[one.lines.stop] - before[one.lines.start] if one.by_layout else 0 for one in counted]
     if max(held, default=0) >= 2 * MIN_PROSE and (

@@ -80,10 +80,9 @@ class PageJob(Job[PageRecord]):
 def identified(
     page: PageRecord, lines: Sequence[str], detection: Detection, announced: str | None, content_language: str = ""
 ) -> PageRecord:
-    """Return *page* with the language of its *lines* by *detection* and by all that declares it.
+    """*page* with the language of its *lines* by *detection* and by all that declares it.
 
-    These are the page itself, the header *content_language*, the links to it (*announced*), and the mark in its
-    address.
+    That is the page itself, the header *content_language*, links to it (*announced*), and the mark in its address.
     """
     # the language that the crawl has asked for is no declaration of the page
     marked = marked_language(bare(page.url), detection.languages) if detection.languages else None

@@ -8,12 +8,8 @@ from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from bilingual_crawler.languages.codes import URL_LABELS, from_bcp47, name_tables, to_bcp47
-from bilingual_crawler.pages.tables import (
-    BIBLIOGRAPHIC_CODES,
-    CODES_IN_LABELS,
-    FLAG_NOISE,
-    LABEL_FILLERS,
-)
+from bilingual_crawler.languages.tables import by_word
+from bilingual_crawler.pages.tables import BIBLIOGRAPHIC_CODES, CODES_IN_LABELS, FLAG_NOISE, LABEL_FILLERS
 from bilingual_crawler.pages.words import LETTERS
 
 if TYPE_CHECKING:
@@ -23,9 +19,7 @@ MAX_LABEL = 48
 """Characters of the longest text that is read as the name of a language."""
 
 COMMON = URL_LABELS[:100]
-_AS_COUNTRY = {
-    "uk": "eng", "en": "eng", "gal": "glg", "basque": "eus", "euskadi": "eus", "ikurrina": "eus", "espana": "spa",
-}  # fmt: skip
+_AS_COUNTRY = by_word({"eng": "uk en", "glg": "gal", "eus": "basque euskadi ikurrina", "spa": "espana"})
 _PUNCTUATION = "()[]{}<>«»‹›|/\\.,;:!?·•*-–—_=+'\"’“”„→←»▾▼▲… \t\u200b\u200e\u200f\ufeff\ufe0f\xa0"
 _BARS = str.maketrans("/()[]", "|||||")
 _WORD = re.compile(LETTERS)
@@ -56,22 +50,13 @@ def named_language(text: str) -> str | None:
     whole = unicodedata.normalize("NFKC", text).casefold().strip(_PUNCTUATION)
     if whole in names:
         return names[whole]
-    words = _words_and_names(whole, names)
-    found: str | None = None
-    rest: list[str] = []
-    for word in words:
-        lang = names.get(word)
-        if lang is None:
-            if _WORD.fullmatch(word):
-                rest.append(word)
-        elif found not in (None, lang):
-            return None
-        else:
-            found = lang
-    if found is None:
-        return _emoji_language(text)
-    codes = _codes()
-    return found if all(word in LABEL_FILLERS or codes.get(word) == found for word in rest) else None
+    words = list(_words_and_names(whole, names))
+    langs = {names[word] for word in words if word in names}
+    if len(langs) != 1:
+        return None if langs else _emoji_language(text)
+    [found] = langs
+    rest = (word for word in words if word not in names and _WORD.fullmatch(word))
+    return found if all(word in LABEL_FILLERS or _codes().get(word) == found for word in rest) else None
 
 
 def _words_and_names(text: str, names: Mapping[str, str]) -> Iterator[str]:
@@ -89,9 +74,8 @@ def _words_and_names(text: str, names: Mapping[str, str]) -> Iterator[str]:
 def coded_language(text: str) -> str | None:
     """ISO 639-3 of a code in a language switcher (``EN``, ``[eu]``, ``pt-BR``); None if the text is no such code."""
     code = unicodedata.normalize("NFKC", _FLAG_EMOJI.sub("", text)).strip(_PUNCTUATION)
-    if not 2 <= len(code) <= 7 or not (
-        code.islower() or code.isupper() or code.istitle() or "-" in code or "_" in code
-    ):
+    is_plain = code.islower() or code.isupper() or code.istitle()
+    if not 2 <= len(code) <= 7 or not (is_plain or "-" in code or "_" in code):
         return None
     if code == "UK":
         return "eng"
@@ -120,9 +104,8 @@ def flagged_language(image: str, on_switch: bool = False) -> str | None:
         return None
     for line in lines:
         line = line.removeprefix("fi ")
-        words = [
-            word for word in _IMAGE_WORD.findall(_stem(line).casefold().removeprefix("fi-")) if word not in FLAG_NOISE
-        ]
+        name = _stem(line).casefold().removeprefix("fi-")
+        words = [word for word in _IMAGE_WORD.findall(name) if word not in FLAG_NOISE]
         lang = _country_language(" ".join(words)) or (_country_language(words[-1]) if words else None)
         if lang is not None:
             return lang
@@ -134,9 +117,8 @@ def _stem(line: str) -> str:
 
 
 def _country_language(word: str) -> str | None:
-    if word in _AS_COUNTRY:
-        return _AS_COUNTRY[word]
-    return _codes().get(word) or name_tables().countries.get(word) or name_tables().labels.get(word)
+    names = name_tables()
+    return _AS_COUNTRY.get(word) or _codes().get(word) or names.countries.get(word) or names.labels.get(word)
 
 
 def _emoji_language(text: str) -> str | None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import string
+from contextlib import suppress
 
 from bilingual_crawler.pages.decode import share_of_own
 from bilingual_crawler.pages.sandbox.jobs import ContentError
@@ -77,17 +78,13 @@ def _objection(html: str, text: str) -> str | None:
     first = start.lstrip()[:1]
     if first != "<" and len(_CODE.findall(text)) > _MAX_CODE * length:
         return "program code"
-    return "JSON" if first in ("{", "[") and _is_json(html) else None
+    if first in ("{", "["):
+        with suppress(ValueError, RecursionError):
+            json.loads(html)
+            return "JSON"
+    return None
 
 
 def _is_dump(text: str) -> bool:
     numbers = "".join(_DUMP.findall(text))
     return len(numbers) > _MAX_DUMPED * len(text) and sum(map(str.isalpha, numbers)) > _MIN_HEXADECIMAL * len(numbers)
-
-
-def _is_json(text: str) -> bool:
-    try:
-        json.loads(text)
-    except (ValueError, RecursionError):
-        return False
-    return True

@@ -119,19 +119,15 @@ def merge(anchors: Iterable[Anchor], base: str, page: str | None) -> tuple[Link,
 
 
 def in_formats(links: Iterable[Link], formats: Collection[str]) -> tuple[list[Link], Counter[str]]:
-    """The *links* that may lead to a document in *formats*, and the number of links to other documents by ending.
-
-    The latter by ending, whether they are in *formats* or not.
-    """
+    """The *links* that may lead to a document in *formats*; the number of all links to documents, by ending."""
     links = list(links)
-    endings = (ending_of(link.url) for link in links)
-    documents = Counter(ending for ending in endings if ending in DOCUMENT_ENDINGS)
+    documents = Counter(ending for link in links if (ending := ending_of(link.url)) in DOCUMENT_ENDINGS)
     return [link for link in links if may_hold(link.url, formats)], documents
 
 
 def limited(links: Sequence[Link]) -> tuple[Link, ...]:
     """*links* up to the limits that only hostile pages exceed; they keep their order if none is left out."""
-    links = list(_believed(links))
+    links = _believed(links)
     if len(links) <= MAX_LINKS and sum(len(link.url) for link in links) <= MAX_CHARACTERS:
         return tuple(links)
     kept = []
@@ -144,16 +140,16 @@ def limited(links: Sequence[Link]) -> tuple[Link, ...]:
     return tuple(kept)
 
 
-def _believed(links: Iterable[Link]) -> Iterator[Link]:
+def _believed(links: Iterable[Link]) -> list[Link]:
     announced: Counter[str | None] = Counter()
+    believed = []
     for link in links:
         if link.alternate or link.position is LinkPosition.SWITCHER:
-            language = link.hreflang or link.label
-            announced[language] += 1
+            announced[language := link.hreflang or link.label] += 1
             if announced[language] > MAX_ANNOUNCED:
-                yield replace(link, alternate=False, position=LinkPosition.BODY)
-                continue
-        yield link
+                link = replace(link, alternate=False, position=LinkPosition.BODY)
+        believed.append(link)
+    return believed
 
 
 def _names_no_language(link: Link) -> bool:
@@ -187,18 +183,9 @@ def _absorb(first: Anchor, other: Anchor) -> None:
 
 
 def _link(url: str, anchor: Anchor, own: str) -> Link:
-    return Link(
-        url,
-        anchor.text,
-        anchor.source,
-        anchor.position,
-        anchor.hreflang,
-        anchor.lang,
-        anchor.alternate,
-        anchor.nofollow,
-        anchor.label,
-        anchor.around if anchor.around and registered_domain(url) != own else "",
-    )
+    around = anchor.around if anchor.around and registered_domain(url) != own else ""
+    where = anchor.source, anchor.position, anchor.hreflang
+    return Link(url, anchor.text, *where, anchor.lang, anchor.alternate, anchor.nofollow, anchor.label, around)
 
 
 def header_anchors(link_headers: Iterable[str]) -> Iterator[Anchor]:

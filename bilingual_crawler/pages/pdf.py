@@ -10,6 +10,7 @@ import re
 import unicodedata
 from collections import Counter
 from dataclasses import dataclass
+from functools import partial, reduce
 from itertools import chain, pairwise
 from statistics import median
 from typing import TYPE_CHECKING, NamedTuple
@@ -75,21 +76,19 @@ def paragraphs(pages: Iterable[Sequence[Line]]) -> list[list[Paragraph]]:
     indentation says so, and where the first word of a line would have had room on the line before.
     """
     pages = _without_running_heads(list(pages))
-    known = Counter(word.lower() for page in pages for line in page for word in _HYPHENATED.findall(_inner(line.text)))
+    # the last word of a line may be the half of one
+    inner = (line.text.rpartition(" ")[0] for page in pages for line in page)
+    known = Counter(word.lower() for text in inner for word in _HYPHENATED.findall(text))
     read: list[list[Paragraph]] = []
     last: Paragraph | None = None
     for page in pages:
-        found = [_paragraph(lines, known) for lines in _parted(page)]
+        join = partial(_joined, known=known)
+        found = [Paragraph(reduce(join, (line.text for line in lines)), lines[0].size) for lines in _parted(page)]
         if last is not None and found and _goes_on(last, found[0]):
             last.text = _joined(last.text, found.pop(0).text, known)
         last = found[-1] if found else last
         read.append(found)
     return read
-
-
-def _inner(text: str) -> str:
-    """*text* without its last word, which may be the half of one."""
-    return text.rpartition(" ")[0]
 
 
 def _without_running_heads(pages: list[Sequence[Line]]) -> list[Sequence[Line]]:
@@ -165,20 +164,10 @@ def _is_from_right(text: str) -> bool:
     return bool(letter) and unicodedata.bidirectional(letter) in ("R", "AL")
 
 
-def _paragraph(lines: list[Line], known: Counter[str]) -> Paragraph:
-    text = lines[0].text
-    for line in lines[1:]:
-        text = _joined(text, line.text, known)
-    return Paragraph(text, lines[0].size)
-
-
 def _goes_on(last: Paragraph, following: Paragraph) -> bool:
     """Whether *following*, the first paragraph of a page, is the rest of *last*."""
-    return (
-        abs(last.size - following.size) <= _OTHER_SIZE * last.size
-        and following.text[0].islower()
-        and not last.text.endswith(_SENTENCE_END)
-    )
+    is_alike = abs(last.size - following.size) <= _OTHER_SIZE * last.size
+    return is_alike and following.text[0].islower() and not last.text.endswith(_SENTENCE_END)
 
 
 def _joined(text: str, more: str, known: Counter[str]) -> str:
@@ -243,11 +232,8 @@ def _lines(document: pdfium.PdfDocument, number: int) -> list[Line] | None:
         text_page = page.get_textpage()
     except pdfium.PdfiumError:
         return None
-    lines = []
-    for first, last, text in _runs(text_page):
-        shown = one_line(composed(text))
-        if shown:
-            lines.append(_line(text_page, first, last, shown))
+    shown = ((first, last, one_line(composed(text))) for first, last, text in _runs(text_page))
+    lines = [_line(text_page, first, last, text) for first, last, text in shown if text]
     text_page.close()
     page.close()
     return lines

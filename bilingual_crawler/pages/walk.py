@@ -15,12 +15,12 @@ from urllib.parse import unquote
 from bilingual_crawler.languages.codes import base_of, from_bcp47
 from bilingual_crawler.pages import frame
 from bilingual_crawler.pages.characters import composed, is_escaped_twice, one_line, unescaped
-from bilingual_crawler.pages.choosers import MAX_FORMS, Form, OptionList, is_get, script_address
+from bilingual_crawler.pages.choosers import MAX_FORMS, form_anchors, is_loose, option_anchors, script_address
 from bilingual_crawler.pages.declarations import Declarations
 from bilingual_crawler.pages.labels import coded_language
 from bilingual_crawler.pages.links import MAX_AROUND, MAX_TEXT, NO_ADDRESS, Anchor, hreflang_of
 from bilingual_crawler.pages.model import MAX_TITLE, LinkPosition, LinkSource
-from bilingual_crawler.pages.tables import FRAME_ROLES, INLINE_TAGS, MARKS, SKIPPED_TAGS, UNTOLD_TAGS
+from bilingual_crawler.pages.tables import FRAME_ROLES, ICON_FONTS, INLINE_TAGS, MARKS, SKIPPED_TAGS, UNTOLD_TAGS
 from bilingual_crawler.pages.words import is_unspaced
 from bilingual_crawler.pages.wrapping import unbroken
 
@@ -46,9 +46,8 @@ def find_switchers(anchors: Sequence[Anchor]) -> None:
         name = anchor.name
         language = name or (coded_language(anchor.text) if len(anchor.text) <= 9 else None)
         if language is None:
-            if run:
-                _accept_codes(run)
-                run = []
+            _accept_codes(run)
+            run = []
             continue
         run.append((anchor, language))
         if name is not None or anchor.position is LinkPosition.SWITCHER:
@@ -72,10 +71,9 @@ _HIDING = re.compile(r"(?i)(?:^|[;\s])(?:display\s*:\s*none|visibility\s*:\s*hid
 
 def is_hidden(attributes: dict[str, str | None]) -> bool:
     """Whether an element with these attributes is invisible."""
-    if "popover" in attributes or ("hidden" in attributes and attributes["hidden"] != "until-found"):
+    if "popover" in attributes or attributes.get("hidden", "until-found") != "until-found":
         return True
-    style = attributes.get("style")
-    return bool(style) and _HIDING.search(style or "") is not None
+    return _HIDING.search(attributes.get("style") or "") is not None
 
 
 _SPECIAL = frozenset(("br", "sup", "noscript", "dialog", "slot", "mjx-math"))
@@ -107,13 +105,6 @@ _SPOKEN = re.compile(
     r"(?:^|\s)(?:sr-only|visually-?hidden|screen-reader-(?:text|only)|show-for-sr|element-invisible)(?:\s|$)"
 )
 _ICON_TAGS = frozenset({"i", "span", "em", "mat-icon"})
-_ICON_FONTS = frozenset(
-    {
-        *("material-icons", "material-icons-outlined", "material-icons-round", "material-icons-sharp"),
-        *("material-icons-two-tone", "material-symbols-outlined", "material-symbols-rounded", "material-symbols-sharp"),
-    }
-)
-"""Classes of elements whose text is the name of an icon (``zoom_in``), which is shown in its place."""
 _FORMULAS = frozenset(("katex-html", "MJX_Assistive_MathML", "MathJax_Preview"))
 _ALOUD, _AS_ICON, _NO_TEXT, _RAISED, _TWICE = 1, 2, 4, 8, 16
 
@@ -125,17 +116,14 @@ def hiding(names: str) -> int:
     They are for screen readers alone, by the names of the usual frameworks (1); the name of an icon (2); an addition of
     a generator (4), or one if it is raised (8); one of two forms of a formula (16).
     """
-    bits = _ALOUD if _SPOKEN.search(names) is not None and "not-sr-only" not in names else 0
     parts = names.split()
-    if not _ICON_FONTS.isdisjoint(parts):
-        bits |= _AS_ICON
-    if not MARKS.isdisjoint(parts):
-        bits |= _NO_TEXT
-    if "reference" in parts:
-        bits |= _RAISED
-    if not _FORMULAS.isdisjoint(parts):
-        bits |= _TWICE
-    return bits
+    return (
+        (_ALOUD if _SPOKEN.search(names) and "not-sr-only" not in names else 0)
+        | (0 if ICON_FONTS.isdisjoint(parts) else _AS_ICON)
+        | (0 if MARKS.isdisjoint(parts) else _NO_TEXT)
+        | (_RAISED if "reference" in parts else 0)
+        | (0 if _FORMULAS.isdisjoint(parts) else _TWICE)
+    )
 
 
 def _is_repeated(node: LexborNode, names: str) -> bool:
@@ -180,9 +168,9 @@ _FLOATING = re.compile(r"(?i)\bfloat\s*:\s*(?!none)\w")
 
 def is_block(attributes: dict[str, str | None]) -> bool:
     """Whether the style of an inline element with these attributes puts it on lines of its own."""
-    style = attributes.get("style")
+    style = attributes.get("style") or ""
     # what floats may be the first letter of a word
-    return bool(style) and _BLOCK_STYLE.search(style or "") is not None and not _FLOATING.search(style or "")
+    return _BLOCK_STYLE.search(style) is not None and not _FLOATING.search(style)
 
 
 _SPACING = re.compile(r"(?i)(?:^|[;\s])display\s*:\s*(?:inline-)?(?:flex|grid)\b")
@@ -193,9 +181,7 @@ _DECLARING_TAGS = frozenset(("html", "base", "link", "meta", "time"))
 _PAGE_TAGS = frozenset(("html", "body"))
 _MAIN_TAGS = frozenset(("body", "main"))
 _LINK_TAGS = frozenset(("a", "area", "frame"))
-_TABLE_TAGS = frozenset(("table", "tbody", "thead", "tfoot", "tr"))
-_CONTROL_TAGS = frozenset(("input", "button", "label"))
-_CLICKED_TAGS = frozenset(("button", "div", "img", "input", "li", "option", "p", "span", "td", "tr"))
+_CLICKED_TAGS = frozenset(("button", "div", "img", "input", "li", "p", "span", "td", "tr"))
 _LETTER = re.compile(r"[^\W_]")
 _PHRASE_TAGS = frozenset(("a", "b", "button", "em", "i", "label", "small", "span", "strong", "time"))
 # Beside another element they are never a part of its last word.
@@ -217,8 +203,8 @@ MAX_IMAGES = 500
 """Images of a page whose addresses are read, repetitions included."""
 
 # Flags for the end of an element.
-_BLOCK, _FRAME, _CONTENT, _HIDDEN, _ANCHOR, _SWITCH, _SELECT, _FORM, _CONTROL, _CLICKED = (1 << i for i in range(10))
-_SPACED, _PREFORMATTED, _LAYOUT, _BUTTON, _HEADING = (1 << i for i in range(10, 15))
+_BLOCK, _FRAME, _CONTENT, _HIDDEN, _ANCHOR, _SWITCH, _FORM, _CLICKED = (1 << i for i in range(8))
+_SPACED, _PREFORMATTED, _LAYOUT, _BUTTON, _HEADING = (1 << i for i in range(8, 13))
 
 
 class _Before(NamedTuple):
@@ -255,11 +241,8 @@ class Walk:
         self._anchor_start = 0
         self._anchors_told = 0
         """How many of the anchors have the text of their block."""
-        self._options: OptionList | None = None
-        self._forms: list[tuple[Form | None, _Before, int]] = []
-        """The open forms, None if not read for links, with what came before each, and the regions before it."""
-        self._form: Form | None = None
-        """The innermost open form."""
+        self._forms: list[tuple[list[Anchor], _Before, int]] = []
+        """The open forms: the links of each, what came before it, and the number of regions before it."""
         self._forms_read = 0
         self._is_form_loose = False
         """Whether the innermost form is an empty element in a table, where the parser puts its controls beside it."""
@@ -310,7 +293,7 @@ class Walk:
             elif tag not in SKIPPED_TAGS and tag[0] != "-":
                 undo = self._start(tag, node, stack[-1][1] if stack else _BLOCK)
                 child = node.first_child
-                if child is not None:
+                if child is not None and tag != "select":
                     stack.append((node, undo))
                     node = child
                     continue
@@ -318,8 +301,6 @@ class Walk:
                     self._end(undo, node)
             elif tag == "script":
                 self.declarations.script(node.attributes, node.text())
-            elif tag == "textarea" and self._form is not None:
-                self._form.refuse()
             following = node.next
             while following is None and stack:
                 node, undo = stack.pop()
@@ -372,11 +353,7 @@ class Walk:
     def _text(self, text: str) -> None:
         if self._anchor is not None:
             self._anchor.words.append(text)
-        if self._form is not None:
-            self._form.text(text)
-        if self._options is not None:
-            self._options.text(text)
-        elif not self._hidden:
+        if not self._hidden:
             if self._preformatted:
                 *paragraphs, text = _BLANK_LINE.split(text)
                 for paragraph in paragraphs:
@@ -392,9 +369,7 @@ class Walk:
         self._shown += shown
         if self._anchor is not None:
             self._linked += shown
-            if self._is_control or (self._buttons and not self._headings):
-                self._pressed += shown
-        elif self._buttons and not self._headings:
+        if (self._anchor is not None and self._is_control) or (self._buttons and not self._headings):
             self._pressed += shown
 
     def _flush(self) -> None:
@@ -404,14 +379,16 @@ class Walk:
             return
         if self._line:
             if self._mark is not None:
-                self._remove_mark(*self._mark)
+                start, end = self._mark
+                if not "".join(self._line[end:]).strip():
+                    del self._line[start:]
+                self._mark = None
             line = " ".join("".join(self._line).split())
             if line:
                 if self._is_broken:
                     self._breaks.append(len(self.lines))
                 self.lines.append(line)
-                told = self._anchors_told
-                self._anchors_of.append((told, len(self.anchors)))
+                self._anchors_of.append((self._anchors_told, len(self.anchors)))
                 self._kinds.append(
                     (frame.CONTENT if self._content else 0)
                     | (frame.LINKED if self._linked >= self._shown else 0)
@@ -500,15 +477,8 @@ class Walk:
             undo |= _CONTENT
         elif tag == "pre":
             undo |= _PREFORMATTED
-        elif tag == "select":
-            undo |= _SELECT
-            self._options = OptionList(attributes)
         elif tag == "form":
-            undo |= self._start_form(node, attributes)
-        elif tag == "option" and self._options is not None:
-            self._options.add(attributes)
-        if self._form is not None and tag in _CONTROL_TAGS and self._form.begin(tag, attributes):
-            undo |= _CONTROL
+            undo |= self._start_form(node)
         if hides:
             undo |= _HIDDEN
         if tag in _MAIN_TAGS or attributes.get("role") == "main":
@@ -522,8 +492,6 @@ class Walk:
                 undo |= _SPACED
             if tag == "img" and len(self.images) < MAX_IMAGES and (source := attributes.get("src")):
                 self.images.append(source)
-            if tag == "img" and self._form is not None:
-                self._form.text(attributes.get("alt") or "")
             if tag in _LINK_TAGS:
                 undo |= self._open(tag, attributes)
                 if attributes.get("role") in _REFERRING_ROLES:
@@ -547,6 +515,8 @@ class Walk:
             self._headings += 1
         if undo & _FRAME:
             self._frames.append(_Before(len(self.lines), anchors, self._mains, bool(undo & _LAYOUT)))
+        if tag == "select":
+            self._add(option_anchors(node))
         self._content += bool(undo & _CONTENT)
         self._hidden += bool(undo & _HIDDEN)
         self._preformatted += bool(undo & _PREFORMATTED)
@@ -566,23 +536,13 @@ class Walk:
         self._headings -= bool(undo & _HEADING)
         self._hidden -= bool(undo & _HIDDEN)
         self._preformatted -= bool(undo & _PREFORMATTED)
-        if undo & _ANCHOR and self._anchor is not None:
-            if "#" in self._anchor.href:
-                self._find_mark(node, self._anchor.href.partition("#")[2])
+        if undo & (_ANCHOR | _CLICKED) and self._anchor is not None:
+            if undo & _ANCHOR:
+                if "#" in self._anchor.href:
+                    self._find_mark(node, self._anchor.href.partition("#")[2])
+                self._after_anchor = len(self._line)
             self._anchor.close()
             self._anchor = None
-            self._after_anchor = len(self._line)
-        if undo & _CLICKED and self._anchor is not None:
-            self._anchor.close()
-            self._anchor = None
-        if undo & _CONTROL and self._form is not None:
-            self._form.end()
-        if undo & _SELECT:
-            if self._options is not None:
-                self._add(self._options.anchors())
-                if self._form is not None:
-                    self._form.add_options(self._options)
-            self._options = None
         if undo & _FORM:
             self._end_form()
         if undo & _SWITCH:
@@ -591,29 +551,24 @@ class Walk:
     def _add(self, anchors: list[Anchor]) -> None:
         self.anchors += anchors[: max(0, MAX_ANCHORS - len(self.anchors))]
 
-    def _start_form(self, node: LexborNode, attributes: dict[str, str | None]) -> int:
+    def _start_form(self, form: LexborNode) -> int:
         if self._is_form_loose:
             self._end_form()
-        self._form = None
-        if is_get(attributes.get("method")) and self._forms_read < MAX_FORMS:
-            self._forms_read += 1
-            self._form = Form(attributes)
+        self._forms_read += 1
+        anchors = form_anchors(form) if self._forms_read <= MAX_FORMS else []
         before = _Before(len(self.lines), len(self.anchors), self._mains, by_layout=False)
-        self._forms.append((self._form, before, len(self._regions)))
-        parent = node.parent
-        self._is_form_loose = node.first_child is None and parent is not None and parent.tag in _TABLE_TAGS
+        self._forms.append((anchors, before, len(self._regions)))
+        self._is_form_loose = is_loose(form)
         return 0 if self._is_form_loose else _FORM
 
     def _end_form(self) -> None:
-        form, before, regions = self._forms.pop()
-        self._form = self._forms[-1][0] if self._forms else None
+        anchors, before, regions = self._forms.pop()
         self._is_form_loose = False
         # some go around a whole page, with its menus
         is_page = any(one.anchors.start < one.anchors.stop for one in self._regions[regions:])
         if not is_page and frame.asks(self.lines[before.lines :], self._kinds[before.lines :]):
             self._end_region(before)
-        if form is not None:
-            self._add(form.anchors())
+        self._add(anchors)
 
     def _end_region(self, before: _Before) -> None:
         """Note what has come since as frame, unless a main element is among it."""
@@ -634,11 +589,6 @@ class Walk:
                 self._line.clear()
         elif is_sign or ((heading := _heading_around(node)) and heading.id == unquote(fragment)):
             self._mark = (start, end)
-
-    def _remove_mark(self, start: int, end: int) -> None:
-        if not "".join(self._line[end:]).strip():
-            del self._line[start:]
-        self._mark = None
 
     def _region(self, tag: str, attributes: dict[str, str | None]) -> int:
         names = attributes.get("class") or ""
@@ -812,11 +762,8 @@ def _is_typeset(element: LexborNode) -> bool:
     """
     if element.tag in _TYPE_TAGS:
         return True
-    attributes = element.attributes
-    return (
-        not _TYPE_ATTRIBUTES.isdisjoint(attributes)
-        or _TYPE_CLASSES.fullmatch(attributes.get("class") or "") is not None
-    )
+    given = element.attributes
+    return not _TYPE_ATTRIBUTES.isdisjoint(given) or _TYPE_CLASSES.fullmatch(given.get("class") or "") is not None
 
 
 def _heading_around(node: LexborNode) -> LexborNode | None:

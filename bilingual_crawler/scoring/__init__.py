@@ -2,5 +2,5 @@
 
 - ``models``: load a model folder; probabilities of languages, and of two URLs being translations.
 - ``linear``: linear models over named features, for evidence of all kinds.
-- ``links``: the scores of all links of a page, cached, and batched over pages in a thread.
+- ``links``: the scores of all links of a page.
 """

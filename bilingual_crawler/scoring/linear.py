@@ -53,12 +53,10 @@ class LinearModel(msgspec.Struct, frozen=True):
 
         Values are numbers, or arrays of one shape. An absent feature counts as 0; KeyError for one without a weight.
         """
-        weights = self.weights
         total: Any = self.intercept
         for name, value in features.items():
-            total += weights[name] * value
-        predicted: Value = total
-        return predicted
+            total += self.weights[name] * value
+        return total  # type: ignore[no-any-return]
 
     def probability(self, features: Mapping[str, float]) -> float:
         """The probability that a logistic regression gives to *features*, values as for :meth:`predict`."""

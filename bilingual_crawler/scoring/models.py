@@ -10,7 +10,7 @@ import logging
 import os
 import sys
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import redirect_stdout
+from contextlib import redirect_stdout, suppress
 from dataclasses import dataclass
 from functools import cache
 from importlib import resources
@@ -43,12 +43,11 @@ FIRST_BYTE = 2
 
 
 class Tokens(Protocol):
-    """Turns texts into ids."""
+    """Turns texts into the concatenated ids of all, and the number of ids of each."""
 
     pad: int
 
-    def __call__(self, texts: Sequence[str]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """The concatenated ids of all texts, and the number of ids of each."""
+    def __call__(self, texts: Sequence[str]) -> tuple[NDArray[np.int64], NDArray[np.int64]]: ...
 
 
 class ByteTokens:
@@ -141,9 +140,9 @@ class UrlModel:
     texts: Collection[str] = ()
 
     def __init__(self, folder: Traversable, providers: Sequence[str] | None = None) -> None:
-        """Load and verify `folder`; ModelError names the file that is missing, changed or unreadable.
+        """Load and verify `folder`, to run on *providers* or :func:`default_providers`.
 
-        *providers* run it, or :func:`default_providers`; ModelError if one of them does not load.
+        ModelError names the file that is missing, changed or unreadable, or the provider that does not load.
         """
         self.folder = folder
         self.config = read_config(folder)
@@ -176,10 +175,9 @@ class UrlModel:
         }
 
     def logits(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        """Calibrated logits, one row per text, in the order given.
+        """Calibrated logits, one row per text.
 
-        A batch that fails, as for want of memory, is halved, at last computed on the CPU; the error is raised if that
-        fails, too.
+        A batch that fails, as for want of memory, is halved, at last computed on the CPU; if that fails, it raises.
         """
         ids, lengths = self._tokens(texts)
         if not len(lengths):
@@ -191,9 +189,7 @@ class UrlModel:
         while True:
             cuts = [order[start : start + self._batch] for start in range(0, len(order), self._batch)]
             try:
-                parts = list(
-                    self._workers.map(lambda rows: self._run(padded[rows], mask[rows], lengths[rows[-1]]), cuts)
-                )
+                parts = [*self._workers.map(lambda rows: self._run(padded[rows], mask[rows], lengths[rows[-1]]), cuts)]
             except Exception as error:  # onnxruntime has several classes for want of memory
                 self._give_way(error, min(self._batch, len(order)))
                 continue
@@ -218,8 +214,7 @@ class UrlModel:
         width = max(1, longest)
         inputs = {"input_ids": ids[:, :width], "attention_mask": mask[:, :width].astype(np.int64)}
         (output,) = self._session.run(None, {name: inputs[name] for name in self._inputs})
-        logits: NDArray[np.float32] = output.astype(np.float32, copy=False)
-        return logits
+        return np.asarray(output, dtype=np.float32)
 
 
 class LanguageModel(UrlModel):
@@ -261,8 +256,7 @@ class LanguageModel(UrlModel):
         text = TEXTS[self.config.text]
         logits = self.logits([text(url) for url in urls])
         exponents = np.exp(logits - logits.max(axis=1, keepdims=True))
-        result: NDArray[np.float32] = exponents / exponents.sum(axis=1, keepdims=True)
-        return result
+        return np.asarray(exponents / exponents.sum(axis=1, keepdims=True))
 
 
 class ParallelnessModel(UrlModel):
@@ -281,10 +275,8 @@ class ParallelnessModel(UrlModel):
 
         A page that links to its translation has few links, so this is more likely than for any two documents.
         """
-        config = self.config
-        return _logistic(
-            (self._pair_logits(links) + np.float32(config.link_shift)) / np.float32(config.link_temperature)
-        )
+        shift, temperature = np.float32(self.config.link_shift), np.float32(self.config.link_temperature)
+        return _logistic((self._pair_logits(links) + shift) / temperature)
 
     def _pair_logits(self, pairs: Sequence[tuple[str, str]]) -> NDArray[np.float32]:
         text = PAIR_TEXTS[self.config.text]
@@ -292,30 +284,22 @@ class ParallelnessModel(UrlModel):
 
 
 def _logistic(logits: NDArray[np.float32]) -> NDArray[np.float32]:
-    result: NDArray[np.float32] = 1 / (1 + np.exp(-logits.clip(-50, 50)))
-    return result
+    return np.asarray(1 / (1 + np.exp(-logits.clip(-50, 50))))
 
 
 def models_folder(directory: Path | None) -> Traversable:
-    """*directory* (the setting ``BILINGUAL_MODELS_DIR``), or the models that come with this package.
-
-    They lie beside the package in a checkout, and inside it when it is installed or runs from an egg.
-    """
-    if directory:
-        return directory
+    """*directory* (the setting ``BILINGUAL_MODELS_DIR``), or the models inside this package, or beside it."""
     package = resources.files("bilingual_crawler")
     inside = package / "models"
-    return inside if inside.is_dir() else Path(str(package)).parent / "models"
+    return directory or (inside if inside.is_dir() else Path(str(package)).parent / "models")
 
 
 def load_models(
     directory: Traversable, providers: Sequence[str] | None = None
 ) -> tuple[LanguageModel, ParallelnessModel]:
     """Both models under `directory` (folders `url-language` and `url-parallelness`)."""
-    return (
-        LanguageModel(directory / "url-language", providers),
-        ParallelnessModel(directory / "url-parallelness", providers),
-    )
+    language, parallelness = directory / "url-language", directory / "url-parallelness"
+    return LanguageModel(language, providers), ParallelnessModel(parallelness, providers)
 
 
 def default_providers() -> list[str]:
@@ -327,17 +311,11 @@ def default_providers() -> list[str]:
 
     available = ort.get_available_providers()
     accelerators = [name for name in ACCELERATORS if name in available]
-    if not accelerators and _is_installed("onnxruntime-gpu"):
-        raise ProviderError(f"onnxruntime hides onnxruntime-gpu, and only one of both can be used: {ONE_ONNXRUNTIME}")
+    with suppress(PackageNotFoundError):
+        if not accelerators and version("onnxruntime-gpu"):
+            message = f"onnxruntime hides onnxruntime-gpu, and only one of both can be used: {ONE_ONNXRUNTIME}"
+            raise ProviderError(message)
     return [*accelerators, CPU]
-
-
-def _is_installed(distribution: str) -> bool:
-    try:
-        version(distribution)
-    except PackageNotFoundError:
-        return False
-    return True
 
 
 def _session(graph: bytes | str, providers: Sequence[str], name: str) -> Any:
@@ -390,35 +368,32 @@ def read_config(folder: Traversable) -> ModelConfig:
 def _tokens(folder: Traversable, config: ModelConfig) -> Tokens:
     if config.tokenizer == BYTES:
         return ByteTokens(config.max_length)
-    content = _verified(folder, TOKENIZER, config)
+    path = _verified(folder, TOKENIZER, config)
     try:
-        return FileTokens(content, config.max_length)
+        return FileTokens(read_model_file(path), config.max_length)
     except ValueError as error:
-        raise ModelError(f"{folder / TOKENIZER}: {error}") from error
+        raise ModelError(f"{path}: {error}") from error
 
 
 def _graph(folder: Traversable, config: ModelConfig) -> bytes | str:
     """The verified graph, or its path if its weights are in a file of their own."""
-    graph = _verified(folder, GRAPH, config)
+    path = _verified(folder, GRAPH, config)
     if WEIGHTS not in config.sha256:
-        return graph
+        return read_model_file(path)
+    _verified(folder, WEIGHTS, config)
+    return str(path)
+
+
+def _verified(folder: Traversable, name: str, config: ModelConfig) -> Traversable:
+    path = folder / name
     try:
-        with Path(str(folder / WEIGHTS)).open("rb") as weights:
-            _check_sum(folder / WEIGHTS, hashlib.file_digest(weights, "sha256").hexdigest(), config)
+        with path.open("rb") as file:
+            found = hashlib.file_digest(file, "sha256").hexdigest()  # type: ignore[arg-type]
     except OSError as error:
-        raise ModelError(f"{folder / WEIGHTS}: {error.strerror or error}") from error
-    return str(folder / GRAPH)
-
-
-def _verified(folder: Traversable, name: str, config: ModelConfig) -> bytes:
-    content = read_model_file(folder / name)
-    _check_sum(folder / name, hashlib.sha256(content).hexdigest(), config)
-    return content
-
-
-def _check_sum(path: Traversable, found: str, config: ModelConfig) -> None:
-    if found != config.sha256.get(path.name):
+        raise ModelError(f"{path}: {error.strerror or error}") from error
+    if found != config.sha256.get(name):
         raise ModelError(f"{path}: changed since export (its sha256 is not the one in config.json)")
+    return path
 
 
 def read_model_file(path: Traversable) -> bytes:

@@ -101,9 +101,11 @@ def _base(base: str) -> tuple[str, str, str]:
 
 
 def _join(url: str, root: str, directory: str, page: str) -> str:
-    first, second = url[:1], url[1:2]
+    first = url[:1]
+    if url[:2] in _SLASHES:
+        return root.partition("//")[0] + url
     if first in ("/", "\\"):
-        return root.partition("//")[0] + url if second in ("/", "\\") else root + url
+        return root + url
     if first == "?":
         return page.partition("?")[0] + url
     return page + url if first == "#" else directory + url
@@ -189,8 +191,7 @@ def _remove_dots(path: str) -> str:
     parts = path.split("/")[1:]
     for part in parts:
         if part == "..":
-            if kept:
-                kept.pop()
+            del kept[-1:]
         elif part != ".":
             kept.append(part)
     if parts[-1] in (".", ".."):

@@ -5,16 +5,12 @@ from __future__ import annotations
 import functools
 import ipaddress
 import re
-import sys
-from importlib import import_module
-from types import ModuleType
-from typing import TYPE_CHECKING, Any, TypeVar, TypeVarTuple
+from typing import TYPE_CHECKING, NamedTuple, TypeVar, TypeVarTuple
 
 import idna
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from typing import Self
 
     from tldextract import TLDExtract
 
@@ -51,78 +47,26 @@ def with_https(url: str) -> str:
     return "https" + url.removeprefix("https").removeprefix("http")
 
 
-class _Later(ModuleType):
-    """A module that is imported when one of its names is first used, other than to define something."""
-
-    def __getattr__(self, name: str) -> Any:
-        if sys.modules.get(self.__name__) is self:
-            return _Name(self, name)
-        return getattr(import_module(self.__name__), name)
-
-
-class _Name:
-    """A name of such a module, which may be called and stand in an annotation."""
-
-    def __init__(self, module: ModuleType, name: str) -> None:
-        self._module, self._name = module, name
-
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        return getattr(self._module, self._name)(*args, **kwargs)
-
-    def __or__(self, other: object) -> Self:
-        return self
-
-
-def _extractor() -> TLDExtract:
-    # what tldextract imports to fetch and store lists takes .1 s of each process, and none is fetched here
-    later = {name: _Later(name) for name in ("requests", "requests_file", "filelock") if name not in sys.modules}
-    sys.modules.update(later)
-    try:
-        from tldextract import TLDExtract
-    finally:
-        for name in later:
-            del sys.modules[name]
-    return TLDExtract(suffix_list_urls=(), cache_dir=None, include_psl_private_domains=True)
-
-
-_NO_SESSION: Any = object()
 _LABEL = re.compile(r"[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?")
-split_domain = _extractor()
-"""Finds the registered domain of a host by the list of public suffixes in the package; asks nothing of the network."""
 
 
 @url_cache(65536)
 def normal_host(host: str) -> str | None:
     """*host* in lower case and IDNA form, without a final dot; None if it is no valid host name."""
-    if host.startswith("["):
-        return _ipv6(host)
-    host = host.lower().rstrip(".")
-    if not host.isascii():
-        try:
+    try:
+        if host.startswith("["):
+            return f"[{ipaddress.IPv6Address(host[1:-1]).compressed}]" if host.endswith("]") else None
+        host = host.lower().rstrip(".")
+        if not host.isascii():
             host = idna.encode(host, uts46=True).decode("ascii").rstrip(".")
-        except (idna.IDNAError, UnicodeError):
+        labels = host.split(".")
+        if len(host) > 253 or not all(map(_LABEL.fullmatch, labels)):
             return None
-    if not host or len(host) > 253:
-        return None
-    labels = host.split(".")
-    if not all(map(_LABEL.fullmatch, labels)):
-        return None
-    return host if not labels[-1].isdigit() or _is_ipv4(host) else None
-
-
-def _ipv6(host: str) -> str | None:
-    try:
-        return f"[{ipaddress.IPv6Address(host[1:-1]).compressed}]" if host.endswith("]") else None
+        if labels[-1].isdigit():
+            ipaddress.IPv4Address(host)
     except ValueError:
         return None
-
-
-def _is_ipv4(host: str) -> bool:
-    try:
-        ipaddress.IPv4Address(host)
-    except ValueError:
-        return False
-    return True
+    return host
 
 
 def host_of(url_or_host: str) -> str:
@@ -145,19 +89,34 @@ def is_loopback(url: str) -> bool:
         return host == "localhost" or host.endswith(".localhost")
 
 
+class Domain(NamedTuple):
+    """A host in three parts; those of an address or a local name are empty but for *domain*."""
+
+    subdomain: str
+    domain: str
+    """The label before the public suffix; empty if there is none."""
+    suffix: str
+
+
+@functools.cache
+def _extractor() -> TLDExtract:
+    """Finds public suffixes in the list of the package, private ones such as github.io too; fetches none."""
+    # its import takes .1 s, and few helper processes need it
+    from tldextract import TLDExtract
+
+    return TLDExtract(suffix_list_urls=(), cache_dir=None, include_psl_private_domains=True)
+
+
 @url_cache(65536)
-def _split(host: str) -> tuple[str, str, str]:
-    """Subdomain, label and public suffix; an address or a local name is one label."""
+def _split(host: str) -> Domain:
     if host.startswith("["):
-        return "", host, ""
-    found = split_domain(host, session=_NO_SESSION)
-    if not found.suffix:
-        return "", host, ""
-    return found.subdomain, found.domain, found.suffix
+        return Domain("", host, "")
+    found = _extractor()(host)
+    return Domain(found.subdomain, found.domain, found.suffix) if found.suffix else Domain("", host, "")
 
 
-def split_host(url_or_host: str) -> tuple[str, str, str]:
-    """Subdomain, domain label and public suffix (bundled list, private domains such as github.io included)."""
+def split_host(url_or_host: str) -> Domain:
+    """The parts of the host of a URL, or of a bare host."""
     return _split(host_of(url_or_host))
 
 

@@ -87,10 +87,6 @@ def marked_language(url: str, languages: Collection[str] | None = None) -> str |
     return next((marker.language for marker in found if marker.language is not None and not marker.is_country), None)
 
 
-MAX_CODE = 5
-"""Characters of the code of a language, as ``pt-br``."""
-
-
 def coded_language(url: str) -> str | None:
     """ISO 639-3 of the code that is a directory of *url*, a parameter, or a part of its file name between points.
 
@@ -99,7 +95,7 @@ def coded_language(url: str) -> str | None:
     for mark in find_markers(url):
         between_points = mark.component is Component.SUFFIX and url[mark.start - 1] == "." and not mark.is_country
         if between_points or mark.component in (Component.DIRECTORY, Component.QUERY):
-            return mark.language if len(mark.token) <= MAX_CODE else None
+            return mark.language if len(mark.token) <= len("pt-br") else None
     return None
 
 
@@ -110,8 +106,10 @@ def _find(url: str, languages: frozenset[str] | None) -> tuple[Marker, ...]:
         return ()
     query = parts[3]
     asked = asked_language(url)
+    if asked and languages is not None and base_of(asked) not in languages:
+        asked = None
     found = [
-        *(_of_variant(url, asked) if asked and (languages is None or base_of(asked) in languages) else ()),
+        *([Marker(asked, Component.QUERY, asked, len(url) - len(asked), len(url))] if asked else ()),
         *(_in_query(query, parts.start(3), languages) if query else ()),
         *_in_path(parts[2], parts.start(2), languages, project=parts[1].endswith(_PROJECT_HOSTS)),
         *_moved(_in_host(parts[1], languages), parts.start(1)),
@@ -124,10 +122,6 @@ def _find(url: str, languages: frozenset[str] | None) -> tuple[Marker, ...]:
 
 def _moved(markers: Iterable[Marker], by: int) -> list[Marker]:
     return [Marker(m.language, m.component, m.token, m.start + by, m.end + by, m.weak) for m in markers]
-
-
-def _of_variant(url: str, asked: str) -> Iterator[Marker]:
-    yield Marker(asked, Component.QUERY, asked, len(url) - len(asked), len(url))
 
 
 def _in_query(query: str, start: int, languages: frozenset[str] | None) -> Iterator[Marker]:
@@ -244,7 +238,6 @@ def _in_host(host: str, languages: frozenset[str] | None) -> tuple[Marker, ...]:
 
 _MARK = "\0"
 _INDEX = re.compile(r"(?:index|default|home)(?:\.[a-z]{2,5}\d?)?$", re.IGNORECASE)
-_start = attrgetter("start")
 _IN_NAME = re.compile(rf"(?<![-_.])[-_.]++{_MARK}|{_MARK}[-_.]++")
 
 
@@ -258,14 +251,14 @@ def strip_language(url: str, languages: Collection[str] | None = None) -> str:
 
 @url_cache(16384)
 def _strip(url: str, languages: frozenset[str] | None) -> str:
-    for marker in sorted(find_markers(url, languages), key=_start, reverse=True):
+    for marker in sorted(find_markers(url, languages), key=attrgetter("start"), reverse=True):
         if not marker.is_country:
             url = url[: marker.start] + _MARK + url[marker.end :]
     rest = url.partition("#")[0]
     rest = rest.partition("://")[2] or rest
     rest, _, query = rest.partition("?")
     host, _, path = rest.partition("/")
-    host = _bare_host(host)
+    host = ".".join(label for label in host.lower().split(".") if label not in (_MARK, "www"))
     segments: list[str] = []
     for segment in path.replace(";", "/").split("/"):
         if segment == _MARK:
@@ -281,13 +274,8 @@ def _strip(url: str, languages: frozenset[str] | None) -> str:
     if segments and _INDEX.fullmatch(segments[-1]):
         segments.pop()
     key = "/".join((host, *filter(None, segments)))
-    parameters = [part for part in query.split("&") if part and part.rpartition("=")[2] != _MARK] if query else ()
-    key = f"{key}?{'&'.join(parameters)}" if parameters else key
+    if parameters := [part for part in query.split("&") if part and part.rpartition("=")[2] != _MARK]:
+        key += f"?{'&'.join(parameters)}"
     plain = unquote(key) if "%" in key else key
     # bytes that are not UTF-8 stay escaped: all of them would be one replacement character
     return plain if "\N{REPLACEMENT CHARACTER}" not in plain else key
-
-
-@url_cache(4096)
-def _bare_host(host: str) -> str:
-    return ".".join(label for label in host.lower().split(".") if label not in (_MARK, "www"))

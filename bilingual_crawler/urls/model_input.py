@@ -89,41 +89,36 @@ class _Comparison:
     def text(self) -> str:
         self._hosts()
         self._tokens()
-        out, left, right, common = self.out, self.left, self.right, self.common
-        out.append(self._summary())
-        rest_a, rest_b = left.words + left.numbers, right.words + right.numbers
-        total = common + max(len(rest_a), len(rest_b))
-        out.append(f"same{min(common, 9)}")
-        out.append(f"share{10 * common // total if total else 'none'}")
-        rest_u, rest_v = "/".join(self.a.texts), "/".join(self.b.texts)
+        a, b, out, left, right, common = self.a, self.b, self.out, self.left, self.right, self.common
+        total = common + max(len(left.words) + len(left.numbers), len(right.words) + len(right.numbers))
+        rest_u, rest_v = "/".join(a.texts), "/".join(b.texts)
         longest = max(1, len(rest_u), len(rest_v))
-        out.append(f"text{int(10 * Indel.normalized_similarity(rest_u, rest_v))}")
-        out.append(f"begin{8 * Prefix.similarity(rest_u, rest_v) // longest}")
-        out.append(f"end{8 * Postfix.similarity(rest_u, rest_v) // longest}")
-        out.append(f"length{8 * min(len(rest_u), len(rest_v)) // longest}")
-        out.append(f"depth{max(-3, min(3, self.b.segments - self.a.segments))}")
-        if self.a.extension == self.b.extension:
-            out.append("ext=")
-        else:
-            out.append(f"ext{self.a.extension[:4]}~{self.b.extension[:4]}")
-        if self.a.shape != self.b.shape:
-            out.append(f"shape{int(4 * Indel.normalized_similarity(self.a.shape, self.b.shape))}")
+        out += (
+            self._summary(),
+            f"same{min(common, 9)}",
+            f"share{10 * common // total if total else 'none'}",
+            f"text{_alike(rest_u, rest_v, 10)}",
+            f"begin{8 * Prefix.similarity(rest_u, rest_v) // longest}",
+            f"end{8 * Postfix.similarity(rest_u, rest_v) // longest}",
+            f"length{8 * min(len(rest_u), len(rest_v)) // longest}",
+            f"depth{max(-3, min(3, b.segments - a.segments))}",
+            "ext=" if a.extension == b.extension else f"ext{a.extension[:4]}~{b.extension[:4]}",
+        )
+        if a.shape != b.shape:
+            out.append(f"shape{_alike(a.shape, b.shape, 4)}")
         if left.words or right.words:
             out.append(f"words{min(len(left.words), 5)}:{min(len(right.words), 5)}")
             out.append(_matched(left.words, right.words))
-            out.append(f"alike{int(6 * Indel.normalized_similarity(' '.join(left.words), ' '.join(right.words)))}")
+            out.append(f"alike{_alike(' '.join(left.words), ' '.join(right.words), 6)}")
         if left.numbers or right.numbers:
             out.append(f"numbers{min(len(left.numbers), 3)}:{min(len(right.numbers), 3)}")
-        out.append(_alike_in_name(self.a.name, self.b.name))
+        out.append(_alike_in_name(a.name, b.name))
         self._bags()
-        if self.a.nested or self.b.nested:
-            out.append("nested2" if self.a.nested and self.b.nested else "nested1")
-        if self.a.odd != self.b.odd:
+        if a.nested or b.nested:
+            out.append("nested2" if a.nested and b.nested else "nested1")
+        if a.odd != b.odd:
             out.append("odd")
-        out.append("<a>")
-        out += map(plain_word, left.words[:MAX_WORDS])
-        out.append("<b>")
-        out += map(plain_word, right.words[:MAX_WORDS])
+        out += ("<a>", *map(plain_word, left.words[:MAX_WORDS]), "<b>", *map(plain_word, right.words[:MAX_WORDS]))
         return " ".join(out)
 
     def _bags(self) -> None:
@@ -149,7 +144,7 @@ class _Comparison:
     def _hosts(self) -> None:
         a, b, out = self.a, self.b, self.out
         if a.label != b.label:
-            out.append(f"host{int(4 * Indel.normalized_similarity(a.label, b.label))}")
+            out.append(f"host{_alike(a.label, b.label, 4)}")
         elif a.subdomain == b.subdomain and a.suffix == b.suffix:
             out.append("host=")
             return
@@ -248,7 +243,7 @@ class _Comparison:
         if self._inflected(inner_x, inner_y, start, end) or self._ending(x, y, start, end):
             return
         kinds = _kind(x) + _kind(y)
-        out.append(f"{kinds}~{x_zone[0]}{y_zone[0]}:{int(5 * Indel.normalized_similarity(x, y))}")
+        out.append(f"{kinds}~{x_zone[0]}{y_zone[0]}:{_alike(x, y, 5)}")
         if kinds != "ww":
             out.append(f"in:{_kind(inner_x)}{_kind(inner_y)}:{min(start + end, 6)}")
         (self.left.numbers if x.isdecimal() else self.left.words).append(x)
@@ -299,10 +294,8 @@ class _Comparison:
         """How the language tokens changed, and which other tokens did."""
         left, right = self.left, self.right
         langs_a, langs_b = set(left.langs), set(right.langs)
-        if not langs_a and not langs_b:
-            kind = "none"
-        elif not langs_a or not langs_b:
-            kind = "add" if len(langs_a | langs_b) == 1 else "adds"
+        if not langs_a or not langs_b:
+            kind = {0: "none", 1: "add"}.get(len(langs_a | langs_b), "adds")
         elif langs_a & langs_b:
             kind = "mixed"
         else:
@@ -325,7 +318,12 @@ def _alike_in_name(a: str, b: str) -> str:
         return f"name{bool(a) + bool(b)}"
     if a == b:
         return f"name={min(len(a), 34) // 5}"
-    return f"name~{int(4 * Indel.normalized_similarity(a, b))}"
+    return f"name~{_alike(a, b, 4)}"
+
+
+def _alike(a: str, b: str, steps: int) -> int:
+    """How alike two texts are, 0 to *steps*."""
+    return int(steps * Indel.normalized_similarity(a, b))
 
 
 def plain_word(word: str) -> str:
@@ -360,15 +358,10 @@ def _distance(x: str, y: str) -> int:
     return min(5, difference - 1 if difference < 3 else len(str(difference)) + 1)
 
 
-def _affixes(x: Sequence[str], y: Sequence[str]) -> tuple[int, int]:
+def _affixes(x: str, y: str) -> tuple[int, int]:
     """Lengths of the common prefix, and of the common suffix of the rest."""
-    limit = min(len(x), len(y))
-    start = 0
-    while start < limit and x[start] == y[start]:
-        start += 1
-    end = 0
-    while end < limit - start and x[-1 - end] == y[-1 - end]:
-        end += 1
+    start = Prefix.similarity(x, y)
+    end = Postfix.similarity(x[start:], y[start:])
     return start, end
 
 

@@ -63,7 +63,6 @@ class Rewriting:
 
     @property
     def inverse(self) -> Rewriting:
-        """The rewriting of the second URL into the first."""
         return replace(self, old=self.new, new=self.old, offset=-self.offset)
 
     def apply(self, url: str) -> str | None:
@@ -73,12 +72,10 @@ class Rewriting:
         if not places:
             return None
         place = places[-1 if self.last else 0]
-        return url[: place.start()] + self._replaced(place[0]) + url[place.end() :]
-
-    def _replaced(self, text: str) -> str:
-        if not self.offset:
-            return self.new
-        return str(int(text) + self.offset).zfill(len(text) if text[0] == "0" else 0)
+        new, text = self.new, place[0]
+        if self.offset:
+            new = str(int(text) + self.offset).zfill(len(text) if text[0] == "0" else 0)
+        return url[: place.start()] + new + url[place.end() :]
 
 
 def rewriting_of(url: str, other: str) -> Rewriting | None:
@@ -100,11 +97,10 @@ def rewriting_of(url: str, other: str) -> Rewriting | None:
 
 
 def rewritten_pairs(urls: Sequence[str], others: Sequence[str]) -> list[tuple[int, int, float]]:
-    """Return the pairs that the URLs of a site show by what they have in common, without a known pair.
+    """The pairs among documents of a site in two languages, *urls* and *others*, by what their URLs have in common.
 
-    *urls* and *others*: documents of a site in two languages. A rewriting counts if its target is among *others* for
-    nearly all *urls* that it applies to, as for ``cain2.htm``, ``gina2.htm`` and ``mason2.htm`` if there are
-    ``cain.htm``, ``gina.htm`` and ``mason.htm``. Returns places in both and the reliability of the rewriting, 0 to 1;
+    A rewriting counts if its target is among *others* for nearly all *urls* that it applies to: ``cain2.htm`` and
+    ``gina2.htm`` to ``cain.htm`` and ``gina.htm``. Returns places in both and the reliability of the rewriting, 0 to 1;
     each document is in one pair at most, and in none if rewritings lead to several.
     """
     shown = Counter(found for a, b in _one_token_apart(urls, others) if (found := rewriting_of(a, b)))
@@ -171,11 +167,12 @@ def _rewriting(old: str, new: str, before: str, after: str) -> Rewriting:
     if old.isdecimal() and new.isdecimal():
         return Rewriting("", "", int(new) - int(old), before, after)
     if old.isalpha() and new.isalpha():
+        shortest = max(MIN_STEM, max(len(old), len(new)) - MAX_LETTERS)
         stem = Prefix.similarity(old, new)
-        if _is_marked(stem, old, new):
+        if stem >= shortest:
             return Rewriting(old[stem:], new[stem:], 0, _LETTER, after)
         stem = Postfix.similarity(old, new)
-        if _is_marked(stem, old, new):
+        if stem >= shortest:
             return Rewriting(old[:-stem], new[:-stem], 0, before, _LETTER)
     # a text that begins or ends with a separator may stand beside a word or a number
     texts = [text for text in (old, new) if text]
@@ -184,11 +181,6 @@ def _rewriting(old: str, new: str, before: str, after: str) -> Rewriting:
     if after in (_LETTER, _DIGIT) and not any(text[-1].isalnum() for text in texts):
         after = _WORD
     return Rewriting(old, new, 0, before, after)
-
-
-def _is_marked(stem: int, old: str, new: str) -> bool:
-    """Whether two words are the same *stem*, so many letters, but for a mark."""
-    return stem >= MIN_STEM and max(len(old), len(new)) - stem <= MAX_LETTERS
 
 
 def _kind(token: str) -> str:

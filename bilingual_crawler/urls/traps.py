@@ -55,16 +55,13 @@ def _repeats(segments: list[str]) -> bool:
 
 
 def _nests_languages(codes: list[str]) -> bool:
-    return any(
-        named and len(list(run)) > MAX_LANGUAGES for named, run in groupby(codes, lambda c: bool(languages_of(c)))
-    )
+    runs = groupby(codes, lambda code: bool(languages_of(code)))
+    return any(named and len(list(run)) > MAX_LANGUAGES for named, run in runs)
 
 
 _DIGITS = re.compile(r"\d+")
-_ID_LENGTH = 10
-_ID_DIGITS = 3
-_ID = "x"
-"""What stands for an id."""
+_ID_LENGTH, _ID_DIGITS, _ID = 10, 3, "x"
+"""Least characters and digits of an id, and what stands for one."""
 
 
 def shapes(url: str) -> tuple[str, ...]:
@@ -128,9 +125,8 @@ def addresses(url: str) -> tuple[tuple[str, str], ...]:
             common = "/".join((parts.netloc, *segments[:place], _ID, *segments[place + 1 :]))
             found.append((f"{parts.netloc}: another id in place {place + 1}", f"{common}{end}"))
     if parts.query and not any(marker.component is Component.QUERY for marker in find_markers(url)):
-        found.append(
-            (f"{parts.netloc}: other parameters {parameters(url)}", f"{parts.netloc}{parts.path}#{parts.fragment}")
-        )
+        what = f"{parts.netloc}: other parameters {parameters(url)}"
+        found.append((what, f"{parts.netloc}{parts.path}#{parts.fragment}"))
     return tuple(found)
 
 

@@ -55,11 +55,11 @@ def load() -> None:
 
     from bilingual_crawler.pages.language import BY_DEFAULT
     from bilingual_crawler.reporting.markup import _templates
-    from bilingual_crawler.urls.hosts import split_domain
+    from bilingual_crawler.urls.hosts import split_host
     from bilingual_crawler.urls.tokens import languages_of
 
     BY_DEFAULT.load()
-    split_domain("example.org")
+    split_host("example.org")
     languages_of("en")
     for template in ("chart.svg", "page.html", "parts.html", "report.html"):
         _templates.get_template(template)

@@ -30,7 +30,7 @@ from bilingual_crawler.items import FoundLinks, FoundRequests, Wanted
 from bilingual_crawler.languages.codes import language_name
 from bilingual_crawler.options import Part
 from bilingual_crawler.pages.model import Link, PageRecord
-from bilingual_crawler.scoring.links import BatchingScorer, LinkScore, LinkScorer, PageLinks
+from bilingual_crawler.scoring.links import LinkScore, LinkScorer
 from bilingual_crawler.scoring.models import LanguageModel, UrlModel, load_models, models_folder
 from bilingual_crawler.urls.canonical import canonicalise
 
@@ -70,12 +70,12 @@ class LinkPriorityMiddleware(CrawlComponent):
         self._policy = self._context.policy
 
     def spider_opened(self) -> None:
-        self._scorer: BatchingScorer | None = None
+        self._scorer: LinkScorer | None = None
         self._models: Sequence[UrlModel] = ()
         if self._policy.needs_models:
             self._models = models = load_models(models_folder(self._options.models_dir), self._options.providers)
             warn_of_unknown(models[0], self._policy.name, self._context.pairs)
-            self._scorer = BatchingScorer(LinkScorer(*models, self._context.pairs))
+            self._scorer = LinkScorer(*models, self._context.pairs)
         self._note_models()
 
     def _note_models(self) -> None:
@@ -170,7 +170,7 @@ class LinkPriorityMiddleware(CrawlComponent):
         if self._scorer is None or page.side is None or not links:
             return None
         try:
-            return await self._scorer.score(PageLinks(page.url, page.side, [link.url for link in links]))
+            return await self._scorer.score_in_thread(page.url, page.side, [link.url for link in links])
         except Exception as error:
             if not self._stats.get_value("bilingual/links/scoring_failed"):
                 logger.exception(

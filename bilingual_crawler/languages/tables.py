@@ -1,0 +1,29 @@
+"""Word lists and tables as data: the file ``tables.toml`` of a room."""
+
+from __future__ import annotations
+
+import pkgutil
+import tomllib
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+
+def read_tables(module: str) -> dict[str, Any]:
+    """The tables beside *module*, which may be in an egg, by name."""
+    return tomllib.loads((pkgutil.get_data(module, "tables.toml") or b"").decode())
+
+
+def words(text: str) -> frozenset[str]:
+    """The words of a list."""
+    return frozenset(text.split())
+
+
+def by_word(lists: Mapping[str, str]) -> dict[str, str]:
+    """Each word of *lists* to the key of its list; if several have it, of the first."""
+    table: dict[str, str] = {}
+    for key, text in lists.items():
+        for word in text.split():
+            table.setdefault(word, key)
+    return table
