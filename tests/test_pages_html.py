@@ -765,6 +765,24 @@ class TestForms:
                 id="which inputs are sent",
             ),
             pytest.param(
+                "<form action=/><input type=hidden name=p value=7><button name=lang value=es>Español</button>"
+                "<input type=submit name=lang value=en><button type=button name=lang value=mt>Malti</button>"
+                "<button name=lang value=fi formmethod=post>Suomi</button><button>Go</button></form>",
+                {"/?p=7&lang=es": "spa", "/?p=7&lang=en": "eng"},
+                id="submit buttons",
+            ),
+            pytest.param(
+                "<form action=/><input type=hidden name=lang value=es><button>Español</button></form>",
+                {"/?lang=es": "spa"},
+                id="a form for each language",
+            ),
+            pytest.param(
+                "<form action=/><button formaction=/es/>Español</button>"
+                "<button name=l value=en><img src=en.png alt=English></button></form>",
+                {"/es/": "spa", "/?l=en": "eng"},
+                id="address of the button, text of its image",
+            ),
+            pytest.param(
                 f"<table><form action=/><tr><td><select name=lang>{LANGUAGES}</select></form></table>"
                 f"<input type=password><form action=/b><select name=l>{LANGUAGES}</select></form>",
                 {"/?lang=en": "eng", "/?lang=es": "spa", "/b?l=en": "eng", "/b?l=es": "spa"},
@@ -794,7 +812,7 @@ class TestForms:
         "html",
         [
             "<form method=post><select name=lang>{}</select></form>",
-            "<form method=' POST '><select name=lang>{}</select></form>",
+            "<form method=' POST '><select name=lang>{}</select><button name=lang value=mt>Malti</button></form>",
             "<form method=dialog><select name=lang>{}</select></form>",
             "<form><div></form><form method=post><select name=lang>{}</select></form></div>",
             "<form action='javascript:go()'><select name=lang>{}</select></form>",
@@ -811,7 +829,8 @@ class TestForms:
             "<form action=/><select name=lang><option value=en>English</select></form>",
             "<form action=/><select name=country><option value=de>Germany<option value=fr>France</select></form>",
             "<form action=/><select name=country><option>DE<option>FR<option>IT</select></form>",
-            "<select name=lang>{}</select>",
+            "<form action=/><button>Go</button><button name=c value=de>DE</button></form>",
+            "<select name=lang>{}</select><button name=lang value=es>Español</button>",
             "<form action=/><select name=lang>{}</select><input type=hidden name=x value=" + "x" * 3000 + "></form>",
             "<form action=/><select name=lang>{}</select>" + "<input type=hidden name=x value=1>" * 200 + "</form>",
         ],
@@ -837,6 +856,7 @@ class TestForms:
             "<select>" + "".join(f"<option value=/{i}/>English {i}" for i in range(100_000)),
             "<form action=/>" + f"<select name=lang>{LANGUAGES}</select>" * 20_000,
             "<form action=/>" + "".join(f"<input type=hidden name=l{i} value=es>" for i in range(50_000)),
+            "<form action=/>" + "<button name=lang value=es>Español</button>" * 50_000,
             "<form><div></form>" * 4000 + f"<select name=lang>{LANGUAGES}",
             "<table>" + "<form action=/>" * 50 + "<tr><td>" + "<input type=hidden name=a value=b>" * 50_000,
             "<table><form></table>" * 20_000,

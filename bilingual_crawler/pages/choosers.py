@@ -76,7 +76,7 @@ def is_loose(form: LexborNode) -> bool:
 
 
 def form_anchors(form: LexborNode) -> list[Anchor]:
-    """A link for each choice of a language in a list of a GET form, to the address that a browser would ask for.
+    """A link for each choice of a language in a list, or by a button, of a GET form: what a browser would ask for.
 
     Empty if the form asks for more than a language, or for two: dictionaries translate from one into another. A form
     without an address leads to the page itself; the address then begins with ``?``.
@@ -86,6 +86,7 @@ def form_anchors(form: LexborNode) -> list[Anchor]:
         return []
     sent: list[tuple[str, str | None]] = []
     choices: dict[int, list[tuple[_Option, str | None]]] = {}
+    buttons: list[_Option] = []
     for control in _controls(form):
         given = control.attributes
         name, value = given.get("name") or "", given.get("value") or ""
@@ -94,30 +95,67 @@ def form_anchors(form: LexborNode) -> list[Anchor]:
                 options = [one for one in _options(control) if "disabled" not in one.attributes]
                 choices[len(sent)] = _languages(name, options)
                 sent.append((name, _default(options, "multiple" in given)))
-        elif control.tag == "textarea" or (kind := (given.get("type") or "text").strip().lower()) in _PRIVATE:
+        elif control.tag == "textarea" or (kind := _kind(control)) in _PRIVATE:
             return []
-        elif "disabled" not in given and given.get("form", own.get("id")) == own.get("id") and kind not in _NOT_SENT:
+        elif "disabled" in given or given.get("form", own.get("id")) != own.get("id"):
+            continue
+        elif kind == "submit":
+            buttons.append(_Option(value, _text(control) or value, given))
+        elif kind not in _NOT_SENT:
             if kind == "hidden" or value.strip():
                 sent.append((name, value))
             elif "required" in given or kind == "search" or name.lower() in _SEARCH_NAMES:
                 return []
-    chosen = [place for place, found in choices.items() if found]
-    if len(chosen) != 1 or len(sent) > MAX_FIELDS:
+    chosen, pressed = [place for place, found in choices.items() if found], _pressed(buttons)
+    if len(chosen) + bool(pressed) != 1 or len(sent) > MAX_FIELDS:
         return []
-    [place] = chosen
+    asked: list[tuple[_Option, str | None, list[tuple[str, str | None]]]] = [
+        *((one, language, [*sent, (one.attributes.get("name") or "", one.value)]) for one, language in pressed),
+        *(
+            (one, language, [*sent[:place], (sent[place][0], one.value), *sent[place + 1 :]])
+            for place in chosen
+            for one, language in choices[place]
+        ),
+    ]
     return [
         Anchor(href, LinkSource.FORM, LinkPosition.SWITCHER, text=(one.text or one.value)[:MAX_TEXT], label=language)
-        for one, language in choices[place]
-        if (href := _address(own.get("action") or "", [*sent[:place], (sent[place][0], one.value), *sent[place + 1 :]]))
+        for one, language, values in asked
+        if (href := _address(one.attributes.get("formaction") or own.get("action") or "", values))
     ]
 
 
+def _kind(control: LexborNode) -> str:
+    kind = (control.attributes.get("type") or "").strip().lower()
+    return kind or ("submit" if control.tag == "button" else "text")
+
+
+def _text(button: LexborNode) -> str:
+    images = (image.attributes.get("alt") or "" for image in button.css("img"))
+    return " ".join(" ".join((button.text(), *images)).split())
+
+
+def _pressed(buttons: Sequence[_Option]) -> list[tuple[_Option, str | None]]:
+    """The submit *buttons* that name languages, if at least half of them do; codes as in lists."""
+    found: list[tuple[_Option, str | None]] = []
+    for one in buttons[: MAX_CHOICES + 1]:
+        language = named_language(one.text)
+        if _key(one.attributes.get("name") or "") in LANGUAGE_KEYS:
+            language = language or coded_language(one.text) or coded_language(one.value)
+        if language and (one.attributes.get("formmethod") or "get").strip().lower() == "get":
+            found.append((one, language))
+    return found[:MAX_CHOICES] if 2 * len(found) >= len(buttons[: MAX_CHOICES + 1]) else []
+
+
+def _key(name: str) -> str:
+    return re.sub(r"[-_]|\[\]", "", name.lower())
+
+
 def _controls(form: LexborNode) -> Iterable[LexborNode]:
-    """The controls of *form* but buttons, up to the next form."""
+    """The controls of *form*, up to the next form."""
     scope = form
     while is_loose(form) and scope.tag != "table" and scope.parent is not None:
         scope = scope.parent
-    found = scope.css("form, input, select, textarea")
+    found = scope.css("form, input, select, textarea, button")
     after = next(place for place, control in enumerate(found, 1) if control.mem_id == form.mem_id)
     return takewhile(lambda control: control.tag != "form", found[after:])
 
@@ -136,7 +174,7 @@ def _languages(name: str, options: Sequence[_Option]) -> list[tuple[_Option, str
     It names two languages, and at least half of its options name one; their values are no addresses. Codes are enough
     only in a field whose *name* says that its value is a language: lists of countries and states have the same codes.
     """
-    names_language = re.sub(r"[-_]|\[\]", "", name.lower()) in LANGUAGE_KEYS
+    names_language = _key(name) in LANGUAGE_KEYS
     found: list[tuple[_Option, str | None]] = []
     named = 0
     if any(_URL_VALUE.match(one.value.strip()) for one in options):
@@ -160,9 +198,9 @@ def _address(action: str, values: Iterable[tuple[str, str | None]]) -> str | Non
     sent = [(name, value) for name, value in values if name and value is not None]
     if len(path) + sum(len(name) + len(value) for name, value in sent) > MAX_LENGTH:
         return None
-    return (
-        None if path and action[:11].lower().startswith(NO_ADDRESS) else f"{path}?{urlencode(sent, errors='replace')}"
-    )
+    if path and action[:11].lower().startswith(NO_ADDRESS):
+        return None
+    return f"{path}?{urlencode(sent, errors='replace')}" if sent or not path else path
 
 
 _LITERAL = r"""(?:'((?:[^'\\\n]|\\/)++)'|"((?:[^"\\\n]|\\/)++)"|`([^`\\$\n]++)`)"""
