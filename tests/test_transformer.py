@@ -88,6 +88,14 @@ def flags(recipe: dict[str, object]) -> list[str]:
     return [text for name, value in recipe.items() for text in (f"--{name.replace('_', '-')}", str(value))]
 
 
+def is_whole(checkpoint: Path) -> bool:
+    """Whether the file that the trainer writes last is there in full."""
+    try:
+        return bool(json.loads((checkpoint / "trainer_state.json").read_text()))
+    except (OSError, ValueError):
+        return False
+
+
 def start_and_kill(command: list[str], out: Path) -> int:
     """Run until a checkpoint is whole, kill all processes of the run; returns the step of the last whole checkpoint."""
     run = subprocess.Popen(
@@ -98,7 +106,7 @@ def start_and_kill(command: list[str], out: Path) -> int:
         stderr=subprocess.PIPE,
     )
     deadline = time.monotonic() + 300
-    while not list(out.glob("checkpoint-*/trainer_state.json")) and time.monotonic() < deadline and run.poll() is None:
+    while not any(map(is_whole, out.glob("checkpoint-*"))) and time.monotonic() < deadline and run.poll() is None:
         time.sleep(0.01)
     main = psutil.Process(run.pid)
     for process in (main, *main.children(recursive=True)):
