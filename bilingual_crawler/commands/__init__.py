@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 import sys
+from abc import abstractmethod
 from argparse import ArgumentTypeError
 from contextlib import contextmanager
 from functools import partial
@@ -127,9 +128,9 @@ class Tool(Base):
         assert self.settings
         self.work(args, opts, self.settings)
 
+    @abstractmethod
     def work(self, inputs: list[str], opts: Namespace, settings: BaseSettings) -> None:
         """Do what the command is for."""
-        raise NotImplementedError
 
 
 FORMATS = f"with --bitext, any of {', '.join(EXPORTS.built_in)} ({','.join(USUAL_FORMATS)})"
