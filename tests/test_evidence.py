@@ -298,6 +298,24 @@ def test_the_language_that_is_behind_is_preferred() -> None:
     assert chances("a.org") == (0, 0)
 
 
+def test_more_of_the_language_that_is_ahead_waits_for_the_other() -> None:
+    def later(mark: str) -> float:
+        return gain.explain(f"https://a.org/{mark}/new").later
+
+    crawl = Learner(gain := knowing("marks"))
+    fetch(crawl, "https://a.org/en/0", "eng")
+    before = later("en"), later("fi")
+    assert before[0] == pytest.approx(before[1], rel=0.2)
+    for number in range(1, 20):
+        fetch(crawl, f"https://a.org/en/{number}", "eng")
+    assert later("en") < 0.5 * before[0]
+    assert later("fi") == pytest.approx(before[1], rel=0.2)
+    for number in range(20):
+        fetch(crawl, f"https://a.org/fi/{number}", "fin")
+    # these have equal addresses, and are partners of the English ones
+    assert later("en") > 0.8 * before[0]
+
+
 def test_what_is_counted_is_right_after_documents_have_changed_their_partners() -> None:
     changed, steady = (Gain(PAIR, without=EVIDENCE.keys() - {"surplus", "pair_rate"}) for _ in range(2))
     english, others = "https://a.fi/en/x", [f"https://a.fi/fi/{number}" for number in range(4)]

@@ -44,6 +44,8 @@ class GainWeights:
     """Worth of a document whose other half is still to be fetched, as part of a pair."""
     counterpart: float = 0.8
     """How far it is believed that the two halves of a pair are queued."""
+    balance: float = 10.0
+    """Documents that a language may have without a partner before more of it wait for the other language."""
     seed: float = 0.3
     """Added worth of a seed that is in a language of the pair."""
 
@@ -166,9 +168,12 @@ class Gain(Policy):
             prospect *= each.factor(target)
         for each in self._text:
             new_text *= each.factor(target)
-        in_pair = belief[0] + belief[1]
-        later = self._weights.future * (in_pair * max(self._weights.counterpart * counterpart, prospect))
-        return later, new_text, self._weights.seed * in_pair if target.url in self._seeds else 0.0
+        first, second = (single + self._weights.balance for single in self.book.unpaired_on(target.place.site))
+        # worths that fall are found at the head of the queue, so the other language need not be weighed again
+        half = belief[0] * min(1.0, second / first) + belief[1] * min(1.0, first / second)
+        later = self._weights.future * half * max(self._weights.counterpart * counterpart, prospect)
+        seed = self._weights.seed * (belief[0] + belief[1]) if target.url in self._seeds else 0.0
+        return later, new_text, seed
 
     def terms(self, url: str) -> Mapping[str, float]:
         worth = self.explain(url)
