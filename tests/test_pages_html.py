@@ -761,7 +761,7 @@ class TestForms:
                 f"<input type=hidden name=d value=1 disabled><input type=hidden name=e>"
                 f"<input type=radio name=g value=1 checked><button name=h value=1>Go</button>"
                 f"<input type=hidden name=f form=other><select name=lang>{LANGUAGES}</select></form>",
-                {"/?a=1&e=&lang=en": "eng", "/?a=1&e=&lang=es": "spa"},
+                {"/?a=1&e=&g=1&lang=en": "eng", "/?a=1&e=&g=1&lang=es": "spa"},
                 id="which inputs are sent",
             ),
             pytest.param(
@@ -783,9 +783,17 @@ class TestForms:
                 id="address of the button, text of its image",
             ),
             pytest.param(
+                "<form method=post><button>Add</button></form>"
+                * 20
+                + "<form action=/><input type=password disabled><button name=l formmethod=post>Mt</button>"
+                "<button name=l value=es>Español</button><button formmethod=post>A</button></form>",
+                {"/?l=es": "spa"},
+                id="forms and buttons of POST do not count",
+            ),
+            pytest.param(
                 f"<table><form action=/><tr><td><select name=lang>{LANGUAGES}</select></form></table>"
-                f"<input type=password><form action=/b><select name=l>{LANGUAGES}</select></form>",
-                {"/?lang=en": "eng", "/?lang=es": "spa", "/b?l=en": "eng", "/b?l=es": "spa"},
+                "<input type=password><form action=/b><button>Malti</button></form>",
+                {"/?lang=en": "eng", "/?lang=es": "spa", "/b": "mlt"},
                 id="form between the parts of a table",
             ),
             pytest.param(

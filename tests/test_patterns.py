@@ -44,6 +44,7 @@ MAX_PARTS = 30
 """Parts of a set from which only some are tried; a set of 60 has twice as many."""
 DYNAMIC = {
     "bilingual_crawler.bitext.splitting": 1,
+    "bilingual_crawler.pages.robots": 1,
     "bilingual_crawler.urls.rewriting": 1,
 }
 """Patterns that are compiled when needed, by module; here of literals and lookarounds of one character."""

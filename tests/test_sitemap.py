@@ -326,3 +326,17 @@ def test_a_sitemap_may_have_more_bytes_than_a_page(tmp_path: Path, headers: dict
     with scripted(opaque_site(sitemap, "Sitemap: /sitemap.xml", headers=headers)) as site:
         assert crawl(tmp_path, f"{site.url}/").returncode == 0
     assert len(documents(tmp_path)) == 7
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "<rss><channel><item><image><url>/i.png</url></image><link>https://a.fi/x</link></item></channel></rss>",
+        "<urlset><url><video:video><video:url>/v</video:url></video:video><loc>https://a.fi/x</loc></url></urlset>",
+        "<urlset><url><sm:loc>https://a.fi/x</sm:loc></url></urlset>",
+        "<feed><entry><source><link href='https://b.fi/'/></source><link href='https://a.fi/x'/></entry></feed>",
+    ],
+)
+def test_what_an_entry_holds_of_others_neither_ends_it_nor_is_a_page(body: str) -> None:
+    pages, _, _ = parse_sitemap(body.encode(), "https://a.fi/sitemap.xml")
+    assert [page.url for page in pages] == ["https://a.fi/x"]

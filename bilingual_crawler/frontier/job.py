@@ -73,7 +73,7 @@ class Job:
             if text is None:
                 return None
             kept = msgspec.json.decode(text, type=Job)
-        except msgspec.DecodeError as error:
+        except (msgspec.DecodeError, UnicodeDecodeError) as error:
             raise JobError(f"{keeper.name}: {NAME} is damaged ({error}): repair it, {keeper.fix}") from error
         if difference := self._difference(kept):
             raise JobError(f"{keeper.name}: {difference}, {keeper.fix}")

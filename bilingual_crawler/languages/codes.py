@@ -198,6 +198,11 @@ def _script_in(subtags: Sequence[str]) -> str:
 _QUALIFIERS = {"traditional": HANT, "simplified": HANS, "latin": "Latn", "cyrillic": "Cyrl"}
 
 
+@cache
+def _scripts_by_name() -> dict[str, str]:
+    return {fold(langcodes.Language.make(script=script).script_name("en")): script for script in SCRIPTS}
+
+
 def _from_qualified_name(text: str) -> str | None:
     """The language of a name with a script, such as ``Serbian (Latin)`` and ``Traditional Chinese``; None for others.
 
@@ -206,12 +211,11 @@ def _from_qualified_name(text: str) -> str | None:
     inside = re.fullmatch(r"(.+?)\s*\((.+)\)\s*", text)
     words = text.split()
     ends = [(" ".join(words[1:]), words[0]), (" ".join(words[:-1]), words[-1])]
-    scripts = {fold(langcodes.Language.make(script=script).script_name("en")): script for script in SCRIPTS}
     for name, qualifier in [(inside[1], inside[2])] if inside else ends:
         lang, folded = _names().get(fold(name)), fold(qualifier)
         if lang is None:
             continue
-        if script := _QUALIFIERS.get(folded) or (inside and scripts.get(folded)):
+        if script := _QUALIFIERS.get(folded) or (inside and _scripts_by_name().get(folded)):
             return f"{lang}_{script}"
         if inside or folded in country_names().values():
             raise _more_than(text, qualifier, lang)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pkgutil
 import tomllib
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -12,7 +13,14 @@ if TYPE_CHECKING:
 
 def read_tables(module: str) -> dict[str, Any]:
     """The tables beside *module*, which may be in an egg, by name."""
-    return tomllib.loads((pkgutil.get_data(module, "tables.toml") or b"").decode())
+    return _of_room(module.rpartition(".")[0])
+
+
+@cache
+def _of_room(package: str) -> dict[str, Any]:
+    data = pkgutil.get_data(package, "tables.toml")
+    assert data is not None
+    return tomllib.loads(data.decode())
 
 
 def words(text: str) -> frozenset[str]:

@@ -75,15 +75,18 @@ def is_loose(form: LexborNode) -> bool:
     return form.first_child is None and form.parent is not None and form.parent.tag in _TABLE_TAGS
 
 
+def is_get(method: str | None) -> bool:
+    """Whether a form, or its button, with this *method* sends its values in the address."""
+    return (method or "").strip().lower() not in ("post", "dialog")
+
+
 def form_anchors(form: LexborNode) -> list[Anchor]:
-    """A link for each choice of a language in a list, or by a button, of a GET form: what a browser would ask for.
+    """A link for each choice of a language in a list, or by a button, of a form: what a browser would ask for by GET.
 
     Empty if the form asks for more than a language, or for two: dictionaries translate from one into another. A form
     without an address leads to the page itself; the address then begins with ``?``.
     """
     own = form.attributes
-    if (own.get("method") or "").strip().lower() in ("post", "dialog"):
-        return []
     sent: list[tuple[str, str | None]] = []
     choices: dict[int, list[tuple[_Option, str | None]]] = {}
     buttons: list[_Option] = []
@@ -95,13 +98,16 @@ def form_anchors(form: LexborNode) -> list[Anchor]:
                 options = [one for one in _options(control) if "disabled" not in one.attributes]
                 choices[len(sent)] = _languages(name, options)
                 sent.append((name, _default(options, "multiple" in given)))
-        elif control.tag == "textarea" or (kind := _kind(control)) in _PRIVATE:
+        elif control.tag == "textarea":
             return []
         elif "disabled" in given or given.get("form", own.get("id")) != own.get("id"):
             continue
+        elif (kind := _kind(control)) in _PRIVATE:
+            return []
         elif kind == "submit":
-            buttons.append(_Option(value, _text(control) or value, given))
-        elif kind not in _NOT_SENT:
+            if is_get(given.get("formmethod")):
+                buttons.append(_Option(value, _text(control) or value, given))
+        elif kind not in _NOT_SENT or (kind == "radio" and "checked" in given):
             if kind == "hidden" or value.strip():
                 sent.append((name, value))
             elif "required" in given or kind == "search" or name.lower() in _SEARCH_NAMES:
@@ -141,7 +147,7 @@ def _pressed(buttons: Sequence[_Option]) -> list[tuple[_Option, str | None]]:
         language = named_language(one.text)
         if _key(one.attributes.get("name") or "") in LANGUAGE_KEYS:
             language = language or coded_language(one.text) or coded_language(one.value)
-        if language and (one.attributes.get("formmethod") or "get").strip().lower() == "get":
+        if language:
             found.append((one, language))
     return found[:MAX_CHOICES] if 2 * len(found) >= len(buttons[: MAX_CHOICES + 1]) else []
 

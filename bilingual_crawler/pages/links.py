@@ -114,8 +114,7 @@ def merge(anchors: Iterable[Anchor], base: str, page: str | None) -> tuple[Link,
         url = resolved[anchor.href]
         if url is not None and (first := found.setdefault(url, anchor)) is not anchor:
             _absorb(first, anchor)
-    own = registered_domain(base)
-    return tuple(_link(url, anchor, own) for url, anchor in found.items())
+    return tuple(_link(url, anchor, base) for url, anchor in found.items())
 
 
 def in_formats(links: Iterable[Link], formats: Collection[str]) -> tuple[list[Link], Counter[str]]:
@@ -182,8 +181,8 @@ def _absorb(first: Anchor, other: Anchor) -> None:
     first.nofollow &= other.nofollow
 
 
-def _link(url: str, anchor: Anchor, own: str) -> Link:
-    around = anchor.around if anchor.around and registered_domain(url) != own else ""
+def _link(url: str, anchor: Anchor, base: str) -> Link:
+    around = anchor.around if anchor.around and registered_domain(url) != registered_domain(base) else ""
     where = anchor.source, anchor.position, anchor.hreflang
     return Link(url, anchor.text, *where, anchor.lang, anchor.alternate, anchor.nofollow, anchor.label, around)
 

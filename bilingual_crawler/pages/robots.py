@@ -60,9 +60,11 @@ def header_directives(values: Iterable[str], agent: str) -> set[str]:
 
 
 def rules_for(text: str, agent: str) -> str:
-    """The groups of a robots.txt that concern *agent* (RFC 9309, section 2.2.1), as a robots.txt: parsers take time in
-    the product of names and rules of a group.
+    """The groups of a robots.txt that concern *agent* (RFC 9309, section 2.2.1), as a robots.txt.
+
+    Parsers take time in the product of names and rules for a group with many of both.
     """
+    names_in = _name_reader(agent)
     kept: list[str] = []
     names: set[str] = set()
     naming = False
@@ -71,7 +73,7 @@ def rules_for(text: str, agent: str) -> str:
             if not naming:
                 names.clear()
             naming = True
-            for name in _names_in(match[1].lower(), agent.lower()):
+            for name in names_in(match[1]):
                 if name not in names:
                     names.add(name)
                     kept.append(f"User-agent: {name}")
@@ -96,16 +98,22 @@ def text_of(body: bytes) -> str:
     return body.decode(encoding or "utf-8", "replace")
 
 
-def _names_in(value: str, agent: str) -> list[str]:
-    """The names in the value of a ``User-agent:`` line that stand for the crawler *agent*; both are in lower case.
+def _name_reader(agent: str) -> Callable[[str], list[str]]:
+    """The function that reads, of the value of a ``User-agent:`` line, the names that stand for the crawler *agent*.
 
     As in Google's parser a name ends at the first character that is no letter, ``-`` or ``_``. Several names may be
     parted by commas, and the crawler's own may stand anywhere, as in ``Mozilla/5.0 (compatible; …)``.
     """
     stands_for = _matcher(agent)
-    first = (_TOKEN.match(part.strip()) for part in value.split(","))
-    names = [match[0] for match in first if match and stands_for(match[0])]
-    return names or re.findall(rf"(?<![\w-]){re.escape(agent)}(?![\w-])", value)[:1]
+    own = re.compile(rf"(?<![\w-]){re.escape(agent.lower())}(?![\w-])")
+
+    def names_in(value: str) -> list[str]:
+        value = value.lower()
+        first = (_TOKEN.match(part.strip()) for part in value.split(","))
+        names = [match[0] for match in first if match and stands_for(match[0])]
+        return names or own.findall(value)[:1]
+
+    return names_in
 
 
 def _matcher(agent: str) -> Callable[[str], bool]:

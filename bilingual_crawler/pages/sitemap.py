@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import re
 import zlib
-from html import escape, unescape
+from io import BytesIO
+from itertools import islice
 from typing import TYPE_CHECKING
 
+from lxml import etree
 from msgspec.structs import replace
 
-from bilingual_crawler.pages.decode import decode_body
 from bilingual_crawler.pages.formats import may_hold
 from bilingual_crawler.pages.links import hreflang_of, is_for_language
 from bilingual_crawler.pages.model import Link, LinkPosition, LinkSource
@@ -28,14 +29,15 @@ MAX_CHARACTERS = 100 * MAX_ENTRIES
 MAX_PREAMBLE = 10_000
 """Bytes before the XML of a sitemap that are skipped."""
 
-_BEGINNING = re.compile(r"<(?:\?xml\s|(?:[\w.-]+:)?(?:urlset|sitemapindex|rss|feed)\b)")
-_TAG = re.compile(
-    r"""<(/?)((?:[\w.-]*+:)*+)(url|sitemap|item|entry|loc|link)(?=[\s/>])((?:[^<>"']++|"[^"<]*+"|'[^'<]*+')*+)>"""
-    r"""([^<]*+)(?=<)"""
-)
-"""A tag with its prefix, name and attributes, and the text after it; what the end of the file may have cut is none."""
-_ATTRIBUTE = re.compile(r"""(?<![\w.:-])([\w.:-]++)\s*+=\s*+(?:"([^"]*+)"|'([^']*+)')""")
-_ENTITY = re.compile(r"&(?:amp|lt|gt|quot|apos|#\d{1,7}|#[xX][0-9a-fA-F]{1,6});")
+_UTF_16 = {b"\xff\xfe": "utf-16-le", b"\xfe\xff": "utf-16-be", b"<\0": "utf-16-le", b"\0<": "utf-16-be"}
+"""By the first two bytes."""
+_SAYS_UTF_16 = re.compile(rb"""\A(?:\xef\xbb\xbf)?\s*+<\?xml[^>]*encoding\s*+=\s*+["']utf-?16""", re.IGNORECASE)
+_BOM = b"\xef\xbb\xbf"
+_BEGINNING = re.compile(rb"<(?:\?xml\s|(?:[\w.-]+:)?(?:urlset|sitemapindex|rss|feed)\b)")
+_ENTRY = re.compile(rb"<(?:[\w.-]++:)?(?:url|sitemap)(?=[\s>])")
+_ENTRY_END = re.compile(rb"</(?:[\w.-]++:)?(?:url|sitemap)\s*+>")
+_OPEN_LINK = re.compile(rb"<(?:[\w.-]++:)?link\s[^<>]*+(?<!/)(?=>)|</(?:[\w.-]++:)?link\s*+(?=>)")
+_FOREIGN_ENTITY = re.compile(rb"&(?!(?:amp|lt|gt|quot|apos|#\d{1,7}|#[xX][0-9a-fA-F]{1,6});)")
 _GZIP = b"\x1f\x8b"
 _PIECE = 64
 """Compressed bytes that are read at a time: those in which an error is are lost."""
@@ -43,24 +45,30 @@ _PIECE = 64
 
 def begins_sitemap(start: bytes) -> bool:
     """Return whether *start*, the first bytes of a file, is XML as of a sitemap or feed."""
-    return _BEGINNING.search(start[:MAX_PREAMBLE].decode("latin-1")) is not None
+    return _BEGINNING.search(start, 0, MAX_PREAMBLE) is not None
 
 
 def parse_sitemap(body: bytes, url: str) -> tuple[list[Link], list[str], dict[str, list[Link]]]:
     """The pages and documents that the sitemap fetched from *url* lists, the sitemaps that it names, and by page the
     versions in other languages that it announces.
 
-    *body* is XML or one URL per line, gzipped or not, cut at 50 MB, 50,000 URLs and 5,000,000 characters of URLs.
+    *body* is XML or one URL per line, gzipped or not. It is cut at 50 MB, 50,000 URLs and 5,000,000 characters of URLs.
     Each page is one link, with the ``hreflang`` of any of its entries. Broken XML and gzip are read as far as possible,
     prefixes may be undeclared; entities are never expanded. The entries of a feed are pages. Never raises.
     """
-    text = decode_body(_unpack(body), None)
-    is_xml = _BEGINNING.search(text, 0, MAX_PREAMBLE) or text.lstrip("\ufeff \t\r\n").startswith("<")
+    body = _unpack(body)
+    if codec := _UTF_16.get(body[:2]):
+        body = body.decode(codec, "replace").encode()
+    beginning = _BEGINNING.search(body, 0, MAX_PREAMBLE)
+    if beginning and body[: beginning.start()].removeprefix(_BOM).strip():
+        # a second byte order mark, or a warning of the program that has made it
+        body = body[beginning.start() :]
+    start = body[:1000].lstrip(_BOM + b" \t\r\n")
     pages: dict[str, Link] = {}
     nested: dict[str, None] = {}
     announced: dict[str, list[Link]] = {}
     page, room_for_announced = "", MAX_CHARACTERS
-    entries = _entries(text) if is_xml else _lines(text)
+    entries = _entries(body) if start.startswith(b"<") else _lines(body)
     room = MAX_CHARACTERS
     for href, hreflang, is_sitemap in entries:
         target = linked(href, url)
@@ -114,43 +122,92 @@ def _gunzip(body: bytes) -> bytes:
     return b"".join(parts)
 
 
-def _lines(text: str) -> Iterator[tuple[str, str | None, bool]]:
-    for line in text.splitlines():
-        if line.lstrip("\ufeff \t")[:4].lower() == "http":
+def _lines(body: bytes) -> Iterator[tuple[str, str | None, bool]]:
+    for line in body.decode("utf-8-sig", "replace").splitlines():
+        if line.lstrip()[:4].lower() == "http":
             yield line, None, False
 
 
-def _entries(text: str) -> Iterator[tuple[str, str | None, bool]]:
-    """URL, ``hreflang`` and whether it is a sitemap, for each entry in order, its own address before its versions.
+def _entries(body: bytes) -> Iterator[tuple[str, str | None, bool]]:
+    """URL, ``hreflang`` and whether it is a sitemap, for each entry in order."""
+    body = _FOREIGN_ENTITY.sub(b"&amp;", body)
+    # by now it is not UTF-16, whatever it says
+    encoding = "utf-8" if _SAYS_UTF_16.search(body[:1000]) else None
+    events = etree.iterparse(
+        BytesIO(body),
+        tag=("{*}url", "{*}sitemap", "{*}item", "{*}entry"),
+        recover=True,
+        resolve_entities=False,
+        no_network=True,
+        huge_tree=False,
+        remove_comments=True,
+        encoding=encoding,
+    )
+    read = 0
+    try:
+        for _, entry in events:
+            addresses = _addresses(entry)
+            read += bool(addresses)
+            yield from addresses
+            entry.clear()
+            # a root has no parent, and what stands before it takes no room
+            while (parent := entry.getparent()) is not None and entry.getprevious() is not None:
+                del parent[0]
+    except etree.XMLSyntaxError:
+        pass
+    shown, *commented = body.split(b"<!--")
+    body = b"".join([shown, *(part.partition(b"-->")[2] for part in commented)])
+    starts = [match.start() for match in islice(_ENTRY.finditer(body), MAX_ENTRIES)]
+    if read < len(starts):
+        yield from _entries_apart(body, starts)
 
-    Tags need not match, and prefixes need not be declared: an entry ends where the next one begins.
-    """
-    shown, *commented = text.split("<!--")
-    text = "".join([shown, *(part.partition("-->")[2] for part in commented)])
-    shown, *quoted = text.split("<![CDATA[")
-    parts = (part.partition("]]>") for part in quoted)
-    text = "".join([shown, *(f"{escape(inside)}{after}" for inside, _, after in parts)])
-    entry, prefix = "", ""
-    versions: list[tuple[str, str | None]] = []
-    for tag in _TAG.finditer(text):
-        end, its_prefix, name, given, inside = tag.groups()
-        if name not in ("loc", "link"):
-            yield from ((href, hreflang, False) for href, hreflang in versions if href)
-            entry, prefix, versions = "" if end else name, its_prefix, []
-        elif name == "loc" and entry and not end:
-            # others are addresses of images
-            if its_prefix.strip(":") == prefix.strip(":") and (href := _unescaped(inside).strip()):
-                yield href, None, entry == "sitemap"
-        elif entry and not end:
-            attributes = {key: _unescaped(one or other) for key, one, other in _ATTRIBUTE.findall(given)}
-            href, rel, hreflang = attributes.get("href", ""), attributes.get("rel"), attributes.get("hreflang")
-            if entry in ("item", "entry"):
-                if rel in (None, "alternate") and (href := (href or _unescaped(inside)).strip()):
-                    yield href, None, False
-            elif rel == "alternate" and is_for_language(hreflang):
-                versions.append((href, hreflang_of(hreflang)))
-    yield from ((href, hreflang, False) for href, hreflang in versions if href)
+
+def _entries_apart(body: bytes, starts: list[int]) -> Iterator[tuple[str, str | None, bool]]:
+    """The entries of a sitemap whose tags do not match: the parser ends early, or takes entries into others."""
+    for start, following in zip(starts, [*starts[1:], len(body)], strict=True):
+        end = _ENTRY_END.search(body, start, following)
+        if end is None and following == len(body):
+            # it may be cut in an address
+            return
+        text = _OPEN_LINK.sub(_closed, body[start : end.end() if end else following])
+        parser = etree.XMLParser(recover=True, resolve_entities=False, no_network=True, encoding="utf-8")
+        try:
+            entry = etree.fromstring(text, parser)
+        except etree.XMLSyntaxError:
+            continue
+        if entry is not None:
+            yield from _addresses(entry)
 
 
-def _unescaped(text: str) -> str:
-    return _ENTITY.sub(lambda entity: unescape(entity[0]), text)
+def _closed(link: re.Match[bytes]) -> bytes:
+    return b"<x/" if link[0].startswith(b"</") else link[0] + b"/"
+
+
+def _addresses(entry: etree._Element) -> list[tuple[str, str | None, bool]]:
+    """The address of *entry*, then those of its versions."""
+    return sorted(_in_order(entry), key=lambda address: address[1] is not None)
+
+
+def _in_order(entry: etree._Element) -> Iterator[tuple[str, str | None, bool]]:
+    is_sitemap = _name(entry) == "sitemap"
+    is_feed = _name(entry) in ("item", "entry")
+    for child in entry.iterchildren(tag=etree.Element):
+        name = _name(child)
+        if is_feed:
+            href = child.get("href") or child.text
+            if name == "link" and href and child.get("rel", "alternate") == "alternate":
+                yield href.strip(), None, False
+        elif name == "loc" and child.text:
+            yield child.text.strip(), None, is_sitemap
+        elif (
+            name == "link"
+            and child.get("rel") == "alternate"
+            and (href := child.get("href"))
+            and is_for_language(hreflang := child.get("hreflang"))
+        ):
+            yield href, hreflang_of(hreflang), False
+
+
+def _name(element: etree._Element) -> str:
+    """The name of *element* without its namespace, or without a prefix that is not declared."""
+    return str(element.tag).rpartition("}")[2].rpartition(":")[2]

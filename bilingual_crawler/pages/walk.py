@@ -15,7 +15,7 @@ from urllib.parse import unquote
 from bilingual_crawler.languages.codes import base_of, from_bcp47
 from bilingual_crawler.pages import frame
 from bilingual_crawler.pages.characters import composed, is_escaped_twice, one_line, unescaped
-from bilingual_crawler.pages.choosers import MAX_FORMS, form_anchors, is_loose, option_anchors, script_address
+from bilingual_crawler.pages.choosers import MAX_FORMS, form_anchors, is_get, is_loose, option_anchors, script_address
 from bilingual_crawler.pages.declarations import Declarations
 from bilingual_crawler.pages.labels import coded_language
 from bilingual_crawler.pages.links import MAX_AROUND, MAX_TEXT, NO_ADDRESS, Anchor, hreflang_of
@@ -554,8 +554,9 @@ class Walk:
     def _start_form(self, form: LexborNode) -> int:
         if self._is_form_loose:
             self._end_form()
-        self._forms_read += 1
-        anchors = form_anchors(form) if self._forms_read <= MAX_FORMS else []
+        reads = is_get(form.attributes.get("method")) and self._forms_read < MAX_FORMS
+        self._forms_read += reads
+        anchors = form_anchors(form) if reads else []
         before = _Before(len(self.lines), len(self.anchors), self._mains, by_layout=False)
         self._forms.append((anchors, before, len(self._regions)))
         self._is_form_loose = is_loose(form)

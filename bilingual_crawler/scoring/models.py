@@ -368,32 +368,35 @@ def read_config(folder: Traversable) -> ModelConfig:
 def _tokens(folder: Traversable, config: ModelConfig) -> Tokens:
     if config.tokenizer == BYTES:
         return ByteTokens(config.max_length)
-    path = _verified(folder, TOKENIZER, config)
+    content = _verified(folder, TOKENIZER, config)
     try:
-        return FileTokens(read_model_file(path), config.max_length)
+        return FileTokens(content, config.max_length)
     except ValueError as error:
-        raise ModelError(f"{path}: {error}") from error
+        raise ModelError(f"{folder / TOKENIZER}: {error}") from error
 
 
 def _graph(folder: Traversable, config: ModelConfig) -> bytes | str:
     """The verified graph, or its path if its weights are in a file of their own."""
-    path = _verified(folder, GRAPH, config)
+    graph = _verified(folder, GRAPH, config)
     if WEIGHTS not in config.sha256:
-        return read_model_file(path)
-    _verified(folder, WEIGHTS, config)
-    return str(path)
-
-
-def _verified(folder: Traversable, name: str, config: ModelConfig) -> Traversable:
-    path = folder / name
+        return graph
     try:
-        with path.open("rb") as file:
-            found = hashlib.file_digest(file, "sha256").hexdigest()  # type: ignore[arg-type]
+        with Path(str(folder / WEIGHTS)).open("rb") as weights:
+            _check_sum(folder / WEIGHTS, hashlib.file_digest(weights, "sha256").hexdigest(), config)
     except OSError as error:
-        raise ModelError(f"{path}: {error.strerror or error}") from error
-    if found != config.sha256.get(name):
+        raise ModelError(f"{folder / WEIGHTS}: {error.strerror or error}") from error
+    return str(folder / GRAPH)
+
+
+def _verified(folder: Traversable, name: str, config: ModelConfig) -> bytes:
+    content = read_model_file(folder / name)
+    _check_sum(folder / name, hashlib.sha256(content).hexdigest(), config)
+    return content
+
+
+def _check_sum(path: Traversable, found: str, config: ModelConfig) -> None:
+    if found != config.sha256.get(path.name):
         raise ModelError(f"{path}: changed since export (its sha256 is not the one in config.json)")
-    return path
 
 
 def read_model_file(path: Traversable) -> bytes:

@@ -101,7 +101,7 @@ class Domain(NamedTuple):
 @functools.cache
 def _extractor() -> TLDExtract:
     """Finds public suffixes in the list of the package, private ones such as github.io too; fetches none."""
-    # its import takes .1 s, and few helper processes need it
+    # its import takes .1 s, and some processes never need it
     from tldextract import TLDExtract
 
     return TLDExtract(suffix_list_urls=(), cache_dir=None, include_psl_private_domains=True)
