@@ -122,7 +122,7 @@ def text(value: Any) -> str:
 
 
 def checked(read: Reader[T], fits: Callable[[T], object], right: str) -> Reader[T]:
-    """Return the reader of what *read* reads, unless it does not *fit*; *right* says what would."""
+    """Return a reader that raises ValueError(*right*) unless *fits* accepts what *read* returns."""
 
     def read_checked(value: Any) -> T:
         if fits(found := read(value)):

@@ -38,8 +38,9 @@ class FrontierScheduler(BaseScheduler):
     """Translates between Scrapy's requests and :class:`~bilingual_crawler.crawl.visits.Visits`.
 
     At most ``CONCURRENT_REQUESTS_PER_DOMAIN`` requests of one politeness slot, and ``CONCURRENT_REQUESTS`` in all, are
-    in flight until their responses are processed. The spider's requests are seeds. A redirect takes the place of its
-    source; a retry goes back to its own.
+    in flight until their responses are processed. Requests that the spider yields are pushed with their ``priority``,
+    seeds with the policy's; they are dropped and counted if they are no GET requests, or have a body. A redirect takes
+    the place of its source; a retry goes back to its own.
     """
 
     visits: Visits
@@ -68,7 +69,11 @@ class FrontierScheduler(BaseScheduler):
     def enqueue_request(self, request: Request) -> bool:
         entry: Entry | None = request.meta.get(ENTRY)
         if entry is None:
-            self.visits.push_seed(canonicalise(request.url) or request.url)
+            if request.method != "GET" or request.body:
+                assert self._crawler.stats
+                self._crawler.stats.inc_value("bilingual/frontier/not_get")
+                return False
+            self._push(request)
         elif "redirect_urls" in request.meta:
             if _leads_back(request, entry):
                 # a retry of it is no redirect
@@ -87,6 +92,15 @@ class FrontierScheduler(BaseScheduler):
             return self._led_back.popleft()
         entry = self.visits.hand_out()
         return None if entry is None else self._request(entry)
+
+    def _push(self, request: Request) -> None:
+        url = canonicalise(request.url) or request.url
+        parent = (request.headers.get("Referer") or b"").decode("latin-1")
+        if not parent:
+            self.visits.push_seed(url)
+            return
+        depth = request.meta.get("depth", 0)
+        self.visits.push([Entry(url, self.visits.slot(url), float(request.priority), parent, depth)])
 
     def _request(self, entry: Entry) -> Request:
         return Request(

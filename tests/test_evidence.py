@@ -298,6 +298,15 @@ def test_the_language_that_is_behind_is_preferred() -> None:
     assert chances("a.org") == (0, 0)
 
 
+def test_dead_links_tell_of_their_template_and_not_of_their_folder() -> None:
+    crawl = Learner(gain := knowing("new_text"))
+    fetch(crawl, "https://a.org/wiki/start", "eng")
+    for number in range(20):
+        crawl.observe_failure(f"https://a.org/wiki/old/x{number}")
+    assert gain.explain("https://a.org/wiki/old/x99").new_text < 0.2
+    assert gain.explain("https://a.org/wiki/old/other").new_text == 1
+
+
 def test_more_of_the_language_that_is_ahead_waits_for_the_other() -> None:
     def later(mark: str) -> float:
         return gain.explain(f"https://a.org/{mark}/new").later

@@ -20,8 +20,9 @@ from support.webserver import ABOUT_SITE, TEXT, bilingual_site, html, serve, sta
 
 from bilingual_crawler.crawl.remaining import (
     ANY_PAIR,
-    FEW,
+    BOTH_LANGUAGES,
     FIRST_PAGES,
+    MIN_PAIRS,
     NO_PAIR,
     PAGES_WITHOUT_PAIR,
     RECENT,
@@ -165,10 +166,10 @@ def test_a_site_is_left_in_time_and_not_too_early(until: float, progress: Progre
     if progress.pages < FIRST_PAGES:
         assert not left
     elif not found and progress.pages < PAGES_WITHOUT_PAIR:
-        assert left == (remaining <= NO_PAIR and progress.rarer < FEW)
+        assert left == (remaining <= NO_PAIR and progress.rarer < BOTH_LANGUAGES)
     elif not found:
         assert left
-    elif left and (found < FEW or max(recently, remaining) > -log(1 - ANY_PAIR)):
+    elif left and (found < MIN_PAIRS or max(recently, remaining) > -log(1 - ANY_PAIR)):
         assert recently <= (1 - until) * (found + recently) + 1e-9
         assert found / (found + remaining) >= until - 1e-9
         assert progress.is_enough(until / 2)

@@ -23,9 +23,11 @@ PAGES_WITHOUT_PAIR = 200
 NO_PAIR = 0.1
 """Maximum remaining pairs of a barren site."""
 ANY_PAIR = 0.4
-"""Maximum P(any pair remains), of independent pages, of a site that is left whatever share that pair would be."""
-FEW = 3
-"""Fewer pairs do not show how many a site has; fewer documents in the rarer language do not make it bilingual."""
+"""Maximum P(any pair remains) at which a site is left, whatever share is wanted."""
+MIN_PAIRS = 3
+"""Fewer pairs do not show how many a site has."""
+BOTH_LANGUAGES = 3
+"""Minimum documents in the rarer language of a bilingual site, regardless of the estimate."""
 BEST_OF = 10
 """Latest fetches of which the greatest promise counts."""
 OFFSET = 0.2
@@ -118,13 +120,13 @@ class Progress(NamedTuple):
         if self.pages < FIRST_PAGES:
             return False
         if self.found <= 0:
-            is_barren = self.remaining is not None and self.remaining <= NO_PAIR and self.rarer < FEW
+            is_barren = self.remaining is not None and self.remaining <= NO_PAIR and self.rarer < BOTH_LANGUAGES
             return is_barren or self.pages >= PAGES_WITHOUT_PAIR
         remaining = max(self.remaining or 0.0, self.recently)
         if remaining <= (1 - until) * (self.found + remaining):
             return True
         # pairs are whole: of a small site no share is left but none, or that of one pair
-        return self.found >= FEW and -expm1(-remaining) <= ANY_PAIR
+        return self.found >= MIN_PAIRS and -expm1(-remaining) <= ANY_PAIR
 
 
 class FetchOutcome(NamedTuple):

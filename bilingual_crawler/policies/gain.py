@@ -169,7 +169,7 @@ class Gain(Policy):
         for each in self._text:
             new_text *= each.factor(target)
         first, second = (single + self._weights.balance for single in self.book.unpaired_on(target.place.site))
-        # worths that fall are found at the head of the queue, so the other language need not be weighed again
+        # nobody weighs the other language again, but it comes to the head of the queue when the worths there fall
         half = belief[0] * min(1.0, second / first) + belief[1] * min(1.0, first / second)
         later = self._weights.future * half * max(self._weights.counterpart * counterpart, prospect)
         seed = self._weights.seed * (belief[0] + belief[1]) if target.url in self._seeds else 0.0

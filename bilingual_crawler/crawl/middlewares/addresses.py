@@ -50,7 +50,7 @@ _REMEMBERED = 10_000
 
 
 def is_public(address: str) -> bool:
-    """Whether *address* is public. No IPv6 address is that embeds an IPv4 address, to which packets may go.
+    """Whether *address* is public. An IPv6 address that embeds an IPv4 address is not: packets may go to that one.
 
     Names resolve to IPv4 addresses only, and no site is linked to by the address of a tunnel or a translator.
     """

@@ -235,7 +235,8 @@ class Browser:
             self._stats.inc_value("bilingual/render/failed_resources")
             raise
         if is_script and resource.status == 200 and len(resource.body) < CACHE_BYTES:
-            self._scripts[key] = resource
+            # with its request it would be several times as large
+            self._scripts[key] = resource = resource.replace(request=None)
         return resource
 
     async def close(self) -> None:

@@ -1,4 +1,4 @@
-"""Downloader middlewares of archives: writes each exchange; answers from Common Crawl and from an earlier crawl."""
+"""Downloader middlewares of archives: one writes each exchange, others answer from Common Crawl or an earlier crawl."""
 
 from __future__ import annotations
 

@@ -11,9 +11,9 @@ from urllib.parse import urlsplit
 from urllib.request import getproxies
 
 from bilingual_crawler.crawl.context import CrawlContext, DiscoveryContext, Seed, choose_output_dir, named_now
-from bilingual_crawler.crawl.middlewares.render import missing_for_rendering
 from bilingual_crawler.crawl.spiders.seeds import parse_seeds
 from bilingual_crawler.crawl.traps import Traps
+from bilingual_crawler.discovery.detector.features import FOLDER
 from bilingual_crawler.discovery.policies import AddressReader, site_order
 from bilingual_crawler.discovery.search import SiteSearch, Topic
 from bilingual_crawler.discovery.sites import expected_pairs, is_table
@@ -48,6 +48,7 @@ from bilingual_crawler.plugins import GAIN_EVIDENCE, POLICIES, SITE_DETECTORS, S
 from bilingual_crawler.policies.base import Jointly, Policy, PolicyError
 from bilingual_crawler.policies.baselines import Oracle
 from bilingual_crawler.policies.gain import Gain
+from bilingual_crawler.scoring.models import LanguageModel, ModelError, ProviderError, load_models, models_folder
 from bilingual_crawler.storage.archive import open_archive
 from bilingual_crawler.storage.sites import alias_hosts
 from bilingual_crawler.storage.warc import ArchiveError
@@ -296,16 +297,16 @@ def _context(
 
 def _limits(values: SimpleNamespace, options: Options, settings: BaseSettings) -> dict[str, Any]:
     render = values.render or options.render
-    if render == "always" and (missing := missing_for_rendering(settings)):
-        raise wrong("render", render, missing)
+    if render == "always":
+        # what it imports takes .1 s, and Scrapyd imports this module only to list the spiders
+        from bilingual_crawler.crawl.middlewares.render import missing_for_rendering
+
+        if missing := missing_for_rendering(settings):
+            raise wrong("render", render, missing)
     return {"max_pages": values.max_pages, "max_pages_per_site": values.max_pages_per_site, "render": render}
 
 
 def _search(pair: LanguagePair, values: SimpleNamespace, sources: Sources, options: Options) -> SiteSearch:
-    # tokenizers are slow to import, and Scrapyd imports this module only to list the spiders
-    from bilingual_crawler.discovery.detector.features import FOLDER
-    from bilingual_crawler.scoring.models import LanguageModel, ModelError, models_folder
-
     with usage_errors(ModelError):
         models = models_folder(options.models_dir)
         model = LanguageModel(models / "url-language", options.providers)
@@ -397,9 +398,6 @@ def _policy(name: str, pairs: LanguagePairs, options: Options) -> Policy:
     """The policy called *name* for *pairs*, whose models can be loaded if it needs any."""
     kind: type[Policy] = POLICIES.find(name)
     if kind.needs_models:
-        # tokenizers are slow to import, and Scrapyd imports this module only to list the spiders
-        from bilingual_crawler.scoring.models import ModelError, ProviderError, load_models, models_folder
-
         hint = "; BILINGUAL_MODELS_DIR names the folder that holds the models"
         with usage_errors(ModelError, after=hint), usage_errors(ProviderError):
             load_models(models_folder(options.models_dir), options.providers)
@@ -408,7 +406,8 @@ def _policy(name: str, pairs: LanguagePairs, options: Options) -> Policy:
         more = {"bridges": options.bridge, "added": list(map(GAIN_EVIDENCE.find, options.gain_evidence))}
     elif issubclass(kind, Oracle):
         more = {"order": _oracle_order(options.oracle_order)}
-    with usage_errors(PolicyError, before=f"BILINGUAL_GAIN_EVIDENCE={','.join(options.gain_evidence)}: "):
+    named = f"BILINGUAL_GAIN_EVIDENCE={','.join(options.gain_evidence)}: " if issubclass(kind, Gain) else ""
+    with usage_errors(PolicyError, before=named):
         parts = [kind(pair, **more) for pair in pairs]
     return Jointly(parts) if len(parts) > 1 else parts[0]
 

@@ -99,8 +99,8 @@ class Served(Prospect):
 class NewText(Prospect):
     """Share of new text in the downloads of the folder, and of the script or template.
 
-    A calendar, or a list that a script sorts in every way, gives endless pairs with the same text. Feeds, sources, dead
-    links and pages that are no documents by their own word have none.
+    A calendar, or a list that a script sorts in every way, gives endless pairs with the same text. Feeds, sources and
+    pages that are no documents by their own word have none; nor have dead links, which tell nothing of their folder.
     """
 
     name: ClassVar[str] = "new_text"
@@ -131,8 +131,9 @@ class NewText(Prospect):
         share = 1.0
         for group in _groups(target.url):
             downloads = self._downloads.get(group)
+            # a folder of dead links alone has none, though its template has
             if not downloads:
-                break
+                continue
             share = (self._new[group] + self.weight * share) / (downloads + self.weight)
         return share
 
