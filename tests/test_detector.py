@@ -169,6 +169,8 @@ def test_an_address_that_no_link_names_is_guessed() -> None:
         ("https://x.example/index.en.html", "deu", "https://x.example/index.de.html"),
         ("https://x.example/?lang=EN", "spa", "https://x.example/?lang=ES"),
         ("https://en.pumps.org/a", "isl", "https://is.pumps.org/a"),
+        ("https://x.example/english/a.html", "deu", "https://x.example/deutsch/a.html"),
+        ("https://x.example/german/a.html", "fra", "https://x.example/french/a.html"),
     ],
 )
 def test_marks_are_rewritten_as_the_site_spells_them(url: str, language: str, guess: str) -> None:

@@ -175,9 +175,10 @@ def test_a_site_is_left_in_time_and_not_too_early(until: float, progress: Progre
         assert progress.is_enough(until / 2)
 
 
-def test_a_small_site_is_left_where_more_probably_no_pair_remains() -> None:
+def test_a_small_site_is_left_where_probably_no_pair_remains() -> None:
     assert Progress(60, 17, 0, 17, 0.5).is_enough(0.98)
     assert not Progress(60, 2, 0, 17, 0.5).is_enough(0.98)
+    assert not Progress(60, 17, 0, 17, 0.6).is_enough(0.98)
     assert not Progress(60, 17, 0, 17, 0.93).is_enough(0.98)
     assert not Progress(60, 17, 1, 17, 0.1).is_enough(0.98)
 

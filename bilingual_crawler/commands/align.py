@@ -57,18 +57,18 @@ class Command(Tool, ScrapyCommand):
     )
 
     def add(self, option: Callable[..., object]) -> None:
-        told = "the two languages, such as eng-mlt, or pairs of languages: eng-isl,eng-dan (those of the crawl)"
-        option("--pair", "--pairs", help=told)
+        words = "the two languages, such as eng-mlt, or pairs of languages: eng-isl,eng-dan (those of the crawl)"
+        option("--pair", "--pairs", help=words)
         option("--method", help=f"kind of evidence: {', '.join(ALIGNMENT_METHODS.built_in)} (auto)")
-        told = "of several editions of a page, such as British and American English (best)"
-        option("--editions", choices=EDITIONS, help=told)
+        words = "of several editions of a page, such as British and American English (best)"
+        option("--editions", choices=EDITIONS, help=words)
         option("--out", type=Path, default=Path("pairs.tsv"), help="output file (%(default)s)")
         option("--bitext", type=Path, metavar="DIR", help="align sentences too, and write them into this folder")
         option("--review", type=Path, metavar="DIR", help="write a sample of the pairs there for a human check")
-        told = "learn from the filled sheets of a review: pairs, scores and threshold of these sites"
-        option("--labels", type=Path, metavar="DIR|SHEET", help=told)
-        told = "put placeholders for e-mail addresses, telephone and account numbers (BILINGUAL_MASK_PERSONAL)"
-        option("--mask-personal", action="store_true", help=told)
+        words = "learn from the filled sheets of a review: pairs, scores and threshold of these sites"
+        option("--labels", type=Path, metavar="DIR|SHEET", help=words)
+        words = "put placeholders for e-mail addresses, telephone and account numbers (BILINGUAL_MASK_PERSONAL)"
+        option("--mask-personal", action="store_true", help=words)
         option("--formats", help=FORMATS)
         option("--filters", help="with --bitext, classes of sentence filters (BILINGUAL_SENTENCE_FILTERS)")
 

@@ -358,16 +358,16 @@ def _add_options(parser: argparse.ArgumentParser, spiders: Sequence[str]) -> Non
     add = partial(group.add_argument, action="append", default=[])
     for name, plain in PLAIN.items():
         add(plain.option, dest="set", type=f"{name}={{}}".format, metavar=plain.metavar, help=plain.help)
-    told = f"TOML file with [arguments] and [settings], such as {DESCRIPTION} of a crawl; options here win"
-    group.add_argument("--config", type=Path, metavar="FILE", help=told)
+    words = f"TOML file with [arguments] and [settings], such as {DESCRIPTION} of a crawl; options here win"
+    group.add_argument("--config", type=Path, metavar="FILE", help=words)
     if tool:
-        told = "log each step, not only warnings and errors"
-        group.add_argument("-v", "--verbose", dest="loglevel", action="store_const", const="INFO", help=told)
+        words = "log each step, not only warnings and errors"
+        group.add_argument("-v", "--verbose", dest="loglevel", action="store_const", const="INFO", help=words)
     width, indent = shutil.get_terminal_size().columns - 4, 24
     fill = partial(textwrap.fill, width=width, subsequent_indent=" " * indent, break_on_hyphens=False)
     for name in spiders:
         more = {one: argument.help for one, argument in ARGUMENTS[name].items() if not argument.metavar}
-        listed = "\n".join(fill(f"{f'-a {one}=':<{indent}}{told}") for one, told in more.items())
+        listed = "\n".join(fill(f"{f'-a {one}=':<{indent}}{words}") for one, words in more.items())
         parser.add_argument_group(f"More arguments of {CALLED[name] if tool else name}", listed)
 
 

@@ -28,8 +28,8 @@ class Command(Tool, ScrapyCommand):
 
     def add(self, option: Callable[..., object]) -> None:
         option("--out", type=Path, required=True, help="a new folder of sites, with tasks.tsv")
-        told = "score from which a pair that a crawl has found is gold (%(default)s)"
-        option("--min-score", default="0.9", metavar="SCORE", help=told)
+        text = "score from which a pair that a crawl has found is gold (%(default)s)"
+        option("--min-score", default="0.9", metavar="SCORE", help=text)
 
     def work(self, inputs: list[str], opts: Namespace, settings: BaseSettings) -> None:
         least = read_value("--min-score", opts.min_score, share)

@@ -62,15 +62,15 @@ class Command(Tool, ScrapyCommand):
     def add(self, option: Callable[..., object]) -> None:
         option("--policies", help="separated by commas (bfs,cld2,smart,oracle, or gain with --together)")
         option("--out", type=Path, default=Path("harvest"), help="output folder (%(default)s)")
-        told = "crawl all sites as one for each pair, with each of these BILINGUAL_SITE_BUDGETs (%(const)s)"
-        option("--together", nargs="?", metavar="BUDGETS", const=",".join(SITE_BUDGETS), help=told)
+        text = "crawl all sites as one for each pair, with each of these BILINGUAL_SITE_BUDGETs (%(const)s)"
+        option("--together", nargs="?", metavar="BUDGETS", const=",".join(SITE_BUDGETS), help=text)
         option("--pairs", "--pair", help="only the tasks of these pairs, separated by commas")
         option("--tasks", metavar="N", help="only the first N tasks")
         option("--site", metavar="ID", help="only the tasks of this site")
-        told = "the crawls leave a site when so many of its pairs are found (%(default)s: all)"
-        option("--until", default="1", metavar="SHARE", help=told)
-        told = "compare output folders of finished crawls of the same seeds by what they cost, and exit"
-        option("--runs", nargs="+", type=Path, metavar="CRAWL", help=told)
+        text = "the crawls leave a site when so many of its pairs are found (%(default)s: all)"
+        option("--until", default="1", metavar="SHARE", help=text)
+        text = "compare output folders of finished crawls of the same seeds by what they cost, and exit"
+        option("--runs", nargs="+", type=Path, metavar="CRAWL", help=text)
         option("--explain", nargs=2, metavar=("SITE", "URL"), help="show how gain ranked this URL, and exit")
         option("--jobs", type=int, default=os.cpu_count() or 1, help="number of crawls at a time (%(default)s)")
 

@@ -45,8 +45,8 @@ class Command(Tool, ScrapyCommand):
     inputs = range(sys.maxsize)
 
     def add(self, option: Callable[..., object]) -> None:
-        told = "languages, such as eng-mlt,eng-isl; eng-* pairs English with every other language"
-        option("--pairs", "--pair", help=told)
+        text = "languages, such as eng-mlt,eng-isl; eng-* pairs English with every other language"
+        option("--pairs", "--pair", help=text)
         option("--out", type=Path, help="folder for everything that is found")
         option("--engine", choices=("duckdb", "spark"), default="duckdb", help="what runs the queries (%(default)s)")
         option("--stage", choices=("urls", "content", "all"), default="all", help="what to do now (%(default)s)")

@@ -96,7 +96,7 @@ class Topic:
 
 
 class SiteSearch(Policy):
-    """Judges the sites of the pages it is given, says which pages it wants next, and has no others fetched.
+    """Judges the sites of the pages it is given, says which pages it wants next, and fetches no other page.
 
     The unit is the site, a registered domain: it is judged once, from the root of the host that was found first. A link
     to a page of another site leads to that root. :meth:`go_back` adds pages that link to a bilingual site; with

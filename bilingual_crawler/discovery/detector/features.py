@@ -78,7 +78,7 @@ def _spellings(token: str, old: str, new: str) -> Iterator[str]:
         yield f"{code}{separator}{territory if region.isupper() else territory.lower()}"
         yield code
         return
-    names = {own_name(old).lower(): own_name(new), language_name(old).lower(): language_name(new)}
+    names = {language_name(old).lower(): language_name(new), own_name(old).lower(): own_name(new)}
     spelt = [code if lower == to_bcp47(old) else new if len(token) == 3 else names.get(lower, code)]
     if lower == to_bcp47(old) and new in _REGIONAL:
         spelt.append(f"{code}-{territory}")
