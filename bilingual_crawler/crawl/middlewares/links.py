@@ -13,7 +13,6 @@ from scrapy.downloadermiddlewares.offsite import OffsiteMiddleware
 
 from bilingual_crawler.crawl.component import CrawlComponent
 from bilingual_crawler.crawl.middlewares.language import document_of
-from bilingual_crawler.crawl.middlewares.traps import TrapPagesMiddleware
 from bilingual_crawler.crawl.requests import asks_for_page, of_its_own
 from bilingual_crawler.crawl.signals import (
     COPY,
@@ -29,6 +28,7 @@ from bilingual_crawler.crawl.signals import (
 from bilingual_crawler.frontier.entry import Entry, Kind, State
 from bilingual_crawler.items import FoundLinks, FoundRequests, Wanted
 from bilingual_crawler.languages.codes import language_name
+from bilingual_crawler.options import Part
 from bilingual_crawler.pages.model import Link, PageRecord
 from bilingual_crawler.scoring.links import LinkScore, LinkScorer
 from bilingual_crawler.scoring.models import LanguageModel, UrlModel, load_models, models_folder
@@ -109,7 +109,7 @@ class LinkPriorityMiddleware(CrawlComponent):
                 self._visits.follow(entry, found.page, part)
 
     async def _without_traps(self, found: FoundLinks, meta: Mapping[str, Any]) -> FoundLinks:
-        if self._crawler.get_downloader_middleware(TrapPagesMiddleware) is None:
+        if Part.TRAPS not in self._options.parts:
             return found
         kinds: Counter[str] = Counter()
         followed: list[Link] = []
