@@ -26,6 +26,7 @@ from bilingual_crawler.policies.evidence.base import LanguageEvidence, normal
 from bilingual_crawler.policies.evidence.claims import Mirrors
 from bilingual_crawler.policies.evidence.language import LinkingPages
 from bilingual_crawler.policies.evidence.parallel_links import ParallelLinks
+from bilingual_crawler.policies.evidence.shared_words import SharedWords
 from bilingual_crawler.policies.gain import Gain
 from training.common.simulated import compare
 
@@ -89,7 +90,7 @@ UNTEACHABLE = {
     "linking_pages__other": LinkingPages.other * ALWAYS,
     **{
         f"{kind.name}__{outcome}": getattr(kind, outcome) * ALWAYS
-        for kind in (Mirrors, ParallelLinks)
+        for kind in (Mirrors, ParallelLinks, SharedWords)
         for outcome in ("right", "wrong")
     },
 }
@@ -106,8 +107,9 @@ VARIANTS: Mapping[str, Callable[[LanguagePair], Policy]] = {
     "without the wording of links": gain("wording"),
     "without parallel links": gain("parallel_links"),
     "without languages of linking pages": gain("linking_pages"),
+    "without words that links share with documents": gain("shared_words"),
     "without the surplus of one language": gain("surplus"),
-    "without all three": gain("parallel_links", "linking_pages", "surplus"),
+    "without all four": gain("parallel_links", "linking_pages", "shared_words", "surplus"),
     "without bridges": gain(bridges=False),
     "without equal URLs but for language marks": gain("mirrors"),
     "without learning from downloads": gain(**UNTEACHABLE),

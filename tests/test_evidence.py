@@ -11,6 +11,7 @@ from bilingual_crawler.pairing.book import Book
 from bilingual_crawler.policies.evidence.base import Known, place_of
 from bilingual_crawler.policies.evidence.language import Folders, Marks
 from bilingual_crawler.policies.evidence.prospects import PairRate
+from bilingual_crawler.policies.evidence.shared_words import MAX_WORDS, WordIndex
 from bilingual_crawler.policies.gain import EVIDENCE, Gain
 
 PAIR = LanguagePair.parse("eng-fin")
@@ -339,6 +340,33 @@ def test_what_is_counted_is_right_after_documents_have_changed_their_partners() 
     for url in ("https://a.fi/en/new", "https://a.fi/fi/new"):
         assert changed.explain(url) == steady.explain(url)
     assert changed.explain("https://a.fi/en/new").chances["surplus"] > 0
+
+
+def test_rare_words_that_a_link_shares_with_a_document_speak_for_a_pair() -> None:
+    def chance(path: str) -> float:
+        return gain.explain(f"https://a.org/{path}").chances["shared_words"]
+
+    crawl = Learner(gain := knowing("shared_words"))
+    others = [Link(f"https://a.org/n{number}", text=f"Uutisia kaupungista osa {number}") for number in range(30)]
+    english = Link("https://a.org/a1", text="Halvorsen pumps of 1897")
+    finnish = Link("https://a.org/a2", text="Halvorsenin pumput 1897")
+    fetch(crawl, "https://a.org/", None, english, finnish, *others)
+    assert not chance("a2")
+    fetch(crawl, "https://a.org/a1", "eng")
+    assert chance("a2") > 0.05 > chance("n7") == 0
+
+
+@given(st.lists(st.tuples(st.sampled_from("abcd"), st.text("xyz 123", max_size=12)), max_size=60))
+def test_an_index_of_words_finds_what_it_holds(added: list[tuple[str, str]]) -> None:
+    index = WordIndex()
+    for url, text in added:
+        if text:
+            index.add(url, text.split())
+        else:
+            index.remove(url)
+    for word in {word for _, text in added for word in text.split()}:
+        assert set(index.having(word)) == {url for url in "abcd" if word in index.words(url)}
+    assert all(len(index.words(url)) <= MAX_WORDS for url in "abcd")
 
 
 @given(st.lists(st.tuples(URLS, st.sampled_from(["eng", "fin", None]))), URLS)

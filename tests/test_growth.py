@@ -38,7 +38,7 @@ from bilingual_crawler.pages.sitemap import parse_sitemap
 from bilingual_crawler.pairing.book import MAX_RELATED, Book
 from bilingual_crawler.pairing.ledger import PairLedger
 from bilingual_crawler.policies.evidence import base as places
-from bilingual_crawler.policies.evidence import parallel_links
+from bilingual_crawler.policies.evidence import parallel_links, shared_words
 from bilingual_crawler.policies.evidence.base import MAX_TWINS
 from bilingual_crawler.policies.gain import Gain
 from bilingual_crawler.urls.hosts import CACHED_LENGTH, url_cache
@@ -133,7 +133,9 @@ def test_a_site_fills_its_own_share_of_the_queue_only() -> None:
 
 @pytest.mark.slow
 def test_the_share_counts_what_is_kept_of_a_url(monkeypatch: pytest.MonkeyPatch) -> None:
-    """By policy and frontier, in a folder of its own; caches are bounded for all sites."""
+    """By policy and frontier, in a folder of its own; caches and words of the last URLs are bounded for all sites."""
+    monkeypatch.setattr(shared_words, "MAX_URLS", 10)
+    monkeypatch.setattr(shared_words, "MAX_KNOWN", 10)
     monkeypatch.setattr(places, "_place", places._place.__wrapped__)
     policy, store, quota = Gain(PAIR), MemoryStore(), QueueQuota()
     page = PageRecord("https://a.example/", "eng", "eng")
@@ -160,6 +162,8 @@ def test_the_share_counts_what_is_kept_of_a_url(monkeypatch: pytest.MonkeyPatch)
 
 def test_links_of_documents_without_a_partner_take_bounded_memory(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(parallel_links, "MAX_BYTES", 1_000_000)
+    monkeypatch.setattr(shared_words, "MAX_URLS", 10)
+    monkeypatch.setattr(shared_words, "MAX_KNOWN", 10)
     policy = Gain(PAIR)
     tracemalloc.start()
     try:
@@ -345,6 +349,8 @@ LIMITS = {
     "bilingual_crawler.policies.evidence.base.MAX_MENTIONED": 100,
     "bilingual_crawler.policies.evidence.parallel_links.MAX_BYTES": 100_000,
     "bilingual_crawler.policies.evidence.parallel_links.MAX_DOCUMENTS": 100,
+    "bilingual_crawler.policies.evidence.shared_words.MAX_URLS": 100,
+    "bilingual_crawler.policies.evidence.shared_words.MAX_KNOWN": 400,
     "bilingual_crawler.policies.evidence.base.MAX_COUNTED": 400,
 }
 

@@ -1,0 +1,211 @@
+"""Evidence: names, numbers and cognates common to the links of a URL and of a document in the other language."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections import Counter, OrderedDict, defaultdict
+from dataclasses import dataclass
+from functools import lru_cache
+from heapq import nlargest
+from math import log, sqrt
+from typing import TYPE_CHECKING, ClassVar
+from urllib.parse import unquote
+
+from bilingual_crawler.pages.words import western_digits, word_pattern
+from bilingual_crawler.policies.evidence.base import PartnerEvidence, Reliability, part_left
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable, Sequence
+
+    from bilingual_crawler.pages.model import Link, PageRecord
+    from bilingual_crawler.policies.evidence.base import Belief, Target
+
+MAX_URLS = 20_000
+"""Maximum indexed URLs, queued ones and documents each: the latest, some 2 kB each."""
+MAX_KNOWN = 1_000_000
+"""Maximum words with a frequency; beyond it counting starts again."""
+MAX_WORDS = 16
+"""Maximum words of a URL."""
+COMMON = 30
+"""Maximum URLs of an indexed word."""
+STEM = 5
+"""Letters of a stem: "presentations" and "presentazioni" are cognates."""
+STEPS = 5
+"""Classes of shares, each with a reliability of its own."""
+
+_WORD = re.compile(word_pattern(r"[^\W_]"))
+
+
+class WordIndex:
+    """URLs and the words that stand for them, always in the same order."""
+
+    def __init__(self) -> None:
+        self._words: OrderedDict[str, tuple[str, ...]] = OrderedDict()
+        self._having: defaultdict[str, dict[str, None]] = defaultdict(dict)
+
+    def words(self, url: str) -> tuple[str, ...]:
+        return self._words.get(url, ())
+
+    def having(self, word: str) -> Collection[str]:
+        """The URLs with the *word*; empty if too many."""
+        urls = self._having.get(word, ())
+        return urls if len(urls) <= COMMON else ()
+
+    def add(self, url: str, words: Iterable[str]) -> Sequence[str]:
+        """Add *words* of *url*; return the new ones."""
+        known = self.words(url)
+        new = tuple(sorted(set(words).difference(known))[: MAX_WORDS - len(known)])
+        if new:
+            self._words[url] = known + new
+            for word in new:
+                self._having[word][url] = None
+            if len(self._words) > MAX_URLS:
+                self.remove(next(iter(self._words)))
+        return new
+
+    def remove(self, url: str) -> None:
+        for word in self._words.pop(url, ()):
+            del self._having[word][url]
+            if not self._having[word]:
+                del self._having[word]
+
+
+@dataclass
+class SharedWords(PartnerEvidence):
+    """The common words of a URL, with its link texts, and an unpaired document; rare words count most.
+
+    P(translation | share of common words) is learnt by site.
+    """
+
+    name: ClassVar[str] = "shared_words"
+    right: float = 1.0
+    wrong: float = 3.0
+    """Prior counts of the nearest documents: translations, others."""
+    least: float = 0.5
+    """Minimum cosine of the words, weighted by rarity."""
+    slope: float = 2.0
+    base: float = 0.2
+    """Factor of P(completes): ``slope`` x belief in the other language + ``base``, at most 1."""
+
+    def __post_init__(self) -> None:
+        self._queued, self._documents = WordIndex(), WordIndex()
+        self._times: Counter[str] = Counter()
+        """Word -> number of URLs with it."""
+        self._seen = 0
+        self._rarities: dict[str, float] = {}
+        """Cache: word -> rarity, until links bring new words; many URLs are weighed between two pages."""
+        self._weights: dict[str, float] = {}
+        """Cache: document -> sum of the rarities of its words, as long."""
+        self._by_step = Reliability(self.right, self.wrong)
+        """By site and class of shares."""
+
+    def observe_page(self, page: PageRecord, links: Sequence[Link]) -> Iterable[str]:
+        nearest = self._nearest(page.url)
+        partner = self.book.partner(page.url)
+        if nearest and (partner or page.side is None or page.side == self.book.side(nearest[0])):
+            self._by_step.count((self.known.place(page.url).site, _step(nearest[1])), right=partner == nearest[0])
+        if self.book.side(page.url) is None:
+            return ()
+        self._weights.pop(page.url, None)
+        new = self._documents.add(page.url, _words_of_url(page.url).union(self._queued.words(page.url)))
+        return dict.fromkeys(url for word in new for url in self._queued.having(word))
+
+    def observe_pair(self, url: str, partner: str) -> Iterable[str]:
+        self._documents.remove(url)
+        self._documents.remove(partner)
+        return ()
+
+    def observe_link(self, page: PageRecord, link: Link) -> bool:
+        if self.known.is_queued(link.url):
+            if not link.text:
+                return False
+            # an evicted URL returns with the words of the text, which is no new evidence
+            known = bool(self._queued.words(link.url))
+            new = self._queued.add(link.url, _words_of_text(link.text))
+            self._count(new)
+            return known and bool(new)
+        self._seen += 1
+        self._count(self._queued.add(link.url, _words_of_text(link.text) | _words_of_url(link.url)))
+        return False
+
+    def completes(self, target: Target, belief: Belief) -> float:
+        found = self._nearest(target.url)
+        if found is None:
+            return 0.0
+        document, share = found
+        other = 1 - self.known.index(self.book.side(document))
+        reliability = self._by_step.probability((target.place.site, _step(share)))
+        return share * reliability * part_left(belief[other], self.slope, self.base)
+
+    def observe_redirect(self, url: str, target: str) -> None:
+        self._queued.add(target, self._queued.words(url))
+
+    def forget(self, url: str) -> None:
+        self._queued.remove(url)
+
+    def _nearest(self, url: str) -> tuple[str, float] | None:
+        """The document nearest to *url*, and the cosine of their words, weighted by rarity; or None."""
+        words = self._queued.words(url)
+        having = [(word, documents) for word in words if (documents := self._documents.having(word))]
+        if not having:
+            return None
+        shared: dict[str, float] = {}
+        for word, documents in having:
+            rarity = self._rarity(word)
+            for document in documents:
+                shared[document] = shared.get(document, 0.0) + rarity
+        weight = sum(map(self._rarity, words))
+        best, most = "", self.least
+        for document in nlargest(2, shared, key=shared.__getitem__):
+            both = sqrt(weight * self._weight(document))
+            share = min(shared[document] / both, 1.0) if both else 0.0
+            if share > most:
+                best, most = document, share
+        return (best, most) if best else None
+
+    def _rarity(self, word: str) -> float:
+        rarity = self._rarities.get(word)
+        if rarity is None:
+            rarity = max(0.0, log((self._seen + 2) / (self._times[word] + 1)))
+            self._rarities[word] = rarity
+        return rarity
+
+    def _weight(self, document: str) -> float:
+        weight = self._weights.get(document)
+        if weight is None:
+            weight = self._weights[document] = sum(map(self._rarity, self._documents.words(document)))
+        return weight
+
+    def _count(self, words: Iterable[str]) -> None:
+        if len(self._times) > MAX_KNOWN:
+            self._times.clear()
+            self._seen = 0
+        self._rarities.clear()
+        self._weights.clear()
+        self._times.update(words)
+
+
+def _step(share: float) -> int:
+    return min(int(share * STEPS), STEPS - 1)
+
+
+@lru_cache(1 << 14)
+def _words_of_text(text: str) -> frozenset[str]:
+    """The words of a link text, cached: many links have the same text."""
+    return _words_of(text)
+
+
+def _words_of_url(url: str) -> frozenset[str]:
+    path = url.partition("://")[2].partition("?")[0].partition("#")[0].partition("/")[2]
+    return _words_of(unquote(path)[:200])
+
+
+def _words_of(text: str) -> frozenset[str]:
+    """Numbers, and the stems of words without accents."""
+    plain = western_digits(text.lower())
+    if not plain.isascii():
+        plain = "".join(sign for sign in unicodedata.normalize("NFKD", plain) if not unicodedata.combining(sign))
+    return frozenset(
+        word if word.isdigit() else word[:STEM] for word in _WORD.findall(plain) if word.isdigit() or len(word) > 2
+    )
