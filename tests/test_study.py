@@ -3,7 +3,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import pytest
+import torch
+from support import tiny_xlmr
 from support.pair_data import tiny_sources
+from transformers import XLMRobertaForSequenceClassification
 
 from training.parallelness.sets import main as pair_sets
 from training.parallelness.study import COMBINATIONS, FoldResult, main, ranked, read_results
@@ -19,7 +22,11 @@ def test_there_are_63_combinations() -> None:
 
 def test_ranking_by_hand() -> None:
     rows = ranked(
-        [FoldResult("1", 0, 1, 1, 0, 7), FoldResult("1", 1, 0, 0, 1, 0), FoldResult("2+3", 0, 2, 0, 0, 8)],
+        [
+            FoldResult("1", "small", 0, 1, 1, 0, 7),
+            FoldResult("1", "small", 1, 0, 0, 1, 0),
+            FoldResult("2+3", "small", 0, 2, 0, 0, 8),
+        ],
     )
     assert [row.combination for row in rows] == ["2+3", "1"]
     assert rows[0].macro == 1
@@ -52,3 +59,35 @@ def test_study_goes_on_where_it_was_cut(tmp_path: Path, capsys: pytest.CaptureFi
     assert read_results(tmp_path / "results.tsv") == again
     macros = [float(line.split("|")[2]) for line in printed if line.startswith(("| 1+4", "| 3"))]
     assert macros == sorted(macros, reverse=True)
+
+
+@pytest.mark.slow
+def test_an_encoder_is_fine_tuned_in_place_of_the_small_network(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    torch.manual_seed(1)
+    base = tmp_path / "base"
+    XLMRobertaForSequenceClassification(
+        tiny_xlmr.config(max_position_embeddings=130, num_hidden_layers=2)
+    ).save_pretrained(base)
+    tiny_xlmr.tokenizer().save_pretrained(base)
+    sources = tiny_sources(tmp_path, hosts=8)
+    pair_sets(["negatives", str(sources.pairs), "--combination", "1+4", "--out", str(tmp_path / "tests.tsv")])
+    arguments = ["--pairs", str(sources.pairs), "--tests", str(tmp_path / "tests.tsv"), "--folds", "2"]
+    arguments += ["--results", str(tmp_path / "results.tsv"), "--sample", "40", "--epochs", "1"]
+    encoder = ["--recipe", "e5-small", "--base", str(base), "--combinations", "1+4"]
+    main([*arguments, *encoder])
+    done = read_results(tmp_path / "results.tsv")
+    assert [(result.fold, result.recipe) for result in done] == [(0, "e5-small"), (1, "e5-small")]
+    with pytest.raises(SystemExit, match="2"):
+        main([*arguments, "--combinations", "1+4"])
+    assert "results.tsv holds results of the recipe e5-small: give another --results" in capsys.readouterr().err
+    with pytest.raises(SystemExit, match="2"):
+        main([*arguments, "--base", str(base)])
+    assert "--base needs a --recipe that fine-tunes an encoder" in capsys.readouterr().err
+    mine = tmp_path / "notes.tsv"
+    mine.write_text("my\tnotes\n")
+    with pytest.raises(SystemExit, match="2"):
+        main([*arguments[:7], str(mine), *arguments[8:]])
+    assert "notes.tsv holds no results of this study" in capsys.readouterr().err
+    assert mine.read_text() == "my\tnotes\n"

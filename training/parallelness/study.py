@@ -1,9 +1,10 @@
 """`python -m training.parallelness.study`: which of the paper's six kinds of negatives to train on (table A1).
 
-Each of the 63 combinations is tried in cross-validation by domain: a small pair network learns from positives with
-the synthetic negatives of the combination, and is tested on labelled pairs as a crawl meets them (`python -m
-training.parallelness.sets links`, or the links of WMT16 pages) of domains that it has not seen. The result of a fold is
-written as soon as it is known; a run that was killed goes on there.
+Each of the 63 combinations is tried in cross-validation by domain: a network learns from positives with the synthetic
+negatives of the combination, and is tested on labelled pairs as a crawl meets them (`python -m
+training.parallelness.sets links`, or the links of WMT16 pages) of domains that it has not seen. The network is a small
+one, or with `--recipe` an encoder that is fine-tuned, as the paper's were (García-Romero et al. 2026). The result of a
+fold is written as soon as it is known; a run that was killed goes on there.
 """
 
 from __future__ import annotations
@@ -12,18 +13,21 @@ import argparse
 import csv
 import random
 from collections import defaultdict
-from dataclasses import astuple, dataclass, fields
+from dataclasses import astuple, dataclass, fields, replace
+from functools import partial
 from itertools import combinations
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 import torch
+from torch.nn import functional
 
+from bilingual_crawler.scoring.models import PAIR_TEXTS
 from bilingual_crawler.urls.hosts import domain_label
 from bilingual_crawler.urls.model_input import pair_text
 from training.common.data import DataError
-from training.common.loop import predict
+from training.common.loop import Training, predict, train
 from training.common.markdown import table
 from training.common.options import refuse_bad_input
 from training.parallelness.evaluation import LabelledPair, read_labelled_pairs
@@ -33,16 +37,106 @@ from training.parallelness.negatives import KINDS, generate
 from training.parallelness.network import PairNet, PairNetConfig
 from training.parallelness.recipe import PairRecipe
 from training.parallelness.tokenizer import build_tokenizer, count_features, count_words, encode, learn_pieces
+from training.transformer import SMALL
+from training.transformer.recipes import RECIPES, RecipeError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
+
+    from numpy.typing import NDArray
+    from torch import Tensor
 
     from training.parallelness.negatives import Pair
+    from training.transformer.recipes import FineTuningRecipe
+
+    MakeLearner = Callable[[Sequence[Pair], NDArray[np.float32], Sequence[Pair]], "Learner"]
+    """Makes a learner of pairs [N], their labels [N] (1 for parallel), and the pairs [M] to be tested on."""
 
 COMBINATIONS = tuple("+".join(chosen) for size in range(1, len(KINDS) + 1) for chosen in combinations("123456", size))
 PIECES = 4000
 MOST_OF_DOMAIN = 30
 SEED = 71213
+NEGATIVES = 3
+"""Of each positive."""
+
+
+class Learner(Protocol):
+    """Trains a network for a fold."""
+
+    def decide(self, chosen: NDArray[np.int64], asked: NDArray[np.int64]) -> NDArray[np.bool_]:
+        """Which of the test pairs at *asked* [K] are parallel [K], by a network that learnt from those at *chosen*."""
+
+
+class SmallNetwork:
+    """The small network of `recipe`, whose word pieces are those of the pairs."""
+
+    def __init__(
+        self, recipe: PairRecipe, learnt: Sequence[Pair], labels: NDArray[np.float32], tested: Sequence[Pair]
+    ) -> None:
+        texts = [pair_text(*pair) for pair in learnt]
+        tokenizer, first = build_tokenizer(count_features(texts), learn_pieces(count_words(texts), recipe.pieces))
+        self._recipe, self._labels = recipe, labels
+        self._config = PairNetConfig(first, tokenizer.get_vocab_size() - first, 32, 16, 64)
+        self._learnt = encode(tokenizer, texts)
+        self._tested = encode(tokenizer, [pair_text(*pair) for pair in tested])
+
+    def decide(self, chosen: NDArray[np.int64], asked: NDArray[np.int64]) -> NDArray[np.bool_]:
+        torch.manual_seed(self._recipe.seed)
+        net = PairNet(self._config)
+        fit(net, self._learnt, self._labels, np.ones(len(self._labels), dtype=np.float32), chosen, self._recipe)
+        return np.asarray(predict(net, self._tested, asked)[:, 0].numpy() >= 0)
+
+
+class FineTunedEncoder:
+    """The encoder of `recipe`, fine-tuned on the GPU if there is one."""
+
+    def __init__(
+        self, recipe: FineTuningRecipe, learnt: Sequence[Pair], labels: NDArray[np.float32], tested: Sequence[Pair]
+    ) -> None:
+        from training.transformer.base import load_model, load_tokenizer  # transformers takes seconds to import
+        from training.transformer.hub import separator_of
+        from training.transformer.lists import TEXT
+
+        self._recipe, self._labels, self._load = recipe, torch.from_numpy(labels), load_model
+        self._tokenizer = load_tokenizer(recipe)
+        form, separator = PAIR_TEXTS[TEXT], separator_of(self._tokenizer)
+        self._learnt, self._tested = ([form(*pair, separator) for pair in pairs] for pairs in (learnt, tested))
+        self._device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+
+    def decide(self, chosen: NDArray[np.int64], asked: NDArray[np.int64]) -> NDArray[np.bool_]:
+        recipe = self._recipe
+        net: Any = self._load(recipe, "parallelness", ("0", "1")).to(self._device)
+        steps = -(-len(chosen) // recipe.batch)
+        warm = max(1.0, recipe.warmup * steps)
+        optimizer = torch.optim.AdamW(net.parameters(), lr=recipe.rate, weight_decay=recipe.decay)
+        # as in the fine-tuning of the models: the rate grows, then falls with the inverse square root
+        schedule = torch.optim.lr_scheduler.LambdaLR(
+            optimizer, lambda step: min((step + 1) / warm, (warm / (step + 1)) ** 0.5)
+        )
+
+        def draw(rng: np.random.Generator) -> Iterator[NDArray[np.int64]]:
+            order = rng.permutation(chosen)
+            for start in range(0, len(order), recipe.batch):
+                yield order[start : start + recipe.batch]
+
+        def loss(indices: NDArray[np.int64], rng: np.random.Generator) -> Tensor:
+            found = self._logits(net, [self._learnt[i] for i in indices])
+            return functional.binary_cross_entropy_with_logits(found, self._labels[indices].to(self._device))
+
+        train(Training(net, optimizer, schedule, draw, loss, recipe.clip), recipe.epochs, recipe.seed)
+        net.eval()
+        texts = [self._tested[i] for i in asked]
+        with torch.no_grad():
+            parts = [self._logits(net, texts[start : start + 256]) for start in range(0, len(texts), 256)]
+        return np.asarray(torch.cat(parts).cpu().numpy() >= 0)
+
+    def _logits(self, net: Any, texts: list[str]) -> Tensor:
+        length = self._recipe.max_length
+        batch = self._tokenizer(texts, truncation=True, max_length=length, padding=True, return_tensors="pt")
+        with torch.autocast(self._device.type, torch.bfloat16, enabled=self._device.type == "cuda"):
+            inputs = {name: batch[name].to(self._device) for name in ("input_ids", "attention_mask")}
+            found: Tensor = net(**inputs).logits
+        return found[:, 0].float()
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,11 +144,16 @@ class FoldResult:
     """Decisions of one network on its test fold, at probability .5."""
 
     combination: str
+    recipe: str
+    """How the network was trained."""
     fold: int
     true_positives: int
     false_positives: int
     false_negatives: int
     true_negatives: int
+
+
+_COLUMNS = [field.name for field in fields(FoldResult)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,44 +194,41 @@ def read_data(pairs: Path, tests: Path, sample: int, folds: int) -> Data:
     )
 
 
-def try_combination(data: Data, combination: str, done: Iterable[int], recipe: PairRecipe) -> Iterable[FoldResult]:
-    """Results of the folds that are not `done`."""
-    negatives = generate(data.positives, combination, recipe.negatives, recipe.seed)
+def try_combination(
+    data: Data, combination: str, done: Iterable[int], make: MakeLearner, recipe: str
+) -> Iterable[FoldResult]:
+    """Results of the folds that are not `done`, by the learner of the `recipe` of that name."""
+    negatives = generate(data.positives, combination, NEGATIVES, SEED)
     learnt = [*data.positives, *((n.url_a, n.url_b) for n in negatives)]
     labels = np.array([1.0] * len(data.positives) + [0.0] * len(negatives), dtype=np.float32)
     domains = np.array([domain_label(url) for url, _ in learnt])
     tested = [row for name in sorted(data.tests) for row in data.tests[name]]
-    texts = [pair_text(*pair) for pair in learnt]
-    tokenizer, first = build_tokenizer(count_features(texts), learn_pieces(count_words(texts), recipe.pieces))
-    encoded = encode(tokenizer, texts)
-    test = encode(tokenizer, [pair_text(row.url_a, row.url_b) for row in tested])
     test_domains = np.array([domain_label(row.url_a) for row in tested])
     truth = np.array([row.label == 1 for row in tested], dtype=bool)
+    learner = make(learnt, labels, [(row.url_a, row.url_b) for row in tested])
     for fold, inside in enumerate(data.folds):
         if fold in done:
             continue
-        torch.manual_seed(recipe.seed)
-        net = PairNet(PairNetConfig(first, tokenizer.get_vocab_size() - first, 32, 16, 64))
-        chosen = np.flatnonzero(~np.isin(domains, list(inside)))
-        fit(net, encoded, labels, np.ones(len(learnt), dtype=np.float32), chosen, recipe)
         rows = np.flatnonzero(np.isin(test_domains, list(inside)))
-        yes, expected = predict(net, test, rows)[:, 0].numpy() >= 0, truth[rows]
+        yes, expected = learner.decide(np.flatnonzero(~np.isin(domains, list(inside))), rows), truth[rows]
         counts = (yes & expected, yes & ~expected, ~yes & expected, ~yes & ~expected)
-        yield FoldResult(combination, fold, *(int(count.sum()) for count in counts))
+        yield FoldResult(combination, recipe, fold, *(int(count.sum()) for count in counts))
 
 
 def read_results(path: Path) -> list[FoldResult]:
-    """Results that earlier runs have written; a line that a kill cut off does not count."""
+    """Results that earlier runs have written; a line that a kill cut off does not count. DataError for another file."""
     if not path.exists():
         return []
     with path.open(encoding="utf-8", newline="") as file:
-        rows = [row for row in csv.reader(file, delimiter="\t") if len(row) == len(fields(FoldResult))]
-    return [FoldResult(row[0], *map(int, row[1:])) for row in rows[1:]]
+        header, *rows = list(csv.reader(file, delimiter="\t")) or [_COLUMNS]
+    if header != _COLUMNS:
+        raise DataError(f"{path} holds no results of this study: give another --results")
+    return [FoldResult(row[0], row[1], *map(int, row[2:])) for row in rows if len(row) == len(_COLUMNS)]
 
 
 def write_results(path: Path, results: Iterable[FoldResult]) -> None:
     """Write a results file anew."""
-    lines = [[field.name for field in fields(FoldResult)], *(map(str, astuple(result)) for result in results)]
+    lines = [_COLUMNS, *(list(map(str, astuple(result))) for result in results)]
     path.write_text("".join("\t".join(line) + "\n" for line in lines), encoding="utf-8")
 
 
@@ -144,7 +240,7 @@ def ranked(results: Iterable[FoldResult]) -> list[Row]:
     rows = []
     for combination, some in by_combination.items():
         hits, wrong, missed, right = (
-            sum(getattr(result, field.name) for result in some) for field in fields(FoldResult)[2:]
+            sum(getattr(result, field.name) for result in some) for field in fields(FoldResult)[3:]
         )
         positive = 2 * hits / max(1, 2 * hits + wrong + missed)
         negative = 2 * right / max(1, 2 * right + wrong + missed)
@@ -158,12 +254,17 @@ def summary(rows: Iterable[Row]) -> str:
     return table(columns, [(r.combination, r.macro, r.positive, r.negative, r.folds) for r in rows], digits=4)
 
 
-def study(data: Data, wanted: Sequence[str], path: Path, recipe: PairRecipe) -> list[Row]:
-    """Try what `path` does not hold yet, adding a line per fold. DataError if it holds results on other tests."""
+def study(data: Data, wanted: Sequence[str], path: Path, make: MakeLearner, recipe: str) -> list[Row]:
+    """Try what `path` does not hold yet, adding a line per fold.
+
+    DataError if it holds results on other tests, or of another `recipe`.
+    """
     results = read_results(path)
     sizes = [sum(len(data.tests[name]) for name in inside) for inside in data.folds]
-    if any(result.fold >= len(sizes) or sum(astuple(result)[2:]) != sizes[result.fold] for result in results):
+    if any(result.fold >= len(sizes) or sum(astuple(result)[3:]) != sizes[result.fold] for result in results):
         raise DataError(f"{path} holds results on other tests or folds: give another --results")
+    if other := next((result.recipe for result in results if result.recipe != recipe), None):
+        raise DataError(f"{path} holds results of the recipe {other}: give another --results")
     write_results(path, results)
     torch.set_num_threads(1)
     for combination in wanted:
@@ -171,7 +272,7 @@ def study(data: Data, wanted: Sequence[str], path: Path, recipe: PairRecipe) -> 
         if len(done) == len(data.folds):
             continue
         with path.open("a", encoding="utf-8") as file:
-            for result in try_combination(data, combination, done, recipe):
+            for result in try_combination(data, combination, done, make, recipe):
                 file.write("\t".join(map(str, astuple(result))) + "\n")
                 file.flush()
                 results.append(result)
@@ -190,13 +291,26 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--folds", type=int, default=10)
     parser.add_argument("--sample", type=int, default=1000, help="positives, and test pairs of a domain")
     parser.add_argument("--epochs", type=int, default=5)
+    parser.add_argument("--recipe", choices=(SMALL, *RECIPES), default=SMALL, help="network that learns")
+    parser.add_argument("--base", help="encoder to fine-tune in place of the recipe's: a name on the hub or a folder")
     options = parser.parse_args(arguments)
-    recipe = PairRecipe(epochs=options.epochs, batch=128, rate=1e-2, pieces=PIECES)
+    if options.base and options.recipe == SMALL:
+        parser.error("--base needs a --recipe that fine-tunes an encoder: " + ", ".join(RECIPES))
+    make: MakeLearner
+    if options.recipe == SMALL:
+        make = partial(SmallNetwork, PairRecipe(epochs=options.epochs, batch=128, rate=1e-2, pieces=PIECES))
+    else:
+        tuned = RECIPES[options.recipe]["parallelness"]
+        make = partial(FineTunedEncoder, replace(tuned, epochs=options.epochs, base=options.base or tuned.base))
     with refuse_bad_input(parser):
         data = read_data(options.pairs, options.tests, options.sample, options.folds)
         tested = sum(map(len, data.tests.values()))
         print(f"{len(data.positives)} positives, {tested} test pairs, {len(data.folds)} folds")
-        print(summary(study(data, options.combinations, options.results, recipe)), end="")
+        try:
+            rows = study(data, options.combinations, options.results, make, options.recipe)
+        except RecipeError as error:
+            parser.error(str(error))
+        print(summary(rows), end="")
 
 
 if __name__ == "__main__":
