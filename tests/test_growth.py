@@ -147,6 +147,8 @@ def test_the_share_counts_what_is_kept_of_a_url(monkeypatch: pytest.MonkeyPatch)
         store.push([Entry(link.url, "a.example", w, page.url) for link, w in zip(links, worth, strict=True)])
         for link in links:
             quota.add("a.example", link.url)
+        # what links say until the next page is kept for no longer
+        policy.observe_page(page, ())
 
     queue(range(300))
     before = quota._queued["a.example"]

@@ -7,7 +7,6 @@ import unicodedata
 from collections import Counter, OrderedDict, defaultdict
 from dataclasses import dataclass
 from functools import lru_cache
-from heapq import nlargest
 from math import log, sqrt
 from typing import TYPE_CHECKING, ClassVar
 from urllib.parse import unquote
@@ -43,6 +42,8 @@ class WordIndex:
     def __init__(self) -> None:
         self._words: OrderedDict[str, tuple[str, ...]] = OrderedDict()
         self._having: defaultdict[str, dict[str, None]] = defaultdict(dict)
+        self.weights: dict[str, float] = {}
+        """Cache: URL -> sum of the rarities of its words, until the next page."""
 
     def words(self, url: str) -> tuple[str, ...]:
         return self._words.get(url, ())
@@ -57,6 +58,7 @@ class WordIndex:
         known = self.words(url)
         new = tuple(sorted(set(words).difference(known))[: MAX_WORDS - len(known)])
         if new:
+            self.weights.pop(url, None)
             self._words[url] = known + new
             for word in new:
                 self._having[word][url] = None
@@ -65,6 +67,7 @@ class WordIndex:
         return new
 
     def remove(self, url: str) -> None:
+        self.weights.pop(url, None)
         for word in self._words.pop(url, ()):
             del self._having[word][url]
             if not self._having[word]:
@@ -80,10 +83,12 @@ class SharedWords(PartnerEvidence):
 
     name: ClassVar[str] = "shared_words"
     right: float = 1.0
-    wrong: float = 3.0
+    wrong: float = 6.0
     """Prior counts of the nearest documents: translations, others."""
     least: float = 0.5
     """Minimum cosine of the words, weighted by rarity."""
+    believed: float = 0.05
+    """Minimum reliability on a site for documents to be looked for."""
     slope: float = 2.0
     base: float = 0.2
     """Factor of P(completes): ``slope`` x belief in the other language + ``base``, at most 1."""
@@ -93,22 +98,24 @@ class SharedWords(PartnerEvidence):
         self._times: Counter[str] = Counter()
         """Word -> number of URLs with it."""
         self._seen = 0
+        self._new: Counter[str] = Counter()
+        self._new_urls = 0
+        """The same of the links since the last page."""
         self._rarities: dict[str, float] = {}
-        """Cache: word -> rarity, until links bring new words; many URLs are weighed between two pages."""
-        self._weights: dict[str, float] = {}
-        """Cache: document -> sum of the rarities of its words, as long."""
-        self._by_step = Reliability(self.right, self.wrong)
-        """By site and class of shares."""
+        """Cache: word -> rarity, until the next page; many URLs are weighed between two pages."""
+        self._right = Reliability(self.right, self.wrong)
+        """By site, and by its classes of shares."""
 
     def observe_page(self, page: PageRecord, links: Sequence[Link]) -> Iterable[str]:
-        nearest = self._nearest(page.url)
-        partner = self.book.partner(page.url)
+        self._count()
+        site, nearest, partner = self.known.place(page.url).site, self._nearest(page.url), self.book.partner(page.url)
         if nearest and (partner or page.side is None or page.side == self.book.side(nearest[0])):
-            self._by_step.count((self.known.place(page.url).site, _step(nearest[1])), right=partner == nearest[0])
+            self._right.count(site, (site, _step(nearest[1])), right=partner == nearest[0])
         if self.book.side(page.url) is None:
             return ()
-        self._weights.pop(page.url, None)
         new = self._documents.add(page.url, _words_of_url(page.url).union(self._queued.words(page.url)))
+        if not self._believed(site):
+            return ()
         return dict.fromkeys(url for word in new for url in self._queued.having(word))
 
     def observe_pair(self, url: str, partner: str) -> Iterable[str]:
@@ -118,24 +125,23 @@ class SharedWords(PartnerEvidence):
 
     def observe_link(self, page: PageRecord, link: Link) -> bool:
         if self.known.is_queued(link.url):
-            if not link.text:
-                return False
             # an evicted URL returns with the words of the text, which is no new evidence
             known = bool(self._queued.words(link.url))
-            new = self._queued.add(link.url, _words_of_text(link.text))
-            self._count(new)
+            new = self._queued.add(link.url, _words_of_text(link.text)) if link.text else ()
+            self._new.update(new)
             return known and bool(new)
-        self._seen += 1
-        self._count(self._queued.add(link.url, _words_of_text(link.text) | _words_of_url(link.url)))
+        self._new_urls += 1
+        self._new.update(self._queued.add(link.url, _words_of_text(link.text) | _words_of_url(link.url)))
         return False
 
     def completes(self, target: Target, belief: Belief) -> float:
-        found = self._nearest(target.url)
+        site = target.place.site
+        found = self._nearest(target.url) if self._believed(site) else None
         if found is None:
             return 0.0
         document, share = found
         other = 1 - self.known.index(self.book.side(document))
-        reliability = self._by_step.probability((target.place.site, _step(share)))
+        reliability = self._right.probability((site, _step(share)))
         return share * reliability * part_left(belief[other], self.slope, self.base)
 
     def observe_redirect(self, url: str, target: str) -> None:
@@ -144,24 +150,28 @@ class SharedWords(PartnerEvidence):
     def forget(self, url: str) -> None:
         self._queued.remove(url)
 
+    def _believed(self, site: str) -> bool:
+        return self._right.probability(site) >= self.believed
+
     def _nearest(self, url: str) -> tuple[str, float] | None:
         """The document nearest to *url*, and the cosine of their words, weighted by rarity; or None."""
-        words = self._queued.words(url)
-        having = [(word, documents) for word in words if (documents := self._documents.having(word))]
-        if not having:
+        weight = self._weight(self._queued, url)
+        # a document weighs as much as what it shares, or more
+        needed = self.least * self.least * weight
+        words = ((word, self._documents.having(word)) for word in self._queued.words(url))
+        having = [(self._rarity(word), documents) for word, documents in words if documents]
+        if not weight or sum(rarity for rarity, _ in having) < needed:
             return None
         shared: dict[str, float] = {}
-        for word, documents in having:
-            rarity = self._rarity(word)
+        for rarity, documents in having:
             for document in documents:
                 shared[document] = shared.get(document, 0.0) + rarity
-        weight = sum(map(self._rarity, words))
         best, most = "", self.least
-        for document in nlargest(2, shared, key=shared.__getitem__):
-            both = sqrt(weight * self._weight(document))
-            share = min(shared[document] / both, 1.0) if both else 0.0
-            if share > most:
-                best, most = document, share
+        for document, common in shared.items():
+            if common >= needed:
+                cosine = min(common / sqrt(weight * self._weight(self._documents, document)), 1.0)
+                if cosine > most:
+                    best, most = document, cosine
         return (best, most) if best else None
 
     def _rarity(self, word: str) -> float:
@@ -171,19 +181,23 @@ class SharedWords(PartnerEvidence):
             self._rarities[word] = rarity
         return rarity
 
-    def _weight(self, document: str) -> float:
-        weight = self._weights.get(document)
+    def _weight(self, index: WordIndex, url: str) -> float:
+        weight = index.weights.get(url)
         if weight is None:
-            weight = self._weights[document] = sum(map(self._rarity, self._documents.words(document)))
+            weight = index.weights[url] = sum(map(self._rarity, index.words(url)))
         return weight
 
-    def _count(self, words: Iterable[str]) -> None:
+    def _count(self) -> None:
+        """Count what came since the page before."""
         if len(self._times) > MAX_KNOWN:
             self._times.clear()
             self._seen = 0
-        self._rarities.clear()
-        self._weights.clear()
-        self._times.update(words)
+        for cache in (self._rarities, self._queued.weights, self._documents.weights):
+            cache.clear()
+        self._times.update(self._new)
+        self._seen += self._new_urls
+        self._new.clear()
+        self._new_urls = 0
 
 
 def _step(share: float) -> int:
