@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 MAX_URLS = 20_000
 """Maximum indexed URLs, queued ones and documents each: the latest, some 2 kB each."""
-MAX_KNOWN = 1_000_000
+MAX_KNOWN = 200_000
 """Maximum words with a frequency; beyond it counting starts again."""
 MAX_WORDS = 16
 """Maximum words of a URL."""
@@ -189,15 +189,15 @@ class SharedWords(PartnerEvidence):
 
     def _count(self) -> None:
         """Count what came since the page before."""
+        self._times.update(self._new)
+        self._seen += self._new_urls
+        self._new.clear()
+        self._new_urls = 0
         if len(self._times) > MAX_KNOWN:
             self._times.clear()
             self._seen = 0
         for cache in (self._rarities, self._queued.weights, self._documents.weights):
             cache.clear()
-        self._times.update(self._new)
-        self._seen += self._new_urls
-        self._new.clear()
-        self._new_urls = 0
 
 
 def _step(share: float) -> int:
