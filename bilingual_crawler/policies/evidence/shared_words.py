@@ -188,7 +188,7 @@ class SharedWords(PartnerEvidence):
         return weight
 
     def _count(self) -> None:
-        """Count what came since the page before."""
+        """Count what came since the page before: between pages a rarity must not depend on when it was asked for."""
         self._times.update(self._new)
         self._seen += self._new_urls
         self._new.clear()
@@ -204,12 +204,6 @@ def _step(share: float) -> int:
     return min(int(share * STEPS), STEPS - 1)
 
 
-@lru_cache(1 << 14)
-def _words_of_text(text: str) -> frozenset[str]:
-    """The words of a link text, cached: many links have the same text."""
-    return _words_of(text)
-
-
 def _words_of_url(url: str) -> frozenset[str]:
     path = url.partition("://")[2].partition("?")[0].partition("#")[0].partition("/")[2]
     return _words_of(unquote(path)[:200])
@@ -223,3 +217,7 @@ def _words_of(text: str) -> frozenset[str]:
     return frozenset(
         word if word.isdigit() else word[:STEM] for word in _WORD.findall(plain) if word.isdigit() or len(word) > 2
     )
+
+
+_words_of_text = lru_cache(1 << 14)(_words_of)
+"""Cached: many links have the same text, but each has another URL."""
