@@ -25,6 +25,7 @@ import csv
 import json
 from collections import defaultdict
 from collections.abc import Callable  # noqa: TC003  the type of a table
+from dataclasses import dataclass
 from pathlib import Path
 from statistics import mean
 from typing import TYPE_CHECKING
@@ -33,7 +34,7 @@ import numpy as np
 from rich.progress import track
 
 from bilingual_crawler.discovery.detector.barbosa import BarbosaDetector
-from bilingual_crawler.discovery.detector.base import MAX_DOWNLOADS, Verdict
+from bilingual_crawler.discovery.detector.base import MAX_DOWNLOADS, Reason, Verdict
 from bilingual_crawler.discovery.detector.evidence import TRANSLATION_THRESHOLD, EvidenceDetector
 from bilingual_crawler.discovery.detector.features import EvidenceWeights
 from bilingual_crawler.harvest.sites import read_site
@@ -49,27 +50,53 @@ from training.documents.examples import family
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-    from bilingual_crawler.discovery.detector.base import Detector
+    from bilingual_crawler.discovery.detector.base import Detector, Inspection
+    from bilingual_crawler.languages.codes import LanguagePair
+    from bilingual_crawler.pages.model import PageRecord
     from bilingual_crawler.scoring.linear import LinearModel
     from training.discovery.cuts import Instance
 
 PAPER = {
-    0.0: (0.86, 0.73, 29.1),
-    0.1: (0.75, 0.84, 6.5),
-    0.2: (0.74, 0.89, 4.5),
-    0.3: (0.71, 0.93, 3.6),
-    0.4: (0.70, 0.93, 3.1),
-    0.5: (0.67, 0.95, 2.8),
-    0.7: (0.67, 0.95, 2.4),
-    0.8: (0.67, 0.95, 2.2),
-    0.9: (0.66, 0.97, 2.0),
+    0.0: ((0.86, 0.73, 29.1), (1.00, 0.50)),
+    0.1: ((0.75, 0.84, 6.5), (0.97, 0.55)),
+    0.2: ((0.74, 0.89, 4.5), (0.94, 0.61)),
+    0.3: ((0.71, 0.93, 3.6), (0.88, 0.68)),
+    0.4: ((0.70, 0.93, 3.1), (0.85, 0.72)),
+    0.5: ((0.67, 0.95, 2.8), (0.84, 0.75)),
+    0.6: ((0.67, 0.95, 2.6), (0.84, 0.75)),
+    0.7: ((0.67, 0.95, 2.4), (0.83, 0.76)),
+    0.8: ((0.67, 0.95, 2.2), (0.81, 0.78)),
+    0.9: ((0.66, 0.97, 2.0), (0.77, 0.80)),
 }
-"""Table 1: threshold -> recall, precision, downloads a site; of other sites."""
+"""Table 1: threshold -> recall, precision, downloads a site of the detector; recall, precision of the link predictor
+alone; of other sites."""
 GROUPS: dict[str, Callable[[str], str]] = {"site": str, "source": family, "kind": kind_of}
 MEASURED = "evidence", "barbosa, t = 0.5"
 DRAWS = 1000
 CONFIRMATIONS = (0.1, 0.3, 0.7, 0.9)
 DOWNLOADS = (1, 2, 5, 8)
+
+
+class LinkPredictor(BarbosaDetector):
+    """The first step alone, as in Table 1: a site with a link from the threshold on is accepted, without a download."""
+
+    def inspect(self, pair: LanguagePair, entry: PageRecord) -> Inspection:
+        accepted = super().inspect(pair, entry).next() is not None
+        reason = Reason.BILINGUAL if accepted else Reason.ONE_LANGUAGE
+        return Judgement(Verdict(accepted, float(accepted), reason))
+
+
+@dataclass(frozen=True)
+class Judgement:
+    """An inspection that needs no download."""
+
+    verdict: Verdict
+
+    def next(self) -> None:
+        return None
+
+    def observe_page(self, url: str, page: PageRecord | None) -> None:
+        raise AssertionError("no page was named")
 
 
 def detectors(weights: EvidenceWeights, predictor: LinearModel, model: LanguageModel) -> dict[str, Detector]:
@@ -85,6 +112,7 @@ def detectors(weights: EvidenceWeights, predictor: LinearModel, model: LanguageM
         **{f"evidence, pair from {threshold}": evidence(threshold) for threshold in CONFIRMATIONS},
         **{f"evidence, at most {most}": evidence(most=most) for most in DOWNLOADS},
         **{f"barbosa, t = {threshold}": BarbosaDetector(predictor, threshold) for threshold in PAPER},
+        **{f"link predictor, t = {threshold}": LinkPredictor(predictor, threshold) for threshold in PAPER},
     }
 
 
@@ -148,6 +176,17 @@ def figures(judged: Sequence[Judged], name: str) -> dict[str, float]:
         "precision": round(recall / (recall + wrong), 4) if recall + wrong else 0.0,
         "downloads": round((downloads("positive") + downloads("negative")) / 2, 3),
         "disjoint": round(accepted("disjoint"), 4),
+    }
+
+
+def table_1(judged: Sequence[Judged], threshold: float) -> dict[str, dict[str, float]]:
+    """A row of Table 1 of Barbosa et al. 2011: the detector and the link predictor, here and in the paper."""
+    detector, predictor = PAPER[threshold]
+    return {
+        "detector": figures(judged, f"barbosa, t = {threshold}"),
+        "predictor": figures(judged, f"link predictor, t = {threshold}"),
+        "paper": dict(zip(("recall", "precision", "downloads"), detector, strict=True)),
+        "paper_predictor": dict(zip(("recall", "precision"), predictor, strict=True)),
     }
 
 
@@ -237,8 +276,9 @@ def run(options: argparse.Namespace) -> None:
     )
     for name in shipped:
         columns = [*figures(some, name).values(), *figures(judged, name).values()]
-        if name.startswith("barbosa, t"):
-            columns += PAPER[float(name.rpartition(" ")[2])]
+        which, _, threshold = name.partition(", t = ")
+        if threshold:
+            columns += PAPER[float(threshold)][which == "link predictor"]
         print(f"{name:28}" + "".join(f"{column:9.2f}" for column in columns))
     for instance, verdicts in traps:
         accepted = [name for name in MEASURED if name in verdicts and verdicts[name].bilingual]
@@ -251,7 +291,7 @@ def run(options: argparse.Namespace) -> None:
             if verdict is None or verdict.bilingual != (instance.variant is Variant.WHOLE):
                 print(*(instance.site, instance.pair, instance.variant, instance.kept, instance.entry, verdict))
     if options.json:
-        result = {
+        result: dict[str, Mapping[str, object]] = {
             name: {
                 **figures(some, name),
                 "all": figures(judged, name),
@@ -259,6 +299,7 @@ def run(options: argparse.Namespace) -> None:
             }
             for name in dict.fromkeys(("evidence", "barbosa", *MEASURED))
         }
+        result |= {f"t = {threshold}": table_1(some, threshold) for threshold in PAPER}
         options.json.write_text(json.dumps(result, indent=1) + "\n", encoding="utf-8")
 
 

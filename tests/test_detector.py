@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from support.detector_sites import DETECTOR, ENGLISH, HOME, LANGUAGE_MODEL, OTHER, PAIR, SPANISH, SWITCHER, judge, page
 from support.frozen_sites import write_frozen
 
-from benchmarks.detector import MEASURED, Judged, figures, leave_out, main, without_traps
+from benchmarks.detector import MEASURED, Judged, LinkPredictor, figures, leave_out, main, without_traps
 from bilingual_crawler.discovery.detector.barbosa import FILE, BarbosaDetector
 from bilingual_crawler.discovery.detector.base import MAX_DOWNLOADS, Reason, Verdict
 from bilingual_crawler.discovery.detector.features import (
@@ -219,6 +219,8 @@ def test_barbosa_follows_links_from_its_threshold_on() -> None:
     for threshold, expected in ((0.9, []), (0.8, ["x"]), (0.5, ["x", "z"]), (0.0, ["x", "z", "y"])):
         _, asked = judge(site, detector=BarbosaDetector(predictor, threshold))
         assert asked == [HOME + path for path in expected]
+        verdict, asked = judge(site, detector=LinkPredictor(predictor, threshold))
+        assert (verdict.bilingual, asked) == (bool(expected), [])
 
 
 def test_an_unknown_detector_is_named() -> None:
