@@ -38,8 +38,7 @@ Documents: TypeAlias = "FilePath | Iterable[FilePath | tuple[str, str | bytes]]"
 """A folder or file, or files, folders, and tuples of a name and a text, or the bytes of an HTML page."""
 
 _ENDINGS = (".txt", ".html", ".htm")
-_NOWHERE = "https://local.invalid"
-"""The site of documents without an address."""
+_NOWHERE = "https://local.invalid"  # the site of documents without an address
 _REASON = re.compile(r"(?:\] (?:WARNING|ERROR|CRITICAL)|: error): (.+)")
 """What a line of a crawl's log, or the error of the command, says about a failure."""
 

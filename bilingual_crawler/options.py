@@ -37,15 +37,11 @@ if TYPE_CHECKING:
     from scrapy.settings import BaseSettings
 
 PREFIX = "BILINGUAL_"
-POLITENESS = ("domain", "host", "address")
-"""Which URLs share one delay and one limit of requests in flight."""
-SITE_BUDGETS = ("bandit", "even", "sequential", "best")
-"""Which site's best URL comes next."""
+POLITENESS = ("domain", "host", "address")  # which URLs share one delay and one limit of requests in flight
+SITE_BUDGETS = ("bandit", "even", "sequential", "best")  # which site's best URL comes next
 RENDER_MODES = ("auto", "never", "always")
-TDM_MODES = ("record", "respect")
-"""What a reservation of text and data mining does to a document."""
-USUAL_FORMATS = ("bitextor", "tmx", "moses", "jsonl")
-"""Those that need no extra and hold what was kept."""
+TDM_MODES = ("record", "respect")  # what a reservation of text and data mining does to a document
+USUAL_FORMATS = ("bitextor", "tmx", "moses", "jsonl")  # those that need no extra and hold what was kept
 
 
 class Part(StrEnum):
@@ -57,14 +53,12 @@ class Part(StrEnum):
     PAIRS = "pairs"
 
 
-EDITIONS = ("best", "all")
-"""Which editions of a page are paired with its translation."""
+EDITIONS = ("best", "all")  # which editions of a page are paired with its translation
 
 T = TypeVar("T")
 N = TypeVar("N", int, float)
 Network = ipaddress.IPv4Network | ipaddress.IPv6Network
-Reader = Callable[[Any], T]
-"""Converts the value of a setting; raises ValueError with the valid values."""
+Reader = Callable[[Any], T]  # converts the value of a setting; raises ValueError with the valid values
 
 _REDIS = (
     "give redis://[user:password@]host[:port][/db][#name of the crawl], rediss:// for TLS, or unix:///path of a socket"
@@ -340,8 +334,7 @@ class Plain(NamedTuple):
 
     option: str
     metavar: str
-    help: str
-    """With its default in brackets."""
+    help: str  # with its default in brackets
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

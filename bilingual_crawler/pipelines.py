@@ -72,10 +72,8 @@ class OutputPipeline(CrawlComponent):
         learner = self._visits.learner
         self._ledgers = {str(pair): ledger for pair, ledger in learner.ledgers.items()}
         self._written = set()
-        self._characters = 0
-        """Of the documents."""
-        last: dict[str, int] = {}
-        """Archive -> greatest offset of a record of a document."""
+        self._characters = 0  # of the documents
+        last: dict[str, int] = {}  # archive -> greatest offset of a record of a document
         for record in records.read_json_lines(self._folder / records.DOCUMENTS):
             self._written.add(record["url"])
             self._characters += len(record.get("text", ""))
@@ -84,8 +82,7 @@ class OutputPipeline(CrawlComponent):
         for archive in (self._folder / name for name in last):
             if archive.exists() and archive.stat().st_size <= last[archive.name]:
                 logger.warning(f"{archive} is cut off: it lacks pages of documents that earlier runs have written")
-        self._pairs_of: Counter[str] = Counter()
-        """Languages -> pairs of written documents."""
+        self._pairs_of: Counter[str] = Counter()  # languages -> pairs of written documents
         self._in_pairs: Counter[str] = Counter()
         """Written documents in pairs, and of how many languages they have a partner."""
         for name, ledger in self._ledgers.items():

@@ -35,14 +35,11 @@ class PluginError(ValueError):
 class Plugins:
     """The classes of one kind by name."""
 
-    group: str
-    """Group of the entry points, below ``bilingual_crawler.``."""
-    protocols: tuple[str, ...]
-    """Path of the protocol, or of base classes of which a class has one."""
+    group: str  # group of the entry points, below bilingual_crawler.
+    protocols: tuple[str, ...]  # path of the protocol, or of base classes of which a class has one
     arguments: tuple[str, ...] | None
     """What the constructor gets, by position; None if a method of the protocol makes the object."""
-    built_in: Mapping[str, str] = field(default_factory=dict)
-    """Name -> path of the class."""
+    built_in: Mapping[str, str] = field(default_factory=dict)  # name -> path of the class
     packages: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     """Built-in name -> the extra that it needs, and the packages of that extra."""
 

@@ -28,10 +28,8 @@ if TYPE_CHECKING:
 
     from bilingual_crawler.items import Wanted
 
-CALLBACKS = {Kind.PAGE: "parse", Kind.SITEMAP: "parse_sitemap"}
-"""Names of the spider's methods."""
-MAX_REST = 60.0
-"""Limit in seconds for the pause of a slot after a failed fetch for which no pause was given."""
+CALLBACKS = {Kind.PAGE: "parse", Kind.SITEMAP: "parse_sitemap"}  # names of the spider's methods
+MAX_REST = 60.0  # limit in seconds for the pause of a slot after a failed fetch for which no pause was given
 
 
 class FrontierScheduler(BaseScheduler):

@@ -106,8 +106,7 @@ def lock_folders(settings: BaseSettings, context: CrawlContext) -> list[FolderLo
     return [one for one in (job, lock) if one]
 
 
-ROOM = 1 << 16
-"""Bytes for which a folder must have room when a crawl begins there."""
+ROOM = 1 << 16  # bytes for which a folder must have room when a crawl begins there
 
 
 def _check_new(folder: Path) -> None:
@@ -153,20 +152,13 @@ class CrawlContext:
     seeds: tuple[Seed, ...]
     policy: Policy
     scope: Scope
-    max_pages: int = 0
-    """Budget of pages; 0 is no limit."""
-    max_pages_per_site: int = 0
-    """Budget of pages of each politeness slot; 0 is no limit."""
-    until: float = 1.0
-    """Share of the pairs of a site after which it is left; 1 is all."""
-    budget: SiteBudget | None = None
-    """Whose best URL comes next; None if that is the best URL of all sites."""
-    render: str = "never"
-    """When pages go through a browser: one of :data:`~bilingual_crawler.options.RENDER_MODES`."""
-    detection: Detection
-    """How the languages of texts are told."""
-    formats: frozenset[str]
-    """Of the documents that are read: some of :data:`~bilingual_crawler.pages.formats.FORMATS`."""
+    max_pages: int = 0  # budget of pages; 0 is no limit
+    max_pages_per_site: int = 0  # budget of pages of each politeness slot; 0 is no limit
+    until: float = 1.0  # share of the pairs of a site after which it is left; 1 is all
+    budget: SiteBudget | None = None  # whose best URL comes next; None if that is the best URL of all sites
+    render: str = "never"  # when pages go through a browser: one of RENDER_MODES
+    detection: Detection  # how the languages of texts are told
+    formats: frozenset[str]  # of the documents that are read: some of FORMATS
     output_dir: Path
     job: Job
     traps: Traps
@@ -211,5 +203,4 @@ class DiscoveryContext(CrawlContext):
 
     search: SiteSearch
     sources: Sources
-    then: str
-    """``crawl`` if the sites found are to be crawled, else empty."""
+    then: str  # crawl if the sites found are to be crawled, else empty

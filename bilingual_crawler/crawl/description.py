@@ -30,16 +30,14 @@ if TYPE_CHECKING:
 
     from scrapy.exceptions import UsageError
 
-Argument: TypeAlias = str | list[str]
-"""Only seeds are a list."""
+Argument: TypeAlias = str | list[str]  # only seeds are a list
 
 _SPIDER, _ARGUMENTS, _SETTINGS = _KEYS = ("spider", "arguments", "settings")
 _SEEDS = "seeds"
 _UNTIL = "until"
 _PLACES = frozenset(("BILINGUAL_OUTPUT_DIR", "BILINGUAL_FRONTIER", "JOBDIR", "FEEDS", "LOG_FILE", "EDITOR"))
 """Settings that a crawl does not share with its repetition: where its outputs and its state are."""
-_PLAYWRIGHT = "PLAYWRIGHT_"
-"""Settings of scrapy-playwright, which have no default."""
+_PLAYWRIGHT = "PLAYWRIGHT_"  # settings of scrapy-playwright, which have no default
 _SECRET_NAME = re.compile(r"PASS(WORD)?$|SECRET|TOKEN|ACCESS_KEY")
 _SECRET_TEXT = re.compile(r"password|secret|token|credential|authorization|cookie", re.IGNORECASE)
 

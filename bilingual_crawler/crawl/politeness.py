@@ -33,8 +33,7 @@ Value = TypeVar("Value")
 
 logger = logging.getLogger(__name__)
 
-MAX_CRAWL_DELAY = 300.0
-"""Seconds; a longer one is cut to this, as Heritrix does."""
+MAX_CRAWL_DELAY = 300.0  # seconds; a longer one is cut to this, as Heritrix does
 
 
 def slot_by(politeness: str) -> Callable[[str], str]:

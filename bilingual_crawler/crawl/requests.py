@@ -54,10 +54,8 @@ def header_text(value: bytes) -> str:
         return value.decode("latin-1")
 
 
-PART = 100
-"""Items of a part: the links of most pages, in some 20 ms."""
-REST = 4.0
-"""Pause after a part, in times of what the part took."""
+PART = 100  # items of a part: the links of most pages, in some 20 ms
+REST = 4.0  # pause after a part, in times of what the part took
 MAX_REST = 0.2
 
 
@@ -84,8 +82,7 @@ class Turns:
             yield []
 
 
-_START = "is_start_request"
-"""Scrapy's own mark of a start request, all of which Scrapy sends unfiltered."""
+_START = "is_start_request"  # Scrapy's own mark of a start request, all of which Scrapy sends unfiltered
 
 
 def asks_for_page(request: Request) -> bool:

@@ -33,12 +33,10 @@ def folders(url: str) -> list[str]:
 MAX_COPIES = 20
 """Pages of one host with the same text whose links are followed. Several are legitimate: an untranslated page has a URL
 in each language."""
-PROBE_AFTER = 10
-"""Pages of a host before a made-up URL tests for soft 404s."""
+PROBE_AFTER = 10  # pages of a host before a made-up URL tests for soft 404s
 FOLDER_PROBE_AFTER = 3
 """Documents of a language in a folder of its own before a made-up URL of the folder tests for soft 404s."""
-MAX_FOLDERS_PROBED = 4
-"""Folders of a host that are probed beside the host."""
+MAX_FOLDERS_PROBED = 4  # folders of a host that are probed beside the host
 MAX_PROBES = 4
 """Maximum unanswered probes of a host or folder; each waits for twice as many pages as the one before."""
 _OWN_SHARE = 0.8
@@ -61,8 +59,7 @@ class MissingPages:
         self._languages: LRUCache[str, Counter[str]] = LRUCache(_FOLDERS)
         self._probes: LRUCache[str, int] = LRUCache(_FOLDERS)
         self._answered: LRUCache[str, bool] = LRUCache(_FOLDERS)
-        self._probed: LRUCache[str, set[str]] = LRUCache(_HOSTS)
-        """Host -> its probed folders."""
+        self._probed: LRUCache[str, set[str]] = LRUCache(_HOSTS)  # host -> its probed folders
         self._shown: LRUCache[str, NDArray[np.uint32]] = LRUCache(_SEQUENCES, getsizeof=len)
 
     def places_to_probe(self, url: str, language: str | None) -> list[str]:
@@ -122,8 +119,7 @@ class MissingPages:
         return True
 
 
-FOLDER_FACTOR = 3
-"""Factor of the limit for a whole folder, and for the same path on the hosts of a domain."""
+FOLDER_FACTOR = 3  # factor of the limit for a whole folder, and for the same path on the hosts of a domain
 TREE_FACTORS = (27, 9, 3)
 """Factors of the limit for the trees of the first, second and third folder of a path: smaller trees stop first."""
 TREE_ROW = 50
@@ -132,13 +128,10 @@ subject, by date."""
 PAIRS_FACTOR = 10
 """Factor of the limit for paired pages: templates filled in for every town or product, and some calendars, are
 translated too."""
-NEW_SHARE = 0.05
-"""Share of new word sequences, relative to its group, above which a page has new text."""
+NEW_SHARE = 0.05  # share of new word sequences, relative to its group, above which a page has new text
 _BITS = 1 << 17
-_LISTED = 1 << 12
-"""List size above which a bitmap is smaller."""
-_GROUP_BYTES = 500
-"""Bytes of a group beside its word sequences."""
+_LISTED = 1 << 12  # list size above which a bitmap is smaller
+_GROUP_BYTES = 500  # bytes of a group beside its word sequences
 _BYTES = 1000 * (_GROUP_BYTES + _BITS // 8)
 """Bytes for all groups: 1,000 of the largest, or 10,000 of a few pages."""
 _STALE = 10_000
@@ -159,8 +152,7 @@ class _Group:
         self.held = 0
         self.row = 0
         self.alone = 0
-        self.poor = 0
-        """Pages in a row with less new text than :data:`NEW_SHARE`."""
+        self.poor = 0  # pages in a row with less new text than NEW_SHARE
 
     @property
     def size(self) -> int:
@@ -327,8 +319,7 @@ def _is_same(one: bytes, other: bytes) -> bool:
     return len(common) >= _SAME_PAGE * max(len(first), len(second))
 
 
-MAX_SITEMAPS = 1000
-"""Maximum sitemaps of a site."""
+MAX_SITEMAPS = 1000  # maximum sitemaps of a site
 MAX_UNREADABLE = 10
 """Unreadable responses before a site, a registered domain, is abandoned: new hosts cost an attacker nothing."""
 MAX_SITEMAP_DEPTH = 4
@@ -345,8 +336,7 @@ class Traps:
         self._texts: LRUCache[bytes, int] = LRUCache(_PAGES)
         """Digest of a host and a text -> pages of the host with the text."""
         self._sitemaps: LRUCache[str, int] = LRUCache(_HOSTS)
-        self._named: LRUCache[int, bool] = LRUCache(_FOLDERS)
-        """Hashes of the sitemaps that are read."""
+        self._named: LRUCache[int, bool] = LRUCache(_FOLDERS)  # hashes of the sitemaps that are read
         self._unreadable: LRUCache[str, int] = LRUCache(_HOSTS)
 
     def refuses(self, url: str) -> str | None:

@@ -19,15 +19,12 @@ if TYPE_CHECKING:
 
     from bilingual_crawler.languages.pairs import LanguagePairs
 
-MAX_SITES = 10_000
-"""Sites and languages whose cookies are kept; the least recently used are forgotten."""
-MAX_COOKIES, MAX_COOKIE = 20, 4096
-"""Cookies of a site in one language, and characters of one."""
+MAX_SITES = 10_000  # sites and languages whose cookies are kept; the least recently used are forgotten
+MAX_COOKIES, MAX_COOKIE = 20, 4096  # cookies of a site in one language, and characters of one
 MAX_REFUSED = 3
 """Wrong-language answers before variants of a host are abandoned, unless one of its site was right."""
 
-_NAMING = ("lang", "locale", "i18n")
-"""Parts of names of cookies whose value is a language."""
+_NAMING = ("lang", "locale", "i18n")  # parts of names of cookies whose value is a language
 
 _pack = msgspec.msgpack.Encoder().encode
 _unpack = msgspec.msgpack.Decoder(tuple[str, dict[str, str], str]).decode
@@ -36,8 +33,7 @@ _unpack = msgspec.msgpack.Decoder(tuple[str, dict[str, str], str]).decode
 class Switch(NamedTuple):
     """Cookies that choose a language."""
 
-    language: str
-    """ISO 639-3"""
+    language: str  # ISO 639-3
     cookies: Mapping[str, str]
 
 

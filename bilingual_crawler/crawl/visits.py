@@ -115,8 +115,7 @@ def _worker_name(jobdir: str | None) -> str:
     return memo.read_text(encoding="utf-8")
 
 
-CHECKPOINT_SECONDS = 5.0
-"""Seconds of progress that a power cut can cost."""
+CHECKPOINT_SECONDS = 5.0  # seconds of progress that a power cut can cost
 
 
 class Checkpoints:
@@ -176,10 +175,8 @@ class Checkpoints:
 
 logger = logging.getLogger(__name__)
 
-MAX_ANNOUNCED = 200_000
-"""Maximum pages to come whose versions a sitemap has announced."""
-ANNOUNCED_AT_ONCE = 1_000
-"""Pages in one fact."""
+MAX_ANNOUNCED = 200_000  # maximum pages to come whose versions a sitemap has announced
+ANNOUNCED_AT_ONCE = 1_000  # pages in one fact
 WRITE_ERROR, FRONTIER_LOST = "write_error", "frontier_lost"
 """The ``finish_reason`` of a crawl that could not go on."""
 
@@ -207,23 +204,17 @@ class Visits:
         """Policy and ledgers, with what they have learnt."""
         self.variants = Variants(self._context.pairs)
         """Which sites choose the language by request header or cookie."""
-        self.walls = Walls()
-        """Which hosts show one page for all URLs."""
+        self.walls = Walls()  # which hosts show one page for all URLs
         self._announced: LRUCache[str, Sequence[Link]] = LRUCache(MAX_ANNOUNCED)
         """URL of a page to come -> its versions by a sitemap."""
-        self.quota = QueueQuota(len(self._policy.parts))
-        """Memory for queued URLs by linking politeness slot."""
+        self.quota = QueueQuota(len(self._policy.parts))  # memory for queued URLs by linking politeness slot
         self._guesses = {seed.url for seed in self._context.seeds if seed.guessed_scheme}
-        self._waiting: dict[str, str] = {}
-        """Guessed https URL -> failure, while http is tried."""
-        self._answered: dict[str, str] = {}
-        """Guessed https URL -> failure, once http has not led there."""
+        self._waiting: dict[str, str] = {}  # guessed https URL -> failure, while http is tried
+        self._answered: dict[str, str] = {}  # guessed https URL -> failure, once http has not led there
         self._with_spider: dict[str, Entry] = {}
-        self._left: dict[str, str] = {}
-        """Slot -> its site, where enough pairs are found."""
+        self._left: dict[str, str] = {}  # slot -> its site, where enough pairs are found
         self._stopping = False
-        self.slot = slot_by(options.politeness)
-        """The politeness slot of a URL."""
+        self.slot = slot_by(options.politeness)  # the politeness slot of a URL
         self.is_durable = bool(job_dir(crawler.settings) or options.frontier)
         """Whether the crawl can be resumed."""
         self._store, self.frontier = open_frontier(crawler, self)

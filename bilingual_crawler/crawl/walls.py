@@ -18,16 +18,12 @@ if TYPE_CHECKING:
 
     from bilingual_crawler.pages.model import PageRecord
 
-MAX_CHARACTERS = 1_000
-"""Characters of a text that are compared."""
-MAX_LINKS = 100
-"""Links of a page that are compared, the first ones to its host."""
-MIN_SEQUENCES = 10
-"""Word sequences of a page by which a wall is told from it."""
+MAX_CHARACTERS = 1_000  # characters of a text that are compared
+MAX_LINKS = 100  # links of a page that are compared, the first ones to its host
+MIN_SEQUENCES = 10  # word sequences of a page by which a wall is told from it
 MAX_OTHER = 5
 """Word sequences in which copies of a short wall differ: it may name the time, its visitor, or the address."""
-OTHER_SHARE = 0.25
-"""The same as a share of a longer wall, and of its links."""
+OTHER_SHARE = 0.25  # the same as a share of a longer wall, and of its links
 ROW = 2
 """URLs in a row with one answer before the host is tested; twice as many after each test that found no wall."""
 MIN_PAGES = 5
@@ -39,14 +35,10 @@ _PAGE, _TO = "page", "to "
 class Answer(msgspec.Struct, frozen=True, array_like=True):
     """What a host shows at a URL."""
 
-    kind: str
-    """``page``, the status without a page, or where it leads."""
-    said: bytes = b""
-    """Word sequences at the beginning of its text, as 32-bit numbers."""
-    links: bytes = b""
-    """Hashes of the pages of its host to which it links, as 32-bit numbers."""
-    own: int = 0
-    """Hash of its address."""
+    kind: str  # page, the status without a page, or where it leads
+    said: bytes = b""  # word sequences at the beginning of its text, as 32-bit numbers
+    links: bytes = b""  # hashes of the pages of its host to which it links, as 32-bit numbers
+    own: int = 0  # hash of its address
 
     @classmethod
     def of_page(cls, page: PageRecord) -> Answer:
@@ -97,19 +89,14 @@ def _are_like(one: NDArray[np.uint32], other: NDArray[np.uint32], *, spare: int)
 class _Host(msgspec.Struct):
     """The answers of a host."""
 
-    known: str = ""
-    """URL of its first page with links and enough text."""
-    shown: Answer | None = None
-    """What it showed there."""
+    known: str = ""  # URL of its first page with links and enough text
+    shown: Answer | None = None  # what it showed there
     pages: int = 0
     last: Answer | None = None
-    row: int = 0
-    """URLs in a row with the last answer."""
-    tests: int = 0
-    """Tests that found no wall."""
+    row: int = 0  # URLs in a row with the last answer
+    tests: int = 0  # tests that found no wall
     wall: Answer | None = None
-    is_new: bool = False
-    """Whether a resume does not know all of it."""
+    is_new: bool = False  # whether a resume does not know all of it
 
 
 _pack = msgspec.msgpack.Encoder().encode

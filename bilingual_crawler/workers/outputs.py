@@ -22,8 +22,7 @@ if TYPE_CHECKING:
 
     from bilingual_crawler.languages.pairs import LanguagePairs
 
-PART = "worker-"
-"""Start of the names of the workers' folders; a number follows."""
+PART = "worker-"  # start of the names of the workers' folders; a number follows
 
 
 def parts_of(folder: Path) -> list[Path]:

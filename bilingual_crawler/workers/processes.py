@@ -18,8 +18,7 @@ if TYPE_CHECKING:
 
 _PR_SET_PDEATHSIG = 1
 _prctl = ctypes.CDLL(None).prctl if sys.platform == "linux" else None
-LOG = "worker.log"
-"""What a worker writes on standard output and standard error, in its output folder."""
+LOG = "worker.log"  # what a worker writes on standard output and standard error, in its output folder
 NO_PAGE = 1
 """Exit status of a crawl without a page, as one of several workers may have, or of one whose summary says why."""
 NOT_STARTED = 2
@@ -52,8 +51,7 @@ class WorkerProcess:
         self._command = command
         self._process: subprocess.Popen[bytes] | None = None
         self._deaths = 0
-        self.broken = False
-        """Whether it has ended in a way that another start would not change."""
+        self.broken = False  # whether it has ended in a way that another start would not change
 
     def start(self) -> None:
         self.folder.mkdir(exist_ok=True)

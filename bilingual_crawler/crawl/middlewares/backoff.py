@@ -33,15 +33,11 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 ASKS_TO_WAIT = (429, 503)
-PAGE_ERROR = 500
-"""A failure of the page, not of the host."""
-WAITS = 5
-"""Answers 429 or 503 to one URL before it is dropped."""
-MAX_OWN_REST = 60.0
-"""Longest pause in seconds when this machine has no sockets left."""
+PAGE_ERROR = 500  # a failure of the page, not of the host
+WAITS = 5  # answers 429 or 503 to one URL before it is dropped
+MAX_OWN_REST = 60.0  # longest pause in seconds when this machine has no sockets left
 _MACHINE = "this machine"
-NO_ANSWER = "no_answer"
-"""The ``finish_reason`` of a crawl that stops because the network may be gone."""
+NO_ANSWER = "no_answer"  # the finish_reason of a crawl that stops because the network may be gone
 
 
 class HostUnavailable(Refused):
@@ -75,8 +71,7 @@ class BackoffMiddleware(CrawlComponent):
         self._backoff = Backoff(self._patience, time.monotonic)
         longest = min(self._patience.longest, MAX_OWN_REST)
         self._own = Backoff(Patience(self._patience.start, longest, failures=math.inf), time.monotonic)
-        self._stopped = False
-        """Whether the network seems to be gone, and the crawl ends."""
+        self._stopped = False  # whether the network seems to be gone, and the crawl ends
 
     def response_downloaded(self, request: Request, response: Response) -> None:
         """End the failures in a row of the host. Redirects and dropped responses do not reach process_response."""

@@ -52,10 +52,8 @@ if TYPE_CHECKING:
 
     Result = TypeVar("Result")
 
-_PAUSE = 1.0
-"""Seconds until a helper process is started again."""
-REST = 3.0
-"""Pause after a response that has broken a limit, in times of what it took."""
+_PAUSE = 1.0  # seconds until a helper process is started again
+REST = 3.0  # pause after a response that has broken a limit, in times of what it took
 MAX_REST = 10.0
 
 

@@ -52,10 +52,8 @@ logger = logging.getLogger(__name__)
 
 FETCHED = frozenset(("script", "xhr", "fetch"))
 """Playwright's resource types that build a page. No others are fetched: no images, frames or beacons."""
-LOADS = 3
-"""Number of times that a page may load itself again."""
-REQUESTS = 100
-"""Scripts and data that one page may request; some pages request data every second without end."""
+LOADS = 3  # number of times that a page may load itself again
+REQUESTS = 100  # scripts and data that one page may request; some pages request data every second without end
 CACHE_BYTES = 64 << 20
 _NOT_FORWARDED = frozenset(("accept-encoding", "connection", "content-length", "cookie", "host", "user-agent"))
 _NOT_RETURNED = frozenset(("content-encoding", "content-length", "transfer-encoding"))
@@ -75,10 +73,8 @@ class PageNetwork:
         self._fetch = fetch
         self._loads = 0
         self._requests = 0
-        self.interrupted = False
-        """The crawl stopped before all requests of the page were answered."""
-        self.left_for: str | None = None
-        """Where scripts have sent the visitor instead of showing the page."""
+        self.interrupted = False  # the crawl stopped before all requests of the page were answered
+        self.left_for: str | None = None  # where scripts have sent the visitor instead of showing the page
 
     async def attach(self, page: Page, request: Request) -> None:
         """Put this between *page* and the network."""
@@ -143,11 +139,9 @@ async def _refuse(route: Route) -> None:
     await route.abort()
 
 
-MIN_TEXT = 100
-"""Characters of visible text below which a page with scripts is taken for a shell."""
+MIN_TEXT = 100  # characters of visible text below which a page with scripts is taken for a shell
 _SCRIPT = re.compile(rb"<script\b", re.IGNORECASE)
-_LOCALE = re.compile(r"[A-Za-z]{2,3}(?:-[A-Za-z0-9]{2,8})*")
-"""Languages that Chromium takes."""
+_LOCALE = re.compile(r"[A-Za-z]{2,3}(?:-[A-Za-z0-9]{2,8})*")  # languages that Chromium takes
 
 
 def is_shell(page: PageRecord, body: bytes) -> bool:
@@ -183,8 +177,7 @@ class Browser:
             CACHE_BYTES, getsizeof=lambda script: len(script.body)
         )
         self._timeout = options.render_timeout
-        self._half = self._timeout * 1000 / 2
-        """Milliseconds to load a page, and again to wait for its text."""
+        self._half = self._timeout * 1000 / 2  # milliseconds to load a page, and again to wait for its text
         self._in_vain: LRUCache[str, int] = LRUCache(_HOSTS)
         """Host -> its last pages in a row that stayed shells."""
         self._max_size = crawler.settings.getint("DOWNLOAD_MAXSIZE")
@@ -359,8 +352,7 @@ async def _measure(page: Page, limit: int) -> None:
         raise RenderError(f"its scripts made {size} characters of HTML, DOWNLOAD_MAXSIZE is {limit}")
 
 
-MAX_PAGE_BYTES, MAX_BYTES = 1 << 30, 3 << 30
-"""Memory that a page may take, and all together."""
+MAX_PAGE_BYTES, MAX_BYTES = 1 << 30, 3 << 30  # memory that a page may take, and all together
 WATCH_SECONDS = 0.25
 
 

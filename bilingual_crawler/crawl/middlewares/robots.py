@@ -50,10 +50,8 @@ logger = logging.getLogger(__name__)
 MAX_BYTES = 500 << 10
 """Bytes of a robots.txt that are read (RFC 9309, 2.5); a tdmrep.json over it has no rules."""
 MAX_REDIRECTS = 5
-MAX_AGE = 24 * 3600.0
-"""Seconds after which a file is fetched again (RFC 9309, 2.4)."""
-TIMEOUT = 30.0
-"""Seconds."""
+MAX_AGE = 24 * 3600.0  # seconds after which a file is fetched again (RFC 9309, 2.4)
+TIMEOUT = 30.0  # seconds
 _HOSTS = 10_000
 _BYTES = 10 << 20
 """Bytes of rules that are kept for all hosts: a kilobyte per host, or 20 files of the largest size."""
@@ -62,10 +60,8 @@ _PARSED_BYTES = 64 << 20
 _PARSED_FACTOR = 110
 """Bytes that Protego takes for each byte of rules, if they are as short as can be and have wildcards."""
 _PARSED_MINIMUM = 3000
-_LARGE = 4 << 20
-"""Bytes of parsed rules above which no others of that size are parsed at the same time."""
-TDM_TRIES = 3
-"""Pages of a host with which its tdmrep.json is asked for, as long as the host does not answer."""
+_LARGE = 4 << 20  # bytes of parsed rules above which no others of that size are parsed at the same time
+TDM_TRIES = 3  # pages of a host with which its tdmrep.json is asked for, as long as the host does not answer
 _TDM_RULES = 200_000
 """Rules that are kept for all hosts: twenty per host, or 200 files with as many as are read."""
 _UNREACHABLE = "robots-unreachable"

@@ -27,10 +27,8 @@ logger = logging.getLogger(__name__)
 T = TypeVar("T")
 
 CHECK_SECONDS = 0.1
-HURRY_SECONDS = 10.0
-"""Seconds in which a crawl must end at once."""
-GRACE = 5.0
-"""Seconds after the end of the time budget that a download may still take."""
+HURRY_SECONDS = 10.0  # seconds in which a crawl must end at once
+GRACE = 5.0  # seconds after the end of the time budget that a download may still take
 
 
 class StopMiddleware(CrawlComponent):
@@ -48,8 +46,7 @@ class StopMiddleware(CrawlComponent):
         self._deadline = time.monotonic() + budget + GRACE if budget else None
         self._checking = create_looping_call(self._check)
         self._hurrying = False
-        self._left: int | None = None
-        """Transfers in the last message; None while the crawl goes on."""
+        self._left: int | None = None  # transfers in the last message; None while the crawl goes on
 
     def spider_opened(self) -> None:
         # the reactor must not be imported before Scrapy has chosen it

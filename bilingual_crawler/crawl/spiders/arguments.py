@@ -69,12 +69,10 @@ Context = TypeVar("Context", bound=CrawlContext)
 class Argument:
     """An argument of a spider."""
 
-    help: str
-    """With its default in brackets."""
+    help: str  # with its default in brackets
     read: Reader[Any] = text
     default: str = ""
-    metavar: str = ""
-    """Of its option on the command line; without one it is given by ``-a`` only."""
+    metavar: str = ""  # of its option on the command line; without one it is given by -a only
 
 
 _BUDGET = Argument("budget of pages; 0 is no limit (0)", whole(), "0", "N")

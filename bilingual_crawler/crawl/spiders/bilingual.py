@@ -37,8 +37,7 @@ if TYPE_CHECKING:
     from bilingual_crawler.pages.jobs import Sitemap
 
 
-SITEMAP_PRIORITY = 0.5
-"""Of sitemaps where sites may be left: before pages that hardly bring pairs."""
+SITEMAP_PRIORITY = 0.5  # of sitemaps where sites may be left: before pages that hardly bring pairs
 
 
 class BilingualSpider(Spider):
@@ -53,8 +52,7 @@ class BilingualSpider(Spider):
     name = "bilingual"
     parse_arguments: ClassVar[Callable[..., CrawlContext]] = staticmethod(parse_arguments)
     _options: Options
-    reads_sitemaps: bool
-    """Whether sitemaps are links, too."""
+    reads_sitemaps: bool  # whether sitemaps are links, too
 
     def __init__(self, context: CrawlContext) -> None:
         super().__init__()

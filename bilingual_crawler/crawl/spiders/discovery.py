@@ -30,8 +30,7 @@ if TYPE_CHECKING:
 
 SOURCES_FIRST = 10.0
 """Seconds that the first download waits for the sources; what takes longer is read beside the crawl."""
-READ_AT_ONCE = 1000
-"""Candidates that are queued in one go, while no page can be taken in."""
+READ_AT_ONCE = 1000  # candidates that are queued in one go, while no page can be taken in
 
 
 class DiscoverySpider(BilingualSpider):
@@ -42,8 +41,7 @@ class DiscoverySpider(BilingualSpider):
 
     name = "discovery"
     context: DiscoveryContext
-    _looking_back: asyncio.Lock
-    """DuckDB answers one question at a time."""
+    _looking_back: asyncio.Lock  # DuckDB answers one question at a time
     parse_arguments: ClassVar[Callable[..., DiscoveryContext]] = staticmethod(parse_discovery)
 
     @classmethod

@@ -20,16 +20,13 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
 _BARE = re.compile(r"(localhost|[\w-]+(\.[\w-]+)+)(:\d+)?(/\S*)?")
-_MARK = "\ufeff"
-"""Byte order mark, which editors and spreadsheets put before a text."""
+_MARK = "\ufeff"  # byte order mark, which editors and spreadsheets put before a text
 _NOTE = re.compile(r"(^|\s)#.*")
 _SEPARATOR = re.compile(r",?\s+|,(?=https?://)|,$")
 """Separator of addresses on one line of a file, where a comma may be part of an address."""
 _PAGE = "page"
-MAX_FILE = 256 << 20
-"""Bytes of a list of seeds: some millions of them."""
-_NAMED = 5
-"""Number of seeds that a message names."""
+MAX_FILE = 256 << 20  # bytes of a list of seeds: some millions of them
+_NAMED = 5  # number of seeds that a message names
 
 
 def parse_seeds(seeds: str | Sequence[str] | None) -> list[Seed]:
