@@ -57,13 +57,11 @@ def _row(pair: Pair) -> int:
 
 
 class OutputPipeline(CrawlComponent):
-    """Writes ``documents.jsonl.gz`` and streams ``pairs.tsv``.
+    """Writes ``documents.jsonl.gz`` and streams ``pairs.tsv``: the pairs of the ledgers with both documents here.
 
-    ``pairs.tsv`` has the pairs of the ledgers (:attr:`Learner.ledgers`) whose documents are both written here. When the
-    crawl ends by itself, all documents are aligned by the method in ``BILINGUAL_ALIGN``, and their pairs take its
-    place. A resumed crawl first reads back the documents and pairs it has, so that a page fetched twice is written
-    once. Stats: ``bilingual/pairs/found``, ``bilingual/pairs/documents`` (that are in a pair), and
-    ``bilingual/pairs/outcomes``: an :class:`Outcome` for each pair of languages.
+    When the crawl ends by itself, all documents are aligned, and their pairs take its place. A page that is fetched
+    twice is written once, also after a resume. Stats: ``bilingual/pairs/found``, ``bilingual/pairs/documents`` (that
+    are in a pair), ``bilingual/pairs/outcomes``: an :class:`Outcome` for each pair of languages.
     """
 
     def open_spider(self) -> None:

@@ -35,10 +35,8 @@ MAX_REST = 60.0  # limit in seconds for the pause of a slot after a failed fetch
 class FrontierScheduler(BaseScheduler):
     """Translates between Scrapy's requests and :class:`~bilingual_crawler.crawl.visits.Visits`.
 
-    At most ``CONCURRENT_REQUESTS_PER_DOMAIN`` requests of one politeness slot, and ``CONCURRENT_REQUESTS`` in all, are
-    in flight until their responses are processed. Requests that the spider yields are pushed with their ``priority``,
-    seeds with the policy's; they are dropped and counted if they are no GET requests, or have a body. A redirect takes
-    the place of its source; a retry goes back to its own.
+    Requests that the spider yields are pushed with their ``priority``, seeds with the policy's; others than plain GET
+    requests are dropped and counted. A redirect takes the place of its source; a retry goes back to its own.
     """
 
     visits: Visits
@@ -125,10 +123,9 @@ class FrontierScheduler(BaseScheduler):
 class RequestScheduler(FrontierScheduler):
     """The scheduler for spiders that yield requests.
 
-    The frontier takes plain requests for pages: :func:`~bilingual_crawler.crawl.requests.asks_for_page`. They come in
-    the order of the policy; one without a rank, because no page led to it, comes as soon as a seed. The others go into
-    Scrapy's scheduler, which comes first: other methods, bodies, ``dont_filter``, URLs that are not http(s), callbacks
-    that are no methods of the spider. Stats: ``bilingual/frontier/unserializable``, and those of Scrapy's scheduler.
+    The frontier takes plain requests for pages (:func:`~bilingual_crawler.crawl.requests.asks_for_page`), in the order
+    of the policy; those without a rank come as soon as a seed. The others go into Scrapy's scheduler, which comes
+    first. Stats: ``bilingual/frontier/unserializable``, and those of Scrapy's scheduler.
     """
 
     def __init__(self, crawler: Crawler) -> None:

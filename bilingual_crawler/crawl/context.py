@@ -72,7 +72,7 @@ def named_now(prefix: str) -> str:
 
 
 def claim_folders(crawler: Crawler, context: CrawlContext) -> None:
-    """Lock the job folder and the output folder until the end of the crawl; raises UsageError."""
+    """Lock the folders of *context* until the end of the crawl; raises UsageError."""
     for lock in lock_folders(crawler.settings, context):
         crawler.signals.connect(lock.close, signal=signals.engine_stopped, weak=False)
 
@@ -91,10 +91,11 @@ def lock_folders(settings: BaseSettings, context: CrawlContext) -> list[FolderLo
         # what is begun without room ends in half-open outputs
         with TemporaryFile(dir=folder) as file:
             file.write(bytes(ROOM))
-        if not (memo and memo.exists()):
+        is_new = not (memo and memo.exists())
+        if is_new:
             # another crawl may have ended there since the arguments were checked
             _check_new(folder)
-        if memo and not memo.exists():
+        if is_new and memo:
             # empty after a crash, it would name the current folder
             with replacing(memo) as part:
                 part.write_text(str(folder), encoding="utf-8")
@@ -121,7 +122,7 @@ def job_in(folder: Path) -> Path:
 
 
 def memo_of(jobdir: str | Path) -> Path:
-    """Return the file in a job folder that names the output folder, once a crawl has begun."""
+    """The file in a job folder that names the output folder, once a crawl has begun."""
     return Path(jobdir, "output_dir")
 
 
@@ -131,6 +132,7 @@ def _memo(settings: BaseSettings) -> Path | None:
 
 
 split_cookie_domains(split_host)
+ADDON = 'set ADDONS = {"bilingual_crawler.addon.BilingualAddon": 500}'
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,10 +175,8 @@ class CrawlContext:
         try:
             return _SHARED[crawler]
         except KeyError:
-            raise usage_error(
-                "a component of bilingual_crawler is used without its add-on: set ADDONS = "
-                '{"bilingual_crawler.addon.BilingualAddon": 500}, which brings the components, and BILINGUAL_PAIR'
-            ) from None
+            fix = f"{ADDON}, which brings the components, and BILINGUAL_PAIR"
+            raise usage_error(f"a component of bilingual_crawler is used without its add-on: {fix}") from None
 
     @property
     def undetectable(self) -> tuple[str, ...]:
@@ -199,8 +199,6 @@ _SHARED: WeakKeyDictionary[Crawler, CrawlContext] = WeakKeyDictionary()
 
 @dataclass(frozen=True, kw_only=True)
 class DiscoveryContext(CrawlContext):
-    """That of a discovery."""
-
     search: SiteSearch
     sources: Sources
     then: str  # crawl if the sites found are to be crawled, else empty

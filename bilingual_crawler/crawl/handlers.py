@@ -23,7 +23,8 @@ from bilingual_crawler.storage.warc import ArchivedResponse, ArchiveError
 if TYPE_CHECKING:
     from scrapy.crawler import Crawler
 
-_OF_DOWNLOADS = ("core.downloader.tls", "core.downloader.handlers.http11", "downloadermiddlewares.httpcompression")
+_NAMES = ("core.downloader.tls", "core.downloader.handlers.http11", "downloadermiddlewares.httpcompression")
+_OF_DOWNLOADS = [logging.getLogger(f"scrapy.{name}") for name in _NAMES]
 """Loggers of Scrapy that warn of single downloads: a certificate of another host, an unknown coding, a large body."""
 
 
@@ -47,23 +48,20 @@ MAX_HEADERS = 256 << 10
 
 
 class LimitedDownloadHandler(HTTP11DownloadHandler):
-    """Cuts the connection if a response has more than 256 kB of headers; the download then counts as failed.
-
-    At ``stop_now`` all connections are cut; their URLs stay queued.
-    """
+    """Cuts connections whose response has more than 256 kB of headers, and all connections at ``stop_now``."""
 
     def __init__(self, crawler: Crawler) -> None:
         super().__init__(crawler)
         read_as_browsers(self, MAX_HEADERS)
         self._transfers: set[asyncio.Task[Response]] = set()
         self._quiet = OncePerKind()
-        for name in _OF_DOWNLOADS:
-            logging.getLogger(f"scrapy.{name}").addFilter(self._quiet)
+        for logger in _OF_DOWNLOADS:
+            logger.addFilter(self._quiet)
         crawler.signals.connect(self._cut, signal=stop_now)
 
     async def close(self) -> None:
-        for name in _OF_DOWNLOADS:
-            logging.getLogger(f"scrapy.{name}").removeFilter(self._quiet)
+        for logger in _OF_DOWNLOADS:
+            logger.removeFilter(self._quiet)
         await super().close()
 
     async def download_request(self, request: Request) -> Response:
@@ -84,12 +82,9 @@ class LimitedDownloadHandler(HTTP11DownloadHandler):
 class ReplayDownloadHandler(BaseDownloadHandler):
     """Serves http and https from the archives in the setting ``BILINGUAL_REPLAY``.
 
-    Archived responses are returned as the site sent them, errors and redirects included. If the archive holds a URL in
-    another form, the answer is a 301 to that form, else a 404. As in a real download, ``DOWNLOAD_MAXSIZE`` applies, and
-    ``headers_received`` and ``bytes_received`` are sent.
-
-    Stats: ``bilingual/replay/{responses,redirects,missing}``, ``bilingual/replay/cut_files``,
-    ``bilingual/archive/record_too_long|damaged_record|no_file|revisit_without_record``.
+    If the archive holds a URL in another form, the answer is a 301 to that form, else a 404. As in a real download,
+    ``DOWNLOAD_MAXSIZE`` applies, and ``headers_received`` and ``bytes_received`` are sent. Stats:
+    ``bilingual/replay/{responses,redirects,missing,cut_files}``, ``bilingual/archive/<why a record is left out>``.
     """
 
     def __init__(self, crawler: Crawler) -> None:

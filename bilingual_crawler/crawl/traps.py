@@ -49,10 +49,7 @@ _SEQUENCES = 1_000_000
 
 
 class MissingPages:
-    """Soft 404s: the texts that a host, and the folders of its languages, serve for missing URLs.
-
-    A place is a host or a folder of it, such as ``a.is/`` or ``a.is/es/``.
-    """
+    """Soft 404s: what a place, a host or a folder such as ``a.is/es/``, serves for missing URLs."""
 
     def __init__(self) -> None:
         self._pages: LRUCache[str, int] = LRUCache(_HOSTS)
@@ -63,10 +60,7 @@ class MissingPages:
         self._shown: LRUCache[str, NDArray[np.uint32]] = LRUCache(_SEQUENCES, getsizeof=len)
 
     def places_to_probe(self, url: str, language: str | None) -> list[str]:
-        """The places of *url* to probe with a made-up URL. Called once per page.
-
-        *language*: of the document at *url*; None if the page is no document.
-        """
+        """The places of *url*, a document in *language* if it has one, to probe now. Called once per page."""
         host, *inner = folders(url)
         pages = self._pages[host] = self._pages.get(host, 0) + 1
         wanted = [host] if self._is_due(host, pages, PROBE_AFTER) else []
@@ -192,10 +186,7 @@ class _Group:
 
 
 class Staleness:
-    """Refuses URLs of stale groups. Bounded: 16 MB of groups.
-
-    A group is stale after *limit* unpaired pages in a row without new text; 0 disables.
-    """
+    """Refuses URLs of groups with *limit* unpaired pages in a row without new text; 0 disables. 16 MB of groups."""
 
     def __init__(self, limit: int) -> None:
         self._limit = limit
@@ -203,10 +194,9 @@ class Staleness:
         self._stale: LRUCache[str, bool] = LRUCache(_STALE)
 
     def learn(self, url: str, sample: bytes) -> tuple[str | None, float]:
-        """Add the page *url* with the *sample* of its word sequences.
+        """Add the page *url* with the *sample* of its word sequences; return the group that becomes stale, if any.
 
-        Return the group that becomes stale, if any, and the share of the text, 0 to 1, that is new to its folder and
-        to each tree with a long row of stale pages.
+        And the share of the text, 0 to 1, that is new to its folder and to each tree with a long row of stale pages.
         """
         hashes = np.frombuffer(sample, np.uint32)
         places = np.unique(hashes // SAMPLE % _BITS)
@@ -270,11 +260,7 @@ _ADDRESSES = 40_000
 
 
 class Repeats:
-    """Refuses further addresses of known pages. Bounded: 20 MB.
-
-    A kind of address is refused after *limit* pages of a host in a row that repeat the page at another address; 0
-    disables.
-    """
+    """Refuses a kind of address after *limit* pages of a host in a row that repeat another's; 0 disables. 20 MB."""
 
     def __init__(self, limit: int) -> None:
         self._limit = limit
@@ -284,10 +270,7 @@ class Repeats:
         self._repeating: LRUCache[str, bool] = LRUCache(_STALE)
 
     def learn(self, url: str, text: str, sample: bytes) -> str | None:
-        """Add the page *url* with its *text* and the *sample* of its word sequences.
-
-        Return the kind of address that is refused from now on, if any.
-        """
+        """Add the page *url*; return the kind of address that is refused from now on, if any."""
         sketch, ways = sample[: _SKETCH * 4], addresses(url) if self._limit else ()
         if not ways or len(sketch) < _MIN_SEQUENCES * 4:
             return None
@@ -348,10 +331,7 @@ class Traps:
         return grown(url)
 
     def learn(self, page: PageRecord) -> tuple[list[str], float]:
-        """Add *page*.
-
-        Return the groups of URLs that it makes stale, and the share of its text, 0 to 1, that is new to its folder.
-        """
+        """Add *page*; return the groups of URLs that it makes stale, and the share of its text, 0 to 1, that is new."""
         stale, new = self._staleness.learn(page.url, page.sample)
         repeated = self._repeats.learn(page.url, page.text, page.sample)
         return [group for group in (stale, repeated) if group is not None], new
@@ -380,10 +360,7 @@ class Traps:
         self._staleness.note_pair(*urls)
 
     def is_copy(self, page: PageRecord) -> bool:
-        """Whether more than :data:`MAX_COPIES` pages of the host have the text of *page*. Called once per page.
-
-        Pages without text are not compared.
-        """
+        """Whether more than :data:`MAX_COPIES` pages of the host have the text of *page*. Called once per page."""
         if not page.text:
             return False
         of_host = f"{urlsplit(page.url).netloc}\n{page.text}"

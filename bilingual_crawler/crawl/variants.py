@@ -38,11 +38,10 @@ class Switch(NamedTuple):
 
 
 class Variants:
-    """What is known of the sites of a crawl that choose the language by request header or cookie.
+    """What is known of the sites (registered domains) that choose the language by request header or cookie.
 
-    A site is a registered domain. The header ``Accept-Language`` asks for the languages of the crawl, of a variant for
-    its own language. Cookies are sent with variants only: those that the site has set when a link that names the
-    language led back to a page.
+    The header ``Accept-Language`` asks for the languages of the crawl, of a variant for its own language. Cookies are
+    sent with variants only: those that the site has set when a link that names the language led back to a page.
     """
 
     def __init__(self, pairs: LanguagePairs) -> None:
@@ -87,7 +86,7 @@ class Variants:
             self._plain[site] = language if self._plain.get(site, language) == language else None
 
     def plain(self, link: Link) -> str | None:
-        """Return the address that shows the same page as *link* does, if that is the choice of a form; else None.
+        """The address that shows the same page as *link*, if that is the choice of a form; else None.
 
         It has no parameter for the language, where the site shows the language of the choice without it.
         """
@@ -135,7 +134,7 @@ class Variants:
         return not marked_language(url) and switch.language != self._usual.get(registered_domain(url))
 
     def target(self, url: str, location: str, switch: Switch | None) -> str:
-        """Return the URL that a redirect from *url* to *location*, which came with a *switch*, leads to.
+        """The URL that a redirect from *url* to *location*, which came with a *switch*, leads to.
 
         A variant stays one, unless the location names a language itself.
         """
@@ -146,10 +145,7 @@ class Variants:
         return self._in(language, location)
 
     def switch(self, url: str, set_cookies: Iterable[str]) -> Switch | None:
-        """Return the switch to a language that *set_cookies*, the headers ``Set-Cookie`` of an answer to *url*, may be.
-
-        A cookie names it (``lang=es``), else *url* does (``/lang/es``). None if neither names a language of the crawl.
-        """
+        """The language of the crawl that *set_cookies*, in the answer to *url*, or else *url* itself, may choose."""
         cookies, languages = _cookies_in(set_cookies), list(map(base_of, self._pairs.languages))
         keys = {name: "lang" if any(part in name.lower() for part in _NAMING) else name for name in cookies}
         named = (marked_language(f"https://cookie/?{keys[name]}={value}", languages) for name, value in cookies.items())
@@ -158,10 +154,9 @@ class Variants:
         return Switch(side, cookies) if cookies and side else None
 
     def of_page(self, page: PageRecord) -> PageRecord:
-        """Return *page* with links that lead to the variants that a browser would see.
+        """Return *page* with links that lead to the variants that a browser would see, with its header and cookies.
 
-        Links of a variant lead to variants, unless their addresses name a language, as headers and cookies stay the
-        same. Where cookies choose, a switcher that leads back to the page leads to its variant.
+        Where cookies choose, a switcher that leads back to the page leads to its variant.
         """
         url = page.url
         asked, site = asked_language(url), registered_domain(url)

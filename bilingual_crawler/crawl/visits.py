@@ -22,7 +22,7 @@ from scrapy.utils.job import job_dir
 
 from bilingual_crawler.crawl import learner
 from bilingual_crawler.crawl import signals as ours
-from bilingual_crawler.crawl.context import CrawlContext
+from bilingual_crawler.crawl.context import ADDON, CrawlContext
 from bilingual_crawler.crawl.learner import Learner
 from bilingual_crawler.crawl.politeness import ByteBudgets, CrawlDelays, slot_by
 from bilingual_crawler.crawl.scrapy_internals import ask_scheduler, being_scraped
@@ -168,11 +168,9 @@ WRITE_ERROR, FRONTIER_LOST = "write_error", "frontier_lost"
 class Visits:
     """The life of a URL: nothing else moves URLs in the frontier, teaches the policy or writes the log.
 
-    A URL is pushed, raised by better links, and handed out. Then it is put back, redirected or failed; or the policy
-    learns from its page, and it is finished when all that the page gave is processed, so that a crash before that
-    fetches it again instead of losing links or documents.
-
-    Stats: ``bilingual/frontier/new|raised|ignored|retried|http_tried``, ``bilingual/redirect/<what came of it>``,
+    A URL is pushed, raised by better links, and handed out. Then it is put back, redirected or failed; or it is
+    finished once all that its page gave is processed: a crash before that fetches it again. Stats:
+    ``bilingual/frontier/new|raised|ignored|retried|http_tried``, ``bilingual/redirect/<what came of it>``,
     ``bilingual/dropped/<outcome>``, ``bilingual/until/sites_left``, ``bilingual/errors/<exception>``.
     """
 
@@ -219,10 +217,8 @@ class Visits:
         """Return the visits of *crawler*, whose scheduler must be open; raises UsageError for a foreign scheduler."""
         visits: Visits | None = getattr(cast("Any", crawler.engine).scheduler, "visits", None)
         if visits is None:
-            raise usage_error(
-                "a component of bilingual_crawler needs its frontier: set ADDONS = "
-                '{"bilingual_crawler.addon.BilingualAddon": 500}, and leave frontier in BILINGUAL_PARTS'
-            )
+            fix = f"{ADDON}, and leave frontier in BILINGUAL_PARTS"
+            raise usage_error(f"a component of bilingual_crawler needs its frontier: {fix}")
         return visits
 
     # a URL's life ---------------------------------------------------------------------------------------------------
@@ -257,8 +253,7 @@ class Visits:
     def hand_out(self) -> Entry | None:
         """The best URL that may be fetched now.
 
-        Queued URLs belong to the crawl. One outside the scope is the target of a redirected seed, perhaps of another
-        worker: its site joins the scope.
+        One outside the scope is the target of a redirected seed, perhaps of another worker: its site joins the scope.
         """
         self._finish_processed()
         entry = self.frontier.pop()
@@ -285,8 +280,7 @@ class Visits:
     def redirect(self, entry: Entry, location: str, status: int, switch: Switch | None = None) -> bool:
         """Replace *entry* in the queue by the target of its redirect; return False if there is no such target.
 
-        *switch*: the language cookies of the redirect. If the target is a known page, the site shows its pages in that
-        language by this *switch*.
+        If that is a known page, the site shows its pages in the language of the *switch* by these cookies.
         """
         # Scrapy keeps the fragment of the requested URL
         url = canonicalise(bare(location))
@@ -391,10 +385,7 @@ class Visits:
         self._with_spider[entry.url] = entry
 
     async def count(self, *names: str) -> dict[str, int]:
-        """Increment the persistent counters *names*, shared by all runs and workers; return the sums.
-
-        Does not return if the frontier is frozen.
-        """
+        """Increment counters shared by all runs and workers; return the sums, or never if the frontier is frozen."""
         counted: asyncio.Future[dict[str, int]] = asyncio.get_running_loop().create_future()
         add = dict.fromkeys(names, 1)
         self.frontier.add(add, lambda sums: None if counted.done() else counted.set_result(sums))
@@ -420,7 +411,7 @@ class Visits:
         )
 
     def expects_answers(self, url: str, *, elsewhere: bool = False) -> bool:
-        """Return whether a site that answered before should answer now: the site of *url*, or another with queued URLs.
+        """Whether a site that answered before should answer now: that of *url*, or another with queued URLs.
 
         With *elsewhere* only other sites count. All are sites of this process.
         """
@@ -491,10 +482,7 @@ class Visits:
             self.frontier.finish(entry)
 
     def _idle(self) -> None:
-        """End the crawl when nothing is pending; queued URLs, if any, give the reason.
-
-        Pages in flight while their site was left may have brought pairs or URLs.
-        """
+        """End the crawl when nothing is pending, unless pages in flight while their site was left have brought more."""
         if again := [slot for slot, site in self._left.items() if not self._has_enough(site)]:
             for slot in again:
                 del self._left[slot]

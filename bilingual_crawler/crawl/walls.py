@@ -106,8 +106,7 @@ _unpack = msgspec.msgpack.Decoder(tuple[str, Answer, Answer | None]).decode
 class Walls:
     """Finds the hosts that show one answer for all URLs. Bounded: 10,000 hosts, with up to 4 kB each.
 
-    A host may well have many pages with one text. It is tested by a page that showed another one before: only if this
-    page shows the same now, it is a wall.
+    A host may have many pages with one text. Only if a page that showed another one shows the same now, it is a wall.
     """
 
     def __init__(self) -> None:
@@ -134,8 +133,8 @@ class Walls:
     def learn(self, url: str, answer: Answer, *, as_known: bool = True, demands: bool = False) -> str | None:
         """Learn the *answer* at *url*; return the page to test its host by, if the answer may be a wall.
 
-        *as_known*: whether the host may be tested by *url*, as a plain request has the same answer. *demands*: whether
-        the answer has a form or a script, or is a refusal.
+        *as_known*: whether *url* may be that page, later. *demands*: the answer has a form or a script, or is a
+        refusal.
         """
         host = self._host(url)
         # a page that was redirected to lies between two redirects to it
@@ -153,10 +152,7 @@ class Walls:
         return None
 
     def test(self, url: str, answer: Answer, shown: Answer | None) -> bool:
-        """Return whether *answer*, at *url*, is a wall.
-
-        *shown*: what the page that :meth:`learn` has returned shows now; None if it has not come.
-        """
+        """Whether *answer*, at *url*, is a wall: *shown* is what the page of :meth:`learn` shows now, if it came."""
         host = self._host(url)
         if shown is not None and (shown.is_like(answer) or shown == Answer.redirect(url)):
             host.wall, host.is_new = shown, True

@@ -32,11 +32,9 @@ def parts_of(folder: Path) -> list[Path]:
 
 
 def join(folder: Path, pairs: LanguagePairs) -> None:
-    """Write what the workers' folders in *folder* hold into *folder* itself, replacing what is there.
+    """Write what the workers' folders in *folder* hold into *folder* itself, replacing what is there; raises OSError.
 
-    The workers' folders stay as they are, for a resume. Archives are linked, not copied, where the file system has hard
-    links. A document that two workers have written is taken once. ``pairs.tsv`` has the pairs that the workers found
-    on the way. Raises OSError.
+    The workers' folders stay as they are, for a resume. ``pairs.tsv`` has the pairs that the workers found on the way.
     """
     parts = parts_of(folder)
     _join_logs(folder, parts)

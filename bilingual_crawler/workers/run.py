@@ -60,9 +60,9 @@ STOP_SECONDS = 60.0
 class PrivateRedis:
     """A Redis server with a socket in *place*, a folder of this user alone, and its data in *folder*.
 
-    *folder* may hold the data of an earlier run. An answer is sent after the change has reached the operating system,
-    so ``kill -9`` loses nothing; a power cut may lose the last second. The server holds *locks* as well as this
-    process: no second server opens its data. It ends when this process does.
+    An answer is sent after the change has reached the operating system, so ``kill -9`` loses nothing; a power cut may
+    lose the last second. The server holds *locks*, too: no second server opens its data. It ends when this process
+    does.
     """
 
     def __init__(self, folder: Path, place: Path, locks: Sequence[FolderLock]) -> None:
@@ -145,8 +145,7 @@ def crawl_together(
 ) -> bool:
     """Crawl with ``BILINGUAL_WORKERS`` processes into one output folder; return whether all went well.
 
-    *describe* is called when the folders are locked. *command* starts a worker; its settings are added. Raises
-    UsageError and StoreError before the first page.
+    *describe* is called when the folders are locked. *command* starts a worker. Raises UsageError and StoreError.
     """
     locks = lock_folders(settings, context)
     try:

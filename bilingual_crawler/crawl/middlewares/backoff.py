@@ -51,10 +51,8 @@ class BackoffMiddleware(CrawlComponent):
     """Replaces Scrapy's RetryMiddleware, which retries without a pause.
 
     A request that fails by the network or with one of ``RETRY_HTTP_CODES`` goes back to its place in the frontier, at
-    most ``RETRY_TIMES`` times (five times after 429 or 503), and once more if its host only failed meanwhile. Its
-    politeness slot pauses, as :class:`Backoff` says, until its host is given up. A lack of sockets, descriptors or
-    memory here is no failure of the host. If no host answers any more, the network may be gone: a crawl that can be
-    resumed stops before it gives them up. Stats: ``bilingual/backoff/<status or error>``,
+    most ``RETRY_TIMES`` times. Its politeness slot pauses, as :class:`Backoff` says, until its host is given up. A
+    crawl that can be resumed stops if no host answers. Stats: ``bilingual/backoff/<status or error>``,
     ``bilingual/hosts_given_up``, ``bilingual/machine/<error>``.
     """
 
@@ -138,8 +136,7 @@ class BackoffMiddleware(CrawlComponent):
     def _is_spared(self, request: Request, tries: int) -> bool:
         """Whether *request* has one try more than its *tries*, when other pages of its site have been tried.
 
-        Its host only failed between the last two, and a site that has brought pages may be away for a while. An answer
-        during the last try says less: the site may have come back just then.
+        Its host only failed between the last two: an answer during the last try may come from a site that is just back.
         """
         entry: Entry = request.meta[ENTRY]
         return entry.attempts == tries and request.meta.get(FAILURES, 0) > 0 and self._visits.may_be_away(entry)
@@ -213,10 +210,7 @@ def patience_of(options: Options) -> Patience:
 
 
 class PoisonMiddleware:
-    """Logs each suspect, so that the log of a process that dies ends with the culprit. Refuses poisonous URLs.
-
-    Stats: ``bilingual/dropped/poison``.
-    """
+    """Logs each suspect, so that the log of a process that dies ends with the culprit. Refuses poisonous URLs."""
 
     def process_request(self, request: Request) -> None:
         entry: Entry | None = request.meta.get(ENTRY)

@@ -58,11 +58,10 @@ MAX_REST = 10.0
 
 
 class ReadingComponent(CrawlComponent):
-    """Reads responses in helper processes. A response that breaks a limit, or lacks the expected content, is refused,
-    counted, and logged once per kind. All sites with a response over a limit share one helper, which rests after each
-    further one and so leaves processors to the other helpers. Waits while this machine cannot start a helper process.
+    """Reads responses in helper processes, and refuses those that break a limit or lack the expected content.
 
-    Stats: ``bilingual/unreadable/time|memory|crash|damaged|encrypted|no-text|illegible``.
+    All sites with a response over a limit share one helper, which rests after each further one and so leaves processors
+    to the other helpers. Stats: ``bilingual/unreadable/time|memory|crash|damaged|encrypted|no-text|illegible``.
     """
 
     async def _read(self, job: Job[Result], url: str) -> Result:
@@ -99,10 +98,7 @@ class ReadingComponent(CrawlComponent):
                 raise
 
     async def _read_page(self, request: Request, response: Response, url: str) -> None:
-        """Put the record of the page *url* in *response* into the meta of *request*; raises Refused.
-
-        A page has links to documents in the formats of the crawl; a PDF is a page without links.
-        """
+        """Put the record of the page *url* in *response* into the meta of *request*; raises Refused."""
         context = self._context
         is_pdf = is_of(PDF, response, url)
         pairs = context.pairs if self._options.align else None
@@ -116,12 +112,11 @@ class ReadingComponent(CrawlComponent):
 
 
 class LanguageFilterMiddleware(ReadingComponent):
-    """Puts the parsed page, the language of its text and its outline, or the parsed sitemap, into ``response.meta``.
+    """Puts the parsed page, or the parsed sitemap, into ``response.meta``.
 
     Responses in none of the formats of the crawl are dropped by their headers, before the body is read if the download
-    handler allows it. The policy decides whether links of a page in neither language are followed. With the scheduler
-    of another project, all that :func:`~bilingual_crawler.crawl.requests.asks_for_page` counts as pages. Stats:
-    ``bilingual/language/<code>``, ``bilingual/dropped/not_html``, ``bilingual/pdf/whole|too-long``.
+    handler allows it. Stats: ``bilingual/language/<code>``, ``bilingual/dropped/not_html``, ``bilingual/pdf/whole|too-
+    long``.
     """
 
     def headers_received(self, headers: Headers, request: Request) -> None:

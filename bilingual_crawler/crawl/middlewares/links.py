@@ -55,11 +55,10 @@ def warn_of_unknown(model: LanguageModel, policy: str, pairs: LanguagePairs) -> 
 
 
 class LinkPriorityMiddleware(CrawlComponent):
-    """Consumes :class:`FoundLinks`: drops links into traps, all of copies, and those out of scope or done; scores the
-    rest, and pushes them to the frontier. In place of :class:`FoundRequests` it yields those of the requests that are
-    left, with their rank.
+    """Consumes :class:`FoundLinks`: scores the links that may be followed, and pushes them to the frontier.
 
-    Stats: ``bilingual/links/found|out_of_scope|too_deep|known|scoring_failed``, ``bilingual/traps/links/<kind>``,
+    In place of :class:`FoundRequests` it yields those of the requests that are left, with their rank. Stats:
+    ``bilingual/links/found|out_of_scope|too_deep|known|scoring_failed``, ``bilingual/traps/links/<kind>``,
     ``bilingual/models/<kind>``.
     """
 
@@ -197,8 +196,8 @@ def _ranked(found: FoundRequests, weighed: list[tuple[Link, float]]) -> Iterator
 class OrdinarySpiderMiddleware(CrawlComponent):
     """Lets the crawl learn from each page that a spider of another project gets, even if the callback fails.
 
-    The requests that a callback yields for pages become :class:`FoundRequests`, once it has yielded all. Other requests
-    and items pass as they are. Requests for one URL that come from one page count once, the first one.
+    The requests that a callback yields for pages become :class:`FoundRequests`, once it has yielded all; of two for one
+    URL the first counts.
     """
 
     def process_spider_input(self, response: Response) -> None:

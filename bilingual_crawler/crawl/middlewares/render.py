@@ -57,8 +57,8 @@ _NOT_RETURNED = frozenset(("content-encoding", "content-length", "transfer-encod
 class PageNetwork:
     """Answers every request of one page: its HTML by the download, scripts and data by *fetch*, a browser's.
 
-    Stylesheets are answered empty, other requests and everything but GET are refused. Requests to the site of the page
-    have the ``Accept-Language`` and the cookies that *asked*, the request of the page, had.
+    Requests to the site of the page have the ``Accept-Language`` and the cookies that *asked*, the request of the page,
+    had.
     """
 
     def __init__(self, url: str, document: Response, fetch: Fetch, asked: Headers) -> None:
@@ -149,9 +149,8 @@ class RenderError(Exception):
 class Browser(CrawlComponent):
     """scrapy-playwright, started with the first page that is rendered, each page in a fresh context.
 
-    The browser has no network of its own: see :class:`PageNetwork`. At most ``BILINGUAL_RENDER_CONCURRENCY`` pages are
-    open; each is closed after ``BILINGUAL_RENDER_TIMEOUT`` seconds, whatever its scripts do, and killed if it takes
-    more than :data:`MAX_PAGE_BYTES`. Stats: ``bilingual/render/resources|cached_resources|failed_resources``.
+    The browser has no network of its own: see :class:`PageNetwork`. Stats:
+    ``bilingual/render/resources|cached_resources|failed_resources``.
     """
 
     def __init__(self, crawler: Crawler) -> None:
@@ -171,8 +170,7 @@ class Browser(CrawlComponent):
     async def render(self, response: Response, asked: Headers) -> tuple[str, str | None]:
         """Run the scripts of *response*, a page that was requested with the headers *asked*; raises RenderError.
 
-        Returns the HTML, and the URL to which scripts navigated instead of showing the page. The browser prefers the
-        first language of ``Accept-Language``, and has the cookies.
+        Returns the HTML, and the URL to which scripts navigated instead of showing the page.
         """
         address = urldefrag(response.url).url
         network = PageNetwork(address, response, self._fetch, asked)
@@ -191,8 +189,8 @@ class Browser(CrawlComponent):
     async def _fetch(self, url: str, headers: dict[str, str], is_script: bool) -> Response:
         """Fetch *url* through the crawler's downloader; raises what that raises.
 
-        So scripts and data wait in a politeness slot, and robots.txt, the address guard, size limits, the archive and a
-        replay apply to them as to pages. Scripts are kept in memory, because a site loads the same ones on every page.
+        So politeness, robots.txt, the address guard, limits, archive and replay apply. A site loads the same scripts on
+        every page.
         """
         # a script may be in the language that is asked for
         key = (url, headers.get("accept-language"), headers.get("cookie"))
@@ -307,7 +305,6 @@ async def _settle(page: Page, timeout: float, patience: float, limit: int) -> bo
     """Wait until the page has no open requests, and no longer is a shell; return whether it came to that.
 
     It has *timeout* milliseconds for the first, and *patience* for the second: scripts may show their text by a timer.
-    *limit*: characters of HTML; 0 is no limit.
     """
     from playwright.async_api import TimeoutError as StillBusy
 
@@ -330,9 +327,9 @@ WATCH_SECONDS = 0.25
 
 
 async def _watch_memory() -> None:
-    """Kill the largest page of the browser, below this process, whenever it, or all together, take too much memory.
+    """Kill the largest page of the browser whenever it, or all together, take too much memory.
 
-    A page that is killed ends with an error. Chromium limits scripts alone, to 4 GB each.
+    Chromium limits scripts alone, to 4 GB each.
     """
     while True:
         await asyncio.sleep(WATCH_SECONDS)
@@ -344,9 +341,7 @@ async def _watch_memory() -> None:
 
 
 def _pages_below(root: int) -> dict[int, int]:
-    """The processes of pages below the process *root*, with the bytes of each that it does not share; empty without
-    Linux's ``/proc``.
-    """
+    """The processes of pages below the process *root*, with their own bytes; empty without Linux's ``/proc``."""
     parents: dict[int, int] = {}
     pages: dict[int, int] = {}
     for folder in Path("/proc").glob("[0-9]*"):
@@ -398,10 +393,8 @@ def launch_options(settings: BaseSettings) -> dict[str, Any]:
 class RenderMiddleware(ReadingComponent):
     """Renders HTML pages: none with ``render=never``, all with ``always``, shells with ``auto``.
 
-    It comes after the language filter, whose result shows the shells (pages that are empty without scripts). The filter
-    runs again on the rendered page. If scripts navigate to another URL, this is a redirect. A page that cannot be
-    rendered, or is beyond ``BILINGUAL_RENDER_MAX_PAGES`` or ``BILINGUAL_RENDER_MAX_PAGES_PER_SITE``, stays as it was
-    downloaded. A page whose rendering a stop cuts off is left for the resume. Stats:
+    The language filter, whose result shows the shells, runs again on the rendered page. If scripts navigate to another
+    URL, this is a redirect. A page that cannot be rendered, or is over a budget, stays as it was downloaded. Stats:
     ``bilingual/render/shells|pages|redirects|failed|over_budget``, and those of :class:`Browser`.
     """
 

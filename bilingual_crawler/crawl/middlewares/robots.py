@@ -87,10 +87,7 @@ class _HostFiles(ReadingComponent):
         return file
 
     async def _file(self, url: str, request: Request, **meta: Any) -> Response:
-        """The answer for *url*, a file about the host of *request*, at the end of at most five redirects.
-
-        With :data:`BYTE_LIMIT` in *meta* the download ends at this length, and its body has at most as many bytes.
-        """
+        """The answer for *url*, a file about the host of *request*, at the end of at most five redirects."""
         meta |= {"download_timeout": self._timeout, "download_fail_on_dataloss": False}
         redirects = 0
         while True:
@@ -106,9 +103,8 @@ class _HostFiles(ReadingComponent):
 class RobotsMiddleware(_HostFiles):
     """Refuses URLs that robots.txt forbids. Replaces Scrapy's middleware, which allows all URLs after a failure.
 
-    After no answer, 429 or 5xx no URL of the host is fetched, and robots.txt is fetched again after a pause. After
-    another 4xx or too many redirects all URLs are allowed. A host's robots.txt is fetched once a day. Signal: Scrapy's
-    ``robots_parsed``. Stats: ``bilingual/robots/fetched|unreachable|forbidden``.
+    After no answer, 429 or 5xx no URL of the host is fetched, after another 4xx or too many redirects all are allowed.
+    Signal: Scrapy's ``robots_parsed``. Stats: ``bilingual/robots/fetched|unreachable|forbidden``.
     """
 
     def __init__(self, crawler: Crawler) -> None:
@@ -235,13 +231,10 @@ class FirstBytesMiddleware(CrawlComponent):
 
 
 class TdmMiddleware(_HostFiles):
-    """Puts what the host declares for a page into the meta of its request.
+    """Puts what the tdmrep.json of a host declares for a page into the meta of its request.
 
-    The file of a host is fetched once a day, after robots.txt and before the first page. It is fetched like any page:
-    robots.txt, delays and archive apply. A file that is missing, too large, no JSON or forbidden declares nothing, and
-    so does a host that does not answer three times. A discovery makes no documents, and asks for no file.
-
-    Stats: ``bilingual/tdm/fetched|rules``.
+    The file is fetched once a day, like any page. One that is missing, too large, no JSON or forbidden declares
+    nothing, and so does a host that does not answer three times. Stats: ``bilingual/tdm/fetched|rules``.
     """
 
     def __init__(self, crawler: Crawler) -> None:

@@ -32,11 +32,10 @@ GRACE = 5.0  # seconds after the end of the time budget that a download may stil
 
 
 class StopMiddleware(CrawlComponent):
-    """Puts waiting requests back into the frontier when the crawl stops, for whatever reason.
+    """Puts waiting requests back into the frontier when the crawl stops, which else waits for every delay.
 
-    Without it a stop waits for every delay of every site. Running transfers are finished within ``DOWNLOAD_TIMEOUT``,
-    or at most five seconds after the time budget ``CLOSESPIDER_TIMEOUT``. At a second Ctrl-C the crawl ends at once.
-    Signals: ``phase_changed``, ``stop_now``. Stats: ``bilingual/stop/put_back``.
+    Running transfers are finished within ``DOWNLOAD_TIMEOUT``, or five seconds after the time budget
+    ``CLOSESPIDER_TIMEOUT``. At a second Ctrl-C the crawl ends at once. Stats: ``bilingual/stop/put_back``.
     """
 
     def __init__(self, crawler: Crawler) -> None:

@@ -42,8 +42,8 @@ _DEMANDS = re.compile(rb"<(?:(?:form|script)\b|meta\b[^<>]*http-equiv\W{1,3}refr
 class WallMiddleware(ReadingComponent):
     """Puts back, untried, the URLs whose host shows a wall in their place, and pauses its politeness slot.
 
-    The pause doubles as that of a failing host does. After ``BILINGUAL_HOST_FAILURES`` pauses the slot is closed, and
-    its URLs stay queued. Stats: ``bilingual/walls`` (hosts), ``bilingual/walls/tests``, ``bilingual/backoff/wall``.
+    After ``BILINGUAL_HOST_FAILURES`` pauses the slot is closed, and its URLs stay queued. Stats: ``bilingual/walls``
+    (hosts), ``bilingual/walls/tests``, ``bilingual/backoff/wall``.
     """
 
     def __init__(self, crawler: Crawler) -> None:

@@ -47,13 +47,10 @@ _TRUNCATIONS = {"dataloss": "disconnect", "download_stopped": "unspecified"}
 
 
 class WarcMiddleware(CrawlComponent):
-    """Writes all exchanges to ``crawl-*.warc.gz`` in the output folder.
+    """Writes all exchanges to ``crawl-*.warc.gz`` in the output folder, in a thread.
 
     Its place is 650, between cookies and redirects, so it sees redirects, errors, ``robots.txt`` and bodies as sent.
-    Responses from an HTTP cache, and 404 answers of a replay for missing URLs, are left out. Responses of a replay, or
-    unchanged since an earlier crawl, keep their date. If writing fails (disk full), the crawl is closed with the reason
-    ``warc_error``. A thread writes, so that the event loop does not wait for the compression.
-
+    What the network did not send is left out, or keeps its date. If writing fails (disk full), the crawl is closed.
     Stats: ``bilingual/warc/{exchanges,bytes,files,repaired_bytes}``.
     """
 
@@ -155,10 +152,7 @@ def _pairs(headers: Headers) -> Iterator[tuple[bytes, bytes]]:
 
 
 class ArchivedPagesMiddleware(CrawlComponent):
-    """Serves archived pages, before robots.txt and the delay of the site; falls back to the site.
-
-    Stats: ``bilingual/archived/pages|missing``.
-    """
+    """Serves archived pages, else those of the site. Stats: ``bilingual/archived/pages|missing``."""
 
     def __init__(self, crawler: Crawler) -> None:
         super().__init__(crawler)
@@ -188,10 +182,8 @@ _OK, _UNCHANGED = 200, 304
 class KnownPagesMiddleware(CrawlComponent):
     """Asks for pages and sitemaps in the archives of ``BILINGUAL_KNOWN`` on the condition that they have changed.
 
-    At the answer 304 the archived response takes its place. At 660 :class:`WarcMiddleware` sees both, and
-    whatever may refuse a request has been asked. A discovery judges every site anew.
-
-    Stats: ``bilingual/known/unchanged|changed``, ``bilingual/archive/record_too_long|damaged_record|no_file``.
+    At the answer 304 the archived response takes its place. At 660 :class:`WarcMiddleware` sees both. Stats:
+    ``bilingual/known/unchanged|changed``, ``bilingual/archive/<why a record is left out>``.
     """
 
     def __init__(self, crawler: Crawler) -> None:

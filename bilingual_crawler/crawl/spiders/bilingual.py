@@ -43,10 +43,8 @@ SITEMAP_PRIORITY = 0.5  # of sitemaps where sites may be left: before pages that
 class BilingualSpider(Spider):
     """Crawls the sites of its seeds and yields the documents in the languages of ``pair``.
 
-    Arguments: ``pair``, ``languages``, ``seeds``, ``policy``, ``scope``, ``max_pages``, ``max_pages_per_site``,
-    ``until``, ``render``; see :func:`~bilingual_crawler.crawl.spiders.arguments.parse_arguments`.
-
-    Stats: ``bilingual/links/documents/<ending>``, ``bilingual/opt_outs/<name>`` (pages), ``bilingual/traps/sitemaps``.
+    Arguments: :data:`~bilingual_crawler.crawl.spiders.arguments.ARGUMENTS`. Stats:
+    ``bilingual/links/documents/<ending>``, ``bilingual/opt_outs/<name>`` (pages), ``bilingual/traps/sitemaps``.
     """
 
     name = "bilingual"
@@ -129,9 +127,7 @@ class BilingualSpider(Spider):
             self.visits.push_seed(variant(seed, language))
 
     def _seed_behind(self, url: str) -> str:
-        """The address of the first seed of the host and port of *url*, which a seed led to, or of its host or site, or
-        else *url*.
-        """
+        """The first seed of the host and port of *url*, to which it led, or of its host or site, or else *url*."""
         names = (urlsplit(url).netloc, host_of(url), registered_domain(url))
         seed = next((self._first_seeds[name] for name in names if name in self._first_seeds), None)
         if seed is None:
@@ -207,10 +203,7 @@ def _as_on_command_line(given: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def described_arguments(given: Mapping[str, Any], context: CrawlContext) -> dict[str, Any]:
-    """The arguments that were *given*, with the seeds one by one: the file that has held them may change.
-
-    Of a ``sites.tsv``, which says more of its sites than their addresses, the path stays.
-    """
+    """The arguments *given*, with the seeds one by one, as a file may change; a ``sites.tsv`` says more, and stays."""
     # Scrapyd adds its own
     arguments = {name: value for name, value in given.items() if not name.startswith("_")}
     if context.seeds and (isinstance(given["seeds"], list) or not is_table(Path(given["seeds"]))):

@@ -34,10 +34,7 @@ READ_AT_ONCE = 1000  # candidates that are queued in one go, while no page can b
 
 
 class DiscoverySpider(BilingualSpider):
-    """Judges sites until its budget is spent, and writes them to ``sites.tsv``; its documents are the pages it saw.
-
-    Arguments: see :func:`~bilingual_crawler.crawl.spiders.arguments.parse_discovery`.
-    """
+    """Judges sites until its budget is spent, and writes them to ``sites.tsv``; its documents are the pages it saw."""
 
     name = "discovery"
     context: DiscoveryContext

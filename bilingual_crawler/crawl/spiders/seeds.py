@@ -32,9 +32,7 @@ _NAMED = 5  # number of seeds that a message names
 def parse_seeds(seeds: str | Sequence[str] | None) -> list[Seed]:
     """Seeds from the path of a file, from addresses separated by commas or blanks, or from a list of addresses.
 
-    Of a ``sites.tsv`` the bilingual sites are taken, each with its confirmed pair of pages. In another file ``#``
-    starts a comment, and a comma may be part of an address. Raises UsageError if there is no seed, or one is no URL,
-    with its line number or its site.
+    Of a ``sites.tsv`` the bilingual sites are taken. Raises UsageError, with the line or the site, if one is no URL.
     """
     if not seeds or (isinstance(seeds, str) and not seeds.strip()):
         raise usage_error("where to start? Give -a seeds=URL[,URL...] or the path of a file with one URL a line")
@@ -53,8 +51,9 @@ def parse_seeds(seeds: str | Sequence[str] | None) -> list[Seed]:
 
 
 def without_page(seeds: Sequence[Seed], folder: Path) -> dict[str, str]:
-    """The seeds that gave no page according to the log in *folder*, with their outcomes. A redirected seed has the
-    outcome of its target. A seed that is not in the log was fetched by another worker, or is still queued.
+    """The seeds that gave no page according to the log in *folder*, with the outcomes of their last targets.
+
+    A seed that is not in the log was fetched by another worker, or is still queued.
     """
     origins: defaultdict[str, set[str]] = defaultdict(set)
     for seed in seeds:
