@@ -11,33 +11,14 @@ from typing import TYPE_CHECKING, Any
 
 from scrapy.exceptions import DropItem, UsageError
 
-from bilingual_crawler.alignment.at_end import (
-    MAX_CHARACTERS,
-    MAX_DOCUMENTS,
-    AlignedCrawl,
-    AlignmentError,
-    align_crawl,
-    outputs_without_alignment,
-)
+from bilingual_crawler.alignment import at_end
+from bilingual_crawler.alignment.at_end import AlignedCrawl, AlignmentError, align_crawl, outputs_without_alignment
+from bilingual_crawler.crawl import signals
 from bilingual_crawler.crawl.component import CrawlComponent
-from bilingual_crawler.crawl.signals import (
-    FAILED_OUTPUTS,
-    MISSING_OUTPUTS,
-    output_failed,
-    pair_found,
-    phase_changed,
-    profile_read,
-    stop_now,
-)
+from bilingual_crawler.crawl.signals import FAILED_OUTPUTS, MISSING_OUTPUTS
 from bilingual_crawler.items import Document, Pair, Unpaired
-from bilingual_crawler.pairing.model import (
-    Outcome,
-    outcomes,
-    read_pairs,
-    read_unpaired,
-    replace_pairs,
-    unpaired_of_others,
-)
+from bilingual_crawler.pairing import model
+from bilingual_crawler.pairing.model import Outcome, read_pairs, read_unpaired, replace_pairs, unpaired_of_others
 from bilingual_crawler.pairing.reading import kept_for
 from bilingual_crawler.storage import records
 
@@ -64,6 +45,8 @@ class OutputPipeline(CrawlComponent):
     are in a pair), ``bilingual/pairs/outcomes``: an :class:`Outcome` for each pair of languages.
     """
 
+    _in_a_hurry = False
+
     def open_spider(self) -> None:
         self._folder = self._context.output_dir
         self._pairs_file, self._unpaired_file = (self._folder / name for name in (records.PAIRS, records.UNPAIRED))
@@ -81,8 +64,7 @@ class OutputPipeline(CrawlComponent):
             if archive.exists() and archive.stat().st_size <= last[archive.name]:
                 logger.warning(f"{archive} is cut off: it lacks pages of documents that earlier runs have written")
         self._pairs_of: Counter[str] = Counter()  # languages -> pairs of written documents
-        self._in_pairs: Counter[str] = Counter()
-        """Written documents in pairs, and of how many languages they have a partner."""
+        self._in_pairs: Counter[str] = Counter()  # written documents in pairs -> languages in which they have a partner
         for name, ledger in self._ledgers.items():
             for url, partner in ledger.book.pairs():
                 self._count_pair(name, url, partner, 1)
@@ -107,10 +89,8 @@ class OutputPipeline(CrawlComponent):
             records.replace_tsv(self._folder / _ASIDE, Unpaired, self._unpaired_of_others)
         self._unpaired_file.unlink(missing_ok=True)
         self._count_found()
-        self._in_a_hurry = False
-        self._crawler.signals.connect(self._hurry, signal=stop_now)
-        self._crawler.signals.connect(self._pair_found, signal=pair_found)
-        self._crawler.signals.connect(self._profile_read, signal=profile_read)
+        # not by its name: a resume sends it earlier
+        self._crawler.signals.connect(self._pair_found, signal=signals.pair_found)
 
     def _rows_of_others(self) -> list[Unpaired]:
         """The unpaired documents in other languages, also those that a killed run has put aside."""
@@ -124,21 +104,21 @@ class OutputPipeline(CrawlComponent):
             raise DropItem(f"cannot be written: {error}", log_level="ERROR") from error
         return item
 
-    def _profile_read(self, url: str, profile: bytes) -> None:
+    def profile_read(self, url: str, profile: bytes) -> None:
         if not self._profiles or not profile or url in self._written:
             return
-        row = {"url": url, "made_for": self._kept_for, "profile": b64encode(profile).decode("ascii")}
         try:
+            row = {"url": url, "made_for": self._kept_for, "profile": b64encode(profile).decode("ascii")}
             self._profiles.write(row)
         except OSError as error:
-            self._crawler.signals.send_catch_log(output_failed, error=error)
+            self._crawler.signals.send_catch_log(signals.output_failed, error=error)
 
     def document_read(self, document: Document) -> OSError | None:
         """Write *document*; returns the error if that is not possible."""
         try:
             self._write(document)
         except OSError as error:
-            self._crawler.signals.send_catch_log(output_failed, error=error)
+            self._crawler.signals.send_catch_log(signals.output_failed, error=error)
             return error
         self._count_found()
         return None
@@ -176,7 +156,7 @@ class OutputPipeline(CrawlComponent):
             return None
         aligned, why = None, "not all documents were aligned, since the crawl was stopped"
         if not self._interrupted():
-            is_small = len(self._written) <= MAX_DOCUMENTS and self._characters <= MAX_CHARACTERS
+            is_small = len(self._written) <= at_end.MAX_DOCUMENTS and self._characters <= at_end.MAX_CHARACTERS
             crawl = self._folder, self._context.pairs, self._context.detection, self._crawler.settings
             try:
                 aligned = await align_crawl(*crawl, self._interrupted, self._tell, small=is_small)
@@ -204,7 +184,7 @@ class OutputPipeline(CrawlComponent):
         refused = {name: ledger.refused(len(best[name])) for name, ledger in self._ledgers.items()}
         paired = {url for pair in pairs for url in (pair.url_a, pair.url_b)}
         reasons = ((one.pair, one.reason) for one in unpaired)
-        found = outcomes(self._ledgers, (pair.pair for pair in pairs), reasons, refused)
+        found = model.outcomes(self._ledgers, (pair.pair for pair in pairs), reasons, refused)
         return AlignedCrawl(found, len(paired), {}, {}, {})
 
     def _interrupted(self) -> bool:
@@ -212,7 +192,7 @@ class OutputPipeline(CrawlComponent):
         return self._in_a_hurry or not self._crawler.crawling
 
     def _tell(self, phase: str) -> None:
-        self._crawler.signals.send_catch_log(phase_changed, phase=phase)
+        self._crawler.signals.send_catch_log(signals.phase_changed, phase=phase)
 
     def _write(self, document: Document) -> None:
         is_new = document.url not in self._written
@@ -222,8 +202,7 @@ class OutputPipeline(CrawlComponent):
             self._characters += len(document.text)
         # also of a document fetched again, for the crawl may have died before it wrote the pair
         for name, ledger in self._ledgers.items():
-            pair = ledger.pair_of(document.url)
-            if pair:
+            if pair := ledger.pair_of(document.url):
                 if is_new:
                     self._count_pair(name, pair.url_a, pair.url_b, 1)
                 self._write_pair(pair)
@@ -242,21 +221,18 @@ class OutputPipeline(CrawlComponent):
                     del self._in_pairs[one]
 
     def _has(self, pair: Pair) -> bool:
-        """Whether both documents of *pair* are in the output folder."""
         return pair.url_a in self._written and pair.url_b in self._written
 
     def _count_found(self) -> None:
-        outcomes = {
-            name: Outcome(self._pairs_of[name], ledger.refused(len(ledger))) for name, ledger in self._ledgers.items()
-        }
-        self._count(outcomes, len(self._in_pairs))
+        refused = {name: ledger.refused(len(ledger)) for name, ledger in self._ledgers.items()}
+        self._count({name: Outcome(self._pairs_of[name], why) for name, why in refused.items()}, len(self._in_pairs))
 
     def _count(self, outcomes: Mapping[str, Outcome], paired: int) -> None:
         self._stats.set_value("bilingual/pairs/outcomes", outcomes)
         self._stats.set_value("bilingual/pairs/found", sum(outcome.pairs for outcome in outcomes.values()))
         self._stats.set_value("bilingual/pairs/documents", paired)
 
-    def _hurry(self) -> None:
+    def stop_now(self) -> None:
         self._in_a_hurry = True
 
     def _pair_found(self, pair: Pair) -> None:
@@ -264,5 +240,5 @@ class OutputPipeline(CrawlComponent):
         try:
             self._write_pair(pair)
         except OSError as error:
-            self._crawler.signals.send_catch_log(output_failed, error=error)
+            self._crawler.signals.send_catch_log(signals.output_failed, error=error)
         self._count_found()

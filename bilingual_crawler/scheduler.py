@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any, Self
 from scrapy import Request, Spider
 from scrapy.core.scheduler import BaseScheduler, Scheduler
 from scrapy.exceptions import IgnoreRequest, StopDownload
-from scrapy.utils.defer import deferred_from_coro, maybe_deferred_to_future
+from scrapy.utils.defer import deferred_f_from_coro_f, maybe_deferred_to_future
 
-from bilingual_crawler.crawl.requests import asks_for_page, of_its_own, packed, unpacked
+from bilingual_crawler.crawl.requests import asks_for_page, header, of_its_own, packed, unpacked
 from bilingual_crawler.crawl.signals import ENTRY, RANK, REST, SWITCH, count_and_log
 from bilingual_crawler.crawl.visits import Visits
 from bilingual_crawler.frontier.backoff import Rest
@@ -52,12 +52,12 @@ class FrontierScheduler(BaseScheduler):
     def open(self, spider: Spider) -> Deferred[None] | None:
         self._spider = spider
         self.visits = Visits(self._crawler)
-        self._led_back: deque[Request] = deque()
-        """Requests for other forms of the URLs that are asked for: the same page by its canonical URL."""
+        self._led_back: deque[Request] = deque()  # requests for other forms of the URLs in flight
         return None
 
-    def close(self, reason: str) -> Deferred[None]:
-        return deferred_from_coro(self.visits.leave())
+    @deferred_f_from_coro_f
+    async def close(self, reason: str) -> None:
+        await self.visits.leave()
 
     def has_pending_requests(self) -> bool:
         return self.visits.frontier.has_pending()
@@ -91,12 +91,11 @@ class FrontierScheduler(BaseScheduler):
 
     def _push(self, request: Request) -> None:
         url = canonicalise(request.url) or request.url
-        parent = (request.headers.get("Referer") or b"").decode("latin-1")
-        if not parent:
+        if parent := header(request.headers, "Referer"):
+            depth = request.meta.get("depth", 0)
+            self.visits.push([Entry(url, self.visits.slot(url), float(request.priority), parent, depth)])
+        else:
             self.visits.push_seed(url)
-            return
-        depth = request.meta.get("depth", 0)
-        self.visits.push([Entry(url, self.visits.slot(url), float(request.priority), parent, depth)])
 
     def _request(self, entry: Entry) -> Request:
         return Request(
@@ -136,10 +135,8 @@ class RequestScheduler(FrontierScheduler):
         super().open(spider)
         return self._others.open(spider)
 
-    def close(self, reason: str) -> Deferred[None]:
-        return deferred_from_coro(self._close(reason))
-
-    async def _close(self, reason: str) -> None:
+    @deferred_f_from_coro_f
+    async def close(self, reason: str) -> None:
         try:
             if closing := self._others.close(reason):
                 await maybe_deferred_to_future(closing)
@@ -154,20 +151,17 @@ class RequestScheduler(FrontierScheduler):
             return super().enqueue_request(request)
         rank: Wanted | None = request.meta.pop(RANK, None)
         url = canonicalise(request.url) if asks_for_page(request) else None
-        text = packed(request, self._spider) if url is not None else None
-        if url is not None and text is not None:
-            depth = request.meta.get("depth", 0)
-            if rank is None:
-                self.visits.push_seed(url, depth=depth, request=text)
-            else:
-                entry = Entry(url, self.visits.slot(url), rank.priority, rank.parent, depth, request=text)
-                self.visits.push([entry])
-            return True
         if url is not None:
-            message = (
-                f"{request}: its callbacks are no methods of the spider, or its meta or cb_kwargs cannot be pickled. "
-                "Such requests are neither ranked nor learnt from"
-            )
+            if text := packed(request, self._spider):
+                depth = request.meta.get("depth", 0)
+                if rank is None:
+                    self.visits.push_seed(url, depth=depth, request=text)
+                else:
+                    slot = self.visits.slot(url)
+                    self.visits.push([Entry(url, slot, rank.priority, rank.parent, depth, request=text)])
+                return True
+            why = "its callbacks are no methods of the spider, or its meta or cb_kwargs cannot be pickled"
+            message = f"{request}: {why}. Such requests are neither ranked nor learnt from"
             count_and_log(self._crawler, "bilingual/frontier/unserializable", message)
         request.meta["download_slot"] = self.visits.frontier.server(self.visits.slot(request.url))
         return self._others.enqueue_request(request)
@@ -197,6 +191,5 @@ class RequestScheduler(FrontierScheduler):
 
 def _leads_back(request: Request, entry: Entry) -> bool:
     """Whether *request* follows a first redirect to another form of the URL of *entry*, such as with a session id."""
-    same_page = canonicalise(request.url) == entry.url
-    first = request.meta.get("redirect_times") == 1
-    return same_page and first and request.url != request.meta["redirect_urls"][-1]
+    is_first = request.meta.get("redirect_times") == 1 and request.url != request.meta["redirect_urls"][-1]
+    return is_first and canonicalise(request.url) == entry.url

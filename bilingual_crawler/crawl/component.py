@@ -48,7 +48,6 @@ class CrawlComponent:
         return component
 
     def _is_wanted(self) -> bool:
-        """Whether the settings switch this part on."""
         return True
 
     @property

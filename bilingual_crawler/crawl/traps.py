@@ -20,14 +20,17 @@ if TYPE_CHECKING:
 
     from bilingual_crawler.frontier.entry import Entry
 
-MAX_FOLDERS = 3
-
 
 def folders(url: str) -> list[str]:
     """The host of *url* and the first three folders of its path."""
     parts = urlsplit(url)
-    names = parts.path.split("/")[1:-1][:MAX_FOLDERS]
+    names = parts.path.split("/")[1:-1][:3]
     return ["/".join((parts.netloc, *names[:depth])) + "/" for depth in range(len(names) + 1)]
+
+
+def differing(one: NDArray[np.uint32], other: NDArray[np.uint32]) -> int:
+    """How many of the sorted numbers of the longer one the shorter one lacks."""
+    return max(len(one), len(other)) - len(np.intersect1d(one, other, assume_unique=True))
 
 
 MAX_COPIES = 20
@@ -83,22 +86,16 @@ class MissingPages:
 
     def learn(self, place: str, text: str, url: str) -> None:
         """Add *text*, which *place* serves for the missing page *url*. Texts of a few words are not compared."""
-        shown = sequences(text, url)
-        if len(shown) >= _MIN_SEQUENCES:
+        if len(shown := sequences(text, url)) >= _MIN_SEQUENCES:
             self._shown[place] = shown
 
     def is_missing(self, url: str, text: str) -> bool:
         """Whether *url* is a soft 404: one of its places serves *text* for missing URLs."""
-        known = [shown for place in folders(url) if (shown := self._shown.get(place)) is not None]
+        known = [self._shown[place] for place in folders(url) if place in self._shown]
         if not known:
             return False
         said = sequences(text, url)
-        most = max(3, 0.02 * len(said))
-        for shown in known:
-            common = len(np.intersect1d(said, shown, assume_unique=True))
-            if max(len(said), len(shown)) - common <= most:
-                return True
-        return False
+        return any(differing(said, shown) <= max(3, 0.02 * len(said)) for shown in known)
 
     def _is_own(self, place: str, language: str) -> bool:
         found = self._languages.get(place, Counter())
@@ -129,8 +126,6 @@ _GROUP_BYTES = 500  # bytes of a group beside its word sequences
 _BYTES = 1000 * (_GROUP_BYTES + _BITS // 8)
 """Bytes for all groups: 1,000 of the largest, or 10,000 of a few pages."""
 _STALE = 10_000
-
-
 _NOTHING: NDArray[np.uint32] = np.empty(0, np.uint32)
 
 
@@ -140,13 +135,10 @@ class _Group:
     __slots__ = ("_bits", "_listed", "alone", "held", "poor", "row")
 
     def __init__(self) -> None:
-        self._listed = _NOTHING
-        """Sorted places of the sequences while they are few; most groups have a page or two."""
+        self._listed = _NOTHING  # sorted places of the sequences while they are few; most groups have a page or two
         self._bits: NDArray[np.uint8] | None = None
-        self.held = 0
-        self.row = 0
-        self.alone = 0
-        self.poor = 0  # pages in a row with less new text than NEW_SHARE
+        # sequences; pages in a row that are stale, that are unpaired as well, that have little new text
+        self.held = self.row = self.alone = self.poor = 0
 
     @property
     def size(self) -> int:
@@ -158,8 +150,7 @@ class _Group:
         new = self._list(places) if self._bits is None else self._set(self._bits, places)
         self.held += new
         if self.held > _BITS // 2:
-            self._listed, self._bits = _NOTHING, None
-            self.held = 0
+            self._listed, self._bits, self.held = _NOTHING, None, 0
         stale = new <= NEW_SHARE * count
         self.row = self.row + 1 if stale else 0
         self.alone = self.alone + 1 if stale else 0
@@ -221,8 +212,7 @@ class Staleness:
         """Add a page to the group *shape*; return the share of new text."""
         group = self._groups.get(shape) or _Group()
         new = group.read(places, count)
-        # the group may have grown
-        self._groups[shape] = group
+        self._groups[shape] = group  # after it has grown
         return new
 
     def _stale_by(self, shape: str) -> str | None:
@@ -254,8 +244,8 @@ def _factor(shape: str) -> int:
 
 _SKETCH = 16
 """Word sequences by which pages are compared: the first of the sorted sample, the same for equal texts."""
-_SAME_PAGE = 0.8
-"""Minimum share of them at two addresses of one page; the filters in an address may be in the text, too."""
+_OTHER_SHARE = 0.2
+"""Maximum share of them that differs at two addresses of a page; the filters in an address may be in the text, too."""
 _ADDRESSES = 40_000
 
 
@@ -298,15 +288,12 @@ class Repeats:
 def _is_same(one: bytes, other: bytes) -> bool:
     """Whether two pages with these sketches have nearly the same text."""
     first, second = np.frombuffer(one, np.uint32), np.frombuffer(other, np.uint32)
-    common = np.intersect1d(first, second, assume_unique=True)
-    return len(common) >= _SAME_PAGE * max(len(first), len(second))
+    return differing(first, second) <= _OTHER_SHARE * max(len(first), len(second))
 
 
 MAX_SITEMAPS = 1000  # maximum sitemaps of a site
-MAX_UNREADABLE = 10
-"""Unreadable responses before a site, a registered domain, is abandoned: new hosts cost an attacker nothing."""
-MAX_SITEMAP_DEPTH = 4
-"""Maximum levels of sitemaps below robots.txt; the protocol has two, an index and its sitemaps."""
+MAX_UNREADABLE = 10  # unreadable responses before a registered domain is abandoned; new hosts cost nothing
+MAX_SITEMAP_DEPTH = 4  # levels of sitemaps below robots.txt; the protocol has two, an index and its sitemaps
 
 
 class Traps:
@@ -316,8 +303,7 @@ class Traps:
         self.missing = MissingPages()
         self._staleness = Staleness(stale_pages)
         self._repeats = Repeats(stale_pages)
-        self._texts: LRUCache[bytes, int] = LRUCache(_PAGES)
-        """Digest of a host and a text -> pages of the host with the text."""
+        self._texts: LRUCache[bytes, int] = LRUCache(_PAGES)  # digest of host and text -> pages of the host with it
         self._sitemaps: LRUCache[str, int] = LRUCache(_HOSTS)
         self._named: LRUCache[int, bool] = LRUCache(_FOLDERS)  # hashes of the sitemaps that are read
         self._unreadable: LRUCache[str, int] = LRUCache(_HOSTS)
@@ -341,10 +327,10 @@ class Traps:
         if hash(entry.url) in self._named:
             return True
         read = self._sitemaps[entry.slot] = self._sitemaps.get(entry.slot, 0) + 1
-        wanted = entry.depth <= MAX_SITEMAP_DEPTH and read <= MAX_SITEMAPS
-        if wanted:
-            self._named[hash(entry.url)] = True
-        return wanted
+        if entry.depth > MAX_SITEMAP_DEPTH or read > MAX_SITEMAPS:
+            return False
+        self._named[hash(entry.url)] = True
+        return True
 
     def note_unreadable(self, url: str) -> None:
         """Note that a helper process could not read the response of *url* within its limits."""
@@ -356,7 +342,6 @@ class Traps:
         return bool(self._unreadable) and registered_domain(url) in self._unreadable
 
     def note_pair(self, *urls: str) -> None:
-        """Note that the pages *urls* are in a pair."""
         self._staleness.note_pair(*urls)
 
     def is_copy(self, page: PageRecord) -> bool:

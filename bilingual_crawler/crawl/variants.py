@@ -49,25 +49,19 @@ class Variants:
         # English is what most sites answer in if they know none of the languages asked for
         self._order = sorted(pairs.languages, key=lambda language: language == "eng")
         self._cookies: LRUCache[tuple[str, str], dict[str, str]] = LRUCache(MAX_SITES)
+        # host -> how often it was not answered as asked; a site that was right once has -1
         self._refused: LRUCache[str, int] = LRUCache(MAX_SITES)
-        """Host -> how often it was not answered as asked; a site that was right once has -1."""
+        # site -> what it shows without cookies: the language of its first page whose address names none
         self._usual: LRUCache[str, str] = LRUCache(MAX_SITES)
-        """The language of the first page of a site whose address names none: what it shows without cookies."""
+        # site whose forms choose a language by a parameter -> what it shows without; None if that are several languages
         self._plain: LRUCache[str, str | None] = LRUCache(MAX_SITES)
-        """The language that all addresses of a site without a parameter have shown, if their forms choose one by a
-        parameter; None if they have shown several."""
-
-    @property
-    def first(self) -> str:
-        """First language for ordinary URLs."""
-        return self._order[0]
+        self.first = self._order[0]  # language for ordinary URLs
 
     def accept_language(self, url: str) -> str:
         """Return the value of ``Accept-Language`` for *url*: the language that it asks for first, then the others."""
-        asked = asked_language(url)
-        first = [asked] if asked else []
-        tags = [to_bcp47(one) for one in (*first, *(one for one in self._order if one != asked))]
-        return ", ".join([tags[0], *(f"{tag};q={max(0.9 - 0.1 * at, 0.1):.1f}" for at, tag in enumerate(tags[1:]))])
+        first, *others = dict.fromkeys((asked_language(url) or self.first, *self._order))
+        shares = (f"{to_bcp47(one)};q={max(0.9 - 0.1 * at, 0.1):.1f}" for at, one in enumerate(others))
+        return ", ".join((to_bcp47(first), *shares))
 
     def cookies(self, url: str) -> str:
         """Return the value of ``Cookie`` for *url*; empty if it is no variant, or its site has set none."""
@@ -125,12 +119,12 @@ class Variants:
             self._refused[host] = self._refused.get(host, 0) + 1
 
     def are_wanted(self, url: str) -> bool:
-        """Return whether the host of *url* may be asked for variants."""
+        """Whether the host of *url* may be asked for variants."""
         is_right = self._refused.get(registered_domain(url), 0) < 0
         return is_right or self._refused.get(host_of(url), 0) < MAX_REFUSED
 
     def is_switched(self, url: str, switch: Switch) -> bool:
-        """Return whether *switch* may show the page at *url*, which it leads back to, in another language."""
+        """Whether *switch* may show the page at *url*, which it leads back to, in another language."""
         return not marked_language(url) and switch.language != self._usual.get(registered_domain(url))
 
     def target(self, url: str, location: str, switch: Switch | None) -> str:
@@ -160,8 +154,8 @@ class Variants:
         """
         url = page.url
         asked, site = asked_language(url), registered_domain(url)
-        by_cookie = {language for language in self._pairs.languages if (site, language) in self._cookies}
-        by_cookie = by_cookie if self.are_wanted(url) else set()
+        languages = self._pairs.languages if self.are_wanted(url) else ()
+        by_cookie = {language for language in languages if (site, language) in self._cookies}
         if asked is None and not by_cookie:
             return page
         links = tuple(self._link(link, url, asked, site, by_cookie) for link in page.links)
@@ -181,18 +175,14 @@ class Variants:
             shown = (*by_cookie, self._usual.get(site))
             language = next((one for one in shown if one and may_be(one, marked)), None)
             return replace(link, url=self._in(language, url)) if leads_back and language else link
-        if asked is None or self._is_other(link, asked):
+        named = [self._pairs.side(name) for name in (link.hreflang, link.label) if name]
+        if asked is None or (named and asked not in named):
             return link
         return replace(link, url=variant(link.url, asked))
 
     def _in(self, language: str, url: str) -> str:
         """The URL of the page at *url* in *language*."""
         return bare(url) if language == self._usual.get(registered_domain(url)) else variant(url, language)
-
-    def _is_other(self, link: Link, asked: str) -> bool:
-        """Whether *link* says that it leads to another language."""
-        names = [name for name in (link.hreflang, link.label) if name]
-        return bool(names) and asked not in map(self._pairs.side, names)
 
 
 def _cookies_in(set_cookies: Iterable[str]) -> dict[str, str]:

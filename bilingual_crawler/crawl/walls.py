@@ -11,6 +11,7 @@ import msgspec
 import numpy as np
 from cachetools import LRUCache
 
+from bilingual_crawler.crawl.traps import differing
 from bilingual_crawler.pages.sequences import sequences
 
 if TYPE_CHECKING:
@@ -21,15 +22,12 @@ if TYPE_CHECKING:
 MAX_CHARACTERS = 1_000  # characters of a text that are compared
 MAX_LINKS = 100  # links of a page that are compared, the first ones to its host
 MIN_SEQUENCES = 10  # word sequences of a page by which a wall is told from it
-MAX_OTHER = 5
-"""Word sequences in which copies of a short wall differ: it may name the time, its visitor, or the address."""
+MAX_OTHER = 5  # word sequences in which copies of a short wall differ: the time, its visitor, the address
 OTHER_SHARE = 0.25  # the same as a share of a longer wall, and of its links
-ROW = 2
-"""URLs in a row with one answer before the host is tested; twice as many after each test that found no wall."""
-MIN_PAGES = 5
-"""Pages of a host before the first one that demands something, and leads nowhere, is a reason to test it."""
+ROW = 2  # URLs in a row with one answer before the host is tested; twice as many after each test in vain
+MIN_PAGES = 5  # pages of a host before the first one that demands something, and leads nowhere, is tested
 _HOSTS = 10_000
-_PAGE, _TO = "page", "to "
+_TO = "to "
 
 
 class Answer(msgspec.Struct, frozen=True, array_like=True):
@@ -46,7 +44,7 @@ class Answer(msgspec.Struct, frozen=True, array_like=True):
         links = islice((link.url for link in page.links if link.url.startswith(own)), MAX_LINKS)
         said = sequences(page.text[:MAX_CHARACTERS], page.url)
         hashes = np.array(sorted(set(map(_hash, links))), np.uint32)
-        return cls(_PAGE, said.tobytes(), hashes.tobytes(), _hash(page.url))
+        return cls("page", said.tobytes(), hashes.tobytes(), _hash(page.url))
 
     @classmethod
     def redirect(cls, url: str) -> Answer:
@@ -61,11 +59,8 @@ class Answer(msgspec.Struct, frozen=True, array_like=True):
     def is_like(self, other: Answer) -> bool:
         own = {self.own, other.own}
         said = [np.frombuffer(one.said, np.uint32) for one in (self, other)]
-        return (
-            self.kind == other.kind
-            and _are_like(*said, spare=MAX_OTHER)
-            and _are_like(self._links(own), other._links(own), spare=0)
-        )
+        says_the_same = self.kind == other.kind and _are_like(*said, spare=MAX_OTHER)
+        return says_the_same and _are_like(self._links(own), other._links(own), spare=0)
 
     def _links(self, own: set[int]) -> NDArray[np.uint32]:
         """Its links, without those to *own* pages."""
@@ -73,7 +68,6 @@ class Answer(msgspec.Struct, frozen=True, array_like=True):
 
 
 def _without_query(url: str) -> str:
-    """*url* without what may name the page that a wall leads back to."""
     return url.partition("#")[0].partition("?")[0]
 
 
@@ -82,8 +76,7 @@ def _hash(url: str) -> int:
 
 
 def _are_like(one: NDArray[np.uint32], other: NDArray[np.uint32], *, spare: int) -> bool:
-    longest, common = max(len(one), len(other)), len(np.intersect1d(one, other, assume_unique=True))
-    return longest - common <= max(spare, OTHER_SHARE * longest)
+    return differing(one, other) <= max(spare, OTHER_SHARE * max(len(one), len(other)))
 
 
 class _Host(msgspec.Struct):
@@ -144,10 +137,10 @@ class Walls:
         if host.shown is None or host.shown.is_like(answer):
             if as_known and host.shown is None and answer.leads_on and len(answer.said) >= 4 * MIN_SEQUENCES:
                 host.known, host.shown, host.is_new = url, answer, True
-        elif host.row >= ROW << host.tests or (
-            demands and not answer.leads_on and not host.tests and host.pages >= MIN_PAGES
-        ):
-            return host.known
+        else:
+            suspicious = demands and not answer.leads_on and not host.tests and host.pages >= MIN_PAGES
+            if suspicious or host.row >= ROW << host.tests:
+                return host.known
         host.pages += 1
         return None
 

@@ -11,22 +11,14 @@ from typing import TYPE_CHECKING, TypeVar
 from msgspec.structs import replace
 from scrapy.exceptions import StopDownload
 
+from bilingual_crawler.crawl import signals
 from bilingual_crawler.crawl.component import CrawlComponent
 from bilingual_crawler.crawl.context import CrawlContext
 from bilingual_crawler.crawl.middlewares.backoff import note_shortage, origin
 from bilingual_crawler.crawl.middlewares.stop import is_stopping
 from bilingual_crawler.crawl.politeness import robots_agent
 from bilingual_crawler.crawl.requests import asks_for_page, header, header_text
-from bilingual_crawler.crawl.signals import (
-    ENTRY,
-    READ,
-    SITE_OPT_OUTS,
-    SITEMAP,
-    WARC_LOCATION,
-    Refused,
-    StillWanted,
-    count_and_log,
-)
+from bilingual_crawler.crawl.signals import ENTRY, READ, SITEMAP, Refused, StillWanted, count_and_log
 from bilingual_crawler.crawl.visits import utc_now
 from bilingual_crawler.frontier.backoff import own_shortage
 from bilingual_crawler.frontier.entry import Entry, Kind
@@ -180,7 +172,7 @@ def counted(page: PageRecord, request: Request, response: Response, crawler: Cra
     directives = header_directives(values, robots_agent(crawler.settings))
     is_noindex, nofollow = page_rules(directives)
     declared = opt_outs(directives, header(headers, TDM_RESERVATION), header(headers, TDM_POLICY), page.url)
-    declared = page.opt_outs.over(declared).over(request.meta.get(SITE_OPT_OUTS, NOTHING))
+    declared = page.opt_outs.over(declared).over(request.meta.get(signals.SITE_OPT_OUTS, NOTHING))
     noindex = NOINDEX if is_noindex else page.objection
     objection = noindex if options.meta_robots_obey else None
     return replace(
@@ -217,7 +209,7 @@ def document_of(response: Response, page: PageRecord) -> Document | None:
         return None
     entry: Entry = response.meta[ENTRY]
     claims = claims_in(page.links)
-    warc_file, warc_offset = response.meta.get(WARC_LOCATION, (None, None))[:2]
+    warc_file, warc_offset = response.meta.get(signals.WARC_LOCATION, (None, None))[:2]
     now = utc_now()
     return Document(
         url=page.url,

@@ -6,7 +6,7 @@ import asyncio
 import logging
 import weakref
 import zlib
-from contextlib import nullcontext
+from contextlib import nullcontext, suppress
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from cachetools import LRUCache, TTLCache
@@ -15,12 +15,13 @@ from scrapy.exceptions import CannotResolveHostError, DownloadConnectionRefusedE
 from scrapy.robotstxt import ProtegoRobotParser, RobotParser
 from scrapy.utils.misc import build_from_crawler, load_object
 
+from bilingual_crawler.crawl import signals as ours
 from bilingual_crawler.crawl.component import CrawlComponent
 from bilingual_crawler.crawl.context import DiscoveryContext
 from bilingual_crawler.crawl.middlewares.backoff import HostUnavailable, asked_to_wait, origin
 from bilingual_crawler.crawl.middlewares.language import ReadingComponent
 from bilingual_crawler.crawl.politeness import robots_agent
-from bilingual_crawler.crawl.requests import header_text
+from bilingual_crawler.crawl.requests import header, header_text
 from bilingual_crawler.crawl.signals import (
     BYTE_LIMIT,
     BYTES_RECEIVED,
@@ -29,7 +30,6 @@ from bilingual_crawler.crawl.signals import (
     Refused,
     StillWanted,
     reason,
-    sitemaps_named,
 )
 from bilingual_crawler.frontier.entry import Entry, Kind
 from bilingual_crawler.pages.jobs import RobotsJob, TdmJob
@@ -47,23 +47,18 @@ File = TypeVar("File")
 
 logger = logging.getLogger(__name__)
 
-MAX_BYTES = 500 << 10
-"""Bytes of a robots.txt that are read (RFC 9309, 2.5); a tdmrep.json over it has no rules."""
+MAX_BYTES = 500 << 10  # of a robots.txt that are read (RFC 9309, 2.5); a tdmrep.json over it has no rules
 MAX_REDIRECTS = 5
 MAX_AGE = 24 * 3600.0  # seconds after which a file is fetched again (RFC 9309, 2.4)
 TIMEOUT = 30.0  # seconds
 _HOSTS = 10_000
-_BYTES = 10 << 20
-"""Bytes of rules that are kept for all hosts: a kilobyte per host, or 20 files of the largest size."""
-_PARSED_BYTES = 64 << 20
-"""Bytes of parsed rules that are kept: 500 files of a kilobyte, or one of the largest size."""
-_PARSED_FACTOR = 110
-"""Bytes that Protego takes for each byte of rules, if they are as short as can be and have wildcards."""
+_BYTES = 10 << 20  # of rules that are kept for all hosts: a kilobyte per host, or 20 files of the largest size
+_PARSED_BYTES = 64 << 20  # of parsed rules that are kept: 500 files of a kilobyte, or one of the largest size
+_PARSED_FACTOR = 110  # bytes that Protego takes for each byte of rules, if they are short and have wildcards
 _PARSED_MINIMUM = 3000
 _LARGE = 4 << 20  # bytes of parsed rules above which no others of that size are parsed at the same time
 TDM_TRIES = 3  # pages of a host with which its tdmrep.json is asked for, as long as the host does not answer
-_TDM_RULES = 200_000
-"""Rules that are kept for all hosts: twenty per host, or 200 files with as many as are read."""
+_TDM_RULES = 200_000  # that are kept for all hosts: twenty per host, or 200 files with as many as are read
 _UNREACHABLE = "robots-unreachable"
 _OBEYED = "dont_obey_robotstxt"
 SITEMAP = "/sitemap.xml"
@@ -89,15 +84,14 @@ class _HostFiles(ReadingComponent):
     async def _file(self, url: str, request: Request, **meta: Any) -> Response:
         """The answer for *url*, a file about the host of *request*, at the end of at most five redirects."""
         meta |= {"download_timeout": self._timeout, "download_fail_on_dataloss": False}
-        redirects = 0
-        while True:
+        for _ in range(MAX_REDIRECTS):
             response = await self._download(url, request, **meta)
             location = response.headers.get("Location") if 300 <= response.status < 400 else None
             target = canonicalise(header_text(location), url) if location else None
-            if target is None or redirects == MAX_REDIRECTS:
+            if target is None:
                 return response
             url = target
-            redirects += 1
+        return await self._download(url, request, **meta)
 
 
 class RobotsMiddleware(_HostFiles):
@@ -125,10 +119,8 @@ class RobotsMiddleware(_HostFiles):
             return
         host = origin(request.url)
         rules = self._rules.get(host)
-        if rules is None:
-            parser = await self._once(host, lambda: self._fetch(host, request))
-        else:
-            parser = await self._parse(host, rules)
+        parsing = self._once(host, lambda: self._fetch(host, request)) if rules is None else self._parse(host, rules)
+        parser = await parsing
         if not parser.allowed(request.url, self._user_agent):
             self._stats.inc_value("bilingual/robots/forbidden")
             raise Refused("robots", "forbidden by robots.txt")
@@ -159,7 +151,7 @@ class RobotsMiddleware(_HostFiles):
         self._parsed.pop(host, None)
         parser = await self._parse(host, rules)
         named = robots.sitemaps or await self._unnamed(f"{host}{SITEMAP}", request, parser)
-        self._crawler.signals.send_catch_log(sitemaps_named, urls=named)
+        self._crawler.signals.send_catch_log(ours.sitemaps_named, urls=named)
         self._crawler.signals.send_catch_log(signals.robots_parsed, robotparser=parser, request=request)
         return parser
 
@@ -219,12 +211,10 @@ class FirstBytesMiddleware(CrawlComponent):
         if limit is None:
             return response
         headers, body = response.headers.copy(), response.body
-        if (headers.get("Content-Encoding") or b"").strip().lower() in (b"gzip", b"x-gzip", b"deflate"):
-            try:
+        if header(headers, "Content-Encoding").strip().lower() in ("gzip", "x-gzip", "deflate"):
+            with suppress(zlib.error):
                 body = zlib.decompressobj(_GZIP_OR_ZLIB).decompress(body, limit)
                 del headers["Content-Encoding"]
-            except zlib.error:
-                pass
         # of what is still compressed, as it was not asked for
         request.meta["download_maxsize"] = limit
         return response.replace(headers=headers, body=body[:limit])

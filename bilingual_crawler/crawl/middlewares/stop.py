@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from scrapy.utils.asyncio import create_looping_call
 from scrapy.utils.defer import deferred_from_coro
@@ -16,7 +16,7 @@ from bilingual_crawler.crawl.signals import ENTRY, REST, StillWanted, phase_chan
 from bilingual_crawler.frontier.backoff import Rest
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable
+    from collections.abc import Coroutine
 
     from scrapy import Request
     from scrapy.crawler import Crawler
@@ -119,19 +119,17 @@ def is_stopping(crawler: Crawler) -> bool:
 
 def end_crawl(crawler: Crawler, reason: str, message: str) -> None:
     """Log the error *message*, and close the crawl for *reason*, unless it is stopping."""
-    if not is_stopping(crawler):
-        assert crawler.engine
+    if crawler.engine and not is_closing(crawler.engine):
         logger.error(message)
         deferred_from_coro(crawler.engine.close_spider_async(reason=reason))
 
 
-async def unless_stopping(crawler: Crawler, work: Awaitable[T]) -> T:
+async def unless_stopping(crawler: Crawler, work: Coroutine[Any, Any, T]) -> T:
     """Return the result of *work*; raises StillWanted if the crawl stops before."""
-    working = asyncio.ensure_future(work)
-    cancelled = False
+    working = asyncio.create_task(work)
     while not working.done():
-        if is_stopping(crawler) and not cancelled:
-            cancelled = working.cancel()
+        if is_stopping(crawler) and not working.cancelling():
+            working.cancel()
         await asyncio.wait((working,), timeout=CHECK_SECONDS)
     if working.cancelled():
         raise StillWanted("the crawl is stopping")

@@ -80,16 +80,16 @@ class WarcMiddleware(CrawlComponent):
     async def process_response(self, request: Request, response: Response) -> Response:
         request.meta.pop(WARC_LOCATION, None)
         writer = self._writer
-        if writer is not None and _NOT_FETCHED.isdisjoint(response.flags):
-            exchange = _exchange(request, response)
-            if request.meta.get(NOT_MODIFIED):
-                write = partial(writer.write_unchanged, exchange, datetime.now(UTC))
-            else:
-                write = partial(writer.write_exchange, exchange)
-            if await self._write(request, write):
-                self._stats.inc_value("bilingual/warc/exchanges")
-                self._stats.set_value("bilingual/warc/bytes", writer.bytes_written)
-                self._stats.set_value("bilingual/warc/files", writer.files_written)
+        if writer is None or not _NOT_FETCHED.isdisjoint(response.flags):
+            return response
+        exchange = _exchange(request, response)
+        write = partial(writer.write_exchange, exchange)
+        if request.meta.get(NOT_MODIFIED):
+            write = partial(writer.write_unchanged, exchange, datetime.now(UTC))
+        if await self._write(request, write):
+            self._stats.inc_value("bilingual/warc/exchanges")
+            self._stats.set_value("bilingual/warc/bytes", writer.bytes_written)
+            self._stats.set_value("bilingual/warc/files", writer.files_written)
         return response
 
     async def _write(self, request: Request, write: Callable[[], WarcLocation]) -> bool:
@@ -117,13 +117,12 @@ class WarcMiddleware(CrawlComponent):
             writer.close()
 
     def _give_up(self, error: OSError) -> None:
-        if self._failed:
-            return
-        self._failed = True
-        logger.error(f"WARC cannot be written, closing the crawl: {error}")
-        self._crawler.signals.send_catch_log(output_failed, error=error)
-        self.spider_closed()
-        deferred_from_coro(self._engine.close_spider_async(reason="warc_error"))
+        if not self._failed:
+            self._failed = True
+            logger.error(f"WARC cannot be written, closing the crawl: {error}")
+            self._crawler.signals.send_catch_log(output_failed, error=error)
+            self.spider_closed()
+            deferred_from_coro(self._engine.close_spider_async(reason="warc_error"))
 
 
 def _exchange(request: Request, response: Response) -> Exchange:
@@ -176,7 +175,6 @@ class ArchivedPagesMiddleware(CrawlComponent):
 
 _CONDITIONS = {b"etag": b"If-None-Match", b"last-modified": b"If-Modified-Since"}
 """Headers of a response, and those of the request that asks whether it still holds."""
-_OK, _UNCHANGED = 200, 304
 
 
 class KnownPagesMiddleware(CrawlComponent):
@@ -208,9 +206,9 @@ class KnownPagesMiddleware(CrawlComponent):
     def process_response(self, request: Request, response: Response) -> Response:
         if not any(condition in request.headers for condition in _CONDITIONS.values()):
             return response
-        if response.status == _OK:
+        if response.status == 200:
             self._stats.inc_value("bilingual/known/changed")
-        known = self._known(request) if response.status == _UNCHANGED else None
+        known = self._known(request) if response.status == 304 else None
         if known is None:
             return response
         self._stats.inc_value("bilingual/known/unchanged")
@@ -220,6 +218,6 @@ class KnownPagesMiddleware(CrawlComponent):
     def _known(self, request: Request) -> ArchivedResponse | None:
         """The complete page in the archive that *request* asks for."""
         found = self._archive.find(request.url) if ENTRY in request.meta and request.method == "GET" else None
-        if isinstance(found, ArchivedResponse) and found.status == _OK and not found.truncated:
+        if isinstance(found, ArchivedResponse) and found.status == 200 and not found.truncated:
             return found
         return None

@@ -86,10 +86,9 @@ class BilingualSpider(Spider):
         if options.replay:
             handler = "bilingual_crawler.crawl.handlers.ReplayDownloadHandler"
             settings.set("DOWNLOAD_HANDLERS", {"http": handler, "https": handler}, "spider")
-            settings.set("BILINGUAL_META_ROBOTS_OBEY", False, "spider")
-            settings.set("ROBOTSTXT_OBEY", False, "spider")
             settings.set("DOWNLOAD_DELAY", 0, "spider")
-            settings.set("AUTOTHROTTLE_ENABLED", False, "spider")
+            for name in ("BILINGUAL_META_ROBOTS_OBEY", "ROBOTSTXT_OBEY", "AUTOTHROTTLE_ENABLED"):
+                settings.set(name, False, "spider")
 
     async def start(self) -> AsyncIterator[Any]:
         for seed in self.context.seeds:
@@ -138,9 +137,8 @@ class BilingualSpider(Spider):
     @cached_property
     def _first_seeds(self) -> Mapping[str, Seed]:
         """Site, host, or host and port -> the first of its seeds; a name that is several counts as the last of them."""
-        seeds = self.context.seeds[::-1]
         by_name = (registered_domain, host_of, lambda url: urlsplit(url).netloc)
-        return {name(seed.url): seed for name in by_name for seed in seeds}
+        return {name(seed.url): seed for name in by_name for seed in reversed(self.context.seeds)}
 
     def links_of(self, page: PageRecord) -> Sequence[Link]:
         """The links of *page* that may be followed."""
@@ -166,7 +164,6 @@ class BilingualSpider(Spider):
             self.crawler.stats.inc_value(f"bilingual/{stat}/{name}", count)
 
     def sitemaps_named(self, urls: Sequence[str]) -> None:
-        """Queue the sitemaps of a host."""
         if self.reads_sitemaps:
             self._push_sitemaps(urls, None)
 
@@ -178,15 +175,13 @@ class BilingualSpider(Spider):
         depth = parent.depth + 1 if parent else 1
         # pages that only a sitemap names are a part of what remains of a site
         priority = 0.0 if self.context.until >= 1 else SITEMAP_PRIORITY
-        found = [
-            Entry(url, self.visits.slot(url), priority, parent.url if parent else "", depth, Kind.SITEMAP)
-            for url in urls
-            if self.context.scope.admits(url)
-        ]
-        entries = [entry for entry in found if self.context.traps.wants_sitemap(entry)]
-        if len(entries) < len(found):
-            self._count("traps", {"sitemaps": len(found) - len(entries)})
-        self.visits.push(entries)
+        by = parent.url if parent else ""
+        found = filter(self.context.scope.admits, urls)
+        entries = [Entry(url, self.visits.slot(url), priority, by, depth, Kind.SITEMAP) for url in found]
+        wanted = [entry for entry in entries if self.context.traps.wants_sitemap(entry)]
+        if len(wanted) < len(entries):
+            self._count("traps", {"sitemaps": len(entries) - len(wanted)})
+        self.visits.push(wanted)
 
 
 def _as_on_command_line(given: Mapping[str, Any]) -> dict[str, Any]:

@@ -24,7 +24,6 @@ _MARK = "\ufeff"  # byte order mark, which editors and spreadsheets put before a
 _NOTE = re.compile(r"(^|\s)#.*")
 _SEPARATOR = re.compile(r",?\s+|,(?=https?://)|,$")
 """Separator of addresses on one line of a file, where a comma may be part of an address."""
-_PAGE = "page"
 MAX_FILE = 256 << 20  # bytes of a list of seeds: some millions of them
 _NAMED = 5  # number of seeds that a message names
 
@@ -65,11 +64,9 @@ def without_page(seeds: Sequence[Seed], folder: Path) -> dict[str, str]:
     fates: dict[str, str] = {}
     for row in read_tsv(folder / CRAWL):
         for url in origins.get(row["url"], ()):
-            if row["language"]:
-                fates[url] = _PAGE
-            elif fates.get(url) != _PAGE:
-                fates[url] = row["outcome"]
-    return {url: fate for url, fate in fates.items() if fate != _PAGE}
+            # an empty one is that of a page
+            fates[url] = "" if row["language"] or fates.get(url) == "" else row["outcome"]
+    return {url: fate for url, fate in fates.items() if fate}
 
 
 def any_page(folder: Path) -> bool:
