@@ -51,16 +51,9 @@ if not TYPE_CHECKING:
     __getattr__ = lazy_exports(__name__, dict.fromkeys(__all__, "api"))
 
 
-THRESHOLDS = (50_000, 20, 100)
-"""Objects more than were freed after which the youngest generation is examined, and rounds until the older ones are."""
-
-
 def collect_rarely() -> None:
-    """Examine modules, queue and texts less often: their objects live long and are in no cycles.
-
-    Nor are they examined once more as the process ends.
-    """
-    gc.set_threshold(*THRESHOLDS)
+    """Examine modules, queue and texts less often, not even at the end: their objects live long, in no cycles."""
+    gc.set_threshold(50_000, 20, 100)
     atexit.register(gc.freeze)
 
 

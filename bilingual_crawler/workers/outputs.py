@@ -74,7 +74,6 @@ def joined_counts(parts: Sequence[Path]) -> dict[str, Any]:
 
 
 def reasons_of(parts: Sequence[Path]) -> set[str]:
-    """Return why the crawls in *parts* ended."""
     return {str(summary.get("finish_reason")) for part in parts if (summary := _summary(part))}
 
 
@@ -88,10 +87,10 @@ def _summary(part: Path) -> Mapping[str, Any]:
 
 def _join_logs(folder: Path, parts: Sequence[Path]) -> None:
     """Merge the logs of *parts* by time."""
-    rows = heapq.merge(*(records.read_tsv(part / records.CRAWL) for part in parts), key=lambda row: row.get("time", ""))
+    logs = (records.read_tsv(part / records.CRAWL) for part in parts)
     with replacing(folder / records.CRAWL) as new:
         log = records.TsvLog.for_record(new, Fetch)
-        for row in rows:
+        for row in heapq.merge(*logs, key=lambda row: row.get("time", "")):
             log.write(list(row.values()))
         log.close()
 

@@ -48,13 +48,10 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 CHECK_SECONDS = 0.1
-
-
 PROGRAM = "redis-server"
 SERVER_LOG = "redis.log"
 ANSWER_SECONDS = 2.0
-STOP_SECONDS = 60.0
-"""Seconds in which the server must end when it is stopped; what it has answered is in its file before."""
+STOP_SECONDS = 60.0  # in which the server must end when it is stopped; what it has answered is in its file before
 
 
 class PrivateRedis:
@@ -98,15 +95,15 @@ class PrivateRedis:
 
     def revive(self) -> bool:
         """Start the server again if it has ended; return whether it had. StoreError if it had not answered before."""
-        if self._process is None or self._process.poll() is None:
-            return False
-        if not self._has_answered:
-            self._check()
-        self.start()
-        return True
+        has_ended = self._process is not None and self._process.poll() is not None
+        if has_ended:
+            if not self._has_answered:
+                self._check()
+            self.start()
+        return has_ended
 
     def queued(self) -> int:
-        """Return the number of URLs in the queue and in flight; the last known one while the server is away."""
+        """The number of URLs in the queue and in flight; the last known one while the server is away."""
         self._ask()
         return self._queued
 
@@ -123,10 +120,9 @@ class PrivateRedis:
             self._process.wait()
 
     def _ask(self) -> bool:
+        states = [str(int(state)) for state in (State.QUEUED, State.IN_FLIGHT)]
         try:
-            counts = self._client.hmget(
-                f"{prefix_of(self.url)}counts", [str(int(State.QUEUED)), str(int(State.IN_FLIGHT))]
-            )
+            counts = self._client.hmget(f"{prefix_of(self.url)}counts", states)
         except redis.RedisError:
             return False
         self._queued = sum(int(count or 0) for count in counts)
@@ -184,10 +180,8 @@ class _Team:
             for folder in [self._folder / f"{PART}{number}"]
         ]
         self._stops = self._stops_passed_on = 0
-        self._failed = False
-        self._missing: dict[str, str] = {}
-        """Outputs that the alignment has not made, with the command that makes each."""
-        self._unaligned = False
+        self._failed = self._unaligned = False
+        self._missing: dict[str, str] = {}  # outputs that the alignment has not made -> the command that makes each
         self._status = Console(stderr=True).status("starting") if sys.stderr.isatty() else None
         self._phase = ""
         self._logs_every = settings.getfloat("LOGSTATS_INTERVAL")
@@ -222,9 +216,9 @@ class _Team:
 
     def _watch(self) -> None:
         """Until all workers have ended: start again what was killed, pass signals on, show the counts."""
-        began = saved = time.monotonic()
-        logged, fetched_before, fetched_first = began, -1, -1
-        while any([worker.runs() or self._revived(worker) for worker in self._workers]):
+        began = saved = logged = time.monotonic()
+        fetched_first = fetched_before = -1
+        while any([self._runs(worker) for worker in self._workers]):
             time.sleep(CHECK_SECONDS)
             self._keep_server()
             if self._stops > self._stops_passed_on:
@@ -246,11 +240,9 @@ class _Team:
                 logger.info(_line(summary, now - logged, fetched_before))
                 logged, fetched_before = now, summary["fetched"]
 
-    def _revived(self, worker: WorkerProcess) -> bool:
-        """Start *worker* again if it was killed; return whether it runs."""
-        if self._stops or self._failed:
-            return False
-        if happened := worker.revive():
+    def _runs(self, worker: WorkerProcess) -> bool:
+        """Whether *worker* runs, after another start if it was killed."""
+        if not (self._stops or self._failed) and (happened := worker.revive()):
             logger.warning(happened)
         return worker.runs()
 
@@ -278,17 +270,16 @@ class _Team:
             return None
         why = "the crawl was stopped"
         if not (self._stops or self._failed):
+            crawl = self._folder, pairs, self._context.detection, self._settings
             try:
-                args = self._folder, pairs, self._context.detection, self._settings
-                if aligned := asyncio.run(align_crawl(*args, lambda: self._stops > 0, self._show)):
+                if aligned := asyncio.run(align_crawl(*crawl, lambda: self._stops > 0, self._show)):
                     return aligned
             except AlignmentError as error:
                 why = str(error)
                 self._unaligned = True
         self._missing = outputs_without_alignment(self._folder, self._options)
-        logger.warning(
-            f"{PAIRS} has the pairs that the workers found on the way: {why}. For all: {self._missing[PAIRS]}"
-        )
+        again = self._missing[PAIRS]
+        logger.warning(f"{PAIRS} has the pairs that the workers found on the way: {why}. For all: {again}")
         return None
 
     def _summary(self, reason: str, queued: int, aligned: AlignedCrawl | None = None) -> dict[str, Any]:
@@ -326,15 +317,16 @@ class _Team:
     @contextmanager
     def _signals_counted(self) -> Iterator[None]:
         """Meanwhile SIGINT and SIGTERM stop the crawl, the second of them at once."""
-        before = {number: signal.signal(number, self._count_stop) for number in (signal.SIGINT, signal.SIGTERM)}
+
+        def count(*_: object) -> None:
+            self._stops += 1
+
+        before = {number: signal.signal(number, count) for number in (signal.SIGINT, signal.SIGTERM)}
         try:
             yield
         finally:
             for number, handler in before.items():
                 signal.signal(number, handler)
-
-    def _count_stop(self, *_: object) -> None:
-        self._stops += 1
 
 
 def _settings(frontier: str, job: Path, folder: Path) -> list[str]:
