@@ -45,7 +45,6 @@ COMPONENTS: Mapping[str, tuple[tuple[str, type, int], ...]] = {
         ("EXTENSIONS", StatusExtension, 520),
     ),
 }
-"""The components of each part: setting, class and place."""
 REPLAY = "bilingual_crawler.crawl.handlers.ReplayDownloadHandler"
 
 

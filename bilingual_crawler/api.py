@@ -35,7 +35,6 @@ if TYPE_CHECKING:
 
 FilePath: TypeAlias = "str | os.PathLike[str]"
 Documents: TypeAlias = "FilePath | Iterable[FilePath | tuple[str, str | bytes]]"
-"""A folder or file, or files, folders, and tuples of a name and a text, or the bytes of an HTML page."""
 
 _ENDINGS = (".txt", ".html", ".htm")
 _NOWHERE = "https://local.invalid"  # the site of documents without an address

@@ -148,8 +148,8 @@ def whole(minimum: int = 0) -> Reader[int]:
 
 seconds = number(float, 0, sys.float_info.max, "give a number of seconds")
 share = number(float, 0, 1, "give a number from 0 to 1")
-_OF_PAIRS = "give a share of the pairs of a site, above 0 and up to 1, such as 0.98"
-share_of_pairs = number(float, math.ulp(0.0), 1, _OF_PAIRS)
+_SHARE = "give a share of the pairs of a site, above 0 and up to 1, such as 0.98"
+share_of_pairs = number(float, math.ulp(0.0), 1, _SHARE)
 
 
 def one_of(*names: str) -> Reader[str]:
@@ -231,10 +231,8 @@ def frontier(value: Any) -> str:
         place = parts.path if parts.scheme == "unix" else parts.scheme in ("redis", "rediss") and parts.hostname
         if not url or (place and parts.port != 0):
             return url
-    right = (
-        "redis://[user:password@]host[:port][/db][#name of the crawl], rediss:// for TLS, or unix:///path of a socket"
-    )
-    raise ValueError(f"give {right}")
+    redis = "redis://[user:password@]host[:port][/db][#name of the crawl]"
+    raise ValueError(f"give {redis}, rediss:// for TLS, or unix:///path of a socket")
 
 
 def workers(value: Any) -> int:
@@ -429,7 +427,6 @@ _TABLE = {
 }
 _READERS: dict[str, Reader[Any]] = {name: read for name, (read, _) in _TABLE.items()}
 DEFAULTS: dict[str, Any] = {name: default for name, (_, default) in _TABLE.items()}
-"""The defaults of the settings, as :mod:`bilingual_crawler.settings` has them."""
 _SCRAPY: dict[str, Reader[Any]] = {
     name: read
     for names, read in {

@@ -28,8 +28,7 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
-_ASIDE = f".{records.UNPAIRED}"
-"""Where the rows of other languages are while the crawl runs: a crawl with an ``unpaired.tsv`` has ended."""
+_ASIDE = f".{records.UNPAIRED}"  # the rows of other languages in a crawl; one with an unpaired.tsv has ended
 
 
 def _row(pair: Pair) -> int:

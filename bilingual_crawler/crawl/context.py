@@ -138,8 +138,7 @@ ADDON = 'set ADDONS = {"bilingual_crawler.addon.BilingualAddon": 500}'
 @dataclass(frozen=True, slots=True)
 class Seed:
     url: str
-    guessed_scheme: bool
-    """The user gave no scheme: https is tried once, then http; if http leads to https or fails, https again."""
+    guessed_scheme: bool  # https is tried once, then http; if http leads to https or fails, https again
 
     @property
     def as_given(self) -> str:

@@ -43,8 +43,7 @@ class OncePerKind(logging.Filter):
         return True
 
 
-MAX_HEADERS = 256 << 10
-"""Bytes between request and body. Scrapy limits the body only, so headers may go on until the time-out."""
+MAX_HEADERS = 256 << 10  # bytes; Scrapy limits the body only, so headers may go on until the time-out
 
 
 class LimitedDownloadHandler(HTTP11DownloadHandler):

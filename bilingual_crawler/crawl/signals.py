@@ -135,5 +135,4 @@ class Fetch:
     depth: int
     outcome: str  # document, other-language, sitemap, redirect, or why the URL was dropped
     location: str = ""  # target of a redirect
-    declared: str = ""
-    """The language of the crawl that the page declares, ISO 639-3, if its text is in another one."""
+    declared: str = ""  # the language of the crawl that the page declares, ISO 639-3, if its text is in another one

@@ -33,17 +33,12 @@ def differing(one: NDArray[np.uint32], other: NDArray[np.uint32]) -> int:
     return max(len(one), len(other)) - len(np.intersect1d(one, other, assume_unique=True))
 
 
-MAX_COPIES = 20
-"""Pages of one host with the same text whose links are followed. Several are legitimate: an untranslated page has a URL
-in each language."""
+MAX_COPIES = 20  # pages of a host with one text whose links are followed; an untranslated page has several URLs
 PROBE_AFTER = 10  # pages of a host before a made-up URL tests for soft 404s
-FOLDER_PROBE_AFTER = 3
-"""Documents of a language in a folder of its own before a made-up URL of the folder tests for soft 404s."""
+FOLDER_PROBE_AFTER = 3  # documents of a language in a folder of its own before a made-up URL of the folder does
 MAX_FOLDERS_PROBED = 4  # folders of a host that are probed beside the host
-MAX_PROBES = 4
-"""Maximum unanswered probes of a host or folder; each waits for twice as many pages as the one before."""
-_OWN_SHARE = 0.8
-"""Minimum share of a language in the documents of its own folder; some pages of the folder are untranslated."""
+MAX_PROBES = 4  # maximum unanswered probes of a host or folder; each waits for twice as many pages as the one before
+_OWN_SHARE = 0.8  # minimum share of a language in the documents of its own folder; some are untranslated
 _PAGES = 200_000
 _MIN_SEQUENCES = 10
 _HOSTS = 10_000
@@ -111,20 +106,14 @@ class MissingPages:
 
 
 FOLDER_FACTOR = 3  # factor of the limit for a whole folder, and for the same path on the hosts of a domain
-TREE_FACTORS = (27, 9, 3)
-"""Factors of the limit for the trees of the first, second and third folder of a path: smaller trees stop first."""
-TREE_ROW = 50
-"""Stale pages in a row before novelty is measured per tree. Legitimate trees have shorter rows: lists of articles by
-subject, by date."""
-PAIRS_FACTOR = 10
-"""Factor of the limit for paired pages: templates filled in for every town or product, and some calendars, are
-translated too."""
+TREE_FACTORS = (27, 9, 3)  # for the trees of the first, second and third folder of a path: smaller trees stop first
+TREE_ROW = 50  # stale pages in a row before novelty is measured per tree; lists of articles have shorter rows
+PAIRS_FACTOR = 10  # for paired pages: templates filled in for every town, and some calendars, are translated too
 NEW_SHARE = 0.05  # share of new word sequences, relative to its group, above which a page has new text
 _BITS = 1 << 17
 _LISTED = 1 << 12  # list size above which a bitmap is smaller
 _GROUP_BYTES = 500  # bytes of a group beside its word sequences
-_BYTES = 1000 * (_GROUP_BYTES + _BITS // 8)
-"""Bytes for all groups: 1,000 of the largest, or 10,000 of a few pages."""
+_BYTES = 1000 * (_GROUP_BYTES + _BITS // 8)  # bytes for all groups: 1,000 of the largest, or 10,000 of a few pages
 _STALE = 10_000
 _NOTHING: NDArray[np.uint32] = np.empty(0, np.uint32)
 
@@ -242,10 +231,8 @@ def _factor(shape: str) -> int:
     return FOLDER_FACTOR if shape.endswith("/*") or shape.startswith("*.") else 1
 
 
-_SKETCH = 16
-"""Word sequences by which pages are compared: the first of the sorted sample, the same for equal texts."""
-_OTHER_SHARE = 0.2
-"""Maximum share of them that differs at two addresses of a page; the filters in an address may be in the text, too."""
+_SKETCH = 16  # word sequences by which pages are compared: the first of the sorted sample, the same for equal texts
+_OTHER_SHARE = 0.2  # maximum share of them that differs at two addresses of a page: its text may have the filters
 _ADDRESSES = 40_000
 
 
@@ -254,8 +241,8 @@ class Repeats:
 
     def __init__(self, limit: int) -> None:
         self._limit = limit
+        # hash of the common part of the addresses of a page -> hash, text digest and sketch of the first
         self._first: LRUCache[int, tuple[int, bytes, bytes]] = LRUCache(_ADDRESSES)
-        """Hash of the common part of the addresses of a page -> hash, text digest and sketch of the first."""
         self._rows: LRUCache[str, int] = LRUCache(_FOLDERS)
         self._repeating: LRUCache[str, bool] = LRUCache(_STALE)
 

@@ -21,8 +21,7 @@ if TYPE_CHECKING:
 
 MAX_SITES = 10_000  # sites and languages whose cookies are kept; the least recently used are forgotten
 MAX_COOKIES, MAX_COOKIE = 20, 4096  # cookies of a site in one language, and characters of one
-MAX_REFUSED = 3
-"""Wrong-language answers before variants of a host are abandoned, unless one of its site was right."""
+MAX_REFUSED = 3  # wrong-language answers before variants of a host are abandoned, unless one of its site was right
 
 _NAMING = ("lang", "locale", "i18n")  # parts of names of cookies whose value is a language
 

@@ -26,17 +26,7 @@ from bilingual_crawler.crawl.context import ADDON, CrawlContext
 from bilingual_crawler.crawl.learner import Learner
 from bilingual_crawler.crawl.politeness import ByteBudgets, CrawlDelays, slot_by
 from bilingual_crawler.crawl.scrapy_internals import ask_scheduler, being_scraped
-from bilingual_crawler.crawl.signals import (
-    ENTRY,
-    ERRORS,
-    READ,
-    Fetch,
-    Refused,
-    StillWanted,
-    is_fault,
-    is_silent,
-    reason,
-)
+from bilingual_crawler.crawl.signals import ENTRY, ERRORS, READ, Fetch, Refused, StillWanted
 from bilingual_crawler.crawl.variants import Switch, Variants
 from bilingual_crawler.crawl.walls import Walls
 from bilingual_crawler.frontier.backoff import NO_DESCRIPTOR, Rest, own_shortage
@@ -118,6 +108,7 @@ class Checkpoints:
         self._failed = failed
         self._on_disk: dict[Path, tuple[int, int]] = {}
         self._making = asyncio.Lock()
+        self._is_finished = False
         self._timer = create_looping_call(self._begin)
 
     def start(self) -> None:
@@ -140,7 +131,10 @@ class Checkpoints:
     async def _make(self, *, last: bool = False) -> None:
         try:
             async with self._making:
-                await run_in_thread(self._store.checkpoint(self._outputs_to_disk))
+                # one that was due before the last one may begin after it
+                if not self._is_finished:
+                    self._is_finished = last
+                    await run_in_thread(self._store.checkpoint(self._outputs_to_disk))
         except (StoreError, OSError) as error:
             # the crawl waits until files can be opened again, and so does the checkpoint
             if last or own_shortage(error) not in NO_DESCRIPTOR:
@@ -161,8 +155,7 @@ logger = logging.getLogger(__name__)
 
 MAX_ANNOUNCED = 200_000  # maximum pages to come whose versions a sitemap has announced
 ANNOUNCED_AT_ONCE = 1_000  # pages in one fact
-WRITE_ERROR, FRONTIER_LOST = "write_error", "frontier_lost"
-"""The ``finish_reason`` of a crawl that could not go on."""
+WRITE_ERROR, FRONTIER_LOST = "write_error", "frontier_lost"  # the finish_reason of a crawl that could not go on
 
 
 class Visits:
@@ -298,9 +291,8 @@ class Visits:
         if url == entry.url or entry.redirects >= self._crawler.settings.getint("REDIRECT_MAX_TIMES"):
             return self._end_redirect(entry, "endless", status, url)
         self.log(entry, status=status, outcome="redirect", location=url)
-        self._replace(
-            entry, url, lambda new: self._stats.inc_value(f"bilingual/redirect/{'followed' if new else 'known'}")
-        )
+        stat = "bilingual/redirect/"
+        self._replace(entry, url, lambda is_new: self._stats.inc_value(stat + ("followed" if is_new else "known")))
         return True
 
     def fail(self, failure: Failure) -> None:
@@ -310,8 +302,8 @@ class Visits:
         if isinstance(error, StillWanted):
             self.put_back(entry, Rest(0.0, failed=False))
             return
-        status, outcome = reason(error)
-        if is_fault(error):
+        status, outcome = ours.reason(error)
+        if ours.is_fault(error):
             self._stats.inc_value(f"{ERRORS}{type(error).__name__}")
         if status == 0 and self.is_guess(entry):
             self._try_http(entry, outcome)
@@ -321,7 +313,7 @@ class Visits:
         if outcome == "host-not-found":
             logger.warning(f"{entry.url}: host not found, skipped")
         https = with_https(entry.url)
-        if entry.url != https and https in self._guesses and not self.learner.is_done(https) and is_silent(error):
+        if entry.url != https and https in self._guesses and not self.learner.is_done(https) and ours.is_silent(error):
             # https had one try; after the failure of http normal retries apply
             self._replace(entry, https)
             return
@@ -351,8 +343,7 @@ class Visits:
 
     def pursue(self) -> None:
         """Queue the policy's proposals, and update the priorities of queued URLs."""
-        wanted = self._policy.wanted()
-        if wanted:
+        if wanted := self._policy.wanted():
             self.push([Entry(one.url, self.slot(one.url), one.priority, one.parent) for one in wanted])
         changed = self._policy.changed()
         self.frontier.rescore({url: changed[url] for url in changed.keys() - self._waiting})
@@ -402,27 +393,22 @@ class Visits:
     def log_page(self, response: Response) -> None:
         """Log what came of the page in the meta of *response*."""
         page: PageRecord = response.meta[READ]
-        self.log(
-            response.meta[ENTRY],
-            status=response.status,
-            outcome="other-language" if page.side is None else page.objection or "document",
-            language=page.language,
-            declared=page.contradicting(self._context.pairs) or "",
-        )
+        outcome = "other-language" if page.side is None else page.objection or "document"
+        declared = page.contradicting(self._context.pairs) or ""
+        entry = response.meta[ENTRY]
+        self.log(entry, status=response.status, outcome=outcome, language=page.language, declared=declared)
 
     def expects_answers(self, url: str, *, elsewhere: bool = False) -> bool:
         """Whether a site that answered before should answer now: that of *url*, or another with queued URLs.
 
         With *elsewhere* only other sites count. All are sites of this process.
         """
-        if self._stopping:
-            return False
         own = registered_domain(url)
         sites = {own, *map(registered_domain, self.frontier.open_slots())} - ({own} if elsewhere else set())
-        return any(map(self._has_pages, sites))
+        return not self._stopping and any(map(self._has_pages, sites))
 
     def may_be_away(self, entry: Entry) -> bool:
-        """Return whether the site of *entry* answered before, and has other queued URLs to test whether it is down."""
+        """Whether the site of *entry* answered before, and has other queued URLs to test whether it is down."""
         return self._has_pages(registered_domain(entry.url)) and entry.slot in self.frontier.open_slots()
 
     def _has_pages(self, site: str) -> bool:
@@ -457,7 +443,6 @@ class Visits:
         return self._crawler.engine
 
     def wake(self) -> None:
-        """Let the engine fetch the next request now instead of at its five-second poll."""
         ask_scheduler(self._engine)
 
     def stop(self, error: Exception) -> None:

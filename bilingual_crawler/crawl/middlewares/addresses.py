@@ -37,8 +37,7 @@ _NOT_PUBLIC = tuple(map(ipaddress.IPv4Network, _SPECIAL.split()))
 _PUBLIC_IPV6 = ipaddress.IPv6Network("2000::/3")  # IANA's global unicast addresses, special purposes included
 _NOT_PUBLIC_IPV6 = tuple(map(ipaddress.IPv6Network, ("2001::/23", "2001:db8::/32", "2002::/16", "3fff::/20")))
 """Special purposes, and the tunnels Teredo and 6to4, whose addresses embed IPv4 addresses."""
-_ISATAP = (0x00005EFE, 0x02005EFE)
-"""The 32 bits before the IPv4 address of the tunnel ISATAP, which may have any network."""
+_ISATAP = (0x00005EFE, 0x02005EFE)  # the bits before the IPv4 address of this tunnel, which may have any network
 _PORTS = {"http": 80, "https": 443}
 _REMEMBERED = 10_000
 
@@ -100,8 +99,8 @@ class GuardedResolver:
     def __init__(self, resolver: Any) -> None:
         self._resolver = resolver
         self.rules: dict[object, AddressRule] = {}  # of each crawl of this process; one has to allow an address
+        # (host, port) with only forbidden addresses at the last look-up -> one of them
         self.refused: LRUCache[tuple[str, int], str] = LRUCache(_REMEMBERED)
-        """(host, port) with only forbidden addresses at the last look-up, and one of these addresses."""
 
     @classmethod
     def from_crawler(cls, crawler: Crawler, reactor: Any) -> Self:

@@ -138,8 +138,7 @@ def is_shell(page: PageRecord, body: bytes) -> bool:
 
 CLOSE_SECONDS = 10.0
 _HOSTS = 10_000
-_MAX_IN_VAIN = 10
-"""Pages in a row that stayed shells, after each of which the next one of the host is given half the time."""
+_MAX_IN_VAIN = 10  # pages in a row that stayed shells; after each the next one of the host has half the time
 
 
 class RenderError(Exception):

@@ -22,15 +22,7 @@ from bilingual_crawler.crawl.middlewares.backoff import HostUnavailable, asked_t
 from bilingual_crawler.crawl.middlewares.language import ReadingComponent
 from bilingual_crawler.crawl.politeness import robots_agent
 from bilingual_crawler.crawl.requests import header, header_text
-from bilingual_crawler.crawl.signals import (
-    BYTE_LIMIT,
-    BYTES_RECEIVED,
-    ENTRY,
-    SITE_OPT_OUTS,
-    Refused,
-    StillWanted,
-    reason,
-)
+from bilingual_crawler.crawl.signals import BYTE_LIMIT, BYTES_RECEIVED, ENTRY, Refused, StillWanted, reason
 from bilingual_crawler.frontier.entry import Entry, Kind
 from bilingual_crawler.pages.jobs import RobotsJob, TdmJob
 from bilingual_crawler.pages.opt_outs import TDM_FILE, TdmRule, declared_for
@@ -237,7 +229,7 @@ class TdmMiddleware(_HostFiles):
         self._failures: LRUCache[str, int] = LRUCache(_HOSTS)
 
     async def process_request(self, request: Request) -> None:
-        request.meta.pop(SITE_OPT_OUTS, None)
+        request.meta.pop(ours.SITE_OPT_OUTS, None)
         entry: Entry | None = request.meta.get(ENTRY)
         # a sitemap that was redirected may be a page
         if entry is None or entry.request or (entry.kind is Kind.SITEMAP and not entry.redirects):
@@ -246,7 +238,7 @@ class TdmMiddleware(_HostFiles):
         rules = self._rules.get(host)
         if rules is None:
             rules = await self._once(host, lambda: self._fetch(host, request))
-        request.meta[SITE_OPT_OUTS] = declared_for(request.url, rules)
+        request.meta[ours.SITE_OPT_OUTS] = declared_for(request.url, rules)
 
     async def _fetch(self, host: str, request: Request) -> list[TdmRule]:
         url = f"{host}{TDM_FILE}"

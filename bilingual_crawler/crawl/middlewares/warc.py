@@ -13,17 +13,11 @@ import scrapy
 from scrapy.exceptions import NotConfigured
 from scrapy.utils.defer import deferred_from_coro
 
+from bilingual_crawler.crawl import signals
 from bilingual_crawler.crawl.component import CrawlComponent
 from bilingual_crawler.crawl.context import DiscoveryContext
 from bilingual_crawler.crawl.requests import archived_answer
-from bilingual_crawler.crawl.signals import (
-    ARCHIVED_DATE,
-    ENTRY,
-    MISSING_FLAG,
-    NOT_MODIFIED,
-    WARC_LOCATION,
-    output_failed,
-)
+from bilingual_crawler.crawl.signals import ARCHIVED_DATE, ENTRY, MISSING_FLAG, NOT_MODIFIED, WARC_LOCATION
 from bilingual_crawler.storage.archive import open_archive
 from bilingual_crawler.storage.warc import ArchivedResponse
 from bilingual_crawler.storage.writer import Exchange, WarcLocation, WarcWriter
@@ -120,7 +114,7 @@ class WarcMiddleware(CrawlComponent):
         if not self._failed:
             self._failed = True
             logger.error(f"WARC cannot be written, closing the crawl: {error}")
-            self._crawler.signals.send_catch_log(output_failed, error=error)
+            self._crawler.signals.send_catch_log(signals.output_failed, error=error)
             self.spider_closed()
             deferred_from_coro(self._engine.close_spider_async(reason="warc_error"))
 

@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass
 from pathlib import Path
 from types import SimpleNamespace
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 from urllib.request import getproxies
 
@@ -62,7 +62,6 @@ if TYPE_CHECKING:
     from bilingual_crawler.discovery.detector.base import Detector
 
 _NEXT_SOURCE = re.compile(r",(?=(?:cc-index|cc-graph|tsv):|crawl(?:,|$))")
-Context = TypeVar("Context", bound=CrawlContext)
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,7 +119,6 @@ ARGUMENTS: Mapping[str, Mapping[str, Argument]] = {
         ),
     },
 }
-"""The arguments of the spiders, by name."""
 
 
 def _read(spider: str, given: Mapping[str, Any]) -> SimpleNamespace:
@@ -143,20 +141,10 @@ def parse_arguments(settings: BaseSettings, **given: Any) -> CrawlContext:
     keep_in(options.cache_dir)
     ask_languages(options.detectors)
     policy = _policy(values.policy or options.policy, pairs, options)
-    return _context(
-        CrawlContext,
-        settings,
-        options,
-        pairs,
-        seeds,
-        scope=values.scope,
-        job=values.scope,
-        name=values.job or named_now("+".join(map(str, pairs))),
-        policy=policy,
-        budget=_budget(values.scope, seeds, values.seeds, policy, pairs, options),
-        until=values.until,
-        **_limits(values, options, settings),
-    )
+    budget = _budget(values.scope, seeds, values.seeds, policy, pairs, options)
+    own = {"policy": policy, "budget": budget, "until": values.until, **_limits(values, options, settings)}
+    name = values.job or named_now("+".join(map(str, pairs)))
+    return CrawlContext(**own, **_shared(settings, pairs, seeds, values.scope, values.scope, name))
 
 
 def parse_discovery(settings: BaseSettings, **given: Any) -> DiscoveryContext:
@@ -183,21 +171,10 @@ def parse_discovery(settings: BaseSettings, **given: Any) -> DiscoveryContext:
         pages = ArchivedPages(values.archive, user_agent=settings["USER_AGENT"]) if values.archive else None
         sources = Sources(_specs("candidates", values.candidates), _specs("backlinks", values.backlinks), pages)
     search = _search(languages, values, sources, options)
-    return _context(
-        DiscoveryContext,
-        settings,
-        options,
-        pairs,
-        seeds,
-        scope="web",
-        job="discovery",
-        name=values.job or named_now(f"sites-{languages}"),
-        policy=search,
-        search=search,
-        sources=sources,
-        then=values.then,
-        **_limits(values, options, settings),
-    )
+    own = {"search": search, "sources": sources, "then": values.then, **_limits(values, options, settings)}
+    name = values.job or named_now(f"sites-{languages}")
+    shared = _shared(settings, pairs, seeds, "web", "discovery", name) | {"formats": ONLY_HTML}
+    return DiscoveryContext(policy=search, **own, **shared)
 
 
 def parse_settings(settings: BaseSettings, spider: str) -> CrawlContext:
@@ -213,49 +190,33 @@ def parse_settings(settings: BaseSettings, spider: str) -> CrawlContext:
     pairs = parse_pairs(options.pair, None, options)
     _check_archives(options)
     policy = _policy(options.policy, pairs, options)
-    return _context(
-        CrawlContext,
-        settings,
-        options,
-        pairs,
-        (),
-        scope="web",
-        job=f"spider {spider}",
-        name=named_now(f"{spider}-{'+'.join(map(str, pairs))}"),
-        policy=policy,
-        budget=_budget("web", (), None, policy, pairs, options),
-    )
+    budget = _budget("web", (), None, policy, pairs, options)
+    name = named_now(f"{spider}-{'+'.join(map(str, pairs))}")
+    shared = _shared(settings, pairs, (), "web", f"spider {spider}", name)
+    return CrawlContext(policy=policy, budget=budget, **shared)
 
 
-def _context(
-    kind: type[Context],
-    settings: BaseSettings,
-    options: Options,
-    pairs: LanguagePairs,
-    seeds: Sequence[Seed],
-    *,
-    scope: str,
-    job: str,
-    name: str,
-    **own: Any,
-) -> Context:
-    """What all crawls have, and their *own* fields. *job*: what a job folder keeps of the scope; *name*: of outputs."""
+def _shared(
+    settings: BaseSettings, pairs: LanguagePairs, seeds: Sequence[Seed], scope: str, job: str, name: str
+) -> dict[str, Any]:
+    """Fields of all contexts. *job*: what a job folder keeps of the scope; *name*: of outputs; raises UsageError."""
+    options = Options.of(settings)
     aliases = alias_hosts(options.replay) if options.replay else ()
     urls = tuple(seed.url for seed in seeds)
     keep_in(options.cache_dir)
     with usage_errors(LanguageDetectorError):
         detection = Detection.for_pairs(options.detectors, pairs)
-    context = kind(
-        pairs=pairs,
-        seeds=tuple(seeds),
-        scope=Scope(scope, urls, aliases=aliases, prefixes=options.scope_prefixes),
-        detection=detection,
-        formats=ONLY_HTML if kind is DiscoveryContext else frozenset(options.documents),
-        output_dir=choose_output_dir(settings, name),
-        job=Job(str(pairs), job, options.scope_prefixes, urls, options.politeness),
-        traps=Traps(stale_pages=options.stale_pages),
-        **own,
-    )
+    kept = Job(str(pairs), job, options.scope_prefixes, urls, options.politeness)
+    shared = {
+        "pairs": pairs,
+        "seeds": tuple(seeds),
+        "scope": Scope(scope, urls, aliases=aliases, prefixes=options.scope_prefixes),
+        "detection": detection,
+        "formats": frozenset(options.documents),
+        "output_dir": choose_output_dir(settings, name),
+        "job": kept,
+        "traps": Traps(stale_pages=options.stale_pages),
+    }
     if options.align:
         # slow to import, and Scrapyd imports this module only to list the spiders
         from bilingual_crawler.encoders import EncoderError
@@ -264,8 +225,8 @@ def _context(
         with usage_errors(ModelError, EncoderError):
             method_of(options.align, settings)
     with usage_errors(JobError):
-        context.job.check(settings)
-    return context
+        kept.check(settings)
+    return shared
 
 
 def _limits(values: SimpleNamespace, options: Options, settings: BaseSettings) -> dict[str, Any]:
@@ -321,10 +282,9 @@ def _check_network(seeds: Sequence[Seed], options: Options) -> None:
             shown = without_password(proxy)
             raise usage_error(f"{scheme}_proxy={shown}: SOCKS is not supported; give an HTTP proxy, or none")
     if not options.replay and not options.contact and not (seeds and all(is_loopback(seed.url) for seed in seeds)):
-        raise usage_error(
-            "say who is crawling: --contact https://your.page/about-this-crawl (or mailto:you@...; make takes "
-            "CONTACT=..., the setting is BILINGUAL_CONTACT) goes into the user agent, so that webmasters can reach you"
-        )
+        others = "(or mailto:you@...; make takes CONTACT=..., the setting is BILINGUAL_CONTACT)"
+        why = "goes into the user agent, so that webmasters can reach you"
+        raise usage_error(f"say who is crawling: --contact https://your.page/about-this-crawl {others} {why}")
     if options.politeness == "address" and options.frontier:
         why = "workers on one BILINGUAL_FRONTIER do not know each other's addresses; choose domain or host"
         raise usage_error(f"BILINGUAL_POLITENESS=address: {why}")
@@ -338,12 +298,7 @@ def _check_archives(options: Options) -> None:
 
 
 def _budget(
-    scope: str,
-    seeds: Sequence[Seed],
-    given: str | Sequence[str] | None,
-    policy: Policy,
-    pairs: LanguagePairs,
-    options: Options,
+    scope: str, seeds: Sequence[Seed], given: object, policy: Policy, pairs: LanguagePairs, options: Options
 ) -> SiteBudget | None:
     """Return the budget over the sites of *seeds*; None for a single site whose scope holds all links.
 

@@ -28,8 +28,7 @@ if TYPE_CHECKING:
     from bilingual_crawler.items import Document, FoundLinks
     from bilingual_crawler.pages.model import PageRecord
 
-SOURCES_FIRST = 10.0
-"""Seconds that the first download waits for the sources; what takes longer is read beside the crawl."""
+SOURCES_FIRST = 10.0  # seconds that the first download waits for the sources, which are read beside the crawl
 READ_AT_ONCE = 1000  # candidates that are queued in one go, while no page can be taken in
 
 

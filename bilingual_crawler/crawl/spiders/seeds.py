@@ -22,8 +22,7 @@ if TYPE_CHECKING:
 _BARE = re.compile(r"(localhost|[\w-]+(\.[\w-]+)+)(:\d+)?(/\S*)?")
 _MARK = "\ufeff"  # byte order mark, which editors and spreadsheets put before a text
 _NOTE = re.compile(r"(^|\s)#.*")
-_SEPARATOR = re.compile(r",?\s+|,(?=https?://)|,$")
-"""Separator of addresses on one line of a file, where a comma may be part of an address."""
+_SEPARATOR = re.compile(r",?\s+|,(?=https?://)|,$")  # in a line of a file; a comma may be part of an address
 MAX_FILE = 256 << 20  # bytes of a list of seeds: some millions of them
 _NAMED = 5  # number of seeds that a message names
 
