@@ -315,8 +315,6 @@ def equivalents(value: Any) -> frozenset[frozenset[str]]:
 
 
 class Plain(NamedTuple):
-    """An option of the command line that stands for a setting."""
-
     option: str
     metavar: str
     help: str  # with its default in brackets
@@ -383,7 +381,6 @@ class Options:
     allowed_networks: Annotated[tuple[Network, ...], each(network), []]
 
     def __post_init__(self) -> None:
-        """Refuse settings that contradict each other."""
         if self.bitext and not self.align:
             raise wrong(f"{PREFIX}BITEXT", ",".join(self.bitext), f"needs a method in {PREFIX}ALIGN, which is empty")
         for part in (Part.TRAPS, Part.PAIRS):

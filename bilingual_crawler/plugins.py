@@ -27,8 +27,6 @@ class PluginError(ValueError):
 
 @dataclass(frozen=True, eq=False)
 class Plugins:
-    """The classes of one kind by name."""
-
     group: str  # group of the entry points, below bilingual_crawler.
     protocols: tuple[str, ...]  # path of the protocol, or of base classes of which a class has one
     arguments: tuple[str, ...] | None  # of the constructor; None if a method of the protocol makes the object
@@ -119,7 +117,6 @@ def _imported(path: str) -> object:
 
 
 def _parts(path: str) -> tuple[str, str]:
-    """Module and member of ``module.Class`` or ``module:Class``."""
     module, colon, member = path.partition(":")
     if not colon:
         module, _, member = path.rpartition(".")

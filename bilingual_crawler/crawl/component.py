@@ -56,7 +56,6 @@ class CrawlComponent:
 
     @property
     def _visits(self) -> Visits:
-        """The owner of the URLs' lives, once the scheduler is open."""
         return Visits.from_crawler(self._crawler)
 
     async def _download(self, url: str, beside: Request, **meta: Any) -> Response:

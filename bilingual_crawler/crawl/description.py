@@ -40,8 +40,6 @@ _DEFAULT, _BY_SPIDER, _BY_COMMAND = (SETTINGS_PRIORITIES[by] for by in ("default
 
 
 class Description(NamedTuple):
-    """What a file says."""
-
     arguments: Mapping[str, Argument]
     settings: Mapping[str, Any]
 
@@ -137,7 +135,6 @@ def write_description(folder: Path, spider: str, arguments: Mapping[str, Argumen
 
 
 def _is_given(name: str, settings: BaseSettings) -> bool:
-    """Whether somebody has set *name*, other than the spider itself, and it is not the place of the crawl."""
     if name in _PLACES or settings.getpriority(name) in (_DEFAULT, _BY_SPIDER):
         return False
     if not _is_known(name):

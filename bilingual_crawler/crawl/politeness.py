@@ -110,7 +110,6 @@ class CrawlDelays:
                 self._wait(server, self._delays[entry.slot])
 
     def _wait(self, name: str, asked: float) -> float:
-        """Let *name* wait for *asked* seconds, or longer if it does so already; return the seconds."""
         delay = self._delays[name] = slow_down(self._engine, name, asked)
         return delay
 

@@ -53,7 +53,6 @@ class MissingPages:
         self._pages: LRUCache[str, int] = LRUCache(_HOSTS)
         self._languages: LRUCache[str, Counter[str]] = LRUCache(_FOLDERS)
         self._probes: LRUCache[str, int] = LRUCache(_FOLDERS)
-        self._answered: LRUCache[str, bool] = LRUCache(_FOLDERS)
         self._probed: LRUCache[str, set[str]] = LRUCache(_HOSTS)  # host -> its probed folders
         self._shown: LRUCache[str, NDArray[np.uint32]] = LRUCache(_SEQUENCES, getsizeof=len)
 
@@ -77,7 +76,7 @@ class MissingPages:
 
     def answered(self, place: str) -> None:
         """Stop probing *place*, which has answered."""
-        self._answered[place] = True
+        self._probes[place] = MAX_PROBES
 
     def learn(self, place: str, text: str, url: str) -> None:
         """Add *text*, which *place* serves for the missing page *url*. Texts of a few words are not compared."""
@@ -99,10 +98,10 @@ class MissingPages:
     def _is_due(self, place: str, pages: int, first: int) -> bool:
         """Whether to probe *place* after *pages* of its pages; the first probe is due after *first*."""
         probes = self._probes.get(place, 0)
-        if place in self._answered or probes >= MAX_PROBES or pages < first << probes:
-            return False
-        self._probes[place] = probes + 1
-        return True
+        is_due = probes < MAX_PROBES and pages >= first << probes
+        if is_due:
+            self._probes[place] = probes + 1
+        return is_due
 
 
 FOLDER_FACTOR = 3  # factor of the limit for a whole folder, and for the same path on the hosts of a domain

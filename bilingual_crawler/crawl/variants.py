@@ -87,7 +87,6 @@ class Variants:
         return _without_language(link.url) if language and self._chooses(link, language) else None
 
     def _chooses(self, link: Link, language: str) -> bool:
-        """Whether *link* is the choice of *language* in a form."""
         if link.source is not LinkSource.FORM or link.label is None:
             return False
         # languages outside the crawl never match
@@ -180,12 +179,10 @@ class Variants:
         return replace(link, url=variant(link.url, asked))
 
     def _in(self, language: str, url: str) -> str:
-        """The URL of the page at *url* in *language*."""
         return bare(url) if language == self._usual.get(registered_domain(url)) else variant(url, language)
 
 
 def _cookies_in(set_cookies: Iterable[str]) -> dict[str, str]:
-    """The cookies in headers ``Set-Cookie``."""
     cookies: dict[str, str] = {}
     for header in set_cookies:
         name, equals, value = header.partition(";")[0].strip().partition("=")

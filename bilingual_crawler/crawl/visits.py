@@ -80,7 +80,6 @@ def open_frontier(crawler: Crawler, worker: Worker) -> tuple[FrontierStore, Fron
 
 
 def _worker_name(jobdir: str | None) -> str:
-    """Name of this process among the workers of a crawl, the same after each resume of *jobdir*."""
     new = f"{socket.gethostname()}-{uuid4().hex[:12]}"
     if jobdir is None:
         return new
@@ -115,12 +114,10 @@ class Checkpoints:
         self._timer.start(CHECKPOINT_SECONDS)
 
     def stop(self) -> None:
-        """Start no further checkpoints."""
         if self._timer.running:
             self._timer.stop()
 
     async def finish(self) -> None:
-        """Make the last checkpoint."""
         self.stop()
         await self._make(last=True)
 
@@ -385,13 +382,11 @@ class Visits:
     def log(
         self, entry: Entry, *, status: int, outcome: str, language: str = "", location: str = "", declared: str = ""
     ) -> None:
-        """Send :data:`url_fetched` with what came of *entry*."""
         place = entry.priority, entry.parent, entry.depth
         fetch = Fetch(utc_now(), status, entry.url, language, *place, outcome, location, declared)
         self._crawler.signals.send_catch_log(ours.url_fetched, fetch=fetch)
 
     def log_page(self, response: Response) -> None:
-        """Log what came of the page in the meta of *response*."""
         page: PageRecord = response.meta[READ]
         outcome = "other-language" if page.side is None else page.objection or "document"
         declared = page.contradicting(self._context.pairs) or ""
@@ -415,7 +410,6 @@ class Visits:
         return any(course.pages for course in self.learner.remaining.courses(site))
 
     async def leave(self) -> None:
-        """Write the last checkpoint and leave the frontier."""
         self._finish_processed()
         try:
             if self.is_durable:
@@ -565,5 +559,4 @@ class Visits:
 
 
 def utc_now() -> str:
-    """ISO 8601 with milliseconds."""
     return datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")

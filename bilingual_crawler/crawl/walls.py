@@ -63,7 +63,6 @@ class Answer(msgspec.Struct, frozen=True, array_like=True):
         return says_the_same and _are_like(self._links(own), other._links(own), spare=0)
 
     def _links(self, own: set[int]) -> NDArray[np.uint32]:
-        """Its links, without those to *own* pages."""
         return np.setdiff1d(np.frombuffer(self.links, np.uint32), np.array([*own], np.uint32), assume_unique=True)
 
 
@@ -80,8 +79,6 @@ def _are_like(one: NDArray[np.uint32], other: NDArray[np.uint32], *, spare: int)
 
 
 class _Host(msgspec.Struct):
-    """The answers of a host."""
-
     known: str = ""  # URL of its first page with links and enough text
     shown: Answer | None = None  # what it showed there
     pages: int = 0
@@ -106,11 +103,9 @@ class Walls:
         self._hosts: LRUCache[str, _Host] = LRUCache(_HOSTS)
 
     def has_wall(self, url: str) -> bool:
-        """Whether the host of *url* shows a wall."""
         return self._host(url).wall is not None
 
     def is_wall(self, url: str, answer: Answer) -> bool:
-        """Whether *answer* is the wall of the host of *url*."""
         wall = self._host(url).wall
         return wall is not None and wall.is_like(answer)
 

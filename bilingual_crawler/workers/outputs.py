@@ -86,7 +86,6 @@ def _summary(part: Path) -> Mapping[str, Any]:
 
 
 def _join_logs(folder: Path, parts: Sequence[Path]) -> None:
-    """Merge the logs of *parts* by time."""
     logs = (records.read_tsv(part / records.CRAWL) for part in parts)
     with replacing(folder / records.CRAWL) as new:
         log = records.TsvLog.for_record(new, Fetch)
@@ -111,12 +110,10 @@ def _join_documents(folder: Path, parts: Sequence[Path]) -> None:
 
 
 def _archive_name(part: Path, name: str) -> str:
-    """The name in the joined folder of the archive *name* of *part*."""
     return f"{part.name}-{name}"
 
 
 def _link(file: Path, target: Path) -> None:
-    """Have *target* be *file*, which may still grow."""
     with replacing(target) as new:
         new.unlink(missing_ok=True)
         try:

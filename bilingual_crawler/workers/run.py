@@ -108,7 +108,6 @@ class PrivateRedis:
         return self._queued
 
     def stop(self) -> None:
-        """End the server in order."""
         self._client.close()
         if self._process is None:
             return
@@ -241,7 +240,6 @@ class _Team:
                 logged, fetched_before = now, summary["fetched"]
 
     def _runs(self, worker: WorkerProcess) -> bool:
-        """Whether *worker* runs, after another start if it was killed."""
         if not (self._stops or self._failed) and (happened := worker.revive()):
             logger.warning(happened)
         return worker.runs()

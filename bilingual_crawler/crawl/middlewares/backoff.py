@@ -142,7 +142,6 @@ class BackoffMiddleware(CrawlComponent):
         return entry.attempts == tries and request.meta.get(FAILURES, 0) > 0 and self._visits.may_be_away(entry)
 
     def _is_failure(self, response: Response | None) -> bool:
-        """Whether *response* is a failure of the host."""
         failed = response is not None and response.status in self._statuses and response.status != PAGE_ERROR
         return self._enabled and failed
 

@@ -160,7 +160,6 @@ class LanguageFilterMiddleware(ReadingComponent):
         return None if has_frontier or not asks_for_page(request) else canonicalise(request.url)
 
     def _format(self, headers: Headers, url: str) -> str | None:
-        """The format of a response; None if the crawl does not read it."""
         found = format_of(header(headers, "Content-Type"), url)
         return found if found in self._context.formats else None
 

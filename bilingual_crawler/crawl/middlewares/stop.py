@@ -82,7 +82,6 @@ class StopMiddleware(CrawlComponent):
                 self._tell(left)
 
     def _tell(self, left: int) -> None:
-        """Say that the crawl stops when *left* transfers are finished."""
         resumes = self._visits.is_durable
         if self._left is None:
             after = "The crawl can be resumed" if resumes else "Without JOBDIR the next crawl starts again"

@@ -97,7 +97,6 @@ class WarcMiddleware(CrawlComponent):
         return True
 
     async def page_rendered(self, request: Request, response: Response) -> None:
-        """Write the rendered form of a page beside its download."""
         original = request.meta.get(WARC_LOCATION)
         if self._writer is None or original is None:
             return
@@ -210,7 +209,6 @@ class KnownPagesMiddleware(CrawlComponent):
         return archived_answer(request, known, known.body, [])
 
     def _known(self, request: Request) -> ArchivedResponse | None:
-        """The complete page in the archive that *request* asks for."""
         found = self._archive.find(request.url) if ENTRY in request.meta and request.method == "GET" else None
         if isinstance(found, ArchivedResponse) and found.status == 200 and not found.truncated:
             return found
