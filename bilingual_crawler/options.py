@@ -387,9 +387,8 @@ class Options:
             if part in self.parts and not {Part.FRONTIER, Part.LANGUAGE} <= set(self.parts):
                 raise wrong(f"{PREFIX}PARTS", ",".join(self.parts), f"{part} needs frontier and language")
         if self.known and self.replay:
-            raise wrong(
-                f"{PREFIX}KNOWN", ",".join(self.known), f"asks the sites what has changed; leave {PREFIX}REPLAY out"
-            )
+            why = f"asks the sites what has changed; leave {PREFIX}REPLAY out"
+            raise wrong(f"{PREFIX}KNOWN", ",".join(self.known), why)
         why = ""
         if self.frontier:
             why = f"share a Redis of their own; leave {PREFIX}FRONTIER out, or start each process yourself"
@@ -419,9 +418,8 @@ class Options:
         return cls(**{name.removeprefix(PREFIX).lower(): value for name, value in values.items()})
 
 
-_TABLE = {
-    f"{PREFIX}{name.upper()}": hint.__metadata__ for name, hint in get_type_hints(Options, include_extras=True).items()
-}
+_HINTS = get_type_hints(Options, include_extras=True)
+_TABLE = {f"{PREFIX}{name.upper()}": hint.__metadata__ for name, hint in _HINTS.items()}
 _READERS: dict[str, Reader[Any]] = {name: read for name, (read, _) in _TABLE.items()}
 DEFAULTS: dict[str, Any] = {name: default for name, (_, default) in _TABLE.items()}
 _SCRAPY: dict[str, Reader[Any]] = {

@@ -98,15 +98,11 @@ class FrontierScheduler(BaseScheduler):
             self.visits.push_seed(url)
 
     def _request(self, entry: Entry) -> Request:
-        return Request(
-            entry.url,
-            callback=getattr(self._spider, CALLBACKS[entry.kind]),
-            errback=self.visits.fail,
-            meta=self._meta(entry),
-            # no server sees a fragment, of which a language may be one
-            headers={"Referer": entry.parent.partition("#")[0]} if entry.parent else None,
-            dont_filter=True,
-        )
+        callback = getattr(self._spider, CALLBACKS[entry.kind])
+        # no server sees a fragment, of which a language may be one
+        headers = {"Referer": entry.parent.partition("#")[0]} if entry.parent else None
+        meta, errback = self._meta(entry), self.visits.fail
+        return Request(entry.url, callback, headers=headers, meta=meta, errback=errback, dont_filter=True)
 
     def _meta(self, entry: Entry) -> dict[str, Any]:
         meta = {ENTRY: entry, "download_slot": self.visits.frontier.server(entry.slot), "depth": entry.depth}

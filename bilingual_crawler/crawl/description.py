@@ -119,16 +119,14 @@ def write_description(folder: Path, spider: str, arguments: Mapping[str, Argumen
     notes = [f"bilingual-crawler {bilingual_crawler.__version__}. To crawl this again: {again}"]
     if left_out := sorted(changed.keys() - kept.keys()):
         notes.append(f"Give these settings again, which may be secret or are of other packages: {', '.join(left_out)}")
-    told = {
-        "spider": spider,
-        "arguments": {name: _without_passwords(value) for name, value in arguments.items()},
-        "settings": {name: _without_passwords(value) for name, value in kept.items()},
-    }
+    tables = {"arguments": arguments, "settings": kept}
+    told = {name: {one: _without_passwords(value) for one, value in table.items()} for name, table in tables.items()}
     head = "".join(f"# {one_line(note)}\n" for note in notes)
     try:
         # a part of it is a valid file, too, and describes another crawl
         with replacing(path) as part:
-            part.write_text(head + tomli_w.dumps(told), encoding="utf-8", errors="surrogateescape")
+            text = head + tomli_w.dumps({"spider": spider, **told})
+            part.write_text(text, encoding="utf-8", errors="surrogateescape")
             to_disk(part)
     except OSError as error:
         raise wrong("BILINGUAL_OUTPUT_DIR", folder, f"{error.strerror}; give a folder that can be written") from error

@@ -198,16 +198,10 @@ def page_fact(page: PageRecord, links: Sequence[Link], pairs: LanguagePairs) -> 
 
     Claims about languages outside the *pairs* are left out; of other links only the position is kept.
     """
-    kept = [
-        _claim(link)
-        for link in page.claims
-        if page.side and (link.position is LinkPosition.SWITCHER or pairs.side(link.hreflang or ""))
-    ]
-    record = PageRecord(
-        "", page.language, seed=page.seed, depth=page.depth, length=page.length, objection=page.objection
-    )
-    if page.new_text < 1:
-        record = replace(record, new_text=page.new_text)
+    claims = page.claims if page.side else ()
+    kept = [_claim(one) for one in claims if one.position is LinkPosition.SWITCHER or pairs.side(one.hreflang or "")]
+    record = PageRecord("", page.language, seed=page.seed, depth=page.depth, length=page.length)
+    record = replace(record, objection=page.objection, new_text=page.new_text)
     if page.contradicting(pairs):
         record = replace(record, declared_language=page.declared_language)
     if page.is_document:

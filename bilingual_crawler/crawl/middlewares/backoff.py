@@ -175,11 +175,10 @@ class BackoffMiddleware(CrawlComponent):
 
 def note_shortage(crawler: Crawler, shortage: str) -> None:
     """Count that this machine has something none left of, an :func:`own_shortage`, and log it once per kind."""
-    what = (
-        f"{os.strerror(getattr(errno, shortage))} ({shortage}): this machine has no sockets, file descriptors or memory"
-    )
-    fix = "the crawl waits and tries again. A lower CONCURRENT_REQUESTS or a higher ulimit -n helps"
-    count_and_log(crawler, f"bilingual/machine/{shortage}", f"{what} left; {fix}")
+    error = f"{os.strerror(getattr(errno, shortage))} ({shortage})"
+    what = "this machine has no sockets, file descriptors or memory left; the crawl waits and tries again"
+    fix = "A lower CONCURRENT_REQUESTS or a higher ulimit -n helps"
+    count_and_log(crawler, f"bilingual/machine/{shortage}", f"{error}: {what}. {fix}")
 
 
 def _shortage_behind(exception: Exception) -> str | None:

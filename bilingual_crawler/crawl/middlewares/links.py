@@ -39,10 +39,9 @@ logger = logging.getLogger(__name__)
 def warn_of_unknown(model: LanguageModel, policy: str, pairs: LanguagePairs) -> None:
     """Log the languages of *pairs* that the *model* of *policy* does not know."""
     if unknown := " or ".join(map(language_name, model.unknown(pairs))):
-        logger.warning(
-            f"policy={policy}: the URL model does not know {unknown}, so no link to a page in {unknown} has a "
-            "priority; choose policy=gain, or name a folder with another model in BILINGUAL_MODELS_DIR"
-        )
+        what = f"the URL model does not know {unknown}, so no link to a page in {unknown} has a priority"
+        fix = "choose policy=gain, or name a folder with another model in BILINGUAL_MODELS_DIR"
+        logger.warning(f"policy={policy}: {what}; {fix}")
 
 
 class LinkPriorityMiddleware(CrawlComponent):

@@ -85,10 +85,8 @@ class StopMiddleware(CrawlComponent):
         resumes = self._visits.is_durable
         if self._left is None:
             after = "The crawl can be resumed" if resumes else "Without JOBDIR the next crawl starts again"
-            logger.info(
-                f"Stopping: running transfers ({left}) are finished first, in {self._timeout:.0f} s at most; "
-                f"Ctrl-C again cuts them off. {after}"
-            )
+            what = f"running transfers ({left}) are finished first, in {self._timeout:.0f} s at most"
+            logger.info(f"Stopping: {what}; Ctrl-C again cuts them off. {after}")
         if left != self._left and (left or self._left is None):
             self._send(f"stopping, transfers left: {left}" + ", the crawl can be resumed" * resumes)
         self._left = left

@@ -67,10 +67,8 @@ class BilingualSpider(Spider):
         write_description(context.output_dir, cls.name, described_arguments(kwargs, context), crawler.settings)
         spider = cls(context)
         if names := " or ".join(map(language_name, context.undetectable)):
-            spider.logger.warning(
-                f"{context.detection} does not know {names}: a page counts as {names} only if it, or a link to it, "
-                f"declares this. {REMEDY}"
-            )
+            what = f"a page counts as {names} only if it, or a link to it, declares this"
+            spider.logger.warning(f"{context.detection} does not know {names}: {what}. {REMEDY}")
         spider._options = options
         spider.reads_sitemaps = str(Kind.SITEMAP) in options.link_sources
         spider._set_crawler(crawler)
