@@ -60,12 +60,8 @@ if TYPE_CHECKING:
 def open_frontier(crawler: Crawler, worker: Worker) -> tuple[FrontierStore, Frontier]:
     """Open the frontier in ``BILINGUAL_FRONTIER``, LMDB (``JOBDIR``) or memory, with its store; raises StoreError."""
     settings, context = crawler.settings, CrawlContext.from_crawler(crawler)
-    limits = Limits(
-        per_slot=settings.getint("CONCURRENT_REQUESTS_PER_DOMAIN"),
-        in_flight=settings.getint("CONCURRENT_REQUESTS"),
-        pages=context.max_pages,
-        pages_per_slot=context.max_pages_per_site,
-    )
+    of_slot, in_all = map(settings.getint, ("CONCURRENT_REQUESTS_PER_DOMAIN", "CONCURRENT_REQUESTS"))
+    limits = Limits(of_slot, in_all, context.max_pages, context.max_pages_per_site)
     jobdir = job_dir(settings)
     if url := Options.of(settings).frontier:
         store: FrontierStore = FRONTIER_STORES.find(url.partition("://")[0])(url, _worker_name(jobdir))
@@ -423,13 +419,19 @@ class Visits:
         return priority if priority in FIXED else self._policy.reconsider(url, priority)
 
     def gained(self, learnt: Iterable[tuple[str, bytes]], queued: Iterable[str]) -> None:
+        def counted() -> Iterator[str]:
+            for url in queued:
+                # most links lead to pages of their own site
+                self.quota.add(self.slot(url), url)
+                yield url
+
         parts = {
             learner.SCOPE: lambda url, _: self._context.scope.join(url),
             learner.COOKIES: self.variants.recall,
             learner.WALL: self.walls.recall,
             learner.ANNOUNCED: lambda _, fact: self._announced.update(learner.announced_in(fact)),
         }
-        self._announce(learner.relearn(self.learner, learnt, self._queued_before(queued), parts))
+        self._announce(learner.relearn(self.learner, learnt, counted(), parts))
 
     @property
     def _engine(self) -> ExecutionEngine:
@@ -525,9 +527,8 @@ class Visits:
     def _give_up_guess(self, entry: Entry) -> None:
         """Give up the https address that waits for *entry*, its http address, which has not led there."""
         https = with_https(entry.url)
-        outcome = self._waiting.pop(https, None)
-        if outcome is not None:
-            self._answered[https] = outcome
+        if https in self._waiting:
+            self._answered[https] = self._waiting.pop(https)
             self.frontier.rescore({https: 0.0})
 
     def _replace(self, entry: Entry, url: str, told: Callable[[bool], None] = ignore) -> None:
@@ -550,12 +551,6 @@ class Visits:
 
     def _source(self, entry: Entry) -> str:
         return self.slot(entry.parent) if entry.parent else entry.slot
-
-    def _queued_before(self, urls: Iterable[str]) -> Iterator[str]:
-        for url in urls:
-            # most links lead to pages of their own site
-            self.quota.add(self.slot(url), url)
-            yield url
 
 
 def utc_now() -> str:

@@ -173,11 +173,9 @@ class _Team:
         self._options = Options.of(settings)
         self._folder = context.output_dir
         self._server = server
-        self._workers = [
-            WorkerProcess(folder, [*command, *_settings(server.url, job / folder.name, folder)])
-            for number in range(1, self._options.workers + 1)
-            for folder in [self._folder / f"{PART}{number}"]
-        ]
+        places = [self._folder / f"{PART}{number}" for number in range(1, self._options.workers + 1)]
+        commands = {one: [*command, *_settings(server.url, job / one.name, one)] for one in places}
+        self._workers = [WorkerProcess(*one) for one in commands.items()]
         self._stops = self._stops_passed_on = 0
         self._failed = self._unaligned = False
         self._missing: dict[str, str] = {}  # outputs that the alignment has not made -> the command that makes each

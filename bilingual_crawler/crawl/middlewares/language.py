@@ -58,25 +58,24 @@ class ReadingComponent(CrawlComponent):
 
     async def _read(self, job: Job[Result], url: str) -> Result:
         """The result of *job* for the response from *url*; raises Refused, and StillWanted if the crawl stops first."""
-        try:
-            while True:
-                try:
-                    return await self._read_once(job, is_suspect=self._context.traps.was_unreadable(url))
-                except OSError as error:
-                    # a helper process cannot be started
-                    shortage = own_shortage(error)
-                    if shortage is None:
-                        raise
-                    note_shortage(self._crawler, shortage)
-                    if is_stopping(self._crawler):
-                        raise StillWanted("the crawl is stopping") from error
-                await asyncio.sleep(_PAUSE)
-        except (ContentError, SandboxError) as error:
-            count_and_log(self._crawler, f"bilingual/unreadable/{error.kind}", f"{url} could not be read: {error}")
-            if isinstance(error, ContentError):
-                raise Refused(error.kind, str(error), status=200) from error
-            self._context.traps.note_unreadable(url)
-            raise Refused(f"unreadable-{error.kind}", str(error), status=200) from error
+        while True:
+            try:
+                return await self._read_once(job, is_suspect=self._context.traps.was_unreadable(url))
+            except (ContentError, SandboxError) as error:
+                count_and_log(self._crawler, f"bilingual/unreadable/{error.kind}", f"{url} could not be read: {error}")
+                if isinstance(error, ContentError):
+                    raise Refused(error.kind, str(error), status=200) from error
+                self._context.traps.note_unreadable(url)
+                raise Refused(f"unreadable-{error.kind}", str(error), status=200) from error
+            except OSError as error:
+                # a helper process cannot be started
+                shortage = own_shortage(error)
+                if shortage is None:
+                    raise
+                note_shortage(self._crawler, shortage)
+                if is_stopping(self._crawler):
+                    raise StillWanted("the crawl is stopping") from error
+            await asyncio.sleep(_PAUSE)
 
     async def _read_once(self, job: Job[Result], *, is_suspect: bool) -> Result:
         if not is_suspect:
@@ -147,9 +146,9 @@ class LanguageFilterMiddleware(ReadingComponent):
 
     def _is_page(self, entry: Entry, response: Response, sitemap: Sitemap) -> bool:
         """Whether the site has redirected from a *sitemap* that it lacks to one of its pages, which is read as such."""
-        if not entry.redirects or sitemap.links or sitemap.nested or sitemap.documents:
-            return False
-        return self._context.scope.admits(entry.url) and self._format(response.headers, entry.url) is not None
+        is_empty = not (sitemap.links or sitemap.nested or sitemap.documents)
+        is_page = self._format(response.headers, entry.url) is not None
+        return bool(entry.redirects) and is_empty and is_page and self._context.scope.admits(entry.url)
 
     def _url(self, request: Request) -> str | None:
         """The URL of the page or sitemap that *request* asks for; None if its answer is not read."""
