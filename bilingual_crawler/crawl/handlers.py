@@ -23,9 +23,8 @@ from bilingual_crawler.storage.warc import ArchivedResponse, ArchiveError
 if TYPE_CHECKING:
     from scrapy.crawler import Crawler
 
-_NAMES = ("core.downloader.tls", "core.downloader.handlers.http11", "downloadermiddlewares.httpcompression")
-_OF_DOWNLOADS = [logging.getLogger(f"scrapy.{name}") for name in _NAMES]
-"""Loggers of Scrapy that warn of single downloads: a certificate of another host, an unknown coding, a large body."""
+_LOGGERS = ("core.downloader.tls", "core.downloader.handlers.http11", "downloadermiddlewares.httpcompression")
+"""Those of Scrapy that warn of single downloads: a certificate of another host, an unknown coding, a large body."""
 
 
 class OncePerKind(logging.Filter):
@@ -43,6 +42,7 @@ class OncePerKind(logging.Filter):
         return True
 
 
+_QUIET = OncePerKind()
 MAX_HEADERS = 256 << 10  # bytes; Scrapy limits the body only, so headers may go on until the time-out
 
 
@@ -53,15 +53,9 @@ class LimitedDownloadHandler(HTTP11DownloadHandler):
         super().__init__(crawler)
         read_as_browsers(self, MAX_HEADERS)
         self._transfers: set[asyncio.Task[Response]] = set()
-        self._quiet = OncePerKind()
-        for logger in _OF_DOWNLOADS:
-            logger.addFilter(self._quiet)
+        for name in _LOGGERS:
+            logging.getLogger(f"scrapy.{name}").addFilter(_QUIET)
         crawler.signals.connect(self._cut, signal=stop_now)
-
-    async def close(self) -> None:
-        for logger in _OF_DOWNLOADS:
-            logger.removeFilter(self._quiet)
-        await super().close()
 
     async def download_request(self, request: Request) -> Response:
         transfer = asyncio.ensure_future(super().download_request(request))

@@ -174,7 +174,8 @@ class Visits:
         # URL of a page to come -> its versions by a sitemap
         self._announced: LRUCache[str, Sequence[Link]] = LRUCache(MAX_ANNOUNCED)
         self.quota = QueueQuota(len(self._policy.parts))  # memory for queued URLs by linking politeness slot
-        self._guesses = {seed.url for seed in self._context.seeds if seed.guessed_scheme}
+        # URLs whose https is a guess, as the user gave no scheme
+        self.guesses = {seed.url for seed in self._context.seeds if seed.guessed_scheme}
         self._waiting: dict[str, str] = {}  # guessed https URL -> failure, while http is tried
         self._answered: dict[str, str] = {}  # guessed https URL -> failure, once http has not led there
         self._with_spider: dict[str, Entry] = {}
@@ -221,19 +222,15 @@ class Visits:
 
         self.frontier.push(entries, count)
 
-    def guess(self, urls: Iterable[str]) -> None:
-        """Note that the https of *urls* is a guess: the user gave no scheme."""
-        self._guesses.update(urls)
-
     def is_guess(self, entry: Entry) -> bool:
         """Return whether https is still a guess for *entry*: nothing has led there, and http was not tried."""
-        is_new = entry.url in self._guesses and not (entry.attempts or entry.redirects)
+        is_new = entry.url in self.guesses and not (entry.attempts or entry.redirects)
         return is_new and not self.learner.is_done(with_http(entry.url))
 
     def push_seed(self, url: str, *, depth: int = 0, request: str = "") -> None:
         priority = self.learner.seed_priority(url)
         # after a resume, its http address may have answered in its place
-        if not (url in self._guesses and self.learner.is_done(with_http(url))):
+        if not (url in self.guesses and self.learner.is_done(with_http(url))):
             self.push([Entry(url, self.slot(url), priority, depth=depth, request=request)])
 
     def hand_out(self) -> Entry | None:
@@ -306,7 +303,7 @@ class Visits:
         if outcome == "host-not-found":
             logger.warning(f"{entry.url}: host not found, skipped")
         https = with_https(entry.url)
-        if entry.url != https and https in self._guesses and not self.learner.is_done(https) and ours.is_silent(error):
+        if entry.url != https and https in self.guesses and not self.learner.is_done(https) and ours.is_silent(error):
             # https had one try; after the failure of http normal retries apply
             self._replace(entry, https)
             return

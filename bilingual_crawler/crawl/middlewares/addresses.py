@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ipaddress
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal, Self
+from typing import TYPE_CHECKING, Any, Self
 from urllib.parse import urlsplit
 from urllib.request import getproxies
 
@@ -13,7 +13,7 @@ from scrapy.exceptions import CannotResolveHostError
 from scrapy.resolver import CachingThreadedResolver, HostResolution
 from twisted.internet.abstract import isIPv6Address
 from twisted.internet.address import IPv6Address
-from twisted.internet.interfaces import IAddress, IHostnameResolver, IResolutionReceiver
+from twisted.internet.interfaces import IHostnameResolver, IResolutionReceiver
 from zope.interface import implementer  # type: ignore[import-untyped]
 
 from bilingual_crawler.crawl.component import CrawlComponent
@@ -21,7 +21,7 @@ from bilingual_crawler.crawl.middlewares.stop import end_crawl
 from bilingual_crawler.crawl.signals import Refused, StillWanted, count_and_log
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable
 
     from scrapy import Request
     from scrapy.crawler import Crawler
@@ -121,21 +121,16 @@ class GuardedResolver:
         reactor.installNameResolver(self)
 
     def resolveHostName(
-        self,
-        resolutionReceiver: Any,
-        hostName: str,
-        portNumber: int = 0,
-        addressTypes: Sequence[type[IAddress]] | None = None,
-        transportSemantics: Literal["TCP", "UDP"] = "TCP",
+        self, resolutionReceiver: Any, hostName: str, portNumber: int = 0, *more: Any, **named: Any
     ) -> Any:
         receiver = _Sieve(resolutionReceiver, self, (hostName.lower(), portNumber))
         if isIPv6Address(hostName):
             # Scrapy's default resolver knows IPv4 only
             receiver.resolutionBegan(HostResolution(hostName))
-            receiver.addressResolved(IPv6Address(transportSemantics, hostName, portNumber))
+            receiver.addressResolved(IPv6Address("TCP", hostName, portNumber))
             receiver.resolutionComplete()
             return receiver
-        return self._resolver.resolveHostName(receiver, hostName, portNumber, addressTypes, transportSemantics)
+        return self._resolver.resolveHostName(receiver, hostName, portNumber, *more, **named)
 
     def admits(self, host: str, port: int, address: str) -> bool:
         return not self.rules or any(rule.admits(host, port, address) for rule in self.rules.values())

@@ -67,7 +67,7 @@ class DiscoverySpider(BilingualSpider):
         sources = self.context.sources
         candidates = sources.candidates(self.context.policy.pair)
         while read := await run_in_thread(lambda: list(islice(candidates, READ_AT_ONCE))):
-            self.visits.guess(entry_page(one.url) for one in read if one.guessed_scheme)
+            self.visits.guesses.update(entry_page(one.url) for one in read if one.guessed_scheme)
             self.context.search.start(sources.ways(read))
             self.visits.pursue()
         await run_in_thread(sources.open, self.context.output_dir)
@@ -93,7 +93,7 @@ class DiscoverySpider(BilingualSpider):
             await asyncio.wait([self._reading])
             for entry in found:
                 ways = await run_in_thread(self.context.sources.ways_back, entry)
-                self.visits.guess(way.url for way in ways if way.guessed_scheme)
+                self.visits.guesses.update(way.url for way in ways if way.guessed_scheme)
                 self.context.search.go_back(ways)
             self.visits.pursue()
 
