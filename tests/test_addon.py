@@ -53,6 +53,7 @@ ALONE = {
         "scrapy.downloadermiddlewares.robotstxt.RobotsTxtMiddleware",
         "scrapy.downloadermiddlewares.retry.RetryMiddleware",
         "scrapy.extensions.logstats.LogStats",
+        "scrapy.extensions.remote_control.RemoteControl",
         "scrapy.extensions.spiderstate.SpiderState",
         "bilingual_crawler.crawl.middlewares.warc.KnownPagesMiddleware",
         "bilingual_crawler.crawl.middlewares.backoff.PoisonMiddleware",
