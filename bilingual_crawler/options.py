@@ -311,9 +311,6 @@ def equivalents(value: Any) -> frozenset[frozenset[str]]:
     return parse_equivalents(one if isinstance(one, str) else list(map(str, listed(one))) for one in listed(value))
 
 
-# the settings ---------------------------------------------------------------------------------------------------------
-
-
 class Plain(NamedTuple):
     option: str
     metavar: str
@@ -406,10 +403,7 @@ class Options:
 
     @classmethod
     def of(cls, settings: BaseSettings) -> Options:
-        """The values in Scrapy's *settings*, with defaults for missing names.
-
-        Raises UsageError, in one line, for an unknown ``BILINGUAL_`` name and for the first invalid value.
-        """
+        """The values in Scrapy's *settings*; raises UsageError for an unknown ``BILINGUAL_`` name or a wrong value."""
         if unknown := next((name for name in settings if name.startswith(PREFIX) and name not in _READERS), None):
             raise usage_error(f"{unknown}: {unknown_setting(unknown, _READERS)}")
         for name, read in _SCRAPY.items():

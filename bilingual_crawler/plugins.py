@@ -157,8 +157,6 @@ def _required(needed: type[Any]) -> Iterator[tuple[str, str]]:
                 yield "method", name
 
 
-# the kinds ------------------------------------------------------------------------------------------------------------
-
 _POLICIES = """
 bfs=baselines.BreadthFirst dfs=baselines.DepthFirst random=baselines.Random cld2=baselines.LanguageBreadthFirst
 pplocator=baselines.PPLocator pti=baselines.ParallelTextIdentification ilsp=baselines.Ilsp

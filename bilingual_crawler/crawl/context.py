@@ -42,7 +42,7 @@ def choose_output_dir(settings: BaseSettings, name: str) -> Path:
 
     Raises UsageError if the folder holds another crawl, cannot be written, or is gone.
     """
-    memo = _memo(settings)
+    memo = memo_of(settings["JOBDIR"]) if settings["JOBDIR"] else None
     if memo and memo.exists():
         named = memo.read_text(encoding="utf-8", errors="replace").rstrip("\n")
         folder = Path(named)
@@ -79,7 +79,8 @@ def claim_folders(crawler: Crawler, context: CrawlContext) -> None:
 
 def lock_folders(settings: BaseSettings, context: CrawlContext) -> list[FolderLock]:
     """Make and lock the output folder and, if there is one, the job folder; raises UsageError."""
-    memo, folder = _memo(settings), context.output_dir
+    memo = memo_of(settings["JOBDIR"]) if settings["JOBDIR"] else None
+    folder = context.output_dir
     try:
         if settings["JOBDIR"] == str(job_in(folder)):
             # or the error would be that of a folder that nobody has named
@@ -124,11 +125,6 @@ def job_in(folder: Path) -> Path:
 def memo_of(jobdir: str | Path) -> Path:
     """The file in a job folder that names the output folder, once a crawl has begun."""
     return Path(jobdir, "output_dir")
-
-
-def _memo(settings: BaseSettings) -> Path | None:
-    jobdir = settings["JOBDIR"]
-    return memo_of(jobdir) if jobdir else None
 
 
 split_cookie_domains(split_host)

@@ -158,8 +158,6 @@ class Learner:
                 yield pair
 
 
-# facts ----------------------------------------------------------------------------------------------------------------
-
 POLICY, SCOPE, COOKIES, WALL, ANNOUNCED = _PARTS = ("policy", "scope", "cookies", "wall", "announced")
 """Keys in place of a language: for a fact of the policy, a site that joins the scope, cookies, what a host shows, pages
 that a sitemap announces."""

@@ -83,10 +83,7 @@ _START = "is_start_request"  # Scrapy's own mark of a start request
 
 
 def asks_for_page(request: Request) -> bool:
-    """Whether *request* is a plain one for a page: GET, filtered, and with an answer that a callback takes.
-
-    Start requests count as filtered, although Scrapy makes them with ``dont_filter``.
-    """
+    """Whether *request* is for a page: GET, filtered (Scrapy marks start requests unfiltered), with a callback."""
     filtered = not request.dont_filter or request.meta.get(_START, False)
     return request.method == "GET" and not request.body and filtered and request.callback is not NO_CALLBACK
 

@@ -79,10 +79,7 @@ class Variants:
             self._plain[site] = language if self._plain.get(site, language) == language else None
 
     def plain(self, link: Link) -> str | None:
-        """The address that shows the same page as *link*, if that is the choice of a form; else None.
-
-        It has no parameter for the language, where the site shows the language of the choice without it.
-        """
+        """The address of the same page without the parameter that chooses its language, if *link* is that choice."""
         language = self._plain.get(registered_domain(link.url))
         return _without_language(link.url) if language and self._chooses(link, language) else None
 
@@ -126,10 +123,7 @@ class Variants:
         return not marked_language(url) and switch.language != self._usual.get(registered_domain(url))
 
     def target(self, url: str, location: str, switch: Switch | None) -> str:
-        """The URL that a redirect from *url* to *location*, which came with a *switch*, leads to.
-
-        A variant stays one, unless the location names a language itself.
-        """
+        """Where a redirect from *url* to *location* leads: a variant stays one, unless that names a language."""
         language = switch.language if switch else asked_language(url)
         location = bare(location)
         if language is None or marked_language(location) or not self.are_wanted(url):

@@ -208,8 +208,6 @@ class Visits:
             raise usage_error(f"a component of bilingual_crawler needs its frontier: {fix}")
         return visits
 
-    # a URL's life ---------------------------------------------------------------------------------------------------
-
     def push(self, entries: Sequence[Entry]) -> None:
         """Queue or raise *entries* in one transaction."""
 

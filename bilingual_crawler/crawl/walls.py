@@ -94,9 +94,9 @@ _unpack = msgspec.msgpack.Decoder(tuple[str, Answer, Answer | None]).decode
 
 
 class Walls:
-    """Finds the hosts that show one answer for all URLs. Bounded: 10,000 hosts, with up to 4 kB each.
+    """Finds the hosts that show one answer for all URLs: a page that showed another one shows the same now.
 
-    A host may have many pages with one text. Only if a page that showed another one shows the same now, it is a wall.
+    Bounded: 10,000 hosts, with up to 4 kB each.
     """
 
     def __init__(self) -> None:

@@ -134,10 +134,7 @@ class BackoffMiddleware(CrawlComponent):
         return again(request, Rest(rest, after_others=True)) if self._is_spared(request, self._tries) else None
 
     def _is_spared(self, request: Request, tries: int) -> bool:
-        """Whether *request* has one try more than its *tries*, when other pages of its site have been tried.
-
-        Its host only failed between the last two: an answer during the last try may come from a site that is just back.
-        """
+        """Whether *request* has one more try: its host only failed between the last two, and may have been away."""
         entry: Entry = request.meta[ENTRY]
         return entry.attempts == tries and request.meta.get(FAILURES, 0) > 0 and self._visits.may_be_away(entry)
 

@@ -106,8 +106,8 @@ class LanguageFilterMiddleware(ReadingComponent):
     """Puts the parsed page, or the parsed sitemap, into ``response.meta``.
 
     Responses in none of the formats of the crawl are dropped by their headers, before the body is read if the download
-    handler allows it. Stats: ``bilingual/language/<code>``, ``bilingual/dropped/not_html``, ``bilingual/pdf/whole|too-
-    long``.
+    handler allows it. Stats: ``bilingual/language/<code>``, ``bilingual/dropped/not_html``, ``bilingual/pdf/<whether
+    whole>``.
     """
 
     def headers_received(self, headers: Headers, request: Request) -> None:

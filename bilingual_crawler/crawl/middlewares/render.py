@@ -324,10 +324,7 @@ WATCH_SECONDS = 0.25
 
 
 async def _watch_memory() -> None:
-    """Kill the largest page of the browser whenever it, or all together, take too much memory.
-
-    Chromium limits scripts alone, to 4 GB each.
-    """
+    """Kill the largest page of the browser, whose scripts alone Chromium limits, if it or all take too much memory."""
     while True:
         await asyncio.sleep(WATCH_SECONDS)
         if pages := await asyncio.to_thread(_pages_below, os.getpid()):

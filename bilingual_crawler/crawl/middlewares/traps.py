@@ -39,7 +39,7 @@ class TrapRequestsMiddleware(CrawlComponent):
 class TrapPagesMiddleware(ReadingComponent):
     """Learns from pages, and drops soft-404 pages, which it compares with pages that cannot exist.
 
-    Stats: ``bilingual/traps/soft-404``, and, for pages that are kept, ``bilingual/probes`` and ``bilingual/copies``.
+    Stats: ``bilingual/traps/soft-404``, ``bilingual/probes`` and ``bilingual/copies``.
     """
 
     def pair_found(self, pair: Pair) -> None:
