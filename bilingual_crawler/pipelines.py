@@ -74,7 +74,11 @@ class OutputPipeline(CrawlComponent):
         self._pairs = records.TsvLog.for_record(self._pairs_file, Pair)
         try:
             written = list(read_pairs(self._pairs_file, self._context.pairs))
-            self._unpaired_of_others = self._rows_of_others()
+            # also those that a killed run has put aside
+            files = self._unpaired_file, self._folder / _ASIDE
+            rows, aside = (unpaired_of_others(file, self._context.pairs) for file in files)
+            newer = {one.pair for one in rows}
+            self._unpaired_of_others = rows + [one for one in aside if one.pair not in newer]
         except (KeyError, ValueError) as error:
             tables = f"{self._pairs_file} or {self._unpaired_file.name}"
             raise UsageError(f"{tables} cannot be read: {error}; correct it", print_help=False) from error
@@ -90,13 +94,6 @@ class OutputPipeline(CrawlComponent):
         self._count_found()
         # not by its name: a resume sends it earlier
         self._crawler.signals.connect(self._pair_found, signal=signals.pair_found)
-
-    def _rows_of_others(self) -> list[Unpaired]:
-        """The unpaired documents in other languages, also those that a killed run has put aside."""
-        files = self._unpaired_file, self._folder / _ASIDE
-        rows, aside = (unpaired_of_others(file, self._context.pairs) for file in files)
-        newer = {one.pair for one in rows}
-        return rows + [one for one in aside if one.pair not in newer]
 
     def process_item(self, item: Any) -> Any:
         if isinstance(item, Document) and (error := self.document_read(item)):

@@ -71,8 +71,9 @@ class FrontierScheduler(BaseScheduler):
                 return False
             self._push(request)
         elif "redirect_urls" in request.meta:
-            if _leads_back(request, entry):
-                # a retry of it is no redirect
+            is_first = request.meta.get("redirect_times") == 1 and request.url != request.meta["redirect_urls"][-1]
+            if is_first and canonicalise(request.url) == entry.url:
+                # it leads to another form of the URL, such as with a session id; a retry of it is no redirect
                 del request.meta["redirect_urls"], request.meta["redirect_reasons"]
                 self._led_back.append(request)
                 return True
@@ -183,9 +184,3 @@ class RequestScheduler(FrontierScheduler):
             return errback(failure)
         # what is not read on purpose is no error for Scrapy's log
         return None if isinstance(failure.value, IgnoreRequest | StopDownload) else failure
-
-
-def _leads_back(request: Request, entry: Entry) -> bool:
-    """Whether *request* follows a first redirect to another form of the URL of *entry*, such as with a session id."""
-    is_first = request.meta.get("redirect_times") == 1 and request.url != request.meta["redirect_urls"][-1]
-    return is_first and canonicalise(request.url) == entry.url

@@ -113,7 +113,9 @@ def write_description(folder: Path, spider: str, arguments: Mapping[str, Argumen
     named in a comment.
     """
     changed = {name: _plain(settings[name]) for name in sorted(map(str, settings)) if _is_given(name, settings)}
-    kept = {name: value for name, value in changed.items() if _is_known(name) and not _is_secret(name, value)}
+    texts = {name: value if isinstance(value, str) else "" for name, value in changed.items()}
+    secret = {name for name, text in texts.items() if _SECRET_NAME.search(name) or _SECRET_TEXT.search(text)}
+    kept = {name: value for name, value in changed.items() if _is_known(name) and name not in secret}
     path = folder / DESCRIPTION
     again = f"cd {shlex.quote(str(Path.cwd()))} && {shlex.join(('scrapy', 'crawl', spider, '--config', str(path)))}"
     notes = [f"bilingual-crawler {bilingual_crawler.__version__}. To crawl this again: {again}"]
@@ -149,10 +151,6 @@ def _is_known(name: str) -> bool:
 def default_of(name: str) -> Any:
     """The project's default of a setting, else Scrapy's; None if there is none."""
     return getattr(defaults, name, getattr(default_settings, name, None))
-
-
-def _is_secret(name: str, value: Any) -> bool:
-    return bool(_SECRET_NAME.search(name) or (isinstance(value, str) and _SECRET_TEXT.search(value)))
 
 
 def _plain(value: Any) -> Any:

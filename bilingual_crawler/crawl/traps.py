@@ -63,15 +63,16 @@ class MissingPages:
         wanted = [host] if self._is_due(host, pages, PROBE_AFTER) else []
         if language is None:
             return wanted
-        for place in (host, *inner):
-            self._languages.setdefault(place, Counter())[language] += 1
-        own = next((place for place in (host, *inner) if self._is_own(place, language)), host)
+        counts = {place: self._languages.setdefault(place, Counter()) for place in (host, *inner)}
+        for found in counts.values():
+            found[language] += 1
+        least = {place: max(FOLDER_PROBE_AFTER, _OWN_SHARE * found.total()) for place, found in counts.items()}
+        own = next((place for place in counts if counts[place][language] >= least[place]), host)
         probed = self._probed.setdefault(host, set())
-        if own != host and (own in probed or len(probed) < MAX_FOLDERS_PROBED):
-            documents = self._languages[own][language]
-            if self._is_due(own, documents, FOLDER_PROBE_AFTER):
-                probed.add(own)
-                wanted.append(own)
+        may_probe = own != host and (own in probed or len(probed) < MAX_FOLDERS_PROBED)
+        if may_probe and self._is_due(own, counts[own][language], FOLDER_PROBE_AFTER):
+            probed.add(own)
+            wanted.append(own)
         return wanted
 
     def answered(self, place: str) -> None:
@@ -90,10 +91,6 @@ class MissingPages:
             return False
         said = sequences(text, url)
         return any(differing(said, shown) <= max(3, 0.02 * len(said)) for shown in known)
-
-    def _is_own(self, place: str, language: str) -> bool:
-        found = self._languages.get(place, Counter())
-        return FOLDER_PROBE_AFTER <= found[language] >= _OWN_SHARE * found.total()
 
     def _is_due(self, place: str, pages: int, first: int) -> bool:
         """Whether to probe *place* after *pages* of its pages; the first probe is due after *first*."""

@@ -132,7 +132,12 @@ class Variants:
 
     def switch(self, url: str, set_cookies: Iterable[str]) -> Switch | None:
         """The language of the crawl that *set_cookies*, in the answer to *url*, or else *url* itself, may choose."""
-        cookies, languages = _cookies_in(set_cookies), list(map(base_of, self._pairs.languages))
+        cookies: dict[str, str] = {}
+        for header in set_cookies:
+            name, equals, value = header.partition(";")[0].strip().partition("=")
+            if equals and name and f"{name}{value}".isprintable():
+                cookies[name.strip()] = value.strip()
+        languages = list(map(base_of, self._pairs.languages))
         keys = {name: "lang" if any(part in name.lower() for part in _NAMING) else name for name in cookies}
         named = (marked_language(f"https://cookie/?{keys[name]}={value}", languages) for name, value in cookies.items())
         language = next(filter(None, named), None) or marked_language(url, languages)
@@ -174,15 +179,6 @@ class Variants:
 
     def _in(self, language: str, url: str) -> str:
         return bare(url) if language == self._usual.get(registered_domain(url)) else variant(url, language)
-
-
-def _cookies_in(set_cookies: Iterable[str]) -> dict[str, str]:
-    cookies: dict[str, str] = {}
-    for header in set_cookies:
-        name, equals, value = header.partition(";")[0].strip().partition("=")
-        if equals and name and f"{name}{value}".isprintable():
-            cookies[name.strip()] = value.strip()
-    return cookies
 
 
 def _without_language(url: str) -> str | None:

@@ -37,7 +37,12 @@ def join(folder: Path, pairs: LanguagePairs) -> None:
     The workers' folders stay as they are, for a resume. ``pairs.tsv`` has the pairs that the workers found on the way.
     """
     parts = parts_of(folder)
-    _join_logs(folder, parts)
+    logs = (records.read_tsv(part / records.CRAWL) for part in parts)
+    with replacing(folder / records.CRAWL) as new:
+        log = records.TsvLog.for_record(new, Fetch)
+        for row in heapq.merge(*logs, key=lambda row: row.get("time", "")):
+            log.write(list(row.values()))
+        log.close()
     for part in parts:
         for archive in sorted(part.glob("*.warc.gz")):
             _link(archive, folder / _archive_name(part, archive.name))
@@ -83,15 +88,6 @@ def _summary(part: Path) -> Mapping[str, Any]:
     except ResultsError:
         # the worker has not begun to write
         return {}
-
-
-def _join_logs(folder: Path, parts: Sequence[Path]) -> None:
-    logs = (records.read_tsv(part / records.CRAWL) for part in parts)
-    with replacing(folder / records.CRAWL) as new:
-        log = records.TsvLog.for_record(new, Fetch)
-        for row in heapq.merge(*logs, key=lambda row: row.get("time", "")):
-            log.write(list(row.values()))
-        log.close()
 
 
 def _join_documents(folder: Path, parts: Sequence[Path]) -> None:

@@ -217,7 +217,14 @@ class _Team:
         fetched_first = fetched_before = -1
         while any([self._runs(worker) for worker in self._workers]):
             time.sleep(CHECK_SECONDS)
-            self._keep_server()
+            try:
+                if self._server.revive():
+                    logger.warning("The Redis of the workers has ended, and starts again; they wait for it")
+            except StoreError as error:
+                if not self._failed:
+                    logger.error(f"Stopping, a resume goes on from here: {error}")
+                    self._failed = True
+                    self._stop()
             if self._stops > self._stops_passed_on:
                 self._stops_passed_on += 1
                 self._stop()
@@ -241,16 +248,6 @@ class _Team:
         if not (self._stops or self._failed) and (happened := worker.revive()):
             logger.warning(happened)
         return worker.runs()
-
-    def _keep_server(self) -> None:
-        try:
-            if self._server.revive():
-                logger.warning("The Redis of the workers has ended, and starts again; they wait for it")
-        except StoreError as error:
-            if not self._failed:
-                logger.error(f"Stopping, a resume goes on from here: {error}")
-                self._failed = True
-                self._stop()
 
     def _stop(self) -> None:
         for worker in self._workers:

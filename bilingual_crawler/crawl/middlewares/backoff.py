@@ -110,7 +110,12 @@ class BackoffMiddleware(CrawlComponent):
             # an answer that is not read to its end
             self._backoff.answered(origin(request.url))
         if shortage := _shortage_behind(exception):
-            return self._wait_for_machine(request, shortage)
+            note_shortage(self._crawler, shortage)
+            # an address family that this machine lacks reads the same as ports that are used up
+            for_good = shortage == "EADDRNOTAVAIL"
+            if for_good and entry.attempts >= WAITS:
+                return None
+            return again(request, Rest(self._own.failed(_MACHINE, alive=True) or 0.0, failed=for_good))
         unavailable = exception if isinstance(exception, HostUnavailable) else None
         if not (unavailable or isinstance(exception, self._errors)):
             return None
@@ -141,16 +146,6 @@ class BackoffMiddleware(CrawlComponent):
     def _is_failure(self, response: Response | None) -> bool:
         failed = response is not None and response.status in self._statuses and response.status != PAGE_ERROR
         return self._enabled and failed
-
-    def _wait_for_machine(self, request: Request, shortage: str) -> Request | None:
-        note_shortage(self._crawler, shortage)
-        # an address family that this machine lacks reads the same as ports that are used up
-        for_good = shortage == "EADDRNOTAVAIL"
-        if for_good and request.meta[ENTRY].attempts >= WAITS:
-            return None
-        rest = self._own.failed(_MACHINE, alive=True)
-        assert rest is not None
-        return again(request, Rest(rest, failed=for_good))
 
     def _failed(self, request: Request, *, alive: bool, asked: float | None) -> float | None:
         host = origin(request.url)

@@ -207,7 +207,8 @@ class OrdinarySpiderMiddleware(CrawlComponent):
                     yield output
                     continue
                 request = of_its_own(output)
-                url = self._ranked_url(request, response)
+                is_ranked = READ in response.meta and ENTRY in response.meta and asks_for_page(request)
+                url = canonicalise(request.url) if is_ranked and not self._is_offsite(request) else None
                 if url is None:
                     yield request
                 else:
@@ -219,11 +220,6 @@ class OrdinarySpiderMiddleware(CrawlComponent):
             yield self._found(response.meta[READ], requests)
         if failure:
             raise failure
-
-    def _ranked_url(self, request: Request, response: Response) -> str | None:
-        """The URL under which *request* is ranked by the page in *response*; None if it is not ranked."""
-        is_ranked = READ in response.meta and ENTRY in response.meta and asks_for_page(request)
-        return canonicalise(request.url) if is_ranked and not self._is_offsite(request) else None
 
     def _is_offsite(self, request: Request) -> bool:
         """Whether the engine will drop *request*, so that the policy must not wait for its page."""

@@ -36,7 +36,7 @@ def parse_seeds(seeds: str | Sequence[str] | None) -> list[Seed]:
         raise usage_error("where to start? Give -a seeds=URL[,URL...] or the path of a file with one URL a line")
     if not isinstance(seeds, str):
         found = [_seed(text, "") for text in seeds]
-    elif not os.path.isfile(seeds) and _lists_urls(seeds):
+    elif not os.path.isfile(seeds) and ("://" in seeds or "," in seeds or _names_hosts(seeds)):
         found = [_seed(part, "") for part in re.split(r"[\s,]+", seeds.replace(_MARK, "")) if part]
     elif is_table(Path(seeds)):
         rows = read_bilingual(Path(seeds))
@@ -79,9 +79,7 @@ def named(fates: dict[str, str]) -> str:
     return shown + (f" and {len(fates) - _NAMED} more" if len(fates) > _NAMED else "")
 
 
-def _lists_urls(seeds: str) -> bool:
-    if "://" in seeds or "," in seeds:
-        return True
+def _names_hosts(seeds: str) -> bool:
     return not seeds.endswith((".txt", ".tsv")) and all(map(_BARE.fullmatch, seeds.split()))
 
 
