@@ -294,7 +294,14 @@ class Visits:
         if ours.is_fault(error):
             self._stats.inc_value(f"{ERRORS}{type(error).__name__}")
         if status == 0 and self.is_guess(entry):
-            self._try_http(entry, outcome)
+            # its http address is queued, and it waits for the result
+            http = with_http(entry.url)
+            logger.info(f"{entry.url}: {outcome}, {http} is tried")
+            self._stats.inc_value("bilingual/frontier/http_tried")
+            self._waiting[entry.url] = outcome
+            self.frontier.put_back(entry, NEVER, failed=True)
+            self.quota.add(self._source(entry), entry.url)
+            self.push_seed(http)
             return
         self.log(entry, status=status, outcome=outcome)
         self._stats.inc_value(f"bilingual/dropped/{outcome}")
@@ -508,16 +515,6 @@ class Visits:
         self._give_up_guess(entry)
         self.frontier.remember(entry, learner.GONE)
         self.pursue()
-
-    def _try_http(self, entry: Entry, outcome: str) -> None:
-        """Queue the http address of *entry*, whose guessed https failed; *entry* waits for the result."""
-        http = with_http(entry.url)
-        logger.info(f"{entry.url}: {outcome}, {http} is tried")
-        self._stats.inc_value("bilingual/frontier/http_tried")
-        self._waiting[entry.url] = outcome
-        self.frontier.put_back(entry, NEVER, failed=True)
-        self.quota.add(self._source(entry), entry.url)
-        self.push_seed(http)
 
     def _give_up_guess(self, entry: Entry) -> None:
         """Give up the https address that waits for *entry*, its http address, which has not led there."""

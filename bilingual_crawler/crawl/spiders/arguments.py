@@ -327,17 +327,13 @@ def _policy(name: str, pairs: LanguagePairs, options: Options) -> Policy:
         more = {"bridges": options.bridge, "added": list(map(GAIN_EVIDENCE.find, options.gain_evidence))}
         named = f"BILINGUAL_GAIN_EVIDENCE={','.join(options.gain_evidence)}: "
     elif issubclass(kind, Oracle):
-        more = {"order": _oracle_order(options.oracle_order)}
+        path = options.oracle_order
+        if path is None:
+            raise usage_error("policy=oracle: set BILINGUAL_ORACLE_ORDER, or run it through scrapy harvest")
+        try:
+            more = {"order": path.read_text(encoding="utf-8").splitlines()}
+        except (OSError, ValueError) as error:
+            raise wrong("BILINGUAL_ORACLE_ORDER", path, f"cannot read this file ({error})") from error
     with usage_errors(PolicyError, before=named):
         parts = [kind(pair, **more) for pair in pairs]
     return Jointly(parts) if len(parts) > 1 else parts[0]
-
-
-def _oracle_order(path: Path | None) -> list[str]:
-    """Read the URLs of the file *path*, one per line."""
-    if path is None:
-        raise usage_error("policy=oracle: set BILINGUAL_ORACLE_ORDER, or run it through scrapy harvest")
-    try:
-        return path.read_text(encoding="utf-8").splitlines()
-    except (OSError, ValueError) as error:
-        raise wrong("BILINGUAL_ORACLE_ORDER", path, f"cannot read this file ({error})") from error
