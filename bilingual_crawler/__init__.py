@@ -8,8 +8,6 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-
     from bilingual_crawler.api import (
         Pair,
         align,
@@ -36,31 +34,17 @@ __all__ = [
 ]
 
 
-def lazy_exports(package: str, names: Mapping[str, str]) -> Callable[[str], Any]:
-    """Return a module's ``__getattr__`` that imports a name from its submodule at first use."""
-
-    def export(name: str) -> Any:
-        if name not in names:
-            raise AttributeError(f"module {package!r} has no attribute {name!r}")
-        return getattr(import_module(f"{package}.{names[name]}"), name)
-
-    return export
-
-
 if not TYPE_CHECKING:
-    __getattr__ = lazy_exports(__name__, dict.fromkeys(__all__, "api"))
 
-
-THRESHOLDS = (50_000, 20, 100)
-"""Objects more than were freed after which the youngest generation is examined, and rounds until the older ones are."""
+    def __getattr__(name: str) -> Any:
+        if name not in __all__:
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        return getattr(import_module(f"{__name__}.api"), name)
 
 
 def collect_rarely() -> None:
-    """Examine modules, queue and texts less often: their objects live long and are in no cycles.
-
-    Nor are they examined once more as the process ends.
-    """
-    gc.set_threshold(*THRESHOLDS)
+    """Examine modules, queue and texts less often, not even at the end: their objects live long, in no cycles."""
+    gc.set_threshold(50_000, 20, 100)
     atexit.register(gc.freeze)
 
 

@@ -22,18 +22,14 @@ COMMANDS = {
     "doctor": (("doctor",), "list the optional parts: installed or not, and what each brings"),
     "harvest": (("harvest",), "measure how early policies find the pairs of archived sites"),
 }
-"""What each is for Scrapy, and what it does."""
 
 
 def main() -> None:
-    """Hand the command to Scrapy's command line, with its options; the exit code is that of Scrapy."""
+    """Hand the command to Scrapy's command line, with its options."""
     described = "\n".join(f"  {name:<10}{does}" for name, (_, does) in COMMANDS.items())
-    parser = argparse.ArgumentParser(
-        prog=TOOL,
-        description="Find parallel documents: the same page in two languages.",
-        epilog=f"commands:\n{described}\n\n{TOOL} COMMAND --help shows its arguments and options.",
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
+    parser = argparse.ArgumentParser(TOOL, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.description = "Find parallel documents: the same page in two languages."
+    parser.epilog = f"commands:\n{described}\n\n{TOOL} COMMAND --help shows its arguments and options."
     adapt(parser)
     parser.add_argument("--version", action="version", version=f"{TOOL} {__version__}")
     parser.add_argument("command", choices=COMMANDS, metavar="COMMAND", help="one of the commands below")

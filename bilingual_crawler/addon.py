@@ -6,46 +6,25 @@ from typing import TYPE_CHECKING, Self
 
 from scrapy.utils.misc import load_object
 
+from bilingual_crawler import settings as project
 from bilingual_crawler.crawl.context import claim_folders
-from bilingual_crawler.crawl.middlewares.backoff import PoisonMiddleware
-from bilingual_crawler.crawl.middlewares.language import LanguageFilterMiddleware
-from bilingual_crawler.crawl.middlewares.links import LinkPriorityMiddleware, OrdinarySpiderMiddleware
-from bilingual_crawler.crawl.middlewares.traps import TrapPagesMiddleware, TrapRequestsMiddleware
-from bilingual_crawler.crawl.middlewares.warc import WarcMiddleware
+from bilingual_crawler.crawl.middlewares.links import OrdinarySpiderMiddleware
 from bilingual_crawler.crawl.spiders.arguments import parse_settings
 from bilingual_crawler.options import Options, Part, wrong
-from bilingual_crawler.pipelines import OutputPipeline
-from bilingual_crawler.reporting.ledger import CrawlLogExtension
-from bilingual_crawler.reporting.status import StatusExtension
-from bilingual_crawler.reporting.summary import SummaryExtension
 from bilingual_crawler.scheduler import RequestScheduler
-from bilingual_crawler.settings import SCRAPER_SLOT_MAX_ACTIVE_SIZE
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from scrapy.crawler import Crawler
     from scrapy.settings import BaseSettings
 
-COMPONENTS: Mapping[str, tuple[tuple[str, type, int], ...]] = {
-    Part.FRONTIER: (
-        ("DOWNLOADER_MIDDLEWARES", PoisonMiddleware, 85),
-        ("SPIDER_MIDDLEWARES", LinkPriorityMiddleware, 100),
-        ("SPIDER_MIDDLEWARES", OrdinarySpiderMiddleware, 300),
-    ),
-    Part.LANGUAGE: (("DOWNLOADER_MIDDLEWARES", LanguageFilterMiddleware, 560),),
-    Part.TRAPS: (
-        ("DOWNLOADER_MIDDLEWARES", TrapRequestsMiddleware, 97),
-        ("DOWNLOADER_MIDDLEWARES", TrapPagesMiddleware, 550),
-    ),
-    Part.PAIRS: (
-        ("ITEM_PIPELINES", OutputPipeline, 900),
-        ("EXTENSIONS", CrawlLogExtension, 490),
-        ("EXTENSIONS", SummaryExtension, 500),
-        ("EXTENSIONS", StatusExtension, 520),
-    ),
+# the components of each part, at their places in our own settings
+COMPONENTS = {
+    Part.FRONTIER: {"PoisonMiddleware", "LinkPriorityMiddleware", "OrdinarySpiderMiddleware"},
+    Part.LANGUAGE: {"LanguageFilterMiddleware"},
+    Part.TRAPS: {"TrapRequestsMiddleware", "TrapPagesMiddleware"},
+    Part.PAIRS: {"OutputPipeline", "CrawlLogExtension", "SummaryExtension", "StatusExtension"},
 }
-"""The components of each part: setting, class and place."""
+TABLES = ("DOWNLOADER_MIDDLEWARES", "SPIDER_MIDDLEWARES", "ITEM_PIPELINES", "EXTENSIONS")
 REPLAY = "bilingual_crawler.crawl.handlers.ReplayDownloadHandler"
 
 
@@ -69,13 +48,16 @@ class BilingualAddon:
         context = parse_settings(settings, self._crawler.spidercls.name)
         claim_folders(self._crawler, context)
         context.share(self._crawler)
-        for part in options.parts:
-            for name, component, place in COMPONENTS[part]:
-                settings.setdefault_in_component_priority_dict(name, component, place)
-        settings.setdefault_in_component_priority_dict("DOWNLOADER_MIDDLEWARES", WarcMiddleware, 650)
+        wanted = {"WarcMiddleware"}.union(*(COMPONENTS[Part(part)] for part in options.parts))
+        for name in TABLES:
+            for path, place in getattr(project, name).items():
+                if path.rpartition(".")[2] in wanted:
+                    settings.setdefault_in_component_priority_dict(name, load_object(path), place)
         if Part.FRONTIER in options.parts:
+            # no crawl of ours has it
+            settings.setdefault_in_component_priority_dict("SPIDER_MIDDLEWARES", OrdinarySpiderMiddleware, 300)
             settings.set("SCHEDULER", RequestScheduler, "addon")
-            settings.set("SCRAPER_SLOT_MAX_ACTIVE_SIZE", SCRAPER_SLOT_MAX_ACTIVE_SIZE, "addon")
+            settings.set("SCRAPER_SLOT_MAX_ACTIVE_SIZE", project.SCRAPER_SLOT_MAX_ACTIVE_SIZE, "addon")
             # any class with a scheduler's methods counts as a subclass
             if RequestScheduler not in load_object(settings["SCHEDULER"]).__mro__:
                 why = "the part frontier is a scheduler itself; leave SCHEDULER out, or frontier out of BILINGUAL_PARTS"

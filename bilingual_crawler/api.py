@@ -35,13 +35,10 @@ if TYPE_CHECKING:
 
 FilePath: TypeAlias = "str | os.PathLike[str]"
 Documents: TypeAlias = "FilePath | Iterable[FilePath | tuple[str, str | bytes]]"
-"""A folder or file, or files, folders, and tuples of a name and a text, or the bytes of an HTML page."""
 
 _ENDINGS = (".txt", ".html", ".htm")
-_NOWHERE = "https://local.invalid"
-"""The site of documents without an address."""
-_REASON = re.compile(r"(?:\] (?:WARNING|ERROR|CRITICAL)|: error): (.+)")
-"""What a line of a crawl's log, or the error of the command, says about a failure."""
+_NOWHERE = "https://local.invalid"  # the site of documents without an address
+_REASON = re.compile(r"(?:\] (?:WARNING|ERROR|CRITICAL)|: error): (.+)")  # of a failure, in a line of a crawl's log
 
 
 class BitextPair(NamedTuple):
@@ -155,10 +152,9 @@ def _contents(documents: Documents) -> Iterator[tuple[str, str, str | bytes]]:
             try:
                 content = read_within(file, MAX_BODY)
                 content = content.decode("utf-8-sig") if file.suffix == ".txt" else content
-            except UnicodeDecodeError:
-                raise ValueError(f"{file}: is not UTF-8; convert it, or give its text as (name, text)") from None
             except ValueError as error:
-                raise ValueError(f"{file}: {error}") from None
+                why = "is not UTF-8; convert it, or give its text as (name, text)"
+                raise ValueError(f"{file}: {why if isinstance(error, UnicodeDecodeError) else error}") from None
             yield str(file), str(file.relative_to(path) if is_folder else file.absolute()), content
 
 
@@ -241,16 +237,10 @@ def run_crawl(pair: str, seeds: str | Iterable[str], **options: object) -> Path:
         raise ValueError(str(error)) from None
     options = {"LOG_LEVEL": "INFO"} | options | {"pair": pair, "seeds": ",".join(given), "BILINGUAL_OUTPUT_DIR": output}
     named = (("-s" if name.isupper() else "-a", f"{name}={value}") for name, value in options.items())
+    crawl = command("bilingual_crawler", "crawl", *chain.from_iterable(named))
     reason = ""
-    with Popen(
-        command("bilingual_crawler", "crawl", *chain.from_iterable(named)),
-        env=environment(),
-        stderr=PIPE,
-        text=True,
-        errors="replace",
-        # the terminal would send the interrupt too, and the second one ends a crawl at once
-        start_new_session=True,
-    ) as process:
+    # in a session of its own: the terminal would send an interrupt too, and the second one ends a crawl at once
+    with Popen(crawl, env=environment(), stderr=PIPE, errors="replace", start_new_session=True) as process:
         assert process.stderr
         try:
             for line in process.stderr:

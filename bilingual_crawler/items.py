@@ -13,8 +13,7 @@ if TYPE_CHECKING:
 
     from bilingual_crawler.pages.model import Link, PageRecord
 
-MAX_LINKS = 500
-"""Links of a document that are kept to be compared with those of its partner, the first ones."""
+MAX_LINKS = 500  # links of a document that are kept to be compared with those of its partner, the first ones
 
 
 @dataclass(slots=True)
@@ -84,14 +83,11 @@ class Unpaired:
     """A document that is in no pair of its language with another; a line of ``unpaired.tsv``."""
 
     url: str
-    reason: str
-    """A key of :data:`~bilingual_crawler.pairing.model.REASONS`."""
+    reason: str  # a key of REASONS
     nearest: str
     """The document in the other language that it resembles most, of those it was compared with; empty if none."""
-    score: float
-    """Of the two; 0 if there is none."""
-    pair: str
-    """The languages, as ``eng-mlt``."""
+    score: float  # of the two; 0 if there is none
+    pair: str  # the languages, as eng-mlt
 
 
 class Proposal(NamedTuple):
@@ -108,14 +104,11 @@ class Wanted(NamedTuple):
 
     url: str
     priority: float
-    parent: str = ""
-    """The page that led to it; empty for seeds."""
+    parent: str = ""  # the page that led to it; empty for seeds
 
 
 @dataclass(frozen=True, slots=True)
 class FoundLinks:
-    """The links of a page, for the frontier; ``LinkPriorityMiddleware`` consumes them."""
-
     page: PageRecord
     links: Sequence[Link]
 
@@ -124,5 +117,4 @@ class FoundLinks:
 class FoundRequests(FoundLinks):
     """The requests that a spider of another project has yielded for links of a page: these are followed, no others."""
 
-    requests: Mapping[str, Request]
-    """By the URL of the link."""
+    requests: Mapping[str, Request]  # by the URL of the link

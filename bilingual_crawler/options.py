@@ -1,8 +1,4 @@
-"""Every ``BILINGUAL_`` setting, read in one place into typed values.
-
-A setting may come from the command line, from Scrapyd or from a module, as text or as a value. This module imports
-nothing heavy: every part of the crawler reads its settings here.
-"""
+"""Every ``BILINGUAL_`` setting, as text or value, read in one place into typed values. Imports nothing heavy."""
 
 from __future__ import annotations
 
@@ -37,15 +33,11 @@ if TYPE_CHECKING:
     from scrapy.settings import BaseSettings
 
 PREFIX = "BILINGUAL_"
-POLITENESS = ("domain", "host", "address")
-"""Which URLs share one delay and one limit of requests in flight."""
-SITE_BUDGETS = ("bandit", "even", "sequential", "best")
-"""Which site's best URL comes next."""
+POLITENESS = ("domain", "host", "address")  # which URLs share one delay and one limit of requests in flight
+SITE_BUDGETS = ("bandit", "even", "sequential", "best")  # which site's best URL comes next
 RENDER_MODES = ("auto", "never", "always")
-TDM_MODES = ("record", "respect")
-"""What a reservation of text and data mining does to a document."""
-USUAL_FORMATS = ("bitextor", "tmx", "moses", "jsonl")
-"""Those that need no extra and hold what was kept."""
+TDM_MODES = ("record", "respect")  # what a reservation of text and data mining does to a document
+USUAL_FORMATS = ("bitextor", "tmx", "moses", "jsonl")  # those that need no extra and hold what was kept
 
 
 class Part(StrEnum):
@@ -57,18 +49,13 @@ class Part(StrEnum):
     PAIRS = "pairs"
 
 
-EDITIONS = ("best", "all")
-"""Which editions of a page are paired with its translation."""
+EDITIONS = ("best", "all")  # which editions of a page are paired with its translation
 
 T = TypeVar("T")
 N = TypeVar("N", int, float)
 Network = ipaddress.IPv4Network | ipaddress.IPv6Network
-Reader = Callable[[Any], T]
-"""Converts the value of a setting; raises ValueError with the valid values."""
+Reader = Callable[[Any], T]  # converts the value of a setting; raises ValueError with the valid values
 
-_REDIS = (
-    "give redis://[user:password@]host[:port][/db][#name of the crawl], rediss:// for TLS, or unix:///path of a socket"
-)
 _CONTACT = re.compile(r"https?://[^\s/]\S*|mailto:[^\s@]+@[^\s@]+")
 _SCRAPY_NEEDED = re.compile(r"scrapy(?![\w.-])", re.IGNORECASE)
 _USER = re.compile(r"(?<=://)[^/?#\s]*@")
@@ -146,11 +133,9 @@ def number(kind: Callable[[str], N], minimum: float, maximum: float, right: str)
     """Return the reader of numbers from *minimum* to *maximum*; *right* says so."""
 
     def read(value: Any) -> N:
-        try:
+        with suppress(ValueError):
             if minimum <= (number := kind(text(value))) <= maximum:
                 return number
-        except ValueError:
-            pass
         raise ValueError(right)
 
     return read
@@ -163,21 +148,14 @@ def whole(minimum: int = 0) -> Reader[int]:
 
 seconds = number(float, 0, sys.float_info.max, "give a number of seconds")
 share = number(float, 0, 1, "give a number from 0 to 1")
-share_of_pairs = number(
-    float, math.ulp(0.0), 1, "give a share of the pairs of a site, above 0 and up to 1, such as 0.98"
-)
-"""Reads the share of the pairs of a site after which it is left; 1 is all."""
+_SHARE = "give a share of the pairs of a site, above 0 and up to 1, such as 0.98"
+share_of_pairs = number(float, math.ulp(0.0), 1, _SHARE)
 
 
 def one_of(*names: str) -> Reader[str]:
     """Return the reader of one of *names*; an empty name makes the value optional."""
-
-    def read(value: Any) -> str:
-        if (read := text(value)) not in names:
-            raise ValueError(f"choose one of {', '.join(filter(None, names))}" + (", or nothing" * ("" in names)))
-        return read
-
-    return read
+    right = f"choose one of {', '.join(filter(None, names))}" + ", or nothing" * ("" in names)
+    return checked(text, names.__contains__, right)
 
 
 def plugin(kind: plugins.Plugins, *, optional: bool = False) -> Reader[str]:
@@ -253,7 +231,8 @@ def frontier(value: Any) -> str:
         place = parts.path if parts.scheme == "unix" else parts.scheme in ("redis", "rediss") and parts.hostname
         if not url or (place and parts.port != 0):
             return url
-    raise ValueError(_REDIS)
+    redis = "redis://[user:password@]host[:port][/db][#name of the crawl]"
+    raise ValueError(f"give {redis}, rediss:// for TLS, or unix:///path of a socket")
 
 
 def workers(value: Any) -> int:
@@ -332,16 +311,10 @@ def equivalents(value: Any) -> frozenset[frozenset[str]]:
     return parse_equivalents(one if isinstance(one, str) else list(map(str, listed(one))) for one in listed(value))
 
 
-# the settings ---------------------------------------------------------------------------------------------------------
-
-
 class Plain(NamedTuple):
-    """An option of the command line that stands for a setting."""
-
     option: str
     metavar: str
-    help: str
-    """With its default in brackets."""
+    help: str  # with its default in brackets
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -405,26 +378,23 @@ class Options:
     allowed_networks: Annotated[tuple[Network, ...], each(network), []]
 
     def __post_init__(self) -> None:
-        """Refuse settings that contradict each other."""
         if self.bitext and not self.align:
             raise wrong(f"{PREFIX}BITEXT", ",".join(self.bitext), f"needs a method in {PREFIX}ALIGN, which is empty")
         for part in (Part.TRAPS, Part.PAIRS):
             if part in self.parts and not {Part.FRONTIER, Part.LANGUAGE} <= set(self.parts):
                 raise wrong(f"{PREFIX}PARTS", ",".join(self.parts), f"{part} needs frontier and language")
         if self.known and self.replay:
-            raise wrong(
-                f"{PREFIX}KNOWN", ",".join(self.known), f"asks the sites what has changed; leave {PREFIX}REPLAY out"
-            )
-        for is_given, why in (
-            (self.frontier, f"share a Redis of their own; leave {PREFIX}FRONTIER out, or start each process yourself"),
-            (
-                self.politeness == "address",
-                f"do not know each other's addresses; {PREFIX}POLITENESS may be domain or host",
-            ),
-            (self.status, f"have no status page together; leave {PREFIX}STATUS out"),
-        ):
-            if self.workers > 1 and is_given:
-                raise wrong(f"{PREFIX}WORKERS", self.workers, f"the workers {why}")
+            why = f"asks the sites what has changed; leave {PREFIX}REPLAY out"
+            raise wrong(f"{PREFIX}KNOWN", ",".join(self.known), why)
+        why = ""
+        if self.frontier:
+            why = f"share a Redis of their own; leave {PREFIX}FRONTIER out, or start each process yourself"
+        elif self.politeness == "address":
+            why = f"do not know each other's addresses; {PREFIX}POLITENESS may be domain or host"
+        elif self.status:
+            why = f"have no status page together; leave {PREFIX}STATUS out"
+        if self.workers > 1 and why:
+            raise wrong(f"{PREFIX}WORKERS", self.workers, f"the workers {why}")
 
     @property
     def full_user_agent(self) -> str:
@@ -433,28 +403,19 @@ class Options:
 
     @classmethod
     def of(cls, settings: BaseSettings) -> Options:
-        """The values in Scrapy's *settings*, with defaults for missing names.
-
-        Raises UsageError, in one line, for an unknown ``BILINGUAL_`` name and for the first invalid value.
-        """
+        """The values in Scrapy's *settings*; raises UsageError for an unknown ``BILINGUAL_`` name or a wrong value."""
         if unknown := next((name for name in settings if name.startswith(PREFIX) and name not in _READERS), None):
             raise usage_error(f"{unknown}: {unknown_setting(unknown, _READERS)}")
         for name, read in _SCRAPY.items():
             read_value(name, settings[name], read)
-        return cls(
-            **{
-                name.removeprefix(PREFIX).lower(): read_value(name, settings.get(name, DEFAULTS[name]), read)
-                for name, read in _READERS.items()
-            }
-        )
+        values = {name: read_value(name, settings.get(name, DEFAULTS[name]), read) for name, read in _READERS.items()}
+        return cls(**{name.removeprefix(PREFIX).lower(): value for name, value in values.items()})
 
 
-_TABLE = {
-    f"{PREFIX}{name.upper()}": hint.__metadata__ for name, hint in get_type_hints(Options, include_extras=True).items()
-}
+_HINTS = get_type_hints(Options, include_extras=True)
+_TABLE = {f"{PREFIX}{name.upper()}": hint.__metadata__ for name, hint in _HINTS.items()}
 _READERS: dict[str, Reader[Any]] = {name: read for name, (read, _) in _TABLE.items()}
 DEFAULTS: dict[str, Any] = {name: default for name, (_, default) in _TABLE.items()}
-"""The defaults of the settings, as :mod:`bilingual_crawler.settings` has them."""
 _SCRAPY: dict[str, Reader[Any]] = {
     name: read
     for names, read in {

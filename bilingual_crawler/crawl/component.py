@@ -25,7 +25,6 @@ SIGNALS = {
     for name, signal in vars(module).items()
     if type(signal) is object
 }
-"""The signals of Scrapy and of :mod:`.signals`, by name."""
 
 
 class CrawlComponent:
@@ -48,7 +47,6 @@ class CrawlComponent:
         return component
 
     def _is_wanted(self) -> bool:
-        """Whether the settings switch this part on."""
         return True
 
     @property
@@ -58,7 +56,6 @@ class CrawlComponent:
 
     @property
     def _visits(self) -> Visits:
-        """The owner of the URLs' lives, once the scheduler is open."""
         return Visits.from_crawler(self._crawler)
 
     async def _download(self, url: str, beside: Request, **meta: Any) -> Response:

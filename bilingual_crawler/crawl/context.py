@@ -42,7 +42,7 @@ def choose_output_dir(settings: BaseSettings, name: str) -> Path:
 
     Raises UsageError if the folder holds another crawl, cannot be written, or is gone.
     """
-    memo = _memo(settings)
+    memo = memo_of(settings["JOBDIR"]) if settings["JOBDIR"] else None
     if memo and memo.exists():
         named = memo.read_text(encoding="utf-8", errors="replace").rstrip("\n")
         folder = Path(named)
@@ -72,14 +72,15 @@ def named_now(prefix: str) -> str:
 
 
 def claim_folders(crawler: Crawler, context: CrawlContext) -> None:
-    """Lock the job folder and the output folder until the end of the crawl; raises UsageError."""
+    """Lock the folders of *context* until the end of the crawl; raises UsageError."""
     for lock in lock_folders(crawler.settings, context):
         crawler.signals.connect(lock.close, signal=signals.engine_stopped, weak=False)
 
 
 def lock_folders(settings: BaseSettings, context: CrawlContext) -> list[FolderLock]:
     """Make and lock the output folder and, if there is one, the job folder; raises UsageError."""
-    memo, folder = _memo(settings), context.output_dir
+    memo = memo_of(settings["JOBDIR"]) if settings["JOBDIR"] else None
+    folder = context.output_dir
     try:
         if settings["JOBDIR"] == str(job_in(folder)):
             # or the error would be that of a folder that nobody has named
@@ -91,10 +92,11 @@ def lock_folders(settings: BaseSettings, context: CrawlContext) -> list[FolderLo
         # what is begun without room ends in half-open outputs
         with TemporaryFile(dir=folder) as file:
             file.write(bytes(ROOM))
-        if not (memo and memo.exists()):
+        is_new = not (memo and memo.exists())
+        if is_new:
             # another crawl may have ended there since the arguments were checked
             _check_new(folder)
-        if memo and not memo.exists():
+        if is_new and memo:
             # empty after a crash, it would name the current folder
             with replacing(memo) as part:
                 part.write_text(str(folder), encoding="utf-8")
@@ -106,8 +108,7 @@ def lock_folders(settings: BaseSettings, context: CrawlContext) -> list[FolderLo
     return [one for one in (job, lock) if one]
 
 
-ROOM = 1 << 16
-"""Bytes for which a folder must have room when a crawl begins there."""
+ROOM = 1 << 16  # bytes for which a folder must have room when a crawl begins there
 
 
 def _check_new(folder: Path) -> None:
@@ -122,23 +123,18 @@ def job_in(folder: Path) -> Path:
 
 
 def memo_of(jobdir: str | Path) -> Path:
-    """Return the file in a job folder that names the output folder, once a crawl has begun."""
+    """The file in a job folder that names the output folder, once a crawl has begun."""
     return Path(jobdir, "output_dir")
 
 
-def _memo(settings: BaseSettings) -> Path | None:
-    jobdir = settings["JOBDIR"]
-    return memo_of(jobdir) if jobdir else None
-
-
 split_cookie_domains(split_host)
+ADDON = 'set ADDONS = {"bilingual_crawler.addon.BilingualAddon": 500}'
 
 
 @dataclass(frozen=True, slots=True)
 class Seed:
     url: str
-    guessed_scheme: bool
-    """The user gave no scheme: https is tried once, then http; if http leads to https or fails, https again."""
+    guessed_scheme: bool  # https is tried once, then http; if http leads to https or fails, https again
 
     @property
     def as_given(self) -> str:
@@ -153,20 +149,13 @@ class CrawlContext:
     seeds: tuple[Seed, ...]
     policy: Policy
     scope: Scope
-    max_pages: int = 0
-    """Budget of pages; 0 is no limit."""
-    max_pages_per_site: int = 0
-    """Budget of pages of each politeness slot; 0 is no limit."""
-    until: float = 1.0
-    """Share of the pairs of a site after which it is left; 1 is all."""
-    budget: SiteBudget | None = None
-    """Whose best URL comes next; None if that is the best URL of all sites."""
-    render: str = "never"
-    """When pages go through a browser: one of :data:`~bilingual_crawler.options.RENDER_MODES`."""
-    detection: Detection
-    """How the languages of texts are told."""
-    formats: frozenset[str]
-    """Of the documents that are read: some of :data:`~bilingual_crawler.pages.formats.FORMATS`."""
+    max_pages: int = 0  # budget of pages; 0 is no limit
+    max_pages_per_site: int = 0  # budget of pages of each politeness slot; 0 is no limit
+    until: float = 1.0  # share of the pairs of a site after which it is left; 1 is all
+    budget: SiteBudget | None = None  # whose best URL comes next; None if that is the best URL of all sites
+    render: str = "never"  # when pages go through a browser: one of RENDER_MODES
+    detection: Detection  # how the languages of texts are told
+    formats: frozenset[str]  # of the documents that are read: some of FORMATS
     output_dir: Path
     job: Job
     traps: Traps
@@ -181,10 +170,8 @@ class CrawlContext:
         try:
             return _SHARED[crawler]
         except KeyError:
-            raise usage_error(
-                "a component of bilingual_crawler is used without its add-on: set ADDONS = "
-                '{"bilingual_crawler.addon.BilingualAddon": 500}, which brings the components, and BILINGUAL_PAIR'
-            ) from None
+            fix = f"{ADDON}, which brings the components, and BILINGUAL_PAIR"
+            raise usage_error(f"a component of bilingual_crawler is used without its add-on: {fix}") from None
 
     @property
     def undetectable(self) -> tuple[str, ...]:
@@ -207,9 +194,6 @@ _SHARED: WeakKeyDictionary[Crawler, CrawlContext] = WeakKeyDictionary()
 
 @dataclass(frozen=True, kw_only=True)
 class DiscoveryContext(CrawlContext):
-    """That of a discovery."""
-
     search: SiteSearch
     sources: Sources
-    then: str
-    """``crawl`` if the sites found are to be crawled, else empty."""
+    then: str  # crawl if the sites found are to be crawled, else empty

@@ -10,9 +10,8 @@ import json
 import re
 import shlex
 import tomllib
-from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import tomli_w
 from scrapy.settings import SETTINGS_PRIORITIES, BaseSettings, default_settings
@@ -30,39 +29,25 @@ if TYPE_CHECKING:
 
     from scrapy.exceptions import UsageError
 
-Argument: TypeAlias = str | list[str]
-"""Only seeds are a list."""
+Argument: TypeAlias = str | list[str]  # only seeds are a list
 
-_SPIDER, _ARGUMENTS, _SETTINGS = _KEYS = ("spider", "arguments", "settings")
-_SEEDS = "seeds"
-_UNTIL = "until"
+_KEYS = ("spider", "arguments", "settings")
 _PLACES = frozenset(("BILINGUAL_OUTPUT_DIR", "BILINGUAL_FRONTIER", "JOBDIR", "FEEDS", "LOG_FILE", "EDITOR"))
 """Settings that a crawl does not share with its repetition: where its outputs and its state are."""
-_PLAYWRIGHT = "PLAYWRIGHT_"
-"""Settings of scrapy-playwright, which have no default."""
 _SECRET_NAME = re.compile(r"PASS(WORD)?$|SECRET|TOKEN|ACCESS_KEY")
 _SECRET_TEXT = re.compile(r"password|secret|token|credential|authorization|cookie", re.IGNORECASE)
-
-
 _DEFAULT, _BY_SPIDER, _BY_COMMAND = (SETTINGS_PRIORITIES[by] for by in ("default", "spider", "cmdline"))
 
 
-@dataclass(frozen=True, slots=True)
-class Description:
-    """What a file says."""
-
+class Description(NamedTuple):
     arguments: Mapping[str, Argument]
     settings: Mapping[str, Any]
-
-
-# reading --------------------------------------------------------------------------------------------------------------
 
 
 def read_description(path: Path, spider: str, settings: BaseSettings) -> Description:
     """The description of a crawl by *spider* in the file *path*; *settings* are those that it may change.
 
-    Raises UsageError, which names the file and the key, if the file cannot be read or describes a crawl by another
-    spider, and for an unknown key or setting and a value of a wrong type.
+    Raises UsageError, which names the file and the key.
     """
     try:
         told = tomllib.loads(path.read_text(encoding="utf-8"))
@@ -73,30 +58,30 @@ def read_description(path: Path, spider: str, settings: BaseSettings) -> Descrip
     for key, value in told.items():
         if key not in _KEYS:
             raise _error(path, key, f"there is no such key; there are {', '.join(_KEYS)}")
-        if key != _SPIDER and not isinstance(value, dict):
+        if key != "spider" and not isinstance(value, dict):
             raise _error(path, key, f"give a table: [{key}]")
-    if told.get(_SPIDER, spider) != spider:
-        raise _error(path, _SPIDER, f"the file describes a crawl by {told[_SPIDER]}, and the command is for {spider}")
-    arguments = {name: _argument(path, name, value) for name, value in told.get(_ARGUMENTS, {}).items()}
-    for name, value in told.get(_SETTINGS, {}).items():
+    if told.get("spider", spider) != spider:
+        raise _error(path, "spider", f"the file describes a crawl by {told['spider']}, and the command is for {spider}")
+    arguments = {name: _argument(path, name, value) for name, value in told.get("arguments", {}).items()}
+    for name, value in told.get("settings", {}).items():
         _check_setting(path, name, value, settings)
-    return Description(arguments, told.get(_SETTINGS, {}))
+    return Description(arguments, told.get("settings", {}))
 
 
 def _argument(path: Path, name: str, value: object) -> Argument:
     """*value* as it would be on the command line."""
-    if isinstance(value, int | float if name == _UNTIL else int) and not isinstance(value, bool):
+    if isinstance(value, int | float if name == "until" else int) and not isinstance(value, bool):
         return str(value)
     if isinstance(value, list) and all(isinstance(part, str) for part in value):
         # a comma may be part of an address
-        return value if name == _SEEDS else ",".join(value)
+        return value if name == "seeds" else ",".join(value)
     if isinstance(value, str):
         return value
-    raise _error(path, f"{_ARGUMENTS}.{name}", "give text, a whole number or a list of texts")
+    raise _error(path, f"arguments.{name}", "give text, a whole number or a list of texts")
 
 
 def _check_setting(path: Path, name: str, value: object, settings: BaseSettings) -> None:
-    key = f"{_SETTINGS}.{name}"
+    key = f"settings.{name}"
     if not _is_known(name) and (unknown := unknown_setting(name, list(settings))):
         raise _error(path, key, unknown)
     default = settings[name]
@@ -121,39 +106,35 @@ def _error(path: Path, key: str, right: str) -> UsageError:
     return usage_error(f"{path}: {key}: {right}")
 
 
-# writing --------------------------------------------------------------------------------------------------------------
-
-
 def write_description(folder: Path, spider: str, arguments: Mapping[str, Argument], settings: BaseSettings) -> None:
-    """Write what makes *spider* crawl again as with *arguments* and *settings* into *folder*.
+    """Write what makes *spider* crawl again as with *arguments* and *settings* into *folder*; raises UsageError.
 
-    The settings are those that differ from the defaults. Left out is where the crawl keeps its outputs and its state.
-    What may be secret, and what the defaults do not know, is left out and named in a comment. Raises UsageError.
+    The settings are those that differ from the defaults. What may be secret, and what the defaults do not know, is
+    named in a comment.
     """
     changed = {name: _plain(settings[name]) for name in sorted(map(str, settings)) if _is_given(name, settings)}
-    kept = {name: value for name, value in changed.items() if _is_known(name) and not _is_secret(name, value)}
+    texts = {name: value if isinstance(value, str) else "" for name, value in changed.items()}
+    secret = {name for name, text in texts.items() if _SECRET_NAME.search(name) or _SECRET_TEXT.search(text)}
+    kept = {name: value for name, value in changed.items() if _is_known(name) and name not in secret}
     path = folder / DESCRIPTION
     again = f"cd {shlex.quote(str(Path.cwd()))} && {shlex.join(('scrapy', 'crawl', spider, '--config', str(path)))}"
     notes = [f"bilingual-crawler {bilingual_crawler.__version__}. To crawl this again: {again}"]
     if left_out := sorted(changed.keys() - kept.keys()):
         notes.append(f"Give these settings again, which may be secret or are of other packages: {', '.join(left_out)}")
-    told = {
-        _SPIDER: spider,
-        _ARGUMENTS: {name: _without_passwords(value) for name, value in arguments.items()},
-        _SETTINGS: {name: _without_passwords(value) for name, value in kept.items()},
-    }
+    tables = {"arguments": arguments, "settings": kept}
+    told = {name: {one: _without_passwords(value) for one, value in table.items()} for name, table in tables.items()}
     head = "".join(f"# {one_line(note)}\n" for note in notes)
     try:
         # a part of it is a valid file, too, and describes another crawl
         with replacing(path) as part:
-            part.write_text(head + tomli_w.dumps(told), encoding="utf-8", errors="surrogateescape")
+            text = head + tomli_w.dumps({"spider": spider, **told})
+            part.write_text(text, encoding="utf-8", errors="surrogateescape")
             to_disk(part)
     except OSError as error:
         raise wrong("BILINGUAL_OUTPUT_DIR", folder, f"{error.strerror}; give a folder that can be written") from error
 
 
 def _is_given(name: str, settings: BaseSettings) -> bool:
-    """Whether somebody has set *name*, other than the spider itself, and it is not the place of the crawl."""
     if name in _PLACES or settings.getpriority(name) in (_DEFAULT, _BY_SPIDER):
         return False
     if not _is_known(name):
@@ -163,16 +144,13 @@ def _is_given(name: str, settings: BaseSettings) -> bool:
 
 
 def _is_known(name: str) -> bool:
-    return hasattr(defaults, name) or hasattr(default_settings, name) or name.startswith(_PLAYWRIGHT)
+    # the settings of scrapy-playwright have no defaults
+    return hasattr(defaults, name) or hasattr(default_settings, name) or name.startswith("PLAYWRIGHT_")
 
 
 def default_of(name: str) -> Any:
     """The project's default of a setting, else Scrapy's; None if there is none."""
     return getattr(defaults, name, getattr(default_settings, name, None))
-
-
-def _is_secret(name: str, value: Any) -> bool:
-    return bool(_SECRET_NAME.search(name) or (isinstance(value, str) and _SECRET_TEXT.search(value)))
 
 
 def _plain(value: Any) -> Any:

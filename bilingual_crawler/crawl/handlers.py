@@ -23,8 +23,8 @@ from bilingual_crawler.storage.warc import ArchivedResponse, ArchiveError
 if TYPE_CHECKING:
     from scrapy.crawler import Crawler
 
-_OF_DOWNLOADS = ("core.downloader.tls", "core.downloader.handlers.http11", "downloadermiddlewares.httpcompression")
-"""Loggers of Scrapy that warn of single downloads: a certificate of another host, an unknown coding, a large body."""
+_LOGGERS = ("core.downloader.tls", "core.downloader.handlers.http11", "downloadermiddlewares.httpcompression")
+"""Those of Scrapy that warn of single downloads: a certificate of another host, an unknown coding, a large body."""
 
 
 class OncePerKind(logging.Filter):
@@ -42,29 +42,20 @@ class OncePerKind(logging.Filter):
         return True
 
 
-MAX_HEADERS = 256 << 10
-"""Bytes between request and body. Scrapy limits the body only, so headers may go on until the time-out."""
+_QUIET = OncePerKind()
+MAX_HEADERS = 256 << 10  # bytes; Scrapy limits the body only, so headers may go on until the time-out
 
 
 class LimitedDownloadHandler(HTTP11DownloadHandler):
-    """Cuts the connection if a response has more than 256 kB of headers; the download then counts as failed.
-
-    At ``stop_now`` all connections are cut; their URLs stay queued.
-    """
+    """Cuts connections whose response has more than 256 kB of headers, and all connections at ``stop_now``."""
 
     def __init__(self, crawler: Crawler) -> None:
         super().__init__(crawler)
         read_as_browsers(self, MAX_HEADERS)
         self._transfers: set[asyncio.Task[Response]] = set()
-        self._quiet = OncePerKind()
-        for name in _OF_DOWNLOADS:
-            logging.getLogger(f"scrapy.{name}").addFilter(self._quiet)
+        for name in _LOGGERS:
+            logging.getLogger(f"scrapy.{name}").addFilter(_QUIET)
         crawler.signals.connect(self._cut, signal=stop_now)
-
-    async def close(self) -> None:
-        for name in _OF_DOWNLOADS:
-            logging.getLogger(f"scrapy.{name}").removeFilter(self._quiet)
-        await super().close()
 
     async def download_request(self, request: Request) -> Response:
         transfer = asyncio.ensure_future(super().download_request(request))
@@ -84,12 +75,9 @@ class LimitedDownloadHandler(HTTP11DownloadHandler):
 class ReplayDownloadHandler(BaseDownloadHandler):
     """Serves http and https from the archives in the setting ``BILINGUAL_REPLAY``.
 
-    Archived responses are returned as the site sent them, errors and redirects included. If the archive holds a URL in
-    another form, the answer is a 301 to that form, else a 404. As in a real download, ``DOWNLOAD_MAXSIZE`` applies, and
-    ``headers_received`` and ``bytes_received`` are sent.
-
-    Stats: ``bilingual/replay/{responses,redirects,missing}``, ``bilingual/replay/cut_files``,
-    ``bilingual/archive/record_too_long|damaged_record|no_file|revisit_without_record``.
+    If the archive holds a URL in another form, the answer is a 301 to that form, else a 404. As in a real download,
+    ``DOWNLOAD_MAXSIZE`` applies, and ``headers_received`` and ``bytes_received`` are sent. Stats:
+    ``bilingual/replay/{responses,redirects,missing,cut_files}``, ``bilingual/archive/<why a record is left out>``.
     """
 
     def __init__(self, crawler: Crawler) -> None:

@@ -33,9 +33,8 @@ class Learner:
     """Bring policy and ledgers together: the policy proposes partners, the ledger decides, the policy learns the pair.
 
     Each pair of languages has its part of the policy, and a ledger. Both take a page of another language for one in
-    neither. A URL is learnt once. After a crash it may be fetched again, and a worker that gets a site back is told all
-    of it. *budget* and :attr:`remaining` learn how many pairs each fetch made, so a resume restores them as well. A
-    fetch without a page made none. For *budget*, a pair with little new text counts in part.
+    neither. A URL is learnt once: after a crash it may be fetched again. *budget* and :attr:`remaining` learn how many
+    pairs each fetch made. For *budget*, a pair with little new text counts in part.
     """
 
     def __init__(self, policy: Policy, budget: SiteBudget | None = None) -> None:
@@ -44,10 +43,8 @@ class Learner:
         self.ledgers = {part.pair: PairLedger(part.book) for part in policy.parts}
         self.pairs = LanguagePairs(tuple(self.ledgers))
         self.remaining = RemainingPairs(policy.parts, [part.book.pairs_on for part in policy.parts])
-        self._done: set[int] = set()
-        """Hashes of the URLs that were fetched or given up; they take less memory than texts."""
-        self._stale: dict[int, float] = {}
-        """Hash of the URL of a page with little new text -> how far it counts."""
+        self._done: set[int] = set()  # hashes of the URLs that were fetched or given up
+        self._stale: dict[int, float] = {}  # hash of the URL of a page with little new text -> how far it counts
 
     def seed_priority(self, url: str) -> float:
         """Return the priority of the seed *url*, which an earlier run may have fetched."""
@@ -116,11 +113,10 @@ class Learner:
                 part.observe_pair(pair.url_a, pair.url_b)
 
     def is_done(self, url: str) -> bool:
-        """Return whether *url* was fetched or given up."""
         return hash(url) in self._done
 
     def announced_language(self, url: str) -> str | None:
-        """Return the language in which documents announce *url* as their translation; None if no document does."""
+        """The language in which documents announce *url* as their translation."""
         announced = (part.book.announced_language(url) for part in self.policy.parts)
         return next(filter(None, announced), None)
 
@@ -162,16 +158,13 @@ class Learner:
                 yield pair
 
 
-# facts ----------------------------------------------------------------------------------------------------------------
-
-_News = dict[str, bytes]
-"""New links to queued URLs: language of their page -> links, packed and compressed. Or a fact of another part."""
 POLICY, SCOPE, COOKIES, WALL, ANNOUNCED = _PARTS = ("policy", "scope", "cookies", "wall", "announced")
 """Keys in place of a language: for a fact of the policy, a site that joins the scope, cookies, what a host shows, pages
 that a sitemap announces."""
 
 _pack = msgspec.msgpack.Encoder().encode
-_unpack = msgspec.msgpack.Decoder(tuple[PageRecord, bytes] | _News | str | None).decode
+# a page, language of a page -> new links to queued URLs (or part -> its fact), target of a redirect, failure
+_unpack = msgspec.msgpack.Decoder(tuple[PageRecord, bytes] | dict[str, bytes] | str | None).decode
 _unpack_links = msgspec.msgpack.Decoder(tuple[Link, ...]).decode
 _unpack_announced = msgspec.msgpack.Decoder(dict[str, tuple[Link, ...]]).decode
 
@@ -179,7 +172,6 @@ GONE = _pack(None)
 
 
 def redirect_fact(target: str) -> bytes:
-    """The URL led to *target*."""
     return _pack(target)
 
 
@@ -202,19 +194,12 @@ def announced_in(fact: bytes) -> dict[str, tuple[Link, ...]]:
 def page_fact(page: PageRecord, links: Sequence[Link], pairs: LanguagePairs) -> bytes:
     """*page* was downloaded and has *links*; 1 to 3 kB for a document, else some 40 bytes.
 
-    The fact is the record that a resume gives to policy and ledgers, without its URL, and its links. Claims about
-    languages outside the *pairs* are left out; of other links only the position is kept.
+    Claims about languages outside the *pairs* are left out; of other links only the position is kept.
     """
-    kept = [
-        _claim(link)
-        for link in page.claims
-        if page.side and (link.position is LinkPosition.SWITCHER or pairs.side(link.hreflang or ""))
-    ]
-    record = PageRecord(
-        "", page.language, seed=page.seed, depth=page.depth, length=page.length, objection=page.objection
-    )
-    if page.new_text < 1:
-        record = replace(record, new_text=page.new_text)
+    claims = page.claims if page.side else ()
+    kept = [_claim(one) for one in claims if one.position is LinkPosition.SWITCHER or pairs.side(one.hreflang or "")]
+    record = PageRecord("", page.language, seed=page.seed, depth=page.depth, length=page.length)
+    record = replace(record, objection=page.objection, new_text=page.new_text)
     if page.contradicting(pairs):
         record = replace(record, declared_language=page.declared_language)
     if page.is_document:
@@ -235,9 +220,9 @@ def relearn(
     queued: Iterable[str],
     parts: Mapping[str, Callable[[str, bytes], object]] = MappingProxyType({}),
 ) -> Iterator[Pair]:
-    """Replay the facts by URL, in the order of learning, into *learner*, then pass it the *queued* URLs.
+    """Replay the facts by URL, in the order of learning, into *learner*, then pass it the *queued* URLs; yield pairs.
 
-    *parts*: what takes the facts of a part, and their URLs. Yields the resulting pairs.
+    *parts*: part -> what takes its facts, with their URLs.
     """
     side = learner.pairs.side
     for url, packed in facts:

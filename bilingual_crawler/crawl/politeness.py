@@ -33,8 +33,7 @@ Value = TypeVar("Value")
 
 logger = logging.getLogger(__name__)
 
-MAX_CRAWL_DELAY = 300.0
-"""Seconds; a longer one is cut to this, as Heritrix does."""
+MAX_CRAWL_DELAY = 300.0  # seconds; a longer one is cut to this, as Heritrix does
 
 
 def slot_by(politeness: str) -> Callable[[str], str]:
@@ -67,11 +66,9 @@ def robots_agent(settings: BaseSettings) -> str:
 class CrawlDelays:
     """Gives a politeness slot the delay that a robots.txt asks of us, unless the operator's own is longer.
 
-    A site can only slow the crawl down: what is no positive number is ignored, AutoThrottle goes on above the delay and
-    not below it. Requests of such a slot go one at a time, at equal distances. With *frontier*
-    (``BILINGUAL_POLITENESS=address``) the slots on one network address share its limits and delays. A site stays with
-    the address of its first answer: those with several would go to and fro.
-    Stats: ``bilingual/robots/crawl_delay`` (hosts that ask for one).
+    Requests of such a slot go one at a time, at equal distances. With *frontier* (``BILINGUAL_POLITENESS=address``) the
+    slots on one network address share its limits and delays. A site stays with the address of its first answer: those
+    with several would go to and fro. Stats: ``bilingual/robots/crawl_delay`` (hosts).
     """
 
     def __init__(self, crawler: Crawler, slot_of: Callable[[str], str], frontier: LocalFrontier | None) -> None:
@@ -106,16 +103,13 @@ class CrawlDelays:
     def response_received(self, request: Request, response: Response) -> None:
         """Have the slot of *request* wait with all slots on its server from now on."""
         entry: Entry | None = request.meta.get(ENTRY)
-        if self._frontier is None or entry is None or response.ip_address is None:
-            return
-        if self._frontier.server(entry.slot) == entry.slot:
+        if self._frontier and entry and response.ip_address and self._frontier.server(entry.slot) == entry.slot:
             server = str(response.ip_address)
             self._frontier.share_server(entry.slot, server)
             if entry.slot in self._delays:
                 self._wait(server, self._delays[entry.slot])
 
     def _wait(self, name: str, asked: float) -> float:
-        """Let *name* wait for *asked* seconds, or longer if it does so already; the seconds it is to be."""
         delay = self._delays[name] = slow_down(self._engine, name, asked)
         return delay
 
@@ -131,9 +125,8 @@ _TOTAL = ""
 class ByteBudgets:
     """Closes a politeness slot after ``BILINGUAL_MAX_BYTES_PER_SITE`` bytes, the crawl after ``BILINGUAL_MAX_BYTES``.
 
-    Bodies count as they come over the wire, including aborted ones and robots.txt. The counts are kept beside the
-    frontier, so a resumed crawl goes on counting, and workers that share a frontier share the budgets. Downloads in
-    flight are finished. Stats: ``bilingual/budget/bytes`` (of all runs and workers), ``bilingual/budget/sites_spent``.
+    Bodies count as they come over the wire, including aborted ones and robots.txt, over all runs and workers. Stats:
+    ``bilingual/budget/bytes``, ``bilingual/budget/sites_spent``.
     """
 
     def __init__(self, crawler: Crawler, slot_of: Callable[[str], str], frontier: Frontier, options: Options) -> None:

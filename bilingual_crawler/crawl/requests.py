@@ -18,7 +18,7 @@ from bilingual_crawler.crawl.signals import ARCHIVED_DATE, PREFIX
 from bilingual_crawler.frontier.frontier import batched
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Iterable
+    from collections.abc import AsyncIterator, Sequence
 
     from scrapy import Request, Spider
 
@@ -28,7 +28,6 @@ if TYPE_CHECKING:
 
 
 def answer(request: Request, status: int, headers: Headers, body: bytes = b"", **more: Any) -> Response:
-    """A response of the class that its headers and body ask for."""
     kind = responsetypes.from_args(headers=headers, url=request.url, body=body)
     return kind(url=request.url, status=status, headers=headers, body=body, **more)
 
@@ -42,7 +41,7 @@ def archived_answer(request: Request, archived: ArchivedResponse, body: bytes, f
 
 
 def header(headers: Headers, name: str) -> str:
-    """The first value of a header, as Latin-1; empty without it."""
+    """The last value of a header, as Latin-1; empty without it."""
     return (headers.get(name) or b"").decode("latin-1")
 
 
@@ -54,11 +53,9 @@ def header_text(value: bytes) -> str:
         return value.decode("latin-1")
 
 
-PART = 100
-"""Items of a part: the links of most pages, in some 20 ms."""
-REST = 4.0
-"""Pause after a part, in times of what the part took."""
-MAX_REST = 0.2
+PART = 100  # items of a part: the links of most pages, in some 20 ms
+REST = 4.0  # pause after a part, in times of what the part took
+MAX_REST = 0.2  # seconds
 
 
 class Turns:
@@ -67,32 +64,26 @@ class Turns:
     def __init__(self) -> None:
         self._resting = asyncio.Lock()
 
-    async def parts(self, items: Iterable[Item]) -> AsyncIterator[list[Item]]:
+    async def parts(self, items: Sequence[Item]) -> AsyncIterator[list[Item]]:
         """*items* in lists of up to 100; the first one comes at once, and at least one comes, be it empty.
 
         Between two lists the caller rests four times as long as it has worked. Only one caller rests at a time.
         """
-        worked: float | None = None
-        for part in batched(items, PART):
-            if worked is not None:
+        worked = 0.0
+        for part in batched(items, PART) if items else [[]]:
+            if worked:
                 async with self._resting:
                     await asyncio.sleep(min(MAX_REST, REST * worked))
             begun = perf_counter()
             yield part
             worked = perf_counter() - begun
-        if worked is None:
-            yield []
 
 
-_START = "is_start_request"
-"""Scrapy's own mark of a start request, all of which Scrapy sends unfiltered."""
+_START = "is_start_request"  # Scrapy's own mark of a start request
 
 
 def asks_for_page(request: Request) -> bool:
-    """Whether *request* is a plain one for a page: GET, filtered, and with an answer that a callback takes.
-
-    Start requests count as filtered, although Scrapy makes them with ``dont_filter``.
-    """
+    """Whether *request* is for a page: GET, filtered (Scrapy marks start requests unfiltered), with a callback."""
     filtered = not request.dont_filter or request.meta.get(_START, False)
     return request.method == "GET" and not request.body and filtered and request.callback is not NO_CALLBACK
 

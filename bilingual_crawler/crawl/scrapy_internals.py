@@ -46,19 +46,13 @@ def ask_scheduler(engine: ExecutionEngine) -> None:
 
 
 def being_scraped(engine: ExecutionEngine) -> Collection[Request]:
-    """Requests whose responses the spider and the item pipelines are not done with.
-
-    Scrapy's scraper alone knows: any middleware may drop, multiply or never ask for what the spider gives.
-    """
+    """Requests whose responses spider and pipelines are not done with, which Scrapy's scraper alone knows."""
     slot = engine.scraper.slot
     return slot.active if slot else ()
 
 
 def fail_waiting(engine: ExecutionEngine, make_error: Callable[[], Exception]) -> int:
-    """Fail the requests that wait for their turn in the downloader, which has no way to empty its queues.
-
-    Returns the number of running transfers.
-    """
+    """Fail the requests that wait in the downloader, which cannot empty its queues; return the running transfers."""
     transfers = 0
     for slot in engine.downloader.slots.values():
         while slot.queue:
@@ -69,9 +63,9 @@ def fail_waiting(engine: ExecutionEngine, make_error: Callable[[], Exception]) -
 
 
 def slow_down(engine: ExecutionEngine, name: str, delay: float) -> float:
-    """Have the downloader's slot *name* send one request at a time, *delay* seconds apart or longer if it is slower.
+    """Have the downloader's slot *name* send one request at a time, at least *delay* seconds apart; return the seconds.
 
-    Returns the seconds. ``DOWNLOAD_SLOTS`` is read at the start only, and slots come and go with their requests.
+    ``DOWNLOAD_SLOTS`` is read at the start only, and slots come and go with their requests.
     """
     downloader = engine.downloader
     known = downloader.per_slot_settings.get(name, {})
@@ -178,8 +172,5 @@ def read_as_browsers(handler: HTTP11DownloadHandler, limit: int) -> None:
 
 
 def split_cookie_domains(split: Callable[[str], Domain]) -> None:
-    """Find the public suffix of a cookie's domain with *split*.
-
-    Scrapy's own would fetch the list of public suffixes in the middle of a crawl, past all guards.
-    """
+    """Find the public suffix of a cookie's domain with *split*; Scrapy's own would fetch the list in a crawl."""
     cookies._split_domain = split  # type: ignore[assignment]  # its `domain` is all that is read

@@ -20,52 +20,48 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
+# keys of request.meta
 PREFIX = "bilingual_"
-"""Prefix of all keys."""
+ENTRY = "bilingual_entry"  # the Entry that a request fetches
+REST = "bilingual_rest"  # the Rest with which a request goes back to the frontier
+FAILURES = "bilingual_failures"  # failures in a row of the host when the request was sent
+WALLED = "bilingual_walled"  # whether the host showed one page for all URLs when the request was sent
+RANK = "bilingual_rank"  # the Wanted of a request that a spider has yielded
+BYTE_LIMIT = "bilingual_read_bytes"  # bytes after which the download of a request ends
+BYTES_RECEIVED = "bilingual_bytes_received"  # bytes of such a request that have come
+SWITCH = "bilingual_switch"  # the Switch that came with a redirect
+READ = "bilingual_read"  # what was read of a page: a PageRecord
+SITE_OPT_OUTS = "bilingual_site_opt_outs"  # the OptOuts that the site declares for the page
+SITEMAP = "bilingual_sitemap"  # a Sitemap
+COPY = "bilingual_copy"  # True if too many pages of the host have this text
+WARC_LOCATION = "bilingual_warc"  # the WarcLocation of the response's record
+ARCHIVED_DATE = "bilingual_archived"  # WARC-Date of an archived response; None if the replay has made it up
+NOT_MODIFIED = "bilingual_not_modified"  # True if an archived response stands for the answer 304
 
-ENTRY = "bilingual_entry"
-"""The :class:`~bilingual_crawler.frontier.entry.Entry` that a request fetches."""
-REST = "bilingual_rest"
-"""The :class:`~bilingual_crawler.frontier.backoff.Rest` with which a request goes back to the frontier."""
-FAILURES = "bilingual_failures"
-"""Failures in a row of the host when the request was sent."""
-WALLED = "bilingual_walled"
-"""Whether the host showed one page for all URLs when the request was sent."""
-RANK = "bilingual_rank"
-"""The :class:`~bilingual_crawler.items.Wanted` of a request that a spider has yielded."""
+# flags of responses that the replay has made up
+REDIRECT_FLAG = "replay-redirect"  # to another URL, under which the page is archived
+MISSING_FLAG = "replay-missing"  # 404 for a URL that is not in the archive
 
-BYTE_LIMIT, BYTES_RECEIVED = "bilingual_read_bytes", "bilingual_bytes_received"
-"""Bytes after which the download of a request ends, and those that have come."""
+STOPPED = "shutdown"  # Scrapy's finish_reason of an end by a signal
+REFUSED_CONNECTION = "connection-refused"  # outcome where the host is there, and nothing listens at its port
 
-SWITCH = "bilingual_switch"
-"""The :class:`~bilingual_crawler.crawl.variants.Switch` that came with a redirect."""
+# stats
+FAILED_OUTPUTS = "bilingual/output/failed"  # missing or incomplete outputs; above 0 the command exits with 1
+MISSING_OUTPUTS = "bilingual/output/missing"  # outputs that the alignment has not made -> the commands that make them
+ERRORS = "bilingual/errors/"  # prefix: errors of components and callbacks by type; with any the command exits with 1
+MODELS = "bilingual/models/"  # prefix: the URL models by kind, each with its checksum and what computes it
 
-READ = "bilingual_read"
-"""What was read of a page: a :class:`~bilingual_crawler.pages.model.PageRecord`."""
-SITE_OPT_OUTS = "bilingual_site_opt_outs"
-"""The :class:`~bilingual_crawler.pages.opt_outs.OptOuts` that the site declares for the page."""
-SITEMAP = "bilingual_sitemap"
-"""A :class:`~bilingual_crawler.pages.jobs.Sitemap`."""
-COPY = "bilingual_copy"
-"""True if too many pages of the host have this text."""
-
-WARC_LOCATION = "bilingual_warc"
-"""The :class:`~bilingual_crawler.storage.writer.WarcLocation` of the response's record."""
-ARCHIVED_DATE = "bilingual_archived"
-"""``WARC-Date`` of a response from an archive; None for a response made up by the replay."""
-
-NOT_MODIFIED = "bilingual_not_modified"
-"""True if the site answered 304, and the response is from the archive of an earlier crawl."""
-
-REDIRECT_FLAG = "replay-redirect"
-"""In ``response.flags`` of a redirect made up by the replay: the page is archived under another URL."""
-MISSING_FLAG = "replay-missing"
-"""In ``response.flags`` of the 404 for a URL that is not in the archive."""
-
-STOPPED = "shutdown"
-"""Scrapy's ``finish_reason`` of an end by a signal."""
-REFUSED_CONNECTION = "connection-refused"
-"""Outcome where the host is there, and nothing listens at its port."""
+# signals
+pair_found = object()  # pair: when both of its documents are fetched; a better pair of one of them may follow
+url_fetched = object()  # fetch: a Fetch, once for every requested URL
+profile_read = object()  # url, profile: what an alignment compares of a page, packed; before document_read
+document_read = object()  # document: a Document, where the spider yields items of its own
+site_judged = object()  # site: a JudgedSite, at each verdict of a discovery
+sitemaps_named = object()  # urls: the sitemaps in a robots.txt; if it names none, that at the usual address
+page_rendered = object()  # request, response (HTML in UTF-8): a page that the browser rendered
+output_failed = object()  # error: an OSError (disk full); no URL may be finished after it
+phase_changed = object()  # phase: step of a stopping crawl, such as "stopping, transfers left: 2"
+stop_now = object()  # the second stop signal: nothing may delay the end
 
 
 class Refused(IgnoreRequest):
@@ -74,10 +70,8 @@ class Refused(IgnoreRequest):
     def __init__(self, outcome: str, message: str, *, status: int = 0, silent: bool = False) -> None:
         super().__init__(message)
         self.outcome = outcome
-        self.status = status
-        """HTTP status, if the URL was fetched."""
-        self.silent = silent
-        """Whether the server did not answer."""
+        self.status = status  # HTTP status, if the URL was fetched
+        self.silent = silent  # whether the server did not answer
 
 
 class StillWanted(IgnoreRequest):
@@ -128,60 +122,17 @@ def is_fault(error: BaseException) -> bool:
     return type(error).__module__ == "builtins" and not isinstance(error, OSError)
 
 
-pair_found = object()
-"""Sent with ``pair`` when both of its documents are fetched; a better pair of one of them may follow."""
-url_fetched = object()
-"""Sent once for every requested URL, with ``fetch``: a :class:`Fetch`."""
-
-profile_read = object()
-"""*url*, *profile*: what an alignment compares of a page, packed; sent before its document goes to the outputs."""
-document_read = object()
-"""Sent with ``document``, an :class:`~bilingual_crawler.items.Document`, where the spider yields items of its own."""
-
-site_judged = object()
-"""Sent with ``site``, a :class:`~bilingual_crawler.discovery.sites.JudgedSite`, at each verdict of a discovery."""
-
-sitemaps_named = object()
-"""Sent with ``urls``, the sitemaps in a robots.txt, or if it names none, that at the usual address."""
-
-page_rendered = object()
-"""Sent with ``request`` and ``response`` (HTML in UTF-8) for a page that the browser rendered."""
-
-output_failed = object()
-"""Sent with ``error``, an OSError, when an output cannot be written (disk full): no URL may be finished after it."""
-
-FAILED_OUTPUTS = "bilingual/output/failed"
-"""Stat that counts missing or incomplete outputs; above 0 the command exits with 1."""
-MISSING_OUTPUTS = "bilingual/output/missing"
-"""Stat: the outputs that the alignment at the end has not made, with the command that makes each."""
-ERRORS = "bilingual/errors/"
-"""Prefix of stats: errors of components and callbacks by type; with any the command exits with 1."""
-MODELS = "bilingual/models/"
-"""Prefix of stats: the URL models by kind, each with its checksum and what computes it."""
-
-phase_changed = object()
-"""Sent with ``phase``, the current step of a stopping crawl, such as ``stopping, transfers left: 2``."""
-
-stop_now = object()
-"""Sent on the second stop signal: nothing may delay the end."""
-
-
 @dataclass(frozen=True, slots=True)
 class Fetch:
     """The outcome of a request; a line of ``crawl.tsv``."""
 
     time: str
-    status: int
-    """HTTP status; 0 without an answer."""
+    status: int  # HTTP status; 0 without an answer
     url: str
-    language: str
-    """Language of the content, ISO 639-3; ``un`` if unknown, empty without content."""
+    language: str  # language of the content, ISO 639-3; un if unknown, empty without content
     priority: float
     referrer: str
     depth: int
-    outcome: str
-    """``document``, ``other-language``, ``sitemap``, ``redirect``, or why the URL was dropped."""
-    location: str = ""
-    """Target of a redirect."""
-    declared: str = ""
-    """The language of the crawl that the page declares, ISO 639-3, if its text is in another one."""
+    outcome: str  # document, other-language, sitemap, redirect, or why the URL was dropped
+    location: str = ""  # target of a redirect
+    declared: str = ""  # the language of the crawl that the page declares, ISO 639-3, if its text is in another one

@@ -20,29 +20,25 @@ if TYPE_CHECKING:
 
     from bilingual_crawler.frontier.entry import Entry
 
-MAX_FOLDERS = 3
-
 
 def folders(url: str) -> list[str]:
     """The host of *url* and the first three folders of its path."""
     parts = urlsplit(url)
-    names = parts.path.split("/")[1:-1][:MAX_FOLDERS]
+    names = parts.path.split("/")[1:-1][:3]
     return ["/".join((parts.netloc, *names[:depth])) + "/" for depth in range(len(names) + 1)]
 
 
-MAX_COPIES = 20
-"""Pages of one host with the same text whose links are followed. Several are legitimate: an untranslated page has a URL
-in each language."""
-PROBE_AFTER = 10
-"""Pages of a host before a made-up URL tests for soft 404s."""
-FOLDER_PROBE_AFTER = 3
-"""Documents of a language in a folder of its own before a made-up URL of the folder tests for soft 404s."""
-MAX_FOLDERS_PROBED = 4
-"""Folders of a host that are probed beside the host."""
-MAX_PROBES = 4
-"""Maximum unanswered probes of a host or folder; each waits for twice as many pages as the one before."""
-_OWN_SHARE = 0.8
-"""Minimum share of a language in the documents of its own folder; some pages of the folder are untranslated."""
+def differing(one: NDArray[np.uint32], other: NDArray[np.uint32]) -> int:
+    """How many of the sorted numbers of the longer one the shorter one lacks."""
+    return max(len(one), len(other)) - len(np.intersect1d(one, other, assume_unique=True))
+
+
+MAX_COPIES = 20  # pages of a host with one text whose links are followed; an untranslated page has several URLs
+PROBE_AFTER = 10  # pages of a host before a made-up URL tests for soft 404s
+FOLDER_PROBE_AFTER = 3  # documents of a language in a folder of its own before a made-up URL of the folder does
+MAX_FOLDERS_PROBED = 4  # folders of a host that are probed beside the host
+MAX_PROBES = 4  # maximum unanswered probes of a host or folder; each waits for twice as many pages as the one before
+_OWN_SHARE = 0.8  # minimum share of a language in the documents of its own folder; some are untranslated
 _PAGES = 200_000
 _MIN_SEQUENCES = 10
 _HOSTS = 10_000
@@ -51,99 +47,70 @@ _SEQUENCES = 1_000_000
 
 
 class MissingPages:
-    """Soft 404s: the texts that a host, and the folders of its languages, serve for missing URLs.
-
-    A place is a host or a folder of it, such as ``a.is/`` or ``a.is/es/``.
-    """
+    """Soft 404s: what a place, a host or a folder such as ``a.is/es/``, serves for missing URLs."""
 
     def __init__(self) -> None:
         self._pages: LRUCache[str, int] = LRUCache(_HOSTS)
         self._languages: LRUCache[str, Counter[str]] = LRUCache(_FOLDERS)
         self._probes: LRUCache[str, int] = LRUCache(_FOLDERS)
-        self._answered: LRUCache[str, bool] = LRUCache(_FOLDERS)
-        self._probed: LRUCache[str, set[str]] = LRUCache(_HOSTS)
-        """Host -> its probed folders."""
+        self._probed: LRUCache[str, set[str]] = LRUCache(_HOSTS)  # host -> its probed folders
         self._shown: LRUCache[str, NDArray[np.uint32]] = LRUCache(_SEQUENCES, getsizeof=len)
 
     def places_to_probe(self, url: str, language: str | None) -> list[str]:
-        """The places of *url* to probe with a made-up URL. Called once per page.
-
-        *language*: of the document at *url*; None if the page is no document.
-        """
+        """The places of *url*, a document in *language* if it has one, to probe now. Called once per page."""
         host, *inner = folders(url)
         pages = self._pages[host] = self._pages.get(host, 0) + 1
         wanted = [host] if self._is_due(host, pages, PROBE_AFTER) else []
         if language is None:
             return wanted
-        for place in (host, *inner):
-            self._languages.setdefault(place, Counter())[language] += 1
-        own = next((place for place in (host, *inner) if self._is_own(place, language)), host)
+        counts = {place: self._languages.setdefault(place, Counter()) for place in (host, *inner)}
+        for found in counts.values():
+            found[language] += 1
+        least = {place: max(FOLDER_PROBE_AFTER, _OWN_SHARE * found.total()) for place, found in counts.items()}
+        own = next((place for place in counts if counts[place][language] >= least[place]), host)
         probed = self._probed.setdefault(host, set())
-        if own != host and (own in probed or len(probed) < MAX_FOLDERS_PROBED):
-            documents = self._languages[own][language]
-            if self._is_due(own, documents, FOLDER_PROBE_AFTER):
-                probed.add(own)
-                wanted.append(own)
+        may_probe = own != host and (own in probed or len(probed) < MAX_FOLDERS_PROBED)
+        if may_probe and self._is_due(own, counts[own][language], FOLDER_PROBE_AFTER):
+            probed.add(own)
+            wanted.append(own)
         return wanted
 
     def answered(self, place: str) -> None:
         """Stop probing *place*, which has answered."""
-        self._answered[place] = True
+        self._probes[place] = MAX_PROBES
 
     def learn(self, place: str, text: str, url: str) -> None:
         """Add *text*, which *place* serves for the missing page *url*. Texts of a few words are not compared."""
-        shown = sequences(text, url)
-        if len(shown) >= _MIN_SEQUENCES:
+        if len(shown := sequences(text, url)) >= _MIN_SEQUENCES:
             self._shown[place] = shown
 
     def is_missing(self, url: str, text: str) -> bool:
         """Whether *url* is a soft 404: one of its places serves *text* for missing URLs."""
-        known = [shown for place in folders(url) if (shown := self._shown.get(place)) is not None]
+        known = [self._shown[place] for place in folders(url) if place in self._shown]
         if not known:
             return False
         said = sequences(text, url)
-        most = max(3, 0.02 * len(said))
-        for shown in known:
-            common = len(np.intersect1d(said, shown, assume_unique=True))
-            if max(len(said), len(shown)) - common <= most:
-                return True
-        return False
-
-    def _is_own(self, place: str, language: str) -> bool:
-        found = self._languages.get(place, Counter())
-        return FOLDER_PROBE_AFTER <= found[language] >= _OWN_SHARE * found.total()
+        return any(differing(said, shown) <= max(3, 0.02 * len(said)) for shown in known)
 
     def _is_due(self, place: str, pages: int, first: int) -> bool:
         """Whether to probe *place* after *pages* of its pages; the first probe is due after *first*."""
         probes = self._probes.get(place, 0)
-        if place in self._answered or probes >= MAX_PROBES or pages < first << probes:
-            return False
-        self._probes[place] = probes + 1
-        return True
+        is_due = probes < MAX_PROBES and pages >= first << probes
+        if is_due:
+            self._probes[place] = probes + 1
+        return is_due
 
 
-FOLDER_FACTOR = 3
-"""Factor of the limit for a whole folder, and for the same path on the hosts of a domain."""
-TREE_FACTORS = (27, 9, 3)
-"""Factors of the limit for the trees of the first, second and third folder of a path: smaller trees stop first."""
-TREE_ROW = 50
-"""Stale pages in a row before novelty is measured per tree. Legitimate trees have shorter rows: lists of articles by
-subject, by date."""
-PAIRS_FACTOR = 10
-"""Factor of the limit for paired pages: templates filled in for every town or product, and some calendars, are
-translated too."""
-NEW_SHARE = 0.05
-"""Share of new word sequences, relative to its group, above which a page has new text."""
+FOLDER_FACTOR = 3  # factor of the limit for a whole folder, and for the same path on the hosts of a domain
+TREE_FACTORS = (27, 9, 3)  # for the trees of the first, second and third folder of a path: smaller trees stop first
+TREE_ROW = 50  # stale pages in a row before novelty is measured per tree; lists of articles have shorter rows
+PAIRS_FACTOR = 10  # for paired pages: templates filled in for every town, and some calendars, are translated too
+NEW_SHARE = 0.05  # share of new word sequences, relative to its group, above which a page has new text
 _BITS = 1 << 17
-_LISTED = 1 << 12
-"""List size above which a bitmap is smaller."""
-_GROUP_BYTES = 500
-"""Bytes of a group beside its word sequences."""
-_BYTES = 1000 * (_GROUP_BYTES + _BITS // 8)
-"""Bytes for all groups: 1,000 of the largest, or 10,000 of a few pages."""
+_LISTED = 1 << 12  # list size above which a bitmap is smaller
+_GROUP_BYTES = 500  # bytes of a group beside its word sequences
+_BYTES = 1000 * (_GROUP_BYTES + _BITS // 8)  # bytes for all groups: 1,000 of the largest, or 10,000 of a few pages
 _STALE = 10_000
-
-
 _NOTHING: NDArray[np.uint32] = np.empty(0, np.uint32)
 
 
@@ -153,14 +120,10 @@ class _Group:
     __slots__ = ("_bits", "_listed", "alone", "held", "poor", "row")
 
     def __init__(self) -> None:
-        self._listed = _NOTHING
-        """Sorted places of the sequences while they are few; most groups have a page or two."""
+        self._listed = _NOTHING  # sorted places of the sequences while they are few; most groups have a page or two
         self._bits: NDArray[np.uint8] | None = None
-        self.held = 0
-        self.row = 0
-        self.alone = 0
-        self.poor = 0
-        """Pages in a row with less new text than :data:`NEW_SHARE`."""
+        # sequences; pages in a row that are stale, that are unpaired as well, that have little new text
+        self.held = self.row = self.alone = self.poor = 0
 
     @property
     def size(self) -> int:
@@ -172,8 +135,7 @@ class _Group:
         new = self._list(places) if self._bits is None else self._set(self._bits, places)
         self.held += new
         if self.held > _BITS // 2:
-            self._listed, self._bits = _NOTHING, None
-            self.held = 0
+            self._listed, self._bits, self.held = _NOTHING, None, 0
         stale = new <= NEW_SHARE * count
         self.row = self.row + 1 if stale else 0
         self.alone = self.alone + 1 if stale else 0
@@ -200,10 +162,7 @@ class _Group:
 
 
 class Staleness:
-    """Refuses URLs of stale groups. Bounded: 16 MB of groups.
-
-    A group is stale after *limit* unpaired pages in a row without new text; 0 disables.
-    """
+    """Refuses URLs of groups with *limit* unpaired pages in a row without new text; 0 disables. 16 MB of groups."""
 
     def __init__(self, limit: int) -> None:
         self._limit = limit
@@ -211,10 +170,9 @@ class Staleness:
         self._stale: LRUCache[str, bool] = LRUCache(_STALE)
 
     def learn(self, url: str, sample: bytes) -> tuple[str | None, float]:
-        """Add the page *url* with the *sample* of its word sequences.
+        """Add the page *url* with the *sample* of its word sequences; return the group that becomes stale, if any.
 
-        Return the group that becomes stale, if any, and the share of the text, 0 to 1, that is new to its folder and
-        to each tree with a long row of stale pages.
+        And the share of the text, 0 to 1, that is new to its folder and to each tree with a long row of stale pages.
         """
         hashes = np.frombuffer(sample, np.uint32)
         places = np.unique(hashes // SAMPLE % _BITS)
@@ -239,8 +197,7 @@ class Staleness:
         """Add a page to the group *shape*; return the share of new text."""
         group = self._groups.get(shape) or _Group()
         new = group.read(places, count)
-        # the group may have grown
-        self._groups[shape] = group
+        self._groups[shape] = group  # after it has grown
         return new
 
     def _stale_by(self, shape: str) -> str | None:
@@ -270,32 +227,23 @@ def _factor(shape: str) -> int:
     return FOLDER_FACTOR if shape.endswith("/*") or shape.startswith("*.") else 1
 
 
-_SKETCH = 16
-"""Word sequences by which pages are compared: the first of the sorted sample, the same for equal texts."""
-_SAME_PAGE = 0.8
-"""Minimum share of them at two addresses of one page; the filters in an address may be in the text, too."""
+_SKETCH = 16  # word sequences by which pages are compared: the first of the sorted sample, the same for equal texts
+_OTHER_SHARE = 0.2  # maximum share of them that differs at two addresses of a page: its text may have the filters
 _ADDRESSES = 40_000
 
 
 class Repeats:
-    """Refuses further addresses of known pages. Bounded: 20 MB.
-
-    A kind of address is refused after *limit* pages of a host in a row that repeat the page at another address; 0
-    disables.
-    """
+    """Refuses a kind of address after *limit* pages of a host in a row that repeat another's; 0 disables. 20 MB."""
 
     def __init__(self, limit: int) -> None:
         self._limit = limit
+        # hash of the common part of the addresses of a page -> hash, text digest and sketch of the first
         self._first: LRUCache[int, tuple[int, bytes, bytes]] = LRUCache(_ADDRESSES)
-        """Hash of the common part of the addresses of a page -> hash, text digest and sketch of the first."""
         self._rows: LRUCache[str, int] = LRUCache(_FOLDERS)
         self._repeating: LRUCache[str, bool] = LRUCache(_STALE)
 
     def learn(self, url: str, text: str, sample: bytes) -> str | None:
-        """Add the page *url* with its *text* and the *sample* of its word sequences.
-
-        Return the kind of address that is refused from now on, if any.
-        """
+        """Add the page *url*; return the kind of address that is refused from now on, if any."""
         sketch, ways = sample[: _SKETCH * 4], addresses(url) if self._limit else ()
         if not ways or len(sketch) < _MIN_SEQUENCES * 4:
             return None
@@ -323,16 +271,12 @@ class Repeats:
 def _is_same(one: bytes, other: bytes) -> bool:
     """Whether two pages with these sketches have nearly the same text."""
     first, second = np.frombuffer(one, np.uint32), np.frombuffer(other, np.uint32)
-    common = np.intersect1d(first, second, assume_unique=True)
-    return len(common) >= _SAME_PAGE * max(len(first), len(second))
+    return differing(first, second) <= _OTHER_SHARE * max(len(first), len(second))
 
 
-MAX_SITEMAPS = 1000
-"""Maximum sitemaps of a site."""
-MAX_UNREADABLE = 10
-"""Unreadable responses before a site, a registered domain, is abandoned: new hosts cost an attacker nothing."""
-MAX_SITEMAP_DEPTH = 4
-"""Maximum levels of sitemaps below robots.txt; the protocol has two, an index and its sitemaps."""
+MAX_SITEMAPS = 1000  # maximum sitemaps of a site
+MAX_UNREADABLE = 10  # unreadable responses before a registered domain is abandoned; new hosts cost nothing
+MAX_SITEMAP_DEPTH = 4  # levels of sitemaps below robots.txt; the protocol has two, an index and its sitemaps
 
 
 class Traps:
@@ -342,11 +286,9 @@ class Traps:
         self.missing = MissingPages()
         self._staleness = Staleness(stale_pages)
         self._repeats = Repeats(stale_pages)
-        self._texts: LRUCache[bytes, int] = LRUCache(_PAGES)
-        """Digest of a host and a text -> pages of the host with the text."""
+        self._texts: LRUCache[bytes, int] = LRUCache(_PAGES)  # digest of host and text -> pages of the host with it
         self._sitemaps: LRUCache[str, int] = LRUCache(_HOSTS)
-        self._named: LRUCache[int, bool] = LRUCache(_FOLDERS)
-        """Hashes of the sitemaps that are read."""
+        self._named: LRUCache[int, bool] = LRUCache(_FOLDERS)  # hashes of the sitemaps that are read
         self._unreadable: LRUCache[str, int] = LRUCache(_HOSTS)
 
     def refuses(self, url: str) -> str | None:
@@ -358,10 +300,7 @@ class Traps:
         return grown(url)
 
     def learn(self, page: PageRecord) -> tuple[list[str], float]:
-        """Add *page*.
-
-        Return the groups of URLs that it makes stale, and the share of its text, 0 to 1, that is new to its folder.
-        """
+        """Add *page*; return the groups of URLs that it makes stale, and the share of its text, 0 to 1, that is new."""
         stale, new = self._staleness.learn(page.url, page.sample)
         repeated = self._repeats.learn(page.url, page.text, page.sample)
         return [group for group in (stale, repeated) if group is not None], new
@@ -371,10 +310,10 @@ class Traps:
         if hash(entry.url) in self._named:
             return True
         read = self._sitemaps[entry.slot] = self._sitemaps.get(entry.slot, 0) + 1
-        wanted = entry.depth <= MAX_SITEMAP_DEPTH and read <= MAX_SITEMAPS
-        if wanted:
-            self._named[hash(entry.url)] = True
-        return wanted
+        if entry.depth > MAX_SITEMAP_DEPTH or read > MAX_SITEMAPS:
+            return False
+        self._named[hash(entry.url)] = True
+        return True
 
     def note_unreadable(self, url: str) -> None:
         """Note that a helper process could not read the response of *url* within its limits."""
@@ -386,14 +325,10 @@ class Traps:
         return bool(self._unreadable) and registered_domain(url) in self._unreadable
 
     def note_pair(self, *urls: str) -> None:
-        """Note that the pages *urls* are in a pair."""
         self._staleness.note_pair(*urls)
 
     def is_copy(self, page: PageRecord) -> bool:
-        """Whether more than :data:`MAX_COPIES` pages of the host have the text of *page*. Called once per page.
-
-        Pages without text are not compared.
-        """
+        """Whether more than :data:`MAX_COPIES` pages of the host have the text of *page*. Called once per page."""
         if not page.text:
             return False
         of_host = f"{urlsplit(page.url).netloc}\n{page.text}"

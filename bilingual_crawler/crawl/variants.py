@@ -19,15 +19,11 @@ if TYPE_CHECKING:
 
     from bilingual_crawler.languages.pairs import LanguagePairs
 
-MAX_SITES = 10_000
-"""Sites and languages whose cookies are kept; the least recently used are forgotten."""
-MAX_COOKIES, MAX_COOKIE = 20, 4096
-"""Cookies of a site in one language, and characters of one."""
-MAX_REFUSED = 3
-"""Wrong-language answers before variants of a host are abandoned, unless one of its site was right."""
+MAX_SITES = 10_000  # sites and languages whose cookies are kept; the least recently used are forgotten
+MAX_COOKIES, MAX_COOKIE = 20, 4096  # cookies of a site in one language, and characters of one
+MAX_REFUSED = 3  # wrong-language answers before variants of a host are abandoned, unless one of its site was right
 
-_NAMING = ("lang", "locale", "i18n")
-"""Parts of names of cookies whose value is a language."""
+_NAMING = ("lang", "locale", "i18n")  # parts of names of cookies whose value is a language
 
 _pack = msgspec.msgpack.Encoder().encode
 _unpack = msgspec.msgpack.Decoder(tuple[str, dict[str, str], str]).decode
@@ -36,17 +32,15 @@ _unpack = msgspec.msgpack.Decoder(tuple[str, dict[str, str], str]).decode
 class Switch(NamedTuple):
     """Cookies that choose a language."""
 
-    language: str
-    """ISO 639-3"""
+    language: str  # ISO 639-3
     cookies: Mapping[str, str]
 
 
 class Variants:
-    """What is known of the sites of a crawl that choose the language by request header or cookie.
+    """What is known of the sites (registered domains) that choose the language by request header or cookie.
 
-    A site is a registered domain. The header ``Accept-Language`` asks for the languages of the crawl, of a variant for
-    its own language. Cookies are sent with variants only: those that the site has set when a link that names the
-    language led back to a page.
+    The header ``Accept-Language`` asks for the languages of the crawl, of a variant for its own language. Cookies are
+    sent with variants only: those that the site has set when a link that names the language led back to a page.
     """
 
     def __init__(self, pairs: LanguagePairs) -> None:
@@ -54,25 +48,19 @@ class Variants:
         # English is what most sites answer in if they know none of the languages asked for
         self._order = sorted(pairs.languages, key=lambda language: language == "eng")
         self._cookies: LRUCache[tuple[str, str], dict[str, str]] = LRUCache(MAX_SITES)
+        # host -> how often it was not answered as asked; a site that was right once has -1
         self._refused: LRUCache[str, int] = LRUCache(MAX_SITES)
-        """Host -> how often it was not answered as asked; a site that was right once has -1."""
+        # site -> what it shows without cookies: the language of its first page whose address names none
         self._usual: LRUCache[str, str] = LRUCache(MAX_SITES)
-        """The language of the first page of a site whose address names none: what it shows without cookies."""
+        # site whose forms choose a language by a parameter -> what it shows without; None if that are several languages
         self._plain: LRUCache[str, str | None] = LRUCache(MAX_SITES)
-        """The language that all addresses of a site without a parameter have shown, if their forms choose one by a
-        parameter; None if they have shown several."""
-
-    @property
-    def first(self) -> str:
-        """First language for ordinary URLs."""
-        return self._order[0]
+        self.first = self._order[0]  # language for ordinary URLs
 
     def accept_language(self, url: str) -> str:
         """Return the value of ``Accept-Language`` for *url*: the language that it asks for first, then the others."""
-        asked = asked_language(url)
-        first = [asked] if asked else []
-        tags = [to_bcp47(one) for one in (*first, *(one for one in self._order if one != asked))]
-        return ", ".join([tags[0], *(f"{tag};q={max(0.9 - 0.1 * at, 0.1):.1f}" for at, tag in enumerate(tags[1:]))])
+        first, *others = dict.fromkeys((asked_language(url) or self.first, *self._order))
+        shares = (f"{to_bcp47(one)};q={max(0.9 - 0.1 * at, 0.1):.1f}" for at, one in enumerate(others))
+        return ", ".join((to_bcp47(first), *shares))
 
     def cookies(self, url: str) -> str:
         """Return the value of ``Cookie`` for *url*; empty if it is no variant, or its site has set none."""
@@ -91,15 +79,11 @@ class Variants:
             self._plain[site] = language if self._plain.get(site, language) == language else None
 
     def plain(self, link: Link) -> str | None:
-        """Return the address that shows the same page as *link* does, if that is the choice of a form; else None.
-
-        It has no parameter for the language, where the site shows the language of the choice without it.
-        """
+        """The address of the same page without the parameter that chooses its language, if *link* is that choice."""
         language = self._plain.get(registered_domain(link.url))
         return _without_language(link.url) if language and self._chooses(link, language) else None
 
     def _chooses(self, link: Link, language: str) -> bool:
-        """Whether *link* is the choice of *language* in a form."""
         if link.source is not LinkSource.FORM or link.label is None:
             return False
         # languages outside the crawl never match
@@ -130,19 +114,16 @@ class Variants:
             self._refused[host] = self._refused.get(host, 0) + 1
 
     def are_wanted(self, url: str) -> bool:
-        """Return whether the host of *url* may be asked for variants."""
+        """Whether the host of *url* may be asked for variants."""
         is_right = self._refused.get(registered_domain(url), 0) < 0
         return is_right or self._refused.get(host_of(url), 0) < MAX_REFUSED
 
     def is_switched(self, url: str, switch: Switch) -> bool:
-        """Return whether *switch* may show the page at *url*, which it leads back to, in another language."""
+        """Whether *switch* may show the page at *url*, which it leads back to, in another language."""
         return not marked_language(url) and switch.language != self._usual.get(registered_domain(url))
 
     def target(self, url: str, location: str, switch: Switch | None) -> str:
-        """Return the URL that a redirect from *url* to *location*, which came with a *switch*, leads to.
-
-        A variant stays one, unless the location names a language itself.
-        """
+        """Where a redirect from *url* to *location* leads: a variant stays one, unless that names a language."""
         language = switch.language if switch else asked_language(url)
         location = bare(location)
         if language is None or marked_language(location) or not self.are_wanted(url):
@@ -150,11 +131,13 @@ class Variants:
         return self._in(language, location)
 
     def switch(self, url: str, set_cookies: Iterable[str]) -> Switch | None:
-        """Return the switch to a language that *set_cookies*, the headers ``Set-Cookie`` of an answer to *url*, may be.
-
-        A cookie names it (``lang=es``), else *url* does (``/lang/es``). None if neither names a language of the crawl.
-        """
-        cookies, languages = _cookies_in(set_cookies), list(map(base_of, self._pairs.languages))
+        """The language of the crawl that *set_cookies*, in the answer to *url*, or else *url* itself, may choose."""
+        cookies: dict[str, str] = {}
+        for header in set_cookies:
+            name, equals, value = header.partition(";")[0].strip().partition("=")
+            if equals and name and f"{name}{value}".isprintable():
+                cookies[name.strip()] = value.strip()
+        languages = list(map(base_of, self._pairs.languages))
         keys = {name: "lang" if any(part in name.lower() for part in _NAMING) else name for name in cookies}
         named = (marked_language(f"https://cookie/?{keys[name]}={value}", languages) for name, value in cookies.items())
         language = next(filter(None, named), None) or marked_language(url, languages)
@@ -162,15 +145,14 @@ class Variants:
         return Switch(side, cookies) if cookies and side else None
 
     def of_page(self, page: PageRecord) -> PageRecord:
-        """Return *page* with links that lead to the variants that a browser would see.
+        """Return *page* with links that lead to the variants that a browser would see, with its header and cookies.
 
-        Links of a variant lead to variants, unless their addresses name a language, as headers and cookies stay the
-        same. Where cookies choose, a switcher that leads back to the page leads to its variant.
+        Where cookies choose, a switcher that leads back to the page leads to its variant.
         """
         url = page.url
         asked, site = asked_language(url), registered_domain(url)
-        by_cookie = {language for language in self._pairs.languages if (site, language) in self._cookies}
-        by_cookie = by_cookie if self.are_wanted(url) else set()
+        languages = self._pairs.languages if self.are_wanted(url) else ()
+        by_cookie = {language for language in languages if (site, language) in self._cookies}
         if asked is None and not by_cookie:
             return page
         links = tuple(self._link(link, url, asked, site, by_cookie) for link in page.links)
@@ -190,28 +172,13 @@ class Variants:
             shown = (*by_cookie, self._usual.get(site))
             language = next((one for one in shown if one and may_be(one, marked)), None)
             return replace(link, url=self._in(language, url)) if leads_back and language else link
-        if asked is None or self._is_other(link, asked):
+        named = [self._pairs.side(name) for name in (link.hreflang, link.label) if name]
+        if asked is None or (named and asked not in named):
             return link
         return replace(link, url=variant(link.url, asked))
 
     def _in(self, language: str, url: str) -> str:
-        """The URL of the page at *url* in *language*."""
         return bare(url) if language == self._usual.get(registered_domain(url)) else variant(url, language)
-
-    def _is_other(self, link: Link, asked: str) -> bool:
-        """Whether *link* says that it leads to another language."""
-        names = [name for name in (link.hreflang, link.label) if name]
-        return bool(names) and asked not in map(self._pairs.side, names)
-
-
-def _cookies_in(set_cookies: Iterable[str]) -> dict[str, str]:
-    """The cookies in headers ``Set-Cookie``."""
-    cookies: dict[str, str] = {}
-    for header in set_cookies:
-        name, equals, value = header.partition(";")[0].strip().partition("=")
-        if equals and name and f"{name}{value}".isprintable():
-            cookies[name.strip()] = value.strip()
-    return cookies
 
 
 def _without_language(url: str) -> str | None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import functools
 import logging
 import socket
 import time
@@ -18,44 +17,22 @@ from scrapy import signals
 from scrapy.exceptions import CloseSpider, DontCloseSpider
 from scrapy.http import Response
 from scrapy.utils.asyncio import call_later, create_looping_call, run_in_thread
-from scrapy.utils.defer import deferred_from_coro, maybe_deferred_to_future
+from scrapy.utils.defer import deferred_from_coro
 from scrapy.utils.job import job_dir
 
 from bilingual_crawler.crawl import learner
-from bilingual_crawler.crawl.context import CrawlContext
+from bilingual_crawler.crawl import signals as ours
+from bilingual_crawler.crawl.context import ADDON, CrawlContext
 from bilingual_crawler.crawl.learner import Learner
 from bilingual_crawler.crawl.politeness import ByteBudgets, CrawlDelays, slot_by
 from bilingual_crawler.crawl.scrapy_internals import ask_scheduler, being_scraped
-from bilingual_crawler.crawl.signals import (
-    ENTRY,
-    ERRORS,
-    READ,
-    Fetch,
-    Refused,
-    StillWanted,
-    is_fault,
-    is_silent,
-    output_failed,
-    pair_found,
-    reason,
-    url_fetched,
-)
+from bilingual_crawler.crawl.signals import ENTRY, ERRORS, READ, Fetch, Refused, StillWanted
 from bilingual_crawler.crawl.variants import Switch, Variants
 from bilingual_crawler.crawl.walls import Walls
 from bilingual_crawler.frontier.backoff import NO_DESCRIPTOR, Rest, own_shortage
 from bilingual_crawler.frontier.budget import QueueQuota
 from bilingual_crawler.frontier.entry import AFTER_OTHERS, FIXED, NEVER, Entry, Kind, Push, State
-from bilingual_crawler.frontier.frontier import (
-    UNTIL,
-    Frontier,
-    FrontierStore,
-    Limits,
-    SharedStore,
-    StoreError,
-    StoreLost,
-    batched,
-    ignore,
-)
+from bilingual_crawler.frontier.frontier import UNTIL, Limits, SharedStore, StoreError, StoreLost, batched, ignore
 from bilingual_crawler.frontier.job import FRONTIER
 from bilingual_crawler.frontier.lmdb_store import LmdbStore
 from bilingual_crawler.frontier.local import LocalFrontier
@@ -71,10 +48,11 @@ from bilingual_crawler.urls.variants import bare
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
+    from scrapy.core.engine import ExecutionEngine
     from scrapy.crawler import Crawler
-    from twisted.internet.defer import Deferred
     from twisted.python.failure import Failure
 
+    from bilingual_crawler.frontier.frontier import Frontier, FrontierStore
     from bilingual_crawler.items import Pair
     from bilingual_crawler.pages.model import Link, PageRecord
 
@@ -82,12 +60,8 @@ if TYPE_CHECKING:
 def open_frontier(crawler: Crawler, worker: Worker) -> tuple[FrontierStore, Frontier]:
     """Open the frontier in ``BILINGUAL_FRONTIER``, LMDB (``JOBDIR``) or memory, with its store; raises StoreError."""
     settings, context = crawler.settings, CrawlContext.from_crawler(crawler)
-    limits = Limits(
-        per_slot=settings.getint("CONCURRENT_REQUESTS_PER_DOMAIN"),
-        in_flight=settings.getint("CONCURRENT_REQUESTS"),
-        pages=context.max_pages,
-        pages_per_slot=context.max_pages_per_site,
-    )
+    of_slot, in_all = map(settings.getint, ("CONCURRENT_REQUESTS_PER_DOMAIN", "CONCURRENT_REQUESTS"))
+    limits = Limits(of_slot, in_all, context.max_pages, context.max_pages_per_site)
     jobdir = job_dir(settings)
     if url := Options.of(settings).frontier:
         store: FrontierStore = FRONTIER_STORES.find(url.partition("://")[0])(url, _worker_name(jobdir))
@@ -102,7 +76,6 @@ def open_frontier(crawler: Crawler, worker: Worker) -> tuple[FrontierStore, Fron
 
 
 def _worker_name(jobdir: str | None) -> str:
-    """Name of this process among the workers of a crawl, the same after each resume of *jobdir*."""
     new = f"{socket.gethostname()}-{uuid4().hex[:12]}"
     if jobdir is None:
         return new
@@ -115,53 +88,50 @@ def _worker_name(jobdir: str | None) -> str:
     return memo.read_text(encoding="utf-8")
 
 
-CHECKPOINT_SECONDS = 5.0
-"""Seconds of progress that a power cut can cost."""
+CHECKPOINT_SECONDS = 5.0  # seconds of progress that a power cut can cost
 
 
 class Checkpoints:
     """Syncs the files in *folder*, then the *store*, to the disk: every five seconds and at the end.
 
-    Outputs come first: a page is done only when its records are on the disk. *failed* is called with the error of a
-    failed checkpoint.
+    Outputs come first: a page is done only when its records are on the disk. *failed* gets the error of a checkpoint.
     """
 
     def __init__(self, store: FrontierStore, folder: Path, failed: Callable[[Exception], None]) -> None:
         self._store = store
         self._folder = folder
         self._failed = failed
-        self._under_way: Deferred[None] | None = None
         self._on_disk: dict[Path, tuple[int, int]] = {}
-        self._making = create_looping_call(self._begin)
+        self._making = asyncio.Lock()
+        self._is_finished = False
+        self._timer = create_looping_call(self._begin)
 
     def start(self) -> None:
-        self._making.start(CHECKPOINT_SECONDS)
+        self._timer.start(CHECKPOINT_SECONDS)
 
     def stop(self) -> None:
-        """Start no further checkpoints."""
-        if self._making.running:
-            self._making.stop()
+        if self._timer.running:
+            self._timer.stop()
 
     async def finish(self) -> None:
-        """Make the last checkpoint."""
         self.stop()
-        if self._under_way:
-            await maybe_deferred_to_future(self._under_way)
         await self._make(last=True)
 
     def _begin(self) -> None:
-        if self._under_way is None:
-            self._under_way = deferred_from_coro(self._make())
+        if not self._making.locked():
+            deferred_from_coro(self._make())
 
     async def _make(self, *, last: bool = False) -> None:
         try:
-            await run_in_thread(self._store.checkpoint(self._outputs_to_disk))
+            async with self._making:
+                # one that was due before the last one may begin after it
+                if not self._is_finished:
+                    self._is_finished = last
+                    await run_in_thread(self._store.checkpoint(self._outputs_to_disk))
         except (StoreError, OSError) as error:
             # the crawl waits until files can be opened again, and so does the checkpoint
             if last or own_shortage(error) not in NO_DESCRIPTOR:
                 self._failed(error)
-        finally:
-            self._under_way = None
 
     def _outputs_to_disk(self) -> None:
         for path in (*filter(Path.is_file, self._folder.iterdir()), self._folder):
@@ -176,22 +146,17 @@ class Checkpoints:
 
 logger = logging.getLogger(__name__)
 
-MAX_ANNOUNCED = 200_000
-"""Maximum pages to come whose versions a sitemap has announced."""
-ANNOUNCED_AT_ONCE = 1_000
-"""Pages in one fact."""
-WRITE_ERROR, FRONTIER_LOST = "write_error", "frontier_lost"
-"""The ``finish_reason`` of a crawl that could not go on."""
+MAX_ANNOUNCED = 200_000  # maximum pages to come whose versions a sitemap has announced
+ANNOUNCED_AT_ONCE = 1_000  # pages in one fact
+WRITE_ERROR, FRONTIER_LOST = "write_error", "frontier_lost"  # the finish_reason of a crawl that could not go on
 
 
 class Visits:
     """The life of a URL: nothing else moves URLs in the frontier, teaches the policy or writes the log.
 
-    A URL is pushed, raised by better links, and handed out. Then it is put back, redirected or failed; or the policy
-    learns from its page, and it is finished when all that the page gave is processed, so that a crash before that
-    fetches it again instead of losing links or documents.
-
-    Stats: ``bilingual/frontier/new|raised|ignored|retried|http_tried``, ``bilingual/redirect/<what came of it>``,
+    A URL is pushed, raised by better links, and handed out. Then it is put back, redirected or failed; or it is
+    finished once all that its page gave is processed: a crash before that fetches it again. Stats:
+    ``bilingual/frontier/new|raised|ignored|retried|http_tried``, ``bilingual/redirect/<what came of it>``,
     ``bilingual/dropped/<outcome>``, ``bilingual/until/sites_left``, ``bilingual/errors/<exception>``.
     """
 
@@ -204,28 +169,20 @@ class Visits:
         self._context = CrawlContext.from_crawler(crawler)
         self._policy = self._context.policy
         self.learner = Learner(self._policy, self._context.budget)
-        """Policy and ledgers, with what they have learnt."""
         self.variants = Variants(self._context.pairs)
-        """Which sites choose the language by request header or cookie."""
         self.walls = Walls()
-        """Which hosts show one page for all URLs."""
+        # URL of a page to come -> its versions by a sitemap
         self._announced: LRUCache[str, Sequence[Link]] = LRUCache(MAX_ANNOUNCED)
-        """URL of a page to come -> its versions by a sitemap."""
-        self.quota = QueueQuota(len(self._policy.parts))
-        """Memory for queued URLs by linking politeness slot."""
-        self._guesses = {seed.url for seed in self._context.seeds if seed.guessed_scheme}
-        self._waiting: dict[str, str] = {}
-        """Guessed https URL -> failure, while http is tried."""
-        self._answered: dict[str, str] = {}
-        """Guessed https URL -> failure, once http has not led there."""
+        self.quota = QueueQuota(len(self._policy.parts))  # memory for queued URLs by linking politeness slot
+        # URLs whose https is a guess, as the user gave no scheme
+        self.guesses = {seed.url for seed in self._context.seeds if seed.guessed_scheme}
+        self._waiting: dict[str, str] = {}  # guessed https URL -> failure, while http is tried
+        self._answered: dict[str, str] = {}  # guessed https URL -> failure, once http has not led there
         self._with_spider: dict[str, Entry] = {}
-        self._left: dict[str, str] = {}
-        """Slot -> its site, where enough pairs are found."""
+        self._left: dict[str, str] = {}  # slot -> its site, where enough pairs are found
         self._stopping = False
-        self.slot = slot_by(options.politeness)
-        """The politeness slot of a URL."""
+        self.slot = slot_by(options.politeness)  # the politeness slot of a URL
         self.is_durable = bool(job_dir(crawler.settings) or options.frontier)
-        """Whether the crawl can be resumed."""
         self._store, self.frontier = open_frontier(crawler, self)
         shared = self.frontier if options.politeness == "address" else None
         assert shared is None or isinstance(shared, LocalFrontier)
@@ -234,7 +191,7 @@ class Visits:
         self._checkpoints = Checkpoints(self._store, self._context.output_dir, self.stop)
         if self.is_durable:
             self._checkpoints.start()
-        crawler.signals.connect(self.stop, signal=output_failed)
+        crawler.signals.connect(self.stop, signal=ours.output_failed)
         crawler.signals.connect(self._callback_failed, signal=signals.spider_error)
         crawler.signals.connect(self._idle, signal=signals.spider_idle)
         queued, done = map(self._store.count, (State.QUEUED, State.DONE))
@@ -247,41 +204,37 @@ class Visits:
         """Return the visits of *crawler*, whose scheduler must be open; raises UsageError for a foreign scheduler."""
         visits: Visits | None = getattr(cast("Any", crawler.engine).scheduler, "visits", None)
         if visits is None:
-            raise usage_error(
-                "a component of bilingual_crawler needs its frontier: set ADDONS = "
-                '{"bilingual_crawler.addon.BilingualAddon": 500}, and leave frontier in BILINGUAL_PARTS'
-            )
+            fix = f"{ADDON}, and leave frontier in BILINGUAL_PARTS"
+            raise usage_error(f"a component of bilingual_crawler needs its frontier: {fix}")
         return visits
-
-    # a URL's life ---------------------------------------------------------------------------------------------------
 
     def push(self, entries: Sequence[Entry]) -> None:
         """Queue or raise *entries* in one transaction."""
-        self.frontier.push(entries, functools.partial(self._pushed, entries))
 
-    def guess(self, urls: Iterable[str]) -> None:
-        """Note that the https of *urls* is a guess: the user gave no scheme."""
-        self._guesses.update(urls)
+        def count(outcomes: Sequence[Push]) -> None:
+            for entry, outcome in zip(entries, outcomes, strict=True):
+                if outcome is Push.NEW:
+                    self.quota.add(self._source(entry), entry.url)
+            for outcome in Push:
+                self._stats.inc_value(f"bilingual/frontier/{outcome}", outcomes.count(outcome))
+
+        self.frontier.push(entries, count)
 
     def is_guess(self, entry: Entry) -> bool:
         """Return whether https is still a guess for *entry*: nothing has led there, and http was not tried."""
-        return (
-            entry.url in self._guesses
-            and not (entry.attempts or entry.redirects)
-            and not self.learner.is_done(with_http(entry.url))
-        )
+        is_new = entry.url in self.guesses and not (entry.attempts or entry.redirects)
+        return is_new and not self.learner.is_done(with_http(entry.url))
 
     def push_seed(self, url: str, *, depth: int = 0, request: str = "") -> None:
         priority = self.learner.seed_priority(url)
         # after a resume, its http address may have answered in its place
-        if not (url in self._guesses and self.learner.is_done(with_http(url))):
+        if not (url in self.guesses and self.learner.is_done(with_http(url))):
             self.push([Entry(url, self.slot(url), priority, depth=depth, request=request)])
 
     def hand_out(self) -> Entry | None:
         """The best URL that may be fetched now.
 
-        Queued URLs belong to the crawl. One outside the scope is the target of a redirected seed, perhaps of another
-        worker: its site joins the scope.
+        One outside the scope is the target of a redirected seed, perhaps of another worker: its site joins the scope.
         """
         self._finish_processed()
         entry = self.frontier.pop()
@@ -308,50 +261,54 @@ class Visits:
     def redirect(self, entry: Entry, location: str, status: int, switch: Switch | None = None) -> bool:
         """Replace *entry* in the queue by the target of its redirect; return False if there is no such target.
 
-        *switch*: the language cookies of the redirect. If the target is a known page, the site shows its pages in that
-        language by this *switch*.
+        If that is a known page, the site shows its pages in the language of the *switch* by these cookies.
         """
         # Scrapy keeps the fragment of the requested URL
         url = canonicalise(bare(location))
         if url is None:
-            return self._end_redirect(entry, "nowhere", status, outcome="redirect-nowhere")
+            return self._end_redirect(entry, "nowhere", status)
         if switch and self.learner.is_done(url) and self.variants.is_switched(url, switch):
-            self.frontier.remember(
-                entry, learner.part_fact(learner.COOKIES, self.variants.note_switch(entry.url, switch))
-            )
+            cookies = self.variants.note_switch(entry.url, switch)
+            self.frontier.remember(entry, learner.part_fact(learner.COOKIES, cookies))
             self._stats.inc_value("bilingual/variants/switches")
         else:
             switch = None
         url = self.variants.target(entry.url, url, switch)
         if not self._context.scope.admits(url) and entry.parent:
-            return self._end_redirect(entry, "offsite", status, location=url)
+            return self._end_redirect(entry, "offsite", status, url)
         if url == entry.url or entry.redirects >= self._crawler.settings.getint("REDIRECT_MAX_TIMES"):
-            return self._end_redirect(entry, "endless", status, location=url)
+            return self._end_redirect(entry, "endless", status, url)
         self.log(entry, status=status, outcome="redirect", location=url)
-        came = {True: "followed", False: "known"}
-        self._replace(entry, url, lambda wanted: self._stats.inc_value(f"bilingual/redirect/{came[wanted]}"))
+        stat = "bilingual/redirect/"
+        self._replace(entry, url, lambda is_new: self._stats.inc_value(stat + ("followed" if is_new else "known")))
         return True
 
     def fail(self, failure: Failure) -> None:
         """End, or queue again, the URL of a request that gave no page."""
         entry: Entry = failure.request.meta[ENTRY]  # type: ignore[attr-defined]
-        error = failure.value
-        assert error
+        error: BaseException = cast("BaseException", failure.value)
         if isinstance(error, StillWanted):
             self.put_back(entry, Rest(0.0, failed=False))
             return
-        status, outcome = reason(error)
-        if is_fault(error):
+        status, outcome = ours.reason(error)
+        if ours.is_fault(error):
             self._stats.inc_value(f"{ERRORS}{type(error).__name__}")
         if status == 0 and self.is_guess(entry):
-            self._try_http(entry, outcome)
+            # its http address is queued, and it waits for the result
+            http = with_http(entry.url)
+            logger.info(f"{entry.url}: {outcome}, {http} is tried")
+            self._stats.inc_value("bilingual/frontier/http_tried")
+            self._waiting[entry.url] = outcome
+            self.frontier.put_back(entry, NEVER, failed=True)
+            self.quota.add(self._source(entry), entry.url)
+            self.push_seed(http)
             return
         self.log(entry, status=status, outcome=outcome)
         self._stats.inc_value(f"bilingual/dropped/{outcome}")
         if outcome == "host-not-found":
             logger.warning(f"{entry.url}: host not found, skipped")
         https = with_https(entry.url)
-        if entry.url != https and https in self._guesses and not self.learner.is_done(https) and is_silent(error):
+        if entry.url != https and https in self.guesses and not self.learner.is_done(https) and ours.is_silent(error):
             # https had one try; after the failure of http normal retries apply
             self._replace(entry, https)
             return
@@ -381,17 +338,15 @@ class Visits:
 
     def pursue(self) -> None:
         """Queue the policy's proposals, and update the priorities of queued URLs."""
-        wanted = self._policy.wanted()
-        if wanted:
+        if wanted := self._policy.wanted():
             self.push([Entry(one.url, self.slot(one.url), one.priority, one.parent) for one in wanted])
         changed = self._policy.changed()
         self.frontier.rescore({url: changed[url] for url in changed.keys() - self._waiting})
 
     def follow(self, entry: Entry, page: PageRecord, weighed: Sequence[tuple[Link, float]]) -> None:
         """Queue or raise the *weighed* links of the page of *entry* in one transaction."""
-        self.push(
-            [Entry(link.url, self.slot(link.url), priority, page.url, entry.depth + 1) for link, priority in weighed]
-        )
+        depth = entry.depth + 1
+        self.push([Entry(link.url, self.slot(link.url), priority, page.url, depth) for link, priority in weighed])
         # after a death in between, the page is fetched again, and its links must still be new
         self.keep_news(entry, page, weighed)
 
@@ -416,10 +371,7 @@ class Visits:
         self._with_spider[entry.url] = entry
 
     async def count(self, *names: str) -> dict[str, int]:
-        """Increment the persistent counters *names*, shared by all runs and workers; return the sums.
-
-        Does not return if the frontier is frozen.
-        """
+        """Increment counters shared by all runs and workers; return the sums, or never if the frontier is frozen."""
         counted: asyncio.Future[dict[str, int]] = asyncio.get_running_loop().create_future()
         add = dict.fromkeys(names, 1)
         self.frontier.add(add, lambda sums: None if counted.done() else counted.set_result(sums))
@@ -428,42 +380,34 @@ class Visits:
     def log(
         self, entry: Entry, *, status: int, outcome: str, language: str = "", location: str = "", declared: str = ""
     ) -> None:
-        """Send :data:`url_fetched` with what came of *entry*."""
         place = entry.priority, entry.parent, entry.depth
         fetch = Fetch(utc_now(), status, entry.url, language, *place, outcome, location, declared)
-        self._crawler.signals.send_catch_log(url_fetched, fetch=fetch)
+        self._crawler.signals.send_catch_log(ours.url_fetched, fetch=fetch)
 
     def log_page(self, response: Response) -> None:
-        """Log what came of the page in the meta of *response*."""
         page: PageRecord = response.meta[READ]
-        self.log(
-            response.meta[ENTRY],
-            status=response.status,
-            outcome="other-language" if page.side is None else page.objection or "document",
-            language=page.language,
-            declared=page.contradicting(self._context.pairs) or "",
-        )
+        outcome = "other-language" if page.side is None else page.objection or "document"
+        declared = page.contradicting(self._context.pairs) or ""
+        entry = response.meta[ENTRY]
+        self.log(entry, status=response.status, outcome=outcome, language=page.language, declared=declared)
 
     def expects_answers(self, url: str, *, elsewhere: bool = False) -> bool:
-        """Return whether a site that answered before should answer now: the site of *url*, or another with queued URLs.
+        """Whether a site that answered before should answer now: that of *url*, or another with queued URLs.
 
         With *elsewhere* only other sites count. All are sites of this process.
         """
-        if self._stopping:
-            return False
         own = registered_domain(url)
         sites = {own, *map(registered_domain, self.frontier.open_slots())} - ({own} if elsewhere else set())
-        return any(map(self._has_pages, sites))
+        return not self._stopping and any(map(self._has_pages, sites))
 
     def may_be_away(self, entry: Entry) -> bool:
-        """Return whether the site of *entry* answered before, and has other queued URLs to test whether it is down."""
+        """Whether the site of *entry* answered before, and has other queued URLs to test whether it is down."""
         return self._has_pages(registered_domain(entry.url)) and entry.slot in self.frontier.open_slots()
 
     def _has_pages(self, site: str) -> bool:
         return any(course.pages for course in self.learner.remaining.courses(site))
 
     async def leave(self) -> None:
-        """Write the last checkpoint and leave the frontier."""
         self._finish_processed()
         try:
             if self.is_durable:
@@ -477,35 +421,41 @@ class Visits:
         return priority if priority in FIXED else self._policy.reconsider(url, priority)
 
     def gained(self, learnt: Iterable[tuple[str, bytes]], queued: Iterable[str]) -> None:
+        def counted() -> Iterator[str]:
+            for url in queued:
+                # most links lead to pages of their own site
+                self.quota.add(self.slot(url), url)
+                yield url
+
         parts = {
             learner.SCOPE: lambda url, _: self._context.scope.join(url),
             learner.COOKIES: self.variants.recall,
             learner.WALL: self.walls.recall,
             learner.ANNOUNCED: lambda _, fact: self._announced.update(learner.announced_in(fact)),
         }
-        self._announce(learner.relearn(self.learner, learnt, self._queued_before(queued), parts))
+        self._announce(learner.relearn(self.learner, learnt, counted(), parts))
+
+    @property
+    def _engine(self) -> ExecutionEngine:
+        assert self._crawler.engine
+        return self._crawler.engine
 
     def wake(self) -> None:
-        """Let the engine fetch the next request now instead of at its five-second poll."""
-        assert self._crawler.engine
-        ask_scheduler(self._crawler.engine)
+        ask_scheduler(self._engine)
 
     def stop(self, error: Exception) -> None:
         """Stop after a write *error* of frontier or outputs; the next run fetches the URLs in flight again."""
         self.frontier.freeze()
         self._checkpoints.stop()
-        engine = self._crawler.engine
-        assert engine
-        if self._stopping:
-            return
-        self._stopping = True
-        lost = isinstance(error, StoreLost)
-        logger.error(f"Stopping{'' if lost else ', a resume goes on from here'}: {error}")
-        deferred_from_coro(engine.close_spider_async(reason=FRONTIER_LOST if lost else WRITE_ERROR))
+        if not self._stopping:
+            self._stopping = True
+            lost = isinstance(error, StoreLost)
+            logger.error(f"Stopping{'' if lost else ', a resume goes on from here'}: {error}")
+            deferred_from_coro(self._engine.close_spider_async(reason=FRONTIER_LOST if lost else WRITE_ERROR))
 
     def _announce(self, pairs: Iterable[Pair]) -> None:
         for pair in pairs:
-            self._crawler.signals.send_catch_log(pair_found, pair=pair)
+            self._crawler.signals.send_catch_log(ours.pair_found, pair=pair)
 
     def _callback_failed(self, response: Response | Failure) -> None:
         if isinstance(response, Response) and ENTRY in response.meta:
@@ -515,10 +465,7 @@ class Visits:
             self.frontier.finish(entry)
 
     def _idle(self) -> None:
-        """End the crawl when nothing is pending; queued URLs, if any, give the reason.
-
-        Pages in flight while their site was left may have brought pairs or URLs.
-        """
+        """End the crawl when nothing is pending, unless pages in flight while their site was left have brought more."""
         if again := [slot for slot, site in self._left.items() if not self._has_enough(site)]:
             for slot in again:
                 del self._left[slot]
@@ -529,9 +476,7 @@ class Visits:
             raise CloseSpider(reason)
 
     def _finish_processed(self) -> None:
-        assert self._crawler.engine
-        scraped = being_scraped(self._crawler.engine)
-        active = {request.meta[ENTRY].url for request in scraped if ENTRY in request.meta}
+        active = {request.meta[ENTRY].url for request in being_scraped(self._engine) if ENTRY in request.meta}
         for url in [url for url in self._with_spider if url not in active]:
             self.frontier.finish(self._with_spider.pop(url))
 
@@ -571,22 +516,11 @@ class Visits:
         self.frontier.remember(entry, learner.GONE)
         self.pursue()
 
-    def _try_http(self, entry: Entry, outcome: str) -> None:
-        """Queue the http address of *entry*, whose guessed https failed; *entry* waits for the result."""
-        http = with_http(entry.url)
-        logger.info(f"{entry.url}: {outcome}, {http} is tried")
-        self._stats.inc_value("bilingual/frontier/http_tried")
-        self._waiting[entry.url] = outcome
-        self.frontier.put_back(entry, NEVER, failed=True)
-        self.quota.add(self._source(entry), entry.url)
-        self.push_seed(http)
-
     def _give_up_guess(self, entry: Entry) -> None:
         """Give up the https address that waits for *entry*, its http address, which has not led there."""
         https = with_https(entry.url)
-        outcome = self._waiting.pop(https, None)
-        if outcome is not None:
-            self._answered[https] = outcome
+        if https in self._waiting:
+            self._answered[https] = self._waiting.pop(https)
             self.frontier.rescore({https: 0.0})
 
     def _replace(self, entry: Entry, url: str, told: Callable[[bool], None] = ignore) -> None:
@@ -600,32 +534,16 @@ class Visits:
         self.frontier.redirect(entry, target, told)
         self.pursue()
 
-    def _end_redirect(
-        self, entry: Entry, why: str, status: int, *, outcome: str = "redirect", location: str = ""
-    ) -> bool:
-        self.log(entry, status=status, outcome=outcome, location=location)
+    def _end_redirect(self, entry: Entry, why: str, status: int, location: str = "") -> bool:
+        self.log(entry, status=status, outcome="redirect" if location else "redirect-nowhere", location=location)
         self._stats.inc_value(f"bilingual/redirect/{why}")
         self._gone(entry)
         self.frontier.finish(entry)
         return False
 
-    def _pushed(self, entries: Sequence[Entry], outcomes: list[Push]) -> None:
-        for entry, outcome in zip(entries, outcomes, strict=True):
-            if outcome is Push.NEW:
-                self.quota.add(self._source(entry), entry.url)
-        for outcome in Push:
-            self._stats.inc_value(f"bilingual/frontier/{outcome}", outcomes.count(outcome))
-
     def _source(self, entry: Entry) -> str:
         return self.slot(entry.parent) if entry.parent else entry.slot
 
-    def _queued_before(self, urls: Iterable[str]) -> Iterator[str]:
-        """Yield *urls*; most links lead to pages of their own site."""
-        for url in urls:
-            self.quota.add(self.slot(url), url)
-            yield url
-
 
 def utc_now() -> str:
-    """ISO 8601 with milliseconds."""
     return datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")

@@ -11,6 +11,7 @@ import msgspec
 import numpy as np
 from cachetools import LRUCache
 
+from bilingual_crawler.crawl.traps import differing
 from bilingual_crawler.pages.sequences import sequences
 
 if TYPE_CHECKING:
@@ -18,35 +19,24 @@ if TYPE_CHECKING:
 
     from bilingual_crawler.pages.model import PageRecord
 
-MAX_CHARACTERS = 1_000
-"""Characters of a text that are compared."""
-MAX_LINKS = 100
-"""Links of a page that are compared, the first ones to its host."""
-MIN_SEQUENCES = 10
-"""Word sequences of a page by which a wall is told from it."""
-MAX_OTHER = 5
-"""Word sequences in which copies of a short wall differ: it may name the time, its visitor, or the address."""
-OTHER_SHARE = 0.25
-"""The same as a share of a longer wall, and of its links."""
-ROW = 2
-"""URLs in a row with one answer before the host is tested; twice as many after each test that found no wall."""
-MIN_PAGES = 5
-"""Pages of a host before the first one that demands something, and leads nowhere, is a reason to test it."""
+MAX_CHARACTERS = 1_000  # characters of a text that are compared
+MAX_LINKS = 100  # links of a page that are compared, the first ones to its host
+MIN_SEQUENCES = 10  # word sequences of a page by which a wall is told from it
+MAX_OTHER = 5  # word sequences in which copies of a short wall differ: the time, its visitor, the address
+OTHER_SHARE = 0.25  # the same as a share of a longer wall, and of its links
+ROW = 2  # URLs in a row with one answer before the host is tested; twice as many after each test in vain
+MIN_PAGES = 5  # pages of a host before the first one that demands something, and leads nowhere, is tested
 _HOSTS = 10_000
-_PAGE, _TO = "page", "to "
+_TO = "to "
 
 
 class Answer(msgspec.Struct, frozen=True, array_like=True):
     """What a host shows at a URL."""
 
-    kind: str
-    """``page``, the status without a page, or where it leads."""
-    said: bytes = b""
-    """Word sequences at the beginning of its text, as 32-bit numbers."""
-    links: bytes = b""
-    """Hashes of the pages of its host to which it links, as 32-bit numbers."""
-    own: int = 0
-    """Hash of its address."""
+    kind: str  # page, the status without a page, or where it leads
+    said: bytes = b""  # word sequences at the beginning of its text, as 32-bit numbers
+    links: bytes = b""  # hashes of the pages of its host to which it links, as 32-bit numbers
+    own: int = 0  # hash of its address
 
     @classmethod
     def of_page(cls, page: PageRecord) -> Answer:
@@ -54,7 +44,7 @@ class Answer(msgspec.Struct, frozen=True, array_like=True):
         links = islice((link.url for link in page.links if link.url.startswith(own)), MAX_LINKS)
         said = sequences(page.text[:MAX_CHARACTERS], page.url)
         hashes = np.array(sorted(set(map(_hash, links))), np.uint32)
-        return cls(_PAGE, said.tobytes(), hashes.tobytes(), _hash(page.url))
+        return cls("page", said.tobytes(), hashes.tobytes(), _hash(page.url))
 
     @classmethod
     def redirect(cls, url: str) -> Answer:
@@ -69,19 +59,14 @@ class Answer(msgspec.Struct, frozen=True, array_like=True):
     def is_like(self, other: Answer) -> bool:
         own = {self.own, other.own}
         said = [np.frombuffer(one.said, np.uint32) for one in (self, other)]
-        return (
-            self.kind == other.kind
-            and _are_like(*said, spare=MAX_OTHER)
-            and _are_like(self._links(own), other._links(own), spare=0)
-        )
+        says_the_same = self.kind == other.kind and _are_like(*said, spare=MAX_OTHER)
+        return says_the_same and _are_like(self._links(own), other._links(own), spare=0)
 
     def _links(self, own: set[int]) -> NDArray[np.uint32]:
-        """Its links, without those to *own* pages."""
         return np.setdiff1d(np.frombuffer(self.links, np.uint32), np.array([*own], np.uint32), assume_unique=True)
 
 
 def _without_query(url: str) -> str:
-    """*url* without what may name the page that a wall leads back to."""
     return url.partition("#")[0].partition("?")[0]
 
 
@@ -90,26 +75,18 @@ def _hash(url: str) -> int:
 
 
 def _are_like(one: NDArray[np.uint32], other: NDArray[np.uint32], *, spare: int) -> bool:
-    longest, common = max(len(one), len(other)), len(np.intersect1d(one, other, assume_unique=True))
-    return longest - common <= max(spare, OTHER_SHARE * longest)
+    return differing(one, other) <= max(spare, OTHER_SHARE * max(len(one), len(other)))
 
 
 class _Host(msgspec.Struct):
-    """The answers of a host."""
-
-    known: str = ""
-    """URL of its first page with links and enough text."""
-    shown: Answer | None = None
-    """What it showed there."""
+    known: str = ""  # URL of its first page with links and enough text
+    shown: Answer | None = None  # what it showed there
     pages: int = 0
     last: Answer | None = None
-    row: int = 0
-    """URLs in a row with the last answer."""
-    tests: int = 0
-    """Tests that found no wall."""
+    row: int = 0  # URLs in a row with the last answer
+    tests: int = 0  # tests that found no wall
     wall: Answer | None = None
-    is_new: bool = False
-    """Whether a resume does not know all of it."""
+    is_new: bool = False  # whether a resume does not know all of it
 
 
 _pack = msgspec.msgpack.Encoder().encode
@@ -117,21 +94,18 @@ _unpack = msgspec.msgpack.Decoder(tuple[str, Answer, Answer | None]).decode
 
 
 class Walls:
-    """Finds the hosts that show one answer for all URLs. Bounded: 10,000 hosts, with up to 4 kB each.
+    """Finds the hosts that show one answer for all URLs: a page that showed another one shows the same now.
 
-    A host may well have many pages with one text. It is tested by a page that showed another one before: only if this
-    page shows the same now, it is a wall.
+    Bounded: 10,000 hosts, with up to 4 kB each.
     """
 
     def __init__(self) -> None:
         self._hosts: LRUCache[str, _Host] = LRUCache(_HOSTS)
 
     def has_wall(self, url: str) -> bool:
-        """Whether the host of *url* shows a wall."""
         return self._host(url).wall is not None
 
     def is_wall(self, url: str, answer: Answer) -> bool:
-        """Whether *answer* is the wall of the host of *url*."""
         wall = self._host(url).wall
         return wall is not None and wall.is_like(answer)
 
@@ -147,8 +121,8 @@ class Walls:
     def learn(self, url: str, answer: Answer, *, as_known: bool = True, demands: bool = False) -> str | None:
         """Learn the *answer* at *url*; return the page to test its host by, if the answer may be a wall.
 
-        *as_known*: whether the host may be tested by *url*, as a plain request has the same answer. *demands*: whether
-        the answer has a form or a script, or is a refusal.
+        *as_known*: whether *url* may be that page, later. *demands*: the answer has a form or a script, or is a
+        refusal.
         """
         host = self._host(url)
         # a page that was redirected to lies between two redirects to it
@@ -158,18 +132,15 @@ class Walls:
         if host.shown is None or host.shown.is_like(answer):
             if as_known and host.shown is None and answer.leads_on and len(answer.said) >= 4 * MIN_SEQUENCES:
                 host.known, host.shown, host.is_new = url, answer, True
-        elif host.row >= ROW << host.tests or (
-            demands and not answer.leads_on and not host.tests and host.pages >= MIN_PAGES
-        ):
-            return host.known
+        else:
+            suspicious = demands and not answer.leads_on and not host.tests and host.pages >= MIN_PAGES
+            if suspicious or host.row >= ROW << host.tests:
+                return host.known
         host.pages += 1
         return None
 
     def test(self, url: str, answer: Answer, shown: Answer | None) -> bool:
-        """Return whether *answer*, at *url*, is a wall.
-
-        *shown*: what the page that :meth:`learn` has returned shows now; None if it has not come.
-        """
+        """Whether *answer*, at *url*, is a wall: *shown* is what the page of :meth:`learn` shows now, if it came."""
         host = self._host(url)
         if shown is not None and (shown.is_like(answer) or shown == Answer.redirect(url)):
             host.wall, host.is_new = shown, True

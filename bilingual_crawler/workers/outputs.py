@@ -22,8 +22,7 @@ if TYPE_CHECKING:
 
     from bilingual_crawler.languages.pairs import LanguagePairs
 
-PART = "worker-"
-"""Start of the names of the workers' folders; a number follows."""
+PART = "worker-"  # start of the names of the workers' folders; a number follows
 
 
 def parts_of(folder: Path) -> list[Path]:
@@ -33,14 +32,17 @@ def parts_of(folder: Path) -> list[Path]:
 
 
 def join(folder: Path, pairs: LanguagePairs) -> None:
-    """Write what the workers' folders in *folder* hold into *folder* itself, replacing what is there.
+    """Write what the workers' folders in *folder* hold into *folder* itself, replacing what is there; raises OSError.
 
-    The workers' folders stay as they are, for a resume. Archives are linked, not copied, where the file system has hard
-    links. A document that two workers have written is taken once. ``pairs.tsv`` has the pairs that the workers found
-    on the way. Raises OSError.
+    The workers' folders stay as they are, for a resume. ``pairs.tsv`` has the pairs that the workers found on the way.
     """
     parts = parts_of(folder)
-    _join_logs(folder, parts)
+    logs = (records.read_tsv(part / records.CRAWL) for part in parts)
+    with replacing(folder / records.CRAWL) as new:
+        log = records.TsvLog.for_record(new, Fetch)
+        for row in heapq.merge(*logs, key=lambda row: row.get("time", "")):
+            log.write(list(row.values()))
+        log.close()
     for part in parts:
         for archive in sorted(part.glob("*.warc.gz")):
             _link(archive, folder / _archive_name(part, archive.name))
@@ -77,7 +79,6 @@ def joined_counts(parts: Sequence[Path]) -> dict[str, Any]:
 
 
 def reasons_of(parts: Sequence[Path]) -> set[str]:
-    """Return why the crawls in *parts* ended."""
     return {str(summary.get("finish_reason")) for part in parts if (summary := _summary(part))}
 
 
@@ -87,16 +88,6 @@ def _summary(part: Path) -> Mapping[str, Any]:
     except ResultsError:
         # the worker has not begun to write
         return {}
-
-
-def _join_logs(folder: Path, parts: Sequence[Path]) -> None:
-    """Merge the logs of *parts* by time."""
-    rows = heapq.merge(*(records.read_tsv(part / records.CRAWL) for part in parts), key=lambda row: row.get("time", ""))
-    with replacing(folder / records.CRAWL) as new:
-        log = records.TsvLog.for_record(new, Fetch)
-        for row in rows:
-            log.write(list(row.values()))
-        log.close()
 
 
 def _join_documents(folder: Path, parts: Sequence[Path]) -> None:
@@ -115,12 +106,10 @@ def _join_documents(folder: Path, parts: Sequence[Path]) -> None:
 
 
 def _archive_name(part: Path, name: str) -> str:
-    """The name in the joined folder of the archive *name* of *part*."""
     return f"{part.name}-{name}"
 
 
 def _link(file: Path, target: Path) -> None:
-    """Have *target* be *file*, which may still grow."""
     with replacing(target) as new:
         new.unlink(missing_ok=True)
         try:

@@ -18,14 +18,10 @@ if TYPE_CHECKING:
 
 _PR_SET_PDEATHSIG = 1
 _prctl = ctypes.CDLL(None).prctl if sys.platform == "linux" else None
-LOG = "worker.log"
-"""What a worker writes on standard output and standard error, in its output folder."""
-NO_PAGE = 1
-"""Exit status of a crawl without a page, as one of several workers may have, or of one whose summary says why."""
-NOT_STARTED = 2
-"""Exit status of a crawl that could not start. The arguments were checked before: its Redis was away."""
-MAX_DEATHS = 10
-"""Deaths after which a worker is not started again: each page kills two workers at most, so there is another cause."""
+LOG = "worker.log"  # what a worker writes on standard output and standard error, in its output folder
+NO_PAGE = 1  # exit status of a crawl without a page, as one of several workers may have, or whose summary says why
+NOT_STARTED = 2  # exit status of a crawl that could not start: its Redis was away, as the arguments are checked
+MAX_DEATHS = 10  # of a worker; each page kills two workers at most, so there is another cause
 
 
 def die_with(parent: int) -> None:
@@ -52,8 +48,7 @@ class WorkerProcess:
         self._command = command
         self._process: subprocess.Popen[bytes] | None = None
         self._deaths = 0
-        self.broken = False
-        """Whether it has ended in a way that another start would not change."""
+        self.broken = False  # whether it has ended in a way that another start would not change
 
     def start(self) -> None:
         self.folder.mkdir(exist_ok=True)
@@ -79,9 +74,7 @@ class WorkerProcess:
         self._deaths += 1
         if self._deaths > MAX_DEATHS:
             self.broken = True
-            return (
-                f"{self.folder.name} {happened} for the {self._deaths}th time; the other workers go on without it;"
-                f" {self.folder / LOG} says why"
-            )
+            what = f"{happened} for the {self._deaths}th time; the other workers go on without it"
+            return f"{self.folder.name} {what}; {self.folder / LOG} says why"
         self.start()
         return f"{self.folder.name} {happened}, and starts again"

@@ -48,21 +48,18 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 CHECK_SECONDS = 0.1
-
-
 PROGRAM = "redis-server"
 SERVER_LOG = "redis.log"
 ANSWER_SECONDS = 2.0
-STOP_SECONDS = 60.0
-"""Seconds in which the server must end when it is stopped; what it has answered is in its file before."""
+STOP_SECONDS = 60.0  # in which the server must end when it is stopped; what it has answered is in its file before
 
 
 class PrivateRedis:
     """A Redis server with a socket in *place*, a folder of this user alone, and its data in *folder*.
 
-    *folder* may hold the data of an earlier run. An answer is sent after the change has reached the operating system,
-    so ``kill -9`` loses nothing; a power cut may lose the last second. The server holds *locks* as well as this
-    process: no second server opens its data. It ends when this process does.
+    An answer is sent after the change has reached the operating system, so ``kill -9`` loses nothing; a power cut may
+    lose the last second. The server holds *locks*, too: no second server opens its data. It ends when this process
+    does.
     """
 
     def __init__(self, folder: Path, place: Path, locks: Sequence[FolderLock]) -> None:
@@ -98,20 +95,19 @@ class PrivateRedis:
 
     def revive(self) -> bool:
         """Start the server again if it has ended; return whether it had. StoreError if it had not answered before."""
-        if self._process is None or self._process.poll() is None:
-            return False
-        if not self._has_answered:
-            self._check()
-        self.start()
-        return True
+        has_ended = self._process is not None and self._process.poll() is not None
+        if has_ended:
+            if not self._has_answered:
+                self._check()
+            self.start()
+        return has_ended
 
     def queued(self) -> int:
-        """Return the number of URLs in the queue and in flight; the last known one while the server is away."""
+        """The number of URLs in the queue and in flight; the last known one while the server is away."""
         self._ask()
         return self._queued
 
     def stop(self) -> None:
-        """End the server in order."""
         self._client.close()
         if self._process is None:
             return
@@ -123,10 +119,9 @@ class PrivateRedis:
             self._process.wait()
 
     def _ask(self) -> bool:
+        states = [str(int(state)) for state in (State.QUEUED, State.IN_FLIGHT)]
         try:
-            counts = self._client.hmget(
-                f"{prefix_of(self.url)}counts", [str(int(State.QUEUED)), str(int(State.IN_FLIGHT))]
-            )
+            counts = self._client.hmget(f"{prefix_of(self.url)}counts", states)
         except redis.RedisError:
             return False
         self._queued = sum(int(count or 0) for count in counts)
@@ -145,8 +140,7 @@ def crawl_together(
 ) -> bool:
     """Crawl with ``BILINGUAL_WORKERS`` processes into one output folder; return whether all went well.
 
-    *describe* is called when the folders are locked. *command* starts a worker; its settings are added. Raises
-    UsageError and StoreError before the first page.
+    *describe* is called when the folders are locked. *command* starts a worker. Raises UsageError and StoreError.
     """
     locks = lock_folders(settings, context)
     try:
@@ -179,16 +173,12 @@ class _Team:
         self._options = Options.of(settings)
         self._folder = context.output_dir
         self._server = server
-        self._workers = [
-            WorkerProcess(folder, [*command, *_settings(server.url, job / folder.name, folder)])
-            for number in range(1, self._options.workers + 1)
-            for folder in [self._folder / f"{PART}{number}"]
-        ]
+        places = [self._folder / f"{PART}{number}" for number in range(1, self._options.workers + 1)]
+        commands = {one: [*command, *_settings(server.url, job / one.name, one)] for one in places}
+        self._workers = [WorkerProcess(*one) for one in commands.items()]
         self._stops = self._stops_passed_on = 0
-        self._failed = False
-        self._missing: dict[str, str] = {}
-        """Outputs that the alignment has not made, with the command that makes each."""
-        self._unaligned = False
+        self._failed = self._unaligned = False
+        self._missing: dict[str, str] = {}  # outputs that the alignment has not made -> the command that makes each
         self._status = Console(stderr=True).status("starting") if sys.stderr.isatty() else None
         self._phase = ""
         self._logs_every = settings.getfloat("LOGSTATS_INTERVAL")
@@ -223,11 +213,18 @@ class _Team:
 
     def _watch(self) -> None:
         """Until all workers have ended: start again what was killed, pass signals on, show the counts."""
-        began = saved = time.monotonic()
-        logged, fetched_before, fetched_first = began, -1, -1
-        while any([worker.runs() or self._revived(worker) for worker in self._workers]):
+        began = saved = logged = time.monotonic()
+        fetched_first = fetched_before = -1
+        while any([self._runs(worker) for worker in self._workers]):
             time.sleep(CHECK_SECONDS)
-            self._keep_server()
+            try:
+                if self._server.revive():
+                    logger.warning("The Redis of the workers has ended, and starts again; they wait for it")
+            except StoreError as error:
+                if not self._failed:
+                    logger.error(f"Stopping, a resume goes on from here: {error}")
+                    self._failed = True
+                    self._stop()
             if self._stops > self._stops_passed_on:
                 self._stops_passed_on += 1
                 self._stop()
@@ -247,23 +244,10 @@ class _Team:
                 logger.info(_line(summary, now - logged, fetched_before))
                 logged, fetched_before = now, summary["fetched"]
 
-    def _revived(self, worker: WorkerProcess) -> bool:
-        """Start *worker* again if it was killed; return whether it runs."""
-        if self._stops or self._failed:
-            return False
-        if happened := worker.revive():
+    def _runs(self, worker: WorkerProcess) -> bool:
+        if not (self._stops or self._failed) and (happened := worker.revive()):
             logger.warning(happened)
         return worker.runs()
-
-    def _keep_server(self) -> None:
-        try:
-            if self._server.revive():
-                logger.warning("The Redis of the workers has ended, and starts again; they wait for it")
-        except StoreError as error:
-            if not self._failed:
-                logger.error(f"Stopping, a resume goes on from here: {error}")
-                self._failed = True
-                self._stop()
 
     def _stop(self) -> None:
         for worker in self._workers:
@@ -279,17 +263,16 @@ class _Team:
             return None
         why = "the crawl was stopped"
         if not (self._stops or self._failed):
+            crawl = self._folder, pairs, self._context.detection, self._settings
             try:
-                args = self._folder, pairs, self._context.detection, self._settings
-                if aligned := asyncio.run(align_crawl(*args, lambda: self._stops > 0, self._show)):
+                if aligned := asyncio.run(align_crawl(*crawl, lambda: self._stops > 0, self._show)):
                     return aligned
             except AlignmentError as error:
                 why = str(error)
                 self._unaligned = True
         self._missing = outputs_without_alignment(self._folder, self._options)
-        logger.warning(
-            f"{PAIRS} has the pairs that the workers found on the way: {why}. For all: {self._missing[PAIRS]}"
-        )
+        again = self._missing[PAIRS]
+        logger.warning(f"{PAIRS} has the pairs that the workers found on the way: {why}. For all: {again}")
         return None
 
     def _summary(self, reason: str, queued: int, aligned: AlignedCrawl | None = None) -> dict[str, Any]:
@@ -327,15 +310,16 @@ class _Team:
     @contextmanager
     def _signals_counted(self) -> Iterator[None]:
         """Meanwhile SIGINT and SIGTERM stop the crawl, the second of them at once."""
-        before = {number: signal.signal(number, self._count_stop) for number in (signal.SIGINT, signal.SIGTERM)}
+
+        def count(*_: object) -> None:
+            self._stops += 1
+
+        before = {number: signal.signal(number, count) for number in (signal.SIGINT, signal.SIGTERM)}
         try:
             yield
         finally:
             for number, handler in before.items():
                 signal.signal(number, handler)
-
-    def _count_stop(self, *_: object) -> None:
-        self._stops += 1
 
 
 def _settings(frontier: str, job: Path, folder: Path) -> list[str]:

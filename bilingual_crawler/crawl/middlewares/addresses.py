@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ipaddress
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal, Self
+from typing import TYPE_CHECKING, Any, Self
 from urllib.parse import urlsplit
 from urllib.request import getproxies
 
@@ -13,7 +13,7 @@ from scrapy.exceptions import CannotResolveHostError
 from scrapy.resolver import CachingThreadedResolver, HostResolution
 from twisted.internet.abstract import isIPv6Address
 from twisted.internet.address import IPv6Address
-from twisted.internet.interfaces import IAddress, IHostnameResolver, IResolutionReceiver
+from twisted.internet.interfaces import IHostnameResolver, IResolutionReceiver
 from zope.interface import implementer  # type: ignore[import-untyped]
 
 from bilingual_crawler.crawl.component import CrawlComponent
@@ -21,39 +21,29 @@ from bilingual_crawler.crawl.middlewares.stop import end_crawl
 from bilingual_crawler.crawl.signals import Refused, StillWanted, count_and_log
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable
 
     from scrapy import Request
     from scrapy.crawler import Crawler
 
     from bilingual_crawler.options import Network
 
-_NOT_PUBLIC = tuple(
-    map(
-        ipaddress.IPv4Network,
-        (
-            *("0.0.0.0/8", "10.0.0.0/8", "100.64.0.0/10", "127.0.0.0/8", "169.254.0.0/16", "172.16.0.0/12"),
-            *("192.0.0.0/24", "192.0.2.0/24", "192.88.99.0/24", "192.168.0.0/16", "198.18.0.0/15", "198.51.100.0/24"),
-            *("203.0.113.0/24", "224.0.0.0/4", "240.0.0.0/4"),
-        ),
-    )
-)
+_SPECIAL = """
+0.0.0.0/8 10.0.0.0/8 100.64.0.0/10 127.0.0.0/8 169.254.0.0/16 172.16.0.0/12 192.0.0.0/24 192.0.2.0/24 192.88.99.0/24
+192.168.0.0/16 198.18.0.0/15 198.51.100.0/24 203.0.113.0/24 224.0.0.0/4 240.0.0.0/4
+"""
+_NOT_PUBLIC = tuple(map(ipaddress.IPv4Network, _SPECIAL.split()))
 """IANA's special-purpose IPv4 networks without public servers. The table of ``ipaddress`` differs by Python version."""
-_PUBLIC_IPV6 = ipaddress.IPv6Network("2000::/3")
-"""All that IANA gives out as global unicast addresses, special purposes included."""
+_PUBLIC_IPV6 = ipaddress.IPv6Network("2000::/3")  # IANA's global unicast addresses, special purposes included
 _NOT_PUBLIC_IPV6 = tuple(map(ipaddress.IPv6Network, ("2001::/23", "2001:db8::/32", "2002::/16", "3fff::/20")))
 """Special purposes, and the tunnels Teredo and 6to4, whose addresses embed IPv4 addresses."""
-_ISATAP = (0x00005EFE, 0x02005EFE)
-"""The 32 bits before the IPv4 address of the tunnel ISATAP, which may have any network."""
+_ISATAP = (0x00005EFE, 0x02005EFE)  # the bits before the IPv4 address of this tunnel, which may have any network
 _PORTS = {"http": 80, "https": 443}
 _REMEMBERED = 10_000
 
 
 def is_public(address: str) -> bool:
-    """Whether *address* is public. An IPv6 address that embeds an IPv4 address is not: packets may go to that one.
-
-    Names resolve to IPv4 addresses only, and no site is linked to by the address of a tunnel or a translator.
-    """
+    """Whether *address* is public. An IPv6 address that embeds an IPv4 address is not: packets may go to that one."""
     ip = ipaddress.ip_address(address)
     if isinstance(ip, ipaddress.IPv4Address):
         return not any(ip in network for network in _NOT_PUBLIC)
@@ -100,22 +90,21 @@ def authority(url: str) -> tuple[str, int]:
 
 @implementer(IHostnameResolver)
 class GuardedResolver:
-    """Passes only addresses to connections that a rule allows.
+    """Passes only addresses to connections that a rule allows. Scrapy installs it for ``TWISTED_DNS_RESOLVER``.
 
     Twisted connects to exactly these addresses without a second look-up, so a name server that changes its answer gains
-    nothing. Scrapy installs it for the setting ``TWISTED_DNS_RESOLVER`` when it starts the reactor.
+    nothing.
     """
 
     def __init__(self, resolver: Any) -> None:
         self._resolver = resolver
-        self.rules: dict[object, AddressRule] = {}
-        """The rule of each crawl of this process; an address is allowed if one of them allows it."""
+        self.rules: dict[object, AddressRule] = {}  # of each crawl of this process; one has to allow an address
+        # (host, port) with only forbidden addresses at the last look-up -> one of them
         self.refused: LRUCache[tuple[str, int], str] = LRUCache(_REMEMBERED)
-        """(host, port) with only forbidden addresses at the last look-up, and one of these addresses."""
 
     @classmethod
     def from_crawler(cls, crawler: Crawler, reactor: Any) -> Self:
-        """A resolver in front of Scrapy's default resolver, which caches answers. Scrapy installs it in the reactor."""
+        """A resolver in front of Scrapy's default resolver, which caches answers."""
         CachingThreadedResolver.from_crawler(crawler, reactor).install_on_reactor()
         return cls(reactor.nameResolver)
 
@@ -132,21 +121,16 @@ class GuardedResolver:
         reactor.installNameResolver(self)
 
     def resolveHostName(
-        self,
-        resolutionReceiver: Any,
-        hostName: str,
-        portNumber: int = 0,
-        addressTypes: Sequence[type[IAddress]] | None = None,
-        transportSemantics: Literal["TCP", "UDP"] = "TCP",
+        self, resolutionReceiver: Any, hostName: str, portNumber: int = 0, *more: Any, **named: Any
     ) -> Any:
         receiver = _Sieve(resolutionReceiver, self, (hostName.lower(), portNumber))
         if isIPv6Address(hostName):
             # Scrapy's default resolver knows IPv4 only
             receiver.resolutionBegan(HostResolution(hostName))
-            receiver.addressResolved(IPv6Address(transportSemantics, hostName, portNumber))
+            receiver.addressResolved(IPv6Address("TCP", hostName, portNumber))
             receiver.resolutionComplete()
             return receiver
-        return self._resolver.resolveHostName(receiver, hostName, portNumber, addressTypes, transportSemantics)
+        return self._resolver.resolveHostName(receiver, hostName, portNumber, *more, **named)
 
     def admits(self, host: str, port: int, address: str) -> bool:
         return not self.rules or any(rule.admits(host, port, address) for rule in self.rules.values())
@@ -181,9 +165,7 @@ class _Sieve:
 class AddressGuardMiddleware(CrawlComponent):
     """Connects to public addresses only, to those in ``BILINGUAL_ALLOWED_NETWORKS``, and to seeds given as an address.
 
-    A seed such as http://127.0.0.1:8000/ allows that host and port and no other. Names are checked by their addresses
-    at the moment of the connection. A crawl ends if the reactor has another resolver. Stats:
-    ``bilingual/security/forbidden_address``.
+    A crawl ends if the reactor has another resolver. Stats: ``bilingual/security/forbidden_address``.
     """
 
     def __init__(self, crawler: Crawler) -> None:
@@ -201,12 +183,9 @@ class AddressGuardMiddleware(CrawlComponent):
         # Not only at the start: the script that runs the reactor may install another resolver later.
         resolver = GuardedResolver.installed()
         if resolver is None:
-            message = (
-                "The crawl ends, because nothing would keep it from private addresses: the resolver of the reactor is "
-                "no GuardedResolver. Do not change TWISTED_DNS_RESOLVER; a script that runs the reactor itself installs"
-                " one"
-            )
-            end_crawl(self._crawler, "unguarded", message)
+            why = "nothing would keep it from private addresses: the resolver of the reactor is no GuardedResolver"
+            fix = "Do not change TWISTED_DNS_RESOLVER; a script that runs the reactor itself installs one"
+            end_crawl(self._crawler, "unguarded", f"The crawl ends, because {why}. {fix}")
             raise StillWanted("nothing keeps the crawl from private addresses")
         resolver.rules[self] = self._rule
 
@@ -218,10 +197,7 @@ class AddressGuardMiddleware(CrawlComponent):
         address = resolver and resolver.refused.get((host, port))
         if address is None:
             return
-        count_and_log(
-            self._crawler,
-            "bilingual/security/forbidden_address",
-            f"{host}:{port} has the address {address}, which is not public, and is not fetched. If it is yours: "
-            f"-s BILINGUAL_ALLOWED_NETWORKS={address}",
-        )
+        why = f"has the address {address}, which is not public, and is not fetched"
+        message = f"{host}:{port} {why}. If it is yours: -s BILINGUAL_ALLOWED_NETWORKS={address}"
+        count_and_log(self._crawler, "bilingual/security/forbidden_address", message)
         raise Refused("forbidden-address", f"{host} has the address {address}") from exception

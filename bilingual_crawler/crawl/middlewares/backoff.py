@@ -32,35 +32,27 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
-ASKS_TO_WAIT = (429, 503)
-PAGE_ERROR = 500
-"""A failure of the page, not of the host."""
-WAITS = 5
-"""Answers 429 or 503 to one URL before it is dropped."""
-MAX_OWN_REST = 60.0
-"""Longest pause in seconds when this machine has no sockets left."""
+PAGE_ERROR = 500  # a failure of the page, not of the host
+WAITS = 5  # answers 429 or 503 to one URL before it is dropped
+MAX_OWN_REST = 60.0  # longest pause in seconds when this machine has no sockets left
 _MACHINE = "this machine"
-NO_ANSWER = "no_answer"
-"""The ``finish_reason`` of a crawl that stops because the network may be gone."""
+NO_ANSWER = "no_answer"  # the finish_reason of a crawl that stops because the network may be gone
 
 
 class HostUnavailable(Refused):
-    """The host is unavailable, and the page was not requested."""
+    """The page was not requested, since the host is unavailable, though perhaps *alive*, or *asked* for a pause."""
 
     def __init__(self, outcome: str, message: str, *, alive: bool, asked: float | None = None) -> None:
         super().__init__(outcome, message, silent=not alive)
-        self.alive = alive
-        self.asked = asked
+        self.alive, self.asked = alive, asked
 
 
 class BackoffMiddleware(CrawlComponent):
     """Replaces Scrapy's RetryMiddleware, which retries without a pause.
 
     A request that fails by the network or with one of ``RETRY_HTTP_CODES`` goes back to its place in the frontier, at
-    most ``RETRY_TIMES`` times (five times after 429 or 503), and once more if its host only failed meanwhile. Its
-    politeness slot pauses, as :class:`Backoff` says, until its host is given up. A lack of sockets, descriptors or
-    memory here is no failure of the host. If no host answers any more, the network may be gone: a crawl that can be
-    resumed stops before it gives them up. Stats: ``bilingual/backoff/<status or error>``,
+    most ``RETRY_TIMES`` times. Its politeness slot pauses, as :class:`Backoff` says, until its host is given up. A
+    crawl that can be resumed stops if no host answers. Stats: ``bilingual/backoff/<status or error>``,
     ``bilingual/hosts_given_up``, ``bilingual/machine/<error>``.
     """
 
@@ -75,8 +67,7 @@ class BackoffMiddleware(CrawlComponent):
         self._backoff = Backoff(self._patience, time.monotonic)
         longest = min(self._patience.longest, MAX_OWN_REST)
         self._own = Backoff(Patience(self._patience.start, longest, failures=math.inf), time.monotonic)
-        self._stopped = False
-        """Whether the network seems to be gone, and the crawl ends."""
+        self._stopped = False  # whether the network seems to be gone, and the crawl ends
 
     def response_downloaded(self, request: Request, response: Response) -> None:
         """End the failures in a row of the host. Redirects and dropped responses do not reach process_response."""
@@ -101,7 +92,7 @@ class BackoffMiddleware(CrawlComponent):
             rest: float | None = min(self._patience.longest, self._patience.start * 2.0**entry.attempts)
         else:
             rest = self._failed(request, alive=True, asked=asked_to_wait(response))
-        tries = WAITS if status in ASKS_TO_WAIT else self._tries
+        tries = WAITS if status in (429, 503) else self._tries
         if rest is None:
             return response
         if entry.attempts < tries:
@@ -119,7 +110,12 @@ class BackoffMiddleware(CrawlComponent):
             # an answer that is not read to its end
             self._backoff.answered(origin(request.url))
         if shortage := _shortage_behind(exception):
-            return self._wait_for_machine(request, shortage)
+            note_shortage(self._crawler, shortage)
+            # an address family that this machine lacks reads the same as ports that are used up
+            for_good = shortage == "EADDRNOTAVAIL"
+            if for_good and entry.attempts >= WAITS:
+                return None
+            return again(request, Rest(self._own.failed(_MACHINE, alive=True) or 0.0, failed=for_good))
         unavailable = exception if isinstance(exception, HostUnavailable) else None
         if not (unavailable or isinstance(exception, self._errors)):
             return None
@@ -132,7 +128,9 @@ class BackoffMiddleware(CrawlComponent):
             return None
         if unavailable or entry.attempts < self._tries:
             return again(request, Rest(rest, failed=not unavailable))
-        silent = self._is_everyone_silent(request)
+        # the network may be gone, so that the request need not be the reason of its last failure
+        silent = self._backoff.is_silence(origin(request.url))
+        silent = silent and self._visits.expects_answers(request.url, elsewhere=True)
         if self._stopped or (silent and self._backoff.failures(origin(request.url)) > 1):
             return again(request, Rest(rest, failed=False))
         # a first failure in a row says less: other pages of the host may have been answered just before
@@ -140,35 +138,14 @@ class BackoffMiddleware(CrawlComponent):
             return again(request, Rest(rest))
         return again(request, Rest(rest, after_others=True)) if self._is_spared(request, self._tries) else None
 
-    def _is_everyone_silent(self, request: Request) -> bool:
-        """Whether the network may be gone, so that *request* need not be the reason of its last failure."""
-        return self._backoff.is_silence(origin(request.url)) and self._visits.expects_answers(
-            request.url, elsewhere=True
-        )
-
     def _is_spared(self, request: Request, tries: int) -> bool:
-        """Whether *request* has one try more than its *tries*, when other pages of its site have been tried.
-
-        Its host only failed between the last two, and a site that has brought pages may be away for a while. An answer
-        during the last try says less: the site may have come back just then.
-        """
+        """Whether *request* has one more try: its host only failed between the last two, and may have been away."""
         entry: Entry = request.meta[ENTRY]
         return entry.attempts == tries and request.meta.get(FAILURES, 0) > 0 and self._visits.may_be_away(entry)
 
     def _is_failure(self, response: Response | None) -> bool:
-        """Whether *response* is a failure of the host."""
         failed = response is not None and response.status in self._statuses and response.status != PAGE_ERROR
         return self._enabled and failed
-
-    def _wait_for_machine(self, request: Request, shortage: str) -> Request | None:
-        note_shortage(self._crawler, shortage)
-        # an address family that this machine lacks reads the same as ports that are used up
-        for_good = shortage == "EADDRNOTAVAIL"
-        if for_good and request.meta[ENTRY].attempts >= WAITS:
-            return None
-        rest = self._own.failed(_MACHINE, alive=True)
-        assert rest is not None
-        return again(request, Rest(rest, failed=for_good))
 
     def _failed(self, request: Request, *, alive: bool, asked: float | None) -> float | None:
         host = origin(request.url)
@@ -190,12 +167,10 @@ class BackoffMiddleware(CrawlComponent):
 
 def note_shortage(crawler: Crawler, shortage: str) -> None:
     """Count that this machine has something none left of, an :func:`own_shortage`, and log it once per kind."""
-    count_and_log(
-        crawler,
-        f"bilingual/machine/{shortage}",
-        f"{os.strerror(getattr(errno, shortage))} ({shortage}): this machine has no sockets, file descriptors or "
-        "memory left; the crawl waits and tries again. A lower CONCURRENT_REQUESTS or a higher ulimit -n helps",
-    )
+    error = f"{os.strerror(getattr(errno, shortage))} ({shortage})"
+    what = "this machine has no sockets, file descriptors or memory left; the crawl waits and tries again"
+    fix = "A lower CONCURRENT_REQUESTS or a higher ulimit -n helps"
+    count_and_log(crawler, f"bilingual/machine/{shortage}", f"{error}: {what}. {fix}")
 
 
 def _shortage_behind(exception: Exception) -> str | None:
@@ -225,10 +200,7 @@ def patience_of(options: Options) -> Patience:
 
 
 class PoisonMiddleware:
-    """Logs each suspect, so that the log of a process that dies ends with the culprit. Refuses poisonous URLs.
-
-    Stats: ``bilingual/dropped/poison``.
-    """
+    """Logs each suspect, so that the log of a process that dies ends with the culprit. Refuses poisonous URLs."""
 
     def process_request(self, request: Request) -> None:
         entry: Entry | None = request.meta.get(ENTRY)

@@ -11,22 +11,14 @@ from typing import TYPE_CHECKING, TypeVar
 from msgspec.structs import replace
 from scrapy.exceptions import StopDownload
 
+from bilingual_crawler.crawl import signals
 from bilingual_crawler.crawl.component import CrawlComponent
 from bilingual_crawler.crawl.context import CrawlContext
 from bilingual_crawler.crawl.middlewares.backoff import note_shortage, origin
 from bilingual_crawler.crawl.middlewares.stop import is_stopping
 from bilingual_crawler.crawl.politeness import robots_agent
 from bilingual_crawler.crawl.requests import asks_for_page, header, header_text
-from bilingual_crawler.crawl.signals import (
-    ENTRY,
-    READ,
-    SITE_OPT_OUTS,
-    SITEMAP,
-    WARC_LOCATION,
-    Refused,
-    StillWanted,
-    count_and_log,
-)
+from bilingual_crawler.crawl.signals import ENTRY, READ, SITEMAP, Refused, StillWanted, count_and_log
 from bilingual_crawler.crawl.visits import utc_now
 from bilingual_crawler.frontier.backoff import own_shortage
 from bilingual_crawler.frontier.entry import Entry, Kind
@@ -52,42 +44,38 @@ if TYPE_CHECKING:
 
     Result = TypeVar("Result")
 
-_PAUSE = 1.0
-"""Seconds until a helper process is started again."""
-REST = 3.0
-"""Pause after a response that has broken a limit, in times of what it took."""
+_PAUSE = 1.0  # seconds until a helper process is started again
+REST = 3.0  # pause after a response that has broken a limit, in times of what it took
 MAX_REST = 10.0
 
 
 class ReadingComponent(CrawlComponent):
-    """Reads responses in helper processes. A response that breaks a limit, or lacks the expected content, is refused,
-    counted, and logged once per kind. All sites with a response over a limit share one helper, which rests after each
-    further one and so leaves processors to the other helpers. Waits while this machine cannot start a helper process.
+    """Reads responses in helper processes, and refuses those that break a limit or lack the expected content.
 
-    Stats: ``bilingual/unreadable/time|memory|crash|damaged|encrypted|no-text|illegible``.
+    All sites with a response over a limit share one helper, which rests after each further one and so leaves processors
+    to the other helpers. Stats: ``bilingual/unreadable/time|memory|crash|damaged|encrypted|no-text|illegible``.
     """
 
     async def _read(self, job: Job[Result], url: str) -> Result:
         """The result of *job* for the response from *url*; raises Refused, and StillWanted if the crawl stops first."""
-        try:
-            while True:
-                try:
-                    return await self._read_once(job, is_suspect=self._context.traps.was_unreadable(url))
-                except OSError as error:
-                    # a helper process cannot be started
-                    shortage = own_shortage(error)
-                    if shortage is None:
-                        raise
-                    note_shortage(self._crawler, shortage)
-                    if is_stopping(self._crawler):
-                        raise StillWanted("the crawl is stopping") from error
-                await asyncio.sleep(_PAUSE)
-        except (ContentError, SandboxError) as error:
-            count_and_log(self._crawler, f"bilingual/unreadable/{error.kind}", f"{url} could not be read: {error}")
-            if isinstance(error, ContentError):
-                raise Refused(error.kind, str(error), status=200) from error
-            self._context.traps.note_unreadable(url)
-            raise Refused(f"unreadable-{error.kind}", str(error), status=200) from error
+        while True:
+            try:
+                return await self._read_once(job, is_suspect=self._context.traps.was_unreadable(url))
+            except (ContentError, SandboxError) as error:
+                count_and_log(self._crawler, f"bilingual/unreadable/{error.kind}", f"{url} could not be read: {error}")
+                if isinstance(error, ContentError):
+                    raise Refused(error.kind, str(error), status=200) from error
+                self._context.traps.note_unreadable(url)
+                raise Refused(f"unreadable-{error.kind}", str(error), status=200) from error
+            except OSError as error:
+                # a helper process cannot be started
+                shortage = own_shortage(error)
+                if shortage is None:
+                    raise
+                note_shortage(self._crawler, shortage)
+                if is_stopping(self._crawler):
+                    raise StillWanted("the crawl is stopping") from error
+            await asyncio.sleep(_PAUSE)
 
     async def _read_once(self, job: Job[Result], *, is_suspect: bool) -> Result:
         if not is_suspect:
@@ -101,10 +89,7 @@ class ReadingComponent(CrawlComponent):
                 raise
 
     async def _read_page(self, request: Request, response: Response, url: str) -> None:
-        """Put the record of the page *url* in *response* into the meta of *request*; raises Refused.
-
-        A page has links to documents in the formats of the crawl; a PDF is a page without links.
-        """
+        """Put the record of the page *url* in *response* into the meta of *request*; raises Refused."""
         context = self._context
         is_pdf = is_of(PDF, response, url)
         pairs = context.pairs if self._options.align else None
@@ -118,12 +103,11 @@ class ReadingComponent(CrawlComponent):
 
 
 class LanguageFilterMiddleware(ReadingComponent):
-    """Puts the parsed page, the language of its text and its outline, or the parsed sitemap, into ``response.meta``.
+    """Puts the parsed page, or the parsed sitemap, into ``response.meta``.
 
     Responses in none of the formats of the crawl are dropped by their headers, before the body is read if the download
-    handler allows it. The policy decides whether links of a page in neither language are followed. With the scheduler
-    of another project, all that :func:`~bilingual_crawler.crawl.requests.asks_for_page` counts as pages. Stats:
-    ``bilingual/language/<code>``, ``bilingual/dropped/not_html``, ``bilingual/pdf/whole|too-long``.
+    handler allows it. Stats: ``bilingual/language/<code>``, ``bilingual/dropped/not_html``, ``bilingual/pdf/<whether
+    whole>``.
     """
 
     def headers_received(self, headers: Headers, request: Request) -> None:
@@ -162,9 +146,9 @@ class LanguageFilterMiddleware(ReadingComponent):
 
     def _is_page(self, entry: Entry, response: Response, sitemap: Sitemap) -> bool:
         """Whether the site has redirected from a *sitemap* that it lacks to one of its pages, which is read as such."""
-        if not entry.redirects or sitemap.links or sitemap.nested or sitemap.documents:
-            return False
-        return self._context.scope.admits(entry.url) and self._format(response.headers, entry.url) is not None
+        is_empty = not (sitemap.links or sitemap.nested or sitemap.documents)
+        is_page = self._format(response.headers, entry.url) is not None
+        return bool(entry.redirects) and is_empty and is_page and self._context.scope.admits(entry.url)
 
     def _url(self, request: Request) -> str | None:
         """The URL of the page or sitemap that *request* asks for; None if its answer is not read."""
@@ -175,7 +159,6 @@ class LanguageFilterMiddleware(ReadingComponent):
         return None if has_frontier or not asks_for_page(request) else canonicalise(request.url)
 
     def _format(self, headers: Headers, url: str) -> str | None:
-        """The format of a response; None if the crawl does not read it."""
         found = format_of(header(headers, "Content-Type"), url)
         return found if found in self._context.formats else None
 
@@ -187,7 +170,7 @@ def counted(page: PageRecord, request: Request, response: Response, crawler: Cra
     directives = header_directives(values, robots_agent(crawler.settings))
     is_noindex, nofollow = page_rules(directives)
     declared = opt_outs(directives, header(headers, TDM_RESERVATION), header(headers, TDM_POLICY), page.url)
-    declared = page.opt_outs.over(declared).over(request.meta.get(SITE_OPT_OUTS, NOTHING))
+    declared = page.opt_outs.over(declared).over(request.meta.get(signals.SITE_OPT_OUTS, NOTHING))
     noindex = NOINDEX if is_noindex else page.objection
     objection = noindex if options.meta_robots_obey else None
     return replace(
@@ -224,7 +207,7 @@ def document_of(response: Response, page: PageRecord) -> Document | None:
         return None
     entry: Entry = response.meta[ENTRY]
     claims = claims_in(page.links)
-    warc_file, warc_offset = response.meta.get(WARC_LOCATION, (None, None))[:2]
+    warc_file, warc_offset = response.meta.get(signals.WARC_LOCATION, (None, None))[:2]
     now = utc_now()
     return Document(
         url=page.url,

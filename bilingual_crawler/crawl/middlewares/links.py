@@ -11,20 +11,11 @@ from typing import TYPE_CHECKING, Any
 from scrapy import Request
 from scrapy.downloadermiddlewares.offsite import OffsiteMiddleware
 
+from bilingual_crawler.crawl import signals
 from bilingual_crawler.crawl.component import CrawlComponent
 from bilingual_crawler.crawl.middlewares.language import document_of
 from bilingual_crawler.crawl.requests import asks_for_page, of_its_own
-from bilingual_crawler.crawl.signals import (
-    COPY,
-    ENTRY,
-    ERRORS,
-    MODELS,
-    RANK,
-    READ,
-    count_and_log,
-    document_read,
-    profile_read,
-)
+from bilingual_crawler.crawl.signals import COPY, ENTRY, ERRORS, MODELS, RANK, READ, count_and_log
 from bilingual_crawler.frontier.entry import Entry, Kind, State
 from bilingual_crawler.items import FoundLinks, FoundRequests, Wanted
 from bilingual_crawler.languages.codes import language_name
@@ -48,18 +39,16 @@ logger = logging.getLogger(__name__)
 def warn_of_unknown(model: LanguageModel, policy: str, pairs: LanguagePairs) -> None:
     """Log the languages of *pairs* that the *model* of *policy* does not know."""
     if unknown := " or ".join(map(language_name, model.unknown(pairs))):
-        logger.warning(
-            f"policy={policy}: the URL model does not know {unknown}, so no link to a page in {unknown} has a "
-            "priority; choose policy=gain, or name a folder with another model in BILINGUAL_MODELS_DIR"
-        )
+        what = f"the URL model does not know {unknown}, so no link to a page in {unknown} has a priority"
+        fix = "choose policy=gain, or name a folder with another model in BILINGUAL_MODELS_DIR"
+        logger.warning(f"policy={policy}: {what}; {fix}")
 
 
 class LinkPriorityMiddleware(CrawlComponent):
-    """Consumes :class:`FoundLinks`: drops links into traps, all of copies, and those out of scope or done; scores the
-    rest, and pushes them to the frontier. In place of :class:`FoundRequests` it yields those of the requests that are
-    left, with their rank.
+    """Consumes :class:`FoundLinks`: scores the links that may be followed, and pushes them to the frontier.
 
-    Stats: ``bilingual/links/found|out_of_scope|too_deep|known|scoring_failed``, ``bilingual/traps/links/<kind>``,
+    In place of :class:`FoundRequests` it yields those of the requests that are left, with their rank. Stats:
+    ``bilingual/links/found|out_of_scope|too_deep|known|scoring_failed``, ``bilingual/traps/links/<kind>``,
     ``bilingual/models/<kind>``.
     """
 
@@ -76,7 +65,7 @@ class LinkPriorityMiddleware(CrawlComponent):
             self._models = models = load_models(models_folder(self._options.models_dir), self._options.providers)
             warn_of_unknown(models[0], self._policy.name, self._context.pairs)
             self._scorer = LinkScorer(*models, self._context.pairs)
-        self._note_models()
+            self._note_models()
 
     def _note_models(self) -> None:
         for model in self._models:
@@ -116,13 +105,13 @@ class LinkPriorityMiddleware(CrawlComponent):
         if COPY in meta:
             kinds["copy"] = len(found.links)
         else:
+            kinds["too-many"] = meta[READ].links_left if READ in meta else 0
             async for links in self._context.turns.parts(found.links):
                 for link in links:
                     if kind := self._context.traps.refuses(link.url):
                         kinds[kind] += 1
                     else:
                         followed.append(link)
-            kinds["too-many"] = meta[READ].links_left if READ in meta else 0
         for kind, count in (+kinds).items():
             self._stats.inc_value(f"bilingual/traps/links/{kind}", count)
         return dataclasses.replace(found, links=followed)
@@ -146,16 +135,14 @@ class LinkPriorityMiddleware(CrawlComponent):
         in_scope = [link for link in followed if self._context.scope.admits(link.url)]
         self._stats.inc_value("bilingual/links/out_of_scope", len(followed) - len(in_scope))
         in_scope = await self._without_known_pages(in_scope)
-        states = await self._visits.frontier.states([link.url for link in in_scope])
-        open_links = [
-            (link, state) for link, state in zip(in_scope, states, strict=True) if state in (None, State.QUEUED)
-        ]
-        self._stats.inc_value("bilingual/links/known", len(in_scope) - len(open_links))
+        states = list(zip(in_scope, await self._visits.frontier.states([link.url for link in in_scope]), strict=True))
+        admitted = [link for link, state in states if state in (None, State.QUEUED)]
+        self._stats.inc_value("bilingual/links/known", len(in_scope) - len(admitted))
         if not self._visits.quota.is_full(self._visits.slot(found.page.url)):
-            return [link for link, _ in open_links]
-        queued = [link for link, state in open_links if state is State.QUEUED]
+            return admitted
+        queued = [link for link, state in states if state is State.QUEUED]
         message = f"{found.page.url}: the site has filled its quota of the queue; new links are left out"
-        count_and_log(self._crawler, "bilingual/traps/links/queue-full", message, by=len(open_links) - len(queued))
+        count_and_log(self._crawler, "bilingual/traps/links/queue-full", message, by=len(admitted) - len(queued))
         return queued
 
     async def _without_known_pages(self, links: list[Link]) -> list[Link]:
@@ -173,10 +160,7 @@ class LinkPriorityMiddleware(CrawlComponent):
             return await self._scorer.score_in_thread(page.url, page.side, [link.url for link in links])
         except Exception as error:
             if not self._stats.get_value("bilingual/links/scoring_failed"):
-                logger.exception(
-                    "The URL models failed; links of such pages are queued last until other pages lead to them",
-                    exc_info=error,
-                )
+                logger.exception("The URL models failed; links of such pages are queued last until others lead to them")
             self._stats.inc_value("bilingual/links/scoring_failed", len(links))
             self._stats.inc_value(f"{ERRORS}{type(error).__name__}")
             return None
@@ -197,8 +181,8 @@ def _ranked(found: FoundRequests, weighed: list[tuple[Link, float]]) -> Iterator
 class OrdinarySpiderMiddleware(CrawlComponent):
     """Lets the crawl learn from each page that a spider of another project gets, even if the callback fails.
 
-    The requests that a callback yields for pages become :class:`FoundRequests`, once it has yielded all. Other requests
-    and items pass as they are. Requests for one URL that come from one page count once, the first one.
+    The requests that a callback yields for pages become :class:`FoundRequests`, once it has yielded all; of two for one
+    URL the first counts.
     """
 
     def process_spider_input(self, response: Response) -> None:
@@ -211,8 +195,8 @@ class OrdinarySpiderMiddleware(CrawlComponent):
         self._visits.log_page(response)
         self._visits.observe_page(response.meta[ENTRY], page.without_text(), page.links)
         if document := document_of(response, page):
-            self._crawler.signals.send_catch_log(profile_read, url=page.url, profile=page.profile)
-            self._crawler.signals.send_catch_log(document_read, document=document)
+            self._crawler.signals.send_catch_log(signals.profile_read, url=page.url, profile=page.profile)
+            self._crawler.signals.send_catch_log(signals.document_read, document=document)
 
     async def process_spider_output(self, response: Response, result: AsyncIterator[Any]) -> AsyncIterator[Any]:
         requests: dict[str, Request] = {}
@@ -223,7 +207,8 @@ class OrdinarySpiderMiddleware(CrawlComponent):
                     yield output
                     continue
                 request = of_its_own(output)
-                url = self._ranked_url(request, response)
+                is_ranked = READ in response.meta and ENTRY in response.meta and asks_for_page(request)
+                url = canonicalise(request.url) if is_ranked and not self._is_offsite(request) else None
                 if url is None:
                     yield request
                 else:
@@ -235,12 +220,6 @@ class OrdinarySpiderMiddleware(CrawlComponent):
             yield self._found(response.meta[READ], requests)
         if failure:
             raise failure
-
-    def _ranked_url(self, request: Request, response: Response) -> str | None:
-        """The URL under which *request* is ranked by the page in *response*; None if it is not ranked."""
-        if READ not in response.meta or ENTRY not in response.meta or not asks_for_page(request):
-            return None
-        return None if self._is_offsite(request) else canonicalise(request.url)
 
     def _is_offsite(self, request: Request) -> bool:
         """Whether the engine will drop *request*, so that the policy must not wait for its page."""

@@ -1,7 +1,4 @@
-"""Downloader middleware: renders pages that are empty without JavaScript, in Chromium by scrapy-playwright.
-
-The browser has no network of its own: the crawler fetches the resources of a page.
-"""
+"""Downloader middleware: renders pages that are empty without JavaScript, in Chromium by scrapy-playwright."""
 
 from __future__ import annotations
 
@@ -26,6 +23,7 @@ from scrapy.http.request import NO_CALLBACK
 from scrapy.utils.misc import build_from_crawler
 
 from bilingual_crawler import to_install
+from bilingual_crawler.crawl.component import CrawlComponent
 from bilingual_crawler.crawl.middlewares.language import ReadingComponent, is_of
 from bilingual_crawler.crawl.middlewares.stop import is_stopping, put_back, unless_stopping
 from bilingual_crawler.crawl.requests import header
@@ -41,21 +39,16 @@ if TYPE_CHECKING:
     from scrapy.crawler import Crawler
     from scrapy.settings import BaseSettings
     from scrapy_playwright.handler import ScrapyPlaywrightDownloadHandler
-    from scrapy_playwright.page import PageMethod
 
     from bilingual_crawler.frontier.entry import Entry
-    from bilingual_crawler.options import Options
 
     Fetch = Callable[[str, dict[str, str], bool], Awaitable[Response]]
 
 logger = logging.getLogger(__name__)
 
-FETCHED = frozenset(("script", "xhr", "fetch"))
-"""Playwright's resource types that build a page. No others are fetched: no images, frames or beacons."""
-LOADS = 3
-"""Number of times that a page may load itself again."""
-REQUESTS = 100
-"""Scripts and data that one page may request; some pages request data every second without end."""
+FETCHED = frozenset(("script", "xhr", "fetch"))  # Playwright's types of resources that build a page
+LOADS = 3  # number of times that a page may load itself again
+REQUESTS = 100  # scripts and data that one page may request; some pages request data every second without end
 CACHE_BYTES = 64 << 20
 _NOT_FORWARDED = frozenset(("accept-encoding", "connection", "content-length", "cookie", "host", "user-agent"))
 _NOT_RETURNED = frozenset(("content-encoding", "content-length", "transfer-encoding"))
@@ -64,8 +57,8 @@ _NOT_RETURNED = frozenset(("content-encoding", "content-length", "transfer-encod
 class PageNetwork:
     """Answers every request of one page: its HTML by the download, scripts and data by *fetch*, a browser's.
 
-    Stylesheets are answered empty, other requests and everything but GET are refused. Requests to the site of the page
-    have the ``Accept-Language`` and the cookies that *asked*, the request of the page, had.
+    Requests to the site of the page have the ``Accept-Language`` and the cookies that *asked*, the request of the page,
+    had.
     """
 
     def __init__(self, url: str, document: Response, fetch: Fetch, asked: Headers) -> None:
@@ -75,47 +68,39 @@ class PageNetwork:
         self._fetch = fetch
         self._loads = 0
         self._requests = 0
-        self.interrupted = False
-        """The crawl stopped before all requests of the page were answered."""
-        self.left_for: str | None = None
-        """Where scripts have sent the visitor instead of showing the page."""
+        self.interrupted = False  # the crawl stopped before all requests of the page were answered
+        self.left_for: str | None = None  # where scripts have sent the visitor instead of showing the page
 
     async def attach(self, page: Page, request: Request) -> None:
-        """Put this between *page* and the network."""
         for cookie in filter(None, self._asked.get("cookie", "").split("; ")):
             name, _, value = cookie.partition("=")
             await page.context.add_cookies([{"name": name, "value": value, "url": self._url}])
-        await page.context.route("**/*", _refuse)
+        await page.context.route("**/*", lambda route: route.abort())
         await page.route("**/*", self._answer)
 
     async def _answer(self, route: Route) -> None:
-        request = route.request
-        kind = request.resource_type
+        request, kind = route.request, route.request.resource_type
+        is_fetched = kind in FETCHED and request.method == "GET" and request.url.startswith("http")
         if request.is_navigation_request():
             await self._navigate(route)
         elif kind == "stylesheet":
             await route.fulfill(status=200, content_type="text/css", body="")
-        elif (
-            kind in FETCHED and request.method == "GET" and request.url.startswith("http") and self._requests < REQUESTS
-        ):
+        elif is_fetched and self._requests < REQUESTS:
             self._requests += 1
             await self._answer_with_resource(route, script=kind == "script")
         else:
             await route.abort()
 
     async def _navigate(self, route: Route) -> None:
-        request = route.request
-        if request.frame.parent_frame is not None:
+        url, in_frame = route.request.url, route.request.frame.parent_frame is not None
+        leaves = urldefrag(url).url != self._url
+        if in_frame or leaves or self._loads == LOADS:
+            if leaves and not in_frame and self.left_for is None and url.startswith("http"):
+                self.left_for = url
             await route.abort()
-        elif urldefrag(request.url).url != self._url:
-            if self.left_for is None and request.url.startswith("http"):
-                self.left_for = request.url
-            await route.abort()
-        elif self._loads < LOADS:
+        else:
             self._loads += 1
             await _fulfill(route, self._document)
-        else:
-            await route.abort()
 
     async def _answer_with_resource(self, route: Route, *, script: bool) -> None:
         request = route.request
@@ -139,15 +124,9 @@ async def _fulfill(route: Route, answer: Response) -> None:
     await route.fulfill(status=answer.status, headers=headers, body=answer.body)
 
 
-async def _refuse(route: Route) -> None:
-    await route.abort()
-
-
-MIN_TEXT = 100
-"""Characters of visible text below which a page with scripts is taken for a shell."""
+MIN_TEXT = 100  # characters of visible text below which a page with scripts is taken for a shell
 _SCRIPT = re.compile(rb"<script\b", re.IGNORECASE)
-_LOCALE = re.compile(r"[A-Za-z]{2,3}(?:-[A-Za-z0-9]{2,8})*")
-"""Languages that Chromium takes."""
+_LOCALE = re.compile(r"[A-Za-z]{2,3}(?:-[A-Za-z0-9]{2,8})*")  # languages that Chromium takes
 
 
 def is_shell(page: PageRecord, body: bytes) -> bool:
@@ -158,37 +137,29 @@ def is_shell(page: PageRecord, body: bytes) -> bool:
 
 CLOSE_SECONDS = 10.0
 _HOSTS = 10_000
-_MAX_IN_VAIN = 10
-"""Pages in a row that stayed shells, after each of which the next one of the host is given half the time."""
+_MAX_IN_VAIN = 10  # pages in a row that stayed shells; after each the next one of the host has half the time
 
 
 class RenderError(Exception):
     """The browser has not rendered a page; the message says why."""
 
 
-class Browser:
+class Browser(CrawlComponent):
     """scrapy-playwright, started with the first page that is rendered, each page in a fresh context.
 
-    The browser has no network of its own: see :class:`PageNetwork`. At most ``BILINGUAL_RENDER_CONCURRENCY`` pages are
-    open; each is closed after ``BILINGUAL_RENDER_TIMEOUT`` seconds, whatever its scripts do, and killed if it takes
-    more than :data:`MAX_PAGE_BYTES`. Stats: ``bilingual/render/resources|cached_resources|failed_resources``.
+    The browser has no network of its own: see :class:`PageNetwork`. Stats:
+    ``bilingual/render/resources|cached_resources|failed_resources``.
     """
 
-    def __init__(self, crawler: Crawler, options: Options, slot_of: Callable[[str], str]) -> None:
-        assert crawler.stats
-        self._crawler = crawler
-        self._stats = crawler.stats
-        self._slot_of = slot_of
+    def __init__(self, crawler: Crawler) -> None:
+        super().__init__(crawler)
         self._scripts: LRUCache[tuple[str | None, ...], Response] = LRUCache(
             CACHE_BYTES, getsizeof=lambda script: len(script.body)
         )
-        self._timeout = options.render_timeout
-        self._half = self._timeout * 1000 / 2
-        """Milliseconds to load a page, and again to wait for its text."""
-        self._in_vain: LRUCache[str, int] = LRUCache(_HOSTS)
-        """Host -> its last pages in a row that stayed shells."""
+        self._half = self._options.render_timeout * 1000 / 2  # milliseconds to load a page, and to wait for its text
+        self._in_vain: LRUCache[str, int] = LRUCache(_HOSTS)  # host -> its last pages in a row that stayed shells
         self._max_size = crawler.settings.getint("DOWNLOAD_MAXSIZE")
-        self._open = asyncio.Semaphore(options.render_concurrency)
+        self._open = asyncio.Semaphore(self._options.render_concurrency)
         self._starting = asyncio.Lock()
         self._numbers = itertools.count()
         self._handler: ScrapyPlaywrightDownloadHandler | None = None
@@ -197,16 +168,14 @@ class Browser:
     async def render(self, response: Response, asked: Headers) -> tuple[str, str | None]:
         """Run the scripts of *response*, a page that was requested with the headers *asked*; raises RenderError.
 
-        Returns the HTML, and the URL to which scripts navigated instead of showing the page. The browser prefers the
-        first language of ``Accept-Language``, and has the cookies.
+        Returns the HTML, and the URL to which scripts navigated instead of showing the page.
         """
         address = urldefrag(response.url).url
         network = PageNetwork(address, response, self._fetch, asked)
         locale = header(asked, "Accept-Language").partition(",")[0].partition(";")[0].strip()
         async with self._open:
             try:
-                handler = await self._started()
-                html = await self._run(handler, address, network, locale)
+                html = await self._run(await self._started(), address, network, locale)
             except Exception as error:
                 if network.left_for is None:
                     raise RenderError(str(error) or type(error).__name__) from error
@@ -218,19 +187,19 @@ class Browser:
     async def _fetch(self, url: str, headers: dict[str, str], is_script: bool) -> Response:
         """Fetch *url* through the crawler's downloader; raises what that raises.
 
-        So scripts and data wait in a politeness slot, and robots.txt, the address guard, size limits, the archive and a
-        replay apply to them as to pages. Scripts are kept in memory, because a site loads the same ones on every page.
+        So politeness, robots.txt, the address guard, limits, archive and replay apply. A site loads the same scripts on
+        every page.
         """
         # a script may be in the language that is asked for
         key = (url, headers.get("accept-language"), headers.get("cookie"))
         if is_script and key in self._scripts:
             self._stats.inc_value("bilingual/render/cached_resources")
             return self._scripts[key]
-        request = Request(url, headers=headers, callback=NO_CALLBACK, meta={"download_slot": self._slot_of(url)})
-        assert self._crawler.engine
+        slot = self._visits.frontier.server(self._visits.slot(url))
+        request = Request(url, headers=headers, callback=NO_CALLBACK, meta={"download_slot": slot})
         self._stats.inc_value("bilingual/render/resources")
         try:
-            resource = await self._crawler.engine.download_async(request)
+            resource = await self._engine.download_async(request)
         except Exception:
             self._stats.inc_value("bilingual/render/failed_resources")
             raise
@@ -240,7 +209,6 @@ class Browser:
         return resource
 
     async def close(self) -> None:
-        """Stop the browser, if it was started."""
         handler, self._handler = self._handler, None
         if handler is not None:
             await _close(handler)
@@ -266,25 +234,8 @@ class Browser:
 
         context, host = f"page-{next(self._numbers)}", host_of(url)
         in_vain = self._in_vain.get(host, 0)
-        settling = PageMethod(_settle, timeout=self._half, patience=self._half / 2**in_vain)
-        request = Request(url, meta=self._meta(context, network, locale, settling))
-        try:
-            async with asyncio.timeout(self._timeout):
-                response = await handler.download_request(request)
-        finally:
-            wrapper = handler.context_wrappers.get(context)
-            if wrapper is not None:
-                await _close(wrapper.context)
-        self._in_vain[host] = 0 if settling.result else min(in_vain + 1, _MAX_IN_VAIN)
-        if not response.url.startswith("http"):
-            raise RenderError(f"its scripts navigated to {response.url}")
-        html: str = response.text
-        return html
-
-    def _meta(self, context: str, network: PageNetwork, locale: str, settling: PageMethod) -> dict[str, Any]:
-        from scrapy_playwright.page import PageMethod
-
-        return {
+        settling = PageMethod(_settle, timeout=self._half, patience=self._half / 2**in_vain, limit=self._max_size)
+        meta = {
             "playwright": True,
             "playwright_context": context,
             "playwright_include_page": True,  # closed here with its context
@@ -296,8 +247,20 @@ class Browser:
             },
             "playwright_page_init_callback": network.attach,
             "playwright_page_goto_kwargs": {"wait_until": "domcontentloaded", "timeout": self._half},
-            "playwright_page_methods": [settling, PageMethod(_measure, limit=self._max_size)],
+            "playwright_page_methods": [settling],
         }
+        try:
+            async with asyncio.timeout(self._options.render_timeout):
+                response = await handler.download_request(Request(url, meta=meta))
+        finally:
+            wrapper = handler.context_wrappers.get(context)
+            if wrapper is not None:
+                await _close(wrapper.context)
+        self._in_vain[host] = 0 if settling.result else min(in_vain + 1, _MAX_IN_VAIN)
+        if not response.url.startswith("http"):
+            raise RenderError(f"its scripts navigated to {response.url}")
+        html: str = response.text
+        return html
 
 
 async def _close(closable: BrowserContext | ScrapyPlaywrightDownloadHandler) -> None:
@@ -335,7 +298,7 @@ _SHADOWS = """() => {
 """Write the shadow trees into the page, whose HTML lacks them; return the length of its HTML."""
 
 
-async def _settle(page: Page, timeout: float, patience: float) -> bool:
+async def _settle(page: Page, timeout: float, patience: float, limit: int) -> bool:
     """Wait until the page has no open requests, and no longer is a shell; return whether it came to that.
 
     It has *timeout* milliseconds for the first, and *patience* for the second: scripts may show their text by a timer.
@@ -345,30 +308,23 @@ async def _settle(page: Page, timeout: float, patience: float) -> bool:
     begun = time.monotonic()
     with suppress(StillBusy):
         await page.wait_for_load_state("networkidle", timeout=timeout)
-    left = min(patience, timeout - 1000 * (time.monotonic() - begun))
-    try:
-        await page.wait_for_function(_SETTLED, arg=MIN_TEXT, polling=_POLL_MS, timeout=max(left, 2 * _POLL_MS))
-    except StillBusy:
-        return False
-    return True
-
-
-async def _measure(page: Page, limit: int) -> None:
+    left = max(min(patience, timeout - 1000 * (time.monotonic() - begun)), 2 * _POLL_MS)
+    has_settled = False
+    with suppress(StillBusy):
+        await page.wait_for_function(_SETTLED, arg=MIN_TEXT, polling=_POLL_MS, timeout=left)
+        has_settled = True
     size = await page.evaluate(_SHADOWS)
     if limit and size > limit:
         raise RenderError(f"its scripts made {size} characters of HTML, DOWNLOAD_MAXSIZE is {limit}")
+    return has_settled
 
 
-MAX_PAGE_BYTES, MAX_BYTES = 1 << 30, 3 << 30
-"""Memory that a page may take, and all together."""
+MAX_PAGE_BYTES, MAX_BYTES = 1 << 30, 3 << 30  # memory that a page may take, and all together
 WATCH_SECONDS = 0.25
 
 
 async def _watch_memory() -> None:
-    """Kill the largest page of the browser, below this process, whenever it, or all together, take too much memory.
-
-    A page that is killed ends with an error. Chromium limits scripts alone, to 4 GB each.
-    """
+    """Kill the largest page of the browser, whose scripts alone Chromium limits, if it or all take too much memory."""
     while True:
         await asyncio.sleep(WATCH_SECONDS)
         if pages := await asyncio.to_thread(_pages_below, os.getpid()):
@@ -379,9 +335,7 @@ async def _watch_memory() -> None:
 
 
 def _pages_below(root: int) -> dict[int, int]:
-    """The processes of pages below the process *root*, with the bytes of each that it does not share; empty without
-    Linux's ``/proc``.
-    """
+    """The processes of pages below the process *root*, with their own bytes; empty without Linux's ``/proc``."""
     parents: dict[int, int] = {}
     pages: dict[int, int] = {}
     for folder in Path("/proc").glob("[0-9]*"):
@@ -405,14 +359,13 @@ NO_NETWORK = (
     "--force-webrtc-ip-handling-policy=disable_non_proxied_udp",
 )
 """Arguments that cut the browser off from the network. WebRTC over TCP, and WebTransport, look up addresses, too."""
-_REMOTE = ("PLAYWRIGHT_CDP_URL", "PLAYWRIGHT_CONNECT_URL")
 
 
 def missing_for_rendering(settings: BaseSettings) -> str | None:
     """What has to be installed before pages can be rendered; None if all is there."""
     if find_spec("scrapy_playwright") is None:
         return f"the package scrapy-playwright is missing: {to_install('playwright')}"
-    if any(settings.get(name) for name in _REMOTE):
+    if settings.get("PLAYWRIGHT_CDP_URL") or settings.get("PLAYWRIGHT_CONNECT_URL"):
         return None
     executable = launch_options(settings).get("executable_path")
     if executable:
@@ -431,25 +384,19 @@ def launch_options(settings: BaseSettings) -> dict[str, Any]:
     return ours | given | {"args": [*NO_NETWORK, *given.get("args", ())]}
 
 
-_TOTAL = ""
-
-
 class RenderMiddleware(ReadingComponent):
     """Renders HTML pages: none with ``render=never``, all with ``always``, shells with ``auto``.
 
-    It comes after the language filter, whose result shows the shells (pages that are empty without scripts). The filter
-    runs again on the rendered page. If scripts navigate to another URL, this is a redirect. A page that cannot be
-    rendered, or is beyond ``BILINGUAL_RENDER_MAX_PAGES`` or ``BILINGUAL_RENDER_MAX_PAGES_PER_SITE``, stays as it was
-    downloaded. A page whose rendering a stop cuts off is left for the resume. Stats:
-    ``bilingual/render/shells|pages|redirects|failed|over_budget``, and those of
-    :class:`Browser`.
+    The language filter, whose result shows the shells, runs again on the rendered page. If scripts navigate to another
+    URL, this is a redirect. A page that cannot be rendered, or is over a budget, stays as it was downloaded. Stats:
+    ``bilingual/render/shells|pages|redirects|failed|over_budget``, and those of :class:`Browser`.
     """
 
     def __init__(self, crawler: Crawler) -> None:
         super().__init__(crawler)
         self._mode = self._context.render
         missing = missing_for_rendering(crawler.settings)
-        self._browser = None if self._mode == "never" or missing else Browser(crawler, self._options, self._slot_of)
+        self._browser = None if self._mode == "never" or missing else Browser(crawler)
         if self._mode == "auto" and missing:
             logger.warning(f"render=auto: {missing}; until then pages that need JavaScript stay as downloaded")
 
@@ -487,20 +434,13 @@ class RenderMiddleware(ReadingComponent):
         if self._browser is not None:
             await self._browser.close()
 
-    def _slot_of(self, url: str) -> str:
-        visits = self._visits
-        return visits.frontier.server(visits.slot(url))
-
     async def _take_budget(self, slot: str) -> bool:
         """Count a page that is rendered, unless that exceeds a limit; raises StillWanted."""
-        limits = {
-            f"rendered {_TOTAL}": self._options.render_max_pages,
-            f"rendered {slot}": self._options.render_max_pages_per_site,
-        }
-        visits = self._visits
-        sums = await unless_stopping(self._crawler, visits.count(*limits))
+        options = self._options
+        limits = {"rendered ": options.render_max_pages, f"rendered {slot}": options.render_max_pages_per_site}
+        sums = await unless_stopping(self._crawler, self._visits.count(*limits))
         if any(limit and sums[name] > limit for name, limit in limits.items()):
-            visits.frontier.add(dict.fromkeys(limits, -1))
+            self._visits.frontier.add(dict.fromkeys(limits, -1))
             return False
         return True
 

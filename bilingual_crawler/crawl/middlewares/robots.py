@@ -6,7 +6,7 @@ import asyncio
 import logging
 import weakref
 import zlib
-from contextlib import nullcontext
+from contextlib import nullcontext, suppress
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from cachetools import LRUCache, TTLCache
@@ -15,22 +15,14 @@ from scrapy.exceptions import CannotResolveHostError, DownloadConnectionRefusedE
 from scrapy.robotstxt import ProtegoRobotParser, RobotParser
 from scrapy.utils.misc import build_from_crawler, load_object
 
+from bilingual_crawler.crawl import signals as ours
 from bilingual_crawler.crawl.component import CrawlComponent
 from bilingual_crawler.crawl.context import DiscoveryContext
 from bilingual_crawler.crawl.middlewares.backoff import HostUnavailable, asked_to_wait, origin
 from bilingual_crawler.crawl.middlewares.language import ReadingComponent
 from bilingual_crawler.crawl.politeness import robots_agent
-from bilingual_crawler.crawl.requests import header_text
-from bilingual_crawler.crawl.signals import (
-    BYTE_LIMIT,
-    BYTES_RECEIVED,
-    ENTRY,
-    SITE_OPT_OUTS,
-    Refused,
-    StillWanted,
-    reason,
-    sitemaps_named,
-)
+from bilingual_crawler.crawl.requests import header, header_text
+from bilingual_crawler.crawl.signals import BYTE_LIMIT, BYTES_RECEIVED, ENTRY, Refused, StillWanted, reason
 from bilingual_crawler.frontier.entry import Entry, Kind
 from bilingual_crawler.pages.jobs import RobotsJob, TdmJob
 from bilingual_crawler.pages.opt_outs import TDM_FILE, TdmRule, declared_for
@@ -47,27 +39,18 @@ File = TypeVar("File")
 
 logger = logging.getLogger(__name__)
 
-MAX_BYTES = 500 << 10
-"""Bytes of a robots.txt that are read (RFC 9309, 2.5); a tdmrep.json over it has no rules."""
+MAX_BYTES = 500 << 10  # of a robots.txt that are read (RFC 9309, 2.5); a tdmrep.json over it has no rules
 MAX_REDIRECTS = 5
-MAX_AGE = 24 * 3600.0
-"""Seconds after which a file is fetched again (RFC 9309, 2.4)."""
-TIMEOUT = 30.0
-"""Seconds."""
+MAX_AGE = 24 * 3600.0  # seconds after which a file is fetched again (RFC 9309, 2.4)
+TIMEOUT = 30.0  # seconds
 _HOSTS = 10_000
-_BYTES = 10 << 20
-"""Bytes of rules that are kept for all hosts: a kilobyte per host, or 20 files of the largest size."""
-_PARSED_BYTES = 64 << 20
-"""Bytes of parsed rules that are kept: 500 files of a kilobyte, or one of the largest size."""
-_PARSED_FACTOR = 110
-"""Bytes that Protego takes for each byte of rules, if they are as short as can be and have wildcards."""
+_BYTES = 10 << 20  # of rules that are kept for all hosts: a kilobyte per host, or 20 files of the largest size
+_PARSED_BYTES = 64 << 20  # of parsed rules that are kept: 500 files of a kilobyte, or one of the largest size
+_PARSED_FACTOR = 110  # bytes that Protego takes for each byte of rules, if they are short and have wildcards
 _PARSED_MINIMUM = 3000
-_LARGE = 4 << 20
-"""Bytes of parsed rules above which no others of that size are parsed at the same time."""
-TDM_TRIES = 3
-"""Pages of a host with which its tdmrep.json is asked for, as long as the host does not answer."""
-_TDM_RULES = 200_000
-"""Rules that are kept for all hosts: twenty per host, or 200 files with as many as are read."""
+_LARGE = 4 << 20  # bytes of parsed rules above which no others of that size are parsed at the same time
+TDM_TRIES = 3  # pages of a host with which its tdmrep.json is asked for, as long as the host does not answer
+_TDM_RULES = 200_000  # that are kept for all hosts: twenty per host, or 200 files with as many as are read
 _UNREACHABLE = "robots-unreachable"
 _OBEYED = "dont_obey_robotstxt"
 SITEMAP = "/sitemap.xml"
@@ -91,28 +74,23 @@ class _HostFiles(ReadingComponent):
         return file
 
     async def _file(self, url: str, request: Request, **meta: Any) -> Response:
-        """The answer for *url*, a file about the host of *request*, at the end of at most five redirects.
-
-        With :data:`BYTE_LIMIT` in *meta* the download ends at this length, and its body has at most as many bytes.
-        """
+        """The answer for *url*, a file about the host of *request*, at the end of at most five redirects."""
         meta |= {"download_timeout": self._timeout, "download_fail_on_dataloss": False}
-        redirects = 0
-        while True:
+        for _ in range(MAX_REDIRECTS):
             response = await self._download(url, request, **meta)
             location = response.headers.get("Location") if 300 <= response.status < 400 else None
             target = canonicalise(header_text(location), url) if location else None
-            if target is None or redirects == MAX_REDIRECTS:
+            if target is None:
                 return response
             url = target
-            redirects += 1
+        return await self._download(url, request, **meta)
 
 
 class RobotsMiddleware(_HostFiles):
     """Refuses URLs that robots.txt forbids. Replaces Scrapy's middleware, which allows all URLs after a failure.
 
-    After no answer, 429 or 5xx no URL of the host is fetched, and robots.txt is fetched again after a pause. After
-    another 4xx or too many redirects all URLs are allowed. A host's robots.txt is fetched once a day. Signal: Scrapy's
-    ``robots_parsed``. Stats: ``bilingual/robots/fetched|unreachable|forbidden``.
+    After no answer, 429 or 5xx no URL of the host is fetched, after another 4xx or too many redirects all are allowed.
+    Signal: Scrapy's ``robots_parsed``. Stats: ``bilingual/robots/fetched|unreachable|forbidden``.
     """
 
     def __init__(self, crawler: Crawler) -> None:
@@ -133,10 +111,8 @@ class RobotsMiddleware(_HostFiles):
             return
         host = origin(request.url)
         rules = self._rules.get(host)
-        if rules is None:
-            parser = await self._once(host, lambda: self._fetch(host, request))
-        else:
-            parser = await self._parse(host, rules)
+        parsing = self._once(host, lambda: self._fetch(host, request)) if rules is None else self._parse(host, rules)
+        parser = await parsing
         if not parser.allowed(request.url, self._user_agent):
             self._stats.inc_value("bilingual/robots/forbidden")
             raise Refused("robots", "forbidden by robots.txt")
@@ -167,7 +143,7 @@ class RobotsMiddleware(_HostFiles):
         self._parsed.pop(host, None)
         parser = await self._parse(host, rules)
         named = robots.sitemaps or await self._unnamed(f"{host}{SITEMAP}", request, parser)
-        self._crawler.signals.send_catch_log(sitemaps_named, urls=named)
+        self._crawler.signals.send_catch_log(ours.sitemaps_named, urls=named)
         self._crawler.signals.send_catch_log(signals.robots_parsed, robotparser=parser, request=request)
         return parser
 
@@ -227,25 +203,20 @@ class FirstBytesMiddleware(CrawlComponent):
         if limit is None:
             return response
         headers, body = response.headers.copy(), response.body
-        if (headers.get("Content-Encoding") or b"").strip().lower() in (b"gzip", b"x-gzip", b"deflate"):
-            try:
+        if header(headers, "Content-Encoding").strip().lower() in ("gzip", "x-gzip", "deflate"):
+            with suppress(zlib.error):
                 body = zlib.decompressobj(_GZIP_OR_ZLIB).decompress(body, limit)
                 del headers["Content-Encoding"]
-            except zlib.error:
-                pass
         # of what is still compressed, as it was not asked for
         request.meta["download_maxsize"] = limit
         return response.replace(headers=headers, body=body[:limit])
 
 
 class TdmMiddleware(_HostFiles):
-    """Puts what the host declares for a page into the meta of its request.
+    """Puts what the tdmrep.json of a host declares for a page into the meta of its request.
 
-    The file of a host is fetched once a day, after robots.txt and before the first page. It is fetched like any page:
-    robots.txt, delays and archive apply. A file that is missing, too large, no JSON or forbidden declares nothing, and
-    so does a host that does not answer three times. A discovery makes no documents, and asks for no file.
-
-    Stats: ``bilingual/tdm/fetched|rules``.
+    The file is fetched once a day, like any page. One that is missing, too large, no JSON or forbidden declares
+    nothing, and so does a host that does not answer three times. Stats: ``bilingual/tdm/fetched|rules``.
     """
 
     def __init__(self, crawler: Crawler) -> None:
@@ -258,7 +229,7 @@ class TdmMiddleware(_HostFiles):
         self._failures: LRUCache[str, int] = LRUCache(_HOSTS)
 
     async def process_request(self, request: Request) -> None:
-        request.meta.pop(SITE_OPT_OUTS, None)
+        request.meta.pop(ours.SITE_OPT_OUTS, None)
         entry: Entry | None = request.meta.get(ENTRY)
         # a sitemap that was redirected may be a page
         if entry is None or entry.request or (entry.kind is Kind.SITEMAP and not entry.redirects):
@@ -267,7 +238,7 @@ class TdmMiddleware(_HostFiles):
         rules = self._rules.get(host)
         if rules is None:
             rules = await self._once(host, lambda: self._fetch(host, request))
-        request.meta[SITE_OPT_OUTS] = declared_for(request.url, rules)
+        request.meta[ours.SITE_OPT_OUTS] = declared_for(request.url, rules)
 
     async def _fetch(self, host: str, request: Request) -> list[TdmRule]:
         url = f"{host}{TDM_FILE}"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from scrapy.utils.asyncio import create_looping_call
 from scrapy.utils.defer import deferred_from_coro
@@ -16,7 +16,7 @@ from bilingual_crawler.crawl.signals import ENTRY, REST, StillWanted, phase_chan
 from bilingual_crawler.frontier.backoff import Rest
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable
+    from collections.abc import Coroutine
 
     from scrapy import Request
     from scrapy.crawler import Crawler
@@ -27,18 +27,15 @@ logger = logging.getLogger(__name__)
 T = TypeVar("T")
 
 CHECK_SECONDS = 0.1
-HURRY_SECONDS = 10.0
-"""Seconds in which a crawl must end at once."""
-GRACE = 5.0
-"""Seconds after the end of the time budget that a download may still take."""
+HURRY_SECONDS = 10.0  # seconds in which a crawl must end at once
+GRACE = 5.0  # seconds after the end of the time budget that a download may still take
 
 
 class StopMiddleware(CrawlComponent):
-    """Puts waiting requests back into the frontier when the crawl stops, for whatever reason.
+    """Puts waiting requests back into the frontier when the crawl stops, which else waits for every delay.
 
-    Without it a stop waits for every delay of every site. Running transfers are finished within ``DOWNLOAD_TIMEOUT``,
-    or at most five seconds after the time budget ``CLOSESPIDER_TIMEOUT``. At a second Ctrl-C the crawl ends at once.
-    Signals: ``phase_changed``, ``stop_now``. Stats: ``bilingual/stop/put_back``.
+    Running transfers are finished within ``DOWNLOAD_TIMEOUT``, or five seconds after the time budget
+    ``CLOSESPIDER_TIMEOUT``. At a second Ctrl-C the crawl ends at once. Stats: ``bilingual/stop/put_back``.
     """
 
     def __init__(self, crawler: Crawler) -> None:
@@ -48,8 +45,7 @@ class StopMiddleware(CrawlComponent):
         self._deadline = time.monotonic() + budget + GRACE if budget else None
         self._checking = create_looping_call(self._check)
         self._hurrying = False
-        self._left: int | None = None
-        """Transfers in the last message; None while the crawl goes on."""
+        self._left: int | None = None  # transfers in the last message; None while the crawl goes on
 
     def spider_opened(self) -> None:
         # the reactor must not be imported before Scrapy has chosen it
@@ -86,14 +82,11 @@ class StopMiddleware(CrawlComponent):
                 self._tell(left)
 
     def _tell(self, left: int) -> None:
-        """Say that the crawl stops when *left* transfers are finished."""
         resumes = self._visits.is_durable
         if self._left is None:
             after = "The crawl can be resumed" if resumes else "Without JOBDIR the next crawl starts again"
-            logger.info(
-                f"Stopping: running transfers ({left}) are finished first, in {self._timeout:.0f} s at most; "
-                f"Ctrl-C again cuts them off. {after}"
-            )
+            what = f"running transfers ({left}) are finished first, in {self._timeout:.0f} s at most"
+            logger.info(f"Stopping: {what}; Ctrl-C again cuts them off. {after}")
         if left != self._left and (left or self._left is None):
             self._send(f"stopping, transfers left: {left}" + ", the crawl can be resumed" * resumes)
         self._left = left
@@ -123,19 +116,17 @@ def is_stopping(crawler: Crawler) -> bool:
 
 def end_crawl(crawler: Crawler, reason: str, message: str) -> None:
     """Log the error *message*, and close the crawl for *reason*, unless it is stopping."""
-    if not is_stopping(crawler):
-        assert crawler.engine
+    if crawler.engine and not is_closing(crawler.engine):
         logger.error(message)
         deferred_from_coro(crawler.engine.close_spider_async(reason=reason))
 
 
-async def unless_stopping(crawler: Crawler, work: Awaitable[T]) -> T:
+async def unless_stopping(crawler: Crawler, work: Coroutine[Any, Any, T]) -> T:
     """Return the result of *work*; raises StillWanted if the crawl stops before."""
-    working = asyncio.ensure_future(work)
-    cancelled = False
+    working = asyncio.create_task(work)
     while not working.done():
-        if is_stopping(crawler) and not cancelled:
-            cancelled = working.cancel()
+        if is_stopping(crawler) and not working.cancelling():
+            working.cancel()
         await asyncio.wait((working,), timeout=CHECK_SECONDS)
     if working.cancelled():
         raise StillWanted("the crawl is stopping")

@@ -26,10 +26,7 @@ logger = logging.getLogger(__name__)
 
 
 class TrapRequestsMiddleware(CrawlComponent):
-    """Refuses queued URLs that have become traps, before anything is asked of their hosts.
-
-    Stats: ``bilingual/traps/refused/<kind>``.
-    """
+    """Refuses queued URLs that have become traps. Stats: ``bilingual/traps/refused/<kind>``."""
 
     def process_request(self, request: Request) -> None:
         entry: Entry | None = request.meta.get(ENTRY)
@@ -40,10 +37,9 @@ class TrapRequestsMiddleware(CrawlComponent):
 
 
 class TrapPagesMiddleware(ReadingComponent):
-    """Learns from pages, and drops soft-404 pages.
+    """Learns from pages, and drops soft-404 pages, which it compares with pages that cannot exist.
 
-    For comparison it requests a page of the host, and of the folder of each language, that cannot exist. Stats:
-    ``bilingual/traps/soft-404``, and, for pages that are kept, ``bilingual/probes`` and ``bilingual/copies``.
+    Stats: ``bilingual/traps/soft-404``, ``bilingual/probes`` and ``bilingual/copies``.
     """
 
     def pair_found(self, pair: Pair) -> None:

@@ -21,10 +21,7 @@ _REDIRECTS = range(300, 400)
 
 
 class NegotiatedMiddleware(CrawlComponent):
-    """Refuses a variant in another language than asked for: it is what its address gives without being asked.
-
-    It comes after the rendering, whose scripts may choose the language.
-    """
+    """Refuses a variant in another language than asked for. It follows the rendering: scripts may choose it."""
 
     def process_response(self, request: Request, response: Response) -> Response:
         entry: Entry | None = request.meta.get(ENTRY)
@@ -43,8 +40,7 @@ class NegotiatedMiddleware(CrawlComponent):
 class VariantsMiddleware(CrawlComponent):
     """Sends ``Accept-Language``, and the cookies of a variant; notes cookies that come with a redirect.
 
-    A variant is an address that is asked for in one language: :mod:`bilingual_crawler.urls.variants`. If there is an
-    ``Accept-Language`` in ``DEFAULT_REQUEST_HEADERS`` that is not Scrapy's, only variants have another one.
+    If the project has set an ``Accept-Language`` in ``DEFAULT_REQUEST_HEADERS``, only variants have another one.
     """
 
     def __init__(self, crawler: Crawler) -> None:

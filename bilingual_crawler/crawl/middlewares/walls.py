@@ -1,6 +1,4 @@
-"""Downloader middlewares: pauses for hosts that show one answer for all URLs, as :mod:`~bilingual_crawler.crawl.walls`
-finds them.
-"""
+"""Downloader middlewares: pauses for hosts with a :mod:`wall <bilingual_crawler.crawl.walls>`."""
 
 from __future__ import annotations
 
@@ -35,15 +33,14 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 _REDIRECTS = range(300, 400)
-_FORBIDDEN = 403
 _DEMANDS = re.compile(rb"<(?:(?:form|script)\b|meta\b[^<>]*http-equiv\W{1,3}refresh)", re.IGNORECASE)
 
 
 class WallMiddleware(ReadingComponent):
     """Puts back, untried, the URLs whose host shows a wall in their place, and pauses its politeness slot.
 
-    The pause doubles as that of a failing host does. After ``BILINGUAL_HOST_FAILURES`` pauses the slot is closed, and
-    its URLs stay queued. Stats: ``bilingual/walls`` (hosts), ``bilingual/walls/tests``, ``bilingual/backoff/wall``.
+    After ``BILINGUAL_HOST_FAILURES`` pauses the slot is closed, and its URLs stay queued. Stats: ``bilingual/walls``
+    (hosts), ``bilingual/walls/tests``, ``bilingual/backoff/wall``.
     """
 
     def __init__(self, crawler: Crawler) -> None:
@@ -58,13 +55,14 @@ class WallMiddleware(ReadingComponent):
 
     async def process_response(self, request: Request, response: Response) -> Request | Response:
         page: PageRecord | None = request.meta.get(READ)
+        back = None
         if page is not None:
             is_plain = "rendered" not in response.flags and not request.meta[ENTRY].is_variant
             demands = _DEMANDS.search(response.body) is not None
-            return await self.meet(Answer.of_page(page), request, as_known=is_plain, demands=demands) or response
-        if response.status == _FORBIDDEN:
-            return await self.meet(Answer(str(response.status)), request, demands=True) or response
-        return response
+            back = await self.meet(Answer.of_page(page), request, as_known=is_plain, demands=demands)
+        elif response.status == 403:
+            back = await self.meet(Answer("403"), request, demands=True)
+        return back or response
 
     async def meet(self, answer: Answer, request: Request, **more: bool) -> Request | None:
         """The way back of *request* if its *answer* is a wall, else None. *more*: see :meth:`.Walls.learn`."""
@@ -72,8 +70,7 @@ class WallMiddleware(ReadingComponent):
         if entry is None or self._options.replay:
             return None
         walls, host = self._visits.walls, urlsplit(entry.url).netloc
-        testing = self._under_way.setdefault(host, asyncio.Lock())
-        async with testing:
+        async with self._under_way.setdefault(host, asyncio.Lock()):
             is_behind = walls.is_behind(entry.url)
             stands = is_behind or walls.is_wall(entry.url, answer)
             if not stands:
@@ -86,37 +83,30 @@ class WallMiddleware(ReadingComponent):
                 if known is not None:
                     stands = walls.test(entry.url, answer, await self._shown(known, request))
                     if stands and host not in self._warned:
-                        self._warn(host, entry.url)
+                        self._warned.add(host)
+                        self._stats.inc_value("bilingual/walls")
+                        what = f"shows one page for all addresses since {entry.url}, perhaps to keep programs out"
+                        fix = "The site pauses, its addresses stay queued; a longer DOWNLOAD_DELAY may help"
+                        logger.warning(f"{host}: {what}. {fix}")
         if news := walls.news(entry.url):
             self._visits.frontier.remember(entry, part_fact(WALL, news))
-        return self._put_back(request, host, is_behind=is_behind) if stands else None
-
-    def _put_back(self, request: Request, host: str, *, is_behind: bool) -> Request:
+        if not stands:
+            return None
         rest = self._backoff.failed(host, alive=True)
         self._stats.inc_value("bilingual/backoff/wall")
         if rest is None:
-            self._visits.frontier.close(request.meta[ENTRY].slot, BLOCKED)
+            self._visits.frontier.close(entry.slot, BLOCKED)
         # where the wall leads is no page, unless it comes after all pages
         return again(request, Rest(rest or 0.0, failed=False, after_others=is_behind))
-
-    def _warn(self, host: str, url: str) -> None:
-        self._warned.add(host)
-        self._stats.inc_value("bilingual/walls")
-        logger.warning(
-            f"{host}: shows one page for all addresses since {url}, perhaps to keep programs out. The site pauses, its "
-            "addresses stay queued; a longer DOWNLOAD_DELAY may help"
-        )
 
     async def _shown(self, url: str, request: Request) -> Answer | None:
         """What the host shows now at *url*, a page that *request*, for another one, is compared with."""
         self._stats.inc_value("bilingual/walls/tests")
         try:
             response = await self._download(url, request)
-            if response.status in _REDIRECTS:
-                return redirect_answer(response)
-            if response.status != 200:
-                return Answer(str(response.status))
-            return Answer.of_page(await self._read(page_job(response, url), url))
+            if response.status == 200:
+                return Answer.of_page(await self._read(page_job(response, url), url))
+            return redirect_answer(response) if response.status in _REDIRECTS else Answer(str(response.status))
         except Exception as error:
             logger.debug(f"{url}: {error}")
             return None

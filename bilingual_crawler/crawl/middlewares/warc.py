@@ -13,17 +13,11 @@ import scrapy
 from scrapy.exceptions import NotConfigured
 from scrapy.utils.defer import deferred_from_coro
 
+from bilingual_crawler.crawl import signals
 from bilingual_crawler.crawl.component import CrawlComponent
 from bilingual_crawler.crawl.context import DiscoveryContext
 from bilingual_crawler.crawl.requests import archived_answer
-from bilingual_crawler.crawl.signals import (
-    ARCHIVED_DATE,
-    ENTRY,
-    MISSING_FLAG,
-    NOT_MODIFIED,
-    WARC_LOCATION,
-    output_failed,
-)
+from bilingual_crawler.crawl.signals import ARCHIVED_DATE, ENTRY, MISSING_FLAG, NOT_MODIFIED, WARC_LOCATION
 from bilingual_crawler.storage.archive import open_archive
 from bilingual_crawler.storage.warc import ArchivedResponse
 from bilingual_crawler.storage.writer import Exchange, WarcLocation, WarcWriter
@@ -47,13 +41,10 @@ _TRUNCATIONS = {"dataloss": "disconnect", "download_stopped": "unspecified"}
 
 
 class WarcMiddleware(CrawlComponent):
-    """Writes all exchanges to ``crawl-*.warc.gz`` in the output folder.
+    """Writes all exchanges to ``crawl-*.warc.gz`` in the output folder, in a thread.
 
     Its place is 650, between cookies and redirects, so it sees redirects, errors, ``robots.txt`` and bodies as sent.
-    Responses from an HTTP cache, and 404 answers of a replay for missing URLs, are left out. Responses of a replay, or
-    unchanged since an earlier crawl, keep their date. If writing fails (disk full), the crawl is closed with the reason
-    ``warc_error``. A thread writes, so that the event loop does not wait for the compression.
-
+    What the network did not send is left out, or keeps its date. If writing fails (disk full), the crawl is closed.
     Stats: ``bilingual/warc/{exchanges,bytes,files,repaired_bytes}``.
     """
 
@@ -83,16 +74,16 @@ class WarcMiddleware(CrawlComponent):
     async def process_response(self, request: Request, response: Response) -> Response:
         request.meta.pop(WARC_LOCATION, None)
         writer = self._writer
-        if writer is not None and _NOT_FETCHED.isdisjoint(response.flags):
-            exchange = _exchange(request, response)
-            if request.meta.get(NOT_MODIFIED):
-                write = partial(writer.write_unchanged, exchange, datetime.now(UTC))
-            else:
-                write = partial(writer.write_exchange, exchange)
-            if await self._write(request, write):
-                self._stats.inc_value("bilingual/warc/exchanges")
-                self._stats.set_value("bilingual/warc/bytes", writer.bytes_written)
-                self._stats.set_value("bilingual/warc/files", writer.files_written)
+        if writer is None or not _NOT_FETCHED.isdisjoint(response.flags):
+            return response
+        exchange = _exchange(request, response)
+        write = partial(writer.write_exchange, exchange)
+        if request.meta.get(NOT_MODIFIED):
+            write = partial(writer.write_unchanged, exchange, datetime.now(UTC))
+        if await self._write(request, write):
+            self._stats.inc_value("bilingual/warc/exchanges")
+            self._stats.set_value("bilingual/warc/bytes", writer.bytes_written)
+            self._stats.set_value("bilingual/warc/files", writer.files_written)
         return response
 
     async def _write(self, request: Request, write: Callable[[], WarcLocation]) -> bool:
@@ -106,7 +97,6 @@ class WarcMiddleware(CrawlComponent):
         return True
 
     async def page_rendered(self, request: Request, response: Response) -> None:
-        """Write the rendered form of a page beside its download."""
         original = request.meta.get(WARC_LOCATION)
         if self._writer is None or original is None:
             return
@@ -120,13 +110,12 @@ class WarcMiddleware(CrawlComponent):
             writer.close()
 
     def _give_up(self, error: OSError) -> None:
-        if self._failed:
-            return
-        self._failed = True
-        logger.error(f"WARC cannot be written, closing the crawl: {error}")
-        self._crawler.signals.send_catch_log(output_failed, error=error)
-        self.spider_closed()
-        deferred_from_coro(self._engine.close_spider_async(reason="warc_error"))
+        if not self._failed:
+            self._failed = True
+            logger.error(f"WARC cannot be written, closing the crawl: {error}")
+            self._crawler.signals.send_catch_log(signals.output_failed, error=error)
+            self.spider_closed()
+            deferred_from_coro(self._engine.close_spider_async(reason="warc_error"))
 
 
 def _exchange(request: Request, response: Response) -> Exchange:
@@ -155,10 +144,7 @@ def _pairs(headers: Headers) -> Iterator[tuple[bytes, bytes]]:
 
 
 class ArchivedPagesMiddleware(CrawlComponent):
-    """Serves archived pages, before robots.txt and the delay of the site; falls back to the site.
-
-    Stats: ``bilingual/archived/pages|missing``.
-    """
+    """Serves archived pages, else those of the site. Stats: ``bilingual/archived/pages|missing``."""
 
     def __init__(self, crawler: Crawler) -> None:
         super().__init__(crawler)
@@ -182,16 +168,13 @@ class ArchivedPagesMiddleware(CrawlComponent):
 
 _CONDITIONS = {b"etag": b"If-None-Match", b"last-modified": b"If-Modified-Since"}
 """Headers of a response, and those of the request that asks whether it still holds."""
-_OK, _UNCHANGED = 200, 304
 
 
 class KnownPagesMiddleware(CrawlComponent):
     """Asks for pages and sitemaps in the archives of ``BILINGUAL_KNOWN`` on the condition that they have changed.
 
-    At the answer 304 the archived response takes its place. At 660 :class:`WarcMiddleware` sees both, and
-    whatever may refuse a request has been asked. A discovery judges every site anew.
-
-    Stats: ``bilingual/known/unchanged|changed``, ``bilingual/archive/record_too_long|damaged_record|no_file``.
+    At the answer 304 the archived response takes its place. At 660 :class:`WarcMiddleware` sees both. Stats:
+    ``bilingual/known/unchanged|changed``, ``bilingual/archive/<why a record is left out>``.
     """
 
     def __init__(self, crawler: Crawler) -> None:
@@ -216,9 +199,9 @@ class KnownPagesMiddleware(CrawlComponent):
     def process_response(self, request: Request, response: Response) -> Response:
         if not any(condition in request.headers for condition in _CONDITIONS.values()):
             return response
-        if response.status == _OK:
+        if response.status == 200:
             self._stats.inc_value("bilingual/known/changed")
-        known = self._known(request) if response.status == _UNCHANGED else None
+        known = self._known(request) if response.status == 304 else None
         if known is None:
             return response
         self._stats.inc_value("bilingual/known/unchanged")
@@ -226,8 +209,7 @@ class KnownPagesMiddleware(CrawlComponent):
         return archived_answer(request, known, known.body, [])
 
     def _known(self, request: Request) -> ArchivedResponse | None:
-        """The complete page in the archive that *request* asks for."""
         found = self._archive.find(request.url) if ENTRY in request.meta and request.method == "GET" else None
-        if isinstance(found, ArchivedResponse) and found.status == _OK and not found.truncated:
+        if isinstance(found, ArchivedResponse) and found.status == 200 and not found.truncated:
             return found
         return None

@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass
 from pathlib import Path
 from types import SimpleNamespace
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 from urllib.request import getproxies
 
@@ -62,88 +62,63 @@ if TYPE_CHECKING:
     from bilingual_crawler.discovery.detector.base import Detector
 
 _NEXT_SOURCE = re.compile(r",(?=(?:cc-index|cc-graph|tsv):|crawl(?:,|$))")
-Context = TypeVar("Context", bound=CrawlContext)
 
 
 @dataclass(frozen=True, slots=True)
 class Argument:
     """An argument of a spider."""
 
-    help: str
-    """With its default in brackets."""
+    help: str  # with its default in brackets
     read: Reader[Any] = text
     default: str = ""
-    metavar: str = ""
-    """Of its option on the command line; without one it is given by ``-a`` only."""
+    metavar: str = ""  # of its option on the command line; without one it is given by -a only
 
 
-_BUDGET = Argument("budget of pages; 0 is no limit (0)", whole(), "0", "N")
-_BUDGET_OF_SITE = Argument("budget of pages of each site; 0 is no limit (0)", whole(), "0")
+def _as_given(value: Any) -> Any:
+    return value
+
+
+_LISTED = "separated by commas"
+_PAIR = "two languages, as codes or English names: eng-mlt, en-mt, English-Maltese"
+_POLICY = f"how links get their priority: {', '.join(POLICIES.built_in)} ({DEFAULTS['BILINGUAL_POLICY']})"
+_SCOPE = "site: the registered domains of the seeds; host: their hosts; web: everything (site)"
 _UNTIL = "leave a site at this estimated share of its pairs, such as 0.98; 1 is all (1)"
-_RENDER = Argument(
-    f"when pages go through Chromium: {', '.join(RENDER_MODES)} ({DEFAULTS['BILINGUAL_RENDER']})",
-    one_of(*RENDER_MODES, ""),
-)
+_RENDER = f"when pages go through Chromium: {', '.join(RENDER_MODES)} ({DEFAULTS['BILINGUAL_RENDER']})"
+_ORDER = f"which site comes next: {', '.join(SITE_ORDERS.built_in)}; cobfc:N relearns every N pages (both)"
+_DETECTOR = f"how a site is judged: {', '.join(SITE_DETECTORS.built_in)} (evidence)"
+_ARCHIVE = "folder or https:// address of Common Crawl's files, for the entry pages of candidates=cc-index"
+_TOPIC = "sites about it only: words in both languages, separated by commas, or a file of them (every topic)"
+_IN_BOTH = {
+    "max_pages": Argument("budget of pages; 0 is no limit (0)", whole(), "0", "N"),
+    "max_pages_per_site": Argument("budget of pages of each site; 0 is no limit (0)", whole(), "0"),
+    "until": Argument(_UNTIL, share_of_pairs, "1", "SHARE"),
+    "render": Argument(_RENDER, one_of(*RENDER_MODES, "")),
+}
 ARGUMENTS: Mapping[str, Mapping[str, Argument]] = {
     "bilingual": {
-        "pair": Argument(
-            "two languages, as codes or English names: eng-mlt, en-mt, English-Maltese; or pairs: eng-isl,eng-dan",
-            metavar="PAIR",
-        ),
+        "pair": Argument(f"{_PAIR}; or pairs: eng-isl,eng-dan", metavar="PAIR"),
         "languages": Argument("in place of pair: all pairs among these languages: eng,isl,dan"),
-        "seeds": Argument(
-            "addresses separated by commas, or a file with one on each line", lambda given: given, metavar="SEEDS"
-        ),
-        "policy": Argument(
-            f"how links get their priority: {', '.join(POLICIES.built_in)} ({DEFAULTS['BILINGUAL_POLICY']})",
-            plugin(POLICIES, optional=True),
-            metavar="POLICY",
-        ),
-        "scope": Argument(
-            "site: the registered domains of the seeds; host: their hosts; web: everything (site)",
-            one_of(*SCOPES),
-            "site",
-        ),
-        "max_pages": _BUDGET,
-        "max_pages_per_site": _BUDGET_OF_SITE,
-        "until": Argument(_UNTIL, share_of_pairs, "1", "SHARE"),
-        "render": _RENDER,
+        "seeds": Argument("addresses separated by commas, or a file with one on each line", _as_given, "", "SEEDS"),
+        "policy": Argument(_POLICY, plugin(POLICIES, optional=True), "", "POLICY"),
+        "scope": Argument(_SCOPE, one_of(*SCOPES), "site"),
+        **_IN_BOTH,
     },
     "discovery": {
-        "pair": Argument("two languages, as codes or English names: eng-mlt, en-mt, English-Maltese", metavar="PAIR"),
-        "seeds": Argument(
-            "pages to start from, separated by commas, or a file with one on each line",
-            lambda given: given,
-            metavar="SEEDS",
-        ),
-        "candidates": Argument("sites to judge first: cc-index:PATHS, tsv:FILE, separated by commas"),
-        "backlinks": Argument(
-            "who links to a site: cc-graph:DIR, tsv:FILE, crawl (the pages visited), separated by commas"
-        ),
-        "policy": Argument(
-            f"which site comes next: {', '.join(SITE_ORDERS.built_in)}; cobfc:N relearns every N pages (both)",
-            default="both",
-            metavar="POLICY",
-        ),
-        "archive": Argument(
-            "folder or https:// address of Common Crawl's files, for the entry pages of candidates=cc-index"
-        ),
-        "detector": Argument(
-            f"how a site is judged: {', '.join(SITE_DETECTORS.built_in)} (evidence)", plugin(SITE_DETECTORS), "evidence"
-        ),
-        "topic": Argument(
-            "sites about it only: words in both languages, separated by commas, or a file of them (every topic)"
-        ),
-        "max_pages": _BUDGET,
-        "max_pages_per_site": _BUDGET_OF_SITE,
+        "pair": Argument(_PAIR, metavar="PAIR"),
+        "seeds": Argument(f"pages to start from, {_LISTED}, or a file with one on each line", _as_given, "", "SEEDS"),
+        "candidates": Argument(f"sites to judge first: cc-index:PATHS, tsv:FILE, {_LISTED}"),
+        "backlinks": Argument(f"who links to a site: cc-graph:DIR, tsv:FILE, crawl (the pages visited), {_LISTED}"),
+        "policy": Argument(_ORDER, text, "both", "POLICY"),
+        "archive": Argument(_ARCHIVE),
+        "detector": Argument(_DETECTOR, plugin(SITE_DETECTORS), "evidence"),
+        "topic": Argument(_TOPIC),
+        **_IN_BOTH,
         "until": Argument(f"in the crawl of the sites found: {_UNTIL}", share_of_pairs, "1", "SHARE"),
-        "render": _RENDER,
         "then": Argument(
             "crawl: afterwards crawl the sites found, into the folder crawl/ of the outputs", one_of("crawl", "")
         ),
     },
 }
-"""The arguments of the spiders, by name."""
 
 
 def _read(spider: str, given: Mapping[str, Any]) -> SimpleNamespace:
@@ -166,20 +141,10 @@ def parse_arguments(settings: BaseSettings, **given: Any) -> CrawlContext:
     keep_in(options.cache_dir)
     ask_languages(options.detectors)
     policy = _policy(values.policy or options.policy, pairs, options)
-    return _context(
-        CrawlContext,
-        settings,
-        options,
-        pairs,
-        seeds,
-        scope=values.scope,
-        job=values.scope,
-        name=values.job or named_now(_folder(pairs)),
-        policy=policy,
-        budget=_budget(values.scope, seeds, values.seeds, policy, pairs, options),
-        until=values.until,
-        **_limits(values, options, settings),
-    )
+    budget = _budget(values.scope, seeds, values.seeds, policy, pairs, options)
+    own = {"policy": policy, "budget": budget, "until": values.until, **_limits(values, options, settings)}
+    name = values.job or named_now("+".join(map(str, pairs)))
+    return CrawlContext(**own, **_shared(settings, pairs, seeds, values.scope, values.scope, name))
 
 
 def parse_discovery(settings: BaseSettings, **given: Any) -> DiscoveryContext:
@@ -191,14 +156,12 @@ def parse_discovery(settings: BaseSettings, **given: Any) -> DiscoveryContext:
         raise usage_error("where to start? Give -a seeds=URL[,URL...], a file of them, or -a candidates=tsv:FILE")
     options = Options.of(settings)
     if options.workers > 1:
-        raise usage_error(
-            "BILINGUAL_WORKERS: sites are looked for by one process; leave it out, and crawl the sites after"
-        )
+        why = "sites are looked for by one process; leave it out, and crawl the sites after"
+        raise usage_error(f"BILINGUAL_WORKERS: {why}")
     pairs = parse_pairs(values.pair, None, options)
     if len(pairs) > 1:
-        raise wrong(
-            "pair", values.pair, "sites are looked for by one pair; give one, and crawl the sites found for several"
-        )
+        why = "sites are looked for by one pair; give one, and crawl the sites found for several"
+        raise wrong("pair", values.pair, why)
     (languages,) = pairs
     seeds = parse_seeds(values.seeds) if values.seeds else []
     _check_network(seeds, options)
@@ -208,91 +171,62 @@ def parse_discovery(settings: BaseSettings, **given: Any) -> DiscoveryContext:
         pages = ArchivedPages(values.archive, user_agent=settings["USER_AGENT"]) if values.archive else None
         sources = Sources(_specs("candidates", values.candidates), _specs("backlinks", values.backlinks), pages)
     search = _search(languages, values, sources, options)
-    return _context(
-        DiscoveryContext,
-        settings,
-        options,
-        pairs,
-        seeds,
-        scope="web",
-        job="discovery",
-        name=values.job or named_now(f"sites-{languages}"),
-        policy=search,
-        search=search,
-        sources=sources,
-        then=values.then,
-        **_limits(values, options, settings),
-    )
+    own = {"search": search, "sources": sources, "then": values.then, **_limits(values, options, settings)}
+    name = values.job or named_now(f"sites-{languages}")
+    shared = _shared(settings, pairs, seeds, "web", "discovery", name) | {"formats": ONLY_HTML}
+    return DiscoveryContext(policy=search, **own, **shared)
 
 
 def parse_settings(settings: BaseSettings, spider: str) -> CrawlContext:
     """Check the settings of another project, whose *spider* has its own seeds, links and end; raises UsageError."""
     options = Options.of(settings)
+    alone = "several processes share no crawl of the add-on; leave it out"
     if options.frontier:
-        raise usage_error(
-            "BILINGUAL_FRONTIER: several processes share no crawl of the add-on; leave it out, JOBDIR resumes"
-        )
+        raise usage_error(f"BILINGUAL_FRONTIER: {alone}, JOBDIR resumes")
     if options.workers > 1:
-        raise usage_error("BILINGUAL_WORKERS: several processes share no crawl of the add-on; leave it out")
+        raise usage_error(f"BILINGUAL_WORKERS: {alone}")
     if not options.pair:
         raise usage_error("which languages? Set BILINGUAL_PAIR, for example: BILINGUAL_PAIR = 'eng-mlt'")
     pairs = parse_pairs(options.pair, None, options)
     _check_archives(options)
     policy = _policy(options.policy, pairs, options)
-    return _context(
-        CrawlContext,
-        settings,
-        options,
-        pairs,
-        (),
-        scope="web",
-        job=f"spider {spider}",
-        name=named_now(f"{spider}-{_folder(pairs)}"),
-        policy=policy,
-        budget=_budget("web", (), None, policy, pairs, options),
-    )
+    budget = _budget("web", (), None, policy, pairs, options)
+    name = named_now(f"{spider}-{'+'.join(map(str, pairs))}")
+    shared = _shared(settings, pairs, (), "web", f"spider {spider}", name)
+    return CrawlContext(policy=policy, budget=budget, **shared)
 
 
-def _context(
-    kind: type[Context],
-    settings: BaseSettings,
-    options: Options,
-    pairs: LanguagePairs,
-    seeds: Sequence[Seed],
-    *,
-    scope: str,
-    job: str,
-    name: str,
-    **own: Any,
-) -> Context:
-    """What all crawls have, and their *own* fields. *job*: what a job folder keeps of the scope; *name*: of outputs."""
+def _shared(
+    settings: BaseSettings, pairs: LanguagePairs, seeds: Sequence[Seed], scope: str, job: str, name: str
+) -> dict[str, Any]:
+    """Fields of all contexts. *job*: what a job folder keeps of the scope; *name*: of outputs; raises UsageError."""
+    options = Options.of(settings)
     aliases = alias_hosts(options.replay) if options.replay else ()
     urls = tuple(seed.url for seed in seeds)
     keep_in(options.cache_dir)
     with usage_errors(LanguageDetectorError):
         detection = Detection.for_pairs(options.detectors, pairs)
-    context = kind(
-        pairs=pairs,
-        seeds=tuple(seeds),
-        scope=Scope(scope, urls, aliases=aliases, prefixes=options.scope_prefixes),
-        detection=detection,
-        formats=ONLY_HTML if kind is DiscoveryContext else frozenset(options.documents),
-        output_dir=choose_output_dir(settings, name),
-        job=Job(str(pairs), job, options.scope_prefixes, urls, options.politeness),
-        traps=Traps(stale_pages=options.stale_pages),
-        **own,
-    )
+    kept = Job(str(pairs), job, options.scope_prefixes, urls, options.politeness)
+    shared = {
+        "pairs": pairs,
+        "seeds": tuple(seeds),
+        "scope": Scope(scope, urls, aliases=aliases, prefixes=options.scope_prefixes),
+        "detection": detection,
+        "formats": frozenset(options.documents),
+        "output_dir": choose_output_dir(settings, name),
+        "job": kept,
+        "traps": Traps(stale_pages=options.stale_pages),
+    }
     if options.align:
         # slow to import, and Scrapyd imports this module only to list the spiders
         from bilingual_crawler.encoders import EncoderError
         from bilingual_crawler.pairing.methods import method_of
-        from bilingual_crawler.scoring.models import ModelError
 
         with usage_errors(ModelError, EncoderError):
             method_of(options.align, settings)
     with usage_errors(JobError):
-        context.job.check(settings)
-    return context
+        kept.check(settings)
+    return shared
 
 
 def _limits(values: SimpleNamespace, options: Options, settings: BaseSettings) -> dict[str, Any]:
@@ -330,20 +264,14 @@ def _specs(name: str, text: str) -> list[str]:
 def parse_pairs(pair: str | None, languages: str | None, options: Options) -> LanguagePairs:
     """Return the pairs listed by *pair*, or all pairs among *languages*; raises UsageError."""
     if pair and languages:
-        raise usage_error(
-            f"pair={pair}, languages={languages}: give one of the two; languages stands for all pairs among them"
-        )
+        why = "give one of the two; languages stands for all pairs among them"
+        raise usage_error(f"pair={pair}, languages={languages}: {why}")
     with usage_errors(LanguageError, before=f"{'languages' if languages else 'pair'}={languages or pair}: "):
         if languages:
             return LanguagePairs.among(languages, options.equivalent_languages)
         if pair:
             return LanguagePairs.parse(pair, options.equivalent_languages)
     raise usage_error("which languages? Give the pair, for example: -a pair=eng-mlt")
-
-
-def _folder(pairs: LanguagePairs) -> str:
-    """Return a folder name without commas, which separate paths in lists."""
-    return "+".join(map(str, pairs))
 
 
 def _check_network(seeds: Sequence[Seed], options: Options) -> None:
@@ -354,15 +282,12 @@ def _check_network(seeds: Sequence[Seed], options: Options) -> None:
             shown = without_password(proxy)
             raise usage_error(f"{scheme}_proxy={shown}: SOCKS is not supported; give an HTTP proxy, or none")
     if not options.replay and not options.contact and not (seeds and all(is_loopback(seed.url) for seed in seeds)):
-        raise usage_error(
-            "say who is crawling: --contact https://your.page/about-this-crawl (or mailto:you@...; make takes "
-            "CONTACT=..., the setting is BILINGUAL_CONTACT) goes into the user agent, so that webmasters can reach you"
-        )
+        others = "(or mailto:you@...; make takes CONTACT=..., the setting is BILINGUAL_CONTACT)"
+        why = "goes into the user agent, so that webmasters can reach you"
+        raise usage_error(f"say who is crawling: --contact https://your.page/about-this-crawl {others} {why}")
     if options.politeness == "address" and options.frontier:
-        raise usage_error(
-            "BILINGUAL_POLITENESS=address: workers on one BILINGUAL_FRONTIER do not know each other's addresses; "
-            "choose domain or host"
-        )
+        why = "workers on one BILINGUAL_FRONTIER do not know each other's addresses; choose domain or host"
+        raise usage_error(f"BILINGUAL_POLITENESS=address: {why}")
 
 
 def _check_archives(options: Options) -> None:
@@ -373,12 +298,7 @@ def _check_archives(options: Options) -> None:
 
 
 def _budget(
-    scope: str,
-    seeds: Sequence[Seed],
-    given: str | Sequence[str] | None,
-    policy: Policy,
-    pairs: LanguagePairs,
-    options: Options,
+    scope: str, seeds: Sequence[Seed], given: object, policy: Policy, pairs: LanguagePairs, options: Options
 ) -> SiteBudget | None:
     """Return the budget over the sites of *seeds*; None for a single site whose scope holds all links.
 
@@ -402,21 +322,18 @@ def _policy(name: str, pairs: LanguagePairs, options: Options) -> Policy:
         with usage_errors(ModelError, after=hint), usage_errors(ProviderError):
             load_models(models_folder(options.models_dir), options.providers)
     more: dict[str, Any] = {}
+    named = ""
     if issubclass(kind, Gain):
         more = {"bridges": options.bridge, "added": list(map(GAIN_EVIDENCE.find, options.gain_evidence))}
+        named = f"BILINGUAL_GAIN_EVIDENCE={','.join(options.gain_evidence)}: "
     elif issubclass(kind, Oracle):
-        more = {"order": _oracle_order(options.oracle_order)}
-    named = f"BILINGUAL_GAIN_EVIDENCE={','.join(options.gain_evidence)}: " if issubclass(kind, Gain) else ""
+        path = options.oracle_order
+        if path is None:
+            raise usage_error("policy=oracle: set BILINGUAL_ORACLE_ORDER, or run it through scrapy harvest")
+        try:
+            more = {"order": path.read_text(encoding="utf-8").splitlines()}
+        except (OSError, ValueError) as error:
+            raise wrong("BILINGUAL_ORACLE_ORDER", path, f"cannot read this file ({error})") from error
     with usage_errors(PolicyError, before=named):
         parts = [kind(pair, **more) for pair in pairs]
     return Jointly(parts) if len(parts) > 1 else parts[0]
-
-
-def _oracle_order(path: Path | None) -> list[str]:
-    """Read the URLs of the file *path*, one per line."""
-    if path is None:
-        raise usage_error("policy=oracle: set BILINGUAL_ORACLE_ORDER, or run it through scrapy harvest")
-    try:
-        return path.read_text(encoding="utf-8").splitlines()
-    except (OSError, ValueError) as error:
-        raise wrong("BILINGUAL_ORACLE_ORDER", path, f"cannot read this file ({error})") from error

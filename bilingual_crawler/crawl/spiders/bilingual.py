@@ -37,24 +37,20 @@ if TYPE_CHECKING:
     from bilingual_crawler.pages.jobs import Sitemap
 
 
-SITEMAP_PRIORITY = 0.5
-"""Of sitemaps where sites may be left: before pages that hardly bring pairs."""
+SITEMAP_PRIORITY = 0.5  # of sitemaps where sites may be left: before pages that hardly bring pairs
 
 
 class BilingualSpider(Spider):
     """Crawls the sites of its seeds and yields the documents in the languages of ``pair``.
 
-    Arguments: ``pair``, ``languages``, ``seeds``, ``policy``, ``scope``, ``max_pages``, ``max_pages_per_site``,
-    ``until``, ``render``; see :func:`~bilingual_crawler.crawl.spiders.arguments.parse_arguments`.
-
-    Stats: ``bilingual/links/documents/<ending>``, ``bilingual/opt_outs/<name>`` (pages), ``bilingual/traps/sitemaps``.
+    Arguments: :data:`~bilingual_crawler.crawl.spiders.arguments.ARGUMENTS`. Stats:
+    ``bilingual/links/documents/<ending>``, ``bilingual/opt_outs/<name>`` (pages), ``bilingual/traps/sitemaps``.
     """
 
     name = "bilingual"
     parse_arguments: ClassVar[Callable[..., CrawlContext]] = staticmethod(parse_arguments)
     _options: Options
-    reads_sitemaps: bool
-    """Whether sitemaps are links, too."""
+    reads_sitemaps: bool  # whether sitemaps are links, too
 
     def __init__(self, context: CrawlContext) -> None:
         super().__init__()
@@ -71,10 +67,8 @@ class BilingualSpider(Spider):
         write_description(context.output_dir, cls.name, described_arguments(kwargs, context), crawler.settings)
         spider = cls(context)
         if names := " or ".join(map(language_name, context.undetectable)):
-            spider.logger.warning(
-                f"{context.detection} does not know {names}: a page counts as {names} only if it, or a link to it, "
-                f"declares this. {REMEDY}"
-            )
+            what = f"a page counts as {names} only if it, or a link to it, declares this"
+            spider.logger.warning(f"{context.detection} does not know {names}: {what}. {REMEDY}")
         spider._options = options
         spider.reads_sitemaps = str(Kind.SITEMAP) in options.link_sources
         spider._set_crawler(crawler)
@@ -90,10 +84,9 @@ class BilingualSpider(Spider):
         if options.replay:
             handler = "bilingual_crawler.crawl.handlers.ReplayDownloadHandler"
             settings.set("DOWNLOAD_HANDLERS", {"http": handler, "https": handler}, "spider")
-            settings.set("BILINGUAL_META_ROBOTS_OBEY", False, "spider")
-            settings.set("ROBOTSTXT_OBEY", False, "spider")
             settings.set("DOWNLOAD_DELAY", 0, "spider")
-            settings.set("AUTOTHROTTLE_ENABLED", False, "spider")
+            for name in ("BILINGUAL_META_ROBOTS_OBEY", "ROBOTSTXT_OBEY", "AUTOTHROTTLE_ENABLED"):
+                settings.set(name, False, "spider")
 
     async def start(self) -> AsyncIterator[Any]:
         for seed in self.context.seeds:
@@ -131,9 +124,7 @@ class BilingualSpider(Spider):
             self.visits.push_seed(variant(seed, language))
 
     def _seed_behind(self, url: str) -> str:
-        """The address of the first seed of the host and port of *url*, which a seed led to, or of its host or site, or
-        else *url*.
-        """
+        """The first seed of the host and port of *url*, to which it led, or of its host or site, or else *url*."""
         names = (urlsplit(url).netloc, host_of(url), registered_domain(url))
         seed = next((self._first_seeds[name] for name in names if name in self._first_seeds), None)
         if seed is None:
@@ -144,9 +135,8 @@ class BilingualSpider(Spider):
     @cached_property
     def _first_seeds(self) -> Mapping[str, Seed]:
         """Site, host, or host and port -> the first of its seeds; a name that is several counts as the last of them."""
-        seeds = self.context.seeds[::-1]
         by_name = (registered_domain, host_of, lambda url: urlsplit(url).netloc)
-        return {name(seed.url): seed for name in by_name for seed in seeds}
+        return {name(seed.url): seed for name in by_name for seed in reversed(self.context.seeds)}
 
     def links_of(self, page: PageRecord) -> Sequence[Link]:
         """The links of *page* that may be followed."""
@@ -172,7 +162,6 @@ class BilingualSpider(Spider):
             self.crawler.stats.inc_value(f"bilingual/{stat}/{name}", count)
 
     def sitemaps_named(self, urls: Sequence[str]) -> None:
-        """Queue the sitemaps of a host."""
         if self.reads_sitemaps:
             self._push_sitemaps(urls, None)
 
@@ -184,15 +173,13 @@ class BilingualSpider(Spider):
         depth = parent.depth + 1 if parent else 1
         # pages that only a sitemap names are a part of what remains of a site
         priority = 0.0 if self.context.until >= 1 else SITEMAP_PRIORITY
-        found = [
-            Entry(url, self.visits.slot(url), priority, parent.url if parent else "", depth, Kind.SITEMAP)
-            for url in urls
-            if self.context.scope.admits(url)
-        ]
-        entries = [entry for entry in found if self.context.traps.wants_sitemap(entry)]
-        if len(entries) < len(found):
-            self._count("traps", {"sitemaps": len(found) - len(entries)})
-        self.visits.push(entries)
+        by = parent.url if parent else ""
+        found = filter(self.context.scope.admits, urls)
+        entries = [Entry(url, self.visits.slot(url), priority, by, depth, Kind.SITEMAP) for url in found]
+        wanted = [entry for entry in entries if self.context.traps.wants_sitemap(entry)]
+        if len(wanted) < len(entries):
+            self._count("traps", {"sitemaps": len(entries) - len(wanted)})
+        self.visits.push(wanted)
 
 
 def _as_on_command_line(given: Mapping[str, Any]) -> dict[str, Any]:
@@ -209,10 +196,7 @@ def _as_on_command_line(given: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def described_arguments(given: Mapping[str, Any], context: CrawlContext) -> dict[str, Any]:
-    """The arguments that were *given*, with the seeds one by one: the file that has held them may change.
-
-    Of a ``sites.tsv``, which says more of its sites than their addresses, the path stays.
-    """
+    """The arguments *given*, with the seeds one by one, as a file may change; a ``sites.tsv`` says more, and stays."""
     # Scrapyd adds its own
     arguments = {name: value for name, value in given.items() if not name.startswith("_")}
     if context.seeds and (isinstance(given["seeds"], list) or not is_table(Path(given["seeds"]))):

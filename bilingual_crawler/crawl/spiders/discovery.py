@@ -28,22 +28,16 @@ if TYPE_CHECKING:
     from bilingual_crawler.items import Document, FoundLinks
     from bilingual_crawler.pages.model import PageRecord
 
-SOURCES_FIRST = 10.0
-"""Seconds that the first download waits for the sources; what takes longer is read beside the crawl."""
-READ_AT_ONCE = 1000
-"""Candidates that are queued in one go, while no page can be taken in."""
+SOURCES_FIRST = 10.0  # seconds that the first download waits for the sources, which are read beside the crawl
+READ_AT_ONCE = 1000  # candidates that are queued in one go, while no page can be taken in
 
 
 class DiscoverySpider(BilingualSpider):
-    """Judges sites until its budget is spent, and writes them to ``sites.tsv``; its documents are the pages it saw.
-
-    Arguments: see :func:`~bilingual_crawler.crawl.spiders.arguments.parse_discovery`.
-    """
+    """Judges sites until its budget is spent, and writes them to ``sites.tsv``; its documents are the pages it saw."""
 
     name = "discovery"
     context: DiscoveryContext
-    _looking_back: asyncio.Lock
-    """DuckDB answers one question at a time."""
+    _looking_back: asyncio.Lock  # DuckDB answers one question at a time
     parse_arguments: ClassVar[Callable[..., DiscoveryContext]] = staticmethod(parse_discovery)
 
     @classmethod
@@ -73,7 +67,7 @@ class DiscoverySpider(BilingualSpider):
         sources = self.context.sources
         candidates = sources.candidates(self.context.policy.pair)
         while read := await run_in_thread(lambda: list(islice(candidates, READ_AT_ONCE))):
-            self.visits.guess(entry_page(one.url) for one in read if one.guessed_scheme)
+            self.visits.guesses.update(entry_page(one.url) for one in read if one.guessed_scheme)
             self.context.search.start(sources.ways(read))
             self.visits.pursue()
         await run_in_thread(sources.open, self.context.output_dir)
@@ -99,7 +93,7 @@ class DiscoverySpider(BilingualSpider):
             await asyncio.wait([self._reading])
             for entry in found:
                 ways = await run_in_thread(self.context.sources.ways_back, entry)
-                self.visits.guess(way.url for way in ways if way.guessed_scheme)
+                self.visits.guesses.update(way.url for way in ways if way.guessed_scheme)
                 self.context.search.go_back(ways)
             self.visits.pursue()
 

@@ -20,30 +20,23 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
 _BARE = re.compile(r"(localhost|[\w-]+(\.[\w-]+)+)(:\d+)?(/\S*)?")
-_MARK = "\ufeff"
-"""Byte order mark, which editors and spreadsheets put before a text."""
+_MARK = "\ufeff"  # byte order mark, which editors and spreadsheets put before a text
 _NOTE = re.compile(r"(^|\s)#.*")
-_SEPARATOR = re.compile(r",?\s+|,(?=https?://)|,$")
-"""Separator of addresses on one line of a file, where a comma may be part of an address."""
-_PAGE = "page"
-MAX_FILE = 256 << 20
-"""Bytes of a list of seeds: some millions of them."""
-_NAMED = 5
-"""Number of seeds that a message names."""
+_SEPARATOR = re.compile(r",?\s+|,(?=https?://)|,$")  # in a line of a file; a comma may be part of an address
+MAX_FILE = 256 << 20  # bytes of a list of seeds: some millions of them
+_NAMED = 5  # number of seeds that a message names
 
 
 def parse_seeds(seeds: str | Sequence[str] | None) -> list[Seed]:
     """Seeds from the path of a file, from addresses separated by commas or blanks, or from a list of addresses.
 
-    Of a ``sites.tsv`` the bilingual sites are taken, each with its confirmed pair of pages. In another file ``#``
-    starts a comment, and a comma may be part of an address. Raises UsageError if there is no seed, or one is no URL,
-    with its line number or its site.
+    Of a ``sites.tsv`` the bilingual sites are taken. Raises UsageError, with the line or the site, if one is no URL.
     """
     if not seeds or (isinstance(seeds, str) and not seeds.strip()):
         raise usage_error("where to start? Give -a seeds=URL[,URL...] or the path of a file with one URL a line")
     if not isinstance(seeds, str):
         found = [_seed(text, "") for text in seeds]
-    elif not os.path.isfile(seeds) and _lists_urls(seeds):
+    elif not os.path.isfile(seeds) and ("://" in seeds or "," in seeds or _names_hosts(seeds)):
         found = [_seed(part, "") for part in re.split(r"[\s,]+", seeds.replace(_MARK, "")) if part]
     elif is_table(Path(seeds)):
         rows = read_bilingual(Path(seeds))
@@ -56,8 +49,9 @@ def parse_seeds(seeds: str | Sequence[str] | None) -> list[Seed]:
 
 
 def without_page(seeds: Sequence[Seed], folder: Path) -> dict[str, str]:
-    """The seeds that gave no page according to the log in *folder*, with their outcomes. A redirected seed has the
-    outcome of its target. A seed that is not in the log was fetched by another worker, or is still queued.
+    """The seeds that gave no page according to the log in *folder*, with the outcomes of their last targets.
+
+    A seed that is not in the log was fetched by another worker, or is still queued.
     """
     origins: defaultdict[str, set[str]] = defaultdict(set)
     for seed in seeds:
@@ -69,11 +63,9 @@ def without_page(seeds: Sequence[Seed], folder: Path) -> dict[str, str]:
     fates: dict[str, str] = {}
     for row in read_tsv(folder / CRAWL):
         for url in origins.get(row["url"], ()):
-            if row["language"]:
-                fates[url] = _PAGE
-            elif fates.get(url) != _PAGE:
-                fates[url] = row["outcome"]
-    return {url: fate for url, fate in fates.items() if fate != _PAGE}
+            # an empty one is that of a page
+            fates[url] = "" if row["language"] or fates.get(url) == "" else row["outcome"]
+    return {url: fate for url, fate in fates.items() if fate}
 
 
 def any_page(folder: Path) -> bool:
@@ -87,9 +79,7 @@ def named(fates: dict[str, str]) -> str:
     return shown + (f" and {len(fates) - _NAMED} more" if len(fates) > _NAMED else "")
 
 
-def _lists_urls(seeds: str) -> bool:
-    if "://" in seeds or "," in seeds:
-        return True
+def _names_hosts(seeds: str) -> bool:
     return not seeds.endswith((".txt", ".tsv")) and all(map(_BARE.fullmatch, seeds.split()))
 
 
