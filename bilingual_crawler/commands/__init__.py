@@ -13,7 +13,7 @@ from abc import abstractmethod
 from argparse import ArgumentTypeError
 from contextlib import contextmanager
 from functools import partial
-from typing import TYPE_CHECKING, Any, ClassVar, NoReturn
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeRemainingColumn
 from scrapy.exceptions import UsageError
@@ -86,8 +86,9 @@ def adapt(parser: ArgumentParser, settings: BaseSettings | None = None) -> None:
     """
     if parser.prog == TOOL and parser.usage:
         parser.usage = parser.usage.replace("scrapy", TOOL, 1)
+    program = TOOL if parser.prog == TOOL else "scrapy"
     # Scrapy makes the parser itself
-    parser.error = partial(_fail, TOOL if parser.prog == TOOL else "scrapy")  # type: ignore[method-assign]
+    parser.error = lambda message: parser.exit(2, f"{program}: error: {' '.join(message.split())}\n")  # type: ignore[method-assign]
     if settings is not None:
         read, add = partial(_known, list(settings)), parser.add_argument
         add("-s", "--set", action="append", default=[], type=read, metavar="NAME=VALUE", help="set a setting")
@@ -96,6 +97,7 @@ def adapt(parser: ArgumentParser, settings: BaseSettings | None = None) -> None:
 class Tool(Base):
     """What commands other than crawls share. Scrapy would list a subclass of its own class as a command."""
 
+    settings: Settings
     requires_crawler_process = False
     default_settings: ClassVar[dict[str, Any]] = PROJECT_SETTINGS | {"LOG_ENABLED": False}
     arguments: ClassVar[str] = ""
@@ -125,7 +127,6 @@ class Tool(Base):
         refuse_unknown(args)
         if len(args) not in self.inputs:
             raise UsageError
-        assert self.settings
         self.work(args, opts, self.settings)
 
     @abstractmethod
@@ -184,8 +185,3 @@ def _known(names: Collection[str], setting: str) -> str:
     except UsageError as error:
         raise ArgumentTypeError(str(error)) from None
     return setting
-
-
-def _fail(program: str, message: str) -> NoReturn:
-    print(f"{program}: error: {' '.join(message.split())}", file=sys.stderr)
-    sys.exit(2)

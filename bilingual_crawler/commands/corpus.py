@@ -37,7 +37,6 @@ class Command(crawl.Command):
         )
 
     def process_options(self, args: list[str], opts: argparse.Namespace) -> None:
-        assert self.settings
         refuse_unknown(args)
         if len(args) > 1:
             raise usage_error(f"unexpected argument {args[1]}: give pairs separated by commas, addresses as --seeds")

@@ -69,14 +69,13 @@ def _tools(language: str) -> tuple[frozenset[str], Callable[[str], str]]:
 
 
 class Way(StrEnum):
-    """Which way a hop goes along the link."""
+    """A hop goes forth to the site of a link, back to a page with a link to a bilingual site, or to a page with links
+    inside the same site.
+    """
 
     FORTH = "forth"
-    """To the site that the link leads to."""
     BACK = "back"
-    """Against the link, to the page that has it: a bilingual site is its target."""
     INSIDE = "inside"
-    """To another page of the same site, for the links to other sites that it may have."""
 
 
 @dataclass(frozen=True)
@@ -85,14 +84,13 @@ class Hop:
 
     way: Way
     url: str
-    """The page that the link leads to, or for :attr:`Way.BACK` the page that has it."""
     parent: str = ""
     """The page from which it was found; empty for seeds and candidates."""
     anchor: str = ""
     around: str = ""
     """Text of the block in which the link stands."""
     language: str = "un"
-    """Language of that text, ISO 639-3."""
+    """Of that text, ISO 639-3."""
     prior: float = 0.0
     """Prior by the source of the candidate or backlink, 0 to 1."""
     guessed_scheme: bool = False
@@ -135,9 +133,7 @@ class OnlineLogistic:
     """
 
     def __init__(self, size: int = 1 << 18, rate: float = 0.2, bias: float = 0.0) -> None:
-        self._mask = size - 1
-        self._rate = rate
-        self._bias = bias
+        self._mask, self._rate, self._bias = size - 1, rate, bias
         self._weights = np.zeros(size)
         self._squares = np.full(size, 1e-2)
 
@@ -218,8 +214,6 @@ class HopSource:
     """Sites that it links to and that have been judged since."""
     found: int = 0
     """Judged sites among them that are bilingual."""
-    targets: list[HopTarget] = field(default_factory=list)
-    """Targets of its links that are still to be visited."""
 
 
 @dataclass(eq=False, slots=True)
@@ -382,8 +376,7 @@ class BothWays(SiteOrder):
         super().__init__(addresses)
         self._immediate = OnlineLogistic(rate=RATE, bias=BIAS)
         self._delayed = OnlineLogistic(rate=RATE, bias=BIAS)
-        self._judged = 0
-        self._weighed_at = 0
+        self._judged = self._weighed_at = 0
         for learner in (self._immediate, self._delayed):
             for way in Way:
                 for tenths in range(11):
@@ -394,16 +387,16 @@ class BothWays(SiteOrder):
             self._immediate.assume(f"rarer language={halves}", TRUST * math.log(10 ** (-halves / 2) / NEUTRAL))
 
     def priority(self, target: HopTarget) -> float:
-        features = self._immediate.features(self._evidence(target))
+        features = self._features(target)
         now, later = self._immediate.probability(features), self._delayed.probability(features)
         return (now + GAMMA * later) / (1 + GAMMA)
 
     def judged(self, target: HopTarget, bilingual: bool) -> None:
         self._judged += 1
-        self._immediate.observe_example(self._immediate.features(self._evidence(target)), bilingual)
+        self._immediate.observe_example(self._features(target), bilingual)
 
     def led(self, target: HopTarget, bilingual: bool) -> None:
-        self._delayed.observe_example(self._delayed.features(self._evidence(target)), bilingual)
+        self._delayed.observe_example(self._features(target), bilingual)
 
     def relearnt(self, pages: int) -> bool:
         if self._judged < 1.1 * self._weighed_at + 10:
@@ -411,13 +404,13 @@ class BothWays(SiteOrder):
         self._weighed_at = self._judged
         return True
 
-    def _evidence(self, target: HopTarget) -> set[str]:
-        """Names of the features of *target*: the words and the number of its hops, their sources, and its address."""
+    def _features(self, target: HopTarget) -> NDArray[np.int64]:
+        """The words and the number of the hops to *target*, their sources, and its address."""
         way, sources = f"way={target.way}", target.sources
         bilingual = sum(source.bilingual for source in sources)
         best = max(((source.found + 0.1) / (source.tried + 1) for source in sources), default=0.1)
         rarer = max(self.addresses.rarer(target.url), 10 ** (-MAX_HALVES / 2))
-        return target.words | {
+        evidence = {
             way,
             f"{way} linked={min(len(sources), 4)}",
             f"{way} bilingual={min(bilingual, 4)}",
@@ -427,6 +420,7 @@ class BothWays(SiteOrder):
             # the address gives the rarer language a probability of 10 to the power of minus half of this
             f"rarer language={round(-2 * math.log10(rarer))}",
         }
+        return self._immediate.features(target.words | evidence)
 
 
 class Focused(SiteOrder):

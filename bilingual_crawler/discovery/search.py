@@ -37,8 +37,6 @@ CANDIDATE = 1.0
 """Priority of a candidate beside its prior: sooner than links, which have 0 to 1."""
 MAX_LINKS_PAGES = 3
 """Pages of a site that are visited only because they list links."""
-MAX_SIBLINGS = 200
-"""Targets of one page that are weighed again when one of them has been judged."""
 MAX_PASSED = 200
 """Pages that link to a site without a verdict and are kept, the first ones."""
 _LISTS_LINKS = re.compile(
@@ -71,10 +69,10 @@ MIN_TOPIC_SHARE = 0.02
 
 
 class Topic:
-    """What pages with certain words are about."""
+    """Recognises pages by words, given in both languages of a pair."""
 
     def __init__(self, text: str, pair: LanguagePair) -> None:
-        """*text* holds words of the topic in both languages of *pair*; ValueError without a word."""
+        """ValueError without a word in *text*."""
         stems = ([words(word, language) for language in (pair.a, pair.b)] for word in words(text))
         # a stop word of one language is no word of the other
         self._words = {word for both in stems if all(both) for found in both for word in found}
@@ -118,12 +116,10 @@ class SiteSearch(Policy):
         super().__init__(pair)
         self.name = order.name  # type: ignore[misc]
         self.pages = 0
-        self.order = order
-        self._detector = detector
+        self.order, self._detector = order, detector
         self.judged: Callable[[str, InspectedSite], None] | None = None
         """Called with name and site at each verdict."""
-        self._topic = topic
-        self._own_links = own_links
+        self._topic, self._own_links = topic, own_links
         self._targets: dict[str, HopTarget] = {}
         self._entries: dict[str, HopTarget] = {}
         """Site -> the target that is its entry page."""
@@ -140,8 +136,6 @@ class SiteSearch(Policy):
         self._found: list[str] = []
         """Entry pages of bilingual sites, to be looked up."""
         self._changed: dict[str, float] = {}
-
-    # events of the crawl -------------------------------------------------------------------------------------------
 
     def seed_priority(self, url: str) -> float:
         """Note the seed *url*, which the crawl fetches anyway; http takes the place of a guessed https address."""
@@ -206,11 +200,11 @@ class SiteSearch(Policy):
         if self._is_done(url):
             return
         self._done.add(hash(url))
-        name, same = registered_domain(url), registered_domain(url) == registered_domain(target)
-        site = self.sites.get(name)
-        moved = self._targets.get(url)
+        name = registered_domain(url)
+        same = name == registered_domain(target)
+        site, moved = self.sites.get(name), self._targets.get(url)
         if not same or self._is_done(target):
-            self._fruitless(url, Reason.OTHER_SITE if not same else Reason.NO_PAGE, target)
+            self._fruitless(url, Reason.NO_PAGE if same else Reason.OTHER_SITE, target)
         elif site is not None and site.arriving == url:
             site.arriving = target
         if moved is not None and not self._is_done(target):
@@ -248,8 +242,6 @@ class SiteSearch(Policy):
         """Number of known sites without a verdict."""
         return len(self._entries) + len(self._inspected)
 
-    # judging --------------------------------------------------------------------------------------------------------
-
     def _begin(self, name: str, page: PageRecord, target: HopTarget | None, archived: str) -> None:
         entry = self._entries.pop(name, None)
         if entry is not None and entry.url != page.url:
@@ -282,8 +274,7 @@ class SiteSearch(Policy):
 
     def _fruitless(self, url: str, reason: Reason, to: str = "") -> None:
         """Note that *url* gave no page of its site."""
-        name = registered_domain(url)
-        target = self._targets.pop(url, None)
+        name, target = registered_domain(url), self._targets.pop(url, None)
         site = self.sites.get(name)
         if site is not None and site.arriving == url:
             held = next((page for page, _ in site.held if page.url == to), None)
@@ -294,15 +285,15 @@ class SiteSearch(Policy):
             # another worker may have found the way to it
             self._entries.pop(name, None)
             if target is None or not self._enter_elsewhere(name, target):
-                site = self.sites[name] = InspectedSite(url, target)
-                self._judge(name, site, Verdict(False, 0.0, reason))
+                self.sites[name] = InspectedSite(url, target)
+                self._judge(name, self.sites[name], Verdict(False, 0.0, reason))
 
     def _enter_elsewhere(self, name: str, failed: HopTarget) -> bool:
         """Judge the site from another seed or candidate than *failed*; return False without one."""
         known = (failed.url, *self._other_seeds.get(name, ()))
-        seeds = (seed for seed in known if self._targets.get(seed) is failed)
-        hops = ((entry_page(hop.url), hop.prior) for hop in failed.hops if not hop.parent)
-        for url, prior in chain(((seed, None) for seed in seeds), hops):
+        seeds = ((seed, None) for seed in known if self._targets.get(seed) is failed)
+        candidates = ((entry_page(hop.url), hop.prior) for hop in failed.hops if not hop.parent)
+        for url, prior in chain(seeds, candidates):
             if not self._is_done(url):
                 failed.url = url
                 self._entries[name] = self._targets.setdefault(url, failed)
@@ -337,11 +328,6 @@ class SiteSearch(Policy):
         source.found += bilingual
         if source.reached is not None:
             self.order.led(source.reached, bilingual)
-        source.targets = [target for target in source.targets if self._targets.get(target.url) is target]
-        for target in source.targets[:MAX_SIBLINGS]:
-            self._weigh(target)
-
-    # following links ------------------------------------------------------------------------------------------------
 
     def _expand(self, page: PageRecord, target: HopTarget | None, bilingual: bool) -> None:
         source = HopSource(page.url, target, bilingual)
@@ -351,15 +337,14 @@ class SiteSearch(Policy):
             self._add(hop, source)
         if self._own_links and not followed:
             self._pass_by(source, hops)
-        if target is not None and target.backwards and not source.tried and not source.targets:
+        if target is not None and target.backwards and not followed:
             self.order.led(target, False)
 
     def _pass_by(self, source: HopSource, hops: list[Hop]) -> None:
         """Keep the links of a page, which may turn out to lead to a bilingual site."""
         known = {hop.site: site.verdict for hop in hops if (site := self.sites.get(hop.site)) and site.verdict}
         if any(verdict.bilingual for verdict in known.values()):
-            self._turn_back(source, hops)
-            return
+            return self._turn_back(source, hops)
         for hop in hops:
             if hop.site not in known and len(self._passed[hop.site]) < MAX_PASSED:
                 self._passed[hop.site].append((source, hops))
@@ -391,16 +376,16 @@ class SiteSearch(Policy):
     def _add(self, hop: Hop, source: HopSource | None) -> None:
         if hop.way is Way.FORTH:
             if (site := self.sites.get(hop.site)) is not None:
-                self._add_to_known(site, hop, source)
-                return
+                return self._add_to_known(site, hop, source)
             target = self._entries.get(hop.site)
             url = target.url if target else entry_page(hop.url)
         else:
             url = hop.url
             target = self._targets.get(url)
-        if target is None:
-            if self._is_done(url):
-                return
+        if target is not None:
+            target.add(hop, source)
+            self._weigh(target)
+        elif not self._is_done(url):
             target = self._targets.setdefault(url, HopTarget(url, hop.way))
             if hop.way is Way.FORTH:
                 self._entries[hop.site] = target
@@ -409,11 +394,6 @@ class SiteSearch(Policy):
             target.add(hop, source)
             priority = self.order.priority(target) if source else CANDIDATE + hop.prior
             self._wanted.append(Wanted(url, priority, hop.parent))
-        else:
-            target.add(hop, source)
-            self._weigh(target)
-        if source is not None:
-            source.targets.append(target)
 
     def _add_to_known(self, site: InspectedSite, hop: Hop, source: HopSource | None) -> None:
         if source is None:
@@ -444,12 +424,6 @@ def fact_of(page: PageRecord, links: Sequence[Link], archived: str, *, is_backli
 
     *archived* and *is_backlink*: as for :meth:`SiteSearch.read`.
     """
-    seen = PageRecord(
-        page.url,
-        page.language,
-        links=tuple(links[:MAX_LINKS]),
-        text=page.text[:MAX_TEXT],
-        declared=page.declared,
-        outline=page.outline,
-    )
+    kept, text = tuple(links[:MAX_LINKS]), page.text[:MAX_TEXT]
+    seen = PageRecord(page.url, page.language, links=kept, text=text, declared=page.declared, outline=page.outline)
     return zlib.compress(msgspec.msgpack.encode((seen, archived, is_backlink)))

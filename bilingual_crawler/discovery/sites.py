@@ -110,16 +110,11 @@ class Funnel:
     def judged(self) -> int:
         return self.reasons.total()
 
-    @property
-    def bilingual(self) -> int:
-        return self.reasons[BILINGUAL]
-
     def counts(self) -> dict[str, object]:
-        refused = {reason: count for reason, count in self.reasons.most_common() if reason != BILINGUAL}
         return {
             "sites_judged": self.judged,
-            "sites_bilingual": self.bilingual,
-            "sites_refused": refused,
+            "sites_bilingual": self.reasons[BILINGUAL],
+            "sites_refused": {name: count for name, count in self.reasons.most_common() if name != BILINGUAL},
             "entry_pages_archived": self._archived,
         }
 

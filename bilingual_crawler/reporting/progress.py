@@ -16,7 +16,7 @@ from bilingual_crawler import noun
 from bilingual_crawler.crawl.component import CrawlComponent
 from bilingual_crawler.crawl.context import DiscoveryContext
 from bilingual_crawler.crawl.signals import output_failed
-from bilingual_crawler.discovery.sites import Funnel, JudgedSite
+from bilingual_crawler.discovery.sites import BILINGUAL, Funnel, JudgedSite
 from bilingual_crawler.reporting.ledger import tally_of
 from bilingual_crawler.storage.records import SITES, TsvLog
 
@@ -112,7 +112,7 @@ class ProgressExtension(CrawlComponent):
         doing = f"{self._phase}: " if self._phase else ""
         found = self._crawler.get_extension(SitesExtension)
         judged = found.funnel.judged if found else 0
-        sites = f"{found.funnel.bilingual} of {judged} {noun(judged, 'site')} bilingual, " if found else ""
+        sites = f"{found.funnel.reasons[BILINGUAL]} of {judged} {noun(judged, 'site')} bilingual, " if found else ""
         pairs = self._stats.get_value("bilingual/pairs/found", 0)
         counts = doing + sites + counts_line(tally.fetched, tally.documents.total(), pairs, visits.frontier.remaining)
         if (estimate := visits.learner.remaining.total()) and estimate.found:

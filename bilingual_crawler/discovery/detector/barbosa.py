@@ -42,11 +42,11 @@ def tokens_of(page: PageRecord, link: Link, sought: frozenset[str], pair: Langua
     around = next((line for line in page.text.split("\n") if link.text and link.text in line), "")
     path = link.url.partition("://")[2].partition("/")[2]
     contexts = {"url": path, "anchor": link.text, "around": around.replace(link.text, " ")}
-    found = [(name, word) for name, text in contexts.items() for word in _WORD.findall(text)]
     tokens = set() if link.label is None else {f"image:{_role(link.label, sought, pair)}"}
-    for name, word in found:
-        language = named_language(word) or coded_language(word) or next(iter(languages_of(word.lower())), None)
-        tokens.add(f"{name}:{word.lower() if language is None else _role(language, sought, pair)}")
+    for name, text in contexts.items():
+        for word in _WORD.findall(text):
+            language = named_language(word) or coded_language(word) or next(iter(languages_of(word.lower())), None)
+            tokens.add(f"{name}:{word.lower() if language is None else _role(language, sought, pair)}")
     return tokens
 
 
@@ -80,7 +80,7 @@ class BarbosaDetector:
 
 
 class BarbosaInspection:
-    """The links of the entry page, likeliest first."""
+    """Downloads the links of the entry page, likeliest first."""
 
     def __init__(self, detector: BarbosaDetector, pair: LanguagePair, entry: PageRecord) -> None:
         self._pair = pair

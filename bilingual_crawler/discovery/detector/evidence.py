@@ -40,7 +40,6 @@ if TYPE_CHECKING:
 
 MAX_CHARACTERS = 2000
 """Characters of the longest text of a parked page."""
-
 _DEALERS = frozenset(
     (
         *("afternic.com", "bodis.com", "brandbucket.com", "buydomains.com", "dan.com", "domainmarket.com", "epik.com"),
@@ -117,8 +116,7 @@ class EvidenceInspection:
     """Downloads the best link, learns from a miss, and ends with a confirmed pair or without hope."""
 
     def __init__(self, detector: EvidenceDetector, pair: LanguagePair, entry: PageRecord) -> None:
-        self._detector = detector
-        self._pair = pair
+        self._detector, self._pair = detector, pair
         self._reader = detector.reader(pair)
         self._resemblance = Resemblance(detector.resemblance)
         self._pages: list[PageRecord] = []
@@ -130,8 +128,7 @@ class EvidenceInspection:
         self._tried: Counter[tuple[bool, ...]] = Counter()
         self._hit: Counter[tuple[bool, ...]] = Counter()
         self._misses: Counter[Reason] = Counter()
-        self._downloads = 0
-        self._guesses = 0
+        self._downloads = self._guesses = 0
         self._best: tuple[float, PageRecord, PageRecord] | None = None
         self._parked = is_parked(entry)
         self._see(entry)
@@ -177,15 +174,9 @@ class EvidenceInspection:
             reason = max(self._misses, key=self._misses.__getitem__, default=Reason.ONE_LANGUAGE)
             if all(self._sides.values()):
                 reason = Reason.NO_TRANSLATION
-        return Verdict(
-            self._is_confirmed,
-            likelihood,
-            reason,
-            Counter(page.language for page in self._pages),
-            self._evidence,
-            (self._best[1].url, self._best[2].url) if self._best and self._is_confirmed else None,
-            self._downloads,
-        )
+        languages = Counter(page.language for page in self._pages)
+        pair = (self._best[1].url, self._best[2].url) if self._best and self._is_confirmed else None
+        return Verdict(self._is_confirmed, likelihood, reason, languages, self._evidence, pair, self._downloads)
 
     @property
     def _is_confirmed(self) -> bool:
@@ -207,7 +198,11 @@ class EvidenceInspection:
             self._sides[side].append(page)
             for other in self._sides[self._pair.other(side)]:
                 self._mirrored |= mirrored(page, other)
-                self._compare(*((page, other) if side == self._pair.a else (other, page)))
+                a, b = (page, other) if side == self._pair.a else (other, page)
+                if comparable(a, b, self._pair):
+                    features = features_of(a, b, self._pair, self._resemblance)
+                    found = self._detector.weights.parallel.probability(features), a, b
+                    self._best = max(self._best or found, found, key=itemgetter(0))
         sought = self._sides if side is None else (self._pair.other(side),)
         for prospect in chain.from_iterable(self._reader.read(page, language) for language in sought):
             key = one_form(prospect.url), prospect.language
@@ -215,13 +210,6 @@ class EvidenceInspection:
                 held = self._prospects.get(key)
                 if held is None or self._probability(prospect) > self._probability(held):
                     self._prospects[key] = prospect
-
-    def _compare(self, a: PageRecord, b: PageRecord) -> None:
-        if comparable(a, b, self._pair):
-            features = features_of(a, b, self._pair, self._resemblance)
-            probability = self._detector.weights.parallel.probability(features)
-            if self._best is None or probability > self._best[0]:
-                self._best = probability, a, b
 
     def _next_best(self) -> tuple[LinkProspect | None, float]:
         """The prospect to download next, and P(it completes a pair, or leads to one).
@@ -253,7 +241,9 @@ class EvidenceInspection:
         weights = self._detector.weights
         probability = weights.translation.probability(prospect.features)
         if all(self._sides.values()):
-            probability = max(probability, self._mirror(prospect.url))
+            if counterpart := self._mirrored.get(prospect.url):
+                was_read = any(page.url == counterpart for page in self._pages)
+                probability = max(probability, HALF_MIRRORED if was_read else MIRRORED)
         else:
             probability = weights.language.probability(prospect.features) * (1 + probability) / 2
         if not prospect.is_guess:
@@ -268,9 +258,3 @@ class EvidenceInspection:
     def _trust(self, prospect: LinkProspect) -> float:
         """Share of right downloads among the kind of *prospect*; 1 at first."""
         return (self._hit[prospect.kind] + DOUBT) / (self._tried[prospect.kind] + DOUBT)
-
-    def _mirror(self, url: str) -> float:
-        counterpart = self._mirrored.get(url)
-        if counterpart is None:
-            return 0.0
-        return HALF_MIRRORED if any(page.url == counterpart for page in self._pages) else MIRRORED

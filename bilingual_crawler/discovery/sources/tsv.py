@@ -27,10 +27,6 @@ NO_URL = "no host or URL"
 Row = TypeVar("Row")
 
 
-class _BadRow(Exception):
-    """The reason why a row is left out."""
-
-
 class TsvCandidates:
     """One site a line. A header names the columns: ``url``, and perhaps ``prior`` (0 to 1) and ``pages``
     (``mlt:12 eng:40``, pages by language). Without a header the first column is the URL or host, the rest is not read.
@@ -53,11 +49,7 @@ class TsvCandidates:
 
 
 def _candidate(row: Mapping[str, str]) -> Lead:
-    try:
-        pages = read_pages(row["pages"])
-    except ValueError as error:
-        raise _BadRow(str(error)) from None
-    return replace(_lead(row, "prior", 0.5), pages=pages)
+    return replace(_lead(row, "prior", 0.5), pages=read_pages(row["pages"]))
 
 
 class TsvBacklinks:
@@ -89,7 +81,7 @@ class TsvBacklinks:
 def _link(row: Mapping[str, str]) -> tuple[str, Lead]:
     host = bare_host(row["host"])
     if host is None:
-        raise _BadRow(NO_URL)
+        raise ValueError(NO_URL)
     return host, _lead(row, "weight", 1.0)
 
 
@@ -98,13 +90,13 @@ def _lead(row: Mapping[str, str], column: str, default: float) -> Lead:
     text, weight = row["url"], row[column]
     url = canonicalise(text if "://" in text else f"https://{text}") if text else None
     if url is None:
-        raise _BadRow(NO_URL)
+        raise ValueError(NO_URL)
     try:
         share = float(weight) if weight else default
     except ValueError:
         share = math.nan
     if not 0 <= share <= 1:
-        raise _BadRow("not between 0 and 1")
+        raise ValueError("not between 0 and 1")
     return Lead(url, share, "://" not in text)
 
 
@@ -116,14 +108,17 @@ def check_list(path: Path) -> None:
 def _read(
     path: Path, columns: Sequence[str], parse: Callable[[Mapping[str, str]], Row], left_out: LeftOut
 ) -> Iterator[Row]:
-    """The rows of *path*, by *columns* or those of its header: a first line with the name of the first column."""
+    """The rows of *path*, by *columns* or those of its header: a first line with the name of the first column.
+
+    Rows for which *parse* raises ValueError are left out.
+    """
     header_may_come = True
     try:
         with open_packed(path) as file:
             for number, line in enumerate(lines_within(file, MAX_LINE), 1):
                 try:
                     if line is None:
-                        raise _BadRow("line too long")
+                        raise ValueError("line too long")
                     text = line.decode().removeprefix(_MARK).rstrip("\r\n")
                     if not text.strip() or text.startswith("#"):
                         continue
@@ -134,10 +129,9 @@ def _read(
                         columns = header
                     else:
                         yield parse(defaultdict(str, zip(columns, fields, strict=False)))
-                except UnicodeDecodeError:
-                    left_out.add("not UTF-8", f"{path}, line {number}")
-                except _BadRow as reason:
-                    left_out.add(str(reason), f"{path}, line {number}")
+                except ValueError as error:
+                    reason = "not UTF-8" if isinstance(error, UnicodeDecodeError) else str(error)
+                    left_out.add(reason, f"{path}, line {number}")
     except DAMAGE as error:
         raise SourceError(f"{path}: cannot be read to its end ({error}); download or pack it again") from error
 
