@@ -1,8 +1,6 @@
 """Commands of ``scrapy``: in the project, and by the entry points in ``pyproject.toml`` in every other folder.
 
-Each module holds the command of its name, which parses arguments and calls a room; ``worker.py`` is the process of one
-of several workers. May import every room.
-Nothing here is public API but the commands themselves.
+Each module holds the command of its name; ``worker.py`` is the process of one of several workers.
 """
 
 from __future__ import annotations
@@ -52,10 +50,7 @@ PROGRESS = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(),
 
 
 def _open_closed_streams() -> None:
-    """Open the null device where the shell has closed standard output or error (``2>&-``).
-
-    Python has None for these, and the next file that is opened would get what libraries and helper processes print.
-    """
+    """Open the null device for closed standard streams (``2>&-``): the next file would get what is printed."""
     for number, name in ((1, "stdout"), (2, "stderr")):
         if getattr(sys, name) is None:
             nowhere = os.open(os.devnull, os.O_WRONLY)
@@ -80,9 +75,8 @@ def project_settings() -> Settings:
 
 
 def adapt(parser: ArgumentParser, settings: BaseSettings | None = None) -> None:
-    """Name the console script, if it runs, in the usage of *parser*, and print errors as one line without the usage.
-
-    With *settings*, ``-s`` refuses other names, unless an installed extension of Scrapy has them.
+    """Name the console script, if it runs, in the usage of *parser*, and print errors as one line. With *settings*,
+    ``-s`` refuses other names, unless an installed extension of Scrapy has them.
     """
     if parser.prog == TOOL and parser.usage:
         parser.usage = parser.usage.replace("scrapy", TOOL, 1)
@@ -156,10 +150,7 @@ def check_settings(given: Iterable[str], known: Collection[str]) -> None:
 
 
 def refuse_unknown(args: Sequence[str], arguments: Collection[str] = ()) -> None:
-    """Raise UsageError for an option among *args*: Scrapy passes unknown options on as arguments.
-
-    *arguments*: names that ``-a`` takes.
-    """
+    """Raise UsageError for an option among *args*, which Scrapy passes on; *arguments*: names that ``-a`` takes."""
     if unknown := next((arg for arg in args if arg.startswith("-") and arg != "-"), None):
         name = unknown.lstrip("-").partition("=")[0].replace("-", "_")
         hint = f"give -a {name}=..." if name in arguments else "--help lists the options"

@@ -316,10 +316,7 @@ def _hang_up(*_: object) -> None:
 
 
 def _watch_pipes(pipes: select.poll, over: Event) -> None:
-    """Wait until one of *pipes* has no reader, then send SIGTERM to this process, unless its crawl is *over*.
-
-    What is written to it afterwards goes nowhere, for an error in the middle of the end would cut the end off.
-    """
+    """Wait until one of *pipes* has no reader, then send SIGTERM to this process, unless its crawl is *over*."""
     broken = pipes.poll()
     nowhere = os.open(os.devnull, os.O_WRONLY)
     for pipe, _ in broken:

@@ -54,8 +54,7 @@ class Command(Tool, ScrapyCommand):
         "Crawl the archived sites of SITES_DIR with each policy, one request at a time, and compare the"
         " order of downloads with that of an oracle that knows the gold pairs. Writes results.json,"
         " deciles.tsv, orders/ and harvest.png into DIR; earlier results in DIR are kept, so policies can"
-        " be added later. With --until the crawls end by themselves, and until.png compares what they"
-        " estimate with what they found."
+        " be added later. With --until the crawls end by themselves."
     )
     inputs = range(sys.maxsize)
 
@@ -118,11 +117,9 @@ class Command(Tool, ScrapyCommand):
         written = ["results.json", "deciles.tsv", "orders/"]
         if curves := with_gold(store.results):
             # matplotlib takes a second to import, and every scrapy command imports this module
-            from bilingual_crawler.harvest.plot import plot_estimates, plot_results
+            from bilingual_crawler.harvest.plot import plot_results
 
             written.append(plot_results(curves, opts.out / "harvest.png").name)
-            if any(result.estimate for result in curves) and opts.until < 1:
-                written.append(plot_estimates(curves, opts.out / "until.png").name)
         console.print(f"{', '.join(written[:-1])} and {written[-1]} are in {opts.out}", highlight=False)
         self.exitcode = int(failed > 0)
 

@@ -23,10 +23,8 @@ if TYPE_CHECKING:
 
 
 class Command(Tool, ScrapyCommand):
-    """Print the precision that ``review.tsv`` in the folder of ``scrapy align --review`` shows, with an interval.
-
-    Sheets of the same pairs that several people have filled in also show how far these agree. With ``--browse``, serve
-    the pairs to a browser instead, whose buttons write the sheet.
+    """Print the precision that filled sheets of ``scrapy align --review`` show, with an interval, and how far several
+    agree; or serve the pairs to a browser, whose buttons write the sheet.
     """
 
     arguments = "DIR|SHEET… [--browse]"

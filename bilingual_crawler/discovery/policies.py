@@ -1,7 +1,4 @@
-"""The order in which a discovery visits targets (Barbosa et al. 2011), and the classifiers that it learns.
-
-A target is the entry page of a site, or a page with links to sites.
-"""
+"""The order in which a discovery visits targets (Barbosa et al. 2011), and the classifiers that it learns."""
 
 from __future__ import annotations
 
@@ -43,9 +40,7 @@ _WORD = re.compile(LETTERS)
 
 
 def words(text: str, language: str = "un") -> list[str]:
-    """The words of *text*, in order and with repetitions, by the stop words and the stemmer of *language* (ISO 639-3).
-
-    A language without a stemmer or without a list of stop words keeps its words.
+    """The words of *text*, in order, by the stop words and the stemmer of *language* (ISO 639-3) if there are any.
 
     >>> words("The hotels of Málaga", "eng")
     ['hotel', 'málaga']
@@ -69,9 +64,7 @@ def _tools(language: str) -> tuple[frozenset[str], Callable[[str], str]]:
 
 
 class Way(StrEnum):
-    """A hop goes forth to the site of a link, back to a page with a link to a bilingual site, or to a page with links
-    inside the same site.
-    """
+    """Forth to the site of a link, back to a page with a link to a bilingual site, or inside a site."""
 
     FORTH = "forth"
     BACK = "back"
@@ -127,10 +120,7 @@ def entry_page(url: str) -> str:
 
 
 class OnlineLogistic:
-    """Logistic regression on hashed features, learnt one example at a time by AdaGrad (Duchi 2011).
-
-    All memory is taken at the start: two arrays of *size* floats. *size* is a power of two.
-    """
+    """Logistic regression on features hashed to *size*, a power of two, learnt by AdaGrad (Duchi 2011)."""
 
     def __init__(self, size: int = 1 << 18, rate: float = 0.2, bias: float = 0.0) -> None:
         self._mask, self._rate, self._bias = size - 1, rate, bias
@@ -248,8 +238,7 @@ GAMMA = 0.5
 RATE, BIAS = 0.1, -2.0
 """Step of the online learners, and what they assume at first: one site in eight is bilingual."""
 TRUST = 0.5
-"""How far ``both`` believes at first that a link is as good as the other links of its page, and the address of a site:
-their odds to this power. Learning goes on from there."""
+"""Exponent of the odds that ``both`` assumes: that a link is as good as the others of its page, and of an address."""
 NEUTRAL = 0.01
 """Probability of the rarer language by the address of a site that speaks neither for nor against it."""
 MAX_HALVES = 14
@@ -261,10 +250,7 @@ TOPIC_TEXT = 20_000
 
 
 class SiteOrder(ABC):
-    """Gives targets their priority; higher is sooner, ties go by discovery.
-
-    A discovery makes one, with what reads the addresses of sites.
-    """
+    """Gives targets their priority; higher is sooner, ties go by discovery. A discovery makes one."""
 
     name: ClassVar[str]
     inside: ClassVar[bool] = False
@@ -324,10 +310,7 @@ class BackAndForth(SiteOrder):
 
 
 class ClassifiedBackAndForth(BackAndForth):
-    """``cobfc``: as ``obfc``, in order of two Naive Bayes classifiers, for links forth and back (section 2.3).
-
-    They are learnt after every *relearn_after* pages from all targets visited, and then weigh the whole frontier.
-    """
+    """``cobfc``: as ``obfc``, by two Naive Bayes classifiers, relearnt every *relearn_after* pages (section 2.3)."""
 
     name = "cobfc"
 
@@ -364,10 +347,8 @@ class ClassifiedBackAndForth(BackAndForth):
 
 
 class BothWays(SiteOrder):
-    """``both``: follows every link, back and forth, by what it pays.
-
-    Two online learners weigh a target: the probability that its site is bilingual (immediate benefit), and the share of
-    bilingual sites among those that its links lead to (delayed benefit). So they learn which kind of link pays.
+    """``both``: follows every link, by two online learners: P(the site is bilingual), and P(the sites to
+    which its links lead are), the immediate and the delayed benefit. So it learns which kind of link pays.
     """
 
     name = "both"
@@ -426,8 +407,8 @@ class BothWays(SiteOrder):
 class Focused(SiteOrder):
     """``focc``: the focused crawler of Chakrabarti 2002 on the topic of the seeds (section 3.1).
 
-    Only links of pages on the topic are followed, in the order of a classifier that learns it online. Seeds give no
-    examples of other topics, so pages are compared by the cosine to the mean of the seeds' bags of words.
+    Links of pages on the topic are followed, in the order of a classifier that learns it online. Seeds give no examples
+    of other topics, so pages are compared by the cosine to the mean of the seeds' bags of words.
     """
 
     name = "focc"

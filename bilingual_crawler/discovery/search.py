@@ -94,12 +94,11 @@ class Topic:
 
 
 class SiteSearch(Policy):
-    """Judges the sites of the pages it is given, says which pages it wants next, and fetches no other page.
+    """Judges the sites of the pages it is given, and says which pages it wants next.
 
-    The unit is the site, a registered domain: it is judged once, from the root of the host that was found first. A link
-    to a page of another site leads to that root. :meth:`go_back` adds pages that link to a bilingual site; with
-    *own_links* the pages visited before are such pages, too. With a *topic*, sites whose entry page is not about it are
-    refused without a download.
+    A site, a registered domain, is judged once, from the root of the host that was found first. :meth:`go_back` adds
+    pages that link to a bilingual site; with *own_links* the pages visited before are such pages, too. With a *topic*,
+    sites whose entry page is not about it are refused without a download.
     """
 
     name = "discovery"
@@ -162,10 +161,9 @@ class SiteSearch(Policy):
             self._add(hop, HopSource(hop.parent, None, True))
 
     def read(self, page: PageRecord, archived: str = "", *, is_backlink: bool = False) -> None:
-        """Judge the site of the downloaded *page*, and follow its links.
+        """Judge the site of the downloaded *page*, with its ``WARC-Date`` if it was *archived*, and follow its links.
 
-        *archived*: ``WARC-Date`` if it came from an archive; *is_backlink*: it was visited because it links to a
-        bilingual site.
+        *is_backlink*: it was visited because it links to a bilingual site.
         """
         if self._is_done(page.url):
             return
@@ -420,10 +418,7 @@ MAX_TEXT = 50_000
 
 
 def fact_of(page: PageRecord, links: Sequence[Link], archived: str, *, is_backlink: bool) -> bytes:
-    """Pack what detectors read of *page* and its *links* to follow for :meth:`SiteSearch.recall`; 2 to 20 kB.
-
-    *archived* and *is_backlink*: as for :meth:`SiteSearch.read`.
-    """
+    """Pack what detectors read of *page* and its *links* to follow for :meth:`SiteSearch.recall`; 2 to 20 kB."""
     kept, text = tuple(links[:MAX_LINKS]), page.text[:MAX_TEXT]
     seen = PageRecord(page.url, page.language, links=kept, text=text, declared=page.declared, outline=page.outline)
     return zlib.compress(msgspec.msgpack.encode((seen, archived, is_backlink)))

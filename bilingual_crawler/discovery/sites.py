@@ -140,8 +140,8 @@ def is_table(path: Path) -> bool:
 def expected_pairs(path: Path, pairs: LanguagePairs) -> dict[str, float]:
     """Expected document pairs of each bilingual site in *path*, relative: its likelihood times its size.
 
-    The size is the number of pages in the rarer language of each of *pairs*; the mean size, if that is unknown.
-    ValueError naming the site if a value is not numeric, or a likelihood not from 0 to 1.
+    The size is the number of pages in the rarer language of each of *pairs*, or the mean size. ValueError names the
+    site whose values are invalid.
     """
     likelihoods: dict[str, float] = {}
     sizes: dict[str, int] = {}

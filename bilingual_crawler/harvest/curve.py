@@ -30,9 +30,8 @@ _COMPLETES, _GOLD, _BRIDGE = range(3)
 def oracle_order(site: Site, task: Task) -> list[str]:
     """Return pages in the order in which the oracle downloads them, up to the last gold page.
 
-    First a linked page whose partner is already downloaded, then a page of some gold pair, then the page
-    nearest (in links) to a gold page not yet downloaded; ties by discovery. It is a strong reference, not a
-    strict bound.
+    First a linked page whose partner is already downloaded, then a page of some gold pair, then the page nearest (in
+    links) to a gold page not yet downloaded; ties by discovery. A strong reference, not a strict bound.
     """
     partners = site.partners(task)
     parents: defaultdict[str, list[str]] = defaultdict(list)
@@ -128,7 +127,6 @@ class Result:
     text_auc: float
     """The same where a pair counts as many times as its shorter page has characters of visible text."""
     relative_text_auc: float
-    """Divided by that of the same oracle, which does not know the text."""
     deciles: tuple[int, ...]
     """Pairs found after 10, 20, … 100 % of the reachable pages (Figure 7 of García-Romero 2026)."""
     downloads_to: dict[str, int | None]
@@ -140,16 +138,14 @@ class Result:
     curve: tuple[float, ...] = field(default=(), repr=False)
     """Share of the pairs found after 0, 1, … 100 % of the reachable pages."""
     text_curve: tuple[float, ...] = field(default=(), repr=False)
-    """Share of their text found, likewise."""
     judged: int | None = None
     """Pairs found while the crawl ran that are right or false; None if the crawl failed."""
     right: int = 0
     paired: int = 0
     """Gold pairs with both pages reachable that are among the pairs found."""
     sure_and_false: int = 0
-    """Judged pairs that are false, with a score of .9 or more."""
+    """As in :class:`~bilingual_crawler.harvest.sites.Tally`, like `orphans`."""
     orphans: int = 0
-    """Pages known to have no translation that can be reached."""
     orphans_paired: int = 0
     until: float = 1.0
     """Share of the pairs of a site after which the crawl left it."""
@@ -170,8 +166,7 @@ class Measure:
     """How early gold pairs are found that have weights: T is the weight of all of them, N the number of pages."""
 
     def __init__(self, weights: Weights, pages: int, oracle: Sequence[str]) -> None:
-        self._weights = weights
-        self._pages = pages
+        self._weights, self._pages = weights, pages
         self.total = sum(sum(partners.values()) for partners in weights.values()) // 2
         self.oracle_auc = self.auc(self.curve(oracle))
 
@@ -207,13 +202,11 @@ class Measure:
 class Reference:
     """What a task offers: reachable pages N, gold pairs by number and by text, and the oracle's curves over them.
 
-    *lengths* are the characters of visible text by page; the text of a pair is that of its shorter page. With *first*,
-    N is at most that: only so many downloads count.
+    *lengths* are the characters of visible text by page; a pair has those of its shorter page. N is at most *first*.
     """
 
     def __init__(self, site: Site, task: Task, lengths: Mapping[str, int], first: int | None = None) -> None:
-        self._site = site
-        self._task = task
+        self._site, self._task = site, task
         reachable = len(site.reachable(task.seeds))
         self.pages = reachable if first is None else min(reachable, first)
         self._oracle = oracle_order(site, task)
@@ -234,11 +227,9 @@ class Reference:
         tally = self._site.judge(self._task, pairs or ())
         pages = [self._site.page(url) for url in order]
         curve, text_curve = self.by_number.curve(pages), self.by_text.curve(pages)
+        task = self._task
         return Result(
-            site=self._task.site,
-            lang_a=self._task.lang_a,
-            lang_b=self._task.lang_b,
-            policy=policy,
+            *(task.site, task.lang_a, task.lang_b, policy),
             reachable_pages=self.pages,
             gold_pairs=self.by_number.total,
             downloads=len(order),

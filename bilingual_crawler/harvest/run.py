@@ -28,7 +28,7 @@ from bilingual_crawler.storage.records import PAIRS, SUMMARY, read_tsv
 from bilingual_crawler.storage.sites import find_sources, site_prefixes
 
 if TYPE_CHECKING:
-    from collections.abc import Generator, Mapping, Sequence
+    from collections.abc import Callable, Generator, Mapping, Sequence
 
 
 class ResultStore:
@@ -41,9 +41,8 @@ class ResultStore:
         try:
             known = msgspec.json.decode(path.read_bytes(), type=list[Result]) if path.exists() else []
         except msgspec.DecodeError as error:
-            raise SiteError(
-                f"{path} is no results file of this scrapy harvest, choose another --out: {error}"
-            ) from error
+            problem = f"is no results file of this scrapy harvest, choose another --out: {error}"
+            raise SiteError(f"{path} {problem}") from error
         for result in known:
             self._results[result.task, result.policy] = result
             if until not in (None, result.until):
@@ -78,14 +77,13 @@ class Harvest:
     def run(self, tasks: Sequence[Task], policies: Sequence[str]) -> Generator[Result]:
         """Crawl every task with every policy and yield the results as they come.
 
-        A crawl that fails is measured by what it downloaded and carries the tail of its log in ``error``.
-        Closing the iterator early ends the crawls that are running. Raises SiteError or ArchiveError for a site
-        that cannot be read.
+        A crawl that fails is measured, with the tail of its log in ``error``. Closing the iterator ends the crawls.
+        Raises SiteError or ArchiveError for a site that cannot be read.
         """
         for site in {task.site for task in tasks}:
             find_sources(self.sites / site)
         self.out.mkdir(parents=True, exist_ok=True)
-        references = _References(self.sites)
+        references = _references(self.sites)
         crawls: set[subprocess.Popen[bytes]] = set()
         pool = ThreadPoolExecutor(self.jobs)
         futures = [pool.submit(self._crawl, task, policy, references, crawls) for task in tasks for policy in policies]
@@ -98,12 +96,14 @@ class Harvest:
                 crawl.terminate()
             pool.shutdown(wait=True)
 
-    def _crawl(self, task: Task, policy: str, references: _References, crawls: set[subprocess.Popen[bytes]]) -> Result:
+    def _crawl(
+        self, task: Task, policy: str, references: Callable[[Task], Reference], crawls: set[subprocess.Popen[bytes]]
+    ) -> Result:
+        reference = references(task)
         directory = self.out / "runs" / f"{task}.{policy}"
-        oracle = references.of_task(task).oracle_urls() if policy == "oracle" else None
+        oracle = reference.oracle_urls() if policy == "oracle" else None
         arguments = {"pair": task.pair, "policy": policy, "until": f"{self.until:g}"}
-        folders = [self.sites / task.site]
-        started = time.monotonic()
+        folders, started = [self.sites / task.site], time.monotonic()
         crawl = replay(directory, arguments, task.seeds, folders, self.settings, crawls, oracle=oracle)
         seconds = time.monotonic() - started
         _write_urls(self.out / "orders" / f"{task}.{policy}.tsv", crawl.order)
@@ -113,7 +113,7 @@ class Harvest:
             pairs = read_pairs(directory / PAIRS, LanguagePairs.parse(task.pair))
             estimate = json.loads((directory / SUMMARY).read_text(encoding="utf-8"))["estimate"]
         return replace(
-            references.of_task(task).measure(policy, crawl.order, pairs),
+            reference.measure(policy, crawl.order, pairs),
             missing=crawl.missing,
             seconds=round(seconds, 1),
             error=crawl.error,
@@ -122,20 +122,18 @@ class Harvest:
         )
 
 
-class _References:
-    """The references of tasks, each made once and shared by the threads of a benchmark."""
+def _references(sites: Path) -> Callable[[Task], Reference]:
+    """What makes the references of tasks, each once for all threads of a benchmark."""
+    lock = threading.Lock()
+    site = lru_cache(maxsize=4)(lambda name: read_site(sites / name))
+    lengths = lru_cache(maxsize=4)(lambda name: text_lengths(site(name)))
+    reference = lru_cache(maxsize=8)(lambda task: Reference(site(task.site), task, lengths(task.site)))
 
-    def __init__(self, sites: Path) -> None:
-        self._lock = threading.Lock()
-        self._site = lru_cache(maxsize=4)(lambda name: read_site(sites / name))
-        self._lengths = lru_cache(maxsize=4)(lambda name: text_lengths(self._site(name)))
-        self._reference = lru_cache(maxsize=8)(
-            lambda task: Reference(self._site(task.site), task, self._lengths(task.site))
-        )
+    def of_task(task: Task) -> Reference:
+        with lock:
+            return reference(task)
 
-    def of_task(self, task: Task) -> Reference:
-        with self._lock:
-            return self._reference(task)
+    return of_task
 
 
 class Replay(NamedTuple):
@@ -158,10 +156,9 @@ def replay(
     *,
     oracle: Sequence[str] | None = None,
 ) -> Replay:
-    """Crawl the site *folders* from *seeds* in a process, which writes into *directory*, emptied before.
+    """Crawl the site *folders* from *seeds* in a process, in *running* until it ends, that writes into *directory*.
 
-    *arguments* are more arguments of the spider, *settings* are ``NAME=VALUE``,
-    *oracle* is the order of the policy of that name. The process is in *running* until it ends.
+    *arguments* are more arguments of the spider, *settings* are ``NAME=VALUE``, *oracle* is the order of that policy.
     """
     shutil.rmtree(directory, ignore_errors=True)
     directory.mkdir(parents=True)
@@ -226,8 +223,7 @@ def tail(log: Path) -> str:
 def read_order(path: Path) -> tuple[list[str], int]:
     """Return the pages of a ``crawl.tsv`` in download order, and the number of requests that the archive lacks.
 
-    These, and redirects, are not downloads: the live site may have had anything there, and the order is measured
-    against the reachable pages of the archive.
+    These, and redirects, are no downloads: the live site may have had anything there.
     """
     rows = list(read_tsv(path))
     return [row["url"] for row in rows if row["status"].startswith("2")], sum(r["status"] == "404" for r in rows)

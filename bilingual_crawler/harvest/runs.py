@@ -33,10 +33,6 @@ class Run:
     sizes: tuple[int, ...]
     """Bytes downloaded, by its archive; zeros without one."""
 
-    @property
-    def found(self) -> int:
-        return self.pairs[-1]
-
     def decile(self, percent: int) -> int:
         return self.pairs[ceil(len(self.pairs) * percent / 100) - 1]
 
@@ -72,7 +68,7 @@ def read_run(folder: Path) -> Run:
 
 def runs_table(runs: Sequence[Run]) -> Table:
     """The table with a line for each of *runs*: pairs by decile, and the cost of shares of the most pairs of a run."""
-    most = max(run.found for run in runs)
+    most = max(run.pairs[-1] for run in runs)
     table = new_table(
         f"Pairs after each tenth of a crawl's requests, and requests / MB / minutes to {most} pairs",
         ("crawl",),

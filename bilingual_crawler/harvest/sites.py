@@ -228,10 +228,7 @@ class Site:
         return truth.judge(best.values())
 
     def page(self, url: str) -> str:
-        """Return the page a downloaded URL stands for: fragment, redirect, scheme and final slash evened out.
-
-        A URL that is no page of the site comes back without its fragment.
-        """
+        """The page that a downloaded URL stands for, by redirect, scheme, final slash; else *url* without fragment."""
         url = url.split("#")[0]
         forms = (url, self.redirects.get(url, url), url.replace("http://", "https://", 1), url + "/", url.rstrip("/"))
         return next((form for form in forms if form in self.languages), url)

@@ -51,10 +51,7 @@ class Together:
     def __init__(
         self, sites: Path, out: Path, tasks: Sequence[Task], settings: Sequence[str], until: float = 1.0
     ) -> None:
-        """*until* is the share of the pairs of a site after which it is left; with 1, the crawl is cut off.
-
-        Raises SiteError or ArchiveError for a site that cannot be read.
-        """
+        """With *until* 1 the crawl is cut off, else sites are left at this share. Raises SiteError or ArchiveError."""
         self._out = out
         self._settings = settings
         self._until = until

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -71,29 +72,22 @@ class BucketResult(msgspec.Struct):
         self.left_out[reason] = self.left_out.get(reason, 0) + 1
         self.examples.setdefault(reason, page)
 
+    def add(self, other: BucketResult) -> None:
+        self.planned += other.planned
+        self.read += other.read
+        self.left_out = dict(Counter(self.left_out) + Counter(other.left_out))
+        self.examples = other.examples | self.examples
+        for pair, methods in other.pairs.items():
+            self.pairs[pair] = dict(Counter(self.pairs.get(pair, {})) + Counter(methods))
+
 
 def result_file(out: Path, number: int) -> Path:
-    """Return the file of the :class:`BucketResult` of a bucket."""
+    """The file of the :class:`BucketResult` of a bucket."""
     return out / "done" / f"{number}.json"
 
 
-def add_up(results: Iterable[BucketResult]) -> BucketResult:
-    total = BucketResult()
-    for result in results:
-        total.planned += result.planned
-        total.read += result.read
-        total.left_out = dict(Counter(total.left_out) + Counter(result.left_out))
-        total.examples = result.examples | total.examples
-        for pair, methods in result.pairs.items():
-            total.pairs[pair] = dict(Counter(total.pairs.get(pair, {})) + Counter(methods))
-    return total
-
-
 class AskedPairs:
-    """The requested pairs: ``eng-mlt,eng-isl``, or ``eng-*``, which pairs a language with every other of the tables.
-
-    Raises LanguageError.
-    """
+    """The requested pairs, ``eng-mlt,eng-isl``; ``eng-*`` is English with any other language. Raises LanguageError."""
 
     def __init__(self, text: str, equivalents: Iterable[str | Collection[str]]) -> None:
         self._equivalents = parse_equivalents(equivalents)
@@ -124,7 +118,6 @@ class AskedPairs:
 
 
 def _is_language(code: str) -> bool:
-    try:
+    with suppress(LanguageError):
         return parse_language(code) == code
-    except LanguageError:
-        return False
+    return False

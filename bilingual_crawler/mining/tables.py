@@ -41,10 +41,7 @@ def is_crawl(path: Path) -> bool:
 
 
 def table_of_crawl(folder: Path, work: Path) -> Path:
-    """Write the documents of the crawl in *folder* as Parquet into *work*; returns the file.
-
-    They have no record length: the archive of a crawl is beside them.
-    """
+    """Write the documents of the crawl in *folder*, without record lengths, as a Parquet file into *work*."""
     table = work / f"crawl-{hashlib.sha1(str(folder.resolve()).encode()).hexdigest()}.parquet"
     left_out = LeftOut()
     documents = read_json_lines(folder / DOCUMENTS, left_out)
@@ -102,14 +99,13 @@ _HOST = r"^[A-Za-z]+://(?:[^/?#@]*@)?([^/?#:]+)"
 def read_tables(engine: Engine, crawls: Sequence[Path], files: Sequence[str], work: Path) -> ir.Table:
     """Read the pages of crawls and of Parquet *files*, which have the columns of one index, such as Common Crawl's.
 
-    Columns: url, domain (registered), language (main one, ISO 639-3), digest, file, offset, length, size (which
-    decides among duplicates) and, if one of the tables has it, announced (URLs of translations). Only HTML
-    pages with status 200, where the table knows that. MiningError names a column that is missing.
+    Columns: url, domain (registered), language (main one, ISO 639-3), digest, file, offset, length, size (decides among
+    duplicates) and, if a table has it, announced (URLs of translations). Only HTML with status 200. Raises MiningError.
     """
     read = [(engine.read([str(table_of_crawl(folder, work))]), str(folder)) for folder in crawls]
     if files:
         read.append((engine.read(files), files[0]))
-    announced = any("announced" in table.columns for table, where in read)
+    announced = any("announced" in table.columns for table, _ in read)
     tables = [_named(table, where, announced) for table, where in read]
     return ibis.union(*tables) if len(tables) > 1 else tables[0]
 
@@ -139,18 +135,15 @@ def with_domains(engine: Engine, pages: ir.Table) -> ir.Table:
 def _named(table: ir.Table, where: str, announced: bool) -> ir.Table:
     columns = set(table.columns)
     found = {ours: next(filter(columns.__contains__, theirs), None) for ours, theirs in (REQUIRED | OPTIONAL).items()}
-    for ours, theirs in REQUIRED.items():
-        if found[ours] is None:
-            raise MiningError(f"{where}: no column {theirs[0]}; give a table that has it, or call it so")
+    if missing := next((theirs[0] for ours, theirs in REQUIRED.items() if found[ours] is None), None):
+        raise MiningError(f"{where}: no column {missing}; give a table that has it, or call it so")
     pages = table
     if "fetch_status" in columns:
         pages = pages.filter(row.fetch_status == 200)
     if "content_mime_detected" in columns:
         pages = pages.filter(row.content_mime_detected.isin(_HTML))
-    values = {
-        ours: (ibis.null() if theirs is None else pages[theirs]).cast(_TYPES.get(ours, "string"))
-        for ours, theirs in found.items()
-    }
+    kept = {ours: ibis.null() if theirs is None else pages[theirs] for ours, theirs in found.items()}
+    values = {ours: column.cast(_TYPES.get(ours, "string")) for ours, column in kept.items()}
     language = values.pop("languages").split(",")[0]
     if not announced:
         del values["announced"]

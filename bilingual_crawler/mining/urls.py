@@ -1,6 +1,4 @@
-"""The URL stage: pairs of pages by their URLs, counts of domains, and the plan of pages to read, in units that fit
-into memory. All but the keys of URLs are ibis expressions.
-"""
+"""The URL stage, in ibis expressions: pairs of pages by their URLs, counts of domains, the plan of pages to read."""
 
 from __future__ import annotations
 
@@ -9,7 +7,6 @@ from functools import partial
 from itertools import groupby
 from operator import itemgetter
 from typing import TYPE_CHECKING
-from urllib.parse import urlsplit
 from zlib import crc32
 
 import ibis
@@ -18,6 +15,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from ibis import _
 
+from bilingual_crawler.discovery.policies import entry_page
 from bilingual_crawler.discovery.sites import BILINGUAL, JudgedSite, write_counts
 from bilingual_crawler.mining.tables import read_tables, with_columns, with_domains
 from bilingual_crawler.pairing.urls import SCORES
@@ -40,8 +38,7 @@ def add_keys(pages: pa.RecordBatch, languages: Collection[str] | None) -> pa.Rec
     """Add the columns to pair *pages* by; only marks of *languages* count, None for all.
 
     ``key``: the URL without language marks. ``marked``: the language that it names, ISO 639-3, or null. ``of_domain``,
-    ``of_directory``: checksums of the domain, and of the domain with the directory of the key; a large domain is cut by
-    the latter.
+    ``of_directory``: checksums of the domain, and with the directory of the key, by which a large domain is cut.
     """
     urls, domains = pages["url"].to_pylist(), pages["domain"].to_pylist()
     wanted = None if languages is None else frozenset(languages)
@@ -66,17 +63,8 @@ def sides_of(pairs: LanguagePairs, languages: Iterable[str]) -> dict[str, str]:
     return {language: side for language in sorted(languages) if (side := pairs.side(language))}
 
 
-def in_languages(pages: ir.Table, pairs: LanguagePairs, languages: Iterable[str]) -> ir.Table:
-    """Keep the *pages* in a language of *pairs*, among *languages*; ``language`` becomes the language of *pairs*."""
-    sides = sides_of(pairs, languages)
-    return pages.filter(_.language.isin(list(sides))).mutate(language=_.language.substitute(sides))
-
-
 def longest(pages: ir.Table) -> ir.Table:
-    """Keep the longest of the *pages* whose URLs differ in scheme or ``www.`` only; adds the column ``bare``.
-
-    Of records of one URL and length the first stays, by file name and offset.
-    """
+    """Keep the longest, else the first, of *pages* that differ by scheme or ``www.``; adds the column ``bare``."""
     order = (ibis.desc("size", nulls_first=False), ibis.desc("url"), "file", "offset")
     return _first(pages.mutate(bare=_.url.re_replace(_BARE, "")), ("bare",), order)
 
@@ -93,19 +81,17 @@ def url_pairs(pages: ir.Table, asked: ir.Table, pairs: LanguagePairs, languages:
     """Pair *pages* with keys one-to-one: by announcement, and by URLs that are equal but for the language.
 
     URLs with the mark of another language are not paired by URL. Of the pages of a domain with one language and key the
-    first takes part: one with a mark, then the shorter URL. Where announcements disagree, a pair stays if it is the
-    best of both of its pages.
+    first takes part: one with a mark, then the shorter URL. Of announced pairs the best of both pages stay.
     """
     sides = sides_of(pairs, languages)
     agree = pages.filter(_.marked.isnull() | (_.marked.substitute(sides) == _.language))
     order = (_.marked.isnull(), _.url.length(), _.url)
     one = _first(agree, ("domain", "key", "language"), order).select(*_PLACE, "size", "domain", "key", "language")
     a = one.rename(a="language", **_beside("a")).inner_join(asked, "a")
-    by_key = a.inner_join(one.rename(b="language", **_beside("b")), ("domain", "key", "b")).select(
-        *_COLUMNS, "size_a", "size_b", score=_score("url"), method=ibis.literal("url")
-    )
+    both = a.inner_join(one.rename(b="language", **_beside("b")), ("domain", "key", "b"))
     far = ibis.greatest(_.size_a, _.size_b) > MAX_RATIO * ibis.least(_.size_a, _.size_b)
-    by_key = by_key.filter(~far.fill_null(False)).drop("size_a", "size_b")
+    near = both.filter(~far.fill_null(False))
+    by_key = near.select(*_COLUMNS, score=_score("url"), method=ibis.literal("url"))
     # pairs by key are one-to-one already
     return _best(by_key.union(announced_pairs(pages, asked))) if "announced" in pages.columns else by_key
 
@@ -132,7 +118,7 @@ def _score(method: str) -> ir.Value:
 
 
 def _beside(side: str) -> dict[str, str]:
-    """Return new names for the columns of one page of a pair."""
+    """New names for the columns of one page of a pair."""
     return {f"{name}_{side}": name for name in (*_PLACE, "size")}
 
 
@@ -170,20 +156,14 @@ WRONG = 0.01
 
 
 def count_domains(pages: ir.Table, found: ir.Table, asked: ir.Table) -> ir.Table:
-    """Count the pages and pairs of each domain and language pair.
-
-    Columns: domain, pair, a, b, pages_a, pages_b, url_pairs (how many), url_a and url_b (one of them, or null).
-    """
+    """Count the pages and pairs of each domain and language pair, with one pair of URLs, or null."""
     counts = pages.group_by("domain", "language").agg(pages=_.count())
     a = counts.rename(a="language", pages_a="pages").inner_join(asked, "a")
     both = a.inner_join(counts.rename(b="language", pages_b="pages"), ("domain", "b"))
-    pairs = found.group_by("domain", "pair").agg(
-        url_pairs=_.count(), url_a=_.url_a.min(), url_b=_.url_b.argmin(_.url_a)
-    )
-    joined = both.left_join(pairs, ("domain", "pair"))
-    return joined.select(
-        *("domain", "pair", "a", "b", "pages_a", "pages_b", "url_a", "url_b"), url_pairs=_.url_pairs.fill_null(0)
-    )
+    example = {"url_a": _.url_a.min(), "url_b": _.url_b.argmin(_.url_a)}
+    pairs = found.group_by("domain", "pair").agg(url_pairs=_.count(), **example)
+    columns = ("domain", "pair", "a", "b", "pages_a", "pages_b", *example)
+    return both.left_join(pairs, ("domain", "pair")).select(*columns, url_pairs=_.url_pairs.fill_null(0))
 
 
 class Host(msgspec.Struct):
@@ -230,11 +210,9 @@ class MinedSite(JudgedSite):
     @classmethod
     def from_host(cls, host: Host) -> MinedSite:
         url_a, url_b = host.pair or ("", "")
-        parts = urlsplit(url_a)
-        entry = f"{parts.scheme}://{parts.netloc}/" if url_a else f"https://{host.domain}/"
+        entry = entry_page(url_a or f"https://{host.domain}/")
         pages = write_counts(host.pages)
-        evidence = write_counts({"url": host.url_pairs}) if host.url_pairs else ""
-        verdict = BILINGUAL if host.url_pairs else "unread"
+        verdict, evidence = (BILINGUAL, write_counts({"url": host.url_pairs})) if host.url_pairs else ("unread", "")
         known = host.domain, entry, verdict, host.likelihood, pages, evidence, url_a, url_b
         return cls(*known, 0, "index", "", pages, "", "", url=entry, prior=host.likelihood)
 
@@ -258,9 +236,7 @@ class UrlStage:
 
 
 def mine_urls(engine: Engine, crawls: Sequence[Path], files: Sequence[str], wanted: AskedPairs, work: Path) -> UrlStage:
-    """Run the URL stage over crawls and Parquet *files*; MiningError or LanguageError if they are not as they should
-    be. Tables on the way lie in *work*.
-    """
+    """Run the URL stage over crawls and Parquet *files*, with tables in *work*; raises MiningError, LanguageError."""
     rows = read_tables(engine, crawls, files, work)
     by_language = dict(rows.group_by("language").agg(pages=_.count()).to_pyarrow().to_pandas().itertuples(index=False))
     pairs = wanted.among(by_language)
@@ -268,7 +244,8 @@ def mine_urls(engine: Engine, crawls: Sequence[Path], files: Sequence[str], want
     pq.write_table(pa.table(columns), work / "asked.parquet")
     asked = engine.read([str(work / "asked.parquet")])
     sides = sides_of(pairs, by_language)
-    inside = bilingual(with_domains(engine, in_languages(rows, pairs, by_language)), asked)
+    in_languages = rows.filter(_.language.isin(list(sides))).mutate(language=_.language.substitute(sides))
+    inside = bilingual(with_domains(engine, in_languages), asked)
     marks = None if wanted.is_open else pairs.equivalents
     pages = engine.add(longest(inside), partial(add_keys, languages=marks), KEYS, "pages")
     found = engine.keep(url_pairs(pages, asked, pairs, {*by_language, *pairs.equivalents}), "found")

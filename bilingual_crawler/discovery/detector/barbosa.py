@@ -1,8 +1,7 @@
 """The detector of Barbosa et al. 2011 (section 2.1): a link predictor, and the languages of the pages that it picks.
 
-Three things differ. The predictor is a logistic regression, not a support vector machine whose scores are made
-probabilities. Words that name languages are replaced by their roles, so that it can judge any pair of languages. What
-is read of the images of a link, alternative text and address, is the language that they stand for.
+Unlike there, the predictor is a logistic regression, words that name languages are replaced by their roles (it judges
+any pair of languages), and images are read as the language that they stand for.
 """
 
 from __future__ import annotations
@@ -61,10 +60,7 @@ def likelihood(predictor: LinearModel, tokens: set[str]) -> float:
 
 
 class BarbosaDetector:
-    """Follows the links whose likelihood is at least *threshold*, until it has seen both languages.
-
-    *predictor* is a logistic regression over tokens, each with its context, as ``anchor:english``.
-    """
+    """Follows the links whose likelihood is at least *threshold*, until it has seen both languages."""
 
     def __init__(self, predictor: LinearModel, threshold: float = THRESHOLD) -> None:
         self.predictor = predictor

@@ -1,7 +1,4 @@
-"""The detector that weighs all evidence of a site: its links, the outlines of its pages, what they claim.
-
-Parked domains, which are for sale or show advertisements, are no sites.
-"""
+"""The detector that weighs all evidence of a site: its links, the outlines of its pages, what they claim."""
 
 from __future__ import annotations
 
@@ -75,8 +72,7 @@ LEAST_OF_BOTH = 0.04
 BRIDGE = 0.2
 """Minimum probability of a link on a page that only leads to others."""
 MIRRORED = 0.3
-"""Probability of a link whose counterpart is on the same page, or on one in the other language, without other
-evidence."""
+"""P(a link whose counterpart is on the same page, or one in the other language), without other evidence."""
 HALF_MIRRORED = 0.6
 """As :data:`MIRRORED`, if the counterpart was downloaded."""
 MAX_GUESSES = 2
@@ -214,8 +210,7 @@ class EvidenceInspection:
     def _next_best(self) -> tuple[LinkProspect | None, float]:
         """The prospect to download next, and P(it completes a pair, or leads to one).
 
-        Before any page in either language, both must be found: the less likely one comes first, as the other one is
-        useless without it.
+        Before any page in either language, both must be found: the less likely one comes first.
         """
         likeliest: dict[str, tuple[float, LinkProspect]] = {}
         for prospect in self._prospects.values():

@@ -101,8 +101,7 @@ LINK_FEATURES = (
     *("unmarked", "wording", "url_model", "chooser", "stub", "declared_other", "other_host"),
     *("rewritten", "folder", "dropped", "names_others", "page_in_neither"),
 )
-"""0 or 1, but for `wording` and `url_model`: -1 to 1, towards the language that is sought. `names_others` is of a
-guess: the page names languages, and not the one that is guessed."""
+"""0 or 1, but `wording`, `url_model`: -1 to 1. `names_others` of a guess: the page names only other languages."""
 NAMES = {"hreflang_sought": "hreflang", "label_sought": "switcher", "mark_sought": "mark", "lang_sought": "lang"}
 """Feature -> its name in the counts of a verdict."""
 GUESSES = ("rewritten", "folder", "dropped")
@@ -270,10 +269,7 @@ def features_of(a: PageRecord, b: PageRecord, pair: LanguagePair, resemblance: R
 
 
 def comparable(a: PageRecord, b: PageRecord, pair: LanguagePair) -> bool:
-    """Whether both are documents of their own, with texts of lengths that translations can have.
-
-    A page whose address names another language than its text is untranslated.
-    """
+    """Whether both are documents in the language of their address, with texts as long as translations can be."""
     for page in (a, b):
         mark = language_mark(page.url)
         if mark is not None and not mark.weak and pair.side(mark.language or "") != pair.side(page.language):

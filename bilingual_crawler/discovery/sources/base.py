@@ -52,8 +52,7 @@ class Lead:
     url: str
     """The entry page of the candidate; the page that links, or the home page of its host. Canonical."""
     weight: float = 0.5
-    """Between 0 and 1: how likely the candidate is bilingual, or how much the links of the page are worth, compared
-    with those of the other backlinks."""
+    """0 to 1: how likely the candidate is bilingual, or how much the links of the page are worth among backlinks."""
     guessed_scheme: bool = False
     """The source names no scheme: https is tried first, then http."""
     pages: Mapping[str, int] = field(default_factory=dict)
@@ -87,8 +86,9 @@ MAX_BYTES = 64 << 20
 
 
 def read_list(path: Path) -> list[str]:
-    """The paths in a list. Addresses stay as they are; other lines are files beside the list, in the folders that the
-    line names or in the last of them. SourceError if the list or one of its files is missing or damaged.
+    """The paths in a list: addresses, or files beside it or in the folders that the line names.
+
+    SourceError if the list or one of its files is missing or damaged.
     """
     try:
         with open_packed(path) as file:

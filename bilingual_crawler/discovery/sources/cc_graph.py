@@ -62,9 +62,8 @@ class _Graph(NamedTuple):
 def prune(folder: Path, table: Path, hosts: Iterable[str] | None = None, *, likely: Collection[str] = ()) -> None:
     """Write the links of the graph in *folder* that lead to *hosts* (all, if None) to a table for look-ups.
 
-    A linking host weighs by its links to *likely* hosts, or without such by all that are kept. A table that was made of
-    the same files for the same hosts is left as it is. DuckDB stays below 1 GB, and spills beside the table.
-    SourceError if files are missing or damaged, or vertices and edges do not fit.
+    A linking host weighs by its links to *likely* hosts, or without such by all that are kept. A table of the same
+    files and hosts is left as it is. DuckDB stays below 1 GB. SourceError if files are missing, damaged or do not fit.
     """
     graph = find_graph(folder)
     level = _level(graph.vertices[0])
@@ -97,10 +96,7 @@ def prune(folder: Path, table: Path, hosts: Iterable[str] | None = None, *, like
 
 
 class CommonCrawlGraph:
-    """Answers from a table that :func:`prune` made, in constant memory. SourceError if it is no such table.
-
-    The weight of a linking host is the share of its links that lead to likely hosts, after ten more links to nowhere.
-    """
+    """Answers from a table that :func:`prune` made, in constant memory. SourceError if it is no such table."""
 
     def __init__(self, table: Path) -> None:
         if not table.is_file():

@@ -84,8 +84,8 @@ FROM site LEFT JOIN home USING (authority) ORDER BY prior DESC, authority"""
 class CommonCrawlIndex:
     """The sites that have pages in both languages of the pair, the most likely first, in bounded memory.
 
-    *where*: see :func:`index_files`. A page counts for its main language; a site needs both languages among those that
-    CLD2 saw. SourceError if there is no such file, a file is damaged or has no column with languages.
+    *where*: see :func:`index_files`. A page counts for its main language. SourceError if a file is missing, damaged or
+    without languages.
     """
 
     def __init__(self, where: str) -> None:

@@ -26,8 +26,8 @@ _PARTIAL = 206
 
 
 class ArchivedPages:
-    """The responses behind rows of the index. *base* is the folder, or the ``http(s)://`` address, below which their
-    file names lie (``https://data.commoncrawl.org/``). SourceError if it is neither.
+    """The responses behind rows of the index. Their file names lie below *base*, a folder or ``http(s)://`` address;
+    SourceError if it is neither.
     """
 
     def __init__(self, base: str, *, user_agent: str = "bilingual-crawler", max_bytes: int = MAX_RECORD) -> None:

@@ -108,10 +108,7 @@ def check_list(path: Path) -> None:
 def _read(
     path: Path, columns: Sequence[str], parse: Callable[[Mapping[str, str]], Row], left_out: LeftOut
 ) -> Iterator[Row]:
-    """The rows of *path*, by *columns* or those of its header: a first line with the name of the first column.
-
-    Rows for which *parse* raises ValueError are left out.
-    """
+    """The rows of *path*, by *columns* or those of its header; rows that *parse* refuses by ValueError are left out."""
     header_may_come = True
     try:
         with open_packed(path) as file:
