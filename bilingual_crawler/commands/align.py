@@ -42,8 +42,6 @@ if TYPE_CHECKING:
 
 
 class Command(Tool, ScrapyCommand):
-    """Pair documents one-to-one inside each registered domain and write ``pairs.tsv``."""
-
     arguments = "INPUT… [--pair eng-mlt] [options]"
     purpose = "Find the documents that are translations of each other"
     description = (

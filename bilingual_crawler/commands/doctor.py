@@ -24,8 +24,6 @@ if TYPE_CHECKING:
 
 
 class Command(Tool, ScrapyCommand):
-    """Print a line for each optional part: whether it is installed, what it brings, and how to install it."""
-
     purpose = "List the optional parts: installed or not, and what each brings"
     inputs = range(1)
 

@@ -21,8 +21,6 @@ if TYPE_CHECKING:
 
 
 class Command(Tool, ScrapyCommand):
-    """Write the archived sites of crawls, their links and the pairs that were found into a folder of frozen sites."""
-
     arguments = "CRAWL… --out SITES_DIR"
     purpose = "Make frozen sites, which harvest reads, of finished crawls with an archive"
 

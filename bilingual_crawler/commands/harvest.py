@@ -46,8 +46,6 @@ if TYPE_CHECKING:
 
 
 class Command(Tool, ScrapyCommand):
-    """Crawl archived sites once per task and policy, then print and plot how early pairs were found."""
-
     arguments = "SITES_DIR --out DIR [options] | --runs CRAWL…"
     purpose = "Measure how early crawl policies find parallel pages on archived sites"
     description = (

@@ -31,8 +31,6 @@ if TYPE_CHECKING:
 
 
 class Command(Tool, ScrapyCommand):
-    """Mine pairs by URLs, then by the content of the pages, and report both."""
-
     arguments = "INPUT… --pairs eng-mlt|eng-* --out DIR [options]"
     purpose = "Find parallel documents in Common Crawl, or in many crawls"
     description = (

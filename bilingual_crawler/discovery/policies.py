@@ -172,7 +172,6 @@ class NaiveBayes:
 
 
 KNOWN_SITES = 100_000
-"""Sites for which the answer is kept."""
 
 
 class AddressReader:
@@ -188,7 +187,6 @@ class AddressReader:
 
 
 MAX_HOPS = 20
-"""Hops to one target that are kept, the first ones."""
 
 
 @dataclass(eq=False, slots=True)
@@ -199,7 +197,6 @@ class HopSource:
     reached: HopTarget | None
     """As what it was visited; None for pages that an inspection downloaded."""
     bilingual: bool
-    """The verdict on its site."""
     tried: int = 0
     """Sites that it links to and that have been judged since."""
     found: int = 0
@@ -246,7 +243,6 @@ MAX_HALVES = 14
 ON_TOPIC = 0.5
 """Share of the mean likeness of the seeds to each other that makes a page one of their topic."""
 TOPIC_TEXT = 20_000
-"""Characters of a page that are compared with the topic."""
 
 
 class SiteOrder(ABC):

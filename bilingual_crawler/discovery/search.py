@@ -48,8 +48,6 @@ _LISTS_LINKS = re.compile(
 
 @dataclass(eq=False, slots=True)
 class InspectedSite:
-    """A site that is being judged, or has been."""
-
     entry: str
     target: HopTarget | None
     """Target it was found as; None if unlinked."""
@@ -81,7 +79,6 @@ class Topic:
 
     @classmethod
     def parse(cls, given: str, pair: LanguagePair) -> Self:
-        """The topic of words separated by commas, or in a file; raises ValueError."""
         if os.path.isfile(given):
             return cls(Path(given).read_text(encoding="utf-8"), pair)
         if os.sep in given or "." in given:
@@ -237,7 +234,6 @@ class SiteSearch(Policy):
 
     @property
     def unjudged(self) -> int:
-        """Number of known sites without a verdict."""
         return len(self._entries) + len(self._inspected)
 
     def _begin(self, name: str, page: PageRecord, target: HopTarget | None, archived: str) -> None:
@@ -321,7 +317,6 @@ class SiteSearch(Policy):
                 self._turn_back(source, hops)
 
     def _tally(self, source: HopSource, bilingual: bool) -> None:
-        """Count a link of *source* to a site that is *bilingual* or not."""
         source.tried += 1
         source.found += bilingual
         if source.reached is not None:

@@ -45,7 +45,6 @@ class JudgedSite:
     """A row of ``sites.tsv``."""
 
     site: str
-    """Registered domain."""
     entry: str
     """The page from which it was judged, or that could not be read."""
     verdict: str
@@ -58,7 +57,6 @@ class JudgedSite:
     url_b: str
     """The confirmed pair of pages, in the order of the pair of languages; empty without one."""
     downloads: int
-    """Downloads beside the entry page."""
     way: str
     found_on: str
     """How it was found, ``seed``, ``candidate``, ``forth``, ``back`` or ``inside``, and on which page."""
@@ -67,7 +65,6 @@ class JudgedSite:
     archived: str
     """When the entry page was archived, if it came from an archive; UTC."""
     time: str
-    """UTC, ISO 8601."""
 
     @classmethod
     def from_inspected(cls, name: str, site: InspectedSite, pages: Mapping[str, int], time: str) -> JudgedSite:
@@ -89,7 +86,6 @@ class Funnel:
 
     def __init__(self) -> None:
         self.reasons: Counter[str] = Counter()
-        """Judged sites by verdict."""
         self._archived = 0
         self._sites: set[str] = set()
 

@@ -191,7 +191,6 @@ class Measure:
         return sum(curve) / area if area else 0.0
 
     def relative_auc(self, curve: Sequence[int]) -> float:
-        """Return the area under a curve divided by the oracle's; 0 where that is 0."""
         return self.auc(curve) / self.oracle_auc if self.oracle_auc else 0.0
 
     def shares(self, curve: Sequence[int]) -> tuple[float, ...]:

@@ -72,7 +72,6 @@ class Harvest:
     settings: tuple[str, ...] = ()
     jobs: int = 1
     until: float = 1.0
-    """Share of the pairs of a site after which it is left."""
 
     def run(self, tasks: Sequence[Task], policies: Sequence[str]) -> Generator[Result]:
         """Crawl every task with every policy and yield the results as they come.
@@ -141,7 +140,6 @@ class Replay(NamedTuple):
 
     order: list[str]
     missing: int
-    """Requests that the archives lack."""
     error: str | None
     """The end of its log if it failed."""
 
@@ -188,7 +186,6 @@ def crawl_command(
     directory: Path,
     settings: Sequence[str],
 ) -> list[str]:
-    """Return the command line of the crawl of :func:`replay`."""
     file = directory / "seeds.txt"
     _write_urls(file, seeds)
     fixed = {

@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from bilingual_crawler.items import Pair
 
 Partners: TypeAlias = Mapping[str, frozenset[str]]
-"""URL -> the URLs it forms a gold pair with."""
 
 
 class SiteError(ValueError):
@@ -41,7 +40,6 @@ class Task:
 
     @property
     def pair(self) -> str:
-        """The language pair, as in ``eng-isl``."""
         return f"{self.lang_a}-{self.lang_b}"
 
     def __str__(self) -> str:
@@ -122,7 +120,6 @@ class Tally:
     gold: int = 0
     """Gold pairs that can be found."""
     found: int = 0
-    """Gold pairs of these that were found."""
     orphans: int = 0
     orphans_paired: int = 0
     """Orphans that got a partner."""
@@ -133,7 +130,6 @@ class Tally:
 
     @property
     def judged(self) -> int:
-        """Pairs that are right or false."""
         return sum(verdict != PairVerdict.UNJUDGED for _, verdict in self.pairs)
 
     @property
@@ -274,7 +270,6 @@ def read_site(directory: Path) -> Site:
 
 
 NOTHING_TO_TRANSLATE = "nothing to translate"
-"""Reason of a pair that is neither right nor wrong."""
 
 
 def _pairs(rows: Iterable[Sequence[str]]) -> tuple[GoldPair, ...]:

@@ -73,7 +73,6 @@ def policy_table(groups: Mapping[str, Sequence[Result]]) -> Table:
 
 
 def pairs_table(groups: Mapping[str, Sequence[Result]]) -> Table:
-    """Return the table of the pairs that the crawls of each policy found, counts summed over tasks."""
     table = new_table(
         "Pairs found while the crawl ran",
         ("policy",),

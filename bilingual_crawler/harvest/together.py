@@ -42,7 +42,6 @@ class JointCrawl:
     """Share of the pairs found after 0, 1, … :data:`PERCENT` percent of the reachable pages."""
     error: str | None = None
     recall: float = 0.0
-    """Share of the pairs found at the end of the crawl."""
 
 
 class Together:

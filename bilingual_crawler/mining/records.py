@@ -159,7 +159,6 @@ def open_ranges(base: str, rate: float, user_agent: str) -> Ranges:
 GAP = 256 << 10
 """Bytes between two records that cost less than a request: 20 requests per second at 5 MB per second."""
 MAX_SPAN = 8 << 20
-"""Maximum bytes of one request for several records."""
 _THREADS = 4
 
 

@@ -76,7 +76,6 @@ def _print_pairs(console: Console, what: str, pairs: Mapping[str, Mapping[str, i
 TRIES = 2
 """Tries of a bucket in one run; the next run tries again."""
 LARGEST = 10
-"""Hosts in the report."""
 
 
 class UrlReport(msgspec.Struct):
@@ -97,7 +96,6 @@ class ContentReport(msgspec.Struct):
     """Done buckets, earlier runs included."""
     total: BucketResult
     failed: dict[int, str]
-    """Failed buckets and their errors; the next run tries them again."""
 
 
 class Mining:
@@ -106,7 +104,6 @@ class Mining:
     def __init__(self, request: MiningRequest) -> None:
         self._request, self._out = request, request.out.resolve()
         self.work = self._out / "work"
-        """The folder of intermediate tables."""
         self._crawls = [Path(name) for name in request.inputs if is_crawl(Path(name))]
         self._files = [file for name in request.inputs if Path(name) not in self._crawls for file in index_files(name)]
         known = stored(self._out / "mining.json", dict[str, Any])
@@ -209,7 +206,6 @@ class Mining:
         return report
 
     def export(self, urls: UrlReport, folder: Path) -> dict[str, int]:
-        """Write the bitext of the done buckets into *folder*; returns sentence pairs by language pair."""
         from bilingual_crawler.mining.content import export
 
         return export(self._out, self._pairs(urls), self._request.formats, folder)

@@ -50,7 +50,6 @@ def store(file: Path, value: object) -> None:
 
 
 def stored(file: Path, kind: type[Stored]) -> Stored | None:
-    """Read what :func:`store` wrote; None without the file."""
     return msgspec.json.decode(file.read_bytes(), type=kind) if file.exists() else None
 
 
@@ -61,9 +60,7 @@ class BucketResult(msgspec.Struct):
     read: int = 0
     """Pages in a language of the pairs."""
     left_out: dict[str, int] = {}
-    """Pages left out, by reason."""
     examples: dict[str, str] = {}
-    """One page for each reason."""
     pairs: dict[str, dict[str, int]] = {}
     """Document pairs by language pair and method."""
 
@@ -82,7 +79,6 @@ class BucketResult(msgspec.Struct):
 
 
 def result_file(out: Path, number: int) -> Path:
-    """The file of the :class:`BucketResult` of a bucket."""
     return out / "done" / f"{number}.json"
 
 

@@ -118,7 +118,6 @@ def _score(method: str) -> ir.Value:
 
 
 def _beside(side: str) -> dict[str, str]:
-    """New names for the columns of one page of a pair."""
     return {f"{name}_{side}": name for name in (*_PLACE, "size")}
 
 
@@ -175,7 +174,6 @@ class Host(msgspec.Struct):
     likelihood: float = 0.0
     """P(the domain has pairs), the maximum over its language pairs."""
     pair: tuple[str, str] | None = None
-    """One pair of URLs; None without pairs."""
 
 
 def by_size(domains: ir.Table) -> ir.Table:

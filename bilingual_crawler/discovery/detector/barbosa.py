@@ -68,7 +68,6 @@ class BarbosaDetector:
 
     @classmethod
     def load(cls, models: Traversable, language_model: LanguageModel) -> Self:
-        """Read the weights; ModelError names the file that is missing or unreadable."""
         return cls(read_weights(models / FOLDER / FILE, LinearModel))
 
     def inspect(self, pair: LanguagePair, entry: PageRecord) -> Inspection:

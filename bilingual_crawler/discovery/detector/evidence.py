@@ -101,7 +101,6 @@ class EvidenceDetector:
 
     @classmethod
     def load(cls, models: Traversable, language_model: LanguageModel) -> Self:
-        """Read the weights; ModelError names the file that is missing or unreadable."""
         return cls(EvidenceWeights.load(models), ResemblanceWeights.load(models), language_model)
 
     def inspect(self, pair: LanguagePair, entry: PageRecord) -> Inspection:

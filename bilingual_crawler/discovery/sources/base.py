@@ -42,7 +42,6 @@ class WarcRange(NamedTuple):
     offset: int
     """Bytes from the start of the file to the record's gzip member."""
     length: int
-    """Bytes of the member."""
 
 
 @dataclass(frozen=True)

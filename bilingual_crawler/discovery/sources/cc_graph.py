@@ -24,7 +24,6 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 MAX_RETURNED = 1000
-"""Backlinks of a host that a look-up returns."""
 LOOKUP_MEMORY = "32MB"
 """More would not make look-ups faster: the kernel keeps the file at hand."""
 _FORMAT = 1

@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from bilingual_crawler.languages.codes import LanguagePair
 
 MAX_LINE = 1 << 16
-"""Bytes of the longest line that is read."""
 MAX_BACKLINKS = 2_000_000
 """Maximum backlinks, 200 bytes of memory each."""
 _MARK = "\ufeff"
