@@ -10,7 +10,7 @@ import pytest
 from support.crawls import crawl, pairs
 from support.webserver import ALIGNED, QUICK, bilingual_site, run_scrapy, serve, varied
 
-from bilingual_crawler.harvest.runs import read_run
+from bilingual_crawler.harvest.finished import read_run
 from bilingual_crawler.harvest.sites import read_site, read_tasks
 from bilingual_crawler.storage.records import read_tsv
 

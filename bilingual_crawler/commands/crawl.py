@@ -191,13 +191,11 @@ class Command(CrawlCommand):
         fruitful = _is_fruitful(context, spared=bool(spared))
         stats = [one.stats.get_stats() for one in crawlers if one.stats]
         # outputs were not written, components raised errors, or the frontier was lost
-        failed = any(
-            one.get(FAILED_OUTPUTS) or under(one, ERRORS) or one.get("finish_reason") in (WRITE_ERROR, FRONTIER_LOST)
-            for one in stats
-        )
-        if not fruitful or self.crawler_process.bootstrap_failed or failed:
+        failed = any(one.get(FAILED_OUTPUTS) or under(one, ERRORS) for one in stats)
+        ends = {one.get("finish_reason") for one in stats}
+        if not fruitful or self.crawler_process.bootstrap_failed or failed or ends & {WRITE_ERROR, FRONTIER_LOST}:
             self.exitcode = 1
-        return any(one.get("finish_reason") in UNFINISHED for one in stats)
+        return not ends.isdisjoint(UNFINISHED)
 
     def _crawl_together(self, spider: str, opts: argparse.Namespace) -> bool:
         """Crawl with several worker processes, which get the same arguments and settings; return as `_crawl`."""
@@ -252,14 +250,14 @@ def _check_feeds(settings: Settings, opts: argparse.Namespace) -> None:
     resumes = settings["JOBDIR"] and memo_of(settings["JOBDIR"]).exists()
     for feed in (str(feed) for feed, options in feeds.items() if options.get("overwrite")):
         if opts.spargs.get("then") and "%(" not in feed:
+            remedy = "give each its own by %(name)s in the name, as in -O '%(name)s.jsonl'"
             raise usage_error(
-                f"-O {feed}: the crawl of then=crawl would write over the feed of the discovery; give each its own by "
-                "%(name)s in the name, as in -O '%(name)s.jsonl'"
+                f"-O {feed}: the crawl of then=crawl would write over the feed of the discovery; {remedy}"
             )
         if resumes and Path(feed.removeprefix("file://")).exists():
+            remedy = f"give -o {feed}, which adds to them, or another name ({DOCUMENTS} has all)"
             raise usage_error(
-                f"-O {feed}: has the documents of earlier runs, which a resume does not bring again; give -o {feed}, "
-                f"which adds to them, or another name ({DOCUMENTS} has all)"
+                f"-O {feed}: has the documents of earlier runs, which a resume does not bring again; {remedy}"
             )
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from scrapy.commands import ScrapyCommand
 
 from bilingual_crawler.commands import Tool, in_one_line
-from bilingual_crawler.harvest.freeze import freeze
+from bilingual_crawler.harvest.finished import freeze
 from bilingual_crawler.harvest.sites import SiteError
 from bilingual_crawler.options import read_value, share
 from bilingual_crawler.storage.warc import ArchiveError

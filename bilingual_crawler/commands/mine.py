@@ -80,12 +80,9 @@ class Command(Tool, ScrapyCommand):
             raise UsageError(f"{error.name} is missing: {to_install('mine')}") from None
         errors = (MiningError, SourceError, LanguageError, LanguageDetectorError, ModelError, EncoderError)
         with in_one_line(*errors, out=opts.out):
-            request = MiningRequest(
-                *(tuple(inputs), opts.pairs, opts.out, opts.buckets, opts.base_url, opts.rate, formats),
-                user_agent=options.full_user_agent,
-                settings={name: settings[name] for name in settings if name.startswith(PREFIX)},
-            )
-            self._mine(Mining(request), opts)
+            asked = tuple(inputs), opts.pairs, opts.out, opts.buckets, opts.base_url, opts.rate, formats
+            ours = {name: settings[name] for name in settings if name.startswith(PREFIX)}
+            self._mine(Mining(MiningRequest(*asked, options.full_user_agent, ours)), opts)
 
     def _mine(self, mining: Mining, opts: Namespace) -> None:
         from bilingual_crawler.mining.run import print_content, print_urls

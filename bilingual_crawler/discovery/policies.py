@@ -46,11 +46,8 @@ def words(text: str, language: str = "un") -> list[str]:
     ['hotel', 'málaga']
     """
     unwanted, stem = _tools(language)
-    found = (
-        word[start : start + MAX_WORD]
-        for word in _WORD.findall(text.casefold())
-        for start in range(0, len(word), MAX_WORD)
-    )
+    long = _WORD.findall(text.casefold())
+    found = (word[start : start + MAX_WORD] for word in long for start in range(0, len(word), MAX_WORD))
     return [stem(word) for word in found if len(word) > 1 and word not in unwanted]
 
 

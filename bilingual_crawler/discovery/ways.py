@@ -8,8 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from bilingual_crawler.discovery.policies import Hop, Way
-from bilingual_crawler.discovery.sources.base import SourceError
-from bilingual_crawler.discovery.sources.tsv import TsvBacklinks, TsvCandidates, check_list
+from bilingual_crawler.discovery.sources.base import SourceError, TsvBacklinks, TsvCandidates, check_list
 from bilingual_crawler.urls.hosts import host_of, registered_domain
 
 if TYPE_CHECKING:

@@ -1,4 +1,4 @@
-"""The benchmark: a real crawl for each task and policy, and ``results.json``, which keeps the results as they come."""
+"""The benchmark: a real crawl for each task and policy, or one of all sites with one budget, and the stored results."""
 
 from __future__ import annotations
 
@@ -9,18 +9,21 @@ import subprocess
 import sys
 import threading
 import time
+from collections import defaultdict
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import asdict, dataclass, replace
 from functools import lru_cache
 from pathlib import Path
+from statistics import fmean
 from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
 
 import bilingual_crawler
-from bilingual_crawler.harvest.curve import Reference, Result
+from bilingual_crawler.harvest.curve import Measure, Reference, Result
 from bilingual_crawler.harvest.simulator import text_lengths
 from bilingual_crawler.harvest.sites import SiteError, Task, read_site
+from bilingual_crawler.harvest.table import new_table
 from bilingual_crawler.languages.pairs import LanguagePairs
 from bilingual_crawler.pairing.model import read_pairs
 from bilingual_crawler.storage.files import replacing
@@ -28,7 +31,9 @@ from bilingual_crawler.storage.records import PAIRS, SUMMARY, read_tsv
 from bilingual_crawler.storage.sites import find_sources, site_prefixes
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Generator, Mapping, Sequence
+    from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+
+    from rich.table import Table
 
 
 class ResultStore:
@@ -229,3 +234,105 @@ def read_order(path: Path) -> tuple[list[str], int]:
 def _write_urls(path: Path, urls: Sequence[str]) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text("".join(f"{url}\n" for url in urls), encoding="utf-8")
+
+
+PERCENT = 10
+"""A crawl ends after this part of the pages that can be reached."""
+_SHOWN = (1, 2, 5, PERCENT)
+_ROOM = 1.25
+"""Fetches per download: links also lead to pages that an archive does not hold."""
+
+
+@dataclass(frozen=True, slots=True)
+class JointCrawl:
+    """One crawl of all sites for a pair of languages, measured."""
+
+    pair: str
+    policy: str
+    budget: str
+    reachable_pages: int
+    gold_pairs: int
+    """Pairs of all sites with both pages reachable."""
+    downloads: int
+    shares: tuple[float, ...]
+    """Share of the pairs found after 0, 1, … :data:`PERCENT` percent of the reachable pages."""
+    error: str | None = None
+    recall: float = 0.0
+
+
+class Together:
+    """Crawls the sites of *tasks* as one, from all seeds of all their tasks, one request at a time."""
+
+    def __init__(
+        self, sites: Path, out: Path, tasks: Sequence[Task], settings: Sequence[str], until: float = 1.0
+    ) -> None:
+        """With *until* 1 the crawl is cut off, else sites are left at this share. Raises SiteError or ArchiveError."""
+        self._out = out
+        self._settings = settings
+        self._until = until
+        self._seeds: defaultdict[str, dict[str, None]] = defaultdict(dict)
+        for task in tasks:
+            self._seeds[task.site].update(dict.fromkeys(task.seeds))
+        self._folders = [sites / name for name in self._seeds]
+        self._sites = {name: read_site(sites / name) for name in self._seeds}
+        self._pages = sum(len(site.reachable(self._seeds[name])) for name, site in self._sites.items())
+
+    def run(self, pairs: Sequence[str], policy: str, budgets: Sequence[str], jobs: int) -> Iterator[JointCrawl]:
+        """One crawl for each of *pairs* with each of *budgets*, *jobs* at a time."""
+        with ThreadPoolExecutor(jobs) as pool:
+            wanted = [(pair, policy, budget) for pair in pairs for budget in budgets]
+            yield from pool.map(lambda crawl: self._crawl(*crawl), wanted)
+
+    def _crawl(self, pair: str, policy: str, budget: str) -> JointCrawl:
+        ends = {"max_pages": str(round(self._pages * PERCENT / 100 * _ROOM))}
+        if self._until < 1:
+            ends = {"until": f"{self._until:g}"}
+        order, _, error = replay(
+            self._out / "runs" / f"together.{pair}.{policy}.{budget}",
+            {"pair": pair, "policy": policy, **ends},
+            [url for urls in self._seeds.values() for url in urls],
+            self._folders,
+            (*self._settings, f"BILINGUAL_SITE_BUDGET={budget}"),
+        )
+        weights = {}
+        a, b = pair.split("-")
+        for name, site in self._sites.items():
+            task = Task(name, a, b, tuple(self._seeds[name]))
+            weights.update({url: dict.fromkeys(others, 1) for url, others in site.partners(task).items()})
+        measure = Measure(weights, self._pages, ())
+        shares = measure.shares(measure.curve(map(self._page, order)))
+        counts = self._pages, measure.total, len(order)
+        return JointCrawl(pair, policy, budget, *counts, shares[: PERCENT + 1], error, shares[-1])
+
+    def _page(self, url: str) -> str:
+        """The page of one of the sites that *url* stands for, else *url*."""
+        return next((page for site in self._sites.values() if (page := site.page(url)) in site.languages), url)
+
+
+def write_joint(crawls: Sequence[JointCrawl], path: Path) -> None:
+    """``together.json``: a list of :class:`JointCrawl`."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(json.dumps([asdict(crawl) for crawl in crawls], indent=1) + "\n", encoding="utf-8")
+
+
+def joint_table(crawls: Sequence[JointCrawl]) -> Table:
+    """A line for each crawl, and the mean of each policy and budget over the pairs."""
+    table = new_table(
+        f"Pairs of all sites found, by percent of the {crawls[0].reachable_pages} pages",
+        ("pair", "policy", "budget"),
+        ("pairs", *(f"{percent} %" for percent in _SHOWN), "at the end", "pages"),
+    )
+    groups: defaultdict[tuple[str, str], list[JointCrawl]] = defaultdict(list)
+    for crawl in crawls:
+        name = crawl.policy, crawl.budget
+        groups[name].append(crawl)
+        shares = (f"{crawl.shares[at]:.3f}" for at in _SHOWN)
+        end = f"{crawl.recall:.3f}", f"{crawl.downloads / crawl.reachable_pages:.1%}"
+        table.add_row(crawl.pair, *name, str(crawl.gold_pairs), *shares, *end)
+    for name, group in groups.items():
+        means = (fmean(crawl.shares[at] for crawl in group) for at in _SHOWN)
+        recall = fmean(crawl.recall for crawl in group)
+        pages = fmean(crawl.downloads / crawl.reachable_pages for crawl in group)
+        shown = (*(f"{mean:.3f}" for mean in means), f"{recall:.3f}", f"{pages:.1%}")
+        table.add_row("mean", *name, "", *shown, style="bold")
+    return table

@@ -59,9 +59,8 @@ def export(out: Path, pairs: Iterable[LanguagePair], formats: Iterable[str], fol
     written: dict[str, int] = {}
     names = list(formats)
     for pair in pairs:
-        sentences, documents = (
-            sorted((out / kind / f"pair={pair}").glob("[0-9]*.jsonl.gz")) for kind in (_SENTENCES, _DOCUMENTS)
-        )
+        folders = (out / kind / f"pair={pair}" for kind in (_SENTENCES, _DOCUMENTS))
+        sentences, documents = (sorted(spools.glob("[0-9]*.jsonl.gz")) for spools in folders)
         if not sentences:
             continue
         with ExitStack() as stack:

@@ -71,9 +71,8 @@ class DuckEngine:
     def read(self, files: Sequence[str]) -> ir.Table:
         read_remote(self._ibis.con, files)
         try:
-            return self._ibis.read_parquet(
-                list(files), hive_partitioning=False, union_by_name=False, utf8_validation="replace"
-            )
+            how = {"hive_partitioning": False, "union_by_name": False, "utf8_validation": "replace"}
+            return self._ibis.read_parquet(list(files), **how)
         except duckdb.Error as error:
             raise MiningError(f"{files[0]}: {first_line(error)}; download it again if it is damaged") from error
 

@@ -71,13 +71,9 @@ class HttpRanges:
 
     def __init__(self, base: str, rate: float, user_agent: str) -> None:
         self._base, self._interval = base.rstrip("/"), 1 / rate
-        self._pool = urllib3.PoolManager(
-            maxsize=8,
-            retries=False,
-            timeout=TIMEOUT,
-            # UTF-8 on the wire, as Scrapy sends it
-            headers={"User-Agent": user_agent.encode().decode("latin-1"), "Accept-Encoding": "identity"},
-        )
+        # UTF-8 on the wire, as Scrapy sends it
+        headers = {"User-Agent": user_agent.encode().decode("latin-1"), "Accept-Encoding": "identity"}
+        self._pool = urllib3.PoolManager(maxsize=8, retries=False, timeout=TIMEOUT, headers=headers)
         self._next = time.monotonic()
         self._refused = 0
         self._lock = threading.Lock()

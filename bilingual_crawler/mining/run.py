@@ -18,8 +18,7 @@ from bilingual_crawler.discovery.sources.cc_index import index_files
 from bilingual_crawler.languages.codes import LanguagePair
 from bilingual_crawler.mining.records import open_ranges
 from bilingual_crawler.mining.stored import AskedPairs, BucketResult, MiningError, result_file, store, stored
-from bilingual_crawler.mining.tables import is_crawl
-from bilingual_crawler.mining.urls import Host, MinedSite, by_size, hosts_of, mine_urls
+from bilingual_crawler.mining.urls import Host, MinedSite, by_size, hosts_of, is_crawl, mine_urls
 from bilingual_crawler.options import PREFIX, Options
 from bilingual_crawler.storage.records import DOCUMENTS, SITES, read_json_lines, replace_tsv
 
@@ -167,17 +166,13 @@ class Mining:
         request = self._request
         for folder in self._crawls:
             if not any(folder.glob("*.warc.gz")) and any(read_json_lines(folder / DOCUMENTS)):
-                raise MiningError(
-                    f"{folder} has no archive to read the pages from (BILINGUAL_WARC); leave it out, or pair URLs only"
-                    " (--stage urls); scrapy align reads its texts"
-                )
+                remedy = "leave it out, or pair URLs only (--stage urls); scrapy align reads its texts"
+                raise MiningError(f"{folder} has no archive to read the pages from (BILINGUAL_WARC); {remedy}")
         if request.base is not None:
             open_ranges(request.base, request.rate, request.user_agent)
         elif self._files:
-            raise MiningError(
-                f"--base-url is missing: {self._files[0]} names files of an archive; give the folder that they are in,"
-                " or its address, such as https://data.commoncrawl.org/"
-            )
+            remedy = "give the folder that they are in, or its address, such as https://data.commoncrawl.org/"
+            raise MiningError(f"--base-url is missing: {self._files[0]} names files of an archive; {remedy}")
 
     def mine_content(self, engine: Engine, urls: UrlReport, on_bucket: Callable[[], None]) -> ContentReport:
         """Run the content stage, writing ``pairs/``; *on_bucket* is called for each bucket that is done."""

@@ -37,13 +37,11 @@ if TYPE_CHECKING:
 
 MAX_CHARACTERS = 2000
 """Characters of the longest text of a parked page."""
-_DEALERS = frozenset(
-    (
-        *("afternic.com", "bodis.com", "brandbucket.com", "buydomains.com", "dan.com", "domainmarket.com", "epik.com"),
-        *("hugedomains.com", "parkingcrew.net", "parklogic.com", "sedo.com", "sedoparking.com", "skenzo.com"),
-        *("squadhelp.com", "undeveloped.com", "uniregistry.com", "voodoo.com"),
-    )
-)
+_DEALERS = {
+    *("afternic.com", "bodis.com", "brandbucket.com", "buydomains.com", "dan.com", "domainmarket.com", "epik.com"),
+    *("hugedomains.com", "parkingcrew.net", "parklogic.com", "sedo.com", "sedoparking.com", "skenzo.com"),
+    *("squadhelp.com", "undeveloped.com", "uniregistry.com", "voodoo.com"),
+}
 """Registered domains of those who sell and park domains, and do nothing else."""
 _PHRASES = re.compile(
     r"""(?ix)

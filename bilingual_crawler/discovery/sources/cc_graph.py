@@ -66,10 +66,8 @@ def prune(folder: Path, table: Path, hosts: Iterable[str] | None = None, *, like
     """
     graph = find_graph(folder)
     level = _level(graph.vertices[0])
-    asked, valued = (
-        None if some is None else sorted({name for host in some for name in _names(host, level)})
-        for some in (hosts, likely or None)
-    )
+    asked = None if hosts is None else sorted({name for host in hosts for name in _names(host, level)})
+    valued = sorted({name for host in likely for name in _names(host, level)}) if likely else None
     files = [[path.name, path.stat().st_size, path.stat().st_mtime_ns] for path in (*graph.vertices, *graph.edges)]
     lists = [None if some is None else hashlib.sha256("\n".join(some).encode()).hexdigest() for some in (asked, valued)]
     origin = json.dumps([_FORMAT, files, *lists])
@@ -105,9 +103,8 @@ class CommonCrawlGraph:
             self._db = _open(table)
             self._level = self._db.execute("SELECT level FROM origin").fetchall()[0][0]
         except duckdb.Error as error:
-            raise SourceError(
-                f"{table}: no table of backlinks ({first_line(error)}); give the folder of a graph"
-            ) from error
+            problem = f"no table of backlinks ({first_line(error)}); give the folder of a graph"
+            raise SourceError(f"{table}: {problem}") from error
 
     def backlinks(self, host: str) -> Sequence[Lead]:
         """Who links to the host under its name with or without ``www.``, or to its domain; heaviest first."""
@@ -196,9 +193,8 @@ def _load(db: DuckDBPyConnection, folder: Path, graph: _Graph, level: str, kept:
     """Load the vertices of *graph*, and the edges that satisfy the condition *kept*."""
     columns = {"id": "BIGINT", "name": "VARCHAR"} | ({"hosts": "BIGINT"} if level == _DOMAINS else {})
     db.execute(f"CREATE TABLE vertex AS SELECT id, name FROM {_rows(graph.vertices, columns)}")
-    ((count, ids, names, first, last),) = db.execute(
-        "SELECT count(*), count(id), count(name), min(id), max(id) FROM vertex"
-    ).fetchall()
+    query = "SELECT count(*), count(id), count(name), min(id), max(id) FROM vertex"
+    ((count, ids, names, first, last),) = db.execute(query).fetchall()
     if ids < count or names < count:
         raise SourceError(f"{folder}: {2 * count - ids - names:,} vertices lack id or name; download them again")
     if (first, last) != (0, count - 1):
@@ -213,10 +209,8 @@ def _load(db: DuckDBPyConnection, folder: Path, graph: _Graph, level: str, kept:
     if missing:
         raise SourceError(f"{folder}: {missing:,} ends of edges are missing; download the edges again")
     if highest > last:
-        raise SourceError(
-            f"{folder}: an edge has the end {highest}, but the vertices end at {last}; give vertices and edges of the"
-            " same release and level"
-        )
+        remedy = "give vertices and edges of the same release and level"
+        raise SourceError(f"{folder}: an edge has the end {highest}, but the vertices end at {last}; {remedy}")
 
 
 def _open(table: Path) -> DuckDBPyConnection:
@@ -225,11 +219,8 @@ def _open(table: Path) -> DuckDBPyConnection:
 
 def _rows(files: list[Path], columns: dict[str, str]) -> str:
     """A table for SQL: the rows of tab-separated files, in which quotation marks mean nothing."""
-    names = f"[{', '.join(map(_quoted, files))}]"
-    return (
-        f"read_csv({names}, columns = {columns}, delim = '\\t', header = false, quote = '', escape = '',"
-        " auto_detect = false)"
-    )
+    format = "delim = '\\t', header = false, quote = '', escape = '', auto_detect = false"
+    return f"read_csv([{', '.join(map(_quoted, files))}], columns = {columns}, {format})"
 
 
 def _quoted(path: Path) -> str:

@@ -60,15 +60,10 @@ class ArchivedPages:
             raise NoRecord("no such file") from error
 
     def _get(self, place: WarcRange) -> bytes:
-        request = Request(
-            f"{self._base}/{quote(place.filename)}",
-            headers={
-                "Range": f"bytes={place.offset}-{place.offset + place.length - 1}",
-                "User-Agent": self._user_agent,
-            },
-        )
+        wanted = f"bytes={place.offset}-{place.offset + place.length - 1}"
+        headers = {"Range": wanted, "User-Agent": self._user_agent}
         try:
-            with urlopen(request, timeout=TIMEOUT) as answer:
+            with urlopen(Request(f"{self._base}/{quote(place.filename)}", headers=headers), timeout=TIMEOUT) as answer:
                 if answer.status != _PARTIAL:
                     raise NoRecord("server does not cut files")
                 until = time.monotonic() + TIMEOUT
