@@ -121,10 +121,10 @@ class Tool(Base):
         refuse_unknown(args)
         if len(args) not in self.inputs:
             raise UsageError
-        self.work(args, opts, self.settings)
+        self.work(args, opts)
 
     @abstractmethod
-    def work(self, inputs: list[str], opts: Namespace, settings: BaseSettings) -> None:
+    def work(self, inputs: list[str], opts: Namespace) -> None:
         """Do what the command is for."""
 
 

@@ -70,10 +70,10 @@ class Command(Tool, ScrapyCommand):
         option("--formats", help=FORMATS)
         option("--filters", help="with --bitext, classes of sentence filters (BILINGUAL_SENTENCE_FILTERS)")
 
-    def work(self, inputs: list[str], opts: Namespace, settings: BaseSettings) -> None:
+    def work(self, inputs: list[str], opts: Namespace) -> None:
         errors = ArchiveError, LanguageError, LanguageDetectorError, ModelError, EncoderError, ResultsError, SheetError
         with in_one_line(*errors, out=opts.out):
-            options = Options.of(settings)
+            options = Options.of(self.settings)
             if opts.method is not None:
                 read_value("--method", opts.method, plugin(ALIGNMENT_METHODS))
             if opts.filters and not (opts.bitext or opts.review):
@@ -87,7 +87,7 @@ class Command(Tool, ScrapyCommand):
                 raise wrong("INPUT", missing, "there is no such file or folder")
             crawls = [path for path in paths if (path / SUMMARY).exists()]
             pairs = LanguagePairs.parse(opts.pair, options.equivalent_languages) if opts.pair else _pairs_of(crawls)
-            _align(paths, crawls, pairs, settings, options, opts)
+            _align(paths, crawls, pairs, self.settings, options, opts)
 
 
 def _align(

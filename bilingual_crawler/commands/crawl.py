@@ -100,16 +100,14 @@ class Command(CrawlCommand):
                 # the last one alone would count
                 remedy = "give all seeds in one, or a file of them" if twice == "seeds" else "give it once"
                 raise usage_error(f"--{twice}: is given twice; {remedy}")
-            for setting in opts.set:
-                # Scrapy takes any name for a setting, and the crawl would have no limit
-                if setting.partition("=")[0] in chain(*ARGUMENTS.values()):
-                    raise usage_error(f"-s {setting}: is an argument of the spider; give -a {setting}")
-        if not (args and ours and opts.config):
-            super().process_options(args, opts)
-        else:
-            described = read_description(opts.config, args[0], self.settings)
+            # Scrapy takes any name for a setting, and the crawl would have no limit
+            if wrongly := next((one for one in opts.set if one.partition("=")[0] in chain(*ARGUMENTS.values())), None):
+                raise usage_error(f"-s {wrongly}: is an argument of the spider; give -a {wrongly}")
+        described = read_description(opts.config, args[0], self.settings) if args and ours and opts.config else None
+        if described:
             self.settings.setdict(described.settings, priority="cmdline")
-            super().process_options(args, opts)
+        super().process_options(args, opts)
+        if described:
             opts.spargs = {**described.arguments, **opts.spargs}
         if ours and len(args) == 1 and args[0] in PARSERS:
             with self._errors_in_one_line(opts):
@@ -229,8 +227,8 @@ class Command(CrawlCommand):
         for name, value in places.items():
             # the process gives its own settings, which have the priority of the command line, to every crawler again
             crawler.settings.set(name, value, SETTINGS_PRIORITIES["cmdline"] + 1)
-        for_both = {"pair", "max_pages_per_site", "until", "render"} & opts.spargs.keys()
-        given = {name: opts.spargs[name] for name in for_both}
+        names = ("pair", "max_pages_per_site", "until", "render")
+        given = {name: opts.spargs[name] for name in names if name in opts.spargs}
         self.crawler_process.crawl(crawler, seeds=str(folder / SITES), **given)
         yield crawler
 

@@ -17,8 +17,6 @@ if TYPE_CHECKING:
     from argparse import Namespace
     from collections.abc import Callable
 
-    from scrapy.settings import BaseSettings
-
 
 class Command(Tool, ScrapyCommand):
     arguments = "CRAWL… --out SITES_DIR"
@@ -29,7 +27,7 @@ class Command(Tool, ScrapyCommand):
         text = "score from which a pair that a crawl has found is gold (%(default)s)"
         option("--min-score", default="0.9", metavar="SCORE", help=text)
 
-    def work(self, inputs: list[str], opts: Namespace, settings: BaseSettings) -> None:
+    def work(self, inputs: list[str], opts: Namespace) -> None:
         least = read_value("--min-score", opts.min_score, share)
         with in_one_line(SiteError, ArchiveError, out=opts.out):
             for task in freeze(list(map(Path, inputs)), opts.out, least):

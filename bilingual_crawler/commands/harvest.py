@@ -41,8 +41,6 @@ if TYPE_CHECKING:
     from argparse import Namespace
     from collections.abc import Callable, Collection
 
-    from scrapy.settings import BaseSettings
-
 
 class Command(Tool, ScrapyCommand):
     arguments = "SITES_DIR --out DIR [options] | --runs CRAWL…"
@@ -70,7 +68,7 @@ class Command(Tool, ScrapyCommand):
         option("--explain", nargs=2, metavar=("SITE", "URL"), help="show how gain ranked this URL, and exit")
         option("--jobs", type=int, default=os.cpu_count() or 1, help="number of crawls at a time (%(default)s)")
 
-    def work(self, inputs: list[str], opts: Namespace, settings: BaseSettings) -> None:
+    def work(self, inputs: list[str], opts: Namespace) -> None:
         if opts.runs:
             if inputs:
                 raise usage_error(f"{inputs[0]}: --runs compares crawls alone; leave it out")
@@ -79,7 +77,7 @@ class Command(Tool, ScrapyCommand):
             return
         if len(inputs) != 1:
             raise UsageError
-        Options.of(settings)
+        Options.of(self.settings)
         check_folder("--out", opts.out)
         opts.until = read_value("--until", opts.until, share_of_pairs)
         # as in the tasks, whose languages may be any codes

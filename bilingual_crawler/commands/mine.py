@@ -24,8 +24,6 @@ if TYPE_CHECKING:
     from argparse import Namespace
     from collections.abc import Callable
 
-    from scrapy.settings import BaseSettings
-
     from bilingual_crawler.mining.duck import Engine
     from bilingual_crawler.mining.run import Mining
 
@@ -55,7 +53,7 @@ class Command(Tool, ScrapyCommand):
         option("--formats", help=FORMATS)
         option("--hosts", action="store_true", help="write the domains with both languages into sites.tsv")
 
-    def work(self, inputs: list[str], opts: Namespace, settings: BaseSettings) -> None:
+    def work(self, inputs: list[str], opts: Namespace) -> None:
         for name in ("pairs", "out"):
             if not inputs or not getattr(opts, name):
                 raise UsageError(f"give an INPUT, --pairs and --out; {f'--{name}' if inputs else 'INPUT'} is missing")
@@ -64,7 +62,7 @@ class Command(Tool, ScrapyCommand):
         if not opts.rate > 0:
             raise wrong("--rate", opts.rate, "give more than 0")
         formats = read_formats(opts.formats, opts.bitext) if opts.bitext or opts.formats else ()
-        options = Options.of(settings)
+        options = Options.of(self.settings)
         web = opts.base_url is not None and opts.base_url.startswith(("http://", "https://"))
         if web and not options.contact and not is_loopback(opts.base_url):
             raise usage_error("BILINGUAL_CONTACT is missing: give a page or address where the archive can reach you")
@@ -81,7 +79,7 @@ class Command(Tool, ScrapyCommand):
         errors = (MiningError, SourceError, LanguageError, LanguageDetectorError, ModelError, EncoderError)
         with in_one_line(*errors, out=opts.out):
             asked = tuple(inputs), opts.pairs, opts.out, opts.buckets, opts.base_url, opts.rate, formats
-            ours = {name: settings[name] for name in settings if name.startswith(PREFIX)}
+            ours = {name: value for name, value in self.settings.items() if name.startswith(PREFIX)}
             self._mine(Mining(MiningRequest(*asked, options.full_user_agent, ours)), opts)
 
     def _mine(self, mining: Mining, opts: Namespace) -> None:

@@ -91,10 +91,6 @@ class Hop:
         """The registered domain to which it leads, the unit of discovery."""
         return registered_domain(self.url)
 
-    @property
-    def origin(self) -> str:
-        return str(self.way) if self.parent else "candidate"
-
     @cached_property
     def words(self) -> tuple[str, ...]:
         """Its words, each with its context, once each: the same word in two contexts is two features."""

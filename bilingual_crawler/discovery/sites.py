@@ -70,14 +70,15 @@ class JudgedSite:
     def from_inspected(cls, name: str, site: InspectedSite, pages: Mapping[str, int], time: str) -> JudgedSite:
         verdict = site.verdict
         assert verdict
-        hops = site.target.hops if site.target else ()
+        way, found_on = "seed", ""
+        if site.target and (hops := site.target.hops):
+            way, found_on = str(hops[0].way) if hops[0].parent else "candidate", hops[0].parent
         return cls(
             *(name, site.entry, verdict.reason, round(verdict.likelihood, 4)),
             *(write_counts(verdict.languages), write_counts(verdict.evidence)),
             *(verdict.pair or ("", "")),
             verdict.downloads,
-            *((hops[0].origin, hops[0].parent) if hops else ("seed", "")),
-            *(write_counts(pages), site.archived, time),
+            *(way, found_on, write_counts(pages), site.archived, time),
         )
 
 
@@ -86,8 +87,8 @@ class Funnel:
 
     def __init__(self) -> None:
         self.reasons: Counter[str] = Counter()
+        self.sites: set[str] = set()
         self._archived = 0
-        self._sites: set[str] = set()
 
     def read(self, path: Path) -> None:
         """Count the rows of a ``sites.tsv``, which may be missing."""
@@ -95,12 +96,9 @@ class Funnel:
             self.note(row["site"], row["verdict"], row.get("archived", ""))
 
     def note(self, site: str, verdict: str, archived: str) -> None:
-        self._sites.add(site)
+        self.sites.add(site)
         self.reasons[verdict] += 1
         self._archived += bool(archived)
-
-    def knows(self, site: str) -> bool:
-        return site in self._sites
 
     @property
     def judged(self) -> int:

@@ -235,11 +235,10 @@ def read_tasks(directory: Path, name: str = "tasks.tsv") -> list[Task]:
     path = directory / name
     try:
         with path.open(encoding="utf-8", newline="") as lines:
-            rows = list(csv.DictReader(lines, delimiter="\t"))
-        languages = ([parse_language(row[name]) for name in ("lang_a", "lang_b")] for row in rows)
-        return [
-            Task(row["site"], *pair, tuple(row["seeds"].split())) for row, pair in zip(rows, languages, strict=True)
-        ]
+            return [
+                Task(r["site"], parse_language(r["lang_a"]), parse_language(r["lang_b"]), tuple(r["seeds"].split()))
+                for r in csv.DictReader(lines, delimiter="\t")
+            ]
     except OSError as error:
         raise SiteError(f"{directory} is no folder of benchmark sites: {name}: {error.strerror}") from error
     except (KeyError, AttributeError) as error:

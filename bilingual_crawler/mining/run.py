@@ -18,7 +18,7 @@ from bilingual_crawler.discovery.sources.cc_index import index_files
 from bilingual_crawler.languages.codes import LanguagePair
 from bilingual_crawler.mining.records import open_ranges
 from bilingual_crawler.mining.stored import AskedPairs, BucketResult, MiningError, result_file, store, stored
-from bilingual_crawler.mining.urls import Host, MinedSite, by_size, hosts_of, is_crawl, mine_urls
+from bilingual_crawler.mining.urls import Host, MinedSite, by_size, hosts_of, mine_urls
 from bilingual_crawler.options import PREFIX, Options
 from bilingual_crawler.storage.records import DOCUMENTS, SITES, read_json_lines, replace_tsv
 
@@ -103,7 +103,7 @@ class Mining:
     def __init__(self, request: MiningRequest) -> None:
         self._request, self._out = request, request.out.resolve()
         self.work = self._out / "work"
-        self._crawls = [Path(name) for name in request.inputs if is_crawl(Path(name))]
+        self._crawls = [Path(name) for name in request.inputs if (Path(name) / DOCUMENTS).exists()]
         self._files = [file for name in request.inputs if Path(name) not in self._crawls for file in index_files(name)]
         known = stored(self._out / "mining.json", dict[str, Any])
         # a mining that keeps documents keeps those of all buckets, so that the format can be chosen again

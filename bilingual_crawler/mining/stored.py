@@ -91,11 +91,8 @@ class AskedPairs:
         named = ",".join(part for part in parts if not part.endswith("-*"))
         self._named = LanguagePairs.parse(named, equivalents).pairs if named else ()
         self._hubs = [parse_language(part.removesuffix("-*")) for part in parts if part.endswith("-*")]
-
-    @property
-    def is_open(self) -> bool:
+        self.is_open = bool(self._hubs)
         """Whether the languages of the tables decide the pairs."""
-        return bool(self._hubs)
 
     def among(self, languages: Iterable[str]) -> LanguagePairs:
         """Return the pairs for tables with pages in *languages* (ISO 639-3); raises LanguageError without any."""

@@ -1,4 +1,4 @@
-"""The URL stage, in ibis expressions: tables of pages under common column names (crawls, Common Crawl's index and such),
+"""The URL stage, in ibis expressions: tables of pages under common column names (crawls, Common Crawl's index),
 pairs of pages by their URLs, counts of domains, the plan of pages to read.
 """
 
@@ -47,10 +47,6 @@ _SCHEMA = pa.schema(
         ("announced", pa.list_(pa.string())),
     ]
 )
-
-
-def is_crawl(path: Path) -> bool:
-    return (path / DOCUMENTS).exists()
 
 
 def table_of_crawl(folder: Path, work: Path) -> Path:
@@ -123,7 +119,7 @@ def read_tables(engine: Engine, crawls: Sequence[Path], files: Sequence[str], wo
     return ibis.union(*tables) if len(tables) > 1 else tables[0]
 
 
-def with_columns(batch: pa.RecordBatch, fields: Fields, columns: Sequence[Sequence[object]]) -> pa.RecordBatch:
+def _with_columns(batch: pa.RecordBatch, fields: Fields, columns: Sequence[Sequence[object]]) -> pa.RecordBatch:
     added = [pa.array(column, kind) for (_, kind), column in zip(fields, columns, strict=True)]
     schema = pa.schema([*batch.schema, *(pa.field(*field) for field in fields)])
     return pa.RecordBatch.from_arrays([*batch.columns, *added], schema=schema)
@@ -133,7 +129,7 @@ DOMAINS = (("domain", pa.string()),)
 
 
 def add_domains(hosts: pa.RecordBatch) -> pa.RecordBatch:
-    return with_columns(hosts, DOMAINS, [[registered_domain(host) for host in hosts["host"].to_pylist()]])
+    return _with_columns(hosts, DOMAINS, [[registered_domain(host) for host in hosts["host"].to_pylist()]])
 
 
 def with_domains(engine: Engine, pages: ir.Table) -> ir.Table:
@@ -181,7 +177,7 @@ def add_keys(pages: pa.RecordBatch, languages: Collection[str] | None) -> pa.Rec
     directories = (key.partition("?")[0].rpartition("/")[0] for key, _ in found)
     of_directory = [crc32(path.encode(), domain) for path, domain in zip(directories, of_domain, strict=True)]
     columns = [key for key, _ in found], [marked for _, marked in found], of_domain, of_directory
-    return with_columns(pages, KEYS, columns)
+    return _with_columns(pages, KEYS, columns)
 
 
 MAX_RATIO = 3

@@ -46,7 +46,7 @@ class SitesExtension(CrawlComponent):
         return {"site_candidates": self.funnel.judged + self._search.unjudged} | self.funnel.counts()
 
     def site_judged(self, site: JudgedSite) -> None:
-        if self.funnel.knows(site.site):
+        if site.site in self.funnel.sites:
             return
         try:
             self._log.write_record(site)

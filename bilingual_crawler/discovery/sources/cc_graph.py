@@ -8,7 +8,7 @@ import logging
 import time
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from bilingual_crawler.discovery.sources.base import Lead, SourceError, bare_host, read_list, reverse
 from bilingual_crawler.discovery.sources.database import damaged, duckdb, first_line, scratch
@@ -53,22 +53,17 @@ _DOUBT = 10
 _LOOK_UP = "SELECT source, weight FROM backlink WHERE key = ? AND target = ? LIMIT ?"
 
 
-class _Graph(NamedTuple):
-    vertices: list[Path]
-    edges: list[Path]
-
-
 def prune(folder: Path, table: Path, hosts: Iterable[str] | None = None, *, likely: Collection[str] = ()) -> None:
     """Write the links of the graph in *folder* that lead to *hosts* (all, if None) to a table for look-ups.
 
     A linking host weighs by its links to *likely* hosts, or without such by all that are kept. A table of the same
     files and hosts is left as it is. DuckDB stays below 1 GB. SourceError if files are missing, damaged or do not fit.
     """
-    graph = find_graph(folder)
-    level = _level(graph.vertices[0])
+    vertices, edges = find_graph(folder)
+    level = _level(vertices[0])
     asked = None if hosts is None else sorted({name for host in hosts for name in _names(host, level)})
     valued = sorted({name for host in likely for name in _names(host, level)}) if likely else None
-    files = [[path.name, path.stat().st_size, path.stat().st_mtime_ns] for path in (*graph.vertices, *graph.edges)]
+    files = [[path.name, path.stat().st_size, path.stat().st_mtime_ns] for path in (*vertices, *edges)]
     lists = [None if some is None else hashlib.sha256("\n".join(some).encode()).hexdigest() for some in (asked, valued)]
     origin = json.dumps([_FORMAT, files, *lists])
     with suppress(duckdb.Error):
@@ -81,7 +76,7 @@ def prune(folder: Path, table: Path, hosts: Iterable[str] | None = None, *, like
         left.unlink()
     try:
         with replacing(table) as part, scratch(table.parent) as db:
-            _load(db, folder, graph, level, _condition(db, "asked", asked))
+            _load(db, folder, vertices, edges, level, _condition(db, "asked", asked))
             db.execute(f"ATTACH {_quoted(part)} AS pruned")
             db.execute(_TABLE.format(worth=_condition(db, "valued", valued), doubt=_DOUBT))
             db.execute("CREATE TABLE pruned.origin AS SELECT ? AS level, ? AS made_of", [level, origin])
@@ -129,15 +124,15 @@ class CommonCrawlGraph:
         self._db.close()
 
 
-def find_graph(folder: Path) -> _Graph:
-    """The files of the graph in *folder*; SourceError if they are not there, or those of several graphs."""
+def find_graph(folder: Path) -> tuple[list[Path], list[Path]]:
+    """The files of vertices and edges of the graph in *folder*; SourceError without both, or for several graphs."""
     if not folder.is_dir():
         raise SourceError(f"{folder}: no such folder; give one with the vertices and edges of a graph of Common Crawl")
     vertices, edges = _parts(folder, "vertices"), _parts(folder, "edges")
     releases = vertices.keys() & edges.keys()
     if len(releases) == 1:
         release = releases.pop()
-        return _Graph(vertices[release], edges[release])
+        return vertices[release], edges[release]
     names = ", ".join(sorted(vertices.keys() | edges.keys())) or "none"
     problem = "several graphs" if releases else "vertices and edges of one graph are not there"
     raise SourceError(f"{folder}: {problem} (found: {names}); give a folder with both files of one release")
@@ -189,19 +184,19 @@ def _condition(db: DuckDBPyConnection, table: str, names: list[str] | None) -> s
     return f"target IN (SELECT id FROM vertex SEMI JOIN {table} USING (name))"
 
 
-def _load(db: DuckDBPyConnection, folder: Path, graph: _Graph, level: str, kept: str) -> None:
-    """Load the vertices of *graph*, and the edges that satisfy the condition *kept*."""
+def _load(db: DuckDBPyConnection, folder: Path, vertices: list[Path], edges: list[Path], level: str, kept: str) -> None:
+    """Load the vertices of a graph, and the edges that satisfy the condition *kept*."""
     columns = {"id": "BIGINT", "name": "VARCHAR"} | ({"hosts": "BIGINT"} if level == _DOMAINS else {})
-    db.execute(f"CREATE TABLE vertex AS SELECT id, name FROM {_rows(graph.vertices, columns)}")
+    db.execute(f"CREATE TABLE vertex AS SELECT id, name FROM {_rows(vertices, columns)}")
     query = "SELECT count(*), count(id), count(name), min(id), max(id) FROM vertex"
     ((count, ids, names, first, last),) = db.execute(query).fetchall()
     if ids < count or names < count:
         raise SourceError(f"{folder}: {2 * count - ids - names:,} vertices lack id or name; download them again")
     if (first, last) != (0, count - 1):
         raise SourceError(f"{folder}: {count:,} vertices, but ids from {first} to {last}; download all their files")
-    edges = _rows(graph.edges, {"source": "BIGINT", "target": "BIGINT"})
-    db.execute(f"CREATE TABLE edge AS SELECT source, target FROM {edges} WHERE {kept}")
-    db.execute(_DEGREES.format(edges=edges))
+    ends = _rows(edges, {"source": "BIGINT", "target": "BIGINT"})
+    db.execute(f"CREATE TABLE edge AS SELECT source, target FROM {ends} WHERE {kept}")
+    db.execute(_DEGREES.format(edges=ends))
     query = "SELECT sum(links)::BIGINT, max(last), sum(missing)::BIGINT FROM degree"
     ((links, highest, missing),) = db.execute(query).fetchall()
     if not links:
