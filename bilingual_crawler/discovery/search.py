@@ -37,6 +37,8 @@ CANDIDATE = 1.0
 """Priority of a candidate beside its prior: sooner than links, which have 0 to 1."""
 MAX_LINKS_PAGES = 3
 """Pages of a site that are visited only because they list links."""
+MAX_SIBLINGS = 200
+"""Targets of one page that are weighed again when one of them has been judged."""
 MAX_PASSED = 200
 """Pages that link to a site without a verdict and are kept, the first ones."""
 _LISTS_LINKS = re.compile(
@@ -321,6 +323,9 @@ class SiteSearch(Policy):
         source.found += bilingual
         if source.reached is not None:
             self.order.led(source.reached, bilingual)
+        source.targets = [target for target in source.targets if self._targets.get(target.url) is target]
+        for target in source.targets[:MAX_SIBLINGS]:
+            self._weigh(target)
 
     def _expand(self, page: PageRecord, target: HopTarget | None, bilingual: bool) -> None:
         source = HopSource(page.url, target, bilingual)
@@ -330,7 +335,7 @@ class SiteSearch(Policy):
             self._add(hop, source)
         if self._own_links and not followed:
             self._pass_by(source, hops)
-        if target is not None and target.backwards and not followed:
+        if target is not None and target.backwards and not source.tried and not source.targets:
             self.order.led(target, False)
 
     def _pass_by(self, source: HopSource, hops: list[Hop]) -> None:
@@ -378,7 +383,9 @@ class SiteSearch(Policy):
         if target is not None:
             target.add(hop, source)
             self._weigh(target)
-        elif not self._is_done(url):
+        elif self._is_done(url):
+            return
+        else:
             target = self._targets.setdefault(url, HopTarget(url, hop.way))
             if hop.way is Way.FORTH:
                 self._entries[hop.site] = target
@@ -387,6 +394,8 @@ class SiteSearch(Policy):
             target.add(hop, source)
             priority = self.order.priority(target) if source else CANDIDATE + hop.prior
             self._wanted.append(Wanted(url, priority, hop.parent))
+        if source is not None:
+            source.targets.append(target)
 
     def _add_to_known(self, site: InspectedSite, hop: Hop, source: HopSource | None) -> None:
         if source is None:
