@@ -15,21 +15,21 @@ from support.harvest_site import BASE, PAGES, TEXT, build_site
 from support.webserver import run
 
 from benchmarks.report import read_rows
-from bilingual_crawler.harvest.curve import (
+from bilingual_crawler.harvest.plot import plot_results
+from bilingual_crawler.harvest.results import (
     Measure,
     Reference,
     Result,
     bootstrap,
     downloads_to,
     oracle_order,
+    print_tables,
     worse_than,
     write_deciles,
 )
-from bilingual_crawler.harvest.plot import plot_results
 from bilingual_crawler.harvest.run import ResultStore, crawl_command, read_order
 from bilingual_crawler.harvest.simulator import FrozenSite, freeze, simulate
 from bilingual_crawler.harvest.sites import GoldPair, Site, SiteError, Task, linked_forms, read_site, read_tasks
-from bilingual_crawler.harvest.table import print_tables
 from bilingual_crawler.languages.codes import LanguagePair
 from bilingual_crawler.pages.html import outline_of, walk_through
 from bilingual_crawler.pages.model import Link, PageRecord

@@ -14,12 +14,11 @@ from scrapy.commands import ScrapyCommand
 from scrapy.exceptions import UsageError
 
 from bilingual_crawler.commands import PROGRESS, Tool
-from bilingual_crawler.harvest.curve import with_gold, write_deciles
 from bilingual_crawler.harvest.finished import read_run, runs_table
+from bilingual_crawler.harvest.results import print_tables, with_gold, write_deciles
 from bilingual_crawler.harvest.run import Harvest, ResultStore, Together, joint_table, write_joint
 from bilingual_crawler.harvest.simulator import explain
 from bilingual_crawler.harvest.sites import SiteError, Task, read_tasks
-from bilingual_crawler.harvest.table import print_tables
 from bilingual_crawler.languages.codes import LanguagePair
 from bilingual_crawler.options import (
     SITE_BUDGETS,

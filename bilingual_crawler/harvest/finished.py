@@ -12,9 +12,8 @@ from math import ceil
 from typing import IO, TYPE_CHECKING
 from urllib.parse import urlsplit
 
-from bilingual_crawler.harvest.curve import DECILES, SHARES
+from bilingual_crawler.harvest.results import DECILES, SHARES, new_table
 from bilingual_crawler.harvest.sites import SiteError, Task, read_site
-from bilingual_crawler.harvest.table import new_table
 from bilingual_crawler.languages.codes import UNKNOWN
 from bilingual_crawler.pages.jobs import PageJob
 from bilingual_crawler.pages.sandbox.jobs import ContentError, SandboxError

@@ -9,7 +9,7 @@ import numpy as np
 from matplotlib.figure import Figure
 from matplotlib.layout_engine import ConstrainedLayoutEngine
 
-from bilingual_crawler.harvest.table import by_policy
+from bilingual_crawler.harvest.results import by_policy
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from matplotlib.axes import Axes
 
-    from bilingual_crawler.harvest.curve import Result
+    from bilingual_crawler.harvest.results import Result
 
 PAPER_PAIRS = (("eng", "isl"), ("eng", "mlt"), ("eng", "fin"), ("eus", "spa"))
 """Language pairs of Figure 7 in García-Romero 2026, shown first."""
