@@ -314,6 +314,7 @@ def _hang_up(*_: object) -> None:
 def _watch_pipes(pipes: select.poll, over: Event) -> None:
     """Wait until one of *pipes* has no reader, then send SIGTERM to this process, unless its crawl is *over*."""
     broken = pipes.poll()
+    # an error of a later write would cut the end off
     nowhere = os.open(os.devnull, os.O_WRONLY)
     for pipe, _ in broken:
         os.dup2(nowhere, pipe)

@@ -13,6 +13,7 @@ from scrapy.exceptions import UsageError
 
 from bilingual_crawler import to_install
 from bilingual_crawler.commands import FORMATS, PROGRESS, Tool, in_one_line, read_formats
+from bilingual_crawler.discovery.sources.base import SourceError
 from bilingual_crawler.encoders import EncoderError
 from bilingual_crawler.languages.codes import LanguageError
 from bilingual_crawler.options import PREFIX, Options, check_folder, usage_error, wrong
@@ -71,7 +72,6 @@ class Command(Tool, ScrapyCommand):
                 check_folder(name, folder)
         try:
             # it needs an extra, and every scrapy command imports this module
-            from bilingual_crawler.discovery.sources.base import SourceError
             from bilingual_crawler.mining.run import Mining
             from bilingual_crawler.mining.stored import MiningError, MiningRequest
         except ImportError as error:

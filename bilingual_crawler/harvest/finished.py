@@ -6,6 +6,7 @@ import gzip
 import json
 import lzma
 from collections import Counter, defaultdict
+from contextlib import ExitStack
 from dataclasses import dataclass, field
 from datetime import datetime
 from math import ceil
@@ -75,7 +76,7 @@ def freeze(crawls: Sequence[Path], out: Path, min_score: float) -> list[Task]:
 def _freeze(crawl: Path, out: Path, min_score: float) -> Iterator[Task]:
     sites: defaultdict[str, _Pages] = defaultdict(_Pages)
     archives: dict[str, IO[bytes]] = {}
-    try:
+    with ExitStack() as files:
         for (url, record), reading in ahead(_begin(crawl)):
             try:
                 page = reading.result()
@@ -88,14 +89,11 @@ def _freeze(crawl: Path, out: Path, min_score: float) -> Iterator[Task]:
                 if folder.exists():
                     raise SiteError(f"{crawl}: another crawl has {domain}, too; freeze one of them")
                 folder.mkdir(parents=True)
-                archives[domain] = (folder / "pages.warc.gz").open("wb")
+                archives[domain] = files.enter_context((folder / "pages.warc.gz").open("wb"))
             # one record a member, as WARC wants it, so that each is found by its offset
             archives[domain].write(gzip.compress(record, mtime=0))
             links = [link.url for link in page.links if registered_domain(link.url) == domain]
             sites[domain].graph[url] = page.language or UNKNOWN, len(page.text), list(dict.fromkeys(links))
-    finally:
-        for file in archives.values():
-            file.close()
     for row in read_tsv(crawl / CRAWL):
         site = sites[registered_domain(row["url"])]
         if row["location"]:

@@ -262,9 +262,7 @@ class JointCrawl:
 class Together:
     """Crawls the sites of *tasks* as one, from all seeds of all their tasks, one request at a time."""
 
-    def __init__(
-        self, sites: Path, out: Path, tasks: Sequence[Task], settings: Sequence[str], until: float = 1.0
-    ) -> None:
+    def __init__(self, sites: Path, out: Path, tasks: Sequence[Task], settings: Sequence[str], until: float) -> None:
         """With *until* 1 the crawl is cut off, else sites are left at this share. Raises SiteError or ArchiveError."""
         self._out = out
         self._settings = settings

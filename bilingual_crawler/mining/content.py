@@ -144,8 +144,8 @@ class BucketJob:
             return None
         detection = Detection.for_pairs(options.detectors, LanguagePairs((pair,)))
         sentences = spools.enter_context(self._spool(_SENTENCES, pair, bucket, Aligned))
-        documents = [self._spool(_DOCUMENTS, pair, bucket, MonolingualDocument)] if self.monolingual else []
-        monolingual = list(map(spools.enter_context, documents))
+        documents = self._spool(_DOCUMENTS, pair, bucket, MonolingualDocument)
+        monolingual = [spools.enter_context(documents)] if self.monolingual else []
         return BitextProducer(pair, detection, (), encoder, monolingual, options.sentence_filters, sentences)
 
     @contextmanager

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from bilingual_crawler.discovery.detector.base import Reason, Verdict
@@ -59,12 +60,12 @@ def likelihood(predictor: LinearModel, tokens: set[str]) -> float:
     return predictor.probability(dict.fromkeys(tokens & predictor.weights.keys(), 1.0))
 
 
+@dataclass(eq=False)
 class BarbosaDetector:
     """Follows the links whose likelihood is at least *threshold*, until it has seen both languages."""
 
-    def __init__(self, predictor: LinearModel, threshold: float = THRESHOLD) -> None:
-        self.predictor = predictor
-        self.threshold = threshold
+    predictor: LinearModel
+    threshold: float = THRESHOLD
 
     @classmethod
     def load(cls, models: Traversable, language_model: LanguageModel) -> Self:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from dataclasses import dataclass
 from functools import cache
 from itertools import chain
 from operator import itemgetter
@@ -79,23 +80,18 @@ DOUBT = 0.75
 """Pseudo-count per link kind."""
 
 
+@dataclass(eq=False)
 class EvidenceDetector:
     """Finds bilingual sites by the evidence of their links and the outlines of their pages."""
 
-    def __init__(
-        self,
-        weights: EvidenceWeights,
-        resemblance: ResemblanceWeights,
-        model: LanguageModel,
-        *,
-        max_downloads: int = MAX_DOWNLOADS,
-        confirmed: float = TRANSLATION_THRESHOLD,
-    ) -> None:
-        self.weights = weights
-        self.resemblance = resemblance
-        self.max_downloads = max_downloads
-        self.confirmed = confirmed
-        self.reader = cache(lambda pair: LinkReader(pair, model))
+    weights: EvidenceWeights
+    resemblance: ResemblanceWeights
+    model: LanguageModel
+    max_downloads: int = MAX_DOWNLOADS
+    confirmed: float = TRANSLATION_THRESHOLD
+
+    def __post_init__(self) -> None:
+        self.reader = cache(lambda pair: LinkReader(pair, self.model))
 
     @classmethod
     def load(cls, models: Traversable, language_model: LanguageModel) -> Self:

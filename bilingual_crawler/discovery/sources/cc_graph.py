@@ -214,8 +214,8 @@ def _open(table: Path) -> DuckDBPyConnection:
 
 def _rows(files: list[Path], columns: dict[str, str]) -> str:
     """A table for SQL: the rows of tab-separated files, in which quotation marks mean nothing."""
-    format = "delim = '\\t', header = false, quote = '', escape = '', auto_detect = false"
-    return f"read_csv([{', '.join(map(_quoted, files))}], columns = {columns}, {format})"
+    dialect = "delim = '\\t', header = false, quote = '', escape = '', auto_detect = false"
+    return f"read_csv([{', '.join(map(_quoted, files))}], columns = {columns}, {dialect})"
 
 
 def _quoted(path: Path) -> str:
