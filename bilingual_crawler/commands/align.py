@@ -85,20 +85,12 @@ class Command(Tool, ScrapyCommand):
             paths = list(map(Path, inputs))
             if missing := next((path for path in paths if not path.exists()), None):
                 raise wrong("INPUT", missing, "there is no such file or folder")
-            crawls = [path for path in paths if (path / SUMMARY).exists()]
-            pairs = LanguagePairs.parse(opts.pair, options.equivalent_languages) if opts.pair else _pairs_of(crawls)
-            _align(paths, crawls, pairs, self.settings, options, opts)
+            pairs = LanguagePairs.parse(opts.pair, options.equivalent_languages) if opts.pair else _pairs_of(paths)
+            _align(paths, pairs, self.settings, options, opts)
 
 
-def _align(
-    paths: list[Path],
-    crawls: list[Path],
-    pairs: LanguagePairs,
-    settings: BaseSettings,
-    options: Options,
-    opts: Namespace,
-) -> None:
-    """Align *paths*, some of which are *crawls*, or take the pairs that the only crawl has found at its end."""
+def _align(paths: list[Path], pairs: LanguagePairs, settings: BaseSettings, options: Options, opts: Namespace) -> None:
+    """Align *paths*, or take the pairs that the only one, a crawl, has found at its end."""
     # every scrapy command imports this module
     from bilingual_crawler.alignment.driver import AlignedDocuments, open_bitext
     from bilingual_crawler.pairing.align import align, as_aligned, domains, read_corpus
@@ -106,6 +98,7 @@ def _align(
     from bilingual_crawler.pairing.refit import RefittedMethod
     from bilingual_crawler.reporting.review import Review, read_labels
 
+    crawls = _crawls(paths)
     used = {folder: detectors_of(read_summary(folder)) for folder in crawls}
     others = [folder for folder in crawls if used[folder] != options.detectors]
     # Scrapy's -s
@@ -220,9 +213,13 @@ def _kept(out: Path, pairs: LanguagePairs) -> list[Pair]:
         raise wrong("--out", out, "is there, and no table of pairs; give another name") from None
 
 
-def _pairs_of(crawls: list[Path]) -> LanguagePairs:
-    """The pairs of the crawls in these folders; UsageError unless all have the same."""
-    given = (pairs_of(read_summary(folder), folder) for folder in crawls)
+def _crawls(paths: list[Path]) -> list[Path]:
+    return [path for path in paths if (path / SUMMARY).exists()]
+
+
+def _pairs_of(paths: list[Path]) -> LanguagePairs:
+    """The pairs of the crawls among *paths*; UsageError unless all have the same."""
+    given = (pairs_of(read_summary(folder), folder) for folder in _crawls(paths))
     pairs = {frozenset(map(str, found)): found for found in given}
     if len(pairs) != 1:
         several = f"the crawls have the pairs {' and '.join(sorted(map(str, pairs.values())))}"
