@@ -100,13 +100,9 @@ class Funnel:
         self.reasons[verdict] += 1
         self._archived += bool(archived)
 
-    @property
-    def judged(self) -> int:
-        return self.reasons.total()
-
     def counts(self) -> dict[str, object]:
         return {
-            "sites_judged": self.judged,
+            "sites_judged": self.reasons.total(),
             "sites_bilingual": self.reasons[BILINGUAL],
             "sites_refused": {name: count for name, count in self.reasons.most_common() if name != BILINGUAL},
             "entry_pages_archived": self._archived,

@@ -43,7 +43,7 @@ class SitesExtension(CrawlComponent):
 
     def counts(self) -> dict[str, Any]:
         """The funnel in a summary."""
-        return {"site_candidates": self.funnel.judged + self._search.unjudged} | self.funnel.counts()
+        return {"site_candidates": self.funnel.reasons.total() + self._search.unjudged} | self.funnel.counts()
 
     def site_judged(self, site: JudgedSite) -> None:
         if site.site in self.funnel.sites:
@@ -111,7 +111,7 @@ class ProgressExtension(CrawlComponent):
         tally, visits = tally_of(self._crawler), self._visits
         doing = f"{self._phase}: " if self._phase else ""
         found = self._crawler.get_extension(SitesExtension)
-        judged = found.funnel.judged if found else 0
+        judged = found.funnel.reasons.total() if found else 0
         sites = f"{found.funnel.reasons[BILINGUAL]} of {judged} {noun(judged, 'site')} bilingual, " if found else ""
         pairs = self._stats.get_value("bilingual/pairs/found", 0)
         counts = doing + sites + counts_line(tally.fetched, tally.documents.total(), pairs, visits.frontier.remaining)

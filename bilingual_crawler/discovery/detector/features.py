@@ -114,7 +114,6 @@ class LinkProspect:
     """A link, or a guessed URL, with its evidence."""
 
     url: str
-    page: str
     language: str
     """The language that is sought there."""
     features: Mapping[str, float]
@@ -159,7 +158,7 @@ class LinkReader:
             logit = log((share + 1e-6) / (1 - share + 1e-6))
             row = self._features(page, link, language)
             row["url_model"] = max(-1.0, min(1.0, logit / MAX_LOGIT))
-            found.append(_prospect(link.url, page, language, row))
+            found.append(_prospect(link.url, language, row))
         urls = {_without_index(link.url) for link in links}
         return found + [guess for guess in self.guess(page, language) if _without_index(guess.url) not in urls]
 
@@ -172,7 +171,7 @@ class LinkReader:
         guesses = marked or [(folder_of(page.url, language), "folder")]
         for url, kind in (*guesses, (without_folder(page.url), "dropped")):
             if url is not None and url != page.url:
-                yield _prospect(url, page, language, {**row, kind: 1.0})
+                yield _prospect(url, language, {**row, kind: 1.0})
 
     def _features(self, page: PageRecord, link: Link, sought: str) -> dict[str, float]:
         row: dict[str, float] = {}
@@ -209,8 +208,8 @@ class LinkReader:
         return row
 
 
-def _prospect(url: str, page: PageRecord, language: str, row: Mapping[str, float]) -> LinkProspect:
-    return LinkProspect(url, page.url, language, {name: float(value) for name, value in row.items() if value})
+def _prospect(url: str, language: str, row: Mapping[str, float]) -> LinkProspect:
+    return LinkProspect(url, language, {name: float(value) for name, value in row.items() if value})
 
 
 def _without_index(url: str) -> str:
