@@ -29,9 +29,7 @@ MAX_BACKLINKS = 50
 class Sources:
     """The sources that *candidates* and *backlinks* name, and *archive* with entry pages; raises SourceError."""
 
-    def __init__(
-        self, candidates: Sequence[str], backlinks: Sequence[str], archive: ArchivedPages | None = None
-    ) -> None:
+    def __init__(self, candidates: Sequence[str], backlinks: Sequence[str], archive: ArchivedPages | None) -> None:
         self.own_links = OWN_LINKS in backlinks
         self.archive = archive
         self.pages: defaultdict[str, Counter[str]] = defaultdict(Counter)

@@ -108,20 +108,16 @@ class Harvest:
         arguments = {"pair": task.pair, "policy": policy, "until": f"{self.until:g}"}
         folders, started = [self.sites / task.site], time.monotonic()
         crawl = replay(directory, arguments, task.seeds, folders, self.settings, crawls, oracle=oracle)
-        seconds = time.monotonic() - started
+        seconds = round(time.monotonic() - started, 1)
         _write_urls(self.out / "orders" / f"{task}.{policy}.tsv", crawl.order)
         pairs, estimate = None, {}
         # a crawl that was killed also leaves pairs that better ones have replaced
         if crawl.error is None:
             pairs = read_pairs(directory / PAIRS, LanguagePairs.parse(task.pair))
             estimate = json.loads((directory / SUMMARY).read_text(encoding="utf-8"))["estimate"]
+        result = reference.measure(policy, crawl.order, pairs)
         return replace(
-            reference.measure(policy, crawl.order, pairs),
-            missing=crawl.missing,
-            seconds=round(seconds, 1),
-            error=crawl.error,
-            until=self.until,
-            estimate=estimate,
+            result, missing=crawl.missing, seconds=seconds, error=crawl.error, until=self.until, estimate=estimate
         )
 
 
@@ -184,17 +180,13 @@ def replay(
 
 
 def crawl_command(
-    arguments: Mapping[str, str],
-    seeds: Sequence[str],
-    folders: Sequence[Path],
-    directory: Path,
-    settings: Sequence[str],
+    arguments: Mapping[str, str], seeds: Sequence[str], folders: Sequence[Path], out: Path, settings: Sequence[str]
 ) -> list[str]:
-    file = directory / "seeds.txt"
+    file = out / "seeds.txt"
     _write_urls(file, seeds)
     fixed = {
         "BILINGUAL_REPLAY": ",".join(map(str, folders)),
-        "BILINGUAL_OUTPUT_DIR": str(directory),
+        "BILINGUAL_OUTPUT_DIR": str(out),
         "JOBDIR": "",
         "BILINGUAL_SCOPE_PREFIXES": ",".join(site_prefixes(folders)),
         "BILINGUAL_WARC": "False",
@@ -264,9 +256,7 @@ class Together:
 
     def __init__(self, sites: Path, out: Path, tasks: Sequence[Task], settings: Sequence[str], until: float) -> None:
         """With *until* 1 the crawl is cut off, else sites are left at this share. Raises SiteError or ArchiveError."""
-        self._out = out
-        self._settings = settings
-        self._until = until
+        self._out, self._settings, self._until = out, settings, until
         self._seeds: defaultdict[str, dict[str, None]] = defaultdict(dict)
         for task in tasks:
             self._seeds[task.site].update(dict.fromkeys(task.seeds))
