@@ -9,7 +9,7 @@ from heapq import heapify, heappop, heappush
 from itertools import islice
 from math import ceil
 from statistics import fmean, median
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING
 
 from rich import box
 from rich.table import Table
@@ -25,9 +25,6 @@ if TYPE_CHECKING:
 
     from bilingual_crawler.harvest.sites import Site, Task
     from bilingual_crawler.items import Pair
-
-    Weights: TypeAlias = Mapping[str, Mapping[str, int]]
-    """URL -> the URLs it forms a gold pair with -> what that pair weighs."""
 
 _UNREACHED = 10**6
 _COMPLETES, _GOLD, _BRIDGE = range(3)
@@ -171,7 +168,8 @@ def with_gold(results: Iterable[Result]) -> list[Result]:
 class Measure:
     """How early gold pairs are found that have weights: T is the weight of all of them, N the number of pages."""
 
-    def __init__(self, weights: Weights, pages: int, oracle: Sequence[str]) -> None:
+    def __init__(self, weights: Mapping[str, Mapping[str, int]], pages: int, oracle: Sequence[str]) -> None:
+        """*weights*: URL -> the URLs it forms a gold pair with -> what that pair weighs."""
         self._weights, self._pages = weights, pages
         self.total = sum(sum(partners.values()) for partners in weights.values()) // 2
         self.oracle_auc = self.auc(self.curve(oracle))
