@@ -53,6 +53,7 @@ from benchmarks.reliability import (
     worst_recall,
 )
 from bilingual_crawler.encoders.base import load_encoder
+from bilingual_crawler.harvest.results import decimals
 from bilingual_crawler.harvest.sites import (
     CERTAIN_SCORE,
     PairVerdict,
@@ -64,7 +65,6 @@ from bilingual_crawler.harvest.sites import (
     read_tasks,
     share,
 )
-from bilingual_crawler.harvest.table import decimals
 from bilingual_crawler.languages.pairs import LanguagePairs
 from bilingual_crawler.pairing.align import align, align_domain, read_corpus
 from bilingual_crawler.pairing.methods import make_method

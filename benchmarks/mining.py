@@ -40,8 +40,7 @@ from bilingual_crawler.languages.codes import DEFAULT_EQUIVALENTS, from_cld2
 from bilingual_crawler.mining.duck import MEMORY, DuckEngine
 from bilingual_crawler.mining.run import Mining
 from bilingual_crawler.mining.stored import AskedPairs, MiningRequest
-from bilingual_crawler.mining.tables import read_tables
-from bilingual_crawler.mining.urls import longest, mine_urls
+from bilingual_crawler.mining.urls import longest, mine_urls, read_tables
 from bilingual_crawler.storage.archive import open_warc
 
 if TYPE_CHECKING:

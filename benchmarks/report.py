@@ -34,9 +34,8 @@ from string import Formatter
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
-from bilingual_crawler.harvest.curve import SHARES, bootstrap, with_gold
+from bilingual_crawler.harvest.results import ALL_FOUND, SHARES, bootstrap, by_policy, in_interval, pages_to, with_gold
 from bilingual_crawler.harvest.run import ResultStore
-from bilingual_crawler.harvest.table import ALL_FOUND, by_policy, in_interval, pages_to
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence

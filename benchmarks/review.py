@@ -26,8 +26,8 @@ from rich.console import Console
 from rich.table import Table
 
 from benchmarks.alignment import read_set
+from bilingual_crawler.harvest.results import decimals
 from bilingual_crawler.harvest.sites import PairVerdict, Tally, Truth, share
-from bilingual_crawler.harvest.table import decimals
 from bilingual_crawler.languages.codes import LanguagePair
 from bilingual_crawler.pairing.align import align_domain, domains
 from bilingual_crawler.pairing.methods import make_method

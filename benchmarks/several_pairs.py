@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from bilingual_crawler.harvest.curve import SHARES, Reference, downloads_to
+from bilingual_crawler.harvest.results import SHARES, Reference, downloads_to
 from bilingual_crawler.harvest.run import Harvest, replay
 from bilingual_crawler.harvest.sites import Site, Task, read_site, read_tasks
 

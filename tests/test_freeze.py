@@ -10,7 +10,7 @@ import pytest
 from support.crawls import crawl, pairs
 from support.webserver import ALIGNED, QUICK, bilingual_site, run_scrapy, serve, varied
 
-from bilingual_crawler.harvest.runs import read_run
+from bilingual_crawler.harvest.finished import read_run
 from bilingual_crawler.harvest.sites import read_site, read_tasks
 from bilingual_crawler.storage.records import read_tsv
 
@@ -79,16 +79,16 @@ def test_bad_input_of_freeze(crawled: Path, tmp_path: Path, arguments: tuple[str
 
 def test_finished_crawls_are_compared_by_what_they_cost(crawled: Path, tmp_path: Path) -> None:
     run = read_run(crawled / "out")
-    assert run.found == PAGES + 1
-    assert run.decile(100) == run.found
+    assert run.pairs[-1] == PAGES + 1
+    assert run.decile(100) == run.pairs[-1]
     assert sorted(run.pairs) == list(run.pairs)
     assert run.sizes[-1] > 0
-    cost = run.until(run.found)
+    cost = run.until(run.pairs[-1])
     assert cost is not None
     requests, size, seconds = cost
-    assert run.pairs[requests - 2] < run.found == run.pairs[requests - 1]
+    assert run.pairs[requests - 2] < run.pairs[-1] == run.pairs[requests - 1]
     assert (size, seconds) == (run.sizes[requests - 1], run.seconds[requests - 1])
-    assert run.until(run.found + 1) is None
+    assert run.until(run.pairs[-1] + 1) is None
     # half of the crawl has fewer pairs, so that it never comes to all
     half = tmp_path / "half"
     shutil.copytree(crawled / "out", half)

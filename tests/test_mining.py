@@ -31,8 +31,7 @@ from bilingual_crawler.mining import duck, records
 from bilingual_crawler.mining.duck import DuckEngine
 from bilingual_crawler.mining.run import Mining
 from bilingual_crawler.mining.stored import AskedPairs, MiningError, MiningRequest
-from bilingual_crawler.mining.tables import table_of_crawl
-from bilingual_crawler.mining.urls import mine_urls, plan
+from bilingual_crawler.mining.urls import mine_urls, plan, table_of_crawl
 from bilingual_crawler.settings import BILINGUAL_USER_AGENT
 from bilingual_crawler.storage.records import DOCUMENTS, GzipJsonLines
 

@@ -144,7 +144,7 @@ def test_a_damaged_list_costs_a_discovery_only_its_rest(tmp_path: Path, caplog: 
     path = tmp_path / "sites.tsv.gz"
     path.write_bytes(gzip.compress(b"a.mt\n" * 2) + gzip.compress(b"b.mt\n" * 9999)[:-20])
     whole = packed(tmp_path / "more.tsv", "c.mt\nno host\n")
-    found = Sources([f"tsv:{path}", f"tsv:{whole}"], []).candidates(MALTESE)
+    found = Sources([f"tsv:{path}", f"tsv:{whole}"], [], None).candidates(MALTESE)
     assert [candidate.url for candidate in found] == ["https://a.mt/", "https://b.mt/", "https://c.mt/"]
     assert "sites.tsv.gz: cannot be read to its end" in caplog.text
     assert "more.tsv: left out: no host or URL 1" in caplog.text
@@ -444,7 +444,7 @@ def test_hosts_that_link_to_candidates_come_first_and_a_damaged_graph_costs_only
     edges = damaged / f"{RELEASE}-host-edges.txt.gz"
     edges.write_bytes(edges.read_bytes()[:-20])
     candidates = packed(tmp_path / "candidates.tsv", "a.mt\nb.mt\n")
-    sources = Sources([f"tsv:{candidates}"], [f"cc-graph:{damaged}", f"cc-graph:{whole}"])
+    sources = Sources([f"tsv:{candidates}"], [f"cc-graph:{damaged}", f"cc-graph:{whole}"], None)
     list(sources.ways(sources.candidates(MALTESE)))
     assert not sources.ways_back("https://found.mt/")
     sources.open(tmp_path)

@@ -1,8 +1,6 @@
 """Commands of ``scrapy``: in the project, and by the entry points in ``pyproject.toml`` in every other folder.
 
-Each module holds the command of its name, which parses arguments and calls a room; ``worker.py`` is the process of one
-of several workers. May import every room.
-Nothing here is public API but the commands themselves.
+Each module holds the command of its name; ``worker.py`` is the process of one of several workers.
 """
 
 from __future__ import annotations
@@ -13,7 +11,7 @@ from abc import abstractmethod
 from argparse import ArgumentTypeError
 from contextlib import contextmanager
 from functools import partial
-from typing import TYPE_CHECKING, Any, ClassVar, NoReturn
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeRemainingColumn
 from scrapy.exceptions import UsageError
@@ -52,10 +50,7 @@ PROGRESS = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(),
 
 
 def _open_closed_streams() -> None:
-    """Open the null device where the shell has closed standard output or error (``2>&-``).
-
-    Python has None for these, and the next file that is opened would get what libraries and helper processes print.
-    """
+    """Open the null device for closed standard streams (``2>&-``): the next file would get what is printed."""
     for number, name in ((1, "stdout"), (2, "stderr")):
         if getattr(sys, name) is None:
             nowhere = os.open(os.devnull, os.O_WRONLY)
@@ -80,14 +75,14 @@ def project_settings() -> Settings:
 
 
 def adapt(parser: ArgumentParser, settings: BaseSettings | None = None) -> None:
-    """Name the console script, if it runs, in the usage of *parser*, and print errors as one line without the usage.
-
-    With *settings*, ``-s`` refuses other names, unless an installed extension of Scrapy has them.
+    """Name the console script, if it runs, in the usage of *parser*, and print errors as one line. With *settings*,
+    ``-s`` refuses other names, unless an installed extension of Scrapy has them.
     """
     if parser.prog == TOOL and parser.usage:
         parser.usage = parser.usage.replace("scrapy", TOOL, 1)
+    program = TOOL if parser.prog == TOOL else "scrapy"
     # Scrapy makes the parser itself
-    parser.error = partial(_fail, TOOL if parser.prog == TOOL else "scrapy")  # type: ignore[method-assign]
+    parser.error = lambda message: parser.exit(2, f"{program}: error: {' '.join(message.split())}\n")  # type: ignore[method-assign]
     if settings is not None:
         read, add = partial(_known, list(settings)), parser.add_argument
         add("-s", "--set", action="append", default=[], type=read, metavar="NAME=VALUE", help="set a setting")
@@ -96,6 +91,7 @@ def adapt(parser: ArgumentParser, settings: BaseSettings | None = None) -> None:
 class Tool(Base):
     """What commands other than crawls share. Scrapy would list a subclass of its own class as a command."""
 
+    settings: Settings
     requires_crawler_process = False
     default_settings: ClassVar[dict[str, Any]] = PROJECT_SETTINGS | {"LOG_ENABLED": False}
     arguments: ClassVar[str] = ""
@@ -125,11 +121,10 @@ class Tool(Base):
         refuse_unknown(args)
         if len(args) not in self.inputs:
             raise UsageError
-        assert self.settings
-        self.work(args, opts, self.settings)
+        self.work(args, opts)
 
     @abstractmethod
-    def work(self, inputs: list[str], opts: Namespace, settings: BaseSettings) -> None:
+    def work(self, inputs: list[str], opts: Namespace) -> None:
         """Do what the command is for."""
 
 
@@ -155,10 +150,7 @@ def check_settings(given: Iterable[str], known: Collection[str]) -> None:
 
 
 def refuse_unknown(args: Sequence[str], arguments: Collection[str] = ()) -> None:
-    """Raise UsageError for an option among *args*: Scrapy passes unknown options on as arguments.
-
-    *arguments*: names that ``-a`` takes.
-    """
+    """Raise UsageError for an option among *args*, which Scrapy passes on; *arguments*: names that ``-a`` takes."""
     if unknown := next((arg for arg in args if arg.startswith("-") and arg != "-"), None):
         name = unknown.lstrip("-").partition("=")[0].replace("-", "_")
         hint = f"give -a {name}=..." if name in arguments else "--help lists the options"
@@ -184,8 +176,3 @@ def _known(names: Collection[str], setting: str) -> str:
     except UsageError as error:
         raise ArgumentTypeError(str(error)) from None
     return setting
-
-
-def _fail(program: str, message: str) -> NoReturn:
-    print(f"{program}: error: {' '.join(message.split())}", file=sys.stderr)
-    sys.exit(2)

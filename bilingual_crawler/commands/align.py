@@ -8,12 +8,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+from rich.progress import Progress, TimeElapsedColumn
 from scrapy.commands import ScrapyCommand
 from scrapy.settings import SETTINGS_PRIORITIES
 
 from bilingual_crawler import noun
-from bilingual_crawler.commands import FORMATS, Tool, in_one_line, read_formats
+from bilingual_crawler.commands import FORMATS, PROGRESS, Tool, in_one_line, read_formats
 from bilingual_crawler.encoders import EncoderError
 from bilingual_crawler.languages.codes import LanguageError, language_name
 from bilingual_crawler.languages.pairs import LanguagePairs
@@ -42,8 +42,6 @@ if TYPE_CHECKING:
 
 
 class Command(Tool, ScrapyCommand):
-    """Pair documents one-to-one inside each registered domain and write ``pairs.tsv``."""
-
     arguments = "INPUT… [--pair eng-mlt] [options]"
     purpose = "Find the documents that are translations of each other"
     description = (
@@ -72,10 +70,10 @@ class Command(Tool, ScrapyCommand):
         option("--formats", help=FORMATS)
         option("--filters", help="with --bitext, classes of sentence filters (BILINGUAL_SENTENCE_FILTERS)")
 
-    def work(self, inputs: list[str], opts: Namespace, settings: BaseSettings) -> None:
+    def work(self, inputs: list[str], opts: Namespace) -> None:
         errors = ArchiveError, LanguageError, LanguageDetectorError, ModelError, EncoderError, ResultsError, SheetError
         with in_one_line(*errors, out=opts.out):
-            options = Options.of(settings)
+            options = Options.of(self.settings)
             if opts.method is not None:
                 read_value("--method", opts.method, plugin(ALIGNMENT_METHODS))
             if opts.filters and not (opts.bitext or opts.review):
@@ -87,38 +85,12 @@ class Command(Tool, ScrapyCommand):
             paths = list(map(Path, inputs))
             if missing := next((path for path in paths if not path.exists()), None):
                 raise wrong("INPUT", missing, "there is no such file or folder")
-            crawls = [path for path in paths if (path / SUMMARY).exists()]
-            pairs = LanguagePairs.parse(opts.pair, options.equivalent_languages) if opts.pair else _pairs_of(crawls)
-            used = {folder: detectors_of(read_summary(folder)) for folder in crawls}
-            others = [folder for folder in crawls if used[folder] != options.detectors]
-            # Scrapy's -s
-            scored = settings.getpriority("BILINGUAL_MIN_SCORE") == SETTINGS_PRIORITIES["cmdline"]
-            anew = opts.method or opts.editions or opts.labels or scored or others or paths != crawls[:1]
-            keep_in(options.cache_dir)
-            detection = Detection.for_pairs(options.detectors, pairs)
-            aligned = None if anew or not _is_aligned(paths[0], pairs) else paths[0]
-            threshold = options.min_score if scored else None
-            _align(paths, pairs, detection, settings, options, opts, aligned, threshold)
-            for folder in others:
-                before = Detection(used[folder])
-                said = f"{folder} was crawled with {before}; its pages were read again with {detection}"
-                Console().print(said, highlight=False, soft_wrap=True)
+            pairs = LanguagePairs.parse(opts.pair, options.equivalent_languages) if opts.pair else _pairs_of(paths)
+            _align(paths, pairs, self.settings, options, opts)
 
 
-def _align(
-    paths: list[Path],
-    pairs: LanguagePairs,
-    detection: Detection,
-    settings: BaseSettings,
-    options: Options,
-    opts: Namespace,
-    aligned: Path | None,
-    threshold: float | None,
-) -> None:
-    """Align *paths*, or take the pairs of the crawl in the folder *aligned*.
-
-    Labels refit scores and threshold, unless a *threshold* is given.
-    """
+def _align(paths: list[Path], pairs: LanguagePairs, settings: BaseSettings, options: Options, opts: Namespace) -> None:
+    """Align *paths*, or take the pairs that the only one, a crawl, has found at its end."""
     # every scrapy command imports this module
     from bilingual_crawler.alignment.driver import AlignedDocuments, open_bitext
     from bilingual_crawler.pairing.align import align, as_aligned, domains, read_corpus
@@ -126,6 +98,15 @@ def _align(
     from bilingual_crawler.pairing.refit import RefittedMethod
     from bilingual_crawler.reporting.review import Review, read_labels
 
+    crawls = _crawls(paths)
+    used = {folder: detectors_of(read_summary(folder)) for folder in crawls}
+    others = [folder for folder in crawls if used[folder] != options.detectors]
+    # Scrapy's -s
+    scored = settings.getpriority("BILINGUAL_MIN_SCORE") == SETTINGS_PRIORITIES["cmdline"]
+    anew = opts.method or opts.editions or opts.labels or scored or others or paths != crawls[:1]
+    keep_in(options.cache_dir)
+    detection = Detection.for_pairs(options.detectors, pairs)
+    aligned = None if anew or not _is_aligned(paths[0], pairs) else paths[0]
     try:
         labels = read_labels(opts.labels) if opts.labels else {}
     except FileNotFoundError as error:
@@ -134,7 +115,6 @@ def _align(
     formats = read_formats(opts.formats, opts.bitext)
     folders = _check_outputs(opts, pairs)
     kept = _kept(opts.out, pairs)
-    crawls = (path for path in paths if (path / SUMMARY).exists())
     in_crawl = not aligned and opts.out.name == PAIRS and any(map(opts.out.parent.samefile, crawls))
     if in_crawl:
         check_tables(opts.out.parent, pairs)
@@ -142,8 +122,7 @@ def _align(
     sentences = opts.bitext or opts.review
     encoder = encoder_of(settings) if sentences else None
     console = Console(highlight=False)
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
-    with Progress(*columns, console=console) as progress:
+    with Progress(*PROGRESS[:-1], TimeElapsedColumn(), console=console) as progress:
         reading = progress.add_task("reading", total=None)
         corpus = read_corpus(paths, pairs, lambda: progress.advance(reading), options.documents, detection)
         read = int(progress.tasks[reading].completed)
@@ -151,6 +130,7 @@ def _align(
             raise _nothing(paths, pairs, read, corpus.unreadable)
         if labels:
             corpus.label(labels)
+            threshold = options.min_score if scored else None
             method = RefittedMethod(method, domains(corpus, labelled=True), threshold)
         done, aligning = 0, progress.add_task("aligning", total=len(corpus) * len(pairs))
         reviews = {pair: Review(pair) for pair in pairs}
@@ -203,15 +183,19 @@ def _align(
     if kept:
         stay = noun(len(kept), "pair of other languages stays", "pairs of other languages stay")
         console.print(f"{len(kept)} {stay} in {opts.out}")
+    for folder in others:
+        said = f"{folder} was crawled with {Detection(used[folder])}; its pages were read again with {detection}"
+        console.print(said, soft_wrap=True)
 
 
 def _nothing(paths: list[Path], pairs: LanguagePairs, read: int, unreadable: Counter[str]) -> UsageError:
     """The error for inputs of *read* pages without a document."""
-    names = " or ".join(map(language_name, pairs.languages))
     left_out = f", left out: {_listed(unreadable)}" if unreadable else ""
-    found = f"none of {read} pages is in {names}{left_out}; give the --pair of its languages" if read else ""
-    empty = f"holds no page and no text{left_out}; give the folder of a crawl, WARC files or JSON Lines"
-    return wrong("INPUT", " ".join(map(str, paths)), found or empty)
+    why = f"holds no page and no text{left_out}; give the folder of a crawl, WARC files or JSON Lines"
+    if read:
+        names = " or ".join(map(language_name, pairs.languages))
+        why = f"none of {read} pages is in {names}{left_out}; give the --pair of its languages"
+    return wrong("INPUT", " ".join(map(str, paths)), why)
 
 
 def _listed(counts: Counter[str]) -> str:
@@ -229,9 +213,13 @@ def _kept(out: Path, pairs: LanguagePairs) -> list[Pair]:
         raise wrong("--out", out, "is there, and no table of pairs; give another name") from None
 
 
-def _pairs_of(crawls: list[Path]) -> LanguagePairs:
-    """The pairs of the crawls in these folders; UsageError unless all have the same."""
-    given = [pairs_of(read_summary(folder), folder) for folder in crawls]
+def _crawls(paths: list[Path]) -> list[Path]:
+    return [path for path in paths if (path / SUMMARY).exists()]
+
+
+def _pairs_of(paths: list[Path]) -> LanguagePairs:
+    """The pairs of the crawls among *paths*; UsageError unless all have the same."""
+    given = (pairs_of(read_summary(folder), folder) for folder in _crawls(paths))
     pairs = {frozenset(map(str, found)): found for found in given}
     if len(pairs) != 1:
         several = f"the crawls have the pairs {' and '.join(sorted(map(str, pairs.values())))}"
@@ -259,10 +247,7 @@ def _is_aligned(folder: Path, pairs: LanguagePairs) -> bool:
 
 
 def _check_outputs(opts: Namespace, pairs: LanguagePairs) -> dict[LanguagePair, Path]:
-    """Raise UsageError for outputs that could not be written, before hours of reading.
-
-    Returns the folder of each review, one below ``--review`` for each of several *pairs*; empty without ``--review``.
-    """
+    """The folder of each review; UsageError for outputs that could not be written, before hours of reading."""
     from bilingual_crawler.reporting.review import check_sheet
 
     if not opts.out.parent.is_dir():

@@ -32,12 +32,10 @@ class Command(crawl.Command):
             "report.html and bitext/, with the sentence pairs, the text of each language and\n"
             "a dataset card. The same command resumes after a stop."
         )
-        parser.epilog = (
-            f"example:\n  {called} --seeds seeds.txt --out corpus --contact https://your.page/about-this-crawl"
-        )
+        example = "--seeds seeds.txt --out corpus --contact https://your.page/about-this-crawl"
+        parser.epilog = f"example:\n  {called} {example}"
 
     def process_options(self, args: list[str], opts: argparse.Namespace) -> None:
-        assert self.settings
         refuse_unknown(args)
         if len(args) > 1:
             raise usage_error(f"unexpected argument {args[1]}: give pairs separated by commas, addresses as --seeds")

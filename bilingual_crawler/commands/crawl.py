@@ -50,8 +50,8 @@ from bilingual_crawler.storage.records import DESCRIPTION, DOCUMENTS, SITES
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
-    from scrapy.crawler import Crawler
-    from scrapy.settings import BaseSettings
+    from scrapy.crawler import Crawler, CrawlerProcessBase
+    from scrapy.settings import Settings
 
 logger = logging.getLogger(__name__)
 
@@ -70,11 +70,13 @@ EXAMPLES = (
 class Command(CrawlCommand):
     """Scrapy's command. Wrong arguments of our spider end with one line, a crawl without a page with exit code 1."""
 
+    settings: Settings
+    crawler_process: CrawlerProcessBase
+
     def add_options(self, parser: argparse.ArgumentParser) -> None:
         # it looks through all modules loaded so far, which are more when a crawl begins; other commands do without
         import scrapy.core.downloader.handlers.http11  # noqa: F401
 
-        assert self.settings
         if not inside_project():
             self.settings.setdict(PROJECT_SETTINGS, priority="command")
         if self._has_our_spider():
@@ -84,7 +86,6 @@ class Command(CrawlCommand):
 
     def process_options(self, args: list[str], opts: argparse.Namespace) -> None:
         """Check the arguments, too: Scrapy logs its versions before :meth:`run`, and they would hide the error."""
-        assert self.settings
         ours, known = self._has_our_spider(), frozenset(self.settings)
         if ours:
             refuse_unknown(args, {*chain(*ARGUMENTS.values())})
@@ -99,16 +100,14 @@ class Command(CrawlCommand):
                 # the last one alone would count
                 remedy = "give all seeds in one, or a file of them" if twice == "seeds" else "give it once"
                 raise usage_error(f"--{twice}: is given twice; {remedy}")
-            for setting in opts.set:
-                # Scrapy takes any name for a setting, and the crawl would have no limit
-                if setting.partition("=")[0] in chain(*ARGUMENTS.values()):
-                    raise usage_error(f"-s {setting}: is an argument of the spider; give -a {setting}")
-        if not (args and ours and opts.config):
-            super().process_options(args, opts)
-        else:
-            described = read_description(opts.config, args[0], self.settings)
+            # Scrapy takes any name for a setting, and the crawl would have no limit
+            if wrongly := next((one for one in opts.set if one.partition("=")[0] in chain(*ARGUMENTS.values())), None):
+                raise usage_error(f"-s {wrongly}: is an argument of the spider; give -a {wrongly}")
+        described = read_description(opts.config, args[0], self.settings) if args and ours and opts.config else None
+        if described:
             self.settings.setdict(described.settings, priority="cmdline")
-            super().process_options(args, opts)
+        super().process_options(args, opts)
+        if described:
             opts.spargs = {**described.arguments, **opts.spargs}
         if ours and len(args) == 1 and args[0] in PARSERS:
             with self._errors_in_one_line(opts):
@@ -124,16 +123,14 @@ class Command(CrawlCommand):
         if not self._has_our_spider() or len(args) != 1 or args[0] not in PARSERS:
             super().run(args, opts)
             return
-        assert self.settings
-        together = Options.of(self.settings).workers > 1
+        crawl = self._crawl_together if Options.of(self.settings).workers > 1 else self._crawl
         with self._errors_in_one_line(opts):
-            unfinished = (self._crawl_together if together else self._crawl)(args[0], opts)
+            unfinished = crawl(args[0], opts)
         if unfinished:
             print(self._how_to_go_on(args[0]), file=sys.stderr)
 
     def _how_to_go_on(self, spider: str) -> str:
         """The command that resumes this crawl, or why none does."""
-        assert self.settings
         if not (self.settings["JOBDIR"] or Options.of(self.settings).frontier):
             return "The crawl is not finished, and cannot go on: it has no job folder. Give --job DIR next time"
         program, *given = sys.argv
@@ -155,7 +152,6 @@ class Command(CrawlCommand):
     @contextmanager
     def _errors_in_one_line(self, opts: argparse.Namespace) -> Iterator[None]:
         """Have errors that the user can mend name the file of arguments, and be in the log file if there is one."""
-        assert self.settings
         try:
             yield
         except (UsageError, StoreError) as error:
@@ -170,8 +166,6 @@ class Command(CrawlCommand):
 
     def _crawl(self, spider: str, opts: argparse.Namespace) -> bool:
         """Crawl in this process; return whether a resume would go on."""
-        assert self.crawler_process
-        assert self.settings
         # it would make records of every page, though no handler wants them
         logging.getLogger("scrapy").setLevel(self.settings["LOG_LEVEL"])
         crawler = self._create_crawler(spider)
@@ -195,17 +189,14 @@ class Command(CrawlCommand):
         fruitful = _is_fruitful(context, spared=bool(spared))
         stats = [one.stats.get_stats() for one in crawlers if one.stats]
         # outputs were not written, components raised errors, or the frontier was lost
-        failed = any(
-            one.get(FAILED_OUTPUTS) or under(one, ERRORS) or one.get("finish_reason") in (WRITE_ERROR, FRONTIER_LOST)
-            for one in stats
-        )
-        if not fruitful or self.crawler_process.bootstrap_failed or failed:
+        failed = any(one.get(FAILED_OUTPUTS) or under(one, ERRORS) for one in stats)
+        ends = {one.get("finish_reason") for one in stats}
+        if not fruitful or self.crawler_process.bootstrap_failed or failed or ends & {WRITE_ERROR, FRONTIER_LOST}:
             self.exitcode = 1
-        return any(one.get("finish_reason") in UNFINISHED for one in stats)
+        return not ends.isdisjoint(UNFINISHED)
 
     def _crawl_together(self, spider: str, opts: argparse.Namespace) -> bool:
         """Crawl with several worker processes, which get the same arguments and settings; return as `_crawl`."""
-        assert self.settings
         settings, context = self.settings, self._context
         # the client of Redis comes with an extra
         from bilingual_crawler.workers.run import crawl_together
@@ -222,7 +213,6 @@ class Command(CrawlCommand):
 
     def _go_on(self, discovery: Crawler, done: asyncio.Task[None], opts: argparse.Namespace) -> Iterator[Crawler]:
         """Crawl the sites that *discovery* has found, unless it was stopped; yields the crawler."""
-        assert self.crawler_process
         if done.cancelled() or done.exception() or discovery.stats is None:
             return
         folder = CrawlContext.from_crawler(discovery).output_dir
@@ -237,19 +227,17 @@ class Command(CrawlCommand):
         for name, value in places.items():
             # the process gives its own settings, which have the priority of the command line, to every crawler again
             crawler.settings.set(name, value, SETTINGS_PRIORITIES["cmdline"] + 1)
-        known = {
-            name: opts.spargs[name] for name in ("pair", "max_pages_per_site", "until", "render") if name in opts.spargs
-        }
-        self.crawler_process.crawl(crawler, seeds=str(folder / SITES), **known)
+        names = ("pair", "max_pages_per_site", "until", "render")
+        given = {name: opts.spargs[name] for name in names if name in opts.spargs}
+        self.crawler_process.crawl(crawler, seeds=str(folder / SITES), **given)
         yield crawler
 
     def _has_our_spider(self) -> bool:
         """Whether this is our project: the command replaces Scrapy's in all projects of the environment."""
-        assert self.settings
         return SPIDERS in self.settings.getlist("SPIDER_MODULES")
 
 
-def _check_feeds(settings: BaseSettings, opts: argparse.Namespace) -> None:
+def _check_feeds(settings: Settings, opts: argparse.Namespace) -> None:
     """Raise UsageError for what several workers cannot do, and for feeds that would lose documents."""
     feeds = settings.getdict("FEEDS")
     if Options.of(settings).workers > 1 and ("_job" in opts.spargs or feeds):
@@ -260,23 +248,22 @@ def _check_feeds(settings: BaseSettings, opts: argparse.Namespace) -> None:
     resumes = settings["JOBDIR"] and memo_of(settings["JOBDIR"]).exists()
     for feed in (str(feed) for feed, options in feeds.items() if options.get("overwrite")):
         if opts.spargs.get("then") and "%(" not in feed:
+            remedy = "give each its own by %(name)s in the name, as in -O '%(name)s.jsonl'"
             raise usage_error(
-                f"-O {feed}: the crawl of then=crawl would write over the feed of the discovery; give each its own by "
-                "%(name)s in the name, as in -O '%(name)s.jsonl'"
+                f"-O {feed}: the crawl of then=crawl would write over the feed of the discovery; {remedy}"
             )
         if resumes and Path(feed.removeprefix("file://")).exists():
+            remedy = f"give -o {feed}, which adds to them, or another name ({DOCUMENTS} has all)"
             raise usage_error(
-                f"-O {feed}: has the documents of earlier runs, which a resume does not bring again; give -o {feed}, "
-                f"which adds to them, or another name ({DOCUMENTS} has all)"
+                f"-O {feed}: has the documents of earlier runs, which a resume does not bring again; {remedy}"
             )
 
 
-def _again(settings: BaseSettings, opts: argparse.Namespace) -> list[str]:
+def _again(settings: Settings, opts: argparse.Namespace) -> list[str]:
     """The arguments and settings of this command, as the options of another one."""
     arguments = [f"{name}={value}" for name, value in opts.spargs.items() if isinstance(value, str)]
-    logged = [
-        f"{name}={settings[name]}" for name in ("LOG_LEVEL", "LOG_ENABLED", "LOG_FILE") if settings[name] is not None
-    ]
+    names = ("LOG_LEVEL", "LOG_ENABLED", "LOG_FILE")
+    logged = [f"{name}={settings[name]}" for name in names if settings[name] is not None]
     config = ["--config", str(opts.config)] if opts.config else []
     options = [("-a", argument) for argument in arguments] + [("-s", setting) for setting in (*opts.set, *logged)]
     return [*config, *chain.from_iterable(options)]
@@ -325,11 +312,9 @@ def _hang_up(*_: object) -> None:
 
 
 def _watch_pipes(pipes: select.poll, over: Event) -> None:
-    """Wait until one of *pipes* has no reader, then send SIGTERM to this process, unless its crawl is *over*.
-
-    What is written to it afterwards goes nowhere, for an error in the middle of the end would cut the end off.
-    """
+    """Wait until one of *pipes* has no reader, then send SIGTERM to this process, unless its crawl is *over*."""
     broken = pipes.poll()
+    # an error of a later write would cut the end off
     nowhere = os.open(os.devnull, os.O_WRONLY)
     for pipe, _ in broken:
         os.dup2(nowhere, pipe)

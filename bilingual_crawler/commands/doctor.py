@@ -24,13 +24,11 @@ if TYPE_CHECKING:
 
 
 class Command(Tool, ScrapyCommand):
-    """Print a line for each optional part: whether it is installed, what it brings, and how to install it."""
-
     purpose = "List the optional parts: installed or not, and what each brings"
     inputs = range(1)
 
-    def work(self, inputs: list[str], opts: Namespace, settings: BaseSettings) -> None:
-        for part, brings, missing in _parts(settings):
+    def work(self, inputs: list[str], opts: Namespace) -> None:
+        for part, brings, missing in _parts(self.settings):
             print(f"{'no ' if missing else 'yes'}  {part:<10}{brings}{missing and f': {missing}'}")
 
 

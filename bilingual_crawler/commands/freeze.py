@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from scrapy.commands import ScrapyCommand
 
 from bilingual_crawler.commands import Tool, in_one_line
-from bilingual_crawler.harvest.freeze import freeze
+from bilingual_crawler.harvest.finished import freeze
 from bilingual_crawler.harvest.sites import SiteError
 from bilingual_crawler.options import read_value, share
 from bilingual_crawler.storage.warc import ArchiveError
@@ -17,12 +17,8 @@ if TYPE_CHECKING:
     from argparse import Namespace
     from collections.abc import Callable
 
-    from scrapy.settings import BaseSettings
-
 
 class Command(Tool, ScrapyCommand):
-    """Write the archived sites of crawls, their links and the pairs that were found into a folder of frozen sites."""
-
     arguments = "CRAWL… --out SITES_DIR"
     purpose = "Make frozen sites, which harvest reads, of finished crawls with an archive"
 
@@ -31,7 +27,7 @@ class Command(Tool, ScrapyCommand):
         text = "score from which a pair that a crawl has found is gold (%(default)s)"
         option("--min-score", default="0.9", metavar="SCORE", help=text)
 
-    def work(self, inputs: list[str], opts: Namespace, settings: BaseSettings) -> None:
+    def work(self, inputs: list[str], opts: Namespace) -> None:
         least = read_value("--min-score", opts.min_score, share)
         with in_one_line(SiteError, ArchiveError, out=opts.out):
             for task in freeze(list(map(Path, inputs)), opts.out, least):

@@ -14,13 +14,11 @@ from scrapy.commands import ScrapyCommand
 from scrapy.exceptions import UsageError
 
 from bilingual_crawler.commands import PROGRESS, Tool
-from bilingual_crawler.harvest.curve import with_gold, write_deciles
-from bilingual_crawler.harvest.run import Harvest, ResultStore
-from bilingual_crawler.harvest.runs import read_run, runs_table
+from bilingual_crawler.harvest.finished import read_run, runs_table
+from bilingual_crawler.harvest.results import print_tables, with_gold, write_deciles
+from bilingual_crawler.harvest.run import Harvest, ResultStore, Together, joint_table, write_joint
 from bilingual_crawler.harvest.simulator import explain
 from bilingual_crawler.harvest.sites import SiteError, Task, read_tasks
-from bilingual_crawler.harvest.table import print_tables
-from bilingual_crawler.harvest.together import Together, joint_table, write_joint
 from bilingual_crawler.languages.codes import LanguagePair
 from bilingual_crawler.options import (
     SITE_BUDGETS,
@@ -42,20 +40,15 @@ if TYPE_CHECKING:
     from argparse import Namespace
     from collections.abc import Callable, Collection
 
-    from scrapy.settings import BaseSettings
-
 
 class Command(Tool, ScrapyCommand):
-    """Crawl archived sites once per task and policy, then print and plot how early pairs were found."""
-
     arguments = "SITES_DIR --out DIR [options] | --runs CRAWL…"
     purpose = "Measure how early crawl policies find parallel pages on archived sites"
     description = (
         "Crawl the archived sites of SITES_DIR with each policy, one request at a time, and compare the"
         " order of downloads with that of an oracle that knows the gold pairs. Writes results.json,"
         " deciles.tsv, orders/ and harvest.png into DIR; earlier results in DIR are kept, so policies can"
-        " be added later. With --until the crawls end by themselves, and until.png compares what they"
-        " estimate with what they found."
+        " be added later. With --until the crawls end by themselves."
     )
     inputs = range(sys.maxsize)
 
@@ -74,7 +67,7 @@ class Command(Tool, ScrapyCommand):
         option("--explain", nargs=2, metavar=("SITE", "URL"), help="show how gain ranked this URL, and exit")
         option("--jobs", type=int, default=os.cpu_count() or 1, help="number of crawls at a time (%(default)s)")
 
-    def work(self, inputs: list[str], opts: Namespace, settings: BaseSettings) -> None:
+    def work(self, inputs: list[str], opts: Namespace) -> None:
         if opts.runs:
             if inputs:
                 raise usage_error(f"{inputs[0]}: --runs compares crawls alone; leave it out")
@@ -83,7 +76,7 @@ class Command(Tool, ScrapyCommand):
             return
         if len(inputs) != 1:
             raise UsageError
-        Options.of(settings)
+        Options.of(self.settings)
         check_folder("--out", opts.out)
         opts.until = read_value("--until", opts.until, share_of_pairs)
         # as in the tasks, whose languages may be any codes
@@ -118,11 +111,9 @@ class Command(Tool, ScrapyCommand):
         written = ["results.json", "deciles.tsv", "orders/"]
         if curves := with_gold(store.results):
             # matplotlib takes a second to import, and every scrapy command imports this module
-            from bilingual_crawler.harvest.plot import plot_estimates, plot_results
+            from bilingual_crawler.harvest.plot import plot_results
 
             written.append(plot_results(curves, opts.out / "harvest.png").name)
-            if any(result.estimate for result in curves) and opts.until < 1:
-                written.append(plot_estimates(curves, opts.out / "until.png").name)
         console.print(f"{', '.join(written[:-1])} and {written[-1]} are in {opts.out}", highlight=False)
         self.exitcode = int(failed > 0)
 

@@ -13,6 +13,7 @@ from scrapy.exceptions import UsageError
 
 from bilingual_crawler import to_install
 from bilingual_crawler.commands import FORMATS, PROGRESS, Tool, in_one_line, read_formats
+from bilingual_crawler.discovery.sources.base import SourceError
 from bilingual_crawler.encoders import EncoderError
 from bilingual_crawler.languages.codes import LanguageError
 from bilingual_crawler.options import PREFIX, Options, check_folder, usage_error, wrong
@@ -24,15 +25,11 @@ if TYPE_CHECKING:
     from argparse import Namespace
     from collections.abc import Callable
 
-    from scrapy.settings import BaseSettings
-
     from bilingual_crawler.mining.duck import Engine
     from bilingual_crawler.mining.run import Mining
 
 
 class Command(Tool, ScrapyCommand):
-    """Mine pairs by URLs, then by the content of the pages, and report both."""
-
     arguments = "INPUT… --pairs eng-mlt|eng-* --out DIR [options]"
     purpose = "Find parallel documents in Common Crawl, or in many crawls"
     description = (
@@ -57,7 +54,7 @@ class Command(Tool, ScrapyCommand):
         option("--formats", help=FORMATS)
         option("--hosts", action="store_true", help="write the domains with both languages into sites.tsv")
 
-    def work(self, inputs: list[str], opts: Namespace, settings: BaseSettings) -> None:
+    def work(self, inputs: list[str], opts: Namespace) -> None:
         for name in ("pairs", "out"):
             if not inputs or not getattr(opts, name):
                 raise UsageError(f"give an INPUT, --pairs and --out; {f'--{name}' if inputs else 'INPUT'} is missing")
@@ -66,7 +63,7 @@ class Command(Tool, ScrapyCommand):
         if not opts.rate > 0:
             raise wrong("--rate", opts.rate, "give more than 0")
         formats = read_formats(opts.formats, opts.bitext) if opts.bitext or opts.formats else ()
-        options = Options.of(settings)
+        options = Options.of(self.settings)
         web = opts.base_url is not None and opts.base_url.startswith(("http://", "https://"))
         if web and not options.contact and not is_loopback(opts.base_url):
             raise usage_error("BILINGUAL_CONTACT is missing: give a page or address where the archive can reach you")
@@ -75,19 +72,15 @@ class Command(Tool, ScrapyCommand):
                 check_folder(name, folder)
         try:
             # it needs an extra, and every scrapy command imports this module
-            from bilingual_crawler.discovery.sources.base import SourceError
             from bilingual_crawler.mining.run import Mining
             from bilingual_crawler.mining.stored import MiningError, MiningRequest
         except ImportError as error:
             raise UsageError(f"{error.name} is missing: {to_install('mine')}") from None
         errors = (MiningError, SourceError, LanguageError, LanguageDetectorError, ModelError, EncoderError)
         with in_one_line(*errors, out=opts.out):
-            request = MiningRequest(
-                *(tuple(inputs), opts.pairs, opts.out, opts.buckets, opts.base_url, opts.rate, formats),
-                user_agent=options.full_user_agent,
-                settings={name: settings[name] for name in settings if name.startswith(PREFIX)},
-            )
-            self._mine(Mining(request), opts)
+            asked = tuple(inputs), opts.pairs, opts.out, opts.buckets, opts.base_url, opts.rate, formats
+            ours = {name: value for name, value in self.settings.items() if name.startswith(PREFIX)}
+            self._mine(Mining(MiningRequest(*asked, options.full_user_agent, ours)), opts)
 
     def _mine(self, mining: Mining, opts: Namespace) -> None:
         from bilingual_crawler.mining.run import print_content, print_urls

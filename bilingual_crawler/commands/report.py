@@ -18,8 +18,6 @@ from bilingual_crawler.workers.outputs import PART, join_unfinished
 if TYPE_CHECKING:
     from argparse import Namespace
 
-    from scrapy.settings import BaseSettings
-
 
 class Command(Tool, ScrapyCommand):
     """Write ``summary.json`` and ``report.html`` into the output folder of a crawl, finished or not; print the path."""
@@ -28,7 +26,7 @@ class Command(Tool, ScrapyCommand):
     purpose = "Write the HTML report of a crawl's output folder"
     inputs = range(1, 2)
 
-    def work(self, inputs: list[str], opts: Namespace, settings: BaseSettings) -> None:
+    def work(self, inputs: list[str], opts: Namespace) -> None:
         folder = Path(inputs[0])
         several = f", whose workers have a folder each: {PART}*"
         with usage_errors(OSError, ResultsError), usage_errors(LockedError, before=f"{folder} ", after=several):

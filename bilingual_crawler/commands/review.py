@@ -19,14 +19,10 @@ if TYPE_CHECKING:
     from argparse import Namespace
     from collections.abc import Callable, Sequence
 
-    from scrapy.settings import BaseSettings
-
 
 class Command(Tool, ScrapyCommand):
-    """Print the precision that ``review.tsv`` in the folder of ``scrapy align --review`` shows, with an interval.
-
-    Sheets of the same pairs that several people have filled in also show how far these agree. With ``--browse``, serve
-    the pairs to a browser instead, whose buttons write the sheet.
+    """Print the precision that filled sheets of ``scrapy align --review`` show, with an interval, and how far several
+    agree; or serve the pairs to a browser, whose buttons write the sheet.
     """
 
     arguments = "DIR|SHEET… [--browse]"
@@ -35,7 +31,7 @@ class Command(Tool, ScrapyCommand):
     def add(self, option: Callable[..., object]) -> None:
         option("--browse", action="store_true", help="judge the pairs one by one in a browser")
 
-    def work(self, inputs: list[str], opts: Namespace, settings: BaseSettings) -> None:
+    def work(self, inputs: list[str], opts: Namespace) -> None:
         if opts.browse and len(inputs) > 1:
             raise UsageError
         people = [sheet_folders(Path(name)) for name in inputs]

@@ -1,7 +1,4 @@
-"""The order in which a discovery visits targets (Barbosa et al. 2011), and the classifiers that it learns.
-
-A target is the entry page of a site, or a page with links to sites.
-"""
+"""The order in which a discovery visits targets (Barbosa et al. 2011), and the classifiers that it learns."""
 
 from __future__ import annotations
 
@@ -43,19 +40,14 @@ _WORD = re.compile(LETTERS)
 
 
 def words(text: str, language: str = "un") -> list[str]:
-    """The words of *text*, in order and with repetitions, by the stop words and the stemmer of *language* (ISO 639-3).
-
-    A language without a stemmer or without a list of stop words keeps its words.
+    """The words of *text*, in order, by the stop words and the stemmer of *language* (ISO 639-3) if there are any.
 
     >>> words("The hotels of Málaga", "eng")
     ['hotel', 'málaga']
     """
     unwanted, stem = _tools(language)
-    found = (
-        word[start : start + MAX_WORD]
-        for word in _WORD.findall(text.casefold())
-        for start in range(0, len(word), MAX_WORD)
-    )
+    long = _WORD.findall(text.casefold())
+    found = (word[start : start + MAX_WORD] for word in long for start in range(0, len(word), MAX_WORD))
     return [stem(word) for word in found if len(word) > 1 and word not in unwanted]
 
 
@@ -69,14 +61,11 @@ def _tools(language: str) -> tuple[frozenset[str], Callable[[str], str]]:
 
 
 class Way(StrEnum):
-    """Which way a hop goes along the link."""
+    """Forth to the site of a link, back to a page with a link to a bilingual site, or inside a site."""
 
     FORTH = "forth"
-    """To the site that the link leads to."""
     BACK = "back"
-    """Against the link, to the page that has it: a bilingual site is its target."""
     INSIDE = "inside"
-    """To another page of the same site, for the links to other sites that it may have."""
 
 
 @dataclass(frozen=True)
@@ -85,14 +74,13 @@ class Hop:
 
     way: Way
     url: str
-    """The page that the link leads to, or for :attr:`Way.BACK` the page that has it."""
     parent: str = ""
     """The page from which it was found; empty for seeds and candidates."""
     anchor: str = ""
     around: str = ""
     """Text of the block in which the link stands."""
     language: str = "un"
-    """Language of that text, ISO 639-3."""
+    """Of that text, ISO 639-3."""
     prior: float = 0.0
     """Prior by the source of the candidate or backlink, 0 to 1."""
     guessed_scheme: bool = False
@@ -102,10 +90,6 @@ class Hop:
     def site(self) -> str:
         """The registered domain to which it leads, the unit of discovery."""
         return registered_domain(self.url)
-
-    @property
-    def origin(self) -> str:
-        return str(self.way) if self.parent else "candidate"
 
     @cached_property
     def words(self) -> tuple[str, ...]:
@@ -129,15 +113,10 @@ def entry_page(url: str) -> str:
 
 
 class OnlineLogistic:
-    """Logistic regression on hashed features, learnt one example at a time by AdaGrad (Duchi 2011).
-
-    All memory is taken at the start: two arrays of *size* floats. *size* is a power of two.
-    """
+    """Logistic regression on features hashed to *size*, a power of two, learnt by AdaGrad (Duchi 2011)."""
 
     def __init__(self, size: int = 1 << 18, rate: float = 0.2, bias: float = 0.0) -> None:
-        self._mask = size - 1
-        self._rate = rate
-        self._bias = bias
+        self._mask, self._rate, self._bias = size - 1, rate, bias
         self._weights = np.zeros(size)
         self._squares = np.full(size, 1e-2)
 
@@ -186,7 +165,6 @@ class NaiveBayes:
 
 
 KNOWN_SITES = 100_000
-"""Sites for which the answer is kept."""
 
 
 class AddressReader:
@@ -202,7 +180,6 @@ class AddressReader:
 
 
 MAX_HOPS = 20
-"""Hops to one target that are kept, the first ones."""
 
 
 @dataclass(eq=False, slots=True)
@@ -213,7 +190,6 @@ class HopSource:
     reached: HopTarget | None
     """As what it was visited; None for pages that an inspection downloaded."""
     bilingual: bool
-    """The verdict on its site."""
     tried: int = 0
     """Sites that it links to and that have been judged since."""
     found: int = 0
@@ -254,8 +230,7 @@ GAMMA = 0.5
 RATE, BIAS = 0.1, -2.0
 """Step of the online learners, and what they assume at first: one site in eight is bilingual."""
 TRUST = 0.5
-"""How far ``both`` believes at first that a link is as good as the other links of its page, and the address of a site:
-their odds to this power. Learning goes on from there."""
+"""Exponent of the odds that ``both`` assumes: that a link is as good as the others of its page, and of an address."""
 NEUTRAL = 0.01
 """Probability of the rarer language by the address of a site that speaks neither for nor against it."""
 MAX_HALVES = 14
@@ -263,14 +238,10 @@ MAX_HALVES = 14
 ON_TOPIC = 0.5
 """Share of the mean likeness of the seeds to each other that makes a page one of their topic."""
 TOPIC_TEXT = 20_000
-"""Characters of a page that are compared with the topic."""
 
 
 class SiteOrder(ABC):
-    """Gives targets their priority; higher is sooner, ties go by discovery.
-
-    A discovery makes one, with what reads the addresses of sites.
-    """
+    """Gives targets their priority; higher is sooner, ties go by discovery. A discovery makes one."""
 
     name: ClassVar[str]
     inside: ClassVar[bool] = False
@@ -330,10 +301,7 @@ class BackAndForth(SiteOrder):
 
 
 class ClassifiedBackAndForth(BackAndForth):
-    """``cobfc``: as ``obfc``, in order of two Naive Bayes classifiers, for links forth and back (section 2.3).
-
-    They are learnt after every *relearn_after* pages from all targets visited, and then weigh the whole frontier.
-    """
+    """``cobfc``: as ``obfc``, by two Naive Bayes classifiers, relearnt every *relearn_after* pages (section 2.3)."""
 
     name = "cobfc"
 
@@ -370,10 +338,8 @@ class ClassifiedBackAndForth(BackAndForth):
 
 
 class BothWays(SiteOrder):
-    """``both``: follows every link, back and forth, by what it pays.
-
-    Two online learners weigh a target: the probability that its site is bilingual (immediate benefit), and the share of
-    bilingual sites among those that its links lead to (delayed benefit). So they learn which kind of link pays.
+    """``both``: follows every link, by two online learners: P(the site is bilingual), and P(the sites to
+    which its links lead are), the immediate and the delayed benefit. So it learns which kind of link pays.
     """
 
     name = "both"
@@ -382,8 +348,7 @@ class BothWays(SiteOrder):
         super().__init__(addresses)
         self._immediate = OnlineLogistic(rate=RATE, bias=BIAS)
         self._delayed = OnlineLogistic(rate=RATE, bias=BIAS)
-        self._judged = 0
-        self._weighed_at = 0
+        self._judged = self._weighed_at = 0
         for learner in (self._immediate, self._delayed):
             for way in Way:
                 for tenths in range(11):
@@ -394,16 +359,16 @@ class BothWays(SiteOrder):
             self._immediate.assume(f"rarer language={halves}", TRUST * math.log(10 ** (-halves / 2) / NEUTRAL))
 
     def priority(self, target: HopTarget) -> float:
-        features = self._immediate.features(self._evidence(target))
+        features = self._features(target)
         now, later = self._immediate.probability(features), self._delayed.probability(features)
         return (now + GAMMA * later) / (1 + GAMMA)
 
     def judged(self, target: HopTarget, bilingual: bool) -> None:
         self._judged += 1
-        self._immediate.observe_example(self._immediate.features(self._evidence(target)), bilingual)
+        self._immediate.observe_example(self._features(target), bilingual)
 
     def led(self, target: HopTarget, bilingual: bool) -> None:
-        self._delayed.observe_example(self._delayed.features(self._evidence(target)), bilingual)
+        self._delayed.observe_example(self._features(target), bilingual)
 
     def relearnt(self, pages: int) -> bool:
         if self._judged < 1.1 * self._weighed_at + 10:
@@ -411,13 +376,13 @@ class BothWays(SiteOrder):
         self._weighed_at = self._judged
         return True
 
-    def _evidence(self, target: HopTarget) -> set[str]:
-        """Names of the features of *target*: the words and the number of its hops, their sources, and its address."""
+    def _features(self, target: HopTarget) -> NDArray[np.int64]:
+        """The words and the number of the hops to *target*, their sources, and its address."""
         way, sources = f"way={target.way}", target.sources
         bilingual = sum(source.bilingual for source in sources)
         best = max(((source.found + 0.1) / (source.tried + 1) for source in sources), default=0.1)
         rarer = max(self.addresses.rarer(target.url), 10 ** (-MAX_HALVES / 2))
-        return target.words | {
+        evidence = {
             way,
             f"{way} linked={min(len(sources), 4)}",
             f"{way} bilingual={min(bilingual, 4)}",
@@ -427,13 +392,14 @@ class BothWays(SiteOrder):
             # the address gives the rarer language a probability of 10 to the power of minus half of this
             f"rarer language={round(-2 * math.log10(rarer))}",
         }
+        return self._immediate.features(target.words | evidence)
 
 
 class Focused(SiteOrder):
     """``focc``: the focused crawler of Chakrabarti 2002 on the topic of the seeds (section 3.1).
 
-    Only links of pages on the topic are followed, in the order of a classifier that learns it online. Seeds give no
-    examples of other topics, so pages are compared by the cosine to the mean of the seeds' bags of words.
+    Links of pages on the topic are followed, in the order of a classifier that learns it online. Seeds give no examples
+    of other topics, so pages are compared by the cosine to the mean of the seeds' bags of words.
     """
 
     name = "focc"

@@ -50,8 +50,6 @@ _LISTS_LINKS = re.compile(
 
 @dataclass(eq=False, slots=True)
 class InspectedSite:
-    """A site that is being judged, or has been."""
-
     entry: str
     target: HopTarget | None
     """Target it was found as; None if unlinked."""
@@ -71,10 +69,10 @@ MIN_TOPIC_SHARE = 0.02
 
 
 class Topic:
-    """What pages with certain words are about."""
+    """Recognises pages by words, given in both languages of a pair."""
 
     def __init__(self, text: str, pair: LanguagePair) -> None:
-        """*text* holds words of the topic in both languages of *pair*; ValueError without a word."""
+        """ValueError without a word in *text*."""
         stems = ([words(word, language) for language in (pair.a, pair.b)] for word in words(text))
         # a stop word of one language is no word of the other
         self._words = {word for both in stems if all(both) for found in both for word in found}
@@ -83,7 +81,6 @@ class Topic:
 
     @classmethod
     def parse(cls, given: str, pair: LanguagePair) -> Self:
-        """The topic of words separated by commas, or in a file; raises ValueError."""
         if os.path.isfile(given):
             return cls(Path(given).read_text(encoding="utf-8"), pair)
         if os.sep in given or "." in given:
@@ -96,12 +93,11 @@ class Topic:
 
 
 class SiteSearch(Policy):
-    """Judges the sites of the pages it is given, says which pages it wants next, and fetches no other page.
+    """Judges the sites of the pages it is given, and says which pages it wants next.
 
-    The unit is the site, a registered domain: it is judged once, from the root of the host that was found first. A link
-    to a page of another site leads to that root. :meth:`go_back` adds pages that link to a bilingual site; with
-    *own_links* the pages visited before are such pages, too. With a *topic*, sites whose entry page is not about it are
-    refused without a download.
+    A site, a registered domain, is judged once, from the root of the host that was found first. :meth:`go_back` adds
+    pages that link to a bilingual site; with *own_links* the pages visited before are such pages, too. With a *topic*,
+    sites whose entry page is not about it are refused without a download.
     """
 
     name = "discovery"
@@ -118,12 +114,10 @@ class SiteSearch(Policy):
         super().__init__(pair)
         self.name = order.name  # type: ignore[misc]
         self.pages = 0
-        self.order = order
-        self._detector = detector
+        self.order, self._detector = order, detector
         self.judged: Callable[[str, InspectedSite], None] | None = None
         """Called with name and site at each verdict."""
-        self._topic = topic
-        self._own_links = own_links
+        self._topic, self._own_links = topic, own_links
         self._targets: dict[str, HopTarget] = {}
         self._entries: dict[str, HopTarget] = {}
         """Site -> the target that is its entry page."""
@@ -140,8 +134,6 @@ class SiteSearch(Policy):
         self._found: list[str] = []
         """Entry pages of bilingual sites, to be looked up."""
         self._changed: dict[str, float] = {}
-
-    # events of the crawl -------------------------------------------------------------------------------------------
 
     def seed_priority(self, url: str) -> float:
         """Note the seed *url*, which the crawl fetches anyway; http takes the place of a guessed https address."""
@@ -168,10 +160,9 @@ class SiteSearch(Policy):
             self._add(hop, HopSource(hop.parent, None, True))
 
     def read(self, page: PageRecord, archived: str = "", *, is_backlink: bool = False) -> None:
-        """Judge the site of the downloaded *page*, and follow its links.
+        """Judge the site of the downloaded *page*, with its ``WARC-Date`` if it was *archived*, and follow its links.
 
-        *archived*: ``WARC-Date`` if it came from an archive; *is_backlink*: it was visited because it links to a
-        bilingual site.
+        *is_backlink*: it was visited because it links to a bilingual site.
         """
         if self._is_done(page.url):
             return
@@ -206,11 +197,11 @@ class SiteSearch(Policy):
         if self._is_done(url):
             return
         self._done.add(hash(url))
-        name, same = registered_domain(url), registered_domain(url) == registered_domain(target)
-        site = self.sites.get(name)
-        moved = self._targets.get(url)
+        name = registered_domain(url)
+        same = name == registered_domain(target)
+        site, moved = self.sites.get(name), self._targets.get(url)
         if not same or self._is_done(target):
-            self._fruitless(url, Reason.OTHER_SITE if not same else Reason.NO_PAGE, target)
+            self._fruitless(url, Reason.NO_PAGE if same else Reason.OTHER_SITE, target)
         elif site is not None and site.arriving == url:
             site.arriving = target
         if moved is not None and not self._is_done(target):
@@ -245,10 +236,7 @@ class SiteSearch(Policy):
 
     @property
     def unjudged(self) -> int:
-        """Number of known sites without a verdict."""
         return len(self._entries) + len(self._inspected)
-
-    # judging --------------------------------------------------------------------------------------------------------
 
     def _begin(self, name: str, page: PageRecord, target: HopTarget | None, archived: str) -> None:
         entry = self._entries.pop(name, None)
@@ -282,8 +270,7 @@ class SiteSearch(Policy):
 
     def _fruitless(self, url: str, reason: Reason, to: str = "") -> None:
         """Note that *url* gave no page of its site."""
-        name = registered_domain(url)
-        target = self._targets.pop(url, None)
+        name, target = registered_domain(url), self._targets.pop(url, None)
         site = self.sites.get(name)
         if site is not None and site.arriving == url:
             held = next((page for page, _ in site.held if page.url == to), None)
@@ -294,15 +281,15 @@ class SiteSearch(Policy):
             # another worker may have found the way to it
             self._entries.pop(name, None)
             if target is None or not self._enter_elsewhere(name, target):
-                site = self.sites[name] = InspectedSite(url, target)
-                self._judge(name, site, Verdict(False, 0.0, reason))
+                self.sites[name] = InspectedSite(url, target)
+                self._judge(name, self.sites[name], Verdict(False, 0.0, reason))
 
     def _enter_elsewhere(self, name: str, failed: HopTarget) -> bool:
         """Judge the site from another seed or candidate than *failed*; return False without one."""
         known = (failed.url, *self._other_seeds.get(name, ()))
-        seeds = (seed for seed in known if self._targets.get(seed) is failed)
-        hops = ((entry_page(hop.url), hop.prior) for hop in failed.hops if not hop.parent)
-        for url, prior in chain(((seed, None) for seed in seeds), hops):
+        seeds = ((seed, None) for seed in known if self._targets.get(seed) is failed)
+        candidates = ((entry_page(hop.url), hop.prior) for hop in failed.hops if not hop.parent)
+        for url, prior in chain(seeds, candidates):
             if not self._is_done(url):
                 failed.url = url
                 self._entries[name] = self._targets.setdefault(url, failed)
@@ -332,7 +319,6 @@ class SiteSearch(Policy):
                 self._turn_back(source, hops)
 
     def _tally(self, source: HopSource, bilingual: bool) -> None:
-        """Count a link of *source* to a site that is *bilingual* or not."""
         source.tried += 1
         source.found += bilingual
         if source.reached is not None:
@@ -340,8 +326,6 @@ class SiteSearch(Policy):
         source.targets = [target for target in source.targets if self._targets.get(target.url) is target]
         for target in source.targets[:MAX_SIBLINGS]:
             self._weigh(target)
-
-    # following links ------------------------------------------------------------------------------------------------
 
     def _expand(self, page: PageRecord, target: HopTarget | None, bilingual: bool) -> None:
         source = HopSource(page.url, target, bilingual)
@@ -358,8 +342,7 @@ class SiteSearch(Policy):
         """Keep the links of a page, which may turn out to lead to a bilingual site."""
         known = {hop.site: site.verdict for hop in hops if (site := self.sites.get(hop.site)) and site.verdict}
         if any(verdict.bilingual for verdict in known.values()):
-            self._turn_back(source, hops)
-            return
+            return self._turn_back(source, hops)
         for hop in hops:
             if hop.site not in known and len(self._passed[hop.site]) < MAX_PASSED:
                 self._passed[hop.site].append((source, hops))
@@ -391,16 +374,18 @@ class SiteSearch(Policy):
     def _add(self, hop: Hop, source: HopSource | None) -> None:
         if hop.way is Way.FORTH:
             if (site := self.sites.get(hop.site)) is not None:
-                self._add_to_known(site, hop, source)
-                return
+                return self._add_to_known(site, hop, source)
             target = self._entries.get(hop.site)
             url = target.url if target else entry_page(hop.url)
         else:
             url = hop.url
             target = self._targets.get(url)
-        if target is None:
-            if self._is_done(url):
-                return
+        if target is not None:
+            target.add(hop, source)
+            self._weigh(target)
+        elif self._is_done(url):
+            return
+        else:
             target = self._targets.setdefault(url, HopTarget(url, hop.way))
             if hop.way is Way.FORTH:
                 self._entries[hop.site] = target
@@ -409,9 +394,6 @@ class SiteSearch(Policy):
             target.add(hop, source)
             priority = self.order.priority(target) if source else CANDIDATE + hop.prior
             self._wanted.append(Wanted(url, priority, hop.parent))
-        else:
-            target.add(hop, source)
-            self._weigh(target)
         if source is not None:
             source.targets.append(target)
 
@@ -440,16 +422,7 @@ MAX_TEXT = 50_000
 
 
 def fact_of(page: PageRecord, links: Sequence[Link], archived: str, *, is_backlink: bool) -> bytes:
-    """Pack what detectors read of *page* and its *links* to follow for :meth:`SiteSearch.recall`; 2 to 20 kB.
-
-    *archived* and *is_backlink*: as for :meth:`SiteSearch.read`.
-    """
-    seen = PageRecord(
-        page.url,
-        page.language,
-        links=tuple(links[:MAX_LINKS]),
-        text=page.text[:MAX_TEXT],
-        declared=page.declared,
-        outline=page.outline,
-    )
+    """Pack what detectors read of *page* and its *links* to follow for :meth:`SiteSearch.recall`; 2 to 20 kB."""
+    kept, text = tuple(links[:MAX_LINKS]), page.text[:MAX_TEXT]
+    seen = PageRecord(page.url, page.language, links=kept, text=text, declared=page.declared, outline=page.outline)
     return zlib.compress(msgspec.msgpack.encode((seen, archived, is_backlink)))

@@ -45,7 +45,6 @@ class JudgedSite:
     """A row of ``sites.tsv``."""
 
     site: str
-    """Registered domain."""
     entry: str
     """The page from which it was judged, or that could not be read."""
     verdict: str
@@ -58,7 +57,6 @@ class JudgedSite:
     url_b: str
     """The confirmed pair of pages, in the order of the pair of languages; empty without one."""
     downloads: int
-    """Downloads beside the entry page."""
     way: str
     found_on: str
     """How it was found, ``seed``, ``candidate``, ``forth``, ``back`` or ``inside``, and on which page."""
@@ -67,20 +65,20 @@ class JudgedSite:
     archived: str
     """When the entry page was archived, if it came from an archive; UTC."""
     time: str
-    """UTC, ISO 8601."""
 
     @classmethod
     def from_inspected(cls, name: str, site: InspectedSite, pages: Mapping[str, int], time: str) -> JudgedSite:
         verdict = site.verdict
         assert verdict
-        hops = site.target.hops if site.target else ()
+        way, found_on = "seed", ""
+        if site.target and (hops := site.target.hops):
+            way, found_on = str(hops[0].way) if hops[0].parent else "candidate", hops[0].parent
         return cls(
             *(name, site.entry, verdict.reason, round(verdict.likelihood, 4)),
             *(write_counts(verdict.languages), write_counts(verdict.evidence)),
             *(verdict.pair or ("", "")),
             verdict.downloads,
-            *((hops[0].origin, hops[0].parent) if hops else ("seed", "")),
-            *(write_counts(pages), site.archived, time),
+            *(way, found_on, write_counts(pages), site.archived, time),
         )
 
 
@@ -89,9 +87,8 @@ class Funnel:
 
     def __init__(self) -> None:
         self.reasons: Counter[str] = Counter()
-        """Judged sites by verdict."""
+        self.sites: set[str] = set()
         self._archived = 0
-        self._sites: set[str] = set()
 
     def read(self, path: Path) -> None:
         """Count the rows of a ``sites.tsv``, which may be missing."""
@@ -99,27 +96,15 @@ class Funnel:
             self.note(row["site"], row["verdict"], row.get("archived", ""))
 
     def note(self, site: str, verdict: str, archived: str) -> None:
-        self._sites.add(site)
+        self.sites.add(site)
         self.reasons[verdict] += 1
         self._archived += bool(archived)
 
-    def knows(self, site: str) -> bool:
-        return site in self._sites
-
-    @property
-    def judged(self) -> int:
-        return self.reasons.total()
-
-    @property
-    def bilingual(self) -> int:
-        return self.reasons[BILINGUAL]
-
     def counts(self) -> dict[str, object]:
-        refused = {reason: count for reason, count in self.reasons.most_common() if reason != BILINGUAL}
         return {
-            "sites_judged": self.judged,
-            "sites_bilingual": self.bilingual,
-            "sites_refused": refused,
+            "sites_judged": self.reasons.total(),
+            "sites_bilingual": self.reasons[BILINGUAL],
+            "sites_refused": {name: count for name, count in self.reasons.most_common() if name != BILINGUAL},
             "entry_pages_archived": self._archived,
         }
 
@@ -145,8 +130,8 @@ def is_table(path: Path) -> bool:
 def expected_pairs(path: Path, pairs: LanguagePairs) -> dict[str, float]:
     """Expected document pairs of each bilingual site in *path*, relative: its likelihood times its size.
 
-    The size is the number of pages in the rarer language of each of *pairs*; the mean size, if that is unknown.
-    ValueError naming the site if a value is not numeric, or a likelihood not from 0 to 1.
+    The size is the number of pages in the rarer language of each of *pairs*, or the mean size. ValueError names the
+    site whose values are invalid.
     """
     likelihoods: dict[str, float] = {}
     sizes: dict[str, int] = {}

@@ -8,8 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from bilingual_crawler.discovery.policies import Hop, Way
-from bilingual_crawler.discovery.sources.base import SourceError
-from bilingual_crawler.discovery.sources.tsv import TsvBacklinks, TsvCandidates, check_list
+from bilingual_crawler.discovery.sources.base import SourceError, TsvBacklinks, TsvCandidates, check_list
 from bilingual_crawler.urls.hosts import host_of, registered_domain
 
 if TYPE_CHECKING:
@@ -28,14 +27,9 @@ MAX_BACKLINKS = 50
 
 
 class Sources:
-    """The sources that *candidates* and *backlinks* name: ``tsv:FILE`` and so on; *archive* has entry pages.
+    """The sources that *candidates* and *backlinks* name, and *archive* with entry pages; raises SourceError."""
 
-    Raises SourceError if a source is missing, or one of candidates cannot be used.
-    """
-
-    def __init__(
-        self, candidates: Sequence[str], backlinks: Sequence[str], archive: ArchivedPages | None = None
-    ) -> None:
+    def __init__(self, candidates: Sequence[str], backlinks: Sequence[str], archive: ArchivedPages | None) -> None:
         self.own_links = OWN_LINKS in backlinks
         self.archive = archive
         self.pages: defaultdict[str, Counter[str]] = defaultdict(Counter)
@@ -50,8 +44,7 @@ class Sources:
     def open(self, folder: Path) -> None:
         """Open the sources of backlinks, once all candidates are known; *folder* takes what they make.
 
-        A source that turns out to be damaged is logged, and left out. This may be done in another thread, as may
-        :meth:`ways_back` afterwards.
+        A damaged one is logged, and left out. This, and then :meth:`ways_back`, may be done in another thread.
         """
         for spec, opened in self._closed.items():
             try:
@@ -63,10 +56,7 @@ class Sources:
             _log(spec, source.left_out)
 
     def candidates(self, pair: LanguagePair) -> Iterator[Lead]:
-        """The candidates of all sources. A source that turns out to be damaged ends there, and is logged.
-
-        They may be read in another thread.
-        """
+        """The candidates of all sources, in any thread. A source that is damaged ends there, and is logged."""
         for spec, source in self._candidates.items():
             try:
                 yield from source.candidates(pair)
@@ -114,8 +104,7 @@ def backlink_source(spec: str) -> Callable[[Path, Collection[str]], BacklinkSour
     """What opens ``cc-graph:DIR`` or ``tsv:FILE``; SourceError naming the input and the fix, now or when it is opened.
 
     It is opened with a folder and hosts. The links of a graph become a table, ``backlinks-DIR.duckdb`` in that folder,
-    in which those come first who link to these hosts. It serves later runs, and other crawls as
-    ``cc-graph:FOLDER/backlinks-DIR.duckdb``.
+    also for later runs and other crawls, in which those come first who link to these hosts.
     """
     kind, where = _split(spec, "cc-graph:DIR", "tsv:FILE")
     place = Path(where)

@@ -1,4 +1,4 @@
-"""Pictures: ``harvest.png``, pairs and their text found against pages, after Figure 7."""
+"""The picture ``harvest.png``: pairs and their text found against pages, after Figure 7."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 from matplotlib.figure import Figure
 from matplotlib.layout_engine import ConstrainedLayoutEngine
 
-from bilingual_crawler.harvest.table import by_policy
+from bilingual_crawler.harvest.results import by_policy
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from matplotlib.axes import Axes
 
-    from bilingual_crawler.harvest.curve import Result
+    from bilingual_crawler.harvest.results import Result
 
 PAPER_PAIRS = (("eng", "isl"), ("eng", "mlt"), ("eng", "fin"), ("eus", "spa"))
 """Language pairs of Figure 7 in García-Romero 2026, shown first."""
@@ -39,8 +39,6 @@ COLOURS = {
 """Colours after Okabe and Ito, told apart by colour-blind readers too."""
 _OTHER = "#666666"
 _PERCENT = np.arange(101)
-
-
 PAIRS = "Pairs found", "curve", "relative_auc"
 TEXT = "Text of the pairs found", "text_curve", "relative_text_auc"
 """Quantities of a panel: title, and attributes of a result with the curve and the AUC."""
@@ -55,7 +53,8 @@ def plot_results(results: Sequence[Result], path: Path) -> Path:
     others = sorted(pairs, key=lambda pair: (-len({result.task for result in pairs[pair]}), pair))
     shown = sorted(others, key=lambda pair: (*PAPER_PAIRS, pair).index(pair))[:MAX_PANELS]
     rows = -(-len(shown) // _COLUMNS)
-    figure = _figure(11, 4.6 + 2.3 * rows)
+    figure = Figure(figsize=(11, 4.6 + 2.3 * rows), dpi=160, facecolor="white")
+    figure.set_layout_engine(ConstrainedLayoutEngine(w_pad=0.06, h_pad=0.06))
     grid = figure.add_gridspec(1 + rows, _COLUMNS, height_ratios=[2.0, *[1.0] * rows])
     half = _COLUMNS // 2
     for columns, quantity in ((slice(half), PAIRS), (slice(half, None), TEXT)):
@@ -67,41 +66,6 @@ def plot_results(results: Sequence[Result], path: Path) -> Path:
         axes = figure.add_subplot(grid[1 + number // _COLUMNS, number % _COLUMNS])
         _draw(axes, pairs[pair], PAIRS, f"{pair[0]}–{pair[1]}, {_in_words(pairs[pair])}", width=1.5)
         axes.tick_params(labelleft=number % _COLUMNS == 0)
-    return _save(figure, path)
-
-
-def plot_estimates(results: Sequence[Result], path: Path) -> Path:
-    """Draw the share that was found against its estimate to *path*, a dot for each task; returns *path*.
-
-    Lines are the estimated intervals of 80 %, areas of the dots are numbers of pairs. The axes begin below the least
-    share.
-    """
-    figure = _figure(4.6, 4.6)
-    axes = figure.add_subplot()
-    plain(axes)
-    axes.plot((0, 1), (0, 1), color=SOFT, linewidth=1, linestyle=(0, (2.2, 1.6)))
-    least = 0.9
-    for name, group in by_policy([result for result in results if result.estimate]).items():
-        true = np.array([result.found / result.gold_pairs for result in group])
-        share, low, high = (np.array([result.estimate[key] for result in group]) for key in ("share", "low", "high"))
-        colour = COLOURS.get(name, _OTHER)
-        least = min(least, *np.floor(10 * np.concatenate((true, low))) / 10)
-        axes.hlines(true, low, high, color=colour, linewidth=0.8, alpha=0.5)
-        sizes = [12 + 6 * result.gold_pairs**0.5 for result in group]
-        axes.scatter(share, true, sizes, color=colour, alpha=0.7, clip_on=False, zorder=3, label=name)
-    axes.set(xlim=(least, 1), ylim=(least, 1))
-    axes.set_xlabel("estimated share of the pairs", color=SOFT, fontsize=9)
-    axes.set_ylabel("share that was found", color=SOFT, fontsize=9)
-    return _save(figure, path)
-
-
-def _figure(width: float, height: float) -> Figure:
-    figure = Figure(figsize=(width, height), dpi=160, facecolor="white")
-    figure.set_layout_engine(ConstrainedLayoutEngine(w_pad=0.06, h_pad=0.06))
-    return figure
-
-
-def _save(figure: Figure, path: Path) -> Path:
     path.parent.mkdir(parents=True, exist_ok=True)
     figure.savefig(path)
     return path

@@ -1,4 +1,4 @@
-"""The benchmark: a real crawl for each task and policy, and ``results.json``, which keeps the results as they come."""
+"""The benchmark: a real crawl for each task and policy, or one of all sites with one budget, and the stored results."""
 
 from __future__ import annotations
 
@@ -9,16 +9,18 @@ import subprocess
 import sys
 import threading
 import time
+from collections import defaultdict
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import asdict, dataclass, replace
 from functools import lru_cache
 from pathlib import Path
+from statistics import fmean
 from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
 
 import bilingual_crawler
-from bilingual_crawler.harvest.curve import Reference, Result
+from bilingual_crawler.harvest.results import Measure, Reference, Result, new_table
 from bilingual_crawler.harvest.simulator import text_lengths
 from bilingual_crawler.harvest.sites import SiteError, Task, read_site
 from bilingual_crawler.languages.pairs import LanguagePairs
@@ -28,7 +30,9 @@ from bilingual_crawler.storage.records import PAIRS, SUMMARY, read_tsv
 from bilingual_crawler.storage.sites import find_sources, site_prefixes
 
 if TYPE_CHECKING:
-    from collections.abc import Generator, Mapping, Sequence
+    from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+
+    from rich.table import Table
 
 
 class ResultStore:
@@ -41,9 +45,8 @@ class ResultStore:
         try:
             known = msgspec.json.decode(path.read_bytes(), type=list[Result]) if path.exists() else []
         except msgspec.DecodeError as error:
-            raise SiteError(
-                f"{path} is no results file of this scrapy harvest, choose another --out: {error}"
-            ) from error
+            problem = f"is no results file of this scrapy harvest, choose another --out: {error}"
+            raise SiteError(f"{path} {problem}") from error
         for result in known:
             self._results[result.task, result.policy] = result
             if until not in (None, result.until):
@@ -73,19 +76,17 @@ class Harvest:
     settings: tuple[str, ...] = ()
     jobs: int = 1
     until: float = 1.0
-    """Share of the pairs of a site after which it is left."""
 
     def run(self, tasks: Sequence[Task], policies: Sequence[str]) -> Generator[Result]:
         """Crawl every task with every policy and yield the results as they come.
 
-        A crawl that fails is measured by what it downloaded and carries the tail of its log in ``error``.
-        Closing the iterator early ends the crawls that are running. Raises SiteError or ArchiveError for a site
-        that cannot be read.
+        A crawl that fails is measured, with the tail of its log in ``error``. Closing the iterator ends the crawls.
+        Raises SiteError or ArchiveError for a site that cannot be read.
         """
         for site in {task.site for task in tasks}:
             find_sources(self.sites / site)
         self.out.mkdir(parents=True, exist_ok=True)
-        references = _References(self.sites)
+        references = _references(self.sites)
         crawls: set[subprocess.Popen[bytes]] = set()
         pool = ThreadPoolExecutor(self.jobs)
         futures = [pool.submit(self._crawl, task, policy, references, crawls) for task in tasks for policy in policies]
@@ -98,44 +99,40 @@ class Harvest:
                 crawl.terminate()
             pool.shutdown(wait=True)
 
-    def _crawl(self, task: Task, policy: str, references: _References, crawls: set[subprocess.Popen[bytes]]) -> Result:
+    def _crawl(
+        self, task: Task, policy: str, references: Callable[[Task], Reference], crawls: set[subprocess.Popen[bytes]]
+    ) -> Result:
+        reference = references(task)
         directory = self.out / "runs" / f"{task}.{policy}"
-        oracle = references.of_task(task).oracle_urls() if policy == "oracle" else None
+        oracle = reference.oracle_urls() if policy == "oracle" else None
         arguments = {"pair": task.pair, "policy": policy, "until": f"{self.until:g}"}
-        folders = [self.sites / task.site]
-        started = time.monotonic()
+        folders, started = [self.sites / task.site], time.monotonic()
         crawl = replay(directory, arguments, task.seeds, folders, self.settings, crawls, oracle=oracle)
-        seconds = time.monotonic() - started
+        seconds = round(time.monotonic() - started, 1)
         _write_urls(self.out / "orders" / f"{task}.{policy}.tsv", crawl.order)
         pairs, estimate = None, {}
         # a crawl that was killed also leaves pairs that better ones have replaced
         if crawl.error is None:
             pairs = read_pairs(directory / PAIRS, LanguagePairs.parse(task.pair))
             estimate = json.loads((directory / SUMMARY).read_text(encoding="utf-8"))["estimate"]
+        result = reference.measure(policy, crawl.order, pairs)
         return replace(
-            references.of_task(task).measure(policy, crawl.order, pairs),
-            missing=crawl.missing,
-            seconds=round(seconds, 1),
-            error=crawl.error,
-            until=self.until,
-            estimate=estimate,
+            result, missing=crawl.missing, seconds=seconds, error=crawl.error, until=self.until, estimate=estimate
         )
 
 
-class _References:
-    """The references of tasks, each made once and shared by the threads of a benchmark."""
+def _references(sites: Path) -> Callable[[Task], Reference]:
+    """What makes the references of tasks, each once for all threads of a benchmark."""
+    lock = threading.Lock()
+    site = lru_cache(maxsize=4)(lambda name: read_site(sites / name))
+    lengths = lru_cache(maxsize=4)(lambda name: text_lengths(site(name)))
+    reference = lru_cache(maxsize=8)(lambda task: Reference(site(task.site), task, lengths(task.site)))
 
-    def __init__(self, sites: Path) -> None:
-        self._lock = threading.Lock()
-        self._site = lru_cache(maxsize=4)(lambda name: read_site(sites / name))
-        self._lengths = lru_cache(maxsize=4)(lambda name: text_lengths(self._site(name)))
-        self._reference = lru_cache(maxsize=8)(
-            lambda task: Reference(self._site(task.site), task, self._lengths(task.site))
-        )
+    def of_task(task: Task) -> Reference:
+        with lock:
+            return reference(task)
 
-    def of_task(self, task: Task) -> Reference:
-        with self._lock:
-            return self._reference(task)
+    return of_task
 
 
 class Replay(NamedTuple):
@@ -143,7 +140,6 @@ class Replay(NamedTuple):
 
     order: list[str]
     missing: int
-    """Requests that the archives lack."""
     error: str | None
     """The end of its log if it failed."""
 
@@ -158,10 +154,9 @@ def replay(
     *,
     oracle: Sequence[str] | None = None,
 ) -> Replay:
-    """Crawl the site *folders* from *seeds* in a process, which writes into *directory*, emptied before.
+    """Crawl the site *folders* from *seeds* in a process, in *running* until it ends, that writes into *directory*.
 
-    *arguments* are more arguments of the spider, *settings* are ``NAME=VALUE``,
-    *oracle* is the order of the policy of that name. The process is in *running* until it ends.
+    *arguments* are more arguments of the spider, *settings* are ``NAME=VALUE``, *oracle* is the order of that policy.
     """
     shutil.rmtree(directory, ignore_errors=True)
     directory.mkdir(parents=True)
@@ -185,18 +180,13 @@ def replay(
 
 
 def crawl_command(
-    arguments: Mapping[str, str],
-    seeds: Sequence[str],
-    folders: Sequence[Path],
-    directory: Path,
-    settings: Sequence[str],
+    arguments: Mapping[str, str], seeds: Sequence[str], folders: Sequence[Path], out: Path, settings: Sequence[str]
 ) -> list[str]:
-    """Return the command line of the crawl of :func:`replay`."""
-    file = directory / "seeds.txt"
+    file = out / "seeds.txt"
     _write_urls(file, seeds)
     fixed = {
         "BILINGUAL_REPLAY": ",".join(map(str, folders)),
-        "BILINGUAL_OUTPUT_DIR": str(directory),
+        "BILINGUAL_OUTPUT_DIR": str(out),
         "JOBDIR": "",
         "BILINGUAL_SCOPE_PREFIXES": ",".join(site_prefixes(folders)),
         "BILINGUAL_WARC": "False",
@@ -226,8 +216,7 @@ def tail(log: Path) -> str:
 def read_order(path: Path) -> tuple[list[str], int]:
     """Return the pages of a ``crawl.tsv`` in download order, and the number of requests that the archive lacks.
 
-    These, and redirects, are not downloads: the live site may have had anything there, and the order is measured
-    against the reachable pages of the archive.
+    These, and redirects, are no downloads: the live site may have had anything there.
     """
     rows = list(read_tsv(path))
     return [row["url"] for row in rows if row["status"].startswith("2")], sum(r["status"] == "404" for r in rows)
@@ -236,3 +225,101 @@ def read_order(path: Path) -> tuple[list[str], int]:
 def _write_urls(path: Path, urls: Sequence[str]) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text("".join(f"{url}\n" for url in urls), encoding="utf-8")
+
+
+PERCENT = 10
+"""A crawl ends after this part of the pages that can be reached."""
+_SHOWN = (1, 2, 5, PERCENT)
+_ROOM = 1.25
+"""Fetches per download: links also lead to pages that an archive does not hold."""
+
+
+@dataclass(frozen=True, slots=True)
+class JointCrawl:
+    """One crawl of all sites for a pair of languages, measured."""
+
+    pair: str
+    policy: str
+    budget: str
+    reachable_pages: int
+    gold_pairs: int
+    """Pairs of all sites with both pages reachable."""
+    downloads: int
+    shares: tuple[float, ...]
+    """Share of the pairs found after 0, 1, … :data:`PERCENT` percent of the reachable pages."""
+    error: str | None = None
+    recall: float = 0.0
+
+
+class Together:
+    """Crawls the sites of *tasks* as one, from all seeds of all their tasks, one request at a time."""
+
+    def __init__(self, sites: Path, out: Path, tasks: Sequence[Task], settings: Sequence[str], until: float) -> None:
+        """With *until* 1 the crawl is cut off, else sites are left at this share. Raises SiteError or ArchiveError."""
+        self._out, self._settings, self._until = out, settings, until
+        self._seeds: defaultdict[str, dict[str, None]] = defaultdict(dict)
+        for task in tasks:
+            self._seeds[task.site].update(dict.fromkeys(task.seeds))
+        self._folders = [sites / name for name in self._seeds]
+        self._sites = {name: read_site(sites / name) for name in self._seeds}
+        self._pages = sum(len(site.reachable(self._seeds[name])) for name, site in self._sites.items())
+
+    def run(self, pairs: Sequence[str], policy: str, budgets: Sequence[str], jobs: int) -> Iterator[JointCrawl]:
+        """One crawl for each of *pairs* with each of *budgets*, *jobs* at a time."""
+        with ThreadPoolExecutor(jobs) as pool:
+            wanted = [(pair, policy, budget) for pair in pairs for budget in budgets]
+            yield from pool.map(lambda crawl: self._crawl(*crawl), wanted)
+
+    def _crawl(self, pair: str, policy: str, budget: str) -> JointCrawl:
+        ends = {"max_pages": str(round(self._pages * PERCENT / 100 * _ROOM))}
+        if self._until < 1:
+            ends = {"until": f"{self._until:g}"}
+        order, _, error = replay(
+            self._out / "runs" / f"together.{pair}.{policy}.{budget}",
+            {"pair": pair, "policy": policy, **ends},
+            [url for urls in self._seeds.values() for url in urls],
+            self._folders,
+            (*self._settings, f"BILINGUAL_SITE_BUDGET={budget}"),
+        )
+        weights = {}
+        a, b = pair.split("-")
+        for name, site in self._sites.items():
+            task = Task(name, a, b, tuple(self._seeds[name]))
+            weights.update({url: dict.fromkeys(others, 1) for url, others in site.partners(task).items()})
+        measure = Measure(weights, self._pages, ())
+        shares = measure.shares(measure.curve(map(self._page, order)))
+        counts = self._pages, measure.total, len(order)
+        return JointCrawl(pair, policy, budget, *counts, shares[: PERCENT + 1], error, shares[-1])
+
+    def _page(self, url: str) -> str:
+        """The page of one of the sites that *url* stands for, else *url*."""
+        return next((page for site in self._sites.values() if (page := site.page(url)) in site.languages), url)
+
+
+def write_joint(crawls: Sequence[JointCrawl], path: Path) -> None:
+    """``together.json``: a list of :class:`JointCrawl`."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(json.dumps([asdict(crawl) for crawl in crawls], indent=1) + "\n", encoding="utf-8")
+
+
+def joint_table(crawls: Sequence[JointCrawl]) -> Table:
+    """A line for each crawl, and the mean of each policy and budget over the pairs."""
+    table = new_table(
+        f"Pairs of all sites found, by percent of the {crawls[0].reachable_pages} pages",
+        ("pair", "policy", "budget"),
+        ("pairs", *(f"{percent} %" for percent in _SHOWN), "at the end", "pages"),
+    )
+    groups: defaultdict[tuple[str, str], list[JointCrawl]] = defaultdict(list)
+    for crawl in crawls:
+        name = crawl.policy, crawl.budget
+        groups[name].append(crawl)
+        shares = (f"{crawl.shares[at]:.3f}" for at in _SHOWN)
+        end = f"{crawl.recall:.3f}", f"{crawl.downloads / crawl.reachable_pages:.1%}"
+        table.add_row(crawl.pair, *name, str(crawl.gold_pairs), *shares, *end)
+    for name, group in groups.items():
+        means = (fmean(crawl.shares[at] for crawl in group) for at in _SHOWN)
+        recall = fmean(crawl.recall for crawl in group)
+        pages = fmean(crawl.downloads / crawl.reachable_pages for crawl in group)
+        shown = (*(f"{mean:.3f}" for mean in means), f"{recall:.3f}", f"{pages:.1%}")
+        table.add_row("mean", *name, "", *shown, style="bold")
+    return table

@@ -45,16 +45,12 @@ def html_of(archive: Archive, url: str) -> str | None:
     response = archive.find(url)
     if not isinstance(response, ArchivedResponse):
         return None
-    headers = {name.lower(): values[0] for name, values in response.headers.items()}
-    content_type = headers.get(b"content-type", b"")
-    return decode_body(response.body, content_type.decode("latin-1"))
+    types = (values[0] for name, values in response.headers.items() if name.lower() == b"content-type")
+    return decode_body(response.body, next(types, b"").decode("latin-1"))
 
 
 def text_lengths(site: Site) -> dict[str, int]:
-    """Return the characters of visible text of each page in a gold pair, without those that the archive lacks.
-
-    Takes some 3 ms a page. Raises ArchiveError if the archive cannot be read.
-    """
+    """The characters of visible text of each archived page in a gold pair; 3 ms a page. Raises ArchiveError."""
     archive = open_archive([site.directory])
     gold = dict.fromkeys(url for pair in site.pairs for url in (pair.url_a, pair.url_b))
     pages = ((url, html_of(archive, url)) for url in gold)
@@ -63,7 +59,7 @@ def text_lengths(site: Site) -> dict[str, int]:
 
 MAX_REDIRECTS = 10
 SLOT = "site"
-"""Nothing is polite in a simulation, so that all URLs have one politeness slot."""
+"""The politeness slot of all URLs: a simulation is not polite."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,9 +102,8 @@ def freeze(directory: Path, urls: Iterable[str]) -> FrozenSite:
 def simulate(
     site: FrozenSite, seeds: Iterable[str], policy: Policy, goes_on: Callable[[Learner, str], bool] = lambda *_: True
 ) -> list[str]:
-    """Return the pages in the order in which *policy* downloads them, one request at a time.
-
-    *goes_on* is called with each page that was learnt; the simulation ends when it returns False.
+    """Return the pages in the order in which *policy* downloads them, one request at a time, while *goes_on*, which is
+    called with each page that was learnt, returns True.
     """
     frontier = LocalFrontier(MemoryStore(), Limits(), clock=float, reconsider=policy.reconsider)
     learner, staleness = Learner(policy), Staleness(0)
@@ -148,10 +143,7 @@ def open_links(store: FrontierStore, links: Sequence[Link]) -> list[Link]:
 
 
 def explain(sites: Path, task: Task, url: str) -> Table:
-    """The terms of *url* under ``gain``, one row per download that changed them, up to its own download.
-
-    Raises SiteError if the site has no such page.
-    """
+    """The terms of *url* under ``gain``, a row per download that changed them, up to its own; raises SiteError."""
     site = read_site(sites / task.site)
     page = site.page(url)
     if page not in site.languages:

@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from bilingual_crawler.items import Pair
 
 Partners: TypeAlias = Mapping[str, frozenset[str]]
-"""URL -> the URLs it forms a gold pair with."""
 
 
 class SiteError(ValueError):
@@ -41,7 +40,6 @@ class Task:
 
     @property
     def pair(self) -> str:
-        """The language pair, as in ``eng-isl``."""
         return f"{self.lang_a}-{self.lang_b}"
 
     def __str__(self) -> str:
@@ -122,7 +120,6 @@ class Tally:
     gold: int = 0
     """Gold pairs that can be found."""
     found: int = 0
-    """Gold pairs of these that were found."""
     orphans: int = 0
     orphans_paired: int = 0
     """Orphans that got a partner."""
@@ -133,7 +130,6 @@ class Tally:
 
     @property
     def judged(self) -> int:
-        """Pairs that are right or false."""
         return sum(verdict != PairVerdict.UNJUDGED for _, verdict in self.pairs)
 
     @property
@@ -228,10 +224,7 @@ class Site:
         return truth.judge(best.values())
 
     def page(self, url: str) -> str:
-        """Return the page a downloaded URL stands for: fragment, redirect, scheme and final slash evened out.
-
-        A URL that is no page of the site comes back without its fragment.
-        """
+        """The page that a downloaded URL stands for, by redirect, scheme, final slash; else *url* without fragment."""
         url = url.split("#")[0]
         forms = (url, self.redirects.get(url, url), url.replace("http://", "https://", 1), url + "/", url.rstrip("/"))
         return next((form for form in forms if form in self.languages), url)
@@ -242,11 +235,10 @@ def read_tasks(directory: Path, name: str = "tasks.tsv") -> list[Task]:
     path = directory / name
     try:
         with path.open(encoding="utf-8", newline="") as lines:
-            rows = list(csv.DictReader(lines, delimiter="\t"))
-        return [
-            Task(r["site"], parse_language(r["lang_a"]), parse_language(r["lang_b"]), tuple(r["seeds"].split()))
-            for r in rows
-        ]
+            return [
+                Task(r["site"], parse_language(r["lang_a"]), parse_language(r["lang_b"]), tuple(r["seeds"].split()))
+                for r in csv.DictReader(lines, delimiter="\t")
+            ]
     except OSError as error:
         raise SiteError(f"{directory} is no folder of benchmark sites: {name}: {error.strerror}") from error
     except (KeyError, AttributeError) as error:
@@ -277,7 +269,6 @@ def read_site(directory: Path) -> Site:
 
 
 NOTHING_TO_TRANSLATE = "nothing to translate"
-"""Reason of a pair that is neither right nor wrong."""
 
 
 def _pairs(rows: Iterable[Sequence[str]]) -> tuple[GoldPair, ...]:

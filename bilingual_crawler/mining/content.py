@@ -55,16 +55,12 @@ _SENTENCES, _DOCUMENTS = "sentences", "documents"
 
 
 def export(out: Path, pairs: Iterable[LanguagePair], formats: Iterable[str], folder: Path) -> dict[str, int]:
-    """Export the spools below *out* into *folder*, in *formats*; returns sentence pairs by language pair.
-
-    Repetitions are found across buckets.
-    """
+    """Export the spools of all buckets below *out* into *folder*; returns sentence pairs by language pair."""
     written: dict[str, int] = {}
     names = list(formats)
     for pair in pairs:
-        sentences, documents = (
-            sorted((out / kind / f"pair={pair}").glob("[0-9]*.jsonl.gz")) for kind in (_SENTENCES, _DOCUMENTS)
-        )
+        folders = (out / kind / f"pair={pair}" for kind in (_SENTENCES, _DOCUMENTS))
+        sentences, documents = (sorted(spools.glob("[0-9]*.jsonl.gz")) for spools in folders)
         if not sentences:
             continue
         with ExitStack() as stack:
@@ -81,15 +77,11 @@ def export(out: Path, pairs: Iterable[LanguagePair], formats: Iterable[str], fol
     return written
 
 
+_PLACE = {"file": pa.string(), "offset": pa.int64(), "length": pa.int64(), "digest": pa.string()}
 _SCHEMA = pa.schema(
     [
-        *((name, pa.string()) for name in ("url_a", "url_b", "method")),
-        ("score", pa.float64()),
-        *(
-            (f"{name}_{side}", pa.int64() if name in ("offset", "length") else pa.string())
-            for side in "ab"
-            for name in ("file", "offset", "length", "digest")
-        ),
+        *(("url_a", pa.string()), ("url_b", pa.string()), ("method", pa.string()), ("score", pa.float64())),
+        *((f"{name}_{side}", kind) for side in "ab" for name, kind in _PLACE.items()),
     ]
 )
 
@@ -152,8 +144,8 @@ class BucketJob:
             return None
         detection = Detection.for_pairs(options.detectors, LanguagePairs((pair,)))
         sentences = spools.enter_context(self._spool(_SENTENCES, pair, bucket, Aligned))
-        documents = [self._spool(_DOCUMENTS, pair, bucket, MonolingualDocument)] if self.monolingual else []
-        monolingual = list(map(spools.enter_context, documents))
+        documents = self._spool(_DOCUMENTS, pair, bucket, MonolingualDocument)
+        monolingual = [spools.enter_context(documents)] if self.monolingual else []
         return BitextProducer(pair, detection, (), encoder, monolingual, options.sentence_filters, sentences)
 
     @contextmanager
@@ -202,5 +194,5 @@ def _row(pair: Pair, rows: dict[str, PlanRow]) -> dict[str, Any]:
     values: dict[str, Any] = {"url_a": pair.url_a, "url_b": pair.url_b, "method": pair.method, "score": pair.score}
     for side, url in (("a", pair.url_a), ("b", pair.url_b)):
         row = rows.get(url) or rows[bare(url)]
-        values |= {f"{name}_{side}": getattr(row, name) for name in ("file", "offset", "length", "digest")}
+        values |= {f"{name}_{side}": getattr(row, name) for name in _PLACE}
     return values

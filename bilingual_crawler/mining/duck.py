@@ -29,10 +29,9 @@ if TYPE_CHECKING:
 
 
 class Engine(Protocol):
-    """Runs ibis expressions, functions of Arrow batches, and jobs."""
+    """Runs ibis expressions, functions of Arrow batches, and jobs, *processes* at a time."""
 
     processes: int
-    """Jobs that run at a time."""
 
     def read(self, files: Sequence[str]) -> ir.Table:
         """Read Parquet files; raises MiningError. Broken UTF-8 in a string is replaced."""
@@ -47,10 +46,7 @@ class Engine(Protocol):
         """Write *table* into the new *folder* as Parquet, partitioned into folders ``by=value`` if *by* is given."""
 
     def each(self, job: Callable[[int], object], numbers: Iterable[int]) -> Iterator[tuple[int, BaseException | None]]:
-        """Run *job* for each number in other processes; yield (number, error or None), in any order.
-
-        *job* may run more than once for a number.
-        """
+        """Run *job*, maybe again, for each number in other processes; yield (number, error or None), in any order."""
 
 
 MEMORY = "2GB"
@@ -68,20 +64,15 @@ class DuckEngine:
         self._work = work
         work.mkdir(parents=True, exist_ok=True)
         self.processes = os.cpu_count() or 1
-        self._ibis = ibis.duckdb.connect(
-            memory_limit=memory,
-            threads=self.processes,
-            temp_directory=str(work / "spilled"),
-            preserve_insertion_order=False,
-        )
+        bounds = {"memory_limit": memory, "threads": self.processes, "temp_directory": str(work / "spilled")}
+        self._ibis = ibis.duckdb.connect(**bounds, preserve_insertion_order=False)
         self._ibis.con.execute("SET enable_progress_bar = false")
 
     def read(self, files: Sequence[str]) -> ir.Table:
         read_remote(self._ibis.con, files)
         try:
-            return self._ibis.read_parquet(
-                list(files), hive_partitioning=False, union_by_name=False, utf8_validation="replace"
-            )
+            how = {"hive_partitioning": False, "union_by_name": False, "utf8_validation": "replace"}
+            return self._ibis.read_parquet(list(files), **how)
         except duckdb.Error as error:
             raise MiningError(f"{files[0]}: {first_line(error)}; download it again if it is damaged") from error
 

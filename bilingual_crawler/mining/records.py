@@ -1,6 +1,4 @@
-"""The records named by rows of a table: in file order, near ones with one request, by range reads of archive files from
-a folder, S3, or a web server, which is read politely.
-"""
+"""The records that rows of a table name, by range reads of archive files in a folder, on S3, or a web server."""
 
 from __future__ import annotations
 
@@ -8,7 +6,6 @@ import threading
 import time
 from collections import deque
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
 from itertools import groupby
@@ -52,10 +49,8 @@ class StoredRanges:
             if system.get_file_info(path).type != fs.FileType.Directory:
                 raise FileNotFoundError("no such folder")
         except (OSError, ValueError) as error:
-            raise MiningError(
-                f"--base-url {base}: {error}; give the folder below which the files of the table lie, or an s3:// or"
-                " https:// address"
-            ) from error
+            remedy = "give the folder below which the files of the table lie, or an s3:// or https:// address"
+            raise MiningError(f"--base-url {base}: {error}; {remedy}") from error
         self._files = fs.SubTreeFileSystem(path, system)
 
     def get(self, file: str, offset: int, length: int) -> bytes:
@@ -70,21 +65,15 @@ class StoredRanges:
 
 
 class HttpRanges:
-    """Files below the address *base*; all threads share one rate limit.
-
-    :meth:`get` is that of :class:`StoredRanges`. A request begins at least 1 / *rate* seconds after the one before. A
-    server that asks for fewer requests (403, 429, 503, ``Retry-After``) gets none for a while.
+    """Files below the address *base*; the requests of all threads begin at least 1 / *rate* seconds apart. A server
+    that asks for fewer (403, 429, 503, ``Retry-After``) gets none for a while.
     """
 
     def __init__(self, base: str, rate: float, user_agent: str) -> None:
         self._base, self._interval = base.rstrip("/"), 1 / rate
-        self._pool = urllib3.PoolManager(
-            maxsize=8,
-            retries=False,
-            timeout=TIMEOUT,
-            # UTF-8 on the wire, as Scrapy sends it
-            headers={"User-Agent": user_agent.encode().decode("latin-1"), "Accept-Encoding": "identity"},
-        )
+        # UTF-8 on the wire, as Scrapy sends it
+        headers = {"User-Agent": user_agent.encode().decode("latin-1"), "Accept-Encoding": "identity"}
+        self._pool = urllib3.PoolManager(maxsize=8, retries=False, timeout=TIMEOUT, headers=headers)
         self._next = time.monotonic()
         self._refused = 0
         self._lock = threading.Lock()
@@ -94,14 +83,9 @@ class HttpRanges:
         for _ in range(TRIES):
             self._wait()
             try:
-                answer = self._pool.request(
-                    "GET",
-                    f"{self._base}/{quote(file)}",
-                    headers={**self._pool.headers, "Range": f"bytes={offset}-{offset + length - 1}"},
-                    preload_content=False,
-                    redirect=False,
-                )
-                with answer:
+                headers = {**self._pool.headers, "Range": f"bytes={offset}-{offset + length - 1}"}
+                url = f"{self._base}/{quote(file)}"
+                with self._pool.request("GET", url, headers=headers, preload_content=False, redirect=False) as answer:
                     if answer.status == 206:
                         body = self._read(answer, length)
                         expected = _left(answer.headers.get("Content-Range", ""), offset, length)
@@ -154,7 +138,7 @@ class HttpRanges:
 
 
 def _left(content_range: str, offset: int, length: int) -> int:
-    """Return the bytes of the file in the range, by the header ``Content-Range``."""
+    """The bytes of the file in the range, by the header ``Content-Range``."""
     size = content_range.rpartition("/")[2]
     return min(length, max(int(size) - offset, 0)) if size.isdecimal() else length
 
@@ -171,7 +155,6 @@ def open_ranges(base: str, rate: float, user_agent: str) -> Ranges:
 GAP = 256 << 10
 """Bytes between two records that cost less than a request: 20 requests per second at 5 MB per second."""
 MAX_SPAN = 8 << 20
-"""Maximum bytes of one request for several records."""
 _THREADS = 4
 
 
@@ -198,10 +181,7 @@ class PlanRow:
 
 
 def read_records(rows: Iterable[PlanRow], ranges: Ranges | None) -> Iterator[tuple[PlanRow, bytes | NoRecord]]:
-    """Yield the record of each row, or why it has none, in file order; raises Unavailable.
-
-    *ranges* holds the files of rows with a length; None if no row has one.
-    """
+    """Yield the record of each row, or why it has none, in file order; raises Unavailable."""
     ordered = sorted(rows, key=lambda row: (row.file, row.offset))
     yield from _read_crawls([row for row in ordered if row.length is None])
     indexed = [row for row in ordered if row.length is not None]
@@ -222,30 +202,30 @@ def read_records(rows: Iterable[PlanRow], ranges: Ranges | None) -> Iterator[tup
             waiting.append(threads.submit(_read_span, span, ranges))
             if len(waiting) > 2 * _THREADS:
                 yield from waiting.popleft().result()
-        while waiting:
-            yield from waiting.popleft().result()
+        for reading in waiting:
+            yield from reading.result()
 
 
 def _read_crawls(rows: Iterable[PlanRow]) -> Iterator[tuple[PlanRow, bytes | NoRecord]]:
     for name, of_file in groupby(rows, key=attrgetter("file")):
-        file = None
-        with suppress(ArchiveError):
+        try:
             file = open_warc(Path(name))
+        except ArchiveError:
+            yield from ((row, NoRecord("no such file")) for row in of_file)
+            continue
         for row in of_file:
             try:
-                if file is None:
-                    raise NoRecord("no such file")
                 yield row, file.read(row.offset)
             except NoRecord as reason:
                 yield row, reason
 
 
 def _spans(rows: Iterable[PlanRow]) -> Iterator[list[PlanRow]]:
+    """Cut *rows* in file order into those that one request reads."""
     span: list[PlanRow] = []
     for row in rows:
-        if span and (
-            row.file != span[-1].file or row.offset - span[-1].end > GAP or row.end - span[0].offset > MAX_SPAN
-        ):
+        near = span and row.offset - span[-1].end <= GAP and row.end - span[0].offset <= MAX_SPAN
+        if span and not (near and row.file == span[-1].file):
             yield span
             span = []
         span.append(row)

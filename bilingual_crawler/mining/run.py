@@ -17,8 +17,7 @@ from bilingual_crawler.bitext.monolingual import monolingual
 from bilingual_crawler.discovery.sources.cc_index import index_files
 from bilingual_crawler.languages.codes import LanguagePair
 from bilingual_crawler.mining.records import open_ranges
-from bilingual_crawler.mining.stored import AskedPairs, BucketResult, MiningError, add_up, result_file, store, stored
-from bilingual_crawler.mining.tables import is_crawl
+from bilingual_crawler.mining.stored import AskedPairs, BucketResult, MiningError, result_file, store, stored
 from bilingual_crawler.mining.urls import Host, MinedSite, by_size, hosts_of, mine_urls
 from bilingual_crawler.options import PREFIX, Options
 from bilingual_crawler.storage.records import DOCUMENTS, SITES, read_json_lines, replace_tsv
@@ -76,7 +75,6 @@ def _print_pairs(console: Console, what: str, pairs: Mapping[str, Mapping[str, i
 TRIES = 2
 """Tries of a bucket in one run; the next run tries again."""
 LARGEST = 10
-"""Hosts in the report."""
 
 
 class UrlReport(msgspec.Struct):
@@ -97,7 +95,6 @@ class ContentReport(msgspec.Struct):
     """Done buckets, earlier runs included."""
     total: BucketResult
     failed: dict[int, str]
-    """Failed buckets and their errors; the next run tries them again."""
 
 
 class Mining:
@@ -106,8 +103,7 @@ class Mining:
     def __init__(self, request: MiningRequest) -> None:
         self._request, self._out = request, request.out.resolve()
         self.work = self._out / "work"
-        """The folder of intermediate tables."""
-        self._crawls = [Path(name) for name in request.inputs if is_crawl(Path(name))]
+        self._crawls = [Path(name) for name in request.inputs if (Path(name) / DOCUMENTS).exists()]
         self._files = [file for name in request.inputs if Path(name) not in self._crawls for file in index_files(name)]
         known = stored(self._out / "mining.json", dict[str, Any])
         # a mining that keeps documents keeps those of all buckets, so that the format can be chosen again
@@ -154,13 +150,10 @@ class Mining:
         methods: dict[str, dict[str, int]] = {}
         for found in stage.found.group_by("pair", "method").agg(n=row.count()).to_pyarrow().to_pylist():
             methods.setdefault(found["pair"], {})[found["method"]] = found["n"]
-        report = UrlReport(
-            stage.counts,
-            methods,
-            list(islice(hosts_of(self._out / "domains"), LARGEST)),
-            [(pair.a, pair.b) for pair in stage.pairs],
-            sorted(int(folder.name.partition("=")[2]) for folder in (self._out / "plan").glob("bucket=*")),
-        )
+        largest = list(islice(hosts_of(self._out / "domains"), LARGEST))
+        pairs = [(pair.a, pair.b) for pair in stage.pairs]
+        buckets = sorted(int(folder.name.partition("=")[2]) for folder in (self._out / "plan").glob("bucket=*"))
+        report = UrlReport(stage.counts, methods, largest, pairs, buckets)
         store(self._out / "urls.json", report)
         shutil.rmtree(self.work)
         return report
@@ -173,23 +166,16 @@ class Mining:
         request = self._request
         for folder in self._crawls:
             if not any(folder.glob("*.warc.gz")) and any(read_json_lines(folder / DOCUMENTS)):
-                raise MiningError(
-                    f"{folder} has no archive to read the pages from (BILINGUAL_WARC); leave it out, or pair URLs only"
-                    " (--stage urls); scrapy align reads its texts"
-                )
+                remedy = "leave it out, or pair URLs only (--stage urls); scrapy align reads its texts"
+                raise MiningError(f"{folder} has no archive to read the pages from (BILINGUAL_WARC); {remedy}")
         if request.base is not None:
             open_ranges(request.base, request.rate, request.user_agent)
         elif self._files:
-            raise MiningError(
-                f"--base-url is missing: {self._files[0]} names files of an archive; give the folder that they are in,"
-                " or its address, such as https://data.commoncrawl.org/"
-            )
+            remedy = "give the folder that they are in, or its address, such as https://data.commoncrawl.org/"
+            raise MiningError(f"--base-url is missing: {self._files[0]} names files of an archive; {remedy}")
 
     def mine_content(self, engine: Engine, urls: UrlReport, on_bucket: Callable[[], None]) -> ContentReport:
-        """Run the content stage for all buckets but those that are done; writes ``pairs/``.
-
-        *on_bucket* is called for each bucket that is done.
-        """
+        """Run the content stage, writing ``pairs/``; *on_bucket* is called for each bucket that is done."""
         # what aligns takes 45 MB, which the URL stage leaves to DuckDB
         from bilingual_crawler.mining.content import BucketJob
 
@@ -197,22 +183,24 @@ class Mining:
         job = BucketJob(request, self._pairs(urls), self._monolingual)
         problems: dict[int, str] = {}
         files = {number: result_file(self._out, number) for number in urls.buckets}
-        for file in files.values():
-            if file.exists():
-                on_bucket()
+        for _ in filter(Path.exists, files.values()):
+            on_bucket()
         for _ in range(TRIES):
             for number, error in engine.each(job, [number for number, file in files.items() if not file.exists()]):
                 if error is None:
                     on_bucket()
                 else:
                     problems[number] = f"{type(error).__name__}: {error}"
-        results = {number: stored(file, BucketResult) for number, file in files.items()}
-        done = [result for result in results.values() if result is not None]
-        failed = {number: why for number, why in problems.items() if results[number] is None}
-        return ContentReport(len(done), add_up(done), failed)
+        report = ContentReport(0, BucketResult(), {})
+        for number, file in files.items():
+            if result := stored(file, BucketResult):
+                report.done += 1
+                report.total.add(result)
+            elif number in problems:
+                report.failed[number] = problems[number]
+        return report
 
     def export(self, urls: UrlReport, folder: Path) -> dict[str, int]:
-        """Write the bitext of the done buckets into *folder*; returns sentence pairs by language pair."""
         from bilingual_crawler.mining.content import export
 
         return export(self._out, self._pairs(urls), self._request.formats, folder)

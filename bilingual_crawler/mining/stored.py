@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -49,7 +50,6 @@ def store(file: Path, value: object) -> None:
 
 
 def stored(file: Path, kind: type[Stored]) -> Stored | None:
-    """Read what :func:`store` wrote; None without the file."""
     return msgspec.json.decode(file.read_bytes(), type=kind) if file.exists() else None
 
 
@@ -60,9 +60,7 @@ class BucketResult(msgspec.Struct):
     read: int = 0
     """Pages in a language of the pairs."""
     left_out: dict[str, int] = {}
-    """Pages left out, by reason."""
     examples: dict[str, str] = {}
-    """One page for each reason."""
     pairs: dict[str, dict[str, int]] = {}
     """Document pairs by language pair and method."""
 
@@ -71,29 +69,21 @@ class BucketResult(msgspec.Struct):
         self.left_out[reason] = self.left_out.get(reason, 0) + 1
         self.examples.setdefault(reason, page)
 
+    def add(self, other: BucketResult) -> None:
+        self.planned += other.planned
+        self.read += other.read
+        self.left_out = dict(Counter(self.left_out) + Counter(other.left_out))
+        self.examples = other.examples | self.examples
+        for pair, methods in other.pairs.items():
+            self.pairs[pair] = dict(Counter(self.pairs.get(pair, {})) + Counter(methods))
+
 
 def result_file(out: Path, number: int) -> Path:
-    """Return the file of the :class:`BucketResult` of a bucket."""
     return out / "done" / f"{number}.json"
 
 
-def add_up(results: Iterable[BucketResult]) -> BucketResult:
-    total = BucketResult()
-    for result in results:
-        total.planned += result.planned
-        total.read += result.read
-        total.left_out = dict(Counter(total.left_out) + Counter(result.left_out))
-        total.examples = result.examples | total.examples
-        for pair, methods in result.pairs.items():
-            total.pairs[pair] = dict(Counter(total.pairs.get(pair, {})) + Counter(methods))
-    return total
-
-
 class AskedPairs:
-    """The requested pairs: ``eng-mlt,eng-isl``, or ``eng-*``, which pairs a language with every other of the tables.
-
-    Raises LanguageError.
-    """
+    """The requested pairs, ``eng-mlt,eng-isl``; ``eng-*`` is English with any other language. Raises LanguageError."""
 
     def __init__(self, text: str, equivalents: Iterable[str | Collection[str]]) -> None:
         self._equivalents = parse_equivalents(equivalents)
@@ -101,11 +91,8 @@ class AskedPairs:
         named = ",".join(part for part in parts if not part.endswith("-*"))
         self._named = LanguagePairs.parse(named, equivalents).pairs if named else ()
         self._hubs = [parse_language(part.removesuffix("-*")) for part in parts if part.endswith("-*")]
-
-    @property
-    def is_open(self) -> bool:
+        self.is_open = bool(self._hubs)
         """Whether the languages of the tables decide the pairs."""
-        return bool(self._hubs)
 
     def among(self, languages: Iterable[str]) -> LanguagePairs:
         """Return the pairs for tables with pages in *languages* (ISO 639-3); raises LanguageError without any."""
@@ -124,7 +111,6 @@ class AskedPairs:
 
 
 def _is_language(code: str) -> bool:
-    try:
+    with suppress(LanguageError):
         return parse_language(code) == code
-    except LanguageError:
-        return False
+    return False

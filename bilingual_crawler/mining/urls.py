@@ -1,15 +1,15 @@
-"""The URL stage: pairs of pages by their URLs, counts of domains, and the plan of pages to read, in units that fit
-into memory. All but the keys of URLs are ibis expressions.
+"""The URL stage, in ibis expressions: tables of pages under common column names (crawls, Common Crawl's index),
+pairs of pages by their URLs, counts of domains, the plan of pages to read.
 """
 
 from __future__ import annotations
 
+import hashlib
 from dataclasses import dataclass
 from functools import partial
-from itertools import groupby
+from itertools import groupby, islice
 from operator import itemgetter
 from typing import TYPE_CHECKING
-from urllib.parse import urlsplit
 from zlib import crc32
 
 import ibis
@@ -18,20 +18,147 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from ibis import _
 
+from bilingual_crawler.discovery.policies import entry_page
 from bilingual_crawler.discovery.sites import BILINGUAL, JudgedSite, write_counts
-from bilingual_crawler.mining.tables import read_tables, with_columns, with_domains
+from bilingual_crawler.mining.stored import MiningError
 from bilingual_crawler.pairing.urls import SCORES
+from bilingual_crawler.storage.files import LeftOut
+from bilingual_crawler.storage.records import DOCUMENTS, NO_RECORD, read_json_lines
+from bilingual_crawler.storage.warc import NoRecord, check_place
+from bilingual_crawler.urls.hosts import registered_domain
 from bilingual_crawler.urls.marks import marked_language, strip_language
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator, Sequence
+    from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
     from pathlib import Path
+    from typing import Any
 
     import ibis.expr.types as ir
 
     from bilingual_crawler.languages.pairs import LanguagePairs
-    from bilingual_crawler.mining.duck import Engine
+    from bilingual_crawler.mining.duck import Engine, Fields
     from bilingual_crawler.mining.stored import AskedPairs
+
+_ROWS = 10_000
+_SCHEMA = pa.schema(
+    [
+        *((name, pa.string()) for name in ("url", "domain", "language", "digest", "warc_file")),
+        *((name, pa.int64()) for name in ("warc_offset", "warc_length", "size")),
+        ("announced", pa.list_(pa.string())),
+    ]
+)
+
+
+def table_of_crawl(folder: Path, work: Path) -> Path:
+    """Write the documents of the crawl in *folder*, without record lengths, as a Parquet file into *work*."""
+    table = work / f"crawl-{hashlib.sha1(str(folder.resolve()).encode()).hexdigest()}.parquet"
+    left_out = LeftOut()
+    documents = read_json_lines(folder / DOCUMENTS, left_out)
+    with pq.ParquetWriter(table, _SCHEMA) as writer:
+        while some := list(islice(documents, _ROWS)):
+            rows = []
+            for document in some:
+                try:
+                    rows.append(_row(document, folder))
+                except (NoRecord, KeyError, TypeError, ValueError, AttributeError):
+                    left_out.add(NO_RECORD, f"{folder / DOCUMENTS}, {document['url']}")
+            writer.write_table(pa.Table.from_pylist(rows, schema=_SCHEMA))
+    return table
+
+
+def _row(document: Mapping[str, Any], folder: Path) -> dict[str, object]:
+    file, offset, language = document["warc_file"], document["warc_offset"], document["language"]
+    if not (isinstance(language, str) and (file is None or (isinstance(file, str) and isinstance(offset, int)))):
+        raise TypeError
+    if file is not None:
+        check_place(file, offset, 1)
+    text = document["text"]
+    return {
+        "url": document["url"],
+        "domain": registered_domain(document["url"]),
+        "language": language,
+        "digest": hashlib.sha1(text.encode("utf-8", "surrogatepass")).hexdigest(),
+        "warc_file": str(folder.resolve() / file) if file else None,
+        "warc_offset": offset,
+        "warc_length": None,
+        "size": len(text),
+        "announced": [str(url) for _, url in document.get("alternates") or ()],
+    }
+
+
+REQUIRED = {
+    "url": ("url",),
+    "languages": ("content_languages", "languages", "language"),
+    "file": ("warc_filename", "warc_file"),
+    "offset": ("warc_record_offset", "warc_offset"),
+    "length": ("warc_record_length", "warc_length"),
+}
+"""Common column names to names in tables, Common Crawl's first."""
+OPTIONAL = {
+    "domain": ("url_host_private_domain", "domain"),
+    "digest": ("content_digest", "digest"),
+    "size": ("size", "warc_record_length", "warc_length"),
+    "announced": ("announced",),
+}
+_TYPES = {"offset": "int64", "length": "int64", "size": "int64", "announced": "array<string>"}
+_HTML = ("text/html", "application/xhtml+xml")
+_HOST = r"^[A-Za-z]+://(?:[^/?#@]*@)?([^/?#:]+)"
+
+
+def read_tables(engine: Engine, crawls: Sequence[Path], files: Sequence[str], work: Path) -> ir.Table:
+    """Read the pages of crawls and of Parquet *files*, which have the columns of one index, such as Common Crawl's.
+
+    Columns: url, domain (registered), language (main one, ISO 639-3), digest, file, offset, length, size (decides among
+    duplicates) and, if a table has it, announced (URLs of translations). Only HTML with status 200. Raises MiningError.
+    """
+    read = [(engine.read([str(table_of_crawl(folder, work))]), str(folder)) for folder in crawls]
+    if files:
+        read.append((engine.read(files), files[0]))
+    announced = any("announced" in table.columns for table, _ in read)
+    tables = [_named(table, where, announced) for table, where in read]
+    return ibis.union(*tables) if len(tables) > 1 else tables[0]
+
+
+def _with_columns(batch: pa.RecordBatch, fields: Fields, columns: Sequence[Sequence[object]]) -> pa.RecordBatch:
+    added = [pa.array(column, kind) for (_, kind), column in zip(fields, columns, strict=True)]
+    schema = pa.schema([*batch.schema, *(pa.field(*field) for field in fields)])
+    return pa.RecordBatch.from_arrays([*batch.columns, *added], schema=schema)
+
+
+DOMAINS = (("domain", pa.string()),)
+
+
+def add_domains(hosts: pa.RecordBatch) -> pa.RecordBatch:
+    return _with_columns(hosts, DOMAINS, [[registered_domain(host) for host in hosts["host"].to_pylist()]])
+
+
+def with_domains(engine: Engine, pages: ir.Table) -> ir.Table:
+    """Fill missing domains of *pages* with the registered domain of the host."""
+    host = ibis.ifelse(_.domain.isnull(), _.url.re_extract(_HOST, 1), ibis.null("string"))
+    hosted = pages.mutate(host=host)
+    hosts = hosted.filter(_.host.notnull()).select("host").distinct()
+    found = engine.add(hosts, add_domains, DOMAINS, "hosts").rename(found="domain")
+    return hosted.left_join(found, "host").mutate(domain=ibis.coalesce(_.domain, _.found)).select(*pages.columns)
+
+
+def _named(table: ir.Table, where: str, announced: bool) -> ir.Table:
+    columns = set(table.columns)
+    found = {ours: next(filter(columns.__contains__, theirs), None) for ours, theirs in (REQUIRED | OPTIONAL).items()}
+    if missing := next((theirs[0] for ours, theirs in REQUIRED.items() if found[ours] is None), None):
+        raise MiningError(f"{where}: no column {missing}; give a table that has it, or call it so")
+    pages = table
+    if "fetch_status" in columns:
+        pages = pages.filter(_.fetch_status == 200)
+    if "content_mime_detected" in columns:
+        pages = pages.filter(_.content_mime_detected.isin(_HTML))
+    kept = {ours: ibis.null() if theirs is None else pages[theirs] for ours, theirs in found.items()}
+    values = {ours: column.cast(_TYPES.get(ours, "string")) for ours, column in kept.items()}
+    language = values.pop("languages").split(",")[0]
+    if not announced:
+        del values["announced"]
+    known = _.url.notnull() & _.language.notnull() & (_.language != "")
+    return pages.select(**values, language=language).filter(known)
+
 
 KEYS = (("key", pa.string()), ("marked", pa.string()), ("of_domain", pa.int64()), ("of_directory", pa.int64()))
 
@@ -40,8 +167,7 @@ def add_keys(pages: pa.RecordBatch, languages: Collection[str] | None) -> pa.Rec
     """Add the columns to pair *pages* by; only marks of *languages* count, None for all.
 
     ``key``: the URL without language marks. ``marked``: the language that it names, ISO 639-3, or null. ``of_domain``,
-    ``of_directory``: checksums of the domain, and of the domain with the directory of the key; a large domain is cut by
-    the latter.
+    ``of_directory``: checksums of the domain, and with the directory of the key, by which a large domain is cut.
     """
     urls, domains = pages["url"].to_pylist(), pages["domain"].to_pylist()
     wanted = None if languages is None else frozenset(languages)
@@ -51,7 +177,7 @@ def add_keys(pages: pa.RecordBatch, languages: Collection[str] | None) -> pa.Rec
     directories = (key.partition("?")[0].rpartition("/")[0] for key, _ in found)
     of_directory = [crc32(path.encode(), domain) for path, domain in zip(directories, of_domain, strict=True)]
     columns = [key for key, _ in found], [marked for _, marked in found], of_domain, of_directory
-    return with_columns(pages, KEYS, columns)
+    return _with_columns(pages, KEYS, columns)
 
 
 MAX_RATIO = 3
@@ -66,17 +192,8 @@ def sides_of(pairs: LanguagePairs, languages: Iterable[str]) -> dict[str, str]:
     return {language: side for language in sorted(languages) if (side := pairs.side(language))}
 
 
-def in_languages(pages: ir.Table, pairs: LanguagePairs, languages: Iterable[str]) -> ir.Table:
-    """Keep the *pages* in a language of *pairs*, among *languages*; ``language`` becomes the language of *pairs*."""
-    sides = sides_of(pairs, languages)
-    return pages.filter(_.language.isin(list(sides))).mutate(language=_.language.substitute(sides))
-
-
 def longest(pages: ir.Table) -> ir.Table:
-    """Keep the longest of the *pages* whose URLs differ in scheme or ``www.`` only; adds the column ``bare``.
-
-    Of records of one URL and length the first stays, by file name and offset.
-    """
+    """Keep the longest, else the first, of *pages* that differ by scheme or ``www.``; adds the column ``bare``."""
     order = (ibis.desc("size", nulls_first=False), ibis.desc("url"), "file", "offset")
     return _first(pages.mutate(bare=_.url.re_replace(_BARE, "")), ("bare",), order)
 
@@ -93,19 +210,17 @@ def url_pairs(pages: ir.Table, asked: ir.Table, pairs: LanguagePairs, languages:
     """Pair *pages* with keys one-to-one: by announcement, and by URLs that are equal but for the language.
 
     URLs with the mark of another language are not paired by URL. Of the pages of a domain with one language and key the
-    first takes part: one with a mark, then the shorter URL. Where announcements disagree, a pair stays if it is the
-    best of both of its pages.
+    first takes part: one with a mark, then the shorter URL. Of announced pairs the best of both pages stay.
     """
     sides = sides_of(pairs, languages)
     agree = pages.filter(_.marked.isnull() | (_.marked.substitute(sides) == _.language))
     order = (_.marked.isnull(), _.url.length(), _.url)
     one = _first(agree, ("domain", "key", "language"), order).select(*_PLACE, "size", "domain", "key", "language")
     a = one.rename(a="language", **_beside("a")).inner_join(asked, "a")
-    by_key = a.inner_join(one.rename(b="language", **_beside("b")), ("domain", "key", "b")).select(
-        *_COLUMNS, "size_a", "size_b", score=_score("url"), method=ibis.literal("url")
-    )
+    both = a.inner_join(one.rename(b="language", **_beside("b")), ("domain", "key", "b"))
     far = ibis.greatest(_.size_a, _.size_b) > MAX_RATIO * ibis.least(_.size_a, _.size_b)
-    by_key = by_key.filter(~far.fill_null(False)).drop("size_a", "size_b")
+    near = both.filter(~far.fill_null(False))
+    by_key = near.select(*_COLUMNS, score=_score("url"), method=ibis.literal("url"))
     # pairs by key are one-to-one already
     return _best(by_key.union(announced_pairs(pages, asked))) if "announced" in pages.columns else by_key
 
@@ -132,7 +247,6 @@ def _score(method: str) -> ir.Value:
 
 
 def _beside(side: str) -> dict[str, str]:
-    """Return new names for the columns of one page of a pair."""
     return {f"{name}_{side}": name for name in (*_PLACE, "size")}
 
 
@@ -170,20 +284,14 @@ WRONG = 0.01
 
 
 def count_domains(pages: ir.Table, found: ir.Table, asked: ir.Table) -> ir.Table:
-    """Count the pages and pairs of each domain and language pair.
-
-    Columns: domain, pair, a, b, pages_a, pages_b, url_pairs (how many), url_a and url_b (one of them, or null).
-    """
+    """Count the pages and pairs of each domain and language pair, with one pair of URLs, or null."""
     counts = pages.group_by("domain", "language").agg(pages=_.count())
     a = counts.rename(a="language", pages_a="pages").inner_join(asked, "a")
     both = a.inner_join(counts.rename(b="language", pages_b="pages"), ("domain", "b"))
-    pairs = found.group_by("domain", "pair").agg(
-        url_pairs=_.count(), url_a=_.url_a.min(), url_b=_.url_b.argmin(_.url_a)
-    )
-    joined = both.left_join(pairs, ("domain", "pair"))
-    return joined.select(
-        *("domain", "pair", "a", "b", "pages_a", "pages_b", "url_a", "url_b"), url_pairs=_.url_pairs.fill_null(0)
-    )
+    example = {"url_a": _.url_a.min(), "url_b": _.url_b.argmin(_.url_a)}
+    pairs = found.group_by("domain", "pair").agg(url_pairs=_.count(), **example)
+    columns = ("domain", "pair", "a", "b", "pages_a", "pages_b", *example)
+    return both.left_join(pairs, ("domain", "pair")).select(*columns, url_pairs=_.url_pairs.fill_null(0))
 
 
 class Host(msgspec.Struct):
@@ -195,7 +303,6 @@ class Host(msgspec.Struct):
     likelihood: float = 0.0
     """P(the domain has pairs), the maximum over its language pairs."""
     pair: tuple[str, str] | None = None
-    """One pair of URLs; None without pairs."""
 
 
 def by_size(domains: ir.Table) -> ir.Table:
@@ -230,11 +337,9 @@ class MinedSite(JudgedSite):
     @classmethod
     def from_host(cls, host: Host) -> MinedSite:
         url_a, url_b = host.pair or ("", "")
-        parts = urlsplit(url_a)
-        entry = f"{parts.scheme}://{parts.netloc}/" if url_a else f"https://{host.domain}/"
+        entry = entry_page(url_a or f"https://{host.domain}/")
         pages = write_counts(host.pages)
-        evidence = write_counts({"url": host.url_pairs}) if host.url_pairs else ""
-        verdict = BILINGUAL if host.url_pairs else "unread"
+        verdict, evidence = (BILINGUAL, write_counts({"url": host.url_pairs})) if host.url_pairs else ("unread", "")
         known = host.domain, entry, verdict, host.likelihood, pages, evidence, url_a, url_b
         return cls(*known, 0, "index", "", pages, "", "", url=entry, prior=host.likelihood)
 
@@ -258,9 +363,7 @@ class UrlStage:
 
 
 def mine_urls(engine: Engine, crawls: Sequence[Path], files: Sequence[str], wanted: AskedPairs, work: Path) -> UrlStage:
-    """Run the URL stage over crawls and Parquet *files*; MiningError or LanguageError if they are not as they should
-    be. Tables on the way lie in *work*.
-    """
+    """Run the URL stage over crawls and Parquet *files*, with tables in *work*; raises MiningError, LanguageError."""
     rows = read_tables(engine, crawls, files, work)
     by_language = dict(rows.group_by("language").agg(pages=_.count()).to_pyarrow().to_pandas().itertuples(index=False))
     pairs = wanted.among(by_language)
@@ -268,7 +371,8 @@ def mine_urls(engine: Engine, crawls: Sequence[Path], files: Sequence[str], want
     pq.write_table(pa.table(columns), work / "asked.parquet")
     asked = engine.read([str(work / "asked.parquet")])
     sides = sides_of(pairs, by_language)
-    inside = bilingual(with_domains(engine, in_languages(rows, pairs, by_language)), asked)
+    in_languages = rows.filter(_.language.isin(list(sides))).mutate(language=_.language.substitute(sides))
+    inside = bilingual(with_domains(engine, in_languages), asked)
     marks = None if wanted.is_open else pairs.equivalents
     pages = engine.add(longest(inside), partial(add_keys, languages=marks), KEYS, "pages")
     found = engine.keep(url_pairs(pages, asked, pairs, {*by_language, *pairs.equivalents}), "found")

@@ -16,7 +16,7 @@ from bilingual_crawler import noun
 from bilingual_crawler.crawl.component import CrawlComponent
 from bilingual_crawler.crawl.context import DiscoveryContext
 from bilingual_crawler.crawl.signals import output_failed
-from bilingual_crawler.discovery.sites import Funnel, JudgedSite
+from bilingual_crawler.discovery.sites import BILINGUAL, Funnel, JudgedSite
 from bilingual_crawler.reporting.ledger import tally_of
 from bilingual_crawler.storage.records import SITES, TsvLog
 
@@ -43,10 +43,10 @@ class SitesExtension(CrawlComponent):
 
     def counts(self) -> dict[str, Any]:
         """The funnel in a summary."""
-        return {"site_candidates": self.funnel.judged + self._search.unjudged} | self.funnel.counts()
+        return {"site_candidates": self.funnel.reasons.total() + self._search.unjudged} | self.funnel.counts()
 
     def site_judged(self, site: JudgedSite) -> None:
-        if self.funnel.knows(site.site):
+        if site.site in self.funnel.sites:
             return
         try:
             self._log.write_record(site)
@@ -111,8 +111,8 @@ class ProgressExtension(CrawlComponent):
         tally, visits = tally_of(self._crawler), self._visits
         doing = f"{self._phase}: " if self._phase else ""
         found = self._crawler.get_extension(SitesExtension)
-        judged = found.funnel.judged if found else 0
-        sites = f"{found.funnel.bilingual} of {judged} {noun(judged, 'site')} bilingual, " if found else ""
+        judged = found.funnel.reasons.total() if found else 0
+        sites = f"{found.funnel.reasons[BILINGUAL]} of {judged} {noun(judged, 'site')} bilingual, " if found else ""
         pairs = self._stats.get_value("bilingual/pairs/found", 0)
         counts = doing + sites + counts_line(tally.fetched, tally.documents.total(), pairs, visits.frontier.remaining)
         if (estimate := visits.learner.remaining.total()) and estimate.found:

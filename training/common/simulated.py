@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import count
 from typing import TYPE_CHECKING, TypeVar
 
-from bilingual_crawler.harvest.curve import Reference
+from bilingual_crawler.harvest.results import Reference
 from bilingual_crawler.harvest.simulator import freeze, simulate
 from bilingual_crawler.harvest.sites import read_site
 from bilingual_crawler.languages.codes import LanguagePair

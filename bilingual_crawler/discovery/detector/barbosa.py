@@ -1,14 +1,14 @@
 """The detector of Barbosa et al. 2011 (section 2.1): a link predictor, and the languages of the pages that it picks.
 
-Three things differ. The predictor is a logistic regression, not a support vector machine whose scores are made
-probabilities. Words that name languages are replaced by their roles, so that it can judge any pair of languages. What
-is read of the images of a link, alternative text and address, is the language that they stand for.
+Unlike there, the predictor is a logistic regression, words that name languages are replaced by their roles (it judges
+any pair of languages), and images are read as the language that they stand for.
 """
 
 from __future__ import annotations
 
 import re
 from collections import Counter
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from bilingual_crawler.discovery.detector.base import Reason, Verdict
@@ -42,11 +42,11 @@ def tokens_of(page: PageRecord, link: Link, sought: frozenset[str], pair: Langua
     around = next((line for line in page.text.split("\n") if link.text and link.text in line), "")
     path = link.url.partition("://")[2].partition("/")[2]
     contexts = {"url": path, "anchor": link.text, "around": around.replace(link.text, " ")}
-    found = [(name, word) for name, text in contexts.items() for word in _WORD.findall(text)]
     tokens = set() if link.label is None else {f"image:{_role(link.label, sought, pair)}"}
-    for name, word in found:
-        language = named_language(word) or coded_language(word) or next(iter(languages_of(word.lower())), None)
-        tokens.add(f"{name}:{word.lower() if language is None else _role(language, sought, pair)}")
+    for name, text in contexts.items():
+        for word in _WORD.findall(text):
+            language = named_language(word) or coded_language(word) or next(iter(languages_of(word.lower())), None)
+            tokens.add(f"{name}:{word.lower() if language is None else _role(language, sought, pair)}")
     return tokens
 
 
@@ -60,19 +60,15 @@ def likelihood(predictor: LinearModel, tokens: set[str]) -> float:
     return predictor.probability(dict.fromkeys(tokens & predictor.weights.keys(), 1.0))
 
 
+@dataclass(eq=False)
 class BarbosaDetector:
-    """Follows the links whose likelihood is at least *threshold*, until it has seen both languages.
+    """Follows the links whose likelihood is at least *threshold*, until it has seen both languages."""
 
-    *predictor* is a logistic regression over tokens, each with its context, as ``anchor:english``.
-    """
-
-    def __init__(self, predictor: LinearModel, threshold: float = THRESHOLD) -> None:
-        self.predictor = predictor
-        self.threshold = threshold
+    predictor: LinearModel
+    threshold: float = THRESHOLD
 
     @classmethod
     def load(cls, models: Traversable, language_model: LanguageModel) -> Self:
-        """Read the weights; ModelError names the file that is missing or unreadable."""
         return cls(read_weights(models / FOLDER / FILE, LinearModel))
 
     def inspect(self, pair: LanguagePair, entry: PageRecord) -> Inspection:
@@ -80,7 +76,7 @@ class BarbosaDetector:
 
 
 class BarbosaInspection:
-    """The links of the entry page, likeliest first."""
+    """Downloads the links of the entry page, likeliest first."""
 
     def __init__(self, detector: BarbosaDetector, pair: LanguagePair, entry: PageRecord) -> None:
         self._pair = pair

@@ -32,11 +32,9 @@ class Reason(StrEnum):
     PARKED = "parked"
     """The domain is for sale or shows advertisements only."""
     OFF_TOPIC = "off_topic"
-    """The entry page is not about the topic of the search."""
     OTHER_SITE = "other_site"
     """The entry page redirected to another site."""
     NO_PAGE = "no_page"
-    """There is no page that could be read."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +52,6 @@ class Verdict:
     pair: tuple[str, str] | None = None
     """URLs of two pages confirmed as translations, in the order of the language pair."""
     downloads: int = 0
-    """Downloads beside the entry page."""
 
 
 class Inspection(Protocol):

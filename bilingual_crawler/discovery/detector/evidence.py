@@ -1,12 +1,10 @@
-"""The detector that weighs all evidence of a site: its links, the outlines of its pages, what they claim.
-
-Parked domains, which are for sale or show advertisements, are no sites.
-"""
+"""The detector that weighs all evidence of a site: its links, the outlines of its pages, what they claim."""
 
 from __future__ import annotations
 
 import re
 from collections import Counter
+from dataclasses import dataclass
 from functools import cache
 from itertools import chain
 from operator import itemgetter
@@ -40,14 +38,11 @@ if TYPE_CHECKING:
 
 MAX_CHARACTERS = 2000
 """Characters of the longest text of a parked page."""
-
-_DEALERS = frozenset(
-    (
-        *("afternic.com", "bodis.com", "brandbucket.com", "buydomains.com", "dan.com", "domainmarket.com", "epik.com"),
-        *("hugedomains.com", "parkingcrew.net", "parklogic.com", "sedo.com", "sedoparking.com", "skenzo.com"),
-        *("squadhelp.com", "undeveloped.com", "uniregistry.com", "voodoo.com"),
-    )
-)
+_DEALERS = {
+    *("afternic.com", "bodis.com", "brandbucket.com", "buydomains.com", "dan.com", "domainmarket.com", "epik.com"),
+    *("hugedomains.com", "parkingcrew.net", "parklogic.com", "sedo.com", "sedoparking.com", "skenzo.com"),
+    *("squadhelp.com", "undeveloped.com", "uniregistry.com", "voodoo.com"),
+}
 """Registered domains of those who sell and park domains, and do nothing else."""
 _PHRASES = re.compile(
     r"""(?ix)
@@ -76,8 +71,7 @@ LEAST_OF_BOTH = 0.04
 BRIDGE = 0.2
 """Minimum probability of a link on a page that only leads to others."""
 MIRRORED = 0.3
-"""Probability of a link whose counterpart is on the same page, or on one in the other language, without other
-evidence."""
+"""P(a link whose counterpart is on the same page, or one in the other language), without other evidence."""
 HALF_MIRRORED = 0.6
 """As :data:`MIRRORED`, if the counterpart was downloaded."""
 MAX_GUESSES = 2
@@ -86,27 +80,21 @@ DOUBT = 0.75
 """Pseudo-count per link kind."""
 
 
+@dataclass(eq=False)
 class EvidenceDetector:
     """Finds bilingual sites by the evidence of their links and the outlines of their pages."""
 
-    def __init__(
-        self,
-        weights: EvidenceWeights,
-        resemblance: ResemblanceWeights,
-        model: LanguageModel,
-        *,
-        max_downloads: int = MAX_DOWNLOADS,
-        confirmed: float = TRANSLATION_THRESHOLD,
-    ) -> None:
-        self.weights = weights
-        self.resemblance = resemblance
-        self.max_downloads = max_downloads
-        self.confirmed = confirmed
-        self.reader = cache(lambda pair: LinkReader(pair, model))
+    weights: EvidenceWeights
+    resemblance: ResemblanceWeights
+    model: LanguageModel
+    max_downloads: int = MAX_DOWNLOADS
+    confirmed: float = TRANSLATION_THRESHOLD
+
+    def __post_init__(self) -> None:
+        self.reader = cache(lambda pair: LinkReader(pair, self.model))
 
     @classmethod
     def load(cls, models: Traversable, language_model: LanguageModel) -> Self:
-        """Read the weights; ModelError names the file that is missing or unreadable."""
         return cls(EvidenceWeights.load(models), ResemblanceWeights.load(models), language_model)
 
     def inspect(self, pair: LanguagePair, entry: PageRecord) -> Inspection:
@@ -117,8 +105,7 @@ class EvidenceInspection:
     """Downloads the best link, learns from a miss, and ends with a confirmed pair or without hope."""
 
     def __init__(self, detector: EvidenceDetector, pair: LanguagePair, entry: PageRecord) -> None:
-        self._detector = detector
-        self._pair = pair
+        self._detector, self._pair = detector, pair
         self._reader = detector.reader(pair)
         self._resemblance = Resemblance(detector.resemblance)
         self._pages: list[PageRecord] = []
@@ -130,8 +117,7 @@ class EvidenceInspection:
         self._tried: Counter[tuple[bool, ...]] = Counter()
         self._hit: Counter[tuple[bool, ...]] = Counter()
         self._misses: Counter[Reason] = Counter()
-        self._downloads = 0
-        self._guesses = 0
+        self._downloads = self._guesses = 0
         self._best: tuple[float, PageRecord, PageRecord] | None = None
         self._parked = is_parked(entry)
         self._see(entry)
@@ -177,15 +163,9 @@ class EvidenceInspection:
             reason = max(self._misses, key=self._misses.__getitem__, default=Reason.ONE_LANGUAGE)
             if all(self._sides.values()):
                 reason = Reason.NO_TRANSLATION
-        return Verdict(
-            self._is_confirmed,
-            likelihood,
-            reason,
-            Counter(page.language for page in self._pages),
-            self._evidence,
-            (self._best[1].url, self._best[2].url) if self._best and self._is_confirmed else None,
-            self._downloads,
-        )
+        languages = Counter(page.language for page in self._pages)
+        pair = (self._best[1].url, self._best[2].url) if self._best and self._is_confirmed else None
+        return Verdict(self._is_confirmed, likelihood, reason, languages, self._evidence, pair, self._downloads)
 
     @property
     def _is_confirmed(self) -> bool:
@@ -207,7 +187,11 @@ class EvidenceInspection:
             self._sides[side].append(page)
             for other in self._sides[self._pair.other(side)]:
                 self._mirrored |= mirrored(page, other)
-                self._compare(*((page, other) if side == self._pair.a else (other, page)))
+                a, b = (page, other) if side == self._pair.a else (other, page)
+                if comparable(a, b, self._pair):
+                    features = features_of(a, b, self._pair, self._resemblance)
+                    found = self._detector.weights.parallel.probability(features), a, b
+                    self._best = max(self._best or found, found, key=itemgetter(0))
         sought = self._sides if side is None else (self._pair.other(side),)
         for prospect in chain.from_iterable(self._reader.read(page, language) for language in sought):
             key = one_form(prospect.url), prospect.language
@@ -216,18 +200,10 @@ class EvidenceInspection:
                 if held is None or self._probability(prospect) > self._probability(held):
                     self._prospects[key] = prospect
 
-    def _compare(self, a: PageRecord, b: PageRecord) -> None:
-        if comparable(a, b, self._pair):
-            features = features_of(a, b, self._pair, self._resemblance)
-            probability = self._detector.weights.parallel.probability(features)
-            if self._best is None or probability > self._best[0]:
-                self._best = probability, a, b
-
     def _next_best(self) -> tuple[LinkProspect | None, float]:
         """The prospect to download next, and P(it completes a pair, or leads to one).
 
-        Before any page in either language, both must be found: the less likely one comes first, as the other one is
-        useless without it.
+        Before any page in either language, both must be found: the less likely one comes first.
         """
         likeliest: dict[str, tuple[float, LinkProspect]] = {}
         for prospect in self._prospects.values():
@@ -253,7 +229,9 @@ class EvidenceInspection:
         weights = self._detector.weights
         probability = weights.translation.probability(prospect.features)
         if all(self._sides.values()):
-            probability = max(probability, self._mirror(prospect.url))
+            if counterpart := self._mirrored.get(prospect.url):
+                was_read = any(page.url == counterpart for page in self._pages)
+                probability = max(probability, HALF_MIRRORED if was_read else MIRRORED)
         else:
             probability = weights.language.probability(prospect.features) * (1 + probability) / 2
         if not prospect.is_guess:
@@ -268,9 +246,3 @@ class EvidenceInspection:
     def _trust(self, prospect: LinkProspect) -> float:
         """Share of right downloads among the kind of *prospect*; 1 at first."""
         return (self._hit[prospect.kind] + DOUBT) / (self._tried[prospect.kind] + DOUBT)
-
-    def _mirror(self, url: str) -> float:
-        counterpart = self._mirrored.get(url)
-        if counterpart is None:
-            return 0.0
-        return HALF_MIRRORED if any(page.url == counterpart for page in self._pages) else MIRRORED

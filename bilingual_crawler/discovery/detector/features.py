@@ -37,24 +37,25 @@ _REGIONAL = frozenset(("zho", "por"))
 
 def rewritten(url: str, language: str) -> Iterator[str]:
     """*url* with its language mark replaced by one of *language* (ISO 639-3), likeliest spelling first."""
-    marker = _mark(url)
-    if marker is None or marker.language is None:
+    mark = language_mark(url)
+    if mark is None or mark.language is None:
         return
-    for token in _spellings(marker.token, marker.language, language):
-        guess = canonicalise(url[: marker.start] + token + url[marker.end :])
+    for token in _spellings(mark.token, mark.language, language):
+        guess = canonicalise(url[: mark.start] + token + url[mark.end :])
         if guess is not None and guess != url:
             yield guess
 
 
 def without_folder(url: str) -> str | None:
     """*url* without the folder that names its language, as on a site whose first language has no folder; or None."""
-    marker = _mark(url)
-    if marker is None or marker.component is not Component.DIRECTORY:
+    mark = language_mark(url)
+    if mark is None or mark.component is not Component.DIRECTORY:
         return None
-    return canonicalise(url[: marker.start] + url[marker.end :].removeprefix("/"))
+    return canonicalise(url[: mark.start] + url[mark.end :].removeprefix("/"))
 
 
-def _mark(url: str) -> Marker | None:
+def language_mark(url: str) -> Marker | None:
+    """The strongest mark of *url* that names a language."""
     start = url.find("://") + len("://")
     marks = (marker for marker in find_markers(url) if marker.language and not marker.is_country)
     # a label inside the host is rarely replaced: 2017.es.example.org
@@ -91,7 +92,6 @@ STUB_LINKS = 4
 STUB_CHARACTERS = 150
 """Maximum links, or characters, of a page that only leads to others."""
 MAX_LOGIT = 4.0
-
 NAMED = ("hreflang", "label", "mark", "weak_mark", "lang")
 """Ways in which a link names a language; each may name one that is sought, or another."""
 STRONG = ("hreflang", "label", "mark")
@@ -101,8 +101,7 @@ LINK_FEATURES = (
     *("unmarked", "wording", "url_model", "chooser", "stub", "declared_other", "other_host"),
     *("rewritten", "folder", "dropped", "names_others", "page_in_neither"),
 )
-"""0 or 1, but for `wording` and `url_model`: -1 to 1, towards the language that is sought. `names_others` is of a
-guess: the page names languages, and not the one that is guessed."""
+"""0 or 1, but `wording`, `url_model`: -1 to 1. `names_others` of a guess: the page names only other languages."""
 NAMES = {"hreflang_sought": "hreflang", "label_sought": "switcher", "mark_sought": "mark", "lang_sought": "lang"}
 """Feature -> its name in the counts of a verdict."""
 GUESSES = ("rewritten", "folder", "dropped")
@@ -115,7 +114,6 @@ class LinkProspect:
     """A link, or a guessed URL, with its evidence."""
 
     url: str
-    page: str
     language: str
     """The language that is sought there."""
     features: Mapping[str, float]
@@ -160,22 +158,20 @@ class LinkReader:
             logit = log((share + 1e-6) / (1 - share + 1e-6))
             row = self._features(page, link, language)
             row["url_model"] = max(-1.0, min(1.0, logit / MAX_LOGIT))
-            found.append(_prospect(link.url, page, language, row))
+            found.append(_prospect(link.url, language, row))
         urls = {_without_index(link.url) for link in links}
         return found + [guess for guess in self.guess(page, language) if _without_index(guess.url) not in urls]
 
     def guess(self, page: PageRecord, language: str) -> Iterator[LinkProspect]:
         """Addresses beside *page* at which a page in *language* may be."""
         named = {self._pair.side(link.hreflang or link.label or "") for link in page.links if link.claims}
-        row = {
-            "names_others": bool(named) and language not in named,
-            "page_in_neither": side_of(page, self._pair) is None,
-        }
-        marked = list(rewritten(page.url, language))
-        guesses = [(url, "rewritten") for url in marked] or [(folder_of(page.url, language), "folder")]
+        neither = side_of(page, self._pair) is None
+        row = {"names_others": bool(named) and language not in named, "page_in_neither": neither}
+        marked = [(url, "rewritten") for url in rewritten(page.url, language)]
+        guesses = marked or [(folder_of(page.url, language), "folder")]
         for url, kind in (*guesses, (without_folder(page.url), "dropped")):
             if url is not None and url != page.url:
-                yield _prospect(url, page, language, {**row, kind: 1.0})
+                yield _prospect(url, language, {**row, kind: 1.0})
 
     def _features(self, page: PageRecord, link: Link, sought: str) -> dict[str, float]:
         row: dict[str, float] = {}
@@ -187,9 +183,9 @@ class LinkReader:
         name("hreflang", link.hreflang if link.hreflang != "x-default" else None)
         name("label", link.label)
         name("lang", link.lang)
-        marked = language_mark(link.url)
-        if marked is not None:
-            name("weak_mark" if marked[1] else "mark", marked[0])
+        mark = language_mark(link.url)
+        if mark is not None:
+            name("weak_mark" if mark.weak else "mark", mark.language)
         for which in ("sought", "other"):
             row[f"named_{which}"] = max(row.get(f"{kind}_{which}", 0.0) for kind in STRONG)
         same_key = _without_index(strip_language(link.url)) == _without_index(strip_language(page.url))
@@ -200,7 +196,7 @@ class LinkReader:
             "unnamed_switch": switcher and link.label is None and link.hreflang is None,
             "same_key": same_key,
             "same_key_sought": same_key and row.get("mark_sought", 0.0),
-            "unmarked": marked is None and language_mark(page.url) is not None,
+            "unmarked": mark is None and language_mark(page.url) is not None,
             "chooser": len(page.links) <= STUB_LINKS,
             "stub": is_stub(page),
             "declared_other": page.first_declared is not None and self._pair.side(page.first_declared) == sought,
@@ -212,8 +208,8 @@ class LinkReader:
         return row
 
 
-def _prospect(url: str, page: PageRecord, language: str, row: Mapping[str, float]) -> LinkProspect:
-    return LinkProspect(url, page.url, language, {name: float(value) for name, value in row.items() if value})
+def _prospect(url: str, language: str, row: Mapping[str, float]) -> LinkProspect:
+    return LinkProspect(url, language, {name: float(value) for name, value in row.items() if value})
 
 
 def _without_index(url: str) -> str:
@@ -239,18 +235,10 @@ def is_stub(page: PageRecord) -> bool:
     return len(page.text) < STUB_CHARACTERS
 
 
-def language_mark(url: str) -> tuple[str, bool] | None:
-    """The language that the strongest mark of *url* names, and whether the mark may mean something else."""
-    marker = _mark(url)
-    return (marker.language, marker.weak) if marker is not None and marker.language is not None else None
-
-
 MAX_RATIO = 3.0
 """Maximum ratio of the lengths of two translations, in characters."""
-
 UNTRANSLATED_PAGE_SHARE = 0.7
 """Share of the shorter text that two untranslated pages have in common at least: home pages share names."""
-
 PAGE_PAIR_FEATURES = (
     *OUTLINE_FEATURES,
     *("announced", "announced_both", "switched", "switched_both", "linked", "linked_both", "same_key"),
@@ -262,32 +250,28 @@ how alike their addresses are; how alike the numbers and addresses of their link
 
 def features_of(a: PageRecord, b: PageRecord, pair: LanguagePair, resemblance: Resemblance) -> dict[str, float]:
     """The values of :data:`PAGE_PAIR_FEATURES` for *a* and *b*, in the order of the languages of *pair*."""
-    claims: dict[str, float] = {}
-    said = zip(("announced", "switched", "linked"), _said(a, b, pair.b, pair), _said(b, a, pair.a, pair), strict=True)
-    for name, *both in said:
-        claims |= {name: any(both), f"{name}_both": all(both)}
-    same_key = strip_language(a.url) == strip_language(b.url)
-    keys, others = ({strip_language(link.url) for link in page.links} for page in (a, b))
-    claims |= {
-        "same_key": same_key,
-        "same_key_marked": same_key and (language_mark(a.url) is not None or language_mark(b.url) is not None),
-        "link_ratio": -abs(log((len(a.links) + 2) / (len(b.links) + 2))),
-        "link_keys": len(keys & others) / max(1, len(keys | others)),
-        "depth": -abs(strip_language(a.url).count("/") - strip_language(b.url).count("/")),
-    }
     assert a.outline is not None
     assert b.outline is not None
-    return resemblance.features(a.outline, b.outline) | claims
+    key_a, key_b = strip_language(a.url), strip_language(b.url)
+    keys, others = ({strip_language(link.url) for link in page.links} for page in (a, b))
+    features = resemblance.features(a.outline, b.outline) | {
+        "same_key": key_a == key_b,
+        "same_key_marked": key_a == key_b and any(language_mark(page.url) for page in (a, b)),
+        "link_ratio": -abs(log((len(a.links) + 2) / (len(b.links) + 2))),
+        "link_keys": len(keys & others) / max(1, len(keys | others)),
+        "depth": -abs(key_a.count("/") - key_b.count("/")),
+    }
+    said = zip(("announced", "switched", "linked"), _said(a, b, pair.b, pair), _said(b, a, pair.a, pair), strict=True)
+    for name, *both in said:
+        features |= {name: any(both), f"{name}_both": all(both)}
+    return features
 
 
 def comparable(a: PageRecord, b: PageRecord, pair: LanguagePair) -> bool:
-    """Whether both are documents of their own, with texts of lengths that translations can have.
-
-    A page whose address names another language than its text is untranslated.
-    """
+    """Whether both are documents in the language of their address, with texts as long as translations can be."""
     for page in (a, b):
         mark = language_mark(page.url)
-        if mark is not None and not mark[1] and pair.side(mark[0]) != pair.side(page.language):
+        if mark is not None and not mark.weak and pair.side(mark.language or "") != pair.side(page.language):
             return False
     common = max(common_shares(_lines(a), _lines(b)))
     shorter, longer = sorted((len(a.text), len(b.text)))
@@ -295,13 +279,13 @@ def comparable(a: PageRecord, b: PageRecord, pair: LanguagePair) -> bool:
     return own >= SHORTEST and common < UNTRANSLATED_PAGE_SHARE and longer <= MAX_RATIO * shorter
 
 
-def _lines(page: PageRecord) -> dict[str, float]:
-    return {line: len(line) for line in page.text.split("\n")}
-
-
 def is_same(a: PageRecord, b: PageRecord) -> bool:
     """Whether they are one page at two addresses."""
     return a.url == b.url or have_same_text(_lines(a), _lines(b))
+
+
+def _lines(page: PageRecord) -> dict[str, float]:
+    return {line: len(line) for line in page.text.split("\n")}
 
 
 def mirrored(a: PageRecord, b: PageRecord) -> dict[str, str]:
@@ -343,7 +327,7 @@ class EvidenceWeights(msgspec.Struct, frozen=True):
         """Read the weights; ModelError names the file that is missing or unreadable."""
         path = models / FOLDER / EVIDENCE
         weights = read_weights(path, cls)
-        weights.language.check(LINK_FEATURES, path)
-        weights.translation.check(LINK_FEATURES, path)
+        for model in (weights.language, weights.translation):
+            model.check(LINK_FEATURES, path)
         weights.parallel.check(PAGE_PAIR_FEATURES, path)
         return weights

@@ -1,19 +1,24 @@
-"""The protocols of sources of candidates and backlinks, and their values; hosts as Common Crawl writes them."""
+"""The protocols of sources of candidates and backlinks, and their values; the sources that are lists anyone can write
+(tab-separated, UTF-8, packed with gzip or not); hosts as Common Crawl writes them.
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+import math
+from collections import defaultdict
+from dataclasses import dataclass, field, replace
 from pathlib import Path, PurePosixPath
-from typing import TYPE_CHECKING, NamedTuple, Protocol
+from typing import TYPE_CHECKING, NamedTuple, Protocol, TypeVar
 
-from bilingual_crawler.storage.files import DAMAGE, open_packed
+from bilingual_crawler.discovery.sites import read_pages
+from bilingual_crawler.storage.files import DAMAGE, LeftOut, lines_within, open_packed
+from bilingual_crawler.urls.canonical import canonicalise
 from bilingual_crawler.urls.hosts import host_of, normal_host
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from bilingual_crawler.languages.codes import LanguagePair
-    from bilingual_crawler.storage.files import LeftOut
 
 
 def bare_host(url_or_host: str) -> str | None:
@@ -42,7 +47,6 @@ class WarcRange(NamedTuple):
     offset: int
     """Bytes from the start of the file to the record's gzip member."""
     length: int
-    """Bytes of the member."""
 
 
 @dataclass(frozen=True)
@@ -52,8 +56,7 @@ class Lead:
     url: str
     """The entry page of the candidate; the page that links, or the home page of its host. Canonical."""
     weight: float = 0.5
-    """Between 0 and 1: how likely the candidate is bilingual, or how much the links of the page are worth, compared
-    with those of the other backlinks."""
+    """0 to 1: how likely the candidate is bilingual, or how much the links of the page are worth among backlinks."""
     guessed_scheme: bool = False
     """The source names no scheme: https is tried first, then http."""
     pages: Mapping[str, int] = field(default_factory=dict)
@@ -87,8 +90,9 @@ MAX_BYTES = 64 << 20
 
 
 def read_list(path: Path) -> list[str]:
-    """The paths in a list. Addresses stay as they are; other lines are files beside the list, in the folders that the
-    line names or in the last of them. SourceError if the list or one of its files is missing or damaged.
+    """The paths in a list: addresses, or files beside it or in the folders that the line names.
+
+    SourceError if the list or one of its files is missing or damaged.
     """
     try:
         with open_packed(path) as file:
@@ -109,7 +113,128 @@ def _beside(listing: Path, line: str) -> str:
         found = listing.parent.joinpath(*parts[start:])
         if found.is_file():
             return str(found)
-    raise SourceError(
-        f"{listing}: {line} is not in its folder; download it, or write s3://commoncrawl/ or"
-        " https://data.commoncrawl.org/ before each path"
-    )
+    remedy = "download it, or write s3://commoncrawl/ or https://data.commoncrawl.org/ before each path"
+    raise SourceError(f"{listing}: {line} is not in its folder; {remedy}")
+
+
+MAX_LINE = 1 << 16
+MAX_BACKLINKS = 2_000_000
+"""Maximum backlinks, 200 bytes of memory each."""
+_MARK = "\ufeff"
+NO_URL = "no host or URL"
+Row = TypeVar("Row")
+
+
+class TsvCandidates:
+    """One site a line. A header names the columns: ``url``, and perhaps ``prior`` (0 to 1) and ``pages``
+    (``mlt:12 eng:40``, pages by language). Without a header the first column is the URL or host, the rest is not read.
+    SourceError if the file cannot be read.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self.left_out = LeftOut()
+        check_list(path)
+
+    def candidates(self, pair: LanguagePair) -> Iterator[Lead]:
+        seen = set()
+        for candidate in _read(self._path, ("url",), _candidate, self.left_out):
+            if candidate.url in seen:
+                self.left_out["repeated"] += 1
+                continue
+            seen.add(candidate.url)
+            yield candidate
+
+
+def _candidate(row: Mapping[str, str]) -> Lead:
+    return replace(_lead(row, "prior", 0.5), pages=read_pages(row["pages"]))
+
+
+class TsvBacklinks:
+    """One link between sites a line: the linked ``host``, the ``url`` of the page that links or its host, and perhaps
+    ``weight`` (0 to 1), in this order or as a header names them. They are held in memory. SourceError if the file
+    cannot be read or has more than 2,000,000 links.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.left_out = LeftOut()
+        self._found: defaultdict[str, dict[str, float]] = defaultdict(dict)
+        self._guessed: set[str] = set()
+        check_list(path)
+        links = _read(path, ("host", "url", "weight"), _link, self.left_out)
+        for count, (host, link) in enumerate(links, 1):
+            if count > MAX_BACKLINKS:
+                raise SourceError(f"{path}: more than {MAX_BACKLINKS:,} backlinks; give fewer, or cc-graph:DIR")
+            if link.guessed_scheme:
+                self._guessed.add(link.url)
+            pages = self._found[host]
+            pages[link.url] = max(link.weight, pages.get(link.url, 0.0))
+
+    def backlinks(self, host: str) -> Sequence[Lead]:
+        found = self._found.get(bare_host(host) or "", {})
+        links = (Lead(url, weight, url in self._guessed) for url, weight in found.items())
+        return sorted(links, key=lambda link: (-link.weight, link.url))
+
+
+def _link(row: Mapping[str, str]) -> tuple[str, Lead]:
+    host = bare_host(row["host"])
+    if host is None:
+        raise ValueError(NO_URL)
+    return host, _lead(row, "weight", 1.0)
+
+
+def _lead(row: Mapping[str, str], column: str, default: float) -> Lead:
+    """The page, or the home page of the host (with or without port), in a row, and its weight in *column*."""
+    text, weight = row["url"], row[column]
+    url = canonicalise(text if "://" in text else f"https://{text}") if text else None
+    if url is None:
+        raise ValueError(NO_URL)
+    try:
+        share = float(weight) if weight else default
+    except ValueError:
+        share = math.nan
+    if not 0 <= share <= 1:
+        raise ValueError("not between 0 and 1")
+    return Lead(url, share, "://" not in text)
+
+
+def check_list(path: Path) -> None:
+    if not path.is_file():
+        raise SourceError(f"{path}: no such file; give a list with one URL or host a line")
+
+
+def _read(
+    path: Path, columns: Sequence[str], parse: Callable[[Mapping[str, str]], Row], left_out: LeftOut
+) -> Iterator[Row]:
+    """The rows of *path*, by *columns* or those of its header; rows that *parse* refuses by ValueError are left out."""
+    header_may_come = True
+    try:
+        with open_packed(path) as file:
+            for number, line in enumerate(lines_within(file, MAX_LINE), 1):
+                try:
+                    if line is None:
+                        raise ValueError("line too long")
+                    text = line.decode().removeprefix(_MARK).rstrip("\r\n")
+                    if not text.strip() or text.startswith("#"):
+                        continue
+                    fields = [field.strip() for field in text.split("\t")]
+                    header = _header(fields, columns[0]) if header_may_come else ()
+                    header_may_come = False
+                    if header:
+                        columns = header
+                    else:
+                        yield parse(defaultdict(str, zip(columns, fields, strict=False)))
+                except ValueError as error:
+                    reason = "not UTF-8" if isinstance(error, UnicodeDecodeError) else str(error)
+                    left_out.add(reason, f"{path}, line {number}")
+    except DAMAGE as error:
+        raise SourceError(f"{path}: cannot be read to its end ({error}); download or pack it again") from error
+
+
+def _header(fields: Sequence[str], first: str) -> Sequence[str]:
+    """The columns that the first line of a file names, with *first* among them; empty if it is no header."""
+    names = [field.lower() for field in fields]
+    if first not in names and names[0] == "site":
+        # as in the sites.tsv of a discovery
+        names[0] = first
+    return names if first in names else ()

@@ -8,7 +8,7 @@ import logging
 import time
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from bilingual_crawler.discovery.sources.base import Lead, SourceError, bare_host, read_list, reverse
 from bilingual_crawler.discovery.sources.database import damaged, duckdb, first_line, scratch
@@ -24,7 +24,6 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 MAX_RETURNED = 1000
-"""Backlinks of a host that a look-up returns."""
 LOOKUP_MEMORY = "32MB"
 """More would not make look-ups faster: the kernel keeps the file at hand."""
 _FORMAT = 1
@@ -54,25 +53,17 @@ _DOUBT = 10
 _LOOK_UP = "SELECT source, weight FROM backlink WHERE key = ? AND target = ? LIMIT ?"
 
 
-class _Graph(NamedTuple):
-    vertices: list[Path]
-    edges: list[Path]
-
-
 def prune(folder: Path, table: Path, hosts: Iterable[str] | None = None, *, likely: Collection[str] = ()) -> None:
     """Write the links of the graph in *folder* that lead to *hosts* (all, if None) to a table for look-ups.
 
-    A linking host weighs by its links to *likely* hosts, or without such by all that are kept. A table that was made of
-    the same files for the same hosts is left as it is. DuckDB stays below 1 GB, and spills beside the table.
-    SourceError if files are missing or damaged, or vertices and edges do not fit.
+    A linking host weighs by its links to *likely* hosts, or without such by all that are kept. A table of the same
+    files and hosts is left as it is. DuckDB stays below 1 GB. SourceError if files are missing, damaged or do not fit.
     """
-    graph = find_graph(folder)
-    level = _level(graph.vertices[0])
-    asked, valued = (
-        None if some is None else sorted({name for host in some for name in _names(host, level)})
-        for some in (hosts, likely or None)
-    )
-    files = [[path.name, path.stat().st_size, path.stat().st_mtime_ns] for path in (*graph.vertices, *graph.edges)]
+    vertices, edges = find_graph(folder)
+    level = _level(vertices[0])
+    asked = None if hosts is None else sorted({name for host in hosts for name in _names(host, level)})
+    valued = sorted({name for host in likely for name in _names(host, level)}) if likely else None
+    files = [[path.name, path.stat().st_size, path.stat().st_mtime_ns] for path in (*vertices, *edges)]
     lists = [None if some is None else hashlib.sha256("\n".join(some).encode()).hexdigest() for some in (asked, valued)]
     origin = json.dumps([_FORMAT, files, *lists])
     with suppress(duckdb.Error):
@@ -85,7 +76,7 @@ def prune(folder: Path, table: Path, hosts: Iterable[str] | None = None, *, like
         left.unlink()
     try:
         with replacing(table) as part, scratch(table.parent) as db:
-            _load(db, folder, graph, level, _condition(db, "asked", asked))
+            _load(db, folder, vertices, edges, level, _condition(db, "asked", asked))
             db.execute(f"ATTACH {_quoted(part)} AS pruned")
             db.execute(_TABLE.format(worth=_condition(db, "valued", valued), doubt=_DOUBT))
             db.execute("CREATE TABLE pruned.origin AS SELECT ? AS level, ? AS made_of", [level, origin])
@@ -97,10 +88,7 @@ def prune(folder: Path, table: Path, hosts: Iterable[str] | None = None, *, like
 
 
 class CommonCrawlGraph:
-    """Answers from a table that :func:`prune` made, in constant memory. SourceError if it is no such table.
-
-    The weight of a linking host is the share of its links that lead to likely hosts, after ten more links to nowhere.
-    """
+    """Answers from a table that :func:`prune` made, in constant memory. SourceError if it is no such table."""
 
     def __init__(self, table: Path) -> None:
         if not table.is_file():
@@ -110,9 +98,8 @@ class CommonCrawlGraph:
             self._db = _open(table)
             self._level = self._db.execute("SELECT level FROM origin").fetchall()[0][0]
         except duckdb.Error as error:
-            raise SourceError(
-                f"{table}: no table of backlinks ({first_line(error)}); give the folder of a graph"
-            ) from error
+            problem = f"no table of backlinks ({first_line(error)}); give the folder of a graph"
+            raise SourceError(f"{table}: {problem}") from error
 
     def backlinks(self, host: str) -> Sequence[Lead]:
         """Who links to the host under its name with or without ``www.``, or to its domain; heaviest first."""
@@ -137,15 +124,15 @@ class CommonCrawlGraph:
         self._db.close()
 
 
-def find_graph(folder: Path) -> _Graph:
-    """The files of the graph in *folder*; SourceError if they are not there, or those of several graphs."""
+def find_graph(folder: Path) -> tuple[list[Path], list[Path]]:
+    """The files of vertices and edges of the graph in *folder*; SourceError without both, or for several graphs."""
     if not folder.is_dir():
         raise SourceError(f"{folder}: no such folder; give one with the vertices and edges of a graph of Common Crawl")
     vertices, edges = _parts(folder, "vertices"), _parts(folder, "edges")
     releases = vertices.keys() & edges.keys()
     if len(releases) == 1:
         release = releases.pop()
-        return _Graph(vertices[release], edges[release])
+        return vertices[release], edges[release]
     names = ", ".join(sorted(vertices.keys() | edges.keys())) or "none"
     problem = "several graphs" if releases else "vertices and edges of one graph are not there"
     raise SourceError(f"{folder}: {problem} (found: {names}); give a folder with both files of one release")
@@ -197,20 +184,19 @@ def _condition(db: DuckDBPyConnection, table: str, names: list[str] | None) -> s
     return f"target IN (SELECT id FROM vertex SEMI JOIN {table} USING (name))"
 
 
-def _load(db: DuckDBPyConnection, folder: Path, graph: _Graph, level: str, kept: str) -> None:
-    """Load the vertices of *graph*, and the edges that satisfy the condition *kept*."""
+def _load(db: DuckDBPyConnection, folder: Path, vertices: list[Path], edges: list[Path], level: str, kept: str) -> None:
+    """Load the vertices of a graph, and the edges that satisfy the condition *kept*."""
     columns = {"id": "BIGINT", "name": "VARCHAR"} | ({"hosts": "BIGINT"} if level == _DOMAINS else {})
-    db.execute(f"CREATE TABLE vertex AS SELECT id, name FROM {_rows(graph.vertices, columns)}")
-    ((count, ids, names, first, last),) = db.execute(
-        "SELECT count(*), count(id), count(name), min(id), max(id) FROM vertex"
-    ).fetchall()
+    db.execute(f"CREATE TABLE vertex AS SELECT id, name FROM {_rows(vertices, columns)}")
+    query = "SELECT count(*), count(id), count(name), min(id), max(id) FROM vertex"
+    ((count, ids, names, first, last),) = db.execute(query).fetchall()
     if ids < count or names < count:
         raise SourceError(f"{folder}: {2 * count - ids - names:,} vertices lack id or name; download them again")
     if (first, last) != (0, count - 1):
         raise SourceError(f"{folder}: {count:,} vertices, but ids from {first} to {last}; download all their files")
-    edges = _rows(graph.edges, {"source": "BIGINT", "target": "BIGINT"})
-    db.execute(f"CREATE TABLE edge AS SELECT source, target FROM {edges} WHERE {kept}")
-    db.execute(_DEGREES.format(edges=edges))
+    ends = _rows(edges, {"source": "BIGINT", "target": "BIGINT"})
+    db.execute(f"CREATE TABLE edge AS SELECT source, target FROM {ends} WHERE {kept}")
+    db.execute(_DEGREES.format(edges=ends))
     query = "SELECT sum(links)::BIGINT, max(last), sum(missing)::BIGINT FROM degree"
     ((links, highest, missing),) = db.execute(query).fetchall()
     if not links:
@@ -218,10 +204,8 @@ def _load(db: DuckDBPyConnection, folder: Path, graph: _Graph, level: str, kept:
     if missing:
         raise SourceError(f"{folder}: {missing:,} ends of edges are missing; download the edges again")
     if highest > last:
-        raise SourceError(
-            f"{folder}: an edge has the end {highest}, but the vertices end at {last}; give vertices and edges of the"
-            " same release and level"
-        )
+        remedy = "give vertices and edges of the same release and level"
+        raise SourceError(f"{folder}: an edge has the end {highest}, but the vertices end at {last}; {remedy}")
 
 
 def _open(table: Path) -> DuckDBPyConnection:
@@ -230,11 +214,8 @@ def _open(table: Path) -> DuckDBPyConnection:
 
 def _rows(files: list[Path], columns: dict[str, str]) -> str:
     """A table for SQL: the rows of tab-separated files, in which quotation marks mean nothing."""
-    names = f"[{', '.join(map(_quoted, files))}]"
-    return (
-        f"read_csv({names}, columns = {columns}, delim = '\\t', header = false, quote = '', escape = '',"
-        " auto_detect = false)"
-    )
+    dialect = "delim = '\\t', header = false, quote = '', escape = '', auto_detect = false"
+    return f"read_csv([{', '.join(map(_quoted, files))}], columns = {columns}, {dialect})"
 
 
 def _quoted(path: Path) -> str:

@@ -17,13 +17,11 @@ if TYPE_CHECKING:
 
     from bilingual_crawler.languages.codes import LanguagePair
 
-COLUMNS = frozenset(
-    (
-        *("url_protocol", "url_host_name", "url_port", "url_path", "url_query", "url_host_registered_domain"),
-        *("fetch_status", "content_mime_detected", "content_languages"),
-        *("warc_filename", "warc_record_offset", "warc_record_length"),
-    )
-)
+COLUMNS = {
+    *("url_protocol", "url_host_name", "url_port", "url_path", "url_query", "url_host_registered_domain"),
+    *("fetch_status", "content_mime_detected", "content_languages"),
+    *("warc_filename", "warc_record_offset", "warc_record_length"),
+}
 """All in the index since August 2018, when it got the column ``content_languages``."""
 _PRIVATE_DOMAIN = "url_host_private_domain"
 """In newer crawls: the registered domain, with suffixes such as github.io."""
@@ -84,8 +82,8 @@ FROM site LEFT JOIN home USING (authority) ORDER BY prior DESC, authority"""
 class CommonCrawlIndex:
     """The sites that have pages in both languages of the pair, the most likely first, in bounded memory.
 
-    *where*: see :func:`index_files`. A page counts for its main language; a site needs both languages among those that
-    CLD2 saw. SourceError if there is no such file, a file is damaged or has no column with languages.
+    *where*: see :func:`index_files`. A page counts for its main language. SourceError if a file is missing, damaged or
+    without languages.
     """
 
     def __init__(self, where: str) -> None:
@@ -119,10 +117,8 @@ class CommonCrawlIndex:
         columns = db.execute(query, {"files": self._files}).fetchall()
         for file, names in columns:
             if missing := COLUMNS.difference(names):
-                raise SourceError(
-                    f"{file}: no column {', '.join(sorted(missing))}; give files of cc-index/table/cc-main/warc from"
-                    " August 2018 or later"
-                )
+                remedy = "give files of cc-index/table/cc-main/warc from August 2018 or later"
+                raise SourceError(f"{file}: no column {', '.join(sorted(missing))}; {remedy}")
         common = all(_PRIVATE_DOMAIN in names for _, names in columns)
         return _PRIVATE_DOMAIN if common else "url_host_registered_domain"
 
@@ -141,8 +137,6 @@ def index_files(where: str) -> list[str]:
     else:
         found = [where] if Path(where).is_file() else []
     if not found:
-        raise SourceError(
-            f"{where}: no Parquet file there; give files of Common Crawl's columnar index, a folder or glob of them, or"
-            " a list of their paths"
-        )
+        remedy = "give files of Common Crawl's columnar index, a folder or glob of them, or a list of their paths"
+        raise SourceError(f"{where}: no Parquet file there; {remedy}")
     return found

@@ -26,8 +26,8 @@ _PARTIAL = 206
 
 
 class ArchivedPages:
-    """The responses behind rows of the index. *base* is the folder, or the ``http(s)://`` address, below which their
-    file names lie (``https://data.commoncrawl.org/``). SourceError if it is neither.
+    """The responses behind rows of the index. Their file names lie below *base*, a folder or ``http(s)://`` address;
+    SourceError if it is neither.
     """
 
     def __init__(self, base: str, *, user_agent: str = "bilingual-crawler", max_bytes: int = MAX_RECORD) -> None:
@@ -60,15 +60,10 @@ class ArchivedPages:
             raise NoRecord("no such file") from error
 
     def _get(self, place: WarcRange) -> bytes:
-        request = Request(
-            f"{self._base}/{quote(place.filename)}",
-            headers={
-                "Range": f"bytes={place.offset}-{place.offset + place.length - 1}",
-                "User-Agent": self._user_agent,
-            },
-        )
+        wanted = f"bytes={place.offset}-{place.offset + place.length - 1}"
+        headers = {"Range": wanted, "User-Agent": self._user_agent}
         try:
-            with urlopen(request, timeout=TIMEOUT) as answer:
+            with urlopen(Request(f"{self._base}/{quote(place.filename)}", headers=headers), timeout=TIMEOUT) as answer:
                 if answer.status != _PARTIAL:
                     raise NoRecord("server does not cut files")
                 until = time.monotonic() + TIMEOUT

@@ -64,6 +64,5 @@ def read_remote(db: DuckDBPyConnection, addresses: Sequence[str]) -> None:
             db.execute("CREATE SECRET (TYPE s3, PROVIDER credential_chain, REGION 'us-east-1')")
     except duckdb.Error as error:
         remote = next(address for address in addresses if "://" in address)
-        raise SourceError(
-            f"{remote}: DuckDB cannot read remote files here, download them first ({first_line(error)})"
-        ) from error
+        problem = f"DuckDB cannot read remote files here, download them first ({first_line(error)})"
+        raise SourceError(f"{remote}: {problem}") from error

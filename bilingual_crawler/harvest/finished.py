@@ -1,4 +1,4 @@
-"""Frozen sites out of finished crawls, in the format that :mod:`.sites` reads."""
+"""Finished crawls: frozen sites out of them, and what they cost (Figure 7 of García-Romero 2026 on live sites)."""
 
 from __future__ import annotations
 
@@ -6,10 +6,14 @@ import gzip
 import json
 import lzma
 from collections import Counter, defaultdict
+from contextlib import ExitStack
 from dataclasses import dataclass, field
+from datetime import datetime
+from math import ceil
 from typing import IO, TYPE_CHECKING
 from urllib.parse import urlsplit
 
+from bilingual_crawler.harvest.results import DECILES, SHARES, new_table
 from bilingual_crawler.harvest.sites import SiteError, Task, read_site
 from bilingual_crawler.languages.codes import UNKNOWN
 from bilingual_crawler.pages.jobs import PageJob
@@ -26,6 +30,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from concurrent.futures import Future
     from pathlib import Path
+
+    from rich.table import Table
 
     from bilingual_crawler.pages.model import PageRecord
 
@@ -70,7 +76,7 @@ def freeze(crawls: Sequence[Path], out: Path, min_score: float) -> list[Task]:
 def _freeze(crawl: Path, out: Path, min_score: float) -> Iterator[Task]:
     sites: defaultdict[str, _Pages] = defaultdict(_Pages)
     archives: dict[str, IO[bytes]] = {}
-    try:
+    with ExitStack() as files:
         for (url, record), reading in ahead(_begin(crawl)):
             try:
                 page = reading.result()
@@ -83,14 +89,11 @@ def _freeze(crawl: Path, out: Path, min_score: float) -> Iterator[Task]:
                 if folder.exists():
                     raise SiteError(f"{crawl}: another crawl has {domain}, too; freeze one of them")
                 folder.mkdir(parents=True)
-                archives[domain] = (folder / "pages.warc.gz").open("wb")
+                archives[domain] = files.enter_context((folder / "pages.warc.gz").open("wb"))
             # one record a member, as WARC wants it, so that each is found by its offset
             archives[domain].write(gzip.compress(record, mtime=0))
             links = [link.url for link in page.links if registered_domain(link.url) == domain]
             sites[domain].graph[url] = page.language or UNKNOWN, len(page.text), list(dict.fromkeys(links))
-    finally:
-        for file in archives.values():
-            file.close()
     for row in read_tsv(crawl / CRAWL):
         site = sites[registered_domain(row["url"])]
         if row["location"]:
@@ -134,3 +137,67 @@ def _begin(crawl: Path) -> Iterator[tuple[tuple[str, bytes], Future[PageRecord]]
             if raw is not None and raw.body is not None and raw.url not in seen:
                 seen.add(raw.url)
                 yield (raw.url, record), submit(PageJob(raw.body, raw.content_type or "", raw.url, raw.link_headers))
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """A finished crawl: what it had after each of its requests."""
+
+    name: str
+    pairs: tuple[int, ...]
+    """Pairs of ``pairs.tsv`` with both pages downloaded, summed over sites."""
+    seconds: tuple[float, ...]
+    """Since its first request, pauses between runs included."""
+    sizes: tuple[int, ...]
+    """Bytes downloaded, by its archive; zeros without one."""
+
+    def decile(self, percent: int) -> int:
+        return self.pairs[ceil(len(self.pairs) * percent / 100) - 1]
+
+    def until(self, pairs: int) -> tuple[int, int, float] | None:
+        """Requests, bytes and seconds until it had *pairs*; None if it never had."""
+        place = next((n for n, found in enumerate(self.pairs) if found >= pairs), None)
+        return None if place is None else (place + 1, self.sizes[place], self.seconds[place])
+
+
+def read_run(folder: Path) -> Run:
+    """Read the outputs of a crawl; raises SiteError for a folder without any, ArchiveError for a damaged archive."""
+    rows = list(read_tsv(folder / CRAWL))
+    if not rows or not (folder / PAIRS).exists():
+        raise SiteError(f"{folder} has no {CRAWL} and {PAIRS} of a crawl; give the output folder of a finished crawl")
+    partners = defaultdict[str, list[str]](list)
+    for pair in read_tsv(folder / PAIRS):
+        partners[pair["url_a"]].append(pair["url_b"])
+        partners[pair["url_b"]].append(pair["url_a"])
+    heads = (head for path in sorted(folder.glob("*.warc.gz")) for _, head in open_warc(path).heads())
+    lengths = {head.url: head.length for head in heads if head.status is not None}
+    start = datetime.fromisoformat(rows[0]["time"])
+    seen, found, size = set[str](), 0, 0
+    steps: list[tuple[int, float, int]] = []
+    for row in rows:
+        url = row["url"]
+        if row["status"].startswith("2") and url not in seen:
+            seen.add(url)
+            found += sum(other in seen for other in partners.get(url, ()))
+        size += lengths.pop(url, 0)
+        steps.append((found, (datetime.fromisoformat(row["time"]) - start).total_seconds(), size))
+    return Run(folder.name, *zip(*steps, strict=True))
+
+
+def runs_table(runs: Sequence[Run]) -> Table:
+    """The table with a line for each of *runs*: pairs by decile, and the cost of shares of the most pairs of a run."""
+    most = max(run.pairs[-1] for run in runs)
+    table = new_table(
+        f"Pairs after each tenth of a crawl's requests, and requests / MB / minutes to {most} pairs",
+        ("crawl",),
+        ("requests", *(f"{percent} %" for percent in DECILES), *(f"to {share} %" for share in SHARES)),
+    )
+    for run in runs:
+        costs = (run.until(max(1, ceil(most * share / 100))) for share in SHARES)
+        table.add_row(
+            run.name,
+            str(len(run.pairs)),
+            *(str(run.decile(percent)) for percent in DECILES),
+            *(f"{cost[0]} / {cost[1] / 1e6:.1f} / {cost[2] / 60:.1f}" if cost else "–" for cost in costs),
+        )
+    return table

@@ -1,4 +1,4 @@
-"""Harvest curves of a crawl, measured against the greedy oracle, which knows link graph and gold pairs."""
+"""Results: harvest curves of crawls, measured against the greedy oracle, and the tables of ``scrapy harvest``."""
 
 from __future__ import annotations
 
@@ -6,22 +6,25 @@ import random
 from collections import defaultdict, deque
 from dataclasses import dataclass, field
 from heapq import heapify, heappop, heappush
+from itertools import islice
 from math import ceil
-from statistics import fmean
-from typing import TYPE_CHECKING, TypeAlias
+from statistics import fmean, median
+from typing import TYPE_CHECKING
 
-from bilingual_crawler.harvest.sites import linked_forms
+from rich import box
+from rich.table import Table
+
+from bilingual_crawler.harvest.sites import CERTAIN_SCORE, MIN_PAIRS_OF_TASK, linked_forms, share
 from bilingual_crawler.storage.records import tsv_line
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
     from pathlib import Path
 
+    from rich.console import Console
+
     from bilingual_crawler.harvest.sites import Site, Task
     from bilingual_crawler.items import Pair
-
-    Weights: TypeAlias = Mapping[str, Mapping[str, int]]
-    """URL -> the URLs it forms a gold pair with -> what that pair weighs."""
 
 _UNREACHED = 10**6
 _COMPLETES, _GOLD, _BRIDGE = range(3)
@@ -30,9 +33,8 @@ _COMPLETES, _GOLD, _BRIDGE = range(3)
 def oracle_order(site: Site, task: Task) -> list[str]:
     """Return pages in the order in which the oracle downloads them, up to the last gold page.
 
-    First a linked page whose partner is already downloaded, then a page of some gold pair, then the page
-    nearest (in links) to a gold page not yet downloaded; ties by discovery. It is a strong reference, not a
-    strict bound.
+    First a linked page whose partner is already downloaded, then a page of some gold pair, then the page nearest (in
+    links) to a gold page not yet downloaded; ties by discovery. A strong reference, not a strict bound.
     """
     partners = site.partners(task)
     parents: defaultdict[str, list[str]] = defaultdict(list)
@@ -128,7 +130,6 @@ class Result:
     text_auc: float
     """The same where a pair counts as many times as its shorter page has characters of visible text."""
     relative_text_auc: float
-    """Divided by that of the same oracle, which does not know the text."""
     deciles: tuple[int, ...]
     """Pairs found after 10, 20, … 100 % of the reachable pages (Figure 7 of García-Romero 2026)."""
     downloads_to: dict[str, int | None]
@@ -140,16 +141,14 @@ class Result:
     curve: tuple[float, ...] = field(default=(), repr=False)
     """Share of the pairs found after 0, 1, … 100 % of the reachable pages."""
     text_curve: tuple[float, ...] = field(default=(), repr=False)
-    """Share of their text found, likewise."""
     judged: int | None = None
     """Pairs found while the crawl ran that are right or false; None if the crawl failed."""
     right: int = 0
     paired: int = 0
     """Gold pairs with both pages reachable that are among the pairs found."""
     sure_and_false: int = 0
-    """Judged pairs that are false, with a score of .9 or more."""
+    """As in :class:`~bilingual_crawler.harvest.sites.Tally`, like `orphans`."""
     orphans: int = 0
-    """Pages known to have no translation that can be reached."""
     orphans_paired: int = 0
     until: float = 1.0
     """Share of the pairs of a site after which the crawl left it."""
@@ -169,9 +168,9 @@ def with_gold(results: Iterable[Result]) -> list[Result]:
 class Measure:
     """How early gold pairs are found that have weights: T is the weight of all of them, N the number of pages."""
 
-    def __init__(self, weights: Weights, pages: int, oracle: Sequence[str]) -> None:
-        self._weights = weights
-        self._pages = pages
+    def __init__(self, weights: Mapping[str, Mapping[str, int]], pages: int, oracle: Sequence[str]) -> None:
+        """*weights*: URL -> the URLs it forms a gold pair with -> what that pair weighs."""
+        self._weights, self._pages = weights, pages
         self.total = sum(sum(partners.values()) for partners in weights.values()) // 2
         self.oracle_auc = self.auc(self.curve(oracle))
 
@@ -180,9 +179,7 @@ class Measure:
         seen: set[str] = set()
         found = 0
         curve: list[int] = []
-        for url in order:
-            if len(curve) == self._pages:
-                break
+        for url in islice(order, self._pages):
             if url not in seen:
                 seen.add(url)
                 partners = self._weights.get(url, {})
@@ -196,7 +193,6 @@ class Measure:
         return sum(curve) / area if area else 0.0
 
     def relative_auc(self, curve: Sequence[int]) -> float:
-        """Return the area under a curve divided by the oracle's; 0 where that is 0."""
         return self.auc(curve) / self.oracle_auc if self.oracle_auc else 0.0
 
     def shares(self, curve: Sequence[int]) -> tuple[float, ...]:
@@ -207,13 +203,11 @@ class Measure:
 class Reference:
     """What a task offers: reachable pages N, gold pairs by number and by text, and the oracle's curves over them.
 
-    *lengths* are the characters of visible text by page; the text of a pair is that of its shorter page. With *first*,
-    N is at most that: only so many downloads count.
+    *lengths* are the characters of visible text by page; a pair has those of its shorter page. N is at most *first*.
     """
 
     def __init__(self, site: Site, task: Task, lengths: Mapping[str, int], first: int | None = None) -> None:
-        self._site = site
-        self._task = task
+        self._site, self._task = site, task
         reachable = len(site.reachable(task.seeds))
         self.pages = reachable if first is None else min(reachable, first)
         self._oracle = oracle_order(site, task)
@@ -234,11 +228,9 @@ class Reference:
         tally = self._site.judge(self._task, pairs or ())
         pages = [self._site.page(url) for url in order]
         curve, text_curve = self.by_number.curve(pages), self.by_text.curve(pages)
+        task = self._task
         return Result(
-            site=self._task.site,
-            lang_a=self._task.lang_a,
-            lang_b=self._task.lang_b,
-            policy=policy,
+            *(task.site, task.lang_a, task.lang_b, policy),
             reachable_pages=self.pages,
             gold_pairs=self.by_number.total,
             downloads=len(order),
@@ -287,3 +279,136 @@ def worse_than(results: Sequence[Result], others: Sequence[Result]) -> float | N
     theirs = {other.task: other.auc for other in others}
     common = [result.auc < theirs[result.task] for result in results if result.task in theirs]
     return fmean(common) if common else None
+
+
+BASELINE = "bfs"
+ALL_FOUND = 0.98
+"""Share of the pairs of a task from which it counts as done."""
+_COMPLETE = f"≥ {100 * ALL_FOUND:.0f} %"
+_PAGES_TO = f"{'/'.join(map(str, SHARES))} %"
+
+
+def by_policy(results: Sequence[Result]) -> dict[str, list[Result]]:
+    """Group results by policy, the policy of the lowest mean first."""
+    groups: defaultdict[str, list[Result]] = defaultdict(list)
+    for result in results:
+        groups[result.policy].append(result)
+    return dict(sorted(groups.items(), key=lambda item: fmean(r.relative_auc for r in item[1])))
+
+
+def print_tables(results: Sequence[Result], console: Console) -> None:
+    """Print harvest and pairs of each policy, where they ended, and the crawls that failed."""
+    if groups := by_policy(with_gold(results)):
+        console.print(policy_table(groups), "")
+    if judged := by_policy([result for result in results if result.judged is not None]):
+        console.print(pairs_table(judged), "")
+    if any(result.until < 1 for result in results):
+        console.print(ends_table(by_policy(results)), "")
+    for result in results:
+        if result.error:
+            console.print(f"[red]failed[/red] {result.task} {result.policy}:", highlight=False)
+            console.print(result.error, style="dim", markup=False, highlight=False)
+
+
+def policy_table(groups: Mapping[str, Sequence[Result]]) -> Table:
+    table = new_table(
+        "Area under the harvest curve, relative to the oracle",
+        ("policy",),
+        ("tasks", "mean", "95 % by site", "min", "text", f"< {BASELINE}", _PAGES_TO, _COMPLETE),
+        "text: the mean where a pair counts by the characters of its shorter page;"
+        f" {_PAGES_TO}: pages downloaded to find that share of the pairs, of all reachable"
+        f" (100 % where never); {_COMPLETE}: tasks with that share of the pairs or more",
+    )
+    for name, group in groups.items():
+        low, high = bootstrap(group)
+        worse = worse_than(group, groups.get(BASELINE, ())) if name != BASELINE else None
+        table.add_row(
+            name,
+            str(len(group)),
+            f"{fmean(r.relative_auc for r in group):.3f}",
+            f"{low:.3f}–{high:.3f}",
+            f"{min(r.relative_auc for r in group):.3f}",
+            f"{fmean(r.relative_text_auc for r in group):.3f}",
+            "–" if worse is None else f"{worse:.0%}",
+            "/".join(f"{100 * fmean(pages_to(r, share) for r in group):.0f}" for share in SHARES),
+            str(sum(r.found >= ALL_FOUND * r.gold_pairs for r in group)),
+        )
+    return table
+
+
+def pairs_table(groups: Mapping[str, Sequence[Result]]) -> Table:
+    table = new_table(
+        "Pairs found while the crawl ran",
+        ("policy",),
+        ("judged", "precision", "min", "recall", "orphans paired", f"false ≥ {CERTAIN_SCORE:.1f}"),
+        "judged: pairs with a page in gold, or with a page that is known to have no translation (orphan);"
+        f" precision: share of these that are gold; min: of a task with {MIN_PAIRS_OF_TASK} or more;"
+        " recall: share of the gold pairs",
+    )
+    for name, group in groups.items():
+        judged, orphans = sum(r.judged or 0 for r in group), sum(r.orphans for r in group)
+        worst = min((r.right / r.judged for r in group if r.judged and r.judged >= MIN_PAIRS_OF_TASK), default=None)
+        table.add_row(
+            name,
+            str(judged),
+            decimals(share(sum(r.right for r in group), judged)),
+            decimals(worst),
+            decimals(share(sum(r.paired for r in group), sum(r.gold_pairs for r in group))),
+            f"{sum(r.orphans_paired for r in group)} of {orphans}" if orphans else "–",
+            str(sum(r.sure_and_false for r in group)),
+        )
+    return table
+
+
+def ends_table(groups: Mapping[str, Sequence[Result]]) -> Table:
+    table = new_table(
+        "Where the crawls ended",
+        ("policy",),
+        ("recall", "min", "downloads", "estimated", "true", "inside", "no pair"),
+        "recall: share of the gold pairs of all tasks; min: of one task; downloads: share of the pages that"
+        " can be reached; estimated: mean of the estimated shares; true: mean of the shares that were found; inside:"
+        " tasks whose true share lies in the estimated interval; no pair: most and median pages of tasks without one",
+    )
+    for name, group in groups.items():
+        gold, barren = with_gold(group), [result.downloads for result in group if not result.gold_pairs]
+        estimated = [result for result in gold if result.estimate]
+        inside = map(in_interval, estimated)
+        table.add_row(
+            name,
+            decimals(share(sum(r.found for r in gold), sum(r.gold_pairs for r in gold))),
+            decimals(min((r.found / r.gold_pairs for r in gold), default=None)),
+            decimals(share(sum(r.downloads for r in gold), sum(r.reachable_pages for r in gold))),
+            decimals(fmean(r.estimate["share"] for r in estimated) if estimated else None),
+            decimals(fmean(r.found / r.gold_pairs for r in estimated) if estimated else None),
+            f"{sum(inside)} of {len(estimated)}" if estimated else "–",
+            f"{max(barren)}, {median(barren):.0f}" if barren else "–",
+        )
+    return table
+
+
+def in_interval(result: Result) -> bool:
+    """Whether the share of the gold pairs that a crawl found lies in the interval that it estimated."""
+    estimate = result.estimate
+    return bool(estimate) and estimate["low"] <= result.found / result.gold_pairs <= estimate["high"]
+
+
+def decimals(number: float | None) -> str:
+    return "–" if number is None else f"{number:.3f}"
+
+
+def new_table(title: str, names: Sequence[str], figures: Sequence[str], caption: str | None = None) -> Table:
+    """Return a table without rows in the style of this command: columns of *names*, then columns of *figures*."""
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, collapse_padding=True, title=title, caption=caption)
+    table.title_justify = table.caption_justify = "left"
+    table.title_style, table.caption_style = "bold", "dim"
+    for heading in names:
+        table.add_column(heading, overflow="fold")
+    for heading in figures:
+        table.add_column(heading, justify="right", no_wrap=True)
+    return table
+
+
+def pages_to(result: Result, share: int) -> float:
+    """The share of the pages after which *share* % of the pairs are found; 1 where they never are."""
+    needed = result.downloads_to[str(share)]
+    return 1.0 if needed is None else needed / result.reachable_pages
