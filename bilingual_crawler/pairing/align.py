@@ -25,9 +25,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
     from pathlib import Path
 
-    from numpy.typing import NDArray
-
     from bilingual_crawler.languages.pairs import LanguagePairs
+    from bilingual_crawler.pairing.arrays import Floats, Places
     from bilingual_crawler.pairing.methods import Candidates, Method
     from bilingual_crawler.pairing.model import Profile
 
@@ -259,9 +258,7 @@ def _without_objections(domain: Domain, candidates: Candidates) -> tuple[Candida
     return replace(candidates, scores=scores), {url: reason for url, reason in reasons.items() if reason}
 
 
-def _with_copies(
-    chosen: NDArray[np.intp], domain: Domain, candidates: Candidates, order: NDArray[np.intp]
-) -> NDArray[np.intp]:
+def _with_copies(chosen: Places, domain: Domain, candidates: Candidates, order: Places) -> Places:
     """Add to *chosen* the near-duplicates of both documents of a pair of which the site says that they are one.
 
     *order*: of equal scores the first wins. Short ones, as pages that are missing, stay copies.
@@ -278,7 +275,7 @@ def _with_copies(
     return np.concatenate((chosen, added))
 
 
-def _with_editions(chosen: NDArray[np.intp], domain: Domain, candidates: Candidates) -> NDArray[np.intp]:
+def _with_editions(chosen: Places, domain: Domain, candidates: Candidates) -> Places:
     """Add the good candidates between other editions of the same two pages to *chosen*, best first."""
     editions = Editions.from_evidence(domain, url_evidence(domain))
     pages = editions.a[candidates.a] * (len(domain.a) + len(domain.b)) + editions.b[candidates.b]
@@ -296,9 +293,7 @@ def _nearest(domain: Domain, candidates: Candidates) -> dict[str, tuple[str, flo
     return nearest
 
 
-def _best_first(
-    a: NDArray[np.intp], b: NDArray[np.intp], scores: NDArray[np.float64], threshold: float
-) -> NDArray[np.float64]:
+def _best_first(a: Places, b: Places, scores: Floats, threshold: float) -> Floats:
     """*scores* where of each two groups of near-duplicates, *a* and *b*, the first of the best has the best of all."""
     cells = list(zip(a.tolist(), b.tolist(), strict=True))
     best: dict[tuple[int, int], float] = {}
@@ -311,7 +306,7 @@ def _best_first(
     return raised
 
 
-def _of_both(domain: Domain, candidates: Candidates, measure: Callable[[Profile], float]) -> NDArray[np.float64]:
+def _of_both(domain: Domain, candidates: Candidates, measure: Callable[[Profile], float]) -> Floats:
     """Return the sum of *measure* over both documents of each candidate, ``(candidates,)``."""
     a, b = (np.array(list(map(measure, side)), dtype=float) for side in (domain.a, domain.b))
     return np.asarray(a[candidates.a] + b[candidates.b]) if len(candidates.a) else np.zeros(0)

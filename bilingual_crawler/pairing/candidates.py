@@ -21,9 +21,8 @@ from bilingual_crawler.urls.rewriting import rewritten_pairs
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from numpy.typing import NDArray
-
     from bilingual_crawler.languages.codes import LanguagePair
+    from bilingual_crawler.pairing.arrays import Floats, Hashes, Places
     from bilingual_crawler.pairing.corpus import Domain
     from bilingual_crawler.pairing.model import Profile
 
@@ -43,7 +42,7 @@ class Channel:
     a: sparse.csr_array
     b: sparse.csr_array
 
-    def cosine(self, a: NDArray[np.intp], b: NDArray[np.intp]) -> NDArray[np.float64]:
+    def cosine(self, a: Places, b: Places) -> Floats:
         """Return the cosine of each pair of rows, 0 to 1; NaN where a document has no shared token."""
         result = row_products(self.a, self.b, a, b)
         empty = (np.diff(self.a.indptr)[a] == 0) | (np.diff(self.b.indptr)[b] == 0)
@@ -51,7 +50,7 @@ class Channel:
         return result
 
 
-def _shingles(profile: Profile) -> NDArray[np.uint32]:
+def _shingles(profile: Profile) -> Hashes:
     codes = np.frombuffer(profile.tags.encode("utf-32-le"), dtype=np.uint32)
     if len(codes) < SHINGLE:
         return codes[:0]
@@ -62,7 +61,7 @@ def _shingles(profile: Profile) -> NDArray[np.uint32]:
     return np.unique(mixed[mixed % KEPT_SHINGLES == 0])
 
 
-CHANNELS: dict[str, Callable[[Profile], NDArray[np.uint32]]] = {
+CHANNELS: dict[str, Callable[[Profile], Hashes]] = {
     "words": attrgetter("words"),
     "names": attrgetter("names"),
     "numbers": lambda profile: np.unique(profile.numbers),
@@ -79,7 +78,7 @@ def channels(domain: Domain) -> dict[str, Channel]:
     return {name: channel_of(*(list(map(of, side)) for side in (domain.a, domain.b))) for name, of in CHANNELS.items()}
 
 
-def channel_of(a: Sequence[NDArray[np.uint32]], b: Sequence[NDArray[np.uint32]]) -> Channel:
+def channel_of(a: Sequence[Hashes], b: Sequence[Hashes]) -> Channel:
     """Return the channel of two sides, each a set of tokens per document."""
     shared = np.intersect1d(_union(a), _union(b))
     return weighted(incidence(a, shared), incidence(b, shared))
@@ -91,11 +90,11 @@ def weighted(a: sparse.csr_array, b: sparse.csr_array) -> Channel:
     return Channel(normal_rows(a, weights), normal_rows(b, weights))
 
 
-def _union(sets: Sequence[NDArray[np.uint32]]) -> NDArray[np.uint32]:
+def _union(sets: Sequence[Hashes]) -> Hashes:
     return np.unique(np.concatenate(sets)) if sets else np.zeros(0, dtype=np.uint32)
 
 
-def incidence(sets: Sequence[NDArray[np.uint32]], vocabulary: NDArray[np.uint32]) -> sparse.csr_array:
+def incidence(sets: Sequence[Hashes], vocabulary: Hashes) -> sparse.csr_array:
     """Return ``(sets, vocabulary)`` with 1 where a set has the token; *vocabulary* is sorted."""
     tokens = np.concatenate([*sets, np.zeros(0, dtype=np.uint32)])
     known = np.isin(tokens, vocabulary)
@@ -107,13 +106,13 @@ def incidence(sets: Sequence[NDArray[np.uint32]], vocabulary: NDArray[np.uint32]
     return sparse.csr_array((np.ones(len(columns), dtype=np.float32), columns, indptr), shape=shape)
 
 
-def rarity(matrix: sparse.csr_array) -> NDArray[np.float64]:
+def rarity(matrix: sparse.csr_array) -> Floats:
     """Return the inverse document frequency of each column; near 0 for tokens of all documents."""
     frequency = np.maximum(matrix.sum(axis=0), 1)
     return np.asarray(np.log(max(matrix.shape[0], 1) / frequency) + 1e-3)
 
 
-def normal_rows(matrix: sparse.csr_array, weights: NDArray[np.float64]) -> sparse.csr_array:
+def normal_rows(matrix: sparse.csr_array, weights: Floats) -> sparse.csr_array:
     """Weight the columns of *matrix*, then scale its rows to length 1."""
     weighted = sparse.csr_array(
         (weights[matrix.indices].astype(np.float32), matrix.indices, matrix.indptr), matrix.shape
@@ -122,9 +121,7 @@ def normal_rows(matrix: sparse.csr_array, weights: NDArray[np.float64]) -> spars
     return sparse.csr_array(sparse.diags_array(1 / np.maximum(lengths, 1e-9)) @ weighted)
 
 
-def row_products(
-    left: sparse.csr_array, right: sparse.csr_array, a: NDArray[np.intp], b: NDArray[np.intp]
-) -> NDArray[np.float64]:
+def row_products(left: sparse.csr_array, right: sparse.csr_array, a: Places, b: Places) -> Floats:
     """The products of row *a* of *left* and row *b* of *right*, for each of them."""
     parts = [
         np.asarray(left[a[at : at + 10_000]].multiply(right[b[at : at + 10_000]]).sum(axis=1)).ravel()
@@ -190,9 +187,9 @@ class Editions:
     One-sided announcements do not count, as many sites announce their home page as the translation of every page.
     """
 
-    a: NDArray[np.intp]
+    a: Places
     """Number of the page of each document in ``domain.a``; editions, and their translations, share a number."""
-    b: NDArray[np.intp]
+    b: Places
 
     @classmethod
     def from_evidence(
@@ -327,7 +324,7 @@ def _undecided(domain: Domain, known: set[tuple[int, int]]) -> tuple[list[int], 
     return left, right
 
 
-def _url_words(url: str) -> NDArray[np.uint32]:
+def _url_words(url: str) -> Hashes:
     return np.unique(np.array([hash_text(word) for word in _WORD.findall(url.lower())], dtype=np.uint32))
 
 

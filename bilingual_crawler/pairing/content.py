@@ -18,9 +18,8 @@ from bilingual_crawler.pairing.matching import lead
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from numpy.typing import NDArray
-
     from bilingual_crawler.encoders.base import Encoder
+    from bilingual_crawler.pairing.arrays import Floats32, Mask, Places
     from bilingual_crawler.pairing.candidates import Editions
     from bilingual_crawler.pairing.corpus import Domain
     from bilingual_crawler.pairing.model import Profile
@@ -34,7 +33,7 @@ MAX_PRODUCTS = 100_000_000
 """Maximum counted pairs of words; beyond it only the first document pairs are used."""
 
 
-def glossary_channels(domain: Domain, i: NDArray[np.intp], j: NDArray[np.intp]) -> dict[str, Channel]:
+def glossary_channels(domain: Domain, i: Places, j: Places) -> dict[str, Channel]:
     """Words in the other language's, for documents of either side, given that documents *i* and *j* are pairs.
 
     The surest pairs come first.
@@ -59,9 +58,7 @@ def glossary_channels(domain: Domain, i: NDArray[np.intp], j: NDArray[np.intp]) 
     }
 
 
-def glossary_columns(
-    channels: Mapping[str, Channel], i: NDArray[np.intp], j: NDArray[np.intp], editions: Editions
-) -> dict[str, NDArray[np.float32]]:
+def glossary_columns(channels: Mapping[str, Channel], i: Places, j: Places, editions: Editions) -> dict[str, Floats32]:
     """The columns of :data:`GLOSSARY_FEATURES`."""
     columns = {name: channel.cosine(i, j) for name, channel in channels.items()}
     likeness = np.nansum(list(columns.values()), axis=0)
@@ -93,7 +90,7 @@ def _learn(a: sparse.csr_array, b: sparse.csr_array) -> sparse.csr_array:
     return sparse.csr_array((dice[good].astype(np.float32), found), shape=together.shape)
 
 
-def _only(matrix: sparse.csr_array, rows: NDArray[np.bool_]) -> sparse.csr_array:
+def _only(matrix: sparse.csr_array, rows: Mask) -> sparse.csr_array:
     """*matrix* with nothing in other *rows*."""
     return sparse.csr_array(sparse.diags_array(rows.astype(np.float32)) @ matrix)
 
@@ -116,27 +113,27 @@ CONTENT_FEATURES = tuple(f"{name}{part}" for name in ("dde", "sae") for part in 
 class Space:
     """Vectors of both sides, ``(documents, width)``: centred, rows of length 1; NaN for documents without text."""
 
-    a: NDArray[np.float32]
-    b: NDArray[np.float32]
-    hubness_a: NDArray[np.float32]
+    a: Floats32
+    b: Floats32
+    hubness_a: Floats32
     """Mean similarity of each document to its nearest ones of the other side."""
-    hubness_b: NDArray[np.float32]
+    hubness_b: Floats32
 
     @classmethod
-    def from_vectors(cls, a: NDArray[np.float32], b: NDArray[np.float32]) -> Space:
+    def from_vectors(cls, a: Floats32, b: Floats32) -> Space:
         """Centre and measure."""
         a, b = _centred(a), _centred(b)
         return cls(a, b, _hubness(a, b), _hubness(b, a))
 
-    def cosine(self, i: NDArray[np.intp], j: NDArray[np.intp]) -> NDArray[np.float32]:
+    def cosine(self, i: Places, j: Places) -> Floats32:
         """Return the cosine of each pair, -1 to 1."""
         return np.asarray(np.einsum("ij,ij->i", self.a[i], self.b[j]), dtype=np.float32)
 
-    def csls(self, i: NDArray[np.intp], j: NDArray[np.intp]) -> NDArray[np.float32]:
+    def csls(self, i: Places, j: Places) -> Floats32:
         """Return CSLS of each pair: the cosine less the mean cosine to the neighbours of both."""
         return 2 * self.cosine(i, j) - self.hubness_a[i] - self.hubness_b[j]
 
-    def nearest(self, count: int) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    def nearest(self, count: int) -> tuple[Places, Places]:
         """For each document of both sides its *count* nearest ones of the other by CSLS; exact."""
         forward = _nearest(self.a, self.b, self.hubness_b, count)
         backward = _nearest(self.b, self.a, self.hubness_a, count)
@@ -178,11 +175,9 @@ def sentence_space(domain: Domain, encoder: Encoder) -> Space:
     return Space.from_vectors(*sides)
 
 
-def content_columns(
-    spaces: Mapping[str, Space], i: NDArray[np.intp], j: NDArray[np.intp], editions: Editions
-) -> dict[str, NDArray[np.float32]]:
+def content_columns(spaces: Mapping[str, Space], i: Places, j: Places, editions: Editions) -> dict[str, Floats32]:
     """The columns of :data:`CONTENT_FEATURES`."""
-    columns: dict[str, NDArray[np.float32]] = {}
+    columns: dict[str, Floats32] = {}
     for name, space in spaces.items():
         columns[name], columns[f"{name}_csls"] = space.cosine(i, j), space.csls(i, j)
         likeness = columns[f"{name}_csls"].astype(np.float64)
@@ -191,19 +186,19 @@ def content_columns(
     return columns
 
 
-def _texts(domain: Domain, url: str, main: NDArray[np.bool_]) -> tuple[str, list[str]]:
+def _texts(domain: Domain, url: str, main: Mask) -> tuple[str, list[str]]:
     """Return the title, and the lines of main text; all lines of a page that is only boilerplate."""
     document = domain.corpus.document(url)
     lines = [line for line, kept in zip(document.lines, main, strict=True) if kept]
     return document.title, lines or list(document.lines)
 
 
-def _centred(vectors: NDArray[np.float32]) -> NDArray[np.float32]:
+def _centred(vectors: Floats32) -> Floats32:
     centred = vectors - vectors.mean(axis=0)
     return np.asarray(centred / np.maximum(np.linalg.norm(centred, axis=1, keepdims=True), 1e-9), dtype=np.float32)
 
 
-def _hubness(one: NDArray[np.float32], other: NDArray[np.float32]) -> NDArray[np.float32]:
+def _hubness(one: Floats32, other: Floats32) -> Floats32:
     count = min(NEIGHBOURS, len(other))
     parts = [
         np.partition(one[at : at + BLOCK] @ other.T, -count, axis=1)[:, -count:].mean(axis=1)
@@ -212,9 +207,7 @@ def _hubness(one: NDArray[np.float32], other: NDArray[np.float32]) -> NDArray[np
     return np.concatenate(parts)
 
 
-def _nearest(
-    one: NDArray[np.float32], other: NDArray[np.float32], hubness: NDArray[np.float32], count: int
-) -> list[list[int]]:
+def _nearest(one: Floats32, other: Floats32, hubness: Floats32, count: int) -> list[list[int]]:
     found: list[list[int]] = []
     for at in range(0, len(one), BLOCK):
         scores = 2 * (one[at : at + BLOCK] @ other.T) - hubness

@@ -21,14 +21,13 @@ from bilingual_crawler.scoring.linear import logit
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from numpy.typing import NDArray
-
+    from bilingual_crawler.pairing.arrays import Floats, Floats32, Hashes, Mask, Places
     from bilingual_crawler.pairing.candidates import Editions
     from bilingual_crawler.pairing.corpus import Domain
     from bilingual_crawler.pairing.model import Profile
     from bilingual_crawler.pairing.urls import UrlEvidence
 
-Columns: TypeAlias = Mapping[str, "NDArray[np.float32]"]
+Columns: TypeAlias = Mapping[str, "Floats32"]
 
 SITE_FEATURES = (
     "held",
@@ -80,12 +79,8 @@ _NUMBER = re.compile(r"\d+")
 
 
 def url_columns(
-    domain: Domain,
-    found: Mapping[tuple[int, int], UrlEvidence],
-    i: NDArray[np.intp],
-    j: NDArray[np.intp],
-    pages: Editions,
-) -> dict[str, NDArray[np.float32]]:
+    domain: Domain, found: Mapping[tuple[int, int], UrlEvidence], i: Places, j: Places, pages: Editions
+) -> dict[str, Floats32]:
     """The columns of the candidates *i*, *j* by announcements, switchers, addresses and titles, ``(candidates,)``.
 
     A candidate is outvoted, and no rival, if the site claims another candidate of one of its documents more strongly.
@@ -114,9 +109,7 @@ def url_columns(
     return columns
 
 
-def _rivals(
-    voices: NDArray[np.float32], least: NDArray[np.float32], places: NDArray[np.intp], pages: NDArray[np.intp]
-) -> NDArray[np.float32]:
+def _rivals(voices: Floats32, least: Floats32, places: Places, pages: Places) -> Floats32:
     """For each candidate, the number of candidates of its document (*places*) with other *pages* and *least* voices.
 
     A switcher also leads to untranslated pages, in the language of the partner.
@@ -129,13 +122,11 @@ def _rivals(
     return np.asarray(rivals, dtype=np.float32)
 
 
-def _title_numbers(side: Sequence[Profile]) -> list[NDArray[np.uint32]]:
+def _title_numbers(side: Sequence[Profile]) -> list[Hashes]:
     return [np.intersect1d(profile.title, profile.numbers) for profile in side]
 
 
-def _differing(
-    a: Sequence[NDArray[np.uint32]], b: Sequence[NDArray[np.uint32]], i: NDArray[np.intp], j: NDArray[np.intp]
-) -> NDArray[np.float32]:
+def _differing(a: Sequence[Hashes], b: Sequence[Hashes], i: Places, j: Places) -> Floats32:
     """Share of the numbers of each candidate that only one page has, 0 to 1; 0 if neither has one."""
     numbers = np.unique(np.concatenate([np.zeros(0, dtype=np.uint32), *a, *b]))
     shared = row_products(incidence(a, numbers), incidence(b, numbers), i, j)
@@ -143,7 +134,7 @@ def _differing(
     return np.asarray(1 - np.where(union > 0, shared / np.maximum(union, 1), 1), dtype=np.float32)
 
 
-def _renumbered(a: Sequence[str], b: Sequence[str], i: NDArray[np.intp], j: NDArray[np.intp]) -> NDArray[np.float32]:
+def _renumbered(a: Sequence[str], b: Sequence[str], i: Places, j: Places) -> Floats32:
     """1 for candidates whose addresses differ in some of their numbers only, such as ``/12-4-1`` and ``/12-5-1``.
 
     A single number may identify an article, and differ in its translation.
@@ -156,13 +147,13 @@ def _renumbered(a: Sequence[str], b: Sequence[str], i: NDArray[np.intp], j: NDAr
     return np.asarray((shape_of[i] == shape_of[k]) & several[i] & (key_of[i] != key_of[k]), dtype=np.float32)
 
 
-def _identified(texts: Sequence[str]) -> NDArray[np.intp]:
+def _identified(texts: Sequence[str]) -> Places:
     """A number for each of *texts*, the same for equal ones."""
     places: dict[str, int] = {}
     return np.array([places.setdefault(text, len(places)) for text in texts], dtype=np.intp)
 
 
-def contradictions(held: NDArray[np.float64], columns: Columns) -> float:
+def contradictions(held: Floats, columns: Columns) -> float:
     """Share, 0 to 1, of the site's claims that content contradicts, shrunk towards 0 where claims are few.
 
     *held*, *columns*: as for :func:`site_columns`.
@@ -172,12 +163,8 @@ def contradictions(held: NDArray[np.float64], columns: Columns) -> float:
 
 
 def site_columns(
-    held: NDArray[np.float64],
-    columns: Columns,
-    places: tuple[NDArray[np.intp], NDArray[np.intp]],
-    alike: tuple[NDArray[np.intp], NDArray[np.intp]],
-    contradicted: float,
-) -> dict[str, NDArray[np.float64]]:
+    held: Floats, columns: Columns, places: tuple[Places, Places], alike: tuple[Places, Places], contradicted: float
+) -> dict[str, Floats]:
     """The columns of :data:`SITE_FEATURES`, ``(candidates,)``.
 
     *held*: log-odds of each candidate by content; *columns*: from :func:`url_columns`; *places*: of the candidates in
@@ -216,21 +203,19 @@ def site_columns(
     }
 
 
-def announced(columns: Columns) -> NDArray[np.bool_]:
+def announced(columns: Columns) -> Mask:
     """Which candidates an announcement, a switcher or equal addresses claim, be it on one page only."""
     names = ("hreflang", "one_sided", "switcher", "key")
     return np.asarray(np.any([columns[name] > 0 for name in names], axis=0))
 
 
-def announcing(held: NDArray[np.float64], columns: Columns) -> NDArray[np.float32]:
+def announcing(held: Floats, columns: Columns) -> Floats32:
     """Number of pages that announce the other, 0 to 2; one-sided announcements between domains count if confirmed."""
     confirmed = (columns["one_sided"] > 0) & (held >= CONFIRMED_BY_CONTENT)
     return np.asarray(np.where(confirmed, 1, columns["hreflang"]), dtype=np.float32)
 
 
-def disbelieving(
-    columns: Columns, i: NDArray[np.intp], j: NDArray[np.intp], wrong: NDArray[np.intp]
-) -> dict[str, NDArray[np.float32]]:
+def disbelieving(columns: Columns, i: Places, j: Places, wrong: Places) -> dict[str, Floats32]:
     """The *columns* of the candidates *i*, *j* without the site's claims for the candidates *wrong*.
 
     Those claims then count against no other candidate of their documents.
@@ -248,9 +233,7 @@ def disbelieving(
     return found
 
 
-def convincing(
-    held: NDArray[np.float64], columns: Columns, i: NDArray[np.intp], j: NDArray[np.intp]
-) -> NDArray[np.bool_]:
+def convincing(held: Floats, columns: Columns, i: Places, j: Places) -> Mask:
     """Which candidates are the best of both documents by content, by log-odds of :data:`CONVINCING` or more.
 
     What they link to is paired, too, as in lists, and their addresses name no other language than their text's.
@@ -259,16 +242,14 @@ def convincing(
     return np.asarray(best & (columns["outlinks"] >= LISTED) & (columns["marked_otherwise"] == 0))
 
 
-def outshone(
-    held: NDArray[np.float64], best: NDArray[np.bool_], i: NDArray[np.intp], j: NDArray[np.intp]
-) -> NDArray[np.bool_]:
+def outshone(held: Floats, best: Mask, i: Places, j: Places) -> Mask:
     """Which candidates that content does not support share a document with one of the *best*, by :data:`MARGIN`."""
     values = np.where(best, held, -np.inf)
     margin = np.maximum(_best(values, i)[i], _best(values, j)[j]) - held
     return np.asarray((held < CONFIRMED_BY_CONTENT) & (margin >= MARGIN))
 
 
-def says(held: NDArray[np.float64], columns: Columns) -> NDArray[np.bool_]:
+def says(held: Floats, columns: Columns) -> Mask:
     """Whether the site claims each candidate, by announcements, both switchers, addresses, or links in the text.
 
     Links count only where content does not contradict them.
@@ -277,35 +258,28 @@ def says(held: NDArray[np.float64], columns: Columns) -> NDArray[np.bool_]:
     return np.asarray((_voices(announcing(held, columns), columns) > 0) | linked)
 
 
-def _voices(announced: NDArray[np.float32], columns: Columns) -> NDArray[np.float32]:
+def _voices(announced: Floats32, columns: Columns) -> Floats32:
     """Number of claims for each candidate: an announcement on each page, both switchers, the addresses."""
     return np.asarray(announced + (columns["switcher"] == 2) + (columns["key"] > 0), dtype=np.float32)
 
 
-def _documents(said: NDArray[np.bool_], i: NDArray[np.intp], j: NDArray[np.intp]) -> int:
+def _documents(said: Mask, i: Places, j: Places) -> int:
     """Number of documents in claimed candidates, on the side with fewer."""
     return min(len(np.unique(i[said])), len(np.unique(j[said])))
 
 
-def _log_odds(share: NDArray[np.float64] | float) -> NDArray[np.float64]:
+def _log_odds(share: Floats | float) -> Floats:
     return np.asarray(logit(np.clip(share, SELDOM, 1 - SELDOM)))
 
 
-def _best(values: NDArray[np.float64], places: NDArray[np.intp]) -> NDArray[np.float64]:
+def _best(values: Floats, places: Places) -> Floats:
     """The highest value of each document, by place; -inf without one."""
     best = np.full(places.max(initial=-1) + 1, -np.inf)
     np.maximum.at(best, places, values)
     return best
 
 
-def _usual_wrong(
-    held: NDArray[np.float64],
-    said: NDArray[np.bool_],
-    i: NDArray[np.intp],
-    j: NDArray[np.intp],
-    alike_a: NDArray[np.intp],
-    alike_b: NDArray[np.intp],
-) -> NDArray[np.float64] | None:
+def _usual_wrong(held: Floats, said: Mask, i: Places, j: Places, alike_a: Places, alike_b: Places) -> Floats | None:
     """For each candidate, the share of best wrong candidates, of documents with a sure partner, that are as good.
 
     None with fewer than :data:`MIN_WRONG_CANDIDATES` of them.

@@ -17,8 +17,7 @@ from bilingual_crawler.urls.hosts import registered_domain
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
-    from numpy.typing import NDArray
-
+    from bilingual_crawler.pairing.arrays import Hashes, Mask, Places
     from bilingual_crawler.pairing.model import Profile
 
 REPEATED = 5
@@ -77,7 +76,7 @@ def _joined(profile: Profile, copies: Sequence[Profile]) -> Profile:
     return replace(profile, claims=tuple(claims), switches=tuple(switches))
 
 
-def main_lines(side: Sequence[Profile]) -> list[NDArray[np.bool_]]:
+def main_lines(side: Sequence[Profile]) -> list[Mask]:
     """Return, for each document of one side, a mask ``(lines,)`` of main text: lines that are not boilerplate.
 
     Documents with the same title and lines count once. Of a page that is not translated yet, or not found, only the
@@ -86,7 +85,7 @@ def main_lines(side: Sequence[Profile]) -> list[NDArray[np.bool_]]:
     sites: defaultdict[str, list[int]] = defaultdict(list)
     for place, profile in enumerate(side):
         sites[registered_domain(profile.url)].append(place)
-    main: dict[int, NDArray[np.bool_]] = {}
+    main: dict[int, Mask] = {}
     for places in sites.values():
         found = ((side[place].title.tobytes(), np.unique(side[place].lines)) for place in places)
         different = {(title, lines.tobytes()): lines for title, lines in found}
@@ -97,9 +96,7 @@ def main_lines(side: Sequence[Profile]) -> list[NDArray[np.bool_]]:
     return [main[place] for place in range(len(side))]
 
 
-def _own_again(
-    pages: Mapping[int, Profile], main: Mapping[int, NDArray[np.bool_]]
-) -> Iterator[tuple[int, NDArray[np.bool_]]]:
+def _own_again(pages: Mapping[int, Profile], main: Mapping[int, Mask]) -> Iterator[tuple[int, Mask]]:
     """Yield the masks of articles of which lists repeat so much that little else would be their own.
 
     A line belongs to the shortest page that has it. What most of its pages have beside a text of their own, or nearly
@@ -129,13 +126,13 @@ def _own_again(
             owned = np.union1d(owned, np.frombuffer(own, dtype=np.uint32))
 
 
-def boilerplate(side: Sequence[Profile], main: Sequence[NDArray[np.bool_]]) -> NDArray[np.uint32]:
+def boilerplate(side: Sequence[Profile], main: Sequence[Mask]) -> Hashes:
     """Return the hashes of the lines of one side that are not in *main*, the masks of main text."""
     found = [profile.lines[~kept] for profile, kept in zip(side, main, strict=True)]
     return np.unique(np.concatenate(found)) if found else np.zeros(0, dtype=np.uint32)
 
 
-def near_duplicates(side: Sequence[Profile], main: Sequence[NDArray[np.bool_]]) -> NDArray[np.intp]:
+def near_duplicates(side: Sequence[Profile], main: Sequence[Mask]) -> Places:
     """Return a group number for each document of one side, ``(documents,)``; *main* are the masks of main text."""
     lines, wholes = [], []
     for profile, kept in zip(side, main, strict=True):
@@ -150,7 +147,7 @@ def near_duplicates(side: Sequence[Profile], main: Sequence[NDArray[np.bool_]]) 
     return groups
 
 
-def objection(one: Profile, main_one: NDArray[np.bool_], other: Profile, main_other: NDArray[np.bool_]) -> str | None:
+def objection(one: Profile, main_one: Mask, other: Profile, main_other: Mask) -> str | None:
     """Say why two documents are no pair, whatever announces them, as a key of ``REASONS``; None if nothing is wrong."""
     sides = (one, main_one), (other, main_other)
     own = [int(profile.lengths[kept].sum()) for profile, kept in sides]
@@ -173,19 +170,19 @@ def objection(one: Profile, main_one: NDArray[np.bool_], other: Profile, main_ot
     return "same_text" if same else None
 
 
-def _prose(profile: Profile, main: NDArray[np.bool_]) -> dict[int, float]:
+def _prose(profile: Profile, main: Mask) -> dict[int, float]:
     """The paragraphs in the main text of a document; all of it if they are the lesser part."""
     paragraphs = main & (profile.lengths >= PARAGRAPH)
     most = 2 * int(profile.lengths[paragraphs].sum()) >= int(profile.lengths[main].sum())
     return _text(profile, paragraphs if most else main)
 
 
-def _text(profile: Profile, main: NDArray[np.bool_] | slice = slice(None)) -> dict[int, float]:
+def _text(profile: Profile, main: Mask | slice = slice(None)) -> dict[int, float]:
     """The lines of a document, or those in its mask *main*, with their characters."""
     return dict(zip(profile.lines[main].tolist(), profile.lengths[main].tolist(), strict=True))
 
 
-def group_similar(lines: Sequence[NDArray[np.uint32]]) -> NDArray[np.intp]:
+def group_similar(lines: Sequence[Hashes]) -> Places:
     """Return a group number for each document, by the hashes of its lines: MinHash with banding, then Jaccard.
 
     A document without lines is alone in its group.
@@ -211,13 +208,13 @@ def group_similar(lines: Sequence[NDArray[np.uint32]]) -> NDArray[np.intp]:
     return np.array([_root(groups, place) for place in range(len(lines))], dtype=np.intp)
 
 
-def jaccard(one: NDArray[np.uint32], other: NDArray[np.uint32]) -> float:
+def jaccard(one: Hashes, other: Hashes) -> float:
     """How many of the tokens of two documents are in both, 0 to 1."""
     common = len(np.intersect1d(one, other))
     return common / max(1, len(np.union1d(one, other)))
 
 
-def _root(groups: NDArray[np.intp], place: int) -> int:
+def _root(groups: Places, place: int) -> int:
     while groups[place] != place:
         groups[place] = groups[groups[place]]
         place = groups[place]

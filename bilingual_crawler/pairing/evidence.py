@@ -30,10 +30,10 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from importlib.resources.abc import Traversable
 
-    from numpy.typing import NDArray
     from onnxruntime import InferenceSession
 
     from bilingual_crawler.encoders.base import Encoder
+    from bilingual_crawler.pairing.arrays import Floats, Floats32, Places
     from bilingual_crawler.pairing.content import Space
     from bilingual_crawler.pairing.corpus import Domain
     from bilingual_crawler.pairing.urls import UrlEvidence
@@ -55,9 +55,9 @@ NO_PAIRS = (np.zeros(0, dtype=np.intp), np.zeros(0, dtype=np.intp))
 class Proposals:
     """Candidate pairs and their features; arrays have shape ``(candidates,)``."""
 
-    a: NDArray[np.intp]
-    b: NDArray[np.intp]
-    columns: dict[str, NDArray[np.float32]]
+    a: Places
+    b: Places
+    columns: dict[str, Floats32]
 
 
 class CandidateEvidence:
@@ -81,7 +81,7 @@ class CandidateEvidence:
     def _sees(self, group: Sequence[str]) -> bool:
         return group[0] in self._features
 
-    def candidates(self, pairs: tuple[NDArray[np.intp], NDArray[np.intp]] = NO_PAIRS) -> Proposals:
+    def candidates(self, pairs: tuple[Places, Places] = NO_PAIRS) -> Proposals:
         """Return all candidates with the features of the view; *pairs*, most certain first, teach a glossary."""
         domain, pages = self._domain, self._pages
         glossary = glossary_channels(domain, *pairs) if self._sees(GLOSSARY_FEATURES) else {}
@@ -167,15 +167,15 @@ class PairClassifier:
         options.intra_op_num_threads = processes()
         return ort.InferenceSession(self._model, options)
 
-    def log_odds(self, columns: dict[str, NDArray[np.float32]]) -> NDArray[np.float64]:
+    def log_odds(self, columns: dict[str, Floats32]) -> Floats:
         """Return the log-odds of a translation of each row of *columns*, ``(candidates,)``, within -50 and 50."""
         rows = np.column_stack([columns[name] for name in self.view.features]).astype(np.float32)
         if not len(rows):
             return np.zeros(0)
         (scores,) = self._session.run(None, {self._session.get_inputs()[0].name: rows})
-        found: NDArray[np.float64] = self.view.slope * scores[:, 0].astype(np.float64) + self.view.shift
+        found: Floats = self.view.slope * scores[:, 0].astype(np.float64) + self.view.shift
         return found.clip(-50, 50)
 
-    def probabilities(self, columns: dict[str, NDArray[np.float32]]) -> NDArray[np.float64]:
+    def probabilities(self, columns: dict[str, Floats32]) -> Floats:
         """Return P(translation) of each row of *columns*, ``(candidates,)``."""
         return np.asarray(expit(self.log_odds(columns)))

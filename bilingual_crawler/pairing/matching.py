@@ -9,7 +9,8 @@ import numpy as np
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Iterable
 
-    from numpy.typing import NDArray
+    from bilingual_crawler.pairing.arrays import Floats, Places
+
 
 Item = TypeVar("Item")
 
@@ -25,9 +26,7 @@ def disjoint(items: Iterable[Item], parts: Callable[[Item], set[Hashable]]) -> l
     return chosen
 
 
-def greedy(
-    a: NDArray[np.intp], b: NDArray[np.intp], scores: NDArray[np.float64], threshold: float = 0.0
-) -> NDArray[np.intp]:
+def greedy(a: Places, b: Places, scores: Floats, threshold: float = 0.0) -> Places:
     """Choose candidates best first, each document once (CCAligned 2020, Algorithm 1); returns their indices.
 
     *a*, *b*: places of the documents; *scores*: 0 to 1; all ``(candidates,)``. Candidates below *threshold* are
@@ -46,7 +45,7 @@ def greedy(
     return np.array(chosen, dtype=np.intp)
 
 
-def lead(scores: NDArray[np.float64], places: NDArray[np.intp], pages: NDArray[np.intp]) -> NDArray[np.float64]:
+def lead(scores: Floats, places: Places, pages: Places) -> Floats:
     """Return how far each candidate is ahead of its best rival for the same document; its score without a rival.
 
     *places*: the documents of one side; *pages*: the page of each document of the other side. Editions of one page are

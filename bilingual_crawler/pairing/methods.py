@@ -50,6 +50,7 @@ if TYPE_CHECKING:
     from scrapy.settings import BaseSettings
 
     from bilingual_crawler.encoders.base import Encoder
+    from bilingual_crawler.pairing.arrays import Floats, Floats32, Mask, Places
     from bilingual_crawler.pairing.corpus import Domain
     from bilingual_crawler.pairing.evidence import Proposals
 
@@ -76,11 +77,11 @@ LEADS = 0.2
 class Candidates:
     """Scored candidate pairs of one domain; arrays have shape ``(candidates,)``."""
 
-    a: NDArray[np.intp]
+    a: Places
     """Places in ``domain.a``."""
-    b: NDArray[np.intp]
+    b: Places
     """Places in ``domain.b``."""
-    scores: NDArray[np.float64]
+    scores: Floats
     """0 to 1."""
     names: list[str]
     """The strongest evidence: ``hreflang``, ``switcher``, ``url``, ``structure`` or ``content``."""
@@ -89,7 +90,7 @@ class Candidates:
     refuted: int = 0
     """Claims that sentences have refuted, and links in the text that content contradicts."""
 
-    def pairs(self, least: float) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    def pairs(self, least: float) -> tuple[Places, Places]:
         """Return the places of one-to-one pairs with scores of *least* or more, best first."""
         chosen = greedy(self.a, self.b, self.scores, least)
         return self.a[chosen], self.b[chosen]
@@ -168,9 +169,7 @@ class SiteJudge:
         self._bitext = load_judge(models, "bitext", BITEXT_FEATURES)
         self._threshold = threshold
 
-    def __call__(
-        self, domain: Domain, proposed: Proposals, held: NDArray[np.float64], encoder: Encoder | None = None
-    ) -> Candidates:
+    def __call__(self, domain: Domain, proposed: Proposals, held: Floats, encoder: Encoder | None = None) -> Candidates:
         """Score the *proposed* candidates; *held*: their log-odds by content, ``(candidates,)``.
 
         Claims that content hardly supports are read, with the *encoder* if there is one. What sentences refute, and
@@ -210,7 +209,7 @@ class SiteJudge:
         unbelieved = (limit < REFUTED) | ((proposed.columns["linked"] > 0) & ~said)
         return replace(candidates, scores=scores, refuted=int(unbelieved.sum()))
 
-    def _judge(self, domain: Domain, proposed: Proposals, held: NDArray[np.float64], contradicted: float) -> Candidates:
+    def _judge(self, domain: Domain, proposed: Proposals, held: Floats, contradicted: float) -> Candidates:
         i, j, columns = proposed.a, proposed.b, proposed.columns
         scores = expit(held)
         if len(i):
@@ -247,12 +246,12 @@ class SiteJudge:
         return replace(candidates, scores=scores)
 
 
-def _beside(chosen: NDArray[np.bool_], i: NDArray[np.intp], j: NDArray[np.intp]) -> NDArray[np.bool_]:
+def _beside(chosen: Mask, i: Places, j: Places) -> Mask:
     """Which candidates *i*, *j* share a document with one of the *chosen*."""
     return np.isin(i, i[chosen]) | np.isin(j, j[chosen])
 
 
-def _strongest(columns: Mapping[str, NDArray[np.float32]]) -> NDArray[np.object_]:
+def _strongest(columns: Mapping[str, Floats32]) -> NDArray[np.object_]:
     """The strongest evidence in the pages of each candidate: ``structure`` or ``content``."""
     names = np.full(len(next(iter(columns.values()))), "structure" if "tags" in columns else "content", dtype=object)
     if "dde" in columns:

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from bilingual_crawler.languages.pairs import LanguagePairs
+    from bilingual_crawler.pairing.arrays import Hashes, Mask
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,26 +48,26 @@ class Profile:
     """Bytes of HTML; 0 if unknown."""
     tags: str
     """Start and end tags in order, a character each."""
-    lines: NDArray[np.uint32]
+    lines: Hashes
     """Lines of the text, in order."""
     lengths: NDArray[np.uint16]
     """Characters of each line, at most 65,535."""
-    headings: NDArray[np.bool_]
+    headings: Mask
     """Which lines are in the title, ``(lines,)``."""
-    title: NDArray[np.uint32]
+    title: Hashes
     """Words of the title in lower case, and its dates."""
-    words: NDArray[np.uint32]
+    words: Hashes
     """Words of title and text in lower case."""
     word_count: int
-    names: NDArray[np.uint32]
+    names: Hashes
     """Words with a capital, or with letters and digits mixed, that do not begin a line."""
-    numbers: NDArray[np.uint32]
+    numbers: Hashes
     """Numbers in order, repetitions included; then the dates, each once."""
-    files: NDArray[np.uint32]
+    files: Hashes
     """File names of images and other linked files."""
-    external: NDArray[np.uint32]
+    external: Hashes
     """Links that leave the host."""
-    internal: NDArray[np.uint32]
+    internal: Hashes
     """Links inside the registered domain, by :func:`~bilingual_crawler.pairing.reading.link_key`."""
 
 

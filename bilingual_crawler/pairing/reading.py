@@ -38,9 +38,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from _typeshed import DataclassInstance
-    from numpy.typing import NDArray
 
     from bilingual_crawler.languages.pairs import LanguagePairs
+    from bilingual_crawler.pairing.arrays import Hashes
 
     Value = TypeVar("Value", bound=DataclassInstance)
 
@@ -179,11 +179,11 @@ def link_key(url: str) -> str:
     return variant(key, asked) if asked else key
 
 
-def _hashes(texts: Iterable[str]) -> NDArray[np.uint32]:
+def _hashes(texts: Iterable[str]) -> Hashes:
     return np.fromiter(map(hash_text, texts), dtype=np.uint32)
 
 
-def _set(texts: set[str]) -> NDArray[np.uint32]:
+def _set(texts: set[str]) -> Hashes:
     return np.unique(_hashes(texts))
 
 

@@ -17,8 +17,7 @@ from bilingual_crawler.scoring.linear import expit, logit
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from numpy.typing import NDArray
-
+    from bilingual_crawler.pairing.arrays import Floats
     from bilingual_crawler.pairing.corpus import Domain
     from bilingual_crawler.pairing.methods import Candidates, Method
 
@@ -57,12 +56,12 @@ class RefittedMethod:
         candidates = self._scored.get((domain.group, domain.pair)) or self._method(domain)
         return replace(candidates, scores=self._scores(candidates), threshold=self.threshold)
 
-    def _scores(self, candidates: Candidates) -> NDArray[np.float64]:
+    def _scores(self, candidates: Candidates) -> Floats:
         rows = _features(candidates)
         # what a method refuses stays refused
         return np.where(candidates.scores > 0, expit(rows[:, 1] + rows @ self._weights), 0.0)
 
-    def _matched(self, domains: Iterable[tuple[Domain, Candidates]]) -> NDArray[np.float64]:
+    def _matched(self, domains: Iterable[tuple[Domain, Candidates]]) -> Floats:
         """The scores of all pairs that a matching without a threshold would choose."""
         found = [np.zeros(0)]
         for domain, candidates in domains:
@@ -71,14 +70,14 @@ class RefittedMethod:
         return np.concatenate(found)
 
 
-def _features(candidates: Candidates) -> NDArray[np.float64]:
+def _features(candidates: Candidates) -> Floats:
     """The features of each candidate, ``(candidates, 2 + evidence)``: 1, its log-odds, its strongest evidence."""
     odds = MAX_ODDS * np.tanh(logit(candidates.scores) / MAX_ODDS)
     names = np.array(candidates.names, dtype=object)
     return np.column_stack((np.ones(len(odds)), odds, *(names == name for name in EVIDENCE))).astype(np.float64)
 
 
-def fit_correction(rows: NDArray[np.float64], labels: NDArray[np.float64]) -> NDArray[np.float64]:
+def fit_correction(rows: Floats, labels: Floats) -> Floats:
     """The weights that correct the log-odds in the second column of *rows*, ``(labels, features)``.
 
     The mode of their posterior: logistic likelihood of the *labels*, 1 or 0, and a normal prior of :data:`SPREADS`.
@@ -97,7 +96,7 @@ def fit_correction(rows: NDArray[np.float64], labels: NDArray[np.float64]) -> ND
     return weights
 
 
-def best_threshold(probabilities: NDArray[np.float64]) -> float:
+def best_threshold(probabilities: Floats) -> float:
     """The threshold with the best expected F1, given the *probabilities* of all pairs: half of that F1.
 
     Lipton et al. (2014), Optimal thresholding of classifiers to maximize F1 measure. 0.5 without probabilities.

@@ -15,11 +15,10 @@ from bilingual_crawler.pairing.matching import greedy
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from numpy.typing import NDArray
-
     from bilingual_crawler.bitext.align import Sides
     from bilingual_crawler.bitext.splitting import Sentence
     from bilingual_crawler.encoders.base import Encoder
+    from bilingual_crawler.pairing.arrays import Floats, Mask, Places
     from bilingual_crawler.pairing.corpus import Domain
 
 LEAST = 0.02
@@ -57,13 +56,7 @@ texts that aligns very well; whether another pair of one of its documents is muc
 MIN_HELD = -8.0
 
 
-def doubtful(
-    domain: Domain,
-    i: NDArray[np.intp],
-    j: NDArray[np.intp],
-    scores: NDArray[np.float64],
-    disputed: NDArray[np.bool_],
-) -> NDArray[np.intp]:
+def doubtful(domain: Domain, i: Places, j: Places, scores: Floats, disputed: Mask) -> Places:
     """Return the *disputed* candidates that would be pairs by their *scores*, best first, and have no objection."""
     scores = scores.copy()
     while True:
@@ -77,11 +70,11 @@ def doubtful(
 class Shares(NamedTuple):
     """Shares of both texts of candidates, by characters, 0 to 1, ``(candidates,)``."""
 
-    good: NDArray[np.float64]
+    good: Floats
     """What aligns well, of what is not the same word for word."""
-    aligned: NDArray[np.float64]
+    aligned: Floats
     """What aligns very well, of the same."""
-    same: NDArray[np.float64]
+    same: Floats
     """Sentences that both have word for word."""
 
 
@@ -89,12 +82,7 @@ class BitextReader:
     """Aligns the sentences of candidates of a domain, by a lexicon learnt from its sure pairs, and an encoder."""
 
     def __init__(
-        self,
-        domain: Domain,
-        i: NDArray[np.intp],
-        j: NDArray[np.intp],
-        probabilities: NDArray[np.float64],
-        encoder: Encoder | None = None,
+        self, domain: Domain, i: Places, j: Places, probabilities: Floats, encoder: Encoder | None = None
     ) -> None:
         self._domain, self._i, self._j, self._probabilities = domain, i, j, probabilities
         self._aligner = self._lexical = SentenceAligner(domain.pair.a, domain.pair.b)
@@ -105,7 +93,7 @@ class BitextReader:
         if encoder:
             self._aligner = self._lexical.with_encoder(encoder, texts[:ENCODED_TEACHERS])
 
-    def columns(self, asked: NDArray[np.intp]) -> dict[str, NDArray[np.float64]]:
+    def columns(self, asked: Places) -> dict[str, Floats]:
         """The columns of :data:`BITEXT_FEATURES` of the candidates *asked*, ``(asked,)``."""
         own = self.shares(asked)
         places = self._domain.alike_b[self._j]
@@ -114,12 +102,9 @@ class BitextReader:
             rivals = np.flatnonzero((self._i == self._i[k]) & (places != places[k]))
             best = rivals[np.argmax(self._probabilities[rivals])][None] if len(rivals) else asked[:0]
             ahead.append(good - self.shares(best).good.sum())
-        return {
-            "unaligned": np.maximum(0, USUALLY_ALIGNED - own.aligned),
-            "behind": np.maximum(0, -np.array(ahead)),
-        }
+        return {"unaligned": np.maximum(0, USUALLY_ALIGNED - own.aligned), "behind": np.maximum(0, -np.array(ahead))}
 
-    def shares(self, asked: NDArray[np.intp]) -> Shares:
+    def shares(self, asked: Places) -> Shares:
         """Return how much of the texts of the candidates *asked* aligns."""
         return Shares(*np.array([self._shares(k) for k in asked], dtype=np.float64).reshape(-1, 3).T)
 

@@ -23,15 +23,14 @@ from bilingual_crawler.pairing.matching import greedy, lead
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from numpy.typing import NDArray
-
     from bilingual_crawler.languages.codes import LanguagePair
+    from bilingual_crawler.pairing.arrays import Floats, Floats32, Hashes, Mask, Places
     from bilingual_crawler.pairing.candidates import Editions
     from bilingual_crawler.pairing.corpus import Domain
     from bilingual_crawler.pairing.model import Profile
 
 
-def _link_channels(a: Side, b: Side, i: NDArray[np.intp], j: NDArray[np.intp]) -> dict[str, Channel]:
+def _link_channels(a: Side, b: Side, i: Places, j: Places) -> dict[str, Channel]:
     """Links out and in, given that documents *i* and *j* are pairs: those to the same pair are the same token."""
     pairs = np.arange(len(i))
     one = np.ones(len(i), dtype=np.float32)
@@ -83,9 +82,7 @@ STRUCTURE_FEATURES = (
 class Side:
     """Values derived from the profiles of one side, ``(documents,)``."""
 
-    def __init__(
-        self, profiles: Sequence[Profile], main: Sequence[NDArray[np.bool_]], redirects: Mapping[int, int]
-    ) -> None:
+    def __init__(self, profiles: Sequence[Profile], main: Sequence[Mask], redirects: Mapping[int, int]) -> None:
         self.profiles, self.main = profiles, main
         self.links = links_between(profiles, profiles, redirects)
         """Links among the documents, sparse ``(documents, documents)``."""
@@ -108,12 +105,12 @@ class StructureEvidence:
         self.channels = channels(domain)
         self.index = nearest(list(self.channels.values()), NEAREST, lambda share: domain.on_progress(share / 2))
 
-    def candidates(self) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    def candidates(self) -> tuple[Places, Places]:
         """Return the places of the candidates in *a* and in *b*."""
         rows, columns = self.index.nonzero()
         return rows.astype(np.intp), columns.astype(np.intp)
 
-    def features(self, i: NDArray[np.intp], j: NDArray[np.intp], editions: Editions) -> dict[str, NDArray[np.float32]]:
+    def features(self, i: Places, j: Places, editions: Editions) -> dict[str, Floats32]:
         """Return the columns of :data:`STRUCTURE_FEATURES`, ``(candidates,)``; NaN where a page lacks the value."""
         pages_a, pages_b = editions.a[i], editions.b[j]
         a, b, pair = self.a, self.b, self.domain.pair
@@ -159,19 +156,15 @@ def _declares(profile: Profile, pair: LanguagePair) -> float:
     return np.nan if profile.declared is None else float(pair.side(profile.declared) == profile.language)
 
 
-def _held(side: Side) -> NDArray[np.float64]:
+def _held(side: Side) -> Floats:
     """Share of the links inside the site that lead to documents of the same language."""
     known = np.array([max(1, len(profile.internal)) for profile in side.profiles], dtype=np.float64)
     return np.asarray(side.links.sum(axis=1)) / known
 
 
 def _similarity(
-    left: Sequence[str],
-    right: Sequence[str],
-    i: NDArray[np.intp],
-    j: NDArray[np.intp],
-    scorer: Callable[..., float],
-) -> NDArray[np.float64]:
+    left: Sequence[str], right: Sequence[str], i: Places, j: Places, scorer: Callable[..., float]
+) -> Floats:
     """Return the normalised similarity of the texts of each candidate, 0 to 1; NaN where one is empty."""
     queries, choices = [left[k] for k in i], [right[k] for k in j]
     result = cpdist(queries, choices, scorer=scorer, workers=-1, dtype=np.float64)
@@ -180,7 +173,7 @@ def _similarity(
     return np.asarray(result, dtype=np.float64)
 
 
-def _as_text(hashes: NDArray[np.uint32]) -> str:
+def _as_text(hashes: Hashes) -> str:
     """A character for each hash."""
     return (hashes % np.uint32(0xD000) + np.uint32(0x20)).astype("<u4").tobytes().decode("utf-32-le")
 
@@ -199,9 +192,7 @@ def _paragraphs(side: Side) -> list[str]:
     return texts
 
 
-def _overlaps(
-    a: Side, b: Side, i: NDArray[np.intp], j: NDArray[np.intp]
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def _overlaps(a: Side, b: Side, i: Places, j: Places) -> tuple[Floats, Floats]:
     """Share of common words, and of main text that is the same word for word, in the shorter document."""
     words, verbatim = np.zeros(len(i)), np.zeros(len(i))
     for row, (x, y) in enumerate(zip(i, j, strict=True)):
@@ -214,11 +205,11 @@ def _overlaps(
     return words, np.minimum(verbatim, 1.0)
 
 
-def _log_ratio(a: NDArray[np.float64], b: NDArray[np.float64]) -> NDArray[np.float64]:
+def _log_ratio(a: Floats, b: Floats) -> Floats:
     return np.log((a + 1) / (b + 1))
 
 
-def _residual(ratio: NDArray[np.float64], best: NDArray[np.bool_]) -> NDArray[np.float64]:
+def _residual(ratio: Floats, best: Mask) -> Floats:
     """Distance of a logarithm of ratios from what is usual among the best candidates of the domain."""
     usual = ratio[best & np.isfinite(ratio)]
     return np.abs(ratio - np.median(usual)) if len(usual) else np.abs(ratio)
