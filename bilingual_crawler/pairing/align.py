@@ -13,6 +13,7 @@ from bilingual_crawler.items import Pair
 from bilingual_crawler.pages.formats import ONLY_HTML
 from bilingual_crawler.pages.language import BY_DEFAULT, Detection
 from bilingual_crawler.pairing.candidates import Editions, url_evidence
+from bilingual_crawler.pairing.copies import own_length
 from bilingual_crawler.pairing.corpus import Corpus, Domain
 from bilingual_crawler.pairing.inputs import Inputs
 from bilingual_crawler.pairing.matching import greedy
@@ -268,7 +269,7 @@ def _with_copies(chosen: Places, domain: Domain, candidates: Candidates, order: 
     cell = domain.alike_a[candidates.a] * len(domain.b) + domain.alike_b[candidates.b]
     free = np.isin(cell[said], cell[chosen]) & ~np.isin(a, candidates.a[chosen]) & ~np.isin(b, candidates.b[chosen])
     long_a, long_b = (
-        np.array([domain.own_length(one) >= SHORTEST for one in side], dtype=bool) for side in (domain.a, domain.b)
+        np.array([own_length(one, domain.main) >= SHORTEST for one in side], bool) for side in (domain.a, domain.b)
     )
     said = said[free & long_a[a] & long_b[b]]
     added = said[greedy(candidates.a[said], candidates.b[said], candidates.scores[said], candidates.threshold)]

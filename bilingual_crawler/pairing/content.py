@@ -7,6 +7,7 @@ Every document is translated by a glossary that was learnt from other pairs than
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import compress
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -147,23 +148,20 @@ class Space:
 def document_space(domain: Domain, encoder: Encoder) -> Space:
     """DDE: a vector for the start of each document."""
     sides = []
-    for profiles, main in ((domain.a, domain.main_a), (domain.b, domain.main_b)):
-        texts = [
-            " ".join((title, *lines))[: 8 * DOCUMENT_TOKENS]
-            for title, lines in (_texts(domain, p.url, m) for p, m in zip(profiles, main, strict=True))
-        ]
-        sides.append(encoder.encode(texts, DOCUMENT_TOKENS))
+    for profiles in (domain.a, domain.b):
+        texts = [" ".join((title, *lines)) for title, lines in (_texts(domain, profile.url) for profile in profiles)]
+        sides.append(encoder.encode([text[: 8 * DOCUMENT_TOKENS] for text in texts], DOCUMENT_TOKENS))
     return Space.from_vectors(*sides)
 
 
 def sentence_space(domain: Domain, encoder: Encoder) -> Space:
     """SAE: the mean of the vectors of the first sentences of each document."""
     sides = []
-    for profiles, main in ((domain.a, domain.main_a), (domain.b, domain.main_b)):
+    for profiles in (domain.a, domain.b):
         sentences: list[str] = []
         owners: list[int] = []
-        for place, (profile, kept) in enumerate(zip(profiles, main, strict=True)):
-            title, lines = _texts(domain, profile.url, kept)
+        for place, profile in enumerate(profiles):
+            title, lines = _texts(domain, profile.url)
             chosen = [line for line in lines if len(line) >= SHORTEST_SENTENCE][:SENTENCES] or [title]
             sentences += [line[: 8 * SENTENCE_TOKENS] for line in chosen]
             owners += [place] * len(chosen)
@@ -186,11 +184,10 @@ def content_columns(spaces: Mapping[str, Space], i: Places, j: Places, editions:
     return columns
 
 
-def _texts(domain: Domain, url: str, main: Mask) -> tuple[str, list[str]]:
+def _texts(domain: Domain, url: str) -> tuple[str, list[str]]:
     """Return the title, and the lines of main text; all lines of a page that is only boilerplate."""
     document = domain.corpus.document(url)
-    lines = [line for line, kept in zip(document.lines, main, strict=True) if kept]
-    return document.title, lines or list(document.lines)
+    return document.title, list(compress(document.lines, domain.main[url])) or list(document.lines)
 
 
 def _centred(vectors: Floats32) -> Floats32:

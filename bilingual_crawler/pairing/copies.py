@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 from collections import defaultdict
 from dataclasses import replace
+from operator import itemgetter
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -58,101 +59,95 @@ def merge_copies(
             document[profile.url] = target.url
     # what is a document may itself have turned out to be a copy
     document = {url: target for url, target in document.items() if target not in document}
-    announced: defaultdict[str, list[Profile]] = defaultdict(list)
+    copies: defaultdict[str, list[Profile]] = defaultdict(list)
     for profile in side:
         if profile.url in document:
-            announced[document[profile.url]].append(profile)
-    kept = [_joined(profile, announced[profile.url]) for profile in side if profile.url not in document]
+            copies[document[profile.url]].append(profile)
+    kept = [_joined(profile, *copies[profile.url]) for profile in side if profile.url not in document]
     places = {profile.url: place for place, profile in enumerate(kept)}
     return kept, {link_key(p.url): places[document.get(p.url, p.url)] for p in side}, document
 
 
-def _joined(profile: Profile, copies: Sequence[Profile]) -> Profile:
-    if not copies:
-        return profile
-    alike = (profile, *copies)
+def _joined(*alike: Profile) -> Profile:
+    """The first of *alike*, with the claims of all."""
     claims = dict.fromkeys(url for one in alike for url in one.claims)
     switches = dict.fromkeys(url for one in alike for url in one.switches)
-    return replace(profile, claims=tuple(claims), switches=tuple(switches))
+    return replace(alike[0], claims=tuple(claims), switches=tuple(switches))
 
 
-def main_lines(side: Sequence[Profile]) -> list[Mask]:
-    """Return, for each document of one side, a mask ``(lines,)`` of main text: lines that are not boilerplate.
+def main_lines(side: Sequence[Profile]) -> dict[str, Mask]:
+    """Return a mask ``(lines,)`` of the main text, lines that are not boilerplate, for the URL of each document.
 
-    Documents with the same title and lines count once. Of a page that is not translated yet, or not found, only the
-    title may be its own.
+    Documents with the same title and lines count once: pages not translated yet, or not found, may differ by title.
     """
-    sites: defaultdict[str, list[int]] = defaultdict(list)
-    for place, profile in enumerate(side):
-        sites[registered_domain(profile.url)].append(place)
-    main: dict[int, Mask] = {}
-    for places in sites.values():
-        found = ((side[place].title.tobytes(), np.unique(side[place].lines)) for place in places)
+    sites: defaultdict[str, list[Profile]] = defaultdict(list)
+    for profile in side:
+        sites[registered_domain(profile.url)].append(profile)
+    main: dict[str, Mask] = {}
+    for pages in sites.values():
+        found = ((page.title.tobytes(), np.unique(page.lines)) for page in pages)
         different = {(title, lines.tobytes()): lines for title, lines in found}
         lines, frequency = np.unique(np.concatenate(list(different.values())), return_counts=True)
         common = lines[frequency >= max(REPEATED, REPEATED_SHARE * len(different))]
-        main.update((place, ~np.isin(side[place].lines, common)) for place in places)
-        main.update(_own_again({place: side[place] for place in places}, main))
-    return [main[place] for place in range(len(side))]
+        main.update((page.url, ~np.isin(page.lines, common)) for page in pages)
+        main.update(_own_again(pages, main))
+    return main
 
 
-def _own_again(pages: Mapping[int, Profile], main: Mapping[int, Mask]) -> Iterator[tuple[int, Mask]]:
+def own_length(profile: Profile, main: Mapping[str, Mask]) -> int:
+    """Return the characters of the main text of a document."""
+    return int(profile.lengths[main[profile.url]].sum())
+
+
+def _own_again(pages: Sequence[Profile], main: Mapping[str, Mask]) -> Iterator[tuple[str, Mask]]:
     """Yield the masks of articles of which lists repeat so much that little else would be their own.
 
     A line belongs to the shortest page that has it. What most of its pages have beside a text of their own, or nearly
     all pages have, is furniture; what many pages have alike, and nothing else, is no article.
     """
-    poor = {
-        place
-        for place, profile in pages.items()
-        if profile.lengths[~main[place]].sum() >= max(SHORTEST, LOST * int(profile.lengths[main[place]].sum()))
-    }
+    poor = [
+        page for page in pages if page.lengths[~main[page.url]].sum() >= max(SHORTEST, LOST * own_length(page, main))
+    ]
     if not poor:
         return
-    repeating = [np.unique(profile.lines[~main[place]]) for place, profile in pages.items()]
-    votes = np.repeat([1 if place in poor else -1 for place in pages], list(map(len, repeating)))
+    urls = {page.url for page in poor}
+    repeating = [np.unique(page.lines[~main[page.url]]) for page in pages]
+    votes = np.repeat([1 if page.url in urls else -1 for page in pages], list(map(len, repeating)))
     lines, index = np.unique(np.concatenate(repeating), return_inverse=True)
     lead = np.bincount(index, weights=votes)
     articles = lines[(lead >= 0) & (lead < EVERYWHERE * len(pages))]
-    lost = {place: ~main[place] & np.isin(pages[place].lines, articles) for place in poor}
-    alike: defaultdict[tuple[int, bytes], list[int]] = defaultdict(list)
-    for place, repeated in lost.items():
-        profile = pages[place]
-        alike[int(profile.lengths[repeated].sum()), np.unique(profile.lines[repeated]).tobytes()].append(place)
+    alike: defaultdict[tuple[int, bytes], list[tuple[Profile, Mask]]] = defaultdict(list)
+    for page in poor:
+        lost = ~main[page.url] & np.isin(page.lines, articles)
+        alike[int(page.lengths[lost].sum()), np.unique(page.lines[lost]).tobytes()].append((page, lost))
     owned = np.zeros(0, dtype=np.uint32)
-    for (_, own), places in sorted(alike.items()):
-        if len(places) < REPEATED:
-            yield from ((place, main[place] | (lost[place] & ~np.isin(pages[place].lines, owned))) for place in places)
+    for (_, own), found in sorted(alike.items(), key=itemgetter(0)):
+        if len(found) < REPEATED:
+            yield from ((page.url, main[page.url] | (lost & ~np.isin(page.lines, owned))) for page, lost in found)
             owned = np.union1d(owned, np.frombuffer(own, dtype=np.uint32))
 
 
-def boilerplate(side: Sequence[Profile], main: Sequence[Mask]) -> Hashes:
-    """Return the hashes of the lines of one side that are not in *main*, the masks of main text."""
-    found = [profile.lines[~kept] for profile, kept in zip(side, main, strict=True)]
-    return np.unique(np.concatenate(found)) if found else np.zeros(0, dtype=np.uint32)
+def boilerplate(side: Sequence[Profile], main: Mapping[str, Mask]) -> Hashes:
+    """Return the hashes of the lines of one side that are not in *main*, the masks of main text by URL."""
+    return np.unique(np.concatenate([np.zeros(0, np.uint32), *(page.lines[~main[page.url]] for page in side)]))
 
 
-def near_duplicates(side: Sequence[Profile], main: Sequence[Mask]) -> Places:
+def near_duplicates(side: Sequence[Profile], main: Mapping[str, Mask]) -> Places:
     """Return a group number for each document of one side, ``(documents,)``; *main* are the masks of main text."""
-    lines, wholes = [], []
-    for profile, kept in zip(side, main, strict=True):
-        long = int(profile.lengths[kept].sum()) >= SHORTEST
-        lines.append(profile.lines[kept] if long else profile.lines[:0])
-        wholes.append(b"" if long else profile.title.tobytes() + profile.lines.tobytes())
-    groups = group_similar(lines)
+    long = [own_length(page, main) >= SHORTEST for page in side]
+    groups = group_similar([p.lines[main[p.url] if is_long else []] for p, is_long in zip(side, long, strict=True)])
     first: dict[bytes, int] = {}
-    for place, whole in enumerate(wholes):
-        if whole:
-            groups[place] = first.setdefault(whole, place)
+    for place, page in enumerate(side):
+        if not long[place]:
+            groups[place] = first.setdefault(page.title.tobytes() + page.lines.tobytes(), place)
     return groups
 
 
-def objection(one: Profile, main_one: Mask, other: Profile, main_other: Mask) -> str | None:
+def objection(pages: tuple[Profile, Profile], main: Mapping[str, Mask]) -> str | None:
     """Say why two documents are no pair, whatever announces them, as a key of ``REASONS``; None if nothing is wrong."""
-    sides = (one, main_one), (other, main_other)
-    own = [int(profile.lengths[kept].sum()) for profile, kept in sides]
-    whole = [int(profile.lengths.sum()) for profile, _ in sides]
-    untitled = [int(profile.lengths[kept & ~profile.headings].sum()) for profile, kept in sides]
+    own = [own_length(page, main) for page in pages]
+    whole = [int(page.lengths.sum()) for page in pages]
+    untitled = [int(page.lengths[main[page.url] & ~page.headings].sum()) for page in pages]
     for place in range(2):
         # a page that is not translated yet may show its title above the text that all such pages have
         is_title = not untitled[place] and untitled[1 - place] >= SHORTEST
@@ -160,14 +155,13 @@ def objection(one: Profile, main_one: Mask, other: Profile, main_other: Mask) ->
             return "no_text"
     if max(whole) > MAX_LENGTH_RATIO * max(min(whole), 1):
         return "length"
-    # what is the own text of one page may be furniture in the other language
     long = min(own) >= SHORTEST
-    texts = [
-        (_prose(first, kept) if long else _text(first), _text(second))
-        for (first, kept), (second, _) in (sides, sides[::-1])
-    ]
-    same = (long or max(whole) < MENUS) and min(common_shares(*pair)[0] for pair in texts) >= SAME_TEXT
-    return "same_text" if same else None
+    if not long and max(whole) >= MENUS:
+        return None
+    # what is the own text of one page may be furniture in the other language
+    found = [_prose(page, main[page.url]) if long else _text(page) for page in pages]
+    shares = [common_shares(text, _text(other))[0] for text, other in zip(found, pages[::-1], strict=True)]
+    return "same_text" if min(shares) >= SAME_TEXT else None
 
 
 def _prose(profile: Profile, main: Mask) -> dict[int, float]:
@@ -203,15 +197,13 @@ def group_similar(lines: Sequence[Hashes]) -> Places:
         order = np.argsort(band, kind="stable")
         for first, second in itertools.pairwise(order):
             same = band[first] == band[second] and _root(groups, first) != _root(groups, second)
-            if same and jaccard(lines[first], lines[second]) >= NEAR_DUPLICATE_DOCUMENTS:
+            if same and _jaccard(lines[first], lines[second]) >= NEAR_DUPLICATE_DOCUMENTS:
                 groups[_root(groups, second)] = _root(groups, first)
     return np.array([_root(groups, place) for place in range(len(lines))], dtype=np.intp)
 
 
-def jaccard(one: Hashes, other: Hashes) -> float:
-    """How many of the tokens of two documents are in both, 0 to 1."""
-    common = len(np.intersect1d(one, other))
-    return common / max(1, len(np.union1d(one, other)))
+def _jaccard(one: Hashes, other: Hashes) -> float:
+    return len(np.intersect1d(one, other)) / max(1, len(np.union1d(one, other)))
 
 
 def _root(groups: Places, place: int) -> int:

@@ -15,7 +15,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from bilingual_crawler.items import Document
-from bilingual_crawler.pairing.copies import boilerplate, main_lines, merge_copies, near_duplicates, objection
+from bilingual_crawler.pairing.copies import (
+    boilerplate,
+    main_lines,
+    merge_copies,
+    near_duplicates,
+    objection,
+    own_length,
+)
 from bilingual_crawler.pairing.model import Profile
 from bilingual_crawler.pairing.reading import link_key, unpack
 from bilingual_crawler.pairing.urls import last_hop
@@ -235,13 +242,10 @@ class Domain:
         self.b, self.places_b, copies_b = merge_copies([p for p in held if p.language == pair.b], corpus.resolve)
         self.copies = copies_a | copies_b
         """URL of a copy -> URL of its original."""
-        self.main_a, self.main_b = main_lines(self.a), main_lines(self.b)
-        """For each document of a side, a mask ``(lines,)`` of main text."""
-        self.alike_a, self.alike_b = near_duplicates(self.a, self.main_a), near_duplicates(self.b, self.main_b)
+        self.main = main_lines(self.a) | main_lines(self.b)
+        """URL of a document -> a mask ``(lines,)`` of its main text."""
+        self.alike_a, self.alike_b = (near_duplicates(side, self.main) for side in (self.a, self.b))
         """For each document of a side, the number of its group of near-duplicates, ``(documents,)``."""
-        urls = (profile.url for profile in (*self.a, *self.b))
-        self.main = dict(zip(urls, (*self.main_a, *self.main_b), strict=True))
-        """The masks of both sides, by URL."""
         self.labelled = dict(self._labelled())
         """Candidates that a person has labelled -> whether they are translations."""
         self._objections: dict[tuple[int, int], str | None] = {}
@@ -257,12 +261,8 @@ class Domain:
     def objection(self, i: int, j: int) -> str | None:
         """Return the hard objection to the pair ``a[i]``, ``b[j]``, which overrules announcements, or None."""
         if (i, j) not in self._objections:
-            self._objections[i, j] = objection(self.a[i], self.main_a[i], self.b[j], self.main_b[j])
+            self._objections[i, j] = objection((self.a[i], self.b[j]), self.main)
         return self._objections[i, j]
-
-    def own_length(self, profile: Profile) -> int:
-        """Return the characters of the main text of a document."""
-        return int(profile.lengths[self.main[profile.url]].sum())
 
     def main_text(self, url: str) -> list[str]:
         """Return the main text of a document, in lines."""
@@ -275,13 +275,13 @@ class Domain:
         text without the boilerplate of the other language: an untranslated page has the menus of that language.
         """
         sides = (
-            (self.pair.a, self.a, self.alike_a, boilerplate(self.b, self.main_b)),
-            (self.pair.b, self.b, self.alike_b, boilerplate(self.a, self.main_a)),
+            (self.pair.a, self.a, self.alike_a, boilerplate(self.b, self.main)),
+            (self.pair.b, self.b, self.alike_b, boilerplate(self.a, self.main)),
         )
         for language, profiles, groups, foreign in sides:
             best: dict[int, tuple[tuple[bool, int], Profile]] = {}
             for profile, group in zip(profiles, groups.tolist(), strict=True):
-                rank = profile.url in paired, self.own_length(profile)
+                rank = profile.url in paired, own_length(profile, self.main)
                 if group not in best or rank > best[group][0]:
                     best[group] = rank, profile
             # an article comes before the lists that repeat it

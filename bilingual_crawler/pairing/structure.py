@@ -18,6 +18,7 @@ from bilingual_crawler.pairing.candidates import (
     nearest,
     weighted,
 )
+from bilingual_crawler.pairing.copies import own_length
 from bilingual_crawler.pairing.matching import greedy, lead
 
 if TYPE_CHECKING:
@@ -82,16 +83,16 @@ STRUCTURE_FEATURES = (
 class Side:
     """Values derived from the profiles of one side, ``(documents,)``."""
 
-    def __init__(self, profiles: Sequence[Profile], main: Sequence[Mask], redirects: Mapping[int, int]) -> None:
-        self.profiles, self.main = profiles, main
+    def __init__(self, profiles: Sequence[Profile], main: Mapping[str, Mask], redirects: Mapping[int, int]) -> None:
+        self.profiles = profiles
+        self.main = [main[profile.url] for profile in profiles]
         self.links = links_between(profiles, profiles, redirects)
         """Links among the documents, sparse ``(documents, documents)``."""
         self.words = np.array([profile.word_count for profile in profiles], dtype=np.float64)
         self.sizes = np.array([profile.size or np.nan for profile in profiles], dtype=np.float64)
-        own = [profile.lengths[kept] for profile, kept in zip(profiles, main, strict=True)]
-        self.text = np.array([int(lengths.sum()) for lengths in own], dtype=np.float64)
+        self.text = np.array([own_length(profile, main) for profile in profiles], dtype=np.float64)
         """Characters of main text."""
-        self.lines = np.array([len(lengths) for lengths in own], dtype=np.float64)
+        self.lines = np.array([kept.sum() for kept in self.main], dtype=np.float64)
 
 
 class StructureEvidence:
@@ -100,8 +101,7 @@ class StructureEvidence:
     def __init__(self, domain: Domain) -> None:
         self.domain = domain
         redirects = hashed_redirects(domain)
-        self.a = Side(domain.a, domain.main_a, redirects)
-        self.b = Side(domain.b, domain.main_b, redirects)
+        self.a, self.b = (Side(profiles, domain.main, redirects) for profiles in (domain.a, domain.b))
         self.channels = channels(domain)
         self.index = nearest(list(self.channels.values()), NEAREST, lambda share: domain.on_progress(share / 2))
 
