@@ -48,8 +48,7 @@ def read_corpus(
 ) -> Corpus:
     """Read all documents of *pairs* in *paths* (see :class:`.inputs.Inputs`); raises ArchiveError.
 
-    *on_page* is called after each page. Archives give documents in *formats*; a crawl gives the documents it kept, and
-    pages in other languages of *pairs* from its archive.
+    *on_page* is called after each page. Archives give documents in *formats*, a crawl also pages that it did not keep.
     """
     inputs = Inputs(paths, pairs, formats, detection)
     corpus = Corpus(pairs)
@@ -75,8 +74,7 @@ def align(
 ) -> Iterator[tuple[Domain, Alignment]]:
     """Align the documents of each language pair, group by group of registered domains, in alphabetical order.
 
-    *on_progress* takes the group and the share (0 to 1) of its work that is done. *editions* as in
-    :func:`align_domain`.
+    *on_progress* takes a group and the share of its work done, 0 to 1. *editions* as in :func:`align_domain`.
     """
     for domain in domains(corpus):
         domain.on_progress = partial(on_progress, domain.group)
@@ -86,10 +84,7 @@ def align(
 
 
 def as_aligned(corpus: Corpus, folder: Path) -> Iterator[tuple[Domain, Alignment]]:
-    """Yield as :func:`align` does, with the pairs and reasons in the files of the crawl in *folder*.
-
-    Pairs whose documents the corpus lacks are left out, and counted in its ``unreadable``.
-    """
+    """Yield as :func:`align` does, by the files of the crawl in *folder*; *corpus* counts pairs without documents."""
     pairs: defaultdict[tuple[str, str], list[Pair]] = defaultdict(list)
     names = set(map(str, corpus.pairs))
     for pair in read_pairs(folder / PAIRS, corpus.pairs):
@@ -144,7 +139,7 @@ def align_domain(domain: Domain, method: Method, editions: str = "best") -> Alig
     group_a, group_b = domain.alike_a, domain.alike_b
     lengths = _of_both(domain, candidates, lambda one: one.lengths.sum())
     # the title of an article is a line of its own text
-    headed = _of_both(domain, candidates, lambda one: one.headings[domain.main[one.url]].any())
+    headed = _of_both(domain, candidates, lambda one: float(one.headings[domain.main[one.url]].any()))
     given = np.flatnonzero(np.array(candidates.names, dtype=object) == LABELLED)
     order = np.lexsort((-lengths, -candidates.scores, -headed))
     a, b = group_a[candidates.a], group_b[candidates.b]
@@ -200,7 +195,6 @@ def align_domain(domain: Domain, method: Method, editions: str = "best") -> Alig
 def _near_misses(
     domain: Domain, unpaired: Mapping[str, str], nearest: Mapping[str, tuple[str, float]]
 ) -> tuple[Pair, ...]:
-    """The best candidates of two documents whose best candidate scored too low."""
     low = {url for url, reason in unpaired.items() if reason == "low_score" and url in nearest}
     found: dict[tuple[str, str], float] = {}
     for profile in (*domain.a, *domain.b):
@@ -211,10 +205,7 @@ def _near_misses(
 
 
 def _untranslated(domain: Domain) -> dict[str, str]:
-    """Return the documents that are announced as translations of one in their language, or announce such, by URL.
-
-    The value is the other document.
-    """
+    """URL of each document that claims, or is claimed by, one in its own language -> URL of the other."""
     found: dict[str, str] = {}
     for profiles, places in ((domain.a, domain.places_a), (domain.b, domain.places_b)):
         for place, profile in enumerate(profiles):
@@ -242,10 +233,7 @@ def _with_labelled(domain: Domain, candidates: Candidates) -> Candidates:
 
 
 def _without_objections(domain: Domain, candidates: Candidates) -> tuple[Candidates, dict[str, str]]:
-    """Candidates that are no pairs whatever their score get the score 0.
-
-    Returns also, for documents whose best candidate is one of these, the reason by URL.
-    """
+    """*candidates* with the score 0 for those with an objection, and the reasons of documents whose best one it was."""
     scores = candidates.scores.copy()
     reasons: dict[str, str | None] = {}
     order = np.argsort(scores, kind="stable")
@@ -260,9 +248,9 @@ def _without_objections(domain: Domain, candidates: Candidates) -> tuple[Candida
 
 
 def _with_copies(chosen: Places, domain: Domain, candidates: Candidates, order: Places) -> Places:
-    """Add to *chosen* the near-duplicates of both documents of a pair of which the site says that they are one.
+    """Add to *chosen* the near-duplicates of both documents of a pair that the site claims, best of *order* first.
 
-    *order*: of equal scores the first wins. Short ones, as pages that are missing, stay copies.
+    Short ones, as pages that are missing, stay copies.
     """
     said = order[np.isin(candidates.names, SAID)[order]]
     a, b = candidates.a[said], candidates.b[said]
@@ -285,7 +273,6 @@ def _with_editions(chosen: Places, domain: Domain, candidates: Candidates) -> Pl
 
 
 def _nearest(domain: Domain, candidates: Candidates) -> dict[str, tuple[str, float]]:
-    """Return the best candidate (URL, score) of each document with candidates, by URL."""
     nearest: dict[str, tuple[str, float]] = {}
     for k in np.argsort(candidates.scores, kind="stable"):
         a, b = domain.a[candidates.a[k]].url, domain.b[candidates.b[k]].url
@@ -308,6 +295,6 @@ def _best_first(a: Places, b: Places, scores: Floats, threshold: float) -> Float
 
 
 def _of_both(domain: Domain, candidates: Candidates, measure: Callable[[Profile], float]) -> Floats:
-    """Return the sum of *measure* over both documents of each candidate, ``(candidates,)``."""
+    """The sum of *measure* over both documents of each candidate, ``(candidates,)``."""
     a, b = (np.array(list(map(measure, side)), dtype=float) for side in (domain.a, domain.b))
     return np.asarray(a[candidates.a] + b[candidates.b]) if len(candidates.a) else np.zeros(0)

@@ -43,10 +43,7 @@ class Held:
 
 
 class Book:
-    """Keeps the documents of a pair of languages, without judgement.
-
-    :class:`~bilingual_crawler.pairing.ledger.PairLedger` writes it; policy, outputs and status page read it.
-    """
+    """Keeps the documents of a pair of languages, without judgement: the ledger writes it, others read it."""
 
     def __init__(self, pair: LanguagePair) -> None:
         self.pair = pair

@@ -34,10 +34,7 @@ KEPT_SHINGLES = 8
 
 @dataclass(frozen=True, slots=True)
 class Channel:
-    """One kind of token of the documents of a domain: sparse ``(documents, tokens)``, rows of length 1.
-
-    The columns are the tokens that both sides have.
-    """
+    """One kind of token: sparse ``(documents, tokens that both sides have)``, rows of length 1."""
 
     a: sparse.csr_array
     b: sparse.csr_array
@@ -182,7 +179,7 @@ def _search(
 
 @dataclass(frozen=True, slots=True)
 class Editions:
-    """Which documents of a domain are the same page: those that the same translations announce, and that announce them.
+    """Which documents are the same page: those that the same translations announce, and that announce them.
 
     One-sided announcements do not count, as many sites announce their home page as the translation of every page.
     """
@@ -195,10 +192,7 @@ class Editions:
     def from_evidence(
         cls, domain: Domain, found: Mapping[tuple[int, int], UrlEvidence], with_copies: bool = False
     ) -> Editions:
-        """Group documents into pages by the evidence *found*; near-duplicates too if *with_copies*.
-
-        Without evidence each document is its own page.
-        """
+        """Group documents into pages by the evidence *found*, or each by itself; *with_copies*: near-duplicates too."""
         announced = [places for places, evidence in found.items() if evidence.hreflang == 2]
         i, j = np.array(announced, dtype=np.intp).reshape(-1, 2).T
         one, other = i, len(domain.a) + j
@@ -243,10 +237,7 @@ MAX_EXCHANGES = 2
 
 
 def exchanged(domain: Domain) -> list[tuple[int, int]]:
-    """Return the documents of both sides that link to each other, and to no other document that links back.
-
-    Articles of two wikis do, in their text. Documents that exchange links with many, as home pages do, do not count.
-    """
+    """Return the documents of both sides that link to each other and to few others that do, unlike home pages."""
     redirects = hashed_redirects(domain)
     there = links_between(domain.a, domain.b, redirects)
     mutual = sparse.coo_array(there.multiply(links_between(domain.b, domain.a, redirects).T))
@@ -307,10 +298,7 @@ def alike_urls(domain: Domain, known: set[tuple[int, int]]) -> list[tuple[int, i
 
 
 def rewritten_urls(domain: Domain, known: set[tuple[int, int]]) -> list[tuple[int, int, float]]:
-    """Return the pairs that a rewriting of the site leads to, with its reliability, 0 to 1.
-
-    Documents are left out as by :func:`alike_urls`.
-    """
+    """Return the pairs that a rewriting of the site leads to, with its reliability; as :func:`alike_urls`."""
     left, right = _undecided(domain, known)
     found = rewritten_pairs([domain.a[i].url for i in left], [domain.b[j].url for j in right])
     return [(left[i], right[j], reliability) for i, j, reliability in found]

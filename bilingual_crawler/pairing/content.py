@@ -35,10 +35,7 @@ MAX_PRODUCTS = 100_000_000
 
 
 def glossary_channels(domain: Domain, i: Places, j: Places) -> dict[str, Channel]:
-    """Words in the other language's, for documents of either side, given that documents *i* and *j* are pairs.
-
-    The surest pairs come first.
-    """
+    """Words in the other language's, for both sides, given that documents *i* and *j* are pairs, the surest first."""
     a, b = _words(domain.a), _words(domain.b)
     cost = np.cumsum(np.diff(a.indptr)[i].astype(np.int64) * np.diff(b.indptr)[j])
     kept = cost <= MAX_PRODUCTS

@@ -126,8 +126,7 @@ class Contents:
 class Copies:
     """Finds copies of documents at other addresses.
 
-    A copy names its original as canonical and has its text, or is equal to it, or nearly equal and not announced as a
-    translation.
+    A copy names its original as canonical and has its text, is equal to it, or nearly and not claimed as a translation.
     """
 
     def __init__(self, book: Book) -> None:
@@ -140,10 +139,7 @@ class Copies:
         """Language and URL -> documents that name it as canonical."""
 
     def have_same_text(self, url: str, other: str, usual: Resemblance) -> bool:
-        """Whether two documents in different languages have the same text; false if one of them was evicted.
-
-        If both have the same canonical URL, boilerplate counts, too.
-        """
+        """Whether two documents have the same text, with boilerplate if of one canonical URL; false if evicted."""
         if url not in self._outlines or other not in self._outlines:
             return False
         (one, a), (another, b) = self._outlines[url], self._outlines[other]
@@ -155,10 +151,7 @@ class Copies:
         return self._outlines[url][1] if url in self._outlines else None
 
     def add(self, page: PageRecord, usual: Resemblance, *, is_claimed: bool) -> tuple[str | None, list[str]]:
-        """Add the document *page*; return its original, or None, and the copies of *page*.
-
-        *is_claimed*: whether pages claim it as a translation, or it claims other pages.
-        """
+        """Add a document; return its original or None, and its copies; *is_claimed*: it is claimed or claims others."""
         outline = page.outline
         if outline is None:
             return None, []
@@ -179,10 +172,7 @@ class Copies:
         return (None if same in copies else same), copies
 
     def _same_text(self, page: PageRecord, outline: Outline, usual: Resemblance, *, is_claimed: bool) -> str | None:
-        """The near-duplicate of *page*, unless a claim tells them apart.
-
-        Tables and pages made by scripts may have nothing but boilerplate: they must be equal.
-        """
+        """The near-duplicate of *page*, unless a claim tells them apart; pages of boilerplate alone must be equal."""
         if is_claimed or not outline.length:
             return None
         site = registered_domain(page.url)

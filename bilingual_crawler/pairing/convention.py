@@ -1,6 +1,5 @@
-"""Site-level evidence for a pair: announcements, addresses, and the conventions of the site.
+"""Site-level evidence for a pair: announcements, addresses, and the conventions of the site, shown by sure pairs.
 
-Sure pairs show what translations look like on the site, and how much the best wrong candidate of a page resembles it.
 On a site that announces its translations, or whose addresses differ in language marks only, a pair by content alone is
 unlikely.
 """
@@ -8,53 +7,33 @@ unlikely.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, TypeAlias
+from dataclasses import fields
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from bilingual_crawler.pairing.candidates import incidence, row_products
 from bilingual_crawler.pairing.matching import lead
-from bilingual_crawler.pairing.urls import agrees
+from bilingual_crawler.pairing.urls import UrlEvidence, agrees
 from bilingual_crawler.scoring.linear import logit
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping
 
-    from bilingual_crawler.pairing.arrays import Floats, Floats32, Hashes, Mask, Places
+    from bilingual_crawler.pairing.arrays import Columns, Floats, Floats32, Mask, Places
     from bilingual_crawler.pairing.candidates import Editions
     from bilingual_crawler.pairing.corpus import Domain
-    from bilingual_crawler.pairing.model import Profile
-    from bilingual_crawler.pairing.urls import UrlEvidence
-
-Columns: TypeAlias = Mapping[str, "Floats32"]
 
 SITE_FEATURES = (
-    "held",
-    "lead_a",
-    "lead_b",
-    "said",
-    "said_by_both",
-    "held_if_said",
-    "contradicted",
-    "site_contradicted",
-    "refused",
-    "rivals_a",
-    "rivals_b",
-    "marked_otherwise",
-    "usual_wrong",
-    "usual_unknown",
-    "site_said",
-    "site_mutual",
-    "site_unsaid",
-    "title_numbers",
-    "url_numbers",
+    *("held", "lead_a", "lead_b"),
+    *("said", "said_by_both", "held_if_said", "contradicted", "site_contradicted"),
+    *("refused", "rivals_a", "rivals_b", "marked_otherwise"),
+    *("usual_wrong", "usual_unknown", "site_said", "site_mutual", "site_unsaid", "title_numbers", "url_numbers"),
 )
-"""Features of a candidate: its log-odds by content (*held*), and their leads over the rivals of both pages. Then for
-candidates that the site claims: whether both pages announce each other, how far *held* is below :data:`CONTRADICTED`,
-and if it is below 0, how often content contradicts the site. Of the two pages, how many have another announced partner,
-and an address that names another language than the text's. From ``usual_wrong`` on only for candidates that the site
-does not claim: log-odds by the conventions of the site, and differing numbers in titles and addresses."""
+"""Features of a candidate: its log-odds by content, *held*, and their leads over the rivals of both pages; for claimed
+ones, how far *held* is below :data:`CONTRADICTED` and, if below 0, how often content contradicts the site; how many of
+the two pages have another announced partner, and an address of another language; for unclaimed ones, log-odds by the
+conventions of the site, and differing numbers in titles and addresses."""
 
 CONFIRMED_BY_CONTENT = 0.0
 """Log-odds by content that confirm an announcement by only one of two registered domains."""
@@ -83,15 +62,14 @@ def url_columns(
 ) -> dict[str, Floats32]:
     """The columns of the candidates *i*, *j* by announcements, switchers, addresses and titles, ``(candidates,)``.
 
-    A candidate is outvoted, and no rival, if the site claims another candidate of one of its documents more strongly.
-    Many sites announce their home page as the translation of every page.
+    A candidate is outvoted, and no rival, if the site claims another one of its documents more: many sites announce
+    their home page as the translation of every page.
     """
-    names = ("hreflang", "switcher", "key", "linked", "refused", "one_sided")
-    columns = {name: np.zeros(len(i), dtype=np.float32) for name in names}
-    for place, (x, y) in enumerate(zip(i.tolist(), j.tolist(), strict=True)):
-        if (evidence := found.get((x, y))) is not None:
-            for name in names:
-                columns[name][place] = getattr(evidence, name)
+    columns = {field.name: np.zeros(len(i), dtype=np.float32) for field in fields(UrlEvidence)}
+    for place, candidate in enumerate(zip(i.tolist(), j.tolist(), strict=True)):
+        if candidate in found:
+            for name, column in columns.items():
+                column[place] = getattr(found[candidate], name)
     voices = _voices(columns["hreflang"], columns)
     others = (i, pages.b[j]), (j, pages.a[i])
     outvoted = (voices > 0) & np.any([_rivals(voices, voices + 1, *other) for other in others], axis=0)
@@ -99,21 +77,18 @@ def url_columns(
     heard, least = np.where(outvoted, 0, voices), np.maximum(voices, 1)
     for name, other in zip(("rivals_a", "rivals_b"), others, strict=True):
         columns[name] = np.where(outvoted, _rivals(voices, least, *other), _rivals(heard, least, *other))
-    marked = [
+    marked = (
         np.array([not agrees(profile.marked, profile.language, domain.pair) for profile in side], dtype=np.float32)
         for side in (domain.a, domain.b)
-    ]
-    columns["marked_otherwise"] = marked[0][i] + marked[1][j]
-    columns["title_numbers"] = _differing(_title_numbers(domain.a), _title_numbers(domain.b), i, j)
-    columns["url_numbers"] = _renumbered([p.key for p in domain.a], [p.key for p in domain.b], i, j)
+    )
+    columns["marked_otherwise"] = np.add(*(side[of] for side, of in zip(marked, (i, j), strict=True)))
+    columns["title_numbers"] = _differing(domain, i, j)
+    columns["url_numbers"] = _renumbered(domain, i, j)
     return columns
 
 
 def _rivals(voices: Floats32, least: Floats32, places: Places, pages: Places) -> Floats32:
-    """For each candidate, the number of candidates of its document (*places*) with other *pages* and *least* voices.
-
-    A switcher also leads to untranslated pages, in the language of the partner.
-    """
+    """Number of other candidates, *pages*, of the document of each, *places*, with *least* voices or more."""
     _, same = np.unique(places * (pages.max(initial=0) + 1) + pages, return_inverse=True)
     rivals = np.zeros(len(voices), dtype=np.float32)
     for level in np.unique(least):
@@ -122,42 +97,26 @@ def _rivals(voices: Floats32, least: Floats32, places: Places, pages: Places) ->
     return np.asarray(rivals, dtype=np.float32)
 
 
-def _title_numbers(side: Sequence[Profile]) -> list[Hashes]:
-    return [np.intersect1d(profile.title, profile.numbers) for profile in side]
-
-
-def _differing(a: Sequence[Hashes], b: Sequence[Hashes], i: Places, j: Places) -> Floats32:
-    """Share of the numbers of each candidate that only one page has, 0 to 1; 0 if neither has one."""
+def _differing(domain: Domain, i: Places, j: Places) -> Floats32:
+    """Share of the numbers in the titles of each candidate that only one page has, 0 to 1; 0 if neither has one."""
+    a, b = ([np.intersect1d(one.title, one.numbers) for one in side] for side in (domain.a, domain.b))
     numbers = np.unique(np.concatenate([np.zeros(0, dtype=np.uint32), *a, *b]))
     shared = row_products(incidence(a, numbers), incidence(b, numbers), i, j)
     union = np.array([len(one) for one in a])[i] + np.array([len(one) for one in b])[j] - shared
     return np.asarray(1 - np.where(union > 0, shared / np.maximum(union, 1), 1), dtype=np.float32)
 
 
-def _renumbered(a: Sequence[str], b: Sequence[str], i: Places, j: Places) -> Floats32:
-    """1 for candidates whose addresses differ in some of their numbers only, such as ``/12-4-1`` and ``/12-5-1``.
-
-    A single number may identify an article, and differ in its translation.
-    """
-    keys = [*a, *b]
-    shapes = [_NUMBER.sub("#", key) for key in keys]
+def _renumbered(domain: Domain, i: Places, j: Places) -> Floats32:
+    """1 where only some of several numbers in addresses differ: ``/12-4-1``, ``/12-5-1``; a single one may be an id."""
+    keys = np.array([profile.key for profile in (*domain.a, *domain.b)], dtype=object)
+    shapes = np.array([_NUMBER.sub("#", key) for key in keys], dtype=object)
     several = np.array([shape.count("#") > 1 for shape in shapes], dtype=bool)
-    key_of, shape_of = _identified(keys), _identified(shapes)
-    k = len(a) + j
-    return np.asarray((shape_of[i] == shape_of[k]) & several[i] & (key_of[i] != key_of[k]), dtype=np.float32)
-
-
-def _identified(texts: Sequence[str]) -> Places:
-    """A number for each of *texts*, the same for equal ones."""
-    places: dict[str, int] = {}
-    return np.array([places.setdefault(text, len(places)) for text in texts], dtype=np.intp)
+    k = len(domain.a) + j
+    return np.asarray((shapes[i] == shapes[k]) & several[i] & (keys[i] != keys[k]), dtype=np.float32)
 
 
 def contradictions(held: Floats, columns: Columns) -> float:
-    """Share, 0 to 1, of the site's claims that content contradicts, shrunk towards 0 where claims are few.
-
-    *held*, *columns*: as for :func:`site_columns`.
-    """
+    """Share, 0 to 1, of the site's claims that content contradicts, shrunk towards 0 where claims are few."""
     sure = says(held, columns) & (columns["outvoted"] == 0)
     return float((sure & (held < CONTRADICTED)).sum() / (sure.sum() + 2))
 
@@ -168,8 +127,8 @@ def site_columns(
     """The columns of :data:`SITE_FEATURES`, ``(candidates,)``.
 
     *held*: log-odds of each candidate by content; *columns*: from :func:`url_columns`; *places*: of the candidates in
-    both sides; *alike*: groups of near-duplicates of both sides, ``(documents,)``; *contradicted*: from
-    :func:`contradictions`. An announcement by only one of two registered domains counts if *held* confirms it.
+    both sides; *alike*: groups of near-duplicates of both sides, ``(documents,)``; *contradicted*: see
+    :func:`contradictions`.
     """
     (i, j), (alike_a, alike_b) = places, (alike[0][places[0]], alike[1][places[1]])
     said = says(held, columns)
@@ -216,10 +175,7 @@ def announcing(held: Floats, columns: Columns) -> Floats32:
 
 
 def disbelieving(columns: Columns, i: Places, j: Places, wrong: Places) -> dict[str, Floats32]:
-    """The *columns* of the candidates *i*, *j* without the site's claims for the candidates *wrong*.
-
-    Those claims then count against no other candidate of their documents.
-    """
+    """*columns* without the site's claims for the candidates *wrong*, which then count against no other candidate."""
     found = dict(columns)
     for name in ("hreflang", "one_sided", "switcher", "key"):
         found[name] = columns[name].copy()
@@ -228,15 +184,19 @@ def disbelieving(columns: Columns, i: Places, j: Places, wrong: Places) -> dict[
         gone = np.bincount(places[wrong], minlength=places.max() + 1)[places]
         gone[wrong] -= 1
         found[name] = np.maximum(0, columns[name] - gone).astype(np.float32)
-    beside = np.isin(i, i[wrong]) | np.isin(j, j[wrong])
-    found["refused"] = np.where(beside, 0, columns["refused"]).astype(np.float32)
+    found["refused"] = np.where(beside(wrong, i, j), 0, columns["refused"]).astype(np.float32)
     return found
+
+
+def beside(chosen: Places | Mask, i: Places, j: Places) -> Mask:
+    """Which candidates *i*, *j* share a document with one of the *chosen*."""
+    return np.isin(i, i[chosen]) | np.isin(j, j[chosen])
 
 
 def convincing(held: Floats, columns: Columns, i: Places, j: Places) -> Mask:
     """Which candidates are the best of both documents by content, by log-odds of :data:`CONVINCING` or more.
 
-    What they link to is paired, too, as in lists, and their addresses name no other language than their text's.
+    They link to pairs, as lists do, and their addresses name no other language than their text's.
     """
     best = (held >= _best(held, i)[i]) & (held >= _best(held, j)[j]) & (held >= CONVINCING)
     return np.asarray(best & (columns["outlinks"] >= LISTED) & (columns["marked_otherwise"] == 0))
@@ -250,10 +210,7 @@ def outshone(held: Floats, best: Mask, i: Places, j: Places) -> Mask:
 
 
 def says(held: Floats, columns: Columns) -> Mask:
-    """Whether the site claims each candidate, by announcements, both switchers, addresses, or links in the text.
-
-    Links count only where content does not contradict them.
-    """
+    """Whether the site claims each candidate: by announcements, both switchers, addresses, or uncontradicted links."""
     linked = (columns["linked"] > 0) & (held >= CONTRADICTED)
     return np.asarray((_voices(announcing(held, columns), columns) > 0) | linked)
 
@@ -280,10 +237,7 @@ def _best(values: Floats, places: Places) -> Floats:
 
 
 def _usual_wrong(held: Floats, said: Mask, i: Places, j: Places, alike_a: Places, alike_b: Places) -> Floats | None:
-    """For each candidate, the share of best wrong candidates, of documents with a sure partner, that are as good.
-
-    None with fewer than :data:`MIN_WRONG_CANDIDATES` of them.
-    """
+    """Share of best wrong candidates of surely paired documents that are as good as each candidate; None if few."""
     wrong = []
     for places, others in ((i, alike_b), (j, alike_a)):
         width = others.max(initial=0) + 1

@@ -26,10 +26,7 @@ REPEATED = 5
 REPEATED_SHARE = 0.1
 """The same as a share of these documents, 0 to 1."""
 CANONICAL_TEXT = 0.5
-"""Minimum share of a page, and of the page that its ``rel=canonical`` names, in common for a copy.
-
-Many sites name their home page, or the original of a translation, on every page.
-"""
+"""Minimum share of a page and its ``rel=canonical`` in common for a copy: many pages name the home page."""
 PERMUTATIONS = 64
 BAND = 4
 """Values of a signature that must agree for two documents to be compared."""
@@ -46,8 +43,8 @@ def merge_copies(
 ) -> tuple[list[Profile], dict[str, int], dict[str, str]]:
     """Leave out the documents of one language that name another one by ``rel=canonical`` and have its text.
 
-    Returns the others, which announce what their copies announce; the place of each link key, also of copies; and
-    the URL of each copy to that of its document. *resolve* follows redirects of link keys.
+    Returns the others, with the claims of their copies; the place of each link key, also of copies; and the URL of each
+    copy to that of its document. *resolve* follows redirects of link keys.
     """
     by_key = {link_key(profile.url): profile for profile in side}
     document: dict[str, str] = {}
@@ -177,10 +174,7 @@ def _text(profile: Profile, main: Mask | slice = slice(None)) -> dict[int, float
 
 
 def group_similar(lines: Sequence[Hashes]) -> Places:
-    """Return a group number for each document, by the hashes of its lines: MinHash with banding, then Jaccard.
-
-    A document without lines is alone in its group.
-    """
+    """Return a group number for each document by its lines: MinHash with banding, then Jaccard; alone without lines."""
     random = np.random.default_rng(1)
     factors = random.integers(1, 1 << 61, PERMUTATIONS, dtype=np.uint64) | np.uint64(1)
     offsets = random.integers(0, 1 << 61, PERMUTATIONS, dtype=np.uint64)

@@ -1,6 +1,5 @@
-"""All documents that are aligned together, on disk; their registered domains, and groups of domains.
-
-Domains that announce each other's pages as translations, such as ``company.fr`` and ``company.de``, form a group.
+"""All documents that are aligned together, on disk, by registered domain; groups of domains that announce each
+other.
 """
 
 from __future__ import annotations
@@ -43,9 +42,9 @@ MAX_DOCUMENTS = 50_000
 
 
 def join(sizes: Mapping[str, int], announced: Mapping[tuple[str, str], int]) -> list[tuple[str, ...]]:
-    """Group the domains in *sizes* (documents by domain); groups and their domains are in alphabetical order.
+    """Group the domains in *sizes* (documents by domain), all in alphabetical order.
 
-    *announced* counts the announcements from a first to a second domain. Domains that announce each other are joined
+    *announced* counts the announcements from a first to a second domain. Those that announce each other are joined
     first, most announcements first, within the limits of a group.
     """
     groups: dict[str, tuple[str, ...]] = {domain: (domain,) for domain in sizes}
@@ -65,7 +64,7 @@ def join(sizes: Mapping[str, int], announced: Mapping[tuple[str, str], int]) -> 
 
 
 class Corpus:
-    """All documents to align. Texts and profiles lie in an unnamed temporary file.
+    """All documents to align; texts and profiles lie in an unnamed temporary file.
 
     Of pages whose URLs differ in scheme or ``www.`` only, the longest is kept (CCAligned 2020, section 3.2.1).
     """
@@ -101,10 +100,7 @@ class Corpus:
         return self.languages.total()
 
     def add(self, document: PackedDocument) -> None:
-        """Add a document; of documents at the same address the longest is kept.
-
-        A document in another language at the same address, found by a crawl with other request headers, is a variant.
-        """
+        """Add a document: the longest of an address; one in another language at the same address is a variant."""
         if self._has_other(document):
             document = document.as_variant()
         key = _key(document)
@@ -126,7 +122,6 @@ class Corpus:
             self._announcing.append(place)
 
     def _has_other(self, document: PackedDocument) -> bool:
-        """Whether there is a document in another language at the address of *document*."""
         if document.url not in self._places:
             return False
         others = (language for language in self.pairs.languages if language != document.language)
@@ -159,10 +154,7 @@ class Corpus:
         return {urls: right for domain in group for urls, right in self._labels.get(domain, {}).items()}
 
     def redirect(self, redirects: Mapping[str, str], alias_bases: Mapping[str, str]) -> None:
-        """Add redirects (URL to target) and aliases (start of a URL to the start that replaces it).
-
-        Redirects end at a document: add all documents first.
-        """
+        """Add redirects (URL to target) and aliases (start of a URL to its replacement), after all documents."""
         hops = ((link_key(url), link_key(target)) for url, target in redirects.items())
         # ignore http→https redirects
         keys = {key: target for key, target in hops if key != target}
@@ -229,10 +221,7 @@ def _key(page: PackedDocument | Profile) -> str:
 
 
 class Domain:
-    """The documents of a group in one language pair. A candidate is a place in *a* and a place in *b*.
-
-    *group*: registered domains; *profiles* in other languages than those of *pair* are ignored.
-    """
+    """The documents of a group of registered domains in one language pair; candidates are places in *a* and in *b*."""
 
     def __init__(self, group: tuple[str, ...], corpus: Corpus, pair: LanguagePair, profiles: Iterable[Profile]) -> None:
         self.group, self.corpus, self.pair = group, corpus, pair

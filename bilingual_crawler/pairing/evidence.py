@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass
-from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from functools import cached_property, reduce
+from operator import getitem
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import msgspec
 import numpy as np
@@ -23,7 +23,7 @@ from bilingual_crawler.pairing.content import (
 )
 from bilingual_crawler.pairing.convention import url_columns
 from bilingual_crawler.pairing.structure import STRUCTURE_FEATURES, StructureEvidence
-from bilingual_crawler.scoring.linear import LinearModel, expit
+from bilingual_crawler.scoring.linear import LinearModel, expit, read_weights
 from bilingual_crawler.scoring.models import ModelError, read_model_file
 
 if TYPE_CHECKING:
@@ -63,8 +63,7 @@ class Proposals:
 class CandidateEvidence:
     """The candidates of a domain and their features, by one view of what the pages hold.
 
-    Without an *encoder* the columns of content are NaN. With *urls* there are also the columns of URLs and
-    announcements, and candidates by these.
+    Without an *encoder* the columns of content are NaN. *urls*: with columns and candidates of URLs and announcements.
     """
 
     def __init__(self, domain: Domain, view: str, encoder: Encoder | None = None, urls: bool = False) -> None:
@@ -110,34 +109,26 @@ FOLDER = "document-pairs"
 CONFIG = "config.json"
 
 
-def load_judge(models: Traversable, name: str, features: Sequence[str]) -> LinearModel:
-    """Read the judge *name* of *features*, a logistic regression calibrated on the pairs that a matching chooses.
+Judge = TypeVar("Judge")
 
-    ModelError names the file that is missing, unreadable or of another version.
-    """
+
+def _read(models: Traversable, kind: type[Judge], name: str, *keys: str) -> Judge:
+    """Read what is at *keys* of the configuration; ModelError names the file, and *name* if that is missing."""
     path = models / FOLDER / CONFIG
     try:
-        judge = msgspec.convert(read_config(models)[name], LinearModel)
-    except (KeyError, msgspec.ValidationError) as error:
-        raise ModelError(f"{path}: no judge {name}: {error}") from error
-    judge.check(features, path)
+        return msgspec.convert(reduce(getitem, keys, read_weights(path, dict[str, Any])), kind)
+    except (KeyError, TypeError, msgspec.ValidationError) as error:
+        raise ModelError(f"{path}: no {name} of this version: train it again") from error
+
+
+def load_judge(models: Traversable, name: str, features: Sequence[str]) -> LinearModel:
+    """Read the judge *name* of *features*, calibrated on matched pairs; ModelError names a missing or wrong file."""
+    judge = _read(models, LinearModel, f"judge {name}", name)
+    judge.check(features, models / FOLDER / CONFIG)
     return judge
 
 
-def read_config(models: Traversable) -> dict[str, Any]:
-    """Read the configuration of the judges; ModelError if there is none."""
-    path = models / FOLDER / CONFIG
-    try:
-        config = json.loads(read_model_file(path))
-        if isinstance(config["views"], dict):
-            return dict(config)
-    except (ValueError, TypeError, KeyError):
-        pass
-    raise ModelError(f"{path}: not a configuration of judges")
-
-
-@dataclass(frozen=True, slots=True)
-class View:
+class View(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """The features and the calibration of one classifier."""
 
     features: tuple[str, ...]
@@ -151,11 +142,7 @@ class PairClassifier:
 
     def __init__(self, models: Traversable, view: str) -> None:
         """Load a view; ModelError names the file that is missing or unreadable."""
-        try:
-            config = read_config(models)["views"][view]
-            self.view = View(**config | {"features": tuple(config["features"])})
-        except (KeyError, TypeError) as error:
-            raise ModelError(f"{models / FOLDER / CONFIG}: no view {view} of this version: train it again") from error
+        self.view = _read(models, View, f"view {view}", "views", view)
         self._model = read_model_file(models / FOLDER / f"{view}.onnx")
 
     @cached_property

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 from base64 import b64decode
 from collections import Counter
+from contextlib import suppress
 from dataclasses import replace
 from itertools import islice
 from types import SimpleNamespace
@@ -24,7 +25,7 @@ from bilingual_crawler.pages.formats import HTML, ONLY_HTML, format_of
 from bilingual_crawler.pages.language import BY_DEFAULT, Detection
 from bilingual_crawler.pages.links import MAX_LINKS
 from bilingual_crawler.pages.model import MAX_LINES, MAX_TEXT, MAX_TITLE
-from bilingual_crawler.pages.opt_outs import TDM_POLICY, TDM_RESERVATION, OptOuts, opt_outs
+from bilingual_crawler.pages.opt_outs import TDM_POLICY, TDM_RESERVATION, opt_outs
 from bilingual_crawler.pages.origin import Origin
 from bilingual_crawler.pages.robots import header_directives
 from bilingual_crawler.pairing.reading import RawPage, kept_for, kept_profile
@@ -70,10 +71,10 @@ if TYPE_CHECKING:
 
 
 def read_texts(path: Path, left_out: LeftOut) -> Iterator[dict[str, Any]]:
-    """Yield the objects in the file *path*, with ``url``, ``text`` and optionally other keys of a crawl's documents.
+    """Yield the objects with ``url`` and ``text``, as of a crawl's documents, in the file *path*.
 
-    Raises ArchiveError if the first line with something on it is no such object. *left_out* counts invalid lines, and
-    those longer than the limit of a record.
+    Raises ArchiveError if the first line with something on it is no such object. *left_out* counts invalid and long
+    lines.
     """
     number = 0
     is_known = False
@@ -113,9 +114,7 @@ _CODINGS = {*ACCEPTED_ENCODINGS, b"x-gzip"}
 
 
 class PagesOfRecords:
-    """The pages in *formats* of response records with status 200 and of resource records, and those of conversions:
-    texts, rendered pages.
-    """
+    """The pages of responses with status 200, resources and conversions (texts, rendered pages), in *formats*."""
 
     def __init__(self, formats: Collection[str] = ONLY_HTML) -> None:
         self._formats = formats
@@ -130,8 +129,7 @@ class PagesOfRecords:
         head = parse_head(record)
         url = canonicalise(head.url) if head is not None else None
         if head is None or url is None:
-            self.refused["url"] += 1
-            return None
+            return self._refuse("url")
         origin = Origin(fetched_at=as_date(head.date))
         converted = parse_conversion(record)
         if converted is not None and head.media_type.startswith(TEXT):
@@ -139,33 +137,33 @@ class PagesOfRecords:
         if converted is not None:
             return RawPage(url, converted, RENDERED, origin=origin)
         if head.kind == RESOURCE:
-            if format_of(head.media_type, url) in self._formats:
-                return RawPage(url, record[head.block : head.end], head.media_type, origin=origin)
-            self.refused["not_html"] += 1
-            return None
+            if format_of(head.media_type, url) not in self._formats:
+                return self._refuse("not_html")
+            return RawPage(url, record[head.block : head.end], head.media_type, origin=origin)
         response = parse_response(record)
         if response is None:
-            self.refused["no_response"] += 1
-            return None
+            return self._refuse("no_response")
         if response.status not in (200, 203):
-            self._note(url, response)
+            location = response.headers.get(b"location") if 300 <= response.status < 400 else None
+            target = canonicalise(urljoin(url, location[0].decode("utf-8", "replace"))) if location else None
+            if target is None:
+                return self._refuse(f"http_{response.status}")
+            self.redirects[url] = target
             return None
         content_type, links, language = _headers_of(response)
         if format_of(content_type, url) not in self._formats:
-            self.refused["not_html"] += 1
-            return None
+            return self._refuse("not_html")
         body = self.body(response)
         if body is None:
             return None
-        return RawPage(url, body, content_type, links, language, origin=origin, opt_outs=_opt_outs(response, url))
+        reservation, policy = (next(_values(response, name), None) for name in (TDM_RESERVATION, TDM_POLICY))
+        directives = header_directives(list(_values(response, "x-robots-tag")), BOT_NAME)
+        said = opt_outs(directives, reservation, policy, url)
+        return RawPage(url, body, content_type, links, language, origin=origin, opt_outs=said)
 
-    def _note(self, url: str, response: ArchivedResponse) -> None:
-        location = response.headers.get(b"location")
-        target = canonicalise(urljoin(url, location[0].decode("utf-8", "replace"))) if location else None
-        if target and 300 <= response.status < 400:
-            self.redirects[url] = target
-        else:
-            self.refused[f"http_{response.status}"] += 1
+    def _refuse(self, reason: str) -> RawPage | None:
+        self.refused[reason] += 1
+        return None
 
     def body(self, response: ArchivedResponse) -> bytes | None:
         """Return the body without content coding; None, counted and logged once, if decoding fails."""
@@ -210,21 +208,12 @@ def _headers_of(response: ArchivedResponse) -> tuple[str | None, tuple[str, ...]
     return next(content_type, None), tuple(links), next(language, "")
 
 
-def _opt_outs(response: ArchivedResponse, url: str) -> OptOuts:
-    """Return the opt-outs in the headers of an archived response."""
-    reservation, policy = (next(_values(response, name), None) for name in (TDM_RESERVATION, TDM_POLICY))
-    return opt_outs(header_directives(list(_values(response, "x-robots-tag")), BOT_NAME), reservation, policy, url)
-
-
 _AHEAD = 1000
 """Profiles that are read ahead of their documents: each is written right before its document."""
 
 
 class KeptProfiles:
-    """The profiles that a crawl has kept in the file *path*, as far as they are made for *made_for*.
-
-    See :func:`.reading.kept_for`.
-    """
+    """The profiles in the file *path* of a crawl that are made for *made_for*, see :func:`.reading.kept_for`."""
 
     def __init__(self, path: Path, made_for: str) -> None:
         rows = read_json_lines(path)
@@ -247,10 +236,9 @@ class KeptProfiles:
 class Inputs:
     """Pages and redirects of some paths; raises ArchiveError at once for a path that cannot be read.
 
-    A folder with ``documents.jsonl.gz`` is the output of a crawl, a file with one of :data:`TEXT_ENDINGS` has a text on
-    each line, and everything else is an archive, of which texts (WET) and documents in *formats* are read.
-    Pages in languages of *pairs* that a crawl did not keep are read from its archive. Redirects, alias bases and
-    announced pairs are complete once all pages are read.
+    A folder with ``documents.jsonl.gz`` is the output of a crawl; pages in *pairs* that it did not keep are read from
+    its archive. A file with one of :data:`TEXT_ENDINGS` has a text on each line. Of anything else, an archive, texts
+    (WET) and *formats* are read. Redirects and announced pairs are complete after all pages.
     """
 
     def __init__(
@@ -267,10 +255,8 @@ class Inputs:
         self._unkept = {folder: _unkept(folder, pairs) for folder in self._crawls}
         for folder, urls in self._unkept.items():
             if urls and not any(folder.glob("*.warc.gz")):
-                raise ArchiveError(
-                    folder,
-                    f"{len(urls)} pages in a language of {pairs} were no documents, and there is no archive of them",
-                )
+                lacking = f"{len(urls)} pages in a language of {pairs} were no documents"
+                raise ArchiveError(folder, f"{lacking}, and there is no archive of them")
         self._texts = [path for path in paths if path.name.endswith(TEXT_ENDINGS) and path.is_file()]
         for path in self._texts:
             next(read_texts(path, LeftOut()), None)
@@ -346,20 +332,15 @@ class Inputs:
         name, offset = record.get("warc_file"), record.get("warc_offset")
         if not name:
             return None
-        try:
+        with suppress(NoRecord):
             if isinstance(name, str) and isinstance(offset, int):
                 check_place(name, offset, 1)
                 return name, offset
-        except NoRecord:
-            pass
         self.refused.add(DAMAGED, f"{record['url']}, said to be archived in {str(name)[:100]} at {offset}")
         return None
 
     def _record_of(self, folder: Path, name: str, offset: int, files: dict[str, WarcFile | None]) -> bytes | None:
-        """Return the record of a document of the crawl in *folder*; None, counted, if it cannot be read.
-
-        None also without the archive: the kept text of the page takes its place. *files* caches open files by name.
-        """
+        """The record of a document of the crawl in *folder*; None if damaged (counted) or without the archive."""
         try:
             if name not in files:
                 files[name] = open_warc(folder / name, self.refused) if (folder / name).exists() else None

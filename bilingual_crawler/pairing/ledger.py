@@ -29,8 +29,7 @@ if TYPE_CHECKING:
     from bilingual_crawler.pairing.urls import UrlEvidence
 
 Unusual = Literal["unannounced", "mirrored", "renumbered"]
-"""Why a pair is atypical for its site: no page announces the other, and their URLs differ in more than language marks;
-their URLs differ in language marks only; the numbers in their URLs differ."""
+"""No page announces the other, and more than marks differs; URLs differ in marks only; their numbers differ."""
 
 
 MIN_USUAL_PAIRS = 3
@@ -56,10 +55,7 @@ class Conventions:
         return self._of(site)["mismarked"] <= self._of(site)["marked"] + 1
 
     def probability(self, site: str, properties: Collection[Unusual]) -> float:
-        """Return P(pair | its least usual property) at even prior odds, at most 1/2: conventions only refute.
-
-        1/2 with fewer than :data:`MIN_USUAL_PAIRS` pairs.
-        """
+        """P(pair | its least usual property) at even prior odds, at most 1/2: conventions only refute; 1/2 if few."""
         counts = self._of(site)
         if counts["pairs"] < MIN_USUAL_PAIRS:
             return 0.5
@@ -90,8 +86,8 @@ class PairLedger:
     """Decides by one rule, with a score and a reason, whether two documents are a pair, when the second one arrives.
 
     Methods: ``hreflang`` (one page names the other as its translation; of pages of two registered domains, both name
-    each other), ``switcher`` (their language switchers lead to each other), ``url`` (equal but for language marks, and
-    those agree with the content), and those of proposals. All are checked by the language of the content and by the
+    each other), ``switcher`` (their language switchers lead to each other), ``url`` (equal but for language marks,
+    which agree with the content), and those of proposals. All are checked by the language of the content and by the
     lengths of the texts. A page is in at most one pair: the better score wins, then the earlier.
     """
 
@@ -111,10 +107,7 @@ class PairLedger:
         return self.book.pair_count
 
     def add_page(self, page: PageRecord, proposals: Iterable[Proposal] = ()) -> Pair | None:
-        """Add *page* if it is a new document; return the pair that it completes, or None.
-
-        *proposals* of the policy count where the ledger has no evidence of its own.
-        """
+        """Add *page*, if new; return the pair that it completes. *proposals* count where own evidence lacks."""
         if not page.is_document or page.url in self.book:
             return None
         proposed = {self.book.original(proposal.url): proposal for proposal in proposals}
@@ -157,10 +150,7 @@ class PairLedger:
         return self._accept(pair)
 
     def review(self) -> None:
-        """Judge all candidates again by the statistics of their sites at the end of a crawl.
-
-        For the first pages of a site, boilerplate and conventions were still unknown.
-        """
+        """Judge all candidates again at the end of a crawl: for the first, boilerplate and conventions were unknown."""
         order = {one: place for place, one in enumerate(self._candidates)}
         best = [(-candidate.pair.score, order[one], one, False) for one, candidate in self._candidates.items()]
         heapify(best)
@@ -209,11 +199,7 @@ class PairLedger:
         ]
 
     def refused(self, pairs: int) -> Counter[str]:
-        """Return the rejected candidates by reason.
-
-        It is ``length``, ``marker_disagrees``, ``content``, ``same_text`` or ``taken``. *pairs* is the number of
-        candidates that are pairs.
-        """
+        """Rejected candidates by reason: ``length``, ``marker_disagrees``, ``content``, ``same_text``, ``taken``."""
         taken = len(self._candidates) - pairs
         return self._rejected + Counter(taken=taken)
 
@@ -257,7 +243,7 @@ class PairLedger:
         return self._note_candidate(Pair(a, b, score, method, str(self.book.pair)), trust)
 
     def _score(self, a: str, b: str, evidence: UrlEvidence, trust: float, enough: float = 0.5) -> float:
-        """Return the score of two documents by the statistics of their site so far; 0, counted by reason, for no pair.
+        """Score of two documents by the statistics of their site so far; 0, counted by reason, for no pair.
 
         *trust*: confidence in *evidence*, or else in the proposal; *enough*: minimum probability of a pair.
         """

@@ -29,8 +29,7 @@ def disjoint(items: Iterable[Item], parts: Callable[[Item], set[Hashable]]) -> l
 def greedy(a: Places, b: Places, scores: Floats, threshold: float = 0.0) -> Places:
     """Choose candidates best first, each document once (CCAligned 2020, Algorithm 1); returns their indices.
 
-    *a*, *b*: places of the documents; *scores*: 0 to 1; all ``(candidates,)``. Candidates below *threshold* are
-    refused; of equal scores the first wins.
+    *a*, *b*: places of the documents; *scores*: 0 to 1; all ``(candidates,)``. Of equal scores the first wins.
     """
     order = np.argsort(-scores, kind="stable")
     taken_a: set[int] = set()
@@ -48,8 +47,7 @@ def greedy(a: Places, b: Places, scores: Floats, threshold: float = 0.0) -> Plac
 def lead(scores: Floats, places: Places, pages: Places) -> Floats:
     """Return how far each candidate is ahead of its best rival for the same document; its score without a rival.
 
-    *places*: the documents of one side; *pages*: the page of each document of the other side. Editions of one page are
-    not rivals. All ``(candidates,)``.
+    *places*: documents of one side; *pages*: of the other, editions of one are no rivals. All ``(candidates,)``.
     """
     if not len(scores):
         return np.zeros(0)

@@ -15,6 +15,7 @@ from bilingual_crawler.pairing.convention import (
     SITE_FEATURES,
     announced,
     announcing,
+    beside,
     contradictions,
     convincing,
     disbelieving,
@@ -50,17 +51,14 @@ if TYPE_CHECKING:
     from scrapy.settings import BaseSettings
 
     from bilingual_crawler.encoders.base import Encoder
-    from bilingual_crawler.pairing.arrays import Floats, Floats32, Mask, Places
+    from bilingual_crawler.pairing.arrays import Floats, Floats32, Places
     from bilingual_crawler.pairing.corpus import Domain
     from bilingual_crawler.pairing.evidence import Proposals
 
 MANY_MISTAKES = 0.05
 """Expected share of wrong decisions from which words and vectors are compared as well."""
 SURE_BY_URL = 0.95
-"""Probability from which the parallelness model makes a pair by itself.
-
-Under it, the model confuses pages whose URLs end in names, such as those of talks and articles.
-"""
+"""Probability from which the URL model alone makes a pair: it confuses URLs that end in names, as of talks."""
 FEW_MISTAKES = 2
 """Expected wrong decisions up to which the encoder is not loaded where there is HTML: 400 MB and a second."""
 SILENT = 0.1
@@ -131,8 +129,8 @@ class Method(Protocol):
 class UrlMethod:
     """Language marks in URLs, ``hreflang`` and language switchers; reads no text.
 
-    The parallelness model compares similar URLs of documents without such evidence. Documents that remain are paired by
-    URL rewritings that several of them share.
+    The parallelness model compares similar URLs without such evidence; what remains is paired by rewritings of the
+    site.
     """
 
     def __init__(self, tools: Tools) -> None:
@@ -150,14 +148,8 @@ class UrlMethod:
             scored.append((i, j, SCORES["url"] * float(probability) if sure else 0.0, "url"))
         rewritten = rewritten_urls(domain, {(i, j) for i, j, score, _ in scored if score})
         scored += [(i, j, SCORES["url"] * reliability, "url") for i, j, reliability in rewritten]
-        a, b, scores, names = zip(*scored, strict=True) if scored else ((), (), (), ())
-        return Candidates(
-            np.array(a, dtype=np.intp),
-            np.array(b, dtype=np.intp),
-            np.array(scores, dtype=float),
-            list(names),
-            self._threshold,
-        )
+        a, b = np.array([row[:2] for row in scored], dtype=np.intp).reshape(-1, 2).T
+        return Candidates(a, b, np.array([row[2] for row in scored]), [row[3] for row in scored], self._threshold)
 
 
 class SiteJudge:
@@ -172,8 +164,8 @@ class SiteJudge:
     def __call__(self, domain: Domain, proposed: Proposals, held: Floats, encoder: Encoder | None = None) -> Candidates:
         """Score the *proposed* candidates; *held*: their log-odds by content, ``(candidates,)``.
 
-        Claims that content hardly supports are read, with the *encoder* if there is one. What sentences refute, and
-        what content contradicts, is discarded, and the claims of the rivals count more.
+        Sentences of claims that content hardly supports are aligned. What they refute, and what content contradicts, is
+        discarded, and the claims of the rivals count more.
         """
         i, j = proposed.a, proposed.b
         contradicted = contradictions(held, proposed.columns)
@@ -205,7 +197,7 @@ class SiteJudge:
                 break
             columns = disbelieving(proposed.columns, i, j, np.flatnonzero(refuted))
             candidates = self._judge(domain, replace(proposed, columns=columns), held, contradicted)
-        scores = np.where(best & _beside(refuted & worse, i, j), expit(held), np.minimum(candidates.scores, limit))
+        scores = np.where(best & beside(refuted & worse, i, j), expit(held), np.minimum(candidates.scores, limit))
         unbelieved = (limit < REFUTED) | ((proposed.columns["linked"] > 0) & ~said)
         return replace(candidates, scores=scores, refuted=int(unbelieved.sum()))
 
@@ -221,16 +213,13 @@ class SiteJudge:
             scores = np.where(said["said"] > 0, found, unsaid)
         names = _strongest(columns)
         names[says(held, columns)] = "linked"
-        for column, least, name in ((columns["key"], 1, "url"), (columns["switcher"], 2, "switcher")):
-            names[column >= least] = name
+        names[columns["key"] >= 1] = "url"
+        names[columns["switcher"] >= 2] = "switcher"
         names[announcing(held, columns) >= 1] = "hreflang"
         return Candidates(i, j, scores, names.tolist(), self._threshold)
 
     def read(self, domain: Domain, candidates: Candidates, encoder: Encoder | None = None) -> Candidates:
-        """Score the doubtful candidates that nobody claims again, by their sentences.
-
-        A candidate without site evidence scores no higher than the candidate of its documents that was read.
-        """
+        """Score doubtful candidates that nobody claims again, by sentences; other unclaimed ones score no higher."""
         i, j, scores = candidates.a, candidates.b, candidates.scores.copy()
         unsaid = np.isin(candidates.names, ("structure", "content"))
         asked = doubtful(domain, i, j, scores, unsaid & (scores <= SURE))
@@ -244,11 +233,6 @@ class SiteJudge:
         scores[unsaid] = limited[unsaid]
         scores[asked] = found
         return replace(candidates, scores=scores)
-
-
-def _beside(chosen: Mask, i: Places, j: Places) -> Mask:
-    """Which candidates *i*, *j* share a document with one of the *chosen*."""
-    return np.isin(i, i[chosen]) | np.isin(j, j[chosen])
 
 
 def _strongest(columns: Mapping[str, Floats32]) -> NDArray[np.object_]:
@@ -287,10 +271,7 @@ class StructureContentMethod(ContentMethod):
 
 
 class AutoMethod:
-    """Structure, site evidence and sentences; words and vectors as well if many documents stay uncertain.
-
-    Without an encoder, words are compared only if no document has HTML.
-    """
+    """Structure, site evidence and sentences; also words of plain texts, or vectors, if many pairs are uncertain."""
 
     def __init__(self, tools: Tools) -> None:
         self._structure = PairClassifier(tools.models, "structure")
@@ -300,7 +281,7 @@ class AutoMethod:
         self._load_encoder = tools.load_encoder if tools.has_encoder else None
 
     def __call__(self, domain: Domain) -> Candidates:
-        """Score by structure and site first, then with a glossary learnt from these pairs, and the encoder."""
+        """Score by structure and site, then maybe with a glossary learnt from these pairs, and the encoder."""
         if not (domain.a and domain.b):
             # without scipy and onnxruntime, which take longer than the crawl of a page
             return Candidates(*NO_PAIRS, np.zeros(0), [], self._threshold)
@@ -317,8 +298,8 @@ class AutoMethod:
         encoder = None
         # the encoder knows no better than a site that announces its pairs
         silent = announced(proposed.columns)[chosen].sum() < SILENT * smaller
-        if mistakes > allowed and (not html or (silent and self._load_encoder is not None)):
-            encoder = self._load_encoder() if self._load_encoder is not None else None
+        if mistakes > allowed and (not html or (silent and self._load_encoder)):
+            encoder = self._load_encoder and self._load_encoder()
             evidence = CandidateEvidence(domain, "thorough", encoder, urls=True)
             proposed = evidence.candidates(candidates.pairs(candidates.threshold))
             candidates = self._site(domain, proposed, self._thorough.log_odds(proposed.columns), encoder)
@@ -346,9 +327,9 @@ def make_method(
 
 
 def method_of(name: str, settings: BaseSettings, load: Callable[[str, Path], Encoder] = load_encoder) -> Method:
-    """Return the method *name* with the models, encoder and cache of Scrapy's *settings*; *load* loads the encoder.
+    """Return the method *name* by Scrapy's *settings*; *load* loads the encoder.
 
-    A models folder without classifiers of document pairs is for crawling only: the project's own are used.
+    The models of document pairs are the project's own if the folder of *settings* has none: it is for crawling only.
     """
     options = Options.of(settings)
     models = models_folder(options.models_dir)

@@ -23,10 +23,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Profile:
-    """The features of one document: 32-bit hashes (CRC-32) and sizes.
-
-    Arrays have shape ``(n,)``; sets are sorted and unique.
-    """
+    """The features of one document: 32-bit hashes (CRC-32) and sizes; arrays ``(n,)``, sets sorted and unique."""
 
     url: str
     language: str
@@ -139,8 +136,8 @@ def outcomes(
 ) -> dict[str, Outcome]:
     """Count the outcomes of the language pairs called *names*.
 
-    *pairs* has the language pair of each document pair, *unpaired* the language pair and reason of each unpaired
-    document, *refused* the counts of refused candidates by language pair and reason.
+    *pairs*: the language pair of each document pair; *unpaired*: language pair and reason of each unpaired document;
+    *refused*: the counts of refused candidates by language pair and reason.
     """
     found = Counter(pairs)
     left: defaultdict[str, Counter[str]] = defaultdict(Counter)
@@ -150,10 +147,10 @@ def outcomes(
 
 
 def read_pairs(path: Path, pairs: LanguagePairs) -> Iterator[Pair]:
-    """Read the document pairs in the file *path*; a missing file has none.
+    """Read the document pairs in the file *path*, each pair of languages in the order that it has in *pairs*.
 
-    Older crawls did not write the column ``pair``: the summary beside the file names the language pair, or else it is
-    the first of *pairs*. A pair of languages has the order that it has in *pairs*, whatever the one in the file.
+    A missing file has none. Older crawls did not write the column ``pair``: the summary beside the file names the
+    language pair, or else it is the first of *pairs*.
     """
     unnamed = _languages_beside(path) or str(next(iter(pairs)))
     for row in read_tsv(path):
@@ -194,7 +191,6 @@ def as_in(pairs: LanguagePairs, name: str) -> str:
 
 
 def _has(pairs: LanguagePairs, name: str) -> bool:
-    """Whether the languages called *name*, in either order, are one of *pairs*."""
     return set(name.split("-")) in [{pair.a, pair.b} for pair in pairs]
 
 

@@ -89,7 +89,6 @@ class RawPage:
 
     @property
     def is_pdf(self) -> bool:
-        """Whether the body is a PDF."""
         return self.body is not None and format_of(self.content_type, self.url) == PDF
 
 
@@ -173,7 +172,7 @@ def _profile(page: PageRecord, html: str, size: int, pairs: LanguagePairs) -> Pr
 
 
 def link_key(url: str) -> str:
-    """Strip scheme, ``www.``, fragment and last slash from *url*: links to one page have one key, a variant its own."""
+    """*url* without scheme, ``www.``, fragment and last slash: links to one page have one key, a variant its own."""
     asked = asked_language(url)
     key = url.partition("#")[0].partition("://")[2].removeprefix("www.").rstrip("/")
     return variant(key, asked) if asked else key
@@ -188,14 +187,14 @@ def _set(texts: set[str]) -> Hashes:
 
 
 def _tags(html: str) -> str:
-    """Return one character per tag, of 53,248 values clear of the surrogates."""
+    """One character per tag, of 53,248 values clear of the surrogates."""
     names = _TAG.findall(_NO_TAGS.sub("", html))[:MAX_TAGS]
     codes = {name: chr(0x20 + hash_text(name.lower()) % 0xD000) for name in set(names)}
     return "".join(codes[name] for name in names)
 
 
 def _files(html: str) -> set[str]:
-    """Return the names of linked files that are not pages, lower case."""
+    """The names of linked files that are not pages, lower case."""
     paths = {source.partition("#")[0].partition("?")[0] for source in _SOURCE.findall(html)}
     return {path.rpartition("/")[2].lower() for path in paths if not is_page(path)}
 
@@ -305,10 +304,7 @@ class DocumentJob(Job["PackedDocument | None"]):
 
 @dataclass(frozen=True)
 class CrawledPageJob(PageJob):
-    """Read a page as :class:`PageJob` does, with its profile if it is in a language of *pairs*.
-
-    So the alignment at the end of a crawl need not read it again.
-    """
+    """As :class:`PageJob`, with the profile of a page in *pairs*, so the alignment need not read it again."""
 
     pairs: LanguagePairs = field(kw_only=True)
 
@@ -326,7 +322,7 @@ class CrawledPageJob(PageJob):
 
 
 def kept_for(pairs: LanguagePairs, detection: Detection) -> str:
-    """What profiles that a crawl has kept must be made for to be taken by an alignment of *pairs* with *detection*."""
+    """What profiles kept by a crawl must be made for, to be of use to an alignment of *pairs* with *detection*."""
     return f"{PROFILE_FORMAT} {pairs} {' '.join(sorted(pairs.equivalents))} {','.join(detection.detectors)}"
 
 
@@ -345,8 +341,8 @@ def read_pages(
 ) -> Iterator[PackedDocument | SkippedPage]:
     """Yield the document of each page, in order, or why it has none.
 
-    Pages that break the limits of a helper process, PDFs without readable text, and pages that are no text for people
-    are counted in *unreadable* by kind; the first of each kind is logged.
+    *unreadable* counts pages over the limits of a helper process, unreadable PDFs, and pages that are no text for
+    people; the first of each kind is logged.
     """
 
     def begin() -> Iterator[tuple[RawPage, Future[PackedDocument | None]]]:

@@ -1,7 +1,6 @@
 """A method of alignment refitted to the sites at hand, by pairs that a person has labelled.
 
-A logistic regression of few weights corrects the log-odds of the method. A normal prior holds each weight at 0, where
-the method is as it was: with few labels little changes.
+A logistic regression of few weights corrects its log-odds; the normal prior of each weight is at 0: no change.
 """
 
 from __future__ import annotations
@@ -62,7 +61,6 @@ class RefittedMethod:
         return np.where(candidates.scores > 0, expit(rows[:, 1] + rows @ self._weights), 0.0)
 
     def _matched(self, domains: Iterable[tuple[Domain, Candidates]]) -> Floats:
-        """The scores of all pairs that a matching without a threshold would choose."""
         found = [np.zeros(0)]
         for domain, candidates in domains:
             scores = self._scores(candidates)
@@ -78,10 +76,7 @@ def _features(candidates: Candidates) -> Floats:
 
 
 def fit_correction(rows: Floats, labels: Floats) -> Floats:
-    """The weights that correct the log-odds in the second column of *rows*, ``(labels, features)``.
-
-    The mode of their posterior: logistic likelihood of the *labels*, 1 or 0, and a normal prior of :data:`SPREADS`.
-    """
+    """Weights that correct the log-odds in column 1 of *rows*, ``(labels, features)``: the mode of their posterior."""
     weights = np.zeros(rows.shape[1])
     held = SPREADS**-2.0
     for _ in range(STEPS):
@@ -97,10 +92,7 @@ def fit_correction(rows: Floats, labels: Floats) -> Floats:
 
 
 def best_threshold(probabilities: Floats) -> float:
-    """The threshold with the best expected F1, given the *probabilities* of all pairs: half of that F1.
-
-    Lipton et al. (2014), Optimal thresholding of classifiers to maximize F1 measure. 0.5 without probabilities.
-    """
+    """The threshold with the best expected F1 given *probabilities*: half of it (Lipton et al. 2014); else 0.5."""
     ordered = -np.sort(-probabilities)
     if not ordered.sum():
         return 0.5

@@ -1,7 +1,6 @@
 """Whether two documents of a site are translations, by their outlines and the statistics of the site.
 
-Items of many documents of a site (a logo, the year in the footer) are no evidence, and pages of one template are alike
-in any case. Both are learnt from the documents seen so far; two are enough to begin with.
+Items of many of its documents (a logo, a year) are no evidence, and pages of one template are alike in any case.
 """
 
 from __future__ import annotations
@@ -145,17 +144,11 @@ class Resemblance:
         self._frequency[_slots(items_of(outline))] -= 1
 
     def score(self, a: Outline, b: Outline) -> float:
-        """Probability that *a*, in the first language, and *b*, in the second, are translations of each other.
-
-        Both should have been seen. The prior odds are even.
-        """
+        """P(*a*, in the first language, and *b*, in the second, are translations), at even prior odds."""
         return _probability(self._log_odds(a, b), is_copy(a, b))
 
     def best(self, page: Outline, side: int, candidates: Sequence[Outline]) -> Best | None:
-        """Return the best of *candidates* for *page*, all in the other language; None without candidates.
-
-        A translation resembles the page more than its neighbours do: the lead over the second counts.
-        """
+        """The best of *candidates* for *page*, in the other language, by its lead over the second; None without any."""
         scores = [self._log_odds(*((other, page) if side else (page, other))) for other in candidates]
         if not scores:
             return None
@@ -183,10 +176,7 @@ class Resemblance:
         return have_same_text(self.own_lines(a), self.own_lines(b)) and is_same(a, b)
 
     def is_untranslated(self, a: Outline, b: Outline) -> bool:
-        """Whether *a* and *b*, in different languages, have the same own text.
-
-        A single common line of longer texts may be a list of names, which have no translation.
-        """
+        """Whether documents in different languages have the same own text; a long common line may be names only."""
         own, others = self.own_lines(a), self.own_lines(b)
         if max(sum(own.values()), sum(others.values())) < SHORTEST and max(a.length, b.length) < MENUS:
             return is_same(a, b)
@@ -258,10 +248,7 @@ def items_of(outline: Outline) -> NDArray[np.uint64]:
 
 
 def _united(a: NDArray[np.uint64], b: NDArray[np.uint64]) -> tuple[NDArray[np.uint64], NDArray[np.intp]]:
-    """The union of the sorted sets *a* and *b*, and the number of sets (1 or 2) with each item.
-
-    As ``np.unique`` with counts, but faster on sorted sets.
-    """
+    """The union of two sorted sets, and the number of sets with each item; faster than ``np.unique`` with counts."""
     both = np.concatenate((a, b))
     both.sort(kind="stable")
     again = np.zeros(len(both), dtype=bool)
@@ -283,10 +270,7 @@ def _length_ratio(a: Outline, b: Outline) -> float:
 
 
 def _paragraphs(a: Outline, b: Outline, ratio: float) -> float:
-    """Similarity of the sequences of line lengths, scaled to equal length of the documents; few lines count little.
-
-    From -1/2 to 1/2, times the logarithm of the lines of the shorter document.
-    """
+    """Similarity of line lengths in order, scaled to equal lengths: -1/2 to 1/2, times the log of the fewer lines."""
     shift = 2 * ratio / log(2)
     one, other = (np.frombuffer(outline.lengths, dtype=np.uint8) for outline in (a, b))
     similarity = Indel.normalized_similarity(
@@ -304,10 +288,7 @@ Line = TypeVar("Line", bound=Hashable)
 
 
 def common_shares(one: Mapping[Line, float], other: Mapping[Line, float]) -> tuple[float, float]:
-    """Return the share of each of two texts, by characters, whose lines the other has, too; 0 of an empty text.
-
-    A text is its different lines, or their hashes, with their characters.
-    """
+    """Share of each of two texts, lines with their characters, whose lines the other has, too; 0 of an empty text."""
     same = sum(characters for line, characters in one.items() if line in other)
     return same / (sum(one.values()) or 1), same / (sum(other.values()) or 1)
 

@@ -1,7 +1,4 @@
-"""Whether the sentences of two documents align: the last evidence on pairs that what the pages hold leaves in doubt.
-
-Either nobody claims the pair, or the site claims it and what the pages hold hardly supports the claim.
-"""
+"""Whether the sentences of two documents align: the last evidence on a pair in doubt, be it claimed or not."""
 
 from __future__ import annotations
 

@@ -49,34 +49,10 @@ MAX_NUMBERS = 400
 MAX_LINES = 400
 
 STRUCTURE_FEATURES = (
-    *CHANNELS,
-    "outlinks",
-    "inlinks",
-    "total",
-    "tags",
-    "word_overlap",
-    "number_order",
-    "paragraphs",
-    "verbatim",
-    "word_ratio",
-    "byte_ratio",
-    "text_ratio",
-    "line_ratio",
-    "word_residual",
-    "text_residual",
-    "shorter",
-    "share_a",
-    "share_b",
-    "declared_a",
-    "declared_b",
-    "held_a",
-    "held_b",
-    "linked_a",
-    "linked_b",
-    "lead_a",
-    "lead_b",
-    "tag_lead_a",
-    "tag_lead_b",
+    *(*CHANNELS, "outlinks", "inlinks", "total"),
+    *("tags", "word_overlap", "number_order", "paragraphs", "verbatim"),
+    *("word_ratio", "byte_ratio", "text_ratio", "line_ratio", "word_residual", "text_residual", "shorter"),
+    *(f"{name}_{side}" for name in ("share", "declared", "held", "linked", "lead", "tag_lead") for side in "ab"),
 )
 
 
@@ -174,12 +150,10 @@ def _similarity(
 
 
 def _as_text(hashes: Hashes) -> str:
-    """A character for each hash."""
     return (hashes % np.uint32(0xD000) + np.uint32(0x20)).astype("<u4").tobytes().decode("utf-32-le")
 
 
 def _numbers(side: Side) -> list[str]:
-    """The numbers of each document, as characters."""
     return [_as_text(profile.numbers[:MAX_NUMBERS]) for profile in side.profiles]
 
 

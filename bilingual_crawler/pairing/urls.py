@@ -60,9 +60,9 @@ class UrlEvidence:
 
 
 def agrees(marked: str | None, side: str, pair: LanguagePair) -> bool:
-    """Tell whether the language mark of a URL, *marked*, agrees with the language of the content, *side*.
+    """Tell whether *marked*, the language mark of a URL or None, agrees with *side*, the language of the content.
 
-    None, and marks of languages outside *pair*, agree with everything.
+    Marks of languages outside *pair* agree with everything.
     """
     return marked is None or pair.side(marked) in (None, side)
 

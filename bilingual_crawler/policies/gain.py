@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from dataclasses import dataclass
 from itertools import chain
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
     Kind = TypeVar("Kind", bound=Evidence)
 
 LANGUAGE: tuple[tuple[type[LanguageEvidence], ...], ...] = ((Folders,), (LinkingPages,), (Marks,), (Labels, Wording))
-"""Each group adds what the first of its kinds says that has something to say."""
+"""Of each group, the first kind with something to say counts."""
 PARTNER: tuple[type[PartnerEvidence], ...] = (Hreflang, Switchers, Mirrors, ParallelLinks, SharedWords, Surplus)
 PROSPECTS: tuple[type[Prospect], ...] = (PairRate, Served)
 TEXT: tuple[type[Prospect], ...] = (NewText,)
@@ -110,19 +111,22 @@ class Gain(Policy):
     ) -> None:
         super().__init__(pair)
         self._bridges = bridges
-        given = _by_kind(weights or {})
+        given: defaultdict[str, dict[str, Any]] = defaultdict(dict)
+        for key, value in (weights or {}).items():
+            kind_name, _, weight = key.partition(".")
+            given[kind_name][weight] = value
         names = [*EVIDENCE, *(kind.name for kind in added)]
         if twice := next((name for name in names if names.count(name) > 1 or name == self.name), None):
             raise PolicyError(f"gain has another evidence {twice}: give the class another name")
         for name in (*given, *without):
             if name not in names and name != self.name:
                 raise PolicyError(f"gain has no evidence {name}; there are {', '.join(names)}")
-        self._weights = GainWeights(**given.get(self.name, {}))
+        self._weights = GainWeights(**given[self.name])
         self._known = Known(self.book, self._weights.prior)
         self.book.listeners.append(self._part)
 
         def make(kinds: Iterable[type[Kind]]) -> list[Kind]:
-            return [kind(self._known, **given.get(kind.name, {})) for kind in kinds]
+            return [kind(self._known, **given[kind.name]) for kind in kinds]
 
         def asked(kinds: Iterable[Kind]) -> list[Kind]:
             return [kind for kind in kinds if kind.name not in without]
@@ -256,7 +260,7 @@ class Gain(Policy):
         self._known.enqueue(target)
 
     def _weigh(self, url: str) -> float:
-        """Return what *url* is worth now, noted for what its site promises; as :meth:`explain`, without the terms."""
+        """What *url* is worth now, noted for what its site promises; as :meth:`explain`, without the terms."""
         target = self._known.target(url)
         belief = self._belief(target)
         completes = 0.0
@@ -284,12 +288,3 @@ class Gain(Policy):
         for kind in self._noting:
             news = kind.observe_link(page, link) or news
         return self._known.enqueue(link.url) or news
-
-
-def _by_kind(weights: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
-    """``{"marks.trust": 0.9}`` as ``{"marks": {"trust": 0.9}}``."""
-    by_kind: dict[str, dict[str, Any]] = {}
-    for name, value in weights.items():
-        kind, _, weight = name.partition(".")
-        by_kind.setdefault(kind, {})[weight] = value
-    return by_kind

@@ -51,10 +51,7 @@ def counted(belief: Belief, counts: Sequence[float], weight: float) -> Belief:
 
 
 class Reliability:
-    """P(evidence is right) by place, such as a site: the mean of a Beta distribution.
-
-    Places may be nested: the outer place is the prior of the inner one.
-    """
+    """P(evidence is right) by place, such as a site: the mean of a Beta distribution; the prior is the outer place."""
 
     def __init__(self, right: float, wrong: float) -> None:
         """*right* and *wrong*: prior counts."""
@@ -72,12 +69,10 @@ class Reliability:
         """Probability that the evidence is right at the last of *places*, outermost first."""
         probability = self._prior
         for place in places:
-            right, wrong = self._counts.get(place, _NONE_COUNTED)
+            right, wrong = self._counts.get(place, (0.0, 0.0))
             probability = (right + self._weight * probability) / ((right + wrong + self._weight) or 1.0)
         return probability
 
-
-_NONE_COUNTED: Sequence[float] = (0.0, 0.0)
 
 MAX_FOLDERS = 4
 """Maximum depth of folders."""
@@ -130,10 +125,7 @@ def rare_folders(folders: Collection[Folder], pages: Callable[[Folder], float]) 
 MAX_TWINS = 50
 """Maximum queued twins of a URL; further URLs count as different."""
 MAX_MENTIONED = 10_000
-"""Latest URLs with evidence that are not queued.
-
-The links of a page are queued after it is learnt from, and many never are: share buttons, URLs out of scope.
-"""
+"""Latest URLs with evidence that are not queued: share buttons, URLs out of scope, links of the page at hand."""
 
 
 class Target(NamedTuple):
@@ -174,7 +166,7 @@ class Known:
         twins = self.queued_twins(key)
         if len(twins) < MAX_TWINS:
             self._queued_twins[key] = (*twins, url) if twins else url
-        self._promises.setdefault(self.place(url).site, [0, 0.0])[0] += 1
+        self._promises.setdefault(place_of(url).site, [0, 0.0])[0] += 1
         return True
 
     def is_queued(self, url: str) -> bool:
@@ -184,7 +176,7 @@ class Known:
         key = self._queued.pop(url, None)
         if key is None:
             return
-        site, worth = self.place(url).site, self._worths.pop(url, 0.0)
+        site, worth = place_of(url).site, self._worths.pop(url, 0.0)
         promise = self._promises[site]
         promise[0] -= 1
         promise[1] -= worth
@@ -224,10 +216,6 @@ class Known:
         key = self._queued.get(url)
         return Target(url, place_of(url), self.book.key(url) if key is None else key)
 
-    def place(self, url: str) -> Place:
-        """The place of *url*, queued or not."""
-        return place_of(url)
-
     def queued_twins(self, key: int) -> tuple[str, ...]:
         """The queued URLs with this *key*."""
         twins = self._queued_twins.get(key, ())
@@ -251,10 +239,7 @@ class Evidence:
         return self.known.book
 
     def candidates(self, page: PageRecord, links: Sequence[Link]) -> Iterable[Proposal]:
-        """Propose translations of *page* by evidence that the ledger of pairs does not have.
-
-        Called before :meth:`observe_page` of *page*.
-        """
+        """Propose translations of *page* by evidence that the ledger lacks; called before :meth:`observe_page`."""
         return ()
 
     def proposals(self) -> Iterable[tuple[str, Proposal]]:
@@ -262,24 +247,18 @@ class Evidence:
         return ()
 
     def observe_page(self, page: PageRecord, links: Sequence[Link]) -> Iterable[str]:
-        """Learn a downloaded *page* and its *links*; :attr:`book` already holds it and its partner.
-
-        Return the queued URLs to weigh again, beside the targets of *links*.
-        """
+        """Learn a downloaded *page*, which :attr:`book` holds; return queued URLs to weigh again beside its *links*."""
         return ()
 
     def observe_pair(self, url: str, partner: str) -> Iterable[str]:
-        """Learn a pair that was found after :meth:`observe_page` of both documents.
-
-        Return the queued URLs to weigh again.
-        """
+        """Learn a pair found after :meth:`observe_page` of both documents; return the queued URLs to weigh again."""
         return ()
 
     def part_pair(self, url: str, partner: str) -> None:
         """Unlearn a pair, dissolved by a better pair of one of its documents, or since one is a copy."""
 
     def observe_link(self, page: PageRecord, link: Link) -> bool:
-        """Learn a *link* of *page* to a URL that is queued or will be; return whether it is new evidence for the URL.
+        """Learn a *link* to a URL that is queued or will be; return whether it is new evidence for the URL.
 
         Called after :meth:`observe_page` of *page*, and before :attr:`known` learns of a new URL.
         """

@@ -8,11 +8,18 @@ from collections.abc import Hashable
 from copy import copy
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
-from typing import TYPE_CHECKING, ClassVar, Generic, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, ClassVar, Generic, NamedTuple, TypeAlias, TypeVar
 
 from bilingual_crawler.languages.codes import from_bcp47
 from bilingual_crawler.pages.detectors.langid import load_langid
-from bilingual_crawler.policies.evidence.base import NO_COUNTS, LanguageEvidence, counted, normal, rare_folders
+from bilingual_crawler.policies.evidence.base import (
+    NO_COUNTS,
+    LanguageEvidence,
+    counted,
+    normal,
+    place_of,
+    rare_folders,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -30,10 +37,7 @@ LETTERS = 4
 
 
 class AnchorReader:
-    """Identifies the language of short link texts by langid, restricted to the two languages; CLD2 needs longer texts.
-
-    Reads nothing if langid lacks a language of the pair.
-    """
+    """Identifies link texts, too short for CLD2, by langid restricted to a pair, if it has both languages."""
 
     def __init__(self, pair: LanguagePair) -> None:
         self._pair = pair
@@ -71,7 +75,7 @@ class Folders(LanguageEvidence):
 
     def observe_page(self, page: PageRecord, links: Sequence[Link]) -> Iterable[str]:
         index = self.known.index(page.side)
-        for folder in self.known.place(page.url).folders:
+        for folder in place_of(page.url).folders:
             self._counts[folder][index] += 1
         for folder in rare_folders(self._counts, lambda folder: sum(self._counts[folder])):
             del self._counts[folder]
@@ -112,27 +116,16 @@ Source: TypeAlias = "tuple[int, LinkPosition]"
 """Language of the linking page (0, 1, or 2 for neither), and where on it the link is."""
 
 
-class _Links:
-    """Links to the pages of a site, by source and by language of these pages."""
+class _Links(NamedTuple):
+    """Links to the pages of a site: by language of these pages, with the prior ones, and also by source."""
 
-    __slots__ = ("all", "by_source")
-
-    def __init__(self, usual: float) -> None:
-        self.by_source: dict[Source, list[float]] = {}
-        self.all = [usual] * 3
-
-    def add(self, sources: Sequence[Source], language: int) -> None:
-        for source in sources:
-            self.by_source.setdefault(source, [0.0, 0.0, 0.0])[language] += 1 / len(sources)
-        self.all[language] += 1
+    all: list[float]
+    by_source: dict[Source, list[float]]
 
 
 @dataclass
 class LinkingPages(KeptByUrl["tuple[Source, ...]"]):
-    """Bayes' rule over the languages of linking pages and the positions of links, counted by site.
-
-    Several sources count together as much as one: links of one template repeat each other.
-    """
+    """Bayes' rule over languages of linking pages and positions of links; sources together count as one."""
 
     name: ClassVar[str] = "linking_pages"
     own: float = 3.0
@@ -144,17 +137,18 @@ class LinkingPages(KeptByUrl["tuple[Source, ...]"]):
     def __post_init__(self) -> None:
         super().__post_init__()
         self._by_site: dict[str, _Links] = {}
-        self._unseen = self._before_any()
+        self._unseen = _Links([self.own + 2 * self.other] * 3, {})
         self._usual = [[self.own if source == language else self.other for language in range(3)] for source in range(3)]
         """Prior counts of links between pages, by both languages."""
 
     def observe_page(self, page: PageRecord, links: Sequence[Link]) -> Iterable[str]:
         sources = self._by_url.get(page.url, ())
         if sources:
-            site = self.known.place(page.url).site
-            if site not in self._by_site:
-                self._by_site[site] = self._before_any()
-            self._by_site[site].add(sources, self.known.index(page.side))
+            seen = self._by_site.setdefault(place_of(page.url).site, _Links([*self._unseen.all], {}))
+            language = self.known.index(page.side)
+            seen.all[language] += 1
+            for source in sources:
+                seen.by_source.setdefault(source, [0.0, 0.0, 0.0])[language] += 1 / len(sources)
         return ()
 
     def observe_link(self, page: PageRecord, link: Link) -> bool:
@@ -182,9 +176,6 @@ class LinkingPages(KeptByUrl["tuple[Source, ...]"]):
             first, second, neither = first**root, second**root, neither**root
         return normal(belief[0] * first, belief[1] * second, belief[2] * neither)
 
-    def _before_any(self) -> _Links:
-        return _Links(self.own + 2 * self.other)
-
 
 @dataclass
 class Marks(LanguageEvidence):
@@ -205,7 +196,7 @@ class Marks(LanguageEvidence):
         self._strong, self._weak = ([self._said(index, share) for index in range(3)] for share in (1.0, self.weak))
 
     def observe_page(self, page: PageRecord, links: Sequence[Link]) -> Iterable[str]:
-        mark = self.known.place(page.url).mark
+        mark = place_of(page.url).mark
         if mark:
             self._counts[mark][self.known.index(page.side)] += 1
         return ()
@@ -261,15 +252,11 @@ class Labels(KeptByUrl[int]):
 
 @dataclass
 class Wording(KeptByUrl["tuple[int, int]"]):
-    """The language of the longest link text of a URL, most likely its title, by Bayes' rule.
-
-    P(language of the text | language of the page) is learnt by site. The value of a URL is length and step of the text.
-    """
+    """The language of the longest link text of a URL, most likely its title, by Bayes' rule; learnt by site."""
 
     name: ClassVar[str] = "wording"
     shares: tuple[float, ...] = (0.42, 0.25, 0.19, 0.09, 0.05)
-    """Prior P(step of :class:`AnchorReader` | page in the first language); mirrored for the second, uniform for
-    neither."""
+    """Prior P(step of :class:`AnchorReader` | first language); mirrored for the second, uniform for neither."""
     weight: float = 5.0
     """Weight of these shares, in links."""
 
@@ -282,10 +269,7 @@ class Wording(KeptByUrl["tuple[int, int]"]):
 
     def observe_page(self, page: PageRecord, links: Sequence[Link]) -> Iterable[str]:
         if page.url in self._by_url:
-            site = self.known.place(page.url).site
-            rows = self._by_site.get(site)
-            if rows is None:
-                rows = self._by_site[site] = tuple(map(list, self._usual))
+            rows = self._by_site.setdefault(place_of(page.url).site, tuple(map(list, self._usual)))
             rows[self.known.index(page.side)][self._by_url[page.url][1]] += 1
         return ()
 

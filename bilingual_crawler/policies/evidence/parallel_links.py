@@ -10,7 +10,7 @@ from cachetools import LRUCache
 
 from bilingual_crawler.items import MAX_LINKS, Proposal
 from bilingual_crawler.pages.model import LinkPosition
-from bilingual_crawler.policies.evidence.base import PartnerEvidence, Reliability, part_left
+from bilingual_crawler.policies.evidence.base import PartnerEvidence, Reliability, part_left, place_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -31,10 +31,9 @@ _ALIGNED = (LinkPosition.BODY, LinkPosition.NAVIGATION)
 
 @dataclass
 class ParallelLinks(PartnerEvidence):
-    """A couple: two links at corresponding places of a document pair, which may lead to a pair.
+    """A couple: two links at corresponding places of a document pair, which may lead to a pair; learnt by site.
 
     Links in both documents are left out. Known pairs cut both lists; the links between two cuts correspond in order.
-    P(couple is right) is learnt by site from couples whose pages were both fetched.
     """
 
     name: ClassVar[str] = "parallel_links"
@@ -45,10 +44,7 @@ class ParallelLinks(PartnerEvidence):
     """Minimum reliability of the couples of a site for new couples to be weighed."""
     slope: float = 3.0
     base: float = 0.05
-    """Factor of P(completes): ``slope`` x belief in the other language + ``base``, at most 1.
-
-    An untranslated page has a couple in its own language.
-    """
+    """Factor of P(completes), see :func:`part_left`: an untranslated page has a couple in its own language."""
 
     def __post_init__(self) -> None:
         self._links: LRUCache[str, Sequence[str]] = LRUCache(MAX_BYTES, getsizeof=_size)
@@ -76,7 +72,7 @@ class ParallelLinks(PartnerEvidence):
         likeliest = max(couples, key=couples.__getitem__)
         partner = self.book.partner(page.url)
         if partner or self.book.side(likeliest) is not None:
-            self._by_site.count(self.known.place(page.url).site, right=partner == likeliest)
+            self._by_site.count(place_of(page.url).site, right=partner == likeliest)
         return [url for url in couples if self.known.is_queued(url)]
 
     def observe_pair(self, url: str, partner: str) -> Iterable[str]:
@@ -91,27 +87,22 @@ class ParallelLinks(PartnerEvidence):
             self._drop(one)
         while len(self._documents) > MAX_DOCUMENTS:
             self._drop(next(iter(self._documents)))
-        believed = self._by_site.probability(self.known.place(url).site) >= self.least
+        believed = self._by_site.probability(place_of(url).site) >= self.least
         return filter(self.known.is_queued, changed) if believed else ()
 
     def completes(self, target: Target, belief: Belief) -> float:
-        couples = self._couples.get(target.url)
-        if not couples:
-            return 0.0
-        return max(
-            (
-                self._probability(target.url, other) * part_left(belief[index], self.slope, self.base)
-                for other, index in self.book.lacking(couples)
-            ),
-            default=0.0,
-        )
+        best = 0.0
+        if couples := self._couples.get(target.url):
+            for other, index in self.book.lacking(couples):
+                share = part_left(belief[index], self.slope, self.base)
+                best = max(best, self._probability(target.url, other) * share)
+        return best
 
     def counterpart(self, target: Target) -> float:
-        couples = self._couples.get(target.url)
-        if not couples:
-            return 0.0
-        queued = filter(self.known.is_queued, couples)
-        return max((self._probability(target.url, other) for other in queued), default=0.0)
+        if couples := self._couples.get(target.url):
+            queued = filter(self.known.is_queued, couples)
+            return max((self._probability(target.url, other) for other in queued), default=0.0)
+        return 0.0
 
     def observe_redirect(self, url: str, target: str) -> None:
         for other, times in self._couples.get(url, {}).items():
@@ -139,14 +130,14 @@ class ParallelLinks(PartnerEvidence):
                 start, last = place + 1, cut + 1
         yield from self._in_order(one[start:], other[last:])
 
-    def _in_order(self, links: Sequence[str], others: Sequence[str]) -> Iterable[tuple[str, str]]:
-        single, other = ([url for url in urls if not self.book.partner(url)] for urls in (links, others))
-        return zip(single, other, strict=False)
+    def _in_order(self, *both: Sequence[str]) -> Iterable[tuple[str, str]]:
+        one, other = ((url for url in urls if not self.book.partner(url)) for urls in both)
+        return zip(one, other, strict=False)
 
     def _probability(self, url: str, other: str) -> float:
         """P(the two are translations): reliability of couples x share of *other* among the counterparts of *url*."""
         couples = self._couples[url]
-        return self._by_site.probability(self.known.place(url).site) * couples[other] / sum(couples.values())
+        return self._by_site.probability(place_of(url).site) * couples[other] / sum(couples.values())
 
     def _count(self, url: str, other: str, times: int = 1) -> bool:
         """Add *times* document pairs that show the couple; return False if *url* has too many counterparts."""

@@ -22,10 +22,7 @@ if TYPE_CHECKING:
 
 @dataclass
 class PairRate(Prospect):
-    """The share of paired documents in the folder; the parent folder is the prior.
-
-    An unpaired document without a language mark, whose partner is hard to recognise, counts less.
-    """
+    """The share of paired documents in the folder; unpaired ones without a mark, hard to recognise, count less."""
 
     name: ClassVar[str] = "pair_rate"
     rate: float = 0.5
@@ -46,13 +43,13 @@ class PairRate(Prospect):
 
     def observe_pair(self, url: str, partner: str) -> Iterable[str]:
         for one in (url, partner):
-            self._paired.update(self.known.place(one).folders)
+            self._paired.update(place_of(one).folders)
             self._count(one, 1 - self._alone(one))
         return ()
 
     def part_pair(self, url: str, partner: str) -> None:
         for one in (url, partner):
-            self._paired.subtract(self.known.place(one).folders)
+            self._paired.subtract(place_of(one).folders)
             self._count(one, self._alone(one) - 1)
 
     def factor(self, target: Target) -> float:
@@ -67,10 +64,10 @@ class PairRate(Prospect):
 
     def _alone(self, url: str) -> float:
         """Weight of an unpaired document."""
-        return 1.0 if self.known.place(url).mark else self.unrecognised
+        return 1.0 if place_of(url).mark else self.unrecognised
 
     def _count(self, url: str, weight: float) -> None:
-        for folder in self.known.place(url).folders:
+        for folder in place_of(url).folders:
             self._documents[folder] += weight
         for folder in rare_folders(self._documents, self._documents.__getitem__):
             del self._documents[folder], self._paired[folder]
@@ -100,7 +97,7 @@ class NewText(Prospect):
     """Share of new text in the downloads of the folder, and of the script or template.
 
     A calendar, or a list that a script sorts in every way, gives endless pairs with the same text. Feeds, sources and
-    pages that are no documents by their own word have none; nor have dead links, which tell nothing of their folder.
+    non-documents have none; nor have dead links, which tell nothing of their folder.
     """
 
     name: ClassVar[str] = "new_text"
@@ -144,10 +141,9 @@ _KIND = re.compile(r"(?<=/)[^/:]+:|\.(?!x?html?$)\w{1,5}$")
 
 @url_cache(1 << 16)
 def _groups(url: str) -> tuple[str, ...]:
-    """The folders of *url*, the outermost first, and the group of its script or template.
+    """The folders of *url*, outermost first, apart by parameters, namespace and ending, and the group of its script.
 
-    Pages with other parameters, another namespace or ending form another group: ``?oldid`` is no evidence for the
-    articles in the same folder, nor are their sources, ``.md``.
+    ``?oldid`` is no evidence for the articles in the same folder, nor are their sources, ``.md``.
     """
     folders, kind = place_of(url).folders, _KIND.search(urlsplit(url).path)
     named = f"{kind[0] if kind else ''}?{parameters(url)}".rstrip("?")
@@ -162,10 +158,7 @@ def _apart(folders: tuple[str, ...], kind: str) -> tuple[str, ...]:
 
 @dataclass
 class Surplus(PartnerEvidence):
-    """A page in the rarer language of a site may complete a pair with an unknown document.
-
-    On sites without recognised pairs, this keeps the crawl from fetching one language first and the other last.
-    """
+    """A page in the rarer language of a site may complete a pair: else one language may come first altogether."""
 
     name: ClassVar[str] = "surplus"
     trust: float = 0.2

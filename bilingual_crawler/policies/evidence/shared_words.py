@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, ClassVar
 from urllib.parse import unquote
 
 from bilingual_crawler.pages.words import western_digits, word_pattern
-from bilingual_crawler.policies.evidence.base import PartnerEvidence, Reliability, part_left
+from bilingual_crawler.policies.evidence.base import PartnerEvidence, Reliability, part_left, place_of
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Sequence
@@ -76,10 +76,7 @@ class WordIndex:
 
 @dataclass
 class SharedWords(PartnerEvidence):
-    """The common words of a URL, with its link texts, and an unpaired document; rare words count most.
-
-    P(translation | share of common words) is learnt by site.
-    """
+    """Common words of a URL, with its link texts, and an unpaired document; rare ones count most; learnt by site."""
 
     name: ClassVar[str] = "shared_words"
     right: float = 1.0
@@ -91,7 +88,7 @@ class SharedWords(PartnerEvidence):
     """Minimum reliability on a site for documents to be looked for."""
     slope: float = 2.0
     base: float = 0.2
-    """Factor of P(completes): ``slope`` x belief in the other language + ``base``, at most 1."""
+    """Factor of P(completes), see :func:`part_left`."""
 
     def __post_init__(self) -> None:
         self._queued, self._documents = WordIndex(), WordIndex()
@@ -108,7 +105,7 @@ class SharedWords(PartnerEvidence):
 
     def observe_page(self, page: PageRecord, links: Sequence[Link]) -> Iterable[str]:
         self._count()
-        site, nearest, partner = self.known.place(page.url).site, self._nearest(page.url), self.book.partner(page.url)
+        site, nearest, partner = place_of(page.url).site, self._nearest(page.url), self.book.partner(page.url)
         if nearest and (partner or page.side is None or page.side == self.book.side(nearest[0])):
             self._right.count(site, (site, _step(nearest[1])), right=partner == nearest[0])
         if self.book.side(page.url) is None:
