@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
@@ -148,7 +148,10 @@ def align_domain(domain: Domain, method: Method, editions: str = "best") -> Alig
     chosen = np.concatenate((given, free[greedy(a[free], b[free], scores, candidates.threshold)]))
     chosen = _with_copies(chosen, domain, candidates, order)
     if editions == "all":
-        chosen = _with_editions(chosen, domain, candidates)
+        found = Editions.from_evidence(domain, url_evidence(domain))
+        pages = found.a[candidates.a] * (len(domain.a) + len(domain.b)) + found.b[candidates.b]
+        again = np.flatnonzero(np.isin(pages, pages[chosen]) & (candidates.scores >= candidates.threshold))
+        chosen = again[np.argsort(-candidates.scores[again], kind="stable")]
     pairs = tuple(
         Pair(
             domain.a[candidates.a[k]].url,
@@ -181,15 +184,9 @@ def align_domain(domain: Domain, method: Method, editions: str = "best") -> Alig
             else:
                 unpaired[profile.url] = "low_score" if place in seen else "no_candidate"
     nearest = {url: nearest[url] for url in unpaired if url in nearest}
-    refused = {"low_score": len(candidates.scores) - len(good), "taken": len(good) - len(chosen)}
-    return Alignment(
-        domain.group,
-        pairs,
-        unpaired,
-        nearest,
-        {reason: count for reason, count in refused.items() if count},
-        _near_misses(domain, unpaired, nearest),
-    )
+    refused = +Counter(low_score=len(candidates.scores) - len(good), taken=len(good) - len(chosen))
+    misses = _near_misses(domain, unpaired, nearest)
+    return Alignment(domain.group, pairs, unpaired, nearest, refused, misses)
 
 
 def _near_misses(
@@ -262,14 +259,6 @@ def _with_copies(chosen: Places, domain: Domain, candidates: Candidates, order: 
     said = said[free & long_a[a] & long_b[b]]
     added = said[greedy(candidates.a[said], candidates.b[said], candidates.scores[said], candidates.threshold)]
     return np.concatenate((chosen, added))
-
-
-def _with_editions(chosen: Places, domain: Domain, candidates: Candidates) -> Places:
-    """Add the good candidates between other editions of the same two pages to *chosen*, best first."""
-    editions = Editions.from_evidence(domain, url_evidence(domain))
-    pages = editions.a[candidates.a] * (len(domain.a) + len(domain.b)) + editions.b[candidates.b]
-    good = np.flatnonzero(np.isin(pages, pages[chosen]) & (candidates.scores >= candidates.threshold))
-    return np.asarray(good[np.argsort(-candidates.scores[good], kind="stable")], dtype=np.intp)
 
 
 def _nearest(domain: Domain, candidates: Candidates) -> dict[str, tuple[str, float]]:

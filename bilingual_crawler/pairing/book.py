@@ -65,8 +65,6 @@ class Book:
         """Claimed URLs that were not documents at the time."""
         self._redirects: LRUCache[str, str] = LRUCache(MAX_AWAITED)
 
-    # documents --------------------------------------------------------------------------------------------------------
-
     def __contains__(self, url: str) -> bool:
         return url in self._held
 
@@ -101,14 +99,11 @@ class Book:
 
     def side(self, url: str) -> str | None:
         """The language of the pair that the document at *url* counts as, or None."""
-        held = self._held.get(url)
-        return held.side if held else None
+        return self._held[url].side if url in self._held else None
 
     def twins(self, key: int) -> Sequence[str]:
         """The documents with this *key*."""
         return self._twins.get(key, ())
-
-    # copies -----------------------------------------------------------------------------------------------------------
 
     def is_copy(self, url: str) -> bool:
         return url in self._originals
@@ -132,8 +127,6 @@ class Book:
     def _keys(self, url: str) -> set[int]:
         """The keys of the document and its copies."""
         return self._all_keys.get(url) or {self._held[url].key}
-
-    # claims -----------------------------------------------------------------------------------------------------------
 
     def note_claims(self, page: PageRecord) -> list[str]:
         """Store the claims of *page*; return the claimed URLs."""
@@ -206,14 +199,10 @@ class Book:
 
     def _move_claims(self, url: str, target: str) -> list[str]:
         """Move the claims about *url* to *target*; return the claiming documents."""
-        related: list[str] = []
-        for sources in (self._announced_by, self._switched_by):
-            for source in sources.pop(url, ()):
-                self._note(sources, target, source)
-                related.append(source)
-        return related
-
-    # partners ---------------------------------------------------------------------------------------------------------
+        moved = [(kind, source) for kind in (self._announced_by, self._switched_by) for source in kind.pop(url, ())]
+        for kind, source in moved:
+            self._note(kind, target, source)
+        return [source for _, source in moved]
 
     @property
     def pair_count(self) -> int:
@@ -265,10 +254,8 @@ class Book:
             listener(url, partner, number)
 
     def _count_unpaired(self, url: str, number: int) -> None:
-        held = self._held.get(url)
-        if held is not None:
-            counts = self._unpaired.setdefault(registered_domain(url), [0, 0])
-            counts[held.side == self.pair.b] += number
+        if side := self.side(url):
+            self._unpaired.setdefault(registered_domain(url), [0, 0])[side == self.pair.b] += number
 
 
 def is_foreign(url: str, other: str) -> bool:

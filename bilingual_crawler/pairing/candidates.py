@@ -12,6 +12,7 @@ import numpy as np
 
 from bilingual_crawler.pages.outline import hash_text
 from bilingual_crawler.pairing import sparse
+from bilingual_crawler.pairing.matching import lead
 from bilingual_crawler.pairing.reading import link_key
 from bilingual_crawler.pairing.urls import UrlEvidence, agrees
 from bilingual_crawler.urls.hosts import registered_domain
@@ -111,9 +112,8 @@ def rarity(matrix: sparse.csr_array) -> Floats:
 
 def normal_rows(matrix: sparse.csr_array, weights: Floats) -> sparse.csr_array:
     """Weight the columns of *matrix*, then scale its rows to length 1."""
-    weighted = sparse.csr_array(
-        (weights[matrix.indices].astype(np.float32), matrix.indices, matrix.indptr), matrix.shape
-    )
+    values = weights[matrix.indices].astype(np.float32)
+    weighted = sparse.csr_array((values, matrix.indices, matrix.indptr), matrix.shape)
     lengths = np.sqrt(weighted.power(2).sum(axis=1))
     return sparse.csr_array(sparse.diags_array(1 / np.maximum(lengths, 1e-9)) @ weighted)
 
@@ -207,6 +207,10 @@ class Editions:
         _, pages = connected_components(links, directed=False)
         return cls(*np.split(pages.astype(np.intp), [len(domain.a)]))
 
+    def leads(self, scores: Floats, i: Places, j: Places) -> tuple[Floats, Floats]:
+        """The :func:`.matching.lead` of the candidates *i*, *j* for the first and for the second document."""
+        return lead(scores, i, self.b[j]), lead(scores, j, self.a[i])
+
 
 def hashed_redirects(domain: Domain) -> dict[int, int]:
     """Return the redirects of *domain* as they stand in :attr:`.Profile.internal`."""
@@ -225,10 +229,9 @@ def links_between(
             if place is not None and targets[place] is not profile:
                 rows.append(row)
                 columns.append(place)
-    links = sparse.csr_array(
-        (np.ones(len(rows), dtype=np.float32), (rows, columns)), shape=(len(sources), len(targets))
-    )
-    links.data[:] = 1
+    ones = np.ones(len(rows), dtype=np.float32)
+    links = sparse.csr_array((ones, (rows, columns)), shape=(len(sources), len(targets)))
+    links.data[:] = 1  # of repeated links
     return links
 
 
@@ -306,9 +309,10 @@ def rewritten_urls(domain: Domain, known: set[tuple[int, int]]) -> list[tuple[in
 
 def _undecided(domain: Domain, known: set[tuple[int, int]]) -> tuple[list[int], list[int]]:
     """The documents of both sides that are in no *known* pair and whose URLs name no other language."""
-    taken_a, taken_b = {i for i, _ in known}, {j for _, j in known}
-    left = [i for i, profile in enumerate(domain.a) if i not in taken_a and _names_itself(profile, domain.pair)]
-    right = [j for j, profile in enumerate(domain.b) if j not in taken_b and _names_itself(profile, domain.pair)]
+    left, right = (
+        [place for place, profile in enumerate(side) if place not in taken and _names_itself(profile, domain.pair)]
+        for side, taken in ((domain.a, {i for i, _ in known}), (domain.b, {j for _, j in known}))
+    )
     return left, right
 
 

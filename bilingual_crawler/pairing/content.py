@@ -14,13 +14,12 @@ import numpy as np
 
 from bilingual_crawler.pairing import sparse
 from bilingual_crawler.pairing.candidates import Channel, incidence, normal_rows, rarity
-from bilingual_crawler.pairing.matching import lead
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from bilingual_crawler.encoders.base import Encoder
-    from bilingual_crawler.pairing.arrays import Floats32, Mask, Places
+    from bilingual_crawler.pairing.arrays import Floats, Floats32, Mask, Places
     from bilingual_crawler.pairing.candidates import Editions
     from bilingual_crawler.pairing.corpus import Domain
     from bilingual_crawler.pairing.model import Profile
@@ -60,8 +59,7 @@ def glossary_columns(channels: Mapping[str, Channel], i: Places, j: Places, edit
     """The columns of :data:`GLOSSARY_FEATURES`."""
     columns = {name: channel.cosine(i, j) for name, channel in channels.items()}
     likeness = np.nansum(list(columns.values()), axis=0)
-    columns["translated_lead_a"] = lead(likeness, i, editions.b[j])
-    columns["translated_lead_b"] = lead(likeness, j, editions.a[i])
+    columns["translated_lead_a"], columns["translated_lead_b"] = editions.leads(likeness, i, j)
     return {name: column.astype(np.float32) for name, column in columns.items()}
 
 
@@ -119,7 +117,6 @@ class Space:
 
     @classmethod
     def from_vectors(cls, a: Floats32, b: Floats32) -> Space:
-        """Centre and measure."""
         a, b = _centred(a), _centred(b)
         return cls(a, b, _hubness(a, b), _hubness(b, a))
 
@@ -135,11 +132,10 @@ class Space:
         """For each document of both sides its *count* nearest ones of the other by CSLS; exact."""
         forward = _nearest(self.a, self.b, self.hubness_b, count)
         backward = _nearest(self.b, self.a, self.hubness_a, count)
-        codes = {(i, j) for i, js in enumerate(forward) for j in js} | {
-            (i, j) for j, found in enumerate(backward) for i in found
-        }
-        places = np.array(sorted(codes), dtype=np.intp).reshape(-1, 2)
-        return places[:, 0], places[:, 1]
+        there = {(i, j) for i, found in enumerate(forward) for j in found}
+        back = {(i, j) for j, found in enumerate(backward) for i in found}
+        a, b = np.array(sorted(there | back), dtype=np.intp).reshape(-1, 2).T
+        return a, b
 
 
 def document_space(domain: Domain, encoder: Encoder) -> Space:
@@ -172,13 +168,12 @@ def sentence_space(domain: Domain, encoder: Encoder) -> Space:
 
 def content_columns(spaces: Mapping[str, Space], i: Places, j: Places, editions: Editions) -> dict[str, Floats32]:
     """The columns of :data:`CONTENT_FEATURES`."""
-    columns: dict[str, Floats32] = {}
+    columns: dict[str, Floats | Floats32] = {}
     for name, space in spaces.items():
         columns[name], columns[f"{name}_csls"] = space.cosine(i, j), space.csls(i, j)
-        likeness = columns[f"{name}_csls"].astype(np.float64)
-        for side, places, pages in (("a", i, editions.b[j]), ("b", j, editions.a[i])):
-            columns[f"{name}_lead_{side}"] = lead(likeness, places, pages).astype(np.float32)
-    return columns
+        leads = editions.leads(columns[f"{name}_csls"].astype(np.float64), i, j)
+        columns[f"{name}_lead_a"], columns[f"{name}_lead_b"] = leads
+    return {name: column.astype(np.float32) for name, column in columns.items()}
 
 
 def _texts(domain: Domain, url: str) -> tuple[str, list[str]]:

@@ -47,7 +47,6 @@ class _IndexedDocument:
     side: int
     outline: Outline
     index: Sequence[int]
-    """Indexed items."""
 
 
 class Contents:
@@ -75,8 +74,8 @@ class Contents:
         resemblance = self._sites[site]
         items = items_of(outline)
         rarest = items[np.argsort(resemblance.frequency(items), kind="stable")[:MAX_INDEXED]].tolist()
-        document = self._documents[url] = _IndexedDocument(site, side, outline, rarest)
-        for item in document.index:
+        self._documents[url] = _IndexedDocument(site, side, outline, rarest)
+        for item in rarest:
             having = self._having[site, side, item]
             if len(having) < MAX_SHARING:
                 having.append(url)
@@ -89,16 +88,13 @@ class Contents:
 
     def forget(self, url: str) -> None:
         """Stop comparing the document at *url*."""
-        document = self._documents.pop(url, None)
-        if document is None:
-            return
-        for item in document.index:
-            place = document.site, document.side, item
-            having = self._having[place]
-            if url in having:
-                having.remove(url)
-            if not having:
-                del self._having[place]
+        if document := self._documents.pop(url, None):
+            for item in document.index:
+                having = self._having[place := (document.site, document.side, item)]
+                if url in having:
+                    having.remove(url)
+                if not having:
+                    del self._having[place]
 
     def translation(self, url: str) -> str | None:
         """The confirmed translation of the document at *url*, or None."""

@@ -154,7 +154,7 @@ def site_columns(
         "marked_otherwise": columns["marked_otherwise"].astype(float),
         "usual_wrong": unsaid * (0.0 if known_wrong is None else _log_odds(known_wrong)),
         "usual_unknown": unsaid * float(known_wrong is None),
-        "site_said": unsaid * (_documents(sure, i, j) / smaller),
+        "site_said": unsaid * (min(len(np.unique(i[sure])), len(np.unique(j[sure]))) / smaller),
         "site_mutual": unsaid * (mutual.sum() / smaller),
         "site_unsaid": unsaid * _log_odds((likely + 1) / (sure.sum() + likely + 2)),
         "title_numbers": unsaid * columns["title_numbers"].astype(float),
@@ -218,11 +218,6 @@ def says(held: Floats, columns: Columns) -> Mask:
 def _voices(announced: Floats32, columns: Columns) -> Floats32:
     """Number of claims for each candidate: an announcement on each page, both switchers, the addresses."""
     return np.asarray(announced + (columns["switcher"] == 2) + (columns["key"] > 0), dtype=np.float32)
-
-
-def _documents(said: Mask, i: Places, j: Places) -> int:
-    """Number of documents in claimed candidates, on the side with fewer."""
-    return min(len(np.unique(i[said])), len(np.unique(j[said])))
 
 
 def _log_odds(share: Floats | float) -> Floats:

@@ -124,8 +124,7 @@ class Corpus:
     def _has_other(self, document: PackedDocument) -> bool:
         if document.url not in self._places:
             return False
-        others = (language for language in self.pairs.languages if language != document.language)
-        keys = (f"{language} {link_key(document.url)}" for language in others)
+        keys = (f"{name} {link_key(document.url)}" for name in self.pairs.languages if name != document.language)
         return any(self._longest[key][1] == document.url for key in keys if key in self._longest)
 
     def leave_out(self, url: str, language: str, reason: str) -> None:

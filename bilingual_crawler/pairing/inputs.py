@@ -118,7 +118,11 @@ class PagesOfRecords:
 
     def __init__(self, formats: Collection[str] = ONLY_HTML) -> None:
         self._formats = formats
-        self._decompression = _decompression()
+        settings = Settings({"DOWNLOAD_MAXSIZE": MAX_BODY, "DOWNLOAD_WARNSIZE": 0})
+        # a new Crawler would give its log level and file to the log of the whole process, which may be that of a crawl
+        crawler = cast("Crawler", SimpleNamespace(settings=settings, signals=SignalManager()))
+        crawler.stats = DummyStatsCollector(crawler)
+        self._decompression = HttpCompressionMiddleware.from_crawler(crawler)
         self.redirects: dict[str, str] = {}
         """URL to the target of its redirect."""
         self.refused = LeftOut()
@@ -177,25 +181,15 @@ class PagesOfRecords:
             coded = Response(response.url, headers={"Content-Encoding": b",".join(codings)}, body=response.body)
             return self._decompression.process_response(Request(response.url), coded).body
         except Exception as error:
-            problem = str(error)
-        self.refused["coding"] += 1
-        if self.refused["coding"] == 1:
-            logger.warning(f"{response.url}: {problem}; such pages are left out")
-        return None
+            self.refused["coding"] += 1
+            if self.refused["coding"] == 1:
+                logger.warning(f"{response.url}: {error}; such pages are left out")
+            return None
 
 
 def in_lines(text: str) -> str:
     """Cut *text* to the limits of a page, without empty lines and characters that break a line."""
     return "\n".join(islice(filter(None, map(one_line, text[:MAX_TEXT].split("\n"))), MAX_LINES))
-
-
-def _decompression() -> HttpCompressionMiddleware:
-    """Return the middleware that decodes bodies in a crawl."""
-    settings = Settings({"DOWNLOAD_MAXSIZE": MAX_BODY, "DOWNLOAD_WARNSIZE": 0})
-    # a new Crawler would give its log level and file to the log of the whole process, which may be that of a crawl
-    crawler = cast("Crawler", SimpleNamespace(settings=settings, signals=SignalManager()))
-    crawler.stats = DummyStatsCollector(crawler)
-    return HttpCompressionMiddleware.from_crawler(crawler)
 
 
 def _values(response: ArchivedResponse, header: str) -> Iterator[str]:
@@ -252,8 +246,11 @@ class Inputs:
         self._kept_for = kept_for(pairs, detection)
         self._records = PagesOfRecords(formats)
         self._crawls = [path for path in paths if (path / DOCUMENTS).exists()]
-        self._unkept = {folder: _unkept(folder, pairs) for folder in self._crawls}
-        for folder, urls in self._unkept.items():
+        self._unkept: dict[Path, frozenset[str]] = {}
+        """Folder of a crawl -> its pages in a language of *pairs* that it did not keep as documents."""
+        for folder in self._crawls:
+            others = (row for row in read_tsv(folder / CRAWL) if row.get("outcome") == "other-language")
+            urls = self._unkept[folder] = frozenset(row["url"] for row in others if pairs.side(row["language"]))
             if urls and not any(folder.glob("*.warc.gz")):
                 lacking = f"{len(urls)} pages in a language of {pairs} were no documents"
                 raise ArchiveError(folder, f"{lacking}, and there is no archive of them")
@@ -391,9 +388,3 @@ def _pairs(named: Any) -> tuple[tuple[str | None, str], ...]:
     if not all(isinstance(tag, str | None) and isinstance(url, str) for tag, url in pairs):
         raise TypeError
     return pairs
-
-
-def _unkept(folder: Path, pairs: LanguagePairs) -> frozenset[str]:
-    """The pages that the crawl in *folder* did not keep as documents, and that are in a language of *pairs*."""
-    rows = (row for row in read_tsv(folder / CRAWL) if row.get("outcome") == "other-language")
-    return frozenset(row["url"] for row in rows if pairs.side(row["language"]))

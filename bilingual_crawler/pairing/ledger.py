@@ -129,7 +129,10 @@ class PairLedger:
                 return self._settle(original, related, proposed)
             self._contents.add(page.url, side, page.outline)
         related += (*claiming, *twins)
-        return self._settle(page.url, related, proposed) or self._settle_by_content(page.url)
+        pair = self._settle(page.url, related, proposed)
+        if not pair and (other := self._contents.translation(page.url)):
+            return self._settle(page.url, (), {other: Proposal(other, "content", 0.5)})
+        return pair
 
     def propose(self, url: str, proposal: Proposal) -> Pair | None:
         """Judge the *proposal* of a partner for the document at *url*; return the new pair, or None."""
@@ -159,10 +162,16 @@ class PairLedger:
             _, place, (a, b), done = heappop(best)
             if a in taken or b in taken:
                 continue
-            if done or not self._is_known(a, b):
+            candidate, outlines = self._candidates[a, b], (self._copies.outline(a), self._copies.outline(b))
+            if done or candidate.trust is None or None in outlines:
                 taken |= {a, b}
-            elif self._judge_again(a, b):
-                heappush(best, (-self._candidates[a, b].pair.score, place, (a, b), True))
+            elif score := self._score_again(candidate.pair, candidate.trust):
+                self._note_candidate(replace(candidate.pair, score=score), candidate.trust)
+                heappush(best, (-score, place, (a, b), True))
+            else:
+                del self._candidates[a, b]
+                if self.book.partner(a) == b:
+                    self.book.part(a)
 
     def pair_of(self, url: str) -> Pair | None:
         """Return the pair of the document at *url*; None if it is unpaired."""
@@ -184,19 +193,14 @@ class PairLedger:
             nearest[pair.url_a] = pair.url_b, pair.score
             nearest[pair.url_b] = pair.url_a, pair.score
 
-        def reason(url: str) -> str:
-            if self.book.is_copy(url):
-                return "copy"
-            if url in nearest:
-                return "taken"
-            return "same_text" if url in self._same_text else "no_candidate"
-
-        same = {url: (other, 0.0) for url, other in self._same_text.items()}
-        return [
-            Unpaired(url, reason(url), *nearest.get(url, same.get(url, ("", 0.0))), str(self.book.pair))
-            for url in self.book
-            if url not in paired
-        ]
+        reasons = dict.fromkeys(self._same_text, "same_text") | dict.fromkeys(nearest, "taken")
+        nearest = {url: (other, 0.0) for url, other in self._same_text.items()} | nearest
+        found = []
+        for url in self.book:
+            if url not in paired:
+                reason = "copy" if self.book.is_copy(url) else reasons.get(url, "no_candidate")
+                found.append(Unpaired(url, reason, *nearest.get(url, ("", 0.0)), str(self.book.pair)))
+        return found
 
     def refused(self, pairs: int) -> Counter[str]:
         """Rejected candidates by reason: ``length``, ``marker_disagrees``, ``content``, ``same_text``, ``taken``."""
@@ -217,11 +221,6 @@ class PairLedger:
         others = [one for one in dict.fromkeys(map(self.book.original, (*related, *proposals))) if one in self.book]
         found = [pair for other in others if (pair := self._judge(url, other, proposals.get(other)))]
         return next((pair for pair in sorted(found, key=lambda pair: -pair.score) if self._accept(pair)), None)
-
-    def _settle_by_content(self, url: str) -> Pair | None:
-        """The pair of the document at *url* with its confirmed translation by content, or None."""
-        other = self._contents.translation(url)
-        return self._settle(url, (), {other: Proposal(other, "content", 0.5)}) if other else None
 
     def _judge(self, url: str, other: str, proposed: Proposal | None) -> Pair | None:
         one, two = self.book[url], self.book[other]
@@ -285,25 +284,11 @@ class PairLedger:
             return None
         return usual.score(a, b)
 
-    def _is_known(self, a: str, b: str) -> bool:
-        """Whether the candidate was judged here, and both outlines are still kept."""
-        known = self._candidates[a, b].trust is not None
-        return known and None not in (self._copies.outline(a), self._copies.outline(b))
-
-    def _judge_again(self, a: str, b: str) -> bool:
-        """Update the score of the candidate; return whether it still is one."""
-        candidate, evidence = self._candidates[a, b], self.book.evidence(a, b)
-        assert candidate.trust is not None
+    def _score_again(self, pair: Pair, trust: float) -> float:
+        evidence = self.book.evidence(pair.url_a, pair.url_b)
         # pages of little content, such as lists of tags, lose likeness as a site grows: hreflang and switchers suffice
         enough = 0.0 if evidence.score and evidence.method != "url" else ENOUGH_AGAIN
-        score = self._score(a, b, evidence, evidence.score or candidate.trust, enough)
-        if score:
-            self._note_candidate(replace(candidate.pair, score=score), candidate.trust)
-            return True
-        del self._candidates[a, b]
-        if self.book.partner(a) == b:
-            self.book.part(a)
-        return False
+        return self._score(pair.url_a, pair.url_b, evidence, evidence.score or trust, enough)
 
     def _unusual(self, url: str, other: str, evidence: UrlEvidence) -> list[Unusual]:
         # a file announces nothing, and has a name of its own

@@ -32,11 +32,11 @@ def greedy(a: Places, b: Places, scores: Floats, threshold: float = 0.0) -> Plac
     *a*, *b*: places of the documents; *scores*: 0 to 1; all ``(candidates,)``. Of equal scores the first wins.
     """
     order = np.argsort(-scores, kind="stable")
+    order = order[scores[order] >= threshold]
     taken_a: set[int] = set()
     taken_b: set[int] = set()
     chosen = []
-    for index in order[scores[order] >= threshold]:
-        i, j = int(a[index]), int(b[index])
+    for index, i, j in zip(order.tolist(), a[order].tolist(), b[order].tolist(), strict=True):
         if i not in taken_a and j not in taken_b:
             taken_a.add(i)
             taken_b.add(j)

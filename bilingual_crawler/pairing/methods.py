@@ -138,7 +138,6 @@ class UrlMethod:
         self._threshold = tools.threshold
 
     def __call__(self, domain: Domain) -> Candidates:
-        """Score pairs with evidence, then similar URLs, then rewritten URLs of the remaining documents."""
         evidence = url_evidence(domain)
         scored = [(*places, found.score, found.method) for places, found in evidence.items()]
         alike = alike_urls(domain, {(i, j) for i, j, score, _ in scored if score})
@@ -255,7 +254,6 @@ class StructureMethod:
         self._classifier = PairClassifier(tools.models, self.view)
 
     def __call__(self, domain: Domain) -> Candidates:
-        """Score the candidates of the view."""
         proposed = CandidateEvidence(domain, self.view, self._encoder).candidates()
         scores = self._classifier.probabilities(proposed.columns)
         return Candidates(proposed.a, proposed.b, scores, _strongest(proposed.columns).tolist(), self._threshold)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter, defaultdict
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
@@ -70,13 +71,11 @@ class Profile:
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """Counts of the documents in one language pair."""
+    """Counts of the documents in one language pair; refused candidates and unpaired documents by reason."""
 
     pairs: int = 0
     refused: dict[str, int] = field(default_factory=dict)
-    """Refused candidate pairs, by reason."""
     unpaired: dict[str, int] = field(default_factory=dict)
-    """Unpaired documents, by reason."""
 
 
 LABELLED = "labelled"
@@ -105,7 +104,6 @@ class Alignment:
     """The alignment of one registered domain, or of a group of domains that announce each other."""
 
     group: tuple[str, ...]
-    """The registered domains."""
     pairs: tuple[Pair, ...]
     """One-to-one, best first."""
     unpaired: Mapping[str, str]
@@ -152,7 +150,9 @@ def read_pairs(path: Path, pairs: LanguagePairs) -> Iterator[Pair]:
     A missing file has none. Older crawls did not write the column ``pair``: the summary beside the file names the
     language pair, or else it is the first of *pairs*.
     """
-    unnamed = _languages_beside(path) or str(next(iter(pairs)))
+    unnamed = str(next(iter(pairs)))
+    with suppress(OSError, ValueError, KeyError, TypeError):
+        unnamed = str(json.loads((path.parent / SUMMARY).read_text(encoding="utf-8"))["pair"])
     for row in read_tsv(path):
         name = row.get("pair", unnamed)
         found = Pair(row["url_a"], row["url_b"], float(row["score"]), row["method"], as_in(pairs, name))
@@ -192,10 +192,3 @@ def as_in(pairs: LanguagePairs, name: str) -> str:
 
 def _has(pairs: LanguagePairs, name: str) -> bool:
     return set(name.split("-")) in [{pair.a, pair.b} for pair in pairs]
-
-
-def _languages_beside(path: Path) -> str | None:
-    try:
-        return str(json.loads((path.parent / SUMMARY).read_text(encoding="utf-8"))["pair"])
-    except (OSError, ValueError, KeyError, TypeError):
-        return None

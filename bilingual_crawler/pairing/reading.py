@@ -199,9 +199,6 @@ def _files(html: str) -> set[str]:
     return {path.rpartition("/")[2].lower() for path in paths if not is_page(path)}
 
 
-_ARRAY = 1
-
-
 def pack(value: DataclassInstance) -> bytes:
     """Serialise a dataclass of text, numbers, tuples of text, None, one-dimensional arrays and an :class:`Origin`."""
     return _encoder.encode([getattr(value, field.name) for field in fields(value)])
@@ -221,7 +218,7 @@ def _restored(cell: Any) -> Any:
 def _from_array(value: Any) -> Ext:
     if not isinstance(value, np.ndarray):
         raise TypeError(f"{type(value).__name__} cannot be packed")
-    return Ext(_ARRAY, value.dtype.str.encode() + b" " + value.tobytes())
+    return Ext(1, value.dtype.str.encode() + b" " + value.tobytes())
 
 
 def _to_array(code: int, data: memoryview) -> Any:

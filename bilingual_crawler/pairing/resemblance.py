@@ -103,12 +103,10 @@ class ResemblanceWeights(msgspec.Struct, frozen=True):
 
 
 class Best(NamedTuple):
-    """The candidate that resembles a document most."""
+    """The candidate that resembles a document most: its place among the candidates, and P(translation)."""
 
     place: int
-    """Among the candidates."""
     probability: float
-    """P(translation)."""
 
 
 class Resemblance:

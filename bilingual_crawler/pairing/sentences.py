@@ -106,8 +106,8 @@ class BitextReader:
         return Shares(*np.array([self._shares(k) for k in asked], dtype=np.float64).reshape(-1, 3).T)
 
     def _sides(self, k: int) -> Sides:
-        a, b = self._domain.a[self._i[k]].url, self._domain.b[self._j[k]].url
-        one, other = self._lexical.read(*(self._domain.main_text(url)[:LINES] for url in (a, b)))
+        urls = self._domain.a[self._i[k]].url, self._domain.b[self._j[k]].url
+        one, other = self._lexical.read(*(self._domain.main_text(url)[:LINES] for url in urls))
         return one[:SENTENCES], other[:SENTENCES]
 
     def _shares(self, k: int) -> tuple[float, float, float]:
@@ -120,16 +120,11 @@ class BitextReader:
         found = []
         for least in (GOOD, VERY_GOOD):
             kept = [bead for bead in beads if bead.score >= least]
-            parts = (
-                sum(len(sentence.text) for place in places for sentence in side[slice(*place)]) / max(1, _length(side))
-                for side, places in ((a, [bead.a for bead in kept]), (b, [bead.b for bead in kept]))
-            )
-            found.append(sum(parts) / 2)
-        return (
-            found[0],
-            found[1],
-            1 - sum(_length(own) / max(1, _length(side)) for own, side in zip((a, b), both, strict=True)) / 2,
-        )
+            aligned_a = sum(_length(a[slice(*bead.a)]) for bead in kept) / max(1, _length(a))
+            aligned_b = sum(_length(b[slice(*bead.b)]) for bead in kept) / max(1, _length(b))
+            found.append((aligned_a + aligned_b) / 2)
+        own = sum(_length(part) / max(1, _length(side)) for part, side in zip((a, b), both, strict=True)) / 2
+        return found[0], found[1], 1 - own
 
 
 def _length(side: Iterable[Sentence]) -> int:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 from rapidfuzz.distance import Indel, Levenshtein
@@ -19,12 +19,11 @@ from bilingual_crawler.pairing.candidates import (
     weighted,
 )
 from bilingual_crawler.pairing.copies import own_length
-from bilingual_crawler.pairing.matching import greedy, lead
+from bilingual_crawler.pairing.matching import greedy
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from bilingual_crawler.languages.codes import LanguagePair
     from bilingual_crawler.pairing.arrays import Floats, Floats32, Hashes, Mask, Places
     from bilingual_crawler.pairing.candidates import Editions
     from bilingual_crawler.pairing.corpus import Domain
@@ -59,16 +58,30 @@ STRUCTURE_FEATURES = (
 class Side:
     """Values derived from the profiles of one side, ``(documents,)``."""
 
-    def __init__(self, profiles: Sequence[Profile], main: Mapping[str, Mask], redirects: Mapping[int, int]) -> None:
+    def __init__(self, domain: Domain, profiles: Sequence[Profile], redirects: Mapping[int, int]) -> None:
         self.profiles = profiles
-        self.main = [main[profile.url] for profile in profiles]
+        self.main = [domain.main[profile.url] for profile in profiles]
         self.links = links_between(profiles, profiles, redirects)
         """Links among the documents, sparse ``(documents, documents)``."""
         self.words = np.array([profile.word_count for profile in profiles], dtype=np.float64)
         self.sizes = np.array([profile.size or np.nan for profile in profiles], dtype=np.float64)
-        self.text = np.array([own_length(profile, main) for profile in profiles], dtype=np.float64)
+        self.text = np.array([own_length(profile, domain.main) for profile in profiles], dtype=np.float64)
         """Characters of main text."""
         self.lines = np.array([kept.sum() for kept in self.main], dtype=np.float64)
+        inside = np.array([max(1, len(profile.internal)) for profile in profiles], dtype=np.float64)
+        names = [profile.declared for profile in profiles]
+        own = [domain.pair.side(name or "") == p.language for p, name in zip(profiles, names, strict=True)]
+        self.quality = {
+            "share": np.array([profile.share for profile in profiles]),
+            "declared": np.where([name is None for name in names], np.nan, np.array(own, dtype=np.float64)),
+            # of the links inside the site, those to documents of the same language
+            "held": np.asarray(self.links.sum(axis=1)) / inside,
+        }
+        """What makes each a document of its language, 0 to 1; ``declared`` is NaN without a declaration."""
+
+
+Texts: TypeAlias = "Callable[[Side], list[str]]"
+"""A text for each document."""
 
 
 class StructureEvidence:
@@ -77,7 +90,7 @@ class StructureEvidence:
     def __init__(self, domain: Domain) -> None:
         self.domain = domain
         redirects = hashed_redirects(domain)
-        self.a, self.b = (Side(profiles, domain.main, redirects) for profiles in (domain.a, domain.b))
+        self.a, self.b = (Side(domain, profiles, redirects) for profiles in (domain.a, domain.b))
         self.channels = channels(domain)
         self.index = nearest(list(self.channels.values()), NEAREST, lambda share: domain.on_progress(share / 2))
 
@@ -88,14 +101,10 @@ class StructureEvidence:
 
     def features(self, i: Places, j: Places, editions: Editions) -> dict[str, Floats32]:
         """Return the columns of :data:`STRUCTURE_FEATURES`, ``(candidates,)``; NaN where a page lacks the value."""
-        pages_a, pages_b = editions.a[i], editions.b[j]
-        a, b, pair = self.a, self.b, self.domain.pair
+        a, b = self.a, self.b
         similar = {name: channel.cosine(i, j) for name, channel in self.channels.items()}
-        quality = {}
-        for side, places, name in ((a, i, "a"), (b, j, "b")):
-            quality[f"share_{name}"] = np.array([profile.share for profile in side.profiles])[places]
-            quality[f"declared_{name}"] = np.array([_declares(profile, pair) for profile in side.profiles])[places]
-            quality[f"held_{name}"] = _held(side)[places]
+        quality = {f"{name}_a": values[i] for name, values in a.quality.items()}
+        quality |= {f"{name}_b": values[j] for name, values in b.quality.items()}
         whole = np.sum([np.nan_to_num(column, nan=0.5) for column in quality.values()], axis=0)
         pairs = greedy(i, j, np.nansum(list(similar.values()), axis=0) + whole)
         linked = _link_channels(a, b, i[pairs], j[pairs])
@@ -104,44 +113,26 @@ class StructureEvidence:
         columns |= quality
         columns["linked_a"] = np.log1p(a.links.sum(axis=0))[i]
         columns["linked_b"] = np.log1p(b.links.sum(axis=0))[j]
-        in_order: tuple[tuple[str, Callable[[Side], Sequence[str]], Callable[..., float]], ...] = (
-            ("tags", lambda side: [p.tags for p in side.profiles], Levenshtein.normalized_similarity),
-            ("number_order", _numbers, Indel.normalized_similarity),
-            ("paragraphs", _paragraphs, Levenshtein.normalized_similarity),
-        )
-        for name, texts, scorer in in_order:
-            columns[name] = _similarity(texts(a), texts(b), i, j, scorer)
+        columns["tags"] = _similarity(_tags, a, b, i, j, Levenshtein.normalized_similarity)
+        columns["number_order"] = _similarity(_numbers, a, b, i, j, Indel.normalized_similarity)
+        columns["paragraphs"] = _similarity(_paragraphs, a, b, i, j, Levenshtein.normalized_similarity)
         columns["word_overlap"], columns["verbatim"] = _overlaps(a, b, i, j)
         columns["word_ratio"] = _log_ratio(a.words[i], b.words[j])
         columns["byte_ratio"] = _log_ratio(a.sizes[i], b.sizes[j])
         columns["text_ratio"] = _log_ratio(a.text[i], b.text[j])
         columns["line_ratio"] = _log_ratio(a.lines[i], b.lines[j])
-        columns["lead_a"] = lead(columns["total"], i, pages_b)
-        columns["lead_b"] = lead(columns["total"], j, pages_a)
+        columns["lead_a"], columns["lead_b"] = editions.leads(columns["total"], i, j)
         best = (columns["lead_a"] >= 0) & (columns["lead_b"] >= 0)
         columns["word_residual"] = _residual(columns["word_ratio"], best)
         columns["text_residual"] = _residual(columns["text_ratio"], best)
         columns["shorter"] = np.log1p(np.minimum(a.text[i], b.text[j]))
-        tags = np.nan_to_num(columns["tags"], nan=0.0)
-        columns["tag_lead_a"], columns["tag_lead_b"] = lead(tags, i, pages_b), lead(tags, j, pages_a)
+        columns["tag_lead_a"], columns["tag_lead_b"] = editions.leads(np.nan_to_num(columns["tags"], nan=0.0), i, j)
         return {name: columns[name].astype(np.float32) for name in STRUCTURE_FEATURES}
 
 
-def _declares(profile: Profile, pair: LanguagePair) -> float:
-    """1 if the page declares its language, 0 if another one, NaN without a declaration."""
-    return np.nan if profile.declared is None else float(pair.side(profile.declared) == profile.language)
-
-
-def _held(side: Side) -> Floats:
-    """Share of the links inside the site that lead to documents of the same language."""
-    known = np.array([max(1, len(profile.internal)) for profile in side.profiles], dtype=np.float64)
-    return np.asarray(side.links.sum(axis=1)) / known
-
-
-def _similarity(
-    left: Sequence[str], right: Sequence[str], i: Places, j: Places, scorer: Callable[..., float]
-) -> Floats:
+def _similarity(texts: Texts, a: Side, b: Side, i: Places, j: Places, scorer: Callable[..., float]) -> Floats:
     """Return the normalised similarity of the texts of each candidate, 0 to 1; NaN where one is empty."""
+    left, right = texts(a), texts(b)
     queries, choices = [left[k] for k in i], [right[k] for k in j]
     result = cpdist(queries, choices, scorer=scorer, workers=-1, dtype=np.float64)
     empty = [not (query and choice) for query, choice in zip(queries, choices, strict=True)]
@@ -151,6 +142,10 @@ def _similarity(
 
 def _as_text(hashes: Hashes) -> str:
     return (hashes % np.uint32(0xD000) + np.uint32(0x20)).astype("<u4").tobytes().decode("utf-32-le")
+
+
+def _tags(side: Side) -> list[str]:
+    return [profile.tags for profile in side.profiles]
 
 
 def _numbers(side: Side) -> list[str]:
