@@ -17,7 +17,7 @@ from bilingual_crawler.pairing.copies import own_length
 from bilingual_crawler.pairing.corpus import Corpus, Domain
 from bilingual_crawler.pairing.inputs import Inputs
 from bilingual_crawler.pairing.matching import greedy
-from bilingual_crawler.pairing.model import LABELLED, Alignment, as_in, read_pairs
+from bilingual_crawler.pairing.model import LABELLED, Alignment, Profile, as_in, read_pairs
 from bilingual_crawler.pairing.reading import OTHER_LANGUAGE, PackedDocument, read_pages
 from bilingual_crawler.pairing.resemblance import SHORTEST
 from bilingual_crawler.storage.records import PAIRS, UNPAIRED, read_tsv
@@ -29,7 +29,6 @@ if TYPE_CHECKING:
     from bilingual_crawler.languages.pairs import LanguagePairs
     from bilingual_crawler.pairing.arrays import Floats, Places
     from bilingual_crawler.pairing.methods import Candidates, Method
-    from bilingual_crawler.pairing.model import Profile
 
 
 NEARLY_BEST = 0.1

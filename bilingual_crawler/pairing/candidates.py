@@ -59,14 +59,10 @@ def _shingles(profile: Profile) -> Hashes:
     return np.unique(mixed[mixed % KEPT_SHINGLES == 0])
 
 
+_FIELDS = ("words", "names", "numbers", "title", "files", "external", "internal")
 CHANNELS: dict[str, Callable[[Profile], Hashes]] = {
-    "words": attrgetter("words"),
-    "names": attrgetter("names"),
+    **{name: attrgetter(name) for name in _FIELDS},
     "numbers": lambda profile: np.unique(profile.numbers),
-    "title": attrgetter("title"),
-    "files": attrgetter("files"),
-    "external": attrgetter("external"),
-    "internal": attrgetter("internal"),
     "shingles": _shingles,
 }
 
@@ -78,7 +74,8 @@ def channels(domain: Domain) -> dict[str, Channel]:
 
 def channel_of(a: Sequence[Hashes], b: Sequence[Hashes]) -> Channel:
     """Return the channel of two sides, each a set of tokens per document."""
-    shared = np.intersect1d(_union(a), _union(b))
+    left, right = (np.concatenate([*side, np.zeros(0, dtype=np.uint32)]) for side in (a, b))
+    shared = np.intersect1d(left, right)
     return weighted(incidence(a, shared), incidence(b, shared))
 
 
@@ -86,10 +83,6 @@ def weighted(a: sparse.csr_array, b: sparse.csr_array) -> Channel:
     """Return the channel of the counts of tokens of two sides: rare tokens weigh more."""
     weights = np.sqrt(rarity(a) * rarity(b))
     return Channel(normal_rows(a, weights), normal_rows(b, weights))
-
-
-def _union(sets: Sequence[Hashes]) -> Hashes:
-    return np.unique(np.concatenate(sets)) if sets else np.zeros(0, dtype=np.uint32)
 
 
 def incidence(sets: Sequence[Hashes], vocabulary: Hashes) -> sparse.csr_array:

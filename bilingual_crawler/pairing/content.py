@@ -13,14 +13,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from bilingual_crawler.pairing import sparse
-from bilingual_crawler.pairing.candidates import Channel, incidence, normal_rows, rarity
+from bilingual_crawler.pairing.candidates import Channel, Editions, incidence, normal_rows, rarity
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from bilingual_crawler.encoders.base import Encoder
     from bilingual_crawler.pairing.arrays import Floats, Floats32, Mask, Places
-    from bilingual_crawler.pairing.candidates import Editions
     from bilingual_crawler.pairing.corpus import Domain
     from bilingual_crawler.pairing.model import Profile
 

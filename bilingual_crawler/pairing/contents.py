@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from cachetools import LRUCache
 
-from bilingual_crawler.pairing.book import MAX_RELATED
+from bilingual_crawler.pairing.book import MAX_RELATED, Book
 from bilingual_crawler.pairing.resemblance import (
     CONFIRMED_BY_OUTLINE,
     Resemblance,
@@ -27,7 +27,6 @@ if TYPE_CHECKING:
 
     from bilingual_crawler.pages.model import PageRecord
     from bilingual_crawler.pages.outline import Outline
-    from bilingual_crawler.pairing.book import Book
 
 MAX_DOCUMENTS = 20_000
 """Latest documents that are compared; each takes some 5 kB."""

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from bilingual_crawler.pairing.candidates import incidence, row_products
+from bilingual_crawler.pairing.candidates import Editions, incidence, row_products
 from bilingual_crawler.pairing.matching import lead
 from bilingual_crawler.pairing.urls import UrlEvidence, agrees
 from bilingual_crawler.scoring.linear import logit
@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from bilingual_crawler.pairing.arrays import Columns, Floats, Floats32, Mask, Places
-    from bilingual_crawler.pairing.candidates import Editions
     from bilingual_crawler.pairing.corpus import Domain
 
 SITE_FEATURES = (

@@ -14,16 +14,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from bilingual_crawler.items import Document
-from bilingual_crawler.pairing.copies import (
-    boilerplate,
-    main_lines,
-    merge_copies,
-    near_duplicates,
-    objection,
-    own_length,
-)
+from bilingual_crawler.pairing import copies
 from bilingual_crawler.pairing.model import Profile
-from bilingual_crawler.pairing.reading import link_key, unpack
+from bilingual_crawler.pairing.reading import PackedDocument, link_key, unpack
 from bilingual_crawler.pairing.urls import last_hop
 from bilingual_crawler.urls.hosts import registered_domain
 
@@ -33,7 +26,6 @@ if TYPE_CHECKING:
     from bilingual_crawler.languages.codes import LanguagePair
     from bilingual_crawler.languages.pairs import LanguagePairs
     from bilingual_crawler.pages.origin import Origin
-    from bilingual_crawler.pairing.reading import PackedDocument
 
 MAX_DOMAINS = 20
 """Maximum domains of a group; bounds the damage of a page that announces everybody."""
@@ -225,14 +217,14 @@ class Domain:
     def __init__(self, group: tuple[str, ...], corpus: Corpus, pair: LanguagePair, profiles: Iterable[Profile]) -> None:
         self.group, self.corpus, self.pair = group, corpus, pair
         held = list(profiles)
-        self.a, self.places_a, copies_a = merge_copies([p for p in held if p.language == pair.a], corpus.resolve)
+        self.a, self.places_a, copies_a = copies.merge_copies([p for p in held if p.language == pair.a], corpus.resolve)
         """Documents in the first language of the pair, without copies; link key of a document -> its place in *a*."""
-        self.b, self.places_b, copies_b = merge_copies([p for p in held if p.language == pair.b], corpus.resolve)
+        self.b, self.places_b, copies_b = copies.merge_copies([p for p in held if p.language == pair.b], corpus.resolve)
         self.copies = copies_a | copies_b
         """URL of a copy -> URL of its original."""
-        self.main = main_lines(self.a) | main_lines(self.b)
+        self.main = copies.main_lines(self.a) | copies.main_lines(self.b)
         """URL of a document -> a mask ``(lines,)`` of its main text."""
-        self.alike_a, self.alike_b = (near_duplicates(side, self.main) for side in (self.a, self.b))
+        self.alike_a, self.alike_b = (copies.near_duplicates(side, self.main) for side in (self.a, self.b))
         """For each document of a side, the number of its group of near-duplicates, ``(documents,)``."""
         self.labelled = dict(self._labelled())
         """Candidates that a person has labelled -> whether they are translations."""
@@ -249,7 +241,7 @@ class Domain:
     def objection(self, i: int, j: int) -> str | None:
         """Return the hard objection to the pair ``a[i]``, ``b[j]``, which overrules announcements, or None."""
         if (i, j) not in self._objections:
-            self._objections[i, j] = objection((self.a[i], self.b[j]), self.main)
+            self._objections[i, j] = copies.objection((self.a[i], self.b[j]), self.main)
         return self._objections[i, j]
 
     def main_text(self, url: str) -> list[str]:
@@ -263,13 +255,13 @@ class Domain:
         text without the boilerplate of the other language: an untranslated page has the menus of that language.
         """
         sides = (
-            (self.pair.a, self.a, self.alike_a, boilerplate(self.b, self.main)),
-            (self.pair.b, self.b, self.alike_b, boilerplate(self.a, self.main)),
+            (self.pair.a, self.a, self.alike_a, copies.boilerplate(self.b, self.main)),
+            (self.pair.b, self.b, self.alike_b, copies.boilerplate(self.a, self.main)),
         )
         for language, profiles, groups, foreign in sides:
             best: dict[int, tuple[tuple[bool, int], Profile]] = {}
             for profile, group in zip(profiles, groups.tolist(), strict=True):
-                rank = profile.url in paired, own_length(profile, self.main)
+                rank = profile.url in paired, copies.own_length(profile, self.main)
                 if group not in best or rank > best[group][0]:
                     best[group] = rank, profile
             # an article comes before the lists that repeat it

@@ -11,16 +11,9 @@ import msgspec
 import numpy as np
 
 from bilingual_crawler.pages.sandbox.pool import processes
+from bilingual_crawler.pairing import content
 from bilingual_crawler.pairing.candidates import Editions, nearest, url_evidence
-from bilingual_crawler.pairing.content import (
-    CONTENT_FEATURES,
-    GLOSSARY_FEATURES,
-    content_columns,
-    document_space,
-    glossary_channels,
-    glossary_columns,
-    sentence_space,
-)
+from bilingual_crawler.pairing.content import CONTENT_FEATURES, GLOSSARY_FEATURES
 from bilingual_crawler.pairing.convention import url_columns
 from bilingual_crawler.pairing.structure import STRUCTURE_FEATURES, StructureEvidence
 from bilingual_crawler.scoring.linear import LinearModel, expit, read_weights
@@ -34,7 +27,6 @@ if TYPE_CHECKING:
 
     from bilingual_crawler.encoders.base import Encoder
     from bilingual_crawler.pairing.arrays import Floats, Floats32, Places
-    from bilingual_crawler.pairing.content import Space
     from bilingual_crawler.pairing.corpus import Domain
     from bilingual_crawler.pairing.urls import UrlEvidence
 
@@ -73,9 +65,12 @@ class CandidateEvidence:
         self._found: dict[tuple[int, int], UrlEvidence] = url_evidence(domain) if urls else {}
         self._pages = Editions.from_evidence(domain, self._found, with_copies=True)
         self._structure = StructureEvidence(domain) if self._sees(STRUCTURE_FEATURES) else None
-        self._spaces: dict[str, Space] = {}
+        self._spaces: dict[str, content.Space] = {}
         if encoder is not None and self._sees(CONTENT_FEATURES) and domain.a and domain.b:
-            self._spaces = {"dde": document_space(domain, encoder), "sae": sentence_space(domain, encoder)}
+            self._spaces = {
+                "dde": content.document_space(domain, encoder),
+                "sae": content.sentence_space(domain, encoder),
+            }
 
     def _sees(self, group: Sequence[str]) -> bool:
         return group[0] in self._features
@@ -83,7 +78,7 @@ class CandidateEvidence:
     def candidates(self, pairs: tuple[Places, Places] = NO_PAIRS) -> Proposals:
         """Return all candidates with the features of the view; *pairs*, most certain first, teach a glossary."""
         domain, pages = self._domain, self._pages
-        glossary = glossary_channels(domain, *pairs) if self._sees(GLOSSARY_FEATURES) else {}
+        glossary = content.glossary_channels(domain, *pairs) if self._sees(GLOSSARY_FEATURES) else {}
         places = [np.array(list(self._found), dtype=np.intp).reshape(-1, 2).T, np.array(NO_PAIRS)]
         if self._structure is not None:
             places.append(np.array(self._structure.candidates()))
@@ -98,9 +93,9 @@ class CandidateEvidence:
         if self._urls:
             features |= url_columns(domain, self._found, i, j, pages)
         if glossary:
-            features |= glossary_columns(glossary, i, j, pages)
+            features |= content.glossary_columns(glossary, i, j, pages)
         if self._spaces:
-            features |= content_columns(self._spaces, i, j, pages)
+            features |= content.content_columns(self._spaces, i, j, pages)
         return Proposals(i, j, features)
 
 

@@ -30,31 +30,11 @@ from bilingual_crawler.pages.origin import Origin
 from bilingual_crawler.pages.robots import header_directives
 from bilingual_crawler.pairing.reading import RawPage, kept_for, kept_profile
 from bilingual_crawler.settings import BOT_NAME
-from bilingual_crawler.storage.archive import DAMAGED, open_files, open_warc
+from bilingual_crawler.storage import records, warc
+from bilingual_crawler.storage.archive import DAMAGED, WarcFile, open_files, open_warc
 from bilingual_crawler.storage.files import DAMAGE, LeftOut, lines_within, open_packed
-from bilingual_crawler.storage.records import (
-    CRAWL,
-    CUT_FILE,
-    DOCUMENTS,
-    LINE_TOO_LONG,
-    NO_RECORD,
-    PAIRS,
-    PROFILES,
-    as_object,
-    read_json_lines,
-    read_tsv,
-)
 from bilingual_crawler.storage.sites import Source, find_sources
-from bilingual_crawler.storage.warc import (
-    MAX_RECORD,
-    ArchiveError,
-    NoRecord,
-    as_date,
-    check_place,
-    parse_conversion,
-    parse_head,
-    parse_response,
-)
+from bilingual_crawler.storage.warc import ArchiveError, NoRecord
 from bilingual_crawler.urls.canonical import canonicalise
 from bilingual_crawler.urls.hosts import registered_domain
 
@@ -66,8 +46,6 @@ if TYPE_CHECKING:
 
     from bilingual_crawler.languages.pairs import LanguagePairs
     from bilingual_crawler.pairing.model import Profile
-    from bilingual_crawler.storage.archive import WarcFile
-    from bilingual_crawler.storage.warc import ArchivedResponse
 
 
 def read_texts(path: Path, left_out: LeftOut) -> Iterator[dict[str, Any]]:
@@ -80,18 +58,18 @@ def read_texts(path: Path, left_out: LeftOut) -> Iterator[dict[str, Any]]:
     is_known = False
     try:
         with open_packed(path) as file:
-            for line in lines_within(file, MAX_RECORD):
+            for line in lines_within(file, warc.MAX_RECORD):
                 number += 1
                 if line is None:
-                    left_out.add(LINE_TOO_LONG, f"{path}, line {number}")
+                    left_out.add(records.LINE_TOO_LONG, f"{path}, line {number}")
                     continue
-                record = as_object(line) or {}
+                record = records.as_object(line) or {}
                 url, text = record.get("url"), record.get("text", 0)
                 if isinstance(url, str) and isinstance(text, str):
                     is_known = True
                     yield record
                 elif is_known or not line.strip() or (isinstance(url, str) and text is None):
-                    left_out.add(NO_RECORD, f"{path}, line {number}")
+                    left_out.add(records.NO_RECORD, f"{path}, line {number}")
                 else:
                     raise ArchiveError(path, f"line {number} is no JSON object with the texts url and text")
     except DAMAGE as error:
@@ -130,12 +108,12 @@ class PagesOfRecords:
 
     def page(self, record: bytes) -> RawPage | None:
         """Return the page in a complete record; None, counted, without one."""
-        head = parse_head(record)
+        head = warc.parse_head(record)
         url = canonicalise(head.url) if head is not None else None
         if head is None or url is None:
             return self._refuse("url")
-        origin = Origin(fetched_at=as_date(head.date))
-        converted = parse_conversion(record)
+        origin = Origin(fetched_at=warc.as_date(head.date))
+        converted = warc.parse_conversion(record)
         if converted is not None and head.media_type.startswith(TEXT):
             return RawPage(url, None, text=in_lines(converted.decode("utf-8", "replace")), origin=origin)
         if converted is not None:
@@ -144,7 +122,7 @@ class PagesOfRecords:
             if format_of(head.media_type, url) not in self._formats:
                 return self._refuse("not_html")
             return RawPage(url, record[head.block : head.end], head.media_type, origin=origin)
-        response = parse_response(record)
+        response = warc.parse_response(record)
         if response is None:
             return self._refuse("no_response")
         if response.status not in (200, 203):
@@ -169,7 +147,7 @@ class PagesOfRecords:
         self.refused[reason] += 1
         return None
 
-    def body(self, response: ArchivedResponse) -> bytes | None:
+    def body(self, response: warc.ArchivedResponse) -> bytes | None:
         """Return the body without content coding; None, counted and logged once, if decoding fails."""
         named = b",".join(response.headers.get(b"content-encoding", [])).lower().split(b",")
         codings = [coding for coding in map(bytes.strip, named) if coding not in (b"", b"identity")]
@@ -192,11 +170,11 @@ def in_lines(text: str) -> str:
     return "\n".join(islice(filter(None, map(one_line, text[:MAX_TEXT].split("\n"))), MAX_LINES))
 
 
-def _values(response: ArchivedResponse, header: str) -> Iterator[str]:
+def _values(response: warc.ArchivedResponse, header: str) -> Iterator[str]:
     return (value.decode("latin-1") for value in response.headers.get(header.encode(), ()))
 
 
-def _headers_of(response: ArchivedResponse) -> tuple[str | None, tuple[str, ...], str]:
+def _headers_of(response: warc.ArchivedResponse) -> tuple[str | None, tuple[str, ...], str]:
     """Return ``Content-Type`` (None if missing), the values of ``Link``, and ``Content-Language``."""
     content_type, links, language = (_values(response, name) for name in ("content-type", "link", "content-language"))
     return next(content_type, None), tuple(links), next(language, "")
@@ -210,7 +188,7 @@ class KeptProfiles:
     """The profiles in the file *path* of a crawl that are made for *made_for*, see :func:`.reading.kept_for`."""
 
     def __init__(self, path: Path, made_for: str) -> None:
-        rows = read_json_lines(path)
+        rows = records.read_json_lines(path)
         self._rows = ((row["url"], row.get("profile")) for row in rows if row.get("made_for") == made_for)
         self._ahead: dict[str, Any] = {}
 
@@ -245,11 +223,11 @@ class Inputs:
         self._pairs = pairs
         self._kept_for = kept_for(pairs, detection)
         self._records = PagesOfRecords(formats)
-        self._crawls = [path for path in paths if (path / DOCUMENTS).exists()]
+        self._crawls = [path for path in paths if (path / records.DOCUMENTS).exists()]
         self._unkept: dict[Path, frozenset[str]] = {}
         """Folder of a crawl -> its pages in a language of *pairs* that it did not keep as documents."""
         for folder in self._crawls:
-            others = (row for row in read_tsv(folder / CRAWL) if row.get("outcome") == "other-language")
+            others = (row for row in records.read_tsv(folder / records.CRAWL) if row.get("outcome") == "other-language")
             urls = self._unkept[folder] = frozenset(row["url"] for row in others if pairs.side(row["language"]))
             if urls and not any(folder.glob("*.warc.gz")):
                 lacking = f"{len(urls)} pages in a language of {pairs} were no documents"
@@ -292,16 +270,16 @@ class Inputs:
                     yield page
 
     def _crawled(self, folder: Path) -> Iterator[RawPage]:
-        for row in read_tsv(folder / CRAWL):
+        for row in records.read_tsv(folder / records.CRAWL):
             if row.get("location"):
                 self.redirects[row["url"]] = row["location"]
-        for row in read_tsv(folder / PAIRS):
+        for row in records.read_tsv(folder / records.PAIRS):
             one, other = registered_domain(row["url_a"]), registered_domain(row["url_b"])
             if one != other:
                 self.announced[one, other] += 1
-        profiles = KeptProfiles(folder / PROFILES, self._kept_for)
+        profiles = KeptProfiles(folder / records.PROFILES, self._kept_for)
         files: dict[str, WarcFile | None] = {}
-        for record in read_json_lines(folder / DOCUMENTS, self.refused):
+        for record in records.read_json_lines(folder / records.DOCUMENTS, self.refused):
             page = self._kept(record)
             if page is None:
                 continue
@@ -315,12 +293,12 @@ class Inputs:
                 yield replace(page, profile=replace(profile, claims=claims))
                 continue
             if archived := place and self._record_of(folder, *place, files):
-                response = parse_response(archived)
+                response = warc.parse_response(archived)
                 content_type, links, language = _headers_of(response) if response else (RENDERED, (), "")
                 page = replace(page, content_type=content_type, link_headers=links, content_language=language)
                 # what the crawl kept of a PDF is all that there is to compare
                 if format_of(content_type, page.url) == HTML:
-                    body = self._records.body(response) if response else parse_conversion(archived)
+                    body = self._records.body(response) if response else warc.parse_conversion(archived)
                     page = replace(page, body=body)
             yield page
 
@@ -331,7 +309,7 @@ class Inputs:
             return None
         with suppress(NoRecord):
             if isinstance(name, str) and isinstance(offset, int):
-                check_place(name, offset, 1)
+                warc.check_place(name, offset, 1)
                 return name, offset
         self.refused.add(DAMAGED, f"{record['url']}, said to be archived in {str(name)[:100]} at {offset}")
         return None
@@ -365,7 +343,7 @@ class Inputs:
                 origin=Origin.from_record(record),
             )
         except (KeyError, TypeError, ValueError, AttributeError):
-            self.refused.add(NO_RECORD, f"{url}, a text or document with keys or values of another kind")
+            self.refused.add(records.NO_RECORD, f"{url}, a text or document with keys or values of another kind")
             return None
 
     def _archived(self, source: Source) -> Iterator[RawPage]:
@@ -379,7 +357,7 @@ class Inputs:
                     if page is not None:
                         yield replace(page, warc_file=str(file.path), warc_offset=offset)
             if file.cut:
-                self.refused[CUT_FILE] += 1
+                self.refused[records.CUT_FILE] += 1
 
 
 def _pairs(named: Any) -> tuple[tuple[str | None, str], ...]:

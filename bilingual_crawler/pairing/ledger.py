@@ -12,11 +12,11 @@ from cachetools import LRUCache
 
 from bilingual_crawler.items import Pair, Proposal, Unpaired
 from bilingual_crawler.pages.formats import is_page
-from bilingual_crawler.pairing.book import MAX_AWAITED
+from bilingual_crawler.pairing.book import MAX_AWAITED, Book
 from bilingual_crawler.pairing.contents import MAX_SITES, Contents, Copies
 from bilingual_crawler.pairing.matching import disjoint
 from bilingual_crawler.pairing.resemblance import CONFIRMED_BY_OUTLINE
-from bilingual_crawler.pairing.urls import MAX_LENGTH_RATIO, together
+from bilingual_crawler.pairing.urls import MAX_LENGTH_RATIO, UrlEvidence, together
 from bilingual_crawler.urls.hosts import registered_domain
 from bilingual_crawler.urls.marks import strip_language
 from bilingual_crawler.urls.variants import bare
@@ -25,8 +25,6 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping
 
     from bilingual_crawler.pages.model import PageRecord
-    from bilingual_crawler.pairing.book import Book
-    from bilingual_crawler.pairing.urls import UrlEvidence
 
 Unusual = Literal["unannounced", "mirrored", "renumbered"]
 """No page announces the other, and more than marks differs; URLs differ in marks only; their numbers differ."""

@@ -7,35 +7,13 @@ from typing import TYPE_CHECKING, ClassVar, Protocol
 
 import numpy as np
 
-from bilingual_crawler.encoders.base import is_installed, load_encoder
+from bilingual_crawler.encoders.base import Encoder, is_installed, load_encoder
 from bilingual_crawler.options import Options
+from bilingual_crawler.pairing import convention, sentences
 from bilingual_crawler.pairing.candidates import alike_urls, rewritten_urls, url_evidence
-from bilingual_crawler.pairing.convention import (
-    CONTRADICTED,
-    SITE_FEATURES,
-    announced,
-    announcing,
-    beside,
-    contradictions,
-    convincing,
-    disbelieving,
-    outshone,
-    says,
-    site_columns,
-)
 from bilingual_crawler.pairing.evidence import FOLDER, NO_PAIRS, CandidateEvidence, PairClassifier, load_judge
 from bilingual_crawler.pairing.matching import greedy
-from bilingual_crawler.pairing.sentences import (
-    BITEXT_FEATURES,
-    CLAIM_FEATURES,
-    COMPARED,
-    MIN_HELD,
-    SUPPORTED,
-    SURE,
-    TRANSLATED,
-    BitextReader,
-    doubtful,
-)
+from bilingual_crawler.pairing.sentences import BitextReader
 from bilingual_crawler.pairing.urls import SCORES
 from bilingual_crawler.plugins import ALIGNMENT_METHODS
 from bilingual_crawler.scoring.linear import expit, logit
@@ -50,7 +28,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
     from scrapy.settings import BaseSettings
 
-    from bilingual_crawler.encoders.base import Encoder
     from bilingual_crawler.pairing.arrays import Floats, Floats32, Places
     from bilingual_crawler.pairing.corpus import Domain
     from bilingual_crawler.pairing.evidence import Proposals
@@ -155,9 +132,9 @@ class SiteJudge:
     """Scores candidates by content and site evidence; aligns the sentences of those that content leaves in doubt."""
 
     def __init__(self, models: Traversable, threshold: float) -> None:
-        self._site = load_judge(models, "site", SITE_FEATURES)
-        self._claims = load_judge(models, "claims", CLAIM_FEATURES)
-        self._bitext = load_judge(models, "bitext", BITEXT_FEATURES)
+        self._site = load_judge(models, "site", convention.SITE_FEATURES)
+        self._claims = load_judge(models, "claims", sentences.CLAIM_FEATURES)
+        self._bitext = load_judge(models, "bitext", sentences.BITEXT_FEATURES)
         self._threshold = threshold
 
     def __call__(self, domain: Domain, proposed: Proposals, held: Floats, encoder: Encoder | None = None) -> Candidates:
@@ -167,36 +144,37 @@ class SiteJudge:
         discarded, and the claims of the rivals count more.
         """
         i, j = proposed.a, proposed.b
-        contradicted = contradictions(held, proposed.columns)
+        contradicted = convention.contradictions(held, proposed.columns)
         candidates = self._judge(domain, proposed, held, contradicted)
-        said, foreign = says(held, proposed.columns), proposed.columns["one_sided"]
+        said, foreign = convention.says(held, proposed.columns), proposed.columns["one_sided"]
         # who writes links into a text knows where they lead, templates do not
-        disputed = announced(proposed.columns) & said & ((held < SUPPORTED) | (foreign > 0))
+        disputed = convention.announced(proposed.columns) & said & ((held < sentences.SUPPORTED) | (foreign > 0))
         # where there is little to compare, the claim decides
-        disputed &= (foreign > 0) | (proposed.columns["shorter"] >= np.log1p(COMPARED))
-        best = ~said & convincing(held, proposed.columns, i, j)
-        worse = outshone(held, best, i, j)
+        disputed &= (foreign > 0) | (proposed.columns["shorter"] >= np.log1p(sentences.COMPARED))
+        best = ~said & convention.convincing(held, proposed.columns, i, j)
+        worse = convention.outshone(held, best, i, j)
         limit = np.array([float(not (worse[k] and domain.objection(i[k], j[k]))) for k in range(len(i))])
         reader = None
         for _ in range(ROUNDS):
             scores = np.minimum(candidates.scores, limit)
-            asked = doubtful(domain, i, j, scores, disputed & (limit == 1))
+            asked = sentences.doubtful(domain, i, j, scores, disputed & (limit == 1))
             if len(asked):
                 reader = reader or BitextReader(domain, i, j, scores, encoder)
                 read = reader.shares(asked)
                 columns = {
-                    "held": held[asked].clip(MIN_HELD, SUPPORTED),
+                    "held": held[asked].clip(sentences.MIN_HELD, sentences.SUPPORTED),
                     "aligned": read.aligned,
                     "outshone": worse[asked].astype(float),
                 }
-                confirmed = (foreign[asked] == 0) | (read.aligned * (1 - read.same) >= TRANSLATED)
+                confirmed = (foreign[asked] == 0) | (read.aligned * (1 - read.same) >= sentences.TRANSLATED)
                 limit[asked] = confirmed * expit(self._claims.predict(columns))
-            refuted = said & ((limit < REFUTED) | ((held < CONTRADICTED) & (candidates.scores < REFUTED)))
+            refuted = said & ((limit < REFUTED) | ((held < convention.CONTRADICTED) & (candidates.scores < REFUTED)))
             if not refuted.any():
                 break
-            columns = disbelieving(proposed.columns, i, j, np.flatnonzero(refuted))
+            columns = convention.disbelieving(proposed.columns, i, j, np.flatnonzero(refuted))
             candidates = self._judge(domain, replace(proposed, columns=columns), held, contradicted)
-        scores = np.where(best & beside(refuted & worse, i, j), expit(held), np.minimum(candidates.scores, limit))
+        better = best & convention.beside(refuted & worse, i, j)
+        scores = np.where(better, expit(held), np.minimum(candidates.scores, limit))
         unbelieved = (limit < REFUTED) | ((proposed.columns["linked"] > 0) & ~said)
         return replace(candidates, scores=scores, refuted=int(unbelieved.sum()))
 
@@ -204,24 +182,24 @@ class SiteJudge:
         i, j, columns = proposed.a, proposed.b, proposed.columns
         scores = expit(held)
         if len(i):
-            said = site_columns(held, columns, (i, j), (domain.alike_a, domain.alike_b), contradicted)
+            said = convention.site_columns(held, columns, (i, j), (domain.alike_a, domain.alike_b), contradicted)
             found = expit(self._site.predict(said))
             html_a, html_b = (np.array([bool(profile.tags) for profile in side]) for side in (domain.a, domain.b))
             # missing site evidence never raises a score, nor lowers the score of plain texts, which cannot announce
             unsaid = np.where(html_a[i] & html_b[j], np.minimum(found, scores), scores)
             scores = np.where(said["said"] > 0, found, unsaid)
         names = _strongest(columns)
-        names[says(held, columns)] = "linked"
+        names[convention.says(held, columns)] = "linked"
         names[columns["key"] >= 1] = "url"
         names[columns["switcher"] >= 2] = "switcher"
-        names[announcing(held, columns) >= 1] = "hreflang"
+        names[convention.announcing(held, columns) >= 1] = "hreflang"
         return Candidates(i, j, scores, names.tolist(), self._threshold)
 
     def read(self, domain: Domain, candidates: Candidates, encoder: Encoder | None = None) -> Candidates:
         """Score doubtful candidates that nobody claims again, by sentences; other unclaimed ones score no higher."""
         i, j, scores = candidates.a, candidates.b, candidates.scores.copy()
         unsaid = np.isin(candidates.names, ("structure", "content"))
-        asked = doubtful(domain, i, j, scores, unsaid & (scores <= SURE))
+        asked = sentences.doubtful(domain, i, j, scores, unsaid & (scores <= sentences.SURE))
         if not len(asked):
             return candidates
         columns = BitextReader(domain, i, j, scores, encoder).columns(asked)
@@ -295,7 +273,7 @@ class AutoMethod:
         allowed = max(FEW_MISTAKES if html else 0, MANY_MISTAKES * smaller)
         encoder = None
         # the encoder knows no better than a site that announces its pairs
-        silent = announced(proposed.columns)[chosen].sum() < SILENT * smaller
+        silent = convention.announced(proposed.columns)[chosen].sum() < SILENT * smaller
         if mistakes > allowed and (not html or (silent and self._load_encoder)):
             encoder = self._load_encoder and self._load_encoder()
             evidence = CandidateEvidence(domain, "thorough", encoder, urls=True)

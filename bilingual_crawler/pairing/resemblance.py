@@ -5,7 +5,7 @@ Items of many of its documents (a logo, a year) are no evidence, and pages of on
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Mapping, Sequence
 from functools import lru_cache
 from math import expm1, log, log1p
 from random import Random
@@ -18,7 +18,6 @@ from rapidfuzz.distance import Indel
 from bilingual_crawler.scoring.linear import LinearModel, logistic, read_weights
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
     from importlib.resources.abc import Traversable
 
     from numpy.typing import NDArray
@@ -59,15 +58,8 @@ _TRIFLE = 0.5
 """Weight up to which a document counts as empty."""
 
 OUTLINE_FEATURES = (
-    *(f"{kind}_beyond" for kind in KINDS),
-    *(f"{kind}_shared" for kind in KINDS),
-    *(f"{kind}_least" for kind in KINDS),
-    "paragraphs",
-    "line_ratio",
-    "length_ratio",
-    "length_residual",
-    "shorter",
-    "seen",
+    *(f"{kind}_{value}" for value in ("beyond", "shared", "least") for kind in KINDS),
+    *("paragraphs", "line_ratio", "length_ratio", "length_residual", "shorter", "seen"),
 )
 """By kind: similarity (0 to 1) above the mean of unrelated documents; logarithms of the weight of the shared items, and
 of the items of the document with less. Then the similarity of the lengths of the lines; logarithms of the ratios of
@@ -130,7 +122,13 @@ class Resemblance:
         recent, others = self._recent[side], self._recent[1 - side]
         if others:
             other = self._random.choice(others)
-            self._learn(*((other, outline) if side else (outline, other)))
+            a, b = (other, outline) if side else (outline, other)
+            similarity, _, _ = self._compare(a, b)
+            known = ~np.isnan(similarity)
+            self._compared += known
+            self._usual[known] += (similarity[known] - self._usual[known]) / self._compared[known]
+            self._ratios += 1
+            self._usual_ratio += (_length_ratio(a, b) - self._usual_ratio) / self._ratios
         if len(recent) < RECENT:
             recent.append(outline)
         else:
@@ -143,11 +141,12 @@ class Resemblance:
 
     def score(self, a: Outline, b: Outline) -> float:
         """P(*a*, in the first language, and *b*, in the second, are translations), at even prior odds."""
-        return _probability(self._log_odds(a, b), is_copy(a, b))
+        return _probability(self._weights.log_odds(self.features(a, b)), is_copy(a, b))
 
     def best(self, page: Outline, side: int, candidates: Sequence[Outline]) -> Best | None:
         """The best of *candidates* for *page*, in the other language, by its lead over the second; None without any."""
-        scores = [self._log_odds(*((other, page) if side else (page, other))) for other in candidates]
+        both = ((other, page) if side else (page, other) for other in candidates)
+        scores = [self._weights.log_odds(self.features(a, b)) for a, b in both]
         if not scores:
             return None
         place = int(np.argmax(scores))
@@ -187,9 +186,7 @@ class Resemblance:
         beyond = np.where((self._compared > 0) & ~np.isnan(similarity), similarity - self._usual, 0)
         ratio = _length_ratio(a, b)
         values = (
-            *beyond.tolist(),
-            *np.log1p(shared).tolist(),
-            *np.log1p(least).tolist(),
+            *np.concatenate((beyond, np.log1p(shared), np.log1p(least))).tolist(),
             _paragraphs(a, b, ratio),
             -abs(log((a.count + 1) / (b.count + 1))),
             abs(ratio),
@@ -198,17 +195,6 @@ class Resemblance:
             min(log1p(self._seen), 5.0),
         )
         return dict(zip(OUTLINE_FEATURES, values, strict=True))
-
-    def _log_odds(self, a: Outline, b: Outline) -> float:
-        return self._weights.log_odds(self.features(a, b))
-
-    def _learn(self, a: Outline, b: Outline) -> None:
-        similarity, _, _ = self._compare(a, b)
-        known = ~np.isnan(similarity)
-        self._compared += known
-        self._usual[known] += (similarity[known] - self._usual[known]) / self._compared[known]
-        self._ratios += 1
-        self._usual_ratio += (_length_ratio(a, b) - self._usual_ratio) / self._ratios
 
     def _compare(self, a: Outline, b: Outline) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
         """By kind: similarity, NaN if both are empty; weights of shared items, and of the items of the lesser document.
@@ -271,9 +257,8 @@ def _paragraphs(a: Outline, b: Outline, ratio: float) -> float:
     """Similarity of line lengths in order, scaled to equal lengths: -1/2 to 1/2, times the log of the fewer lines."""
     shift = 2 * ratio / log(2)
     one, other = (np.frombuffer(outline.lengths, dtype=np.uint8) for outline in (a, b))
-    similarity = Indel.normalized_similarity(
-        np.round((one - shift) / 3).astype(np.int64).tolist(), np.round((other + shift) / 3).astype(np.int64).tolist()
-    )
+    levels = (np.round(lengths / 3).astype(np.int64).tolist() for lengths in (one - shift, other + shift))
+    similarity = Indel.normalized_similarity(*levels)
     return float((similarity - 0.5) * log(max(1, min(len(one), len(other)))))
 
 

@@ -6,13 +6,12 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from bilingual_crawler.bitext.align import SentenceAligner
+from bilingual_crawler.bitext.align import SentenceAligner, Sides
 from bilingual_crawler.pairing.matching import greedy
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from bilingual_crawler.bitext.align import Sides
     from bilingual_crawler.bitext.splitting import Sentence
     from bilingual_crawler.encoders.base import Encoder
     from bilingual_crawler.pairing.arrays import Floats, Mask, Places

@@ -8,16 +8,7 @@ import numpy as np
 from rapidfuzz.distance import Indel, Levenshtein
 from rapidfuzz.process import cpdist
 
-from bilingual_crawler.pairing import sparse
-from bilingual_crawler.pairing.candidates import (
-    CHANNELS,
-    Channel,
-    channels,
-    hashed_redirects,
-    links_between,
-    nearest,
-    weighted,
-)
+from bilingual_crawler.pairing import candidates, sparse
 from bilingual_crawler.pairing.copies import own_length
 from bilingual_crawler.pairing.matching import greedy
 
@@ -30,15 +21,15 @@ if TYPE_CHECKING:
     from bilingual_crawler.pairing.model import Profile
 
 
-def _link_channels(a: Side, b: Side, i: Places, j: Places) -> dict[str, Channel]:
+def _link_channels(a: Side, b: Side, i: Places, j: Places) -> dict[str, candidates.Channel]:
     """Links out and in, given that documents *i* and *j* are pairs: those to the same pair are the same token."""
     pairs = np.arange(len(i))
     one = np.ones(len(i), dtype=np.float32)
     to_a = sparse.csr_array((one, (i, pairs)), shape=(a.links.shape[0], len(i)))
     to_b = sparse.csr_array((one, (j, pairs)), shape=(b.links.shape[0], len(i)))
     return {
-        "outlinks": weighted(sparse.csr_array(a.links @ to_a), sparse.csr_array(b.links @ to_b)),
-        "inlinks": weighted(sparse.csr_array(a.links.T @ to_a), sparse.csr_array(b.links.T @ to_b)),
+        "outlinks": candidates.weighted(sparse.csr_array(a.links @ to_a), sparse.csr_array(b.links @ to_b)),
+        "inlinks": candidates.weighted(sparse.csr_array(a.links.T @ to_a), sparse.csr_array(b.links.T @ to_b)),
     }
 
 
@@ -48,7 +39,7 @@ MAX_NUMBERS = 400
 MAX_LINES = 400
 
 STRUCTURE_FEATURES = (
-    *(*CHANNELS, "outlinks", "inlinks", "total"),
+    *(*candidates.CHANNELS, "outlinks", "inlinks", "total"),
     *("tags", "word_overlap", "number_order", "paragraphs", "verbatim"),
     *("word_ratio", "byte_ratio", "text_ratio", "line_ratio", "word_residual", "text_residual", "shorter"),
     *(f"{name}_{side}" for name in ("share", "declared", "held", "linked", "lead", "tag_lead") for side in "ab"),
@@ -61,7 +52,7 @@ class Side:
     def __init__(self, domain: Domain, profiles: Sequence[Profile], redirects: Mapping[int, int]) -> None:
         self.profiles = profiles
         self.main = [domain.main[profile.url] for profile in profiles]
-        self.links = links_between(profiles, profiles, redirects)
+        self.links = candidates.links_between(profiles, profiles, redirects)
         """Links among the documents, sparse ``(documents, documents)``."""
         self.words = np.array([profile.word_count for profile in profiles], dtype=np.float64)
         self.sizes = np.array([profile.size or np.nan for profile in profiles], dtype=np.float64)
@@ -89,10 +80,11 @@ class StructureEvidence:
 
     def __init__(self, domain: Domain) -> None:
         self.domain = domain
-        redirects = hashed_redirects(domain)
+        redirects = candidates.hashed_redirects(domain)
         self.a, self.b = (Side(domain, profiles, redirects) for profiles in (domain.a, domain.b))
-        self.channels = channels(domain)
-        self.index = nearest(list(self.channels.values()), NEAREST, lambda share: domain.on_progress(share / 2))
+        self.channels = candidates.channels(domain)
+        channels = list(self.channels.values())
+        self.index = candidates.nearest(channels, NEAREST, lambda share: domain.on_progress(share / 2))
 
     def candidates(self) -> tuple[Places, Places]:
         """Return the places of the candidates in *a* and in *b*."""

@@ -10,7 +10,7 @@ from rapidfuzz import process
 from rapidfuzz.distance import Levenshtein
 
 from bilingual_crawler.frontier.entry import NEVER
-from bilingual_crawler.languages.codes import may_be
+from bilingual_crawler.languages.codes import LanguagePair, may_be
 from bilingual_crawler.pages.language import BY_DEFAULT
 from bilingual_crawler.policies.base import Policy
 from bilingual_crawler.urls.marks import marked_language, strip_language
@@ -18,7 +18,6 @@ from bilingual_crawler.urls.marks import marked_language, strip_language
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from bilingual_crawler.languages.codes import LanguagePair
     from bilingual_crawler.pages.model import Link, PageRecord
     from bilingual_crawler.policies.base import Scores
 

@@ -8,7 +8,7 @@ from itertools import chain
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from bilingual_crawler.frontier.entry import NEVER
-from bilingual_crawler.policies.base import Policy, PolicyError
+from bilingual_crawler.policies.base import Policy, PolicyError, Promise
 from bilingual_crawler.policies.evidence.base import Evidence, Known, LanguageEvidence, PartnerEvidence, Prospect
 from bilingual_crawler.policies.evidence.claims import Hreflang, Mirrors, Switchers
 from bilingual_crawler.policies.evidence.language import Folders, Labels, LinkingPages, Marks, Wording
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from bilingual_crawler.items import Proposal
     from bilingual_crawler.languages.codes import LanguagePair
     from bilingual_crawler.pages.model import Link, PageRecord
-    from bilingual_crawler.policies.base import Promise, Scores
+    from bilingual_crawler.policies.base import Scores
     from bilingual_crawler.policies.evidence.base import Belief, Target
 
     Kind = TypeVar("Kind", bound=Evidence)

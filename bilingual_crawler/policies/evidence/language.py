@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from bisect import bisect
 from collections import defaultdict
-from collections.abc import Hashable
+from collections.abc import Hashable, Iterable, Sequence
 from copy import copy
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING, ClassVar, Generic, NamedTuple, TypeAlias, TypeVar
 
-from bilingual_crawler.languages.codes import from_bcp47
+from bilingual_crawler.languages.codes import LanguagePair, from_bcp47
 from bilingual_crawler.pages.detectors.langid import load_langid
 from bilingual_crawler.policies.evidence.base import (
     NO_COUNTS,
@@ -22,11 +22,8 @@ from bilingual_crawler.policies.evidence.base import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
     from py3langid.langid import LanguageIdentifier
 
-    from bilingual_crawler.languages.codes import LanguagePair
     from bilingual_crawler.pages.model import Link, LinkPosition, PageRecord
     from bilingual_crawler.policies.evidence.base import Belief, Target
 

@@ -9,14 +9,12 @@ from typing import TYPE_CHECKING, ClassVar
 from cachetools import LRUCache
 
 from bilingual_crawler.items import MAX_LINKS, Proposal
-from bilingual_crawler.pages.model import LinkPosition
-from bilingual_crawler.policies.evidence.base import PartnerEvidence, Reliability, part_left, place_of
+from bilingual_crawler.pages.model import Link, LinkPosition, PageRecord
+from bilingual_crawler.policies.evidence.base import Belief, PartnerEvidence, Reliability, Target, part_left, place_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from bilingual_crawler.pages.model import Link, PageRecord
-    from bilingual_crawler.policies.evidence.base import Belief, Target
 
 MAX_BYTES = 150_000_000
 """Memory for the links of unpaired documents, the latest: 30,000 ordinary ones."""

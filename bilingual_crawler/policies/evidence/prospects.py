@@ -9,7 +9,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, ClassVar
 from urllib.parse import urlsplit
 
-from bilingual_crawler.policies.evidence.base import PartnerEvidence, Prospect, place_of, rare_folders
+from bilingual_crawler.policies.evidence.base import Belief, PartnerEvidence, Prospect, Target, place_of, rare_folders
 from bilingual_crawler.urls.hosts import url_cache
 from bilingual_crawler.urls.traps import parameters, shapes
 
@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from bilingual_crawler.pages.model import Link, PageRecord
-    from bilingual_crawler.policies.evidence.base import Belief, Target
 
 
 @dataclass
