@@ -17,7 +17,7 @@ from bilingual_crawler.pairing.copies import own_length
 from bilingual_crawler.pairing.corpus import Corpus, Domain
 from bilingual_crawler.pairing.inputs import Inputs
 from bilingual_crawler.pairing.matching import greedy
-from bilingual_crawler.pairing.model import LABELLED, Alignment, Profile, as_in, read_pairs
+from bilingual_crawler.pairing.model import LABELLED, Alignment, Nearest, Profile, as_in, read_pairs
 from bilingual_crawler.pairing.reading import OTHER_LANGUAGE, PackedDocument, read_pages
 from bilingual_crawler.pairing.resemblance import SHORTEST
 from bilingual_crawler.storage.records import PAIRS, UNPAIRED, read_tsv
@@ -188,9 +188,7 @@ def align_domain(domain: Domain, method: Method, editions: str = "best") -> Alig
     return Alignment(domain.group, pairs, unpaired, nearest, refused, misses)
 
 
-def _near_misses(
-    domain: Domain, unpaired: Mapping[str, str], nearest: Mapping[str, tuple[str, float]]
-) -> tuple[Pair, ...]:
+def _near_misses(domain: Domain, unpaired: Mapping[str, str], nearest: Nearest) -> tuple[Pair, ...]:
     low = {url for url, reason in unpaired.items() if reason == "low_score" and url in nearest}
     found: dict[tuple[str, str], float] = {}
     for profile in (*domain.a, *domain.b):
@@ -252,9 +250,8 @@ def _with_copies(chosen: Places, domain: Domain, candidates: Candidates, order: 
     a, b = candidates.a[said], candidates.b[said]
     cell = domain.alike_a[candidates.a] * len(domain.b) + domain.alike_b[candidates.b]
     free = np.isin(cell[said], cell[chosen]) & ~np.isin(a, candidates.a[chosen]) & ~np.isin(b, candidates.b[chosen])
-    long_a, long_b = (
-        np.array([own_length(one, domain.main) >= SHORTEST for one in side], bool) for side in (domain.a, domain.b)
-    )
+    sides = domain.a, domain.b
+    long_a, long_b = (np.array([own_length(one, domain.main) >= SHORTEST for one in side], bool) for side in sides)
     said = said[free & long_a[a] & long_b[b]]
     added = said[greedy(candidates.a[said], candidates.b[said], candidates.scores[said], candidates.threshold)]
     return np.concatenate((chosen, added))

@@ -1,7 +1,7 @@
 """The types of the arrays of this room; see the functions for their shapes."""
 
 from collections.abc import Mapping
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,3 +14,5 @@ Mask: TypeAlias = NDArray[np.bool_]
 Hashes: TypeAlias = NDArray[np.uint32]
 Columns: TypeAlias = Mapping[str, Floats32]
 """The features of candidates by name, ``(candidates,)`` each."""
+Matrix: TypeAlias = Any
+"""A ``scipy.sparse.csr_array``, which has no types."""

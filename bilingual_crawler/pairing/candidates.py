@@ -6,7 +6,7 @@ import re
 from collections import defaultdict
 from dataclasses import dataclass
 from operator import attrgetter
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from bilingual_crawler.languages.codes import LanguagePair
-    from bilingual_crawler.pairing.arrays import Floats, Hashes, Places
+    from bilingual_crawler.pairing.arrays import Floats, Hashes, Matrix, Places
     from bilingual_crawler.pairing.corpus import Domain
     from bilingual_crawler.pairing.model import Profile
 
@@ -37,8 +37,8 @@ KEPT_SHINGLES = 8
 class Channel:
     """One kind of token: sparse ``(documents, tokens that both sides have)``, rows of length 1."""
 
-    a: sparse.csr_array
-    b: sparse.csr_array
+    a: Matrix
+    b: Matrix
 
     def cosine(self, a: Places, b: Places) -> Floats:
         """Return the cosine of each pair of rows, 0 to 1; NaN where a document has no shared token."""
@@ -79,13 +79,13 @@ def channel_of(a: Sequence[Hashes], b: Sequence[Hashes]) -> Channel:
     return weighted(incidence(a, shared), incidence(b, shared))
 
 
-def weighted(a: sparse.csr_array, b: sparse.csr_array) -> Channel:
+def weighted(a: Matrix, b: Matrix) -> Channel:
     """Return the channel of the counts of tokens of two sides: rare tokens weigh more."""
     weights = np.sqrt(rarity(a) * rarity(b))
     return Channel(normal_rows(a, weights), normal_rows(b, weights))
 
 
-def incidence(sets: Sequence[Hashes], vocabulary: Hashes) -> sparse.csr_array:
+def incidence(sets: Sequence[Hashes], vocabulary: Hashes) -> Matrix:
     """Return ``(sets, vocabulary)`` with 1 where a set has the token; *vocabulary* is sorted."""
     tokens = np.concatenate([*sets, np.zeros(0, dtype=np.uint32)])
     known = np.isin(tokens, vocabulary)
@@ -97,13 +97,13 @@ def incidence(sets: Sequence[Hashes], vocabulary: Hashes) -> sparse.csr_array:
     return sparse.csr_array((np.ones(len(columns), dtype=np.float32), columns, indptr), shape=shape)
 
 
-def rarity(matrix: sparse.csr_array) -> Floats:
+def rarity(matrix: Matrix) -> Floats:
     """Return the inverse document frequency of each column; near 0 for tokens of all documents."""
     frequency = np.maximum(matrix.sum(axis=0), 1)
     return np.asarray(np.log(max(matrix.shape[0], 1) / frequency) + 1e-3)
 
 
-def normal_rows(matrix: sparse.csr_array, weights: Floats) -> sparse.csr_array:
+def normal_rows(matrix: Matrix, weights: Floats) -> Matrix:
     """Weight the columns of *matrix*, then scale its rows to length 1."""
     values = weights[matrix.indices].astype(np.float32)
     weighted = sparse.csr_array((values, matrix.indices, matrix.indptr), matrix.shape)
@@ -111,7 +111,7 @@ def normal_rows(matrix: sparse.csr_array, weights: Floats) -> sparse.csr_array:
     return sparse.csr_array(sparse.diags_array(1 / np.maximum(lengths, 1e-9)) @ weighted)
 
 
-def row_products(left: sparse.csr_array, right: sparse.csr_array, a: Places, b: Places) -> Floats:
+def row_products(left: Matrix, right: Matrix, a: Places, b: Places) -> Floats:
     """The products of row *a* of *left* and row *b* of *right*, for each of them."""
     parts = [
         np.asarray(left[a[at : at + 10_000]].multiply(right[b[at : at + 10_000]]).sum(axis=1)).ravel()
@@ -128,7 +128,7 @@ BLOCK = 2_000
 
 def nearest(
     channels: Sequence[Channel], count: int, on_progress: Callable[[float], None] = lambda share: None
-) -> sparse.csr_array:
+) -> Matrix:
     """For each document of both sides its *count* most similar ones of the other; similarities summed over channels."""
     left = sparse.csr_array(sparse.hstack([channel.a for channel in channels]))
     right = sparse.csr_array(sparse.hstack([channel.b for channel in channels]))
@@ -138,7 +138,7 @@ def nearest(
     return sparse.csr_array(forward.maximum(backward))
 
 
-def _affordable(left: sparse.csr_array, right: sparse.csr_array) -> tuple[sparse.csr_array, sparse.csr_array]:
+def _affordable(left: Matrix, right: Matrix) -> tuple[Matrix, Matrix]:
     """Keep the rarest columns, as many as the budget allows."""
     cost = np.diff(left.tocsc().indptr).astype(np.int64) * np.diff(right.tocsc().indptr)
     order = np.argsort(cost, kind="stable")
@@ -146,9 +146,7 @@ def _affordable(left: sparse.csr_array, right: sparse.csr_array) -> tuple[sparse
     return left[:, kept], right[:, kept]
 
 
-def _search(
-    left: sparse.csr_array, right: sparse.csr_array, count: int, on_progress: Callable[[float], None]
-) -> sparse.csr_array:
+def _search(left: Matrix, right: Matrix, count: int, on_progress: Callable[[float], None]) -> Matrix:
     transposed = right.T.tocsr()
     rows, columns, values = [], [], []
     for start in range(0, left.shape[0], BLOCK):
@@ -170,6 +168,10 @@ def _search(
     return sparse.csr_array((np.concatenate(values), places), shape=shape)
 
 
+Found: TypeAlias = "Mapping[tuple[int, int], UrlEvidence]"
+"""The evidence of the candidates of a domain, places in *a* and in *b*, that have any."""
+
+
 @dataclass(frozen=True, slots=True)
 class Editions:
     """Which documents are the same page: those that the same translations announce, and that announce them.
@@ -182,9 +184,7 @@ class Editions:
     b: Places
 
     @classmethod
-    def from_evidence(
-        cls, domain: Domain, found: Mapping[tuple[int, int], UrlEvidence], with_copies: bool = False
-    ) -> Editions:
+    def from_evidence(cls, domain: Domain, found: Found, with_copies: bool = False) -> Editions:
         """Group documents into pages by the evidence *found*, or each by itself; *with_copies*: near-duplicates too."""
         announced = [places for places, evidence in found.items() if evidence.hreflang == 2]
         i, j = np.array(announced, dtype=np.intp).reshape(-1, 2).T
@@ -210,9 +210,7 @@ def hashed_redirects(domain: Domain) -> dict[int, int]:
     return {hash_text(key): hash_text(target) for key, target in domain.corpus.redirects.items()}
 
 
-def links_between(
-    sources: Sequence[Profile], targets: Sequence[Profile], redirects: Mapping[int, int]
-) -> sparse.csr_array:
+def links_between(sources: Sequence[Profile], targets: Sequence[Profile], redirects: Mapping[int, int]) -> Matrix:
     """Return which of *sources* link to which of *targets*, ``(sources, targets)`` of 1; no page links to itself."""
     places = {hash_text(link_key(profile.url)): place for place, profile in enumerate(targets)}
     rows, columns = [], []

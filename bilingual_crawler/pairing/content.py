@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from bilingual_crawler.encoders.base import Encoder
-    from bilingual_crawler.pairing.arrays import Floats, Floats32, Mask, Places
+    from bilingual_crawler.pairing.arrays import Floats, Floats32, Mask, Matrix, Places
     from bilingual_crawler.pairing.corpus import Domain
     from bilingual_crawler.pairing.model import Profile
 
@@ -62,14 +62,14 @@ def glossary_columns(channels: Mapping[str, Channel], i: Places, j: Places, edit
     return {name: column.astype(np.float32) for name, column in columns.items()}
 
 
-def _words(side: Sequence[Profile]) -> sparse.csr_array:
+def _words(side: Sequence[Profile]) -> Matrix:
     """Which document has which word; words of one document only can have no translation that is learnt."""
     sets = [profile.words for profile in side]
     words, counts = np.unique(np.concatenate([*sets, np.zeros(0, dtype=np.uint32)]), return_counts=True)
     return incidence(sets, words[counts > 1])
 
 
-def _learn(a: sparse.csr_array, b: sparse.csr_array) -> sparse.csr_array:
+def _learn(a: Matrix, b: Matrix) -> Matrix:
     """How surely each word of the first language is one of the second, 0 to 1; rows are pairs of documents."""
     together = (a.T @ b).tocoo()
     places = (together.row, together.col)
@@ -85,7 +85,7 @@ def _learn(a: sparse.csr_array, b: sparse.csr_array) -> sparse.csr_array:
     return sparse.csr_array((dice[good].astype(np.float32), found), shape=together.shape)
 
 
-def _only(matrix: sparse.csr_array, rows: Mask) -> sparse.csr_array:
+def _only(matrix: Matrix, rows: Mask) -> Matrix:
     """*matrix* with nothing in other *rows*."""
     return sparse.csr_array(sparse.diags_array(rows.astype(np.float32)) @ matrix)
 
@@ -188,11 +188,8 @@ def _centred(vectors: Floats32) -> Floats32:
 
 def _hubness(one: Floats32, other: Floats32) -> Floats32:
     count = min(NEIGHBOURS, len(other))
-    parts = [
-        np.partition(one[at : at + BLOCK] @ other.T, -count, axis=1)[:, -count:].mean(axis=1)
-        for at in range(0, len(one), BLOCK)
-    ]
-    return np.concatenate(parts)
+    blocks = (one[at : at + BLOCK] @ other.T for at in range(0, len(one), BLOCK))
+    return np.concatenate([np.partition(block, -count, axis=1)[:, -count:].mean(axis=1) for block in blocks])
 
 
 def _nearest(one: Floats32, other: Floats32, hubness: Floats32, count: int) -> list[list[int]]:

@@ -12,14 +12,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from bilingual_crawler.pairing.candidates import Editions, incidence, row_products
+from bilingual_crawler.pairing.candidates import Editions, Found, incidence, row_products
 from bilingual_crawler.pairing.matching import lead
 from bilingual_crawler.pairing.urls import UrlEvidence, agrees
 from bilingual_crawler.scoring.linear import logit
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from bilingual_crawler.pairing.arrays import Columns, Floats, Floats32, Mask, Places
     from bilingual_crawler.pairing.corpus import Domain
 
@@ -56,9 +54,7 @@ SELDOM = 0.01
 _NUMBER = re.compile(r"\d+")
 
 
-def url_columns(
-    domain: Domain, found: Mapping[tuple[int, int], UrlEvidence], i: Places, j: Places, pages: Editions
-) -> dict[str, Floats32]:
+def url_columns(domain: Domain, found: Found, i: Places, j: Places, pages: Editions) -> dict[str, Floats32]:
     """The columns of the candidates *i*, *j* by announcements, switchers, addresses and titles, ``(candidates,)``.
 
     A candidate is outvoted, and no rival, if the site claims another one of its documents more: many sites announce

@@ -102,9 +102,7 @@ def _own_again(pages: Sequence[Profile], main: Mapping[str, Mask]) -> Iterator[t
     A line belongs to the shortest page that has it. What most of its pages have beside a text of their own, or nearly
     all pages have, is furniture; what many pages have alike, and nothing else, is no article.
     """
-    poor = [
-        page for page in pages if page.lengths[~main[page.url]].sum() >= max(SHORTEST, LOST * own_length(page, main))
-    ]
+    poor = [one for one in pages if one.lengths[~main[one.url]].sum() >= max(SHORTEST, LOST * own_length(one, main))]
     if not poor:
         return
     urls = {page.url for page in poor}

@@ -67,10 +67,8 @@ class CandidateEvidence:
         self._structure = StructureEvidence(domain) if self._sees(STRUCTURE_FEATURES) else None
         self._spaces: dict[str, content.Space] = {}
         if encoder is not None and self._sees(CONTENT_FEATURES) and domain.a and domain.b:
-            self._spaces = {
-                "dde": content.document_space(domain, encoder),
-                "sae": content.sentence_space(domain, encoder),
-            }
+            spaces = content.document_space(domain, encoder), content.sentence_space(domain, encoder)
+            self._spaces = dict(zip(("dde", "sae"), spaces, strict=True))
 
     def _sees(self, group: Sequence[str]) -> bool:
         return group[0] in self._features

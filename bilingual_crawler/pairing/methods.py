@@ -311,9 +311,7 @@ def method_of(name: str, settings: BaseSettings, load: Callable[[str, Path], Enc
     models = models_folder(options.models_dir)
     if name != "url" and not (models / FOLDER).is_dir():
         models = models_folder(None)
-    return make_method(
-        name, models, options.encoder, options.cache_dir, options.min_score, load, providers=options.providers
-    )
+    return make_method(name, models, options.encoder, options.cache_dir, options.min_score, load, options.providers)
 
 
 def encoder_of(settings: BaseSettings) -> Encoder | None:

@@ -6,7 +6,7 @@ import json
 from collections import Counter, defaultdict
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 from bilingual_crawler.items import Pair, Unpaired
 from bilingual_crawler.storage.records import SUMMARY, read_tsv, replace_tsv
@@ -99,6 +99,10 @@ REASONS = {
 """Reasons why a document is unpaired, and what they mean to a reader."""
 
 
+Nearest: TypeAlias = "Mapping[str, tuple[str, float]]"
+"""URL of a document -> URL and score of its best candidate."""
+
+
 @dataclass(frozen=True, slots=True)
 class Alignment:
     """The alignment of one registered domain, or of a group of domains that announce each other."""
@@ -108,8 +112,8 @@ class Alignment:
     """One-to-one, best first."""
     unpaired: Mapping[str, str]
     """URL of each unpaired document to the reason, a key of ``REASONS``."""
-    nearest: Mapping[str, tuple[str, float]] = field(default_factory=dict)
-    """URL of each unpaired document with candidates to the URL and score of the best one."""
+    nearest: Nearest = field(default_factory=dict)
+    """Of the unpaired documents."""
     refused: Mapping[str, int] = field(default_factory=dict)
     """Refused candidates by reason: ``low_score`` or ``taken``."""
     near_misses: tuple[Pair, ...] = ()

@@ -77,12 +77,10 @@ class Shares(NamedTuple):
 class BitextReader:
     """Aligns the sentences of candidates of a domain, by a lexicon learnt from its sure pairs, and an encoder."""
 
-    def __init__(
-        self, domain: Domain, i: Places, j: Places, probabilities: Floats, encoder: Encoder | None = None
-    ) -> None:
-        self._domain, self._i, self._j, self._probabilities = domain, i, j, probabilities
+    def __init__(self, domain: Domain, i: Places, j: Places, scores: Floats, encoder: Encoder | None = None) -> None:
+        self._domain, self._i, self._j, self._scores = domain, i, j, scores
         self._aligner = self._lexical = SentenceAligner(domain.pair.a, domain.pair.b)
-        sure = greedy(domain.alike_a[i], domain.alike_b[j], probabilities, MIN_TEACHER)[:TEACHERS]
+        sure = greedy(domain.alike_a[i], domain.alike_b[j], scores, MIN_TEACHER)[:TEACHERS]
         texts = [self._sides(k) for k in sure]
         self._lexical.learn_lexicon(texts)
         self._encoded = 0
@@ -96,7 +94,7 @@ class BitextReader:
         ahead = []
         for k, good in zip(asked, own.good, strict=True):
             rivals = np.flatnonzero((self._i == self._i[k]) & (places != places[k]))
-            best = rivals[np.argmax(self._probabilities[rivals])][None] if len(rivals) else asked[:0]
+            best = rivals[np.argmax(self._scores[rivals])][None] if len(rivals) else asked[:0]
             ahead.append(good - self.shares(best).good.sum())
         return {"unaligned": np.maximum(0, USUALLY_ALIGNED - own.aligned), "behind": np.maximum(0, -np.array(ahead))}
 

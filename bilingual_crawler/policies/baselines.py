@@ -85,23 +85,21 @@ class _Similar:
         self._chosen: Counter[str] = Counter()
         """How many URLs have one of the second list as their best."""
 
-    def add(self, side: int, urls: Sequence[str]) -> set[str]:
-        """*urls* belong to the first list (0) or to the second (1). Returns URLs that may be in a pair since then."""
-        touched: set[str] = set()
-        for url in urls:
-            normal = _normal(url)
-            self._urls[side].append(url)
-            self._normal[side].append(normal)
-            others, scorer = self._urls[1 - side], Levenshtein.normalized_similarity
-            alike = process.extract(normal, self._normal[1 - side], scorer=scorer, score_cutoff=SIMILARITY, limit=None)
-            for _, score, number in alike:
-                first, second = (others[number], url) if side else (url, others[number])
-                best, former = self._best.get(first, (0.0, ""))
-                if score > best:
-                    self._best[first] = score, second
-                    self._chosen[second] += 1
-                    self._chosen[former] -= 1
-                    touched |= {first, second}
+    def add(self, side: int, url: str) -> set[str]:
+        """*url* belongs to the first list (0) or to the second (1). Returns the URLs whose best one changes."""
+        normal, touched = _normal(url), set[str]()
+        self._urls[side].append(url)
+        self._normal[side].append(normal)
+        others, scorer = self._urls[1 - side], Levenshtein.normalized_similarity
+        alike = process.extract(normal, self._normal[1 - side], scorer=scorer, score_cutoff=SIMILARITY, limit=None)
+        for _, score, number in alike:
+            first, second = (others[number], url) if side else (url, others[number])
+            best, former = self._best.get(first, (0.0, ""))
+            if score > best:
+                self._best[first] = score, second
+                self._chosen[second] += 1
+                self._chosen[former] -= 1
+                touched |= {first, second}
         return touched
 
     def __contains__(self, url: str) -> bool:
@@ -121,13 +119,10 @@ class _Equal:
         self._languages = pair.languages
         self._by_key: defaultdict[str, tuple[set[str], set[str]]] = defaultdict(lambda: (set(), set()))
 
-    def add(self, side: int, urls: Sequence[str]) -> set[str]:
-        touched: set[str] = set()
-        for url in urls:
-            lists = self._by_key[strip_language(url, self._languages)]
-            lists[side].add(url)
-            touched.update(*lists)
-        return touched
+    def add(self, side: int, url: str) -> set[str]:
+        first, second = lists = self._by_key[strip_language(url, self._languages)]
+        lists[side].add(url)
+        return first | second
 
     def __contains__(self, url: str) -> bool:
         first, second = self._by_key.get(strip_language(url, self._languages), ((), ()))
@@ -223,7 +218,8 @@ class LevelWise(Policy):
             self._named, self._candidates, added = named, self.kind(self.pair), self._by_side
         if named:
             for number, side in enumerate(sides):
-                for url in self._candidates.add(number, added[side if side in named else None]):
+                urls = added[side if side in named else None]
+                for url in set[str]().union(*[self._candidates.add(number, url) for url in urls]):
                     if url in self._refused and url in self._candidates:
                         self._refused.discard(url)
                         self._changed.add(url)

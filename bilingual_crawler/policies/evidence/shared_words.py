@@ -210,9 +210,8 @@ def _words_of(text: str) -> frozenset[str]:
     plain = western_digits(text.lower())
     if not plain.isascii():
         plain = "".join(sign for sign in unicodedata.normalize("NFKD", plain) if not unicodedata.combining(sign))
-    return frozenset(
-        word if word.isdigit() else word[:STEM] for word in _WORD.findall(plain) if word.isdigit() or len(word) > 2
-    )
+    words = (word for word in _WORD.findall(plain) if word.isdigit() or len(word) > 2)
+    return frozenset(word if word.isdigit() else word[:STEM] for word in words)
 
 
 _words_of_text = lru_cache(1 << 14)(_words_of)
