@@ -67,8 +67,6 @@ class Corpus:
         """Documents of each language."""
         self.others: Counter[str] = Counter()
         """Pages in languages of no pair, by language; empty if it is not known."""
-        self.replaced = 0
-        """Pages replaced by a longer one whose URL differs in scheme or ``www.`` only."""
         self.redirects: dict[str, str] = {}
         """Link key -> link key after all redirects."""
         self.unreadable: Counter[str] = Counter()
@@ -97,7 +95,6 @@ class Corpus:
             document = document.as_variant()
         key = _key(document)
         if key in self._longest:
-            self.replaced += 1
             characters, url = self._longest[key]
             # of equal ones the address decides, not the order
             longer = (document.characters, url) > (characters, document.url)

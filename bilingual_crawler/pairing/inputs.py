@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-from base64 import b64decode
 from collections import Counter
 from contextlib import suppress
 from dataclasses import replace
@@ -199,10 +198,7 @@ class KeptProfiles:
             self._ahead[url] = profile
             if url == page.url:
                 break
-        try:
-            return kept_profile(b64decode(self._ahead.pop(page.url, b""), validate=True), page)
-        except (TypeError, ValueError):
-            return None
+        return kept_profile(self._ahead.pop(page.url, b""), page)
 
 
 class Inputs:

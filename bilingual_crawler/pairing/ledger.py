@@ -173,10 +173,9 @@ class PairLedger:
 
     def pair_of(self, url: str) -> Pair | None:
         """Return the pair of the document at *url*; None if it is unpaired."""
-        partner = self.book.partner(url)
-        if partner is None:
-            return None
-        return (self._candidates.get((url, partner)) or self._candidates[partner, url]).pair
+        partner = self.book.partner(url) or ""
+        candidate = self._candidates.get((url, partner)) or self._candidates.get((partner, url))
+        return candidate.pair if candidate else None
 
     def pairs(self) -> list[Pair]:
         """Return the best one-to-one choice among all candidates so far, best first."""
@@ -190,7 +189,6 @@ class PairLedger:
         for pair in sorted(self._pairs(), key=lambda pair: pair.score):
             nearest[pair.url_a] = pair.url_b, pair.score
             nearest[pair.url_b] = pair.url_a, pair.score
-
         reasons = dict.fromkeys(self._same_text, "same_text") | dict.fromkeys(nearest, "taken")
         nearest = {url: (other, 0.0) for url, other in self._same_text.items()} | nearest
         found = []
@@ -202,16 +200,15 @@ class PairLedger:
 
     def refused(self, pairs: int) -> Counter[str]:
         """Rejected candidates by reason: ``length``, ``marker_disagrees``, ``content``, ``same_text``, ``taken``."""
-        taken = len(self._candidates) - pairs
-        return self._rejected + Counter(taken=taken)
+        return self._rejected + Counter(taken=len(self._candidates) - pairs)
 
     def _merge(self, copy: str, original: str) -> list[str]:
         """Remove *copy* of *original* from all candidates; return its related documents."""
         self._contents.forget(copy)
         others = self._candidates_of.pop(copy, [])
         for other in others:
-            for pair in ((copy, other), (other, copy)):
-                self._candidates.pop(pair, None)
+            self._candidates.pop((copy, other), None)
+            self._candidates.pop((other, copy), None)
         return [*self.book.merge(copy, original), *others]
 
     def _settle(self, url: str, related: Iterable[str], proposals: Mapping[str, Proposal]) -> Pair | None:
@@ -235,9 +232,7 @@ class PairLedger:
             self._rejected["marker_disagrees"] += evidence.refused or proposed is not None
             return None
         score = self._score(a, b, evidence, trust)
-        if not score:
-            return None
-        return self._note_candidate(Pair(a, b, score, method, str(self.book.pair)), trust)
+        return self._note_candidate(Pair(a, b, score, method, str(self.book.pair)), trust) if score else None
 
     def _score(self, a: str, b: str, evidence: UrlEvidence, trust: float, enough: float = 0.5) -> float:
         """Score of two documents by the statistics of their site so far; 0, counted by reason, for no pair.
@@ -302,13 +297,13 @@ class PairLedger:
         rivals = [rival for url in (pair.url_a, pair.url_b) if (rival := self.pair_of(url))]
         if pair in rivals or any(rival.score >= pair.score for rival in rivals):
             return False
-        self.book.join(pair.url_a, pair.url_b)
-        if pair.url_a in self.book and pair.url_b in self.book:
-            evidence, alike = self.book.evidence(pair.url_a, pair.url_b), self._alike(pair.url_a, pair.url_b)
+        a, b = pair.url_a, pair.url_b
+        self.book.join(a, b)
+        if a in self.book and b in self.book:
+            evidence, alike = self.book.evidence(a, b), self._alike(a, b)
             # only sure pairs count: false ones would make their kind usual
             if evidence.hreflang or evidence.switcher == 2 or alike is None or alike >= CONFIRMED_BY_OUTLINE:
-                unusual = self._unusual(pair.url_a, pair.url_b, evidence)
-                self._conventions.observe_pair(registered_domain(pair.url_a), unusual)
-        for url in (pair.url_a, pair.url_b):
-            self._contents.forget(url)
+                self._conventions.observe_pair(registered_domain(a), self._unusual(a, b, evidence))
+        self._contents.forget(a)
+        self._contents.forget(b)
         return True

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import logging
 import re
+from base64 import b64decode
 from concurrent.futures import Future
+from contextlib import suppress
 from dataclasses import dataclass, field, fields, replace
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, TypeVar
 
@@ -255,9 +257,8 @@ class PackedDocument:
     def as_variant(self) -> PackedDocument:
         """Return the document as the variant of its address in its language."""
         url = variant(self.url, self.language)
-        document, profile = unpack(Document, self.document), unpack(Profile, self.profile)
-        packed = pack(replace(document, url=url)), pack(replace(profile, url=url))
-        return replace(self, url=url, document=packed[0], profile=packed[1])
+        document = pack(replace(unpack(Document, self.document), url=url))
+        return replace(self, url=url, document=document, profile=pack(replace(unpack(Profile, self.profile), url=url)))
 
 
 OTHER_LANGUAGE = "other_language"
@@ -323,14 +324,13 @@ def kept_for(pairs: LanguagePairs, detection: Detection) -> str:
     return f"{PROFILE_FORMAT} {pairs} {' '.join(sorted(pairs.equivalents))} {','.join(detection.detectors)}"
 
 
-def kept_profile(data: bytes, page: RawPage) -> Profile | None:
-    """The profile of *page* that a crawl has packed as *data*; None if it does not fit the text."""
-    try:
-        profile = unpack(Profile, data)
-        fits = profile.url == page.url and len(profile.lines) == page.text.count("\n") + 1
-    except (msgspec.MsgspecError, AttributeError, TypeError, ValueError):
-        return None
-    return profile if fits else None
+def kept_profile(packed: Any, page: RawPage) -> Profile | None:
+    """The profile of *page* that a crawl has *packed*, in base64; None if it does not fit the text."""
+    with suppress(msgspec.MsgspecError, AttributeError, TypeError, ValueError):
+        profile = unpack(Profile, b64decode(packed, validate=True))
+        if profile.url == page.url and len(profile.lines) == page.text.count("\n") + 1:
+            return profile
+    return None
 
 
 def read_pages(

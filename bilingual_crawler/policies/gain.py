@@ -210,15 +210,15 @@ class Gain(Policy):
     def observe_page(self, page: PageRecord, links: Sequence[Link], partner: str | None = None) -> None:
         self._known.dequeue(page.url)
         for kind in self._evidence:
-            self._changed.update(dict.fromkeys(kind.observe_page(page, links)))
+            self._changed.update(dict.fromkeys(kind.observe_page(page, links) or ()))
             if partner:
-                self._changed.update(dict.fromkeys(kind.observe_pair(page.url, partner)))
+                self._changed.update(dict.fromkeys(kind.observe_pair(page.url, partner) or ()))
             kind.forget(page.url)
         self._forget_lapsed()
 
     def observe_pair(self, url: str, partner: str) -> None:
         for kind in self._evidence:
-            self._changed.update(dict.fromkeys(kind.observe_pair(url, partner)))
+            self._changed.update(dict.fromkeys(kind.observe_pair(url, partner) or ()))
         self._forget_lapsed()
 
     def priorities(self, page: PageRecord, links: Sequence[Link], scores: Scores) -> Sequence[float]:

@@ -246,13 +246,11 @@ class Evidence:
         """Propose pairs learnt since the last call: a document, and its possible translation."""
         return ()
 
-    def observe_page(self, page: PageRecord, links: Sequence[Link]) -> Iterable[str]:
+    def observe_page(self, page: PageRecord, links: Sequence[Link]) -> Iterable[str] | None:
         """Learn a downloaded *page*, which :attr:`book` holds; return queued URLs to weigh again beside its *links*."""
-        return ()
 
-    def observe_pair(self, url: str, partner: str) -> Iterable[str]:
-        """Learn a pair found after :meth:`observe_page` of both documents; return the queued URLs to weigh again."""
-        return ()
+    def observe_pair(self, url: str, partner: str) -> Iterable[str] | None:
+        """Learn a pair found after :meth:`observe_page` of both documents; return queued URLs to weigh again."""
 
     def part_pair(self, url: str, partner: str) -> None:
         """Unlearn a pair, dissolved by a better pair of one of its documents, or since one is a copy."""

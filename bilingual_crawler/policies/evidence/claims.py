@@ -48,7 +48,7 @@ class Claims(PartnerEvidence):
         """P(a claim on *url* is right) if *url* is in the language of index *other*."""
         return self._right.probability(*self._places(url, other))
 
-    def observe_page(self, page: PageRecord, links: Sequence[Link]) -> Iterable[str]:
+    def observe_page(self, page: PageRecord, links: Sequence[Link]) -> None:
         url, partner = page.url, self.book.partner(page.url)
         sources = [source for source in self.sources(url) if source != url]
         if partner in sources:
@@ -62,7 +62,6 @@ class Claims(PartnerEvidence):
         for claiming in dict.fromkeys(map(registered_domain, sources)):
             if claiming != domain:
                 self._by_domains.count((claiming, domain), right=claiming in mutual)
-        return ()
 
     def observe_link(self, page: PageRecord, link: Link) -> bool:
         return link.claims and page.url in self.sources(link.url)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect
 from collections import defaultdict
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Hashable, Sequence
 from copy import copy
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
@@ -70,13 +70,12 @@ class Folders(LanguageEvidence):
     def __post_init__(self) -> None:
         self._counts: defaultdict[str, list[float]] = defaultdict(lambda: [0.0, 0.0, 0.0])
 
-    def observe_page(self, page: PageRecord, links: Sequence[Link]) -> Iterable[str]:
+    def observe_page(self, page: PageRecord, links: Sequence[Link]) -> None:
         index = self.known.index(page.side)
         for folder in place_of(page.url).folders:
             self._counts[folder][index] += 1
         for folder in rare_folders(self._counts, lambda folder: sum(self._counts[folder])):
             del self._counts[folder]
-        return ()
 
     def update(self, target: Target, belief: Belief) -> Belief | None:
         for folder in target.place.folders:
@@ -138,7 +137,7 @@ class LinkingPages(KeptByUrl["tuple[Source, ...]"]):
         self._usual = [[self.own if source == language else self.other for language in range(3)] for source in range(3)]
         """Prior counts of links between pages, by both languages."""
 
-    def observe_page(self, page: PageRecord, links: Sequence[Link]) -> Iterable[str]:
+    def observe_page(self, page: PageRecord, links: Sequence[Link]) -> None:
         sources = self._by_url.get(page.url, ())
         if sources:
             seen = self._by_site.setdefault(place_of(page.url).site, _Links([*self._unseen.all], {}))
@@ -146,7 +145,6 @@ class LinkingPages(KeptByUrl["tuple[Source, ...]"]):
             seen.all[language] += 1
             for source in sources:
                 seen.by_source.setdefault(source, [0.0, 0.0, 0.0])[language] += 1 / len(sources)
-        return ()
 
     def observe_link(self, page: PageRecord, link: Link) -> bool:
         source = (self.known.index(page.side), link.position)
@@ -192,11 +190,10 @@ class Marks(LanguageEvidence):
         self._counts: defaultdict[tuple[str, str, str], list[float]] = defaultdict(lambda: [0.0, 0.0, 0.0])
         self._strong, self._weak = ([self._said(index, share) for index in range(3)] for share in (1.0, self.weak))
 
-    def observe_page(self, page: PageRecord, links: Sequence[Link]) -> Iterable[str]:
+    def observe_page(self, page: PageRecord, links: Sequence[Link]) -> None:
         mark = place_of(page.url).mark
         if mark:
             self._counts[mark][self.known.index(page.side)] += 1
-        return ()
 
     def update(self, target: Target, belief: Belief) -> Belief | None:
         place = target.place
@@ -264,11 +261,10 @@ class Wording(KeptByUrl["tuple[int, int]"]):
         self._usual = (first, first[::-1], [self.weight / len(first)] * len(first))
         self._by_site: dict[str, tuple[list[float], ...]] = {}
 
-    def observe_page(self, page: PageRecord, links: Sequence[Link]) -> Iterable[str]:
+    def observe_page(self, page: PageRecord, links: Sequence[Link]) -> None:
         if page.url in self._by_url:
             rows = self._by_site.setdefault(place_of(page.url).site, tuple(map(list, self._usual)))
             rows[self.known.index(page.side)][self._by_url[page.url][1]] += 1
-        return ()
 
     def observe_link(self, page: PageRecord, link: Link) -> bool:
         length, step = self._by_url.get(link.url, (0, None))

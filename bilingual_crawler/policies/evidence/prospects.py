@@ -35,16 +35,14 @@ class PairRate(Prospect):
         self._documents: defaultdict[str, float] = defaultdict(float)
         self._paired: Counter[str] = Counter()
 
-    def observe_page(self, page: PageRecord, links: Sequence[Link]) -> Iterable[str]:
+    def observe_page(self, page: PageRecord, links: Sequence[Link]) -> None:
         if self.book.side(page.url) is not None:
             self._count(page.url, self._alone(page.url))
-        return ()
 
-    def observe_pair(self, url: str, partner: str) -> Iterable[str]:
+    def observe_pair(self, url: str, partner: str) -> None:
         for one in (url, partner):
             self._paired.update(place_of(one).folders)
             self._count(one, 1 - self._alone(one))
-        return ()
 
     def part_pair(self, url: str, partner: str) -> None:
         for one in (url, partner):
@@ -107,9 +105,8 @@ class NewText(Prospect):
         self._downloads: defaultdict[str, float] = defaultdict(float)
         self._new: defaultdict[str, float] = defaultdict(float)
 
-    def observe_page(self, page: PageRecord, links: Sequence[Link]) -> Iterable[str]:
+    def observe_page(self, page: PageRecord, links: Sequence[Link]) -> None:
         self._count(_groups(page.url), 0.0 if page.objection else page.novelty)
-        return ()
 
     def observe_failure(self, url: str) -> None:
         groups = _groups(url)

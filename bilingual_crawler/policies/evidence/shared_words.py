@@ -114,10 +114,9 @@ class SharedWords(PartnerEvidence):
             return ()
         return dict.fromkeys(url for word in new for url in self._queued.having(word))
 
-    def observe_pair(self, url: str, partner: str) -> Iterable[str]:
+    def observe_pair(self, url: str, partner: str) -> None:
         self._documents.remove(url)
         self._documents.remove(partner)
-        return ()
 
     def observe_link(self, page: PageRecord, link: Link) -> bool:
         if self.known.is_queued(link.url):
