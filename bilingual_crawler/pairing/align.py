@@ -147,19 +147,14 @@ def align_domain(domain: Domain, method: Method, editions: str = "best") -> Alig
     chosen = np.concatenate((given, free[greedy(a[free], b[free], scores, candidates.threshold)]))
     chosen = _with_copies(chosen, domain, candidates, order)
     if editions == "all":
-        found = Editions.from_evidence(domain, url_evidence(domain))
-        pages = found.a[candidates.a] * (len(domain.a) + len(domain.b)) + found.b[candidates.b]
+        page_of = Editions.from_evidence(domain, url_evidence(domain))
+        pages = page_of.a[candidates.a] * (len(domain.a) + len(domain.b)) + page_of.b[candidates.b]
         again = np.flatnonzero(np.isin(pages, pages[chosen]) & (candidates.scores >= candidates.threshold))
         chosen = again[np.argsort(-candidates.scores[again], kind="stable")]
+    found = zip(candidates.a[chosen], candidates.b[chosen], candidates.scores[chosen].tolist(), chosen, strict=True)
     pairs = tuple(
-        Pair(
-            domain.a[candidates.a[k]].url,
-            domain.b[candidates.b[k]].url,
-            round(float(candidates.scores[k]), 4),
-            candidates.names[k],
-            str(domain.pair),
-        )
-        for k in chosen
+        Pair(domain.a[i].url, domain.b[j].url, round(score, 4), candidates.names[k], str(domain.pair))
+        for i, j, score, k in found
     )
     good = np.flatnonzero(candidates.scores >= candidates.threshold)
     unpaired = dict.fromkeys(domain.copies, "copy")
@@ -268,8 +263,8 @@ def _nearest(domain: Domain, candidates: Candidates) -> dict[str, tuple[str, flo
 
 def _best_first(a: Places, b: Places, scores: Floats, threshold: float) -> Floats:
     """*scores* where of each two groups of near-duplicates, *a* and *b*, the first of the best has the best of all."""
-    cells = list(zip(a.tolist(), b.tolist(), strict=True))
     best: dict[tuple[int, int], float] = {}
+    cells = list(zip(a.tolist(), b.tolist(), strict=True))
     for cell, score in zip(cells, scores.tolist(), strict=True):
         best[cell] = max(score, best.get(cell, 0.0))
     raised = scores.copy()

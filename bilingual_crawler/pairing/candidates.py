@@ -20,9 +20,8 @@ from bilingual_crawler.urls.marks import marked_language
 from bilingual_crawler.urls.rewriting import rewritten_pairs
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
-    from bilingual_crawler.languages.codes import LanguagePair
     from bilingual_crawler.pairing.arrays import Floats, Hashes, Matrix, Places
     from bilingual_crawler.pairing.corpus import Domain
     from bilingual_crawler.pairing.model import Profile
@@ -132,18 +131,14 @@ def nearest(
     """For each document of both sides its *count* most similar ones of the other; similarities summed over channels."""
     left = sparse.csr_array(sparse.hstack([channel.a for channel in channels]))
     right = sparse.csr_array(sparse.hstack([channel.b for channel in channels]))
-    left, right = _affordable(left, right)
-    forward = _search(left, right, count, lambda share: on_progress(share / 2))
-    backward = _search(right, left, count, lambda share: on_progress((1 + share) / 2)).T.tocsr()
-    return sparse.csr_array(forward.maximum(backward))
-
-
-def _affordable(left: Matrix, right: Matrix) -> tuple[Matrix, Matrix]:
-    """Keep the rarest columns, as many as the budget allows."""
+    # the rarest columns, as many as the budget allows
     cost = np.diff(left.tocsc().indptr).astype(np.int64) * np.diff(right.tocsc().indptr)
     order = np.argsort(cost, kind="stable")
     kept = np.sort(order[np.cumsum(cost[order]) <= BUDGET * (left.shape[0] + right.shape[0])])
-    return left[:, kept], right[:, kept]
+    left, right = left[:, kept], right[:, kept]
+    forward = _search(left, right, count, lambda share: on_progress(share / 2))
+    backward = _search(right, left, count, lambda share: on_progress((1 + share) / 2)).T.tocsr()
+    return sparse.csr_array(forward.maximum(backward))
 
 
 def _search(left: Matrix, right: Matrix, count: int, on_progress: Callable[[float], None]) -> Matrix:
@@ -263,13 +258,12 @@ def url_evidence(domain: Domain) -> dict[tuple[int, int], UrlEvidence]:
             found[i, j].hreflang += 1
         for i in domain.targets(profile.switches, domain.places_a):
             found[i, j].switcher += 1
-    pair = domain.pair
     by_key: defaultdict[str, list[int]] = defaultdict(list)
     for j, profile in enumerate(domain.b):
         by_key[profile.key].append(j)
     for i, profile in enumerate(domain.a):
         for j in by_key.get(profile.key, ())[:MAX_SAME_KEY]:
-            agree = all(agrees(one.marked, one.language, pair) for one in (profile, domain.b[j]))
+            agree = all(agrees(one.marked, one.language, domain.pair) for one in (profile, domain.b[j]))
             found[i, j].key, found[i, j].refused = agree, not agree
     for places in exchanged(domain):
         found[places].linked = True
@@ -300,18 +294,15 @@ def rewritten_urls(domain: Domain, known: set[tuple[int, int]]) -> list[tuple[in
 
 def _undecided(domain: Domain, known: set[tuple[int, int]]) -> tuple[list[int], list[int]]:
     """The documents of both sides that are in no *known* pair and whose URLs name no other language."""
-    left, right = (
-        [place for place, profile in enumerate(side) if place not in taken and _names_itself(profile, domain.pair)]
-        for side, taken in ((domain.a, {i for i, _ in known}), (domain.b, {j for _, j in known}))
-    )
-    return left, right
+
+    def undecided(side: Sequence[Profile], taken: set[int]) -> Iterator[int]:
+        for place, profile in enumerate(side):
+            marked = marked_language(profile.url)
+            if place not in taken and (marked is None or domain.pair.side(marked) == profile.language):
+                yield place
+
+    return list(undecided(domain.a, {i for i, _ in known})), list(undecided(domain.b, {j for _, j in known}))
 
 
 def _url_words(url: str) -> Hashes:
     return np.unique(np.array([hash_text(word) for word in _WORD.findall(url.lower())], dtype=np.uint32))
-
-
-def _names_itself(profile: Profile, pair: LanguagePair) -> bool:
-    """The URL names no language but the content's."""
-    marked = marked_language(profile.url)
-    return marked is None or pair.side(marked) == profile.language

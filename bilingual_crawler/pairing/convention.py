@@ -72,11 +72,9 @@ def url_columns(domain: Domain, found: Found, i: Places, j: Places, pages: Editi
     heard, least = np.where(outvoted, 0, voices), np.maximum(voices, 1)
     for name, other in zip(("rivals_a", "rivals_b"), others, strict=True):
         columns[name] = np.where(outvoted, _rivals(voices, least, *other), _rivals(heard, least, *other))
-    marked = (
-        np.array([not agrees(profile.marked, profile.language, domain.pair) for profile in side], dtype=np.float32)
-        for side in (domain.a, domain.b)
-    )
-    columns["marked_otherwise"] = np.add(*(side[of] for side, of in zip(marked, (i, j), strict=True)))
+    otherwise = [[not agrees(one.marked, one.language, domain.pair) for one in side] for side in (domain.a, domain.b)]
+    marked_a, marked_b = (np.array(side, dtype=np.float32) for side in otherwise)
+    columns["marked_otherwise"] = marked_a[i] + marked_b[j]
     columns["title_numbers"] = _differing(domain, i, j)
     columns["url_numbers"] = _renumbered(domain, i, j)
     return columns

@@ -263,11 +263,7 @@ class Gain(Policy):
         """What *url* is worth now, noted for what its site promises; as :meth:`explain`, without the terms."""
         target = self._known.target(url)
         belief = self._belief(target)
-        completes = 0.0
-        for kind in self._partner:
-            chance = kind.completes(target, belief)
-            if chance > completes:
-                completes = chance
+        completes = max([kind.completes(target, belief) for kind in self._partner], default=0.0)
         worth = expected(completes, *self._other_terms(target, belief))
         self._known.note_worth(target, worth)
         return worth

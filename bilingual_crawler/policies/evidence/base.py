@@ -42,12 +42,10 @@ def part_left(probability: float, slope: float, base: float) -> float:
 
 def counted(belief: Belief, counts: Sequence[float], weight: float) -> Belief:
     """*belief* after *counts* of pages, where it counts as much as *weight* pages (the mean of a Dirichlet)."""
-    total = counts[0] + counts[1] + counts[2] + weight
-    return (
-        (counts[0] + weight * belief[0]) / total,
-        (counts[1] + weight * belief[1]) / total,
-        (counts[2] + weight * belief[2]) / total,
-    )
+    first, second, neither = counts
+    total = first + second + neither + weight
+    one, two, other = belief
+    return ((first + weight * one) / total, (second + weight * two) / total, (neither + weight * other) / total)
 
 
 class Reliability:
@@ -176,10 +174,9 @@ class Known:
         key = self._queued.pop(url, None)
         if key is None:
             return
-        site, worth = place_of(url).site, self._worths.pop(url, 0.0)
-        promise = self._promises[site]
+        promise = self._promises[site := place_of(url).site]
         promise[0] -= 1
-        promise[1] -= worth
+        promise[1] -= self._worths.pop(url, 0.0)
         if not promise[0]:
             del self._promises[site]
         twins = tuple(twin for twin in self.queued_twins(key) if twin != url)

@@ -67,17 +67,13 @@ class Claims(PartnerEvidence):
         return link.claims and page.url in self.sources(link.url)
 
     def completes(self, target: Target, belief: Belief) -> float:
-        sources = self.sources(target.url)
-        if not sources:
-            return 0.0
-        trust = [self.trust_in(target.url, other) for other in range(2)]
-        return max(
-            (
-                trust[other] * self._mutual(source, target.url) * part_left(belief[other], self.slope, self.base)
-                for source, other in self.book.lacking(sources)
-            ),
-            default=0.0,
-        )
+        best = 0.0
+        if sources := self.sources(target.url):
+            trust = [self.trust_in(target.url, other) for other in range(2)]
+            for source, other in self.book.lacking(sources):
+                share = part_left(belief[other], self.slope, self.base)
+                best = max(best, trust[other] * self._mutual(source, target.url) * share)
+        return best
 
     def _mutual(self, source: str, url: str) -> float:
         """P(*url* claims its *source* as well); 1 within a registered domain."""

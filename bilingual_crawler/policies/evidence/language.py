@@ -138,8 +138,7 @@ class LinkingPages(KeptByUrl["tuple[Source, ...]"]):
         """Prior counts of links between pages, by both languages."""
 
     def observe_page(self, page: PageRecord, links: Sequence[Link]) -> None:
-        sources = self._by_url.get(page.url, ())
-        if sources:
+        if sources := self._by_url.get(page.url):
             seen = self._by_site.setdefault(place_of(page.url).site, _Links([*self._unseen.all], {}))
             language = self.known.index(page.side)
             seen.all[language] += 1
@@ -191,8 +190,7 @@ class Marks(LanguageEvidence):
         self._strong, self._weak = ([self._said(index, share) for index in range(3)] for share in (1.0, self.weak))
 
     def observe_page(self, page: PageRecord, links: Sequence[Link]) -> None:
-        mark = place_of(page.url).mark
-        if mark:
+        if mark := place_of(page.url).mark:
             self._counts[mark][self.known.index(page.side)] += 1
 
     def update(self, target: Target, belief: Belief) -> Belief | None:
@@ -207,11 +205,9 @@ class Marks(LanguageEvidence):
 
     def _said(self, named: int, share: float) -> Belief:
         """Belief by a mark of the language at index *named*: *share*, and the rest by the prior."""
-        wrong = (1 - self.trust) / 2
-        first, second, neither = (
-            share * (self.trust if index == named else wrong) + (1 - share) * prior
-            for index, prior in enumerate(self.known.prior)
-        )
+        said = [(1 - self.trust) / 2] * 3
+        said[named] = self.trust
+        first, second, neither = (share * p + (1 - share) * q for p, q in zip(said, self.known.prior, strict=True))
         return first, second, neither
 
 
@@ -229,8 +225,7 @@ class Labels(KeptByUrl[int]):
     """P(label | page is in the language that it names); 1 - *trust* for another language."""
 
     def observe_link(self, page: PageRecord, link: Link) -> bool:
-        label = label_of(link)
-        if not label:
+        if not (label := label_of(link)):
             return False
         said = self.known.index(self.known.pair.side(label))
         news = self._by_url.get(link.url) != said

@@ -121,8 +121,7 @@ class ParallelLinks(PartnerEvidence):
         places = {url: place for place, url in enumerate(other)}
         start, last = 0, 0
         for place, url in enumerate(one):
-            partner = self.book.partner(url)
-            cut = places.get(partner, -1) if partner else -1
+            cut = places.get(self.book.partner(url) or "", -1)
             if cut >= last:
                 yield from self._in_order(one[start:place], other[last:cut])
                 start, last = place + 1, cut + 1
@@ -155,8 +154,7 @@ class ParallelLinks(PartnerEvidence):
         """Remove all couples of *url*."""
         self._documents.pop(url, None)
         for other in self._couples.pop(url, ()):
-            couples = self._couples.get(other)
-            if couples:
+            if couples := self._couples.get(other):
                 del couples[url]
                 if not couples:
                     self._drop(other)

@@ -123,11 +123,9 @@ class NewText(Prospect):
     def factor(self, target: Target) -> float:
         share = 1.0
         for group in _groups(target.url):
-            downloads = self._downloads.get(group)
             # a folder of dead links alone has none, though its template has
-            if not downloads:
-                continue
-            share = (self._new[group] + self.weight * share) / (downloads + self.weight)
+            if downloads := self._downloads.get(group):
+                share = (self._new[group] + self.weight * share) / (downloads + self.weight)
         return share
 
 

@@ -110,9 +110,7 @@ class SharedWords(PartnerEvidence):
         if self.book.side(page.url) is None:
             return ()
         new = self._documents.add(page.url, _words_of_url(page.url).union(self._queued.words(page.url)))
-        if not self._believed(site):
-            return ()
-        return dict.fromkeys(url for word in new for url in self._queued.having(word))
+        return dict.fromkeys(url for word in new for url in self._queued.having(word)) if self._believed(site) else ()
 
     def observe_pair(self, url: str, partner: str) -> None:
         self._documents.remove(url)
@@ -131,8 +129,7 @@ class SharedWords(PartnerEvidence):
 
     def completes(self, target: Target, belief: Belief) -> float:
         site = target.place.site
-        found = self._nearest(target.url) if self._believed(site) else None
-        if found is None:
+        if not self._believed(site) or not (found := self._nearest(target.url)):
             return 0.0
         document, share = found
         other = 1 - self.known.index(self.book.side(document))
@@ -172,8 +169,7 @@ class SharedWords(PartnerEvidence):
     def _rarity(self, word: str) -> float:
         rarity = self._rarities.get(word)
         if rarity is None:
-            rarity = max(0.0, log((self._seen + 2) / (self._times[word] + 1)))
-            self._rarities[word] = rarity
+            rarity = self._rarities[word] = max(0.0, log((self._seen + 2) / (self._times[word] + 1)))
         return rarity
 
     def _weight(self, index: WordIndex, url: str) -> float:
