@@ -237,9 +237,8 @@ def _without_objections(domain: Domain, candidates: Candidates) -> tuple[Candida
 
 
 def _with_copies(chosen: Places, domain: Domain, candidates: Candidates, order: Places) -> Places:
-    """Add to *chosen* the near-duplicates of both documents of a pair that the site claims, best of *order* first.
-
-    Short ones, as pages that are missing, stay copies.
+    """Add to *chosen* the long near-duplicates of both documents of a pair that the site claims, best of *order*
+    first.
     """
     said = order[np.isin(candidates.names, SAID)[order]]
     a, b = candidates.a[said], candidates.b[said]

@@ -1,7 +1,7 @@
 """Features by content: words that the surest pairs of a site teach, without a dictionary, and sentence vectors.
 
-Two words that the same pairs hold are translations if neither has a better one (Dice's coefficient; Melamed 2000).
-Every document is translated by a glossary that was learnt from other pairs than its own, so no pair confirms itself.
+Two words that the same pairs hold are translations if neither has a better one (Dice's coefficient; Melamed 2000). The
+glossary of a document is learnt from other pairs than its own, so no pair confirms itself.
 """
 
 from __future__ import annotations

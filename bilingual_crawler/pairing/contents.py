@@ -119,9 +119,8 @@ class Contents:
 
 
 class Copies:
-    """Finds copies of documents at other addresses.
-
-    A copy names its original as canonical and has its text, is equal to it, or nearly and not claimed as a translation.
+    """Finds copies: they name their original as canonical and have its text, or are equal to it, or nearly and
+    unclaimed.
     """
 
     def __init__(self, book: Book) -> None:

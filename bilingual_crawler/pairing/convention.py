@@ -57,8 +57,7 @@ _NUMBER = re.compile(r"\d+")
 def url_columns(domain: Domain, found: Found, i: Places, j: Places, pages: Editions) -> dict[str, Floats32]:
     """The columns of the candidates *i*, *j* by announcements, switchers, addresses and titles, ``(candidates,)``.
 
-    A candidate is outvoted, and no rival, if the site claims another one of its documents more: many sites announce
-    their home page as the translation of every page.
+    A candidate is outvoted, and no rival, if the site claims another one of its documents more, unlike a home page.
     """
     columns = {field.name: np.zeros(len(i), dtype=np.float32) for field in fields(UrlEvidence)}
     for place, candidate in enumerate(zip(i.tolist(), j.tolist(), strict=True)):
@@ -117,11 +116,10 @@ def contradictions(held: Floats, columns: Columns) -> float:
 def site_columns(
     held: Floats, columns: Columns, places: tuple[Places, Places], alike: tuple[Places, Places], contradicted: float
 ) -> dict[str, Floats]:
-    """The columns of :data:`SITE_FEATURES`, ``(candidates,)``.
+    """The columns of :data:`SITE_FEATURES`, ``(candidates,)``, by *columns* of :func:`url_columns`.
 
-    *held*: log-odds of each candidate by content; *columns*: from :func:`url_columns`; *places*: of the candidates in
-    both sides; *alike*: groups of near-duplicates of both sides, ``(documents,)``; *contradicted*: see
-    :func:`contradictions`.
+    *held*: log-odds of each candidate by content; *places*: of the candidates in both sides; *alike*: groups of
+    near-duplicates of both sides, ``(documents,)``; *contradicted*: see :func:`contradictions`.
     """
     (i, j), (alike_a, alike_b) = places, (alike[0][places[0]], alike[1][places[1]])
     said = says(held, columns)
@@ -187,9 +185,8 @@ def beside(chosen: Places | Mask, i: Places, j: Places) -> Mask:
 
 
 def convincing(held: Floats, columns: Columns, i: Places, j: Places) -> Mask:
-    """Which candidates are the best of both documents by content, by log-odds of :data:`CONVINCING` or more.
-
-    They link to pairs, as lists do, and their addresses name no other language than their text's.
+    """Which candidates are best for both documents by :data:`CONVINCING` content, link to pairs, and have no other
+    mark.
     """
     best = (held >= _best(held, i)[i]) & (held >= _best(held, j)[j]) & (held >= CONVINCING)
     return np.asarray(best & (columns["outlinks"] >= LISTED) & (columns["marked_otherwise"] == 0))

@@ -1,6 +1,4 @@
-"""All documents that are aligned together, on disk, by registered domain; groups of domains that announce each
-other.
-"""
+"""All documents that are aligned together, on disk; their domains, and groups of domains that announce each other."""
 
 from __future__ import annotations
 

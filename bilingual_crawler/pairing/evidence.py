@@ -53,9 +53,8 @@ class Proposals:
 
 
 class CandidateEvidence:
-    """The candidates of a domain and their features, by one view of what the pages hold.
-
-    Without an *encoder* the columns of content are NaN. *urls*: with columns and candidates of URLs and announcements.
+    """The candidates of a domain and their features, by a *view*; NaN for content without *encoder*; with *urls* also
+    theirs.
     """
 
     def __init__(self, domain: Domain, view: str, encoder: Encoder | None = None, urls: bool = False) -> None:

@@ -48,10 +48,9 @@ if TYPE_CHECKING:
 
 
 def read_texts(path: Path, left_out: LeftOut) -> Iterator[dict[str, Any]]:
-    """Yield the objects with ``url`` and ``text``, as of a crawl's documents, in the file *path*.
+    """Yield the objects with ``url`` and ``text`` in the file *path*; *left_out* counts invalid and long lines.
 
-    Raises ArchiveError if the first line with something on it is no such object. *left_out* counts invalid and long
-    lines.
+    Raises ArchiveError if the first line with something on it is no such object.
     """
     number = 0
     is_known = False

@@ -68,7 +68,6 @@ _NUMBER = re.compile(r"\d+")
 
 MOST_PROPOSED = 0.8
 """Maximum confidence in a pair by a proposal or by content alone."""
-
 ENOUGH_AGAIN = 0.4
 """Minimum probability of a pair by URLs or content on review."""
 
@@ -83,10 +82,8 @@ class _Candidate:
 class PairLedger:
     """Decides by one rule, with a score and a reason, whether two documents are a pair, when the second one arrives.
 
-    Methods: ``hreflang`` (one page names the other as its translation; of pages of two registered domains, both name
-    each other), ``switcher`` (their language switchers lead to each other), ``url`` (equal but for language marks,
-    which agree with the content), and those of proposals. All are checked by the language of the content and by the
-    lengths of the texts. A page is in at most one pair: the better score wins, then the earlier.
+    :class:`.urls.UrlEvidence` has the methods beside those of proposals. Language of the content and lengths of the
+    texts can refute all. A page is in at most one pair: the better score wins, then the earlier.
     """
 
     def __init__(self, book: Book) -> None:
@@ -235,9 +232,8 @@ class PairLedger:
         return self._note_candidate(Pair(a, b, score, method, str(self.book.pair)), trust) if score else None
 
     def _score(self, a: str, b: str, evidence: UrlEvidence, trust: float, enough: float = 0.5) -> float:
-        """Score of two documents by the statistics of their site so far; 0, counted by reason, for no pair.
-
-        *trust*: confidence in *evidence*, or else in the proposal; *enough*: minimum probability of a pair.
+        """Score of a pair by the statistics of its site so far, with *trust* in its evidence; 0, counted by reason, for
+        none.
         """
         usual = self._contents.usual(registered_domain(a))
         if usual and self._copies.have_same_text(a, b, usual):

@@ -104,10 +104,8 @@ class Method(Protocol):
 
 
 class UrlMethod:
-    """Language marks in URLs, ``hreflang`` and language switchers; reads no text.
-
-    The parallelness model compares similar URLs without such evidence; what remains is paired by rewritings of the
-    site.
+    """Language marks in URLs, ``hreflang``, switchers; then the URL model; then rewritings of the site. Reads no
+    text.
     """
 
     def __init__(self, tools: Tools) -> None:
@@ -303,9 +301,8 @@ def make_method(
 
 
 def method_of(name: str, settings: BaseSettings, load: Callable[[str, Path], Encoder] = load_encoder) -> Method:
-    """Return the method *name* by Scrapy's *settings*; *load* loads the encoder.
-
-    The models of document pairs are the project's own if the folder of *settings* has none: it is for crawling only.
+    """Return the method *name* by Scrapy's *settings*; a models folder without judges of documents is for crawling
+    only.
     """
     options = Options.of(settings)
     models = models_folder(options.models_dir)

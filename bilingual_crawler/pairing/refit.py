@@ -1,7 +1,4 @@
-"""A method of alignment refitted to the sites at hand, by pairs that a person has labelled.
-
-A logistic regression of few weights corrects its log-odds; the normal prior of each weight is at 0: no change.
-"""
+"""A method of alignment refitted to sites by labelled pairs: a logistic regression corrects its log-odds."""
 
 from __future__ import annotations
 

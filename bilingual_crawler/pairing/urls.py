@@ -60,9 +60,8 @@ class UrlEvidence:
 
 
 def agrees(marked: str | None, side: str, pair: LanguagePair) -> bool:
-    """Tell whether *marked*, the language mark of a URL or None, agrees with *side*, the language of the content.
-
-    Marks of languages outside *pair* agree with everything.
+    """Whether a language mark of a URL, or None, agrees with the content; marks outside *pair* agree with
+    everything.
     """
     return marked is None or pair.side(marked) in (None, side)
 

@@ -62,9 +62,7 @@ class Policy(ABC):
         return ()
 
     def observe_page(self, page: PageRecord, links: Sequence[Link], partner: str | None = None) -> None:  # noqa: B027
-        """Learn a downloaded *page* and its *links*, before these are pushed; *partner*: of the pair that it
-        completes.
-        """
+        """Learn a downloaded *page* and its *links*, not pushed yet; *partner*: with which it completes a pair."""
 
     def observe_pair(self, url: str, partner: str) -> None:  # noqa: B027
         """Learn a pair that was found after :meth:`observe_page` of both documents."""

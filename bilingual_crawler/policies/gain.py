@@ -88,13 +88,11 @@ def expected(completes: float, later: float, new_text: float, seed: float) -> fl
 class Gain(Policy):
     """The expected number of pairs that a download brings; docs/gain.md has the formula and each kind of evidence.
 
-    *weights* replaces weights by name, ``kind.weight`` (``gain.weight`` for those of :class:`GainWeights`). The kinds
-    *without* are switched off: they learn, but have no say in a worth. *added* are further kinds: of language, of
-    partners, or prospects of a pair to come. Raises PolicyError for an unknown kind, and for two of one name.
-
-    Every page is expanded: links of pages in other languages are *bridges*. A worth is computed when a link is found,
-    again when a document arrives that it may belong to, and once more when its turn comes (if it has fallen, the URL
-    goes back to its new place): the cost of a page depends on its new links, never on the length of the queue.
+    *weights* replaces weights by name, ``kind.weight`` (``gain.weight`` for :class:`GainWeights`); the kinds *without*
+    learn, but have no say; *added* are further kinds. Raises PolicyError for an unknown kind, and for two of one name.
+    Links of pages in other languages, *bridges*, are followed. A worth is computed when a link is found, when a
+    document arrives that it may belong to, and when its turn comes: the cost of a page never depends on the length of
+    the queue.
     """
 
     name = "gain"

@@ -100,9 +100,8 @@ def place_of(url: str) -> Place:
     parts = urlsplit(url)
     folder = parts.path.rpartition("/")[0]
     marker = next((marker for marker in find_markers(url) if marker.language is not None), None)
-    if marker is None:
-        return _place(parts.netloc, folder, None, None, weak=False)
-    return _place(parts.netloc, folder, (marker.component, marker.token.lower()), marker.language, weak=marker.weak)
+    mark = (marker.component, marker.token.lower()) if marker else None
+    return _place(parts.netloc, folder, mark, marker and marker.language, weak=bool(marker and marker.weak))
 
 
 @lru_cache(1 << 14)
@@ -253,9 +252,8 @@ class Evidence:
         """Unlearn a pair, dissolved by a better pair of one of its documents, or since one is a copy."""
 
     def observe_link(self, page: PageRecord, link: Link) -> bool:
-        """Learn a *link* to a URL that is queued or will be; return whether it is new evidence for the URL.
-
-        Called after :meth:`observe_page` of *page*, and before :attr:`known` learns of a new URL.
+        """Learn a *link*, after its *page*, to a URL that is or will be queued; return whether it is news of
+        that URL.
         """
         return False
 

@@ -135,9 +135,8 @@ _KIND = re.compile(r"(?<=/)[^/:]+:|\.(?!x?html?$)\w{1,5}$")
 
 @url_cache(1 << 16)
 def _groups(url: str) -> tuple[str, ...]:
-    """The folders of *url*, outermost first, apart by parameters, namespace and ending, and the group of its script.
-
-    ``?oldid`` is no evidence for the articles in the same folder, nor are their sources, ``.md``.
+    """The folders of *url* by parameters, namespace and ending, as ``?oldid`` tells nothing of articles; and its
+    script.
     """
     folders, kind = place_of(url).folders, _KIND.search(urlsplit(url).path)
     named = f"{kind[0] if kind else ''}?{parameters(url)}".rstrip("?")
