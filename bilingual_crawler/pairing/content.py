@@ -6,7 +6,6 @@ glossary of a document is learnt from other pairs than its own, so no pair confi
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from itertools import compress
 from typing import TYPE_CHECKING
 
@@ -16,7 +15,7 @@ from bilingual_crawler.pairing import sparse
 from bilingual_crawler.pairing.candidates import Channel, Editions, incidence, normal_rows, rarity
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from bilingual_crawler.encoders.base import Encoder
     from bilingual_crawler.pairing.arrays import Floats, Floats32, Mask, Matrix, Places
@@ -104,20 +103,13 @@ BLOCK = 2_000
 CONTENT_FEATURES = tuple(f"{name}{part}" for name in ("dde", "sae") for part in ("", "_csls", "_lead_a", "_lead_b"))
 
 
-@dataclass(slots=True)
 class Space:
     """Vectors of both sides, ``(documents, width)``: centred, rows of length 1; NaN for documents without text."""
 
-    a: Floats32
-    b: Floats32
-    hubness_a: Floats32
-    """Mean similarity of each document to its nearest ones of the other side."""
-    hubness_b: Floats32
-
-    @classmethod
-    def from_vectors(cls, a: Floats32, b: Floats32) -> Space:
-        a, b = _centred(a), _centred(b)
-        return cls(a, b, _hubness(a, b), _hubness(b, a))
+    def __init__(self, a: Floats32, b: Floats32) -> None:
+        self.a, self.b = _centred(a), _centred(b)
+        self.hubness_a, self.hubness_b = _hubness(self.a, self.b), _hubness(self.b, self.a)
+        """Mean similarity of each document to its nearest ones of the other side."""
 
     def cosine(self, i: Places, j: Places) -> Floats32:
         """Return the cosine of each pair, -1 to 1."""
@@ -129,10 +121,8 @@ class Space:
 
     def nearest(self, count: int) -> tuple[Places, Places]:
         """For each document of both sides its *count* nearest ones of the other by CSLS; exact."""
-        forward = _nearest(self.a, self.b, self.hubness_b, count)
-        backward = _nearest(self.b, self.a, self.hubness_a, count)
-        there = {(i, j) for i, found in enumerate(forward) for j in found}
-        back = {(i, j) for j, found in enumerate(backward) for i in found}
+        there = set(_nearest(self.a, self.b, self.hubness_b, count))
+        back = {(i, j) for j, i in _nearest(self.b, self.a, self.hubness_a, count)}
         a, b = np.array(sorted(there | back), dtype=np.intp).reshape(-1, 2).T
         return a, b
 
@@ -143,7 +133,7 @@ def document_space(domain: Domain, encoder: Encoder) -> Space:
     for profiles in (domain.a, domain.b):
         texts = [" ".join((title, *lines)) for title, lines in (_texts(domain, profile.url) for profile in profiles)]
         sides.append(encoder.encode([text[: 8 * DOCUMENT_TOKENS] for text in texts], DOCUMENT_TOKENS))
-    return Space.from_vectors(*sides)
+    return Space(*sides)
 
 
 def sentence_space(domain: Domain, encoder: Encoder) -> Space:
@@ -162,7 +152,7 @@ def sentence_space(domain: Domain, encoder: Encoder) -> Space:
         np.add.at(means, owners, vectors)
         counts = np.bincount(owners, minlength=len(profiles)).astype(np.float32)
         sides.append(means / counts[:, None])
-    return Space.from_vectors(*sides)
+    return Space(*sides)
 
 
 def content_columns(spaces: Mapping[str, Space], i: Places, j: Places, editions: Editions) -> dict[str, Floats32]:
@@ -192,12 +182,8 @@ def _hubness(one: Floats32, other: Floats32) -> Floats32:
     return np.concatenate([np.partition(block, -count, axis=1)[:, -count:].mean(axis=1) for block in blocks])
 
 
-def _nearest(one: Floats32, other: Floats32, hubness: Floats32, count: int) -> list[list[int]]:
-    found: list[list[int]] = []
+def _nearest(one: Floats32, other: Floats32, hubness: Floats32, count: int) -> Iterator[tuple[int, int]]:
     for at in range(0, len(one), BLOCK):
         scores = 2 * (one[at : at + BLOCK] @ other.T) - hubness
-        if scores.shape[1] > count:
-            found += np.argpartition(-scores, count, axis=1)[:, :count].tolist()
-        else:
-            found += [list(range(scores.shape[1]))] * len(scores)
-    return found
+        best = np.argpartition(-scores, min(count, len(other) - 1), axis=1)[:, :count]
+        yield from ((at + row, place) for row, places in enumerate(best.tolist()) for place in places)

@@ -56,7 +56,7 @@ def doubtful(domain: Domain, i: Places, j: Places, scores: Floats, disputed: Mas
     """Return the *disputed* candidates that would be pairs by their *scores*, best first, and have no objection."""
     scores = scores.copy()
     while True:
-        chosen = greedy(domain.alike_a[i], domain.alike_b[j], scores, LEAST) if len(i) else i
+        chosen = greedy(domain.alike_a[i], domain.alike_b[j], scores, LEAST)
         refused = [k for k in chosen if domain.objection(i[k], j[k])]
         if not refused:
             return chosen[disputed[chosen]][:MAX_READ_PAIRS]
@@ -89,14 +89,13 @@ class BitextReader:
 
     def columns(self, asked: Places) -> dict[str, Floats]:
         """The columns of :data:`BITEXT_FEATURES` of the candidates *asked*, ``(asked,)``."""
-        own = self.shares(asked)
-        places = self._domain.alike_b[self._j]
-        ahead = []
+        own, places = self.shares(asked), self._domain.alike_b[self._j]
+        behind = []
         for k, good in zip(asked, own.good, strict=True):
             rivals = np.flatnonzero((self._i == self._i[k]) & (places != places[k]))
             best = rivals[np.argmax(self._scores[rivals])][None] if len(rivals) else asked[:0]
-            ahead.append(good - self.shares(best).good.sum())
-        return {"unaligned": np.maximum(0, USUALLY_ALIGNED - own.aligned), "behind": np.maximum(0, -np.array(ahead))}
+            behind.append(self.shares(best).good.sum() - good)
+        return {"unaligned": np.maximum(0, USUALLY_ALIGNED - own.aligned), "behind": np.maximum(0, behind)}
 
     def shares(self, asked: Places) -> Shares:
         """Return how much of the texts of the candidates *asked* aligns."""

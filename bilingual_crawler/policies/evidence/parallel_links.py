@@ -64,8 +64,7 @@ class ParallelLinks(PartnerEvidence):
         if page.is_document:
             aligned = [link.url for link in links if not link.alternate and link.position in _ALIGNED]
             self._links[page.url] = aligned[:MAX_LINKS]
-        couples = self._couples.get(page.url)
-        if not couples:
+        if not (couples := self._couples.get(page.url)):
             return ()
         likeliest = max(couples, key=couples.__getitem__)
         partner = self.book.partner(page.url)
@@ -81,8 +80,8 @@ class ParallelLinks(PartnerEvidence):
             changed += [first for first, second in ((one, other), (other, one)) if self._count(first, second)]
             if self.book.side(one) and self.book.side(other):
                 self._proposals.append((one, Proposal(other, self.name, self._probability(one, other))))
-        for one in (url, partner):
-            self._drop(one)
+        self._drop(url)
+        self._drop(partner)
         while len(self._documents) > MAX_DOCUMENTS:
             self._drop(next(iter(self._documents)))
         believed = self._by_site.probability(place_of(url).site) >= self.least
@@ -138,13 +137,12 @@ class ParallelLinks(PartnerEvidence):
 
     def _count(self, url: str, other: str, times: int = 1) -> bool:
         """Add *times* document pairs that show the couple; return False if *url* has too many counterparts."""
-        if url not in self._couples:
-            self._couples[url] = Counter()
+        if (couples := self._couples.get(url)) is None:
+            couples = self._couples[url] = Counter()
             if self.book.side(url) is None:
                 self.known.mention(url)
             else:
                 self._documents[url] = None
-        couples = self._couples[url]
         if other not in couples and len(couples) == MAX_COUPLES:
             return False
         couples[other] += times
