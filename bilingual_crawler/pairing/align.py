@@ -17,10 +17,10 @@ from bilingual_crawler.pairing.copies import own_length
 from bilingual_crawler.pairing.corpus import Corpus, Domain
 from bilingual_crawler.pairing.inputs import Inputs
 from bilingual_crawler.pairing.matching import greedy
-from bilingual_crawler.pairing.model import LABELLED, Alignment, Nearest, Profile, as_in, read_pairs
+from bilingual_crawler.pairing.model import LABELLED, Alignment, Nearest, Profile, as_in, read_pairs, read_unpaired
 from bilingual_crawler.pairing.reading import OTHER_LANGUAGE, PackedDocument, read_pages
 from bilingual_crawler.pairing.resemblance import SHORTEST
-from bilingual_crawler.storage.records import PAIRS, UNPAIRED, read_tsv
+from bilingual_crawler.storage.records import PAIRS, UNPAIRED
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
@@ -91,9 +91,8 @@ def as_aligned(corpus: Corpus, folder: Path) -> Iterator[tuple[Domain, Alignment
             pairs[pair.pair, pair.url_a].append(pair)
     lacking = sum(map(len, pairs.values()))
     # older crawls had one pair of languages, and did not name it
-    one = str(corpus.pairs)
-    rows = read_tsv(folder / UNPAIRED)
-    left_over = {(as_in(corpus.pairs, row.get("pair", one)), row["url"]): row for row in rows}
+    unnamed, rows = str(corpus.pairs), read_unpaired(folder / UNPAIRED)
+    left_over = {(as_in(corpus.pairs, row.pair or unnamed), row.url): row for row in rows}
     for domain in domains(corpus):
         name = str(domain.pair)
         # an edition of a page may be in a pair with each edition of the other
@@ -102,8 +101,8 @@ def as_aligned(corpus: Corpus, folder: Path) -> Iterator[tuple[Domain, Alignment
         lacking -= len(found)
         urls = (*domain.main, *domain.copies, *_left_out(domain))
         left = {url: left_over[name, url] for url in urls if (name, url) in left_over}
-        reasons = {url: row["reason"] for url, row in left.items()}
-        nearest = {url: (row["nearest"], float(row["score"])) for url, row in left.items() if row["nearest"]}
+        reasons = {url: row.reason for url, row in left.items()}
+        nearest = {url: (row.nearest, row.score) for url, row in left.items() if row.nearest}
         misses = _near_misses(domain, reasons, nearest)
         yield domain, Alignment(domain.group, tuple(found), reasons, nearest, near_misses=misses)
         del domain
@@ -237,9 +236,7 @@ def _without_objections(domain: Domain, candidates: Candidates) -> tuple[Candida
 
 
 def _with_copies(chosen: Places, domain: Domain, candidates: Candidates, order: Places) -> Places:
-    """Add to *chosen* the long near-duplicates of both documents of a pair that the site claims, best of *order*
-    first.
-    """
+    """Add to *chosen* the long near-duplicates of both documents of a pair that the site claims, best first."""
     said = order[np.isin(candidates.names, SAID)[order]]
     a, b = candidates.a[said], candidates.b[said]
     cell = domain.alike_a[candidates.a] * len(domain.b) + domain.alike_b[candidates.b]

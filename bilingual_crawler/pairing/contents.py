@@ -119,9 +119,7 @@ class Contents:
 
 
 class Copies:
-    """Finds copies: they name their original as canonical and have its text, or are equal to it, or nearly and
-    unclaimed.
-    """
+    """Finds copies, which name their original as canonical and have its text, or are equal, or nearly and unclaimed."""
 
     def __init__(self, book: Book) -> None:
         self._book = book

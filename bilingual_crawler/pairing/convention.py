@@ -185,9 +185,7 @@ def beside(chosen: Places | Mask, i: Places, j: Places) -> Mask:
 
 
 def convincing(held: Floats, columns: Columns, i: Places, j: Places) -> Mask:
-    """Which candidates are best for both documents by :data:`CONVINCING` content, link to pairs, and have no other
-    mark.
-    """
+    """Which candidates are best of both documents by content, link to pairs, and have no other mark."""
     best = (held >= _best(held, i)[i]) & (held >= _best(held, j)[j]) & (held >= CONVINCING)
     return np.asarray(best & (columns["outlinks"] >= LISTED) & (columns["marked_otherwise"] == 0))
 

@@ -53,9 +53,7 @@ class Proposals:
 
 
 class CandidateEvidence:
-    """The candidates of a domain and their features, by a *view*; NaN for content without *encoder*; with *urls* also
-    theirs.
-    """
+    """Candidates of a domain and features of a *view*; NaN for content without *encoder*; also by *urls*."""
 
     def __init__(self, domain: Domain, view: str, encoder: Encoder | None = None, urls: bool = False) -> None:
         self._domain = domain

@@ -232,7 +232,7 @@ class PairLedger:
         return self._note_candidate(Pair(a, b, score, method, str(self.book.pair)), trust) if score else None
 
     def _score(self, a: str, b: str, evidence: UrlEvidence, trust: float, enough: float = 0.5) -> float:
-        """Score of a pair by the statistics of its site so far, with *trust* in its evidence; 0, counted by reason, for
+        """Score of a pair by the statistics of its site, with *trust* in its evidence; 0, counted by reason, for
         none.
         """
         usual = self._contents.usual(registered_domain(a))

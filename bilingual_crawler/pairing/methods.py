@@ -104,9 +104,7 @@ class Method(Protocol):
 
 
 class UrlMethod:
-    """Language marks in URLs, ``hreflang``, switchers; then the URL model; then rewritings of the site. Reads no
-    text.
-    """
+    """Language marks in URLs, ``hreflang``, switchers; then the URL model; then rewritings. Reads no text."""
 
     def __init__(self, tools: Tools) -> None:
         self._model = ParallelnessModel(tools.models / "url-parallelness", tools.providers)
@@ -301,9 +299,7 @@ def make_method(
 
 
 def method_of(name: str, settings: BaseSettings, load: Callable[[str, Path], Encoder] = load_encoder) -> Method:
-    """Return the method *name* by Scrapy's *settings*; a models folder without judges of documents is for crawling
-    only.
-    """
+    """Return the method *name* by Scrapy's *settings*; a models folder without document judges is for crawling only."""
     options = Options.of(settings)
     models = models_folder(options.models_dir)
     if name != "url" and not (models / FOLDER).is_dir():

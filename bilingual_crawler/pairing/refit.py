@@ -45,7 +45,11 @@ class RefittedMethod:
         self.learnt = sum(map(len, labels))
         """Labelled pairs that are candidates of the method."""
         self._weights = fit_correction(np.concatenate(rows), np.concatenate(labels))
-        self.threshold = best_threshold(self._matched(domains)) if threshold is None else threshold
+        matched = [np.zeros(0)]
+        for domain, candidates in domains:
+            scores = self._scores(candidates)
+            matched.append(scores[greedy(domain.alike_a[candidates.a], domain.alike_b[candidates.b], scores)])
+        self.threshold = best_threshold(np.concatenate(matched)) if threshold is None else threshold
 
     def __call__(self, domain: Domain) -> Candidates:
         """Score the candidates of *domain*."""
@@ -56,13 +60,6 @@ class RefittedMethod:
         rows = _features(candidates)
         # what a method refuses stays refused
         return np.where(candidates.scores > 0, expit(rows[:, 1] + rows @ self._weights), 0.0)
-
-    def _matched(self, domains: Iterable[tuple[Domain, Candidates]]) -> Floats:
-        found = [np.zeros(0)]
-        for domain, candidates in domains:
-            scores = self._scores(candidates)
-            found.append(scores[greedy(domain.alike_a[candidates.a], domain.alike_b[candidates.b], scores)])
-        return np.concatenate(found)
 
 
 def _features(candidates: Candidates) -> Floats:

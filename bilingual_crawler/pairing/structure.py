@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from rapidfuzz.distance import Indel, Levenshtein
@@ -13,7 +13,7 @@ from bilingual_crawler.pairing.copies import own_length
 from bilingual_crawler.pairing.matching import greedy
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
     from bilingual_crawler.pairing.arrays import Floats, Floats32, Hashes, Mask, Places
     from bilingual_crawler.pairing.candidates import Editions
@@ -54,6 +54,12 @@ class Side:
         self.main = [domain.main[profile.url] for profile in profiles]
         self.links = candidates.links_between(profiles, profiles, redirects)
         """Links among the documents, sparse ``(documents, documents)``."""
+        self.tags = [profile.tags for profile in profiles]
+        self.numbers = [_as_text(profile.numbers[:MAX_NUMBERS]) for profile in profiles]
+        lengths = (p.lengths[main][:MAX_LINES].astype(np.float64) for p, main in zip(profiles, self.main, strict=True))
+        octaves = (np.round(2 * np.log2(np.maximum(one, 1))).astype(np.uint32) for one in lengths)
+        self.paragraphs = [_as_text(one) for one in octaves]
+        """The lengths of the main lines of each document, as characters of half an octave."""
         self.words = np.array([profile.word_count for profile in profiles], dtype=np.float64)
         self.sizes = np.array([profile.size or np.nan for profile in profiles], dtype=np.float64)
         self.text = np.array([own_length(profile, domain.main) for profile in profiles], dtype=np.float64)
@@ -69,10 +75,6 @@ class Side:
             "held": np.asarray(self.links.sum(axis=1)) / inside,
         }
         """What makes each a document of its language, 0 to 1; ``declared`` is NaN without a declaration."""
-
-
-Texts: TypeAlias = "Callable[[Side], list[str]]"
-"""A text for each document."""
 
 
 class StructureEvidence:
@@ -105,9 +107,9 @@ class StructureEvidence:
         columns |= quality
         columns["linked_a"] = np.log1p(a.links.sum(axis=0))[i]
         columns["linked_b"] = np.log1p(b.links.sum(axis=0))[j]
-        columns["tags"] = _similarity(_tags, a, b, i, j, Levenshtein.normalized_similarity)
-        columns["number_order"] = _similarity(_numbers, a, b, i, j, Indel.normalized_similarity)
-        columns["paragraphs"] = _similarity(_paragraphs, a, b, i, j, Levenshtein.normalized_similarity)
+        columns["tags"] = _similarity(a.tags, b.tags, i, j, Levenshtein)
+        columns["number_order"] = _similarity(a.numbers, b.numbers, i, j, Indel)
+        columns["paragraphs"] = _similarity(a.paragraphs, b.paragraphs, i, j, Levenshtein)
         columns["word_overlap"], columns["verbatim"] = _overlaps(a, b, i, j)
         columns["word_ratio"] = _log_ratio(a.words[i], b.words[j])
         columns["byte_ratio"] = _log_ratio(a.sizes[i], b.sizes[j])
@@ -122,11 +124,10 @@ class StructureEvidence:
         return {name: columns[name].astype(np.float32) for name in STRUCTURE_FEATURES}
 
 
-def _similarity(texts: Texts, a: Side, b: Side, i: Places, j: Places, scorer: Callable[..., float]) -> Floats:
+def _similarity(left: Sequence[str], right: Sequence[str], i: Places, j: Places, metric: Any) -> Floats:
     """Return the normalised similarity of the texts of each candidate, 0 to 1; NaN where one is empty."""
-    left, right = texts(a), texts(b)
     queries, choices = [left[k] for k in i], [right[k] for k in j]
-    result = cpdist(queries, choices, scorer=scorer, workers=-1, dtype=np.float64)
+    result = cpdist(queries, choices, scorer=metric.normalized_similarity, workers=-1, dtype=np.float64)
     empty = [not (query and choice) for query, choice in zip(queries, choices, strict=True)]
     result[np.array(empty, dtype=bool)] = np.nan
     return np.asarray(result, dtype=np.float64)
@@ -134,23 +135,6 @@ def _similarity(texts: Texts, a: Side, b: Side, i: Places, j: Places, scorer: Ca
 
 def _as_text(hashes: Hashes) -> str:
     return (hashes % np.uint32(0xD000) + np.uint32(0x20)).astype("<u4").tobytes().decode("utf-32-le")
-
-
-def _tags(side: Side) -> list[str]:
-    return [profile.tags for profile in side.profiles]
-
-
-def _numbers(side: Side) -> list[str]:
-    return [_as_text(profile.numbers[:MAX_NUMBERS]) for profile in side.profiles]
-
-
-def _paragraphs(side: Side) -> list[str]:
-    """The lengths of the main lines of each document, as characters of half an octave."""
-    texts = []
-    for profile, main in zip(side.profiles, side.main, strict=True):
-        lengths = profile.lengths[main][:MAX_LINES].astype(np.float64)
-        texts.append(_as_text(np.round(2 * np.log2(np.maximum(lengths, 1))).astype(np.uint32)))
-    return texts
 
 
 def _overlaps(a: Side, b: Side, i: Places, j: Places) -> tuple[Floats, Floats]:

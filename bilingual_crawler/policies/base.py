@@ -20,9 +20,6 @@ if TYPE_CHECKING:
     Scores: TypeAlias = Sequence[LinkScore] | None
     """A score for each link; None unless the policy needs models and the page has a side."""
 
-SEED_PRIORITY = float("inf")
-"""Sooner than everything else."""
-
 
 class PolicyError(ValueError):
     """A policy has no such part, or two of one name."""
@@ -55,7 +52,7 @@ class Policy(ABC):
 
     def seed_priority(self, url: str) -> float:
         """Seeds come first."""
-        return SEED_PRIORITY
+        return float("inf")
 
     def candidates(self, page: PageRecord, links: Sequence[Link]) -> Iterable[Proposal]:
         """Propose translations of *page* by evidence that the ledger lacks; called before :meth:`observe_page`."""

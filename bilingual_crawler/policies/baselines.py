@@ -257,18 +257,12 @@ class Ilsp(LanguageBreadthFirst):
     def _points(self, page: PageRecord, link: Link) -> float:
         points = 0.0
         if link.hreflang and link.hreflang != "x-default":
-            points += 1 if may_be(link.hreflang, page.language) else 2 * self._in_pair(link.hreflang)
+            points += 1 if may_be(link.hreflang, page.language) else 2 * bool(self.pair.side(link.hreflang))
         if page.side and link.label:
-            points += 2 * self._in_pair(link.label)
+            points += 2 * bool(self.pair.side(link.label))
         if page.side and len(link.text.split()) >= MIN_ANCHOR_TOKENS:
             points += self.pair.side(BY_DEFAULT.identify(link.text).language) == self.pair.other(page.side)
-        named = marked_language(link.url)
-        if named:
-            points += 2 * self._in_pair(named)
-        return points
-
-    def _in_pair(self, language: str) -> bool:
-        return self.pair.side(language) is not None
+        return points + 2 * bool(self.pair.side(marked_language(link.url) or ""))
 
 
 class Smart(LanguageBreadthFirst):

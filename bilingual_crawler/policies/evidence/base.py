@@ -252,9 +252,7 @@ class Evidence:
         """Unlearn a pair, dissolved by a better pair of one of its documents, or since one is a copy."""
 
     def observe_link(self, page: PageRecord, link: Link) -> bool:
-        """Learn a *link*, after its *page*, to a URL that is or will be queued; return whether it is news of
-        that URL.
-        """
+        """Learn a *link*, after its *page*, to a URL that is or will be queued; return whether it is new evidence."""
         return False
 
     def observe_failure(self, url: str) -> None:

@@ -135,9 +135,7 @@ _KIND = re.compile(r"(?<=/)[^/:]+:|\.(?!x?html?$)\w{1,5}$")
 
 @url_cache(1 << 16)
 def _groups(url: str) -> tuple[str, ...]:
-    """The folders of *url* by parameters, namespace and ending, as ``?oldid`` tells nothing of articles; and its
-    script.
-    """
+    """The folders of *url* by kind, as ``?oldid`` tells nothing of articles in its folder, and its script."""
     folders, kind = place_of(url).folders, _KIND.search(urlsplit(url).path)
     named = f"{kind[0] if kind else ''}?{parameters(url)}".rstrip("?")
     return (*(_apart(folders, named) if named else folders), shapes(url)[0])
