@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import OrderedDict, defaultdict
 from dataclasses import dataclass
-from functools import lru_cache
 from heapq import nlargest
 from typing import TYPE_CHECKING
 
@@ -53,7 +52,7 @@ class Contents:
 
     def __init__(self) -> None:
         # not at the first page, when file descriptors may have run out
-        self._weights = _weights()
+        self._weights = ResemblanceWeights.load(models_folder(None))
         self._documents: OrderedDict[str, _IndexedDocument] = OrderedDict()
         self._sites: LRUCache[str, Resemblance] = LRUCache(MAX_SITES)
         self._having: defaultdict[tuple[str, int, int], list[str]] = defaultdict(list)
@@ -185,8 +184,3 @@ class Copies:
 def _bare(url: str) -> str:
     """*url* without scheme, ``www.``, the name of an index page, and last slash."""
     return url.partition("://")[2].removeprefix("www.").removesuffix("/index.html").rstrip("/")
-
-
-@lru_cache(1)
-def _weights() -> ResemblanceWeights:
-    return ResemblanceWeights.load(models_folder(None))

@@ -1,8 +1,4 @@
-"""Site-level evidence for a pair: announcements, addresses, and the conventions of the site, shown by sure pairs.
-
-On a site that announces its translations, or whose addresses differ in language marks only, a pair by content alone is
-unlikely.
-"""
+"""Site-level evidence for a pair: announcements, addresses, and the conventions of the site, shown by sure pairs."""
 
 from __future__ import annotations
 

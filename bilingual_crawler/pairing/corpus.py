@@ -89,7 +89,8 @@ class Corpus:
 
     def add(self, document: PackedDocument) -> None:
         """Add a document: the longest of an address; one in another language at the same address is a variant."""
-        if self._has_other(document):
+        others = (f"{name} {link_key(document.url)}" for name in self.pairs.languages if name != document.language)
+        if document.url in self._places and document.url in (self._longest.get(key, (0, ""))[1] for key in others):
             document = document.as_variant()
         key = _key(document)
         if key in self._longest:
@@ -107,12 +108,6 @@ class Corpus:
         self._domains[registered_domain(document.url)].append(place)
         if document.announces:
             self._announcing.append(place)
-
-    def _has_other(self, document: PackedDocument) -> bool:
-        if document.url not in self._places:
-            return False
-        keys = (f"{name} {link_key(document.url)}" for name in self.pairs.languages if name != document.language)
-        return any(self._longest[key][1] == document.url for key in keys if key in self._longest)
 
     def leave_out(self, url: str, language: str, reason: str) -> None:
         """Exclude the document at *url*, in *language*, for a *reason* of ``REASONS``."""
@@ -221,17 +216,15 @@ class Domain:
         """URL of a document -> a mask ``(lines,)`` of its main text."""
         self.alike_a, self.alike_b = (copies.near_duplicates(side, self.main) for side in (self.a, self.b))
         """For each document of a side, the number of its group of near-duplicates, ``(documents,)``."""
-        self.labelled = dict(self._labelled())
+        self.labelled: dict[tuple[int, int], bool] = {}
         """Candidates that a person has labelled -> whether they are translations."""
+        for urls, right in corpus.labels(group).items():
+            for one, other in (urls, urls[::-1]):
+                places = product(self.targets([one], self.places_a), self.targets([other], self.places_b))
+                self.labelled.update(dict.fromkeys(places, right))
         self._objections: dict[tuple[int, int], str | None] = {}
         self.on_progress: Callable[[float], None] = lambda share: None
         """Called with the share of the work that is done, 0 to 1."""
-
-    def _labelled(self) -> Iterator[tuple[tuple[int, int], bool]]:
-        for urls, right in self.corpus.labels(self.group).items():
-            for one, other in (urls, urls[::-1]):
-                places = self.targets([one], self.places_a), self.targets([other], self.places_b)
-                yield from ((place, right) for place in product(*places))
 
     def objection(self, i: int, j: int) -> str | None:
         """Return the hard objection to the pair ``a[i]``, ``b[j]``, which overrules announcements, or None."""

@@ -61,19 +61,16 @@ class CandidateEvidence:
         self._urls = urls
         self._found: dict[tuple[int, int], UrlEvidence] = url_evidence(domain) if urls else {}
         self._pages = Editions.from_evidence(domain, self._found, with_copies=True)
-        self._structure = StructureEvidence(domain) if self._sees(STRUCTURE_FEATURES) else None
+        self._structure = StructureEvidence(domain) if STRUCTURE_FEATURES[0] in self._features else None
         self._spaces: dict[str, content.Space] = {}
-        if encoder is not None and self._sees(CONTENT_FEATURES) and domain.a and domain.b:
+        if encoder is not None and CONTENT_FEATURES[0] in self._features and domain.a and domain.b:
             spaces = content.document_space(domain, encoder), content.sentence_space(domain, encoder)
             self._spaces = dict(zip(("dde", "sae"), spaces, strict=True))
-
-    def _sees(self, group: Sequence[str]) -> bool:
-        return group[0] in self._features
 
     def candidates(self, pairs: tuple[Places, Places] = NO_PAIRS) -> Proposals:
         """Return all candidates with the features of the view; *pairs*, most certain first, teach a glossary."""
         domain, pages = self._domain, self._pages
-        glossary = content.glossary_channels(domain, *pairs) if self._sees(GLOSSARY_FEATURES) else {}
+        glossary = content.glossary_channels(domain, *pairs) if GLOSSARY_FEATURES[0] in self._features else {}
         places = [np.array(list(self._found), dtype=np.intp).reshape(-1, 2).T, np.array(NO_PAIRS)]
         if self._structure is not None:
             places.append(np.array(self._structure.candidates()))
@@ -97,8 +94,6 @@ class CandidateEvidence:
 FOLDER = "document-pairs"
 """Folder of the judges in the models folder: ``config.json`` and an ONNX graph for each view."""
 CONFIG = "config.json"
-
-
 Judge = TypeVar("Judge")
 
 

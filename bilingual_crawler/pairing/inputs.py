@@ -265,13 +265,11 @@ class Inputs:
                     yield page
 
     def _crawled(self, folder: Path) -> Iterator[RawPage]:
-        for row in records.read_tsv(folder / records.CRAWL):
-            if row.get("location"):
-                self.redirects[row["url"]] = row["location"]
-        for row in records.read_tsv(folder / records.PAIRS):
-            one, other = registered_domain(row["url_a"]), registered_domain(row["url_b"])
-            if one != other:
-                self.announced[one, other] += 1
+        rows = records.read_tsv(folder / records.CRAWL)
+        self.redirects.update((row["url"], row["location"]) for row in rows if row.get("location"))
+        found = ((row["url_a"], row["url_b"]) for row in records.read_tsv(folder / records.PAIRS))
+        domains = ((registered_domain(one), registered_domain(other)) for one, other in found)
+        self.announced.update((one, other) for one, other in domains if one != other)
         profiles = KeptProfiles(folder / records.PROFILES, self._kept_for)
         files: dict[str, WarcFile | None] = {}
         for record in records.read_json_lines(folder / records.DOCUMENTS, self.refused):
@@ -347,10 +345,9 @@ class Inputs:
                 if source.pages and head.url not in source.pages:
                     continue
                 is_text = head.kind == b"conversion" and head.media_type.startswith(TEXT)
-                if head.status or is_text or head.kind == RESOURCE:
-                    page = self._records.page(file.read(offset))
-                    if page is not None:
-                        yield replace(page, warc_file=str(file.path), warc_offset=offset)
+                is_read = head.status or is_text or head.kind == RESOURCE
+                if is_read and (page := self._records.page(file.read(offset))):
+                    yield replace(page, warc_file=str(file.path), warc_offset=offset)
             if file.cut:
                 self.refused[records.CUT_FILE] += 1
 

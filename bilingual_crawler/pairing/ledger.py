@@ -28,8 +28,6 @@ if TYPE_CHECKING:
 
 Unusual = Literal["unannounced", "mirrored", "renumbered"]
 """No page announces the other, and more than marks differs; URLs differ in marks only; their numbers differ."""
-
-
 MIN_USUAL_PAIRS = 3
 """Minimum pairs of a site for its conventions."""
 
@@ -176,14 +174,14 @@ class PairLedger:
 
     def pairs(self) -> list[Pair]:
         """Return the best one-to-one choice among all candidates so far, best first."""
-        best = sorted(self._pairs(), key=lambda pair: -pair.score)
+        best = sorted((one.pair for one in self._candidates.values()), key=lambda pair: -pair.score)
         return disjoint(best, lambda pair: {pair.url_a, pair.url_b})
 
     def unpaired(self) -> list[Unpaired]:
         """Return the unpaired documents; their reason is ``no_candidate``, ``taken``, ``copy`` or ``same_text``."""
         paired = {url for pair in self.pairs() for url in (pair.url_a, pair.url_b)}
         nearest: dict[str, tuple[str, float]] = {}
-        for pair in sorted(self._pairs(), key=lambda pair: pair.score):
+        for pair in sorted((one.pair for one in self._candidates.values()), key=lambda pair: pair.score):
             nearest[pair.url_a] = pair.url_b, pair.score
             nearest[pair.url_b] = pair.url_a, pair.score
         reasons = dict.fromkeys(self._same_text, "same_text") | dict.fromkeys(nearest, "taken")
@@ -254,9 +252,6 @@ class PairLedger:
             self._rejected["content"] += 1
             return 0.0
         return max(0.5, min(likely, trust if evidence.score else MOST_PROPOSED))
-
-    def _pairs(self) -> Iterable[Pair]:
-        return (candidate.pair for candidate in self._candidates.values())
 
     def _note_candidate(self, pair: Pair, trust: float | None) -> Pair:
         if (pair.url_a, pair.url_b) not in self._candidates:

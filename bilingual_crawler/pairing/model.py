@@ -97,8 +97,6 @@ REASONS = {
     "unreadable": "reading them took too much time or memory",
 }
 """Reasons why a document is unpaired, and what they mean to a reader."""
-
-
 Nearest: TypeAlias = "Mapping[str, tuple[str, float]]"
 """URL of a document -> URL and score of its best candidate."""
 

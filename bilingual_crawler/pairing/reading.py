@@ -46,6 +46,8 @@ if TYPE_CHECKING:
 
     Value = TypeVar("Value", bound=DataclassInstance)
 
+logger = logging.getLogger(__name__)
+
 PROFILE_FORMAT = 1
 """Changes with what a :class:`Profile` holds."""
 MAX_TAGS = 4000
@@ -230,9 +232,6 @@ def _to_array(code: int, data: memoryview) -> Any:
 
 _encoder = msgspec.msgpack.Encoder(enc_hook=_from_array)
 _decoder = msgspec.msgpack.Decoder(list[Any], ext_hook=_to_array)
-
-
-logger = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 from collections import deque
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import TYPE_CHECKING, ClassVar, NamedTuple, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, TypeAlias
 from urllib.parse import urlsplit
 
 from bilingual_crawler.policies.base import Promise
@@ -14,7 +14,7 @@ from bilingual_crawler.urls.hosts import registered_domain, url_cache
 from bilingual_crawler.urls.marks import find_markers
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 
     from bilingual_crawler.items import Proposal
     from bilingual_crawler.pages.model import Link, PageRecord
@@ -22,8 +22,6 @@ if TYPE_CHECKING:
 
 Belief: TypeAlias = tuple[float, float, float]
 """Probabilities that a page is in the first language of the pair, in the second, in neither."""
-
-Folder = TypeVar("Folder", bound="Hashable")
 
 NO_COUNTS: Sequence[float] = (0.0, 0.0, 0.0)
 """Counts of a place where no page was seen."""
@@ -60,8 +58,7 @@ class Reliability:
         """Count the evidence as right, or wrong, at *places*."""
         for place in places:
             self._counts.setdefault(place, [0.0, 0.0])[not right] += 1
-        for place in rare_folders(self._counts, lambda place: sum(self._counts[place])):
-            del self._counts[place]
+        evict_rare(lambda place: sum(self._counts[place]), self._counts)
 
     def probability(self, *places: Hashable) -> float:
         """Probability that the evidence is right at the last of *places*, outermost first."""
@@ -87,9 +84,8 @@ class Place:
     folders: tuple[str, ...]
     """Host and folders, outermost first."""
     mark: tuple[str, str, str] | None
-    """Site, component and token of the most telling language mark."""
+    """Site, component and token of the most telling language mark; then its language, ISO 639-3."""
     marked: str | None
-    """Language of that mark, ISO 639-3."""
     weak: bool
     """Whether the mark may mean something else (country suffix, a common word)."""
 
@@ -114,9 +110,12 @@ def _place(host: str, folder: str, mark: tuple[str, str] | None, marked: str | N
     return Place(site, tuple(folders), mark and (site, *mark), marked, weak)
 
 
-def rare_folders(folders: Collection[Folder], pages: Callable[[Folder], float]) -> list[Folder]:
-    """The places in *folders* to evict: none up to :data:`MAX_COUNTED`, then the half with the fewest *pages*."""
-    return sorted(folders, key=pages)[: MAX_COUNTED // 2] if len(folders) > MAX_COUNTED else []
+def evict_rare(pages: Callable[[Any], float], *tables: dict[Any, Any]) -> None:
+    """Evict places from *tables*: none up to :data:`MAX_COUNTED`, then the half with the fewest *pages*."""
+    if len(tables[0]) > MAX_COUNTED:
+        for place in sorted(tables[0], key=pages)[: MAX_COUNTED // 2]:
+            for table in tables:
+                table.pop(place, None)
 
 
 MAX_TWINS = 50

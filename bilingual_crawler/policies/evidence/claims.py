@@ -71,14 +71,10 @@ class Claims(PartnerEvidence):
         if sources := self.sources(target.url):
             trust = [self.trust_in(target.url, other) for other in range(2)]
             for source, other in self.book.lacking(sources):
-                share = part_left(belief[other], self.slope, self.base)
-                best = max(best, trust[other] * self._mutual(source, target.url) * share)
+                one, two = domains = registered_domain(source), registered_domain(target.url)
+                mutual = 1.0 if one == two else self._by_domains.probability(domains)
+                best = max(best, trust[other] * mutual * part_left(belief[other], self.slope, self.base))
         return best
-
-    def _mutual(self, source: str, url: str) -> float:
-        """P(*url* claims its *source* as well); 1 within a registered domain."""
-        domains = registered_domain(source), registered_domain(url)
-        return 1.0 if domains[0] == domains[1] else self._by_domains.probability(domains)
 
     def _places(self, url: str, other: int) -> tuple[Hashable, ...]:
         """The site of *url*, its pages in the language of index *other*, and the folder of *url*."""

@@ -12,14 +12,7 @@ from typing import TYPE_CHECKING, ClassVar, Generic, NamedTuple, TypeAlias, Type
 
 from bilingual_crawler.languages.codes import LanguagePair, from_bcp47
 from bilingual_crawler.pages.detectors.langid import load_langid
-from bilingual_crawler.policies.evidence.base import (
-    NO_COUNTS,
-    LanguageEvidence,
-    counted,
-    normal,
-    place_of,
-    rare_folders,
-)
+from bilingual_crawler.policies.evidence.base import NO_COUNTS, LanguageEvidence, counted, evict_rare, normal, place_of
 
 if TYPE_CHECKING:
     from py3langid.langid import LanguageIdentifier
@@ -74,8 +67,7 @@ class Folders(LanguageEvidence):
         index = self.known.index(page.side)
         for folder in place_of(page.url).folders:
             self._counts[folder][index] += 1
-        for folder in rare_folders(self._counts, lambda folder: sum(self._counts[folder])):
-            del self._counts[folder]
+        evict_rare(lambda folder: sum(self._counts[folder]), self._counts)
 
     def update(self, target: Target, belief: Belief) -> Belief | None:
         for folder in target.place.folders:

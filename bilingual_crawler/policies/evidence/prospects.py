@@ -9,7 +9,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, ClassVar
 from urllib.parse import urlsplit
 
-from bilingual_crawler.policies.evidence.base import Belief, PartnerEvidence, Prospect, Target, place_of, rare_folders
+from bilingual_crawler.policies.evidence.base import Belief, PartnerEvidence, Prospect, Target, evict_rare, place_of
 from bilingual_crawler.urls.hosts import url_cache
 from bilingual_crawler.urls.traps import parameters, shapes
 
@@ -66,8 +66,7 @@ class PairRate(Prospect):
     def _count(self, url: str, weight: float) -> None:
         for folder in place_of(url).folders:
             self._documents[folder] += weight
-        for folder in rare_folders(self._documents, self._documents.__getitem__):
-            del self._documents[folder], self._paired[folder]
+        evict_rare(self._documents.__getitem__, self._documents, self._paired)
 
 
 @dataclass
@@ -117,8 +116,7 @@ class NewText(Prospect):
         for group in groups:
             self._downloads[group] += 1
             self._new[group] += new
-        for group in rare_folders(self._downloads, self._downloads.__getitem__):
-            del self._downloads[group], self._new[group]
+        evict_rare(self._downloads.__getitem__, self._downloads, self._new)
 
     def factor(self, target: Target) -> float:
         share = 1.0
