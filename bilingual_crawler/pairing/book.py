@@ -78,13 +78,9 @@ class Book:
         """Add *page*, which is in a language of the pair, with its claims."""
         assert page.side
         coded, marked = coded_language(page.url), marked_language(page.url, self.pair.languages)
-        held = self._held[page.url] = Held(
-            page.side,
-            page.length,
-            self.key(page.url),
-            agrees(marked, page.side, self.pair),
-            None if coded is None else self.pair.side(coded) == page.side,
-        )
+        right = None if coded is None else self.pair.side(coded) == page.side
+        agree = agrees(marked, page.side, self.pair)
+        held = self._held[page.url] = Held(page.side, page.length, self.key(page.url), agree, right)
         twins = self._twins[held.key]
         if len(twins) < MAX_RELATED:
             twins.append(page.url)

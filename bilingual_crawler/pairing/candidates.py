@@ -66,11 +66,6 @@ CHANNELS: dict[str, Callable[[Profile], Hashes]] = {
 }
 
 
-def channels(domain: Domain) -> dict[str, Channel]:
-    """Return all channels of *domain* by name."""
-    return {name: channel_of(*(list(map(of, side)) for side in (domain.a, domain.b))) for name, of in CHANNELS.items()}
-
-
 def channel_of(a: Sequence[Hashes], b: Sequence[Hashes]) -> Channel:
     """Return the channel of two sides, each a set of tokens per document."""
     left, right = (np.concatenate([*side, np.zeros(0, dtype=np.uint32)]) for side in (a, b))

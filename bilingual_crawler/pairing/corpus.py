@@ -115,12 +115,8 @@ class Corpus:
 
     def left_out(self, group: tuple[str, ...], pair: LanguagePair) -> dict[str, str]:
         """Return URL and reason of the excluded documents of *group* in the languages of *pair*."""
-        return {
-            url: reason
-            for domain in group
-            for url, (language, reason) in self._left_out.get(domain, {}).items()
-            if language in (pair.a, pair.b)
-        }
+        found = (row for domain in group for row in self._left_out.get(domain, {}).items())
+        return {url: reason for url, (language, reason) in found if language in (pair.a, pair.b)}
 
     def label(self, labels: Mapping[tuple[str, str], bool]) -> None:
         """Add pairs of URLs, in any order, that a person has labelled as translations or not."""

@@ -233,13 +233,11 @@ class Inputs:
         archives = [path for path in paths if path not in (*self._crawls, *self._texts)]
         self._sources = find_sources(archives) if archives else []
         self.redirects = self._records.redirects
-        """URL to the target of its redirect."""
         self.alias_bases: dict[str, str] = {}
         """Start of a URL to the start that replaces it in a frozen site."""
         self.announced: Counter[tuple[str, str]] = Counter()
         """(domain, domain) to the number of document pairs that crawls have found between them."""
         self.refused = self._records.refused
-        """Responses and texts left out, by reason."""
         for source in self._sources:
             self.redirects.update(source.redirects)
             self.alias_bases.update(dict.fromkeys(source.alias_bases, source.base or ""))

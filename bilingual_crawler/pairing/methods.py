@@ -157,11 +157,8 @@ class SiteJudge:
             if len(asked):
                 reader = reader or BitextReader(domain, i, j, scores, encoder)
                 read = reader.shares(asked)
-                columns = {
-                    "held": held[asked].clip(sentences.MIN_HELD, sentences.SUPPORTED),
-                    "aligned": read.aligned,
-                    "outshone": worse[asked].astype(float),
-                }
+                clipped = held[asked].clip(sentences.MIN_HELD, sentences.SUPPORTED)
+                columns = {"held": clipped, "aligned": read.aligned, "outshone": worse[asked].astype(float)}
                 confirmed = (foreign[asked] == 0) | (read.aligned * (1 - read.same) >= sentences.TRANSLATED)
                 limit[asked] = confirmed * expit(self._claims.predict(columns))
             refuted = said & ((limit < REFUTED) | ((held < convention.CONTRADICTED) & (candidates.scores < REFUTED)))

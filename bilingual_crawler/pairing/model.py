@@ -111,7 +111,6 @@ class Alignment:
     unpaired: Mapping[str, str]
     """URL of each unpaired document to the reason, a key of ``REASONS``."""
     nearest: Nearest = field(default_factory=dict)
-    """Of the unpaired documents."""
     refused: Mapping[str, int] = field(default_factory=dict)
     """Refused candidates by reason: ``low_score`` or ``taken``."""
     near_misses: tuple[Pair, ...] = ()

@@ -72,7 +72,6 @@ class RawPage:
     content_type: str | None = None
     link_headers: tuple[str, ...] = ()
     content_language: str = ""
-    """The header of this name."""
     title: str = ""
     text: str = ""
     """Text of a page without body, one line per block; *title* and *switches* also count only then."""

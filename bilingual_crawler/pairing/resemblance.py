@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     from bilingual_crawler.pages.outline import Outline
 
 FOLDER = "resemblance"
-"""Folder of the weights under the models folder."""
 CONFIRMED_BY_OUTLINE = 0.9
 """Probability from which two documents are translations by their outlines."""
 

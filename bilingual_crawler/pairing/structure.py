@@ -84,7 +84,9 @@ class StructureEvidence:
         self.domain = domain
         redirects = candidates.hashed_redirects(domain)
         self.a, self.b = (Side(domain, profiles, redirects) for profiles in (domain.a, domain.b))
-        self.channels = candidates.channels(domain)
+        both = domain.a, domain.b
+        tokens = {name: [list(map(of, side)) for side in both] for name, of in candidates.CHANNELS.items()}
+        self.channels = {name: candidates.channel_of(*sides) for name, sides in tokens.items()}
         channels = list(self.channels.values())
         self.index = candidates.nearest(channels, NEAREST, lambda share: domain.on_progress(share / 2))
 

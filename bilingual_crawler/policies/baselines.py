@@ -137,7 +137,6 @@ class LevelWise(Policy):
     """
 
     kind: ClassVar[type[_Similar | _Equal]]
-    """How candidate pairs are found."""
 
     def __init__(self, pair: LanguagePair) -> None:
         super().__init__(pair)
@@ -147,7 +146,6 @@ class LevelWise(Policy):
         """URLs found since candidates were looked for last."""
         self._by_side: defaultdict[str | None, list[str]] = defaultdict(list)
         self._named: list[str] = []
-        """The languages that URLs name."""
         self._candidates = self.kind(pair)
         self._stands_for: dict[str, str] = {}
         """Target of a redirect -> the URL that was found."""

@@ -33,7 +33,6 @@ PARTNER: tuple[type[PartnerEvidence], ...] = (Hreflang, Switchers, Mirrors, Para
 PROSPECTS: tuple[type[Prospect], ...] = (PairRate, Served)
 TEXT: tuple[type[Prospect], ...] = (NewText,)
 EVIDENCE: Mapping[str, type[Evidence]] = {kind.name: kind for kind in (*chain(*LANGUAGE), *PARTNER, *PROSPECTS, *TEXT)}
-"""The kinds of evidence of the formula by name."""
 
 
 @dataclass(frozen=True, slots=True)
