@@ -127,10 +127,10 @@ def _left_out(domain: Domain) -> dict[str, str]:
 def align_domain(domain: Domain, method: Method, editions: str = "best") -> Alignment:
     """Pair the documents of *domain* one-to-one, and give each unpaired document a reason.
 
-    Of near-duplicates one is paired: an article before the lists that show nothing else, then the better score, then
-    the longer text. The others are paired with what the site says is their translation, if that is a near-duplicate of
-    the partner, too. *editions*: pair the ``best`` edition of a page, or ``all``, which makes every good candidate
-    between the pages of a pair a pair. Pairs that a person has labelled are given, or not, whatever speaks against it.
+    Of near-duplicates an article is paired before the lists that show nothing else, then the better score, then the
+    longer text; others with a near-duplicate of the partner that the site says is their translation. *editions*: pair
+    the ``best`` edition of a page, or ``all`` good candidates between the pages of a pair. What a person has labelled
+    is given, or not.
     """
     proposed = _with_labelled(domain, method(domain))
     candidates, objections = _without_objections(domain, proposed)
@@ -157,7 +157,11 @@ def align_domain(domain: Domain, method: Method, editions: str = "best") -> Alig
     )
     good = np.flatnonzero(candidates.scores >= candidates.threshold)
     unpaired = dict.fromkeys(domain.copies, "copy")
-    nearest = _nearest(domain, proposed)
+    nearest: dict[str, tuple[str, float]] = {}
+    for k in np.argsort(proposed.scores, kind="stable"):
+        one, two = domain.a[proposed.a[k]].url, domain.b[proposed.b[k]].url
+        score = round(float(proposed.scores[k]), 4)
+        nearest[one], nearest[two] = (two, score), (one, score)
     untranslated = _untranslated(domain)
     for profiles, places, groups in ((domain.a, candidates.a, group_a), (domain.b, candidates.b, group_b)):
         paired, rivals, seen = set(places[chosen].tolist()), set(places[good].tolist()), set(places.tolist())
@@ -248,15 +252,6 @@ def _with_copies(chosen: Places, domain: Domain, candidates: Candidates, order: 
     return np.concatenate((chosen, added))
 
 
-def _nearest(domain: Domain, candidates: Candidates) -> dict[str, tuple[str, float]]:
-    nearest: dict[str, tuple[str, float]] = {}
-    for k in np.argsort(candidates.scores, kind="stable"):
-        a, b = domain.a[candidates.a[k]].url, domain.b[candidates.b[k]].url
-        score = round(float(candidates.scores[k]), 4)
-        nearest[a], nearest[b] = (b, score), (a, score)
-    return nearest
-
-
 def _best_first(a: Places, b: Places, scores: Floats, threshold: float) -> Floats:
     """*scores* where of each two groups of near-duplicates, *a* and *b*, the first of the best has the best of all."""
     best: dict[tuple[int, int], float] = {}
@@ -273,4 +268,4 @@ def _best_first(a: Places, b: Places, scores: Floats, threshold: float) -> Float
 def _of_both(domain: Domain, candidates: Candidates, measure: Callable[[Profile], float]) -> Floats:
     """The sum of *measure* over both documents of each candidate, ``(candidates,)``."""
     a, b = (np.array(list(map(measure, side)), dtype=float) for side in (domain.a, domain.b))
-    return np.asarray(a[candidates.a] + b[candidates.b]) if len(candidates.a) else np.zeros(0)
+    return np.asarray(a[candidates.a] + b[candidates.b])

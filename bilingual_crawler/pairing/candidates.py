@@ -26,6 +26,17 @@ if TYPE_CHECKING:
     from bilingual_crawler.pairing.corpus import Domain
     from bilingual_crawler.pairing.model import Profile
 
+BUDGET = 20_000
+"""Maximum products of weights per document; more frequent tokens are left out of the search."""
+BLOCK = 2_000
+"""Documents per block of the search."""
+MAX_EXCHANGES = 2
+"""Maximum documents of the other side with which a document exchanges links, that one of them is its translation."""
+_WORD = re.compile(r"[^\W_]+")
+ALIKE = 5
+"""Candidates by similar URLs of each document without other evidence."""
+MAX_SAME_KEY = 20
+"""Maximum documents of one side with the same key for all of them to be candidates."""
 SHINGLE = 6
 """Tags in a row that make one token of page structure."""
 KEPT_SHINGLES = 8
@@ -107,17 +118,11 @@ def normal_rows(matrix: Matrix, weights: Floats) -> Matrix:
 
 def row_products(left: Matrix, right: Matrix, a: Places, b: Places) -> Floats:
     """The products of row *a* of *left* and row *b* of *right*, for each of them."""
-    parts = [
-        np.asarray(left[a[at : at + 10_000]].multiply(right[b[at : at + 10_000]]).sum(axis=1)).ravel()
-        for at in range(0, len(a), 10_000)
-    ]
-    return np.concatenate(parts).astype(np.float64) if parts else np.zeros(0)
-
-
-BUDGET = 20_000
-"""Maximum products of weights per document; more frequent tokens are left out of the search."""
-BLOCK = 2_000
-"""Documents per block of the search."""
+    products = np.zeros(len(a))
+    for at in range(0, len(a), 10_000):
+        block = slice(at, at + 10_000)
+        products[block] = np.asarray(left[a[block]].multiply(right[b[block]]).sum(axis=1)).ravel()
+    return products
 
 
 def nearest(
@@ -216,10 +221,6 @@ def links_between(sources: Sequence[Profile], targets: Sequence[Profile], redire
     return links
 
 
-MAX_EXCHANGES = 2
-"""Maximum documents of the other side with which a document exchanges links, that one of them is its translation."""
-
-
 def exchanged(domain: Domain) -> list[tuple[int, int]]:
     """Return the documents of both sides that link to each other and to few others that do, unlike home pages."""
     redirects = hashed_redirects(domain)
@@ -231,13 +232,6 @@ def exchanged(domain: Domain) -> list[tuple[int, int]]:
         few = np.maximum(*partners) <= most
         i, j = i[few], j[few]
     return list(zip(i.tolist(), j.tolist(), strict=True))
-
-
-_WORD = re.compile(r"[^\W_]+")
-ALIKE = 5
-"""Candidates by similar URLs of each document without other evidence."""
-MAX_SAME_KEY = 20
-"""Maximum documents of one side with the same key for all of them to be candidates."""
 
 
 def url_evidence(domain: Domain) -> dict[tuple[int, int], UrlEvidence]:

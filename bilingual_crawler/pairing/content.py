@@ -22,6 +22,16 @@ if TYPE_CHECKING:
     from bilingual_crawler.pairing.corpus import Domain
     from bilingual_crawler.pairing.model import Profile
 
+DOCUMENT_TOKENS = 64
+"""Tokens of title and main text that DDE reads."""
+SENTENCES = 3
+"""Lines of main text that SAE reads."""
+SENTENCE_TOKENS = 32
+SHORTEST_SENTENCE = 20
+"""Characters from which a line counts as a sentence."""
+NEIGHBOURS = 10
+"""Nearest documents whose mean similarity CSLS takes off."""
+BLOCK = 2_000
 GLOSSARY_FEATURES = ("translated_a", "translated_b", "translated_lead_a", "translated_lead_b")
 PARTS = 2
 """Folds of the pairs; a document is translated by the glossary of the other folds."""
@@ -89,17 +99,6 @@ def _only(matrix: Matrix, rows: Mask) -> Matrix:
     return sparse.csr_array(sparse.diags_array(rows.astype(np.float32)) @ matrix)
 
 
-DOCUMENT_TOKENS = 64
-"""Tokens of title and main text that DDE reads."""
-SENTENCES = 3
-"""Lines of main text that SAE reads."""
-SENTENCE_TOKENS = 32
-SHORTEST_SENTENCE = 20
-"""Characters from which a line counts as a sentence."""
-NEIGHBOURS = 10
-"""Nearest documents whose mean similarity CSLS takes off."""
-BLOCK = 2_000
-
 CONTENT_FEATURES = tuple(f"{name}{part}" for name in ("dde", "sae") for part in ("", "_csls", "_lead_a", "_lead_b"))
 
 
@@ -119,12 +118,11 @@ class Space:
         """Return CSLS of each pair: the cosine less the mean cosine to the neighbours of both."""
         return 2 * self.cosine(i, j) - self.hubness_a[i] - self.hubness_b[j]
 
-    def nearest(self, count: int) -> tuple[Places, Places]:
-        """For each document of both sides its *count* nearest ones of the other by CSLS; exact."""
+    def nearest(self, count: int) -> Places:
+        """For each document its *count* nearest ones of the other side by CSLS, places ``(2, candidates)``; exact."""
         there = set(_nearest(self.a, self.b, self.hubness_b, count))
         back = {(i, j) for j, i in _nearest(self.b, self.a, self.hubness_a, count)}
-        a, b = np.array(sorted(there | back), dtype=np.intp).reshape(-1, 2).T
-        return a, b
+        return np.array(sorted(there | back), dtype=np.intp).reshape(-1, 2).T
 
 
 def document_space(domain: Domain, encoder: Encoder) -> Space:

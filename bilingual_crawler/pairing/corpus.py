@@ -165,11 +165,8 @@ class Corpus:
 
     def profiles(self, group: tuple[str, ...]) -> list[Profile]:
         """Return the profiles of *group* in the order of their URLs, whatever the order of the documents."""
-        latest: dict[str, Profile] = {}
-        for domain in group:
-            for place in self._domains.get(domain, ()):
-                profile = self._profile(place)
-                latest[_key(profile)] = profile
+        found = (self._profile(place) for domain in group for place in self._domains.get(domain, ()))
+        latest = {_key(profile): profile for profile in found}
         return sorted(latest.values(), key=lambda profile: profile.url)
 
     def document(self, url: str) -> Document:

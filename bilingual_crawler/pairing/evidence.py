@@ -30,6 +30,10 @@ if TYPE_CHECKING:
     from bilingual_crawler.pairing.corpus import Domain
     from bilingual_crawler.pairing.urls import UrlEvidence
 
+FOLDER = "document-pairs"
+"""Folder of the judges in the models folder: ``config.json`` and an ONNX graph for each view."""
+CONFIG = "config.json"
+Judge = TypeVar("Judge")
 VIEWS = {
     "structure": STRUCTURE_FEATURES,
     "content": CONTENT_FEATURES,
@@ -73,10 +77,10 @@ class CandidateEvidence:
         glossary = content.glossary_channels(domain, *pairs) if GLOSSARY_FEATURES[0] in self._features else {}
         places = [np.array(list(self._found), dtype=np.intp).reshape(-1, 2).T, np.array(NO_PAIRS)]
         if self._structure is not None:
-            places.append(np.array(self._structure.candidates()))
+            places.append(self._structure.candidates)
         if glossary:
             places.append(np.array(nearest(list(glossary.values()), NEAREST).nonzero()))
-        places += [np.array(space.nearest(NEAREST)) for space in self._spaces.values()]
+        places += [space.nearest(NEAREST) for space in self._spaces.values()]
         rows, columns = np.concatenate(places, axis=1)
         i, j = np.divmod(np.unique(rows * max(len(domain.b), 1) + columns), max(len(domain.b), 1))
         features = dict.fromkeys(self._features, np.full(len(i), np.nan, dtype=np.float32))
@@ -89,12 +93,6 @@ class CandidateEvidence:
         if self._spaces:
             features |= content.content_columns(self._spaces, i, j, pages)
         return Proposals(i, j, features)
-
-
-FOLDER = "document-pairs"
-"""Folder of the judges in the models folder: ``config.json`` and an ONNX graph for each view."""
-CONFIG = "config.json"
-Judge = TypeVar("Judge")
 
 
 def _read(models: Traversable, kind: type[Judge], name: str, *keys: str) -> Judge:

@@ -56,8 +56,7 @@ def read_texts(path: Path, left_out: LeftOut) -> Iterator[dict[str, Any]]:
     is_known = False
     try:
         with open_packed(path) as file:
-            for line in lines_within(file, warc.MAX_RECORD):
-                number += 1
+            for number, line in enumerate(lines_within(file, warc.MAX_RECORD), 1):
                 if line is None:
                     left_out.add(records.LINE_TOO_LONG, f"{path}, line {number}")
                     continue
@@ -86,6 +85,8 @@ RESOURCE = b"resource"
 """``WARC-Type`` of a file that was archived without a response, as warcit does."""
 MAX_BODY = 20 * 1024 * 1024
 """Maximum bytes of a page after decompression."""
+_AHEAD = 1000
+"""Profiles that are read ahead of their documents: each is written right before its document."""
 _CODINGS = {*ACCEPTED_ENCODINGS, b"x-gzip"}
 
 
@@ -178,10 +179,6 @@ def _headers_of(response: warc.ArchivedResponse) -> tuple[str | None, tuple[str,
     return next(content_type, None), tuple(links), next(language, "")
 
 
-_AHEAD = 1000
-"""Profiles that are read ahead of their documents: each is written right before its document."""
-
-
 class KeptProfiles:
     """The profiles in the file *path* of a crawl that are made for *made_for*, see :func:`.reading.kept_for`."""
 
@@ -203,9 +200,9 @@ class KeptProfiles:
 class Inputs:
     """Pages and redirects of some paths; raises ArchiveError at once for a path that cannot be read.
 
-    A folder with ``documents.jsonl.gz`` is the output of a crawl; pages in *pairs* that it did not keep are read from
-    its archive. A file with one of :data:`TEXT_ENDINGS` has a text on each line. Of anything else, an archive, texts
-    (WET) and *formats* are read. Redirects and announced pairs are complete after all pages.
+    Of a crawl's folder, pages in *pairs* that it did not keep are read from its archive; a file with one of
+    :data:`TEXT_ENDINGS` has a text on each line; anything else is an archive, of which texts (WET) and *formats* are
+    read. Redirects and announced pairs are complete after all pages.
     """
 
     def __init__(

@@ -286,8 +286,7 @@ def make_method(
 ) -> Method:
     """Return the method *name*: ``auto``, ``url``, ``content``, ``structure``, ``structure-content``, or a plug-in.
 
-    The other arguments are as in :class:`Tools`. Raises PluginError for an unknown name, ModelError for a missing
-    model, EncoderError for a missing encoder that the method needs.
+    The other arguments are as in :class:`Tools`. Raises PluginError, ModelError or EncoderError for what is missing.
     """
     kind = ALIGNMENT_METHODS.find(name)
     tools = Tools(models=models, threshold=threshold, encoder=encoder, cache=cache, providers=providers, load=load)

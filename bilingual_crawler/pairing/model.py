@@ -136,7 +136,7 @@ def outcomes(
     """Count the outcomes of the language pairs called *names*.
 
     *pairs*: the language pair of each document pair; *unpaired*: language pair and reason of each unpaired document;
-    *refused*: the counts of refused candidates by language pair and reason.
+    *refused*: refused candidates by language pair and reason.
     """
     found = Counter(pairs)
     left: defaultdict[str, Counter[str]] = defaultdict(Counter)
@@ -146,10 +146,9 @@ def outcomes(
 
 
 def read_pairs(path: Path, pairs: LanguagePairs) -> Iterator[Pair]:
-    """Read the document pairs in the file *path*, each pair of languages in the order that it has in *pairs*.
+    """Read the document pairs in the file *path*, if any, each pair of languages in its order in *pairs*.
 
-    A missing file has none. Older crawls did not write the column ``pair``: the summary beside the file names the
-    language pair, or else it is the first of *pairs*.
+    Older crawls did not write the column ``pair``: it is in the summary beside the file, or the first of *pairs*.
     """
     unnamed = str(next(iter(pairs)))
     with suppress(OSError, ValueError, KeyError, TypeError):

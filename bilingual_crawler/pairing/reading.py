@@ -50,6 +50,7 @@ logger = logging.getLogger(__name__)
 
 PROFILE_FORMAT = 1
 """Changes with what a :class:`Profile` holds."""
+OTHER_LANGUAGE = "other_language"
 MAX_TAGS = 4000
 """Start and end tags kept of a page."""
 MAX_CHARACTERS = 200_000
@@ -259,9 +260,6 @@ class PackedDocument:
         return replace(self, url=url, document=document, profile=pack(replace(unpack(Profile, self.profile), url=url)))
 
 
-OTHER_LANGUAGE = "other_language"
-
-
 class SkippedPage(NamedTuple):
     """A page that gave no document."""
 
@@ -336,8 +334,8 @@ def read_pages(
 ) -> Iterator[PackedDocument | SkippedPage]:
     """Yield the document of each page, in order, or why it has none.
 
-    *unreadable* counts pages over the limits of a helper process, unreadable PDFs, and pages that are no text for
-    people; the first of each kind is logged.
+    *unreadable* counts what breaks the limits of a helper process or is no text for people; the first of a kind is
+    logged.
     """
 
     def begin() -> Iterator[tuple[RawPage, Future[PackedDocument | None]]]:

@@ -21,18 +21,6 @@ if TYPE_CHECKING:
     from bilingual_crawler.pairing.model import Profile
 
 
-def _link_channels(a: Side, b: Side, i: Places, j: Places) -> dict[str, candidates.Channel]:
-    """Links out and in, given that documents *i* and *j* are pairs: those to the same pair are the same token."""
-    pairs = np.arange(len(i))
-    one = np.ones(len(i), dtype=np.float32)
-    to_a = sparse.csr_array((one, (i, pairs)), shape=(a.links.shape[0], len(i)))
-    to_b = sparse.csr_array((one, (j, pairs)), shape=(b.links.shape[0], len(i)))
-    return {
-        "outlinks": candidates.weighted(sparse.csr_array(a.links @ to_a), sparse.csr_array(b.links @ to_b)),
-        "inlinks": candidates.weighted(sparse.csr_array(a.links.T @ to_a), sparse.csr_array(b.links.T @ to_b)),
-    }
-
-
 NEAREST = 8
 """Candidates per document."""
 MAX_NUMBERS = 400
@@ -44,6 +32,18 @@ STRUCTURE_FEATURES = (
     *("word_ratio", "byte_ratio", "text_ratio", "line_ratio", "word_residual", "text_residual", "shorter"),
     *(f"{name}_{side}" for name in ("share", "declared", "held", "linked", "lead", "tag_lead") for side in "ab"),
 )
+
+
+def _link_channels(a: Side, b: Side, i: Places, j: Places) -> dict[str, candidates.Channel]:
+    """Links out and in, given that documents *i* and *j* are pairs: those to the same pair are the same token."""
+    pairs = np.arange(len(i))
+    one = np.ones(len(i), dtype=np.float32)
+    to_a = sparse.csr_array((one, (i, pairs)), shape=(a.links.shape[0], len(i)))
+    to_b = sparse.csr_array((one, (j, pairs)), shape=(b.links.shape[0], len(i)))
+    return {
+        "outlinks": candidates.weighted(sparse.csr_array(a.links @ to_a), sparse.csr_array(b.links @ to_b)),
+        "inlinks": candidates.weighted(sparse.csr_array(a.links.T @ to_a), sparse.csr_array(b.links.T @ to_b)),
+    }
 
 
 class Side:
@@ -88,12 +88,9 @@ class StructureEvidence:
         tokens = {name: [list(map(of, side)) for side in both] for name, of in candidates.CHANNELS.items()}
         self.channels = {name: candidates.channel_of(*sides) for name, sides in tokens.items()}
         channels = list(self.channels.values())
-        self.index = candidates.nearest(channels, NEAREST, lambda share: domain.on_progress(share / 2))
-
-    def candidates(self) -> tuple[Places, Places]:
-        """Return the places of the candidates in *a* and in *b*."""
-        rows, columns = self.index.nonzero()
-        return rows.astype(np.intp), columns.astype(np.intp)
+        similar = candidates.nearest(channels, NEAREST, lambda share: domain.on_progress(share / 2))
+        self.candidates: Places = np.array(similar.nonzero(), dtype=np.intp)
+        """Places in *a* and in *b*, ``(2, candidates)``."""
 
     def features(self, i: Places, j: Places, editions: Editions) -> dict[str, Floats32]:
         """Return the columns of :data:`STRUCTURE_FEATURES`, ``(candidates,)``; NaN where a page lacks the value."""

@@ -23,6 +23,14 @@ if TYPE_CHECKING:
 Belief: TypeAlias = tuple[float, float, float]
 """Probabilities that a page is in the first language of the pair, in the second, in neither."""
 
+MAX_FOLDERS = 4
+"""Maximum depth of folders."""
+MAX_COUNTED = 100_000
+"""Maximum folders with counts; beyond it the half with the fewest pages is evicted."""
+MAX_TWINS = 50
+"""Maximum queued twins of a URL; further URLs count as different."""
+MAX_MENTIONED = 10_000
+"""Latest URLs with evidence that are not queued: share buttons, URLs out of scope, links of the page at hand."""
 NO_COUNTS: Sequence[float] = (0.0, 0.0, 0.0)
 """Counts of a place where no page was seen."""
 
@@ -69,12 +77,6 @@ class Reliability:
         return probability
 
 
-MAX_FOLDERS = 4
-"""Maximum depth of folders."""
-MAX_COUNTED = 100_000
-"""Maximum folders with counts; beyond it the half with the fewest pages is evicted."""
-
-
 @dataclass(frozen=True, slots=True)
 class Place:
     """The parts of a URL that evidence uses, parsed once."""
@@ -116,12 +118,6 @@ def evict_rare(pages: Callable[[Any], float], *tables: dict[Any, Any]) -> None:
         for place in sorted(tables[0], key=pages)[: MAX_COUNTED // 2]:
             for table in tables:
                 table.pop(place, None)
-
-
-MAX_TWINS = 50
-"""Maximum queued twins of a URL; further URLs count as different."""
-MAX_MENTIONED = 10_000
-"""Latest URLs with evidence that are not queued: share buttons, URLs out of scope, links of the page at hand."""
 
 
 class Target(NamedTuple):
