@@ -185,7 +185,8 @@ def test_the_longest_of_pages_that_differ_by_scheme_and_www_stays() -> None:
     pages = {f"{HOST}/a": html(ENGLISH[:2]), "http://example.org/a": html(ENGLISH), f"{HOST}/a/": html(ENGLISH[:1])}
     documents = corpus(pages)
     assert len(documents) == 1
-    assert documents.replaced == 2
+    left_out = documents.left_out(("example.org",), next(iter(documents.pairs)))
+    assert left_out == dict.fromkeys((f"{HOST}/a", f"{HOST}/a/"), "same_url")
     assert [profile.url for profile in documents.profiles(("example.org",))] == ["http://example.org/a"]
     assert documents.document("http://example.org/a").lines == ENGLISH
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
@@ -13,23 +13,22 @@ from bilingual_crawler.items import Pair
 from bilingual_crawler.pages.formats import ONLY_HTML
 from bilingual_crawler.pages.language import BY_DEFAULT, Detection
 from bilingual_crawler.pairing.candidates import Editions, url_evidence
+from bilingual_crawler.pairing.copies import own_length
 from bilingual_crawler.pairing.corpus import Corpus, Domain
 from bilingual_crawler.pairing.inputs import Inputs
 from bilingual_crawler.pairing.matching import greedy
-from bilingual_crawler.pairing.model import LABELLED, Alignment, as_in, read_pairs
+from bilingual_crawler.pairing.model import LABELLED, Alignment, Nearest, Profile, as_in, read_pairs, read_unpaired
 from bilingual_crawler.pairing.reading import OTHER_LANGUAGE, PackedDocument, read_pages
 from bilingual_crawler.pairing.resemblance import SHORTEST
-from bilingual_crawler.storage.records import PAIRS, UNPAIRED, read_tsv
+from bilingual_crawler.storage.records import PAIRS, UNPAIRED
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
     from pathlib import Path
 
-    from numpy.typing import NDArray
-
     from bilingual_crawler.languages.pairs import LanguagePairs
+    from bilingual_crawler.pairing.arrays import Floats, Places
     from bilingual_crawler.pairing.methods import Candidates, Method
-    from bilingual_crawler.pairing.model import Profile
 
 
 NEARLY_BEST = 0.1
@@ -48,8 +47,7 @@ def read_corpus(
 ) -> Corpus:
     """Read all documents of *pairs* in *paths* (see :class:`.inputs.Inputs`); raises ArchiveError.
 
-    *on_page* is called after each page. Archives give documents in *formats*; a crawl gives the documents it kept, and
-    pages in other languages of *pairs* from its archive.
+    *on_page* is called after each page. Archives give documents in *formats*, a crawl also pages that it did not keep.
     """
     inputs = Inputs(paths, pairs, formats, detection)
     corpus = Corpus(pairs)
@@ -75,8 +73,7 @@ def align(
 ) -> Iterator[tuple[Domain, Alignment]]:
     """Align the documents of each language pair, group by group of registered domains, in alphabetical order.
 
-    *on_progress* takes the group and the share (0 to 1) of its work that is done. *editions* as in
-    :func:`align_domain`.
+    *on_progress* takes a group and the share of its work done, 0 to 1. *editions* as in :func:`align_domain`.
     """
     for domain in domains(corpus):
         domain.on_progress = partial(on_progress, domain.group)
@@ -86,10 +83,7 @@ def align(
 
 
 def as_aligned(corpus: Corpus, folder: Path) -> Iterator[tuple[Domain, Alignment]]:
-    """Yield as :func:`align` does, with the pairs and reasons in the files of the crawl in *folder*.
-
-    Pairs whose documents the corpus lacks are left out, and counted in its ``unreadable``.
-    """
+    """Yield as :func:`align` does, by the files of the crawl in *folder*; *corpus* counts pairs without documents."""
     pairs: defaultdict[tuple[str, str], list[Pair]] = defaultdict(list)
     names = set(map(str, corpus.pairs))
     for pair in read_pairs(folder / PAIRS, corpus.pairs):
@@ -97,9 +91,8 @@ def as_aligned(corpus: Corpus, folder: Path) -> Iterator[tuple[Domain, Alignment
             pairs[pair.pair, pair.url_a].append(pair)
     lacking = sum(map(len, pairs.values()))
     # older crawls had one pair of languages, and did not name it
-    one = str(corpus.pairs)
-    rows = read_tsv(folder / UNPAIRED)
-    left_over = {(as_in(corpus.pairs, row.get("pair", one)), row["url"]): row for row in rows}
+    unnamed, rows = str(corpus.pairs), read_unpaired(folder / UNPAIRED)
+    left_over = {(as_in(corpus.pairs, row.pair or unnamed), row.url): row for row in rows}
     for domain in domains(corpus):
         name = str(domain.pair)
         # an edition of a page may be in a pair with each edition of the other
@@ -108,8 +101,8 @@ def as_aligned(corpus: Corpus, folder: Path) -> Iterator[tuple[Domain, Alignment
         lacking -= len(found)
         urls = (*domain.main, *domain.copies, *_left_out(domain))
         left = {url: left_over[name, url] for url in urls if (name, url) in left_over}
-        reasons = {url: row["reason"] for url, row in left.items()}
-        nearest = {url: (row["nearest"], float(row["score"])) for url, row in left.items() if row["nearest"]}
+        reasons = {url: row.reason for url, row in left.items()}
+        nearest = {url: (row.nearest, row.score) for url, row in left.items() if row.nearest}
         misses = _near_misses(domain, reasons, nearest)
         yield domain, Alignment(domain.group, tuple(found), reasons, nearest, near_misses=misses)
         del domain
@@ -134,17 +127,17 @@ def _left_out(domain: Domain) -> dict[str, str]:
 def align_domain(domain: Domain, method: Method, editions: str = "best") -> Alignment:
     """Pair the documents of *domain* one-to-one, and give each unpaired document a reason.
 
-    Of near-duplicates one is paired: an article before the lists that show nothing else, then the better score, then
-    the longer text. The others are paired with what the site says is their translation, if that is a near-duplicate of
-    the partner, too. *editions*: pair the ``best`` edition of a page, or ``all``, which makes every good candidate
-    between the pages of a pair a pair. Pairs that a person has labelled are given, or not, whatever speaks against it.
+    Of near-duplicates an article is paired before the lists that show nothing else, then the better score, then the
+    longer text; others with a near-duplicate of the partner that the site says is their translation. *editions*: pair
+    the ``best`` edition of a page, or ``all`` good candidates between the pages of a pair. What a person has labelled
+    is given, or not.
     """
     proposed = _with_labelled(domain, method(domain))
     candidates, objections = _without_objections(domain, proposed)
     group_a, group_b = domain.alike_a, domain.alike_b
     lengths = _of_both(domain, candidates, lambda one: one.lengths.sum())
     # the title of an article is a line of its own text
-    headed = _of_both(domain, candidates, lambda one: one.headings[domain.main[one.url]].any())
+    headed = _of_both(domain, candidates, lambda one: float(one.headings[domain.main[one.url]].any()))
     given = np.flatnonzero(np.array(candidates.names, dtype=object) == LABELLED)
     order = np.lexsort((-lengths, -candidates.scores, -headed))
     a, b = group_a[candidates.a], group_b[candidates.b]
@@ -153,20 +146,22 @@ def align_domain(domain: Domain, method: Method, editions: str = "best") -> Alig
     chosen = np.concatenate((given, free[greedy(a[free], b[free], scores, candidates.threshold)]))
     chosen = _with_copies(chosen, domain, candidates, order)
     if editions == "all":
-        chosen = _with_editions(chosen, domain, candidates)
+        page_of = Editions.from_evidence(domain, url_evidence(domain))
+        pages = page_of.a[candidates.a] * (len(domain.a) + len(domain.b)) + page_of.b[candidates.b]
+        again = np.flatnonzero(np.isin(pages, pages[chosen]) & (candidates.scores >= candidates.threshold))
+        chosen = again[np.argsort(-candidates.scores[again], kind="stable")]
+    found = zip(candidates.a[chosen], candidates.b[chosen], candidates.scores[chosen].tolist(), chosen, strict=True)
     pairs = tuple(
-        Pair(
-            domain.a[candidates.a[k]].url,
-            domain.b[candidates.b[k]].url,
-            round(float(candidates.scores[k]), 4),
-            candidates.names[k],
-            str(domain.pair),
-        )
-        for k in chosen
+        Pair(domain.a[i].url, domain.b[j].url, round(score, 4), candidates.names[k], str(domain.pair))
+        for i, j, score, k in found
     )
     good = np.flatnonzero(candidates.scores >= candidates.threshold)
     unpaired = dict.fromkeys(domain.copies, "copy")
-    nearest = _nearest(domain, proposed)
+    nearest: dict[str, tuple[str, float]] = {}
+    for k in np.argsort(proposed.scores, kind="stable"):
+        one, two = domain.a[proposed.a[k]].url, domain.b[proposed.b[k]].url
+        score = round(float(proposed.scores[k]), 4)
+        nearest[one], nearest[two] = (two, score), (one, score)
     untranslated = _untranslated(domain)
     for profiles, places, groups in ((domain.a, candidates.a, group_a), (domain.b, candidates.b, group_b)):
         paired, rivals, seen = set(places[chosen].tolist()), set(places[good].tolist()), set(places.tolist())
@@ -186,21 +181,12 @@ def align_domain(domain: Domain, method: Method, editions: str = "best") -> Alig
             else:
                 unpaired[profile.url] = "low_score" if place in seen else "no_candidate"
     nearest = {url: nearest[url] for url in unpaired if url in nearest}
-    refused = {"low_score": len(candidates.scores) - len(good), "taken": len(good) - len(chosen)}
-    return Alignment(
-        domain.group,
-        pairs,
-        unpaired,
-        nearest,
-        {reason: count for reason, count in refused.items() if count},
-        _near_misses(domain, unpaired, nearest),
-    )
+    refused = +Counter(low_score=len(candidates.scores) - len(good), taken=len(good) - len(chosen))
+    misses = _near_misses(domain, unpaired, nearest)
+    return Alignment(domain.group, pairs, unpaired, nearest, refused, misses)
 
 
-def _near_misses(
-    domain: Domain, unpaired: Mapping[str, str], nearest: Mapping[str, tuple[str, float]]
-) -> tuple[Pair, ...]:
-    """The best candidates of two documents whose best candidate scored too low."""
+def _near_misses(domain: Domain, unpaired: Mapping[str, str], nearest: Nearest) -> tuple[Pair, ...]:
     low = {url for url, reason in unpaired.items() if reason == "low_score" and url in nearest}
     found: dict[tuple[str, str], float] = {}
     for profile in (*domain.a, *domain.b):
@@ -211,10 +197,7 @@ def _near_misses(
 
 
 def _untranslated(domain: Domain) -> dict[str, str]:
-    """Return the documents that are announced as translations of one in their language, or announce such, by URL.
-
-    The value is the other document.
-    """
+    """URL of each document that claims, or is claimed by, one in its own language -> URL of the other."""
     found: dict[str, str] = {}
     for profiles, places in ((domain.a, domain.places_a), (domain.b, domain.places_b)):
         for place, profile in enumerate(profiles):
@@ -242,10 +225,7 @@ def _with_labelled(domain: Domain, candidates: Candidates) -> Candidates:
 
 
 def _without_objections(domain: Domain, candidates: Candidates) -> tuple[Candidates, dict[str, str]]:
-    """Candidates that are no pairs whatever their score get the score 0.
-
-    Returns also, for documents whose best candidate is one of these, the reason by URL.
-    """
+    """*candidates* with the score 0 for those with an objection, and the reasons of documents whose best one it was."""
     scores = candidates.scores.copy()
     reasons: dict[str, str | None] = {}
     order = np.argsort(scores, kind="stable")
@@ -259,49 +239,23 @@ def _without_objections(domain: Domain, candidates: Candidates) -> tuple[Candida
     return replace(candidates, scores=scores), {url: reason for url, reason in reasons.items() if reason}
 
 
-def _with_copies(
-    chosen: NDArray[np.intp], domain: Domain, candidates: Candidates, order: NDArray[np.intp]
-) -> NDArray[np.intp]:
-    """Add to *chosen* the near-duplicates of both documents of a pair of which the site says that they are one.
-
-    *order*: of equal scores the first wins. Short ones, as pages that are missing, stay copies.
-    """
+def _with_copies(chosen: Places, domain: Domain, candidates: Candidates, order: Places) -> Places:
+    """Add to *chosen* the long near-duplicates of both documents of a pair that the site claims, best first."""
     said = order[np.isin(candidates.names, SAID)[order]]
     a, b = candidates.a[said], candidates.b[said]
     cell = domain.alike_a[candidates.a] * len(domain.b) + domain.alike_b[candidates.b]
     free = np.isin(cell[said], cell[chosen]) & ~np.isin(a, candidates.a[chosen]) & ~np.isin(b, candidates.b[chosen])
-    long_a, long_b = (
-        np.array([domain.own_length(one) >= SHORTEST for one in side], dtype=bool) for side in (domain.a, domain.b)
-    )
+    sides = domain.a, domain.b
+    long_a, long_b = (np.array([own_length(one, domain.main) >= SHORTEST for one in side], bool) for side in sides)
     said = said[free & long_a[a] & long_b[b]]
     added = said[greedy(candidates.a[said], candidates.b[said], candidates.scores[said], candidates.threshold)]
     return np.concatenate((chosen, added))
 
 
-def _with_editions(chosen: NDArray[np.intp], domain: Domain, candidates: Candidates) -> NDArray[np.intp]:
-    """Add the good candidates between other editions of the same two pages to *chosen*, best first."""
-    editions = Editions.from_evidence(domain, url_evidence(domain))
-    pages = editions.a[candidates.a] * (len(domain.a) + len(domain.b)) + editions.b[candidates.b]
-    good = np.flatnonzero(np.isin(pages, pages[chosen]) & (candidates.scores >= candidates.threshold))
-    return np.asarray(good[np.argsort(-candidates.scores[good], kind="stable")], dtype=np.intp)
-
-
-def _nearest(domain: Domain, candidates: Candidates) -> dict[str, tuple[str, float]]:
-    """Return the best candidate (URL, score) of each document with candidates, by URL."""
-    nearest: dict[str, tuple[str, float]] = {}
-    for k in np.argsort(candidates.scores, kind="stable"):
-        a, b = domain.a[candidates.a[k]].url, domain.b[candidates.b[k]].url
-        score = round(float(candidates.scores[k]), 4)
-        nearest[a], nearest[b] = (b, score), (a, score)
-    return nearest
-
-
-def _best_first(
-    a: NDArray[np.intp], b: NDArray[np.intp], scores: NDArray[np.float64], threshold: float
-) -> NDArray[np.float64]:
+def _best_first(a: Places, b: Places, scores: Floats, threshold: float) -> Floats:
     """*scores* where of each two groups of near-duplicates, *a* and *b*, the first of the best has the best of all."""
-    cells = list(zip(a.tolist(), b.tolist(), strict=True))
     best: dict[tuple[int, int], float] = {}
+    cells = list(zip(a.tolist(), b.tolist(), strict=True))
     for cell, score in zip(cells, scores.tolist(), strict=True):
         best[cell] = max(score, best.get(cell, 0.0))
     raised = scores.copy()
@@ -311,7 +265,7 @@ def _best_first(
     return raised
 
 
-def _of_both(domain: Domain, candidates: Candidates, measure: Callable[[Profile], float]) -> NDArray[np.float64]:
-    """Return the sum of *measure* over both documents of each candidate, ``(candidates,)``."""
+def _of_both(domain: Domain, candidates: Candidates, measure: Callable[[Profile], float]) -> Floats:
+    """The sum of *measure* over both documents of each candidate, ``(candidates,)``."""
     a, b = (np.array(list(map(measure, side)), dtype=float) for side in (domain.a, domain.b))
-    return np.asarray(a[candidates.a] + b[candidates.b]) if len(candidates.a) else np.zeros(0)
+    return np.asarray(a[candidates.a] + b[candidates.b])

@@ -43,10 +43,7 @@ class Held:
 
 
 class Book:
-    """Keeps the documents of a pair of languages, without judgement.
-
-    :class:`~bilingual_crawler.pairing.ledger.PairLedger` writes it; policy, outputs and status page read it.
-    """
+    """Keeps the documents of a pair of languages, without judgement: the ledger writes it, others read it."""
 
     def __init__(self, pair: LanguagePair) -> None:
         self.pair = pair
@@ -68,8 +65,6 @@ class Book:
         """Claimed URLs that were not documents at the time."""
         self._redirects: LRUCache[str, str] = LRUCache(MAX_AWAITED)
 
-    # documents --------------------------------------------------------------------------------------------------------
-
     def __contains__(self, url: str) -> bool:
         return url in self._held
 
@@ -83,13 +78,9 @@ class Book:
         """Add *page*, which is in a language of the pair, with its claims."""
         assert page.side
         coded, marked = coded_language(page.url), marked_language(page.url, self.pair.languages)
-        held = self._held[page.url] = Held(
-            page.side,
-            page.length,
-            self.key(page.url),
-            agrees(marked, page.side, self.pair),
-            None if coded is None else self.pair.side(coded) == page.side,
-        )
+        right = None if coded is None else self.pair.side(coded) == page.side
+        agree = agrees(marked, page.side, self.pair)
+        held = self._held[page.url] = Held(page.side, page.length, self.key(page.url), agree, right)
         twins = self._twins[held.key]
         if len(twins) < MAX_RELATED:
             twins.append(page.url)
@@ -104,14 +95,11 @@ class Book:
 
     def side(self, url: str) -> str | None:
         """The language of the pair that the document at *url* counts as, or None."""
-        held = self._held.get(url)
-        return held.side if held else None
+        return self._held[url].side if url in self._held else None
 
     def twins(self, key: int) -> Sequence[str]:
         """The documents with this *key*."""
         return self._twins.get(key, ())
-
-    # copies -----------------------------------------------------------------------------------------------------------
 
     def is_copy(self, url: str) -> bool:
         return url in self._originals
@@ -135,8 +123,6 @@ class Book:
     def _keys(self, url: str) -> set[int]:
         """The keys of the document and its copies."""
         return self._all_keys.get(url) or {self._held[url].key}
-
-    # claims -----------------------------------------------------------------------------------------------------------
 
     def note_claims(self, page: PageRecord) -> list[str]:
         """Store the claims of *page*; return the claimed URLs."""
@@ -209,14 +195,10 @@ class Book:
 
     def _move_claims(self, url: str, target: str) -> list[str]:
         """Move the claims about *url* to *target*; return the claiming documents."""
-        related: list[str] = []
-        for sources in (self._announced_by, self._switched_by):
-            for source in sources.pop(url, ()):
-                self._note(sources, target, source)
-                related.append(source)
-        return related
-
-    # partners ---------------------------------------------------------------------------------------------------------
+        moved = [(kind, source) for kind in (self._announced_by, self._switched_by) for source in kind.pop(url, ())]
+        for kind, source in moved:
+            self._note(kind, target, source)
+        return [source for _, source in moved]
 
     @property
     def pair_count(self) -> int:
@@ -268,10 +250,8 @@ class Book:
             listener(url, partner, number)
 
     def _count_unpaired(self, url: str, number: int) -> None:
-        held = self._held.get(url)
-        if held is not None:
-            counts = self._unpaired.setdefault(registered_domain(url), [0, 0])
-            counts[held.side == self.pair.b] += number
+        if side := self.side(url):
+            self._unpaired.setdefault(registered_domain(url), [0, 0])[side == self.pair.b] += number
 
 
 def is_foreign(url: str, other: str) -> bool:

@@ -6,12 +6,13 @@ import re
 from collections import defaultdict
 from dataclasses import dataclass
 from operator import attrgetter
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
 from bilingual_crawler.pages.outline import hash_text
 from bilingual_crawler.pairing import sparse
+from bilingual_crawler.pairing.matching import lead
 from bilingual_crawler.pairing.reading import link_key
 from bilingual_crawler.pairing.urls import UrlEvidence, agrees
 from bilingual_crawler.urls.hosts import registered_domain
@@ -19,14 +20,23 @@ from bilingual_crawler.urls.marks import marked_language
 from bilingual_crawler.urls.rewriting import rewritten_pairs
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
-    from numpy.typing import NDArray
-
-    from bilingual_crawler.languages.codes import LanguagePair
+    from bilingual_crawler.pairing.arrays import Floats, Hashes, Matrix, Places
     from bilingual_crawler.pairing.corpus import Domain
     from bilingual_crawler.pairing.model import Profile
 
+BUDGET = 20_000
+"""Maximum products of weights per document; more frequent tokens are left out of the search."""
+BLOCK = 2_000
+"""Documents per block of the search."""
+MAX_EXCHANGES = 2
+"""Maximum documents of the other side with which a document exchanges links, that one of them is its translation."""
+_WORD = re.compile(r"[^\W_]+")
+ALIKE = 5
+"""Candidates by similar URLs of each document without other evidence."""
+MAX_SAME_KEY = 20
+"""Maximum documents of one side with the same key for all of them to be candidates."""
 SHINGLE = 6
 """Tags in a row that make one token of page structure."""
 KEPT_SHINGLES = 8
@@ -35,15 +45,12 @@ KEPT_SHINGLES = 8
 
 @dataclass(frozen=True, slots=True)
 class Channel:
-    """One kind of token of the documents of a domain: sparse ``(documents, tokens)``, rows of length 1.
+    """One kind of token: sparse ``(documents, tokens that both sides have)``, rows of length 1."""
 
-    The columns are the tokens that both sides have.
-    """
+    a: Matrix
+    b: Matrix
 
-    a: sparse.csr_array
-    b: sparse.csr_array
-
-    def cosine(self, a: NDArray[np.intp], b: NDArray[np.intp]) -> NDArray[np.float64]:
+    def cosine(self, a: Places, b: Places) -> Floats:
         """Return the cosine of each pair of rows, 0 to 1; NaN where a document has no shared token."""
         result = row_products(self.a, self.b, a, b)
         empty = (np.diff(self.a.indptr)[a] == 0) | (np.diff(self.b.indptr)[b] == 0)
@@ -51,7 +58,7 @@ class Channel:
         return result
 
 
-def _shingles(profile: Profile) -> NDArray[np.uint32]:
+def _shingles(profile: Profile) -> Hashes:
     codes = np.frombuffer(profile.tags.encode("utf-32-le"), dtype=np.uint32)
     if len(codes) < SHINGLE:
         return codes[:0]
@@ -62,40 +69,28 @@ def _shingles(profile: Profile) -> NDArray[np.uint32]:
     return np.unique(mixed[mixed % KEPT_SHINGLES == 0])
 
 
-CHANNELS: dict[str, Callable[[Profile], NDArray[np.uint32]]] = {
-    "words": attrgetter("words"),
-    "names": attrgetter("names"),
+_FIELDS = ("words", "names", "numbers", "title", "files", "external", "internal")
+CHANNELS: dict[str, Callable[[Profile], Hashes]] = {
+    **{name: attrgetter(name) for name in _FIELDS},
     "numbers": lambda profile: np.unique(profile.numbers),
-    "title": attrgetter("title"),
-    "files": attrgetter("files"),
-    "external": attrgetter("external"),
-    "internal": attrgetter("internal"),
     "shingles": _shingles,
 }
 
 
-def channels(domain: Domain) -> dict[str, Channel]:
-    """Return all channels of *domain* by name."""
-    return {name: channel_of(*(list(map(of, side)) for side in (domain.a, domain.b))) for name, of in CHANNELS.items()}
-
-
-def channel_of(a: Sequence[NDArray[np.uint32]], b: Sequence[NDArray[np.uint32]]) -> Channel:
+def channel_of(a: Sequence[Hashes], b: Sequence[Hashes]) -> Channel:
     """Return the channel of two sides, each a set of tokens per document."""
-    shared = np.intersect1d(_union(a), _union(b))
+    left, right = (np.concatenate([*side, np.zeros(0, dtype=np.uint32)]) for side in (a, b))
+    shared = np.intersect1d(left, right)
     return weighted(incidence(a, shared), incidence(b, shared))
 
 
-def weighted(a: sparse.csr_array, b: sparse.csr_array) -> Channel:
+def weighted(a: Matrix, b: Matrix) -> Channel:
     """Return the channel of the counts of tokens of two sides: rare tokens weigh more."""
     weights = np.sqrt(rarity(a) * rarity(b))
     return Channel(normal_rows(a, weights), normal_rows(b, weights))
 
 
-def _union(sets: Sequence[NDArray[np.uint32]]) -> NDArray[np.uint32]:
-    return np.unique(np.concatenate(sets)) if sets else np.zeros(0, dtype=np.uint32)
-
-
-def incidence(sets: Sequence[NDArray[np.uint32]], vocabulary: NDArray[np.uint32]) -> sparse.csr_array:
+def incidence(sets: Sequence[Hashes], vocabulary: Hashes) -> Matrix:
     """Return ``(sets, vocabulary)`` with 1 where a set has the token; *vocabulary* is sorted."""
     tokens = np.concatenate([*sets, np.zeros(0, dtype=np.uint32)])
     known = np.isin(tokens, vocabulary)
@@ -107,61 +102,46 @@ def incidence(sets: Sequence[NDArray[np.uint32]], vocabulary: NDArray[np.uint32]
     return sparse.csr_array((np.ones(len(columns), dtype=np.float32), columns, indptr), shape=shape)
 
 
-def rarity(matrix: sparse.csr_array) -> NDArray[np.float64]:
+def rarity(matrix: Matrix) -> Floats:
     """Return the inverse document frequency of each column; near 0 for tokens of all documents."""
     frequency = np.maximum(matrix.sum(axis=0), 1)
     return np.asarray(np.log(max(matrix.shape[0], 1) / frequency) + 1e-3)
 
 
-def normal_rows(matrix: sparse.csr_array, weights: NDArray[np.float64]) -> sparse.csr_array:
+def normal_rows(matrix: Matrix, weights: Floats) -> Matrix:
     """Weight the columns of *matrix*, then scale its rows to length 1."""
-    weighted = sparse.csr_array(
-        (weights[matrix.indices].astype(np.float32), matrix.indices, matrix.indptr), matrix.shape
-    )
+    values = weights[matrix.indices].astype(np.float32)
+    weighted = sparse.csr_array((values, matrix.indices, matrix.indptr), matrix.shape)
     lengths = np.sqrt(weighted.power(2).sum(axis=1))
     return sparse.csr_array(sparse.diags_array(1 / np.maximum(lengths, 1e-9)) @ weighted)
 
 
-def row_products(
-    left: sparse.csr_array, right: sparse.csr_array, a: NDArray[np.intp], b: NDArray[np.intp]
-) -> NDArray[np.float64]:
+def row_products(left: Matrix, right: Matrix, a: Places, b: Places) -> Floats:
     """The products of row *a* of *left* and row *b* of *right*, for each of them."""
-    parts = [
-        np.asarray(left[a[at : at + 10_000]].multiply(right[b[at : at + 10_000]]).sum(axis=1)).ravel()
-        for at in range(0, len(a), 10_000)
-    ]
-    return np.concatenate(parts).astype(np.float64) if parts else np.zeros(0)
-
-
-BUDGET = 20_000
-"""Maximum products of weights per document; more frequent tokens are left out of the search."""
-BLOCK = 2_000
-"""Documents per block of the search."""
+    products = np.zeros(len(a))
+    for at in range(0, len(a), 10_000):
+        block = slice(at, at + 10_000)
+        products[block] = np.asarray(left[a[block]].multiply(right[b[block]]).sum(axis=1)).ravel()
+    return products
 
 
 def nearest(
     channels: Sequence[Channel], count: int, on_progress: Callable[[float], None] = lambda share: None
-) -> sparse.csr_array:
+) -> Matrix:
     """For each document of both sides its *count* most similar ones of the other; similarities summed over channels."""
     left = sparse.csr_array(sparse.hstack([channel.a for channel in channels]))
     right = sparse.csr_array(sparse.hstack([channel.b for channel in channels]))
-    left, right = _affordable(left, right)
+    # the rarest columns, as many as the budget allows
+    cost = np.diff(left.tocsc().indptr).astype(np.int64) * np.diff(right.tocsc().indptr)
+    order = np.argsort(cost, kind="stable")
+    kept = np.sort(order[np.cumsum(cost[order]) <= BUDGET * (left.shape[0] + right.shape[0])])
+    left, right = left[:, kept], right[:, kept]
     forward = _search(left, right, count, lambda share: on_progress(share / 2))
     backward = _search(right, left, count, lambda share: on_progress((1 + share) / 2)).T.tocsr()
     return sparse.csr_array(forward.maximum(backward))
 
 
-def _affordable(left: sparse.csr_array, right: sparse.csr_array) -> tuple[sparse.csr_array, sparse.csr_array]:
-    """Keep the rarest columns, as many as the budget allows."""
-    cost = np.diff(left.tocsc().indptr).astype(np.int64) * np.diff(right.tocsc().indptr)
-    order = np.argsort(cost, kind="stable")
-    kept = np.sort(order[np.cumsum(cost[order]) <= BUDGET * (left.shape[0] + right.shape[0])])
-    return left[:, kept], right[:, kept]
-
-
-def _search(
-    left: sparse.csr_array, right: sparse.csr_array, count: int, on_progress: Callable[[float], None]
-) -> sparse.csr_array:
+def _search(left: Matrix, right: Matrix, count: int, on_progress: Callable[[float], None]) -> Matrix:
     transposed = right.T.tocsr()
     rows, columns, values = [], [], []
     for start in range(0, left.shape[0], BLOCK):
@@ -183,25 +163,24 @@ def _search(
     return sparse.csr_array((np.concatenate(values), places), shape=shape)
 
 
+Found: TypeAlias = "Mapping[tuple[int, int], UrlEvidence]"
+"""The evidence of the candidates of a domain, places in *a* and in *b*, that have any."""
+
+
 @dataclass(frozen=True, slots=True)
 class Editions:
-    """Which documents of a domain are the same page: those that the same translations announce, and that announce them.
+    """Which documents are the same page: those that the same translations announce, and that announce them.
 
     One-sided announcements do not count, as many sites announce their home page as the translation of every page.
     """
 
-    a: NDArray[np.intp]
+    a: Places
     """Number of the page of each document in ``domain.a``; editions, and their translations, share a number."""
-    b: NDArray[np.intp]
+    b: Places
 
     @classmethod
-    def from_evidence(
-        cls, domain: Domain, found: Mapping[tuple[int, int], UrlEvidence], with_copies: bool = False
-    ) -> Editions:
-        """Group documents into pages by the evidence *found*; near-duplicates too if *with_copies*.
-
-        Without evidence each document is its own page.
-        """
+    def from_evidence(cls, domain: Domain, found: Found, with_copies: bool = False) -> Editions:
+        """Group documents into pages by the evidence *found*, or each by itself; *with_copies*: near-duplicates too."""
         announced = [places for places, evidence in found.items() if evidence.hreflang == 2]
         i, j = np.array(announced, dtype=np.intp).reshape(-1, 2).T
         one, other = i, len(domain.a) + j
@@ -216,15 +195,17 @@ class Editions:
         _, pages = connected_components(links, directed=False)
         return cls(*np.split(pages.astype(np.intp), [len(domain.a)]))
 
+    def leads(self, scores: Floats, i: Places, j: Places) -> tuple[Floats, Floats]:
+        """The :func:`.matching.lead` of the candidates *i*, *j* for the first and for the second document."""
+        return lead(scores, i, self.b[j]), lead(scores, j, self.a[i])
+
 
 def hashed_redirects(domain: Domain) -> dict[int, int]:
     """Return the redirects of *domain* as they stand in :attr:`.Profile.internal`."""
     return {hash_text(key): hash_text(target) for key, target in domain.corpus.redirects.items()}
 
 
-def links_between(
-    sources: Sequence[Profile], targets: Sequence[Profile], redirects: Mapping[int, int]
-) -> sparse.csr_array:
+def links_between(sources: Sequence[Profile], targets: Sequence[Profile], redirects: Mapping[int, int]) -> Matrix:
     """Return which of *sources* link to which of *targets*, ``(sources, targets)`` of 1; no page links to itself."""
     places = {hash_text(link_key(profile.url)): place for place, profile in enumerate(targets)}
     rows, columns = [], []
@@ -234,22 +215,14 @@ def links_between(
             if place is not None and targets[place] is not profile:
                 rows.append(row)
                 columns.append(place)
-    links = sparse.csr_array(
-        (np.ones(len(rows), dtype=np.float32), (rows, columns)), shape=(len(sources), len(targets))
-    )
-    links.data[:] = 1
+    ones = np.ones(len(rows), dtype=np.float32)
+    links = sparse.csr_array((ones, (rows, columns)), shape=(len(sources), len(targets)))
+    links.data[:] = 1  # of repeated links
     return links
 
 
-MAX_EXCHANGES = 2
-"""Maximum documents of the other side with which a document exchanges links, that one of them is its translation."""
-
-
 def exchanged(domain: Domain) -> list[tuple[int, int]]:
-    """Return the documents of both sides that link to each other, and to no other document that links back.
-
-    Articles of two wikis do, in their text. Documents that exchange links with many, as home pages do, do not count.
-    """
+    """Return the documents of both sides that link to each other and to few others that do, unlike home pages."""
     redirects = hashed_redirects(domain)
     there = links_between(domain.a, domain.b, redirects)
     mutual = sparse.coo_array(there.multiply(links_between(domain.b, domain.a, redirects).T))
@@ -259,13 +232,6 @@ def exchanged(domain: Domain) -> list[tuple[int, int]]:
         few = np.maximum(*partners) <= most
         i, j = i[few], j[few]
     return list(zip(i.tolist(), j.tolist(), strict=True))
-
-
-_WORD = re.compile(r"[^\W_]+")
-ALIKE = 5
-"""Candidates by similar URLs of each document without other evidence."""
-MAX_SAME_KEY = 20
-"""Maximum documents of one side with the same key for all of them to be candidates."""
 
 
 def url_evidence(domain: Domain) -> dict[tuple[int, int], UrlEvidence]:
@@ -281,13 +247,12 @@ def url_evidence(domain: Domain) -> dict[tuple[int, int], UrlEvidence]:
             found[i, j].hreflang += 1
         for i in domain.targets(profile.switches, domain.places_a):
             found[i, j].switcher += 1
-    pair = domain.pair
     by_key: defaultdict[str, list[int]] = defaultdict(list)
     for j, profile in enumerate(domain.b):
         by_key[profile.key].append(j)
     for i, profile in enumerate(domain.a):
         for j in by_key.get(profile.key, ())[:MAX_SAME_KEY]:
-            agree = all(agrees(one.marked, one.language, pair) for one in (profile, domain.b[j]))
+            agree = all(agrees(one.marked, one.language, domain.pair) for one in (profile, domain.b[j]))
             found[i, j].key, found[i, j].refused = agree, not agree
     for places in exchanged(domain):
         found[places].linked = True
@@ -310,10 +275,7 @@ def alike_urls(domain: Domain, known: set[tuple[int, int]]) -> list[tuple[int, i
 
 
 def rewritten_urls(domain: Domain, known: set[tuple[int, int]]) -> list[tuple[int, int, float]]:
-    """Return the pairs that a rewriting of the site leads to, with its reliability, 0 to 1.
-
-    Documents are left out as by :func:`alike_urls`.
-    """
+    """Return the pairs that a rewriting of the site leads to, with its reliability; as :func:`alike_urls`."""
     left, right = _undecided(domain, known)
     found = rewritten_pairs([domain.a[i].url for i in left], [domain.b[j].url for j in right])
     return [(left[i], right[j], reliability) for i, j, reliability in found]
@@ -321,17 +283,15 @@ def rewritten_urls(domain: Domain, known: set[tuple[int, int]]) -> list[tuple[in
 
 def _undecided(domain: Domain, known: set[tuple[int, int]]) -> tuple[list[int], list[int]]:
     """The documents of both sides that are in no *known* pair and whose URLs name no other language."""
-    taken_a, taken_b = {i for i, _ in known}, {j for _, j in known}
-    left = [i for i, profile in enumerate(domain.a) if i not in taken_a and _names_itself(profile, domain.pair)]
-    right = [j for j, profile in enumerate(domain.b) if j not in taken_b and _names_itself(profile, domain.pair)]
-    return left, right
+
+    def undecided(side: Sequence[Profile], taken: set[int]) -> Iterator[int]:
+        for place, profile in enumerate(side):
+            marked = marked_language(profile.url)
+            if place not in taken and (marked is None or domain.pair.side(marked) == profile.language):
+                yield place
+
+    return list(undecided(domain.a, {i for i, _ in known})), list(undecided(domain.b, {j for _, j in known}))
 
 
-def _url_words(url: str) -> NDArray[np.uint32]:
+def _url_words(url: str) -> Hashes:
     return np.unique(np.array([hash_text(word) for word in _WORD.findall(url.lower())], dtype=np.uint32))
-
-
-def _names_itself(profile: Profile, pair: LanguagePair) -> bool:
-    """The URL names no language but the content's."""
-    marked = marked_language(profile.url)
-    return marked is None or pair.side(marked) == profile.language

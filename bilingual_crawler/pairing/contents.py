@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections import OrderedDict, defaultdict
 from dataclasses import dataclass
-from functools import lru_cache
 from heapq import nlargest
 from typing import TYPE_CHECKING
 
 import numpy as np
 from cachetools import LRUCache
 
-from bilingual_crawler.pairing.book import MAX_RELATED
+from bilingual_crawler.pairing.book import MAX_RELATED, Book
 from bilingual_crawler.pairing.resemblance import (
     CONFIRMED_BY_OUTLINE,
     Resemblance,
@@ -27,7 +26,6 @@ if TYPE_CHECKING:
 
     from bilingual_crawler.pages.model import PageRecord
     from bilingual_crawler.pages.outline import Outline
-    from bilingual_crawler.pairing.book import Book
 
 MAX_DOCUMENTS = 20_000
 """Latest documents that are compared; each takes some 5 kB."""
@@ -47,7 +45,6 @@ class _IndexedDocument:
     side: int
     outline: Outline
     index: Sequence[int]
-    """Indexed items."""
 
 
 class Contents:
@@ -55,7 +52,7 @@ class Contents:
 
     def __init__(self) -> None:
         # not at the first page, when file descriptors may have run out
-        self._weights = _weights()
+        self._weights = ResemblanceWeights.load(models_folder(None))
         self._documents: OrderedDict[str, _IndexedDocument] = OrderedDict()
         self._sites: LRUCache[str, Resemblance] = LRUCache(MAX_SITES)
         self._having: defaultdict[tuple[str, int, int], list[str]] = defaultdict(list)
@@ -75,8 +72,8 @@ class Contents:
         resemblance = self._sites[site]
         items = items_of(outline)
         rarest = items[np.argsort(resemblance.frequency(items), kind="stable")[:MAX_INDEXED]].tolist()
-        document = self._documents[url] = _IndexedDocument(site, side, outline, rarest)
-        for item in document.index:
+        self._documents[url] = _IndexedDocument(site, side, outline, rarest)
+        for item in rarest:
             having = self._having[site, side, item]
             if len(having) < MAX_SHARING:
                 having.append(url)
@@ -89,16 +86,13 @@ class Contents:
 
     def forget(self, url: str) -> None:
         """Stop comparing the document at *url*."""
-        document = self._documents.pop(url, None)
-        if document is None:
-            return
-        for item in document.index:
-            place = document.site, document.side, item
-            having = self._having[place]
-            if url in having:
-                having.remove(url)
-            if not having:
-                del self._having[place]
+        if document := self._documents.pop(url, None):
+            for item in document.index:
+                having = self._having[place := (document.site, document.side, item)]
+                if url in having:
+                    having.remove(url)
+                if not having:
+                    del self._having[place]
 
     def translation(self, url: str) -> str | None:
         """The confirmed translation of the document at *url*, or None."""
@@ -124,11 +118,7 @@ class Contents:
 
 
 class Copies:
-    """Finds copies of documents at other addresses.
-
-    A copy names its original as canonical and has its text, or is equal to it, or nearly equal and not announced as a
-    translation.
-    """
+    """Finds copies, which name their original as canonical and have its text, or are equal, or nearly and unclaimed."""
 
     def __init__(self, book: Book) -> None:
         self._book = book
@@ -140,10 +130,7 @@ class Copies:
         """Language and URL -> documents that name it as canonical."""
 
     def have_same_text(self, url: str, other: str, usual: Resemblance) -> bool:
-        """Whether two documents in different languages have the same text; false if one of them was evicted.
-
-        If both have the same canonical URL, boilerplate counts, too.
-        """
+        """Whether two documents have the same text, with boilerplate if of one canonical URL; false if evicted."""
         if url not in self._outlines or other not in self._outlines:
             return False
         (one, a), (another, b) = self._outlines[url], self._outlines[other]
@@ -155,10 +142,7 @@ class Copies:
         return self._outlines[url][1] if url in self._outlines else None
 
     def add(self, page: PageRecord, usual: Resemblance, *, is_claimed: bool) -> tuple[str | None, list[str]]:
-        """Add the document *page*; return its original, or None, and the copies of *page*.
-
-        *is_claimed*: whether pages claim it as a translation, or it claims other pages.
-        """
+        """Add a document; return its original or None, and its copies; *is_claimed*: it is claimed or claims others."""
         outline = page.outline
         if outline is None:
             return None, []
@@ -179,10 +163,7 @@ class Copies:
         return (None if same in copies else same), copies
 
     def _same_text(self, page: PageRecord, outline: Outline, usual: Resemblance, *, is_claimed: bool) -> str | None:
-        """The near-duplicate of *page*, unless a claim tells them apart.
-
-        Tables and pages made by scripts may have nothing but boilerplate: they must be equal.
-        """
+        """The near-duplicate of *page*, unless a claim tells them apart; pages of boilerplate alone must be equal."""
         if is_claimed or not outline.length:
             return None
         site = registered_domain(page.url)
@@ -203,8 +184,3 @@ class Copies:
 def _bare(url: str) -> str:
     """*url* without scheme, ``www.``, the name of an index page, and last slash."""
     return url.partition("://")[2].removeprefix("www.").removesuffix("/index.html").rstrip("/")
-
-
-@lru_cache(1)
-def _weights() -> ResemblanceWeights:
-    return ResemblanceWeights.load(models_folder(None))

@@ -1,61 +1,32 @@
-"""Site-level evidence for a pair: announcements, addresses, and the conventions of the site.
-
-Sure pairs show what translations look like on the site, and how much the best wrong candidate of a page resembles it.
-On a site that announces its translations, or whose addresses differ in language marks only, a pair by content alone is
-unlikely.
-"""
+"""Site-level evidence for a pair: announcements, addresses, and the conventions of the site, shown by sure pairs."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, TypeAlias
+from dataclasses import fields
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from bilingual_crawler.pairing.candidates import incidence, row_products
+from bilingual_crawler.pairing.candidates import Editions, Found, incidence, row_products
 from bilingual_crawler.pairing.matching import lead
-from bilingual_crawler.pairing.urls import agrees
+from bilingual_crawler.pairing.urls import UrlEvidence, agrees
 from bilingual_crawler.scoring.linear import logit
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from numpy.typing import NDArray
-
-    from bilingual_crawler.pairing.candidates import Editions
+    from bilingual_crawler.pairing.arrays import Columns, Floats, Floats32, Mask, Places
     from bilingual_crawler.pairing.corpus import Domain
-    from bilingual_crawler.pairing.model import Profile
-    from bilingual_crawler.pairing.urls import UrlEvidence
-
-Columns: TypeAlias = Mapping[str, "NDArray[np.float32]"]
 
 SITE_FEATURES = (
-    "held",
-    "lead_a",
-    "lead_b",
-    "said",
-    "said_by_both",
-    "held_if_said",
-    "contradicted",
-    "site_contradicted",
-    "refused",
-    "rivals_a",
-    "rivals_b",
-    "marked_otherwise",
-    "usual_wrong",
-    "usual_unknown",
-    "site_said",
-    "site_mutual",
-    "site_unsaid",
-    "title_numbers",
-    "url_numbers",
+    *("held", "lead_a", "lead_b"),
+    *("said", "said_by_both", "held_if_said", "contradicted", "site_contradicted"),
+    *("refused", "rivals_a", "rivals_b", "marked_otherwise"),
+    *("usual_wrong", "usual_unknown", "site_said", "site_mutual", "site_unsaid", "title_numbers", "url_numbers"),
 )
-"""Features of a candidate: its log-odds by content (*held*), and their leads over the rivals of both pages. Then for
-candidates that the site claims: whether both pages announce each other, how far *held* is below :data:`CONTRADICTED`,
-and if it is below 0, how often content contradicts the site. Of the two pages, how many have another announced partner,
-and an address that names another language than the text's. From ``usual_wrong`` on only for candidates that the site
-does not claim: log-odds by the conventions of the site, and differing numbers in titles and addresses."""
+"""Features of a candidate: its log-odds by content, *held*, and their leads over the rivals of both pages; for claimed
+ones, how far *held* is below :data:`CONTRADICTED` and, if below 0, how often content contradicts the site; how many of
+the two pages have another announced partner, and an address of another language; for unclaimed ones, log-odds by the
+conventions of the site, and differing numbers in titles and addresses."""
 
 CONFIRMED_BY_CONTENT = 0.0
 """Log-odds by content that confirm an announcement by only one of two registered domains."""
@@ -79,24 +50,16 @@ SELDOM = 0.01
 _NUMBER = re.compile(r"\d+")
 
 
-def url_columns(
-    domain: Domain,
-    found: Mapping[tuple[int, int], UrlEvidence],
-    i: NDArray[np.intp],
-    j: NDArray[np.intp],
-    pages: Editions,
-) -> dict[str, NDArray[np.float32]]:
+def url_columns(domain: Domain, found: Found, i: Places, j: Places, pages: Editions) -> dict[str, Floats32]:
     """The columns of the candidates *i*, *j* by announcements, switchers, addresses and titles, ``(candidates,)``.
 
-    A candidate is outvoted, and no rival, if the site claims another candidate of one of its documents more strongly.
-    Many sites announce their home page as the translation of every page.
+    A candidate is outvoted, and no rival, if the site claims another one of its documents more, unlike a home page.
     """
-    names = ("hreflang", "switcher", "key", "linked", "refused", "one_sided")
-    columns = {name: np.zeros(len(i), dtype=np.float32) for name in names}
-    for place, (x, y) in enumerate(zip(i.tolist(), j.tolist(), strict=True)):
-        if (evidence := found.get((x, y))) is not None:
-            for name in names:
-                columns[name][place] = getattr(evidence, name)
+    columns = {field.name: np.zeros(len(i), dtype=np.float32) for field in fields(UrlEvidence)}
+    for place, candidate in enumerate(zip(i.tolist(), j.tolist(), strict=True)):
+        if candidate in found:
+            for name, column in columns.items():
+                column[place] = getattr(found[candidate], name)
     voices = _voices(columns["hreflang"], columns)
     others = (i, pages.b[j]), (j, pages.a[i])
     outvoted = (voices > 0) & np.any([_rivals(voices, voices + 1, *other) for other in others], axis=0)
@@ -104,23 +67,16 @@ def url_columns(
     heard, least = np.where(outvoted, 0, voices), np.maximum(voices, 1)
     for name, other in zip(("rivals_a", "rivals_b"), others, strict=True):
         columns[name] = np.where(outvoted, _rivals(voices, least, *other), _rivals(heard, least, *other))
-    marked = [
-        np.array([not agrees(profile.marked, profile.language, domain.pair) for profile in side], dtype=np.float32)
-        for side in (domain.a, domain.b)
-    ]
-    columns["marked_otherwise"] = marked[0][i] + marked[1][j]
-    columns["title_numbers"] = _differing(_title_numbers(domain.a), _title_numbers(domain.b), i, j)
-    columns["url_numbers"] = _renumbered([p.key for p in domain.a], [p.key for p in domain.b], i, j)
+    otherwise = [[not agrees(one.marked, one.language, domain.pair) for one in side] for side in (domain.a, domain.b)]
+    marked_a, marked_b = (np.array(side, dtype=np.float32) for side in otherwise)
+    columns["marked_otherwise"] = marked_a[i] + marked_b[j]
+    columns["title_numbers"] = _differing(domain, i, j)
+    columns["url_numbers"] = _renumbered(domain, i, j)
     return columns
 
 
-def _rivals(
-    voices: NDArray[np.float32], least: NDArray[np.float32], places: NDArray[np.intp], pages: NDArray[np.intp]
-) -> NDArray[np.float32]:
-    """For each candidate, the number of candidates of its document (*places*) with other *pages* and *least* voices.
-
-    A switcher also leads to untranslated pages, in the language of the partner.
-    """
+def _rivals(voices: Floats32, least: Floats32, places: Places, pages: Places) -> Floats32:
+    """Number of other candidates, *pages*, of the document of each, *places*, with *least* voices or more."""
     _, same = np.unique(places * (pages.max(initial=0) + 1) + pages, return_inverse=True)
     rivals = np.zeros(len(voices), dtype=np.float32)
     for level in np.unique(least):
@@ -129,60 +85,37 @@ def _rivals(
     return np.asarray(rivals, dtype=np.float32)
 
 
-def _title_numbers(side: Sequence[Profile]) -> list[NDArray[np.uint32]]:
-    return [np.intersect1d(profile.title, profile.numbers) for profile in side]
-
-
-def _differing(
-    a: Sequence[NDArray[np.uint32]], b: Sequence[NDArray[np.uint32]], i: NDArray[np.intp], j: NDArray[np.intp]
-) -> NDArray[np.float32]:
-    """Share of the numbers of each candidate that only one page has, 0 to 1; 0 if neither has one."""
+def _differing(domain: Domain, i: Places, j: Places) -> Floats32:
+    """Share of the numbers in the titles of each candidate that only one page has, 0 to 1; 0 if neither has one."""
+    a, b = ([np.intersect1d(one.title, one.numbers) for one in side] for side in (domain.a, domain.b))
     numbers = np.unique(np.concatenate([np.zeros(0, dtype=np.uint32), *a, *b]))
     shared = row_products(incidence(a, numbers), incidence(b, numbers), i, j)
     union = np.array([len(one) for one in a])[i] + np.array([len(one) for one in b])[j] - shared
     return np.asarray(1 - np.where(union > 0, shared / np.maximum(union, 1), 1), dtype=np.float32)
 
 
-def _renumbered(a: Sequence[str], b: Sequence[str], i: NDArray[np.intp], j: NDArray[np.intp]) -> NDArray[np.float32]:
-    """1 for candidates whose addresses differ in some of their numbers only, such as ``/12-4-1`` and ``/12-5-1``.
-
-    A single number may identify an article, and differ in its translation.
-    """
-    keys = [*a, *b]
-    shapes = [_NUMBER.sub("#", key) for key in keys]
+def _renumbered(domain: Domain, i: Places, j: Places) -> Floats32:
+    """1 where only some of several numbers in addresses differ: ``/12-4-1``, ``/12-5-1``; a single one may be an id."""
+    keys = np.array([profile.key for profile in (*domain.a, *domain.b)], dtype=object)
+    shapes = np.array([_NUMBER.sub("#", key) for key in keys], dtype=object)
     several = np.array([shape.count("#") > 1 for shape in shapes], dtype=bool)
-    key_of, shape_of = _identified(keys), _identified(shapes)
-    k = len(a) + j
-    return np.asarray((shape_of[i] == shape_of[k]) & several[i] & (key_of[i] != key_of[k]), dtype=np.float32)
+    k = len(domain.a) + j
+    return np.asarray((shapes[i] == shapes[k]) & several[i] & (keys[i] != keys[k]), dtype=np.float32)
 
 
-def _identified(texts: Sequence[str]) -> NDArray[np.intp]:
-    """A number for each of *texts*, the same for equal ones."""
-    places: dict[str, int] = {}
-    return np.array([places.setdefault(text, len(places)) for text in texts], dtype=np.intp)
-
-
-def contradictions(held: NDArray[np.float64], columns: Columns) -> float:
-    """Share, 0 to 1, of the site's claims that content contradicts, shrunk towards 0 where claims are few.
-
-    *held*, *columns*: as for :func:`site_columns`.
-    """
+def contradictions(held: Floats, columns: Columns) -> float:
+    """Share, 0 to 1, of the site's claims that content contradicts, shrunk towards 0 where claims are few."""
     sure = says(held, columns) & (columns["outvoted"] == 0)
     return float((sure & (held < CONTRADICTED)).sum() / (sure.sum() + 2))
 
 
 def site_columns(
-    held: NDArray[np.float64],
-    columns: Columns,
-    places: tuple[NDArray[np.intp], NDArray[np.intp]],
-    alike: tuple[NDArray[np.intp], NDArray[np.intp]],
-    contradicted: float,
-) -> dict[str, NDArray[np.float64]]:
-    """The columns of :data:`SITE_FEATURES`, ``(candidates,)``.
+    held: Floats, columns: Columns, places: tuple[Places, Places], alike: tuple[Places, Places], contradicted: float
+) -> dict[str, Floats]:
+    """The columns of :data:`SITE_FEATURES`, ``(candidates,)``, by *columns* of :func:`url_columns`.
 
-    *held*: log-odds of each candidate by content; *columns*: from :func:`url_columns`; *places*: of the candidates in
-    both sides; *alike*: groups of near-duplicates of both sides, ``(documents,)``; *contradicted*: from
-    :func:`contradictions`. An announcement by only one of two registered domains counts if *held* confirms it.
+    *held*: log-odds of each candidate by content; *places*: of the candidates in both sides; *alike*: groups of
+    near-duplicates of both sides, ``(documents,)``; *contradicted*: see :func:`contradictions`.
     """
     (i, j), (alike_a, alike_b) = places, (alike[0][places[0]], alike[1][places[1]])
     said = says(held, columns)
@@ -208,7 +141,7 @@ def site_columns(
         "marked_otherwise": columns["marked_otherwise"].astype(float),
         "usual_wrong": unsaid * (0.0 if known_wrong is None else _log_odds(known_wrong)),
         "usual_unknown": unsaid * float(known_wrong is None),
-        "site_said": unsaid * (_documents(sure, i, j) / smaller),
+        "site_said": unsaid * (min(len(np.unique(i[sure])), len(np.unique(j[sure]))) / smaller),
         "site_mutual": unsaid * (mutual.sum() / smaller),
         "site_unsaid": unsaid * _log_odds((likely + 1) / (sure.sum() + likely + 2)),
         "title_numbers": unsaid * columns["title_numbers"].astype(float),
@@ -216,25 +149,20 @@ def site_columns(
     }
 
 
-def announced(columns: Columns) -> NDArray[np.bool_]:
+def announced(columns: Columns) -> Mask:
     """Which candidates an announcement, a switcher or equal addresses claim, be it on one page only."""
     names = ("hreflang", "one_sided", "switcher", "key")
     return np.asarray(np.any([columns[name] > 0 for name in names], axis=0))
 
 
-def announcing(held: NDArray[np.float64], columns: Columns) -> NDArray[np.float32]:
+def announcing(held: Floats, columns: Columns) -> Floats32:
     """Number of pages that announce the other, 0 to 2; one-sided announcements between domains count if confirmed."""
     confirmed = (columns["one_sided"] > 0) & (held >= CONFIRMED_BY_CONTENT)
     return np.asarray(np.where(confirmed, 1, columns["hreflang"]), dtype=np.float32)
 
 
-def disbelieving(
-    columns: Columns, i: NDArray[np.intp], j: NDArray[np.intp], wrong: NDArray[np.intp]
-) -> dict[str, NDArray[np.float32]]:
-    """The *columns* of the candidates *i*, *j* without the site's claims for the candidates *wrong*.
-
-    Those claims then count against no other candidate of their documents.
-    """
+def disbelieving(columns: Columns, i: Places, j: Places, wrong: Places) -> dict[str, Floats32]:
+    """*columns* without the site's claims for the candidates *wrong*, which then count against no other candidate."""
     found = dict(columns)
     for name in ("hreflang", "one_sided", "switcher", "key"):
         found[name] = columns[name].copy()
@@ -243,73 +171,52 @@ def disbelieving(
         gone = np.bincount(places[wrong], minlength=places.max() + 1)[places]
         gone[wrong] -= 1
         found[name] = np.maximum(0, columns[name] - gone).astype(np.float32)
-    beside = np.isin(i, i[wrong]) | np.isin(j, j[wrong])
-    found["refused"] = np.where(beside, 0, columns["refused"]).astype(np.float32)
+    found["refused"] = np.where(beside(wrong, i, j), 0, columns["refused"]).astype(np.float32)
     return found
 
 
-def convincing(
-    held: NDArray[np.float64], columns: Columns, i: NDArray[np.intp], j: NDArray[np.intp]
-) -> NDArray[np.bool_]:
-    """Which candidates are the best of both documents by content, by log-odds of :data:`CONVINCING` or more.
+def beside(chosen: Places | Mask, i: Places, j: Places) -> Mask:
+    """Which candidates *i*, *j* share a document with one of the *chosen*."""
+    return np.isin(i, i[chosen]) | np.isin(j, j[chosen])
 
-    What they link to is paired, too, as in lists, and their addresses name no other language than their text's.
-    """
+
+def convincing(held: Floats, columns: Columns, i: Places, j: Places) -> Mask:
+    """Which candidates are best of both documents by content, link to pairs, and have no other mark."""
     best = (held >= _best(held, i)[i]) & (held >= _best(held, j)[j]) & (held >= CONVINCING)
     return np.asarray(best & (columns["outlinks"] >= LISTED) & (columns["marked_otherwise"] == 0))
 
 
-def outshone(
-    held: NDArray[np.float64], best: NDArray[np.bool_], i: NDArray[np.intp], j: NDArray[np.intp]
-) -> NDArray[np.bool_]:
+def outshone(held: Floats, best: Mask, i: Places, j: Places) -> Mask:
     """Which candidates that content does not support share a document with one of the *best*, by :data:`MARGIN`."""
     values = np.where(best, held, -np.inf)
     margin = np.maximum(_best(values, i)[i], _best(values, j)[j]) - held
     return np.asarray((held < CONFIRMED_BY_CONTENT) & (margin >= MARGIN))
 
 
-def says(held: NDArray[np.float64], columns: Columns) -> NDArray[np.bool_]:
-    """Whether the site claims each candidate, by announcements, both switchers, addresses, or links in the text.
-
-    Links count only where content does not contradict them.
-    """
+def says(held: Floats, columns: Columns) -> Mask:
+    """Whether the site claims each candidate: by announcements, both switchers, addresses, or uncontradicted links."""
     linked = (columns["linked"] > 0) & (held >= CONTRADICTED)
     return np.asarray((_voices(announcing(held, columns), columns) > 0) | linked)
 
 
-def _voices(announced: NDArray[np.float32], columns: Columns) -> NDArray[np.float32]:
+def _voices(announced: Floats32, columns: Columns) -> Floats32:
     """Number of claims for each candidate: an announcement on each page, both switchers, the addresses."""
     return np.asarray(announced + (columns["switcher"] == 2) + (columns["key"] > 0), dtype=np.float32)
 
 
-def _documents(said: NDArray[np.bool_], i: NDArray[np.intp], j: NDArray[np.intp]) -> int:
-    """Number of documents in claimed candidates, on the side with fewer."""
-    return min(len(np.unique(i[said])), len(np.unique(j[said])))
-
-
-def _log_odds(share: NDArray[np.float64] | float) -> NDArray[np.float64]:
+def _log_odds(share: Floats | float) -> Floats:
     return np.asarray(logit(np.clip(share, SELDOM, 1 - SELDOM)))
 
 
-def _best(values: NDArray[np.float64], places: NDArray[np.intp]) -> NDArray[np.float64]:
+def _best(values: Floats, places: Places) -> Floats:
     """The highest value of each document, by place; -inf without one."""
     best = np.full(places.max(initial=-1) + 1, -np.inf)
     np.maximum.at(best, places, values)
     return best
 
 
-def _usual_wrong(
-    held: NDArray[np.float64],
-    said: NDArray[np.bool_],
-    i: NDArray[np.intp],
-    j: NDArray[np.intp],
-    alike_a: NDArray[np.intp],
-    alike_b: NDArray[np.intp],
-) -> NDArray[np.float64] | None:
-    """For each candidate, the share of best wrong candidates, of documents with a sure partner, that are as good.
-
-    None with fewer than :data:`MIN_WRONG_CANDIDATES` of them.
-    """
+def _usual_wrong(held: Floats, said: Mask, i: Places, j: Places, alike_a: Places, alike_b: Places) -> Floats | None:
+    """Share of best wrong candidates of surely paired documents that are as good as each candidate; None if few."""
     wrong = []
     for places, others in ((i, alike_b), (j, alike_a)):
         width = others.max(initial=0) + 1

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 from collections import defaultdict
 from dataclasses import replace
+from operator import itemgetter
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -17,8 +18,7 @@ from bilingual_crawler.urls.hosts import registered_domain
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
-    from numpy.typing import NDArray
-
+    from bilingual_crawler.pairing.arrays import Hashes, Mask, Places
     from bilingual_crawler.pairing.model import Profile
 
 REPEATED = 5
@@ -26,10 +26,7 @@ REPEATED = 5
 REPEATED_SHARE = 0.1
 """The same as a share of these documents, 0 to 1."""
 CANONICAL_TEXT = 0.5
-"""Minimum share of a page, and of the page that its ``rel=canonical`` names, in common for a copy.
-
-Many sites name their home page, or the original of a translation, on every page.
-"""
+"""Minimum share of a page and its ``rel=canonical`` in common for a copy: many pages name the home page."""
 PERMUTATIONS = 64
 BAND = 4
 """Values of a signature that must agree for two documents to be compared."""
@@ -46,8 +43,8 @@ def merge_copies(
 ) -> tuple[list[Profile], dict[str, int], dict[str, str]]:
     """Leave out the documents of one language that name another one by ``rel=canonical`` and have its text.
 
-    Returns the others, which announce what their copies announce; the place of each link key, also of copies; and
-    the URL of each copy to that of its document. *resolve* follows redirects of link keys.
+    Returns the others, with the claims of their copies; the place of each link key, also of copies; and the URL of each
+    copy to that of its document. *resolve* follows redirects of link keys.
     """
     by_key = {link_key(profile.url): profile for profile in side}
     document: dict[str, str] = {}
@@ -59,103 +56,93 @@ def merge_copies(
             document[profile.url] = target.url
     # what is a document may itself have turned out to be a copy
     document = {url: target for url, target in document.items() if target not in document}
-    announced: defaultdict[str, list[Profile]] = defaultdict(list)
+    copies: defaultdict[str, list[Profile]] = defaultdict(list)
     for profile in side:
         if profile.url in document:
-            announced[document[profile.url]].append(profile)
-    kept = [_joined(profile, announced[profile.url]) for profile in side if profile.url not in document]
+            copies[document[profile.url]].append(profile)
+    kept = [_joined(profile, *copies[profile.url]) for profile in side if profile.url not in document]
     places = {profile.url: place for place, profile in enumerate(kept)}
     return kept, {link_key(p.url): places[document.get(p.url, p.url)] for p in side}, document
 
 
-def _joined(profile: Profile, copies: Sequence[Profile]) -> Profile:
-    if not copies:
-        return profile
-    alike = (profile, *copies)
+def _joined(*alike: Profile) -> Profile:
+    """The first of *alike*, with the claims of all."""
     claims = dict.fromkeys(url for one in alike for url in one.claims)
     switches = dict.fromkeys(url for one in alike for url in one.switches)
-    return replace(profile, claims=tuple(claims), switches=tuple(switches))
+    return replace(alike[0], claims=tuple(claims), switches=tuple(switches))
 
 
-def main_lines(side: Sequence[Profile]) -> list[NDArray[np.bool_]]:
-    """Return, for each document of one side, a mask ``(lines,)`` of main text: lines that are not boilerplate.
+def main_lines(side: Sequence[Profile]) -> dict[str, Mask]:
+    """Return a mask ``(lines,)`` of the main text, lines that are not boilerplate, for the URL of each document.
 
-    Documents with the same title and lines count once. Of a page that is not translated yet, or not found, only the
-    title may be its own.
+    Documents with the same title and lines count once: pages not translated yet, or not found, may differ by title.
     """
-    sites: defaultdict[str, list[int]] = defaultdict(list)
-    for place, profile in enumerate(side):
-        sites[registered_domain(profile.url)].append(place)
-    main: dict[int, NDArray[np.bool_]] = {}
-    for places in sites.values():
-        found = ((side[place].title.tobytes(), np.unique(side[place].lines)) for place in places)
+    sites: defaultdict[str, list[Profile]] = defaultdict(list)
+    for profile in side:
+        sites[registered_domain(profile.url)].append(profile)
+    main: dict[str, Mask] = {}
+    for pages in sites.values():
+        found = ((page.title.tobytes(), np.unique(page.lines)) for page in pages)
         different = {(title, lines.tobytes()): lines for title, lines in found}
         lines, frequency = np.unique(np.concatenate(list(different.values())), return_counts=True)
         common = lines[frequency >= max(REPEATED, REPEATED_SHARE * len(different))]
-        main.update((place, ~np.isin(side[place].lines, common)) for place in places)
-        main.update(_own_again({place: side[place] for place in places}, main))
-    return [main[place] for place in range(len(side))]
+        main.update((page.url, ~np.isin(page.lines, common)) for page in pages)
+        main.update(_own_again(pages, main))
+    return main
 
 
-def _own_again(
-    pages: Mapping[int, Profile], main: Mapping[int, NDArray[np.bool_]]
-) -> Iterator[tuple[int, NDArray[np.bool_]]]:
+def own_length(profile: Profile, main: Mapping[str, Mask]) -> int:
+    """Return the characters of the main text of a document."""
+    return int(profile.lengths[main[profile.url]].sum())
+
+
+def _own_again(pages: Sequence[Profile], main: Mapping[str, Mask]) -> Iterator[tuple[str, Mask]]:
     """Yield the masks of articles of which lists repeat so much that little else would be their own.
 
     A line belongs to the shortest page that has it. What most of its pages have beside a text of their own, or nearly
     all pages have, is furniture; what many pages have alike, and nothing else, is no article.
     """
-    poor = {
-        place
-        for place, profile in pages.items()
-        if profile.lengths[~main[place]].sum() >= max(SHORTEST, LOST * int(profile.lengths[main[place]].sum()))
-    }
+    poor = [one for one in pages if one.lengths[~main[one.url]].sum() >= max(SHORTEST, LOST * own_length(one, main))]
     if not poor:
         return
-    repeating = [np.unique(profile.lines[~main[place]]) for place, profile in pages.items()]
-    votes = np.repeat([1 if place in poor else -1 for place in pages], list(map(len, repeating)))
+    urls = {page.url for page in poor}
+    repeating = [np.unique(page.lines[~main[page.url]]) for page in pages]
+    votes = np.repeat([1 if page.url in urls else -1 for page in pages], list(map(len, repeating)))
     lines, index = np.unique(np.concatenate(repeating), return_inverse=True)
     lead = np.bincount(index, weights=votes)
     articles = lines[(lead >= 0) & (lead < EVERYWHERE * len(pages))]
-    lost = {place: ~main[place] & np.isin(pages[place].lines, articles) for place in poor}
-    alike: defaultdict[tuple[int, bytes], list[int]] = defaultdict(list)
-    for place, repeated in lost.items():
-        profile = pages[place]
-        alike[int(profile.lengths[repeated].sum()), np.unique(profile.lines[repeated]).tobytes()].append(place)
+    alike: defaultdict[tuple[int, bytes], list[tuple[Profile, Mask]]] = defaultdict(list)
+    for page in poor:
+        lost = ~main[page.url] & np.isin(page.lines, articles)
+        alike[int(page.lengths[lost].sum()), np.unique(page.lines[lost]).tobytes()].append((page, lost))
     owned = np.zeros(0, dtype=np.uint32)
-    for (_, own), places in sorted(alike.items()):
-        if len(places) < REPEATED:
-            yield from ((place, main[place] | (lost[place] & ~np.isin(pages[place].lines, owned))) for place in places)
+    for (_, own), found in sorted(alike.items(), key=itemgetter(0)):
+        if len(found) < REPEATED:
+            yield from ((page.url, main[page.url] | (lost & ~np.isin(page.lines, owned))) for page, lost in found)
             owned = np.union1d(owned, np.frombuffer(own, dtype=np.uint32))
 
 
-def boilerplate(side: Sequence[Profile], main: Sequence[NDArray[np.bool_]]) -> NDArray[np.uint32]:
-    """Return the hashes of the lines of one side that are not in *main*, the masks of main text."""
-    found = [profile.lines[~kept] for profile, kept in zip(side, main, strict=True)]
-    return np.unique(np.concatenate(found)) if found else np.zeros(0, dtype=np.uint32)
+def boilerplate(side: Sequence[Profile], main: Mapping[str, Mask]) -> Hashes:
+    """Return the hashes of the lines of one side that are not in *main*, the masks of main text by URL."""
+    return np.unique(np.concatenate([np.zeros(0, np.uint32), *(page.lines[~main[page.url]] for page in side)]))
 
 
-def near_duplicates(side: Sequence[Profile], main: Sequence[NDArray[np.bool_]]) -> NDArray[np.intp]:
+def near_duplicates(side: Sequence[Profile], main: Mapping[str, Mask]) -> Places:
     """Return a group number for each document of one side, ``(documents,)``; *main* are the masks of main text."""
-    lines, wholes = [], []
-    for profile, kept in zip(side, main, strict=True):
-        long = int(profile.lengths[kept].sum()) >= SHORTEST
-        lines.append(profile.lines[kept] if long else profile.lines[:0])
-        wholes.append(b"" if long else profile.title.tobytes() + profile.lines.tobytes())
-    groups = group_similar(lines)
+    long = [own_length(page, main) >= SHORTEST for page in side]
+    groups = group_similar([p.lines[main[p.url] if is_long else []] for p, is_long in zip(side, long, strict=True)])
     first: dict[bytes, int] = {}
-    for place, whole in enumerate(wholes):
-        if whole:
-            groups[place] = first.setdefault(whole, place)
+    for place, page in enumerate(side):
+        if not long[place]:
+            groups[place] = first.setdefault(page.title.tobytes() + page.lines.tobytes(), place)
     return groups
 
 
-def objection(one: Profile, main_one: NDArray[np.bool_], other: Profile, main_other: NDArray[np.bool_]) -> str | None:
+def objection(pages: tuple[Profile, Profile], main: Mapping[str, Mask]) -> str | None:
     """Say why two documents are no pair, whatever announces them, as a key of ``REASONS``; None if nothing is wrong."""
-    sides = (one, main_one), (other, main_other)
-    own = [int(profile.lengths[kept].sum()) for profile, kept in sides]
-    whole = [int(profile.lengths.sum()) for profile, _ in sides]
-    untitled = [int(profile.lengths[kept & ~profile.headings].sum()) for profile, kept in sides]
+    own = [own_length(page, main) for page in pages]
+    whole = [int(page.lengths.sum()) for page in pages]
+    untitled = [int(page.lengths[main[page.url] & ~page.headings].sum()) for page in pages]
     for place in range(2):
         # a page that is not translated yet may show its title above the text that all such pages have
         is_title = not untitled[place] and untitled[1 - place] >= SHORTEST
@@ -163,33 +150,29 @@ def objection(one: Profile, main_one: NDArray[np.bool_], other: Profile, main_ot
             return "no_text"
     if max(whole) > MAX_LENGTH_RATIO * max(min(whole), 1):
         return "length"
-    # what is the own text of one page may be furniture in the other language
     long = min(own) >= SHORTEST
-    texts = [
-        (_prose(first, kept) if long else _text(first), _text(second))
-        for (first, kept), (second, _) in (sides, sides[::-1])
-    ]
-    same = (long or max(whole) < MENUS) and min(common_shares(*pair)[0] for pair in texts) >= SAME_TEXT
-    return "same_text" if same else None
+    if not long and max(whole) >= MENUS:
+        return None
+    # what is the own text of one page may be furniture in the other language
+    found = [_prose(page, main[page.url]) if long else _text(page) for page in pages]
+    shares = [common_shares(text, _text(other))[0] for text, other in zip(found, pages[::-1], strict=True)]
+    return "same_text" if min(shares) >= SAME_TEXT else None
 
 
-def _prose(profile: Profile, main: NDArray[np.bool_]) -> dict[int, float]:
+def _prose(profile: Profile, main: Mask) -> dict[int, float]:
     """The paragraphs in the main text of a document; all of it if they are the lesser part."""
     paragraphs = main & (profile.lengths >= PARAGRAPH)
     most = 2 * int(profile.lengths[paragraphs].sum()) >= int(profile.lengths[main].sum())
     return _text(profile, paragraphs if most else main)
 
 
-def _text(profile: Profile, main: NDArray[np.bool_] | slice = slice(None)) -> dict[int, float]:
+def _text(profile: Profile, main: Mask | slice = slice(None)) -> dict[int, float]:
     """The lines of a document, or those in its mask *main*, with their characters."""
     return dict(zip(profile.lines[main].tolist(), profile.lengths[main].tolist(), strict=True))
 
 
-def group_similar(lines: Sequence[NDArray[np.uint32]]) -> NDArray[np.intp]:
-    """Return a group number for each document, by the hashes of its lines: MinHash with banding, then Jaccard.
-
-    A document without lines is alone in its group.
-    """
+def group_similar(lines: Sequence[Hashes]) -> Places:
+    """Return a group number for each document by its lines: MinHash with banding, then Jaccard; alone without lines."""
     random = np.random.default_rng(1)
     factors = random.integers(1, 1 << 61, PERMUTATIONS, dtype=np.uint64) | np.uint64(1)
     offsets = random.integers(0, 1 << 61, PERMUTATIONS, dtype=np.uint64)
@@ -206,18 +189,16 @@ def group_similar(lines: Sequence[NDArray[np.uint32]]) -> NDArray[np.intp]:
         order = np.argsort(band, kind="stable")
         for first, second in itertools.pairwise(order):
             same = band[first] == band[second] and _root(groups, first) != _root(groups, second)
-            if same and jaccard(lines[first], lines[second]) >= NEAR_DUPLICATE_DOCUMENTS:
+            if same and _jaccard(lines[first], lines[second]) >= NEAR_DUPLICATE_DOCUMENTS:
                 groups[_root(groups, second)] = _root(groups, first)
     return np.array([_root(groups, place) for place in range(len(lines))], dtype=np.intp)
 
 
-def jaccard(one: NDArray[np.uint32], other: NDArray[np.uint32]) -> float:
-    """How many of the tokens of two documents are in both, 0 to 1."""
-    common = len(np.intersect1d(one, other))
-    return common / max(1, len(np.union1d(one, other)))
+def _jaccard(one: Hashes, other: Hashes) -> float:
+    return len(np.intersect1d(one, other)) / max(1, len(np.union1d(one, other)))
 
 
-def _root(groups: NDArray[np.intp], place: int) -> int:
+def _root(groups: Places, place: int) -> int:
     while groups[place] != place:
         groups[place] = groups[groups[place]]
         place = groups[place]

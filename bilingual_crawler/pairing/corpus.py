@@ -1,7 +1,4 @@
-"""All documents that are aligned together, on disk; their registered domains, and groups of domains.
-
-Domains that announce each other's pages as translations, such as ``company.fr`` and ``company.de``, form a group.
-"""
+"""All documents that are aligned together, on disk; their domains, and groups of domains that announce each other."""
 
 from __future__ import annotations
 
@@ -15,9 +12,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from bilingual_crawler.items import Document
-from bilingual_crawler.pairing.copies import boilerplate, main_lines, merge_copies, near_duplicates, objection
+from bilingual_crawler.pairing import copies
 from bilingual_crawler.pairing.model import Profile
-from bilingual_crawler.pairing.reading import link_key, unpack
+from bilingual_crawler.pairing.reading import PackedDocument, link_key, unpack
 from bilingual_crawler.pairing.urls import last_hop
 from bilingual_crawler.urls.hosts import registered_domain
 
@@ -27,7 +24,6 @@ if TYPE_CHECKING:
     from bilingual_crawler.languages.codes import LanguagePair
     from bilingual_crawler.languages.pairs import LanguagePairs
     from bilingual_crawler.pages.origin import Origin
-    from bilingual_crawler.pairing.reading import PackedDocument
 
 MAX_DOMAINS = 20
 """Maximum domains of a group; bounds the damage of a page that announces everybody."""
@@ -36,9 +32,9 @@ MAX_DOCUMENTS = 50_000
 
 
 def join(sizes: Mapping[str, int], announced: Mapping[tuple[str, str], int]) -> list[tuple[str, ...]]:
-    """Group the domains in *sizes* (documents by domain); groups and their domains are in alphabetical order.
+    """Group the domains in *sizes* (documents by domain), all in alphabetical order.
 
-    *announced* counts the announcements from a first to a second domain. Domains that announce each other are joined
+    *announced* counts the announcements from a first to a second domain. Those that announce each other are joined
     first, most announcements first, within the limits of a group.
     """
     groups: dict[str, tuple[str, ...]] = {domain: (domain,) for domain in sizes}
@@ -58,7 +54,7 @@ def join(sizes: Mapping[str, int], announced: Mapping[tuple[str, str], int]) -> 
 
 
 class Corpus:
-    """All documents to align. Texts and profiles lie in an unnamed temporary file.
+    """All documents to align; texts and profiles lie in an unnamed temporary file.
 
     Of pages whose URLs differ in scheme or ``www.`` only, the longest is kept (CCAligned 2020, section 3.2.1).
     """
@@ -69,8 +65,6 @@ class Corpus:
         """Documents of each language."""
         self.others: Counter[str] = Counter()
         """Pages in languages of no pair, by language; empty if it is not known."""
-        self.replaced = 0
-        """Pages replaced by a longer one whose URL differs in scheme or ``www.`` only."""
         self.redirects: dict[str, str] = {}
         """Link key -> link key after all redirects."""
         self.unreadable: Counter[str] = Counter()
@@ -94,15 +88,12 @@ class Corpus:
         return self.languages.total()
 
     def add(self, document: PackedDocument) -> None:
-        """Add a document; of documents at the same address the longest is kept.
-
-        A document in another language at the same address, found by a crawl with other request headers, is a variant.
-        """
-        if self._has_other(document):
+        """Add a document: the longest of an address; one in another language at the same address is a variant."""
+        others = (f"{name} {link_key(document.url)}" for name in self.pairs.languages if name != document.language)
+        if document.url in self._places and document.url in (self._longest.get(key, (0, ""))[1] for key in others):
             document = document.as_variant()
         key = _key(document)
         if key in self._longest:
-            self.replaced += 1
             characters, url = self._longest[key]
             # of equal ones the address decides, not the order
             longer = (document.characters, url) > (characters, document.url)
@@ -118,26 +109,14 @@ class Corpus:
         if document.announces:
             self._announcing.append(place)
 
-    def _has_other(self, document: PackedDocument) -> bool:
-        """Whether there is a document in another language at the address of *document*."""
-        if document.url not in self._places:
-            return False
-        others = (language for language in self.pairs.languages if language != document.language)
-        keys = (f"{language} {link_key(document.url)}" for language in others)
-        return any(self._longest[key][1] == document.url for key in keys if key in self._longest)
-
     def leave_out(self, url: str, language: str, reason: str) -> None:
         """Exclude the document at *url*, in *language*, for a *reason* of ``REASONS``."""
         self._left_out[registered_domain(url)][url] = language, reason
 
     def left_out(self, group: tuple[str, ...], pair: LanguagePair) -> dict[str, str]:
         """Return URL and reason of the excluded documents of *group* in the languages of *pair*."""
-        return {
-            url: reason
-            for domain in group
-            for url, (language, reason) in self._left_out.get(domain, {}).items()
-            if language in (pair.a, pair.b)
-        }
+        found = (row for domain in group for row in self._left_out.get(domain, {}).items())
+        return {url: reason for url, (language, reason) in found if language in (pair.a, pair.b)}
 
     def label(self, labels: Mapping[tuple[str, str], bool]) -> None:
         """Add pairs of URLs, in any order, that a person has labelled as translations or not."""
@@ -152,10 +131,7 @@ class Corpus:
         return {urls: right for domain in group for urls, right in self._labels.get(domain, {}).items()}
 
     def redirect(self, redirects: Mapping[str, str], alias_bases: Mapping[str, str]) -> None:
-        """Add redirects (URL to target) and aliases (start of a URL to the start that replaces it).
-
-        Redirects end at a document: add all documents first.
-        """
+        """Add redirects (URL to target) and aliases (start of a URL to its replacement), after all documents."""
         hops = ((link_key(url), link_key(target)) for url, target in redirects.items())
         # ignore http→https redirects
         keys = {key: target for key, target in hops if key != target}
@@ -189,11 +165,8 @@ class Corpus:
 
     def profiles(self, group: tuple[str, ...]) -> list[Profile]:
         """Return the profiles of *group* in the order of their URLs, whatever the order of the documents."""
-        latest: dict[str, Profile] = {}
-        for domain in group:
-            for place in self._domains.get(domain, ()):
-                profile = self._profile(place)
-                latest[_key(profile)] = profile
+        found = (self._profile(place) for domain in group for place in self._domains.get(domain, ()))
+        latest = {_key(profile): profile for profile in found}
         return sorted(latest.values(), key=lambda profile: profile.url)
 
     def document(self, url: str) -> Document:
@@ -222,47 +195,35 @@ def _key(page: PackedDocument | Profile) -> str:
 
 
 class Domain:
-    """The documents of a group in one language pair. A candidate is a place in *a* and a place in *b*.
-
-    *group*: registered domains; *profiles* in other languages than those of *pair* are ignored.
-    """
+    """The documents of a group of registered domains in one language pair; candidates are places in *a* and in *b*."""
 
     def __init__(self, group: tuple[str, ...], corpus: Corpus, pair: LanguagePair, profiles: Iterable[Profile]) -> None:
         self.group, self.corpus, self.pair = group, corpus, pair
         held = list(profiles)
-        self.a, self.places_a, copies_a = merge_copies([p for p in held if p.language == pair.a], corpus.resolve)
+        self.a, self.places_a, copies_a = copies.merge_copies([p for p in held if p.language == pair.a], corpus.resolve)
         """Documents in the first language of the pair, without copies; link key of a document -> its place in *a*."""
-        self.b, self.places_b, copies_b = merge_copies([p for p in held if p.language == pair.b], corpus.resolve)
+        self.b, self.places_b, copies_b = copies.merge_copies([p for p in held if p.language == pair.b], corpus.resolve)
         self.copies = copies_a | copies_b
         """URL of a copy -> URL of its original."""
-        self.main_a, self.main_b = main_lines(self.a), main_lines(self.b)
-        """For each document of a side, a mask ``(lines,)`` of main text."""
-        self.alike_a, self.alike_b = near_duplicates(self.a, self.main_a), near_duplicates(self.b, self.main_b)
+        self.main = copies.main_lines(self.a) | copies.main_lines(self.b)
+        """URL of a document -> a mask ``(lines,)`` of its main text."""
+        self.alike_a, self.alike_b = (copies.near_duplicates(side, self.main) for side in (self.a, self.b))
         """For each document of a side, the number of its group of near-duplicates, ``(documents,)``."""
-        urls = (profile.url for profile in (*self.a, *self.b))
-        self.main = dict(zip(urls, (*self.main_a, *self.main_b), strict=True))
-        """The masks of both sides, by URL."""
-        self.labelled = dict(self._labelled())
+        self.labelled: dict[tuple[int, int], bool] = {}
         """Candidates that a person has labelled -> whether they are translations."""
+        for urls, right in corpus.labels(group).items():
+            for one, other in (urls, urls[::-1]):
+                places = product(self.targets([one], self.places_a), self.targets([other], self.places_b))
+                self.labelled.update(dict.fromkeys(places, right))
         self._objections: dict[tuple[int, int], str | None] = {}
         self.on_progress: Callable[[float], None] = lambda share: None
         """Called with the share of the work that is done, 0 to 1."""
 
-    def _labelled(self) -> Iterator[tuple[tuple[int, int], bool]]:
-        for urls, right in self.corpus.labels(self.group).items():
-            for one, other in (urls, urls[::-1]):
-                places = self.targets([one], self.places_a), self.targets([other], self.places_b)
-                yield from ((place, right) for place in product(*places))
-
     def objection(self, i: int, j: int) -> str | None:
         """Return the hard objection to the pair ``a[i]``, ``b[j]``, which overrules announcements, or None."""
         if (i, j) not in self._objections:
-            self._objections[i, j] = objection(self.a[i], self.main_a[i], self.b[j], self.main_b[j])
+            self._objections[i, j] = copies.objection((self.a[i], self.b[j]), self.main)
         return self._objections[i, j]
-
-    def own_length(self, profile: Profile) -> int:
-        """Return the characters of the main text of a document."""
-        return int(profile.lengths[self.main[profile.url]].sum())
 
     def main_text(self, url: str) -> list[str]:
         """Return the main text of a document, in lines."""
@@ -275,13 +236,13 @@ class Domain:
         text without the boilerplate of the other language: an untranslated page has the menus of that language.
         """
         sides = (
-            (self.pair.a, self.a, self.alike_a, boilerplate(self.b, self.main_b)),
-            (self.pair.b, self.b, self.alike_b, boilerplate(self.a, self.main_a)),
+            (self.pair.a, self.a, self.alike_a, copies.boilerplate(self.b, self.main)),
+            (self.pair.b, self.b, self.alike_b, copies.boilerplate(self.a, self.main)),
         )
         for language, profiles, groups, foreign in sides:
             best: dict[int, tuple[tuple[bool, int], Profile]] = {}
             for profile, group in zip(profiles, groups.tolist(), strict=True):
-                rank = profile.url in paired, self.own_length(profile)
+                rank = profile.url in paired, copies.own_length(profile, self.main)
                 if group not in best or rank > best[group][0]:
                     best[group] = rank, profile
             # an article comes before the lists that repeat it

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import logging
-from base64 import b64decode
 from collections import Counter
+from contextlib import suppress
 from dataclasses import replace
 from itertools import islice
 from types import SimpleNamespace
@@ -24,36 +24,16 @@ from bilingual_crawler.pages.formats import HTML, ONLY_HTML, format_of
 from bilingual_crawler.pages.language import BY_DEFAULT, Detection
 from bilingual_crawler.pages.links import MAX_LINKS
 from bilingual_crawler.pages.model import MAX_LINES, MAX_TEXT, MAX_TITLE
-from bilingual_crawler.pages.opt_outs import TDM_POLICY, TDM_RESERVATION, OptOuts, opt_outs
+from bilingual_crawler.pages.opt_outs import TDM_POLICY, TDM_RESERVATION, opt_outs
 from bilingual_crawler.pages.origin import Origin
 from bilingual_crawler.pages.robots import header_directives
 from bilingual_crawler.pairing.reading import RawPage, kept_for, kept_profile
 from bilingual_crawler.settings import BOT_NAME
-from bilingual_crawler.storage.archive import DAMAGED, open_files, open_warc
+from bilingual_crawler.storage import records, warc
+from bilingual_crawler.storage.archive import DAMAGED, WarcFile, open_files, open_warc
 from bilingual_crawler.storage.files import DAMAGE, LeftOut, lines_within, open_packed
-from bilingual_crawler.storage.records import (
-    CRAWL,
-    CUT_FILE,
-    DOCUMENTS,
-    LINE_TOO_LONG,
-    NO_RECORD,
-    PAIRS,
-    PROFILES,
-    as_object,
-    read_json_lines,
-    read_tsv,
-)
 from bilingual_crawler.storage.sites import Source, find_sources
-from bilingual_crawler.storage.warc import (
-    MAX_RECORD,
-    ArchiveError,
-    NoRecord,
-    as_date,
-    check_place,
-    parse_conversion,
-    parse_head,
-    parse_response,
-)
+from bilingual_crawler.storage.warc import ArchiveError, NoRecord
 from bilingual_crawler.urls.canonical import canonicalise
 from bilingual_crawler.urls.hosts import registered_domain
 
@@ -65,32 +45,28 @@ if TYPE_CHECKING:
 
     from bilingual_crawler.languages.pairs import LanguagePairs
     from bilingual_crawler.pairing.model import Profile
-    from bilingual_crawler.storage.archive import WarcFile
-    from bilingual_crawler.storage.warc import ArchivedResponse
 
 
 def read_texts(path: Path, left_out: LeftOut) -> Iterator[dict[str, Any]]:
-    """Yield the objects in the file *path*, with ``url``, ``text`` and optionally other keys of a crawl's documents.
+    """Yield the objects with ``url`` and ``text`` in the file *path*; *left_out* counts invalid and long lines.
 
-    Raises ArchiveError if the first line with something on it is no such object. *left_out* counts invalid lines, and
-    those longer than the limit of a record.
+    Raises ArchiveError if the first line with something on it is no such object.
     """
     number = 0
     is_known = False
     try:
         with open_packed(path) as file:
-            for line in lines_within(file, MAX_RECORD):
-                number += 1
+            for number, line in enumerate(lines_within(file, warc.MAX_RECORD), 1):
                 if line is None:
-                    left_out.add(LINE_TOO_LONG, f"{path}, line {number}")
+                    left_out.add(records.LINE_TOO_LONG, f"{path}, line {number}")
                     continue
-                record = as_object(line) or {}
+                record = records.as_object(line) or {}
                 url, text = record.get("url"), record.get("text", 0)
                 if isinstance(url, str) and isinstance(text, str):
                     is_known = True
                     yield record
                 elif is_known or not line.strip() or (isinstance(url, str) and text is None):
-                    left_out.add(NO_RECORD, f"{path}, line {number}")
+                    left_out.add(records.NO_RECORD, f"{path}, line {number}")
                 else:
                     raise ArchiveError(path, f"line {number} is no JSON object with the texts url and text")
     except DAMAGE as error:
@@ -109,17 +85,21 @@ RESOURCE = b"resource"
 """``WARC-Type`` of a file that was archived without a response, as warcit does."""
 MAX_BODY = 20 * 1024 * 1024
 """Maximum bytes of a page after decompression."""
+_AHEAD = 1000
+"""Profiles that are read ahead of their documents: each is written right before its document."""
 _CODINGS = {*ACCEPTED_ENCODINGS, b"x-gzip"}
 
 
 class PagesOfRecords:
-    """The pages in *formats* of response records with status 200 and of resource records, and those of conversions:
-    texts, rendered pages.
-    """
+    """The pages of responses with status 200, resources and conversions (texts, rendered pages), in *formats*."""
 
     def __init__(self, formats: Collection[str] = ONLY_HTML) -> None:
         self._formats = formats
-        self._decompression = _decompression()
+        settings = Settings({"DOWNLOAD_MAXSIZE": MAX_BODY, "DOWNLOAD_WARNSIZE": 0})
+        # a new Crawler would give its log level and file to the log of the whole process, which may be that of a crawl
+        crawler = cast("Crawler", SimpleNamespace(settings=settings, signals=SignalManager()))
+        crawler.stats = DummyStatsCollector(crawler)
+        self._decompression = HttpCompressionMiddleware.from_crawler(crawler)
         self.redirects: dict[str, str] = {}
         """URL to the target of its redirect."""
         self.refused = LeftOut()
@@ -127,47 +107,46 @@ class PagesOfRecords:
 
     def page(self, record: bytes) -> RawPage | None:
         """Return the page in a complete record; None, counted, without one."""
-        head = parse_head(record)
+        head = warc.parse_head(record)
         url = canonicalise(head.url) if head is not None else None
         if head is None or url is None:
-            self.refused["url"] += 1
-            return None
-        origin = Origin(fetched_at=as_date(head.date))
-        converted = parse_conversion(record)
+            return self._refuse("url")
+        origin = Origin(fetched_at=warc.as_date(head.date))
+        converted = warc.parse_conversion(record)
         if converted is not None and head.media_type.startswith(TEXT):
             return RawPage(url, None, text=in_lines(converted.decode("utf-8", "replace")), origin=origin)
         if converted is not None:
             return RawPage(url, converted, RENDERED, origin=origin)
         if head.kind == RESOURCE:
-            if format_of(head.media_type, url) in self._formats:
-                return RawPage(url, record[head.block : head.end], head.media_type, origin=origin)
-            self.refused["not_html"] += 1
-            return None
-        response = parse_response(record)
+            if format_of(head.media_type, url) not in self._formats:
+                return self._refuse("not_html")
+            return RawPage(url, record[head.block : head.end], head.media_type, origin=origin)
+        response = warc.parse_response(record)
         if response is None:
-            self.refused["no_response"] += 1
-            return None
+            return self._refuse("no_response")
         if response.status not in (200, 203):
-            self._note(url, response)
+            location = response.headers.get(b"location") if 300 <= response.status < 400 else None
+            target = canonicalise(urljoin(url, location[0].decode("utf-8", "replace"))) if location else None
+            if target is None:
+                return self._refuse(f"http_{response.status}")
+            self.redirects[url] = target
             return None
         content_type, links, language = _headers_of(response)
         if format_of(content_type, url) not in self._formats:
-            self.refused["not_html"] += 1
-            return None
+            return self._refuse("not_html")
         body = self.body(response)
         if body is None:
             return None
-        return RawPage(url, body, content_type, links, language, origin=origin, opt_outs=_opt_outs(response, url))
+        reservation, policy = (next(_values(response, name), None) for name in (TDM_RESERVATION, TDM_POLICY))
+        directives = header_directives(list(_values(response, "x-robots-tag")), BOT_NAME)
+        said = opt_outs(directives, reservation, policy, url)
+        return RawPage(url, body, content_type, links, language, origin=origin, opt_outs=said)
 
-    def _note(self, url: str, response: ArchivedResponse) -> None:
-        location = response.headers.get(b"location")
-        target = canonicalise(urljoin(url, location[0].decode("utf-8", "replace"))) if location else None
-        if target and 300 <= response.status < 400:
-            self.redirects[url] = target
-        else:
-            self.refused[f"http_{response.status}"] += 1
+    def _refuse(self, reason: str) -> RawPage | None:
+        self.refused[reason] += 1
+        return None
 
-    def body(self, response: ArchivedResponse) -> bytes | None:
+    def body(self, response: warc.ArchivedResponse) -> bytes | None:
         """Return the body without content coding; None, counted and logged once, if decoding fails."""
         named = b",".join(response.headers.get(b"content-encoding", [])).lower().split(b",")
         codings = [coding for coding in map(bytes.strip, named) if coding not in (b"", b"identity")]
@@ -179,11 +158,10 @@ class PagesOfRecords:
             coded = Response(response.url, headers={"Content-Encoding": b",".join(codings)}, body=response.body)
             return self._decompression.process_response(Request(response.url), coded).body
         except Exception as error:
-            problem = str(error)
-        self.refused["coding"] += 1
-        if self.refused["coding"] == 1:
-            logger.warning(f"{response.url}: {problem}; such pages are left out")
-        return None
+            self.refused["coding"] += 1
+            if self.refused["coding"] == 1:
+                logger.warning(f"{response.url}: {error}; such pages are left out")
+            return None
 
 
 def in_lines(text: str) -> str:
@@ -191,43 +169,21 @@ def in_lines(text: str) -> str:
     return "\n".join(islice(filter(None, map(one_line, text[:MAX_TEXT].split("\n"))), MAX_LINES))
 
 
-def _decompression() -> HttpCompressionMiddleware:
-    """Return the middleware that decodes bodies in a crawl."""
-    settings = Settings({"DOWNLOAD_MAXSIZE": MAX_BODY, "DOWNLOAD_WARNSIZE": 0})
-    # a new Crawler would give its log level and file to the log of the whole process, which may be that of a crawl
-    crawler = cast("Crawler", SimpleNamespace(settings=settings, signals=SignalManager()))
-    crawler.stats = DummyStatsCollector(crawler)
-    return HttpCompressionMiddleware.from_crawler(crawler)
-
-
-def _values(response: ArchivedResponse, header: str) -> Iterator[str]:
+def _values(response: warc.ArchivedResponse, header: str) -> Iterator[str]:
     return (value.decode("latin-1") for value in response.headers.get(header.encode(), ()))
 
 
-def _headers_of(response: ArchivedResponse) -> tuple[str | None, tuple[str, ...], str]:
+def _headers_of(response: warc.ArchivedResponse) -> tuple[str | None, tuple[str, ...], str]:
     """Return ``Content-Type`` (None if missing), the values of ``Link``, and ``Content-Language``."""
     content_type, links, language = (_values(response, name) for name in ("content-type", "link", "content-language"))
     return next(content_type, None), tuple(links), next(language, "")
 
 
-def _opt_outs(response: ArchivedResponse, url: str) -> OptOuts:
-    """Return the opt-outs in the headers of an archived response."""
-    reservation, policy = (next(_values(response, name), None) for name in (TDM_RESERVATION, TDM_POLICY))
-    return opt_outs(header_directives(list(_values(response, "x-robots-tag")), BOT_NAME), reservation, policy, url)
-
-
-_AHEAD = 1000
-"""Profiles that are read ahead of their documents: each is written right before its document."""
-
-
 class KeptProfiles:
-    """The profiles that a crawl has kept in the file *path*, as far as they are made for *made_for*.
-
-    See :func:`.reading.kept_for`.
-    """
+    """The profiles in the file *path* of a crawl that are made for *made_for*, see :func:`.reading.kept_for`."""
 
     def __init__(self, path: Path, made_for: str) -> None:
-        rows = read_json_lines(path)
+        rows = records.read_json_lines(path)
         self._rows = ((row["url"], row.get("profile")) for row in rows if row.get("made_for") == made_for)
         self._ahead: dict[str, Any] = {}
 
@@ -238,19 +194,15 @@ class KeptProfiles:
             self._ahead[url] = profile
             if url == page.url:
                 break
-        try:
-            return kept_profile(b64decode(self._ahead.pop(page.url, b""), validate=True), page)
-        except (TypeError, ValueError):
-            return None
+        return kept_profile(self._ahead.pop(page.url, b""), page)
 
 
 class Inputs:
     """Pages and redirects of some paths; raises ArchiveError at once for a path that cannot be read.
 
-    A folder with ``documents.jsonl.gz`` is the output of a crawl, a file with one of :data:`TEXT_ENDINGS` has a text on
-    each line, and everything else is an archive, of which texts (WET) and documents in *formats* are read.
-    Pages in languages of *pairs* that a crawl did not keep are read from its archive. Redirects, alias bases and
-    announced pairs are complete once all pages are read.
+    Of a crawl's folder, pages in *pairs* that it did not keep are read from its archive; a file with one of
+    :data:`TEXT_ENDINGS` has a text on each line; anything else is an archive, of which texts (WET) and *formats* are
+    read. Redirects and announced pairs are complete after all pages.
     """
 
     def __init__(
@@ -263,27 +215,26 @@ class Inputs:
         self._pairs = pairs
         self._kept_for = kept_for(pairs, detection)
         self._records = PagesOfRecords(formats)
-        self._crawls = [path for path in paths if (path / DOCUMENTS).exists()]
-        self._unkept = {folder: _unkept(folder, pairs) for folder in self._crawls}
-        for folder, urls in self._unkept.items():
+        self._crawls = [path for path in paths if (path / records.DOCUMENTS).exists()]
+        self._unkept: dict[Path, frozenset[str]] = {}
+        """Folder of a crawl -> its pages in a language of *pairs* that it did not keep as documents."""
+        for folder in self._crawls:
+            others = (row for row in records.read_tsv(folder / records.CRAWL) if row.get("outcome") == "other-language")
+            urls = self._unkept[folder] = frozenset(row["url"] for row in others if pairs.side(row["language"]))
             if urls and not any(folder.glob("*.warc.gz")):
-                raise ArchiveError(
-                    folder,
-                    f"{len(urls)} pages in a language of {pairs} were no documents, and there is no archive of them",
-                )
+                lacking = f"{len(urls)} pages in a language of {pairs} were no documents"
+                raise ArchiveError(folder, f"{lacking}, and there is no archive of them")
         self._texts = [path for path in paths if path.name.endswith(TEXT_ENDINGS) and path.is_file()]
         for path in self._texts:
             next(read_texts(path, LeftOut()), None)
         archives = [path for path in paths if path not in (*self._crawls, *self._texts)]
         self._sources = find_sources(archives) if archives else []
         self.redirects = self._records.redirects
-        """URL to the target of its redirect."""
         self.alias_bases: dict[str, str] = {}
         """Start of a URL to the start that replaces it in a frozen site."""
         self.announced: Counter[tuple[str, str]] = Counter()
         """(domain, domain) to the number of document pairs that crawls have found between them."""
         self.refused = self._records.refused
-        """Responses and texts left out, by reason."""
         for source in self._sources:
             self.redirects.update(source.redirects)
             self.alias_bases.update(dict.fromkeys(source.alias_bases, source.base or ""))
@@ -309,16 +260,14 @@ class Inputs:
                     yield page
 
     def _crawled(self, folder: Path) -> Iterator[RawPage]:
-        for row in read_tsv(folder / CRAWL):
-            if row.get("location"):
-                self.redirects[row["url"]] = row["location"]
-        for row in read_tsv(folder / PAIRS):
-            one, other = registered_domain(row["url_a"]), registered_domain(row["url_b"])
-            if one != other:
-                self.announced[one, other] += 1
-        profiles = KeptProfiles(folder / PROFILES, self._kept_for)
+        rows = records.read_tsv(folder / records.CRAWL)
+        self.redirects.update((row["url"], row["location"]) for row in rows if row.get("location"))
+        found = ((row["url_a"], row["url_b"]) for row in records.read_tsv(folder / records.PAIRS))
+        domains = ((registered_domain(one), registered_domain(other)) for one, other in found)
+        self.announced.update((one, other) for one, other in domains if one != other)
+        profiles = KeptProfiles(folder / records.PROFILES, self._kept_for)
         files: dict[str, WarcFile | None] = {}
-        for record in read_json_lines(folder / DOCUMENTS, self.refused):
+        for record in records.read_json_lines(folder / records.DOCUMENTS, self.refused):
             page = self._kept(record)
             if page is None:
                 continue
@@ -332,12 +281,12 @@ class Inputs:
                 yield replace(page, profile=replace(profile, claims=claims))
                 continue
             if archived := place and self._record_of(folder, *place, files):
-                response = parse_response(archived)
+                response = warc.parse_response(archived)
                 content_type, links, language = _headers_of(response) if response else (RENDERED, (), "")
                 page = replace(page, content_type=content_type, link_headers=links, content_language=language)
                 # what the crawl kept of a PDF is all that there is to compare
                 if format_of(content_type, page.url) == HTML:
-                    body = self._records.body(response) if response else parse_conversion(archived)
+                    body = self._records.body(response) if response else warc.parse_conversion(archived)
                     page = replace(page, body=body)
             yield page
 
@@ -346,20 +295,15 @@ class Inputs:
         name, offset = record.get("warc_file"), record.get("warc_offset")
         if not name:
             return None
-        try:
+        with suppress(NoRecord):
             if isinstance(name, str) and isinstance(offset, int):
-                check_place(name, offset, 1)
+                warc.check_place(name, offset, 1)
                 return name, offset
-        except NoRecord:
-            pass
         self.refused.add(DAMAGED, f"{record['url']}, said to be archived in {str(name)[:100]} at {offset}")
         return None
 
     def _record_of(self, folder: Path, name: str, offset: int, files: dict[str, WarcFile | None]) -> bytes | None:
-        """Return the record of a document of the crawl in *folder*; None, counted, if it cannot be read.
-
-        None also without the archive: the kept text of the page takes its place. *files* caches open files by name.
-        """
+        """The record of a document of the crawl in *folder*; None if damaged (counted) or without the archive."""
         try:
             if name not in files:
                 files[name] = open_warc(folder / name, self.refused) if (folder / name).exists() else None
@@ -387,7 +331,7 @@ class Inputs:
                 origin=Origin.from_record(record),
             )
         except (KeyError, TypeError, ValueError, AttributeError):
-            self.refused.add(NO_RECORD, f"{url}, a text or document with keys or values of another kind")
+            self.refused.add(records.NO_RECORD, f"{url}, a text or document with keys or values of another kind")
             return None
 
     def _archived(self, source: Source) -> Iterator[RawPage]:
@@ -396,12 +340,11 @@ class Inputs:
                 if source.pages and head.url not in source.pages:
                     continue
                 is_text = head.kind == b"conversion" and head.media_type.startswith(TEXT)
-                if head.status or is_text or head.kind == RESOURCE:
-                    page = self._records.page(file.read(offset))
-                    if page is not None:
-                        yield replace(page, warc_file=str(file.path), warc_offset=offset)
+                is_read = head.status or is_text or head.kind == RESOURCE
+                if is_read and (page := self._records.page(file.read(offset))):
+                    yield replace(page, warc_file=str(file.path), warc_offset=offset)
             if file.cut:
-                self.refused[CUT_FILE] += 1
+                self.refused[records.CUT_FILE] += 1
 
 
 def _pairs(named: Any) -> tuple[tuple[str | None, str], ...]:
@@ -410,9 +353,3 @@ def _pairs(named: Any) -> tuple[tuple[str | None, str], ...]:
     if not all(isinstance(tag, str | None) and isinstance(url, str) for tag, url in pairs):
         raise TypeError
     return pairs
-
-
-def _unkept(folder: Path, pairs: LanguagePairs) -> frozenset[str]:
-    """The pages that the crawl in *folder* did not keep as documents, and that are in a language of *pairs*."""
-    rows = (row for row in read_tsv(folder / CRAWL) if row.get("outcome") == "other-language")
-    return frozenset(row["url"] for row in rows if pairs.side(row["language"]))

@@ -12,11 +12,11 @@ from cachetools import LRUCache
 
 from bilingual_crawler.items import Pair, Proposal, Unpaired
 from bilingual_crawler.pages.formats import is_page
-from bilingual_crawler.pairing.book import MAX_AWAITED
+from bilingual_crawler.pairing.book import MAX_AWAITED, Book
 from bilingual_crawler.pairing.contents import MAX_SITES, Contents, Copies
 from bilingual_crawler.pairing.matching import disjoint
 from bilingual_crawler.pairing.resemblance import CONFIRMED_BY_OUTLINE
-from bilingual_crawler.pairing.urls import MAX_LENGTH_RATIO, together
+from bilingual_crawler.pairing.urls import MAX_LENGTH_RATIO, UrlEvidence, together
 from bilingual_crawler.urls.hosts import registered_domain
 from bilingual_crawler.urls.marks import strip_language
 from bilingual_crawler.urls.variants import bare
@@ -25,14 +25,9 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping
 
     from bilingual_crawler.pages.model import PageRecord
-    from bilingual_crawler.pairing.book import Book
-    from bilingual_crawler.pairing.urls import UrlEvidence
 
 Unusual = Literal["unannounced", "mirrored", "renumbered"]
-"""Why a pair is atypical for its site: no page announces the other, and their URLs differ in more than language marks;
-their URLs differ in language marks only; the numbers in their URLs differ."""
-
-
+"""No page announces the other, and more than marks differs; URLs differ in marks only; their numbers differ."""
 MIN_USUAL_PAIRS = 3
 """Minimum pairs of a site for its conventions."""
 
@@ -56,10 +51,7 @@ class Conventions:
         return self._of(site)["mismarked"] <= self._of(site)["marked"] + 1
 
     def probability(self, site: str, properties: Collection[Unusual]) -> float:
-        """Return P(pair | its least usual property) at even prior odds, at most 1/2: conventions only refute.
-
-        1/2 with fewer than :data:`MIN_USUAL_PAIRS` pairs.
-        """
+        """P(pair | its least usual property) at even prior odds, at most 1/2: conventions only refute; 1/2 if few."""
         counts = self._of(site)
         if counts["pairs"] < MIN_USUAL_PAIRS:
             return 0.5
@@ -74,7 +66,6 @@ _NUMBER = re.compile(r"\d+")
 
 MOST_PROPOSED = 0.8
 """Maximum confidence in a pair by a proposal or by content alone."""
-
 ENOUGH_AGAIN = 0.4
 """Minimum probability of a pair by URLs or content on review."""
 
@@ -89,10 +80,8 @@ class _Candidate:
 class PairLedger:
     """Decides by one rule, with a score and a reason, whether two documents are a pair, when the second one arrives.
 
-    Methods: ``hreflang`` (one page names the other as its translation; of pages of two registered domains, both name
-    each other), ``switcher`` (their language switchers lead to each other), ``url`` (equal but for language marks, and
-    those agree with the content), and those of proposals. All are checked by the language of the content and by the
-    lengths of the texts. A page is in at most one pair: the better score wins, then the earlier.
+    :class:`.urls.UrlEvidence` has the methods beside those of proposals. Language of the content and lengths of the
+    texts can refute all. A page is in at most one pair: the better score wins, then the earlier.
     """
 
     def __init__(self, book: Book) -> None:
@@ -111,10 +100,7 @@ class PairLedger:
         return self.book.pair_count
 
     def add_page(self, page: PageRecord, proposals: Iterable[Proposal] = ()) -> Pair | None:
-        """Add *page* if it is a new document; return the pair that it completes, or None.
-
-        *proposals* of the policy count where the ledger has no evidence of its own.
-        """
+        """Add *page*, if new; return the pair that it completes. *proposals* count where own evidence lacks."""
         if not page.is_document or page.url in self.book:
             return None
         proposed = {self.book.original(proposal.url): proposal for proposal in proposals}
@@ -136,7 +122,10 @@ class PairLedger:
                 return self._settle(original, related, proposed)
             self._contents.add(page.url, side, page.outline)
         related += (*claiming, *twins)
-        return self._settle(page.url, related, proposed) or self._settle_by_content(page.url)
+        pair = self._settle(page.url, related, proposed)
+        if not pair and (other := self._contents.translation(page.url)):
+            return self._settle(page.url, (), {other: Proposal(other, "content", 0.5)})
+        return pair
 
     def propose(self, url: str, proposal: Proposal) -> Pair | None:
         """Judge the *proposal* of a partner for the document at *url*; return the new pair, or None."""
@@ -157,10 +146,7 @@ class PairLedger:
         return self._accept(pair)
 
     def review(self) -> None:
-        """Judge all candidates again by the statistics of their sites at the end of a crawl.
-
-        For the first pages of a site, boilerplate and conventions were still unknown.
-        """
+        """Judge all candidates again at the end of a crawl: for the first, boilerplate and conventions were unknown."""
         order = {one: place for place, one in enumerate(self._candidates)}
         best = [(-candidate.pair.score, order[one], one, False) for one, candidate in self._candidates.items()]
         heapify(best)
@@ -169,61 +155,55 @@ class PairLedger:
             _, place, (a, b), done = heappop(best)
             if a in taken or b in taken:
                 continue
-            if done or not self._is_known(a, b):
+            candidate, outlines = self._candidates[a, b], (self._copies.outline(a), self._copies.outline(b))
+            if done or candidate.trust is None or None in outlines:
                 taken |= {a, b}
-            elif self._judge_again(a, b):
-                heappush(best, (-self._candidates[a, b].pair.score, place, (a, b), True))
+            elif score := self._score_again(candidate.pair, candidate.trust):
+                self._note_candidate(replace(candidate.pair, score=score), candidate.trust)
+                heappush(best, (-score, place, (a, b), True))
+            else:
+                del self._candidates[a, b]
+                if self.book.partner(a) == b:
+                    self.book.part(a)
 
     def pair_of(self, url: str) -> Pair | None:
         """Return the pair of the document at *url*; None if it is unpaired."""
-        partner = self.book.partner(url)
-        if partner is None:
-            return None
-        return (self._candidates.get((url, partner)) or self._candidates[partner, url]).pair
+        partner = self.book.partner(url) or ""
+        candidate = self._candidates.get((url, partner)) or self._candidates.get((partner, url))
+        return candidate.pair if candidate else None
 
     def pairs(self) -> list[Pair]:
         """Return the best one-to-one choice among all candidates so far, best first."""
-        best = sorted(self._pairs(), key=lambda pair: -pair.score)
+        best = sorted((one.pair for one in self._candidates.values()), key=lambda pair: -pair.score)
         return disjoint(best, lambda pair: {pair.url_a, pair.url_b})
 
     def unpaired(self) -> list[Unpaired]:
         """Return the unpaired documents; their reason is ``no_candidate``, ``taken``, ``copy`` or ``same_text``."""
         paired = {url for pair in self.pairs() for url in (pair.url_a, pair.url_b)}
         nearest: dict[str, tuple[str, float]] = {}
-        for pair in sorted(self._pairs(), key=lambda pair: pair.score):
+        for pair in sorted((one.pair for one in self._candidates.values()), key=lambda pair: pair.score):
             nearest[pair.url_a] = pair.url_b, pair.score
             nearest[pair.url_b] = pair.url_a, pair.score
-
-        def reason(url: str) -> str:
-            if self.book.is_copy(url):
-                return "copy"
-            if url in nearest:
-                return "taken"
-            return "same_text" if url in self._same_text else "no_candidate"
-
-        same = {url: (other, 0.0) for url, other in self._same_text.items()}
-        return [
-            Unpaired(url, reason(url), *nearest.get(url, same.get(url, ("", 0.0))), str(self.book.pair))
-            for url in self.book
-            if url not in paired
-        ]
+        reasons = dict.fromkeys(self._same_text, "same_text") | dict.fromkeys(nearest, "taken")
+        nearest = {url: (other, 0.0) for url, other in self._same_text.items()} | nearest
+        found = []
+        for url in self.book:
+            if url not in paired:
+                reason = "copy" if self.book.is_copy(url) else reasons.get(url, "no_candidate")
+                found.append(Unpaired(url, reason, *nearest.get(url, ("", 0.0)), str(self.book.pair)))
+        return found
 
     def refused(self, pairs: int) -> Counter[str]:
-        """Return the rejected candidates by reason.
-
-        It is ``length``, ``marker_disagrees``, ``content``, ``same_text`` or ``taken``. *pairs* is the number of
-        candidates that are pairs.
-        """
-        taken = len(self._candidates) - pairs
-        return self._rejected + Counter(taken=taken)
+        """Rejected candidates by reason: ``length``, ``marker_disagrees``, ``content``, ``same_text``, ``taken``."""
+        return self._rejected + Counter(taken=len(self._candidates) - pairs)
 
     def _merge(self, copy: str, original: str) -> list[str]:
         """Remove *copy* of *original* from all candidates; return its related documents."""
         self._contents.forget(copy)
         others = self._candidates_of.pop(copy, [])
         for other in others:
-            for pair in ((copy, other), (other, copy)):
-                self._candidates.pop(pair, None)
+            self._candidates.pop((copy, other), None)
+            self._candidates.pop((other, copy), None)
         return [*self.book.merge(copy, original), *others]
 
     def _settle(self, url: str, related: Iterable[str], proposals: Mapping[str, Proposal]) -> Pair | None:
@@ -231,11 +211,6 @@ class PairLedger:
         others = [one for one in dict.fromkeys(map(self.book.original, (*related, *proposals))) if one in self.book]
         found = [pair for other in others if (pair := self._judge(url, other, proposals.get(other)))]
         return next((pair for pair in sorted(found, key=lambda pair: -pair.score) if self._accept(pair)), None)
-
-    def _settle_by_content(self, url: str) -> Pair | None:
-        """The pair of the document at *url* with its confirmed translation by content, or None."""
-        other = self._contents.translation(url)
-        return self._settle(url, (), {other: Proposal(other, "content", 0.5)}) if other else None
 
     def _judge(self, url: str, other: str, proposed: Proposal | None) -> Pair | None:
         one, two = self.book[url], self.book[other]
@@ -252,14 +227,11 @@ class PairLedger:
             self._rejected["marker_disagrees"] += evidence.refused or proposed is not None
             return None
         score = self._score(a, b, evidence, trust)
-        if not score:
-            return None
-        return self._note_candidate(Pair(a, b, score, method, str(self.book.pair)), trust)
+        return self._note_candidate(Pair(a, b, score, method, str(self.book.pair)), trust) if score else None
 
     def _score(self, a: str, b: str, evidence: UrlEvidence, trust: float, enough: float = 0.5) -> float:
-        """Return the score of two documents by the statistics of their site so far; 0, counted by reason, for no pair.
-
-        *trust*: confidence in *evidence*, or else in the proposal; *enough*: minimum probability of a pair.
+        """Score of a pair by the statistics of its site, with *trust* in its evidence; 0, counted by reason, for
+        none.
         """
         usual = self._contents.usual(registered_domain(a))
         if usual and self._copies.have_same_text(a, b, usual):
@@ -281,9 +253,6 @@ class PairLedger:
             return 0.0
         return max(0.5, min(likely, trust if evidence.score else MOST_PROPOSED))
 
-    def _pairs(self) -> Iterable[Pair]:
-        return (candidate.pair for candidate in self._candidates.values())
-
     def _note_candidate(self, pair: Pair, trust: float | None) -> Pair:
         if (pair.url_a, pair.url_b) not in self._candidates:
             self._candidates_of[pair.url_a].append(pair.url_b)
@@ -299,25 +268,11 @@ class PairLedger:
             return None
         return usual.score(a, b)
 
-    def _is_known(self, a: str, b: str) -> bool:
-        """Whether the candidate was judged here, and both outlines are still kept."""
-        known = self._candidates[a, b].trust is not None
-        return known and None not in (self._copies.outline(a), self._copies.outline(b))
-
-    def _judge_again(self, a: str, b: str) -> bool:
-        """Update the score of the candidate; return whether it still is one."""
-        candidate, evidence = self._candidates[a, b], self.book.evidence(a, b)
-        assert candidate.trust is not None
+    def _score_again(self, pair: Pair, trust: float) -> float:
+        evidence = self.book.evidence(pair.url_a, pair.url_b)
         # pages of little content, such as lists of tags, lose likeness as a site grows: hreflang and switchers suffice
         enough = 0.0 if evidence.score and evidence.method != "url" else ENOUGH_AGAIN
-        score = self._score(a, b, evidence, evidence.score or candidate.trust, enough)
-        if score:
-            self._note_candidate(replace(candidate.pair, score=score), candidate.trust)
-            return True
-        del self._candidates[a, b]
-        if self.book.partner(a) == b:
-            self.book.part(a)
-        return False
+        return self._score(pair.url_a, pair.url_b, evidence, evidence.score or trust, enough)
 
     def _unusual(self, url: str, other: str, evidence: UrlEvidence) -> list[Unusual]:
         # a file announces nothing, and has a name of its own
@@ -333,13 +288,13 @@ class PairLedger:
         rivals = [rival for url in (pair.url_a, pair.url_b) if (rival := self.pair_of(url))]
         if pair in rivals or any(rival.score >= pair.score for rival in rivals):
             return False
-        self.book.join(pair.url_a, pair.url_b)
-        if pair.url_a in self.book and pair.url_b in self.book:
-            evidence, alike = self.book.evidence(pair.url_a, pair.url_b), self._alike(pair.url_a, pair.url_b)
+        a, b = pair.url_a, pair.url_b
+        self.book.join(a, b)
+        if a in self.book and b in self.book:
+            evidence, alike = self.book.evidence(a, b), self._alike(a, b)
             # only sure pairs count: false ones would make their kind usual
             if evidence.hreflang or evidence.switcher == 2 or alike is None or alike >= CONFIRMED_BY_OUTLINE:
-                unusual = self._unusual(pair.url_a, pair.url_b, evidence)
-                self._conventions.observe_pair(registered_domain(pair.url_a), unusual)
-        for url in (pair.url_a, pair.url_b):
-            self._contents.forget(url)
+                self._conventions.observe_pair(registered_domain(a), self._unusual(a, b, evidence))
+        self._contents.forget(a)
+        self._contents.forget(b)
         return True

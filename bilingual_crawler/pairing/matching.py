@@ -9,7 +9,8 @@ import numpy as np
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Iterable
 
-    from numpy.typing import NDArray
+    from bilingual_crawler.pairing.arrays import Floats, Places
+
 
 Item = TypeVar("Item")
 
@@ -25,20 +26,17 @@ def disjoint(items: Iterable[Item], parts: Callable[[Item], set[Hashable]]) -> l
     return chosen
 
 
-def greedy(
-    a: NDArray[np.intp], b: NDArray[np.intp], scores: NDArray[np.float64], threshold: float = 0.0
-) -> NDArray[np.intp]:
+def greedy(a: Places, b: Places, scores: Floats, threshold: float = 0.0) -> Places:
     """Choose candidates best first, each document once (CCAligned 2020, Algorithm 1); returns their indices.
 
-    *a*, *b*: places of the documents; *scores*: 0 to 1; all ``(candidates,)``. Candidates below *threshold* are
-    refused; of equal scores the first wins.
+    *a*, *b*: places of the documents; *scores*: 0 to 1; all ``(candidates,)``. Of equal scores the first wins.
     """
     order = np.argsort(-scores, kind="stable")
+    order = order[scores[order] >= threshold]
     taken_a: set[int] = set()
     taken_b: set[int] = set()
     chosen = []
-    for index in order[scores[order] >= threshold]:
-        i, j = int(a[index]), int(b[index])
+    for index, i, j in zip(order.tolist(), a[order].tolist(), b[order].tolist(), strict=True):
         if i not in taken_a and j not in taken_b:
             taken_a.add(i)
             taken_b.add(j)
@@ -46,11 +44,10 @@ def greedy(
     return np.array(chosen, dtype=np.intp)
 
 
-def lead(scores: NDArray[np.float64], places: NDArray[np.intp], pages: NDArray[np.intp]) -> NDArray[np.float64]:
+def lead(scores: Floats, places: Places, pages: Places) -> Floats:
     """Return how far each candidate is ahead of its best rival for the same document; its score without a rival.
 
-    *places*: the documents of one side; *pages*: the page of each document of the other side. Editions of one page are
-    not rivals. All ``(candidates,)``.
+    *places*: documents of one side; *pages*: of the other, editions of one are no rivals. All ``(candidates,)``.
     """
     if not len(scores):
         return np.zeros(0)

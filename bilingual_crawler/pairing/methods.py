@@ -7,34 +7,13 @@ from typing import TYPE_CHECKING, ClassVar, Protocol
 
 import numpy as np
 
-from bilingual_crawler.encoders.base import is_installed, load_encoder
+from bilingual_crawler.encoders.base import Encoder, is_installed, load_encoder
 from bilingual_crawler.options import Options
+from bilingual_crawler.pairing import convention, sentences
 from bilingual_crawler.pairing.candidates import alike_urls, rewritten_urls, url_evidence
-from bilingual_crawler.pairing.convention import (
-    CONTRADICTED,
-    SITE_FEATURES,
-    announced,
-    announcing,
-    contradictions,
-    convincing,
-    disbelieving,
-    outshone,
-    says,
-    site_columns,
-)
 from bilingual_crawler.pairing.evidence import FOLDER, NO_PAIRS, CandidateEvidence, PairClassifier, load_judge
 from bilingual_crawler.pairing.matching import greedy
-from bilingual_crawler.pairing.sentences import (
-    BITEXT_FEATURES,
-    CLAIM_FEATURES,
-    COMPARED,
-    MIN_HELD,
-    SUPPORTED,
-    SURE,
-    TRANSLATED,
-    BitextReader,
-    doubtful,
-)
+from bilingual_crawler.pairing.sentences import BitextReader
 from bilingual_crawler.pairing.urls import SCORES
 from bilingual_crawler.plugins import ALIGNMENT_METHODS
 from bilingual_crawler.scoring.linear import expit, logit
@@ -49,17 +28,14 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
     from scrapy.settings import BaseSettings
 
-    from bilingual_crawler.encoders.base import Encoder
+    from bilingual_crawler.pairing.arrays import Floats, Floats32, Places
     from bilingual_crawler.pairing.corpus import Domain
     from bilingual_crawler.pairing.evidence import Proposals
 
 MANY_MISTAKES = 0.05
 """Expected share of wrong decisions from which words and vectors are compared as well."""
 SURE_BY_URL = 0.95
-"""Probability from which the parallelness model makes a pair by itself.
-
-Under it, the model confuses pages whose URLs end in names, such as those of talks and articles.
-"""
+"""Probability from which the URL model alone makes a pair: it confuses URLs that end in names, as of talks."""
 FEW_MISTAKES = 2
 """Expected wrong decisions up to which the encoder is not loaded where there is HTML: 400 MB and a second."""
 SILENT = 0.1
@@ -76,11 +52,11 @@ LEADS = 0.2
 class Candidates:
     """Scored candidate pairs of one domain; arrays have shape ``(candidates,)``."""
 
-    a: NDArray[np.intp]
+    a: Places
     """Places in ``domain.a``."""
-    b: NDArray[np.intp]
+    b: Places
     """Places in ``domain.b``."""
-    scores: NDArray[np.float64]
+    scores: Floats
     """0 to 1."""
     names: list[str]
     """The strongest evidence: ``hreflang``, ``switcher``, ``url``, ``structure`` or ``content``."""
@@ -89,7 +65,7 @@ class Candidates:
     refuted: int = 0
     """Claims that sentences have refuted, and links in the text that content contradicts."""
 
-    def pairs(self, least: float) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    def pairs(self, least: float) -> tuple[Places, Places]:
         """Return the places of one-to-one pairs with scores of *least* or more, best first."""
         chosen = greedy(self.a, self.b, self.scores, least)
         return self.a[chosen], self.b[chosen]
@@ -128,18 +104,13 @@ class Method(Protocol):
 
 
 class UrlMethod:
-    """Language marks in URLs, ``hreflang`` and language switchers; reads no text.
-
-    The parallelness model compares similar URLs of documents without such evidence. Documents that remain are paired by
-    URL rewritings that several of them share.
-    """
+    """Language marks in URLs, ``hreflang``, switchers; then the URL model; then rewritings. Reads no text."""
 
     def __init__(self, tools: Tools) -> None:
         self._model = ParallelnessModel(tools.models / "url-parallelness", tools.providers)
         self._threshold = tools.threshold
 
     def __call__(self, domain: Domain) -> Candidates:
-        """Score pairs with evidence, then similar URLs, then rewritten URLs of the remaining documents."""
         evidence = url_evidence(domain)
         scored = [(*places, found.score, found.method) for places, found in evidence.items()]
         alike = alike_urls(domain, {(i, j) for i, j, score, _ in scored if score})
@@ -149,92 +120,79 @@ class UrlMethod:
             scored.append((i, j, SCORES["url"] * float(probability) if sure else 0.0, "url"))
         rewritten = rewritten_urls(domain, {(i, j) for i, j, score, _ in scored if score})
         scored += [(i, j, SCORES["url"] * reliability, "url") for i, j, reliability in rewritten]
-        a, b, scores, names = zip(*scored, strict=True) if scored else ((), (), (), ())
-        return Candidates(
-            np.array(a, dtype=np.intp),
-            np.array(b, dtype=np.intp),
-            np.array(scores, dtype=float),
-            list(names),
-            self._threshold,
-        )
+        a, b = np.array([row[:2] for row in scored], dtype=np.intp).reshape(-1, 2).T
+        return Candidates(a, b, np.array([row[2] for row in scored]), [row[3] for row in scored], self._threshold)
 
 
 class SiteJudge:
     """Scores candidates by content and site evidence; aligns the sentences of those that content leaves in doubt."""
 
     def __init__(self, models: Traversable, threshold: float) -> None:
-        self._site = load_judge(models, "site", SITE_FEATURES)
-        self._claims = load_judge(models, "claims", CLAIM_FEATURES)
-        self._bitext = load_judge(models, "bitext", BITEXT_FEATURES)
+        self._site = load_judge(models, "site", convention.SITE_FEATURES)
+        self._claims = load_judge(models, "claims", sentences.CLAIM_FEATURES)
+        self._bitext = load_judge(models, "bitext", sentences.BITEXT_FEATURES)
         self._threshold = threshold
 
-    def __call__(
-        self, domain: Domain, proposed: Proposals, held: NDArray[np.float64], encoder: Encoder | None = None
-    ) -> Candidates:
+    def __call__(self, domain: Domain, proposed: Proposals, held: Floats, encoder: Encoder | None = None) -> Candidates:
         """Score the *proposed* candidates; *held*: their log-odds by content, ``(candidates,)``.
 
-        Claims that content hardly supports are read, with the *encoder* if there is one. What sentences refute, and
-        what content contradicts, is discarded, and the claims of the rivals count more.
+        Sentences of claims that content hardly supports are aligned. What they refute, and what content contradicts, is
+        discarded, and the claims of the rivals count more.
         """
         i, j = proposed.a, proposed.b
-        contradicted = contradictions(held, proposed.columns)
+        contradicted = convention.contradictions(held, proposed.columns)
         candidates = self._judge(domain, proposed, held, contradicted)
-        said, foreign = says(held, proposed.columns), proposed.columns["one_sided"]
+        said, foreign = convention.says(held, proposed.columns), proposed.columns["one_sided"]
         # who writes links into a text knows where they lead, templates do not
-        disputed = announced(proposed.columns) & said & ((held < SUPPORTED) | (foreign > 0))
+        disputed = convention.announced(proposed.columns) & said & ((held < sentences.SUPPORTED) | (foreign > 0))
         # where there is little to compare, the claim decides
-        disputed &= (foreign > 0) | (proposed.columns["shorter"] >= np.log1p(COMPARED))
-        best = ~said & convincing(held, proposed.columns, i, j)
-        worse = outshone(held, best, i, j)
+        disputed &= (foreign > 0) | (proposed.columns["shorter"] >= np.log1p(sentences.COMPARED))
+        best = ~said & convention.convincing(held, proposed.columns, i, j)
+        worse = convention.outshone(held, best, i, j)
         limit = np.array([float(not (worse[k] and domain.objection(i[k], j[k]))) for k in range(len(i))])
         reader = None
         for _ in range(ROUNDS):
             scores = np.minimum(candidates.scores, limit)
-            asked = doubtful(domain, i, j, scores, disputed & (limit == 1))
+            asked = sentences.doubtful(domain, i, j, scores, disputed & (limit == 1))
             if len(asked):
                 reader = reader or BitextReader(domain, i, j, scores, encoder)
                 read = reader.shares(asked)
-                columns = {
-                    "held": held[asked].clip(MIN_HELD, SUPPORTED),
-                    "aligned": read.aligned,
-                    "outshone": worse[asked].astype(float),
-                }
-                confirmed = (foreign[asked] == 0) | (read.aligned * (1 - read.same) >= TRANSLATED)
+                clipped = held[asked].clip(sentences.MIN_HELD, sentences.SUPPORTED)
+                columns = {"held": clipped, "aligned": read.aligned, "outshone": worse[asked].astype(float)}
+                confirmed = (foreign[asked] == 0) | (read.aligned * (1 - read.same) >= sentences.TRANSLATED)
                 limit[asked] = confirmed * expit(self._claims.predict(columns))
-            refuted = said & ((limit < REFUTED) | ((held < CONTRADICTED) & (candidates.scores < REFUTED)))
+            refuted = said & ((limit < REFUTED) | ((held < convention.CONTRADICTED) & (candidates.scores < REFUTED)))
             if not refuted.any():
                 break
-            columns = disbelieving(proposed.columns, i, j, np.flatnonzero(refuted))
+            columns = convention.disbelieving(proposed.columns, i, j, np.flatnonzero(refuted))
             candidates = self._judge(domain, replace(proposed, columns=columns), held, contradicted)
-        scores = np.where(best & _beside(refuted & worse, i, j), expit(held), np.minimum(candidates.scores, limit))
+        better = best & convention.beside(refuted & worse, i, j)
+        scores = np.where(better, expit(held), np.minimum(candidates.scores, limit))
         unbelieved = (limit < REFUTED) | ((proposed.columns["linked"] > 0) & ~said)
         return replace(candidates, scores=scores, refuted=int(unbelieved.sum()))
 
-    def _judge(self, domain: Domain, proposed: Proposals, held: NDArray[np.float64], contradicted: float) -> Candidates:
+    def _judge(self, domain: Domain, proposed: Proposals, held: Floats, contradicted: float) -> Candidates:
         i, j, columns = proposed.a, proposed.b, proposed.columns
         scores = expit(held)
         if len(i):
-            said = site_columns(held, columns, (i, j), (domain.alike_a, domain.alike_b), contradicted)
+            said = convention.site_columns(held, columns, (i, j), (domain.alike_a, domain.alike_b), contradicted)
             found = expit(self._site.predict(said))
             html_a, html_b = (np.array([bool(profile.tags) for profile in side]) for side in (domain.a, domain.b))
             # missing site evidence never raises a score, nor lowers the score of plain texts, which cannot announce
             unsaid = np.where(html_a[i] & html_b[j], np.minimum(found, scores), scores)
             scores = np.where(said["said"] > 0, found, unsaid)
         names = _strongest(columns)
-        names[says(held, columns)] = "linked"
-        for column, least, name in ((columns["key"], 1, "url"), (columns["switcher"], 2, "switcher")):
-            names[column >= least] = name
-        names[announcing(held, columns) >= 1] = "hreflang"
+        names[convention.says(held, columns)] = "linked"
+        names[columns["key"] >= 1] = "url"
+        names[columns["switcher"] >= 2] = "switcher"
+        names[convention.announcing(held, columns) >= 1] = "hreflang"
         return Candidates(i, j, scores, names.tolist(), self._threshold)
 
     def read(self, domain: Domain, candidates: Candidates, encoder: Encoder | None = None) -> Candidates:
-        """Score the doubtful candidates that nobody claims again, by their sentences.
-
-        A candidate without site evidence scores no higher than the candidate of its documents that was read.
-        """
+        """Score doubtful candidates that nobody claims again, by sentences; other unclaimed ones score no higher."""
         i, j, scores = candidates.a, candidates.b, candidates.scores.copy()
         unsaid = np.isin(candidates.names, ("structure", "content"))
-        asked = doubtful(domain, i, j, scores, unsaid & (scores <= SURE))
+        asked = sentences.doubtful(domain, i, j, scores, unsaid & (scores <= sentences.SURE))
         if not len(asked):
             return candidates
         columns = BitextReader(domain, i, j, scores, encoder).columns(asked)
@@ -247,12 +205,7 @@ class SiteJudge:
         return replace(candidates, scores=scores)
 
 
-def _beside(chosen: NDArray[np.bool_], i: NDArray[np.intp], j: NDArray[np.intp]) -> NDArray[np.bool_]:
-    """Which candidates *i*, *j* share a document with one of the *chosen*."""
-    return np.isin(i, i[chosen]) | np.isin(j, j[chosen])
-
-
-def _strongest(columns: Mapping[str, NDArray[np.float32]]) -> NDArray[np.object_]:
+def _strongest(columns: Mapping[str, Floats32]) -> NDArray[np.object_]:
     """The strongest evidence in the pages of each candidate: ``structure`` or ``content``."""
     names = np.full(len(next(iter(columns.values()))), "structure" if "tags" in columns else "content", dtype=object)
     if "dde" in columns:
@@ -272,7 +225,6 @@ class StructureMethod:
         self._classifier = PairClassifier(tools.models, self.view)
 
     def __call__(self, domain: Domain) -> Candidates:
-        """Score the candidates of the view."""
         proposed = CandidateEvidence(domain, self.view, self._encoder).candidates()
         scores = self._classifier.probabilities(proposed.columns)
         return Candidates(proposed.a, proposed.b, scores, _strongest(proposed.columns).tolist(), self._threshold)
@@ -288,10 +240,7 @@ class StructureContentMethod(ContentMethod):
 
 
 class AutoMethod:
-    """Structure, site evidence and sentences; words and vectors as well if many documents stay uncertain.
-
-    Without an encoder, words are compared only if no document has HTML.
-    """
+    """Structure, site evidence and sentences; also words of plain texts, or vectors, if many pairs are uncertain."""
 
     def __init__(self, tools: Tools) -> None:
         self._structure = PairClassifier(tools.models, "structure")
@@ -301,7 +250,7 @@ class AutoMethod:
         self._load_encoder = tools.load_encoder if tools.has_encoder else None
 
     def __call__(self, domain: Domain) -> Candidates:
-        """Score by structure and site first, then with a glossary learnt from these pairs, and the encoder."""
+        """Score by structure and site, then maybe with a glossary learnt from these pairs, and the encoder."""
         if not (domain.a and domain.b):
             # without scipy and onnxruntime, which take longer than the crawl of a page
             return Candidates(*NO_PAIRS, np.zeros(0), [], self._threshold)
@@ -317,9 +266,9 @@ class AutoMethod:
         allowed = max(FEW_MISTAKES if html else 0, MANY_MISTAKES * smaller)
         encoder = None
         # the encoder knows no better than a site that announces its pairs
-        silent = announced(proposed.columns)[chosen].sum() < SILENT * smaller
-        if mistakes > allowed and (not html or (silent and self._load_encoder is not None)):
-            encoder = self._load_encoder() if self._load_encoder is not None else None
+        silent = convention.announced(proposed.columns)[chosen].sum() < SILENT * smaller
+        if mistakes > allowed and (not html or (silent and self._load_encoder)):
+            encoder = self._load_encoder and self._load_encoder()
             evidence = CandidateEvidence(domain, "thorough", encoder, urls=True)
             proposed = evidence.candidates(candidates.pairs(candidates.threshold))
             candidates = self._site(domain, proposed, self._thorough.log_odds(proposed.columns), encoder)
@@ -337,8 +286,7 @@ def make_method(
 ) -> Method:
     """Return the method *name*: ``auto``, ``url``, ``content``, ``structure``, ``structure-content``, or a plug-in.
 
-    The other arguments are as in :class:`Tools`. Raises PluginError for an unknown name, ModelError for a missing
-    model, EncoderError for a missing encoder that the method needs.
+    The other arguments are as in :class:`Tools`. Raises PluginError, ModelError or EncoderError for what is missing.
     """
     kind = ALIGNMENT_METHODS.find(name)
     tools = Tools(models=models, threshold=threshold, encoder=encoder, cache=cache, providers=providers, load=load)
@@ -347,17 +295,12 @@ def make_method(
 
 
 def method_of(name: str, settings: BaseSettings, load: Callable[[str, Path], Encoder] = load_encoder) -> Method:
-    """Return the method *name* with the models, encoder and cache of Scrapy's *settings*; *load* loads the encoder.
-
-    A models folder without classifiers of document pairs is for crawling only: the project's own are used.
-    """
+    """Return the method *name* by Scrapy's *settings*; a models folder without document judges is for crawling only."""
     options = Options.of(settings)
     models = models_folder(options.models_dir)
     if name != "url" and not (models / FOLDER).is_dir():
         models = models_folder(None)
-    return make_method(
-        name, models, options.encoder, options.cache_dir, options.min_score, load, providers=options.providers
-    )
+    return make_method(name, models, options.encoder, options.cache_dir, options.min_score, load, options.providers)
 
 
 def encoder_of(settings: BaseSettings) -> Encoder | None:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import json
 from collections import Counter, defaultdict
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 from bilingual_crawler.items import Pair, Unpaired
 from bilingual_crawler.storage.records import SUMMARY, read_tsv, replace_tsv
@@ -18,14 +19,12 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from bilingual_crawler.languages.pairs import LanguagePairs
+    from bilingual_crawler.pairing.arrays import Hashes, Mask
 
 
 @dataclass(frozen=True, slots=True)
 class Profile:
-    """The features of one document: 32-bit hashes (CRC-32) and sizes.
-
-    Arrays have shape ``(n,)``; sets are sorted and unique.
-    """
+    """The features of one document: 32-bit hashes (CRC-32) and sizes; arrays ``(n,)``, sets sorted and unique."""
 
     url: str
     language: str
@@ -47,38 +46,36 @@ class Profile:
     """Bytes of HTML; 0 if unknown."""
     tags: str
     """Start and end tags in order, a character each."""
-    lines: NDArray[np.uint32]
+    lines: Hashes
     """Lines of the text, in order."""
     lengths: NDArray[np.uint16]
     """Characters of each line, at most 65,535."""
-    headings: NDArray[np.bool_]
+    headings: Mask
     """Which lines are in the title, ``(lines,)``."""
-    title: NDArray[np.uint32]
+    title: Hashes
     """Words of the title in lower case, and its dates."""
-    words: NDArray[np.uint32]
+    words: Hashes
     """Words of title and text in lower case."""
     word_count: int
-    names: NDArray[np.uint32]
+    names: Hashes
     """Words with a capital, or with letters and digits mixed, that do not begin a line."""
-    numbers: NDArray[np.uint32]
+    numbers: Hashes
     """Numbers in order, repetitions included; then the dates, each once."""
-    files: NDArray[np.uint32]
+    files: Hashes
     """File names of images and other linked files."""
-    external: NDArray[np.uint32]
+    external: Hashes
     """Links that leave the host."""
-    internal: NDArray[np.uint32]
+    internal: Hashes
     """Links inside the registered domain, by :func:`~bilingual_crawler.pairing.reading.link_key`."""
 
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """Counts of the documents in one language pair."""
+    """Counts of the documents in one language pair; refused candidates and unpaired documents by reason."""
 
     pairs: int = 0
     refused: dict[str, int] = field(default_factory=dict)
-    """Refused candidate pairs, by reason."""
     unpaired: dict[str, int] = field(default_factory=dict)
-    """Unpaired documents, by reason."""
 
 
 LABELLED = "labelled"
@@ -100,6 +97,8 @@ REASONS = {
     "unreadable": "reading them took too much time or memory",
 }
 """Reasons why a document is unpaired, and what they mean to a reader."""
+Nearest: TypeAlias = "Mapping[str, tuple[str, float]]"
+"""URL of a document -> URL and score of its best candidate."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,13 +106,11 @@ class Alignment:
     """The alignment of one registered domain, or of a group of domains that announce each other."""
 
     group: tuple[str, ...]
-    """The registered domains."""
     pairs: tuple[Pair, ...]
     """One-to-one, best first."""
     unpaired: Mapping[str, str]
     """URL of each unpaired document to the reason, a key of ``REASONS``."""
-    nearest: Mapping[str, tuple[str, float]] = field(default_factory=dict)
-    """URL of each unpaired document with candidates to the URL and score of the best one."""
+    nearest: Nearest = field(default_factory=dict)
     refused: Mapping[str, int] = field(default_factory=dict)
     """Refused candidates by reason: ``low_score`` or ``taken``."""
     near_misses: tuple[Pair, ...] = ()
@@ -138,8 +135,8 @@ def outcomes(
 ) -> dict[str, Outcome]:
     """Count the outcomes of the language pairs called *names*.
 
-    *pairs* has the language pair of each document pair, *unpaired* the language pair and reason of each unpaired
-    document, *refused* the counts of refused candidates by language pair and reason.
+    *pairs*: the language pair of each document pair; *unpaired*: language pair and reason of each unpaired document;
+    *refused*: refused candidates by language pair and reason.
     """
     found = Counter(pairs)
     left: defaultdict[str, Counter[str]] = defaultdict(Counter)
@@ -149,12 +146,13 @@ def outcomes(
 
 
 def read_pairs(path: Path, pairs: LanguagePairs) -> Iterator[Pair]:
-    """Read the document pairs in the file *path*; a missing file has none.
+    """Read the document pairs in the file *path*, if any, each pair of languages in its order in *pairs*.
 
-    Older crawls did not write the column ``pair``: the summary beside the file names the language pair, or else it is
-    the first of *pairs*. A pair of languages has the order that it has in *pairs*, whatever the one in the file.
+    Older crawls did not write the column ``pair``: it is in the summary beside the file, or the first of *pairs*.
     """
-    unnamed = _languages_beside(path) or str(next(iter(pairs)))
+    unnamed = str(next(iter(pairs)))
+    with suppress(OSError, ValueError, KeyError, TypeError):
+        unnamed = str(json.loads((path.parent / SUMMARY).read_text(encoding="utf-8"))["pair"])
     for row in read_tsv(path):
         name = row.get("pair", unnamed)
         found = Pair(row["url_a"], row["url_b"], float(row["score"]), row["method"], as_in(pairs, name))
@@ -193,12 +191,4 @@ def as_in(pairs: LanguagePairs, name: str) -> str:
 
 
 def _has(pairs: LanguagePairs, name: str) -> bool:
-    """Whether the languages called *name*, in either order, are one of *pairs*."""
     return set(name.split("-")) in [{pair.a, pair.b} for pair in pairs]
-
-
-def _languages_beside(path: Path) -> str | None:
-    try:
-        return str(json.loads((path.parent / SUMMARY).read_text(encoding="utf-8"))["pair"])
-    except (OSError, ValueError, KeyError, TypeError):
-        return None

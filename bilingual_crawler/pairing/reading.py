@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import logging
 import re
+from base64 import b64decode
 from concurrent.futures import Future
+from contextlib import suppress
 from dataclasses import dataclass, field, fields, replace
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, TypeVar
 
@@ -38,14 +40,17 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from _typeshed import DataclassInstance
-    from numpy.typing import NDArray
 
     from bilingual_crawler.languages.pairs import LanguagePairs
+    from bilingual_crawler.pairing.arrays import Hashes
 
     Value = TypeVar("Value", bound=DataclassInstance)
 
+logger = logging.getLogger(__name__)
+
 PROFILE_FORMAT = 1
 """Changes with what a :class:`Profile` holds."""
+OTHER_LANGUAGE = "other_language"
 MAX_TAGS = 4000
 """Start and end tags kept of a page."""
 MAX_CHARACTERS = 200_000
@@ -68,7 +73,6 @@ class RawPage:
     content_type: str | None = None
     link_headers: tuple[str, ...] = ()
     content_language: str = ""
-    """The header of this name."""
     title: str = ""
     text: str = ""
     """Text of a page without body, one line per block; *title* and *switches* also count only then."""
@@ -89,7 +93,6 @@ class RawPage:
 
     @property
     def is_pdf(self) -> bool:
-        """Whether the body is a PDF."""
         return self.body is not None and format_of(self.content_type, self.url) == PDF
 
 
@@ -173,34 +176,31 @@ def _profile(page: PageRecord, html: str, size: int, pairs: LanguagePairs) -> Pr
 
 
 def link_key(url: str) -> str:
-    """Strip scheme, ``www.``, fragment and last slash from *url*: links to one page have one key, a variant its own."""
+    """*url* without scheme, ``www.``, fragment and last slash: links to one page have one key, a variant its own."""
     asked = asked_language(url)
     key = url.partition("#")[0].partition("://")[2].removeprefix("www.").rstrip("/")
     return variant(key, asked) if asked else key
 
 
-def _hashes(texts: Iterable[str]) -> NDArray[np.uint32]:
+def _hashes(texts: Iterable[str]) -> Hashes:
     return np.fromiter(map(hash_text, texts), dtype=np.uint32)
 
 
-def _set(texts: set[str]) -> NDArray[np.uint32]:
+def _set(texts: set[str]) -> Hashes:
     return np.unique(_hashes(texts))
 
 
 def _tags(html: str) -> str:
-    """Return one character per tag, of 53,248 values clear of the surrogates."""
+    """One character per tag, of 53,248 values clear of the surrogates."""
     names = _TAG.findall(_NO_TAGS.sub("", html))[:MAX_TAGS]
     codes = {name: chr(0x20 + hash_text(name.lower()) % 0xD000) for name in set(names)}
     return "".join(codes[name] for name in names)
 
 
 def _files(html: str) -> set[str]:
-    """Return the names of linked files that are not pages, lower case."""
+    """The names of linked files that are not pages, lower case."""
     paths = {source.partition("#")[0].partition("?")[0] for source in _SOURCE.findall(html)}
     return {path.rpartition("/")[2].lower() for path in paths if not is_page(path)}
-
-
-_ARRAY = 1
 
 
 def pack(value: DataclassInstance) -> bytes:
@@ -222,7 +222,7 @@ def _restored(cell: Any) -> Any:
 def _from_array(value: Any) -> Ext:
     if not isinstance(value, np.ndarray):
         raise TypeError(f"{type(value).__name__} cannot be packed")
-    return Ext(_ARRAY, value.dtype.str.encode() + b" " + value.tobytes())
+    return Ext(1, value.dtype.str.encode() + b" " + value.tobytes())
 
 
 def _to_array(code: int, data: memoryview) -> Any:
@@ -232,9 +232,6 @@ def _to_array(code: int, data: memoryview) -> Any:
 
 _encoder = msgspec.msgpack.Encoder(enc_hook=_from_array)
 _decoder = msgspec.msgpack.Decoder(list[Any], ext_hook=_to_array)
-
-
-logger = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -259,12 +256,8 @@ class PackedDocument:
     def as_variant(self) -> PackedDocument:
         """Return the document as the variant of its address in its language."""
         url = variant(self.url, self.language)
-        document, profile = unpack(Document, self.document), unpack(Profile, self.profile)
-        packed = pack(replace(document, url=url)), pack(replace(profile, url=url))
-        return replace(self, url=url, document=packed[0], profile=packed[1])
-
-
-OTHER_LANGUAGE = "other_language"
+        document = pack(replace(unpack(Document, self.document), url=url))
+        return replace(self, url=url, document=document, profile=pack(replace(unpack(Profile, self.profile), url=url)))
 
 
 class SkippedPage(NamedTuple):
@@ -305,10 +298,7 @@ class DocumentJob(Job["PackedDocument | None"]):
 
 @dataclass(frozen=True)
 class CrawledPageJob(PageJob):
-    """Read a page as :class:`PageJob` does, with its profile if it is in a language of *pairs*.
-
-    So the alignment at the end of a crawl need not read it again.
-    """
+    """As :class:`PageJob`, with the profile of a page in *pairs*, so the alignment need not read it again."""
 
     pairs: LanguagePairs = field(kw_only=True)
 
@@ -326,18 +316,17 @@ class CrawledPageJob(PageJob):
 
 
 def kept_for(pairs: LanguagePairs, detection: Detection) -> str:
-    """What profiles that a crawl has kept must be made for to be taken by an alignment of *pairs* with *detection*."""
+    """What profiles kept by a crawl must be made for, to be of use to an alignment of *pairs* with *detection*."""
     return f"{PROFILE_FORMAT} {pairs} {' '.join(sorted(pairs.equivalents))} {','.join(detection.detectors)}"
 
 
-def kept_profile(data: bytes, page: RawPage) -> Profile | None:
-    """The profile of *page* that a crawl has packed as *data*; None if it does not fit the text."""
-    try:
-        profile = unpack(Profile, data)
-        fits = profile.url == page.url and len(profile.lines) == page.text.count("\n") + 1
-    except (msgspec.MsgspecError, AttributeError, TypeError, ValueError):
-        return None
-    return profile if fits else None
+def kept_profile(packed: Any, page: RawPage) -> Profile | None:
+    """The profile of *page* that a crawl has *packed*, in base64; None if it does not fit the text."""
+    with suppress(msgspec.MsgspecError, AttributeError, TypeError, ValueError):
+        profile = unpack(Profile, b64decode(packed, validate=True))
+        if profile.url == page.url and len(profile.lines) == page.text.count("\n") + 1:
+            return profile
+    return None
 
 
 def read_pages(
@@ -345,8 +334,8 @@ def read_pages(
 ) -> Iterator[PackedDocument | SkippedPage]:
     """Yield the document of each page, in order, or why it has none.
 
-    Pages that break the limits of a helper process, PDFs without readable text, and pages that are no text for people
-    are counted in *unreadable* by kind; the first of each kind is logged.
+    *unreadable* counts what breaks the limits of a helper process or is no text for people; the first of a kind is
+    logged.
     """
 
     def begin() -> Iterator[tuple[RawPage, Future[PackedDocument | None]]]:

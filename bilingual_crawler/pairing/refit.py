@@ -1,8 +1,4 @@
-"""A method of alignment refitted to the sites at hand, by pairs that a person has labelled.
-
-A logistic regression of few weights corrects the log-odds of the method. A normal prior holds each weight at 0, where
-the method is as it was: with few labels little changes.
-"""
+"""A method of alignment refitted to sites by labelled pairs: a logistic regression corrects its log-odds."""
 
 from __future__ import annotations
 
@@ -17,8 +13,7 @@ from bilingual_crawler.scoring.linear import expit, logit
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from numpy.typing import NDArray
-
+    from bilingual_crawler.pairing.arrays import Floats
     from bilingual_crawler.pairing.corpus import Domain
     from bilingual_crawler.pairing.methods import Candidates, Method
 
@@ -50,39 +45,32 @@ class RefittedMethod:
         self.learnt = sum(map(len, labels))
         """Labelled pairs that are candidates of the method."""
         self._weights = fit_correction(np.concatenate(rows), np.concatenate(labels))
-        self.threshold = best_threshold(self._matched(domains)) if threshold is None else threshold
+        matched = [np.zeros(0)]
+        for domain, candidates in domains:
+            scores = self._scores(candidates)
+            matched.append(scores[greedy(domain.alike_a[candidates.a], domain.alike_b[candidates.b], scores)])
+        self.threshold = best_threshold(np.concatenate(matched)) if threshold is None else threshold
 
     def __call__(self, domain: Domain) -> Candidates:
         """Score the candidates of *domain*."""
         candidates = self._scored.get((domain.group, domain.pair)) or self._method(domain)
         return replace(candidates, scores=self._scores(candidates), threshold=self.threshold)
 
-    def _scores(self, candidates: Candidates) -> NDArray[np.float64]:
+    def _scores(self, candidates: Candidates) -> Floats:
         rows = _features(candidates)
         # what a method refuses stays refused
         return np.where(candidates.scores > 0, expit(rows[:, 1] + rows @ self._weights), 0.0)
 
-    def _matched(self, domains: Iterable[tuple[Domain, Candidates]]) -> NDArray[np.float64]:
-        """The scores of all pairs that a matching without a threshold would choose."""
-        found = [np.zeros(0)]
-        for domain, candidates in domains:
-            scores = self._scores(candidates)
-            found.append(scores[greedy(domain.alike_a[candidates.a], domain.alike_b[candidates.b], scores)])
-        return np.concatenate(found)
 
-
-def _features(candidates: Candidates) -> NDArray[np.float64]:
+def _features(candidates: Candidates) -> Floats:
     """The features of each candidate, ``(candidates, 2 + evidence)``: 1, its log-odds, its strongest evidence."""
     odds = MAX_ODDS * np.tanh(logit(candidates.scores) / MAX_ODDS)
     names = np.array(candidates.names, dtype=object)
     return np.column_stack((np.ones(len(odds)), odds, *(names == name for name in EVIDENCE))).astype(np.float64)
 
 
-def fit_correction(rows: NDArray[np.float64], labels: NDArray[np.float64]) -> NDArray[np.float64]:
-    """The weights that correct the log-odds in the second column of *rows*, ``(labels, features)``.
-
-    The mode of their posterior: logistic likelihood of the *labels*, 1 or 0, and a normal prior of :data:`SPREADS`.
-    """
+def fit_correction(rows: Floats, labels: Floats) -> Floats:
+    """Weights that correct the log-odds in column 1 of *rows*, ``(labels, features)``: the mode of their posterior."""
     weights = np.zeros(rows.shape[1])
     held = SPREADS**-2.0
     for _ in range(STEPS):
@@ -97,11 +85,8 @@ def fit_correction(rows: NDArray[np.float64], labels: NDArray[np.float64]) -> ND
     return weights
 
 
-def best_threshold(probabilities: NDArray[np.float64]) -> float:
-    """The threshold with the best expected F1, given the *probabilities* of all pairs: half of that F1.
-
-    Lipton et al. (2014), Optimal thresholding of classifiers to maximize F1 measure. 0.5 without probabilities.
-    """
+def best_threshold(probabilities: Floats) -> float:
+    """The threshold with the best expected F1 given *probabilities*: half of it (Lipton et al. 2014); else 0.5."""
     ordered = -np.sort(-probabilities)
     if not ordered.sum():
         return 0.5

@@ -1,12 +1,11 @@
 """Whether two documents of a site are translations, by their outlines and the statistics of the site.
 
-Items of many documents of a site (a logo, the year in the footer) are no evidence, and pages of one template are alike
-in any case. Both are learnt from the documents seen so far; two are enough to begin with.
+Items of many of its documents (a logo, a year) are no evidence, and pages of one template are alike in any case.
 """
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Mapping, Sequence
 from functools import lru_cache
 from math import expm1, log, log1p
 from random import Random
@@ -19,7 +18,6 @@ from rapidfuzz.distance import Indel
 from bilingual_crawler.scoring.linear import LinearModel, logistic, read_weights
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
     from importlib.resources.abc import Traversable
 
     from numpy.typing import NDArray
@@ -27,7 +25,6 @@ if TYPE_CHECKING:
     from bilingual_crawler.pages.outline import Outline
 
 FOLDER = "resemblance"
-"""Folder of the weights under the models folder."""
 CONFIRMED_BY_OUTLINE = 0.9
 """Probability from which two documents are translations by their outlines."""
 
@@ -60,15 +57,8 @@ _TRIFLE = 0.5
 """Weight up to which a document counts as empty."""
 
 OUTLINE_FEATURES = (
-    *(f"{kind}_beyond" for kind in KINDS),
-    *(f"{kind}_shared" for kind in KINDS),
-    *(f"{kind}_least" for kind in KINDS),
-    "paragraphs",
-    "line_ratio",
-    "length_ratio",
-    "length_residual",
-    "shorter",
-    "seen",
+    *(f"{kind}_{value}" for value in ("beyond", "shared", "least") for kind in KINDS),
+    *("paragraphs", "line_ratio", "length_ratio", "length_residual", "shorter", "seen"),
 )
 """By kind: similarity (0 to 1) above the mean of unrelated documents; logarithms of the weight of the shared items, and
 of the items of the document with less. Then the similarity of the lengths of the lines; logarithms of the ratios of
@@ -104,12 +94,10 @@ class ResemblanceWeights(msgspec.Struct, frozen=True):
 
 
 class Best(NamedTuple):
-    """The candidate that resembles a document most."""
+    """The candidate that resembles a document most: its place among the candidates, and P(translation)."""
 
     place: int
-    """Among the candidates."""
     probability: float
-    """P(translation)."""
 
 
 class Resemblance:
@@ -133,7 +121,13 @@ class Resemblance:
         recent, others = self._recent[side], self._recent[1 - side]
         if others:
             other = self._random.choice(others)
-            self._learn(*((other, outline) if side else (outline, other)))
+            a, b = (other, outline) if side else (outline, other)
+            similarity, _, _ = self._compare(a, b)
+            known = ~np.isnan(similarity)
+            self._compared += known
+            self._usual[known] += (similarity[known] - self._usual[known]) / self._compared[known]
+            self._ratios += 1
+            self._usual_ratio += (_length_ratio(a, b) - self._usual_ratio) / self._ratios
         if len(recent) < RECENT:
             recent.append(outline)
         else:
@@ -145,18 +139,13 @@ class Resemblance:
         self._frequency[_slots(items_of(outline))] -= 1
 
     def score(self, a: Outline, b: Outline) -> float:
-        """Probability that *a*, in the first language, and *b*, in the second, are translations of each other.
-
-        Both should have been seen. The prior odds are even.
-        """
-        return _probability(self._log_odds(a, b), is_copy(a, b))
+        """P(*a*, in the first language, and *b*, in the second, are translations), at even prior odds."""
+        return _probability(self._weights.log_odds(self.features(a, b)), is_copy(a, b))
 
     def best(self, page: Outline, side: int, candidates: Sequence[Outline]) -> Best | None:
-        """Return the best of *candidates* for *page*, all in the other language; None without candidates.
-
-        A translation resembles the page more than its neighbours do: the lead over the second counts.
-        """
-        scores = [self._log_odds(*((other, page) if side else (page, other))) for other in candidates]
+        """The best of *candidates* for *page*, in the other language, by its lead over the second; None without any."""
+        both = ((other, page) if side else (page, other) for other in candidates)
+        scores = [self._weights.log_odds(self.features(a, b)) for a, b in both]
         if not scores:
             return None
         place = int(np.argmax(scores))
@@ -183,10 +172,7 @@ class Resemblance:
         return have_same_text(self.own_lines(a), self.own_lines(b)) and is_same(a, b)
 
     def is_untranslated(self, a: Outline, b: Outline) -> bool:
-        """Whether *a* and *b*, in different languages, have the same own text.
-
-        A single common line of longer texts may be a list of names, which have no translation.
-        """
+        """Whether documents in different languages have the same own text; a long common line may be names only."""
         own, others = self.own_lines(a), self.own_lines(b)
         if max(sum(own.values()), sum(others.values())) < SHORTEST and max(a.length, b.length) < MENUS:
             return is_same(a, b)
@@ -199,9 +185,7 @@ class Resemblance:
         beyond = np.where((self._compared > 0) & ~np.isnan(similarity), similarity - self._usual, 0)
         ratio = _length_ratio(a, b)
         values = (
-            *beyond.tolist(),
-            *np.log1p(shared).tolist(),
-            *np.log1p(least).tolist(),
+            *np.concatenate((beyond, np.log1p(shared), np.log1p(least))).tolist(),
             _paragraphs(a, b, ratio),
             -abs(log((a.count + 1) / (b.count + 1))),
             abs(ratio),
@@ -210,17 +194,6 @@ class Resemblance:
             min(log1p(self._seen), 5.0),
         )
         return dict(zip(OUTLINE_FEATURES, values, strict=True))
-
-    def _log_odds(self, a: Outline, b: Outline) -> float:
-        return self._weights.log_odds(self.features(a, b))
-
-    def _learn(self, a: Outline, b: Outline) -> None:
-        similarity, _, _ = self._compare(a, b)
-        known = ~np.isnan(similarity)
-        self._compared += known
-        self._usual[known] += (similarity[known] - self._usual[known]) / self._compared[known]
-        self._ratios += 1
-        self._usual_ratio += (_length_ratio(a, b) - self._usual_ratio) / self._ratios
 
     def _compare(self, a: Outline, b: Outline) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
         """By kind: similarity, NaN if both are empty; weights of shared items, and of the items of the lesser document.
@@ -258,10 +231,7 @@ def items_of(outline: Outline) -> NDArray[np.uint64]:
 
 
 def _united(a: NDArray[np.uint64], b: NDArray[np.uint64]) -> tuple[NDArray[np.uint64], NDArray[np.intp]]:
-    """The union of the sorted sets *a* and *b*, and the number of sets (1 or 2) with each item.
-
-    As ``np.unique`` with counts, but faster on sorted sets.
-    """
+    """The union of two sorted sets, and the number of sets with each item; faster than ``np.unique`` with counts."""
     both = np.concatenate((a, b))
     both.sort(kind="stable")
     again = np.zeros(len(both), dtype=bool)
@@ -283,15 +253,11 @@ def _length_ratio(a: Outline, b: Outline) -> float:
 
 
 def _paragraphs(a: Outline, b: Outline, ratio: float) -> float:
-    """Similarity of the sequences of line lengths, scaled to equal length of the documents; few lines count little.
-
-    From -1/2 to 1/2, times the logarithm of the lines of the shorter document.
-    """
+    """Similarity of line lengths in order, scaled to equal lengths: -1/2 to 1/2, times the log of the fewer lines."""
     shift = 2 * ratio / log(2)
     one, other = (np.frombuffer(outline.lengths, dtype=np.uint8) for outline in (a, b))
-    similarity = Indel.normalized_similarity(
-        np.round((one - shift) / 3).astype(np.int64).tolist(), np.round((other + shift) / 3).astype(np.int64).tolist()
-    )
+    levels = (np.round(lengths / 3).astype(np.int64).tolist() for lengths in (one - shift, other + shift))
+    similarity = Indel.normalized_similarity(*levels)
     return float((similarity - 0.5) * log(max(1, min(len(one), len(other)))))
 
 
@@ -304,10 +270,7 @@ Line = TypeVar("Line", bound=Hashable)
 
 
 def common_shares(one: Mapping[Line, float], other: Mapping[Line, float]) -> tuple[float, float]:
-    """Return the share of each of two texts, by characters, whose lines the other has, too; 0 of an empty text.
-
-    A text is its different lines, or their hashes, with their characters.
-    """
+    """Share of each of two texts, lines with their characters, whose lines the other has, too; 0 of an empty text."""
     same = sum(characters for line, characters in one.items() if line in other)
     return same / (sum(one.values()) or 1), same / (sum(other.values()) or 1)
 

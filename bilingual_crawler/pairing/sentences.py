@@ -1,7 +1,4 @@
-"""Whether the sentences of two documents align: the last evidence on pairs that what the pages hold leaves in doubt.
-
-Either nobody claims the pair, or the site claims it and what the pages hold hardly supports the claim.
-"""
+"""Whether the sentences of two documents align: the last evidence on a pair in doubt, be it claimed or not."""
 
 from __future__ import annotations
 
@@ -9,17 +6,15 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from bilingual_crawler.bitext.align import SentenceAligner
+from bilingual_crawler.bitext.align import SentenceAligner, Sides
 from bilingual_crawler.pairing.matching import greedy
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from numpy.typing import NDArray
-
-    from bilingual_crawler.bitext.align import Sides
     from bilingual_crawler.bitext.splitting import Sentence
     from bilingual_crawler.encoders.base import Encoder
+    from bilingual_crawler.pairing.arrays import Floats, Mask, Places
     from bilingual_crawler.pairing.corpus import Domain
 
 LEAST = 0.02
@@ -57,17 +52,11 @@ texts that aligns very well; whether another pair of one of its documents is muc
 MIN_HELD = -8.0
 
 
-def doubtful(
-    domain: Domain,
-    i: NDArray[np.intp],
-    j: NDArray[np.intp],
-    scores: NDArray[np.float64],
-    disputed: NDArray[np.bool_],
-) -> NDArray[np.intp]:
+def doubtful(domain: Domain, i: Places, j: Places, scores: Floats, disputed: Mask) -> Places:
     """Return the *disputed* candidates that would be pairs by their *scores*, best first, and have no objection."""
     scores = scores.copy()
     while True:
-        chosen = greedy(domain.alike_a[i], domain.alike_b[j], scores, LEAST) if len(i) else i
+        chosen = greedy(domain.alike_a[i], domain.alike_b[j], scores, LEAST)
         refused = [k for k in chosen if domain.objection(i[k], j[k])]
         if not refused:
             return chosen[disputed[chosen]][:MAX_READ_PAIRS]
@@ -77,55 +66,44 @@ def doubtful(
 class Shares(NamedTuple):
     """Shares of both texts of candidates, by characters, 0 to 1, ``(candidates,)``."""
 
-    good: NDArray[np.float64]
+    good: Floats
     """What aligns well, of what is not the same word for word."""
-    aligned: NDArray[np.float64]
+    aligned: Floats
     """What aligns very well, of the same."""
-    same: NDArray[np.float64]
+    same: Floats
     """Sentences that both have word for word."""
 
 
 class BitextReader:
     """Aligns the sentences of candidates of a domain, by a lexicon learnt from its sure pairs, and an encoder."""
 
-    def __init__(
-        self,
-        domain: Domain,
-        i: NDArray[np.intp],
-        j: NDArray[np.intp],
-        probabilities: NDArray[np.float64],
-        encoder: Encoder | None = None,
-    ) -> None:
-        self._domain, self._i, self._j, self._probabilities = domain, i, j, probabilities
+    def __init__(self, domain: Domain, i: Places, j: Places, scores: Floats, encoder: Encoder | None = None) -> None:
+        self._domain, self._i, self._j, self._scores = domain, i, j, scores
         self._aligner = self._lexical = SentenceAligner(domain.pair.a, domain.pair.b)
-        sure = greedy(domain.alike_a[i], domain.alike_b[j], probabilities, MIN_TEACHER)[:TEACHERS]
+        sure = greedy(domain.alike_a[i], domain.alike_b[j], scores, MIN_TEACHER)[:TEACHERS]
         texts = [self._sides(k) for k in sure]
         self._lexical.learn_lexicon(texts)
         self._encoded = 0
         if encoder:
             self._aligner = self._lexical.with_encoder(encoder, texts[:ENCODED_TEACHERS])
 
-    def columns(self, asked: NDArray[np.intp]) -> dict[str, NDArray[np.float64]]:
+    def columns(self, asked: Places) -> dict[str, Floats]:
         """The columns of :data:`BITEXT_FEATURES` of the candidates *asked*, ``(asked,)``."""
-        own = self.shares(asked)
-        places = self._domain.alike_b[self._j]
-        ahead = []
+        own, places = self.shares(asked), self._domain.alike_b[self._j]
+        behind = []
         for k, good in zip(asked, own.good, strict=True):
             rivals = np.flatnonzero((self._i == self._i[k]) & (places != places[k]))
-            best = rivals[np.argmax(self._probabilities[rivals])][None] if len(rivals) else asked[:0]
-            ahead.append(good - self.shares(best).good.sum())
-        return {
-            "unaligned": np.maximum(0, USUALLY_ALIGNED - own.aligned),
-            "behind": np.maximum(0, -np.array(ahead)),
-        }
+            best = rivals[np.argmax(self._scores[rivals])][None] if len(rivals) else asked[:0]
+            behind.append(self.shares(best).good.sum() - good)
+        return {"unaligned": np.maximum(0, USUALLY_ALIGNED - own.aligned), "behind": np.maximum(0, behind)}
 
-    def shares(self, asked: NDArray[np.intp]) -> Shares:
+    def shares(self, asked: Places) -> Shares:
         """Return how much of the texts of the candidates *asked* aligns."""
         return Shares(*np.array([self._shares(k) for k in asked], dtype=np.float64).reshape(-1, 3).T)
 
     def _sides(self, k: int) -> Sides:
-        a, b = self._domain.a[self._i[k]].url, self._domain.b[self._j[k]].url
-        one, other = self._lexical.read(*(self._domain.main_text(url)[:LINES] for url in (a, b)))
+        urls = self._domain.a[self._i[k]].url, self._domain.b[self._j[k]].url
+        one, other = self._lexical.read(*(self._domain.main_text(url)[:LINES] for url in urls))
         return one[:SENTENCES], other[:SENTENCES]
 
     def _shares(self, k: int) -> tuple[float, float, float]:
@@ -138,16 +116,11 @@ class BitextReader:
         found = []
         for least in (GOOD, VERY_GOOD):
             kept = [bead for bead in beads if bead.score >= least]
-            parts = (
-                sum(len(sentence.text) for place in places for sentence in side[slice(*place)]) / max(1, _length(side))
-                for side, places in ((a, [bead.a for bead in kept]), (b, [bead.b for bead in kept]))
-            )
-            found.append(sum(parts) / 2)
-        return (
-            found[0],
-            found[1],
-            1 - sum(_length(own) / max(1, _length(side)) for own, side in zip((a, b), both, strict=True)) / 2,
-        )
+            aligned_a = sum(_length(a[slice(*bead.a)]) for bead in kept) / max(1, _length(a))
+            aligned_b = sum(_length(b[slice(*bead.b)]) for bead in kept) / max(1, _length(b))
+            found.append((aligned_a + aligned_b) / 2)
+        own = sum(_length(part) / max(1, _length(side)) for part, side in zip((a, b), both, strict=True)) / 2
+        return found[0], found[1], 1 - own
 
 
 def _length(side: Iterable[Sentence]) -> int:

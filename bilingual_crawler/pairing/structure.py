@@ -2,45 +2,23 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from rapidfuzz.distance import Indel, Levenshtein
 from rapidfuzz.process import cpdist
 
-from bilingual_crawler.pairing import sparse
-from bilingual_crawler.pairing.candidates import (
-    CHANNELS,
-    Channel,
-    channels,
-    hashed_redirects,
-    links_between,
-    nearest,
-    weighted,
-)
-from bilingual_crawler.pairing.matching import greedy, lead
+from bilingual_crawler.pairing import candidates, sparse
+from bilingual_crawler.pairing.copies import own_length
+from bilingual_crawler.pairing.matching import greedy
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
-    from numpy.typing import NDArray
-
-    from bilingual_crawler.languages.codes import LanguagePair
+    from bilingual_crawler.pairing.arrays import Floats, Floats32, Hashes, Mask, Places
     from bilingual_crawler.pairing.candidates import Editions
     from bilingual_crawler.pairing.corpus import Domain
     from bilingual_crawler.pairing.model import Profile
-
-
-def _link_channels(a: Side, b: Side, i: NDArray[np.intp], j: NDArray[np.intp]) -> dict[str, Channel]:
-    """Links out and in, given that documents *i* and *j* are pairs: those to the same pair are the same token."""
-    pairs = np.arange(len(i))
-    one = np.ones(len(i), dtype=np.float32)
-    to_a = sparse.csr_array((one, (i, pairs)), shape=(a.links.shape[0], len(i)))
-    to_b = sparse.csr_array((one, (j, pairs)), shape=(b.links.shape[0], len(i)))
-    return {
-        "outlinks": weighted(sparse.csr_array(a.links @ to_a), sparse.csr_array(b.links @ to_b)),
-        "inlinks": weighted(sparse.csr_array(a.links.T @ to_a), sparse.csr_array(b.links.T @ to_b)),
-    }
 
 
 NEAREST = 8
@@ -49,52 +27,54 @@ MAX_NUMBERS = 400
 MAX_LINES = 400
 
 STRUCTURE_FEATURES = (
-    *CHANNELS,
-    "outlinks",
-    "inlinks",
-    "total",
-    "tags",
-    "word_overlap",
-    "number_order",
-    "paragraphs",
-    "verbatim",
-    "word_ratio",
-    "byte_ratio",
-    "text_ratio",
-    "line_ratio",
-    "word_residual",
-    "text_residual",
-    "shorter",
-    "share_a",
-    "share_b",
-    "declared_a",
-    "declared_b",
-    "held_a",
-    "held_b",
-    "linked_a",
-    "linked_b",
-    "lead_a",
-    "lead_b",
-    "tag_lead_a",
-    "tag_lead_b",
+    *(*candidates.CHANNELS, "outlinks", "inlinks", "total"),
+    *("tags", "word_overlap", "number_order", "paragraphs", "verbatim"),
+    *("word_ratio", "byte_ratio", "text_ratio", "line_ratio", "word_residual", "text_residual", "shorter"),
+    *(f"{name}_{side}" for name in ("share", "declared", "held", "linked", "lead", "tag_lead") for side in "ab"),
 )
+
+
+def _link_channels(a: Side, b: Side, i: Places, j: Places) -> dict[str, candidates.Channel]:
+    """Links out and in, given that documents *i* and *j* are pairs: those to the same pair are the same token."""
+    pairs = np.arange(len(i))
+    one = np.ones(len(i), dtype=np.float32)
+    to_a = sparse.csr_array((one, (i, pairs)), shape=(a.links.shape[0], len(i)))
+    to_b = sparse.csr_array((one, (j, pairs)), shape=(b.links.shape[0], len(i)))
+    return {
+        "outlinks": candidates.weighted(sparse.csr_array(a.links @ to_a), sparse.csr_array(b.links @ to_b)),
+        "inlinks": candidates.weighted(sparse.csr_array(a.links.T @ to_a), sparse.csr_array(b.links.T @ to_b)),
+    }
 
 
 class Side:
     """Values derived from the profiles of one side, ``(documents,)``."""
 
-    def __init__(
-        self, profiles: Sequence[Profile], main: Sequence[NDArray[np.bool_]], redirects: Mapping[int, int]
-    ) -> None:
-        self.profiles, self.main = profiles, main
-        self.links = links_between(profiles, profiles, redirects)
+    def __init__(self, domain: Domain, profiles: Sequence[Profile], redirects: Mapping[int, int]) -> None:
+        self.profiles = profiles
+        self.main = [domain.main[profile.url] for profile in profiles]
+        self.links = candidates.links_between(profiles, profiles, redirects)
         """Links among the documents, sparse ``(documents, documents)``."""
+        self.tags = [profile.tags for profile in profiles]
+        self.numbers = [_as_text(profile.numbers[:MAX_NUMBERS]) for profile in profiles]
+        lengths = (p.lengths[main][:MAX_LINES].astype(np.float64) for p, main in zip(profiles, self.main, strict=True))
+        octaves = (np.round(2 * np.log2(np.maximum(one, 1))).astype(np.uint32) for one in lengths)
+        self.paragraphs = [_as_text(one) for one in octaves]
+        """The lengths of the main lines of each document, as characters of half an octave."""
         self.words = np.array([profile.word_count for profile in profiles], dtype=np.float64)
         self.sizes = np.array([profile.size or np.nan for profile in profiles], dtype=np.float64)
-        own = [profile.lengths[kept] for profile, kept in zip(profiles, main, strict=True)]
-        self.text = np.array([int(lengths.sum()) for lengths in own], dtype=np.float64)
+        self.text = np.array([own_length(profile, domain.main) for profile in profiles], dtype=np.float64)
         """Characters of main text."""
-        self.lines = np.array([len(lengths) for lengths in own], dtype=np.float64)
+        self.lines = np.array([kept.sum() for kept in self.main], dtype=np.float64)
+        inside = np.array([max(1, len(profile.internal)) for profile in profiles], dtype=np.float64)
+        names = [profile.declared for profile in profiles]
+        own = [domain.pair.side(name or "") == p.language for p, name in zip(profiles, names, strict=True)]
+        self.quality = {
+            "share": np.array([profile.share for profile in profiles]),
+            "declared": np.where([name is None for name in names], np.nan, np.array(own, dtype=np.float64)),
+            # of the links inside the site, those to documents of the same language
+            "held": np.asarray(self.links.sum(axis=1)) / inside,
+        }
+        """What makes each a document of its language, 0 to 1; ``declared`` is NaN without a declaration."""
 
 
 class StructureEvidence:
@@ -102,27 +82,22 @@ class StructureEvidence:
 
     def __init__(self, domain: Domain) -> None:
         self.domain = domain
-        redirects = hashed_redirects(domain)
-        self.a = Side(domain.a, domain.main_a, redirects)
-        self.b = Side(domain.b, domain.main_b, redirects)
-        self.channels = channels(domain)
-        self.index = nearest(list(self.channels.values()), NEAREST, lambda share: domain.on_progress(share / 2))
+        redirects = candidates.hashed_redirects(domain)
+        self.a, self.b = (Side(domain, profiles, redirects) for profiles in (domain.a, domain.b))
+        both = domain.a, domain.b
+        tokens = {name: [list(map(of, side)) for side in both] for name, of in candidates.CHANNELS.items()}
+        self.channels = {name: candidates.channel_of(*sides) for name, sides in tokens.items()}
+        channels = list(self.channels.values())
+        similar = candidates.nearest(channels, NEAREST, lambda share: domain.on_progress(share / 2))
+        self.candidates: Places = np.array(similar.nonzero(), dtype=np.intp)
+        """Places in *a* and in *b*, ``(2, candidates)``."""
 
-    def candidates(self) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
-        """Return the places of the candidates in *a* and in *b*."""
-        rows, columns = self.index.nonzero()
-        return rows.astype(np.intp), columns.astype(np.intp)
-
-    def features(self, i: NDArray[np.intp], j: NDArray[np.intp], editions: Editions) -> dict[str, NDArray[np.float32]]:
+    def features(self, i: Places, j: Places, editions: Editions) -> dict[str, Floats32]:
         """Return the columns of :data:`STRUCTURE_FEATURES`, ``(candidates,)``; NaN where a page lacks the value."""
-        pages_a, pages_b = editions.a[i], editions.b[j]
-        a, b, pair = self.a, self.b, self.domain.pair
+        a, b = self.a, self.b
         similar = {name: channel.cosine(i, j) for name, channel in self.channels.items()}
-        quality = {}
-        for side, places, name in ((a, i, "a"), (b, j, "b")):
-            quality[f"share_{name}"] = np.array([profile.share for profile in side.profiles])[places]
-            quality[f"declared_{name}"] = np.array([_declares(profile, pair) for profile in side.profiles])[places]
-            quality[f"held_{name}"] = _held(side)[places]
+        quality = {f"{name}_a": values[i] for name, values in a.quality.items()}
+        quality |= {f"{name}_b": values[j] for name, values in b.quality.items()}
         whole = np.sum([np.nan_to_num(column, nan=0.5) for column in quality.values()], axis=0)
         pairs = greedy(i, j, np.nansum(list(similar.values()), axis=0) + whole)
         linked = _link_channels(a, b, i[pairs], j[pairs])
@@ -131,77 +106,37 @@ class StructureEvidence:
         columns |= quality
         columns["linked_a"] = np.log1p(a.links.sum(axis=0))[i]
         columns["linked_b"] = np.log1p(b.links.sum(axis=0))[j]
-        in_order: tuple[tuple[str, Callable[[Side], Sequence[str]], Callable[..., float]], ...] = (
-            ("tags", lambda side: [p.tags for p in side.profiles], Levenshtein.normalized_similarity),
-            ("number_order", _numbers, Indel.normalized_similarity),
-            ("paragraphs", _paragraphs, Levenshtein.normalized_similarity),
-        )
-        for name, texts, scorer in in_order:
-            columns[name] = _similarity(texts(a), texts(b), i, j, scorer)
+        columns["tags"] = _similarity(a.tags, b.tags, i, j, Levenshtein)
+        columns["number_order"] = _similarity(a.numbers, b.numbers, i, j, Indel)
+        columns["paragraphs"] = _similarity(a.paragraphs, b.paragraphs, i, j, Levenshtein)
         columns["word_overlap"], columns["verbatim"] = _overlaps(a, b, i, j)
         columns["word_ratio"] = _log_ratio(a.words[i], b.words[j])
         columns["byte_ratio"] = _log_ratio(a.sizes[i], b.sizes[j])
         columns["text_ratio"] = _log_ratio(a.text[i], b.text[j])
         columns["line_ratio"] = _log_ratio(a.lines[i], b.lines[j])
-        columns["lead_a"] = lead(columns["total"], i, pages_b)
-        columns["lead_b"] = lead(columns["total"], j, pages_a)
+        columns["lead_a"], columns["lead_b"] = editions.leads(columns["total"], i, j)
         best = (columns["lead_a"] >= 0) & (columns["lead_b"] >= 0)
         columns["word_residual"] = _residual(columns["word_ratio"], best)
         columns["text_residual"] = _residual(columns["text_ratio"], best)
         columns["shorter"] = np.log1p(np.minimum(a.text[i], b.text[j]))
-        tags = np.nan_to_num(columns["tags"], nan=0.0)
-        columns["tag_lead_a"], columns["tag_lead_b"] = lead(tags, i, pages_b), lead(tags, j, pages_a)
+        columns["tag_lead_a"], columns["tag_lead_b"] = editions.leads(np.nan_to_num(columns["tags"], nan=0.0), i, j)
         return {name: columns[name].astype(np.float32) for name in STRUCTURE_FEATURES}
 
 
-def _declares(profile: Profile, pair: LanguagePair) -> float:
-    """1 if the page declares its language, 0 if another one, NaN without a declaration."""
-    return np.nan if profile.declared is None else float(pair.side(profile.declared) == profile.language)
-
-
-def _held(side: Side) -> NDArray[np.float64]:
-    """Share of the links inside the site that lead to documents of the same language."""
-    known = np.array([max(1, len(profile.internal)) for profile in side.profiles], dtype=np.float64)
-    return np.asarray(side.links.sum(axis=1)) / known
-
-
-def _similarity(
-    left: Sequence[str],
-    right: Sequence[str],
-    i: NDArray[np.intp],
-    j: NDArray[np.intp],
-    scorer: Callable[..., float],
-) -> NDArray[np.float64]:
+def _similarity(left: Sequence[str], right: Sequence[str], i: Places, j: Places, metric: Any) -> Floats:
     """Return the normalised similarity of the texts of each candidate, 0 to 1; NaN where one is empty."""
     queries, choices = [left[k] for k in i], [right[k] for k in j]
-    result = cpdist(queries, choices, scorer=scorer, workers=-1, dtype=np.float64)
+    result = cpdist(queries, choices, scorer=metric.normalized_similarity, workers=-1, dtype=np.float64)
     empty = [not (query and choice) for query, choice in zip(queries, choices, strict=True)]
     result[np.array(empty, dtype=bool)] = np.nan
     return np.asarray(result, dtype=np.float64)
 
 
-def _as_text(hashes: NDArray[np.uint32]) -> str:
-    """A character for each hash."""
+def _as_text(hashes: Hashes) -> str:
     return (hashes % np.uint32(0xD000) + np.uint32(0x20)).astype("<u4").tobytes().decode("utf-32-le")
 
 
-def _numbers(side: Side) -> list[str]:
-    """The numbers of each document, as characters."""
-    return [_as_text(profile.numbers[:MAX_NUMBERS]) for profile in side.profiles]
-
-
-def _paragraphs(side: Side) -> list[str]:
-    """The lengths of the main lines of each document, as characters of half an octave."""
-    texts = []
-    for profile, main in zip(side.profiles, side.main, strict=True):
-        lengths = profile.lengths[main][:MAX_LINES].astype(np.float64)
-        texts.append(_as_text(np.round(2 * np.log2(np.maximum(lengths, 1))).astype(np.uint32)))
-    return texts
-
-
-def _overlaps(
-    a: Side, b: Side, i: NDArray[np.intp], j: NDArray[np.intp]
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def _overlaps(a: Side, b: Side, i: Places, j: Places) -> tuple[Floats, Floats]:
     """Share of common words, and of main text that is the same word for word, in the shorter document."""
     words, verbatim = np.zeros(len(i)), np.zeros(len(i))
     for row, (x, y) in enumerate(zip(i, j, strict=True)):
@@ -214,11 +149,11 @@ def _overlaps(
     return words, np.minimum(verbatim, 1.0)
 
 
-def _log_ratio(a: NDArray[np.float64], b: NDArray[np.float64]) -> NDArray[np.float64]:
+def _log_ratio(a: Floats, b: Floats) -> Floats:
     return np.log((a + 1) / (b + 1))
 
 
-def _residual(ratio: NDArray[np.float64], best: NDArray[np.bool_]) -> NDArray[np.float64]:
+def _residual(ratio: Floats, best: Mask) -> Floats:
     """Distance of a logarithm of ratios from what is usual among the best candidates of the domain."""
     usual = ratio[best & np.isfinite(ratio)]
     return np.abs(ratio - np.median(usual)) if len(usual) else np.abs(ratio)

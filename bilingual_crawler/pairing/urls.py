@@ -60,10 +60,7 @@ class UrlEvidence:
 
 
 def agrees(marked: str | None, side: str, pair: LanguagePair) -> bool:
-    """Tell whether the language mark of a URL, *marked*, agrees with the language of the content, *side*.
-
-    None, and marks of languages outside *pair*, agree with everything.
-    """
+    """Whether the mark of a URL, or None, agrees with the content; marks outside *pair* agree with everything."""
     return marked is None or pair.side(marked) in (None, side)
 
 

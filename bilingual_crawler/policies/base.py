@@ -20,9 +20,6 @@ if TYPE_CHECKING:
     Scores: TypeAlias = Sequence[LinkScore] | None
     """A score for each link; None unless the policy needs models and the page has a side."""
 
-SEED_PRIORITY = float("inf")
-"""Sooner than everything else."""
-
 
 class PolicyError(ValueError):
     """A policy has no such part, or two of one name."""
@@ -36,10 +33,7 @@ class Promise(NamedTuple):
 
 
 class Policy(ABC):
-    """Turns the links of a page into priorities; higher is sooner, ties go by discovery.
-
-    A crawl makes one of each pair of languages, with the pair.
-    """
+    """Turns the links of a page into priorities, for one pair: higher is sooner, ties go by discovery."""
 
     name: ClassVar[str]
     needs_models: ClassVar[bool] = False
@@ -58,20 +52,14 @@ class Policy(ABC):
 
     def seed_priority(self, url: str) -> float:
         """Seeds come first."""
-        return SEED_PRIORITY
+        return float("inf")
 
     def candidates(self, page: PageRecord, links: Sequence[Link]) -> Iterable[Proposal]:
-        """Propose translations of *page*; called before :meth:`observe_page`.
-
-        Only by evidence that the ledger of pairs does not know itself.
-        """
+        """Propose translations of *page* by evidence that the ledger lacks; called before :meth:`observe_page`."""
         return ()
 
     def observe_page(self, page: PageRecord, links: Sequence[Link], partner: str | None = None) -> None:  # noqa: B027
-        """Learn a downloaded *page* with all its *links*; *partner* is the document that it completes a pair with.
-
-        Called once a page, before its links are pushed.
-        """
+        """Learn a downloaded *page* and its *links*, not pushed yet; *partner*: with which it completes a pair."""
 
     def observe_pair(self, url: str, partner: str) -> None:  # noqa: B027
         """Learn a pair that was found after :meth:`observe_page` of both documents."""
@@ -128,10 +116,7 @@ class Policy(ABC):
 
 
 class Jointly(Policy):
-    """Weighs by *parts*, policies of one kind, one for each pair.
-
-    If they promise pairs, the worth of a URL is the sum of what it is worth to each; else it is the greatest.
-    """
+    """Weighs by *parts*, one for each pair: the sum of the pairs that they promise, or else the greatest priority."""
 
     def __init__(self, parts: Sequence[Policy]) -> None:
         self._parts = parts
@@ -163,13 +148,11 @@ class Jointly(Policy):
 
     def priorities(self, page: PageRecord, links: Sequence[Link], scores: Scores) -> Sequence[float]:
         weighed = [part.priorities(page.seen_by(part.pair), links, scores) for part in self._parts]
-        return [self._weigh(link.url, priorities) for link, *priorities in zip(links, *weighed, strict=True)]
-
-    def _weigh(self, url: str, priorities: Sequence[float]) -> float:
-        """The joint priority of *url*; a part that has nothing new to say of it stays with what it thought."""
-        if self.promises_pairs and max(priorities) != NEVER:
-            return self.reconsider(url, 0.0)
-        return self._joint(priorities)
+        return [
+            # a part that has nothing new to say of a URL stays with what it thought
+            self.reconsider(link.url, 0.0) if self.promises_pairs and max(each) != NEVER else self._joint(each)
+            for link, *each in zip(links, *weighed, strict=True)
+        ]
 
     def _joint(self, priorities: Sequence[float]) -> float:
         return sum(priorities) if self.promises_pairs else max(priorities)

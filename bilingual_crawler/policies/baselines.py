@@ -4,21 +4,20 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from hashlib import blake2b
-from typing import TYPE_CHECKING, ClassVar, Protocol
+from typing import TYPE_CHECKING, ClassVar
 
 from rapidfuzz import process
 from rapidfuzz.distance import Levenshtein
 
 from bilingual_crawler.frontier.entry import NEVER
-from bilingual_crawler.languages.codes import may_be
+from bilingual_crawler.languages.codes import LanguagePair, may_be
 from bilingual_crawler.pages.language import BY_DEFAULT
 from bilingual_crawler.policies.base import Policy
 from bilingual_crawler.urls.marks import marked_language, strip_language
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence, Set
+    from collections.abc import Iterable, Mapping, Sequence
 
-    from bilingual_crawler.languages.codes import LanguagePair
     from bilingual_crawler.pages.model import Link, PageRecord
     from bilingual_crawler.policies.base import Scores
 
@@ -75,39 +74,78 @@ SIMILARITY = 0.85
 _BREADTH, _LAST = 0.0, -1.0
 
 
-class CandidatePairs(Protocol):
-    """The candidate pairs of two lists of URLs that grow from nothing, each URL in one of them."""
+class _Similar:
+    """Each URL of a first list with the most similar one of a second, by Levenshtein similarity."""
 
-    def __init__(self, pair: LanguagePair) -> None: ...
+    def __init__(self, pair: LanguagePair) -> None:
+        self._urls: tuple[list[str], list[str]] = [], []
+        self._normal: tuple[list[str], list[str]] = [], []
+        self._best: dict[str, tuple[float, str]] = {}
+        """By URL of the first list."""
+        self._chosen: Counter[str] = Counter()
+        """How many URLs have one of the second list as their best."""
 
-    def add(self, side: int, urls: Sequence[str]) -> Set[str]:
-        """*urls* belong to the first list (0) or to the second (1). Returns URLs that may be in a pair since then."""
+    def add(self, side: int, url: str) -> set[str]:
+        """*url* belongs to the first list (0) or to the second (1). Returns the URLs whose best one changes."""
+        normal, touched = _normal(url), set[str]()
+        self._urls[side].append(url)
+        self._normal[side].append(normal)
+        others, scorer = self._urls[1 - side], Levenshtein.normalized_similarity
+        alike = process.extract(normal, self._normal[1 - side], scorer=scorer, score_cutoff=SIMILARITY, limit=None)
+        for _, score, number in alike:
+            first, second = (others[number], url) if side else (url, others[number])
+            best, former = self._best.get(first, (0.0, ""))
+            if score > best:
+                self._best[first] = score, second
+                self._chosen[second] += 1
+                self._chosen[former] -= 1
+                touched |= {first, second}
+        return touched
 
     def __contains__(self, url: str) -> bool:
-        """Whether *url* is in a candidate pair now."""
+        return url in self._best or self._chosen[url] > 0
+
+
+def _normal(url: str) -> str:
+    for noise in ("http", "www", "index"):
+        url = url.replace(noise, "")
+    return url
+
+
+class _Equal:
+    """URLs of two lists that are equal but for the language they name; methods as of :class:`_Similar`."""
+
+    def __init__(self, pair: LanguagePair) -> None:
+        self._languages = pair.languages
+        self._by_key: defaultdict[str, tuple[set[str], set[str]]] = defaultdict(lambda: (set(), set()))
+
+    def add(self, side: int, url: str) -> set[str]:
+        first, second = lists = self._by_key[strip_language(url, self._languages)]
+        lists[side].add(url)
+        return first | second
+
+    def __contains__(self, url: str) -> bool:
+        first, second = self._by_key.get(strip_language(url, self._languages), ((), ()))
+        return bool(first and second) and (url in first or url in second)
 
 
 class LevelWise(Policy):
     """Breadth first through all levels but the last, whose URLs wait until the rest is done.
 
-    Then URLs are sorted by the language that they name into first, second and unknown; a list that is empty is
-    replaced by the unknown ones; those of the last level that are in no candidate pair are not fetched. They wait for
-    what is found later: other sites, and pages in flight, may still be at the levels before. URLs that name a third
-    language are not fetched at all.
+    Then URLs are sorted by the language that they name; the unknown ones replace an empty list. URLs of the last level
+    in no candidate pair are not fetched, but wait for what is found later. URLs of a third language are never fetched.
     """
 
-    kind: ClassVar[type[CandidatePairs]]
-    """How candidate pairs are found."""
+    kind: ClassVar[type[_Similar | _Equal]]
 
     def __init__(self, pair: LanguagePair) -> None:
         super().__init__(pair)
         self._levels: dict[str, int] = {}
-        """Links from a seed to each URL known, on the shortest path."""
+        """URL -> links from a seed to it, on the shortest path."""
         self._new: list[str] = []
-        """Those found since candidates were looked for last."""
+        """URLs found since candidates were looked for last."""
         self._by_side: defaultdict[str | None, list[str]] = defaultdict(list)
         self._named: list[str] = []
-        """The languages that URLs name."""
         self._candidates = self.kind(pair)
         self._stands_for: dict[str, str] = {}
         """Target of a redirect -> the URL that was found."""
@@ -168,59 +206,21 @@ class LevelWise(Policy):
         """Look for candidates among the new URLs, and raise those that were refused for want of them."""
         added: defaultdict[str | None, list[str]] = defaultdict(list)
         for url in self._new:
-            language = marked_language(url)
-            side = self.pair.side(language) if language else None
-            added[side].append(url)
-            self._by_side[side].append(url)
+            added[self.pair.side(marked_language(url) or "")].append(url)
         self._new.clear()
+        for side, urls in added.items():
+            self._by_side[side] += urls
         sides = self.pair.a, self.pair.b
         named = [side for side in sides if self._by_side[side]]
         if named != self._named:
             self._named, self._candidates, added = named, self.kind(self.pair), self._by_side
         if named:
             for number, side in enumerate(sides):
-                for url in self._candidates.add(number, added[side if side in named else None]):
+                urls = added[side if side in named else None]
+                for url in set[str]().union(*[self._candidates.add(number, url) for url in urls]):
                     if url in self._refused and url in self._candidates:
                         self._refused.discard(url)
                         self._changed.add(url)
-
-
-class _Similar:
-    """Each URL of the first list with the most similar one of the second."""
-
-    def __init__(self, pair: LanguagePair) -> None:
-        self._urls: tuple[list[str], list[str]] = [], []
-        self._normal: tuple[list[str], list[str]] = [], []
-        self._best: dict[str, tuple[float, str]] = {}
-        """By URL of the first list."""
-        self._chosen: Counter[str] = Counter()
-        """How many URLs have one of the second list as their best."""
-
-    def add(self, side: int, urls: Sequence[str]) -> Set[str]:
-        touched: set[str] = set()
-        for url in urls:
-            normal = _normal(url)
-            self._urls[side].append(url)
-            self._normal[side].append(normal)
-            others = self._urls[1 - side]
-            for _, score, number in process.extract(
-                normal,
-                self._normal[1 - side],
-                scorer=Levenshtein.normalized_similarity,
-                score_cutoff=SIMILARITY,
-                limit=None,
-            ):
-                first, second = (others[number], url) if side else (url, others[number])
-                best, former = self._best.get(first, (0.0, ""))
-                if score > best:
-                    self._best[first] = score, second
-                    self._chosen[second] += 1
-                    self._chosen[former] -= 1
-                    touched |= {first, second}
-        return touched
-
-    def __contains__(self, url: str) -> bool:
-        return url in self._best or self._chosen[url] > 0
 
 
 class PPLocator(LevelWise):
@@ -230,37 +230,11 @@ class PPLocator(LevelWise):
     kind = _Similar
 
 
-class _Equal:
-    """URLs that are equal but for the language they name."""
-
-    def __init__(self, pair: LanguagePair) -> None:
-        self._languages = pair.languages
-        self._by_key: defaultdict[str, tuple[set[str], set[str]]] = defaultdict(lambda: (set(), set()))
-
-    def add(self, side: int, urls: Sequence[str]) -> Set[str]:
-        touched: set[str] = set()
-        for url in urls:
-            lists = self._by_key[strip_language(url, self._languages)]
-            lists[side].add(url)
-            touched.update(*lists)
-        return touched
-
-    def __contains__(self, url: str) -> bool:
-        first, second = self._by_key.get(strip_language(url, self._languages), ((), ()))
-        return bool(first and second) and (url in first or url in second)
-
-
 class ParallelTextIdentification(LevelWise):
     """URLs that are equal but for the language they name (PTI, the baseline of the same paper)."""
 
     name = "pti"
     kind = _Equal
-
-
-def _normal(url: str) -> str:
-    for noise in ("http", "www", "index"):
-        url = url.replace(noise, "")
-    return url
 
 
 MIN_ANCHOR_TOKENS = 4
@@ -281,18 +255,12 @@ class Ilsp(LanguageBreadthFirst):
     def _points(self, page: PageRecord, link: Link) -> float:
         points = 0.0
         if link.hreflang and link.hreflang != "x-default":
-            points += 1 if may_be(link.hreflang, page.language) else 2 * self._in_pair(link.hreflang)
+            points += 1 if may_be(link.hreflang, page.language) else 2 * bool(self.pair.side(link.hreflang))
         if page.side and link.label:
-            points += 2 * self._in_pair(link.label)
+            points += 2 * bool(self.pair.side(link.label))
         if page.side and len(link.text.split()) >= MIN_ANCHOR_TOKENS:
             points += self.pair.side(BY_DEFAULT.identify(link.text).language) == self.pair.other(page.side)
-        named = marked_language(link.url)
-        if named:
-            points += 2 * self._in_pair(named)
-        return points
-
-    def _in_pair(self, language: str) -> bool:
-        return self.pair.side(language) is not None
+        return points + 2 * bool(self.pair.side(marked_language(link.url) or ""))
 
 
 class Smart(LanguageBreadthFirst):

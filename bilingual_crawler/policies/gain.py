@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from dataclasses import dataclass
 from itertools import chain
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from bilingual_crawler.frontier.entry import NEVER
-from bilingual_crawler.policies.base import Policy, PolicyError
+from bilingual_crawler.policies.base import Policy, PolicyError, Promise
 from bilingual_crawler.policies.evidence.base import Evidence, Known, LanguageEvidence, PartnerEvidence, Prospect
 from bilingual_crawler.policies.evidence.claims import Hreflang, Mirrors, Switchers
 from bilingual_crawler.policies.evidence.language import Folders, Labels, LinkingPages, Marks, Wording
@@ -21,18 +22,17 @@ if TYPE_CHECKING:
     from bilingual_crawler.items import Proposal
     from bilingual_crawler.languages.codes import LanguagePair
     from bilingual_crawler.pages.model import Link, PageRecord
-    from bilingual_crawler.policies.base import Promise, Scores
+    from bilingual_crawler.policies.base import Scores
     from bilingual_crawler.policies.evidence.base import Belief, Target
 
     Kind = TypeVar("Kind", bound=Evidence)
 
 LANGUAGE: tuple[tuple[type[LanguageEvidence], ...], ...] = ((Folders,), (LinkingPages,), (Marks,), (Labels, Wording))
-"""Each group adds what the first of its kinds says that has something to say."""
+"""Of each group, the first kind with something to say counts."""
 PARTNER: tuple[type[PartnerEvidence], ...] = (Hreflang, Switchers, Mirrors, ParallelLinks, SharedWords, Surplus)
 PROSPECTS: tuple[type[Prospect], ...] = (PairRate, Served)
 TEXT: tuple[type[Prospect], ...] = (NewText,)
 EVIDENCE: Mapping[str, type[Evidence]] = {kind.name: kind for kind in (*chain(*LANGUAGE), *PARTNER, *PROSPECTS, *TEXT)}
-"""The kinds of evidence of the formula by name."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,13 +87,11 @@ def expected(completes: float, later: float, new_text: float, seed: float) -> fl
 class Gain(Policy):
     """The expected number of pairs that a download brings; docs/gain.md has the formula and each kind of evidence.
 
-    *weights* replaces weights by name, ``kind.weight`` (``gain.weight`` for those of :class:`GainWeights`). The kinds
-    *without* are switched off: they learn, but have no say in a worth. *added* are further kinds: of language, of
-    partners, or prospects of a pair to come. Raises PolicyError for an unknown kind, and for two of one name.
-
-    Every page is expanded: links of pages in other languages are *bridges*. A worth is computed when a link is found,
-    again when a document arrives that it may belong to, and once more when its turn comes (if it has fallen, the URL
-    goes back to its new place): the cost of a page depends on its new links, never on the length of the queue.
+    *weights* replaces weights by name, ``kind.weight`` (``gain.weight`` for :class:`GainWeights`); the kinds *without*
+    learn, but have no say; *added* are further kinds. Raises PolicyError for an unknown kind, and for two of one name.
+    Links of pages in other languages, *bridges*, are followed. A worth is computed when a link is found, when a
+    document arrives that it may belong to, and when its turn comes: the cost of a page never depends on the length of
+    the queue.
     """
 
     name = "gain"
@@ -110,19 +108,22 @@ class Gain(Policy):
     ) -> None:
         super().__init__(pair)
         self._bridges = bridges
-        given = _by_kind(weights or {})
+        given: defaultdict[str, dict[str, Any]] = defaultdict(dict)
+        for key, value in (weights or {}).items():
+            kind_name, _, weight = key.partition(".")
+            given[kind_name][weight] = value
         names = [*EVIDENCE, *(kind.name for kind in added)]
         if twice := next((name for name in names if names.count(name) > 1 or name == self.name), None):
             raise PolicyError(f"gain has another evidence {twice}: give the class another name")
         for name in (*given, *without):
             if name not in names and name != self.name:
                 raise PolicyError(f"gain has no evidence {name}; there are {', '.join(names)}")
-        self._weights = GainWeights(**given.get(self.name, {}))
+        self._weights = GainWeights(**given[self.name])
         self._known = Known(self.book, self._weights.prior)
         self.book.listeners.append(self._part)
 
         def make(kinds: Iterable[type[Kind]]) -> list[Kind]:
-            return [kind(self._known, **given.get(kind.name, {})) for kind in kinds]
+            return [kind(self._known, **given[kind.name]) for kind in kinds]
 
         def asked(kinds: Iterable[Kind]) -> list[Kind]:
             return [kind for kind in kinds if kind.name not in without]
@@ -206,15 +207,15 @@ class Gain(Policy):
     def observe_page(self, page: PageRecord, links: Sequence[Link], partner: str | None = None) -> None:
         self._known.dequeue(page.url)
         for kind in self._evidence:
-            self._changed.update(dict.fromkeys(kind.observe_page(page, links)))
+            self._changed.update(dict.fromkeys(kind.observe_page(page, links) or ()))
             if partner:
-                self._changed.update(dict.fromkeys(kind.observe_pair(page.url, partner)))
+                self._changed.update(dict.fromkeys(kind.observe_pair(page.url, partner) or ()))
             kind.forget(page.url)
         self._forget_lapsed()
 
     def observe_pair(self, url: str, partner: str) -> None:
         for kind in self._evidence:
-            self._changed.update(dict.fromkeys(kind.observe_pair(url, partner)))
+            self._changed.update(dict.fromkeys(kind.observe_pair(url, partner) or ()))
         self._forget_lapsed()
 
     def priorities(self, page: PageRecord, links: Sequence[Link], scores: Scores) -> Sequence[float]:
@@ -256,14 +257,10 @@ class Gain(Policy):
         self._known.enqueue(target)
 
     def _weigh(self, url: str) -> float:
-        """Return what *url* is worth now, noted for what its site promises; as :meth:`explain`, without the terms."""
+        """What *url* is worth now, noted for what its site promises; as :meth:`explain`, without the terms."""
         target = self._known.target(url)
         belief = self._belief(target)
-        completes = 0.0
-        for kind in self._partner:
-            chance = kind.completes(target, belief)
-            if chance > completes:
-                completes = chance
+        completes = max([kind.completes(target, belief) for kind in self._partner], default=0.0)
         worth = expected(completes, *self._other_terms(target, belief))
         self._known.note_worth(target, worth)
         return worth
@@ -284,12 +281,3 @@ class Gain(Policy):
         for kind in self._noting:
             news = kind.observe_link(page, link) or news
         return self._known.enqueue(link.url) or news
-
-
-def _by_kind(weights: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
-    """``{"marks.trust": 0.9}`` as ``{"marks": {"trust": 0.9}}``."""
-    by_kind: dict[str, dict[str, Any]] = {}
-    for name, value in weights.items():
-        kind, _, weight = name.partition(".")
-        by_kind.setdefault(kind, {})[weight] = value
-    return by_kind

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import argparse
 import json
-from dataclasses import asdict, replace
+from dataclasses import replace
 from functools import partial
 from itertools import islice
 from pathlib import Path
@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 import msgspec
 import numpy as np
+from msgspec.structs import asdict
 from rich.progress import track
 from scipy.special import expit, logit
 from sklearn.tree import DecisionTreeClassifier

@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 from collections import deque
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import TYPE_CHECKING, ClassVar, NamedTuple, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, TypeAlias
 from urllib.parse import urlsplit
 
 from bilingual_crawler.policies.base import Promise
@@ -14,7 +14,7 @@ from bilingual_crawler.urls.hosts import registered_domain, url_cache
 from bilingual_crawler.urls.marks import find_markers
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 
     from bilingual_crawler.items import Proposal
     from bilingual_crawler.pages.model import Link, PageRecord
@@ -23,8 +23,14 @@ if TYPE_CHECKING:
 Belief: TypeAlias = tuple[float, float, float]
 """Probabilities that a page is in the first language of the pair, in the second, in neither."""
 
-Folder = TypeVar("Folder", bound="Hashable")
-
+MAX_FOLDERS = 4
+"""Maximum depth of folders."""
+MAX_COUNTED = 100_000
+"""Maximum folders with counts; beyond it the half with the fewest pages is evicted."""
+MAX_TWINS = 50
+"""Maximum queued twins of a URL; further URLs count as different."""
+MAX_MENTIONED = 10_000
+"""Latest URLs with evidence that are not queued: share buttons, URLs out of scope, links of the page at hand."""
 NO_COUNTS: Sequence[float] = (0.0, 0.0, 0.0)
 """Counts of a place where no page was seen."""
 
@@ -42,19 +48,14 @@ def part_left(probability: float, slope: float, base: float) -> float:
 
 def counted(belief: Belief, counts: Sequence[float], weight: float) -> Belief:
     """*belief* after *counts* of pages, where it counts as much as *weight* pages (the mean of a Dirichlet)."""
-    total = counts[0] + counts[1] + counts[2] + weight
-    return (
-        (counts[0] + weight * belief[0]) / total,
-        (counts[1] + weight * belief[1]) / total,
-        (counts[2] + weight * belief[2]) / total,
-    )
+    first, second, neither = counts
+    total = first + second + neither + weight
+    one, two, other = belief
+    return ((first + weight * one) / total, (second + weight * two) / total, (neither + weight * other) / total)
 
 
 class Reliability:
-    """P(evidence is right) by place, such as a site: the mean of a Beta distribution.
-
-    Places may be nested: the outer place is the prior of the inner one.
-    """
+    """P(evidence is right) by place, such as a site: the mean of a Beta distribution; the prior is the outer place."""
 
     def __init__(self, right: float, wrong: float) -> None:
         """*right* and *wrong*: prior counts."""
@@ -65,24 +66,15 @@ class Reliability:
         """Count the evidence as right, or wrong, at *places*."""
         for place in places:
             self._counts.setdefault(place, [0.0, 0.0])[not right] += 1
-        for place in rare_folders(self._counts, lambda place: sum(self._counts[place])):
-            del self._counts[place]
+        evict_rare(lambda place: sum(self._counts[place]), self._counts)
 
     def probability(self, *places: Hashable) -> float:
         """Probability that the evidence is right at the last of *places*, outermost first."""
         probability = self._prior
         for place in places:
-            right, wrong = self._counts.get(place, _NONE_COUNTED)
+            right, wrong = self._counts.get(place, (0.0, 0.0))
             probability = (right + self._weight * probability) / ((right + wrong + self._weight) or 1.0)
         return probability
-
-
-_NONE_COUNTED: Sequence[float] = (0.0, 0.0)
-
-MAX_FOLDERS = 4
-"""Maximum depth of folders."""
-MAX_COUNTED = 100_000
-"""Maximum folders with counts; beyond it the half with the fewest pages is evicted."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,9 +86,8 @@ class Place:
     folders: tuple[str, ...]
     """Host and folders, outermost first."""
     mark: tuple[str, str, str] | None
-    """Site, component and token of the most telling language mark."""
+    """Site, component and token of the most telling language mark; then its language, ISO 639-3."""
     marked: str | None
-    """Language of that mark, ISO 639-3."""
     weak: bool
     """Whether the mark may mean something else (country suffix, a common word)."""
 
@@ -107,9 +98,8 @@ def place_of(url: str) -> Place:
     parts = urlsplit(url)
     folder = parts.path.rpartition("/")[0]
     marker = next((marker for marker in find_markers(url) if marker.language is not None), None)
-    if marker is None:
-        return _place(parts.netloc, folder, None, None, weak=False)
-    return _place(parts.netloc, folder, (marker.component, marker.token.lower()), marker.language, weak=marker.weak)
+    mark = (marker.component, marker.token.lower()) if marker else None
+    return _place(parts.netloc, folder, mark, marker and marker.language, weak=bool(marker and marker.weak))
 
 
 @lru_cache(1 << 14)
@@ -122,18 +112,12 @@ def _place(host: str, folder: str, mark: tuple[str, str] | None, marked: str | N
     return Place(site, tuple(folders), mark and (site, *mark), marked, weak)
 
 
-def rare_folders(folders: Collection[Folder], pages: Callable[[Folder], float]) -> list[Folder]:
-    """The places in *folders* to evict: none up to :data:`MAX_COUNTED`, then the half with the fewest *pages*."""
-    return sorted(folders, key=pages)[: MAX_COUNTED // 2] if len(folders) > MAX_COUNTED else []
-
-
-MAX_TWINS = 50
-"""Maximum queued twins of a URL; further URLs count as different."""
-MAX_MENTIONED = 10_000
-"""Latest URLs with evidence that are not queued.
-
-The links of a page are queued after it is learnt from, and many never are: share buttons, URLs out of scope.
-"""
+def evict_rare(pages: Callable[[Any], float], *tables: dict[Any, Any]) -> None:
+    """Evict places from *tables*: none up to :data:`MAX_COUNTED`, then the half with the fewest *pages*."""
+    if len(tables[0]) > MAX_COUNTED:
+        for place in sorted(tables[0], key=pages)[: MAX_COUNTED // 2]:
+            for table in tables:
+                table.pop(place, None)
 
 
 class Target(NamedTuple):
@@ -174,7 +158,7 @@ class Known:
         twins = self.queued_twins(key)
         if len(twins) < MAX_TWINS:
             self._queued_twins[key] = (*twins, url) if twins else url
-        self._promises.setdefault(self.place(url).site, [0, 0.0])[0] += 1
+        self._promises.setdefault(place_of(url).site, [0, 0.0])[0] += 1
         return True
 
     def is_queued(self, url: str) -> bool:
@@ -184,10 +168,9 @@ class Known:
         key = self._queued.pop(url, None)
         if key is None:
             return
-        site, worth = self.place(url).site, self._worths.pop(url, 0.0)
-        promise = self._promises[site]
+        promise = self._promises[site := place_of(url).site]
         promise[0] -= 1
-        promise[1] -= worth
+        promise[1] -= self._worths.pop(url, 0.0)
         if not promise[0]:
             del self._promises[site]
         twins = tuple(twin for twin in self.queued_twins(key) if twin != url)
@@ -224,10 +207,6 @@ class Known:
         key = self._queued.get(url)
         return Target(url, place_of(url), self.book.key(url) if key is None else key)
 
-    def place(self, url: str) -> Place:
-        """The place of *url*, queued or not."""
-        return place_of(url)
-
     def queued_twins(self, key: int) -> tuple[str, ...]:
         """The queued URLs with this *key*."""
         twins = self._queued_twins.get(key, ())
@@ -251,38 +230,24 @@ class Evidence:
         return self.known.book
 
     def candidates(self, page: PageRecord, links: Sequence[Link]) -> Iterable[Proposal]:
-        """Propose translations of *page* by evidence that the ledger of pairs does not have.
-
-        Called before :meth:`observe_page` of *page*.
-        """
+        """Propose translations of *page* by evidence that the ledger lacks; called before :meth:`observe_page`."""
         return ()
 
     def proposals(self) -> Iterable[tuple[str, Proposal]]:
         """Propose pairs learnt since the last call: a document, and its possible translation."""
         return ()
 
-    def observe_page(self, page: PageRecord, links: Sequence[Link]) -> Iterable[str]:
-        """Learn a downloaded *page* and its *links*; :attr:`book` already holds it and its partner.
+    def observe_page(self, page: PageRecord, links: Sequence[Link]) -> Iterable[str] | None:
+        """Learn a downloaded *page*, which :attr:`book` holds; return queued URLs to weigh again beside its *links*."""
 
-        Return the queued URLs to weigh again, beside the targets of *links*.
-        """
-        return ()
-
-    def observe_pair(self, url: str, partner: str) -> Iterable[str]:
-        """Learn a pair that was found after :meth:`observe_page` of both documents.
-
-        Return the queued URLs to weigh again.
-        """
-        return ()
+    def observe_pair(self, url: str, partner: str) -> Iterable[str] | None:
+        """Learn a pair found after :meth:`observe_page` of both documents; return queued URLs to weigh again."""
 
     def part_pair(self, url: str, partner: str) -> None:
         """Unlearn a pair, dissolved by a better pair of one of its documents, or since one is a copy."""
 
     def observe_link(self, page: PageRecord, link: Link) -> bool:
-        """Learn a *link* of *page* to a URL that is queued or will be; return whether it is new evidence for the URL.
-
-        Called after :meth:`observe_page` of *page*, and before :attr:`known` learns of a new URL.
-        """
+        """Learn a *link*, after its *page*, to a URL that is or will be queued; return whether it is new evidence."""
         return False
 
     def observe_failure(self, url: str) -> None:

@@ -4,34 +4,32 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from dataclasses import dataclass
-from itertools import chain, islice
+from itertools import islice
 from typing import TYPE_CHECKING, ClassVar
 
 from bilingual_crawler.items import Proposal
-from bilingual_crawler.policies.evidence.base import PartnerEvidence, Reliability, part_left
+from bilingual_crawler.policies.evidence.base import Belief, PartnerEvidence, Reliability, Target, part_left, place_of
 from bilingual_crawler.urls.hosts import registered_domain
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Iterable, Sequence
 
     from bilingual_crawler.pages.model import Link, PageRecord
-    from bilingual_crawler.policies.evidence.base import Belief, Target
 
 
 @dataclass
 class Claims(PartnerEvidence):
     """The best claim on a URL by an unpaired document, discounted if the language of the URL seems wrong.
 
-    P(claim is right) is learnt by site, by language on the site, and by folder. Anybody can claim the pages of another
-    registered domain. Such claims start as trusted, since many addresses redirect to the own domain; then the share of
-    mutual claims between the two domains counts.
+    P(claim is right) is learnt by site, by language on it, and by folder. Claims on pages of another registered domain
+    start as trusted, as many addresses redirect to the own domain; then the share of mutual claims between both counts.
     """
 
     trust: float
     """Prior P(claim is right) for a page that is surely in the other language."""
     slope: float
     base: float
-    """Factor of the trust: ``slope`` x belief in the other language + ``base``, at most 1."""
+    """Factor of the trust, see :func:`part_left`."""
     mutual: float = 1.0
     one_sided: float = 0.0
     """Prior counts of claims between two registered domains: mutual, one-sided."""
@@ -50,53 +48,38 @@ class Claims(PartnerEvidence):
         """P(a claim on *url* is right) if *url* is in the language of index *other*."""
         return self._right.probability(*self._places(url, other))
 
-    def observe_page(self, page: PageRecord, links: Sequence[Link]) -> Iterable[str]:
-        sources = [source for source in self.sources(page.url) if source != page.url]
-        self._count(page.url, sources)
-        self._count_foreign(page.url, sources)
-        return ()
+    def observe_page(self, page: PageRecord, links: Sequence[Link]) -> None:
+        url, partner = page.url, self.book.partner(page.url)
+        sources = [source for source in self.sources(url) if source != url]
+        if partner in sources:
+            self._right.count(*self._places(url, self.known.index(self.book.side(url))), right=True)
+        else:
+            for _, other in islice(self.book.lacking(sources), 1):
+                self._right.count(*self._places(url, other), right=False)
+        # claims of other domains are mutual, paired with the page, or one-sided
+        domain = registered_domain(url)
+        mutual = {registered_domain(one) for one in sources if url in self.sources(one) or one == partner}
+        for claiming in dict.fromkeys(map(registered_domain, sources)):
+            if claiming != domain:
+                self._by_domains.count((claiming, domain), right=claiming in mutual)
 
     def observe_link(self, page: PageRecord, link: Link) -> bool:
         return link.claims and page.url in self.sources(link.url)
 
     def completes(self, target: Target, belief: Belief) -> float:
-        sources = self.sources(target.url)
-        if not sources:
-            return 0.0
-        trust = [self.trust_in(target.url, other) for other in range(2)]
-        return max(
-            (
-                trust[other] * self._mutual(source, target.url) * part_left(belief[other], self.slope, self.base)
-                for source, other in self.book.lacking(sources)
-            ),
-            default=0.0,
-        )
-
-    def _mutual(self, source: str, url: str) -> float:
-        """P(*url* claims its *source* as well); 1 within a registered domain."""
-        domains = registered_domain(source), registered_domain(url)
-        return 1.0 if domains[0] == domains[1] else self._by_domains.probability(domains)
+        best = 0.0
+        if sources := self.sources(target.url):
+            trust = [self.trust_in(target.url, other) for other in range(2)]
+            for source, other in self.book.lacking(sources):
+                one, two = domains = registered_domain(source), registered_domain(target.url)
+                mutual = 1.0 if one == two else self._by_domains.probability(domains)
+                best = max(best, trust[other] * mutual * part_left(belief[other], self.slope, self.base))
+        return best
 
     def _places(self, url: str, other: int) -> tuple[Hashable, ...]:
         """The site of *url*, its pages in the language of index *other*, and the folder of *url*."""
-        place = self.known.place(url)
+        place = place_of(url)
         return place.site, (place.site, other), (place.folders[-1], other)
-
-    def _count(self, url: str, sources: Sequence[str]) -> None:
-        """Count the claims of *sources* on the downloaded page at *url* as right or wrong."""
-        if self.book.partner(url) in sources:
-            self._right.count(*self._places(url, self.known.index(self.book.side(url))), right=True)
-            return
-        for _, other in islice(self.book.lacking(sources), 1):
-            self._right.count(*self._places(url, other), right=False)
-
-    def _count_foreign(self, url: str, sources: Sequence[str]) -> None:
-        """Count the claims of other domains on the page at *url* as mutual, or paired with it, or as one-sided."""
-        domain, partner = registered_domain(url), self.book.partner(url)
-        mutual = {registered_domain(one) for one in sources if url in self.sources(one) or one == partner}
-        for claiming in dict.fromkeys(map(registered_domain, sources)):
-            if claiming != domain:
-                self._by_domains.count((claiming, domain), right=claiming in mutual)
 
 
 @dataclass
@@ -133,14 +116,10 @@ class Switchers(Claims):
         claims = page.claims_for(self.known.pair)
         announced = {claim.url for claim in claims if claim.announced}
         switched = (self.book.resolve(claim.url) for claim in claims if claim.url not in announced)
-        leading_here = ((url, self.trust_in(page.url, side)) for url in self.sources(page.url))
-        leading_there = ((url, self.trust_in(url, 1 - side)) for url in switched if url in self.book)
+        here = [(url, self.trust_in(page.url, side)) for url in self.sources(page.url)]
+        there = [(url, self.trust_in(url, 1 - side)) for url in switched if url in self.book]
         domain = registered_domain(page.url)
-        return [
-            Proposal(url, "switcher", trust)
-            for url, trust in chain(leading_here, leading_there)
-            if registered_domain(url) == domain
-        ]
+        return [Proposal(url, "switcher", trust) for url, trust in here + there if registered_domain(url) == domain]
 
     def trust_in(self, url: str, other: int) -> float:
         return super().trust_in(url, other) / max(1, len(self.sources(url)) - self.spared)
@@ -162,7 +141,7 @@ class Mirrors(PartnerEvidence):
         others = [url for url in self.book.twins(self.book.key(page.url)) if url != page.url]
         paired = self.book.partner(page.url) is not None
         if others and (paired or page.side is None or any(self.book.side(url) == page.side for url in others)):
-            self._by_site.count(self.known.place(page.url).site, right=paired)
+            self._by_site.count(place_of(page.url).site, right=paired)
         return self.known.queued_twins(self.book.key(page.url)) if page.side else ()
 
     def observe_pair(self, url: str, partner: str) -> Iterable[str]:
@@ -171,7 +150,7 @@ class Mirrors(PartnerEvidence):
     def completes(self, target: Target, belief: Belief) -> float:
         best = 0.0
         for twin, other in self.book.lacking(self.book.twins(target.key)):
-            best = max(best, self._by_site.probability(self.known.place(twin).site) * belief[other])
+            best = max(best, self._by_site.probability(place_of(twin).site) * belief[other])
         return best
 
     def counterpart(self, target: Target) -> float:

@@ -4,22 +4,19 @@ from __future__ import annotations
 
 from bisect import bisect
 from collections import defaultdict
-from collections.abc import Hashable
+from collections.abc import Hashable, Sequence
 from copy import copy
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
-from typing import TYPE_CHECKING, ClassVar, Generic, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, ClassVar, Generic, NamedTuple, TypeAlias, TypeVar
 
-from bilingual_crawler.languages.codes import from_bcp47
+from bilingual_crawler.languages.codes import LanguagePair, from_bcp47
 from bilingual_crawler.pages.detectors.langid import load_langid
-from bilingual_crawler.policies.evidence.base import NO_COUNTS, LanguageEvidence, counted, normal, rare_folders
+from bilingual_crawler.policies.evidence.base import NO_COUNTS, LanguageEvidence, counted, evict_rare, normal, place_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
     from py3langid.langid import LanguageIdentifier
 
-    from bilingual_crawler.languages.codes import LanguagePair
     from bilingual_crawler.pages.model import Link, LinkPosition, PageRecord
     from bilingual_crawler.policies.evidence.base import Belief, Target
 
@@ -30,10 +27,7 @@ LETTERS = 4
 
 
 class AnchorReader:
-    """Identifies the language of short link texts by langid, restricted to the two languages; CLD2 needs longer texts.
-
-    Reads nothing if langid lacks a language of the pair.
-    """
+    """Identifies link texts, too short for CLD2, by langid restricted to a pair, if it has both languages."""
 
     def __init__(self, pair: LanguagePair) -> None:
         self._pair = pair
@@ -69,13 +63,11 @@ class Folders(LanguageEvidence):
     def __post_init__(self) -> None:
         self._counts: defaultdict[str, list[float]] = defaultdict(lambda: [0.0, 0.0, 0.0])
 
-    def observe_page(self, page: PageRecord, links: Sequence[Link]) -> Iterable[str]:
+    def observe_page(self, page: PageRecord, links: Sequence[Link]) -> None:
         index = self.known.index(page.side)
-        for folder in self.known.place(page.url).folders:
+        for folder in place_of(page.url).folders:
             self._counts[folder][index] += 1
-        for folder in rare_folders(self._counts, lambda folder: sum(self._counts[folder])):
-            del self._counts[folder]
-        return ()
+        evict_rare(lambda folder: sum(self._counts[folder]), self._counts)
 
     def update(self, target: Target, belief: Belief) -> Belief | None:
         for folder in target.place.folders:
@@ -112,27 +104,16 @@ Source: TypeAlias = "tuple[int, LinkPosition]"
 """Language of the linking page (0, 1, or 2 for neither), and where on it the link is."""
 
 
-class _Links:
-    """Links to the pages of a site, by source and by language of these pages."""
+class _Links(NamedTuple):
+    """Links to the pages of a site: by language of these pages, with the prior ones, and also by source."""
 
-    __slots__ = ("all", "by_source")
-
-    def __init__(self, usual: float) -> None:
-        self.by_source: dict[Source, list[float]] = {}
-        self.all = [usual] * 3
-
-    def add(self, sources: Sequence[Source], language: int) -> None:
-        for source in sources:
-            self.by_source.setdefault(source, [0.0, 0.0, 0.0])[language] += 1 / len(sources)
-        self.all[language] += 1
+    all: list[float]
+    by_source: dict[Source, list[float]]
 
 
 @dataclass
 class LinkingPages(KeptByUrl["tuple[Source, ...]"]):
-    """Bayes' rule over the languages of linking pages and the positions of links, counted by site.
-
-    Several sources count together as much as one: links of one template repeat each other.
-    """
+    """Bayes' rule over languages of linking pages and positions of links; sources together count as one."""
 
     name: ClassVar[str] = "linking_pages"
     own: float = 3.0
@@ -144,18 +125,17 @@ class LinkingPages(KeptByUrl["tuple[Source, ...]"]):
     def __post_init__(self) -> None:
         super().__post_init__()
         self._by_site: dict[str, _Links] = {}
-        self._unseen = self._before_any()
+        self._unseen = _Links([self.own + 2 * self.other] * 3, {})
         self._usual = [[self.own if source == language else self.other for language in range(3)] for source in range(3)]
         """Prior counts of links between pages, by both languages."""
 
-    def observe_page(self, page: PageRecord, links: Sequence[Link]) -> Iterable[str]:
-        sources = self._by_url.get(page.url, ())
-        if sources:
-            site = self.known.place(page.url).site
-            if site not in self._by_site:
-                self._by_site[site] = self._before_any()
-            self._by_site[site].add(sources, self.known.index(page.side))
-        return ()
+    def observe_page(self, page: PageRecord, links: Sequence[Link]) -> None:
+        if sources := self._by_url.get(page.url):
+            seen = self._by_site.setdefault(place_of(page.url).site, _Links([*self._unseen.all], {}))
+            language = self.known.index(page.side)
+            seen.all[language] += 1
+            for source in sources:
+                seen.by_source.setdefault(source, [0.0, 0.0, 0.0])[language] += 1 / len(sources)
 
     def observe_link(self, page: PageRecord, link: Link) -> bool:
         source = (self.known.index(page.side), link.position)
@@ -182,9 +162,6 @@ class LinkingPages(KeptByUrl["tuple[Source, ...]"]):
             first, second, neither = first**root, second**root, neither**root
         return normal(belief[0] * first, belief[1] * second, belief[2] * neither)
 
-    def _before_any(self) -> _Links:
-        return _Links(self.own + 2 * self.other)
-
 
 @dataclass
 class Marks(LanguageEvidence):
@@ -204,11 +181,9 @@ class Marks(LanguageEvidence):
         self._counts: defaultdict[tuple[str, str, str], list[float]] = defaultdict(lambda: [0.0, 0.0, 0.0])
         self._strong, self._weak = ([self._said(index, share) for index in range(3)] for share in (1.0, self.weak))
 
-    def observe_page(self, page: PageRecord, links: Sequence[Link]) -> Iterable[str]:
-        mark = self.known.place(page.url).mark
-        if mark:
+    def observe_page(self, page: PageRecord, links: Sequence[Link]) -> None:
+        if mark := place_of(page.url).mark:
             self._counts[mark][self.known.index(page.side)] += 1
-        return ()
 
     def update(self, target: Target, belief: Belief) -> Belief | None:
         place = target.place
@@ -222,11 +197,9 @@ class Marks(LanguageEvidence):
 
     def _said(self, named: int, share: float) -> Belief:
         """Belief by a mark of the language at index *named*: *share*, and the rest by the prior."""
-        wrong = (1 - self.trust) / 2
-        first, second, neither = (
-            share * (self.trust if index == named else wrong) + (1 - share) * prior
-            for index, prior in enumerate(self.known.prior)
-        )
+        said = [(1 - self.trust) / 2] * 3
+        said[named] = self.trust
+        first, second, neither = (share * p + (1 - share) * q for p, q in zip(said, self.known.prior, strict=True))
         return first, second, neither
 
 
@@ -244,8 +217,7 @@ class Labels(KeptByUrl[int]):
     """P(label | page is in the language that it names); 1 - *trust* for another language."""
 
     def observe_link(self, page: PageRecord, link: Link) -> bool:
-        label = label_of(link)
-        if not label:
+        if not (label := label_of(link)):
             return False
         said = self.known.index(self.known.pair.side(label))
         news = self._by_url.get(link.url) != said
@@ -261,15 +233,11 @@ class Labels(KeptByUrl[int]):
 
 @dataclass
 class Wording(KeptByUrl["tuple[int, int]"]):
-    """The language of the longest link text of a URL, most likely its title, by Bayes' rule.
-
-    P(language of the text | language of the page) is learnt by site. The value of a URL is length and step of the text.
-    """
+    """The language of the longest link text of a URL, most likely its title, by Bayes' rule; learnt by site."""
 
     name: ClassVar[str] = "wording"
     shares: tuple[float, ...] = (0.42, 0.25, 0.19, 0.09, 0.05)
-    """Prior P(step of :class:`AnchorReader` | page in the first language); mirrored for the second, uniform for
-    neither."""
+    """Prior P(step of :class:`AnchorReader` | first language); mirrored for the second, uniform for neither."""
     weight: float = 5.0
     """Weight of these shares, in links."""
 
@@ -280,14 +248,10 @@ class Wording(KeptByUrl["tuple[int, int]"]):
         self._usual = (first, first[::-1], [self.weight / len(first)] * len(first))
         self._by_site: dict[str, tuple[list[float], ...]] = {}
 
-    def observe_page(self, page: PageRecord, links: Sequence[Link]) -> Iterable[str]:
+    def observe_page(self, page: PageRecord, links: Sequence[Link]) -> None:
         if page.url in self._by_url:
-            site = self.known.place(page.url).site
-            rows = self._by_site.get(site)
-            if rows is None:
-                rows = self._by_site[site] = tuple(map(list, self._usual))
+            rows = self._by_site.setdefault(place_of(page.url).site, tuple(map(list, self._usual)))
             rows[self.known.index(page.side)][self._by_url[page.url][1]] += 1
-        return ()
 
     def observe_link(self, page: PageRecord, link: Link) -> bool:
         length, step = self._by_url.get(link.url, (0, None))

@@ -9,14 +9,12 @@ from typing import TYPE_CHECKING, ClassVar
 from cachetools import LRUCache
 
 from bilingual_crawler.items import MAX_LINKS, Proposal
-from bilingual_crawler.pages.model import LinkPosition
-from bilingual_crawler.policies.evidence.base import PartnerEvidence, Reliability, part_left
+from bilingual_crawler.pages.model import Link, LinkPosition, PageRecord
+from bilingual_crawler.policies.evidence.base import Belief, PartnerEvidence, Reliability, Target, part_left, place_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from bilingual_crawler.pages.model import Link, PageRecord
-    from bilingual_crawler.policies.evidence.base import Belief, Target
 
 MAX_BYTES = 150_000_000
 """Memory for the links of unpaired documents, the latest: 30,000 ordinary ones."""
@@ -31,10 +29,9 @@ _ALIGNED = (LinkPosition.BODY, LinkPosition.NAVIGATION)
 
 @dataclass
 class ParallelLinks(PartnerEvidence):
-    """A couple: two links at corresponding places of a document pair, which may lead to a pair.
+    """A couple: two links at corresponding places of a document pair, which may lead to a pair; learnt by site.
 
     Links in both documents are left out. Known pairs cut both lists; the links between two cuts correspond in order.
-    P(couple is right) is learnt by site from couples whose pages were both fetched.
     """
 
     name: ClassVar[str] = "parallel_links"
@@ -45,10 +42,7 @@ class ParallelLinks(PartnerEvidence):
     """Minimum reliability of the couples of a site for new couples to be weighed."""
     slope: float = 3.0
     base: float = 0.05
-    """Factor of P(completes): ``slope`` x belief in the other language + ``base``, at most 1.
-
-    An untranslated page has a couple in its own language.
-    """
+    """Factor of P(completes), see :func:`part_left`: an untranslated page has a couple in its own language."""
 
     def __post_init__(self) -> None:
         self._links: LRUCache[str, Sequence[str]] = LRUCache(MAX_BYTES, getsizeof=_size)
@@ -70,13 +64,12 @@ class ParallelLinks(PartnerEvidence):
         if page.is_document:
             aligned = [link.url for link in links if not link.alternate and link.position in _ALIGNED]
             self._links[page.url] = aligned[:MAX_LINKS]
-        couples = self._couples.get(page.url)
-        if not couples:
+        if not (couples := self._couples.get(page.url)):
             return ()
         likeliest = max(couples, key=couples.__getitem__)
         partner = self.book.partner(page.url)
         if partner or self.book.side(likeliest) is not None:
-            self._by_site.count(self.known.place(page.url).site, right=partner == likeliest)
+            self._by_site.count(place_of(page.url).site, right=partner == likeliest)
         return [url for url in couples if self.known.is_queued(url)]
 
     def observe_pair(self, url: str, partner: str) -> Iterable[str]:
@@ -87,31 +80,26 @@ class ParallelLinks(PartnerEvidence):
             changed += [first for first, second in ((one, other), (other, one)) if self._count(first, second)]
             if self.book.side(one) and self.book.side(other):
                 self._proposals.append((one, Proposal(other, self.name, self._probability(one, other))))
-        for one in (url, partner):
-            self._drop(one)
+        self._drop(url)
+        self._drop(partner)
         while len(self._documents) > MAX_DOCUMENTS:
             self._drop(next(iter(self._documents)))
-        believed = self._by_site.probability(self.known.place(url).site) >= self.least
+        believed = self._by_site.probability(place_of(url).site) >= self.least
         return filter(self.known.is_queued, changed) if believed else ()
 
     def completes(self, target: Target, belief: Belief) -> float:
-        couples = self._couples.get(target.url)
-        if not couples:
-            return 0.0
-        return max(
-            (
-                self._probability(target.url, other) * part_left(belief[index], self.slope, self.base)
-                for other, index in self.book.lacking(couples)
-            ),
-            default=0.0,
-        )
+        best = 0.0
+        if couples := self._couples.get(target.url):
+            for other, index in self.book.lacking(couples):
+                share = part_left(belief[index], self.slope, self.base)
+                best = max(best, self._probability(target.url, other) * share)
+        return best
 
     def counterpart(self, target: Target) -> float:
-        couples = self._couples.get(target.url)
-        if not couples:
-            return 0.0
-        queued = filter(self.known.is_queued, couples)
-        return max((self._probability(target.url, other) for other in queued), default=0.0)
+        if couples := self._couples.get(target.url):
+            queued = filter(self.known.is_queued, couples)
+            return max((self._probability(target.url, other) for other in queued), default=0.0)
+        return 0.0
 
     def observe_redirect(self, url: str, target: str) -> None:
         for other, times in self._couples.get(url, {}).items():
@@ -132,31 +120,29 @@ class ParallelLinks(PartnerEvidence):
         places = {url: place for place, url in enumerate(other)}
         start, last = 0, 0
         for place, url in enumerate(one):
-            partner = self.book.partner(url)
-            cut = places.get(partner, -1) if partner else -1
+            cut = places.get(self.book.partner(url) or "", -1)
             if cut >= last:
                 yield from self._in_order(one[start:place], other[last:cut])
                 start, last = place + 1, cut + 1
         yield from self._in_order(one[start:], other[last:])
 
-    def _in_order(self, links: Sequence[str], others: Sequence[str]) -> Iterable[tuple[str, str]]:
-        single, other = ([url for url in urls if not self.book.partner(url)] for urls in (links, others))
-        return zip(single, other, strict=False)
+    def _in_order(self, *both: Sequence[str]) -> Iterable[tuple[str, str]]:
+        one, other = ((url for url in urls if not self.book.partner(url)) for urls in both)
+        return zip(one, other, strict=False)
 
     def _probability(self, url: str, other: str) -> float:
         """P(the two are translations): reliability of couples x share of *other* among the counterparts of *url*."""
         couples = self._couples[url]
-        return self._by_site.probability(self.known.place(url).site) * couples[other] / sum(couples.values())
+        return self._by_site.probability(place_of(url).site) * couples[other] / sum(couples.values())
 
     def _count(self, url: str, other: str, times: int = 1) -> bool:
         """Add *times* document pairs that show the couple; return False if *url* has too many counterparts."""
-        if url not in self._couples:
-            self._couples[url] = Counter()
+        if (couples := self._couples.get(url)) is None:
+            couples = self._couples[url] = Counter()
             if self.book.side(url) is None:
                 self.known.mention(url)
             else:
                 self._documents[url] = None
-        couples = self._couples[url]
         if other not in couples and len(couples) == MAX_COUPLES:
             return False
         couples[other] += times
@@ -166,8 +152,7 @@ class ParallelLinks(PartnerEvidence):
         """Remove all couples of *url*."""
         self._documents.pop(url, None)
         for other in self._couples.pop(url, ()):
-            couples = self._couples.get(other)
-            if couples:
+            if couples := self._couples.get(other):
                 del couples[url]
                 if not couples:
                     self._drop(other)

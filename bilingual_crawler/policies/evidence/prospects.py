@@ -9,7 +9,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, ClassVar
 from urllib.parse import urlsplit
 
-from bilingual_crawler.policies.evidence.base import PartnerEvidence, Prospect, place_of, rare_folders
+from bilingual_crawler.policies.evidence.base import Belief, PartnerEvidence, Prospect, Target, evict_rare, place_of
 from bilingual_crawler.urls.hosts import url_cache
 from bilingual_crawler.urls.traps import parameters, shapes
 
@@ -17,15 +17,11 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from bilingual_crawler.pages.model import Link, PageRecord
-    from bilingual_crawler.policies.evidence.base import Belief, Target
 
 
 @dataclass
 class PairRate(Prospect):
-    """The share of paired documents in the folder; the parent folder is the prior.
-
-    An unpaired document without a language mark, whose partner is hard to recognise, counts less.
-    """
+    """The share of paired documents in the folder; unpaired ones without a mark, hard to recognise, count less."""
 
     name: ClassVar[str] = "pair_rate"
     rate: float = 0.5
@@ -39,20 +35,18 @@ class PairRate(Prospect):
         self._documents: defaultdict[str, float] = defaultdict(float)
         self._paired: Counter[str] = Counter()
 
-    def observe_page(self, page: PageRecord, links: Sequence[Link]) -> Iterable[str]:
+    def observe_page(self, page: PageRecord, links: Sequence[Link]) -> None:
         if self.book.side(page.url) is not None:
             self._count(page.url, self._alone(page.url))
-        return ()
 
-    def observe_pair(self, url: str, partner: str) -> Iterable[str]:
+    def observe_pair(self, url: str, partner: str) -> None:
         for one in (url, partner):
-            self._paired.update(self.known.place(one).folders)
+            self._paired.update(place_of(one).folders)
             self._count(one, 1 - self._alone(one))
-        return ()
 
     def part_pair(self, url: str, partner: str) -> None:
         for one in (url, partner):
-            self._paired.subtract(self.known.place(one).folders)
+            self._paired.subtract(place_of(one).folders)
             self._count(one, self._alone(one) - 1)
 
     def factor(self, target: Target) -> float:
@@ -67,13 +61,12 @@ class PairRate(Prospect):
 
     def _alone(self, url: str) -> float:
         """Weight of an unpaired document."""
-        return 1.0 if self.known.place(url).mark else self.unrecognised
+        return 1.0 if place_of(url).mark else self.unrecognised
 
     def _count(self, url: str, weight: float) -> None:
-        for folder in self.known.place(url).folders:
+        for folder in place_of(url).folders:
             self._documents[folder] += weight
-        for folder in rare_folders(self._documents, self._documents.__getitem__):
-            del self._documents[folder], self._paired[folder]
+        evict_rare(self._documents.__getitem__, self._documents, self._paired)
 
 
 @dataclass
@@ -100,7 +93,7 @@ class NewText(Prospect):
     """Share of new text in the downloads of the folder, and of the script or template.
 
     A calendar, or a list that a script sorts in every way, gives endless pairs with the same text. Feeds, sources and
-    pages that are no documents by their own word have none; nor have dead links, which tell nothing of their folder.
+    non-documents have none; nor have dead links, which tell nothing of their folder.
     """
 
     name: ClassVar[str] = "new_text"
@@ -111,9 +104,8 @@ class NewText(Prospect):
         self._downloads: defaultdict[str, float] = defaultdict(float)
         self._new: defaultdict[str, float] = defaultdict(float)
 
-    def observe_page(self, page: PageRecord, links: Sequence[Link]) -> Iterable[str]:
+    def observe_page(self, page: PageRecord, links: Sequence[Link]) -> None:
         self._count(_groups(page.url), 0.0 if page.objection else page.novelty)
-        return ()
 
     def observe_failure(self, url: str) -> None:
         groups = _groups(url)
@@ -124,17 +116,14 @@ class NewText(Prospect):
         for group in groups:
             self._downloads[group] += 1
             self._new[group] += new
-        for group in rare_folders(self._downloads, self._downloads.__getitem__):
-            del self._downloads[group], self._new[group]
+        evict_rare(self._downloads.__getitem__, self._downloads, self._new)
 
     def factor(self, target: Target) -> float:
         share = 1.0
         for group in _groups(target.url):
-            downloads = self._downloads.get(group)
             # a folder of dead links alone has none, though its template has
-            if not downloads:
-                continue
-            share = (self._new[group] + self.weight * share) / (downloads + self.weight)
+            if downloads := self._downloads.get(group):
+                share = (self._new[group] + self.weight * share) / (downloads + self.weight)
         return share
 
 
@@ -144,11 +133,7 @@ _KIND = re.compile(r"(?<=/)[^/:]+:|\.(?!x?html?$)\w{1,5}$")
 
 @url_cache(1 << 16)
 def _groups(url: str) -> tuple[str, ...]:
-    """The folders of *url*, the outermost first, and the group of its script or template.
-
-    Pages with other parameters, another namespace or ending form another group: ``?oldid`` is no evidence for the
-    articles in the same folder, nor are their sources, ``.md``.
-    """
+    """The folders of *url* by kind, as ``?oldid`` tells nothing of articles in its folder, and its script."""
     folders, kind = place_of(url).folders, _KIND.search(urlsplit(url).path)
     named = f"{kind[0] if kind else ''}?{parameters(url)}".rstrip("?")
     return (*(_apart(folders, named) if named else folders), shapes(url)[0])
@@ -162,10 +147,7 @@ def _apart(folders: tuple[str, ...], kind: str) -> tuple[str, ...]:
 
 @dataclass
 class Surplus(PartnerEvidence):
-    """A page in the rarer language of a site may complete a pair with an unknown document.
-
-    On sites without recognised pairs, this keeps the crawl from fetching one language first and the other last.
-    """
+    """A page in the rarer language of a site may complete a pair: else one language may come first altogether."""
 
     name: ClassVar[str] = "surplus"
     trust: float = 0.2

@@ -12,13 +12,12 @@ from typing import TYPE_CHECKING, ClassVar
 from urllib.parse import unquote
 
 from bilingual_crawler.pages.words import western_digits, word_pattern
-from bilingual_crawler.policies.evidence.base import PartnerEvidence, Reliability, part_left
+from bilingual_crawler.policies.evidence.base import Belief, PartnerEvidence, Reliability, Target, part_left, place_of
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Sequence
 
     from bilingual_crawler.pages.model import Link, PageRecord
-    from bilingual_crawler.policies.evidence.base import Belief, Target
 
 MAX_URLS = 20_000
 """Maximum indexed URLs, queued ones and documents each: the latest, some 2 kB each."""
@@ -76,10 +75,7 @@ class WordIndex:
 
 @dataclass
 class SharedWords(PartnerEvidence):
-    """The common words of a URL, with its link texts, and an unpaired document; rare words count most.
-
-    P(translation | share of common words) is learnt by site.
-    """
+    """Common words of a URL, with its link texts, and an unpaired document; rare ones count most; learnt by site."""
 
     name: ClassVar[str] = "shared_words"
     right: float = 1.0
@@ -91,7 +87,7 @@ class SharedWords(PartnerEvidence):
     """Minimum reliability on a site for documents to be looked for."""
     slope: float = 2.0
     base: float = 0.2
-    """Factor of P(completes): ``slope`` x belief in the other language + ``base``, at most 1."""
+    """Factor of P(completes), see :func:`part_left`."""
 
     def __post_init__(self) -> None:
         self._queued, self._documents = WordIndex(), WordIndex()
@@ -108,20 +104,17 @@ class SharedWords(PartnerEvidence):
 
     def observe_page(self, page: PageRecord, links: Sequence[Link]) -> Iterable[str]:
         self._count()
-        site, nearest, partner = self.known.place(page.url).site, self._nearest(page.url), self.book.partner(page.url)
+        site, nearest, partner = place_of(page.url).site, self._nearest(page.url), self.book.partner(page.url)
         if nearest and (partner or page.side is None or page.side == self.book.side(nearest[0])):
             self._right.count(site, (site, _step(nearest[1])), right=partner == nearest[0])
         if self.book.side(page.url) is None:
             return ()
         new = self._documents.add(page.url, _words_of_url(page.url).union(self._queued.words(page.url)))
-        if not self._believed(site):
-            return ()
-        return dict.fromkeys(url for word in new for url in self._queued.having(word))
+        return dict.fromkeys(url for word in new for url in self._queued.having(word)) if self._believed(site) else ()
 
-    def observe_pair(self, url: str, partner: str) -> Iterable[str]:
+    def observe_pair(self, url: str, partner: str) -> None:
         self._documents.remove(url)
         self._documents.remove(partner)
-        return ()
 
     def observe_link(self, page: PageRecord, link: Link) -> bool:
         if self.known.is_queued(link.url):
@@ -136,8 +129,7 @@ class SharedWords(PartnerEvidence):
 
     def completes(self, target: Target, belief: Belief) -> float:
         site = target.place.site
-        found = self._nearest(target.url) if self._believed(site) else None
-        if found is None:
+        if not self._believed(site) or not (found := self._nearest(target.url)):
             return 0.0
         document, share = found
         other = 1 - self.known.index(self.book.side(document))
@@ -177,8 +169,7 @@ class SharedWords(PartnerEvidence):
     def _rarity(self, word: str) -> float:
         rarity = self._rarities.get(word)
         if rarity is None:
-            rarity = max(0.0, log((self._seen + 2) / (self._times[word] + 1)))
-            self._rarities[word] = rarity
+            rarity = self._rarities[word] = max(0.0, log((self._seen + 2) / (self._times[word] + 1)))
         return rarity
 
     def _weight(self, index: WordIndex, url: str) -> float:
@@ -214,9 +205,8 @@ def _words_of(text: str) -> frozenset[str]:
     plain = western_digits(text.lower())
     if not plain.isascii():
         plain = "".join(sign for sign in unicodedata.normalize("NFKD", plain) if not unicodedata.combining(sign))
-    return frozenset(
-        word if word.isdigit() else word[:STEM] for word in _WORD.findall(plain) if word.isdigit() or len(word) > 2
-    )
+    words = (word for word in _WORD.findall(plain) if word.isdigit() or len(word) > 2)
+    return frozenset(word if word.isdigit() else word[:STEM] for word in words)
 
 
 _words_of_text = lru_cache(1 << 14)(_words_of)
