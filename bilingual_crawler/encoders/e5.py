@@ -18,8 +18,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-PREFIX = "query: "
-"""What e5 wants before a text that is compared with its like."""
+PREFIX = "query: "  # what e5 wants before a text that is compared with its like
 BATCH_TOKENS = 2048
 
 

@@ -56,15 +56,13 @@ SCRIPTS_OF_REGIONS: dict[str, str] = {"tw": HANT, "hk": HANT, "mo": HANT, "cn": 
 """Region (lower case) to the script in which Chinese is written there."""
 
 NAMES_FILE = "names.json"
-UNKNOWN = "un"
-"""The answer of a language identifier for an unknown language."""
+UNKNOWN = "un"  # the answer of a language identifier for an unknown language
 
 DEFAULT_EQUIVALENTS: tuple[tuple[str, ...], ...] = (("hrv", "bos", "srp", "cnr"), ("msa", "ind"), ("nor", "nno"))
 """Languages that language identifiers confuse with each other."""
 
 _NOT_A_LANGUAGE = frozenset(("und", "mul", "mis", "zxx", "xxx", "zze", "zzb", "zzh", "zzp", "tlh", UNKNOWN))
-_MAX_TAG = 64
-"""Characters of a tag; BCP 47 asks readers to allow 35."""
+_MAX_TAG = 64  # characters of a tag; BCP 47 asks readers to allow 35
 _TAG = re.compile(r"[a-z]{2,3}(?:[-_][a-z0-9]{1,8})*", re.IGNORECASE)
 
 

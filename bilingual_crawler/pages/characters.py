@@ -26,8 +26,7 @@ _SETTLED = bytes(
 )
 """High bytes of the UTF-16 of characters that have one form, without combining marks."""
 _FORMS_BEGIN = 0xFB
-_APART = re.compile(" (?=[\u064b-\u0652])")
-"""The blank that Unicode has below a vowel sign that stands alone."""
+_APART = re.compile(" (?=[\u064b-\u0652])")  # the blank that Unicode has below a vowel sign that stands alone
 _ENTITY = re.compile(r"&(?:#(?:\d{2,5}|[xX][0-9a-fA-F]{2,5})|[A-Za-z]{2,8}\d{0,2});")
 _JOINERS = re.compile("[\u200c\u200d]+")
 

@@ -18,16 +18,11 @@ if TYPE_CHECKING:
 
     from selectolax.lexbor import LexborNode
 
-MAX_FORMS = 20
-"""Forms of a page that are read."""
-MAX_CHOICES = 50
-"""Links of a form."""
-MAX_FIELDS = 100
-"""Controls of a form that chooses a language."""
-MAX_OPTIONS = 1000
-"""Options of a list that are read."""
-MAX_SCRIPT = 2000
-"""Characters of a script in an attribute that is read."""
+MAX_FORMS = 20  # forms of a page that are read
+MAX_CHOICES = 50  # links of a form
+MAX_FIELDS = 100  # controls of a form that chooses a language
+MAX_OPTIONS = 1000  # options of a list that are read
+MAX_SCRIPT = 2000  # characters of a script in an attribute that is read
 
 _URL_VALUE = re.compile(r"(?i)(?=\S++\Z)(?:\?|[^/]*+/|.+?\.(?:html?|php|aspx?)(?:\?|\Z))")
 _SEARCH_NAMES = frozenset(["q", "s", "query", "search", "searchword", "keyword", "keywords", "term", "terms"])

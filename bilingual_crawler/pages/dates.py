@@ -16,13 +16,10 @@ from bilingual_crawler.pages.words import LETTERS, western_digits
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-MAX_READ = 500
-"""Years of a text that are looked at, the first ones."""
-REACH, NEAR = 40, 4
-"""Characters and words before or after a year among which its day and month stand."""
+MAX_READ = 500  # years of a text that are looked at, the first ones
+REACH, NEAR = 40, 4  # characters and words before or after a year among which its day and month stand
 MONTHS, DAYS = 12, 31
-ENDING = 4
-"""Letters from which on the name of a month may have an ending: Basque *martxoaren*."""
+ENDING = 4  # letters from which on the name of a month may have an ending: Basque *martxoaren*
 UNINFLECTED = frozenset(("eng", "fra", "spa", "por", "ita", "cat", "glg"))
 """Languages in which such a word is no month: Spanish *mayor*, Italian *maggiore*, Portuguese *maior*."""
 

@@ -30,12 +30,9 @@ from bilingual_crawler.urls.canonical import canonicalise
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-MAX_NAME = 200
-"""Characters of the name of an author or translator that are kept."""
-MAX_LICENCES = 5
-"""Pieces of evidence for a licence that are kept, the most direct ones."""
-BETWEEN = " | "
-"""Between several pieces of evidence."""
+MAX_NAME = 200  # characters of the name of an author or translator that are kept
+MAX_LICENCES = 5  # pieces of evidence for a licence that are kept, the most direct ones
+BETWEEN = " | "  # between several pieces of evidence
 
 _SERVICE_LINK = re.compile(
     r"//(?:(?P<google_translate>translate\.google\.[a-z.]+/translate\?|[\w-]+\.translate\.goog/)"
@@ -58,31 +55,24 @@ _LICENCE_ADDRESS = re.compile(
     r"|opendatacommons\.org/licenses/)"
 )
 _LICENCE_HOSTS = ("creativecommons.org", "gnu.org", "opendatacommons.org")
-_LICENCE_WORDS = ("CC", "reative", "REATIVE", "GNU")
-"""One of them is in each text that :data:`_LICENCE_TEXT` finds."""
+_LICENCE_WORDS = ("CC", "reative", "REATIVE", "GNU")  # one of them is in each text that `_LICENCE_TEXT` finds
 _LICENCE_TEXT = re.compile(
     r"\bCC[ -]?(?:BY|0|ZERO)\b|(?i:\bcreative[ -]commons\b|\bGNU Free Documentation Licen[sc]e\b)"
 )
 _IS_ADDRESS = re.compile(r"(?i)\s*(?:https?:)?/")
 _IS_LINK = re.compile(r"(?i)https?:|/|www\.")
-MAX_NOTICE = 400
-"""Characters of a line that may be the notice of a licence; a longer one is a text that mentions one."""
-_LAST_LINES = 5
-"""Lines at the end of a page that count as its footer, whatever element holds them."""
+MAX_NOTICE = 400  # characters of a line that may be the notice of a licence; a longer one is a text that mentions one
+_LAST_LINES = 5  # lines at the end of a page that count as its footer, whatever element holds them
 
-FIRST_YEAR = 1990
-"""No page is older: dates before are the zero of a clock."""
+FIRST_YEAR = 1990  # no page is older: dates before are the zero of a clock
 _OF_AN_ITEM = ("datepublished", "datemodified")
 _TIME_CLASSES = {"published": "published", "entry-date": "published", "updated": "modified", "modified": "modified"}
 
-MAX_NAMES = 1000
-"""Characters of a class, id or address of a style sheet that are searched for marks."""
+MAX_NAMES = 1000  # characters of a class, id or address of a style sheet that are searched for marks
 MAX_SCRIPT = 100_000
 """Characters of a script that are searched for marks, and of linked data (JSON-LD) that are parsed of a page."""
-MAX_OBJECTS = 200
-"""Objects of linked data that are looked at."""
-MAX_ALTERNATES = 200
-"""Alternates that are compared with the page's own address."""
+MAX_OBJECTS = 200  # objects of linked data that are looked at
+MAX_ALTERNATES = 200  # alternates that are compared with the page's own address
 _REFRESH = re.compile(r"""(?is)^\s*[\d.]*\s*[;,\s]\s*(?:url\s*=)?\s*["']?\s*([^"']+)""")
 _NO_JSON = re.compile(
     r"""("(?:[^"\\]|\\.)*+"?)|(?:(?://|/\*)\s*)?(?:<!\[CDATA\[|\]\]>|<!--|-->)(?:\s*\*/)?|/\*(?:.*?\*/|.*)|//[^\n]*"""

@@ -17,8 +17,7 @@ from bilingual_crawler.pages.tables import ENCODINGS, LABELS_OF_ENCODINGS, LETTE
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-_HEAD = 1 << 16
-"""Bytes in which declarations of charset and language count."""
+_HEAD = 1 << 16  # bytes in which declarations of charset and language count
 _CHARSET = re.compile(r"""(?i)(?:^|[;,\s])charset\s*+=\s*+["']?\s*+([\w-]+)""")
 _NO_MARKUP = re.compile(rb"(?is)<!--.*?(?:-->|\Z)|<(script|style)\b.*?(?:</\1|\Z)")
 _META = re.compile(rb"(?i)<meta\s[^<>]*+>")
@@ -26,18 +25,15 @@ _LANG = re.compile(
     rb"""(?i)<(?:html|body)\b[^<>]{0,500}?\blang\s*=\s*["']?([a-z]{2,3})\b"""
     rb"""|<meta\s[^<>]{0,200}?\bcontent-language\b[^<>]{0,200}?\bcontent\s*=\s*["']?\s*([a-z]{2,3})\b"""
 )
-_JAPANESE = (b"\x1b$B", b"\x1b$@")
-"""Escapes of ISO-2022-JP."""
+_JAPANESE = (b"\x1b$B", b"\x1b$@")  # escapes of ISO-2022-JP
 _UTF16_HEAD = 1 << 12
 
 _TAGS = re.compile(_NO_MARKUP.pattern + rb"|<[^<>]*+>?")
-_READ = 1 << 20
-"""Maximum bytes whose text tells their encoding."""
+_READ = 1 << 20  # maximum bytes whose text tells their encoding
 _SAMPLE, _JUDGED = 1 << 14, 1 << 11
 """Maximum bytes of lines beside ASCII from which an encoding is guessed, and of which each character is looked at."""
 _IN_WORD = re.compile(rb"[A-Za-z\x80-\xff][\x80-\xff]|(?<![0-9])[\x80-\xff][A-Za-z]")
-_CONTROLS = re.compile(rb"[\x80-\x9f]")
-"""Control characters of ISO 8859, letters or quotation marks elsewhere."""
+_CONTROLS = re.compile(rb"[\x80-\x9f]")  # control characters of ISO 8859, letters or quotation marks elsewhere
 _WITHOUT_ISO_8859 = [encoding for encoding in ENCODINGS if not encoding.startswith("iso8859")]
 _CODECS = {"euc_jis_2004": "euc_jp"}
 _LANGUAGES = {encoding: frozenset(languages.split()) for encoding, languages in ENCODINGS.items()}
@@ -50,8 +46,7 @@ _MISPLACED = re.compile(
     "|(?<![aAlLwWyYzZm])[lLyY](?![aAlLwWyYzZm])"  # a letter alone
 )
 """What is rare in text that was decoded rightly, in letters of :func:`_kind`."""
-_WORDS = frozenset("àèéòóìíáâåöøæőавеиійкосуяєџήόο")
-"""Letters that are words."""
+_WORDS = frozenset("àèéòóìíáâåöøæőавеиійкосуяєџήόο")  # letters that are words
 
 # Codecs of Python that are no encodings of web pages; punycode takes quadratic time.
 _REFUSED = frozenset(
@@ -64,8 +59,7 @@ codecs.register(lambda label: codecs.lookup(LABELS_OF_ENCODINGS[label]) if label
 _XHTML = "application/xhtml+xml"
 _EMPTY_ELEMENT = re.compile(r"""<([a-zA-Z][\w.:-]*+)((?:[^<>"'/]++|"[^"<]*+"|'[^'<]*+'|/(?!>))*+)/>""")
 _ADDRESS = re.compile(r"""(?i)\b(?:href|src)\s*+=\s*+(?:"[^"<>]*+|'[^'<>]*+|[^"'<>\s]++)""")
-_FRAGMENT = re.compile(r"(?<!&)#|#(?![0-9xX])")
-"""What begins a fragment, but no character reference (``&#39;``)."""
+_FRAGMENT = re.compile(r"(?<!&)#|#(?![0-9xX])")  # what begins a fragment, but no character reference (`&#39;`)
 _NOT_ASCII = re.compile(r"[^\0-\x7f]+")
 
 

@@ -10,8 +10,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection
 
 HTML, PDF = "html", "pdf"
-FORMATS = (HTML, PDF)
-"""Formats that can be read."""
+FORMATS = (HTML, PDF)  # formats that can be read
 ONLY_HTML = frozenset((HTML,))
 
 _MEDIA_TYPES = {HTML: ("text/html", "application/xhtml+xml"), PDF: ("application/pdf", "application/x-pdf")}

@@ -28,19 +28,14 @@ LAYOUT, EDGE, WIDGET, SWITCHER = 1, 2, 4, 8
 the page; a dialog, comments or the like; a language switcher."""
 
 FRAME_TAGS = frozenset(("nav", "footer", "menu", "dialog", "search"))
-EDGE_TAGS = frozenset(("header", "aside"))
-"""Frame unless they stand in the content, where they belong to an entry."""
+EDGE_TAGS = frozenset(("header", "aside"))  # frame unless they stand in the content, where they belong to an entry
 CONTENT_TAGS = frozenset(("main", "article", "section"))
 
-MIN_OWN = 100
-"""Letters of own text under which classes of layout may be misread."""
-MIN_PROSE = 80
-"""Characters of a line of prose."""
-MISREAD = 4
-"""Times the prose of the own text that a region of layout holds if its class is misread."""
+MIN_OWN = 100  # letters of own text under which classes of layout may be misread
+MIN_PROSE = 80  # characters of a line of prose
+MISREAD = 4  # times the prose of the own text that a region of layout holds if its class is misread
 
-_EDGES = frozenset(("header", "footer", "head", "foot"))
-"""The last two alone are also names of cells of a table."""
+_EDGES = frozenset(("header", "footer", "head", "foot"))  # the last two alone are also names of cells of a table
 _TAXONOMY = re.compile(r"/(?:tags?|topics?|category|categories|authors?)/[^/]+/?$")
 _WORD = re.compile(r"[^\W\d_]+|\d+")
 _CAMEL = re.compile(r"(?<=[a-zß-ÿ])(?=[A-Z])")
@@ -92,14 +87,10 @@ class Region(NamedTuple):
 LINKED, LABELLED, CONTROL, CONTENT, HEADING = 1, 2, 4, 8, 16
 """Bits of a line: all of it is links; all but a label of :data:`MAX_LABEL` is; all of it is buttons, labels of forms,
 or links to neighbours and tags; it stands in an element of content; it is a heading."""
-MAX_LABEL = 40
-"""Characters before and between the links of a language switcher: "Also available in:"."""
-CONTROL_RELATIONS = frozenset(("next", "prev", "tag"))
-"""Values of ``rel`` of links that are no part of a text."""
-MIN_ASKED = 3
-"""Labels and buttons of a form that asks for something, in all and for each line of prose."""
-MENU = 3
-"""Lines in a row that are links alone, outside of content, from which they are a menu."""
+MAX_LABEL = 40  # characters before and between the links of a language switcher: "Also available in:"
+CONTROL_RELATIONS = frozenset(("next", "prev", "tag"))  # values of `rel` of links that are no part of a text
+MIN_ASKED = 3  # labels and buttons of a form that asks for something, in all and for each line of prose
+MENU = 3  # lines in a row that are links alone, outside of content, from which they are a menu
 
 
 def asks(lines: Sequence[str], kinds: Sequence[int]) -> bool:

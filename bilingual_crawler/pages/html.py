@@ -24,12 +24,9 @@ if TYPE_CHECKING:
     from bilingual_crawler.pages.links import Anchor
     from bilingual_crawler.pages.outline import Outline
 
-_DEEP = 5000
-"""Open elements at which markup is cut."""
-_LONG = 100_000
-"""Characters of a tag that is removed."""
-_OPTIONS = 5000
-"""Options of a page that are parsed."""
+_DEEP = 5000  # open elements at which markup is cut
+_LONG = 100_000  # characters of a tag that is removed
+_OPTIONS = 5000  # options of a page that are parsed
 
 _OPTION = re.compile(r"<[oO][pP][tT][iI][oO][nN]")
 _LONG_TAG = re.compile(rf"<[a-zA-Z/][^<>]{{{_LONG},}}>?")

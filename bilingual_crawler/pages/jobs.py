@@ -28,8 +28,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from typing import Any
 
-MAX_HTML = 10 << 20
-"""Bytes that are read of a page."""
+MAX_HTML = 10 << 20  # bytes that are read of a page
 
 
 def limits_of(body: bytes) -> Limits:

@@ -15,8 +15,7 @@ from bilingual_crawler.pages.words import LETTERS
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-MAX_LABEL = 48
-"""Characters of the longest text that is read as the name of a language."""
+MAX_LABEL = 48  # characters of the longest text that is read as the name of a language
 
 COMMON = URL_LABELS[:100]
 _AS_COUNTRY = by_word({"eng": "uk en", "glg": "gal", "eus": "basque euskadi ikurrina", "spa": "espana"})

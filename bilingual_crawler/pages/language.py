@@ -30,12 +30,9 @@ REMEDY = (
 )
 
 
-SHORT = 200
-"""Letters of own text under which what is declared decides, unless a detector is sure."""
-MIN_LETTERS = 20
-"""Letters of a line that votes."""
-MAX_VOTES = 30
-"""Lines of a page that vote on its language, the longest ones."""
+SHORT = 200  # letters of own text under which what is declared decides, unless a detector is sure
+MIN_LETTERS = 20  # letters of a line that votes
+MAX_VOTES = 30  # lines of a page that vote on its language, the longest ones
 
 _SERBO_CROATIAN = frozenset(("bos", "cnr", "hbs", "hrv", "srp"))
 _CONFUSED = (
@@ -165,8 +162,7 @@ class Detection:
         return doubtful and not (found.reliable and self.confirms(text, found.language))
 
 
-BY_DEFAULT = Detection()
-"""The detectors of the paper: CLD2 and langid."""
+BY_DEFAULT = Detection()  # the detectors of the paper: CLD2 and langid
 
 
 @dataclass(frozen=True)

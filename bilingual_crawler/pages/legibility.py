@@ -10,23 +10,18 @@ from contextlib import suppress
 from bilingual_crawler.pages.decode import share_of_own
 from bilingual_crawler.pages.sandbox.jobs import ContentError
 
-ILLEGIBLE = "illegible"
-"""How pages are counted that are not."""
+ILLEGIBLE = "illegible"  # how pages are counted that are not
 
-_READ, _JUDGED = 100_000, 10_000
-"""Characters that are looked at, and whose letters are."""
+_READ, _JUDGED = 100_000, 10_000  # characters that are looked at, and whose letters are
 _REPLACED = "\N{REPLACEMENT CHARACTER}"
-_MAX_REPLACED, _MAX_BROKEN = 0.1, 0.01
-"""Share of them in text, and in text of a sure language."""
+_MAX_REPLACED, _MAX_BROKEN = 0.1, 0.01  # share of them in text, and in text of a sure language
 _LATIN = re.compile(r"[À-ÖØ-öø-ɏḀ-ỿ]|(?<=[^\W\d_])[¡-©¬®-¶¸¹¼-¿×÷](?=[^\W\d_])")
 """Latin letters beside ASCII, and symbols in words."""
 _MIN_LETTERS, _MIN_OWN = 20, 0.75
 """Letters that tell whether they are those of a language, and their share that has to be."""
-_MIN = 200
-"""Characters as which shorter texts count, so that a few signs are no reason."""
+_MIN = 200  # characters as which shorter texts count, so that a few signs are no reason
 _CONTROLS = re.compile("[\0-\x08\x0e-\x1a\x1c-\x1f\x7f]")
-_MAX_CONTROLS = 0.02
-"""Share of control characters; binary data has .1, with or without compression."""
+_MAX_CONTROLS = 0.02  # share of control characters; binary data has .1, with or without compression
 _ENCODED = re.compile(r"(?<!\S)(?=[^\s\d]*\d)(?=[^\sA-Za-z]*[A-Za-z])[\w+/=-]{60,}", re.ASCII)
 """Words of base64 and hexadecimal digits, unlike addresses and dotted lines."""
 _MAX_ENCODED = 0.6

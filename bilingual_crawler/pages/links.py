@@ -20,16 +20,11 @@ from bilingual_crawler.urls.variants import linked
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Sequence
 
-MAX_TEXT = 200
-"""Characters of an anchor text that are kept."""
-MAX_FLAG = 1000
-"""Characters of the texts and names of the images in a link that are read."""
-MAX_AROUND = 400
-"""Characters of the text around a link that are kept."""
-MAX_LINKS = 5000
-"""Links of a page that are kept; those that name languages go first."""
-MAX_CHARACTERS = 500_000
-"""Characters of the URLs of all links of a page that are kept: 100 for each of 5,000 links."""
+MAX_TEXT = 200  # characters of an anchor text that are kept
+MAX_FLAG = 1000  # characters of the texts and names of the images in a link that are read
+MAX_AROUND = 400  # characters of the text around a link that are kept
+MAX_LINKS = 5000  # links of a page that are kept; those that name languages go first
+MAX_CHARACTERS = 500_000  # characters of the URLs of all links of a page that are kept: 100 for each of 5,000 links
 MAX_ANNOUNCED = 50
 """Links of a page that may announce its translation into one language; sites have several for regions."""
 

@@ -23,14 +23,10 @@ if TYPE_CHECKING:
     from bilingual_crawler.languages.codes import LanguagePair
     from bilingual_crawler.languages.pairs import LanguagePairs
 
-MAX_TITLE = 500
-"""Characters of a title that are kept."""
-MAX_TEXT = 2_000_000
-"""Characters of text that are kept of a page."""
-MAX_LINES = 50_000
-"""Lines of text that are kept of a page."""
-ENOUGH_NEW_TEXT = 0.2
-"""Share of new text from which a page counts whole."""
+MAX_TITLE = 500  # characters of a title that are kept
+MAX_TEXT = 2_000_000  # characters of text that are kept of a page
+MAX_LINES = 50_000  # lines of text that are kept of a page
+ENOUGH_NEW_TEXT = 0.2  # share of new text from which a page counts whole
 
 
 class LinkSource(StrEnum):

@@ -22,10 +22,8 @@ TDM_POLICY = "tdm-policy"
 DIRECTIVES = (NOARCHIVE, NOAI, NOIMAGEAI)
 
 TDM_FILE = "/.well-known/tdmrep.json"
-MAX_RULES = 1000
-"""Rules of a file that are read, the first ones."""
-MAX_PATTERN = 2000
-"""Characters of a location that are read; a rule with a longer one is left out."""
+MAX_RULES = 1000  # rules of a file that are read, the first ones
+MAX_PATTERN = 2000  # characters of a location that are read; a rule with a longer one is left out
 _RESERVED = {"1": True, "0": False}
 
 

@@ -13,8 +13,7 @@ if TYPE_CHECKING:
 
     from bilingual_crawler.pages.opt_outs import OptOuts
 
-MAX_FACT = 500
-"""Characters of a fact that are kept."""
+MAX_FACT = 500  # characters of a fact that are kept
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -70,6 +69,5 @@ class Origin:
         return replace(other, **self.known())
 
 
-FACTS = tuple(field.name for field in fields(Origin))
-"""Names of all facts about a page."""
+FACTS = tuple(field.name for field in fields(Origin))  # names of all facts about a page
 UNKNOWN = Origin()

@@ -20,21 +20,17 @@ from bilingual_crawler.pages.words import western_digits
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-MAX_CHARACTERS = 10_000
-"""Characters of a text that are read."""
-MAX_READ = 1000
-"""Numbers and files that are looked at, of which some are kept."""
+MAX_CHARACTERS = 10_000  # characters of a text that are read
+MAX_READ = 1000  # numbers and files that are looked at, of which some are kept
 MAX_NUMBERS = 64
 MAX_NAMES = 96
 MAX_FILES = 40
-MAX_LINES = 48
-"""Lines that are kept: the longest ones, as navigation is short."""
+MAX_LINES = 48  # lines that are kept: the longest ones, as navigation is short
 
 _WORD = re.compile(r"\w+")
 _NUMBER = re.compile(r"\d+(?:[.,:٫٬．，]\d+)*")
 _MARKS = str.maketrans("", "", ".,:٫٬．，")
-_SPREAD = 2654435761
-"""Multiplier of Knuth's hash, which makes near numbers far ones."""
+_SPREAD = 2654435761  # multiplier of Knuth's hash, which makes near numbers far ones
 _MASK = 0xFFFFFFFF
 
 

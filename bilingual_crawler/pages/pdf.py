@@ -27,20 +27,13 @@ from bilingual_crawler.pages.words import SENTENCE_ENDS, is_unspaced
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-HYPHENS = ("-", "\u00ad", "\u2010")
-"""Characters at the end of a line after which a word may go on."""
-_EDGE = 2
-"""Lines at the top and at the bottom of a page that may be running heads."""
-_REPEATED = 3
-"""Pages on which a running head comes at least."""
-_USUAL_LEADING = 1.3
-"""Distance of lines in heights of a line, on pages that do not tell."""
-_MORE_LEADING = 1.25
-"""Factor of the usual distance from which a gap parts paragraphs."""
-_INDENT = 0.8
-"""Indentation of a paragraph's first line, in heights of a line."""
-_OTHER_SIZE = 0.15
-"""Difference of sizes, as a share, from which a line is no part of the paragraph before it."""
+HYPHENS = ("-", "\u00ad", "\u2010")  # characters at the end of a line after which a word may go on
+_EDGE = 2  # lines at the top and at the bottom of a page that may be running heads
+_REPEATED = 3  # pages on which a running head comes at least
+_USUAL_LEADING = 1.3  # distance of lines in heights of a line, on pages that do not tell
+_MORE_LEADING = 1.25  # factor of the usual distance from which a gap parts paragraphs
+_INDENT = 0.8  # indentation of a paragraph's first line, in heights of a line
+_OTHER_SIZE = 0.15  # difference of sizes, as a share, from which a line is no part of the paragraph before it
 
 _DIGITS = re.compile(r"\d+")
 _HYPHENATED = re.compile(r"[^\W\d_]+(?:-[^\W\d_]+)*")
@@ -186,14 +179,10 @@ def _is_compound(first: str, second: str, known: Counter[str]) -> bool:
     return known[hyphenated] > known[whole]
 
 
-MAX_PAGES = 300
-"""Pages that are read of a PDF."""
-MAX_CHARACTERS = 100_000
-"""Characters that are read of a page."""
-MIN_LETTERS = 20
-"""Letters a page under which a PDF counts as one without text: scans may have stamps and page numbers."""
-LARGE = 1.2
-"""Size of a title, as a multiple of the usual size on its page."""
+MAX_PAGES = 300  # pages that are read of a PDF
+MAX_CHARACTERS = 100_000  # characters that are read of a page
+MIN_LETTERS = 20  # letters a page under which a PDF counts as one without text: scans may have stamps and page numbers
+LARGE = 1.2  # size of a title, as a multiple of the usual size on its page
 
 _WORD = re.compile(r"\w+")
 # PDFium writes this for a hyphen at the end of a line, and no line break.

@@ -13,10 +13,8 @@ from bilingual_crawler.pages.words import LETTERS
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-MAX_CHARACTERS = 100_000
-"""Characters of a text that are read."""
-SAMPLE = 4
-"""One in so many sequences is in the sample of a page."""
+MAX_CHARACTERS = 100_000  # characters of a text that are read
+SAMPLE = 4  # one in so many sequences is in the sample of a page
 
 _WORD = re.compile(LETTERS)
 _FACTORS = np.array([0x9E3779B1, 0x85EBCA77, 0xC2B2AE3D], dtype=np.uint32)

@@ -20,14 +20,10 @@ from bilingual_crawler.urls.variants import linked
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-MAX_BYTES = 50 << 20
-"""Bytes of a sitemap that are read, after decompression; the limit of the protocol."""
-MAX_ENTRIES = 50_000
-"""URLs of a sitemap that are read; the limit of the protocol, which does not count alternates."""
-MAX_CHARACTERS = 100 * MAX_ENTRIES
-"""Characters of all these URLs."""
-MAX_PREAMBLE = 10_000
-"""Bytes before the XML of a sitemap that are skipped."""
+MAX_BYTES = 50 << 20  # bytes of a sitemap that are read, after decompression; the limit of the protocol
+MAX_ENTRIES = 50_000  # URLs of a sitemap that are read; the limit of the protocol, which does not count alternates
+MAX_CHARACTERS = 100 * MAX_ENTRIES  # characters of all these URLs
+MAX_PREAMBLE = 10_000  # bytes before the XML of a sitemap that are skipped
 
 _UTF_16 = {b"\xff\xfe": "utf-16-le", b"\xfe\xff": "utf-16-be", b"<\0": "utf-16-le", b"\0<": "utf-16-be"}
 """By the first two bytes."""
@@ -39,8 +35,7 @@ _ENTRY_END = re.compile(rb"</(?:[\w.-]++:)?(?:url|sitemap)\s*+>")
 _OPEN_LINK = re.compile(rb"<(?:[\w.-]++:)?link\s[^<>]*+(?<!/)(?=>)|</(?:[\w.-]++:)?link\s*+(?=>)")
 _FOREIGN_ENTITY = re.compile(rb"&(?!(?:amp|lt|gt|quot|apos|#\d{1,7}|#[xX][0-9a-fA-F]{1,6});)")
 _GZIP = b"\x1f\x8b"
-_PIECE = 64
-"""Compressed bytes that are read at a time: those in which an error is are lost."""
+_PIECE = 64  # compressed bytes that are read at a time: those in which an error is are lost
 
 
 def begins_sitemap(start: bytes) -> bool:

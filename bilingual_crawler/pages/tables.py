@@ -19,32 +19,24 @@ UNTOLD_TAGS = words(_TABLES["untold_tags"])
 """Elements whose class tells about the whole page, or about program code ("language-python")."""
 FRAME_ROLES = words(_TABLES["frame_roles"])
 
-NAVIGATION_WORDS = words(_TABLES["navigation_words"])
-"""Words in class and id names of navigation."""
+NAVIGATION_WORDS = words(_TABLES["navigation_words"])  # words in class and id names of navigation
 QUALIFIERS = words(_TABLES["qualifiers"])
 """Words beside those of navigation in names of what holds a menu or stands beside one."""
 WIDGET_WORDS = words(_TABLES["widget_words"])
 """Words in class and id names of dialogs, comments, offers to share, subscribe or search, and facts about an entry."""
-WHOLE_NAMES = words(_TABLES["whole_names"])
-"""Names of what is not printed, and others whose words alone tell nothing."""
-EDGE_OWNERS = words(_TABLES["edge_owners"])
-"""Words beside "header" or "footer" if it is that of the page."""
-SWITCHER_WORDS = words(_TABLES["switcher_words"])
-"""Words in class and id names of language switches."""
+WHOLE_NAMES = words(_TABLES["whole_names"])  # names of what is not printed, and others whose words alone tell nothing
+EDGE_OWNERS = words(_TABLES["edge_owners"])  # words beside "header" or "footer" if it is that of the page
+SWITCHER_WORDS = words(_TABLES["switcher_words"])  # words in class and id names of language switches
 
-LABEL_FILLERS = words(_TABLES["label_fillers"])
-"""Words that stand beside the name of a language on a switch."""
-FLAG_NOISE = words(_TABLES["flag_noise"])
-"""Words in names of flag images that name no country."""
+LABEL_FILLERS = words(_TABLES["label_fillers"])  # words that stand beside the name of a language on a switch
+FLAG_NOISE = words(_TABLES["flag_noise"])  # words in names of flag images that name no country
 
 BIBLIOGRAPHIC_CODES = words(_TABLES["bibliographic_codes"])
 CODES_IN_LABELS = by_word(_TABLES["codes_in_labels"])
 """Country codes and abbreviations that sites use for codes of languages, to ISO 639-3."""
 
-DOCUMENT_ENDINGS = words(_TABLES["document_endings"])
-"""File name extensions of documents with text for people."""
-NOT_PAGES = DOCUMENT_ENDINGS | words(_TABLES["not_pages"])
-"""File name extensions of URLs that are never HTML pages."""
+DOCUMENT_ENDINGS = words(_TABLES["document_endings"])  # file name extensions of documents with text for people
+NOT_PAGES = DOCUMENT_ENDINGS | words(_TABLES["not_pages"])  # file name extensions of URLs that are never HTML pages
 
 DECLARED_BY: dict[str, str] = _TABLES["declared_by"]
 """The names of ``meta`` elements by which heads declare a fact, the most specific first."""

@@ -29,8 +29,7 @@ if TYPE_CHECKING:
 
     from selectolax.lexbor import LexborNode
 
-MAX_SWITCH = 12
-"""Links of the largest element that its class alone makes a language switcher."""
+MAX_SWITCH = 12  # links of the largest element that its class alone makes a language switcher
 
 
 def find_switchers(anchors: Sequence[Anchor]) -> None:
@@ -138,8 +137,7 @@ _REFERENCE = re.compile(
     r"[\[(]?\s*(?:(?:[^\W\d_][\w-]*\s)?\d{1,3}(?:\s*[,;–-]\s*\d{1,3})*|[^\W\d_]|[ivx]{2,5}|[*†‡§¶]+)\s*[\])]?"
 )
 _REFERRING_ROLES = frozenset(("doc-noteref", "doc-backlink"))
-MAX_REFERENCE = 12
-"""Nodes in the mark of a note."""
+MAX_REFERENCE = 12  # nodes in the mark of a note
 
 
 def _is_reference(raised: LexborNode) -> bool:
@@ -192,15 +190,11 @@ _TYPE_CLASSES = re.compile(r"(?:[A-Za-z]{1,2}\d++\s*+)++")
 _BLANK_LINE = re.compile(r"\n\s*\n")
 _HEADINGS = frozenset(("h1", "h2", "h3", "h4", "h5", "h6"))
 
-_CODE = "code, pre, kbd, samp, tt, textarea, xmp"
-"""Elements of pages that may write about HTML."""
+_CODE = "code, pre, kbd, samp, tt, textarea, xmp"  # elements of pages that may write about HTML
 
-MAX_ANCHORS = 20_000
-"""Links of a page that are read, repetitions included."""
-MAX_NAMES = 1000
-"""Characters of the class and id of an element that are read."""
-MAX_IMAGES = 500
-"""Images of a page whose addresses are read, repetitions included."""
+MAX_ANCHORS = 20_000  # links of a page that are read, repetitions included
+MAX_NAMES = 1000  # characters of the class and id of an element that are read
+MAX_IMAGES = 500  # images of a page whose addresses are read, repetitions included
 
 # Flags for the end of an element.
 _BLOCK, _FRAME, _CONTENT, _HIDDEN, _ANCHOR, _SWITCH, _FORM, _CLICKED = (1 << i for i in range(8))

@@ -45,12 +45,10 @@ def word_pattern(characters: str) -> str:
     return rf"{characters}++(?:(?![\0-\u02ff]){marked})?"
 
 
-LETTERS = word_pattern(r"[^\W\d_]")
-"""Pattern of a word without digits."""
+LETTERS = word_pattern(r"[^\W\d_]")  # pattern of a word without digits
 
 
-SENTENCE_ENDS = tuple(".!?:;…。．！？：；؟۔।։።፡។៕။")
-"""Signs that end a sentence or a part of it, in all scripts."""
+SENTENCE_ENDS = tuple(".!?:;…。．！？：；؟۔।։።፡។៕။")  # signs that end a sentence or a part of it, in all scripts
 
 _OTHER_DIGIT = re.compile(r"(?![0-9])\d")
 

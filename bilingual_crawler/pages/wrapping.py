@@ -19,20 +19,13 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
 # Widths are in columns, of which wide characters (Chinese, Japanese, Korean) take two.
-NARROW = 36
-"""Width under which text is not taken for wrapped: most lines of verse are as short."""
-WIDE = 60
-"""Width from which lines are hardly verse, and may be wrapped by a program that knows the widths of letters."""
-_TOLERANCE = 0.85
-"""Share of the width that a line of wide text has at least, with the first word of the next line."""
-_SHORT = 0.85
-"""Share of the width that the last line of a paragraph seldom has."""
-_PHRASE = 20
-"""Width from which a line in a script without blanks is a part of a sentence rather than verse or an entry."""
-_NEXT_WORD = {"W": 4, "F": 4}
-"""Width of what stays together at the beginning of a line of Chinese or Japanese."""
-_NEXT_PHRASE = 10
-"""The same for Thai, Lao, Khmer and Burmese."""
+NARROW = 36  # width under which text is not taken for wrapped: most lines of verse are as short
+WIDE = 60  # width from which lines are hardly verse, and may be wrapped by a program that knows the widths of letters
+_TOLERANCE = 0.85  # share of the width that a line of wide text has at least, with the first word of the next line
+_SHORT = 0.85  # share of the width that the last line of a paragraph seldom has
+_PHRASE = 20  # width from which a line in a script without blanks is a part of a sentence rather than verse or an entry
+_NEXT_WORD = {"W": 4, "F": 4}  # width of what stays together at the beginning of a line of Chinese or Japanese
+_NEXT_PHRASE = 10  # the same for Thai, Lao, Khmer and Burmese
 
 _CLOSERS = "\"'»”’)]」』）"
 _OPENERS = "\"'«“„‘(¿¡[「『（"
@@ -41,8 +34,7 @@ _HYPHENS = ("-", "\u2010")
 _SUSPENDED = frozenset(("and", "or", "und", "oder", "bzw.", "och", "eller", "og", "en", "of"))
 """Words after a hyphen that stands for a part of the next word (``Vor- und Nachteile``)."""
 _HYPHENATED = re.compile(r"[^\W\d_]+(?:-[^\W\d_]+)*")
-_STOP = re.compile(r"[^\W\d_]{3}[.!?。！？؟۔।] ?\w")
-"""The end of a sentence inside a line, which is rare in verse."""
+_STOP = re.compile(r"[^\W\d_]{3}[.!?。！？؟۔।] ?\w")  # the end of a sentence inside a line, which is rare in verse
 
 
 class _Break(NamedTuple):

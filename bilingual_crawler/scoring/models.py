@@ -38,8 +38,7 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
-FIRST_BYTE = 2
-"""The id of byte 0 for models that read bytes; 0 is padding, 1 stands between the two halves of a pair."""
+FIRST_BYTE = 2  # the id of byte 0 for models that read bytes; 0 is padding, 1 stands between the two halves of a pair
 
 
 class Tokens(Protocol):

@@ -8,8 +8,7 @@ from urllib.parse import unquote
 
 from bilingual_crawler.urls.hosts import normal_host, url_cache
 
-MAX_LENGTH = 2000
-"""Characters of the longest canonical URL; longer URLs never lead to documents."""
+MAX_LENGTH = 2000  # characters of the longest canonical URL; longer URLs never lead to documents
 
 _SEGMENT = r"[A-Za-z0-9_~!$'()*,=@+-](?:[A-Za-z0-9_.~!$'()*,=@:+-]++|%[89A-F][0-9A-F])*+"
 _PLAIN_PATH = rf"(?:{_SEGMENT}/)*+(?:{_SEGMENT})?+"

@@ -365,9 +365,6 @@ def _affixes(x: str, y: str) -> tuple[int, int]:
     return start, end
 
 
-ENGLISH = frozenset(("en", "eng", "english"))
-"""Tokens beside which ``uk`` is Ukrainian."""
-WHOLE = frozenset("1DFQLXK")
-"""Zones of tokens that fill their segment, value, key or fragment."""
-ALIKE = 0.7
-"""Similarity in spelling from which two words count as one, such as a name in two languages."""
+ENGLISH = frozenset(("en", "eng", "english"))  # tokens beside which `uk` is Ukrainian
+WHOLE = frozenset("1DFQLXK")  # zones of tokens that fill their segment, value, key or fragment
+ALIKE = 0.7  # similarity in spelling from which two words count as one, such as a name in two languages

@@ -17,20 +17,14 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-MAX_OFFSET = 9
-"""Largest difference of two numbers that stand for languages; page numbers differ by more."""
-MAX_LETTERS = 2
-"""Letters of a language mark at the beginning or end of a word."""
-MIN_STEM = 3
-"""Letters of the rest of a word with a language mark."""
-MIN_SHOWN = 3
-"""Pairs that show a rewriting before it counts as one of the site."""
-MAX_REWRITINGS = 8
-"""Rewritings of a site, those that most pairs show."""
+MAX_OFFSET = 9  # largest difference of two numbers that stand for languages; page numbers differ by more
+MAX_LETTERS = 2  # letters of a language mark at the beginning or end of a word
+MIN_STEM = 3  # letters of the rest of a word with a language mark
+MIN_SHOWN = 3  # pairs that show a rewriting before it counts as one of the site
+MAX_REWRITINGS = 8  # rewritings of a site, those that most pairs show
 MAX_ALIKE = 10
 """URLs of one language that are equal but for one token; where there are more, as in a numbered list, anything fits."""
-MAX_COMPARED = 100
-"""Tokens of a URL that is compared with all others of its site, as the work grows with their square."""
+MAX_COMPARED = 100  # tokens of a URL that is compared with all others of its site, as the work grows with their square
 LEAST_RELIABLE = 0.75
 """Share of the URLs that a rewriting applies to whose target exists, from which it is one of the site."""
 

@@ -41,8 +41,7 @@ NEVER_LATER = words(_TABLES["never_later"])
 NEVER_SUBDOMAIN = words(_TABLES["never_subdomain"])
 """Codes that name departments, services and places as subdomains (``cs.example.edu``, ``my.example.com``)."""
 
-SURE_CODES = words(_TABLES["sure_codes"])
-"""Codes of three letters that mean a language anywhere."""
+SURE_CODES = words(_TABLES["sure_codes"])  # codes of three letters that mean a language anywhere
 
 AFFIX_CODES = words(_TABLES["affix_codes"])
 """Codes that mark a language at the end of a file name (``page-fr.html``, ``index_en.php``)."""
@@ -56,8 +55,7 @@ LETTERS = {"e": "eng", "f": "fra"}
 PHRASE_STEMS = words(_TABLES["phrase_stems"])
 """Names after which ``-is``, ``-in``, ``-us`` and the like belong to a phrase (``about-us``, ``log-in``)."""
 
-COMMON_WORDS = words(_TABLES["common_words"])
-"""Language tokens that often have another meaning; their marks are weak."""
+COMMON_WORDS = words(_TABLES["common_words"])  # language tokens that often have another meaning; their marks are weak
 
 LANGUAGE_KEYS = words(_TABLES["language_keys"])
 """Query keys (lower case, without ``-`` and ``_``) whose value is a language."""

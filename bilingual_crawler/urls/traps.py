@@ -11,13 +11,10 @@ from bilingual_crawler.urls.hosts import registered_domain, split_host
 from bilingual_crawler.urls.marks import Component, find_markers
 from bilingual_crawler.urls.tokens import languages_of
 
-MAX_SEGMENTS = 20
-"""Segments of a path (Heritrix's limit in García-Romero 2026)."""
-MAX_REPEATS = 2
-"""Occurrences of one path segment or one ``key=value``."""
+MAX_SEGMENTS = 20  # segments of a path (Heritrix's limit in García-Romero 2026)
+MAX_REPEATS = 2  # occurrences of one path segment or one `key=value`
 MAX_PARAMETERS = 20
-MAX_LANGUAGES = 2
-"""Consecutive language codes in a path; two are a country and its language."""
+MAX_LANGUAGES = 2  # consecutive language codes in a path; two are a country and its language
 
 _LETTER = re.compile(r"[^\W\d_]")
 _CODES = re.compile(rf"(?:/[a-z]{{2}}(?:[-_][A-Za-z]{{2,4}})?(?![^/])){{{MAX_LANGUAGES + 1},}}")
@@ -60,8 +57,7 @@ def _nests_languages(codes: list[str]) -> bool:
 
 
 _DIGITS = re.compile(r"\d+")
-_ID_LENGTH, _ID_DIGITS, _ID = 10, 3, "x"
-"""Least characters and digits of an id, and what stands for one."""
+_ID_LENGTH, _ID_DIGITS, _ID = 10, 3, "x"  # least characters and digits of an id, and what stands for one
 
 
 def shapes(url: str) -> tuple[str, ...]:
@@ -84,8 +80,7 @@ def parameters(url: str) -> str:
     return "&".join(sorted({_DIGITS.sub("0", part.partition("=")[0]) for part in query.split("&")}))
 
 
-MAX_TREES = 3
-"""Levels of folders whose trees are groups."""
+MAX_TREES = 3  # levels of folders whose trees are groups
 
 
 def trees(url: str) -> tuple[str, ...]:

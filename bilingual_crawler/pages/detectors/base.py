@@ -14,18 +14,12 @@ from bilingual_crawler.languages.codes import UNKNOWN, macrolanguage
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-MAX_CHARACTERS = 50_000
-"""Characters of a text that are read."""
-RANGE = 1000
-"""Characters of a range of a text that votes on its language."""
-MIN_LETTERS = 6
-"""Letters under which the language of a text is unknown."""
-UNMIXED = 90
-"""Percentage of a text in one language from which the others do not count."""
-SHOWN = 3
-"""Maximum languages of a text in an answer."""
-_CACHE = "BILINGUAL_CACHE_DIR"
-"""Name of the environment variable with the cache folder, which helper processes inherit."""
+MAX_CHARACTERS = 50_000  # characters of a text that are read
+RANGE = 1000  # characters of a range of a text that votes on its language
+MIN_LETTERS = 6  # letters under which the language of a text is unknown
+UNMIXED = 90  # percentage of a text in one language from which the others do not count
+SHOWN = 3  # maximum languages of a text in an answer
+_CACHE = "BILINGUAL_CACHE_DIR"  # name of the environment variable with the cache folder, which helper processes inherit
 
 _NO_TEXT = re.compile("[\x00-\x08\x0b\x0e-\x1f\x7f-\x9f\ud800-\udfff\ufdd0-\ufdef\ufffe\uffff]|[^\x00-\U0010fffd]")
 

@@ -10,16 +10,13 @@ from bilingual_crawler.languages.codes import UNKNOWN, from_bcp47, from_cld2
 from bilingual_crawler.pages.detectors.base import MAX_CHARACTERS, NOTHING, RANGE, Identification, has_letters, legible
 from bilingual_crawler.pages.detectors.langid import load_langid
 
-SHORT = 200
-"""Characters under which langid is preferred (it is more accurate on lines of 30–200 characters)."""
-VERY_SHORT = 60
-"""Characters under which CLD2 counts only if langid agrees (its accuracy alone is 80–91 % there)."""
+SHORT = 200  # characters under which langid is preferred (it is more accurate on lines of 30–200 characters)
+VERY_SHORT = 60  # characters under which CLD2 counts only if langid agrees (its accuracy alone is 80–91 % there)
 CONFIDENT = 0.5
 """Probability from which langid counts: then 96 % are right on lines under 30 characters, over 98 % on longer ones."""
 CONFIDENT_ALONE = 0.95
 """Probability from which langid counts if CLD2 found no language in a long text, which neither may know."""
-PIECE = 300
-"""Characters of a piece."""
+PIECE = 300  # characters of a piece
 SURE = 0.8
 """Share of pieces from which an answer counts against a declaration; `benchmarks/languages.py` measures how often."""
 

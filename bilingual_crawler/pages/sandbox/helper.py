@@ -24,8 +24,7 @@ if TYPE_CHECKING:
 DONE, DONE_AND_LEFT, OUT_OF_MEMORY, FAILED, UNWANTED = (bytes((code,)) for code in range(5))
 """First byte of an answer; the result or a message follows, with ``UNWANTED`` kind and message of a ContentError."""
 
-_GROWN = 128 << 20
-"""Bytes by which a helper may grow; then a new helper replaces it."""
+_GROWN = 128 << 20  # bytes by which a helper may grow; then a new helper replaces it
 
 
 def serve(connection: Connection) -> None:

@@ -41,14 +41,11 @@ def environment() -> dict[str, str]:
 
 _PATIENCE = 30.0
 """A silent helper is ended after this many seconds of wall time plus this many times the job's processor time."""
-_AHEAD = 4
-"""Jobs for each process that :func:`ahead` begins before their results are taken."""
+_AHEAD = 4  # jobs for each process that `ahead` begins before their results are taken
 _max_jobs = os.cpu_count() or 1
 _thread = threading.local()
-_suspects = threading.Lock()
-"""Held by the job that runs once more after its helper was killed."""
-_helpers: set[_Helper] = set()
-"""All helpers, to be ended by :func:`close`."""
+_suspects = threading.Lock()  # held by the job that runs once more after its helper was killed
+_helpers: set[_Helper] = set()  # all helpers, to be ended by `close`
 
 
 def submit(job: Job[Result]) -> Future[Result]:
