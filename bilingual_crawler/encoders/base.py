@@ -93,10 +93,7 @@ def install_command(name: str) -> str:
 
 @cache
 def load_encoder(name: str, folder: Path) -> Encoder:
-    """The encoder *name*, or the model of sentence-transformers if it has a slash; its vectors are kept in *folder*.
-
-    Whoever asks again gets the same one. Raises EncoderError if it is not installed.
-    """
+    """The encoder *name*, or model of sentence-transformers (with a slash), its vectors in *folder*; EncoderError."""
     if not is_installed(name):
         raise EncoderError(f"the sentence encoder {name!r} is not installed: {install_command(name)}")
     own = folder / name.replace("/", "--")

@@ -48,8 +48,7 @@ class E5Weights:
         start, self._at = self._at, self._at + size
         blob = bytes(self._data[start : self._at])
         self.pieces = [(blob[a:b].decode(), float(score)) for (a, b), score in zip(pairwise(ends), scores, strict=True)]
-        self.characters: dict[int, tuple[int, ...]] = {}
-        """What the normaliser makes of a character."""
+        self.characters: dict[int, tuple[int, ...]] = {}  # what the normaliser makes of a character
         for _ in range(self._take("iI")[0]):
             code, length = self._take("IB")
             self.characters[code] = self._take(f"{length}I")

@@ -1,9 +1,4 @@
-"""Languages: their ISO 639-3 codes, their names, and a pair of them.
-
-A language may have a script, by its ISO 15924 code: ``zho_Hant``.
-
-Tables come first: label sets, codes that count as one language, names and country codes that the registries lack.
-"""
+"""Languages: ISO 639-3 codes, with or without a script by its ISO 15924 code (``zho_Hant``), names, and a pair."""
 
 from __future__ import annotations
 
@@ -136,12 +131,10 @@ def two_names(lang: str) -> tuple[str, str]:
 class NameTables:
     """What ``names.json`` holds, by ``python -m training.prepare.names``: CLDR takes .1 s and 20 MB of each process."""
 
-    languages: dict[str, tuple[str, str]]
-    """English name and endonym of each of :data:`URL_LABELS` and :data:`CLD2_ONLY`."""
+    languages: dict[str, tuple[str, str]]  # English name and endonym of each of `URL_LABELS` and `CLD2_ONLY`
     labels: dict[str, str]
     """Names of languages in many languages, in lower case with and without diacritics, to ISO 639-3."""
-    countries: dict[str, str]
-    """Country codes and folded English names to the main language of the country, ISO 639-3."""
+    countries: dict[str, str]  # country codes and folded English names to the main language of the country, ISO 639-3
 
 
 @cache
@@ -166,10 +159,7 @@ def parse_language(text: str) -> str:
 
 
 def _from_whole_tag(tag: str, text: str) -> str | None:
-    """ISO 639-3 of *tag* with its script; None if it is no language tag.
-
-    Raises :class:`LanguageError`, which names *text*, for a tag with more than a language and a script.
-    """
+    """ISO 639-3 of *tag* with its script, or None; LanguageError, naming *text*, if it names more than these."""
     lang = tag_language(tag)
     if lang is None:
         return None
@@ -202,10 +192,7 @@ def _scripts_by_name() -> dict[str, str]:
 
 
 def _from_qualified_name(text: str) -> str | None:
-    """The language of a name with a script, such as ``Serbian (Latin)`` and ``Traditional Chinese``; None for others.
-
-    Raises :class:`LanguageError` for a name with a region, such as ``Chinese (Taiwan)``.
-    """
+    """The language of ``Serbian (Latin)`` or ``Traditional Chinese``; LanguageError for ``Chinese (Taiwan)``."""
     inside = re.fullmatch(r"(.+?)\s*\((.+)\)\s*", text)
     words = text.split()
     ends = [(" ".join(words[1:]), words[0]), (" ".join(words[:-1]), words[-1])]
@@ -228,10 +215,7 @@ def country_names() -> dict[str, str]:
 
 
 def _from_other_name(text: str) -> str | None:
-    """ISO 639-3 of a rarer language or of a less common English name, such as Cantonese or Slovene; None for others.
-
-    Raises :class:`LanguageError` for a name with a region, such as Brazilian Portuguese.
-    """
+    """ISO 639-3 of a rarer language or name, such as Cantonese; LanguageError for Brazilian Portuguese."""
     try:
         lang = _from_whole_tag(langcodes.find(text.strip(), language="en").to_tag(), text)
     except LookupError:
@@ -327,10 +311,7 @@ def language_name(lang: str) -> str:
 
 @dataclass(frozen=True)
 class LanguagePair:
-    """The two languages of a crawl in the user's order, and the languages that count as one of them.
-
-    A side with a script, such as ``zho_Hant``, has only the texts in this script.
-    """
+    """The two languages of a crawl, each with or without its script, in the user's order, and what counts as them."""
 
     a: str
     b: str
@@ -360,10 +341,7 @@ class LanguagePair:
         return cls(a, b, parse_equivalents(equivalents))
 
     def side(self, lang: str) -> str | None:
-        """The language of the pair that *lang* counts as; None if it counts as neither or both.
-
-        ``zho`` counts as ``zho_Hant``: a code without a script may mean any.
-        """
+        """The language of the pair that *lang* counts as, ``zho`` as ``zho_Hant``; None if neither or both."""
         if lang in (self.a, self.b):
             return lang
         base, _, script = lang.partition("_")

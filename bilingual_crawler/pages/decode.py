@@ -196,11 +196,8 @@ def _plausibility(text: str) -> float:
 
 @lru_cache(maxsize=4096)
 def _kind(character: str) -> str:
-    """A letter for what *character* is.
-
-    ``a`` is a letter of ASCII, ``l`` another Latin one, ``w`` one that is a word; ``y`` and ``z`` are those of other
-    scripts; all five are upper case for capitals. ``x`` is a letter without case, ``m`` a mark, ``0`` a digit, ``.``
-    punctuation, ``$`` a symbol or control character.
+    """``a``: letter of ASCII, ``l``: another Latin one, ``w``: one that is a word; ``y`` and ``z``: those of other scripts;
+    all in upper case for capitals. ``x``: without case, ``m``: mark, ``0``: digit, ``.``: punctuation, ``$``: others.
     """
     category = unicodedata.category(character)
     if character.isascii():

@@ -1,7 +1,5 @@
-"""Which elements of a page are frame: what surrounds its own text.
-
-Navigation, header, footer, sidebars, breadcrumbs, tables of contents, links to neighbours, language switchers, dialogs,
-forms for comments and the comments themselves, offers to share.
+"""Which elements of a page are frame, around its own text: navigation, header, footer, sidebars, breadcrumbs, tables of
+contents, links to neighbours, language switchers, dialogs, comments and their forms, offers to share.
 """
 
 from __future__ import annotations
@@ -80,8 +78,7 @@ class Region(NamedTuple):
 
     lines: slice
     anchors: slice
-    by_layout: bool
-    """Whether only a class name about the layout says so."""
+    by_layout: bool  # whether only a class name about the layout says so
 
 
 LINKED, LABELLED, CONTROL, CONTENT, HEADING = 1, 2, 4, 8, 16
@@ -103,8 +100,7 @@ def asks(lines: Sequence[str], kinds: Sequence[int]) -> bool:
 def own_lines(lines: Sequence[str], kinds: Sequence[int], regions: Iterable[Region]) -> tuple[list[bool], list[Region]]:
     """Tell which *lines*, with the bits *kinds*, are own text, and which of *regions* count.
 
-    If next to nothing is left, or hardly any prose, the regions that only a class makes frame and that hold prose do
-    not count.
+    Regions by class alone that hold prose do not count if next to nothing, or hardly any prose, is left.
     """
     counted = list(regions)
     own = _outside(kinds, counted)

@@ -39,8 +39,7 @@ _SHADOW_ROOT = re.compile(r"\sshadowrootmode\s*=\s*[\"']?(?:open|closed)\b")
 def as_shown(html: str) -> str:
     """*html* for a parser that runs no scripts, so that its tree has what browsers show.
 
-    What ``<noscript>`` holds ends with it, whatever is open in it: such a parser may go on to the end of the page,
-    and in the head it begins the body. A shadow tree is in the place of its template, before the children of its host.
+    What ``<noscript>`` holds ends with it, though elements in it are open. A shadow tree takes the place of its template.
     """
     if ("</noscript>" in html or "</NOSCRIPT>" in html) and "<frameset" not in html and "<FRAMESET" not in html:
         # the end of <applet> closes all that is open in it; it would end a frameset
@@ -63,11 +62,9 @@ def _with_shadow_trees(html: str) -> str:
 
 
 def tame(html: str) -> str:
-    """*html* without tags of 100,000 characters and without the tags of options after the 5,000th, cut where more than
-    5,000 elements are open.
+    """*html* without long tags and the tags of options after the 5,000th, cut where over 5,000 elements are open.
 
-    lexbor takes time in the square of the tree's depth, of the number of attributes of a tag and of the options of a
-    list.
+    lexbor takes time in the square of the tree's depth, of the attributes of a tag and of the options of a list.
     """
     if len(html) < _DEEP * len("<b>"):
         return html
@@ -97,12 +94,10 @@ def _without_drawings(html: str) -> str:
 
 
 def parse_page(html: str, url: str, link_headers: Sequence[str] = ()) -> PageRecord:
-    """Parse *html*, fetched from *url*, to a page without its language.
+    """Parse *html*, fetched from *url*, to a page without its language; raises nothing but MemoryError.
 
-    *link_headers* are the values of HTTP ``Link`` headers. Links are canonical and unique. The evidence of all
-    occurrences of a URL is merged into the first; the most direct source wins (an anchor before an alternate). URLs
-    whose extension excludes a page, links to the page itself, and links beyond the limits are left out. Title and text
-    are cut at the limits of a :class:`~bilingual_crawler.pages.model.PageRecord`. Raises nothing but MemoryError.
+    *link_headers* are the values of HTTP ``Link`` headers. Links are canonical and unique, with the evidence of all
+    occurrences; links to the page itself and to what is no page are left out.
     """
     return page_of(walk_through(html), url, link_headers)
 

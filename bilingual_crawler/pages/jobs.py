@@ -46,13 +46,10 @@ class PageJob(Job[PageRecord]):
     content_type: str
     url: str
     link_headers: tuple[str, ...] = ()
-    formats: frozenset[str] = ONLY_HTML
-    """Formats of the documents whose links are followed."""
+    formats: frozenset[str] = ONLY_HTML  # formats of the documents whose links are followed
     detection: Detection = BY_DEFAULT
-    announced: str | None = None
-    """The language that links say the page is in."""
-    content_language: str = ""
-    """The header of this name."""
+    announced: str | None = None  # the language that links say the page is in
+    content_language: str = ""  # the header of this name
 
     @property
     def limits(self) -> Limits:
@@ -79,10 +76,7 @@ class PageJob(Job[PageRecord]):
 def identified(
     page: PageRecord, lines: Sequence[str], detection: Detection, announced: str | None, content_language: str = ""
 ) -> PageRecord:
-    """*page* with the language of its *lines* by *detection* and by all that declares it.
-
-    That is the page itself, the header *content_language*, links to it (*announced*), and the mark in its address.
-    """
+    """*page* with its language by its *lines* and all that declares it: itself, header, links, and its address."""
     # the language that the crawl has asked for is no declaration of the page
     marked = marked_language(bare(page.url), detection.languages) if detection.languages else None
     found = detection.identify_page(lines, (*page.declared, from_bcp47(content_language), announced, marked))
@@ -136,10 +130,8 @@ class Sitemap:
 
     links: list[Link]
     nested: list[str]
-    documents: dict[str, int]
-    """As those of a :class:`~bilingual_crawler.pages.model.PageRecord`."""
-    announced: dict[str, list[Link]] = field(default_factory=dict)
-    """URL of a page -> its versions in other languages."""
+    documents: dict[str, int]  # as of a `PageRecord`
+    announced: dict[str, list[Link]] = field(default_factory=dict)  # URL of a page -> its versions in other languages
 
 
 @dataclass(frozen=True)
@@ -162,10 +154,8 @@ class SitemapJob(Job[Sitemap]):
 class Robots:
     """The part of a robots.txt that concerns one crawler."""
 
-    rules: str
-    """Its groups of rules, as a robots.txt."""
-    sitemaps: list[str]
-    """Canonical URLs, each once."""
+    rules: str  # its groups of rules, as a robots.txt
+    sitemaps: list[str]  # canonical URLs, each once
 
 
 @dataclass(frozen=True)

@@ -54,8 +54,7 @@ class Detection:
     """The detectors of a crawl by name, and what its pairs ask of them."""
 
     detectors: tuple[str, ...] = ("cld2",)
-    undetectable: frozenset[str] = frozenset()
-    """Languages of the pairs that no detector knows."""
+    undetectable: frozenset[str] = frozenset()  # languages of the pairs that no detector knows
     languages: frozenset[str] = frozenset()
     """Languages of the pairs, and those that count as one of them, without scripts."""
     in_scripts: frozenset[str] = frozenset()
@@ -187,10 +186,7 @@ def ask_languages(detectors: tuple[str, ...]) -> Future[frozenset[str]]:
 
 
 def known_languages(detectors: tuple[str, ...]) -> frozenset[str]:
-    """The languages that one of *detectors* knows; raises LanguageDetectorError if one cannot be loaded.
-
-    A helper process loads them, so that they take no memory here.
-    """
+    """The languages that one of *detectors*, loaded in a helper process, knows; LanguageDetectorError."""
     try:
         return ask_languages(detectors).result()
     except ContentError as error:

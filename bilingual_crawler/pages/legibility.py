@@ -43,10 +43,7 @@ def check_legible(html: str, text: str) -> None:
 
 
 def has_wrong_letters(text: str, language: str) -> bool:
-    """Whether *text* in *language* was read in another charset than it was written in, as its letters tell.
-
-    In Czech that is read as windows-1252, three letters beside ASCII in ten are not Czech. English has none of its own.
-    """
+    """Whether *text* was read in another charset than it was written in, by the letters of *language*."""
     text = text[:_JUDGED]
     if text.isascii():
         return False

@@ -97,10 +97,7 @@ def is_for_language(hreflang: str | None) -> bool:
 
 
 def merge(anchors: Iterable[Anchor], base: str, page: str | None) -> tuple[Link, ...]:
-    """One link for each URL but the page's own, in order of first occurrence, with the best evidence of all.
-
-    Left out are URLs whose ending is that of neither pages nor documents.
-    """
+    """One link for each URL of a page or document but this, in order of occurrence, with the best evidence of all."""
     resolved: dict[str, str | None] = {}
     found: dict[str, Anchor] = {}
     for anchor in anchors:

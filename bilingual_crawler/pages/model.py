@@ -1,6 +1,4 @@
-"""The record of a page, from its parse to the alignment, and its links with the evidence that the page gives about
-them.
-"""
+"""The record of a page, from its parse to the alignment, and its links with their evidence."""
 
 from __future__ import annotations
 
@@ -198,10 +196,7 @@ class PageRecord(Struct, frozen=True, omit_defaults=True):
         return declared if declared != pairs.side(self.language) else None
 
     def claims_for(self, pair: LanguagePair) -> list[Claim]:
-        """Return the claims about the other language of *pair*, also of switchers that name no language.
-
-        Empty if the page is in neither language.
-        """
+        """Return the claims about the other language of *pair*, or no named one; empty if the page is in neither."""
         if self.side is None:
             return []
         claims = claims_in(self.links)

@@ -31,12 +31,9 @@ _RESERVED = {"1": True, "0": False}
 class OptOuts:
     """What a page, the headers of its response, or its site opts out of."""
 
-    directives: tuple[str, ...] = ()
-    """Of :data:`DIRECTIVES`, in their order."""
-    reserved: bool | None = None
-    """Whether text and data mining is reserved; None if this is not declared."""
-    policy: str = ""
-    """URL of the policy of a reservation; empty without one."""
+    directives: tuple[str, ...] = ()  # of `DIRECTIVES`, in their order
+    reserved: bool | None = None  # whether text and data mining is reserved; None if this is not declared
+    policy: str = ""  # URL of the policy of a reservation; empty without one
 
     def over(self, wider: OptOuts) -> OptOuts:
         """Add the opt-outs of a *wider* source: of the headers to those of the page, of the site to both.
@@ -80,8 +77,7 @@ def _in_order(directives: Set[str]) -> tuple[str, ...]:
 class TdmRule(NamedTuple):
     """A rule of a ``tdmrep.json``."""
 
-    location: str
-    """Pattern of paths, as in robots.txt: ``*`` is any text, ``$`` at the end is the end."""
+    location: str  # pattern of paths, as in robots.txt: `*` is any text, `$` at the end is the end
     reserved: bool
     policy: str
 

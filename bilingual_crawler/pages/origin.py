@@ -18,10 +18,7 @@ MAX_FACT = 500  # characters of a fact that are kept
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Origin:
-    """Facts about where a page comes from, each one line of text; empty if it is not known.
-
-    All are what the page, its response or its site declares. The names are the same in all outputs.
-    """
+    """What a page, its response or its site declares about where it comes from, each one line of text or empty."""
 
     fetched_at: str = ""
     """UTC, ISO 8601."""

@@ -1,7 +1,4 @@
-"""Read a PDF: its text as paragraphs, its title and language.
-
-Paragraphs come from the lines of the layout: lines are joined, hyphenation is undone, running heads are left out.
-"""
+"""Read a PDF: its title, its language, and the lines of its layout as paragraphs."""
 
 from __future__ import annotations
 
@@ -44,14 +41,11 @@ _SENTENCE_END = (*SENTENCE_ENDS, *'»”")')
 class Line(NamedTuple):
     """A line of a page; lengths are in points, from the left and from the bottom of the page."""
 
-    text: str
-    """Not empty; it ends with one of ``HYPHENS`` if its last word may go on."""
+    text: str  # not empty; it ends with one of `HYPHENS` if its last word may go on
     left: float
     right: float
-    base: float
-    """Height of its base line."""
-    size: float
-    """Height of its letters, ascenders and descenders included."""
+    base: float  # height of its base line
+    size: float  # height of its letters, ascenders and descenders included
 
 
 @dataclass(slots=True)
@@ -63,11 +57,7 @@ class Paragraph:
 
 
 def paragraphs(pages: Iterable[Sequence[Line]]) -> list[list[Paragraph]]:
-    """The paragraphs on each page, without lines that three or more pages have at the same place of an edge.
-
-    A paragraph that goes on on the next page is on the first. Lines are parted where the gap, the size or an
-    indentation says so, and where the first word of a line would have had room on the line before.
-    """
+    """The paragraphs on each page, without running heads; one that goes on on the next page is on the first."""
     pages = _without_running_heads(list(pages))
     # the last word of a line may be the half of one
     inner = (line.text.rpartition(" ")[0] for page in pages for line in page)
@@ -256,10 +246,7 @@ def _line(text_page: pdfium.PdfTextPage, first: int, last: int, text: str) -> Li
 
 
 def _title(document: pdfium.PdfDocument, page: list[Paragraph]) -> str:
-    """The title that the metadata name, if the first *page* with text shows it; else its first large paragraph.
-
-    Metadata often name a file, a template, or the document in the language it was written in.
-    """
+    """The title in the metadata, often a file name, if the first *page* with text shows it; else a large paragraph."""
     named = one_line(_named_title(document))
     words = _WORD.findall(named.lower())
     shown = _WORD.findall(" ".join(paragraph.text for paragraph in page).lower())

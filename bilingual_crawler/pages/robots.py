@@ -59,10 +59,7 @@ def header_directives(values: Iterable[str], agent: str) -> set[str]:
 
 
 def rules_for(text: str, agent: str) -> str:
-    """The groups of a robots.txt that concern *agent* (RFC 9309, section 2.2.1), as a robots.txt.
-
-    Parsers take time in the product of names and rules for a group with many of both.
-    """
+    """The groups of a robots.txt that concern *agent* (RFC 9309, section 2.2.1), as a robots.txt."""
     names_in = _name_reader(agent)
     kept: list[str] = []
     names: set[str] = set()

@@ -22,10 +22,7 @@ _FACTORS = np.array([0x9E3779B1, 0x85EBCA77, 0xC2B2AE3D], dtype=np.uint32)
 
 
 def sequences(text: str, url: str = "") -> NDArray[np.uint32]:
-    """Return the different hashes of word triples, sorted.
-
-    Numbers and words of *url*, which error pages often repeat, are left out.
-    """
+    """Return the different hashes of word triples, sorted, without words of *url*, which error pages repeat."""
     return np.unique(_hashes(text, url))
 
 

@@ -1,7 +1,4 @@
-"""Walk the tree of an HTML page once: its text, anchors, images and declarations.
-
-:func:`find_switchers` finds the language switchers among the anchors.
-"""
+"""Walk the tree of an HTML page once: its text, anchors, images and declarations."""
 
 from __future__ import annotations
 
@@ -32,12 +29,8 @@ if TYPE_CHECKING:
 MAX_SWITCH = 12  # links of the largest element that its class alone makes a language switcher
 
 
-def find_switchers(anchors: Sequence[Anchor]) -> None:
-    """Set the label of all anchors that name a language, and their position if they make a language switcher.
-
-    A name is enough. A bare code (``IT``, ``no``) must stand in navigation, beside another language, or agree with the
-    link's own ``hreflang`` or ``lang``.
-    """
+def _find_switchers(anchors: Sequence[Anchor]) -> None:
+    """Set the label of anchors that name a language, and the position of those that make a language switcher."""
     run: list[tuple[Anchor, str]] = []
     for anchor in anchors:
         if anchor.position is LinkPosition.HEAD:
@@ -50,26 +43,24 @@ def find_switchers(anchors: Sequence[Anchor]) -> None:
             continue
         run.append((anchor, language))
         if name is not None or anchor.position is LinkPosition.SWITCHER:
-            anchor.label = language
-            anchor.position = LinkPosition.SWITCHER
+            anchor.label, anchor.position = language, LinkPosition.SWITCHER
     _accept_codes(run)
 
 
 def _accept_codes(run: list[tuple[Anchor, str]]) -> None:
+    """A bare code (``IT``, ``no``) counts in navigation, beside another language, or if the link declares it."""
     several = len({language for _, language in run}) > 1
     for anchor, language in run:
         declared = base_of(anchor.hreflang or ""), anchor.lang
         if several or anchor.position is LinkPosition.NAVIGATION or language in declared:
-            anchor.label = language
-            anchor.position = LinkPosition.SWITCHER
+            anchor.label, anchor.position = language, LinkPosition.SWITCHER
 
 
 _HIDING_ATTRIBUTES = frozenset(("hidden", "popover", "style"))
 _HIDING = re.compile(r"(?i)(?:^|[;\s])(?:display\s*:\s*none|visibility\s*:\s*hidden)")
 
 
-def is_hidden(attributes: dict[str, str | None]) -> bool:
-    """Whether an element with these attributes is invisible."""
+def _is_hidden(attributes: dict[str, str | None]) -> bool:
     if "popover" in attributes or attributes.get("hidden", "until-found") != "until-found":
         return True
     return _HIDING.search(attributes.get("style") or "") is not None
@@ -105,16 +96,13 @@ _SPOKEN = re.compile(
 )
 _ICON_TAGS = frozenset({"i", "span", "em", "mat-icon"})
 _FORMULAS = frozenset(("katex-html", "MJX_Assistive_MathML", "MathJax_Preview"))
+# For screen readers alone; the name of an icon; an addition of a generator, or one if it is raised; a formula again.
 _ALOUD, _AS_ICON, _NO_TEXT, _RAISED, _TWICE = 1, 2, 4, 8, 16
 
 
 @lru_cache(maxsize=16384)
-def hiding(names: str) -> int:
-    """Return why elements with these class names are no text, as bits; 0 for most names.
-
-    They are for screen readers alone, by the names of the usual frameworks (1); the name of an icon (2); an addition of
-    a generator (4), or one if it is raised (8); one of two forms of a formula (16).
-    """
+def _hiding(names: str) -> int:
+    """Why elements with these class names are no text, as bits; 0 for most names."""
     parts = names.split()
     return (
         (_ALOUD if _SPOKEN.search(names) and "not-sr-only" not in names else 0)
@@ -164,9 +152,8 @@ _BLOCK_STYLE = re.compile(r"(?i)(?:^|[;\s])display\s*:\s*(?:block|flex|grid|list
 _FLOATING = re.compile(r"(?i)\bfloat\s*:\s*(?!none)\w")
 
 
-def is_block(attributes: dict[str, str | None]) -> bool:
-    """Whether the style of an inline element with these attributes puts it on lines of its own."""
-    style = attributes.get("style") or ""
+def _is_block(style: str) -> bool:
+    """Whether this *style* of an inline element puts it on lines of its own."""
     # what floats may be the first letter of a word
     return _BLOCK_STYLE.search(style) is not None and not _FLOATING.search(style)
 
@@ -207,8 +194,7 @@ class _Before(NamedTuple):
     lines: int
     anchors: int
     mains: int
-    by_layout: bool
-    """Whether only a class name about the layout makes it frame."""
+    by_layout: bool = False  # whether only a class name about the layout makes it frame
 
 
 class Walk:
@@ -218,49 +204,33 @@ class Walk:
         self.title = ""
         self.declarations = Declarations()
         self.lines: list[str] = []
-        self.main: list[bool] = []
-        """Whether each line is outside navigation."""
-        self.languages: list[str | None] = []
-        """``lang`` of ``body`` and of the main elements, as ISO 639-3."""
-        self.images: list[str] = []
-        """Addresses of images as they are written."""
+        self.main: list[bool] = []  # whether each line is outside navigation
+        self.languages: list[str | None] = []  # `lang` of `body` and of the main elements, as ISO 639-3
+        self.images: list[str] = []  # addresses of images as they are written
         self.anchors: list[Anchor] = []
         self._line: list[str] = []
-        self._is_broken = False
-        """Whether a ``<br>`` has ended the last line, and nothing has come since."""
-        self._breaks: list[int] = []
-        """Indices of the lines that follow the line before after a single ``<br>``."""
+        self._is_broken = False  # whether a `<br>` has ended the last line, and nothing has come since
+        self._breaks: list[int] = []  # indices of the lines that follow the line before after a single `<br>`
         self._mark: tuple[int, int] | None = None
         self._anchor: Anchor | None = None
         self._anchor_start = 0
-        self._anchors_told = 0
-        """How many of the anchors have the text of their block."""
+        self._anchors_told = 0  # how many of the anchors have the text of their block
+        # the open forms: the links of each, what came before it, and the number of regions before it
         self._forms: list[tuple[list[Anchor], _Before, int]] = []
-        """The open forms: the links of each, what came before it, and the number of regions before it."""
         self._forms_read = 0
-        self._is_form_loose = False
-        """Whether the innermost form is an empty element in a table, where the parser puts its controls beside it."""
+        self._is_form_loose = False  # of the innermost form, as `is_loose`
         self._switches: list[tuple[int, int, int]] = []
-        self._hidden = 0
-        self._preformatted = 0
-        self._frames: list[_Before] = []
-        """What came before each open element that is frame."""
+        self._hidden = self._preformatted = 0
+        self._frames: list[_Before] = []  # what came before each open element that is frame
         self._regions: list[frame.Region] = []
-        self._anchors_of: list[tuple[int, int]] = []
-        """For each line the places of its first anchor and after its last."""
-        self._kinds: list[int] = []
-        """For each line ``LINKED`` and other bits of :mod:`~bilingual_crawler.pages.frame`."""
+        self._anchors_of: list[tuple[int, int]] = []  # for each line the places of its first anchor and after its last
+        self._kinds: list[int] = []  # for each line its bits, such as `frame.LINKED`
+        # characters of the open line without blanks at the edges of texts: all, in links, in buttons and labels
         self._shown = self._linked = self._pressed = 0
-        """Characters of the open line without blanks at the edges of texts: all, those in links, those in buttons
-        and labels."""
-        self._is_control = False
-        """Whether the open link leads to a neighbour or tag."""
+        self._is_control = False  # whether the open link leads to a neighbour or tag
+        # open buttons, labels in forms and other inline elements that are frame, and open headings
         self._buttons = self._headings = 0
-        """Open buttons, labels in forms and other inline elements that are frame, and open headings."""
-        self._mains = 0
-        self._content = 0
-        self._characters = 0
-        self._after_anchor = 0
+        self._mains = self._content = self._characters = self._after_anchor = 0
 
     def run(self, root: LexborNode) -> None:
         """Visit all nodes under *root* without recursion."""
@@ -314,7 +284,7 @@ class Walk:
         for anchor in compress(self.anchors, framed):
             if anchor.position is LinkPosition.BODY:
                 anchor.position = LinkPosition.NAVIGATION
-        find_switchers(self.anchors)
+        _find_switchers(self.anchors)
         for line, (start, stop) in enumerate(self._anchors_of):
             if start < stop and self.main[line] and self._kinds[line] & (frame.LINKED | frame.LABELLED):
                 of_line = self.anchors[start:stop]
@@ -444,10 +414,10 @@ class Walk:
                 self._close_up(node)
         if attributes:
             names = attributes.get("class")
-            if not _HIDING_ATTRIBUTES.isdisjoint(attributes) and tag not in _PAGE_TAGS and is_hidden(attributes):
+            if not _HIDING_ATTRIBUTES.isdisjoint(attributes) and tag not in _PAGE_TAGS and _is_hidden(attributes):
                 # MediaWiki hides the MathML of a formula behind its image
                 hides = "mwe-math" not in (names or "")
-            if names and (why := hiding(names[:MAX_NAMES])):
+            if names and (why := _hiding(names[:MAX_NAMES])):
                 if (why & _ALOUD and tag == "span") or (why & _AS_ICON and tag in _ICON_TAGS):
                     hides = True
                     self._space()
@@ -457,7 +427,8 @@ class Walk:
                     hides = True
                     self._close_up(node)
         # elements with a prefix, as Word writes them (``<o:p>``), are unknown to browsers, which show them inline
-        if ("style" in attributes and tag in _PHRASE_TAGS and not self._preformatted and is_block(attributes)) or (
+        style = attributes.get("style")
+        if (style and tag in _PHRASE_TAGS and not self._preformatted and _is_block(style)) or (
             tag not in INLINE_TAGS and ":" not in tag and not ("-" in tag and _is_among_words(node, around))
         ):
             # what is not shown parts words, but not lines
@@ -482,7 +453,7 @@ class Walk:
             if "lang" in attributes:
                 self.languages.append(from_bcp47(attributes["lang"] or ""))
         if attributes:
-            if (style := attributes.get("style")) and _SPACING.search(style):
+            if style and _SPACING.search(style):
                 undo |= _SPACED
             if tag == "img" and len(self.images) < MAX_IMAGES and (source := attributes.get("src")):
                 self.images.append(source)
@@ -551,8 +522,7 @@ class Walk:
         reads = is_get(form.attributes.get("method")) and self._forms_read < MAX_FORMS
         self._forms_read += reads
         anchors = form_anchors(form) if reads else []
-        before = _Before(len(self.lines), len(self.anchors), self._mains, by_layout=False)
-        self._forms.append((anchors, before, len(self._regions)))
+        self._forms.append((anchors, _Before(len(self.lines), len(self.anchors), self._mains), len(self._regions)))
         self._is_form_loose = is_loose(form)
         return 0 if self._is_form_loose else _FORM
 
@@ -572,12 +542,9 @@ class Walk:
             self._regions.append(frame.Region(*places, before.by_layout))
 
     def _find_mark(self, node: LexborNode, fragment: str) -> None:
-        """Leave out the link that ends here if it only gives its place an address, like the ``¶`` of headings.
-
-        Such a link has neither letters nor digits, or leads to the heading that contains it. It comes last in its
-        block, or first in a heading.
-        """
+        """Leave out the link that ends here if it only gives its place an address, like the ``¶`` of headings."""
         start, end = self._anchor_start, len(self._line)
+        # last in its block, or first in a heading
         is_sign = not _LETTER.search("".join(self._line[start:]))
         if start == 0:
             if is_sign and _heading_around(node):
@@ -686,10 +653,7 @@ class Walk:
 
 
 def _is_among_words(node: LexborNode, around: int) -> bool:
-    """Whether text stands right before and after *node*, or the outermost of the custom elements around it.
-
-    *around*: the flags of its parent.
-    """
+    """Whether text is right beside *node*, or the outermost custom element around it; *around*: flags of the parent."""
     parent = node.parent
     if parent is not None and "-" in (parent.tag or "") and not around & _BLOCK:
         # many elements may have one parent, beside a long text
@@ -702,11 +666,7 @@ def _is_text(node: LexborNode | None) -> bool:
 
 
 def _is_apart(node: LexborNode, line: Sequence[str], text: str) -> bool:
-    """Whether *text*, of *node*, is no part of the last word of *line*, though no blank is between them.
-
-    It begins an inline element that another one ends right before, and one of them has several words:
-    ``<b>Face</b><i>Book</i>`` is one word. So is what is set in two ways, if no capital follows small letters.
-    """
+    """Whether *text*, of *node*, is no part of the last word of *line*: ``<b>Face</b><i>Book</i>`` is one word."""
     before, elements = line[-1], _touching(node)
     if elements is None or (is_unspaced(before[-1:]) and is_unspaced(text[0])):
         return False
@@ -751,10 +711,7 @@ def _touching(node: LexborNode) -> tuple[LexborNode, LexborNode] | None:
 
 
 def _is_typeset(element: LexborNode) -> bool:
-    """Whether *element* only says how its text looks, so that it may hold a part of a word.
-
-    That is ``<b>``, or ``<span>`` as word processors write it.
-    """
+    """Whether *element* only says how its text looks, as word processors write it: it may hold a part of a word."""
     if element.tag in _TYPE_TAGS:
         return True
     given = element.attributes

@@ -74,10 +74,7 @@ def is_unspaced(character: str) -> bool:
 
 
 def count_words(text: str) -> float:
-    """Return the number of words of *text*, between blanks; in scripts without blanks an estimate by the letters.
-
-    Two letters of Chinese or Japanese count as a word, four of Thai, Lao, Khmer or Burmese.
-    """
+    """Return the number of words of *text*; without blanks, estimated by two letters (Chinese, Japanese) or four."""
     parts = text.split()
     return len(parts) if text.isascii() else sum(max(1.0, sum(map(_share_of_word, part))) for part in parts)
 

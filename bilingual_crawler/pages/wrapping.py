@@ -40,23 +40,15 @@ _STOP = re.compile(r"[^\W\d_]{3}[.!?。！？؟۔।] ?\w")  # the end of a sent
 class _Break(NamedTuple):
     """The place between two lines."""
 
-    is_full: bool
-    """Whether the first word of the next line had no room."""
-    is_open: bool
-    """Whether the line ends without a sign that ends a sentence."""
-    is_signed: bool
-    """Whether the line ends with a sign of any kind, but for a hyphen."""
-    is_after_short: bool
-    """Whether the line ends with a short word in small letters, often an article or a preposition."""
-    goes_on: bool
-    """Whether the next line begins with a small letter, or in a script that has no capitals."""
+    is_full: bool  # whether the first word of the next line had no room
+    is_open: bool  # whether the line ends without a sign that ends a sentence
+    is_signed: bool  # whether the line ends with a sign of any kind, but for a hyphen
+    is_after_short: bool  # whether the line ends with a short word in small letters, often an article or a preposition
+    goes_on: bool  # whether the next line begins with a small letter, or in a script that has no capitals
 
 
 def unbroken(lines: Sequence[str], breaks: Sequence[int]) -> tuple[list[str], list[int]]:
-    """Return *lines* with the parts of a sentence joined, and for each the index of its first line.
-
-    *breaks*: indices, in order, of the lines before which there is one ``<br>`` and nothing else.
-    """
+    """Return *lines* with those joined that one of *breaks* cuts in a sentence, and the index of the first of each."""
     joined = {index for run in _runs(breaks) for index in _continued(lines, run)}
     if not joined:
         return list(lines), list(range(len(lines)))

@@ -20,17 +20,12 @@ if TYPE_CHECKING:
 class LinkScore(NamedTuple):
     """The scores of a link by the URL models, probabilities in 0..1."""
 
-    language: float
-    """Probability that the linked page is in a language that the page's has a pair with."""
-    parallel: float
-    """Probability that the linking page and the linked page are translations."""
+    language: float  # probability that the linked page is in a language that the page's has a pair with
+    parallel: float  # probability that the linking page and the linked page are translations
 
 
 class LinkScorer:
-    """Scores the links of a page; languages of one equivalence class count together.
-
-    The probabilities of languages are cached by URL, unless it is long: many pages have the same links.
-    """
+    """Scores the links of a page; languages of one equivalence class count together."""
 
     def __init__(
         self,

@@ -1,7 +1,4 @@
-"""The URL models: load a model folder, turn texts into ids, and ids into calibrated probabilities.
-
-A model folder has ``config.json``, ``model.onnx`` and, unless the model reads bytes, ``tokenizer.json``.
-"""
+"""The URL models: ``config.json``, ``model.onnx`` and, unless they read bytes, ``tokenizer.json`` of a folder."""
 
 from __future__ import annotations
 
@@ -128,29 +125,21 @@ class ModelConfig:
 
 
 class UrlModel:
-    """Texts to logits.
-
-    Texts of similar length share a sub-batch, which saves padding. On a CPU each core computes its own sub-batches,
-    which is faster for such small graphs than several cores on one sub-batch.
-    """
+    """Texts to logits, in sub-batches of texts of similar length; on a CPU each core computes its own."""
 
     kind = ""
     input = ""
     texts: Collection[str] = ()
 
     def __init__(self, folder: Traversable, providers: Sequence[str] | None = None) -> None:
-        """Load and verify `folder`, to run on *providers* or :func:`default_providers`.
-
-        ModelError names the file that is missing, changed or unreadable, or the provider that does not load.
-        """
+        """Load and verify `folder`, to run on *providers* or the default ones; ModelError names the fault."""
         self.folder = folder
         self.config = read_config(folder)
         if (self.config.kind, self.config.input) != (self.kind, self.input):
             raise ModelError(f"{folder / 'config.json'}: is a {self.config.kind} model, not {self.kind}")
         if self.config.text not in self.texts:
             raise ModelError(f"{folder / 'config.json'}: unknown text preparation {self.config.text!r}")
-        self.failures = 0
-        """Batches that could not be computed."""
+        self.failures = 0  # batches that could not be computed
         self._tokens = _tokens(folder, self.config)
         self._open(providers or default_providers())
         _log_once(self.kind, str(folder), self.config.sha256[GRAPH], self.provider)
@@ -158,8 +147,7 @@ class UrlModel:
     def _open(self, providers: Sequence[str]) -> None:
         self._session = _session(_graph(self.folder, self.config), providers, str(self.folder / GRAPH))
         self._inputs = [i.name for i in self._session.get_inputs()]
-        self.provider = self._session.get_providers()[0]
-        """What computes the graph, as onnxruntime names it."""
+        self.provider = self._session.get_providers()[0]  # what computes the graph, as onnxruntime names it
         on_gpu = self.provider in ACCELERATORS
         self._batch = GPU_BATCH if on_gpu else CPU_BATCH
         self._workers = ThreadPoolExecutor(1 if on_gpu else os.cpu_count() or 1)
@@ -174,10 +162,7 @@ class UrlModel:
         }
 
     def logits(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        """Calibrated logits, one row per text.
-
-        A batch that fails, as for want of memory, is halved, at last computed on the CPU; if that fails, it raises.
-        """
+        """Calibrated logits, a row per text; a batch that fails is halved, at last computed on the CPU, or raises."""
         ids, lengths = self._tokens(texts)
         if not len(lengths):
             return np.zeros((0, max(1, len(self.config.labels))), dtype=np.float32)
@@ -270,10 +255,7 @@ class ParallelnessModel(UrlModel):
         return _logistic(self._pair_logits(pairs))
 
     def link_probabilities(self, links: Sequence[tuple[str, str]]) -> NDArray[np.float32]:
-        """Probability that a page (first) and one of its links (second) are parallel.
-
-        A page that links to its translation has few links, so this is more likely than for any two documents.
-        """
+        """Probability that a page (first) and one of its links (second), of which it has few, are parallel."""
         shift, temperature = np.float32(self.config.link_shift), np.float32(self.config.link_temperature)
         return _logistic((self._pair_logits(links) + shift) / temperature)
 
@@ -302,10 +284,7 @@ def load_models(
 
 
 def default_providers() -> list[str]:
-    """The accelerators that this onnxruntime can use, then the CPU.
-
-    Raises ProviderError if onnxruntime-gpu is installed, and the files of onnxruntime lie over its own.
-    """
+    """The accelerators that this onnxruntime can use, then the CPU; ProviderError if onnxruntime-gpu is hidden."""
     import onnxruntime as ort
 
     available = ort.get_available_providers()
@@ -318,10 +297,7 @@ def default_providers() -> list[str]:
 
 
 def _session(graph: bytes | str, providers: Sequence[str], name: str) -> Any:
-    """A session of *graph*, or of the file that it names; ModelError if the graph or one of *providers* does not load.
-
-    onnxruntime itself goes on with the CPU in silence.
-    """
+    """A session of *graph*, or of the file that it names; ModelError, not the CPU in silence, if one does not load."""
     # it is slow to import, and many commands import this module
     import onnxruntime as ort
 

@@ -88,10 +88,7 @@ def marked_language(url: str, languages: Collection[str] | None = None) -> str |
 
 
 def coded_language(url: str) -> str | None:
-    """ISO 639-3 of the code that is a directory of *url*, a parameter, or a part of its file name between points.
-
-    None without such a code: other marks, such as names of languages and hosts, are less often right.
-    """
+    """ISO 639-3 of the code that is a directory of *url*, a parameter, or between points in its file name; or None."""
     for mark in find_markers(url):
         between_points = mark.component is Component.SUFFIX and url[mark.start - 1] == "." and not mark.is_country
         if between_points or mark.component in (Component.DIRECTORY, Component.QUERY):

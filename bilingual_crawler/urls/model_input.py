@@ -1,8 +1,4 @@
-"""URLs as model input.
-
-:func:`model_text` is exactly the reference pre-processing of García-Romero et al. 2026; :func:`pair_text` gives the
-features of the pair model. Training and crawls call the same functions.
-"""
+"""URLs as model input, the same in training and in crawls."""
 
 from __future__ import annotations
 
@@ -35,7 +31,7 @@ _BLANKS = re.compile(r"\s+")
 
 @url_cache(65536)
 def model_text(url: str) -> str:
-    """*url* as `plain_text`, its tokens joined by blanks; a blank inside the URL is a token and so becomes three."""
+    """*url* exactly as García-Romero et al. 2026 prepare it: a blank inside becomes three."""
     return " ".join(tokenise(plain_text(url)))
 
 

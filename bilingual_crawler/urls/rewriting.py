@@ -42,17 +42,13 @@ _NUMBER = "(?<![0-9])[0-9]+(?![0-9])"
 
 @dataclass(frozen=True, slots=True)
 class Rewriting:
-    """One place behind the host where two URLs differ: a text that is replaced, or a number to which *offset* is added.
-
-    It is the first place that fits, or the last.
-    """
+    """A text to be replaced, or a number to which *offset* is added, where it first or last fits behind the host."""
 
     old: str
     new: str
     offset: int
-    before: str
+    before: str  # the neighbour in both URLs: a separator, or the kind of a character
     after: str
-    """The neighbours in both URLs: a separator, or the kind of a character."""
     last: bool = False
 
     @property
@@ -73,9 +69,7 @@ class Rewriting:
 
 
 def rewriting_of(url: str, other: str) -> Rewriting | None:
-    """The rewriting of *url* into *other* whose inverse is the way back; None if more than a token behind the host
-    differs, or two numbers by more than :data:`MAX_OFFSET`.
-    """
+    """The rewriting of *url* into *other*, and back; None unless they are one token or small number apart."""
     old, new = _TOKEN.findall(url), _TOKEN.findall(other)
     changes = list(Levenshtein.editops(old, new))
     if len(changes) != 1 or not changes[0].src_pos:

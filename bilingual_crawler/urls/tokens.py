@@ -1,8 +1,4 @@
-"""Tokens of URLs that name a language: codes and names, those that sites use beyond the standards included.
-
-The rules of :mod:`bilingual_crawler.urls.marks` read them; the pair model has its own in
-:mod:`bilingual_crawler.urls.parts`.
-"""
+"""Tokens of URLs that name a language, as the rules of ``marks`` read them: codes and names, common errors included."""
 
 from __future__ import annotations
 
@@ -143,10 +139,7 @@ def _own_names() -> frozenset[str]:
 
 
 def pick(token: str, languages: frozenset[str] | None, first: bool) -> str | None:
-    """The language that *token*, a whole path segment or value, stands for; None if it is more likely a word.
-
-    *first*: the token is where sites name languages (first segment, subdomain, value of a language key).
-    """
+    """The language that a whole segment or value stands for; None for words. *first*: where sites name languages."""
     langs = languages_of(token)
     token = token.lower()
     if languages is not None and token in languages:

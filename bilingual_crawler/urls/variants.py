@@ -32,9 +32,6 @@ def bare(url: str) -> str:
 
 
 def linked(href: str, base: str) -> str | None:
-    """Return the canonical URL to which *href* leads from *base*; None if it is no http(s) URL.
-
-    Variants are made by the crawl alone: of a link to one the address is taken.
-    """
+    """Return the canonical http(s) URL, never a variant, to which *href* leads from *base*; or None."""
     url = canonicalise(href, base)
     return bare(url) if url else None

@@ -99,8 +99,7 @@ def legible(text: str) -> str:
 class Ensemble:
     """Each detector votes on each range of a text, and each range on the text (CCAligned 2020, section 3.2.2).
 
-    Detectors that disagree are heard if they know all languages that were named, so that no detector outvotes another
-    on a language that it does not know. The first of equals wins.
+    No detector outvotes another on a language that it does not know. The first of equals wins.
     """
 
     def __init__(self, detectors: Sequence[LanguageDetector]) -> None:

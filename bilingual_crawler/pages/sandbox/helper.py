@@ -1,7 +1,4 @@
-"""The program of a helper process: it does one job after the other until its pipe is closed.
-
-Its argument is the file descriptor of the pipe.
-"""
+"""The program of a helper process: it does job after job until its pipe, whose file descriptor it gets, is closed."""
 
 from __future__ import annotations
 

@@ -14,10 +14,8 @@ Result = TypeVar("Result")
 class Limits(NamedTuple):
     """Limits of one job."""
 
-    seconds: float
-    """Processor time, of user and system."""
-    megabytes: float
-    """Address space beyond that of the helper at the start of the job. Enforced on Linux only."""
+    seconds: float  # processor time, of user and system
+    megabytes: float  # address space beyond that of the helper at the start of the job; enforced on Linux only
 
 
 class SandboxError(Exception):
@@ -47,8 +45,7 @@ class Job(ABC, Generic[Result]):
     return a valid result.
     """
 
-    returns: ClassVar[Any]
-    """Type of the result: a dataclass, or any other type that msgspec knows."""
+    returns: ClassVar[Any]  # type of the result: a dataclass, or any other type that msgspec knows
 
     @property
     @abstractmethod

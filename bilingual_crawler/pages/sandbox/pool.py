@@ -49,10 +49,7 @@ _helpers: set[_Helper] = set()  # all helpers, to be ended by `close`
 
 
 def submit(job: Job[Result]) -> Future[Result]:
-    """Run *job* in a helper process; the future raises :class:`SandboxError` if the job breaks a limit or fails.
-
-    It raises :class:`ContentError` if the job does.
-    """
+    """Run *job* in a helper process; the future raises SandboxError if it fails, or the ContentError of the job."""
     return _threads().submit(_do, job)
 
 
@@ -72,10 +69,7 @@ def processes() -> int:
 
 
 def use(count: int) -> None:
-    """Run at most *count* jobs at a time, as one of several processes that share a machine; before the first job.
-
-    Models that are loaded afterwards compute with as many threads.
-    """
+    """Run at most *count* jobs, and threads of models, at a time in this process; before the first job."""
     global _max_jobs
     _max_jobs = count
 
