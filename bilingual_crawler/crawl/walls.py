@@ -11,7 +11,7 @@ import msgspec
 import numpy as np
 from cachetools import LRUCache
 
-from bilingual_crawler.pages.sequences import sequences
+from bilingual_crawler.pages.words import sequences
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -29,30 +29,20 @@ if TYPE_CHECKING:
 
 _TABLES = read_tables(__name__)
 
-URL_LABELS: tuple[str, ...] = tuple(_TABLES["url_labels"].split())
-"""The 161 languages of url2lang in its order (most frequent in Common Crawl first), without *unknown*."""
+URL_LABELS: tuple[str, ...] = tuple(_TABLES["url_labels"].split())  # the 161 of url2lang, most frequent first
 
 CLD2_ONLY = ("cnr", "ewe", "gaa", "kri", "loz", "lua", "luo", "nbl", "new", "oss", "pam", "raj", "tum", "twi")
 """Languages that CLD2 has names for, and that are not in :data:`URL_LABELS`."""
 
-MERGED = by_word(_TABLES["merged"])
-"""Codes that identifiers and corpora treat as one language, beyond ISO 639-3's macrolanguages."""
-
-NAMES: dict[str, list[str]] = _TABLES["names"]
-"""Names of languages (ISO 639-3) that CLDR lacks or words differently; the first is the one shown."""
-
-COUNTRY_CODES = by_word(_TABLES["country_codes"])
-"""Country codes that sites use as language codes, and that are no language's own code."""
-
-LANGUAGES_OF_COUNTRY: dict[str, str] = _TABLES["languages_of_country"]
-"""Country (lower case) to the languages that sites pair it with: ``be-fr`` is French, ``fr-be`` too."""
-
+MERGED = by_word(_TABLES["merged"])  # codes that identifiers and corpora treat as one language, beside macrolanguages
+NAMES: dict[str, list[str]] = _TABLES["names"]  # that CLDR lacks or words differently; the first is shown
+COUNTRY_CODES = by_word(_TABLES["country_codes"])  # that sites use as language codes, and that are no language's own
+LANGUAGES_OF_COUNTRY: dict[str, str] = _TABLES["languages_of_country"]  # which sites pair with it: `be-fr`
 SCRIPTS_OF_REGIONS: dict[str, str] = {"tw": HANT, "hk": HANT, "mo": HANT, "cn": HANS, "sg": HANS}
 """Region (lower case) to the script in which Chinese is written there."""
 
 NAMES_FILE = "names.json"
 UNKNOWN = "un"  # the answer of a language identifier for an unknown language
-
 DEFAULT_EQUIVALENTS: tuple[tuple[str, ...], ...] = (("hrv", "bos", "srp", "cnr"), ("msa", "ind"), ("nor", "nno"))
 """Languages that language identifiers confuse with each other."""
 
@@ -132,8 +122,7 @@ class NameTables:
     """What ``names.json`` holds, by ``python -m training.prepare.names``: CLDR takes .1 s and 20 MB of each process."""
 
     languages: dict[str, tuple[str, str]]  # English name and endonym of each of `URL_LABELS` and `CLD2_ONLY`
-    labels: dict[str, str]
-    """Names of languages in many languages, in lower case with and without diacritics, to ISO 639-3."""
+    labels: dict[str, str]  # names in many languages, in lower case with and without diacritics, to ISO 639-3
     countries: dict[str, str]  # country codes and folded English names to the main language of the country, ISO 639-3
 
 

@@ -21,8 +21,7 @@ from bilingual_crawler.languages.codes import (
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Sequence
 
-MAX_PAIRS = 15
-"""All pairs among six languages. Every pair has a knowledge of its own of every queued URL, some 1.6 kB each."""
+MAX_PAIRS = 15  # all pairs among six languages; each pair knows every queued URL by itself, in some 1.6 kB
 
 
 @dataclass(frozen=True)

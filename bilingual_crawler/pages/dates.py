@@ -20,8 +20,7 @@ MAX_READ = 500  # years of a text that are looked at, the first ones
 REACH, NEAR = 40, 4  # characters and words before or after a year among which its day and month stand
 MONTHS, DAYS = 12, 31
 ENDING = 4  # letters from which on the name of a month may have an ending: Basque *martxoaren*
-UNINFLECTED = frozenset(("eng", "fra", "spa", "por", "ita", "cat", "glg"))
-"""Languages in which such a word is no month: Spanish *mayor*, Italian *maggiore*, Portuguese *maior*."""
+UNINFLECTED = frozenset(("eng", "fra", "spa", "por", "ita", "cat", "glg"))  # where *maior* (Portuguese) is no month
 
 # Python finds the beginning of a pattern fast if it is a letter: what is before comes after it
 _YEAR = re.compile(r"(?:19|20)(?<!\d..)\d\d(?!\d)", re.DOTALL)

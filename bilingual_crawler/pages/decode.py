@@ -30,8 +30,7 @@ _UTF16_HEAD = 1 << 12
 
 _TAGS = re.compile(_NO_MARKUP.pattern + rb"|<[^<>]*+>?")
 _READ = 1 << 20  # maximum bytes whose text tells their encoding
-_SAMPLE, _JUDGED = 1 << 14, 1 << 11
-"""Maximum bytes of lines beside ASCII from which an encoding is guessed, and of which each character is looked at."""
+_SAMPLE, _JUDGED = 1 << 14, 1 << 11  # bytes of lines beside ASCII from which an encoding is guessed; that are judged
 _IN_WORD = re.compile(rb"[A-Za-z\x80-\xff][\x80-\xff]|(?<![0-9])[\x80-\xff][A-Za-z]")
 _CONTROLS = re.compile(rb"[\x80-\x9f]")  # control characters of ISO 8859, letters or quotation marks elsewhere
 _WITHOUT_ISO_8859 = [encoding for encoding in ENCODINGS if not encoding.startswith("iso8859")]
@@ -196,7 +195,9 @@ def _plausibility(text: str) -> float:
 
 @lru_cache(maxsize=4096)
 def _kind(character: str) -> str:
-    """``a``: letter of ASCII, ``l``: another Latin one, ``w``: one that is a word; ``y`` and ``z``: those of other scripts;
+    """The kind of *character*.
+
+    ``a``: letter of ASCII, ``l``: other Latin one, ``w``: one that is a word, ``y`` and ``z``: of other scripts;
     all in upper case for capitals. ``x``: without case, ``m``: mark, ``0``: digit, ``.``: punctuation, ``$``: others.
     """
     category = unicodedata.category(character)

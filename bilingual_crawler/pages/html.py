@@ -39,7 +39,7 @@ _SHADOW_ROOT = re.compile(r"\sshadowrootmode\s*=\s*[\"']?(?:open|closed)\b")
 def as_shown(html: str) -> str:
     """*html* for a parser that runs no scripts, so that its tree has what browsers show.
 
-    What ``<noscript>`` holds ends with it, though elements in it are open. A shadow tree takes the place of its template.
+    What ``<noscript>`` holds ends with it, though elements in it are open. A shadow tree replaces its template.
     """
     if ("</noscript>" in html or "</NOSCRIPT>" in html) and "<frameset" not in html and "<FRAMESET" not in html:
         # the end of <applet> closes all that is open in it; it would end a frameset

@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING, ClassVar
 from bilingual_crawler import to_install
 from bilingual_crawler.languages.codes import UNKNOWN, base_of, macrolanguage
 from bilingual_crawler.languages.scripts import script_of
-from bilingual_crawler.pages.detectors import load_detector
-from bilingual_crawler.pages.detectors.base import MAX_CHARACTERS, SHOWN, Identification, has_letters
+from bilingual_crawler.pages.detectors.base import MAX_CHARACTERS, SHOWN, Identification, has_letters, load_detector
 from bilingual_crawler.pages.legibility import has_wrong_letters
 from bilingual_crawler.pages.sandbox.jobs import ContentError, Job, Limits, SandboxError
 from bilingual_crawler.pages.sandbox.pool import submit
@@ -55,8 +54,7 @@ class Detection:
 
     detectors: tuple[str, ...] = ("cld2",)
     undetectable: frozenset[str] = frozenset()  # languages of the pairs that no detector knows
-    languages: frozenset[str] = frozenset()
-    """Languages of the pairs, and those that count as one of them, without scripts."""
+    languages: frozenset[str] = frozenset()  # of the pairs, and what counts as one of them, without scripts
     in_scripts: frozenset[str] = frozenset()
     """Languages of which the pairs have one script: the identified language has the script of the text."""
 

@@ -15,10 +15,8 @@ ILLEGIBLE = "illegible"  # how pages are counted that are not
 _READ, _JUDGED = 100_000, 10_000  # characters that are looked at, and whose letters are
 _REPLACED = "\N{REPLACEMENT CHARACTER}"
 _MAX_REPLACED, _MAX_BROKEN = 0.1, 0.01  # share of them in text, and in text of a sure language
-_LATIN = re.compile(r"[À-ÖØ-öø-ɏḀ-ỿ]|(?<=[^\W\d_])[¡-©¬®-¶¸¹¼-¿×÷](?=[^\W\d_])")
-"""Latin letters beside ASCII, and symbols in words."""
-_MIN_LETTERS, _MIN_OWN = 20, 0.75
-"""Letters that tell whether they are those of a language, and their share that has to be."""
+_LATIN = re.compile(r"[À-ÖØ-öø-ɏḀ-ỿ]|(?<=[^\W\d_])[¡-©¬®-¶¸¹¼-¿×÷](?=[^\W\d_])")  # also symbols in words
+_MIN_LETTERS, _MIN_OWN = 20, 0.75  # letters that tell whether they are of a language, and their least share
 _MIN = 200  # characters as which shorter texts count, so that a few signs are no reason
 _CONTROLS = re.compile("[\0-\x08\x0e-\x1a\x1c-\x1f\x7f]")
 _MAX_CONTROLS = 0.02  # share of control characters; binary data has .1, with or without compression
@@ -26,11 +24,9 @@ _ENCODED = re.compile(r"(?<!\S)(?=[^\s\d]*\d)(?=[^\sA-Za-z]*[A-Za-z])[\w+/=-]{60
 """Words of base64 and hexadecimal digits, unlike addresses and dotted lines."""
 _MAX_ENCODED = 0.6
 _DUMP = re.compile(r"\b(?:[0-9a-f]{2,8}[\s:]+){8,}+", re.ASCII | re.IGNORECASE)
-_MAX_DUMPED, _MIN_HEXADECIMAL = 0.5, 0.1
-"""Share of hexadecimal numbers in a row, and of letters among their digits; decimal numbers have none."""
+_MAX_DUMPED, _MIN_HEXADECIMAL = 0.5, 0.1  # share of hexadecimal numbers in a row, and of letters among their digits
 _CODE = re.compile(r"[{};]")
-_MAX_CODE = 0.015
-"""Share of braces and semicolons in text without markup; scripts and style sheets have .01 to .06, READMEs less."""
+_MAX_CODE = 0.015  # share of braces and semicolons without markup; scripts, style sheets have .01 to .06, READMEs less
 
 
 def check_legible(html: str, text: str) -> None:

@@ -25,15 +25,13 @@ MAX_FLAG = 1000  # characters of the texts and names of the images in a link tha
 MAX_AROUND = 400  # characters of the text around a link that are kept
 MAX_LINKS = 5000  # links of a page that are kept; those that name languages go first
 MAX_CHARACTERS = 500_000  # characters of the URLs of all links of a page that are kept: 100 for each of 5,000 links
-MAX_ANNOUNCED = 50
-"""Links of a page that may announce its translation into one language; sites have several for regions."""
+MAX_ANNOUNCED = 50  # links of a page that announce its translation into one language; sites have several for regions
 
-NO_ADDRESS = ("#", "javascript:", "mailto:", "tel:", "data:")
-"""Beginnings of what leads to no page, in lower case and at most 11 characters."""
+NO_ADDRESS = ("#", "javascript:", "mailto:", "tel:", "data:")  # beginnings, at most 11 characters
 _HEADER_LINK = re.compile(r"""<([^<>]*)>((?:\s*;\s*[^\s=;,"]+(?:\s*=\s*(?:"[^"]*"|[^\s;,"]*))?)*)""")
 _HEADER_PARAMETER = re.compile(r"""(?<![^\s=;,"])([^\s=;,"]++)\s*+=\s*+(?:"([^"]*+)"|([^\s;,"]*+))""")
+# `kr` is Kanuri, but on websites it is Korean, and `am-AM` is the language of Armenia, not Amharic.
 _COUNTRIES = {**COUNTRY_CODES, "kr": "kor", "ge": "kat", "ir": "fas", "hk": "zho", "am-am": "hye"}
-"""``kr`` is Kanuri, but on websites it is Korean, and ``am-AM`` is the language of Armenia, not Amharic."""
 _REGION = re.compile("(?s)[-_].*")
 _TAG = re.compile(r"\s*+[A-Za-z]{2,8}(?:[-_][A-Za-z0-9]{1,8})*+\s*+")
 _BEST = {LinkPosition.SWITCHER: 0, LinkPosition.BODY: 1, LinkPosition.NAVIGATION: 1, LinkPosition.HEAD: 2}

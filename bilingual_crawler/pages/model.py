@@ -95,12 +95,9 @@ class Claim(NamedTuple):
     """What a page says of a URL: that it is its version in another language."""
 
     url: str
-    language: str | None
-    """ISO 639-3, with the script that ``hreflang`` names, or ``x-default``; None if the switcher does not name it."""
-    announced: bool
-    """By ``hreflang``."""
-    switcher: bool
-    """By its language switcher."""
+    language: str | None  # ISO 639-3, also with script, or `x-default`; None if the switcher does not name it
+    announced: bool  # by `hreflang`
+    switcher: bool  # by its language switcher
 
 
 def claims_in(links: Iterable[Link]) -> list[Claim]:

@@ -20,32 +20,19 @@ MAX_FACT = 500  # characters of a fact that are kept
 class Origin:
     """What a page, its response or its site declares about where it comes from, each one line of text or empty."""
 
-    fetched_at: str = ""
-    """UTC, ISO 8601."""
+    fetched_at: str = ""  # UTC, ISO 8601
     author: str = ""
-    published: str = ""
-    """The day of the first publication, as ``2026-11-25``."""
-    modified: str = ""
-    """The day of the last change."""
-    licence: str = ""
-    """The evidence, most direct first: where it was found and the address or text, ``rel=license https://…``; several
-    are separated by ``|``."""
-    locale: str = ""
-    """The variant of the language, such as ``en-GB``; empty if only the language is declared."""
-    machine_translated: str = ""
-    """The tool that has translated this very text."""
-    offers_translation: str = ""
-    """The plugin by which a reader, or the site, may have the page translated."""
-    translator: str = ""
-    """The person or firm that has translated the page."""
-    translation_of: str = ""
-    """Address of the page of which this is a translation."""
-    x_default: str = ""
-    """Address of the version for readers of no particular language: ``hreflang=x-default``."""
-    opt_outs: str = ""
-    """Names of :class:`~bilingual_crawler.pages.opt_outs.OptOuts`, separated by blanks."""
-    tdm_policy: str = ""
-    """Address of the policy of a TDM reservation."""
+    published: str = ""  # the day of the first publication, as `2026-11-25`
+    modified: str = ""  # the day of the last change
+    licence: str = ""  # evidence, most direct first, separated by `|`: where, and address or text
+    locale: str = ""  # variant of the language, such as `en-GB`; empty if only the language is declared
+    machine_translated: str = ""  # the tool that has translated this very text
+    offers_translation: str = ""  # the plugin by which a reader, or the site, may have the page translated
+    translator: str = ""  # the person or firm that has translated the page
+    translation_of: str = ""  # address of the page of which this is a translation
+    x_default: str = ""  # address of the version for readers of no particular language: `hreflang=x-default`
+    opt_outs: str = ""  # names of `OptOuts`, separated by blanks
+    tdm_policy: str = ""  # address of the policy of a TDM reservation
 
     @classmethod
     def from_record(cls, record: Mapping[str, Any]) -> Self:

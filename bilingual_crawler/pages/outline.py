@@ -41,20 +41,13 @@ class Outline(Struct, frozen=True, array_like=True):
     that have the same things keep the same ones (bottom-k sampling).
     """
 
-    length: Annotated[int, Meta(ge=0)]
-    """Characters of the main text: all but navigation."""
-    count: Annotated[int, Meta(ge=0)]
-    """Its lines."""
-    numbers: Annotated[bytes, Meta(max_length=4 * MAX_NUMBERS)]
-    """Array of the numbers in the main text; those over nine digits are hashed."""
-    names: Annotated[bytes, Meta(max_length=4 * MAX_NAMES)]
-    """Array of hashes of words with a capital that do not begin a line, and of words with digits."""
-    files: Annotated[bytes, Meta(max_length=4 * MAX_FILES)]
-    """Array of hashes of the names of images and linked files, and of links to other hosts."""
-    lines: Annotated[bytes, Meta(max_length=4 * MAX_LINES)]
-    """Array of hashes of the longest lines of the main text, in the order of the page."""
-    lengths: Annotated[bytes, Meta(max_length=MAX_LINES)]
-    """A byte for each of *lines*: four times the binary logarithm of its characters."""
+    length: Annotated[int, Meta(ge=0)]  # characters of the main text: all but navigation
+    count: Annotated[int, Meta(ge=0)]  # its lines
+    numbers: Annotated[bytes, Meta(max_length=4 * MAX_NUMBERS)]  # in the main text; hashed over nine digits
+    names: Annotated[bytes, Meta(max_length=4 * MAX_NAMES)]  # hashes: words with a capital inside a line, or digits
+    files: Annotated[bytes, Meta(max_length=4 * MAX_FILES)]  # hashes: images, linked files, links to other hosts
+    lines: Annotated[bytes, Meta(max_length=4 * MAX_LINES)]  # hashes of the longest lines, in order
+    lengths: Annotated[bytes, Meta(max_length=MAX_LINES)]  # of each of these, four times the binary logarithm
 
     def __post_init__(self) -> None:
         """Raise ValueError if the parts do not fit together: what wrote them reads what strangers wrote."""

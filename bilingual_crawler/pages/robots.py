@@ -19,8 +19,7 @@ _RULE = re.compile(
     r"(?i)[^:]*:|(?:dis+al+ow|diasllow|disallaw|allow|crawl[- ]delay|request[- ]rate|visit[- ]time)(?:\s|$)"
 )
 """A line that ends the names of a group; other text does not, so that its rules hold for more names, not for fewer."""
-_TOKEN = re.compile(r"\*(?=\s|$)|[a-z_-]+")
-"""What a parser reads of a name, in lower case: neither a version nor what follows it (RFC 9309, 2.2.1)."""
+_TOKEN = re.compile(r"\*(?=\s|$)|[a-z_-]+")  # of a name: neither a version nor what follows (RFC 9309, 2.2.1)
 MAX_LINE = 8 * 2083 - 1  # characters of a line that are read, as by Google's parser
 _WORD_START = re.compile(r"(?<![\w-])[\w-]")
 _NAME = re.compile(r"\s*([^\s:]+)\s*:")

@@ -25,8 +25,7 @@ MAX_ENTRIES = 50_000  # URLs of a sitemap that are read; the limit of the protoc
 MAX_CHARACTERS = 100 * MAX_ENTRIES  # characters of all these URLs
 MAX_PREAMBLE = 10_000  # bytes before the XML of a sitemap that are skipped
 
-_UTF_16 = {b"\xff\xfe": "utf-16-le", b"\xfe\xff": "utf-16-be", b"<\0": "utf-16-le", b"\0<": "utf-16-be"}
-"""By the first two bytes."""
+_UTF_16 = {b"\xff\xfe": "utf-16-le", b"\xfe\xff": "utf-16-be", b"<\0": "utf-16-le", b"\0<": "utf-16-be"}  # begins
 _SAYS_UTF_16 = re.compile(rb"""\A(?:\xef\xbb\xbf)?\s*+<\?xml[^>]*encoding\s*+=\s*+["']utf-?16""", re.IGNORECASE)
 _BOM = b"\xef\xbb\xbf"
 _BEGINNING = re.compile(rb"<(?:\?xml\s|(?:[\w.-]+:)?(?:urlset|sitemapindex|rss|feed)\b)")

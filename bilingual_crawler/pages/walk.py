@@ -158,8 +158,7 @@ def _is_block(style: str) -> bool:
     return _BLOCK_STYLE.search(style) is not None and not _FLOATING.search(style)
 
 
-_SPACING = re.compile(r"(?i)(?:^|[;\s])display\s*:\s*(?:inline-)?(?:flex|grid)\b")
-"""In the style of an element whose children are shown apart without blanks between them."""
+_SPACING = re.compile(r"(?i)(?:^|[;\s])display\s*:\s*(?:inline-)?(?:flex|grid)\b")  # parts children
 
 _DECLARING_TAGS = frozenset(("html", "base", "link", "meta", "time"))
 # These may be hidden until a script shows them.

@@ -88,8 +88,7 @@ TOKENIZER, BYTES = "tokenizer.json", "bytes"
 CPU_BATCH, GPU_BATCH = 32, 1024
 CPU = "CPUExecutionProvider"
 ACCELERATORS = ("CUDAExecutionProvider", "MIGraphXExecutionProvider")
-GRAPH, WEIGHTS = "model.onnx", "model.onnx.data"
-"""The second file holds the weights of a graph of over 2 GiB, which one file of protobuf cannot."""
+GRAPH, WEIGHTS = "model.onnx", "model.onnx.data"  # the second: weights over 2 GiB, which protobuf cannot hold
 
 
 class ModelError(ValueError):

@@ -34,8 +34,7 @@ _TRACKER = re.compile(
     r"(?:=.*)?",
     re.IGNORECASE,
 )
-_COLD_FUSION = re.compile(r"(?:^|&)cftoken=", re.IGNORECASE)
-"""Next to it ``CFID`` is the number of a session; alone it may be of a page."""
+_COLD_FUSION = re.compile(r"(?:^|&)cftoken=", re.IGNORECASE)  # beside it, `CFID` is that of a session
 _MAY_TRACK = re.compile(r"utm_|clk?id|gclsrc|braid|igshid|mc_|_hs|_g|sess|sid|zenid|cftoken", re.IGNORECASE)
 
 

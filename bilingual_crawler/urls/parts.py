@@ -17,8 +17,7 @@ from bilingual_crawler.urls.hosts import split_host, url_cache
 _TABLES = read_tables(__name__)
 LANGUAGE_OF = by_word({lang: f"{lang} {tokens}" for lang, tokens in _TABLES["pair_model_languages"].items()})
 """Lower-case token to ISO 639-3."""
-AMBIGUOUS = words(_TABLES["pair_model_common"])
-"""Language tokens that often have another meaning (words, ordinals, abbreviations)."""
+AMBIGUOUS = words(_TABLES["pair_model_common"])  # language tokens with another meaning: words, ordinals, …
 
 MAX_URL = 800
 MAX_TOKENS = 60
@@ -156,7 +155,6 @@ def _add(part: str, zone: str, texts: list[str], zones: list[str]) -> None:
         zones += [zone + "^"] * (len(pieces) - 1)
 
 
-TRAINED_LANGUAGE_KEYS = words(_TABLES["pair_model_keys"])
-"""Query keys whose value is a language, or a number that stands for one; the model of pairs was trained with them."""
+TRAINED_LANGUAGE_KEYS = words(_TABLES["pair_model_keys"])  # query keys of languages, as in training
 INDEX = frozenset(("index", "default", "home", "main", "start", "welcome", "inicio", "accueil", "homepage"))
 """Names of the page that a server gives for a directory."""

@@ -22,15 +22,12 @@ MAX_LETTERS = 2  # letters of a language mark at the beginning or end of a word
 MIN_STEM = 3  # letters of the rest of a word with a language mark
 MIN_SHOWN = 3  # pairs that show a rewriting before it counts as one of the site
 MAX_REWRITINGS = 8  # rewritings of a site, those that most pairs show
-MAX_ALIKE = 10
-"""URLs of one language that are equal but for one token; where there are more, as in a numbered list, anything fits."""
+MAX_ALIKE = 10  # URLs of one language that are equal but for a token; of more, as in a numbered list, anything fits
 MAX_COMPARED = 100  # tokens of a URL that is compared with all others of its site, as the work grows with their square
-LEAST_RELIABLE = 0.75
-"""Share of the URLs that a rewriting applies to whose target exists, from which it is one of the site."""
+LEAST_RELIABLE = 0.75  # share of the URLs to which a rewriting of the site applies that have its target
 
 _TOKEN = re.compile(r"(?i:https?)://[^/?]*|(?:[A-Za-z]|%[0-9A-F]{2})+|[0-9]+|.", re.DOTALL)
-_LETTER, _DIGIT, _WORD, _EDGE = "a", "0", "a0", ""
-"""Kinds of neighbours: part of a word, of a number, of either, the end of a URL. Others are separators."""
+_LETTER, _DIGIT, _WORD, _EDGE = "a", "0", "a0", ""  # neighbours: part of a word, number, either, or end of a URL
 _BEFORE = {
     _LETTER: "(?:(?<=[A-Za-z])|(?<=%[0-9A-F][0-9A-F]))",
     _DIGIT: "(?<=[0-9])",

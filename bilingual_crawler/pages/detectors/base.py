@@ -6,10 +6,12 @@ import os
 import re
 from collections import Counter
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
 from bilingual_crawler.languages.codes import UNKNOWN, macrolanguage
+from bilingual_crawler.plugins import LANGUAGE_DETECTORS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -122,3 +124,11 @@ class Ensemble:
         informed = [lang for detector, lang in votes if ballot <= detector.languages]
         counted = Counter(informed or (lang for _, lang in votes))
         return counted.most_common(1)[0][0] if counted else UNKNOWN
+
+
+@lru_cache
+def load_detector(names: tuple[str, ...]) -> LanguageDetector:
+    """The detector called *names*, or the vote of several; raises ContentError if one cannot be loaded."""
+    chosen = map(LANGUAGE_DETECTORS.split, names)
+    detectors: list[LanguageDetector] = [LANGUAGE_DETECTORS.find(name)(*arguments) for name, arguments in chosen]
+    return Ensemble(detectors) if len(detectors) > 1 else detectors[0]

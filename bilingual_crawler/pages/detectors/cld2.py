@@ -12,13 +12,10 @@ from bilingual_crawler.pages.detectors.langid import load_langid
 
 SHORT = 200  # characters under which langid is preferred (it is more accurate on lines of 30–200 characters)
 VERY_SHORT = 60  # characters under which CLD2 counts only if langid agrees (its accuracy alone is 80–91 % there)
-CONFIDENT = 0.5
-"""Probability from which langid counts: then 96 % are right on lines under 30 characters, over 98 % on longer ones."""
-CONFIDENT_ALONE = 0.95
-"""Probability from which langid counts if CLD2 found no language in a long text, which neither may know."""
+CONFIDENT = 0.5  # probability from which langid counts: 96 % are right under 30 characters, over 98 % on longer lines
+CONFIDENT_ALONE = 0.95  # the same if CLD2 found no language in a long text, which neither may know
 PIECE = 300  # characters of a piece
-SURE = 0.8
-"""Share of pieces from which an answer counts against a declaration; `benchmarks/languages.py` measures how often."""
+SURE = 0.8  # share of pieces for an answer against a declaration; `benchmarks/languages.py` measures how often
 
 
 class Cld2:

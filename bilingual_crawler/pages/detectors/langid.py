@@ -17,8 +17,7 @@ from bilingual_crawler.pages.detectors.base import cache_folder
 if TYPE_CHECKING:
     from pathlib import Path
 
-_TABLES = ("nb_ptc", "nb_pc", "nb_classes", "tk_nextmove", "tk_row", "tk_output")
-"""Attributes of a :class:`LanguageIdentifier`."""
+_TABLES = ("nb_ptc", "nb_pc", "nb_classes", "tk_nextmove", "tk_row", "tk_output")  # of `LanguageIdentifier`
 
 
 @cache

@@ -18,8 +18,7 @@ from bilingual_crawler.pages.sandbox.jobs import ContentError
 if TYPE_CHECKING:
     from bilingual_crawler.pages.sandbox.jobs import Job, Limits
 
-DONE, DONE_AND_LEFT, OUT_OF_MEMORY, FAILED, UNWANTED = (bytes((code,)) for code in range(5))
-"""First byte of an answer; the result or a message follows, with ``UNWANTED`` kind and message of a ContentError."""
+DONE, DONE_AND_LEFT, OUT_OF_MEMORY, FAILED, UNWANTED = (bytes((code,)) for code in range(5))  # first byte of an answer
 
 _GROWN = 128 << 20  # bytes by which a helper may grow; then a new helper replaces it
 

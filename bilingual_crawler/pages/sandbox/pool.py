@@ -39,8 +39,7 @@ def environment() -> dict[str, str]:
     return {**os.environ, "PYTHONPATH": os.pathsep.join(os.path.abspath(folder) for folder in sys.path)}
 
 
-_PATIENCE = 30.0
-"""A silent helper is ended after this many seconds of wall time plus this many times the job's processor time."""
+_PATIENCE = 30.0  # seconds for a silent helper, plus as many times the processor time of the job
 _AHEAD = 4  # jobs for each process that `ahead` begins before their results are taken
 _max_jobs = os.cpu_count() or 1
 _thread = threading.local()
