@@ -47,10 +47,7 @@ def _options(select: LexborNode) -> list[_Option]:
 
 
 def option_anchors(select: LexborNode) -> list[Anchor]:
-    """The options of a ``<select>`` with scripts that open an address, and those whose values look like URLs.
-
-    At least half of the latter must name languages.
-    """
+    """The options of a ``<select>`` that open addresses by a script, or by a value if half of these name languages."""
     options = _options(select)
     clicked = [
         Anchor(address, LinkSource.SCRIPT, LinkPosition.BODY, text=one.text[:MAX_TEXT])
@@ -76,10 +73,9 @@ def is_get(method: str | None) -> bool:
 
 
 def form_anchors(form: LexborNode) -> list[Anchor]:
-    """A link for each choice of a language in a list, or by a button, of a form: what a browser would ask for by GET.
+    """What a browser would ask for by GET, for each choice of a language in a list of a form or by its button.
 
-    Empty if the form asks for more than a language, or for two: dictionaries translate from one into another. A form
-    without an address leads to the page itself; the address then begins with ``?``.
+    Empty if the form asks for more, or for two languages, as dictionaries do. Addresses on the page begin with ``?``.
     """
     own = form.attributes
     sent: list[tuple[str, str | None]] = []
@@ -88,6 +84,7 @@ def form_anchors(form: LexborNode) -> list[Anchor]:
     for control in _controls(form):
         given = control.attributes
         name, value = given.get("name") or "", given.get("value") or ""
+        kind = (given.get("type") or "").strip().lower() or ("submit" if control.tag == "button" else "text")
         if control.tag == "select":
             if name and "disabled" not in given:
                 options = [one for one in _options(control) if "disabled" not in one.attributes]
@@ -97,7 +94,7 @@ def form_anchors(form: LexborNode) -> list[Anchor]:
             return []
         elif "disabled" in given or given.get("form", own.get("id")) != own.get("id"):
             continue
-        elif (kind := _kind(control)) in _PRIVATE:
+        elif kind in _PRIVATE:
             return []
         elif kind == "submit":
             if is_get(given.get("formmethod")):
@@ -123,11 +120,6 @@ def form_anchors(form: LexborNode) -> list[Anchor]:
         for one, language, values in asked
         if (href := _address(one.attributes.get("formaction") or own.get("action") or "", values))
     ]
-
-
-def _kind(control: LexborNode) -> str:
-    kind = (control.attributes.get("type") or "").strip().lower()
-    return kind or ("submit" if control.tag == "button" else "text")
 
 
 def _text(button: LexborNode) -> str:
@@ -170,10 +162,9 @@ def _default(options: Sequence[_Option], is_multiple: bool) -> str | None:
 
 
 def _languages(name: str, options: Sequence[_Option]) -> list[tuple[_Option, str | None]]:
-    """The *options* with their languages if this is a list for the language; else empty.
+    """The *options* with their languages if two are named, and one by half of the options, no addresses; else empty.
 
-    It names two languages, and at least half of its options name one; their values are no addresses. Codes are enough
-    only in a field whose *name* says that its value is a language: lists of countries and states have the same codes.
+    Codes are enough only if *name* is that of a language: lists of countries and states have the same codes.
     """
     names_language = _key(name) in LANGUAGE_KEYS
     found: list[tuple[_Option, str | None]] = []
@@ -197,9 +188,8 @@ def _address(action: str, values: Iterable[tuple[str, str | None]]) -> str | Non
     action = action.strip()
     path = action.partition("#")[0].partition("?")[0]
     sent = [(name, value) for name, value in values if name and value is not None]
-    if len(path) + sum(len(name) + len(value) for name, value in sent) > MAX_LENGTH:
-        return None
-    if path and action[:11].lower().startswith(NO_ADDRESS):
+    is_long = len(path) + sum(len(name) + len(value) for name, value in sent) > MAX_LENGTH
+    if is_long or (path and action[:11].lower().startswith(NO_ADDRESS)):
         return None
     return f"{path}?{urlencode(sent, errors='replace')}" if sent or not path else path
 

@@ -90,7 +90,7 @@ class Declarations:
         self._days: dict[str, str] = {}
         self._tag = self._machine = self._plugin = self._translation_of = ""
         self._alternates: list[tuple[str, str]] = []
-        self._licences: list[tuple[str, str]] = []
+        self._licences: list[tuple[str, str]] = []  # where, and what
         self._author: Anchor | None = None
         self._linked: list[str] = []
         self._room = MAX_SCRIPT
@@ -129,7 +129,7 @@ class Declarations:
     def anchor(self, relations: Sequence[str], anchor: Anchor) -> None:
         """Read a link with ``rel``."""
         if "license" in relations:
-            self._add_licence("rel=license", anchor.href)
+            self._add_licence(anchor.href)
         if "author" in relations:
             self._author = self._author or anchor
 
@@ -154,7 +154,7 @@ class Declarations:
         if "canonical" in relations:
             self.canonical = self.canonical or href
         if "license" in relations:
-            self._add_licence("rel=license", href)
+            self._add_licence(href)
         is_alternate, tag = "alternate" in relations, attributes.get("hreflang")
         if "machine-translated-from" in relations:
             self._machine, self._translation_of = self._machine or "google-translate", self._translation_of or href
@@ -179,9 +179,9 @@ class Declarations:
         if day := _day_of(value):
             self._days[name] = day if self._days.get(name, day) == day else ""
 
-    def _add_licence(self, where: str, what: str) -> None:
+    def _add_licence(self, href: str) -> None:
         if len(self._licences) < 4 * MAX_LICENCES:
-            self._licences.append((where, what))
+            self._licences.append(("rel=license", href))
 
     def origin(
         self, anchors: Sequence[Anchor], lines: Sequence[str], main: Sequence[bool], url: str, base: str
@@ -192,6 +192,7 @@ class Declarations:
         outside = [line for number, line in enumerate(lines) if number >= last or not main[number]]
         default = next((href for tag, href in self._alternates if tag.lower() == "x-default"), "")
         hrefs = "\n".join(anchor.href for anchor in anchors).lower()
+        service = _SERVICE_LINK.search(hrefs) if "translat" in hrefs else None
         return Origin(
             author=self._name("author", linked) or _name(self._author.text if self._author else ""),
             published=self._day("published", linked, "datePublished"),
@@ -199,7 +200,7 @@ class Declarations:
             licence=self._licence(linked, anchors, hrefs, outside, base),
             locale=_locale_of(self._tag) or _locale_of(self._own_alternate(url, base)),
             machine_translated=self._tool(url),
-            offers_translation=self._plugin or _service_in(hrefs),
+            offers_translation=self._plugin or ((service and service.lastgroup) or "").replace("_", "-"),
             translator=self._name("translator", linked),
             translation_of=_address(self._translation_of or _translated_work(linked), base),
             x_default=_address(default, base),
@@ -217,9 +218,8 @@ class Declarations:
 
     def _name(self, fact: str, linked: Iterable[dict[str, Any]]) -> str:
         """The person that the head or linked data name; several of the latter with commas."""
-        named = _name(next(iter(self._said(fact)), ""))
         by_data = (", ".join(filter(None, map(_name, _texts(one.get(fact))))) for one in linked)
-        return named or next(filter(None, by_data), "")[:MAX_FACT]
+        return _name(next(iter(self._said(fact)), "")) or next(filter(None, by_data), "")[:MAX_FACT]
 
     def _day(self, fact: str, linked: Sequence[dict[str, Any]], key: str) -> str:
         said = [self.values.get(name) or self._days.get(name) or "" for name in _NAMED[fact]]
@@ -274,12 +274,6 @@ def _licence_text(line: str) -> str:
         return ""
     start = line.rfind(" ", 0, max(0, match.start() - MAX_NAME // 2)) + 1
     return line[start : start + MAX_NAME].rstrip()
-
-
-def _service_in(hrefs: str) -> str:
-    """The service to whose translation of a page one of *hrefs* leads."""
-    match = _SERVICE_LINK.search(hrefs) if "translat" in hrefs else None
-    return (match.lastgroup or "").replace("_", "-") if match else ""
 
 
 def _plugin_in(text: str) -> str:
@@ -356,9 +350,8 @@ def _texts(value: Any) -> list[str]:
     found = []
     for one in value[:MAX_LICENCES] if isinstance(value, list) else [value]:
         texts = [one.get(key) for key in ("name", "url", "@id")] if isinstance(one, dict) else [one]
-        text = next((text for text in texts if isinstance(text, str)), "")
-        found += [text] if text.strip() else []
-    return found
+        found.append(next((text for text in texts if isinstance(text, str)), ""))
+    return [text for text in found if text.strip()]
 
 
 def _translated_work(linked: Iterable[dict[str, Any]]) -> str:

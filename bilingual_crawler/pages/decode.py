@@ -5,6 +5,7 @@ from __future__ import annotations
 import codecs
 import re
 import unicodedata
+from contextlib import suppress
 from functools import lru_cache
 from typing import TYPE_CHECKING
 from urllib.parse import quote
@@ -37,6 +38,8 @@ _WITHOUT_ISO_8859 = [encoding for encoding in ENCODINGS if not encoding.startswi
 _CODECS = {"euc_jis_2004": "euc_jp"}
 _LANGUAGES = {encoding: frozenset(languages.split()) for encoding, languages in ENCODINGS.items()}
 _DEFAULT = "cp1252"
+# Text in these can be valid UTF-8 by chance.
+_WIDE = ("utf-16", "utf-32", "gb", "big5", "euc", "shift", "cp932", "cp949", "hz")
 _MISPLACED = re.compile(
     "(?<=[alwyz])[LWYZ]"  # a capital in a word
     "|(?<=[aAlLwW])[yYzZ]|[yYzZ](?=[aAlLwW])"  # two scripts in a word
@@ -65,13 +68,9 @@ _NOT_ASCII = re.compile(r"[^\0-\x7f]+")
 def decode_body(body: bytes, content_type: str | None, languages: Iterable[str | None] = ()) -> str:
     """The text of an HTML (or other text) body; never raises.
 
-    The byte order mark decides, then the charset of *content_type*, then the page's own declaration. Valid UTF-8 is
-    read as UTF-8 even if a single-byte encoding was declared. If nothing was declared, or UTF-8 but the bytes
-    are not UTF-8, a declaration further down counts, then what the bytes look like; encodings of *languages* (ISO
-    639-3, those of the crawl) and of the language that the page declares are more probable than others.
-
-    What browsers do for links and elements is done here: queries of addresses are escaped in the encoding of the page,
-    and if *content_type* is that of XHTML, empty elements get end tags (``<script src="x"/>``).
+    The byte order mark decides, then *content_type*, then the page, except where the bytes are valid UTF-8. Without
+    these a later declaration counts, then what the bytes look like, rather in *languages* (ISO 639-3) than in others.
+    As browsers do, queries of addresses are escaped in the page's encoding, and empty elements of XHTML closed.
     """
     text = _read(body, content_type, languages)
     if content_type and content_type.strip().lower().startswith(_XHTML):
@@ -90,8 +89,9 @@ def _read(body: bytes, content_type: str | None, languages: Iterable[str | None]
     except UnicodeDecodeError:
         text = None
     declared = _by_header(content_type) or _by_page(body)
-    if text is not None and (declared is None or body.isascii() or not _is_wide(declared)):
-        if not _is_escaped(declared):
+    if text is not None and (declared is None or body.isascii() or not declared.startswith(_WIDE)):
+        # these write other letters in bytes that look like ASCII
+        if not (declared or "").startswith(("iso2022", "hz", "utf-16", "utf-32")):
             # one byte is found ten times as fast as three
             is_japanese = b"\x1b" in body and body.isascii() and any(escape in body for escape in _JAPANESE)
             declared = "iso2022_jp" if is_japanese else None
@@ -119,16 +119,6 @@ def _by_late_declaration(body: bytes) -> str | None:
     """The encoding that a ``meta`` element declares anywhere in the first 64 KB, but UTF-8."""
     found = map(_by_page, _META.findall(_NO_MARKUP.sub(b"", body[:_HEAD])))
     return next((encoding for encoding in found if encoding not in (None, "utf-8")), None)
-
-
-def _is_wide(encoding: str) -> bool:
-    """Whether text in *encoding* can be valid UTF-8 by chance."""
-    return encoding.startswith(("utf-16", "utf-32", "gb", "big5", "euc", "shift", "cp932", "cp949", "hz"))
-
-
-def _is_escaped(encoding: str | None) -> bool:
-    """Whether *encoding* writes other letters in bytes that look like ASCII."""
-    return encoding is not None and encoding.startswith(("iso2022", "hz", "utf-16", "utf-32"))
 
 
 def _utf16(body: bytes) -> str | None:
@@ -172,7 +162,9 @@ def _fit(sample: bytes, encoding: str, expected: set[str]) -> float:
     text = sample.decode(_CODECS.get(encoding, encoding), "replace")
     letters = "".join(filter(str.isalpha, "".join(_NOT_ASCII.findall(text))))
     known = max((share_of_own(letters, lang) for lang in expected & _LANGUAGES[encoding]), default=0.0)
-    return _plausibility(text) * (1 + known)
+    kinds = "".join(map(_kind, text))
+    misplaced = len(_MISPLACED.findall(kinds)) / max(1, sum(map(kinds.count, "lLwWyYzZx$.")))
+    return (1 - misplaced) * (1 + known)
 
 
 def share_of_own(letters: str, language: str) -> float:
@@ -184,13 +176,6 @@ def share_of_own(letters: str, language: str) -> float:
 def _beside_ascii(text: bytes) -> bytes:
     """The first lines of *text* that are not ASCII."""
     return b"\n".join(line for line in text.split(b"\n") if not line.isascii())[:_SAMPLE]
-
-
-def _plausibility(text: str) -> float:
-    """The share of characters beside ASCII in *text* that stand where they may."""
-    kinds = "".join(map(_kind, text))
-    others = sum(map(kinds.count, "lLwWyYzZx$."))
-    return 1 - len(_MISPLACED.findall(kinds)) / max(1, others)
 
 
 @lru_cache(maxsize=4096)
@@ -213,11 +198,9 @@ def _kind(character: str) -> str:
 
 def _decode(body: bytes, encoding: str) -> str:
     if encoding not in _REFUSED:
-        try:
+        with suppress(LookupError, ValueError):
             text = body.decode(encoding, "replace")
             return text if encoding.startswith("utf") else _ADDRESS.sub(lambda m: _escaped(m[0], encoding), text)
-        except (LookupError, ValueError):
-            pass
     return body.decode("utf-8", "replace")
 
 

@@ -77,7 +77,9 @@ def tame(html: str) -> str:
         tags = html.count("<")
     if tags <= _DEEP or tags - 2 * html.count("</") <= _DEEP:
         return html
-    html = _without_drawings(html)
+    # drawings are no text, and thousands of their tags may end themselves (`<path/>`)
+    *drawn, rest = html.split("</svg>")
+    html = "".join([*(part.partition("<svg")[0] for part in drawn), rest])
     depth = 0
     for match in _TAG.finditer(html):
         if match[2].lower() not in SELF_CLOSING_TAGS:
@@ -85,12 +87,6 @@ def tame(html: str) -> str:
             if depth > _DEEP:
                 return html[: match.start()]
     return html
-
-
-def _without_drawings(html: str) -> str:
-    """*html* without ``<svg>``, which is no text, and in which thousands of tags may end themselves (``<path/>``)."""
-    *drawn, rest = html.split("</svg>")
-    return "".join([*(part.partition("<svg")[0] for part in drawn), rest])
 
 
 def parse_page(html: str, url: str, link_headers: Sequence[str] = ()) -> PageRecord:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect_right
 from collections import Counter
 from dataclasses import dataclass, field
+from itertools import accumulate
 from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
@@ -77,10 +79,7 @@ class Anchor:
 
 
 def hreflang_of(value: str | None) -> str | None:
-    """A ``hreflang`` attribute as ISO 639-3, with its script if it names one, or ``x-default``; None if it is neither.
-
-    Codes of countries that sites write for those of languages are read (``cz``, ``jp``).
-    """
+    """A ``hreflang``, or the code of a country for one, as ISO 639-3 (with its script), or ``x-default``; or None."""
     if not value:
         return None
     code = value.strip().lower()
@@ -119,14 +118,9 @@ def limited(links: Sequence[Link]) -> tuple[Link, ...]:
     links = _believed(links)
     if len(links) <= MAX_LINKS and sum(len(link.url) for link in links) <= MAX_CHARACTERS:
         return tuple(links)
-    kept = []
-    room = MAX_CHARACTERS
-    for link in sorted(links, key=_names_no_language)[:MAX_LINKS]:
-        room -= len(link.url)
-        if room < 0:
-            break
-        kept.append(link)
-    return tuple(kept)
+    best = sorted(links, key=_names_no_language)[:MAX_LINKS]
+    room = bisect_right(list(accumulate(len(link.url) for link in best)), MAX_CHARACTERS)
+    return tuple(best[:room])
 
 
 def _believed(links: Iterable[Link]) -> list[Link]:

@@ -61,9 +61,8 @@ _HIDING = re.compile(r"(?i)(?:^|[;\s])(?:display\s*:\s*none|visibility\s*:\s*hid
 
 
 def _is_hidden(attributes: dict[str, str | None]) -> bool:
-    if "popover" in attributes or attributes.get("hidden", "until-found") != "until-found":
-        return True
-    return _HIDING.search(attributes.get("style") or "") is not None
+    by_attribute = "popover" in attributes or attributes.get("hidden", "until-found") != "until-found"
+    return by_attribute or _HIDING.search(attributes.get("style") or "") is not None
 
 
 _SPECIAL = frozenset(("br", "sup", "noscript", "dialog", "slot", "mjx-math"))
@@ -96,21 +95,22 @@ _SPOKEN = re.compile(
 )
 _ICON_TAGS = frozenset({"i", "span", "em", "mat-icon"})
 _FORMULAS = frozenset(("katex-html", "MJX_Assistive_MathML", "MathJax_Preview"))
-# For screen readers alone; the name of an icon; an addition of a generator, or one if it is raised; a formula again.
-_ALOUD, _AS_ICON, _NO_TEXT, _RAISED, _TWICE = 1, 2, 4, 8, 16
+_UNREAD, _TWICE, _ADDED = 1, 2, 3
 
 
 @lru_cache(maxsize=16384)
-def _hiding(names: str) -> int:
-    """Why elements with these class names are no text, as bits; 0 for most names."""
+def _hiding(tag: str, names: str) -> int:
+    """Why an element with these class names is no text; 0 for most.
+
+    It is for screen readers or an icon (1), may be one of two forms of a formula (2), or is added by a generator (3).
+    """
     parts = names.split()
-    return (
-        (_ALOUD if _SPOKEN.search(names) and "not-sr-only" not in names else 0)
-        | (0 if ICON_FONTS.isdisjoint(parts) else _AS_ICON)
-        | (0 if MARKS.isdisjoint(parts) else _NO_TEXT)
-        | (_RAISED if "reference" in parts else 0)
-        | (0 if _FORMULAS.isdisjoint(parts) else _TWICE)
-    )
+    is_spoken = tag == "span" and _SPOKEN.search(names) and "not-sr-only" not in names
+    if is_spoken or (tag in _ICON_TAGS and not ICON_FONTS.isdisjoint(parts)):
+        return _UNREAD
+    if not _FORMULAS.isdisjoint(parts):
+        return _TWICE
+    return _ADDED if (tag == "sup" and "reference" in parts) or not MARKS.isdisjoint(parts) else 0
 
 
 def _is_repeated(node: LexborNode, names: str) -> bool:
@@ -367,11 +367,6 @@ class Walk:
         self._anchors_told = len(self.anchors) - (self._anchor is not None)
         self._is_broken = False
 
-    def _break(self) -> None:
-        lines = len(self.lines)
-        self._flush()
-        self._is_broken = self._is_broken or (len(self.lines) > lines and not self._preformatted)
-
     def _leave_out_breaks(self) -> None:
         """Join the lines that a ``<br>`` breaks in mid-sentence, and leave out empty ones."""
         lines, main = self.lines, self.main
@@ -404,7 +399,9 @@ class Walk:
         hides = False
         if tag in _SPECIAL:
             if tag == "br":
-                self._break()
+                lines = len(self.lines)
+                self._flush()
+                self._is_broken = self._is_broken or (len(self.lines) > lines and not self._preformatted)
                 return 0
             if tag != "sup":
                 hides = _is_replaced(tag, node, attributes)
@@ -416,14 +413,11 @@ class Walk:
             if not _HIDING_ATTRIBUTES.isdisjoint(attributes) and tag not in _PAGE_TAGS and _is_hidden(attributes):
                 # MediaWiki hides the MathML of a formula behind its image
                 hides = "mwe-math" not in (names or "")
-            if names and (why := _hiding(names[:MAX_NAMES])):
-                if (why & _ALOUD and tag == "span") or (why & _AS_ICON and tag in _ICON_TAGS):
-                    hides = True
+            if names and (why := _hiding(tag, names[:MAX_NAMES])):
+                hides = hides or why != _TWICE or _is_repeated(node, names)
+                if why == _UNREAD:
                     self._space()
-                elif why & _TWICE:
-                    hides = hides or _is_repeated(node, names)
-                elif why & _NO_TEXT or (why & _RAISED and tag == "sup"):
-                    hides = True
+                elif why == _ADDED:
                     self._close_up(node)
         # elements with a prefix, as Word writes them (``<o:p>``), are unknown to browsers, which show them inline
         style = attributes.get("style")
@@ -468,7 +462,7 @@ class Walk:
             if "onclick" in attributes and tag in _CLICKED_TAGS:
                 undo |= self._open_clicked(attributes)
             if self._anchor is not None:
-                self._describe(tag, attributes)
+                self._describe(self._anchor, tag, attributes)
         # what a form asks for is no text
         is_button = tag == "button" or (tag == "label" and bool(self._forms))
         if is_button or (undo & (_FRAME | _SWITCH) and not undo & _BLOCK):
@@ -576,10 +570,8 @@ class Walk:
                 self._anchor.position = LinkPosition.SWITCHER
         return undo
 
-    def _describe(self, tag: str, attributes: dict[str, str | None]) -> None:
-        """Add the evidence of an element inside the open anchor, or of its own element."""
-        anchor = self._anchor
-        assert anchor is not None
+    def _describe(self, anchor: Anchor, tag: str, attributes: dict[str, str | None]) -> None:
+        """Add the evidence of an element inside the open *anchor*, or of its own element."""
         if anchor.lang is None and (lang := attributes.get("lang")):
             anchor.lang = from_bcp47(lang)
         if tag == "img":
@@ -653,11 +645,9 @@ class Walk:
 
 def _is_among_words(node: LexborNode, around: int) -> bool:
     """Whether text is right beside *node*, or the outermost custom element around it; *around*: flags of the parent."""
-    parent = node.parent
-    if parent is not None and "-" in (parent.tag or "") and not around & _BLOCK:
-        # many elements may have one parent, beside a long text
-        return True
-    return _is_text(node.prev) and _is_text(node.next)
+    # many elements may have one parent, beside a long text
+    is_inside = not around & _BLOCK and node.parent is not None and "-" in (node.parent.tag or "")
+    return is_inside or (_is_text(node.prev) and _is_text(node.next))
 
 
 def _is_text(node: LexborNode | None) -> bool:
