@@ -30,17 +30,14 @@ if TYPE_CHECKING:
 _TABLES = read_tables(__name__)
 
 URL_LABELS: tuple[str, ...] = tuple(_TABLES["url_labels"].split())  # the 161 of url2lang, most frequent first
-
 CLD2_ONLY = ("cnr", "ewe", "gaa", "kri", "loz", "lua", "luo", "nbl", "new", "oss", "pam", "raj", "tum", "twi")
 """Languages that CLD2 has names for, and that are not in :data:`URL_LABELS`."""
-
 MERGED = by_word(_TABLES["merged"])  # codes that identifiers and corpora treat as one language, beside macrolanguages
 NAMES: dict[str, list[str]] = _TABLES["names"]  # that CLDR lacks or words differently; the first is shown
 COUNTRY_CODES = by_word(_TABLES["country_codes"])  # that sites use as language codes, and that are no language's own
 LANGUAGES_OF_COUNTRY: dict[str, str] = _TABLES["languages_of_country"]  # which sites pair with it: `be-fr`
 SCRIPTS_OF_REGIONS: dict[str, str] = {"tw": HANT, "hk": HANT, "mo": HANT, "cn": HANS, "sg": HANS}
 """Region (lower case) to the script in which Chinese is written there."""
-
 NAMES_FILE = "names.json"
 UNKNOWN = "un"  # the answer of a language identifier for an unknown language
 DEFAULT_EQUIVALENTS: tuple[tuple[str, ...], ...] = (("hrv", "bos", "srp", "cnr"), ("msa", "ind"), ("nor", "nno"))
@@ -154,8 +151,7 @@ def _from_whole_tag(tag: str, text: str) -> str | None:
         return None
     _, *rest = re.split("[-_]", tag)
     base, script = base_of(lang), _script_in(rest)
-    if script:
-        rest = rest[1:]
+    rest = rest[1:] if script else rest
     # sr-ME is the tag of Montenegrin
     if rest and (base, rest[0].lower()) != ("cnr", "me"):
         raise _more_than(text, "-".join(rest), lang)

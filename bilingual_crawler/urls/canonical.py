@@ -70,22 +70,15 @@ def canonicalise(url: str, base: str | None = None) -> str | None:
     elif start == "/":
         joined = f"{root}/{path}{query}"
     else:
-        joined = f"{_up(directory, start.count('..'), len(root))}{path}{query}"
+        for _ in range(start.count("..")):
+            directory = directory[: directory.rfind("/", len(root), -1) + 1] or f"{root}/"
+        joined = f"{directory}{path}{query}"
     return joined if len(joined) <= MAX_LENGTH else None
 
 
 def _is_other(scheme: str, rest: str, base: str) -> bool:
     """Whether *scheme* and *rest* are absolute: browsers resolve ``http:page`` and ``http:/page`` on a page of http."""
     return rest[:2] in _SLASHES or scheme not in _HTTP or not base.lower().startswith(scheme)
-
-
-def _up(directory: str, levels: int, shortest: int) -> str:
-    """*directory* without its last *levels* segments, but never shorter than *shortest* and a slash."""
-    for _ in range(levels):
-        if len(directory) <= shortest + 1:
-            break
-        directory = directory[: directory.rindex("/", 0, -1) + 1]
-    return directory
 
 
 @lru_cache(maxsize=512)
@@ -192,6 +185,4 @@ def _remove_dots(path: str) -> str:
             del kept[-1:]
         elif part != ".":
             kept.append(part)
-    if parts[-1] in (".", ".."):
-        kept.append("")
-    return "/" + "/".join(kept)
+    return "/" + "/".join([*kept, ""] if parts[-1] in (".", "..") else kept)

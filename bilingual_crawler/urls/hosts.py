@@ -106,10 +106,8 @@ def _extractor() -> TLDExtract:
 
 @url_cache(65536)
 def _split(host: str) -> Domain:
-    if host.startswith("["):
-        return Domain("", host, "")
-    found = _extractor()(host)
-    return Domain(found.subdomain, found.domain, found.suffix) if found.suffix else Domain("", host, "")
+    found = None if host.startswith("[") else _extractor()(host)
+    return Domain(found.subdomain, found.domain, found.suffix) if found and found.suffix else Domain("", host, "")
 
 
 def split_host(url_or_host: str) -> Domain:

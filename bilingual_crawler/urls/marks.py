@@ -47,8 +47,7 @@ class Marker:
     """A language mark; ``url[start:end]`` is its token."""
 
     language: str | None
-    """ISO 639-3; None if the language is unclear: only the key shows a language (``lang=1``), or the code rarely means
-    one."""
+    """ISO 639-3; None if unclear: only the key shows a language (``lang=1``), or the code rarely means one."""
     component: Component
     token: str
     start: int
@@ -185,10 +184,9 @@ def _affix(name: str, languages: frozenset[str] | None, first: bool, last: bool)
             if lang is not None and _affix_fits(stem[: cut.start()], cut[0], token.lower(), extension is not None):
                 return lang, cut.end(), len(stem)
     prefix = _PREFIX.match(stem)
-    if prefix is not None and prefix[1] in AFFIX_CODES and (prefix[2] == "." or prefix[1] not in COMMON_WORDS):
+    if prefix and prefix[1] in AFFIX_CODES and (prefix[2] == "." or prefix[1] not in COMMON_WORDS):
         lang = pick(prefix[1], languages, first=True)
-        if lang is not None:
-            return lang, 0, prefix.end(1)
+        return (lang, 0, prefix.end(1)) if lang is not None else None
     return None
 
 
@@ -239,10 +237,7 @@ _IN_NAME = re.compile(rf"(?<![-_.])[-_.]++{_MARK}|{_MARK}[-_.]++")
 
 
 def strip_language(url: str, languages: Collection[str] | None = None) -> str:
-    """*url* without scheme, ``www.``, language marks (only those of *languages*, if given), index page and last slash.
-
-    Two URLs of one site with the same key are most likely one document in two languages.
-    """
+    """*url* without scheme, ``www.``, marks (of *languages*, if given), index page, last slash: the same for versions."""
     return _strip(url, None if languages is None else frozenset(languages))
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from dataclasses import dataclass, field
+from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple, cast
 from urllib.parse import unquote
 
@@ -31,11 +32,7 @@ def model_text(url: str) -> str:
 
 
 def plain_text(url: str) -> str:
-    r"""*url* without scheme and trailing slashes, percent-decoded once, with single blanks.
-
-    Case, ``www.``, query, fragment and punycode stay; HTML entities are not decoded. Bytes that are no UTF-8 read
-    ``\xe9``.
-    """
+    r"""*url* without scheme and last slashes, decoded once (``\xe9`` if it is no UTF-8), with single blanks."""
     text = url.rstrip("/")
     _, separator, rest = text.partition("://")
     text = unquote(rest if separator else text, errors="backslashreplace")
@@ -48,8 +45,8 @@ def tokenise(text: str) -> list[str]:
 
 
 _TABLES = read_tables(__name__)
+# Lower-case token to ISO 639-3.
 LANGUAGE_OF = by_word({lang: f"{lang} {tokens}" for lang, tokens in _TABLES["pair_model_languages"].items()})
-"""Lower-case token to ISO 639-3."""
 AMBIGUOUS = words(_TABLES["pair_model_common"])  # language tokens with another meaning: words, ordinals, …
 
 MAX_URL = 800
@@ -57,10 +54,8 @@ MAX_TOKENS = 60
 MAX_PIECES = 4
 SIGNS = "._-"
 INSIDE = "i"
-
 TRAINED_LANGUAGE_KEYS = words(_TABLES["pair_model_keys"])  # query keys of languages, as in training
 INDEX = frozenset(("index", "default", "home", "main", "start", "welcome", "inicio", "accueil", "homepage"))
-"""Names of the page that a server gives for a directory."""
 
 _LOCALE = re.compile(r"([a-z]{2,3})[-_](?:[a-z]{2}|[0-9]{3}|hans|hant|latn|cyrl)(?:[.@][a-z]+-?8?)?")
 _SEPARATED = re.compile(r"(?<![\W_])([\W_]*+)([^\W_]++)")
@@ -72,10 +67,7 @@ class UrlParts(NamedTuple):
 
     Zones: 1 first directory, d directory, f last segment, k query key, q value, l value of a language key, x fragment;
     upper case if the token fills its part, else followed by the sign before it. The sign is ``i`` for a word in the
-    middle of others that looks like a language, and ``^`` inside a run of letters and digits. A run with many changes
-    between letters and digits, such as a hexadecimal number, stays whole. *Nested*: two language directories in a row.
-    *Name*: tokens of the last segment, without languages and names of index pages. *Query*: as a whole.
-    *Odd*: segments that start or end with a sign, as truncated ones do.
+    middle of others that looks like a language, and ``^`` inside a run of letters and digits.
     """
 
     subdomain: str
@@ -86,10 +78,10 @@ class UrlParts(NamedTuple):
     segments: int
     extension: str
     shape: str
-    nested: bool
-    name: str
+    nested: bool  # two language directories in a row
+    name: str  # tokens of the last segment, without languages and names of index pages
     query: str
-    odd: frozenset[str]
+    odd: frozenset[str]  # segments that start or end with a sign, as truncated ones do
 
 
 @url_cache(65536)
@@ -109,16 +101,11 @@ def url_parts(url: str) -> UrlParts:
     texts: list[str] = []
     zones: list[str] = []
     segments = [segment for segment in path.split("/") if segment]
+    odd = {one for one in segments if len(one) > 1 and (one[0] in SIGNS or one[-1] in SIGNS)}
+    nested = any(language_of(one) and language_of(other) for one, other in pairwise(segments))
     extension = ""
-    nested = False
-    odd = set()
-    languages = 0
     for position, segment in enumerate(segments, 1):
         zone = "1" if position == 1 else "d"
-        if len(segment) > 1 and (segment[0] in SIGNS or segment[-1] in SIGNS):
-            odd.add(segment)
-        languages = languages + 1 if language_of(segment) else 0
-        nested = nested or languages > 1
         if position == len(segments):
             zone = "f"
             stem, dot, last = segment.rpartition(".")
@@ -153,12 +140,7 @@ def language_in_zone(token: str, zone: str) -> str | None:
 
 
 def _is_word(token: str, position: int, last: int) -> bool:
-    """Whether a language token among other words is a word.
-
-    Of two tokens only the first is a word, if it is common and has three letters or more (``nor-gara``). Of three or
-    more, a token is a word if it has four letters or more (``finnish-history-of…``), or if it is common and first, in
-    the middle, or of three letters. In the middle of five or more every token is a word.
-    """
+    """Whether a language token among other words is a word, as in ``nor-gara`` and ``finnish-history-of…``."""
     common = token in AMBIGUOUS
     if last == 1:
         return position == 0 and common and len(token) > 2
@@ -248,7 +230,10 @@ class _Comparison:
             out.append(f"alike{_alike(' '.join(left.words), ' '.join(right.words), 6)}")
         if left.numbers or right.numbers:
             out.append(f"numbers{min(len(left.numbers), 3)}:{min(len(right.numbers), 3)}")
-        out.append(_alike_in_name(a.name, b.name))
+        if not a.name or not b.name:
+            out.append(f"name{bool(a.name) + bool(b.name)}")
+        else:
+            out.append(f"name={min(len(a.name), 34) // 5}" if a.name == b.name else f"name~{_alike(a.name, b.name, 4)}")
         self._bags()
         if a.nested or b.nested:
             out.append("nested2" if a.nested and b.nested else "nested1")
@@ -357,15 +342,15 @@ class _Comparison:
             self.right.langs.append(lang_y)
             out += (f"swap{x_zone}" if x_zone == y_zone else f"swap{x_zone}{y_zone}", _mark(x), _mark(y))
             return
-        if x.isdecimal() and y.isdecimal() and x_zone == y_zone == "L":
-            self.left.langs.append(x)
-            self.right.langs.append(y)
-            out.append("swapL:number")
-            return
         if x.isdecimal() and y.isdecimal():
+            if x_zone == y_zone == "L":
+                self.left.langs.append(x)
+                self.right.langs.append(y)
+                out.append("swapL:number")
+                return
             distance = _distance(x, y)
-            out.append(f"n~{x_zone}{y_zone if y_zone[0] != x_zone[0] else ''}:{'near' if distance < 2 else 'far'}")
-            out.append(f"n-{distance}")
+            zones = x_zone if x_zone[0] == y_zone[0] else x_zone + y_zone
+            out += (f"n~{zones}:{'near' if distance < 2 else 'far'}", f"n-{distance}")
             out.append(f"n~{min(len(x), 6)}:{min(len(y), 6)}")
             self.left.numbers.append(x)
             self.right.numbers.append(y)
@@ -374,7 +359,8 @@ class _Comparison:
             self._single("-", x, x_zone, self.left)
             self._single("+", y, y_zone, self.right)
             return
-        start, end = _affixes(x, y)
+        start = Prefix.similarity(x, y)
+        end = Postfix.similarity(x[start:], y[start:])
         inner_x, inner_y = x[start : len(x) - end], y[start : len(y) - end]
         if self._inflected(inner_x, inner_y, start, end) or self._ending(x, y, start, end):
             return
@@ -448,15 +434,6 @@ class _Comparison:
         return f"lang:{kind}:{rest or 'all'}"
 
 
-def _alike_in_name(a: str, b: str) -> str:
-    """`name0` or `name1`: so many names there are; `name=` if they are equal, by length; `name~` how alike they are."""
-    if not a or not b:
-        return f"name{bool(a) + bool(b)}"
-    if a == b:
-        return f"name={min(len(a), 34) // 5}"
-    return f"name~{_alike(a, b, 4)}"
-
-
 def _alike(a: str, b: str, steps: int) -> int:
     """How alike two texts are, 0 to *steps*."""
     return int(steps * Indel.normalized_similarity(a, b))
@@ -492,13 +469,6 @@ def _distance(x: str, y: str) -> int:
     """Size of the difference of two numbers: -1 for none (``07``, ``7``), 0 for 1, 1 for 2, 2 to 9 as 2, up to 5."""
     difference = abs(int(x[-15:]) - int(y[-15:]))
     return min(5, difference - 1 if difference < 3 else len(str(difference)) + 1)
-
-
-def _affixes(x: str, y: str) -> tuple[int, int]:
-    """Lengths of the common prefix, and of the common suffix of the rest."""
-    start = Prefix.similarity(x, y)
-    end = Postfix.similarity(x[start:], y[start:])
-    return start, end
 
 
 ENGLISH = frozenset(("en", "eng", "english"))  # tokens beside which `uk` is Ukrainian

@@ -84,9 +84,8 @@ def rewriting_of(url: str, other: str) -> Rewriting | None:
 def rewritten_pairs(urls: Sequence[str], others: Sequence[str]) -> list[tuple[int, int, float]]:
     """The pairs among documents of a site in two languages, *urls* and *others*, by what their URLs have in common.
 
-    A rewriting counts if its target is among *others* for nearly all *urls* that it applies to: ``cain2.htm`` and
-    ``gina2.htm`` to ``cain.htm`` and ``gina.htm``. Returns places in both and the reliability of the rewriting, 0 to 1;
-    each document is in one pair at most, and in none if rewritings lead to several.
+    A rewriting counts if it leads from nearly all *urls* that it fits to *others*, as ``cain2.htm`` to ``cain.htm``.
+    Returns places in both and its reliability, 0 to 1; a document to which several lead is in no pair.
     """
     shown = Counter(found for a, b in _one_token_apart(urls, others) if (found := rewriting_of(a, b)))
     places = {url: j for j, url in enumerate(others)}
@@ -102,11 +101,8 @@ def rewritten_pairs(urls: Sequence[str], others: Sequence[str]) -> list[tuple[in
         for pair in held:
             pairs[pair] = max(reliability, pairs.get(pair, 0.0))
     times, times_other = (Counter(pair[side] for pair in pairs) for side in (0, 1))
-    return [
-        (i, j, reliability)
-        for (i, j), reliability in pairs.items()
-        if reliability >= LEAST_RELIABLE and times[i] == times_other[j] == 1
-    ]
+    reliable = ((i, j, reliability) for (i, j), reliability in pairs.items() if reliability >= LEAST_RELIABLE)
+    return [(i, j, reliability) for i, j, reliability in reliable if times[i] == times_other[j] == 1]
 
 
 def _one_token_apart(urls: Sequence[str], others: Sequence[str]) -> Iterator[tuple[str, str]]:

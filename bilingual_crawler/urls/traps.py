@@ -34,7 +34,8 @@ def grown(url: str) -> str | None:
         if path.count("/www.") > 1:
             return "nested-host"
         codes = _CODES.search(path)
-        if codes and _nests_languages(codes[0].split("/")[1:]):
+        runs = groupby(codes[0].split("/")[1:], lambda code: bool(languages_of(code))) if codes else ()
+        if any(named and len(list(run)) > MAX_LANGUAGES for named, run in runs):
             return "nested-language"
     parameters = query.split("&")
     if len(parameters) > MAX_PARAMETERS:
@@ -51,11 +52,6 @@ def _repeats(segments: list[str]) -> bool:
     return any(len(list(run)) > MAX_REPEATS for _, run in groupby(segments))
 
 
-def _nests_languages(codes: list[str]) -> bool:
-    runs = groupby(codes, lambda code: bool(languages_of(code)))
-    return any(named and len(list(run)) > MAX_LANGUAGES for named, run in runs)
-
-
 _DIGITS = re.compile(r"\d+")
 _ID_LENGTH, _ID_DIGITS, _ID = 10, 3, "x"  # least characters and digits of an id, and what stands for one
 
@@ -63,8 +59,7 @@ _ID_LENGTH, _ID_DIGITS, _ID = 10, 3, "x"  # least characters and digits of an id
 def shapes(url: str) -> tuple[str, ...]:
     """The groups that *url* belongs to, the smallest first.
 
-    Its path with numbers and ids masked and the names of its parameters; the same with any parameters; everything in
-    its folder. ``/calendar/2031/5?view=day`` is in ``/calendar/0/0?view``, ``/calendar/0/0?*`` and ``/calendar/0/*``.
+    ``/calendar/2031/5?view=day`` is in ``/calendar/0/0?view``, ``/calendar/0/0?*`` and ``/calendar/0/*``.
     """
     parts = urlsplit(url)
     path = parts.netloc + "/".join(map(_mask, parts.path.split("/")))
@@ -104,8 +99,7 @@ IN_ANOTHER_ORDER = "words in another order"
 def addresses(url: str) -> tuple[tuple[str, str], ...]:
     """The ways in which *url* may be one of many addresses of a page, each with what these have in common.
 
-    The words of its path in another order, an id of a session in its path, other parameters. Numbers keep their order,
-    as in dates, and parameters that name a language make other pages.
+    Numbers keep their order, as in dates, and parameters that name a language make other pages.
     """
     parts = urlsplit(url)
     segments = parts.path.split("/")[1:]

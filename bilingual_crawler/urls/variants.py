@@ -1,9 +1,7 @@
 """Language variants of an address: what a site answers to other request headers and cookies.
 
-A document is an address and, where the site has several documents under one address, the language in which it was asked
-for. This language is a part of its URL, in the form of a fragment: ``https://example.org/page#!lang=spa``. No server
-sees a fragment, and an address with one variant has none. So frontier, files and evidence know a variant as one more
-URL, whose mark names its language.
+The language in which an address was asked for is a fragment, ``https://example.org/page#!lang=spa``, which no server
+sees: so frontier, files and evidence know a variant as one more URL, whose mark names its language.
 """
 
 from __future__ import annotations
