@@ -32,11 +32,9 @@ _JOINERS = re.compile("[\u200c\u200d]+")
 
 
 def one_line(text: str) -> str:
-    """*text* on one line, with blanks collapsed, without invisible characters and without those that change how others
-    are shown.
+    """*text* on one line, with blanks collapsed, without characters that are invisible or change how others are shown.
 
-    Zero-width joiners and non-joiners stay where they change letters or emoji: beside letters that are written from
-    right to left, beside combining marks, and between symbols.
+    Zero-width joiners stay beside letters that are written from right to left, combining marks, and between symbols.
     """
     line = " ".join(text.split())
     if line.isprintable():
@@ -73,12 +71,8 @@ def composed(text: str) -> str:
     if not unsettled:
         return text
     if max(unsettled) >= _FORMS_BEGIN:
-        text = _FORMS.sub(_in_usual_letters, text)
+        text = _FORMS.sub(lambda forms: _APART.sub("", unicodedata.normalize("NFKC", forms[0])), text)
     return unicodedata.normalize("NFC", text)
-
-
-def _in_usual_letters(match: re.Match[str]) -> str:
-    return _APART.sub("", unicodedata.normalize("NFKC", match[0]))
 
 
 def is_escaped_twice(text: str) -> bool:

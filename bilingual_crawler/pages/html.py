@@ -21,7 +21,6 @@ from bilingual_crawler.urls.variants import linked
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
 
-    from bilingual_crawler.pages.links import Anchor
     from bilingual_crawler.pages.outline import Outline
 
 _DEEP = 5000  # open elements at which markup is cut
@@ -116,8 +115,10 @@ def page_of(walk: Walk, url: str, link_headers: Sequence[str] = (), formats: Col
     walk.anchors.extend(header_anchors(link_headers))
     declared = walk.declarations
     base = (canonicalise(declared.base, url) if declared.base else None) or url
-    if base != url:
-        _lead_to_page(walk.anchors, url)
+    for anchor in walk.anchors if base != url else ():
+        # a form without an address leads to the page, not to its base (HTML, "form submission algorithm")
+        if anchor.source is LinkSource.FORM and anchor.href.startswith("?"):
+            anchor.href = url.partition("#")[0].partition("?")[0] + anchor.href
     links, documents = in_formats(merge(walk.anchors, base, canonicalise(url)), formats)
     followed = limited(links)
     noindex, nofollow = page_rules(declared.robots)
@@ -143,10 +144,3 @@ def outline_of(walk: Walk, url: str) -> Outline:
     """The outline of the page at *url* that *walk* has visited."""
     files = files_in(walk.images, [anchor.href for anchor in walk.anchors], url)
     return outline_of_text(walk.title, walk.own_lines, files)
-
-
-def _lead_to_page(anchors: Sequence[Anchor], url: str) -> None:
-    """Let forms without an address lead to the page at *url*, not to its base (HTML, "form submission algorithm")."""
-    for anchor in anchors:
-        if anchor.source is LinkSource.FORM and anchor.href.startswith("?"):
-            anchor.href = url.partition("#")[0].partition("?")[0] + anchor.href

@@ -34,9 +34,7 @@ def _codes() -> dict[str, str]:
     for lang in (*COMMON, "cnr", "nno"):
         codes.setdefault(to_bcp47(lang), lang)
         codes.setdefault(lang, lang)
-    for bibliographic in BIBLIOGRAPHIC_CODES:
-        codes.setdefault(bibliographic, from_bcp47(bibliographic) or "")
-    return codes
+    return {code: from_bcp47(code) or "" for code in BIBLIOGRAPHIC_CODES} | codes
 
 
 @lru_cache(maxsize=32768)
@@ -65,8 +63,7 @@ def _words_and_names(text: str, names: Mapping[str, str]) -> Iterator[str]:
         if part in names:
             yield part
         else:
-            for word in part.split():
-                yield word.strip(_PUNCTUATION)
+            yield from (word.strip(_PUNCTUATION) for word in part.split())
 
 
 @lru_cache(maxsize=8192)
@@ -92,8 +89,7 @@ def coded_language(text: str) -> str | None:
 def flagged_language(image: str, on_switch: bool = False) -> str | None:
     """ISO 639-3 that a flag stands for. *image* is the alternative text, file name or class of the image, one per line.
 
-    With *on_switch* the image is in a language switcher, and counts as a flag whatever its name. A code on a flag names
-    a country unless it is the code of a common language (``flags/ca.png`` is Catalan).
+    *on_switch*: whatever its name. A code names a country unless it is that of a common language (``flags/ca.png``).
     """
     lines = image.split("\n")
     for line in lines:

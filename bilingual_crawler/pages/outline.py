@@ -37,8 +37,7 @@ _MASK = 0xFFFFFFFF
 class Outline(Struct, frozen=True, array_like=True):
     """The features that a page shares with its translation; at most 1,150 bytes packed. Arrays: 32-bit, little-endian.
 
-    Of numbers, names and files, each kept once, a page that has too many keeps those with the smallest hashes: pages
-    that have the same things keep the same ones (bottom-k sampling).
+    Of too many numbers, names and files those with the smallest hashes are kept, the same on all pages.
     """
 
     length: Annotated[int, Meta(ge=0)]  # characters of the main text: all but navigation
@@ -66,9 +65,9 @@ def outline_of_text(title: str, lines: Sequence[str], files: Iterable[str] = ())
     return Outline(
         length=sum(lengths),
         count=len(lines),
-        numbers=_array(_sample(map(_value, numbers_in("\n".join(text))), MAX_NUMBERS)),
-        names=_array(_sample(map(hash_text, names_in(text)), MAX_NAMES)),
-        files=_array(_sample(map(hash_text, files), MAX_FILES)),
+        numbers=_sample(map(_value, numbers_in("\n".join(text))), MAX_NUMBERS),
+        names=_sample(map(hash_text, names_in(text)), MAX_NAMES),
+        files=_sample(map(hash_text, files), MAX_FILES),
         lines=_array([hash_text(line) for line in longest]),
         lengths=bytes(round(4 * log2(len(line))) for line in longest),
     )
@@ -120,10 +119,11 @@ def _path(address: str) -> str:
     return address.partition("#")[0].partition("?")[0].lower()
 
 
-def _sample(items: Iterable[int], limit: int) -> list[int]:
+def _sample(items: Iterable[int], limit: int) -> bytes:
     """The items with the smallest hashes."""
     found = set(items)
-    return sorted(found if len(found) <= limit else nsmallest(limit, found, key=lambda item: item * _SPREAD & _MASK))
+    few = found if len(found) <= limit else nsmallest(limit, found, key=lambda item: item * _SPREAD & _MASK)
+    return _array(sorted(few))
 
 
 def _array(items: list[int]) -> bytes:

@@ -59,7 +59,8 @@ def header_directives(values: Iterable[str], agent: str) -> set[str]:
 
 def rules_for(text: str, agent: str) -> str:
     """The groups of a robots.txt that concern *agent* (RFC 9309, section 2.2.1), as a robots.txt."""
-    names_in = _name_reader(agent)
+    stands_for = _matcher(agent)
+    own = re.compile(rf"(?<![\w-]){re.escape(agent.lower())}(?![\w-])")
     kept: list[str] = []
     names: set[str] = set()
     naming = False
@@ -68,7 +69,10 @@ def rules_for(text: str, agent: str) -> str:
             if not naming:
                 names.clear()
             naming = True
-            for name in names_in(match[1]):
+            value = match[1].lower()
+            # names may be parted by commas, and the crawler's own stand anywhere: `Mozilla/5.0 (compatible; …)`
+            first = (_TOKEN.match(part.strip()) for part in value.split(","))
+            for name in [one[0] for one in first if one and stands_for(one[0])] or own.findall(value)[:1]:
                 if name not in names:
                     names.add(name)
                     kept.append(f"User-agent: {name}")
@@ -91,24 +95,6 @@ def text_of(body: bytes) -> str:
     if encoding is None and 0 in body[:2]:
         encoding = "utf-16-be" if body[0] == 0 else "utf-16-le"
     return body.decode(encoding or "utf-8", "replace")
-
-
-def _name_reader(agent: str) -> Callable[[str], list[str]]:
-    """The function that reads, of the value of a ``User-agent:`` line, the names that stand for the crawler *agent*.
-
-    As in Google's parser a name ends at the first character that is no letter, ``-`` or ``_``. Several names may be
-    parted by commas, and the crawler's own may stand anywhere, as in ``Mozilla/5.0 (compatible; …)``.
-    """
-    stands_for = _matcher(agent)
-    own = re.compile(rf"(?<![\w-]){re.escape(agent.lower())}(?![\w-])")
-
-    def names_in(value: str) -> list[str]:
-        value = value.lower()
-        first = (_TOKEN.match(part.strip()) for part in value.split(","))
-        names = [match[0] for match in first if match and stands_for(match[0])]
-        return names or own.findall(value)[:1]
-
-    return names_in
 
 
 def _matcher(agent: str) -> Callable[[str], bool]:

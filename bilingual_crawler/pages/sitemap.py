@@ -43,14 +43,12 @@ def begins_sitemap(start: bytes) -> bool:
 
 
 def parse_sitemap(body: bytes, url: str) -> tuple[list[Link], list[str], dict[str, list[Link]]]:
-    """The pages and documents that the sitemap fetched from *url* lists, the sitemaps that it names, and by page the
-    versions in other languages that it announces.
+    """The pages and documents in the sitemap or feed of *url*, the sitemaps that it names, and versions by page.
 
-    *body* is XML or one URL per line, gzipped or not. It is cut at 50 MB, 50,000 URLs and 5,000,000 characters of URLs.
-    Each page is one link, with the ``hreflang`` of any of its entries. Broken XML and gzip are read as far as possible,
-    prefixes may be undeclared; entities are never expanded. The entries of a feed are pages. Never raises.
+    *body* is XML or one URL per line, gzipped or not, read as far as possible up to 50 MB, 50,000 URLs and 5,000,000
+    characters of URLs; entities are never expanded. Each page is one link, with any ``hreflang``. Never raises.
     """
-    body = _unpack(body)
+    body = _gunzip(_gunzip(body))[:MAX_BYTES]
     if codec := _UTF_16.get(body[:2]):
         body = body.decode(codec, "replace").encode()
     beginning = _BEGINNING.search(body, 0, MAX_PREAMBLE)
@@ -89,16 +87,10 @@ def parse_sitemap(body: bytes, url: str) -> tuple[list[Link], list[str], dict[st
     return list(pages.values()), list(nested), announced
 
 
-def _unpack(body: bytes) -> bytes:
-    """*body* decompressed, at most twice (gzip in gzip), and cut at the limit."""
-    for _ in range(2):
-        if not body.startswith(_GZIP):
-            break
-        body = _gunzip(body)
-    return body[:MAX_BYTES]
-
-
 def _gunzip(body: bytes) -> bytes:
+    """*body* decompressed as far as possible, itself if it is no gzip."""
+    if not body.startswith(_GZIP):
+        return body
     parts: list[bytes] = []
     room = MAX_BYTES
     at = 0

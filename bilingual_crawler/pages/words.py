@@ -64,11 +64,7 @@ def western_digits(text: str) -> str:
     >>> western_digits("١٩٥٤, १९५४")
     '1954, 1954'
     """
-    return text if text.isascii() else _OTHER_DIGIT.sub(_in_western, text)
-
-
-def _in_western(digit: re.Match[str]) -> str:
-    return str(unicodedata.decimal(digit[0]))
+    return text if text.isascii() else _OTHER_DIGIT.sub(lambda digit: str(unicodedata.decimal(digit[0])), text)
 
 
 def is_unspaced(character: str) -> bool:

@@ -101,25 +101,19 @@ class ProviderError(ModelError):
 
 @dataclass(frozen=True, slots=True)
 class ModelConfig:
-    """`config.json` of a model folder.
-
-    `max_length` counts token ids; `text` names the pre-processing of a URL (a key of `TEXTS` or, for a pair, of
-    `PAIR_TEXTS`); `separator` stands between the two URLs of a pair; logits are divided by `temperature`; for a page
-    and its link, `link_shift` is added to the result and the sum divided by `link_temperature`; `tokenizer` is the file
-    with the vocabulary, or `bytes` for a model that reads bytes.
-    """
+    """`config.json` of a model folder."""
 
     kind: str
     format: int
     labels: tuple[str, ...]
-    max_length: int
+    max_length: int  # token ids of a text
     input: str
-    text: str
-    temperature: float
+    text: str  # how a URL is prepared, a key of `TEXTS` or, for a pair, of `PAIR_TEXTS`
+    temperature: float  # what logits are divided by
     sha256: dict[str, str]
-    separator: str = "</s>"
-    tokenizer: str = TOKENIZER
-    link_temperature: float = 1.0
+    separator: str = "</s>"  # between the two URLs of a pair
+    tokenizer: str = TOKENIZER  # the file with the vocabulary, or `bytes` for a model that reads bytes
+    link_temperature: float = 1.0  # what calibrated logits of a page and its link are divided by, after the shift
     link_shift: float = 0.0
 
 
@@ -138,6 +132,7 @@ class UrlModel:
             raise ModelError(f"{folder / 'config.json'}: is a {self.config.kind} model, not {self.kind}")
         if self.config.text not in self.texts:
             raise ModelError(f"{folder / 'config.json'}: unknown text preparation {self.config.text!r}")
+        self.labels = self.config.labels  # of the columns; for languages ISO 639-3 and `unk` (no document)
         self.failures = 0  # batches that could not be computed
         self._tokens = _tokens(folder, self.config)
         self._open(providers or default_providers())
@@ -164,7 +159,7 @@ class UrlModel:
         """Calibrated logits, a row per text; a batch that fails is halved, at last computed on the CPU, or raises."""
         ids, lengths = self._tokens(texts)
         if not len(lengths):
-            return np.zeros((0, max(1, len(self.config.labels))), dtype=np.float32)
+            return np.zeros((0, max(1, len(self.labels))), dtype=np.float32)
         mask = np.arange(max(1, lengths.max(initial=0))) < lengths[:, None]
         padded = np.full(mask.shape, self._tokens.pad, dtype=np.int64)
         padded[mask] = ids
@@ -206,11 +201,6 @@ class LanguageModel(UrlModel):
     kind = "language"
     input = "url"
     texts = TEXTS
-
-    @property
-    def labels(self) -> tuple[str, ...]:
-        """ISO 639-3 codes and `unk` (not a document), in the order of the columns."""
-        return self.config.labels
 
     def reader(self, pairs: LanguagePairs) -> Callable[[Sequence[str]], NDArray[np.float32]]:
         """A function from n URLs to the probability of each language of *pairs*: (n, languages), float32.

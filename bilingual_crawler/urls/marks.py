@@ -237,7 +237,7 @@ _IN_NAME = re.compile(rf"(?<![-_.])[-_.]++{_MARK}|{_MARK}[-_.]++")
 
 
 def strip_language(url: str, languages: Collection[str] | None = None) -> str:
-    """*url* without scheme, ``www.``, marks (of *languages*, if given), index page, last slash: the same for versions."""
+    """*url* without scheme, ``www.``, marks (of *languages*, if given), index page, last slash: same for versions."""
     return _strip(url, None if languages is None else frozenset(languages))
 
 
