@@ -303,7 +303,6 @@ class LanguagePair:
     equivalents: frozenset[frozenset[str]] = frozenset(map(frozenset, DEFAULT_EQUIVALENTS))
 
     def __post_init__(self) -> None:
-        """Refuse a pair of one language."""
         if base_of(self.a) == base_of(self.b):
             raise LanguageError(f"a pair needs two languages, not {language_name(base_of(self.a))} twice")
 
@@ -363,7 +362,6 @@ class LanguagePair:
         return self.b if lang == self.a else self.a
 
     def __str__(self) -> str:
-        """``eng-mlt``."""
         return f"{self.a}-{self.b}"
 
 

@@ -113,7 +113,6 @@ class LanguagePairs:
         return len(self.pairs)
 
     def __str__(self) -> str:
-        """``eng-isl,eng-dan``."""
         return ",".join(map(str, self.pairs))
 
 

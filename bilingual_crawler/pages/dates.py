@@ -75,7 +75,6 @@ def _date(year: str, month: int | str, day: str) -> str:
 
 @lru_cache(maxsize=4096)
 def _month(word: str, language: str) -> int | None:
-    """The number of the month that *word* names."""
     names = _months(language)
     folded = word.casefold().rstrip(".,'’")
     if folded in names or language in UNINFLECTED:

@@ -8,11 +8,10 @@ from typing import TYPE_CHECKING, ClassVar
 from msgspec.structs import replace
 
 from bilingual_crawler.languages.codes import from_bcp47
-from bilingual_crawler.pages.decode import decode_body
+from bilingual_crawler.pages.decode import check_legible, decode_body
 from bilingual_crawler.pages.formats import ONLY_HTML
 from bilingual_crawler.pages.html import outline_of, page_of, walk_through
 from bilingual_crawler.pages.language import BY_DEFAULT, Detection
-from bilingual_crawler.pages.legibility import check_legible
 from bilingual_crawler.pages.links import in_formats
 from bilingual_crawler.pages.model import Link, PageRecord
 from bilingual_crawler.pages.opt_outs import TdmRule, rules_in
@@ -59,7 +58,7 @@ class PageJob(Job[PageRecord]):
         self.detection.load()
 
     def run(self) -> PageRecord:
-        """Raises ContentError as :func:`~bilingual_crawler.pages.legibility.check_legible`."""
+        """Raises ContentError as :func:`~bilingual_crawler.pages.decode.check_legible`."""
         return self._read()[1]
 
     def _read(self) -> tuple[str, PageRecord]:

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, ClassVar
 from bilingual_crawler import to_install
 from bilingual_crawler.languages.codes import UNKNOWN, base_of, macrolanguage
 from bilingual_crawler.languages.scripts import script_of
+from bilingual_crawler.pages.decode import has_wrong_letters
 from bilingual_crawler.pages.detectors.base import MAX_CHARACTERS, SHOWN, Identification, has_letters, load_detector
-from bilingual_crawler.pages.legibility import has_wrong_letters
 from bilingual_crawler.pages.sandbox.jobs import ContentError, Job, Limits, SandboxError
 from bilingual_crawler.pages.sandbox.pool import submit
 
@@ -53,8 +53,10 @@ class Detection:
     """The detectors of a crawl by name, and what its pairs ask of them."""
 
     detectors: tuple[str, ...] = ("cld2",)
-    undetectable: frozenset[str] = frozenset()  # languages of the pairs that no detector knows
-    languages: frozenset[str] = frozenset()  # of the pairs, and what counts as one of them, without scripts
+    undetectable: frozenset[str] = frozenset()
+    """Languages of the pairs that no detector knows."""
+    languages: frozenset[str] = frozenset()
+    """Languages of the pairs, and those that count as one of them, without scripts."""
     in_scripts: frozenset[str] = frozenset()
     """Languages of which the pairs have one script: the identified language has the script of the text."""
 
@@ -86,10 +88,8 @@ class Detection:
         detector = load_detector(self.detectors)
         found = detector.identify(text)
         announced = next((lang for lang in declared if lang in self.undetectable), None)
-        if announced is None:
-            return found
-        other = found.reliable and found.language != macrolanguage(announced)
-        if other and detector.confirms(text, found.language):
+        is_other = announced and found.reliable and found.language != macrolanguage(announced)
+        if announced is None or (is_other and detector.confirms(text, found.language)):
             return found
         return Identification(announced, ((announced, 100),), False)
 
@@ -109,9 +109,8 @@ class Detection:
     def identify_page(self, lines: Sequence[str], declared: Sequence[str | None] = ()) -> Identification:
         """The language of a page by the vote of its own text, *lines*, and by what is *declared*; never raises.
 
-        *declared*: ISO 639-3, one for each declaration, the most direct first; None if it names no language. The text
-        decides, except where it is short, where its lines and the whole disagree, and among languages that detectors
-        confuse.
+        *declared*: ISO 639-3, the most direct first, None if a declaration names no language. It decides where the text
+        is short, or its lines and the whole disagree, and among languages that detectors confuse.
         """
         text = "\n".join(lines)
         named = [lang and base_of(lang) for lang in declared]
@@ -125,12 +124,10 @@ class Detection:
         # the first of equals
         named = next((language for language, _ in Counter(filter(None, declared)).most_common(1)), None)
         voted = replace(self._vote(lines, text, whole), declared=named)
-        if named in (None, voted.language):
-            return voted
         is_tie = voted.language != whole.language == named
-        if is_tie or self._decides(named, text, voted):
-            return replace(voted, language=named, reliable=False)
-        return voted
+        if named in (None, voted.language) or not (is_tie or self._decides(named, text, voted)):
+            return voted
+        return replace(voted, language=named, reliable=False)
 
     def _vote(self, lines: Sequence[str], text: str, whole: Identification) -> Identification:
         """*whole*, or the vote of the lines of a text that is in several languages or too long, by their characters."""

@@ -98,7 +98,6 @@ def hash_text(text: str) -> int:
 
 
 def _value(number: str) -> int:
-    """A number by its value, or its hash if it is long."""
     return int(number) if len(number) < 10 else hash_text(number)
 
 

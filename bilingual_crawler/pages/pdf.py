@@ -89,7 +89,6 @@ def _masked(line: Line) -> tuple[str, int]:
 
 
 def _parted(page: Sequence[Line]) -> Iterator[list[Line]]:
-    """The lines of each paragraph of a page."""
     for block in _blocks(page):
         edge = max(_end(line) for line in block)
         paragraph = block[:1]
@@ -134,7 +133,6 @@ def _begins(before: Line, line: Line, edge: float) -> bool:
 
 
 def _start(line: Line) -> float:
-    """Where *line* starts in its direction."""
     return -line.right if _is_from_right(line.text) else line.left
 
 
@@ -154,7 +152,6 @@ def _goes_on(last: Paragraph, following: Paragraph) -> bool:
 
 
 def _joined(text: str, more: str, known: Counter[str]) -> str:
-    """*text* and the line *more* that follows it."""
     if text.endswith(HYPHENS) and text[-2:-1].isalpha():
         first, second = text[:-1].rpartition(" ")[2], more.partition(" ")[0]
         if not more[0].islower() or _is_compound(first, second, known):

@@ -105,6 +105,5 @@ def _matcher(agent: str) -> Callable[[str], bool]:
 
 
 def _lines(text: str) -> list[str]:
-    """The lines without comments, byte order mark and empty lines."""
     lines = (line[:MAX_LINE].partition("#")[0].strip("\ufeff \t\r\f\v") for line in re.split("[\r\n]+", text))
     return [line for line in lines if line]

@@ -153,7 +153,6 @@ _FLOATING = re.compile(r"(?i)\bfloat\s*:\s*(?!none)\w")
 
 
 def _is_block(style: str) -> bool:
-    """Whether this *style* of an inline element puts it on lines of its own."""
     # what floats may be the first letter of a word
     return _BLOCK_STYLE.search(style) is not None and not _FLOATING.search(style)
 
@@ -571,7 +570,6 @@ class Walk:
         return undo
 
     def _describe(self, anchor: Anchor, tag: str, attributes: dict[str, str | None]) -> None:
-        """Add the evidence of an element inside the open *anchor*, or of its own element."""
         if anchor.lang is None and (lang := attributes.get("lang")):
             anchor.lang = from_bcp47(lang)
         if tag == "img":
@@ -628,7 +626,6 @@ class Walk:
         return 0
 
     def _open_clicked(self, attributes: dict[str, str | None]) -> int:
-        """Begin an element whose ``onclick`` leads to an address."""
         address = script_address(attributes["onclick"])
         if address is None or len(self.anchors) >= MAX_ANCHORS:
             return 0
@@ -708,7 +705,6 @@ def _is_typeset(element: LexborNode) -> bool:
 
 
 def _heading_around(node: LexborNode) -> LexborNode | None:
-    """The heading that holds *node*, at most four elements up."""
     for _ in range(4):
         parent = node.parent
         if parent is None or parent.tag in _HEADINGS:

@@ -23,7 +23,6 @@ if TYPE_CHECKING:
 
 
 def _in_ranges(characters: Iterable[str]) -> str:
-    """*characters*, in order, as the inside of a set of a pattern."""
     runs = (list(run) for _, run in groupby(enumerate(characters), lambda item: ord(item[1]) - item[0]))
     return "".join(f"{run[0][1]}-{run[-1][1]}" for run in runs)
 
@@ -106,7 +105,6 @@ def sample_of(text: str) -> bytes:
 
 
 def _hashes(text: str, url: str = "") -> NDArray[np.uint32]:
-    """The hashes of all word triples, in order."""
     skipped = frozenset(_WORD.findall(url.lower()))
     words = _WORD.findall(text[:MAX_CHARACTERS].lower())
     if skipped:

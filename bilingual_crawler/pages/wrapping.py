@@ -152,7 +152,6 @@ def _width(row: str) -> int:
 
 
 def _first_width(row: str) -> int:
-    """The width of the first word of *row*."""
     if is_unspaced(row[0]):
         return _NEXT_WORD.get(unicodedata.east_asian_width(row[0]), _NEXT_PHRASE)
     return _width(row.partition(" ")[0])

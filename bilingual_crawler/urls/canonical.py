@@ -46,10 +46,12 @@ def canonicalise(url: str, base: str | None = None) -> str | None:
     url = url.strip(_STRIP)
     if len(url) > 2 * MAX_LENGTH:
         return None
-    if scheme := _SCHEME.match(url):
-        if base is None or _is_other(scheme[0].lower(), url[scheme.end() :], base):
+    if match := _SCHEME.match(url):
+        scheme, rest = match[0].lower(), url[match.end() :]
+        # browsers resolve `http:page` and `http:/page` on a page of http
+        if base is None or rest[:2] in _SLASHES or scheme not in _HTTP or not base.lower().startswith(scheme):
             return _absolute(url)
-        url = url[scheme.end() :]
+        url = rest
     if base is None:
         return None
     root, directory, page = _base(base)
@@ -74,11 +76,6 @@ def canonicalise(url: str, base: str | None = None) -> str | None:
             directory = directory[: directory.rfind("/", len(root), -1) + 1] or f"{root}/"
         joined = f"{directory}{path}{query}"
     return joined if len(joined) <= MAX_LENGTH else None
-
-
-def _is_other(scheme: str, rest: str, base: str) -> bool:
-    """Whether *scheme* and *rest* are absolute: browsers resolve ``http:page`` and ``http:/page`` on a page of http."""
-    return rest[:2] in _SLASHES or scheme not in _HTTP or not base.lower().startswith(scheme)
 
 
 @lru_cache(maxsize=512)

@@ -106,7 +106,6 @@ def rewritten_pairs(urls: Sequence[str], others: Sequence[str]) -> list[tuple[in
 
 
 def _one_token_apart(urls: Sequence[str], others: Sequence[str]) -> Iterator[tuple[str, str]]:
-    """Pairs of URLs with one token replaced, removed or inserted."""
     (keys, owners), (other_keys, other_owners) = (_sorted_keys(members) for members in (urls, others))
     shared = np.intersect1d(keys, other_keys)
     ends = (np.searchsorted(of, shared, side).tolist() for of in (keys, other_keys) for side in ("left", "right"))

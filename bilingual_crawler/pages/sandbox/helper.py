@@ -90,7 +90,6 @@ def _address_space() -> int:
 
 @cache
 def _statm() -> int:
-    """File descriptor of this process's own sizes in memory."""
     return os.open("/proc/self/statm", os.O_RDONLY)
 
 

@@ -75,7 +75,6 @@ def use(count: int) -> None:
 
 @functools.cache
 def _threads() -> ThreadPoolExecutor:
-    """One thread waits for each helper."""
     return ThreadPoolExecutor(processes(), thread_name_prefix="sandbox")
 
 
@@ -158,7 +157,6 @@ class _Helper:
         _helpers.add(self)
 
     def runs(self) -> bool:
-        """False if the process has ended since its last answer."""
         return self._process.poll() is None
 
     def ask(self, job: Job[Any]) -> bytes:
