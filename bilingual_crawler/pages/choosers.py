@@ -73,10 +73,7 @@ def is_get(method: str | None) -> bool:
 
 
 def form_anchors(form: LexborNode) -> list[Anchor]:
-    """What a browser would ask for by GET, for each choice of a language in a list of a form or by its button.
-
-    Empty if the form asks for more, or for two languages, as dictionaries do. Addresses on the page begin with ``?``.
-    """
+    """What a browser would ask for by GET for each choice of a language in a form; empty if it asks for more."""
     own = form.attributes
     sent: list[tuple[str, str | None]] = []
     choices: dict[int, list[tuple[_Option, str | None]]] = {}
@@ -162,10 +159,7 @@ def _default(options: Sequence[_Option], is_multiple: bool) -> str | None:
 
 
 def _languages(name: str, options: Sequence[_Option]) -> list[tuple[_Option, str | None]]:
-    """The *options* with their languages if two are named, and one by half of the options, no addresses; else empty.
-
-    Codes are enough only if *name* is that of a language: lists of countries and states have the same codes.
-    """
+    """The *options* with their languages if two are named, by half of the options, and not by address; else empty."""
     names_language = _key(name) in LANGUAGE_KEYS
     found: list[tuple[_Option, str | None]] = []
     named = 0

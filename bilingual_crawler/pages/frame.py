@@ -1,6 +1,4 @@
-"""Which elements of a page are frame, around its own text: navigation, header, footer, sidebars, breadcrumbs, tables of
-contents, links to neighbours, language switchers, dialogs, comments and their forms, offers to share.
-"""
+"""Which elements of a page are frame, around its own text: navigation, header, footer, switchers, comments, …"""
 
 from __future__ import annotations
 
@@ -98,10 +96,7 @@ def asks(lines: Sequence[str], kinds: Sequence[int]) -> bool:
 
 
 def own_lines(lines: Sequence[str], kinds: Sequence[int], regions: Iterable[Region]) -> tuple[list[bool], list[Region]]:
-    """Tell which *lines*, with the bits *kinds*, are own text, and which of *regions* count.
-
-    Regions by class alone that hold prose do not count if next to nothing, or hardly any prose, is left.
-    """
+    """Tell which *lines* are own text, and which *regions* count: by class alone only if text is left."""
     counted = list(regions)
     own = _outside(kinds, counted)
     sizes = zip(map(len, lines), kinds, strict=True)

@@ -36,10 +36,7 @@ _SHADOW_ROOT = re.compile(r"\sshadowrootmode\s*=\s*[\"']?(?:open|closed)\b")
 
 
 def as_shown(html: str) -> str:
-    """*html* for a parser that runs no scripts, so that its tree has what browsers show.
-
-    What ``<noscript>`` holds ends with it, though elements in it are open. A shadow tree replaces its template.
-    """
+    """*html* as browsers show it, for a parser without scripts: ``<noscript>`` ends, shadow trees replace templates."""
     if ("</noscript>" in html or "</NOSCRIPT>" in html) and "<frameset" not in html and "<FRAMESET" not in html:
         # the end of <applet> closes all that is open in it; it would end a frameset
         html = _NOSCRIPT.sub(lambda tag: "</applet" if tag[1] else "<applet hidden", html)
@@ -61,10 +58,7 @@ def _with_shadow_trees(html: str) -> str:
 
 
 def tame(html: str) -> str:
-    """*html* without long tags and the tags of options after the 5,000th, cut where over 5,000 elements are open.
-
-    lexbor takes time in the square of the tree's depth, of the attributes of a tag and of the options of a list.
-    """
+    """*html* cut where lexbor takes quadratic time: in its depth, in attributes of a tag, in options of a list."""
     if len(html) < _DEEP * len("<b>"):
         return html
     if len(html) > _LONG:

@@ -87,10 +87,7 @@ def coded_language(text: str) -> str | None:
 
 @lru_cache(maxsize=8192)
 def flagged_language(image: str, on_switch: bool = False) -> str | None:
-    """ISO 639-3 that a flag stands for. *image* is the alternative text, file name or class of the image, one per line.
-
-    *on_switch*: whatever its name. A code names a country unless it is that of a common language (``flags/ca.png``).
-    """
+    """ISO 639-3 of a flag, by text, file name and class of the *image*, one per line; *on_switch*: any image is one."""
     lines = image.split("\n")
     for line in lines:
         if (lang := named_language(line) or (coded_language(line) if len(line) < 4 else None)) is not None:

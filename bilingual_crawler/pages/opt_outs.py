@@ -1,7 +1,4 @@
-"""Opt-outs of pages and sites: robots directives about archives and AI, and the TDM Reservation Protocol (TDMRep).
-
-In linear time for any text. TDMRep is https://www.w3.org/community/reports/tdmrep/CG-FINAL-tdmrep-20240510/.
-"""
+"""Opt-outs by robots directives and TDMRep (https://www.w3.org/community/reports/tdmrep/CG-FINAL-tdmrep-20240510/)."""
 
 from __future__ import annotations
 
@@ -36,10 +33,7 @@ class OptOuts:
     policy: str = ""  # URL of the policy of a reservation; empty without one
 
     def over(self, wider: OptOuts) -> OptOuts:
-        """Add the opt-outs of a *wider* source: of the headers to those of the page, of the site to both.
-
-        Of the reservations the nearest counts (TDMRep, section 6).
-        """
+        """Add the opt-outs of a *wider* source (headers, site); the nearest reservation counts (TDMRep, section 6)."""
         nearest = wider if self.reserved is None else self
         directives = _in_order({*self.directives, *wider.directives})
         return OptOuts(directives, nearest.reserved, nearest.policy)

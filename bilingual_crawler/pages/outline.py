@@ -35,10 +35,7 @@ _MASK = 0xFFFFFFFF
 
 
 class Outline(Struct, frozen=True, array_like=True):
-    """The features that a page shares with its translation; at most 1,150 bytes packed. Arrays: 32-bit, little-endian.
-
-    Of too many numbers, names and files those with the smallest hashes are kept, the same on all pages.
-    """
+    """What a page shares with its translation, at most 1,150 bytes packed; arrays are 32-bit, little-endian."""
 
     length: Annotated[int, Meta(ge=0)]  # characters of the main text: all but navigation
     count: Annotated[int, Meta(ge=0)]  # its lines
@@ -119,7 +116,7 @@ def _path(address: str) -> str:
 
 
 def _sample(items: Iterable[int], limit: int) -> bytes:
-    """The items with the smallest hashes."""
+    """The items with the smallest hashes, the same ones on all pages that have them (bottom-k sampling)."""
     found = set(items)
     few = found if len(found) <= limit else nsmallest(limit, found, key=lambda item: item * _SPREAD & _MASK)
     return _array(sorted(few))

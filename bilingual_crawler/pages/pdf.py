@@ -172,15 +172,11 @@ MIN_LETTERS = 20  # letters a page under which a PDF counts as one without text:
 LARGE = 1.2  # size of a title, as a multiple of the usual size on its page
 
 _WORD = re.compile(r"\w+")
-# PDFium writes this for a hyphen at the end of a line, and no line break.
-_BROKEN = "\x02"
+_BROKEN = "\x02"  # PDFium writes this for a hyphen at the end of a line, and no line break
 
 
 def read_pdf(url: str, body: bytes) -> PageRecord:
-    """The text of the first 300 pages of the PDF at *url*, a line per paragraph, with what the document declares.
-
-    Raises ContentError: ``damaged``, ``encrypted`` (it needs a password), ``no-text`` (fewer than 20 letters a page).
-    """
+    """The paragraphs of the PDF at *url*; ContentError: ``damaged``, ``encrypted``, ``no-text`` (or hardly any)."""
     try:
         document = pdfium.PdfDocument(body)
     except pdfium.PdfiumError as error:

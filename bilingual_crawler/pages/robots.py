@@ -38,11 +38,7 @@ def directives_in(content: str) -> set[str]:
 
 
 def header_directives(values: Iterable[str], agent: str) -> set[str]:
-    """The directives in ``X-Robots-Tag`` headers for *agent*, in lower case.
-
-    A name in front, as in ``googlebot: noindex, nofollow``, holds up to the next name or the end of the header;
-    directives without a name are for all.
-    """
+    """The directives in ``X-Robots-Tag`` headers for *agent* (``googlebot: noindex, nofollow``) or all, lower case."""
     named = _matcher(agent)
     found: set[str] = set()
     for value in values:

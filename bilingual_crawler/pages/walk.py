@@ -95,15 +95,13 @@ _SPOKEN = re.compile(
 )
 _ICON_TAGS = frozenset({"i", "span", "em", "mat-icon"})
 _FORMULAS = frozenset(("katex-html", "MJX_Assistive_MathML", "MathJax_Preview"))
+# For screen readers or an icon; one of two forms of a formula, perhaps; added by a generator.
 _UNREAD, _TWICE, _ADDED = 1, 2, 3
 
 
 @lru_cache(maxsize=16384)
 def _hiding(tag: str, names: str) -> int:
-    """Why an element with these class names is no text; 0 for most.
-
-    It is for screen readers or an icon (1), may be one of two forms of a formula (2), or is added by a generator (3).
-    """
+    """Why an element with these class names is no text; 0 for most."""
     parts = names.split()
     is_spoken = tag == "span" and _SPOKEN.search(names) and "not-sr-only" not in names
     if is_spoken or (tag in _ICON_TAGS and not ICON_FONTS.isdisjoint(parts)):
@@ -160,15 +158,13 @@ def _is_block(style: str) -> bool:
 _SPACING = re.compile(r"(?i)(?:^|[;\s])display\s*:\s*(?:inline-)?(?:flex|grid)\b")  # parts children
 
 _DECLARING_TAGS = frozenset(("html", "base", "link", "meta", "time"))
-# These may be hidden until a script shows them.
-_PAGE_TAGS = frozenset(("html", "body"))
+_PAGE_TAGS = frozenset(("html", "body"))  # these may be hidden until a script shows them
 _MAIN_TAGS = frozenset(("body", "main"))
 _LINK_TAGS = frozenset(("a", "area", "frame"))
 _CLICKED_TAGS = frozenset(("button", "div", "img", "input", "li", "p", "span", "td", "tr"))
 _LETTER = re.compile(r"[^\W_]")
 _PHRASE_TAGS = frozenset(("a", "b", "button", "em", "i", "label", "small", "span", "strong", "time"))
-# Beside another element they are never a part of its last word.
-_APART_TAGS = frozenset(("button", "label", "time"))
+_APART_TAGS = frozenset(("button", "label", "time"))  # beside another element they are never a part of its last word
 _TYPE_TAGS = frozenset(("b", "em", "i", "strong"))
 _TYPE_ATTRIBUTES = frozenset(("lang", "style"))
 _TYPE_CLASSES = re.compile(r"(?:[A-Za-z]{1,2}\d++\s*+)++")
@@ -211,11 +207,9 @@ class Walk:
         self._breaks: list[int] = []  # indices of the lines that follow the line before after a single `<br>`
         self._mark: tuple[int, int] | None = None
         self._anchor: Anchor | None = None
-        self._anchor_start = 0
         self._anchors_told = 0  # how many of the anchors have the text of their block
         # the open forms: the links of each, what came before it, and the number of regions before it
         self._forms: list[tuple[list[Anchor], _Before, int]] = []
-        self._forms_read = 0
         self._is_form_loose = False  # of the innermost form, as `is_loose`
         self._switches: list[tuple[int, int, int]] = []
         self._hidden = self._preformatted = 0
@@ -228,7 +222,7 @@ class Walk:
         self._is_control = False  # whether the open link leads to a neighbour or tag
         # open buttons, labels in forms and other inline elements that are frame, and open headings
         self._buttons = self._headings = 0
-        self._mains = self._content = self._characters = self._after_anchor = 0
+        self._mains = self._content = self._characters = self._anchor_start = self._after_anchor = self._forms_read = 0
 
     def run(self, root: LexborNode) -> None:
         """Visit all nodes under *root* without recursion."""
@@ -304,12 +298,8 @@ class Walk:
         """Remove the blank before *mark*, which is left out, if no word follows it."""
         parent = mark.parent
         following = mark.next or (parent.next if parent is not None and parent.tag == "a" else None)
-        if (
-            self._line
-            and following is not None
-            and following.tag == "-text"
-            and not (following.text_content or " ")[0].isalnum()
-        ):
+        text = following.text_content if following is not None and following.tag == "-text" else "a"
+        if self._line and not (text or " ")[0].isalnum():
             self._line[-1] = self._line[-1].rstrip()
 
     def _text(self, text: str) -> None:
@@ -591,11 +581,8 @@ class Walk:
     def _open(self, tag: str, attributes: dict[str, str | None]) -> int:
         href = attributes.get("src" if tag == "frame" else "href")
         is_script = False
-        if (
-            tag == "a"
-            and ("onclick" in attributes or self._anchor is not None)
-            and (not href or href[:11].lower().startswith(NO_ADDRESS))
-        ):
+        may_be_script = tag == "a" and ("onclick" in attributes or self._anchor is not None)
+        if may_be_script and (not href or href[:11].lower().startswith(NO_ADDRESS)):
             if address := script_address(attributes.get("onclick")):
                 href, is_script = address, True
             elif self._anchor is not None and self._anchor.source is LinkSource.SCRIPT:
@@ -668,8 +655,8 @@ def _is_apart(node: LexborNode, line: Sequence[str], text: str) -> bool:
         )
     ):
         return False
+    # the first letter of a word
     if before[-1].isalpha() and (len(before) == 1 or (before[-1].islower() and not before[-2].isalpha())):
-        # the first letter of a word
         return False
     if text[0].isupper() and text[1:2].islower() and (before[-1].islower() or before[-1].isdigit()):
         return True

@@ -203,10 +203,7 @@ class LanguageModel(UrlModel):
     texts = TEXTS
 
     def reader(self, pairs: LanguagePairs) -> Callable[[Sequence[str]], NDArray[np.float32]]:
-        """A function from n URLs to the probability of each language of *pairs*: (n, languages), float32.
-
-        The labels of an equivalence class are added up. A label may be any code of its language: ``bh``, ``nob``.
-        """
+        """A function from n URLs to the probability of each language of *pairs*, all labels counted: (n, languages)."""
         columns = [self._columns(pairs, language) for language in pairs.languages]
 
         def read(urls: Sequence[str]) -> NDArray[np.float32]:

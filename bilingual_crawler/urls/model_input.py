@@ -1,8 +1,4 @@
-"""URLs as model input, the same in training and in crawls.
-
-After a change of :func:`url_parts` or :func:`pair_text` the parallelness model must be trained again. Their table of
-languages has more tokens than that of ``tokens``, since the model weights them itself.
-"""
+"""URLs as model input, the same in training and in crawls: after a change here, train the parallelness model again."""
 
 from __future__ import annotations
 

@@ -70,10 +70,7 @@ def _table() -> dict[str, tuple[str, ...]]:
 
 @lru_cache(maxsize=16384)
 def languages_of(token: str) -> tuple[str, ...]:
-    """ISO 639-3 of the languages that *token* as a whole may name, likeliest first; empty without one.
-
-    ``en``, ``ENG``, ``english``, ``en_GB``, ``be-fr``, ``zh-hans``, ``suomi``; wrong but common ones such as ``cz``.
-    """
+    """ISO 639-3 of the languages that *token* as a whole (``en_GB``, ``suomi``, ``cz``) may name, likeliest first."""
     token = _CHARSET.sub("", token)
     if _WRITTEN_LOCALE.fullmatch(token):
         return _table().get(token[: token.index(token[-3])], ())

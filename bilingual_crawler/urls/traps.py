@@ -97,10 +97,7 @@ IN_ANOTHER_ORDER = "words in another order"
 
 
 def addresses(url: str) -> tuple[tuple[str, str], ...]:
-    """The ways in which *url* may be one of many addresses of a page, each with what these have in common.
-
-    Numbers keep their order, as in dates, and parameters that name a language make other pages.
-    """
+    """The ways in which *url* may be one of many addresses of a page, each with what these have in common."""
     parts = urlsplit(url)
     segments = parts.path.split("/")[1:]
     end = f"?{parts.query}#{parts.fragment}"

@@ -1,8 +1,4 @@
-"""Language variants of an address: what a site answers to other request headers and cookies.
-
-The language in which an address was asked for is a fragment, ``https://example.org/page#!lang=spa``, which no server
-sees: so frontier, files and evidence know a variant as one more URL, whose mark names its language.
-"""
+"""Variants of an address by request header or cookie: their URLs end in a fragment, as in ``/page#!lang=spa``."""
 
 from __future__ import annotations
 

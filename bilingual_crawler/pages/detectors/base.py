@@ -75,10 +75,7 @@ class LanguageDetector(Protocol):
 
 
 def by_ranges(text: str, language_of: Callable[[str], str]) -> Identification:
-    """The languages of the contiguous ranges of *text*, of 1,000 characters each, as shares (CCAligned 2020, 3.2.2).
-
-    *language_of* gives the ISO 639-3 code of a range, or ``un``.
-    """
+    """The languages of the ranges of *text* (CCAligned 2020, 3.2.2), each by *language_of*: ISO 639-3 or ``un``."""
     text = text[:MAX_CHARACTERS]
     ranges = [text[start : start + RANGE] for start in range(0, len(text), RANGE)]
     votes = Counter(language_of(one) if has_letters(one) else UNKNOWN for one in ranges)
@@ -99,10 +96,7 @@ def legible(text: str) -> str:
 
 
 class Ensemble:
-    """Each detector votes on each range of a text, and each range on the text (CCAligned 2020, section 3.2.2).
-
-    No detector outvotes another on a language that it does not know. The first of equals wins.
-    """
+    """Detectors that vote on ranges (CCAligned 2020, 3.2.2), none against a language unknown to it."""
 
     def __init__(self, detectors: Sequence[LanguageDetector]) -> None:
         self._detectors = detectors

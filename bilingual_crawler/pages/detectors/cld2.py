@@ -40,10 +40,7 @@ class Cld2:
         return self._second_opinion(text[:RANGE], first) if has_letters(text) else NOTHING
 
     def confirms(self, text: str, language: str) -> bool:
-        """CLD2 is sure of *text* and of its pieces, and langid agrees unless it does not know *language*.
-
-        CLD2 is sure that Asturian is Spanish, but not piece by piece, and that Sorani is Persian, but langid is not.
-        """
+        """CLD2 is sure of *text* and its pieces, as not of Asturian, and langid agrees if it knows *language*."""
         text = text[:MAX_CHARACTERS]
         starts = range(0, max(len(text) - PIECE, 0) + 1, PIECE)
         pieces = [_cld2(text), *(_cld2(text[start : start + PIECE]) for start in starts)]

@@ -97,10 +97,7 @@ os.register_at_fork(after_in_child=_forget)
 
 
 def _do(job: Job[Result]) -> Result:
-    """Run *job* in the helper of this thread, and once more, with no other such job, if the helper was killed.
-
-    Others, such as the kernel where memory is short, may kill a helper for what its job has not done.
-    """
+    """Run *job*, and once more, with no other such job, if its helper was killed, perhaps without its fault."""
     try:
         return _attempt(job)
     except _KilledError:
