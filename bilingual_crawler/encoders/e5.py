@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib.util
 import struct
 import tempfile
+from functools import partial
 from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from numpy.typing import NDArray
-    from onnx import ModelProto, NodeProto, ValueInfoProto
+    from onnx import ModelProto, NodeProto
 
 PREFIX = "query: "  # what e5 wants before a text that is compared with its like
 BATCH_TOKENS = 2048
@@ -155,14 +156,12 @@ class _Layers:
         self._add("Identity", hidden, out="output")
         shape: list[str | int | None] = ["batch", "tokens", width]
 
-        def of_floats(name: str, shape: list[str | int | None]) -> ValueInfoProto:
-            return self._helper.make_tensor_value_info(name, TensorProto.FLOAT, shape)
-
+        floats = partial(self._helper.make_tensor_value_info, elem_type=TensorProto.FLOAT)
         graph = self._helper.make_graph(
             self._nodes,
             "e5",
-            [of_floats("hidden", shape), of_floats("mask", shape[:2])],
-            [of_floats("output", shape)],
+            [floats("hidden", shape=shape), floats("mask", shape=shape[:2])],
+            [floats("output", shape=shape)],
             [numpy_helper.from_array(np.asarray(value), name) for name, value in self._constants.items()],
         )
         model = self._helper.make_model(graph, opset_imports=[self._helper.make_opsetid("", 20)], ir_version=9)

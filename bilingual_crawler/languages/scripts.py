@@ -9,12 +9,9 @@ from functools import lru_cache
 from bilingual_crawler.languages.tables import read_tables
 
 _OF_LETTERS: dict[str, str] = read_tables(__name__)["scripts"]  # first words of the Unicode names of letters
-
 HANS, HANT = "Hans", "Hant"
 _HAN = "Hani"
-
 SCRIPTS = frozenset((*_OF_LETTERS.values(), HANS, HANT))  # the scripts that can be told from a text
-
 HAN_WEIGHT = 3  # letters of another script that a Chinese character weighs: a translation has about three times as many
 
 

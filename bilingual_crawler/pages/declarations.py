@@ -16,8 +16,7 @@ from bilingual_crawler.languages.codes import from_bcp47
 from bilingual_crawler.pages.characters import one_line
 from bilingual_crawler.pages.links import Anchor, hreflang_of, is_for_language
 from bilingual_crawler.pages.model import LinkPosition, LinkSource
-from bilingual_crawler.pages.opt_outs import TDM_POLICY, TDM_RESERVATION
-from bilingual_crawler.pages.origin import MAX_FACT, Origin
+from bilingual_crawler.pages.origin import MAX_FACT, TDM_POLICY, TDM_RESERVATION, Origin
 from bilingual_crawler.pages.robots import directives_in
 from bilingual_crawler.pages.tables import DECLARED_BY, TRANSLATION_PLUGINS
 from bilingual_crawler.urls.canonical import canonicalise

@@ -91,7 +91,9 @@ def _read(body: bytes, content_type: str | None, languages: Iterable[str | None]
         text = body.decode("utf-8")
     except UnicodeDecodeError:
         text = None
-    declared = _by_header(content_type) or _by_page(body)
+    charset = _CHARSET.search(content_type or "")  # also with blanks around `=` and in any quotes
+    by_header = http_content_type_encoding(content_type) or (resolve_encoding(charset[1]) if charset else None)
+    declared = by_header or _by_page(body)
     if text is not None and (declared is None or body.isascii() or not declared.startswith(_WIDE)):
         # these write other letters in bytes that look like ASCII
         if not (declared or "").startswith(("iso2022", "hz", "utf-16", "utf-32")):
@@ -104,12 +106,6 @@ def _read(body: bytes, content_type: str | None, languages: Iterable[str | None]
     if not _is_misread(body.decode("utf-8", "replace")):
         return _decode(body, "utf-8")
     return _decode(body, _by_late_declaration(body) or _guessed(body, languages))
-
-
-def _by_header(content_type: str | None) -> str | None:
-    """The charset of *content_type*, also with blanks around ``=`` and in any quotes."""
-    found = _CHARSET.search(content_type or "")
-    return http_content_type_encoding(content_type) or (resolve_encoding(found[1]) if found else None)
 
 
 def _by_page(body: bytes) -> str | None:

@@ -1,4 +1,4 @@
-"""Which elements of a page are frame, around its own text: navigation, header, footer, switchers, comments, …"""
+"""Which elements of a page are frame, around its own text: navigation, header, footer, switchers and the like."""
 
 from __future__ import annotations
 

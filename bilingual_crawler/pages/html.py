@@ -10,7 +10,7 @@ from selectolax.lexbor import LexborHTMLParser, SelectolaxError
 from bilingual_crawler.pages.formats import ONLY_HTML
 from bilingual_crawler.pages.links import header_anchors, in_formats, limited, merge
 from bilingual_crawler.pages.model import MAX_LINES, MAX_TEXT, LinkSource, PageRecord
-from bilingual_crawler.pages.opt_outs import NOINDEX, TDM_POLICY, TDM_RESERVATION, opt_outs
+from bilingual_crawler.pages.origin import NOINDEX, TDM_POLICY, TDM_RESERVATION, opt_outs
 from bilingual_crawler.pages.outline import files_in, outline_of_text
 from bilingual_crawler.pages.robots import page_rules
 from bilingual_crawler.pages.tables import SELF_CLOSING_TAGS

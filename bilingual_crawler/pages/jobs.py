@@ -14,7 +14,7 @@ from bilingual_crawler.pages.html import outline_of, page_of, walk_through
 from bilingual_crawler.pages.language import BY_DEFAULT, Detection
 from bilingual_crawler.pages.links import in_formats
 from bilingual_crawler.pages.model import Link, PageRecord
-from bilingual_crawler.pages.opt_outs import TdmRule, rules_in
+from bilingual_crawler.pages.origin import TdmRule, rules_in
 from bilingual_crawler.pages.outline import outline_of_text
 from bilingual_crawler.pages.robots import rules_for, sitemaps_in, text_of
 from bilingual_crawler.pages.sandbox.jobs import Job, Limits

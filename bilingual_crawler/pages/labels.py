@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
 MAX_LABEL = 48  # characters of the longest text that is read as the name of a language
-
 COMMON = URL_LABELS[:100]
 _AS_COUNTRY = by_word({"eng": "uk en", "glg": "gal", "eus": "basque euskadi ikurrina", "spa": "espana"})
 _PUNCTUATION = "()[]{}<>«»‹›|/\\.,;:!?·•*-–—_=+'\"’“”„→←»▾▼▲… \t\u200b\u200e\u200f\ufeff\ufe0f\xa0"

@@ -28,7 +28,6 @@ REMEDY = (
     f"{to_install('languages')}; docs/languages.md says which detector knows which language."
 )
 
-
 SHORT = 200  # letters of own text under which what is declared decides, unless a detector is sure
 MIN_LETTERS = 20  # letters of a line that votes
 MAX_VOTES = 30  # lines of a page that vote on its language, the longest ones

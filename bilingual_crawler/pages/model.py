@@ -10,9 +10,8 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from bilingual_crawler.languages.codes import UNKNOWN
-from bilingual_crawler.pages.opt_outs import NOTHING, OptOuts
+from bilingual_crawler.pages.origin import NOTHING, OptOuts, Origin
 from bilingual_crawler.pages.origin import UNKNOWN as NO_ORIGIN
-from bilingual_crawler.pages.origin import Origin
 from bilingual_crawler.pages.outline import Outline  # noqa: TC001  msgspec reads the types
 
 if TYPE_CHECKING:

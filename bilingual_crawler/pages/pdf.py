@@ -141,8 +141,7 @@ def _end(line: Line) -> float:
 
 
 def _is_from_right(text: str) -> bool:
-    letter = next(filter(str.isalpha, text), "")
-    return bool(letter) and unicodedata.bidirectional(letter) in ("R", "AL")
+    return unicodedata.bidirectional(next(filter(str.isalpha, text), " ")) in ("R", "AL")
 
 
 def _goes_on(last: Paragraph, following: Paragraph) -> bool:

@@ -156,7 +156,6 @@ def _is_block(style: str) -> bool:
 
 
 _SPACING = re.compile(r"(?i)(?:^|[;\s])display\s*:\s*(?:inline-)?(?:flex|grid)\b")  # parts children
-
 _DECLARING_TAGS = frozenset(("html", "base", "link", "meta", "time"))
 _PAGE_TAGS = frozenset(("html", "body"))  # these may be hidden until a script shows them
 _MAIN_TAGS = frozenset(("body", "main"))
@@ -170,7 +169,6 @@ _TYPE_ATTRIBUTES = frozenset(("lang", "style"))
 _TYPE_CLASSES = re.compile(r"(?:[A-Za-z]{1,2}\d++\s*+)++")
 _BLANK_LINE = re.compile(r"\n\s*\n")
 _HEADINGS = frozenset(("h1", "h2", "h3", "h4", "h5", "h6"))
-
 _CODE = "code, pre, kbd, samp, tt, textarea, xmp"  # elements of pages that may write about HTML
 
 MAX_ANCHORS = 20_000  # links of a page that are read, repetitions included

@@ -50,10 +50,7 @@ def word_pattern(characters: str) -> str:
 
 
 LETTERS = word_pattern(r"[^\W\d_]")  # pattern of a word without digits
-
-
 SENTENCE_ENDS = tuple(".!?:;…。．！？：；؟۔।։።፡។៕။")  # signs that end a sentence or a part of it, in all scripts
-
 _OTHER_DIGIT = re.compile(r"(?![0-9])\d")
 
 

@@ -1,8 +1,7 @@
 """Join the lines of a paragraph that ``<br>`` breaks in mid-sentence.
 
-Some authors and programs wrap text at a width with ``<br>``. Poems, addresses, menus and lists have the same element.
 In wrapped text the first word of a line had no room on the line before, sentences go on over breaks, and the last line
-is shorter. The lines of verse are of like length as well, but they often end with a sign and seldom with a short word.
+is shorter. Lines of verse are alike, but often end with a sign and seldom with a short word.
 """
 
 from __future__ import annotations
@@ -10,7 +9,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections import Counter
-from itertools import pairwise
+from itertools import groupby, pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
 from bilingual_crawler.pages.words import SENTENCE_ENDS, is_unspaced
@@ -68,11 +67,9 @@ def unbroken(lines: Sequence[str], breaks: Sequence[int]) -> tuple[list[str], li
 
 def _runs(breaks: Sequence[int]) -> Iterator[range]:
     """Ranges of lines with one break between each two."""
-    start = 0
-    for place, index in enumerate(breaks):
-        if place + 1 == len(breaks) or breaks[place + 1] != index + 1:
-            yield range(breaks[start] - 1, index + 1)
-            start = place + 1
+    for _, run in groupby(enumerate(breaks), lambda item: item[1] - item[0]):
+        indices = [index for _, index in run]
+        yield range(indices[0] - 1, indices[-1] + 1)
 
 
 def _continued(lines: Sequence[str], run: range) -> Iterator[int]:
@@ -84,7 +81,9 @@ def _continued(lines: Sequence[str], run: range) -> Iterator[int]:
         _break_between(row, following, width + 1 + _first_width(following) > room)
         for (row, following), width in zip(pairwise(rows), widths, strict=False)
     ]
-    ends = not _is_open(rows[-1]) or (_has_no_signs(rows[-1]) and len(breaks) > 1)
+    # Thai and Lao end sentences without a sign
+    is_unsigned = len(breaks) > 1 and unicodedata.name(rows[-1][-1], "").startswith(("THAI", "LAO"))
+    ends = is_unsigned or not _is_open(rows[-1])
     is_wrapped = _is_wrapped(rows, widths, breaks, ends)
     for place, (index, one) in enumerate(zip(run[1:], breaks, strict=True)):
         row, width = rows[place], widths[place]
@@ -102,9 +101,8 @@ def _is_wrapped(rows: Sequence[str], widths: Sequence[int], breaks: Sequence[_Br
     """Whether *rows* are wrapped at the width of the widest; *ends*: whether the last of them ends a sentence."""
     is_wide = max(widths) >= WIDE
     opened = [one for one in breaks if one.is_open]
-    if max(widths) < NARROW or not opened or not (ends or any(one.goes_on for one in opened)):
-        return False
-    if not (ends or is_wide or len(breaks) > 2):
+    goes_on = any(one.goes_on for one in opened)
+    if max(widths) < NARROW or not opened or not (ends or (goes_on and (is_wide or len(breaks) > 2))):
         return False
     full = sum(one.is_full for one in breaks)
     if 4 * full < 3 * len(breaks) or sum(not one.is_full for one in opened) > len(opened) // 5:
@@ -115,7 +113,7 @@ def _is_wrapped(rows: Sequence[str], widths: Sequence[int], breaks: Sequence[_Br
         points += 1
     elif not is_wide:
         points -= 1
-    return points >= (1 if is_wide and any(one.goes_on for one in opened) else 2)
+    return points >= (1 if is_wide and goes_on else 2)
 
 
 def _is_stray(row: str, following: str, width: int, rows: int) -> bool:
@@ -140,11 +138,6 @@ def _break_between(row: str, following: str, is_full: bool) -> _Break:
 
 def _is_open(row: str) -> bool:
     return not row.rstrip(_CLOSERS).endswith(SENTENCE_ENDS)
-
-
-def _has_no_signs(row: str) -> bool:
-    """Whether *row* is in Thai or Lao, which end sentences without a sign."""
-    return unicodedata.name(row[-1], "").startswith(("THAI", "LAO"))
 
 
 def _width(row: str) -> int:

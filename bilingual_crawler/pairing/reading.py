@@ -21,8 +21,7 @@ from bilingual_crawler.pages.html import parse_page
 from bilingual_crawler.pages.jobs import PageJob, identified, limits_of, load_pdf_reader, pdf_limits
 from bilingual_crawler.pages.language import BY_DEFAULT, Detection
 from bilingual_crawler.pages.model import Link, LinkPosition, PageRecord, claims_in
-from bilingual_crawler.pages.opt_outs import NOTHING, OptOuts
-from bilingual_crawler.pages.origin import UNKNOWN, Origin
+from bilingual_crawler.pages.origin import NOTHING, UNKNOWN, OptOuts, Origin
 from bilingual_crawler.pages.outline import hash_text, names_in, numbers_in
 from bilingual_crawler.pages.sandbox.jobs import ContentError, Job, Limits, SandboxError
 from bilingual_crawler.pages.sandbox.pool import ahead, submit

@@ -16,7 +16,6 @@ if TYPE_CHECKING:
 
 Others = TypeVarTuple("Others")
 Result = TypeVar("Result")
-
 CACHED_LENGTH = 256  # characters of the longest URL whose results are cached: longer ones would fill the memory
 
 

@@ -70,8 +70,7 @@ _SEPARATOR = re.compile(r"[._-]")
 _PREFIX = re.compile(r"([a-z]{2,3})([._])")
 _PROJECT_HOSTS = (".github.io", ".gitlab.io", ".codeberg.page", ".sourceforge.io")
 _EXTENSION = re.compile(
-    r"\.(?:[a-z]?html?\d?|php\d?|aspx?|jspx?|jsf|cfm|cgi|do|action|pl|py|md|txt|xml|pdf|docx?|odt|epub)$",
-    re.IGNORECASE,
+    r"\.(?:[a-z]?html?\d?|php\d?|aspx?|jspx?|jsf|cfm|cgi|do|action|pl|py|md|txt|xml|pdf|docx?|odt|epub)$", re.IGNORECASE
 )
 
 

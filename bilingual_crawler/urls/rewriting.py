@@ -28,11 +28,7 @@ LEAST_RELIABLE = 0.75  # share of the URLs to which a rewriting of the site appl
 
 _TOKEN = re.compile(r"(?i:https?)://[^/?]*|(?:[A-Za-z]|%[0-9A-F]{2})+|[0-9]+|.", re.DOTALL)
 _LETTER, _DIGIT, _WORD, _EDGE = "a", "0", "a0", ""  # neighbours: part of a word, number, either, or end of a URL
-_BEFORE = {
-    _LETTER: "(?:(?<=[A-Za-z])|(?<=%[0-9A-F][0-9A-F]))",
-    _DIGIT: "(?<=[0-9])",
-    _WORD: "(?<=[A-Za-z0-9])",
-}
+_BEFORE = {_LETTER: "(?:(?<=[A-Za-z])|(?<=%[0-9A-F][0-9A-F]))", _DIGIT: "(?<=[0-9])", _WORD: "(?<=[A-Za-z0-9])"}
 _AFTER = {_LETTER: "(?=[A-Za-z%])", _DIGIT: "(?=[0-9])", _WORD: "(?=[A-Za-z0-9%])", _EDGE: r"\Z"}
 _NUMBER = "(?<![0-9])[0-9]+(?![0-9])"
 

@@ -37,7 +37,6 @@ OPAQUE_KEYS = LANGUAGE_KEYS - words(_TABLES["seldom_opaque_keys"])  # also with 
 ANNOUNCING = words(_TABLES["announcing"])  # before a language in a path or name (`/lang/en/`, `lang-en`)
 SUFFIX_LANGUAGES = by_word(_TABLES["suffix_languages"])  # of most pages below a top-level domain (weak)
 
-
 _LOCALE = re.compile(r"([a-z]{2,3})-(?:(?:latn|cyrl|hans|hant|arab)(?:-[a-z]{2})?|([a-z]{2})|419|001|150)")
 _WRITTEN_LOCALE = re.compile(r"[a-z]{2,3}[-_][A-Z]{2}")
 _CHARSET = re.compile(r"\.utf-?8$", re.IGNORECASE)

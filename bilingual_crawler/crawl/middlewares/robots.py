@@ -33,7 +33,7 @@ from bilingual_crawler.crawl.signals import (
 )
 from bilingual_crawler.frontier.entry import Entry, Kind
 from bilingual_crawler.pages.jobs import RobotsJob, TdmJob
-from bilingual_crawler.pages.opt_outs import TDM_FILE, TdmRule, declared_for
+from bilingual_crawler.pages.origin import TDM_FILE, TdmRule, declared_for
 from bilingual_crawler.pages.sitemap import MAX_PREAMBLE, begins_sitemap
 from bilingual_crawler.urls.canonical import canonicalise
 

@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from bilingual_crawler.pages.sandbox.jobs import Job, Limits
 
 DONE, DONE_AND_LEFT, OUT_OF_MEMORY, FAILED, UNWANTED = (bytes((code,)) for code in range(5))  # first byte of an answer
-
 _GROWN = 128 << 20  # bytes by which a helper may grow; then a new helper replaces it
 
 
