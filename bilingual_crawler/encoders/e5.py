@@ -54,8 +54,7 @@ class E5Weights:
         (size,) = self._take("Q")
         ends = self._array("<u4", count + 1)
         scores = self._array("<f4", count)
-        start, self._at = self._at, self._at + size
-        blob = bytes(self._data[start : self._at])
+        (blob,) = self._take(f"{size}s")
         self.pieces = [(blob[a:b].decode(), float(score)) for (a, b), score in zip(pairwise(ends), scores, strict=True)]
         self.characters: dict[int, tuple[int, ...]] = {}  # what the normaliser makes of a character
         for _ in range(self._take("iI")[0]):
@@ -64,10 +63,8 @@ class E5Weights:
         self._places: dict[str, tuple[int, int, int]] = {}
         for _ in range(self._take("i")[0]):
             (length,) = self._take("H")
-            name = bytes(self._data[self._at : self._at + length]).decode()
-            self._at += length
-            kind, values, offset, _ = self._take("BIQQ")
-            self._places[name] = (kind, values, offset)
+            name, kind, values, offset, _ = self._take(f"{length}sBIQQ")
+            self._places[name.decode()] = (kind, values, offset)
 
     def tensor(self, name: str) -> NDArray[np.float32]:
         """All values of a tensor, flat."""
@@ -82,7 +79,7 @@ class E5Weights:
         blocks = np.frombuffer(self._data, BLOCK, count // 32, offset).reshape(-1, self.width // 32)
         return _unpack(blocks[ids]).reshape(len(ids), self.width)
 
-    def _take(self, layout: str) -> tuple[int, ...]:
+    def _take(self, layout: str) -> tuple[Any, ...]:
         size = struct.calcsize(f"<{layout}")
         values = struct.unpack(f"<{layout}", self._data[self._at : self._at + size].tobytes())
         self._at += size

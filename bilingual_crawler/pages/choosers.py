@@ -104,19 +104,15 @@ def form_anchors(form: LexborNode) -> list[Anchor]:
     chosen, pressed = [place for place, found in choices.items() if found], _pressed(buttons)
     if len(chosen) + bool(pressed) != 1 or len(sent) > MAX_FIELDS:
         return []
-    asked: list[tuple[_Option, str | None, list[tuple[str, str | None]]]] = [
-        *((one, language, [*sent, (one.attributes.get("name") or "", one.value)]) for one, language in pressed),
-        *(
-            (one, language, [*sent[:place], (sent[place][0], one.value), *sent[place + 1 :]])
-            for place in chosen
-            for one, language in choices[place]
-        ),
-    ]
-    return [
-        Anchor(href, LinkSource.FORM, LinkPosition.SWITCHER, text=(one.text or one.value)[:MAX_TEXT], label=language)
-        for one, language, values in asked
-        if (href := _address(one.attributes.get("formaction") or own.get("action") or "", values))
-    ]
+    place = chosen[0] if chosen else len(sent)
+    anchors = []
+    for one, language in choices[place] if chosen else pressed:
+        name = sent[place][0] if chosen else one.attributes.get("name") or ""
+        values = [*sent[:place], (name, one.value), *sent[place + 1 :]]
+        if href := _address(one.attributes.get("formaction") or own.get("action") or "", values):
+            text = (one.text or one.value)[:MAX_TEXT]
+            anchors.append(Anchor(href, LinkSource.FORM, LinkPosition.SWITCHER, text=text, label=language))
+    return anchors
 
 
 def _text(button: LexborNode) -> str:
@@ -152,10 +148,8 @@ def _controls(form: LexborNode) -> Iterable[LexborNode]:
 
 def _default(options: Sequence[_Option], is_multiple: bool) -> str | None:
     """The value that is sent if nothing is chosen; None if none is."""
-    selected = [one.value for one in options if "selected" in one.attributes]
-    if selected:
-        return selected[-1]
-    return options[0].value if options and not is_multiple else None
+    chosen = [one for one in options if "selected" in one.attributes] or ([] if is_multiple else options[:1])
+    return chosen[-1].value if chosen else None
 
 
 def _languages(name: str, options: Sequence[_Option]) -> list[tuple[_Option, str | None]]:

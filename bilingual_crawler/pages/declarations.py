@@ -295,12 +295,10 @@ def _locale_of(tag: str) -> str:
 def _day_of(text: str) -> str:
     """The day in a date that begins with the year, as ``2026-11-25``; empty for other dates."""
     match = _DAY.match(text[:MAX_NAME])
-    if match is None or int(match[1]) < FIRST_YEAR:
-        return ""
-    try:
-        return date(int(match[1]), *(int(part) for part in match.groups()[1:] if part)).isoformat()
-    except ValueError:
-        return ""
+    if match and int(match[1]) >= FIRST_YEAR:
+        with suppress(ValueError):
+            return date(int(match[1]), *(int(part) for part in match.groups()[1:] if part)).isoformat()
+    return ""
 
 
 def _linked_data(texts: Iterable[str]) -> list[dict[str, Any]]:

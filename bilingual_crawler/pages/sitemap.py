@@ -9,7 +9,6 @@ from itertools import islice
 from typing import TYPE_CHECKING
 
 from lxml import etree
-from msgspec.structs import replace
 
 from bilingual_crawler.pages.formats import may_hold
 from bilingual_crawler.pages.links import hreflang_of, is_for_language
@@ -69,19 +68,17 @@ def parse_sitemap(body: bytes, url: str) -> tuple[list[Link], list[str], dict[st
             room -= len(target)
         if room < 0 or len(pages) + len(nested) == MAX_ENTRIES:
             break
+        link = Link(target, "", LinkSource.SITEMAP, LinkPosition.HEAD, hreflang, alternate=hreflang is not None)
         if is_sitemap:
             nested[target] = None
         elif target not in pages:
             if may_hold(target, DOCUMENT_ENDINGS):
-                pages[target] = Link(
-                    target, "", LinkSource.SITEMAP, LinkPosition.HEAD, hreflang, alternate=hreflang is not None
-                )
+                pages[target] = link
         elif hreflang is not None and pages[target].hreflang in (None, "x-default"):
-            pages[target] = replace(pages[target], hreflang=hreflang, alternate=True)
+            pages[target] = link
         if hreflang is None:
             page = target
         elif target != page and (room_for_announced := room_for_announced - len(target)) > 0:
-            link = Link(target, "", LinkSource.SITEMAP, LinkPosition.HEAD, hreflang, alternate=True)
             announced.setdefault(page, []).append(link)
     return list(pages.values()), list(nested), announced
 

@@ -14,7 +14,7 @@ from importlib import resources
 from importlib.metadata import PackageNotFoundError, version
 from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import msgspec
 import numpy as np
@@ -38,16 +38,8 @@ logger = logging.getLogger(__name__)
 FIRST_BYTE = 2  # the id of byte 0 for models that read bytes; 0 is padding, 1 stands between the two halves of a pair
 
 
-class Tokens(Protocol):
-    """Turns texts into the concatenated ids of all, and the number of ids of each."""
-
-    pad: int
-
-    def __call__(self, texts: Sequence[str]) -> tuple[NDArray[np.int64], NDArray[np.int64]]: ...
-
-
 class ByteTokens:
-    """One id for each byte of UTF-8, at most `longest` for a text."""
+    """Turns texts into the ids of all, one for each byte of UTF-8, and the number of ids of each, at most `longest`."""
 
     pad = 0
 
@@ -61,7 +53,7 @@ class ByteTokens:
 
 
 class FileTokens:
-    """The ids of a `tokenizer.json`, at most `longest` for a text; ValueError if it is no such file."""
+    """As `ByteTokens`, with the ids of a `tokenizer.json`; ValueError if it is no such file."""
 
     def __init__(self, content: bytes, longest: int) -> None:
         try:
@@ -78,6 +70,7 @@ class FileTokens:
         return np.fromiter(chain.from_iterable(rows), dtype=np.int64, count=int(lengths.sum())), lengths
 
 
+Tokens: TypeAlias = ByteTokens | FileTokens
 TEXTS: dict[str, Callable[[str], str]] = {"reference": model_text, "lower": lambda url: plain_text(url).lower()}
 PAIR_TEXTS: dict[str, Callable[[str, str, str], str]] = {
     "reference": lambda a, b, separator: f"{model_text(a)}{separator}{model_text(b)}",

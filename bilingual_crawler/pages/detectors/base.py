@@ -80,9 +80,7 @@ def by_ranges(text: str, language_of: Callable[[str], str]) -> Identification:
     ranges = [text[start : start + RANGE] for start in range(0, len(text), RANGE)]
     votes = Counter(language_of(one) if has_letters(one) else UNKNOWN for one in ranges)
     shares = tuple((lang, 100 * count // len(ranges)) for lang, count in votes.most_common() if lang != UNKNOWN)
-    if not shares:
-        return NOTHING
-    return Identification(shares[0][0], shares[:SHOWN], shares[0][1] > 50)
+    return Identification(shares[0][0], shares[:SHOWN], shares[0][1] > 50) if shares else NOTHING
 
 
 def has_letters(text: str) -> bool:

@@ -78,7 +78,5 @@ def _cld2(text: str) -> Identification:
         lang = from_cld2(code)
         if lang != UNKNOWN and percent:
             shares[lang] = shares.get(lang, 0) + percent
-    if not shares:
-        return NOTHING
     ranked = tuple(sorted(shares.items(), key=lambda share: -share[1]))
-    return Identification(ranked[0][0], ranked, bool(reliable))
+    return Identification(ranked[0][0], ranked, bool(reliable)) if ranked else NOTHING
