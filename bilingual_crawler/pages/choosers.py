@@ -86,7 +86,10 @@ def form_anchors(form: LexborNode) -> list[Anchor]:
             if name and "disabled" not in given:
                 options = [one for one in _options(control) if "disabled" not in one.attributes]
                 choices[len(sent)] = _languages(name, options)
-                sent.append((name, _default(options, "multiple" in given)))
+                # what is sent if nothing is chosen
+                first = [] if "multiple" in given else options[:1]
+                selected = [one for one in options if "selected" in one.attributes] or first
+                sent.append((name, selected[-1].value if selected else None))
         elif control.tag == "textarea":
             return []
         elif "disabled" in given or given.get("form", own.get("id")) != own.get("id"):
@@ -144,12 +147,6 @@ def _controls(form: LexborNode) -> Iterable[LexborNode]:
     found = scope.css("form, input, select, textarea, button")
     after = next(place for place, control in enumerate(found, 1) if control.mem_id == form.mem_id)
     return takewhile(lambda control: control.tag != "form", found[after:])
-
-
-def _default(options: Sequence[_Option], is_multiple: bool) -> str | None:
-    """The value that is sent if nothing is chosen; None if none is."""
-    chosen = [one for one in options if "selected" in one.attributes] or ([] if is_multiple else options[:1])
-    return chosen[-1].value if chosen else None
 
 
 def _languages(name: str, options: Sequence[_Option]) -> list[tuple[_Option, str | None]]:

@@ -265,8 +265,11 @@ def _objection(html: str, text: str) -> str | None:
     blanks = text.count(" ") + text.count("\n")
     if 10 * blanks < length and sum(map(len, _ENCODED.findall(text))) > _MAX_ENCODED * length:
         return "encoded data"
-    if 4 * sum(map(text.count, string.digits)) > length and _is_dump(text):
-        return "a hexadecimal dump"
+    if 4 * sum(map(text.count, string.digits)) > length:
+        dumped = "".join(_DUMP.findall(text))
+        letters = sum(map(str.isalpha, dumped))
+        if len(dumped) > _MAX_DUMPED * len(text) and letters > _MIN_HEXADECIMAL * len(dumped):
+            return "a hexadecimal dump"
     first = start.lstrip()[:1]
     if first != "<" and len(_CODE.findall(text)) > _MAX_CODE * length:
         return "program code"
@@ -275,8 +278,3 @@ def _objection(html: str, text: str) -> str | None:
             json.loads(html)
             return "JSON"
     return None
-
-
-def _is_dump(text: str) -> bool:
-    numbers = "".join(_DUMP.findall(text))
-    return len(numbers) > _MAX_DUMPED * len(text) and sum(map(str.isalpha, numbers)) > _MIN_HEXADECIMAL * len(numbers)

@@ -33,14 +33,8 @@ MIN_LETTERS = 20  # letters of a line that votes
 MAX_VOTES = 30  # lines of a page that vote on its language, the longest ones
 
 _SERBO_CROATIAN = frozenset(("bos", "cnr", "hbs", "hrv", "srp"))
-_CONFUSED = (
-    _SERBO_CROATIAN,
-    frozenset(("ind", "msa", "zsm")),
-    frozenset(("dan", "nno", "nob", "nor")),
-    frozenset(("ces", "slk")),
-    frozenset(("glg", "por")),
-)
-"""Languages that detectors take for each other."""
+# Languages that detectors take for each other.
+_CONFUSED = (_SERBO_CROATIAN, {"ind", "msa", "zsm"}, {"dan", "nno", "nob", "nor"}, {"ces", "slk"}, {"glg", "por"})
 
 
 class LanguageDetectorError(ValueError):

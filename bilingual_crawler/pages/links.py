@@ -118,7 +118,7 @@ def limited(links: Sequence[Link]) -> tuple[Link, ...]:
     links = _believed(links)
     if len(links) <= MAX_LINKS and sum(len(link.url) for link in links) <= MAX_CHARACTERS:
         return tuple(links)
-    best = sorted(links, key=_names_no_language)[:MAX_LINKS]
+    best = sorted(links, key=lambda link: not (link.alternate or link.hreflang or link.claims))[:MAX_LINKS]
     room = bisect_right(list(accumulate(len(link.url) for link in best)), MAX_CHARACTERS)
     return tuple(best[:room])
 
@@ -133,10 +133,6 @@ def _believed(links: Iterable[Link]) -> list[Link]:
                 link = replace(link, alternate=False, position=LinkPosition.BODY)
         believed.append(link)
     return believed
-
-
-def _names_no_language(link: Link) -> bool:
-    return not (link.alternate or link.hreflang or link.position is LinkPosition.SWITCHER)
 
 
 def _resolve(href: str, base: str, page: str | None) -> str | None:

@@ -59,10 +59,11 @@ def outline_of_text(title: str, lines: Sequence[str], files: Iterable[str] = ())
     text = [title[:MAX_CHARACTERS], *(lines[:read] or [line[:MAX_CHARACTERS] for line in lines[:1]])]
     least = nlargest(MAX_LINES, lengths)[-1] if lengths else 0
     longest = [line for line in lines if len(line) >= least][:MAX_LINES]
+    numbers = (int(number) if len(number) < 10 else hash_text(number) for number in numbers_in("\n".join(text)))
     return Outline(
         length=sum(lengths),
         count=len(lines),
-        numbers=_sample(map(_value, numbers_in("\n".join(text))), MAX_NUMBERS),
+        numbers=_sample(numbers, MAX_NUMBERS),
         names=_sample(map(hash_text, names_in(text)), MAX_NAMES),
         files=_sample(map(hash_text, files), MAX_FILES),
         lines=_array([hash_text(line) for line in longest]),
@@ -92,10 +93,6 @@ def names_in(lines: Iterable[str]) -> set[str]:
 def hash_text(text: str) -> int:
     """CRC-32 of *text*."""
     return crc32(text.encode("utf-8", "surrogatepass"))
-
-
-def _value(number: str) -> int:
-    return int(number) if len(number) < 10 else hash_text(number)
 
 
 def files_in(images: Iterable[str], hrefs: Sequence[str], url: str) -> set[str]:

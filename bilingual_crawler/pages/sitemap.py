@@ -29,7 +29,7 @@ _BOM = b"\xef\xbb\xbf"
 _BEGINNING = re.compile(rb"<(?:\?xml\s|(?:[\w.-]+:)?(?:urlset|sitemapindex|rss|feed)\b)")
 _ENTRY = re.compile(rb"<(?:[\w.-]++:)?(?:url|sitemap)(?=[\s>])")
 _ENTRY_END = re.compile(rb"</(?:[\w.-]++:)?(?:url|sitemap)\s*+>")
-_OPEN_LINK = re.compile(rb"<(?:[\w.-]++:)?link\s[^<>]*+(?<!/)(?=>)|</(?:[\w.-]++:)?link\s*+(?=>)")
+_OPEN_LINK = re.compile(rb"<(?:[\w.-]++:)?link\s[^<>]*+(?<!/)(?=>)|(</)(?:[\w.-]++:)?link\s*+(?=>)")
 _FOREIGN_ENTITY = re.compile(rb"&(?!(?:amp|lt|gt|quot|apos|#\d{1,7}|#[xX][0-9a-fA-F]{1,6});)")
 _GZIP = b"\x1f\x8b"
 _PIECE = 64  # compressed bytes that are read at a time: those in which an error is are lost
@@ -151,7 +151,8 @@ def _entries_apart(body: bytes, starts: list[int]) -> Iterator[tuple[str, str | 
         if end is None and following == len(body):
             # it may be cut in an address
             return
-        text = _OPEN_LINK.sub(_closed, body[start : end.end() if end else following])
+        text = body[start : end.end() if end else following]
+        text = _OPEN_LINK.sub(lambda link: b"<x/" if link[1] else link[0] + b"/", text)
         parser = etree.XMLParser(recover=True, resolve_entities=False, no_network=True, encoding="utf-8")
         try:
             entry = etree.fromstring(text, parser)
@@ -159,10 +160,6 @@ def _entries_apart(body: bytes, starts: list[int]) -> Iterator[tuple[str, str | 
             continue
         if entry is not None:
             yield from _addresses(entry)
-
-
-def _closed(link: re.Match[bytes]) -> bytes:
-    return b"<x/" if link[0].startswith(b"</") else link[0] + b"/"
 
 
 def _addresses(entry: etree._Element) -> list[tuple[str, str | None, bool]]:
