@@ -36,8 +36,7 @@ MERGED = by_word(_TABLES["merged"])  # codes that identifiers and corpora treat 
 NAMES: dict[str, list[str]] = _TABLES["names"]  # that CLDR lacks or words differently; the first is shown
 COUNTRY_CODES = by_word(_TABLES["country_codes"])  # that sites use as language codes, and that are no language's own
 LANGUAGES_OF_COUNTRY: dict[str, str] = _TABLES["languages_of_country"]  # which sites pair with it: `be-fr`
-SCRIPTS_OF_REGIONS: dict[str, str] = {"tw": HANT, "hk": HANT, "mo": HANT, "cn": HANS, "sg": HANS}
-"""Region (lower case) to the script in which Chinese is written there."""
+SCRIPTS_OF_REGIONS: dict[str, str] = {"tw": HANT, "hk": HANT, "mo": HANT, "cn": HANS, "sg": HANS}  # of Chinese
 NAMES_FILE = "names.json"
 UNKNOWN = "un"  # the answer of a language identifier for an unknown language
 DEFAULT_EQUIVALENTS: tuple[tuple[str, ...], ...] = (("hrv", "bos", "srp", "cnr"), ("msa", "ind"), ("nor", "nno"))

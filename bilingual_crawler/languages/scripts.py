@@ -16,9 +16,7 @@ HAN_WEIGHT = 3  # letters of another script that a Chinese character weighs: a t
 
 
 def script_of(text: str) -> str | None:
-    """The script of most letters of *text*, one of :data:`SCRIPTS`; None without any.
-
-    Chinese is Simplified or Traditional by the characters that only one of them uses, and None without these.
+    """The script of most letters of *text*, one of :data:`SCRIPTS`; None without any, or if Chinese may be either.
 
     >>> script_of("图书馆"), script_of("圖書館 (library)"), script_of("中文"), script_of("библиотека")
     ('Hans', 'Hant', None, 'Cyrl')

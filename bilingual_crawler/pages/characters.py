@@ -29,10 +29,7 @@ _JOINERS = re.compile("[\u200c\u200d]+")
 
 
 def one_line(text: str) -> str:
-    """*text* on one line, with blanks collapsed, without characters that are invisible or change how others are shown.
-
-    Zero-width joiners stay beside letters that are written from right to left, combining marks, and between symbols.
-    """
+    """*text* on one line, blanks collapsed, without invisible characters but the joiners that letters or emoji need."""
     line = " ".join(text.split())
     if line.isprintable():
         return line

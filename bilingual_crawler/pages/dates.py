@@ -32,9 +32,7 @@ _WORD = re.compile(rf"\d+|{LETTERS}[^\w\s]?")
 
 
 def dates_in(text: str, language: str) -> set[str]:
-    """The dates in *text*, which is in *language* (ISO 639-3), as ``2026-11-23``.
-
-    Of ``3/4/2026`` it cannot be known whether it begins with the day; both dates are given.
+    """The dates in *text*, which is in *language* (ISO 639-3), as ``2026-11-23``; of ``3/4/2026`` both.
 
     >>> sorted(dates_in("2026ko azaroaren 23a, 3/4/2026", "eus"))
     ['2026-03-04', '2026-04-03', '2026-11-23']

@@ -224,8 +224,7 @@ _MIN_LETTERS, _MIN_OWN = 20, 0.75  # letters that tell whether they are of a lan
 _MIN = 200  # characters as which shorter texts count, so that a few signs are no reason
 _BINARY = re.compile("[\0-\x08\x0e-\x1a\x1c-\x1f\x7f]")
 _MAX_CONTROLS = 0.02  # share of control characters; binary data has .1, with or without compression
-_ENCODED = re.compile(r"(?<!\S)(?=[^\s\d]*\d)(?=[^\sA-Za-z]*[A-Za-z])[\w+/=-]{60,}", re.ASCII)
-"""Words of base64 and hexadecimal digits, unlike addresses and dotted lines."""
+_ENCODED = re.compile(r"(?<!\S)(?=[^\s\d]*\d)(?=[^\sA-Za-z]*[A-Za-z])[\w+/=-]{60,}", re.ASCII)  # unlike addresses
 _MAX_ENCODED = 0.6
 _DUMP = re.compile(r"\b(?:[0-9a-f]{2,8}[\s:]+){8,}+", re.ASCII | re.IGNORECASE)
 _MAX_DUMPED, _MIN_HEXADECIMAL = 0.5, 0.1  # share of hexadecimal numbers in a row, and of letters among their digits
@@ -234,10 +233,7 @@ _MAX_CODE = 0.015  # share of braces and semicolons without markup; scripts, sty
 
 
 def check_legible(html: str, text: str) -> None:
-    """Raise ContentError if the page *html* with this *text* is binary or encoded data, program code or JSON.
-
-    Program code is only recognised where no markup is around it: on a page, it may be what the page is about.
-    """
+    """Raise ContentError if *html* with this *text* is binary or encoded data, JSON, or program code alone."""
     if why := _objection(html, text[:_SEEN]):
         raise ContentError(ILLEGIBLE, f"it is no text for people: {why}")
 

@@ -12,7 +12,6 @@ if TYPE_CHECKING:
 HTML, PDF = "html", "pdf"
 FORMATS = (HTML, PDF)  # formats that can be read
 ONLY_HTML = frozenset((HTML,))
-
 _MEDIA_TYPES = {HTML: ("text/html", "application/xhtml+xml"), PDF: ("application/pdf", "application/x-pdf")}
 _ANY_FILE = ("application/octet-stream", "binary/octet-stream", "application/force-download")
 

@@ -70,11 +70,7 @@ class Detection:
         load_detector(self.detectors)
 
     def identify(self, text: str, declared: Iterable[str | None] = ()) -> Identification:
-        """The language of *text*; never raises.
-
-        If one of the languages that are *declared* for it is undetectable, it is that, unless a detector is sure of
-        another language. Sorani that is taken for Kurdish is not another language.
-        """
+        """The language of *text*, or an undetectable one *declared*, unless a detector is sure; never raises."""
         return self._in_script(self._identify(text, [lang and base_of(lang) for lang in declared]), text)
 
     def _identify(self, text: str, declared: Iterable[str | None] = ()) -> Identification:

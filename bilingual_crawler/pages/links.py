@@ -115,15 +115,6 @@ def in_formats(links: Iterable[Link], formats: Collection[str]) -> tuple[list[Li
 
 def limited(links: Sequence[Link]) -> tuple[Link, ...]:
     """*links* up to the limits that only hostile pages exceed; they keep their order if none is left out."""
-    links = _believed(links)
-    if len(links) <= MAX_LINKS and sum(len(link.url) for link in links) <= MAX_CHARACTERS:
-        return tuple(links)
-    best = sorted(links, key=lambda link: not (link.alternate or link.hreflang or link.claims))[:MAX_LINKS]
-    room = bisect_right(list(accumulate(len(link.url) for link in best)), MAX_CHARACTERS)
-    return tuple(best[:room])
-
-
-def _believed(links: Iterable[Link]) -> list[Link]:
     announced: Counter[str | None] = Counter()
     believed = []
     for link in links:
@@ -132,7 +123,11 @@ def _believed(links: Iterable[Link]) -> list[Link]:
             if announced[language] > MAX_ANNOUNCED:
                 link = replace(link, alternate=False, position=LinkPosition.BODY)
         believed.append(link)
-    return believed
+    if len(believed) <= MAX_LINKS and sum(len(link.url) for link in believed) <= MAX_CHARACTERS:
+        return tuple(believed)
+    best = sorted(believed, key=lambda link: not (link.alternate or link.hreflang or link.claims))[:MAX_LINKS]
+    room = bisect_right(list(accumulate(len(link.url) for link in best)), MAX_CHARACTERS)
+    return tuple(best[:room])
 
 
 def _resolve(href: str, base: str, page: str | None) -> str | None:

@@ -5,8 +5,7 @@ from __future__ import annotations
 from enum import StrEnum
 from typing import TYPE_CHECKING, NamedTuple
 
-import msgspec
-from msgspec import Struct
+from msgspec import Struct, field
 from msgspec.structs import replace
 
 from bilingual_crawler.languages.codes import UNKNOWN
@@ -124,8 +123,7 @@ class PageRecord(Struct, frozen=True, omit_defaults=True):
     """Characters of own text, also of a record :meth:`without_text`."""
     links: tuple[Link, ...] = ()
     objection: str | None = None
-    """The opt-out because of which it is no document: ``noindex``, and in a crawl that respects them
-    ``tdm-reservation``, ``noai``. The crawl learns from it. None without one, or if it is not obeyed."""
+    """The opt-out because of which it is no document, such as ``noindex``; None without one that is obeyed."""
     nofollow: bool = False
     """``nofollow`` in ``<meta name=robots>`` or ``X-Robots-Tag``"""
     canonical: str | None = None
@@ -137,8 +135,7 @@ class PageRecord(Struct, frozen=True, omit_defaults=True):
     title: str = ""
     """At most 500 characters."""
     text: str = ""
-    """Own text (see :mod:`~bilingual_crawler.pages.frame`), one line per block; at most 50,000 lines and 2,000,000
-    characters."""
+    """Own text, without frame, one line per block; at most 50,000 lines and 2,000,000 characters."""
     links_left: int = 0
     """Number of further links, which are beyond the limits."""
     declared: tuple[str, ...] = ()
@@ -149,7 +146,7 @@ class PageRecord(Struct, frozen=True, omit_defaults=True):
     """At most three languages with their percentage of the text, largest first."""
     reliable: bool = False
     """Whether the text alone decides about the language."""
-    documents: dict[str, int] = msgspec.field(default_factory=dict)
+    documents: dict[str, int] = field(default_factory=dict)
     """Number of links to documents that are not HTML, by the ending of their names; they may be among *links*."""
     is_cut: bool = False
     """Whether the document has more pages than are read of one."""

@@ -22,9 +22,7 @@ if TYPE_CHECKING:
 
 MAX_CHARACTERS = 10_000  # characters of a text that are read
 MAX_READ = 1000  # numbers and files that are looked at, of which some are kept
-MAX_NUMBERS = 64
-MAX_NAMES = 96
-MAX_FILES = 40
+MAX_NUMBERS, MAX_NAMES, MAX_FILES = 64, 96, 40
 MAX_LINES = 48  # lines that are kept: the longest ones, as navigation is short
 
 _WORD = re.compile(r"\w+")

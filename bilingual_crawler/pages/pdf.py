@@ -192,8 +192,7 @@ def read_pdf(url: str, body: bytes) -> PageRecord:
             raise ContentError("no-text", "it has no text, or hardly any; it may be a scan")
         title = _title(document, next(filter(None, read)))[:MAX_TITLE].rstrip()
         declared = (language,) if (language := _language(document)) else ()
-        is_cut = count > MAX_PAGES
-        return PageRecord(url, title=title, text=text, length=len(text), declared=declared, is_cut=is_cut)
+        return PageRecord(url, title=title, text=text, length=len(text), declared=declared, is_cut=count > MAX_PAGES)
 
 
 def _lines(document: pdfium.PdfDocument, number: int) -> list[Line] | None:

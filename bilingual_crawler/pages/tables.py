@@ -32,8 +32,7 @@ DOCUMENT_ENDINGS = words(_TABLES["document_endings"])  # file name extensions of
 NOT_PAGES = DOCUMENT_ENDINGS | words(_TABLES["not_pages"])  # file name extensions of URLs that are never HTML pages
 
 DECLARED_BY: dict[str, str] = _TABLES["declared_by"]  # fact to names of `meta`, most specific first
-TRANSLATION_PLUGINS = {tool: marks.split() for tool, marks in _TABLES["translation_plugins"].items()}
-"""The marks that translation tools leave in classes, addresses and scripts, by tool."""
+TRANSLATION_PLUGINS = {tool: marks.split() for tool, marks in _TABLES["translation_plugins"].items()}  # on pages
 ENCODINGS: dict[str, str] = _TABLES["encodings"]  # but Unicode, as chardet calls them, to their languages
 LETTERS: dict[str, str] = _TABLES["letters"]  # beside ASCII, of languages in Latin script, lower case
 LABELS_OF_ENCODINGS = {

@@ -1,8 +1,5 @@
-r"""What a word of a text is, in any script.
-
-Python's ``\w`` has no combining marks, and cuts Indic and Thai words and vocalised Arabic at their vowel signs.
-Chinese, Japanese, Thai, Lao, Khmer and Burmese have no blanks between words: all between two blanks or signs is one
-word there.
+r"""What a word of a text is, in any script: ``\w`` has no combining marks, and cuts Indic and Thai words at them.
+Where a script has no blanks between words, as Chinese and Thai, all between two blanks or signs is one word.
 """
 
 from __future__ import annotations
@@ -36,9 +33,7 @@ _MARKS = _in_ranges(
 
 
 def word_pattern(characters: str) -> str:
-    r"""Return the pattern of a word that begins with one of *characters*, a pattern of one, such as ``\w``.
-
-    The combining marks in and after the word, and the joiners beside them, belong to it.
+    r"""Return the pattern of a word of *characters* (of one, such as ``\w``), with combining marks and joiners.
 
     >>> import re
     >>> re.findall(word_pattern(r"[^\W_]"), "घर_की ab12")

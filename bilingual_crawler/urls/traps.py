@@ -81,8 +81,7 @@ MAX_TREES = 3  # levels of folders whose trees are groups
 def trees(url: str) -> tuple[str, ...]:
     """The wider groups that *url* belongs to, the smallest first.
 
-    The trees of its folders, at least two levels above it: ``a.is/en/shop/red/s/`` is in ``a.is/en/shop/**`` and
-    ``a.is/en/**``. Its path on all hosts of its domain but the main one: ``x.a.is/shop/7`` is in ``*.a.is/shop/0``.
+    ``a.is/en/shop/red/s/`` is in ``a.is/en/shop/**`` and ``a.is/en/**``, ``x.a.is/shop/7`` in ``*.a.is/shop/0``.
     """
     parts = urlsplit(url)
     masked = [_mask(segment) for segment in parts.path.split("/")[1:]]

@@ -21,9 +21,8 @@ SURE = 0.8  # share of pieces for an answer against a declaration; `benchmarks/l
 class Cld2:
     """Control characters are left out. Mixed texts get the language with the largest share."""
 
-    languages = frozenset(from_cld2(code) for name, code in pycld2.LANGUAGES if name in pycld2.DETECTED_LANGUAGES) - {
-        UNKNOWN
-    }
+    languages = frozenset(from_cld2(code) for name, code in pycld2.LANGUAGES if name in pycld2.DETECTED_LANGUAGES)
+    languages -= {UNKNOWN}
 
     def __init__(self) -> None:
         self._langid = copy(load_langid())

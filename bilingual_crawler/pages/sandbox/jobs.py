@@ -39,11 +39,7 @@ class ContentError(Exception):
 
 
 class Job(ABC, Generic[Result]):
-    """Work on content from the web. The job is pickled to the helper; its result comes back as MessagePack.
-
-    The result is checked against ``returns`` when it is read. So even a helper that the content has taken over can only
-    return a valid result.
-    """
+    """Work on content from the web. The result is checked against ``returns``: content may take over the helper."""
 
     returns: ClassVar[Any]  # type of the result: a dataclass, or any other type that msgspec knows
 
