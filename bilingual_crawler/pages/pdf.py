@@ -20,6 +20,7 @@ from bilingual_crawler.pages.characters import composed, one_line
 from bilingual_crawler.pages.model import MAX_LINES, MAX_TEXT, MAX_TITLE, PageRecord
 from bilingual_crawler.pages.sandbox.jobs import ContentError
 from bilingual_crawler.pages.words import SENTENCE_ENDS, is_unspaced
+from bilingual_crawler.pages.wrapping import SUSPENDED
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -151,7 +152,7 @@ def _goes_on(last: Paragraph, following: Paragraph) -> bool:
 
 
 def _joined(text: str, more: str, known: Counter[str]) -> str:
-    if text.endswith(HYPHENS) and text[-2:-1].isalpha():
+    if text.endswith(HYPHENS) and text[-2:-1].isalpha() and more.partition(" ")[0] not in SUSPENDED:
         first, second = text[:-1].rpartition(" ")[2], more.partition(" ")[0]
         if not more[0].islower() or _is_compound(first, second, known):
             return f"{text[:-1]}-{more}"

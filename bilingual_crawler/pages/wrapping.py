@@ -30,7 +30,7 @@ _CLOSERS = "\"'»”’)]」』）"
 _OPENERS = "\"'«“„‘(¿¡[「『（"
 _PAUSES = tuple(",،、，–—")
 _HYPHENS = ("-", "\u2010")
-_SUSPENDED = frozenset(("and", "or", "und", "oder", "bzw.", "och", "eller", "og", "en", "of"))
+SUSPENDED = frozenset(("and", "or", "und", "oder", "bzw.", "och", "eller", "og", "en", "of"))
 """Words after a hyphen that stands for a part of the next word (``Vor- und Nachteile``)."""
 _HYPHENATED = re.compile(r"[^\W\d_]+(?:-[^\W\d_]+)*")
 _STOP = re.compile(r"[^\W\d_]{3}[.!?。！？؟۔।] ?\w")  # the end of a sentence inside a line, which is rare in verse
@@ -153,7 +153,7 @@ def _first_width(row: str) -> int:
 def _append(parts: list[str], row: str, known: Counter[str]) -> None:
     """Append *row* to the *parts* of a line; *known*: how often the page has each word."""
     last = parts[-1]
-    if last.endswith(_HYPHENS) and last[-2:-1].isalpha() and row.partition(" ")[0] not in _SUSPENDED:
+    if last.endswith(_HYPHENS) and last[-2:-1].isalpha() and row.partition(" ")[0] not in SUSPENDED:
         if row[0].isalpha() and row[0].islower() and not _is_compound(last, row, known):
             parts[-1] = last[:-1]
         parts.append(row)
