@@ -8,8 +8,7 @@ from functools import lru_cache
 from html import unescape
 from html.entities import html5
 
-# Controls except blanks, lone surrogates, noncharacters, and format characters that no script needs: soft hyphens,
-# zero-width spaces, marks of direction, tags.
+# Controls except blanks, lone surrogates, noncharacters, and format characters that no script needs.
 _INVISIBLE = re.compile(
     "[\0-\x08\x0e-\x1b\x7f-\x84\x86-\x9f\xad\u061c\u200b\u200e\u200f\u202a-\u202e\u2060-\u2064\u2066-\u206f\ud800-\udfff"
     "\ufdd0-\ufdef\ufeff\ufff9-\ufffb\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U000e007f"

@@ -31,7 +31,6 @@ _LANG = re.compile(
 )
 _JAPANESE = (b"\x1b$B", b"\x1b$@")  # escapes of ISO-2022-JP
 _UTF16_HEAD = 1 << 12
-
 _TAGS = re.compile(_NO_MARKUP.pattern + rb"|<[^<>]*+>?")
 _READ = 1 << 20  # maximum bytes whose text tells their encoding
 _SAMPLE, _JUDGED = 1 << 14, 1 << 11  # bytes of lines beside ASCII from which an encoding is guessed; that are judged

@@ -21,7 +21,6 @@ NOINDEX, NOARCHIVE, NOAI, NOIMAGEAI = "noindex", "noarchive", "noai", "noimageai
 TDM_RESERVATION = "tdm-reservation"
 TDM_POLICY = "tdm-policy"
 DIRECTIVES = (NOARCHIVE, NOAI, NOIMAGEAI)
-
 TDM_FILE = "/.well-known/tdmrep.json"
 MAX_RULES = 1000  # rules of a file that are read, the first ones
 MAX_PATTERN = 2000  # characters of a location that are read; a rule with a longer one is left out

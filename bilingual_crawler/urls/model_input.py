@@ -44,7 +44,6 @@ _TABLES = read_tables(__name__)
 # Lower-case token to ISO 639-3.
 LANGUAGE_OF = by_word({lang: f"{lang} {tokens}" for lang, tokens in _TABLES["pair_model_languages"].items()})
 AMBIGUOUS = words(_TABLES["pair_model_common"])  # language tokens with another meaning: words, ordinals, …
-
 MAX_URL = 800
 MAX_TOKENS = 60
 MAX_PIECES = 4
@@ -314,10 +313,9 @@ class _Comparison:
             for x, y in zip(left, right, strict=True):
                 self._replaced(*x, *y)
             return
-        for token in left:
-            self._single("-", *token, self.left)
-        for token in right:
-            self._single("+", *token, self.right)
+        for sign, tokens, side in (("-", left, self.left), ("+", right, self.right)):
+            for token in tokens:
+                self._single(sign, *token, side)
 
     def _kept(self, token: str, zone: str) -> None:
         if token.isdecimal():
