@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING
 
 from bilingual_crawler.languages.codes import from_bcp47, language_name
 from bilingual_crawler.options import detectors
-from bilingual_crawler.pages.detectors import load_detector
+from bilingual_crawler.pages.detectors.base import load_detector
 from bilingual_crawler.pages.language import Detection
 
 if TYPE_CHECKING:

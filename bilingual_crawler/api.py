@@ -190,7 +190,7 @@ def identify_language(text: str, declared: Iterable[str] = ()) -> Identification
     >>> identify_language("Il-port jiftaħ fis-sitta ta' filgħodu u jagħlaq fl-għaxra ta' filgħaxija.").language
     'mlt'
     """
-    from bilingual_crawler.pages.detectors import load_detector
+    from bilingual_crawler.pages.detectors.base import load_detector
 
     named = list(filter(None, map(from_bcp47, declared)))
     undetectable = frozenset(named) - load_detector(BY_DEFAULT.detectors).languages

@@ -18,8 +18,7 @@ from support.webserver import ALIGNED, run_scrapy, serve
 from bilingual_crawler.languages.codes import UNKNOWN, LanguageError, LanguagePair
 from bilingual_crawler.languages.pairs import LanguagePairs
 from bilingual_crawler.options import Options
-from bilingual_crawler.pages.detectors import load_detector
-from bilingual_crawler.pages.detectors.base import NOTHING, RANGE, Ensemble, Identification, by_ranges
+from bilingual_crawler.pages.detectors.base import NOTHING, RANGE, Ensemble, Identification, by_ranges, load_detector
 from bilingual_crawler.pages.jobs import PageJob
 from bilingual_crawler.pages.language import BY_DEFAULT, Detection, LanguageDetectorError, known_languages
 from bilingual_crawler.pages.sandbox.pool import processes, submit

@@ -61,4 +61,4 @@ def test_messages_name_extras_that_there_are_in_one_way() -> None:
     assert named <= set(EXTRAS)
     # what is no extra of this project, or an exact version
     others = {path.name for path, text in package.items() if "pip install" in text}
-    assert others == {"__init__.py", "base.py", "e5_weights.py", "options.py"}
+    assert others == {"__init__.py", "base.py", "e5.py", "options.py"}

@@ -19,8 +19,7 @@ from support.webserver import run_scrapy
 from bilingual_crawler.bitext.exports import DocumentPair
 from bilingual_crawler.bitext.personal import MAX_MASKED, PersonalData
 from bilingual_crawler.pages.html import parse_page
-from bilingual_crawler.pages.opt_outs import MAX_RULES, declared_for, rules_in
-from bilingual_crawler.pages.origin import FACTS, Origin
+from bilingual_crawler.pages.origin import FACTS, MAX_RULES, Origin, declared_for, rules_in
 from bilingual_crawler.storage.records import read_json_lines, read_tsv
 
 if TYPE_CHECKING:

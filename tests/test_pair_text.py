@@ -4,8 +4,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bilingual_crawler.urls.model_input import pair_text
-from bilingual_crawler.urls.parts import MAX_TOKENS, language_of, url_parts
+from bilingual_crawler.urls.model_input import MAX_TOKENS, language_of, pair_text, url_parts
 
 pieces = st.sampled_from(
     [

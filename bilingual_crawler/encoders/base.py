@@ -61,7 +61,8 @@ class CachedEncoder:
         self._store = lmdb.open(str(cache), map_size=_MAP_SIZE, sync=False)
 
     def encode(self, texts: Sequence[str], max_tokens: int) -> NDArray[np.float32]:
-        keys = [self._key(text, max_tokens) for text in texts]
+        named = (f"{self.name} {max_tokens} {text}".encode("utf-8", "replace") for text in texts)
+        keys = [blake2b(text, digest_size=16).digest() for text in named]
         with self._store.begin() as transaction:
             known = {key: value for key in set(keys) if (value := transaction.get(key)) is not None}
         new = {key: text for key, text in zip(keys, texts, strict=True) if key not in known}
@@ -74,9 +75,6 @@ class CachedEncoder:
                     known[key] = vector.tobytes()
                     transaction.put(key, known[key])
         return np.array([np.frombuffer(known[key], dtype=np.float16) for key in keys], dtype=np.float32)
-
-    def _key(self, text: str, max_tokens: int) -> bytes:
-        return blake2b(f"{self.name} {max_tokens} {text}".encode("utf-8", "replace"), digest_size=16).digest()
 
 
 def is_installed(name: str) -> bool:
@@ -93,10 +91,7 @@ def install_command(name: str) -> str:
 
 @cache
 def load_encoder(name: str, folder: Path) -> Encoder:
-    """The encoder *name*, or the model of sentence-transformers if it has a slash; its vectors are kept in *folder*.
-
-    Whoever asks again gets the same one. Raises EncoderError if it is not installed.
-    """
+    """The encoder *name*, or model of sentence-transformers (with a slash), its vectors in *folder*; EncoderError."""
     if not is_installed(name):
         raise EncoderError(f"the sentence encoder {name!r} is not installed: {install_command(name)}")
     own = folder / name.replace("/", "--")

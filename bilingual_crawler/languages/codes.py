@@ -1,9 +1,4 @@
-"""Languages: their ISO 639-3 codes, their names, and a pair of them.
-
-A language may have a script, by its ISO 15924 code: ``zho_Hant``.
-
-Tables come first: label sets, codes that count as one language, names and country codes that the registries lack.
-"""
+"""Languages: ISO 639-3 codes, with or without a script by its ISO 15924 code (``zho_Hant``), names, and a pair."""
 
 from __future__ import annotations
 
@@ -34,37 +29,21 @@ if TYPE_CHECKING:
 
 _TABLES = read_tables(__name__)
 
-URL_LABELS: tuple[str, ...] = tuple(_TABLES["url_labels"].split())
-"""The 161 languages of url2lang in its order (most frequent in Common Crawl first), without *unknown*."""
-
+URL_LABELS: tuple[str, ...] = tuple(_TABLES["url_labels"].split())  # the 161 of url2lang, most frequent first
 CLD2_ONLY = ("cnr", "ewe", "gaa", "kri", "loz", "lua", "luo", "nbl", "new", "oss", "pam", "raj", "tum", "twi")
 """Languages that CLD2 has names for, and that are not in :data:`URL_LABELS`."""
-
-MERGED = by_word(_TABLES["merged"])
-"""Codes that identifiers and corpora treat as one language, beyond ISO 639-3's macrolanguages."""
-
-NAMES: dict[str, list[str]] = _TABLES["names"]
-"""Names of languages (ISO 639-3) that CLDR lacks or words differently; the first is the one shown."""
-
-COUNTRY_CODES = by_word(_TABLES["country_codes"])
-"""Country codes that sites use as language codes, and that are no language's own code."""
-
-LANGUAGES_OF_COUNTRY: dict[str, str] = _TABLES["languages_of_country"]
-"""Country (lower case) to the languages that sites pair it with: ``be-fr`` is French, ``fr-be`` too."""
-
-SCRIPTS_OF_REGIONS: dict[str, str] = {"tw": HANT, "hk": HANT, "mo": HANT, "cn": HANS, "sg": HANS}
-"""Region (lower case) to the script in which Chinese is written there."""
-
+MERGED = by_word(_TABLES["merged"])  # codes that identifiers and corpora treat as one language, beside macrolanguages
+NAMES: dict[str, list[str]] = _TABLES["names"]  # that CLDR lacks or words differently; the first is shown
+COUNTRY_CODES = by_word(_TABLES["country_codes"])  # that sites use as language codes, and that are no language's own
+LANGUAGES_OF_COUNTRY: dict[str, str] = _TABLES["languages_of_country"]  # which sites pair with it: `be-fr`
+SCRIPTS_OF_REGIONS: dict[str, str] = {"tw": HANT, "hk": HANT, "mo": HANT, "cn": HANS, "sg": HANS}  # of Chinese
 NAMES_FILE = "names.json"
-UNKNOWN = "un"
-"""The answer of a language identifier for an unknown language."""
-
+UNKNOWN = "un"  # the answer of a language identifier for an unknown language
 DEFAULT_EQUIVALENTS: tuple[tuple[str, ...], ...] = (("hrv", "bos", "srp", "cnr"), ("msa", "ind"), ("nor", "nno"))
 """Languages that language identifiers confuse with each other."""
 
 _NOT_A_LANGUAGE = frozenset(("und", "mul", "mis", "zxx", "xxx", "zze", "zzb", "zzh", "zzp", "tlh", UNKNOWN))
-_MAX_TAG = 64
-"""Characters of a tag; BCP 47 asks readers to allow 35."""
+_MAX_TAG = 64  # characters of a tag; BCP 47 asks readers to allow 35
 _TAG = re.compile(r"[a-z]{2,3}(?:[-_][a-z0-9]{1,8})*", re.IGNORECASE)
 
 
@@ -138,12 +117,9 @@ def two_names(lang: str) -> tuple[str, str]:
 class NameTables:
     """What ``names.json`` holds, by ``python -m training.prepare.names``: CLDR takes .1 s and 20 MB of each process."""
 
-    languages: dict[str, tuple[str, str]]
-    """English name and endonym of each of :data:`URL_LABELS` and :data:`CLD2_ONLY`."""
-    labels: dict[str, str]
-    """Names of languages in many languages, in lower case with and without diacritics, to ISO 639-3."""
-    countries: dict[str, str]
-    """Country codes and folded English names to the main language of the country, ISO 639-3."""
+    languages: dict[str, tuple[str, str]]  # English name and endonym of each of `URL_LABELS` and `CLD2_ONLY`
+    labels: dict[str, str]  # names in many languages, in lower case with and without diacritics, to ISO 639-3
+    countries: dict[str, str]  # country codes and folded English names to the main language of the country, ISO 639-3
 
 
 @cache
@@ -168,17 +144,13 @@ def parse_language(text: str) -> str:
 
 
 def _from_whole_tag(tag: str, text: str) -> str | None:
-    """ISO 639-3 of *tag* with its script; None if it is no language tag.
-
-    Raises :class:`LanguageError`, which names *text*, for a tag with more than a language and a script.
-    """
+    """ISO 639-3 of *tag* with its script, or None; LanguageError, naming *text*, if it names more than these."""
     lang = tag_language(tag)
     if lang is None:
         return None
     _, *rest = re.split("[-_]", tag)
     base, script = base_of(lang), _script_in(rest)
-    if script:
-        rest = rest[1:]
+    rest = rest[1:] if script else rest
     # sr-ME is the tag of Montenegrin
     if rest and (base, rest[0].lower()) != ("cnr", "me"):
         raise _more_than(text, "-".join(rest), lang)
@@ -204,10 +176,7 @@ def _scripts_by_name() -> dict[str, str]:
 
 
 def _from_qualified_name(text: str) -> str | None:
-    """The language of a name with a script, such as ``Serbian (Latin)`` and ``Traditional Chinese``; None for others.
-
-    Raises :class:`LanguageError` for a name with a region, such as ``Chinese (Taiwan)``.
-    """
+    """The language of ``Serbian (Latin)`` or ``Traditional Chinese``; LanguageError for ``Chinese (Taiwan)``."""
     inside = re.fullmatch(r"(.+?)\s*\((.+)\)\s*", text)
     words = text.split()
     ends = [(" ".join(words[1:]), words[0]), (" ".join(words[:-1]), words[-1])]
@@ -230,10 +199,7 @@ def country_names() -> dict[str, str]:
 
 
 def _from_other_name(text: str) -> str | None:
-    """ISO 639-3 of a rarer language or of a less common English name, such as Cantonese or Slovene; None for others.
-
-    Raises :class:`LanguageError` for a name with a region, such as Brazilian Portuguese.
-    """
+    """ISO 639-3 of a rarer language or name, such as Cantonese; LanguageError for Brazilian Portuguese."""
     try:
         lang = _from_whole_tag(langcodes.find(text.strip(), language="en").to_tag(), text)
     except LookupError:
@@ -329,17 +295,13 @@ def language_name(lang: str) -> str:
 
 @dataclass(frozen=True)
 class LanguagePair:
-    """The two languages of a crawl in the user's order, and the languages that count as one of them.
-
-    A side with a script, such as ``zho_Hant``, has only the texts in this script.
-    """
+    """The two languages of a crawl, each with or without its script, in the user's order, and what counts as them."""
 
     a: str
     b: str
     equivalents: frozenset[frozenset[str]] = frozenset(map(frozenset, DEFAULT_EQUIVALENTS))
 
     def __post_init__(self) -> None:
-        """Refuse a pair of one language."""
         if base_of(self.a) == base_of(self.b):
             raise LanguageError(f"a pair needs two languages, not {language_name(base_of(self.a))} twice")
 
@@ -362,10 +324,7 @@ class LanguagePair:
         return cls(a, b, parse_equivalents(equivalents))
 
     def side(self, lang: str) -> str | None:
-        """The language of the pair that *lang* counts as; None if it counts as neither or both.
-
-        ``zho`` counts as ``zho_Hant``: a code without a script may mean any.
-        """
+        """The language of the pair that *lang* counts as, ``zho`` as ``zho_Hant``; None if neither or both."""
         if lang in (self.a, self.b):
             return lang
         base, _, script = lang.partition("_")
@@ -402,7 +361,6 @@ class LanguagePair:
         return self.b if lang == self.a else self.a
 
     def __str__(self) -> str:
-        """``eng-mlt``."""
         return f"{self.a}-{self.b}"
 
 

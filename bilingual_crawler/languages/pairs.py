@@ -21,8 +21,7 @@ from bilingual_crawler.languages.codes import (
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Sequence
 
-MAX_PAIRS = 15
-"""All pairs among six languages. Every pair has a knowledge of its own of every queued URL, some 1.6 kB each."""
+MAX_PAIRS = 15  # all pairs among six languages; each pair knows every queued URL by itself, in some 1.6 kB
 
 
 @dataclass(frozen=True)
@@ -32,9 +31,7 @@ class LanguagePairs:
     pairs: tuple[LanguagePair, ...]
 
     def __post_init__(self) -> None:
-        """Refuse a pair given twice, and a language beside itself in one script; drop classes that hold two languages
-        of the pairs.
-        """
+        """Refuse a pair or language given twice; drop classes that hold two languages of the pairs."""
         for names, count in Counter(frozenset((one.a, one.b)) for one in self.pairs).items():
             if count > 1:
                 raise LanguageError(f"the pair {'-'.join(sorted(names))} is given twice; give it once")
@@ -48,10 +45,7 @@ class LanguagePairs:
 
     @classmethod
     def parse(cls, text: str, equivalents: Iterable[str | Collection[str]] = DEFAULT_EQUIVALENTS) -> LanguagePairs:
-        """The pair of ``eng-mlt``, or the pairs of ``eng-isl,eng-dan``; raises LanguageError.
-
-        Each pair as :meth:`LanguagePair.parse` reads it. ``English,Maltese`` is one pair.
-        """
+        """The pair of ``eng-mlt`` or ``English,Maltese``, or those of ``eng-isl,eng-dan``; raises LanguageError."""
         parts = text.split(",")
         if all(map(split_pair, parts)) and any(map(_is_pair, parts)):
             return cls._of_a_crawl([LanguagePair.parse(part, equivalents) for part in parts])
@@ -119,7 +113,6 @@ class LanguagePairs:
         return len(self.pairs)
 
     def __str__(self) -> str:
-        """``eng-isl,eng-dan``."""
         return ",".join(map(str, self.pairs))
 
 

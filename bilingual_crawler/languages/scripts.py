@@ -8,23 +8,15 @@ from functools import lru_cache
 
 from bilingual_crawler.languages.tables import read_tables
 
-_OF_LETTERS: dict[str, str] = read_tables(__name__)["scripts"]
-"""First words of the Unicode names of letters."""
-
+_OF_LETTERS: dict[str, str] = read_tables(__name__)["scripts"]  # first words of the Unicode names of letters
 HANS, HANT = "Hans", "Hant"
 _HAN = "Hani"
-
-SCRIPTS = frozenset((*_OF_LETTERS.values(), HANS, HANT))
-"""The scripts that can be told from a text."""
-
-HAN_WEIGHT = 3
-"""Letters of another script that a Chinese character weighs: a translation has about three times as many."""
+SCRIPTS = frozenset((*_OF_LETTERS.values(), HANS, HANT))  # the scripts that can be told from a text
+HAN_WEIGHT = 3  # letters of another script that a Chinese character weighs: a translation has about three times as many
 
 
 def script_of(text: str) -> str | None:
-    """The script of most letters of *text*, one of :data:`SCRIPTS`; None without any.
-
-    Chinese is Simplified or Traditional by the characters that only one of them uses, and None without these.
+    """The script of most letters of *text*, one of :data:`SCRIPTS`; None without any, or if Chinese may be either.
 
     >>> script_of("图书馆"), script_of("圖書館 (library)"), script_of("中文"), script_of("библиотека")
     ('Hans', 'Hant', None, 'Cyrl')

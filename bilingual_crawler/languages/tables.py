@@ -24,7 +24,6 @@ def _of_room(package: str) -> dict[str, Any]:
 
 
 def words(text: str) -> frozenset[str]:
-    """The words of a list."""
     return frozenset(text.split())
 
 

@@ -1,7 +1,4 @@
-"""Which characters of foreign text are kept, and in what form.
-
-No control, format or other invisible characters; letters as they are usually encoded, and none as an HTML entity.
-"""
+"""Which characters of foreign text are kept, and in what form: none that is invisible, or an HTML entity."""
 
 from __future__ import annotations
 
@@ -11,8 +8,7 @@ from functools import lru_cache
 from html import unescape
 from html.entities import html5
 
-# Controls except blanks, lone surrogates, noncharacters, and format characters that no script needs: soft hyphens,
-# zero-width spaces, marks of direction, tags.
+# Controls except blanks, lone surrogates, noncharacters, and format characters that no script needs.
 _INVISIBLE = re.compile(
     "[\0-\x08\x0e-\x1b\x7f-\x84\x86-\x9f\xad\u061c\u200b\u200e\u200f\u202a-\u202e\u2060-\u2064\u2066-\u206f\ud800-\udfff"
     "\ufdd0-\ufdef\ufeff\ufff9-\ufffb\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U000e007f"
@@ -26,19 +22,13 @@ _SETTLED = bytes(
 )
 """High bytes of the UTF-16 of characters that have one form, without combining marks."""
 _FORMS_BEGIN = 0xFB
-_APART = re.compile(" (?=[\u064b-\u0652])")
-"""The blank that Unicode has below a vowel sign that stands alone."""
+_APART = re.compile(" (?=[\u064b-\u0652])")  # the blank that Unicode has below a vowel sign that stands alone
 _ENTITY = re.compile(r"&(?:#(?:\d{2,5}|[xX][0-9a-fA-F]{2,5})|[A-Za-z]{2,8}\d{0,2});")
 _JOINERS = re.compile("[\u200c\u200d]+")
 
 
 def one_line(text: str) -> str:
-    """*text* on one line, with blanks collapsed, without invisible characters and without those that change how others
-    are shown.
-
-    Zero-width joiners and non-joiners stay where they change letters or emoji: beside letters that are written from
-    right to left, beside combining marks, and between symbols.
-    """
+    """*text* on one line, blanks collapsed, without invisible characters but the joiners that letters or emoji need."""
     line = " ".join(text.split())
     if line.isprintable():
         return line
@@ -74,12 +64,8 @@ def composed(text: str) -> str:
     if not unsettled:
         return text
     if max(unsettled) >= _FORMS_BEGIN:
-        text = _FORMS.sub(_in_usual_letters, text)
+        text = _FORMS.sub(lambda forms: _APART.sub("", unicodedata.normalize("NFKC", forms[0])), text)
     return unicodedata.normalize("NFC", text)
-
-
-def _in_usual_letters(match: re.Match[str]) -> str:
-    return _APART.sub("", unicodedata.normalize("NFKC", match[0]))
 
 
 def is_escaped_twice(text: str) -> bool:

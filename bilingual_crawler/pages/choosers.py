@@ -18,16 +18,11 @@ if TYPE_CHECKING:
 
     from selectolax.lexbor import LexborNode
 
-MAX_FORMS = 20
-"""Forms of a page that are read."""
-MAX_CHOICES = 50
-"""Links of a form."""
-MAX_FIELDS = 100
-"""Controls of a form that chooses a language."""
-MAX_OPTIONS = 1000
-"""Options of a list that are read."""
-MAX_SCRIPT = 2000
-"""Characters of a script in an attribute that is read."""
+MAX_FORMS = 20  # forms of a page that are read
+MAX_CHOICES = 50  # links of a form
+MAX_FIELDS = 100  # controls of a form that chooses a language
+MAX_OPTIONS = 1000  # options of a list that are read
+MAX_SCRIPT = 2000  # characters of a script in an attribute that is read
 
 _URL_VALUE = re.compile(r"(?i)(?=\S++\Z)(?:\?|[^/]*+/|.+?\.(?:html?|php|aspx?)(?:\?|\Z))")
 _SEARCH_NAMES = frozenset(["q", "s", "query", "search", "searchword", "keyword", "keywords", "term", "terms"])
@@ -52,10 +47,7 @@ def _options(select: LexborNode) -> list[_Option]:
 
 
 def option_anchors(select: LexborNode) -> list[Anchor]:
-    """The options of a ``<select>`` with scripts that open an address, and those whose values look like URLs.
-
-    At least half of the latter must name languages.
-    """
+    """The options of a ``<select>`` that open addresses by a script, or by a value if half of these name languages."""
     options = _options(select)
     clicked = [
         Anchor(address, LinkSource.SCRIPT, LinkPosition.BODY, text=one.text[:MAX_TEXT])
@@ -81,11 +73,7 @@ def is_get(method: str | None) -> bool:
 
 
 def form_anchors(form: LexborNode) -> list[Anchor]:
-    """A link for each choice of a language in a list, or by a button, of a form: what a browser would ask for by GET.
-
-    Empty if the form asks for more than a language, or for two: dictionaries translate from one into another. A form
-    without an address leads to the page itself; the address then begins with ``?``.
-    """
+    """What a browser would ask for by GET for each choice of a language in a form; empty if it asks for more."""
     own = form.attributes
     sent: list[tuple[str, str | None]] = []
     choices: dict[int, list[tuple[_Option, str | None]]] = {}
@@ -93,16 +81,20 @@ def form_anchors(form: LexborNode) -> list[Anchor]:
     for control in _controls(form):
         given = control.attributes
         name, value = given.get("name") or "", given.get("value") or ""
+        kind = (given.get("type") or "").strip().lower() or ("submit" if control.tag == "button" else "text")
         if control.tag == "select":
             if name and "disabled" not in given:
                 options = [one for one in _options(control) if "disabled" not in one.attributes]
                 choices[len(sent)] = _languages(name, options)
-                sent.append((name, _default(options, "multiple" in given)))
+                # what is sent if nothing is chosen
+                first = [] if "multiple" in given else options[:1]
+                selected = [one for one in options if "selected" in one.attributes] or first
+                sent.append((name, selected[-1].value if selected else None))
         elif control.tag == "textarea":
             return []
         elif "disabled" in given or given.get("form", own.get("id")) != own.get("id"):
             continue
-        elif (kind := _kind(control)) in _PRIVATE:
+        elif kind in _PRIVATE:
             return []
         elif kind == "submit":
             if is_get(given.get("formmethod")):
@@ -115,24 +107,15 @@ def form_anchors(form: LexborNode) -> list[Anchor]:
     chosen, pressed = [place for place, found in choices.items() if found], _pressed(buttons)
     if len(chosen) + bool(pressed) != 1 or len(sent) > MAX_FIELDS:
         return []
-    asked: list[tuple[_Option, str | None, list[tuple[str, str | None]]]] = [
-        *((one, language, [*sent, (one.attributes.get("name") or "", one.value)]) for one, language in pressed),
-        *(
-            (one, language, [*sent[:place], (sent[place][0], one.value), *sent[place + 1 :]])
-            for place in chosen
-            for one, language in choices[place]
-        ),
-    ]
-    return [
-        Anchor(href, LinkSource.FORM, LinkPosition.SWITCHER, text=(one.text or one.value)[:MAX_TEXT], label=language)
-        for one, language, values in asked
-        if (href := _address(one.attributes.get("formaction") or own.get("action") or "", values))
-    ]
-
-
-def _kind(control: LexborNode) -> str:
-    kind = (control.attributes.get("type") or "").strip().lower()
-    return kind or ("submit" if control.tag == "button" else "text")
+    place = chosen[0] if chosen else len(sent)
+    anchors = []
+    for one, language in choices[place] if chosen else pressed:
+        name = sent[place][0] if chosen else one.attributes.get("name") or ""
+        values = [*sent[:place], (name, one.value), *sent[place + 1 :]]
+        if href := _address(one.attributes.get("formaction") or own.get("action") or "", values):
+            text = (one.text or one.value)[:MAX_TEXT]
+            anchors.append(Anchor(href, LinkSource.FORM, LinkPosition.SWITCHER, text=text, label=language))
+    return anchors
 
 
 def _text(button: LexborNode) -> str:
@@ -166,20 +149,8 @@ def _controls(form: LexborNode) -> Iterable[LexborNode]:
     return takewhile(lambda control: control.tag != "form", found[after:])
 
 
-def _default(options: Sequence[_Option], is_multiple: bool) -> str | None:
-    """The value that is sent if nothing is chosen; None if none is."""
-    selected = [one.value for one in options if "selected" in one.attributes]
-    if selected:
-        return selected[-1]
-    return options[0].value if options and not is_multiple else None
-
-
 def _languages(name: str, options: Sequence[_Option]) -> list[tuple[_Option, str | None]]:
-    """The *options* with their languages if this is a list for the language; else empty.
-
-    It names two languages, and at least half of its options name one; their values are no addresses. Codes are enough
-    only in a field whose *name* says that its value is a language: lists of countries and states have the same codes.
-    """
+    """The *options* with their languages if two are named, by half of the options, and not by address; else empty."""
     names_language = _key(name) in LANGUAGE_KEYS
     found: list[tuple[_Option, str | None]] = []
     named = 0
@@ -202,9 +173,8 @@ def _address(action: str, values: Iterable[tuple[str, str | None]]) -> str | Non
     action = action.strip()
     path = action.partition("#")[0].partition("?")[0]
     sent = [(name, value) for name, value in values if name and value is not None]
-    if len(path) + sum(len(name) + len(value) for name, value in sent) > MAX_LENGTH:
-        return None
-    if path and action[:11].lower().startswith(NO_ADDRESS):
+    is_long = len(path) + sum(len(name) + len(value) for name, value in sent) > MAX_LENGTH
+    if is_long or (path and action[:11].lower().startswith(NO_ADDRESS)):
         return None
     return f"{path}?{urlencode(sent, errors='replace')}" if sent or not path else path
 

@@ -16,15 +16,11 @@ from bilingual_crawler.pages.words import LETTERS, western_digits
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-MAX_READ = 500
-"""Years of a text that are looked at, the first ones."""
-REACH, NEAR = 40, 4
-"""Characters and words before or after a year among which its day and month stand."""
+MAX_READ = 500  # years of a text that are looked at, the first ones
+REACH, NEAR = 40, 4  # characters and words before or after a year among which its day and month stand
 MONTHS, DAYS = 12, 31
-ENDING = 4
-"""Letters from which on the name of a month may have an ending: Basque *martxoaren*."""
-UNINFLECTED = frozenset(("eng", "fra", "spa", "por", "ita", "cat", "glg"))
-"""Languages in which such a word is no month: Spanish *mayor*, Italian *maggiore*, Portuguese *maior*."""
+ENDING = 4  # letters from which on the name of a month may have an ending: Basque *martxoaren*
+UNINFLECTED = frozenset(("eng", "fra", "spa", "por", "ita", "cat", "glg"))  # where *maior* (Portuguese) is no month
 
 # Python finds the beginning of a pattern fast if it is a letter: what is before comes after it
 _YEAR = re.compile(r"(?:19|20)(?<!\d..)\d\d(?!\d)", re.DOTALL)
@@ -36,9 +32,7 @@ _WORD = re.compile(rf"\d+|{LETTERS}[^\w\s]?")
 
 
 def dates_in(text: str, language: str) -> set[str]:
-    """The dates in *text*, which is in *language* (ISO 639-3), as ``2026-11-23``.
-
-    Of ``3/4/2026`` it cannot be known whether it begins with the day; both dates are given.
+    """The dates in *text*, which is in *language* (ISO 639-3), as ``2026-11-23``; of ``3/4/2026`` both.
 
     >>> sorted(dates_in("2026ko azaroaren 23a, 3/4/2026", "eus"))
     ['2026-03-04', '2026-04-03', '2026-11-23']
@@ -79,7 +73,6 @@ def _date(year: str, month: int | str, day: str) -> str:
 
 @lru_cache(maxsize=4096)
 def _month(word: str, language: str) -> int | None:
-    """The number of the month that *word* names."""
     names = _months(language)
     folded = word.casefold().rstrip(".,'’")
     if folded in names or language in UNINFLECTED:

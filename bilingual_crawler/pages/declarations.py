@@ -1,9 +1,4 @@
-"""What a page declares about itself: base, canonical address, language, rules for robots, and where it comes from
-(author, dates, licence, translation). Nothing is inferred.
-
-:class:`Declarations` collects what the walk of a page meets; :meth:`Declarations.origin` makes an
-:class:`~bilingual_crawler.pages.origin.Origin` of it.
-"""
+"""What a page declares about itself: base, canonical address, language, rules for robots, and where it comes from."""
 
 from __future__ import annotations
 
@@ -21,8 +16,7 @@ from bilingual_crawler.languages.codes import from_bcp47
 from bilingual_crawler.pages.characters import one_line
 from bilingual_crawler.pages.links import Anchor, hreflang_of, is_for_language
 from bilingual_crawler.pages.model import LinkPosition, LinkSource
-from bilingual_crawler.pages.opt_outs import TDM_POLICY, TDM_RESERVATION
-from bilingual_crawler.pages.origin import MAX_FACT, Origin
+from bilingual_crawler.pages.origin import MAX_FACT, TDM_POLICY, TDM_RESERVATION, Origin
 from bilingual_crawler.pages.robots import directives_in
 from bilingual_crawler.pages.tables import DECLARED_BY, TRANSLATION_PLUGINS
 from bilingual_crawler.urls.canonical import canonicalise
@@ -30,25 +24,21 @@ from bilingual_crawler.urls.canonical import canonicalise
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-MAX_NAME = 200
-"""Characters of the name of an author or translator that are kept."""
-MAX_LICENCES = 5
-"""Pieces of evidence for a licence that are kept, the most direct ones."""
-BETWEEN = " | "
-"""Between several pieces of evidence."""
+MAX_NAME = 200  # characters of the name of an author or translator that are kept
+MAX_LICENCES = 5  # pieces of evidence for a licence that are kept, the most direct ones
+BETWEEN = " | "  # between several pieces of evidence
 
+# Links to a translated page, in lower case; others may lead to a text about translation.
 _SERVICE_LINK = re.compile(
     r"//(?:(?P<google_translate>translate\.google\.[a-z.]+/translate\?|[\w-]+\.translate\.goog/)"
     r"|(?P<microsoft_translator>(?:www\.)?microsofttranslator\.com/bv)"
     r"|(?P<yandex_translate>translate\.yandex\.[a-z.]+/translate\?))"
 )
-"""Links to a translated page, in lower case; others may lead to a text about translation."""
 _GOOGLE_CLASS = re.compile(r"(?:^|\s)translated-(?:ltr|rtl)(?:\s|$)")
 _GOOGLE_LANG = re.compile(r"(?i)-x-mtfrom-")
 _GOOGLE_HOST = ".translate.goog"
 
 _NAMED: dict[str, list[str]] = {fact: names.split() for fact, names in DECLARED_BY.items()}
-"""The names by which heads declare facts, the most specific first."""
 _WANTED = frozenset((*chain(*_NAMED.values()), TDM_RESERVATION, TDM_POLICY))
 
 _TAG = re.compile(r"([A-Za-z]{2,3})(?:[-_]([A-Za-z]{4}))?(?:[-_]([A-Za-z]{2}|\d{3}))?(?=[-_]|$)")
@@ -58,38 +48,30 @@ _LICENCE_ADDRESS = re.compile(
     r"|opendatacommons\.org/licenses/)"
 )
 _LICENCE_HOSTS = ("creativecommons.org", "gnu.org", "opendatacommons.org")
-_LICENCE_WORDS = ("CC", "reative", "REATIVE", "GNU")
-"""One of them is in each text that :data:`_LICENCE_TEXT` finds."""
+_LICENCE_WORDS = ("CC", "reative", "REATIVE", "GNU")  # one of them is in each text that `_LICENCE_TEXT` finds
 _LICENCE_TEXT = re.compile(
     r"\bCC[ -]?(?:BY|0|ZERO)\b|(?i:\bcreative[ -]commons\b|\bGNU Free Documentation Licen[sc]e\b)"
 )
 _IS_ADDRESS = re.compile(r"(?i)\s*(?:https?:)?/")
 _IS_LINK = re.compile(r"(?i)https?:|/|www\.")
-MAX_NOTICE = 400
-"""Characters of a line that may be the notice of a licence; a longer one is a text that mentions one."""
-_LAST_LINES = 5
-"""Lines at the end of a page that count as its footer, whatever element holds them."""
+MAX_NOTICE = 400  # characters of a line that may be the notice of a licence; a longer one is a text that mentions one
+_LAST_LINES = 5  # lines at the end of a page that count as its footer, whatever element holds them
 
-FIRST_YEAR = 1990
-"""No page is older: dates before are the zero of a clock."""
+FIRST_YEAR = 1990  # no page is older: dates before are the zero of a clock
 _OF_AN_ITEM = ("datepublished", "datemodified")
 _TIME_CLASSES = {"published": "published", "entry-date": "published", "updated": "modified", "modified": "modified"}
 
-MAX_NAMES = 1000
-"""Characters of a class, id or address of a style sheet that are searched for marks."""
-MAX_SCRIPT = 100_000
-"""Characters of a script that are searched for marks, and of linked data (JSON-LD) that are parsed of a page."""
-MAX_OBJECTS = 200
-"""Objects of linked data that are looked at."""
-MAX_ALTERNATES = 200
-"""Alternates that are compared with the page's own address."""
+MAX_NAMES = 1000  # characters of a class, id or address of a style sheet that are searched for marks
+MAX_SCRIPT = 100_000  # characters of a script that are searched for marks; of linked data (JSON-LD) that are parsed
+MAX_OBJECTS = 200  # objects of linked data that are looked at
+MAX_ALTERNATES = 200  # alternates that are compared with the page's own address
 _REFRESH = re.compile(r"""(?is)^\s*[\d.]*\s*[;,\s]\s*(?:url\s*=)?\s*["']?\s*([^"']+)""")
+# A text, which stays, or what search engines skip: comments, marks of CDATA, commas before brackets.
 _NO_JSON = re.compile(
     r"""("(?:[^"\\]|\\.)*+"?)|(?:(?://|/\*)\s*)?(?:<!\[CDATA\[|\]\]>|<!--|-->)(?:\s*\*/)?|/\*(?:.*?\*/|.*)|//[^\n]*"""
     r"|,(?=\s*[}\]])|\ufeff",
     re.DOTALL,
 )
-"""A text, which stays, or what search engines skip: comments, marks of CDATA, commas before brackets."""
 _PAGE_TYPE = re.compile(
     r"(?:Article|Posting|Page|CreativeWork|Report|Book|Chapter|HowTo|Recipe|Course|Dataset|Resource)$"
 )
@@ -99,22 +81,15 @@ class Declarations:
     """What the elements of a page declare, in the order of the page; the first value of each counts."""
 
     def __init__(self) -> None:
-        self.base = ""
-        self.canonical = ""
-        self.language: str | None = None
-        """``lang`` of the root element as ISO 639-3."""
-        self.robots: set[str] = set()
-        """Directives in ``<meta name=robots>``, in lower case."""
-        self.values: dict[str, str] = {}
-        """By the name of a ``meta`` element or ``itemprop``, in lower case."""
+        self.base = self.canonical = ""
+        self.language: str | None = None  # `lang` of the root element as ISO 639-3
+        self.robots: set[str] = set()  # directives in `<meta name=robots>`, in lower case
+        self.values: dict[str, str] = {}  # by the name of a `meta` element or `itemprop`, in lower case
+        # days of `time` elements and `itemprop`; empty if several differ, as in a list of articles
         self._days: dict[str, str] = {}
-        """Days of ``time`` elements and ``itemprop``; empty if several differ, as in a list of articles."""
-        self._tag = ""
-        self._machine = ""
-        self._plugin = ""
-        self._translation_of = ""
+        self._tag = self._machine = self._plugin = self._translation_of = ""
         self._alternates: list[tuple[str, str]] = []
-        self._licences: list[tuple[str, str]] = []
+        self._licences: list[tuple[str, str]] = []  # where, and what
         self._author: Anchor | None = None
         self._linked: list[str] = []
         self._room = MAX_SCRIPT
@@ -148,12 +123,12 @@ class Declarations:
                 self._room -= len(text)
                 self._linked.append(text)
         elif not self._plugin:
-            self._plugin = plugin_in(attributes.get("src") or "") or plugin_in(text[:MAX_SCRIPT])
+            self._plugin = _plugin_in(attributes.get("src") or "") or _plugin_in(text[:MAX_SCRIPT])
 
     def anchor(self, relations: Sequence[str], anchor: Anchor) -> None:
         """Read a link with ``rel``."""
         if "license" in relations:
-            self._add_licence("rel=license", anchor.href)
+            self._add_licence(anchor.href)
         if "author" in relations:
             self._author = self._author or anchor
 
@@ -178,7 +153,7 @@ class Declarations:
         if "canonical" in relations:
             self.canonical = self.canonical or href
         if "license" in relations:
-            self._add_licence("rel=license", href)
+            self._add_licence(href)
         is_alternate, tag = "alternate" in relations, attributes.get("hreflang")
         if "machine-translated-from" in relations:
             self._machine, self._translation_of = self._machine or "google-translate", self._translation_of or href
@@ -200,34 +175,31 @@ class Declarations:
             self._day_of_an_item(name, attributes.get("datetime") or "")
 
     def _day_of_an_item(self, name: str, value: str) -> None:
-        if day := day_of(value):
+        if day := _day_of(value):
             self._days[name] = day if self._days.get(name, day) == day else ""
 
-    def _add_licence(self, where: str, what: str) -> None:
+    def _add_licence(self, href: str) -> None:
         if len(self._licences) < 4 * MAX_LICENCES:
-            self._licences.append((where, what))
+            self._licences.append(("rel=license", href))
 
     def origin(
         self, anchors: Sequence[Anchor], lines: Sequence[str], main: Sequence[bool], url: str, base: str
     ) -> Origin:
-        """Return the facts of the page at *url*, whose links are relative to *base*.
-
-        *anchors*, *lines* and *main* (whether a line is outside navigation) are of the walk.
-        """
-        linked = linked_data(self._linked)
+        """The facts of the page at *url*, whose links are relative to *base*; *main*: as that of a ``Walk``."""
+        linked = _linked_data(self._linked)
         last = len(lines) - _LAST_LINES
         outside = [line for number, line in enumerate(lines) if number >= last or not main[number]]
         default = next((href for tag, href in self._alternates if tag.lower() == "x-default"), "")
-        by_link = self._author.text if self._author else ""
         hrefs = "\n".join(anchor.href for anchor in anchors).lower()
+        service = _SERVICE_LINK.search(hrefs) if "translat" in hrefs else None
         return Origin(
-            author=self._name("author", linked) or _name(by_link),
+            author=self._name("author", linked) or _name(self._author.text if self._author else ""),
             published=self._day("published", linked, "datePublished"),
             modified=self._day("modified", linked, "dateModified"),
             licence=self._licence(linked, anchors, hrefs, outside, base),
-            locale=locale_of(self._tag) or locale_of(self._own_alternate(url, base)),
+            locale=_locale_of(self._tag) or _locale_of(self._own_alternate(url, base)),
             machine_translated=self._tool(url),
-            offers_translation=self._plugin or _service_in(hrefs),
+            offers_translation=self._plugin or ((service and service.lastgroup) or "").replace("_", "-"),
             translator=self._name("translator", linked),
             translation_of=_address(self._translation_of or _translated_work(linked), base),
             x_default=_address(default, base),
@@ -237,7 +209,7 @@ class Declarations:
         """Yield the language by each declaration in the head, as ISO 639-3."""
         said = self._said("language")
         texts = [text for text in self._linked if "inLanguage" in text]
-        said += [one["inLanguage"] for one in linked_data(texts) if isinstance(one.get("inLanguage"), str)][:1]
+        said += [one["inLanguage"] for one in _linked_data(texts) if isinstance(one.get("inLanguage"), str)][:1]
         yield from filter(None, map(from_bcp47, said))
 
     def _said(self, fact: str) -> list[str]:
@@ -245,19 +217,18 @@ class Declarations:
 
     def _name(self, fact: str, linked: Iterable[dict[str, Any]]) -> str:
         """The person that the head or linked data name; several of the latter with commas."""
-        named = _name(next(iter(self._said(fact)), ""))
         by_data = (", ".join(filter(None, map(_name, _texts(one.get(fact))))) for one in linked)
-        return named or next(filter(None, by_data), "")[:MAX_FACT]
+        return _name(next(iter(self._said(fact)), "")) or next(filter(None, by_data), "")[:MAX_FACT]
 
     def _day(self, fact: str, linked: Sequence[dict[str, Any]], key: str) -> str:
         said = [self.values.get(name) or self._days.get(name) or "" for name in _NAMED[fact]]
         said += [value for one in linked if isinstance(value := one.get(key), str)]
-        return next(filter(None, map(day_of, [*said, *self._said(f"{fact}_later")])), "")
+        return next(filter(None, map(_day_of, [*said, *self._said(f"{fact}_later")])), "")
 
     def _own_alternate(self, url: str, base: str) -> str:
         """The ``hreflang`` by which the page announces itself."""
         own = canonicalise(url)
-        regional = (pair for pair in self._alternates if locale_of(pair[0]))
+        regional = (pair for pair in self._alternates if _locale_of(pair[0]))
         return next((tag for tag, href in regional if canonicalise(href, base) == own), "")
 
     def _tool(self, url: str) -> str:
@@ -304,42 +275,34 @@ def _licence_text(line: str) -> str:
     return line[start : start + MAX_NAME].rstrip()
 
 
-def _service_in(hrefs: str) -> str:
-    """The service to whose translation of a page one of *hrefs* leads."""
-    match = _SERVICE_LINK.search(hrefs) if "translat" in hrefs else None
-    return (match.lastgroup or "").replace("_", "-") if match else ""
-
-
-def plugin_in(text: str) -> str:
-    """Return the translation plugin of which *text* (address, class, id or script) has a mark; empty without one."""
+def _plugin_in(text: str) -> str:
+    """The translation plugin of which *text* (address, class, id or script) has a mark; empty without one."""
     lower = text.lower()
     return next((tool for tool, marks in TRANSLATION_PLUGINS.items() if any(mark in lower for mark in marks)), "")
 
 
-_plugin_named = lru_cache(maxsize=16384)(plugin_in)
+_plugin_named = lru_cache(maxsize=16384)(_plugin_in)
 
 
-def locale_of(tag: str) -> str:
-    """Return language, script and region of *tag* (``en-gb`` gives ``en-GB``); empty without script and region."""
+def _locale_of(tag: str) -> str:
+    """Language, script and region of *tag* (``en-gb`` gives ``en-GB``); empty without script and region."""
     match = _TAG.match(tag.strip()) if len(tag) <= MAX_NAME else None
     if match is None or not (match[2] or match[3]):
         return ""
     return "-".join(filter(None, (match[1].lower(), (match[2] or "").title(), (match[3] or "").upper())))
 
 
-def day_of(text: str) -> str:
-    """Return the day in a date that begins with the year, as ``2026-11-25``; empty for other dates."""
+def _day_of(text: str) -> str:
+    """The day in a date that begins with the year, as ``2026-11-25``; empty for other dates."""
     match = _DAY.match(text[:MAX_NAME])
-    if match is None or int(match[1]) < FIRST_YEAR:
-        return ""
-    try:
-        return date(int(match[1]), *(int(part) for part in match.groups()[1:] if part)).isoformat()
-    except ValueError:
-        return ""
+    if match and int(match[1]) >= FIRST_YEAR:
+        with suppress(ValueError):
+            return date(int(match[1]), *(int(part) for part in match.groups()[1:] if part)).isoformat()
+    return ""
 
 
-def linked_data(texts: Iterable[str]) -> list[dict[str, Any]]:
-    """Return the objects in *texts* (JSON-LD) that describe a page or work; none for invalid JSON."""
+def _linked_data(texts: Iterable[str]) -> list[dict[str, Any]]:
+    """The objects in *texts* (JSON-LD) that describe a page or work; none for invalid JSON."""
     objects: list[dict[str, Any]] = []
     for text in texts:
         with suppress(ValueError, RecursionError):
@@ -384,9 +347,8 @@ def _texts(value: Any) -> list[str]:
     found = []
     for one in value[:MAX_LICENCES] if isinstance(value, list) else [value]:
         texts = [one.get(key) for key in ("name", "url", "@id")] if isinstance(one, dict) else [one]
-        text = next((text for text in texts if isinstance(text, str)), "")
-        found += [text] if text.strip() else []
-    return found
+        found.append(next((text for text in texts if isinstance(text, str)), ""))
+    return [text for text in found if text.strip()]
 
 
 def _translated_work(linked: Iterable[dict[str, Any]]) -> str:

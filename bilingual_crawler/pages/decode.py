@@ -1,10 +1,13 @@
-"""Decode the body of a response to text."""
+"""Decode the body of a response to text, and judge whether it is text for people in the letters of its language."""
 
 from __future__ import annotations
 
 import codecs
+import json
 import re
+import string
 import unicodedata
+from contextlib import suppress
 from functools import lru_cache
 from typing import TYPE_CHECKING
 from urllib.parse import quote
@@ -12,13 +15,13 @@ from urllib.parse import quote
 from w3lib.encoding import html_body_declared_encoding, http_content_type_encoding, read_bom, resolve_encoding
 
 from bilingual_crawler.languages.codes import base_of, from_bcp47
+from bilingual_crawler.pages.sandbox.jobs import ContentError
 from bilingual_crawler.pages.tables import ENCODINGS, LABELS_OF_ENCODINGS, LETTERS, VOID_TAGS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-_HEAD = 1 << 16
-"""Bytes in which declarations of charset and language count."""
+_HEAD = 1 << 16  # bytes in which declarations of charset and language count
 _CHARSET = re.compile(r"""(?i)(?:^|[;,\s])charset\s*+=\s*+["']?\s*+([\w-]+)""")
 _NO_MARKUP = re.compile(rb"(?is)<!--.*?(?:-->|\Z)|<(script|style)\b.*?(?:</\1|\Z)")
 _META = re.compile(rb"(?i)<meta\s[^<>]*+>")
@@ -26,22 +29,19 @@ _LANG = re.compile(
     rb"""(?i)<(?:html|body)\b[^<>]{0,500}?\blang\s*=\s*["']?([a-z]{2,3})\b"""
     rb"""|<meta\s[^<>]{0,200}?\bcontent-language\b[^<>]{0,200}?\bcontent\s*=\s*["']?\s*([a-z]{2,3})\b"""
 )
-_JAPANESE = (b"\x1b$B", b"\x1b$@")
-"""Escapes of ISO-2022-JP."""
+_JAPANESE = (b"\x1b$B", b"\x1b$@")  # escapes of ISO-2022-JP
 _UTF16_HEAD = 1 << 12
-
 _TAGS = re.compile(_NO_MARKUP.pattern + rb"|<[^<>]*+>?")
-_READ = 1 << 20
-"""Maximum bytes whose text tells their encoding."""
-_SAMPLE, _JUDGED = 1 << 14, 1 << 11
-"""Maximum bytes of lines beside ASCII from which an encoding is guessed, and of which each character is looked at."""
+_READ = 1 << 20  # maximum bytes whose text tells their encoding
+_SAMPLE, _JUDGED = 1 << 14, 1 << 11  # bytes of lines beside ASCII from which an encoding is guessed; that are judged
 _IN_WORD = re.compile(rb"[A-Za-z\x80-\xff][\x80-\xff]|(?<![0-9])[\x80-\xff][A-Za-z]")
-_CONTROLS = re.compile(rb"[\x80-\x9f]")
-"""Control characters of ISO 8859, letters or quotation marks elsewhere."""
+_CONTROLS = re.compile(rb"[\x80-\x9f]")  # control characters of ISO 8859, letters or quotation marks elsewhere
 _WITHOUT_ISO_8859 = [encoding for encoding in ENCODINGS if not encoding.startswith("iso8859")]
 _CODECS = {"euc_jis_2004": "euc_jp"}
 _LANGUAGES = {encoding: frozenset(languages.split()) for encoding, languages in ENCODINGS.items()}
 _DEFAULT = "cp1252"
+# Text in these can be valid UTF-8 by chance.
+_WIDE = ("utf-16", "utf-32", "gb", "big5", "euc", "shift", "cp932", "cp949", "hz")
 _MISPLACED = re.compile(
     "(?<=[alwyz])[LWYZ]"  # a capital in a word
     "|(?<=[aAlLwW])[yYzZ]|[yYzZ](?=[aAlLwW])"  # two scripts in a word
@@ -50,8 +50,7 @@ _MISPLACED = re.compile(
     "|(?<![aAlLwWyYzZm])[lLyY](?![aAlLwWyYzZm])"  # a letter alone
 )
 """What is rare in text that was decoded rightly, in letters of :func:`_kind`."""
-_WORDS = frozenset("àèéòóìíáâåöøæőавеиійкосуяєџήόο")
-"""Letters that are words."""
+_WORDS = frozenset("àèéòóìíáâåöøæőавеиійкосуяєџήόο")  # letters that are words
 
 # Codecs of Python that are no encodings of web pages; punycode takes quadratic time.
 _REFUSED = frozenset(
@@ -64,21 +63,16 @@ codecs.register(lambda label: codecs.lookup(LABELS_OF_ENCODINGS[label]) if label
 _XHTML = "application/xhtml+xml"
 _EMPTY_ELEMENT = re.compile(r"""<([a-zA-Z][\w.:-]*+)((?:[^<>"'/]++|"[^"<]*+"|'[^'<]*+'|/(?!>))*+)/>""")
 _ADDRESS = re.compile(r"""(?i)\b(?:href|src)\s*+=\s*+(?:"[^"<>]*+|'[^'<>]*+|[^"'<>\s]++)""")
-_FRAGMENT = re.compile(r"(?<!&)#|#(?![0-9xX])")
-"""What begins a fragment, but no character reference (``&#39;``)."""
+_FRAGMENT = re.compile(r"(?<!&)#|#(?![0-9xX])")  # what begins a fragment, but no character reference (`&#39;`)
 _NOT_ASCII = re.compile(r"[^\0-\x7f]+")
 
 
 def decode_body(body: bytes, content_type: str | None, languages: Iterable[str | None] = ()) -> str:
     """The text of an HTML (or other text) body; never raises.
 
-    The byte order mark decides, then the charset of *content_type*, then the page's own declaration. Valid UTF-8 is
-    read as UTF-8 even if a single-byte encoding was declared. If nothing was declared, or UTF-8 but the bytes
-    are not UTF-8, a declaration further down counts, then what the bytes look like; encodings of *languages* (ISO
-    639-3, those of the crawl) and of the language that the page declares are more probable than others.
-
-    What browsers do for links and elements is done here: queries of addresses are escaped in the encoding of the page,
-    and if *content_type* is that of XHTML, empty elements get end tags (``<script src="x"/>``).
+    The byte order mark decides, then *content_type*, then the page, except where the bytes are valid UTF-8. Without
+    these a later declaration counts, then what the bytes look like, rather in *languages* (ISO 639-3) than in others.
+    As browsers do, queries of addresses are escaped in the page's encoding, and empty elements of XHTML closed.
     """
     text = _read(body, content_type, languages)
     if content_type and content_type.strip().lower().startswith(_XHTML):
@@ -96,9 +90,12 @@ def _read(body: bytes, content_type: str | None, languages: Iterable[str | None]
         text = body.decode("utf-8")
     except UnicodeDecodeError:
         text = None
-    declared = _by_header(content_type) or _by_page(body)
-    if text is not None and (declared is None or body.isascii() or not _is_wide(declared)):
-        if not _is_escaped(declared):
+    charset = _CHARSET.search(content_type or "")  # also with blanks around `=` and in any quotes
+    by_header = http_content_type_encoding(content_type) or (resolve_encoding(charset[1]) if charset else None)
+    declared = by_header or _by_page(body)
+    if text is not None and (declared is None or body.isascii() or not declared.startswith(_WIDE)):
+        # these write other letters in bytes that look like ASCII
+        if not (declared or "").startswith(("iso2022", "hz", "utf-16", "utf-32")):
             # one byte is found ten times as fast as three
             is_japanese = b"\x1b" in body and body.isascii() and any(escape in body for escape in _JAPANESE)
             declared = "iso2022_jp" if is_japanese else None
@@ -108,12 +105,6 @@ def _read(body: bytes, content_type: str | None, languages: Iterable[str | None]
     if not _is_misread(body.decode("utf-8", "replace")):
         return _decode(body, "utf-8")
     return _decode(body, _by_late_declaration(body) or _guessed(body, languages))
-
-
-def _by_header(content_type: str | None) -> str | None:
-    """The charset of *content_type*, also with blanks around ``=`` and in any quotes."""
-    found = _CHARSET.search(content_type or "")
-    return http_content_type_encoding(content_type) or (resolve_encoding(found[1]) if found else None)
 
 
 def _by_page(body: bytes) -> str | None:
@@ -126,16 +117,6 @@ def _by_late_declaration(body: bytes) -> str | None:
     """The encoding that a ``meta`` element declares anywhere in the first 64 KB, but UTF-8."""
     found = map(_by_page, _META.findall(_NO_MARKUP.sub(b"", body[:_HEAD])))
     return next((encoding for encoding in found if encoding not in (None, "utf-8")), None)
-
-
-def _is_wide(encoding: str) -> bool:
-    """Whether text in *encoding* can be valid UTF-8 by chance."""
-    return encoding.startswith(("utf-16", "utf-32", "gb", "big5", "euc", "shift", "cp932", "cp949", "hz"))
-
-
-def _is_escaped(encoding: str | None) -> bool:
-    """Whether *encoding* writes other letters in bytes that look like ASCII."""
-    return encoding is not None and encoding.startswith(("iso2022", "hz", "utf-16", "utf-32"))
 
 
 def _utf16(body: bytes) -> str | None:
@@ -179,7 +160,9 @@ def _fit(sample: bytes, encoding: str, expected: set[str]) -> float:
     text = sample.decode(_CODECS.get(encoding, encoding), "replace")
     letters = "".join(filter(str.isalpha, "".join(_NOT_ASCII.findall(text))))
     known = max((share_of_own(letters, lang) for lang in expected & _LANGUAGES[encoding]), default=0.0)
-    return _plausibility(text) * (1 + known)
+    kinds = "".join(map(_kind, text))
+    misplaced = len(_MISPLACED.findall(kinds)) / max(1, sum(map(kinds.count, "lLwWyYzZx$.")))
+    return (1 - misplaced) * (1 + known)
 
 
 def share_of_own(letters: str, language: str) -> float:
@@ -193,20 +176,12 @@ def _beside_ascii(text: bytes) -> bytes:
     return b"\n".join(line for line in text.split(b"\n") if not line.isascii())[:_SAMPLE]
 
 
-def _plausibility(text: str) -> float:
-    """The share of characters beside ASCII in *text* that stand where they may."""
-    kinds = "".join(map(_kind, text))
-    others = sum(map(kinds.count, "lLwWyYzZx$."))
-    return 1 - len(_MISPLACED.findall(kinds)) / max(1, others)
-
-
 @lru_cache(maxsize=4096)
 def _kind(character: str) -> str:
-    """A letter for what *character* is.
+    """The kind of *character*.
 
-    ``a`` is a letter of ASCII, ``l`` another Latin one, ``w`` one that is a word; ``y`` and ``z`` are those of other
-    scripts; all five are upper case for capitals. ``x`` is a letter without case, ``m`` a mark, ``0`` a digit, ``.``
-    punctuation, ``$`` a symbol or control character.
+    ``a``: letter of ASCII, ``l``: other Latin one, ``w``: one that is a word, ``y`` and ``z``: of other scripts;
+    all in upper case for capitals. ``x``: without case, ``m``: mark, ``0``: digit, ``.``: punctuation, ``$``: others.
     """
     category = unicodedata.category(character)
     if character.isascii():
@@ -221,11 +196,9 @@ def _kind(character: str) -> str:
 
 def _decode(body: bytes, encoding: str) -> str:
     if encoding not in _REFUSED:
-        try:
+        with suppress(LookupError, ValueError):
             text = body.decode(encoding, "replace")
             return text if encoding.startswith("utf") else _ADDRESS.sub(lambda m: _escaped(m[0], encoding), text)
-        except (LookupError, ValueError):
-            pass
     return body.decode("utf-8", "replace")
 
 
@@ -238,3 +211,65 @@ def _escaped(attribute: str, encoding: str) -> str:
     path, question, query = attribute[:end].partition("?")
     query = _NOT_ASCII.sub(lambda match: quote(match[0], encoding=encoding, errors="replace"), query)
     return f"{path}{question}{query}{attribute[end:]}"
+
+
+ILLEGIBLE = "illegible"  # how pages are counted that are not
+
+_SEEN, _SPELT = 100_000, 10_000  # characters that are looked at, and whose letters are
+_REPLACED = "\N{REPLACEMENT CHARACTER}"
+_MAX_REPLACED, _MAX_BROKEN = 0.1, 0.01  # share of them in text, and in text of a sure language
+_LATIN = re.compile(r"[À-ÖØ-öø-ɏḀ-ỿ]|(?<=[^\W\d_])[¡-©¬®-¶¸¹¼-¿×÷](?=[^\W\d_])")  # also symbols in words
+_MIN_LETTERS, _MIN_OWN = 20, 0.75  # letters that tell whether they are of a language, and their least share
+_MIN = 200  # characters as which shorter texts count, so that a few signs are no reason
+_BINARY = re.compile("[\0-\x08\x0e-\x1a\x1c-\x1f\x7f]")
+_MAX_CONTROLS = 0.02  # share of control characters; binary data has .1, with or without compression
+_ENCODED = re.compile(r"(?<!\S)(?=[^\s\d]*\d)(?=[^\sA-Za-z]*[A-Za-z])[\w+/=-]{60,}", re.ASCII)  # unlike addresses
+_MAX_ENCODED = 0.6
+_DUMP = re.compile(r"\b(?:[0-9a-f]{2,8}[\s:]+){8,}+", re.ASCII | re.IGNORECASE)
+_MAX_DUMPED, _MIN_HEXADECIMAL = 0.5, 0.1  # share of hexadecimal numbers in a row, and of letters among their digits
+_CODE = re.compile(r"[{};]")
+_MAX_CODE = 0.015  # share of braces and semicolons without markup; scripts, style sheets have .01 to .06, READMEs less
+
+
+def check_legible(html: str, text: str) -> None:
+    """Raise ContentError if *html* with this *text* is binary or encoded data, JSON, or program code alone."""
+    if why := _objection(html, text[:_SEEN]):
+        raise ContentError(ILLEGIBLE, f"it is no text for people: {why}")
+
+
+def has_wrong_letters(text: str, language: str) -> bool:
+    """Whether *text* was read in another charset than it was written in, by the letters of *language*."""
+    text = text[:_SPELT]
+    if text.isascii():
+        return False
+    if text.count(_REPLACED) > _MAX_BROKEN * len(text):
+        return True
+    letters = "".join(_LATIN.findall(text))
+    enough = language != "eng" and len(letters) >= _MIN_LETTERS
+    return enough and share_of_own(letters, language) < _MIN_OWN
+
+
+def _objection(html: str, text: str) -> str | None:
+    start = html[:_SEEN]
+    # what is fast to count comes first: ordinary pages have no null, and words shorter than ten letters
+    if "\0" in start and len(_BINARY.findall(start)) > _MAX_CONTROLS * max(len(start), _MIN):
+        return "binary data"
+    length = max(len(text), _MIN)
+    if text.count(_REPLACED) > _MAX_REPLACED * length:
+        return "bytes in no charset"
+    blanks = text.count(" ") + text.count("\n")
+    if 10 * blanks < length and sum(map(len, _ENCODED.findall(text))) > _MAX_ENCODED * length:
+        return "encoded data"
+    if 4 * sum(map(text.count, string.digits)) > length:
+        dumped = "".join(_DUMP.findall(text))
+        letters = sum(map(str.isalpha, dumped))
+        if len(dumped) > _MAX_DUMPED * len(text) and letters > _MIN_HEXADECIMAL * len(dumped):
+            return "a hexadecimal dump"
+    first = start.lstrip()[:1]
+    if first != "<" and len(_CODE.findall(text)) > _MAX_CODE * length:
+        return "program code"
+    if first in ("{", "["):
+        with suppress(ValueError, RecursionError):
+            json.loads(html)
+            return "JSON"
+    return None

@@ -10,10 +10,8 @@ if TYPE_CHECKING:
     from collections.abc import Collection
 
 HTML, PDF = "html", "pdf"
-FORMATS = (HTML, PDF)
-"""Formats that can be read."""
+FORMATS = (HTML, PDF)  # formats that can be read
 ONLY_HTML = frozenset((HTML,))
-
 _MEDIA_TYPES = {HTML: ("text/html", "application/xhtml+xml"), PDF: ("application/pdf", "application/x-pdf")}
 _ANY_FILE = ("application/octet-stream", "binary/octet-stream", "application/force-download")
 
@@ -36,10 +34,7 @@ def may_hold(url: str, formats: Collection[str]) -> bool:
 
 
 def format_of(content_type: str | None, url: str) -> str | None:
-    """The format of a response with this ``Content-Type``; None if it cannot be read.
-
-    A response without a type is HTML. One that may be any file is what the ending of its URL says.
-    """
+    """The format of a response by its ``Content-Type``, or its URL if that may be any file; None if unreadable."""
     given = content_type.lower() if content_type else "text/html"
     if given.startswith(_ANY_FILE):
         return PDF if ending_of(url) == PDF else None

@@ -1,8 +1,4 @@
-"""Which elements of a page are frame: what surrounds its own text.
-
-Navigation, header, footer, sidebars, breadcrumbs, tables of contents, links to neighbours, language switchers, dialogs,
-forms for comments and the comments themselves, offers to share.
-"""
+"""Which elements of a page are frame, around its own text: navigation, header, footer, switchers and the like."""
 
 from __future__ import annotations
 
@@ -28,19 +24,14 @@ LAYOUT, EDGE, WIDGET, SWITCHER = 1, 2, 4, 8
 the page; a dialog, comments or the like; a language switcher."""
 
 FRAME_TAGS = frozenset(("nav", "footer", "menu", "dialog", "search"))
-EDGE_TAGS = frozenset(("header", "aside"))
-"""Frame unless they stand in the content, where they belong to an entry."""
+EDGE_TAGS = frozenset(("header", "aside"))  # frame unless they stand in the content, where they belong to an entry
 CONTENT_TAGS = frozenset(("main", "article", "section"))
 
-MIN_OWN = 100
-"""Letters of own text under which classes of layout may be misread."""
-MIN_PROSE = 80
-"""Characters of a line of prose."""
-MISREAD = 4
-"""Times the prose of the own text that a region of layout holds if its class is misread."""
+MIN_OWN = 100  # letters of own text under which classes of layout may be misread
+MIN_PROSE = 80  # characters of a line of prose
+MISREAD = 4  # times the prose of the own text that a region of layout holds if its class is misread
 
-_EDGES = frozenset(("header", "footer", "head", "foot"))
-"""The last two alone are also names of cells of a table."""
+_EDGES = frozenset(("header", "footer", "head", "foot"))  # the last two alone are also names of cells of a table
 _TAXONOMY = re.compile(r"/(?:tags?|topics?|category|categories|authors?)/[^/]+/?$")
 _WORD = re.compile(r"[^\W\d_]+|\d+")
 _CAMEL = re.compile(r"(?<=[a-zß-ÿ])(?=[A-Z])")
@@ -85,21 +76,16 @@ class Region(NamedTuple):
 
     lines: slice
     anchors: slice
-    by_layout: bool
-    """Whether only a class name about the layout says so."""
+    by_layout: bool  # whether only a class name about the layout says so
 
 
 LINKED, LABELLED, CONTROL, CONTENT, HEADING = 1, 2, 4, 8, 16
 """Bits of a line: all of it is links; all but a label of :data:`MAX_LABEL` is; all of it is buttons, labels of forms,
 or links to neighbours and tags; it stands in an element of content; it is a heading."""
-MAX_LABEL = 40
-"""Characters before and between the links of a language switcher: "Also available in:"."""
-CONTROL_RELATIONS = frozenset(("next", "prev", "tag"))
-"""Values of ``rel`` of links that are no part of a text."""
-MIN_ASKED = 3
-"""Labels and buttons of a form that asks for something, in all and for each line of prose."""
-MENU = 3
-"""Lines in a row that are links alone, outside of content, from which they are a menu."""
+MAX_LABEL = 40  # characters before and between the links of a language switcher: "Also available in:"
+CONTROL_RELATIONS = frozenset(("next", "prev", "tag"))  # values of `rel` of links that are no part of a text
+MIN_ASKED = 3  # labels and buttons of a form that asks for something, in all and for each line of prose
+MENU = 3  # lines in a row that are links alone, outside of content, from which they are a menu
 
 
 def asks(lines: Sequence[str], kinds: Sequence[int]) -> bool:
@@ -110,11 +96,7 @@ def asks(lines: Sequence[str], kinds: Sequence[int]) -> bool:
 
 
 def own_lines(lines: Sequence[str], kinds: Sequence[int], regions: Iterable[Region]) -> tuple[list[bool], list[Region]]:
-    """Tell which *lines*, with the bits *kinds*, are own text, and which of *regions* count.
-
-    If next to nothing is left, or hardly any prose, the regions that only a class makes frame and that hold prose do
-    not count.
-    """
+    """Tell which *lines* are own text, and which *regions* count: by class alone only if text is left."""
     counted = list(regions)
     own = _outside(kinds, counted)
     sizes = zip(map(len, lines), kinds, strict=True)

@@ -10,7 +10,7 @@ from selectolax.lexbor import LexborHTMLParser, SelectolaxError
 from bilingual_crawler.pages.formats import ONLY_HTML
 from bilingual_crawler.pages.links import header_anchors, in_formats, limited, merge
 from bilingual_crawler.pages.model import MAX_LINES, MAX_TEXT, LinkSource, PageRecord
-from bilingual_crawler.pages.opt_outs import NOINDEX, TDM_POLICY, TDM_RESERVATION, opt_outs
+from bilingual_crawler.pages.origin import NOINDEX, TDM_POLICY, TDM_RESERVATION, opt_outs
 from bilingual_crawler.pages.outline import files_in, outline_of_text
 from bilingual_crawler.pages.robots import page_rules
 from bilingual_crawler.pages.tables import SELF_CLOSING_TAGS
@@ -21,15 +21,11 @@ from bilingual_crawler.urls.variants import linked
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
 
-    from bilingual_crawler.pages.links import Anchor
     from bilingual_crawler.pages.outline import Outline
 
-_DEEP = 5000
-"""Open elements at which markup is cut."""
-_LONG = 100_000
-"""Characters of a tag that is removed."""
-_OPTIONS = 5000
-"""Options of a page that are parsed."""
+_DEEP = 5000  # open elements at which markup is cut
+_LONG = 100_000  # characters of a tag that is removed
+_OPTIONS = 5000  # options of a page that are parsed
 
 _OPTION = re.compile(r"<[oO][pP][tT][iI][oO][nN]")
 _LONG_TAG = re.compile(rf"<[a-zA-Z/][^<>]{{{_LONG},}}>?")
@@ -40,11 +36,7 @@ _SHADOW_ROOT = re.compile(r"\sshadowrootmode\s*=\s*[\"']?(?:open|closed)\b")
 
 
 def as_shown(html: str) -> str:
-    """*html* for a parser that runs no scripts, so that its tree has what browsers show.
-
-    What ``<noscript>`` holds ends with it, whatever is open in it: such a parser may go on to the end of the page,
-    and in the head it begins the body. A shadow tree is in the place of its template, before the children of its host.
-    """
+    """*html* as browsers show it, for a parser without scripts: ``<noscript>`` ends, shadow trees replace templates."""
     if ("</noscript>" in html or "</NOSCRIPT>" in html) and "<frameset" not in html and "<FRAMESET" not in html:
         # the end of <applet> closes all that is open in it; it would end a frameset
         html = _NOSCRIPT.sub(lambda tag: "</applet" if tag[1] else "<applet hidden", html)
@@ -66,12 +58,7 @@ def _with_shadow_trees(html: str) -> str:
 
 
 def tame(html: str) -> str:
-    """*html* without tags of 100,000 characters and without the tags of options after the 5,000th, cut where more than
-    5,000 elements are open.
-
-    lexbor takes time in the square of the tree's depth, of the number of attributes of a tag and of the options of a
-    list.
-    """
+    """*html* cut where lexbor takes quadratic time: in its depth, in attributes of a tag, in options of a list."""
     if len(html) < _DEEP * len("<b>"):
         return html
     if len(html) > _LONG:
@@ -83,7 +70,9 @@ def tame(html: str) -> str:
         tags = html.count("<")
     if tags <= _DEEP or tags - 2 * html.count("</") <= _DEEP:
         return html
-    html = _without_drawings(html)
+    # drawings are no text, and thousands of their tags may end themselves (`<path/>`)
+    *drawn, rest = html.split("</svg>")
+    html = "".join([*(part.partition("<svg")[0] for part in drawn), rest])
     depth = 0
     for match in _TAG.finditer(html):
         if match[2].lower() not in SELF_CLOSING_TAGS:
@@ -93,19 +82,11 @@ def tame(html: str) -> str:
     return html
 
 
-def _without_drawings(html: str) -> str:
-    """*html* without ``<svg>``, which is no text, and in which thousands of tags may end themselves (``<path/>``)."""
-    *drawn, rest = html.split("</svg>")
-    return "".join([*(part.partition("<svg")[0] for part in drawn), rest])
-
-
 def parse_page(html: str, url: str, link_headers: Sequence[str] = ()) -> PageRecord:
-    """Parse *html*, fetched from *url*, to a page without its language.
+    """Parse *html*, fetched from *url*, to a page without its language; raises nothing but MemoryError.
 
-    *link_headers* are the values of HTTP ``Link`` headers. Links are canonical and unique. The evidence of all
-    occurrences of a URL is merged into the first; the most direct source wins (an anchor before an alternate). URLs
-    whose extension excludes a page, links to the page itself, and links beyond the limits are left out. Title and text
-    are cut at the limits of a :class:`~bilingual_crawler.pages.model.PageRecord`. Raises nothing but MemoryError.
+    *link_headers* are the values of HTTP ``Link`` headers. Links are canonical and unique, with the evidence of all
+    occurrences; links to the page itself and to what is no page are left out.
     """
     return page_of(walk_through(html), url, link_headers)
 
@@ -128,8 +109,10 @@ def page_of(walk: Walk, url: str, link_headers: Sequence[str] = (), formats: Col
     walk.anchors.extend(header_anchors(link_headers))
     declared = walk.declarations
     base = (canonicalise(declared.base, url) if declared.base else None) or url
-    if base != url:
-        _lead_to_page(walk.anchors, url)
+    for anchor in walk.anchors if base != url else ():
+        # a form without an address leads to the page, not to its base (HTML, "form submission algorithm")
+        if anchor.source is LinkSource.FORM and anchor.href.startswith("?"):
+            anchor.href = url.partition("#")[0].partition("?")[0] + anchor.href
     links, documents = in_formats(merge(walk.anchors, base, canonicalise(url)), formats)
     followed = limited(links)
     noindex, nofollow = page_rules(declared.robots)
@@ -155,10 +138,3 @@ def outline_of(walk: Walk, url: str) -> Outline:
     """The outline of the page at *url* that *walk* has visited."""
     files = files_in(walk.images, [anchor.href for anchor in walk.anchors], url)
     return outline_of_text(walk.title, walk.own_lines, files)
-
-
-def _lead_to_page(anchors: Sequence[Anchor], url: str) -> None:
-    """Let forms without an address lead to the page at *url*, not to its base (HTML, "form submission algorithm")."""
-    for anchor in anchors:
-        if anchor.source is LinkSource.FORM and anchor.href.startswith("?"):
-            anchor.href = url.partition("#")[0].partition("?")[0] + anchor.href

@@ -8,19 +8,18 @@ from typing import TYPE_CHECKING, ClassVar
 from msgspec.structs import replace
 
 from bilingual_crawler.languages.codes import from_bcp47
-from bilingual_crawler.pages.decode import decode_body
+from bilingual_crawler.pages.decode import check_legible, decode_body
 from bilingual_crawler.pages.formats import ONLY_HTML
 from bilingual_crawler.pages.html import outline_of, page_of, walk_through
 from bilingual_crawler.pages.language import BY_DEFAULT, Detection
-from bilingual_crawler.pages.legibility import check_legible
 from bilingual_crawler.pages.links import in_formats
 from bilingual_crawler.pages.model import Link, PageRecord
-from bilingual_crawler.pages.opt_outs import TdmRule, rules_in
+from bilingual_crawler.pages.origin import TdmRule, rules_in
 from bilingual_crawler.pages.outline import outline_of_text
 from bilingual_crawler.pages.robots import rules_for, sitemaps_in, text_of
 from bilingual_crawler.pages.sandbox.jobs import Job, Limits
-from bilingual_crawler.pages.sequences import sample_of
 from bilingual_crawler.pages.sitemap import parse_sitemap
+from bilingual_crawler.pages.words import sample_of
 from bilingual_crawler.urls.marks import marked_language
 from bilingual_crawler.urls.variants import bare
 
@@ -28,8 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from typing import Any
 
-MAX_HTML = 10 << 20
-"""Bytes that are read of a page."""
+MAX_HTML = 10 << 20  # bytes that are read of a page
 
 
 def limits_of(body: bytes) -> Limits:
@@ -47,13 +45,10 @@ class PageJob(Job[PageRecord]):
     content_type: str
     url: str
     link_headers: tuple[str, ...] = ()
-    formats: frozenset[str] = ONLY_HTML
-    """Formats of the documents whose links are followed."""
+    formats: frozenset[str] = ONLY_HTML  # formats of the documents whose links are followed
     detection: Detection = BY_DEFAULT
-    announced: str | None = None
-    """The language that links say the page is in."""
-    content_language: str = ""
-    """The header of this name."""
+    announced: str | None = None  # the language that links say the page is in
+    content_language: str = ""  # the header of this name
 
     @property
     def limits(self) -> Limits:
@@ -63,7 +58,7 @@ class PageJob(Job[PageRecord]):
         self.detection.load()
 
     def run(self) -> PageRecord:
-        """Raises ContentError as :func:`~bilingual_crawler.pages.legibility.check_legible`."""
+        """Raises ContentError as :func:`~bilingual_crawler.pages.decode.check_legible`."""
         return self._read()[1]
 
     def _read(self) -> tuple[str, PageRecord]:
@@ -80,10 +75,7 @@ class PageJob(Job[PageRecord]):
 def identified(
     page: PageRecord, lines: Sequence[str], detection: Detection, announced: str | None, content_language: str = ""
 ) -> PageRecord:
-    """*page* with the language of its *lines* by *detection* and by all that declares it.
-
-    That is the page itself, the header *content_language*, links to it (*announced*), and the mark in its address.
-    """
+    """*page* with its language by its *lines* and all that declares it: itself, header, links, and its address."""
     # the language that the crawl has asked for is no declaration of the page
     marked = marked_language(bare(page.url), detection.languages) if detection.languages else None
     found = detection.identify_page(lines, (*page.declared, from_bcp47(content_language), announced, marked))
@@ -137,10 +129,8 @@ class Sitemap:
 
     links: list[Link]
     nested: list[str]
-    documents: dict[str, int]
-    """As those of a :class:`~bilingual_crawler.pages.model.PageRecord`."""
-    announced: dict[str, list[Link]] = field(default_factory=dict)
-    """URL of a page -> its versions in other languages."""
+    documents: dict[str, int]  # as of a `PageRecord`
+    announced: dict[str, list[Link]] = field(default_factory=dict)  # URL of a page -> its versions in other languages
 
 
 @dataclass(frozen=True)
@@ -163,10 +153,8 @@ class SitemapJob(Job[Sitemap]):
 class Robots:
     """The part of a robots.txt that concerns one crawler."""
 
-    rules: str
-    """Its groups of rules, as a robots.txt."""
-    sitemaps: list[str]
-    """Canonical URLs, each once."""
+    rules: str  # its groups of rules, as a robots.txt
+    sitemaps: list[str]  # canonical URLs, each once
 
 
 @dataclass(frozen=True)

@@ -15,9 +15,7 @@ from bilingual_crawler.pages.words import LETTERS
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-MAX_LABEL = 48
-"""Characters of the longest text that is read as the name of a language."""
-
+MAX_LABEL = 48  # characters of the longest text that is read as the name of a language
 COMMON = URL_LABELS[:100]
 _AS_COUNTRY = by_word({"eng": "uk en", "glg": "gal", "eus": "basque euskadi ikurrina", "spa": "espana"})
 _PUNCTUATION = "()[]{}<>«»‹›|/\\.,;:!?·•*-–—_=+'\"’“”„→←»▾▼▲… \t\u200b\u200e\u200f\ufeff\ufe0f\xa0"
@@ -35,9 +33,7 @@ def _codes() -> dict[str, str]:
     for lang in (*COMMON, "cnr", "nno"):
         codes.setdefault(to_bcp47(lang), lang)
         codes.setdefault(lang, lang)
-    for bibliographic in BIBLIOGRAPHIC_CODES:
-        codes.setdefault(bibliographic, from_bcp47(bibliographic) or "")
-    return codes
+    return {code: from_bcp47(code) or "" for code in BIBLIOGRAPHIC_CODES} | codes
 
 
 @lru_cache(maxsize=32768)
@@ -66,8 +62,7 @@ def _words_and_names(text: str, names: Mapping[str, str]) -> Iterator[str]:
         if part in names:
             yield part
         else:
-            for word in part.split():
-                yield word.strip(_PUNCTUATION)
+            yield from (word.strip(_PUNCTUATION) for word in part.split())
 
 
 @lru_cache(maxsize=8192)
@@ -91,11 +86,7 @@ def coded_language(text: str) -> str | None:
 
 @lru_cache(maxsize=8192)
 def flagged_language(image: str, on_switch: bool = False) -> str | None:
-    """ISO 639-3 that a flag stands for. *image* is the alternative text, file name or class of the image, one per line.
-
-    With *on_switch* the image is in a language switcher, and counts as a flag whatever its name. A code on a flag names
-    a country unless it is the code of a common language (``flags/ca.png`` is Catalan).
-    """
+    """ISO 639-3 of a flag, by text, file name and class of the *image*, one per line; *on_switch*: any image is one."""
     lines = image.split("\n")
     for line in lines:
         if (lang := named_language(line) or (coded_language(line) if len(line) < 4 else None)) is not None:

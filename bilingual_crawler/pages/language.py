@@ -11,9 +11,8 @@ from typing import TYPE_CHECKING, ClassVar
 from bilingual_crawler import to_install
 from bilingual_crawler.languages.codes import UNKNOWN, base_of, macrolanguage
 from bilingual_crawler.languages.scripts import script_of
-from bilingual_crawler.pages.detectors import load_detector
-from bilingual_crawler.pages.detectors.base import MAX_CHARACTERS, SHOWN, Identification, has_letters
-from bilingual_crawler.pages.legibility import has_wrong_letters
+from bilingual_crawler.pages.decode import has_wrong_letters
+from bilingual_crawler.pages.detectors.base import MAX_CHARACTERS, SHOWN, Identification, has_letters, load_detector
 from bilingual_crawler.pages.sandbox.jobs import ContentError, Job, Limits, SandboxError
 from bilingual_crawler.pages.sandbox.pool import submit
 
@@ -29,23 +28,13 @@ REMEDY = (
     f"{to_install('languages')}; docs/languages.md says which detector knows which language."
 )
 
-
-SHORT = 200
-"""Letters of own text under which what is declared decides, unless a detector is sure."""
-MIN_LETTERS = 20
-"""Letters of a line that votes."""
-MAX_VOTES = 30
-"""Lines of a page that vote on its language, the longest ones."""
+SHORT = 200  # letters of own text under which what is declared decides, unless a detector is sure
+MIN_LETTERS = 20  # letters of a line that votes
+MAX_VOTES = 30  # lines of a page that vote on its language, the longest ones
 
 _SERBO_CROATIAN = frozenset(("bos", "cnr", "hbs", "hrv", "srp"))
-_CONFUSED = (
-    _SERBO_CROATIAN,
-    frozenset(("ind", "msa", "zsm")),
-    frozenset(("dan", "nno", "nob", "nor")),
-    frozenset(("ces", "slk")),
-    frozenset(("glg", "por")),
-)
-"""Languages that detectors take for each other."""
+# Languages that detectors take for each other.
+_CONFUSED = (_SERBO_CROATIAN, {"ind", "msa", "zsm"}, {"dan", "nno", "nob", "nor"}, {"ces", "slk"}, {"glg", "por"})
 
 
 class LanguageDetectorError(ValueError):
@@ -81,21 +70,15 @@ class Detection:
         load_detector(self.detectors)
 
     def identify(self, text: str, declared: Iterable[str | None] = ()) -> Identification:
-        """The language of *text*; never raises.
-
-        If one of the languages that are *declared* for it is undetectable, it is that, unless a detector is sure of
-        another language. Sorani that is taken for Kurdish is not another language.
-        """
+        """The language of *text*, or an undetectable one *declared*, unless a detector is sure; never raises."""
         return self._in_script(self._identify(text, [lang and base_of(lang) for lang in declared]), text)
 
     def _identify(self, text: str, declared: Iterable[str | None] = ()) -> Identification:
         detector = load_detector(self.detectors)
         found = detector.identify(text)
         announced = next((lang for lang in declared if lang in self.undetectable), None)
-        if announced is None:
-            return found
-        other = found.reliable and found.language != macrolanguage(announced)
-        if other and detector.confirms(text, found.language):
+        is_other = announced and found.reliable and found.language != macrolanguage(announced)
+        if announced is None or (is_other and detector.confirms(text, found.language)):
             return found
         return Identification(announced, ((announced, 100),), False)
 
@@ -115,9 +98,8 @@ class Detection:
     def identify_page(self, lines: Sequence[str], declared: Sequence[str | None] = ()) -> Identification:
         """The language of a page by the vote of its own text, *lines*, and by what is *declared*; never raises.
 
-        *declared*: ISO 639-3, one for each declaration, the most direct first; None if it names no language. The text
-        decides, except where it is short, where its lines and the whole disagree, and among languages that detectors
-        confuse.
+        *declared*: ISO 639-3, the most direct first, None if a declaration names no language. It decides where the text
+        is short, or its lines and the whole disagree, and among languages that detectors confuse.
         """
         text = "\n".join(lines)
         named = [lang and base_of(lang) for lang in declared]
@@ -131,12 +113,10 @@ class Detection:
         # the first of equals
         named = next((language for language, _ in Counter(filter(None, declared)).most_common(1)), None)
         voted = replace(self._vote(lines, text, whole), declared=named)
-        if named in (None, voted.language):
-            return voted
         is_tie = voted.language != whole.language == named
-        if is_tie or self._decides(named, text, voted):
-            return replace(voted, language=named, reliable=False)
-        return voted
+        if named in (None, voted.language) or not (is_tie or self._decides(named, text, voted)):
+            return voted
+        return replace(voted, language=named, reliable=False)
 
     def _vote(self, lines: Sequence[str], text: str, whole: Identification) -> Identification:
         """*whole*, or the vote of the lines of a text that is in several languages or too long, by their characters."""
@@ -165,8 +145,7 @@ class Detection:
         return doubtful and not (found.reliable and self.confirms(text, found.language))
 
 
-BY_DEFAULT = Detection()
-"""The detectors of the paper: CLD2 and langid."""
+BY_DEFAULT = Detection()  # the detectors of the paper: CLD2 and langid
 
 
 @dataclass(frozen=True)
@@ -191,10 +170,7 @@ def ask_languages(detectors: tuple[str, ...]) -> Future[frozenset[str]]:
 
 
 def known_languages(detectors: tuple[str, ...]) -> frozenset[str]:
-    """The languages that one of *detectors* knows; raises LanguageDetectorError if one cannot be loaded.
-
-    A helper process loads them, so that they take no memory here.
-    """
+    """The languages that one of *detectors*, loaded in a helper process, knows; LanguageDetectorError."""
     try:
         return ask_languages(detectors).result()
     except ContentError as error:

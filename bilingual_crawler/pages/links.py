@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect_right
 from collections import Counter
 from dataclasses import dataclass, field
+from itertools import accumulate
 from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
@@ -20,25 +22,18 @@ from bilingual_crawler.urls.variants import linked
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Sequence
 
-MAX_TEXT = 200
-"""Characters of an anchor text that are kept."""
-MAX_FLAG = 1000
-"""Characters of the texts and names of the images in a link that are read."""
-MAX_AROUND = 400
-"""Characters of the text around a link that are kept."""
-MAX_LINKS = 5000
-"""Links of a page that are kept; those that name languages go first."""
-MAX_CHARACTERS = 500_000
-"""Characters of the URLs of all links of a page that are kept: 100 for each of 5,000 links."""
-MAX_ANNOUNCED = 50
-"""Links of a page that may announce its translation into one language; sites have several for regions."""
+MAX_TEXT = 200  # characters of an anchor text that are kept
+MAX_FLAG = 1000  # characters of the texts and names of the images in a link that are read
+MAX_AROUND = 400  # characters of the text around a link that are kept
+MAX_LINKS = 5000  # links of a page that are kept; those that name languages go first
+MAX_CHARACTERS = 500_000  # characters of the URLs of all links of a page that are kept: 100 for each of 5,000 links
+MAX_ANNOUNCED = 50  # links of a page that announce its translation into one language; sites have several for regions
 
-NO_ADDRESS = ("#", "javascript:", "mailto:", "tel:", "data:")
-"""Beginnings of what leads to no page, in lower case and at most 11 characters."""
+NO_ADDRESS = ("#", "javascript:", "mailto:", "tel:", "data:")  # beginnings, at most 11 characters
 _HEADER_LINK = re.compile(r"""<([^<>]*)>((?:\s*;\s*[^\s=;,"]+(?:\s*=\s*(?:"[^"]*"|[^\s;,"]*))?)*)""")
 _HEADER_PARAMETER = re.compile(r"""(?<![^\s=;,"])([^\s=;,"]++)\s*+=\s*+(?:"([^"]*+)"|([^\s;,"]*+))""")
+# `kr` is Kanuri, but on websites it is Korean, and `am-AM` is the language of Armenia, not Amharic.
 _COUNTRIES = {**COUNTRY_CODES, "kr": "kor", "ge": "kat", "ir": "fas", "hk": "zho", "am-am": "hye"}
-"""``kr`` is Kanuri, but on websites it is Korean, and ``am-AM`` is the language of Armenia, not Amharic."""
 _REGION = re.compile("(?s)[-_].*")
 _TAG = re.compile(r"\s*+[A-Za-z]{2,8}(?:[-_][A-Za-z0-9]{1,8})*+\s*+")
 _BEST = {LinkPosition.SWITCHER: 0, LinkPosition.BODY: 1, LinkPosition.NAVIGATION: 1, LinkPosition.HEAD: 2}
@@ -84,10 +79,7 @@ class Anchor:
 
 
 def hreflang_of(value: str | None) -> str | None:
-    """A ``hreflang`` attribute as ISO 639-3, with its script if it names one, or ``x-default``; None if it is neither.
-
-    Codes of countries that sites write for those of languages are read (``cz``, ``jp``).
-    """
+    """A ``hreflang``, or the code of a country for one, as ISO 639-3 (with its script), or ``x-default``; or None."""
     if not value:
         return None
     code = value.strip().lower()
@@ -102,10 +94,7 @@ def is_for_language(hreflang: str | None) -> bool:
 
 
 def merge(anchors: Iterable[Anchor], base: str, page: str | None) -> tuple[Link, ...]:
-    """One link for each URL but the page's own, in order of first occurrence, with the best evidence of all.
-
-    Left out are URLs whose ending is that of neither pages nor documents.
-    """
+    """One link for each URL of a page or document but this, in order of occurrence, with the best evidence of all."""
     resolved: dict[str, str | None] = {}
     found: dict[str, Anchor] = {}
     for anchor in anchors:
@@ -126,20 +115,6 @@ def in_formats(links: Iterable[Link], formats: Collection[str]) -> tuple[list[Li
 
 def limited(links: Sequence[Link]) -> tuple[Link, ...]:
     """*links* up to the limits that only hostile pages exceed; they keep their order if none is left out."""
-    links = _believed(links)
-    if len(links) <= MAX_LINKS and sum(len(link.url) for link in links) <= MAX_CHARACTERS:
-        return tuple(links)
-    kept = []
-    room = MAX_CHARACTERS
-    for link in sorted(links, key=_names_no_language)[:MAX_LINKS]:
-        room -= len(link.url)
-        if room < 0:
-            break
-        kept.append(link)
-    return tuple(kept)
-
-
-def _believed(links: Iterable[Link]) -> list[Link]:
     announced: Counter[str | None] = Counter()
     believed = []
     for link in links:
@@ -148,11 +123,11 @@ def _believed(links: Iterable[Link]) -> list[Link]:
             if announced[language] > MAX_ANNOUNCED:
                 link = replace(link, alternate=False, position=LinkPosition.BODY)
         believed.append(link)
-    return believed
-
-
-def _names_no_language(link: Link) -> bool:
-    return not (link.alternate or link.hreflang or link.position is LinkPosition.SWITCHER)
+    if len(believed) <= MAX_LINKS and sum(len(link.url) for link in believed) <= MAX_CHARACTERS:
+        return tuple(believed)
+    best = sorted(believed, key=lambda link: not (link.alternate or link.hreflang or link.claims))[:MAX_LINKS]
+    room = bisect_right(list(accumulate(len(link.url) for link in best)), MAX_CHARACTERS)
+    return tuple(best[:room])
 
 
 def _resolve(href: str, base: str, page: str | None) -> str | None:

@@ -1,20 +1,16 @@
-"""The record of a page, from its parse to the alignment, and its links with the evidence that the page gives about
-them.
-"""
+"""The record of a page, from its parse to the alignment, and its links with their evidence."""
 
 from __future__ import annotations
 
 from enum import StrEnum
 from typing import TYPE_CHECKING, NamedTuple
 
-import msgspec
-from msgspec import Struct
+from msgspec import Struct, field
 from msgspec.structs import replace
 
 from bilingual_crawler.languages.codes import UNKNOWN
-from bilingual_crawler.pages.opt_outs import NOTHING, OptOuts
+from bilingual_crawler.pages.origin import NOTHING, OptOuts, Origin
 from bilingual_crawler.pages.origin import UNKNOWN as NO_ORIGIN
-from bilingual_crawler.pages.origin import Origin
 from bilingual_crawler.pages.outline import Outline  # noqa: TC001  msgspec reads the types
 
 if TYPE_CHECKING:
@@ -23,14 +19,10 @@ if TYPE_CHECKING:
     from bilingual_crawler.languages.codes import LanguagePair
     from bilingual_crawler.languages.pairs import LanguagePairs
 
-MAX_TITLE = 500
-"""Characters of a title that are kept."""
-MAX_TEXT = 2_000_000
-"""Characters of text that are kept of a page."""
-MAX_LINES = 50_000
-"""Lines of text that are kept of a page."""
-ENOUGH_NEW_TEXT = 0.2
-"""Share of new text from which a page counts whole."""
+MAX_TITLE = 500  # characters of a title that are kept
+MAX_TEXT = 2_000_000  # characters of text that are kept of a page
+MAX_LINES = 50_000  # lines of text that are kept of a page
+ENOUGH_NEW_TEXT = 0.2  # share of new text from which a page counts whole
 
 
 class LinkSource(StrEnum):
@@ -101,12 +93,9 @@ class Claim(NamedTuple):
     """What a page says of a URL: that it is its version in another language."""
 
     url: str
-    language: str | None
-    """ISO 639-3, with the script that ``hreflang`` names, or ``x-default``; None if the switcher does not name it."""
-    announced: bool
-    """By ``hreflang``."""
-    switcher: bool
-    """By its language switcher."""
+    language: str | None  # ISO 639-3, also with script, or `x-default`; None if the switcher does not name it
+    announced: bool  # by `hreflang`
+    switcher: bool  # by its language switcher
 
 
 def claims_in(links: Iterable[Link]) -> list[Claim]:
@@ -134,8 +123,7 @@ class PageRecord(Struct, frozen=True, omit_defaults=True):
     """Characters of own text, also of a record :meth:`without_text`."""
     links: tuple[Link, ...] = ()
     objection: str | None = None
-    """The opt-out because of which it is no document: ``noindex``, and in a crawl that respects them
-    ``tdm-reservation``, ``noai``. The crawl learns from it. None without one, or if it is not obeyed."""
+    """The opt-out because of which it is no document, such as ``noindex``; None without one that is obeyed."""
     nofollow: bool = False
     """``nofollow`` in ``<meta name=robots>`` or ``X-Robots-Tag``"""
     canonical: str | None = None
@@ -147,8 +135,7 @@ class PageRecord(Struct, frozen=True, omit_defaults=True):
     title: str = ""
     """At most 500 characters."""
     text: str = ""
-    """Own text (see :mod:`~bilingual_crawler.pages.frame`), one line per block; at most 50,000 lines and 2,000,000
-    characters."""
+    """Own text, without frame, one line per block; at most 50,000 lines and 2,000,000 characters."""
     links_left: int = 0
     """Number of further links, which are beyond the limits."""
     declared: tuple[str, ...] = ()
@@ -159,7 +146,7 @@ class PageRecord(Struct, frozen=True, omit_defaults=True):
     """At most three languages with their percentage of the text, largest first."""
     reliable: bool = False
     """Whether the text alone decides about the language."""
-    documents: dict[str, int] = msgspec.field(default_factory=dict)
+    documents: dict[str, int] = field(default_factory=dict)
     """Number of links to documents that are not HTML, by the ending of their names; they may be among *links*."""
     is_cut: bool = False
     """Whether the document has more pages than are read of one."""
@@ -202,10 +189,7 @@ class PageRecord(Struct, frozen=True, omit_defaults=True):
         return declared if declared != pairs.side(self.language) else None
 
     def claims_for(self, pair: LanguagePair) -> list[Claim]:
-        """Return the claims about the other language of *pair*, also of switchers that name no language.
-
-        Empty if the page is in neither language.
-        """
+        """Return the claims about the other language of *pair*, or no named one; empty if the page is in neither."""
         if self.side is None:
             return []
         claims = claims_in(self.links)

@@ -20,45 +20,28 @@ from bilingual_crawler.pages.words import western_digits
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-MAX_CHARACTERS = 10_000
-"""Characters of a text that are read."""
-MAX_READ = 1000
-"""Numbers and files that are looked at, of which some are kept."""
-MAX_NUMBERS = 64
-MAX_NAMES = 96
-MAX_FILES = 40
-MAX_LINES = 48
-"""Lines that are kept: the longest ones, as navigation is short."""
+MAX_CHARACTERS = 10_000  # characters of a text that are read
+MAX_READ = 1000  # numbers and files that are looked at, of which some are kept
+MAX_NUMBERS, MAX_NAMES, MAX_FILES = 64, 96, 40
+MAX_LINES = 48  # lines that are kept: the longest ones, as navigation is short
 
 _WORD = re.compile(r"\w+")
 _NUMBER = re.compile(r"\d+(?:[.,:٫٬．，]\d+)*")
 _MARKS = str.maketrans("", "", ".,:٫٬．，")
-_SPREAD = 2654435761
-"""Multiplier of Knuth's hash, which makes near numbers far ones."""
+_SPREAD = 2654435761  # multiplier of Knuth's hash, which makes near numbers far ones
 _MASK = 0xFFFFFFFF
 
 
 class Outline(Struct, frozen=True, array_like=True):
-    """The features that a page shares with its translation; at most 1,150 bytes packed. Arrays: 32-bit, little-endian.
+    """What a page shares with its translation, at most 1,150 bytes packed; arrays are 32-bit, little-endian."""
 
-    Of numbers, names and files, each kept once, a page that has too many keeps those with the smallest hashes: pages
-    that have the same things keep the same ones (bottom-k sampling).
-    """
-
-    length: Annotated[int, Meta(ge=0)]
-    """Characters of the main text: all but navigation."""
-    count: Annotated[int, Meta(ge=0)]
-    """Its lines."""
-    numbers: Annotated[bytes, Meta(max_length=4 * MAX_NUMBERS)]
-    """Array of the numbers in the main text; those over nine digits are hashed."""
-    names: Annotated[bytes, Meta(max_length=4 * MAX_NAMES)]
-    """Array of hashes of words with a capital that do not begin a line, and of words with digits."""
-    files: Annotated[bytes, Meta(max_length=4 * MAX_FILES)]
-    """Array of hashes of the names of images and linked files, and of links to other hosts."""
-    lines: Annotated[bytes, Meta(max_length=4 * MAX_LINES)]
-    """Array of hashes of the longest lines of the main text, in the order of the page."""
-    lengths: Annotated[bytes, Meta(max_length=MAX_LINES)]
-    """A byte for each of *lines*: four times the binary logarithm of its characters."""
+    length: Annotated[int, Meta(ge=0)]  # characters of the main text: all but navigation
+    count: Annotated[int, Meta(ge=0)]  # its lines
+    numbers: Annotated[bytes, Meta(max_length=4 * MAX_NUMBERS)]  # in the main text; hashed over nine digits
+    names: Annotated[bytes, Meta(max_length=4 * MAX_NAMES)]  # hashes: words with a capital inside a line, or digits
+    files: Annotated[bytes, Meta(max_length=4 * MAX_FILES)]  # hashes: images, linked files, links to other hosts
+    lines: Annotated[bytes, Meta(max_length=4 * MAX_LINES)]  # hashes of the longest lines, in order
+    lengths: Annotated[bytes, Meta(max_length=MAX_LINES)]  # of each of these, four times the binary logarithm
 
     def __post_init__(self) -> None:
         """Raise ValueError if the parts do not fit together: what wrote them reads what strangers wrote."""
@@ -74,12 +57,13 @@ def outline_of_text(title: str, lines: Sequence[str], files: Iterable[str] = ())
     text = [title[:MAX_CHARACTERS], *(lines[:read] or [line[:MAX_CHARACTERS] for line in lines[:1]])]
     least = nlargest(MAX_LINES, lengths)[-1] if lengths else 0
     longest = [line for line in lines if len(line) >= least][:MAX_LINES]
+    numbers = (int(number) if len(number) < 10 else hash_text(number) for number in numbers_in("\n".join(text)))
     return Outline(
         length=sum(lengths),
         count=len(lines),
-        numbers=_array(_sample(map(_value, numbers_in("\n".join(text))), MAX_NUMBERS)),
-        names=_array(_sample(map(hash_text, names_in(text)), MAX_NAMES)),
-        files=_array(_sample(map(hash_text, files), MAX_FILES)),
+        numbers=_sample(numbers, MAX_NUMBERS),
+        names=_sample(map(hash_text, names_in(text)), MAX_NAMES),
+        files=_sample(map(hash_text, files), MAX_FILES),
         lines=_array([hash_text(line) for line in longest]),
         lengths=bytes(round(4 * log2(len(line))) for line in longest),
     )
@@ -109,11 +93,6 @@ def hash_text(text: str) -> int:
     return crc32(text.encode("utf-8", "surrogatepass"))
 
 
-def _value(number: str) -> int:
-    """A number by its value, or its hash if it is long."""
-    return int(number) if len(number) < 10 else hash_text(number)
-
-
 def files_in(images: Iterable[str], hrefs: Sequence[str], url: str) -> set[str]:
     """Names of *images* and linked files, and where *hrefs* to other hosts than that of *url* lead, in lower case."""
     host = urlsplit(url).netloc
@@ -131,10 +110,11 @@ def _path(address: str) -> str:
     return address.partition("#")[0].partition("?")[0].lower()
 
 
-def _sample(items: Iterable[int], limit: int) -> list[int]:
-    """The items with the smallest hashes."""
+def _sample(items: Iterable[int], limit: int) -> bytes:
+    """The items with the smallest hashes, the same ones on all pages that have them (bottom-k sampling)."""
     found = set(items)
-    return sorted(found if len(found) <= limit else nsmallest(limit, found, key=lambda item: item * _SPREAD & _MASK))
+    few = found if len(found) <= limit else nsmallest(limit, found, key=lambda item: item * _SPREAD & _MASK)
+    return _array(sorted(few))
 
 
 def _array(items: list[int]) -> bytes:

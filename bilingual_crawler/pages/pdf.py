@@ -1,7 +1,4 @@
-"""Read a PDF: its text as paragraphs, its title and language.
-
-Paragraphs come from the lines of the layout: lines are joined, hyphenation is undone, running heads are left out.
-"""
+"""Read a PDF: its title, its language, and the lines of its layout as paragraphs."""
 
 from __future__ import annotations
 
@@ -23,24 +20,18 @@ from bilingual_crawler.pages.characters import composed, one_line
 from bilingual_crawler.pages.model import MAX_LINES, MAX_TEXT, MAX_TITLE, PageRecord
 from bilingual_crawler.pages.sandbox.jobs import ContentError
 from bilingual_crawler.pages.words import SENTENCE_ENDS, is_unspaced
+from bilingual_crawler.pages.wrapping import SUSPENDED
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-HYPHENS = ("-", "\u00ad", "\u2010")
-"""Characters at the end of a line after which a word may go on."""
-_EDGE = 2
-"""Lines at the top and at the bottom of a page that may be running heads."""
-_REPEATED = 3
-"""Pages on which a running head comes at least."""
-_USUAL_LEADING = 1.3
-"""Distance of lines in heights of a line, on pages that do not tell."""
-_MORE_LEADING = 1.25
-"""Factor of the usual distance from which a gap parts paragraphs."""
-_INDENT = 0.8
-"""Indentation of a paragraph's first line, in heights of a line."""
-_OTHER_SIZE = 0.15
-"""Difference of sizes, as a share, from which a line is no part of the paragraph before it."""
+HYPHENS = ("-", "\u00ad", "\u2010")  # characters at the end of a line after which a word may go on
+_EDGE = 2  # lines at the top and at the bottom of a page that may be running heads
+_REPEATED = 3  # pages on which a running head comes at least
+_USUAL_LEADING = 1.3  # distance of lines in heights of a line, on pages that do not tell
+_MORE_LEADING = 1.25  # factor of the usual distance from which a gap parts paragraphs
+_INDENT = 0.8  # indentation of a paragraph's first line, in heights of a line
+_OTHER_SIZE = 0.15  # difference of sizes, as a share, from which a line is no part of the paragraph before it
 
 _DIGITS = re.compile(r"\d+")
 _HYPHENATED = re.compile(r"[^\W\d_]+(?:-[^\W\d_]+)*")
@@ -51,14 +42,11 @@ _SENTENCE_END = (*SENTENCE_ENDS, *'»”")')
 class Line(NamedTuple):
     """A line of a page; lengths are in points, from the left and from the bottom of the page."""
 
-    text: str
-    """Not empty; it ends with one of ``HYPHENS`` if its last word may go on."""
+    text: str  # not empty; it ends with one of `HYPHENS` if its last word may go on
     left: float
     right: float
-    base: float
-    """Height of its base line."""
-    size: float
-    """Height of its letters, ascenders and descenders included."""
+    base: float  # height of its base line
+    size: float  # height of its letters, ascenders and descenders included
 
 
 @dataclass(slots=True)
@@ -70,11 +58,7 @@ class Paragraph:
 
 
 def paragraphs(pages: Iterable[Sequence[Line]]) -> list[list[Paragraph]]:
-    """The paragraphs on each page, without lines that three or more pages have at the same place of an edge.
-
-    A paragraph that goes on on the next page is on the first. Lines are parted where the gap, the size or an
-    indentation says so, and where the first word of a line would have had room on the line before.
-    """
+    """The paragraphs on each page, without running heads; one that goes on on the next page is on the first."""
     pages = _without_running_heads(list(pages))
     # the last word of a line may be the half of one
     inner = (line.text.rpartition(" ")[0] for page in pages for line in page)
@@ -106,7 +90,6 @@ def _masked(line: Line) -> tuple[str, int]:
 
 
 def _parted(page: Sequence[Line]) -> Iterator[list[Line]]:
-    """The lines of each paragraph of a page."""
     for block in _blocks(page):
         edge = max(_end(line) for line in block)
         paragraph = block[:1]
@@ -151,7 +134,6 @@ def _begins(before: Line, line: Line, edge: float) -> bool:
 
 
 def _start(line: Line) -> float:
-    """Where *line* starts in its direction."""
     return -line.right if _is_from_right(line.text) else line.left
 
 
@@ -160,8 +142,7 @@ def _end(line: Line) -> float:
 
 
 def _is_from_right(text: str) -> bool:
-    letter = next(filter(str.isalpha, text), "")
-    return bool(letter) and unicodedata.bidirectional(letter) in ("R", "AL")
+    return unicodedata.bidirectional(next(filter(str.isalpha, text), " ")) in ("R", "AL")
 
 
 def _goes_on(last: Paragraph, following: Paragraph) -> bool:
@@ -171,8 +152,7 @@ def _goes_on(last: Paragraph, following: Paragraph) -> bool:
 
 
 def _joined(text: str, more: str, known: Counter[str]) -> str:
-    """*text* and the line *more* that follows it."""
-    if text.endswith(HYPHENS) and text[-2:-1].isalpha():
+    if text.endswith(HYPHENS) and text[-2:-1].isalpha() and more.partition(" ")[0] not in SUSPENDED:
         first, second = text[:-1].rpartition(" ")[2], more.partition(" ")[0]
         if not more[0].islower() or _is_compound(first, second, known):
             return f"{text[:-1]}-{more}"
@@ -186,25 +166,17 @@ def _is_compound(first: str, second: str, known: Counter[str]) -> bool:
     return known[hyphenated] > known[whole]
 
 
-MAX_PAGES = 300
-"""Pages that are read of a PDF."""
-MAX_CHARACTERS = 100_000
-"""Characters that are read of a page."""
-MIN_LETTERS = 20
-"""Letters a page under which a PDF counts as one without text: scans may have stamps and page numbers."""
-LARGE = 1.2
-"""Size of a title, as a multiple of the usual size on its page."""
+MAX_PAGES = 300  # pages that are read of a PDF
+MAX_CHARACTERS = 100_000  # characters that are read of a page
+MIN_LETTERS = 20  # letters a page under which a PDF counts as one without text: scans may have stamps and page numbers
+LARGE = 1.2  # size of a title, as a multiple of the usual size on its page
 
 _WORD = re.compile(r"\w+")
-# PDFium writes this for a hyphen at the end of a line, and no line break.
-_BROKEN = "\x02"
+_BROKEN = "\x02"  # PDFium writes this for a hyphen at the end of a line, and no line break
 
 
 def read_pdf(url: str, body: bytes) -> PageRecord:
-    """The text of the first 300 pages of the PDF at *url*, a line per paragraph, with what the document declares.
-
-    Raises ContentError: ``damaged``, ``encrypted`` (it needs a password), ``no-text`` (fewer than 20 letters a page).
-    """
+    """The paragraphs of the PDF at *url*; ContentError: ``damaged``, ``encrypted``, ``no-text`` (or hardly any)."""
     try:
         document = pdfium.PdfDocument(body)
     except pdfium.PdfiumError as error:
@@ -221,8 +193,7 @@ def read_pdf(url: str, body: bytes) -> PageRecord:
             raise ContentError("no-text", "it has no text, or hardly any; it may be a scan")
         title = _title(document, next(filter(None, read)))[:MAX_TITLE].rstrip()
         declared = (language,) if (language := _language(document)) else ()
-        is_cut = count > MAX_PAGES
-        return PageRecord(url, title=title, text=text, length=len(text), declared=declared, is_cut=is_cut)
+        return PageRecord(url, title=title, text=text, length=len(text), declared=declared, is_cut=count > MAX_PAGES)
 
 
 def _lines(document: pdfium.PdfDocument, number: int) -> list[Line] | None:
@@ -267,10 +238,7 @@ def _line(text_page: pdfium.PdfTextPage, first: int, last: int, text: str) -> Li
 
 
 def _title(document: pdfium.PdfDocument, page: list[Paragraph]) -> str:
-    """The title that the metadata name, if the first *page* with text shows it; else its first large paragraph.
-
-    Metadata often name a file, a template, or the document in the language it was written in.
-    """
+    """The title in the metadata, often a file name, if the first *page* with text shows it; else a large paragraph."""
     named = one_line(_named_title(document))
     words = _WORD.findall(named.lower())
     shown = _WORD.findall(" ".join(paragraph.text for paragraph in page).lower())

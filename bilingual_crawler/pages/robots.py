@@ -19,10 +19,8 @@ _RULE = re.compile(
     r"(?i)[^:]*:|(?:dis+al+ow|diasllow|disallaw|allow|crawl[- ]delay|request[- ]rate|visit[- ]time)(?:\s|$)"
 )
 """A line that ends the names of a group; other text does not, so that its rules hold for more names, not for fewer."""
-_TOKEN = re.compile(r"\*(?=\s|$)|[a-z_-]+")
-"""What a parser reads of a name, in lower case: neither a version nor what follows it (RFC 9309, 2.2.1)."""
-MAX_LINE = 8 * 2083 - 1
-"""Characters of a line that are read, as by Google's parser."""
+_TOKEN = re.compile(r"\*(?=\s|$)|[a-z_-]+")  # of a name: neither a version nor what follows (RFC 9309, 2.2.1)
+MAX_LINE = 8 * 2083 - 1  # characters of a line that are read, as by Google's parser
 _WORD_START = re.compile(r"(?<![\w-])[\w-]")
 _NAME = re.compile(r"\s*([^\s:]+)\s*:")
 _WITH_VALUE = frozenset(("unavailable_after", "max-snippet", "max-image-preview", "max-video-preview"))
@@ -40,11 +38,7 @@ def directives_in(content: str) -> set[str]:
 
 
 def header_directives(values: Iterable[str], agent: str) -> set[str]:
-    """The directives in ``X-Robots-Tag`` headers for *agent*, in lower case.
-
-    A name in front, as in ``googlebot: noindex, nofollow``, holds up to the next name or the end of the header;
-    directives without a name are for all.
-    """
+    """The directives in ``X-Robots-Tag`` headers for *agent* (``googlebot: noindex, nofollow``) or all, lower case."""
     named = _matcher(agent)
     found: set[str] = set()
     for value in values:
@@ -60,11 +54,9 @@ def header_directives(values: Iterable[str], agent: str) -> set[str]:
 
 
 def rules_for(text: str, agent: str) -> str:
-    """The groups of a robots.txt that concern *agent* (RFC 9309, section 2.2.1), as a robots.txt.
-
-    Parsers take time in the product of names and rules for a group with many of both.
-    """
-    names_in = _name_reader(agent)
+    """The groups of a robots.txt that concern *agent* (RFC 9309, section 2.2.1), as a robots.txt."""
+    stands_for = _matcher(agent)
+    own = re.compile(rf"(?<![\w-]){re.escape(agent.lower())}(?![\w-])")
     kept: list[str] = []
     names: set[str] = set()
     naming = False
@@ -73,7 +65,10 @@ def rules_for(text: str, agent: str) -> str:
             if not naming:
                 names.clear()
             naming = True
-            for name in names_in(match[1]):
+            value = match[1].lower()
+            # names may be parted by commas, and the crawler's own stand anywhere: `Mozilla/5.0 (compatible; …)`
+            first = (_TOKEN.match(part.strip()) for part in value.split(","))
+            for name in [one[0] for one in first if one and stands_for(one[0])] or own.findall(value)[:1]:
                 if name not in names:
                     names.add(name)
                     kept.append(f"User-agent: {name}")
@@ -98,24 +93,6 @@ def text_of(body: bytes) -> str:
     return body.decode(encoding or "utf-8", "replace")
 
 
-def _name_reader(agent: str) -> Callable[[str], list[str]]:
-    """The function that reads, of the value of a ``User-agent:`` line, the names that stand for the crawler *agent*.
-
-    As in Google's parser a name ends at the first character that is no letter, ``-`` or ``_``. Several names may be
-    parted by commas, and the crawler's own may stand anywhere, as in ``Mozilla/5.0 (compatible; …)``.
-    """
-    stands_for = _matcher(agent)
-    own = re.compile(rf"(?<![\w-]){re.escape(agent.lower())}(?![\w-])")
-
-    def names_in(value: str) -> list[str]:
-        value = value.lower()
-        first = (_TOKEN.match(part.strip()) for part in value.split(","))
-        names = [match[0] for match in first if match and stands_for(match[0])]
-        return names or own.findall(value)[:1]
-
-    return names_in
-
-
 def _matcher(agent: str) -> Callable[[str], bool]:
     """Whether a name, in lower case, stands for the crawler *agent*, of which it may be any word, or for all."""
     agent = agent.lower()
@@ -124,6 +101,5 @@ def _matcher(agent: str) -> Callable[[str], bool]:
 
 
 def _lines(text: str) -> list[str]:
-    """The lines without comments, byte order mark and empty lines."""
     lines = (line[:MAX_LINE].partition("#")[0].strip("\ufeff \t\r\f\v") for line in re.split("[\r\n]+", text))
     return [line for line in lines if line]

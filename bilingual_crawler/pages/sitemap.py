@@ -9,7 +9,6 @@ from itertools import islice
 from typing import TYPE_CHECKING
 
 from lxml import etree
-from msgspec.structs import replace
 
 from bilingual_crawler.pages.formats import may_hold
 from bilingual_crawler.pages.links import hreflang_of, is_for_language
@@ -20,27 +19,20 @@ from bilingual_crawler.urls.variants import linked
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-MAX_BYTES = 50 << 20
-"""Bytes of a sitemap that are read, after decompression; the limit of the protocol."""
-MAX_ENTRIES = 50_000
-"""URLs of a sitemap that are read; the limit of the protocol, which does not count alternates."""
-MAX_CHARACTERS = 100 * MAX_ENTRIES
-"""Characters of all these URLs."""
-MAX_PREAMBLE = 10_000
-"""Bytes before the XML of a sitemap that are skipped."""
-
-_UTF_16 = {b"\xff\xfe": "utf-16-le", b"\xfe\xff": "utf-16-be", b"<\0": "utf-16-le", b"\0<": "utf-16-be"}
-"""By the first two bytes."""
+MAX_BYTES = 50 << 20  # bytes of a sitemap that are read, after decompression; the limit of the protocol
+MAX_ENTRIES = 50_000  # URLs of a sitemap that are read; the limit of the protocol, which does not count alternates
+MAX_CHARACTERS = 100 * MAX_ENTRIES  # characters of all these URLs
+MAX_PREAMBLE = 10_000  # bytes before the XML of a sitemap that are skipped
+_UTF_16 = {b"\xff\xfe": "utf-16-le", b"\xfe\xff": "utf-16-be", b"<\0": "utf-16-le", b"\0<": "utf-16-be"}  # begins
 _SAYS_UTF_16 = re.compile(rb"""\A(?:\xef\xbb\xbf)?\s*+<\?xml[^>]*encoding\s*+=\s*+["']utf-?16""", re.IGNORECASE)
 _BOM = b"\xef\xbb\xbf"
 _BEGINNING = re.compile(rb"<(?:\?xml\s|(?:[\w.-]+:)?(?:urlset|sitemapindex|rss|feed)\b)")
 _ENTRY = re.compile(rb"<(?:[\w.-]++:)?(?:url|sitemap)(?=[\s>])")
 _ENTRY_END = re.compile(rb"</(?:[\w.-]++:)?(?:url|sitemap)\s*+>")
-_OPEN_LINK = re.compile(rb"<(?:[\w.-]++:)?link\s[^<>]*+(?<!/)(?=>)|</(?:[\w.-]++:)?link\s*+(?=>)")
+_OPEN_LINK = re.compile(rb"<(?:[\w.-]++:)?link\s[^<>]*+(?<!/)(?=>)|(</)(?:[\w.-]++:)?link\s*+(?=>)")
 _FOREIGN_ENTITY = re.compile(rb"&(?!(?:amp|lt|gt|quot|apos|#\d{1,7}|#[xX][0-9a-fA-F]{1,6});)")
 _GZIP = b"\x1f\x8b"
-_PIECE = 64
-"""Compressed bytes that are read at a time: those in which an error is are lost."""
+_PIECE = 64  # compressed bytes that are read at a time: those in which an error is are lost
 
 
 def begins_sitemap(start: bytes) -> bool:
@@ -49,14 +41,12 @@ def begins_sitemap(start: bytes) -> bool:
 
 
 def parse_sitemap(body: bytes, url: str) -> tuple[list[Link], list[str], dict[str, list[Link]]]:
-    """The pages and documents that the sitemap fetched from *url* lists, the sitemaps that it names, and by page the
-    versions in other languages that it announces.
+    """The pages and documents in the sitemap or feed of *url*, the sitemaps that it names, and versions by page.
 
-    *body* is XML or one URL per line, gzipped or not. It is cut at 50 MB, 50,000 URLs and 5,000,000 characters of URLs.
-    Each page is one link, with the ``hreflang`` of any of its entries. Broken XML and gzip are read as far as possible,
-    prefixes may be undeclared; entities are never expanded. The entries of a feed are pages. Never raises.
+    *body* is XML or one URL per line, gzipped or not, read as far as possible up to 50 MB, 50,000 URLs and 5,000,000
+    characters of URLs; entities are never expanded. Each page is one link, with any ``hreflang``. Never raises.
     """
-    body = _unpack(body)
+    body = _gunzip(_gunzip(body))[:MAX_BYTES]
     if codec := _UTF_16.get(body[:2]):
         body = body.decode(codec, "replace").encode()
     beginning = _BEGINNING.search(body, 0, MAX_PREAMBLE)
@@ -78,33 +68,25 @@ def parse_sitemap(body: bytes, url: str) -> tuple[list[Link], list[str], dict[st
             room -= len(target)
         if room < 0 or len(pages) + len(nested) == MAX_ENTRIES:
             break
+        link = Link(target, "", LinkSource.SITEMAP, LinkPosition.HEAD, hreflang, alternate=hreflang is not None)
         if is_sitemap:
             nested[target] = None
         elif target not in pages:
             if may_hold(target, DOCUMENT_ENDINGS):
-                pages[target] = Link(
-                    target, "", LinkSource.SITEMAP, LinkPosition.HEAD, hreflang, alternate=hreflang is not None
-                )
+                pages[target] = link
         elif hreflang is not None and pages[target].hreflang in (None, "x-default"):
-            pages[target] = replace(pages[target], hreflang=hreflang, alternate=True)
+            pages[target] = link
         if hreflang is None:
             page = target
         elif target != page and (room_for_announced := room_for_announced - len(target)) > 0:
-            link = Link(target, "", LinkSource.SITEMAP, LinkPosition.HEAD, hreflang, alternate=True)
             announced.setdefault(page, []).append(link)
     return list(pages.values()), list(nested), announced
 
 
-def _unpack(body: bytes) -> bytes:
-    """*body* decompressed, at most twice (gzip in gzip), and cut at the limit."""
-    for _ in range(2):
-        if not body.startswith(_GZIP):
-            break
-        body = _gunzip(body)
-    return body[:MAX_BYTES]
-
-
 def _gunzip(body: bytes) -> bytes:
+    """*body* decompressed as far as possible, itself if it is no gzip."""
+    if not body.startswith(_GZIP):
+        return body
     parts: list[bytes] = []
     room = MAX_BYTES
     at = 0
@@ -169,7 +151,8 @@ def _entries_apart(body: bytes, starts: list[int]) -> Iterator[tuple[str, str | 
         if end is None and following == len(body):
             # it may be cut in an address
             return
-        text = _OPEN_LINK.sub(_closed, body[start : end.end() if end else following])
+        text = body[start : end.end() if end else following]
+        text = _OPEN_LINK.sub(lambda link: b"<x/" if link[1] else link[0] + b"/", text)
         parser = etree.XMLParser(recover=True, resolve_entities=False, no_network=True, encoding="utf-8")
         try:
             entry = etree.fromstring(text, parser)
@@ -177,10 +160,6 @@ def _entries_apart(body: bytes, starts: list[int]) -> Iterator[tuple[str, str | 
             continue
         if entry is not None:
             yield from _addresses(entry)
-
-
-def _closed(link: re.Match[bytes]) -> bytes:
-    return b"<x/" if link[0].startswith(b"</") else link[0] + b"/"
 
 
 def _addresses(entry: etree._Element) -> list[tuple[str, str | None, bool]]:

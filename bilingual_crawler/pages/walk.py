@@ -1,7 +1,4 @@
-"""Walk the tree of an HTML page once: its text, anchors, images and declarations.
-
-:func:`find_switchers` finds the language switchers among the anchors.
-"""
+"""Walk the tree of an HTML page once: its text, anchors, images and declarations."""
 
 from __future__ import annotations
 
@@ -29,16 +26,11 @@ if TYPE_CHECKING:
 
     from selectolax.lexbor import LexborNode
 
-MAX_SWITCH = 12
-"""Links of the largest element that its class alone makes a language switcher."""
+MAX_SWITCH = 12  # links of the largest element that its class alone makes a language switcher
 
 
-def find_switchers(anchors: Sequence[Anchor]) -> None:
-    """Set the label of all anchors that name a language, and their position if they make a language switcher.
-
-    A name is enough. A bare code (``IT``, ``no``) must stand in navigation, beside another language, or agree with the
-    link's own ``hreflang`` or ``lang``.
-    """
+def _find_switchers(anchors: Sequence[Anchor]) -> None:
+    """Set the label of anchors that name a language, and the position of those that make a language switcher."""
     run: list[tuple[Anchor, str]] = []
     for anchor in anchors:
         if anchor.position is LinkPosition.HEAD:
@@ -51,29 +43,26 @@ def find_switchers(anchors: Sequence[Anchor]) -> None:
             continue
         run.append((anchor, language))
         if name is not None or anchor.position is LinkPosition.SWITCHER:
-            anchor.label = language
-            anchor.position = LinkPosition.SWITCHER
+            anchor.label, anchor.position = language, LinkPosition.SWITCHER
     _accept_codes(run)
 
 
 def _accept_codes(run: list[tuple[Anchor, str]]) -> None:
+    """A bare code (``IT``, ``no``) counts in navigation, beside another language, or if the link declares it."""
     several = len({language for _, language in run}) > 1
     for anchor, language in run:
         declared = base_of(anchor.hreflang or ""), anchor.lang
         if several or anchor.position is LinkPosition.NAVIGATION or language in declared:
-            anchor.label = language
-            anchor.position = LinkPosition.SWITCHER
+            anchor.label, anchor.position = language, LinkPosition.SWITCHER
 
 
 _HIDING_ATTRIBUTES = frozenset(("hidden", "popover", "style"))
 _HIDING = re.compile(r"(?i)(?:^|[;\s])(?:display\s*:\s*none|visibility\s*:\s*hidden)")
 
 
-def is_hidden(attributes: dict[str, str | None]) -> bool:
-    """Whether an element with these attributes is invisible."""
-    if "popover" in attributes or attributes.get("hidden", "until-found") != "until-found":
-        return True
-    return _HIDING.search(attributes.get("style") or "") is not None
+def _is_hidden(attributes: dict[str, str | None]) -> bool:
+    by_attribute = "popover" in attributes or attributes.get("hidden", "until-found") != "until-found"
+    return by_attribute or _HIDING.search(attributes.get("style") or "") is not None
 
 
 _SPECIAL = frozenset(("br", "sup", "noscript", "dialog", "slot", "mjx-math"))
@@ -106,24 +95,20 @@ _SPOKEN = re.compile(
 )
 _ICON_TAGS = frozenset({"i", "span", "em", "mat-icon"})
 _FORMULAS = frozenset(("katex-html", "MJX_Assistive_MathML", "MathJax_Preview"))
-_ALOUD, _AS_ICON, _NO_TEXT, _RAISED, _TWICE = 1, 2, 4, 8, 16
+# For screen readers or an icon; one of two forms of a formula, perhaps; added by a generator.
+_UNREAD, _TWICE, _ADDED = 1, 2, 3
 
 
 @lru_cache(maxsize=16384)
-def hiding(names: str) -> int:
-    """Return why elements with these class names are no text, as bits; 0 for most names.
-
-    They are for screen readers alone, by the names of the usual frameworks (1); the name of an icon (2); an addition of
-    a generator (4), or one if it is raised (8); one of two forms of a formula (16).
-    """
+def _hiding(tag: str, names: str) -> int:
+    """Why an element with these class names is no text; 0 for most."""
     parts = names.split()
-    return (
-        (_ALOUD if _SPOKEN.search(names) and "not-sr-only" not in names else 0)
-        | (0 if ICON_FONTS.isdisjoint(parts) else _AS_ICON)
-        | (0 if MARKS.isdisjoint(parts) else _NO_TEXT)
-        | (_RAISED if "reference" in parts else 0)
-        | (0 if _FORMULAS.isdisjoint(parts) else _TWICE)
-    )
+    is_spoken = tag == "span" and _SPOKEN.search(names) and "not-sr-only" not in names
+    if is_spoken or (tag in _ICON_TAGS and not ICON_FONTS.isdisjoint(parts)):
+        return _UNREAD
+    if not _FORMULAS.isdisjoint(parts):
+        return _TWICE
+    return _ADDED if (tag == "sup" and "reference" in parts) or not MARKS.isdisjoint(parts) else 0
 
 
 def _is_repeated(node: LexborNode, names: str) -> bool:
@@ -138,8 +123,7 @@ _REFERENCE = re.compile(
     r"[\[(]?\s*(?:(?:[^\W\d_][\w-]*\s)?\d{1,3}(?:\s*[,;–-]\s*\d{1,3})*|[^\W\d_]|[ivx]{2,5}|[*†‡§¶]+)\s*[\])]?"
 )
 _REFERRING_ROLES = frozenset(("doc-noteref", "doc-backlink"))
-MAX_REFERENCE = 12
-"""Nodes in the mark of a note."""
+MAX_REFERENCE = 12  # nodes in the mark of a note
 
 
 def _is_reference(raised: LexborNode) -> bool:
@@ -166,41 +150,30 @@ _BLOCK_STYLE = re.compile(r"(?i)(?:^|[;\s])display\s*:\s*(?:block|flex|grid|list
 _FLOATING = re.compile(r"(?i)\bfloat\s*:\s*(?!none)\w")
 
 
-def is_block(attributes: dict[str, str | None]) -> bool:
-    """Whether the style of an inline element with these attributes puts it on lines of its own."""
-    style = attributes.get("style") or ""
+def _is_block(style: str) -> bool:
     # what floats may be the first letter of a word
     return _BLOCK_STYLE.search(style) is not None and not _FLOATING.search(style)
 
 
-_SPACING = re.compile(r"(?i)(?:^|[;\s])display\s*:\s*(?:inline-)?(?:flex|grid)\b")
-"""In the style of an element whose children are shown apart without blanks between them."""
-
+_SPACING = re.compile(r"(?i)(?:^|[;\s])display\s*:\s*(?:inline-)?(?:flex|grid)\b")  # parts children
 _DECLARING_TAGS = frozenset(("html", "base", "link", "meta", "time"))
-# These may be hidden until a script shows them.
-_PAGE_TAGS = frozenset(("html", "body"))
+_PAGE_TAGS = frozenset(("html", "body"))  # these may be hidden until a script shows them
 _MAIN_TAGS = frozenset(("body", "main"))
 _LINK_TAGS = frozenset(("a", "area", "frame"))
 _CLICKED_TAGS = frozenset(("button", "div", "img", "input", "li", "p", "span", "td", "tr"))
 _LETTER = re.compile(r"[^\W_]")
 _PHRASE_TAGS = frozenset(("a", "b", "button", "em", "i", "label", "small", "span", "strong", "time"))
-# Beside another element they are never a part of its last word.
-_APART_TAGS = frozenset(("button", "label", "time"))
+_APART_TAGS = frozenset(("button", "label", "time"))  # beside another element they are never a part of its last word
 _TYPE_TAGS = frozenset(("b", "em", "i", "strong"))
 _TYPE_ATTRIBUTES = frozenset(("lang", "style"))
 _TYPE_CLASSES = re.compile(r"(?:[A-Za-z]{1,2}\d++\s*+)++")
 _BLANK_LINE = re.compile(r"\n\s*\n")
 _HEADINGS = frozenset(("h1", "h2", "h3", "h4", "h5", "h6"))
+_CODE = "code, pre, kbd, samp, tt, textarea, xmp"  # elements of pages that may write about HTML
 
-_CODE = "code, pre, kbd, samp, tt, textarea, xmp"
-"""Elements of pages that may write about HTML."""
-
-MAX_ANCHORS = 20_000
-"""Links of a page that are read, repetitions included."""
-MAX_NAMES = 1000
-"""Characters of the class and id of an element that are read."""
-MAX_IMAGES = 500
-"""Images of a page whose addresses are read, repetitions included."""
+MAX_ANCHORS = 20_000  # links of a page that are read, repetitions included
+MAX_NAMES = 1000  # characters of the class and id of an element that are read
+MAX_IMAGES = 500  # images of a page whose addresses are read, repetitions included
 
 # Flags for the end of an element.
 _BLOCK, _FRAME, _CONTENT, _HIDDEN, _ANCHOR, _SWITCH, _FORM, _CLICKED = (1 << i for i in range(8))
@@ -213,8 +186,7 @@ class _Before(NamedTuple):
     lines: int
     anchors: int
     mains: int
-    by_layout: bool
-    """Whether only a class name about the layout makes it frame."""
+    by_layout: bool = False  # whether only a class name about the layout makes it frame
 
 
 class Walk:
@@ -224,49 +196,31 @@ class Walk:
         self.title = ""
         self.declarations = Declarations()
         self.lines: list[str] = []
-        self.main: list[bool] = []
-        """Whether each line is outside navigation."""
-        self.languages: list[str | None] = []
-        """``lang`` of ``body`` and of the main elements, as ISO 639-3."""
-        self.images: list[str] = []
-        """Addresses of images as they are written."""
+        self.main: list[bool] = []  # whether each line is outside navigation
+        self.languages: list[str | None] = []  # `lang` of `body` and of the main elements, as ISO 639-3
+        self.images: list[str] = []  # addresses of images as they are written
         self.anchors: list[Anchor] = []
         self._line: list[str] = []
-        self._is_broken = False
-        """Whether a ``<br>`` has ended the last line, and nothing has come since."""
-        self._breaks: list[int] = []
-        """Indices of the lines that follow the line before after a single ``<br>``."""
+        self._is_broken = False  # whether a `<br>` has ended the last line, and nothing has come since
+        self._breaks: list[int] = []  # indices of the lines that follow the line before after a single `<br>`
         self._mark: tuple[int, int] | None = None
         self._anchor: Anchor | None = None
-        self._anchor_start = 0
-        self._anchors_told = 0
-        """How many of the anchors have the text of their block."""
+        self._anchors_told = 0  # how many of the anchors have the text of their block
+        # the open forms: the links of each, what came before it, and the number of regions before it
         self._forms: list[tuple[list[Anchor], _Before, int]] = []
-        """The open forms: the links of each, what came before it, and the number of regions before it."""
-        self._forms_read = 0
-        self._is_form_loose = False
-        """Whether the innermost form is an empty element in a table, where the parser puts its controls beside it."""
+        self._is_form_loose = False  # of the innermost form, as `is_loose`
         self._switches: list[tuple[int, int, int]] = []
-        self._hidden = 0
-        self._preformatted = 0
-        self._frames: list[_Before] = []
-        """What came before each open element that is frame."""
+        self._hidden = self._preformatted = 0
+        self._frames: list[_Before] = []  # what came before each open element that is frame
         self._regions: list[frame.Region] = []
-        self._anchors_of: list[tuple[int, int]] = []
-        """For each line the places of its first anchor and after its last."""
-        self._kinds: list[int] = []
-        """For each line ``LINKED`` and other bits of :mod:`~bilingual_crawler.pages.frame`."""
+        self._anchors_of: list[tuple[int, int]] = []  # for each line the places of its first anchor and after its last
+        self._kinds: list[int] = []  # for each line its bits, such as `frame.LINKED`
+        # characters of the open line without blanks at the edges of texts: all, in links, in buttons and labels
         self._shown = self._linked = self._pressed = 0
-        """Characters of the open line without blanks at the edges of texts: all, those in links, those in buttons
-        and labels."""
-        self._is_control = False
-        """Whether the open link leads to a neighbour or tag."""
+        self._is_control = False  # whether the open link leads to a neighbour or tag
+        # open buttons, labels in forms and other inline elements that are frame, and open headings
         self._buttons = self._headings = 0
-        """Open buttons, labels in forms and other inline elements that are frame, and open headings."""
-        self._mains = 0
-        self._content = 0
-        self._characters = 0
-        self._after_anchor = 0
+        self._mains = self._content = self._characters = self._anchor_start = self._after_anchor = self._forms_read = 0
 
     def run(self, root: LexborNode) -> None:
         """Visit all nodes under *root* without recursion."""
@@ -320,7 +274,7 @@ class Walk:
         for anchor in compress(self.anchors, framed):
             if anchor.position is LinkPosition.BODY:
                 anchor.position = LinkPosition.NAVIGATION
-        find_switchers(self.anchors)
+        _find_switchers(self.anchors)
         for line, (start, stop) in enumerate(self._anchors_of):
             if start < stop and self.main[line] and self._kinds[line] & (frame.LINKED | frame.LABELLED):
                 of_line = self.anchors[start:stop]
@@ -342,12 +296,8 @@ class Walk:
         """Remove the blank before *mark*, which is left out, if no word follows it."""
         parent = mark.parent
         following = mark.next or (parent.next if parent is not None and parent.tag == "a" else None)
-        if (
-            self._line
-            and following is not None
-            and following.tag == "-text"
-            and not (following.text_content or " ")[0].isalnum()
-        ):
+        text = following.text_content if following is not None and following.tag == "-text" else "a"
+        if self._line and not (text or " ")[0].isalnum():
             self._line[-1] = self._line[-1].rstrip()
 
     def _text(self, text: str) -> None:
@@ -404,11 +354,6 @@ class Walk:
         self._anchors_told = len(self.anchors) - (self._anchor is not None)
         self._is_broken = False
 
-    def _break(self) -> None:
-        lines = len(self.lines)
-        self._flush()
-        self._is_broken = self._is_broken or (len(self.lines) > lines and not self._preformatted)
-
     def _leave_out_breaks(self) -> None:
         """Join the lines that a ``<br>`` breaks in mid-sentence, and leave out empty ones."""
         lines, main = self.lines, self.main
@@ -441,7 +386,9 @@ class Walk:
         hides = False
         if tag in _SPECIAL:
             if tag == "br":
-                self._break()
+                lines = len(self.lines)
+                self._flush()
+                self._is_broken = self._is_broken or (len(self.lines) > lines and not self._preformatted)
                 return 0
             if tag != "sup":
                 hides = _is_replaced(tag, node, attributes)
@@ -450,20 +397,18 @@ class Walk:
                 self._close_up(node)
         if attributes:
             names = attributes.get("class")
-            if not _HIDING_ATTRIBUTES.isdisjoint(attributes) and tag not in _PAGE_TAGS and is_hidden(attributes):
+            if not _HIDING_ATTRIBUTES.isdisjoint(attributes) and tag not in _PAGE_TAGS and _is_hidden(attributes):
                 # MediaWiki hides the MathML of a formula behind its image
                 hides = "mwe-math" not in (names or "")
-            if names and (why := hiding(names[:MAX_NAMES])):
-                if (why & _ALOUD and tag == "span") or (why & _AS_ICON and tag in _ICON_TAGS):
-                    hides = True
+            if names and (why := _hiding(tag, names[:MAX_NAMES])):
+                hides = hides or why != _TWICE or _is_repeated(node, names)
+                if why == _UNREAD:
                     self._space()
-                elif why & _TWICE:
-                    hides = hides or _is_repeated(node, names)
-                elif why & _NO_TEXT or (why & _RAISED and tag == "sup"):
-                    hides = True
+                elif why == _ADDED:
                     self._close_up(node)
         # elements with a prefix, as Word writes them (``<o:p>``), are unknown to browsers, which show them inline
-        if ("style" in attributes and tag in _PHRASE_TAGS and not self._preformatted and is_block(attributes)) or (
+        style = attributes.get("style")
+        if (style and tag in _PHRASE_TAGS and not self._preformatted and _is_block(style)) or (
             tag not in INLINE_TAGS and ":" not in tag and not ("-" in tag and _is_among_words(node, around))
         ):
             # what is not shown parts words, but not lines
@@ -488,7 +433,7 @@ class Walk:
             if "lang" in attributes:
                 self.languages.append(from_bcp47(attributes["lang"] or ""))
         if attributes:
-            if (style := attributes.get("style")) and _SPACING.search(style):
+            if style and _SPACING.search(style):
                 undo |= _SPACED
             if tag == "img" and len(self.images) < MAX_IMAGES and (source := attributes.get("src")):
                 self.images.append(source)
@@ -504,7 +449,7 @@ class Walk:
             if "onclick" in attributes and tag in _CLICKED_TAGS:
                 undo |= self._open_clicked(attributes)
             if self._anchor is not None:
-                self._describe(tag, attributes)
+                self._describe(self._anchor, tag, attributes)
         # what a form asks for is no text
         is_button = tag == "button" or (tag == "label" and bool(self._forms))
         if is_button or (undo & (_FRAME | _SWITCH) and not undo & _BLOCK):
@@ -557,8 +502,7 @@ class Walk:
         reads = is_get(form.attributes.get("method")) and self._forms_read < MAX_FORMS
         self._forms_read += reads
         anchors = form_anchors(form) if reads else []
-        before = _Before(len(self.lines), len(self.anchors), self._mains, by_layout=False)
-        self._forms.append((anchors, before, len(self._regions)))
+        self._forms.append((anchors, _Before(len(self.lines), len(self.anchors), self._mains), len(self._regions)))
         self._is_form_loose = is_loose(form)
         return 0 if self._is_form_loose else _FORM
 
@@ -578,12 +522,9 @@ class Walk:
             self._regions.append(frame.Region(*places, before.by_layout))
 
     def _find_mark(self, node: LexborNode, fragment: str) -> None:
-        """Leave out the link that ends here if it only gives its place an address, like the ``¶`` of headings.
-
-        Such a link has neither letters nor digits, or leads to the heading that contains it. It comes last in its
-        block, or first in a heading.
-        """
+        """Leave out the link that ends here if it only gives its place an address, like the ``¶`` of headings."""
         start, end = self._anchor_start, len(self._line)
+        # last in its block, or first in a heading
         is_sign = not _LETTER.search("".join(self._line[start:]))
         if start == 0:
             if is_sign and _heading_around(node):
@@ -616,10 +557,7 @@ class Walk:
                 self._anchor.position = LinkPosition.SWITCHER
         return undo
 
-    def _describe(self, tag: str, attributes: dict[str, str | None]) -> None:
-        """Add the evidence of an element inside the open anchor, or of its own element."""
-        anchor = self._anchor
-        assert anchor is not None
+    def _describe(self, anchor: Anchor, tag: str, attributes: dict[str, str | None]) -> None:
         if anchor.lang is None and (lang := attributes.get("lang")):
             anchor.lang = from_bcp47(lang)
         if tag == "img":
@@ -641,11 +579,8 @@ class Walk:
     def _open(self, tag: str, attributes: dict[str, str | None]) -> int:
         href = attributes.get("src" if tag == "frame" else "href")
         is_script = False
-        if (
-            tag == "a"
-            and ("onclick" in attributes or self._anchor is not None)
-            and (not href or href[:11].lower().startswith(NO_ADDRESS))
-        ):
+        may_be_script = tag == "a" and ("onclick" in attributes or self._anchor is not None)
+        if may_be_script and (not href or href[:11].lower().startswith(NO_ADDRESS)):
             if address := script_address(attributes.get("onclick")):
                 href, is_script = address, True
             elif self._anchor is not None and self._anchor.source is LinkSource.SCRIPT:
@@ -676,7 +611,6 @@ class Walk:
         return 0
 
     def _open_clicked(self, attributes: dict[str, str | None]) -> int:
-        """Begin an element whose ``onclick`` leads to an address."""
         address = script_address(attributes["onclick"])
         if address is None or len(self.anchors) >= MAX_ANCHORS:
             return 0
@@ -692,15 +626,10 @@ class Walk:
 
 
 def _is_among_words(node: LexborNode, around: int) -> bool:
-    """Whether text stands right before and after *node*, or the outermost of the custom elements around it.
-
-    *around*: the flags of its parent.
-    """
-    parent = node.parent
-    if parent is not None and "-" in (parent.tag or "") and not around & _BLOCK:
-        # many elements may have one parent, beside a long text
-        return True
-    return _is_text(node.prev) and _is_text(node.next)
+    """Whether text is right beside *node*, or the outermost custom element around it; *around*: flags of the parent."""
+    # many elements may have one parent, beside a long text
+    is_inside = not around & _BLOCK and node.parent is not None and "-" in (node.parent.tag or "")
+    return is_inside or (_is_text(node.prev) and _is_text(node.next))
 
 
 def _is_text(node: LexborNode | None) -> bool:
@@ -708,11 +637,7 @@ def _is_text(node: LexborNode | None) -> bool:
 
 
 def _is_apart(node: LexborNode, line: Sequence[str], text: str) -> bool:
-    """Whether *text*, of *node*, is no part of the last word of *line*, though no blank is between them.
-
-    It begins an inline element that another one ends right before, and one of them has several words:
-    ``<b>Face</b><i>Book</i>`` is one word. So is what is set in two ways, if no capital follows small letters.
-    """
+    """Whether *text*, of *node*, is no part of the last word of *line*: ``<b>Face</b><i>Book</i>`` is one word."""
     before, elements = line[-1], _touching(node)
     if elements is None or (is_unspaced(before[-1:]) and is_unspaced(text[0])):
         return False
@@ -728,8 +653,8 @@ def _is_apart(node: LexborNode, line: Sequence[str], text: str) -> bool:
         )
     ):
         return False
+    # the first letter of a word
     if before[-1].isalpha() and (len(before) == 1 or (before[-1].islower() and not before[-2].isalpha())):
-        # the first letter of a word
         return False
     if text[0].isupper() and text[1:2].islower() and (before[-1].islower() or before[-1].isdigit()):
         return True
@@ -757,10 +682,7 @@ def _touching(node: LexborNode) -> tuple[LexborNode, LexborNode] | None:
 
 
 def _is_typeset(element: LexborNode) -> bool:
-    """Whether *element* only says how its text looks, so that it may hold a part of a word.
-
-    That is ``<b>``, or ``<span>`` as word processors write it.
-    """
+    """Whether *element* only says how its text looks, as word processors write it: it may hold a part of a word."""
     if element.tag in _TYPE_TAGS:
         return True
     given = element.attributes
@@ -768,7 +690,6 @@ def _is_typeset(element: LexborNode) -> bool:
 
 
 def _heading_around(node: LexborNode) -> LexborNode | None:
-    """The heading that holds *node*, at most four elements up."""
     for _ in range(4):
         parent = node.parent
         if parent is None or parent.tag in _HEADINGS:

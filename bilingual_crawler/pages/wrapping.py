@@ -1,8 +1,7 @@
 """Join the lines of a paragraph that ``<br>`` breaks in mid-sentence.
 
-Some authors and programs wrap text at a width with ``<br>``. Poems, addresses, menus and lists have the same element.
 In wrapped text the first word of a line had no room on the line before, sentences go on over breaks, and the last line
-is shorter. The lines of verse are of like length as well, but they often end with a sign and seldom with a short word.
+is shorter. Lines of verse are alike, but often end with a sign and seldom with a short word.
 """
 
 from __future__ import annotations
@@ -10,7 +9,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections import Counter
-from itertools import pairwise
+from itertools import groupby, pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
 from bilingual_crawler.pages.words import SENTENCE_ENDS, is_unspaced
@@ -19,52 +18,36 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
 # Widths are in columns, of which wide characters (Chinese, Japanese, Korean) take two.
-NARROW = 36
-"""Width under which text is not taken for wrapped: most lines of verse are as short."""
-WIDE = 60
-"""Width from which lines are hardly verse, and may be wrapped by a program that knows the widths of letters."""
-_TOLERANCE = 0.85
-"""Share of the width that a line of wide text has at least, with the first word of the next line."""
-_SHORT = 0.85
-"""Share of the width that the last line of a paragraph seldom has."""
-_PHRASE = 20
-"""Width from which a line in a script without blanks is a part of a sentence rather than verse or an entry."""
-_NEXT_WORD = {"W": 4, "F": 4}
-"""Width of what stays together at the beginning of a line of Chinese or Japanese."""
-_NEXT_PHRASE = 10
-"""The same for Thai, Lao, Khmer and Burmese."""
+NARROW = 36  # width under which text is not taken for wrapped: most lines of verse are as short
+WIDE = 60  # width from which lines are hardly verse, and may be wrapped by a program that knows the widths of letters
+_TOLERANCE = 0.85  # share of the width that a line of wide text has at least, with the first word of the next line
+_SHORT = 0.85  # share of the width that the last line of a paragraph seldom has
+_PHRASE = 20  # width from which a line in a script without blanks is a part of a sentence rather than verse or an entry
+_NEXT_WORD = {"W": 4, "F": 4}  # width of what stays together at the beginning of a line of Chinese or Japanese
+_NEXT_PHRASE = 10  # the same for Thai, Lao, Khmer and Burmese
 
 _CLOSERS = "\"'»”’)]」』）"
 _OPENERS = "\"'«“„‘(¿¡[「『（"
 _PAUSES = tuple(",،、，–—")
 _HYPHENS = ("-", "\u2010")
-_SUSPENDED = frozenset(("and", "or", "und", "oder", "bzw.", "och", "eller", "og", "en", "of"))
+SUSPENDED = frozenset(("and", "or", "und", "oder", "bzw.", "och", "eller", "og", "en", "of"))
 """Words after a hyphen that stands for a part of the next word (``Vor- und Nachteile``)."""
 _HYPHENATED = re.compile(r"[^\W\d_]+(?:-[^\W\d_]+)*")
-_STOP = re.compile(r"[^\W\d_]{3}[.!?。！？؟۔।] ?\w")
-"""The end of a sentence inside a line, which is rare in verse."""
+_STOP = re.compile(r"[^\W\d_]{3}[.!?。！？؟۔।] ?\w")  # the end of a sentence inside a line, which is rare in verse
 
 
 class _Break(NamedTuple):
     """The place between two lines."""
 
-    is_full: bool
-    """Whether the first word of the next line had no room."""
-    is_open: bool
-    """Whether the line ends without a sign that ends a sentence."""
-    is_signed: bool
-    """Whether the line ends with a sign of any kind, but for a hyphen."""
-    is_after_short: bool
-    """Whether the line ends with a short word in small letters, often an article or a preposition."""
-    goes_on: bool
-    """Whether the next line begins with a small letter, or in a script that has no capitals."""
+    is_full: bool  # whether the first word of the next line had no room
+    is_open: bool  # whether the line ends without a sign that ends a sentence
+    is_signed: bool  # whether the line ends with a sign of any kind, but for a hyphen
+    is_after_short: bool  # whether the line ends with a short word in small letters, often an article or a preposition
+    goes_on: bool  # whether the next line begins with a small letter, or in a script that has no capitals
 
 
 def unbroken(lines: Sequence[str], breaks: Sequence[int]) -> tuple[list[str], list[int]]:
-    """Return *lines* with the parts of a sentence joined, and for each the index of its first line.
-
-    *breaks*: indices, in order, of the lines before which there is one ``<br>`` and nothing else.
-    """
+    """Return *lines* with those joined that one of *breaks* cuts in a sentence, and the index of the first of each."""
     joined = {index for run in _runs(breaks) for index in _continued(lines, run)}
     if not joined:
         return list(lines), list(range(len(lines)))
@@ -84,11 +67,9 @@ def unbroken(lines: Sequence[str], breaks: Sequence[int]) -> tuple[list[str], li
 
 def _runs(breaks: Sequence[int]) -> Iterator[range]:
     """Ranges of lines with one break between each two."""
-    start = 0
-    for place, index in enumerate(breaks):
-        if place + 1 == len(breaks) or breaks[place + 1] != index + 1:
-            yield range(breaks[start] - 1, index + 1)
-            start = place + 1
+    for _, run in groupby(enumerate(breaks), lambda item: item[1] - item[0]):
+        indices = [index for _, index in run]
+        yield range(indices[0] - 1, indices[-1] + 1)
 
 
 def _continued(lines: Sequence[str], run: range) -> Iterator[int]:
@@ -100,7 +81,9 @@ def _continued(lines: Sequence[str], run: range) -> Iterator[int]:
         _break_between(row, following, width + 1 + _first_width(following) > room)
         for (row, following), width in zip(pairwise(rows), widths, strict=False)
     ]
-    ends = not _is_open(rows[-1]) or (_has_no_signs(rows[-1]) and len(breaks) > 1)
+    # Thai and Lao end sentences without a sign
+    is_unsigned = len(breaks) > 1 and unicodedata.name(rows[-1][-1], "").startswith(("THAI", "LAO"))
+    ends = is_unsigned or not _is_open(rows[-1])
     is_wrapped = _is_wrapped(rows, widths, breaks, ends)
     for place, (index, one) in enumerate(zip(run[1:], breaks, strict=True)):
         row, width = rows[place], widths[place]
@@ -118,9 +101,8 @@ def _is_wrapped(rows: Sequence[str], widths: Sequence[int], breaks: Sequence[_Br
     """Whether *rows* are wrapped at the width of the widest; *ends*: whether the last of them ends a sentence."""
     is_wide = max(widths) >= WIDE
     opened = [one for one in breaks if one.is_open]
-    if max(widths) < NARROW or not opened or not (ends or any(one.goes_on for one in opened)):
-        return False
-    if not (ends or is_wide or len(breaks) > 2):
+    goes_on = any(one.goes_on for one in opened)
+    if max(widths) < NARROW or not opened or not (ends or (goes_on and (is_wide or len(breaks) > 2))):
         return False
     full = sum(one.is_full for one in breaks)
     if 4 * full < 3 * len(breaks) or sum(not one.is_full for one in opened) > len(opened) // 5:
@@ -131,7 +113,7 @@ def _is_wrapped(rows: Sequence[str], widths: Sequence[int], breaks: Sequence[_Br
         points += 1
     elif not is_wide:
         points -= 1
-    return points >= (1 if is_wide and any(one.goes_on for one in opened) else 2)
+    return points >= (1 if is_wide and goes_on else 2)
 
 
 def _is_stray(row: str, following: str, width: int, rows: int) -> bool:
@@ -158,17 +140,11 @@ def _is_open(row: str) -> bool:
     return not row.rstrip(_CLOSERS).endswith(SENTENCE_ENDS)
 
 
-def _has_no_signs(row: str) -> bool:
-    """Whether *row* is in Thai or Lao, which end sentences without a sign."""
-    return unicodedata.name(row[-1], "").startswith(("THAI", "LAO"))
-
-
 def _width(row: str) -> int:
     return len(row) if row.isascii() else len(row) + sum(unicodedata.east_asian_width(one) in "WF" for one in row)
 
 
 def _first_width(row: str) -> int:
-    """The width of the first word of *row*."""
     if is_unspaced(row[0]):
         return _NEXT_WORD.get(unicodedata.east_asian_width(row[0]), _NEXT_PHRASE)
     return _width(row.partition(" ")[0])
@@ -177,7 +153,7 @@ def _first_width(row: str) -> int:
 def _append(parts: list[str], row: str, known: Counter[str]) -> None:
     """Append *row* to the *parts* of a line; *known*: how often the page has each word."""
     last = parts[-1]
-    if last.endswith(_HYPHENS) and last[-2:-1].isalpha() and row.partition(" ")[0] not in _SUSPENDED:
+    if last.endswith(_HYPHENS) and last[-2:-1].isalpha() and row.partition(" ")[0] not in SUSPENDED:
         if row[0].isalpha() and row[0].islower() and not _is_compound(last, row, known):
             parts[-1] = last[:-1]
         parts.append(row)

@@ -24,8 +24,7 @@ from bilingual_crawler.pages.formats import HTML, ONLY_HTML, format_of
 from bilingual_crawler.pages.language import BY_DEFAULT, Detection
 from bilingual_crawler.pages.links import MAX_LINKS
 from bilingual_crawler.pages.model import MAX_LINES, MAX_TEXT, MAX_TITLE
-from bilingual_crawler.pages.opt_outs import TDM_POLICY, TDM_RESERVATION, opt_outs
-from bilingual_crawler.pages.origin import Origin
+from bilingual_crawler.pages.origin import TDM_POLICY, TDM_RESERVATION, Origin, opt_outs
 from bilingual_crawler.pages.robots import header_directives
 from bilingual_crawler.pairing.reading import RawPage, kept_for, kept_profile
 from bilingual_crawler.settings import BOT_NAME

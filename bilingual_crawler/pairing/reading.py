@@ -17,15 +17,13 @@ from msgspec.msgpack import Ext
 from bilingual_crawler.items import Document
 from bilingual_crawler.languages.codes import from_bcp47
 from bilingual_crawler.pages.dates import dates_in
-from bilingual_crawler.pages.decode import decode_body
+from bilingual_crawler.pages.decode import ILLEGIBLE, check_legible, decode_body
 from bilingual_crawler.pages.formats import PDF, format_of, is_page
 from bilingual_crawler.pages.html import parse_page
 from bilingual_crawler.pages.jobs import PageJob, identified, limits_of, load_pdf_reader, pdf_limits
 from bilingual_crawler.pages.language import BY_DEFAULT, Detection
-from bilingual_crawler.pages.legibility import ILLEGIBLE, check_legible
 from bilingual_crawler.pages.model import Link, LinkPosition, PageRecord, claims_in
-from bilingual_crawler.pages.opt_outs import NOTHING, OptOuts
-from bilingual_crawler.pages.origin import UNKNOWN, Origin
+from bilingual_crawler.pages.origin import NOTHING, UNKNOWN, OptOuts, Origin
 from bilingual_crawler.pages.outline import hash_text, names_in, numbers_in
 from bilingual_crawler.pages.sandbox.jobs import ContentError, Job, Limits, SandboxError
 from bilingual_crawler.pages.sandbox.pool import ahead, submit

@@ -17,33 +17,24 @@ if TYPE_CHECKING:
     from bilingual_crawler.scoring.models import LanguageModel, ParallelnessModel
 
 
+MAX_KNOWN = 200_000  # URLs whose probabilities of languages are kept, since many pages have the same links
+
+
 class LinkScore(NamedTuple):
     """The scores of a link by the URL models, probabilities in 0..1."""
 
-    language: float
-    """Probability that the linked page is in a language that the page's has a pair with."""
-    parallel: float
-    """Probability that the linking page and the linked page are translations."""
+    language: float  # probability that the linked page is in a language that the page's has a pair with
+    parallel: float  # probability that the linking page and the linked page are translations
 
 
 class LinkScorer:
-    """Scores the links of a page; languages of one equivalence class count together.
+    """Scores the links of a page; languages of one equivalence class count together."""
 
-    The probabilities of languages are cached by URL, unless it is long: many pages have the same links.
-    """
-
-    def __init__(
-        self,
-        language_model: LanguageModel,
-        parallelness_model: ParallelnessModel,
-        pairs: LanguagePairs,
-        *,
-        cache_size: int = 200_000,
-    ) -> None:
-        self._read = language_model.reader(pairs)
-        self._parallelness_model = parallelness_model
+    def __init__(self, languages: LanguageModel, parallelness: ParallelnessModel, pairs: LanguagePairs) -> None:
+        self._read = languages.reader(pairs)
+        self._parallelness = parallelness
         self._pairs = pairs
-        self._known: LRUCache[str, list[float]] = LRUCache(cache_size)
+        self._known: LRUCache[str, list[float]] = LRUCache(MAX_KNOWN)
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="link-scorer")
 
     def score(self, page: str, side: str, links: Sequence[str]) -> list[LinkScore]:
@@ -53,7 +44,7 @@ class LinkScorer:
             fresh = dict(zip(unknown, self._read(unknown).tolist(), strict=True))
             self._known.update((url, row) for url, row in fresh.items() if len(url) <= CACHED_LENGTH)
             languages |= fresh
-        parallels = self._parallelness_model.link_probabilities([(page, link) for link in links]).tolist()
+        parallels = self._parallelness.link_probabilities([(page, link) for link in links]).tolist()
         others = [self._pairs.languages.index(other) for other in self._pairs.others(side)]
         return [
             LinkScore(sum(languages[link][place] for place in others), parallel)

@@ -1,7 +1,4 @@
-"""The URL models: load a model folder, turn texts into ids, and ids into calibrated probabilities.
-
-A model folder has ``config.json``, ``model.onnx`` and, unless the model reads bytes, ``tokenizer.json``.
-"""
+"""The URL models: ``config.json``, ``model.onnx`` and, unless they read bytes, ``tokenizer.json`` of a folder."""
 
 from __future__ import annotations
 
@@ -17,7 +14,7 @@ from importlib import resources
 from importlib.metadata import PackageNotFoundError, version
 from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import msgspec
 import numpy as np
@@ -38,20 +35,11 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
-FIRST_BYTE = 2
-"""The id of byte 0 for models that read bytes; 0 is padding, 1 stands between the two halves of a pair."""
-
-
-class Tokens(Protocol):
-    """Turns texts into the concatenated ids of all, and the number of ids of each."""
-
-    pad: int
-
-    def __call__(self, texts: Sequence[str]) -> tuple[NDArray[np.int64], NDArray[np.int64]]: ...
+FIRST_BYTE = 2  # the id of byte 0 for models that read bytes; 0 is padding, 1 stands between the two halves of a pair
 
 
 class ByteTokens:
-    """One id for each byte of UTF-8, at most `longest` for a text."""
+    """Turns texts into the ids of all, one for each byte of UTF-8, and the number of ids of each, at most `longest`."""
 
     pad = 0
 
@@ -65,7 +53,7 @@ class ByteTokens:
 
 
 class FileTokens:
-    """The ids of a `tokenizer.json`, at most `longest` for a text; ValueError if it is no such file."""
+    """As `ByteTokens`, with the ids of a `tokenizer.json`; ValueError if it is no such file."""
 
     def __init__(self, content: bytes, longest: int) -> None:
         try:
@@ -82,6 +70,7 @@ class FileTokens:
         return np.fromiter(chain.from_iterable(rows), dtype=np.int64, count=int(lengths.sum())), lengths
 
 
+Tokens: TypeAlias = ByteTokens | FileTokens
 TEXTS: dict[str, Callable[[str], str]] = {"reference": model_text, "lower": lambda url: plain_text(url).lower()}
 PAIR_TEXTS: dict[str, Callable[[str, str, str], str]] = {
     "reference": lambda a, b, separator: f"{model_text(a)}{separator}{model_text(b)}",
@@ -92,8 +81,7 @@ TOKENIZER, BYTES = "tokenizer.json", "bytes"
 CPU_BATCH, GPU_BATCH = 32, 1024
 CPU = "CPUExecutionProvider"
 ACCELERATORS = ("CUDAExecutionProvider", "MIGraphXExecutionProvider")
-GRAPH, WEIGHTS = "model.onnx", "model.onnx.data"
-"""The second file holds the weights of a graph of over 2 GiB, which one file of protobuf cannot."""
+GRAPH, WEIGHTS = "model.onnx", "model.onnx.data"  # the second: weights over 2 GiB, which protobuf cannot hold
 
 
 class ModelError(ValueError):
@@ -106,52 +94,39 @@ class ProviderError(ModelError):
 
 @dataclass(frozen=True, slots=True)
 class ModelConfig:
-    """`config.json` of a model folder.
-
-    `max_length` counts token ids; `text` names the pre-processing of a URL (a key of `TEXTS` or, for a pair, of
-    `PAIR_TEXTS`); `separator` stands between the two URLs of a pair; logits are divided by `temperature`; for a page
-    and its link, `link_shift` is added to the result and the sum divided by `link_temperature`; `tokenizer` is the file
-    with the vocabulary, or `bytes` for a model that reads bytes.
-    """
+    """`config.json` of a model folder."""
 
     kind: str
     format: int
     labels: tuple[str, ...]
-    max_length: int
+    max_length: int  # token ids of a text
     input: str
-    text: str
-    temperature: float
+    text: str  # how a URL is prepared, a key of `TEXTS` or, for a pair, of `PAIR_TEXTS`
+    temperature: float  # what logits are divided by
     sha256: dict[str, str]
-    separator: str = "</s>"
-    tokenizer: str = TOKENIZER
-    link_temperature: float = 1.0
+    separator: str = "</s>"  # between the two URLs of a pair
+    tokenizer: str = TOKENIZER  # the file with the vocabulary, or `bytes` for a model that reads bytes
+    link_temperature: float = 1.0  # what calibrated logits of a page and its link are divided by, after the shift
     link_shift: float = 0.0
 
 
 class UrlModel:
-    """Texts to logits.
-
-    Texts of similar length share a sub-batch, which saves padding. On a CPU each core computes its own sub-batches,
-    which is faster for such small graphs than several cores on one sub-batch.
-    """
+    """Texts to logits, in sub-batches of texts of similar length; on a CPU each core computes its own."""
 
     kind = ""
     input = ""
     texts: Collection[str] = ()
 
     def __init__(self, folder: Traversable, providers: Sequence[str] | None = None) -> None:
-        """Load and verify `folder`, to run on *providers* or :func:`default_providers`.
-
-        ModelError names the file that is missing, changed or unreadable, or the provider that does not load.
-        """
+        """Load and verify `folder`, to run on *providers* or the default ones; ModelError names the fault."""
         self.folder = folder
         self.config = read_config(folder)
         if (self.config.kind, self.config.input) != (self.kind, self.input):
             raise ModelError(f"{folder / 'config.json'}: is a {self.config.kind} model, not {self.kind}")
         if self.config.text not in self.texts:
             raise ModelError(f"{folder / 'config.json'}: unknown text preparation {self.config.text!r}")
-        self.failures = 0
-        """Batches that could not be computed."""
+        self.labels = self.config.labels  # of the columns; for languages ISO 639-3 and `unk` (no document)
+        self.failures = 0  # batches that could not be computed
         self._tokens = _tokens(folder, self.config)
         self._open(providers or default_providers())
         _log_once(self.kind, str(folder), self.config.sha256[GRAPH], self.provider)
@@ -159,8 +134,7 @@ class UrlModel:
     def _open(self, providers: Sequence[str]) -> None:
         self._session = _session(_graph(self.folder, self.config), providers, str(self.folder / GRAPH))
         self._inputs = [i.name for i in self._session.get_inputs()]
-        self.provider = self._session.get_providers()[0]
-        """What computes the graph, as onnxruntime names it."""
+        self.provider = self._session.get_providers()[0]  # what computes the graph, as onnxruntime names it
         on_gpu = self.provider in ACCELERATORS
         self._batch = GPU_BATCH if on_gpu else CPU_BATCH
         self._workers = ThreadPoolExecutor(1 if on_gpu else os.cpu_count() or 1)
@@ -175,13 +149,10 @@ class UrlModel:
         }
 
     def logits(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        """Calibrated logits, one row per text.
-
-        A batch that fails, as for want of memory, is halved, at last computed on the CPU; if that fails, it raises.
-        """
+        """Calibrated logits, a row per text; a batch that fails is halved, at last computed on the CPU, or raises."""
         ids, lengths = self._tokens(texts)
         if not len(lengths):
-            return np.zeros((0, max(1, len(self.config.labels))), dtype=np.float32)
+            return np.zeros((0, max(1, len(self.labels))), dtype=np.float32)
         mask = np.arange(max(1, lengths.max(initial=0))) < lengths[:, None]
         padded = np.full(mask.shape, self._tokens.pad, dtype=np.int64)
         padded[mask] = ids
@@ -224,16 +195,8 @@ class LanguageModel(UrlModel):
     input = "url"
     texts = TEXTS
 
-    @property
-    def labels(self) -> tuple[str, ...]:
-        """ISO 639-3 codes and `unk` (not a document), in the order of the columns."""
-        return self.config.labels
-
     def reader(self, pairs: LanguagePairs) -> Callable[[Sequence[str]], NDArray[np.float32]]:
-        """A function from n URLs to the probability of each language of *pairs*: (n, languages), float32.
-
-        The labels of an equivalence class are added up. A label may be any code of its language: ``bh``, ``nob``.
-        """
+        """A function from n URLs to the probability of each language of *pairs*, all labels counted: (n, languages)."""
         columns = [self._columns(pairs, language) for language in pairs.languages]
 
         def read(urls: Sequence[str]) -> NDArray[np.float32]:
@@ -271,10 +234,7 @@ class ParallelnessModel(UrlModel):
         return _logistic(self._pair_logits(pairs))
 
     def link_probabilities(self, links: Sequence[tuple[str, str]]) -> NDArray[np.float32]:
-        """Probability that a page (first) and one of its links (second) are parallel.
-
-        A page that links to its translation has few links, so this is more likely than for any two documents.
-        """
+        """Probability that a page (first) and one of its links (second), of which it has few, are parallel."""
         shift, temperature = np.float32(self.config.link_shift), np.float32(self.config.link_temperature)
         return _logistic((self._pair_logits(links) + shift) / temperature)
 
@@ -303,10 +263,7 @@ def load_models(
 
 
 def default_providers() -> list[str]:
-    """The accelerators that this onnxruntime can use, then the CPU.
-
-    Raises ProviderError if onnxruntime-gpu is installed, and the files of onnxruntime lie over its own.
-    """
+    """The accelerators that this onnxruntime can use, then the CPU; ProviderError if onnxruntime-gpu is hidden."""
     import onnxruntime as ort
 
     available = ort.get_available_providers()
@@ -319,10 +276,7 @@ def default_providers() -> list[str]:
 
 
 def _session(graph: bytes | str, providers: Sequence[str], name: str) -> Any:
-    """A session of *graph*, or of the file that it names; ModelError if the graph or one of *providers* does not load.
-
-    onnxruntime itself goes on with the CPU in silence.
-    """
+    """A session of *graph*, or of the file that it names; ModelError, not the CPU in silence, if one does not load."""
     # it is slow to import, and many commands import this module
     import onnxruntime as ort
 

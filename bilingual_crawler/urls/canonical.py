@@ -8,8 +8,7 @@ from urllib.parse import unquote
 
 from bilingual_crawler.urls.hosts import normal_host, url_cache
 
-MAX_LENGTH = 2000
-"""Characters of the longest canonical URL; longer URLs never lead to documents."""
+MAX_LENGTH = 2000  # characters of the longest canonical URL; longer URLs never lead to documents
 
 _SEGMENT = r"[A-Za-z0-9_~!$'()*,=@+-](?:[A-Za-z0-9_.~!$'()*,=@:+-]++|%[89A-F][0-9A-F])*+"
 _PLAIN_PATH = rf"(?:{_SEGMENT}/)*+(?:{_SEGMENT})?+"
@@ -35,8 +34,7 @@ _TRACKER = re.compile(
     r"(?:=.*)?",
     re.IGNORECASE,
 )
-_COLD_FUSION = re.compile(r"(?:^|&)cftoken=", re.IGNORECASE)
-"""Next to it ``CFID`` is the number of a session; alone it may be of a page."""
+_COLD_FUSION = re.compile(r"(?:^|&)cftoken=", re.IGNORECASE)  # beside it, `CFID` is that of a session
 _MAY_TRACK = re.compile(r"utm_|clk?id|gclsrc|braid|igshid|mc_|_hs|_g|sess|sid|zenid|cftoken", re.IGNORECASE)
 
 
@@ -48,10 +46,12 @@ def canonicalise(url: str, base: str | None = None) -> str | None:
     url = url.strip(_STRIP)
     if len(url) > 2 * MAX_LENGTH:
         return None
-    if scheme := _SCHEME.match(url):
-        if base is None or _is_other(scheme[0].lower(), url[scheme.end() :], base):
+    if match := _SCHEME.match(url):
+        scheme, rest = match[0].lower(), url[match.end() :]
+        # browsers resolve `http:page` and `http:/page` on a page of http
+        if base is None or rest[:2] in _SLASHES or scheme not in _HTTP or not base.lower().startswith(scheme):
             return _absolute(url)
-        url = url[scheme.end() :]
+        url = rest
     if base is None:
         return None
     root, directory, page = _base(base)
@@ -72,22 +72,10 @@ def canonicalise(url: str, base: str | None = None) -> str | None:
     elif start == "/":
         joined = f"{root}/{path}{query}"
     else:
-        joined = f"{_up(directory, start.count('..'), len(root))}{path}{query}"
+        for _ in range(start.count("..")):
+            directory = directory[: directory.rfind("/", len(root), -1) + 1] or f"{root}/"
+        joined = f"{directory}{path}{query}"
     return joined if len(joined) <= MAX_LENGTH else None
-
-
-def _is_other(scheme: str, rest: str, base: str) -> bool:
-    """Whether *scheme* and *rest* are absolute: browsers resolve ``http:page`` and ``http:/page`` on a page of http."""
-    return rest[:2] in _SLASHES or scheme not in _HTTP or not base.lower().startswith(scheme)
-
-
-def _up(directory: str, levels: int, shortest: int) -> str:
-    """*directory* without its last *levels* segments, but never shorter than *shortest* and a slash."""
-    for _ in range(levels):
-        if len(directory) <= shortest + 1:
-            break
-        directory = directory[: directory.rindex("/", 0, -1) + 1]
-    return directory
 
 
 @lru_cache(maxsize=512)
@@ -194,6 +182,4 @@ def _remove_dots(path: str) -> str:
             del kept[-1:]
         elif part != ".":
             kept.append(part)
-    if parts[-1] in (".", ".."):
-        kept.append("")
-    return "/" + "/".join(kept)
+    return "/" + "/".join([*kept, ""] if parts[-1] in (".", "..") else kept)

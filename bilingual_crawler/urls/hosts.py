@@ -16,10 +16,7 @@ if TYPE_CHECKING:
 
 Others = TypeVarTuple("Others")
 Result = TypeVar("Result")
-
-CACHED_LENGTH = 256
-"""Characters of the longest URL whose results are cached. Tens of thousands of URLs of 2,000 characters, with their
-results, would take hundreds of megabytes."""
+CACHED_LENGTH = 256  # characters of the longest URL whose results are cached: longer ones would fill the memory
 
 
 def url_cache(size: int) -> Callable[[Callable[[str, *Others], Result]], Callable[[str, *Others], Result]]:
@@ -93,8 +90,7 @@ class Domain(NamedTuple):
     """A host in three parts; those of an address or a local name are empty but for *domain*."""
 
     subdomain: str
-    domain: str
-    """The label before the public suffix; empty if there is none."""
+    domain: str  # the label before the public suffix; empty if there is none
     suffix: str
 
 
@@ -109,10 +105,8 @@ def _extractor() -> TLDExtract:
 
 @url_cache(65536)
 def _split(host: str) -> Domain:
-    if host.startswith("["):
-        return Domain("", host, "")
-    found = _extractor()(host)
-    return Domain(found.subdomain, found.domain, found.suffix) if found.suffix else Domain("", host, "")
+    found = None if host.startswith("[") else _extractor()(host)
+    return Domain(found.subdomain, found.domain, found.suffix) if found and found.suffix else Domain("", host, "")
 
 
 def split_host(url_or_host: str) -> Domain:

@@ -47,8 +47,7 @@ class Marker:
     """A language mark; ``url[start:end]`` is its token."""
 
     language: str | None
-    """ISO 639-3; None if the language is unclear: only the key shows a language (``lang=1``), or the code rarely means
-    one."""
+    """ISO 639-3; None if unclear: only the key shows a language (``lang=1``), or the code rarely means one."""
     component: Component
     token: str
     start: int
@@ -71,8 +70,7 @@ _SEPARATOR = re.compile(r"[._-]")
 _PREFIX = re.compile(r"([a-z]{2,3})([._])")
 _PROJECT_HOSTS = (".github.io", ".gitlab.io", ".codeberg.page", ".sourceforge.io")
 _EXTENSION = re.compile(
-    r"\.(?:[a-z]?html?\d?|php\d?|aspx?|jspx?|jsf|cfm|cgi|do|action|pl|py|md|txt|xml|pdf|docx?|odt|epub)$",
-    re.IGNORECASE,
+    r"\.(?:[a-z]?html?\d?|php\d?|aspx?|jspx?|jsf|cfm|cgi|do|action|pl|py|md|txt|xml|pdf|docx?|odt|epub)$", re.IGNORECASE
 )
 
 
@@ -88,10 +86,7 @@ def marked_language(url: str, languages: Collection[str] | None = None) -> str |
 
 
 def coded_language(url: str) -> str | None:
-    """ISO 639-3 of the code that is a directory of *url*, a parameter, or a part of its file name between points.
-
-    None without such a code: other marks, such as names of languages and hosts, are less often right.
-    """
+    """ISO 639-3 of the code that is a directory of *url*, a parameter, or between points in its file name; or None."""
     for mark in find_markers(url):
         between_points = mark.component is Component.SUFFIX and url[mark.start - 1] == "." and not mark.is_country
         if between_points or mark.component in (Component.DIRECTORY, Component.QUERY):
@@ -188,10 +183,9 @@ def _affix(name: str, languages: frozenset[str] | None, first: bool, last: bool)
             if lang is not None and _affix_fits(stem[: cut.start()], cut[0], token.lower(), extension is not None):
                 return lang, cut.end(), len(stem)
     prefix = _PREFIX.match(stem)
-    if prefix is not None and prefix[1] in AFFIX_CODES and (prefix[2] == "." or prefix[1] not in COMMON_WORDS):
+    if prefix and prefix[1] in AFFIX_CODES and (prefix[2] == "." or prefix[1] not in COMMON_WORDS):
         lang = pick(prefix[1], languages, first=True)
-        if lang is not None:
-            return lang, 0, prefix.end(1)
+        return (lang, 0, prefix.end(1)) if lang is not None else None
     return None
 
 
@@ -242,10 +236,7 @@ _IN_NAME = re.compile(rf"(?<![-_.])[-_.]++{_MARK}|{_MARK}[-_.]++")
 
 
 def strip_language(url: str, languages: Collection[str] | None = None) -> str:
-    """*url* without scheme, ``www.``, language marks (only those of *languages*, if given), index page and last slash.
-
-    Two URLs of one site with the same key are most likely one document in two languages.
-    """
+    """*url* without scheme, ``www.``, marks (of *languages*, if given), index page, last slash: same for versions."""
     return _strip(url, None if languages is None else frozenset(languages))
 
 

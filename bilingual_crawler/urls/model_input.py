@@ -1,30 +1,18 @@
-"""URLs as model input.
-
-:func:`model_text` is exactly the reference pre-processing of García-Romero et al. 2026; :func:`pair_text` gives the
-features of the pair model. Training and crawls call the same functions.
-"""
+"""URLs as model input, the same in training and in crawls: after a change here, train the parallelness model again."""
 
 from __future__ import annotations
 
 import re
 import unicodedata
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, cast
+from itertools import pairwise
+from typing import TYPE_CHECKING, NamedTuple, cast
 from urllib.parse import unquote
 
 from rapidfuzz.distance import Indel, Postfix, Prefix
 
-from bilingual_crawler.urls.hosts import url_cache
-from bilingual_crawler.urls.parts import (
-    AMBIGUOUS,
-    INDEX,
-    LANGUAGE_OF,
-    TRAINED_LANGUAGE_KEYS,
-    UrlParts,
-    language_in_zone,
-    language_of,
-    url_parts,
-)
+from bilingual_crawler.languages.tables import by_word, read_tables, words
+from bilingual_crawler.urls.hosts import split_host, url_cache
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -35,16 +23,12 @@ _BLANKS = re.compile(r"\s+")
 
 @url_cache(65536)
 def model_text(url: str) -> str:
-    """*url* as `plain_text`, its tokens joined by blanks; a blank inside the URL is a token and so becomes three."""
+    """*url* exactly as García-Romero et al. 2026 prepare it: a blank inside becomes three."""
     return " ".join(tokenise(plain_text(url)))
 
 
 def plain_text(url: str) -> str:
-    r"""*url* without scheme and trailing slashes, percent-decoded once, with single blanks.
-
-    Case, ``www.``, query, fragment and punycode stay; HTML entities are not decoded. Bytes that are no UTF-8 read
-    ``\xe9``.
-    """
+    r"""*url* without scheme and last slashes, decoded once (``\xe9`` if it is no UTF-8), with single blanks."""
     text = url.rstrip("/")
     _, separator, rest = text.partition("://")
     text = unquote(rest if separator else text, errors="backslashreplace")
@@ -54,6 +38,135 @@ def plain_text(url: str) -> str:
 def tokenise(text: str) -> list[str]:
     """Runs of letters, of punctuation, of underscores, of blanks and of digits; joined they give *text*."""
     return _TOKEN.findall(text)
+
+
+_TABLES = read_tables(__name__)
+# Lower-case token to ISO 639-3.
+LANGUAGE_OF = by_word({lang: f"{lang} {tokens}" for lang, tokens in _TABLES["pair_model_languages"].items()})
+AMBIGUOUS = words(_TABLES["pair_model_common"])  # language tokens with another meaning: words, ordinals, …
+MAX_URL = 800
+MAX_TOKENS = 60
+MAX_PIECES = 4
+SIGNS = "._-"
+INSIDE = "i"
+TRAINED_LANGUAGE_KEYS = words(_TABLES["pair_model_keys"])  # query keys of languages, as in training
+INDEX = frozenset(("index", "default", "home", "main", "start", "welcome", "inicio", "accueil", "homepage"))
+
+_LOCALE = re.compile(r"([a-z]{2,3})[-_](?:[a-z]{2}|[0-9]{3}|hans|hant|latn|cyrl)(?:[.@][a-z]+-?8?)?")
+_SEPARATED = re.compile(r"(?<![\W_])([\W_]*+)([^\W_]++)")
+_PIECES = re.compile(r"\d+|[^\d]+")
+
+
+class UrlParts(NamedTuple):
+    """Host in three parts (no ``www``), tokens of the rest with their zones, and the form of the rest.
+
+    Zones: 1 first directory, d directory, f last segment, k query key, q value, l value of a language key, x fragment;
+    upper case if the token fills its part, else followed by the sign before it. The sign is ``i`` for a word in the
+    middle of others that looks like a language, and ``^`` inside a run of letters and digits.
+    """
+
+    subdomain: str
+    label: str
+    suffix: str
+    texts: list[str]
+    zones: list[str]
+    segments: int
+    extension: str
+    shape: str
+    nested: bool  # two language directories in a row
+    name: str  # tokens of the last segment, without languages and names of index pages
+    query: str
+    odd: frozenset[str]  # segments that start or end with a sign, as truncated ones do
+
+
+@url_cache(65536)
+def url_parts(url: str) -> UrlParts:
+    """Cut *url*: without scheme, lower case, percent-decoded; only the first 800 characters and 60 tokens count."""
+    rest = url[:MAX_URL]
+    rest = rest.partition("://")[2] or rest
+    if "%" in rest:
+        rest = unquote(rest, errors="replace")
+    rest = rest.lower().rstrip("/")
+    rest, _, fragment = rest.partition("#")
+    path, _, query = rest.partition("?")
+    authority, _, path = path.partition("/")
+    subdomain, label, suffix = split_host(authority)
+    if subdomain.startswith("www"):
+        subdomain = subdomain.partition(".")[2]
+    texts: list[str] = []
+    zones: list[str] = []
+    segments = [segment for segment in path.split("/") if segment]
+    odd = {one for one in segments if len(one) > 1 and (one[0] in SIGNS or one[-1] in SIGNS)}
+    nested = any(language_of(one) and language_of(other) for one, other in pairwise(segments))
+    extension = ""
+    for position, segment in enumerate(segments, 1):
+        zone = "1" if position == 1 else "d"
+        if position == len(segments):
+            zone = "f"
+            stem, dot, last = segment.rpartition(".")
+            if dot and last.isalnum() and len(last) <= 5 and last not in LANGUAGE_OF:
+                segment, extension = stem, last
+        _add(segment, zone, texts, zones)
+    for part in query.split("&") if query else ():
+        key, _, value = part.partition("=")
+        _add(key, "k", texts, zones)
+        _add(value, "l" if key in TRAINED_LANGUAGE_KEYS or "lang" in key else "q", texts, zones)
+    if fragment:
+        _add(fragment, "x", texts, zones)
+    shape = "".join(char for char in path + query if not char.isalnum())
+    del texts[MAX_TOKENS:], zones[MAX_TOKENS:]
+    named = [(text, zone) for text, zone in zip(texts, zones, strict=True) if zone[0] in "fF" and text not in INDEX]
+    name = " ".join(text for text, zone in named if not language_in_zone(text, zone))
+    form = len(segments), extension, shape, nested, name, query, frozenset(odd)
+    return UrlParts(subdomain, label, suffix, texts, zones, *form)
+
+
+def language_of(token: str) -> str | None:
+    """ISO 639-3 that a token or locale (``pt-br``) may stand for."""
+    lang = LANGUAGE_OF.get(token)
+    if lang is None and len(token) > 4 and (match := _LOCALE.fullmatch(token)):
+        return LANGUAGE_OF.get(match[1])
+    return lang
+
+
+def language_in_zone(token: str, zone: str) -> str | None:
+    """`language_of`; None for a word in the middle of other words."""
+    return None if zone[-1] == INSIDE else language_of(token)
+
+
+def _is_word(token: str, position: int, last: int) -> bool:
+    """Whether a language token among other words is a word, as in ``nor-gara`` and ``finnish-history-of…``."""
+    common = token in AMBIGUOUS
+    if last == 1:
+        return position == 0 and common and len(token) > 2
+    if 0 < position < last:
+        return common or last > 3 or len(token) > 3
+    return (position == 0 and common) or len(token) > 3 or (len(token) == 3 and common)
+
+
+def _add(part: str, zone: str, texts: list[str], zones: list[str]) -> None:
+    if not part:
+        return
+    if part.isalpha() or part.isdecimal() or (("_" in part or "-" in part) and language_of(part)):
+        texts.append(part)
+        zones.append(zone.upper())
+        return
+    found = _SEPARATED.findall(part)
+    last = len(found) - 1
+    for position, (separator, word) in enumerate(found):
+        sign = separator[-1:]
+        if last > 0 and word in LANGUAGE_OF and sign not in (".", ":") and _is_word(word, position, last):
+            sign = INSIDE
+        if word.isalpha() or word.isdecimal():
+            texts.append(word)
+            zones.append(zone + sign)
+            continue
+        pieces = _PIECES.findall(word)
+        if len(pieces) > MAX_PIECES:
+            pieces = [word]
+        texts += pieces
+        zones.append(zone + sign)
+        zones += [zone + "^"] * (len(pieces) - 1)
 
 
 MAX_WORDS = 14
@@ -112,7 +225,10 @@ class _Comparison:
             out.append(f"alike{_alike(' '.join(left.words), ' '.join(right.words), 6)}")
         if left.numbers or right.numbers:
             out.append(f"numbers{min(len(left.numbers), 3)}:{min(len(right.numbers), 3)}")
-        out.append(_alike_in_name(a.name, b.name))
+        if not a.name or not b.name:
+            out.append(f"name{bool(a.name) + bool(b.name)}")
+        else:
+            out.append(f"name={min(len(a.name), 34) // 5}" if a.name == b.name else f"name~{_alike(a.name, b.name, 4)}")
         self._bags()
         if a.nested or b.nested:
             out.append("nested2" if a.nested and b.nested else "nested1")
@@ -197,10 +313,9 @@ class _Comparison:
             for x, y in zip(left, right, strict=True):
                 self._replaced(*x, *y)
             return
-        for token in left:
-            self._single("-", *token, self.left)
-        for token in right:
-            self._single("+", *token, self.right)
+        for sign, tokens, side in (("-", left, self.left), ("+", right, self.right)):
+            for token in tokens:
+                self._single(sign, *token, side)
 
     def _kept(self, token: str, zone: str) -> None:
         if token.isdecimal():
@@ -221,15 +336,15 @@ class _Comparison:
             self.right.langs.append(lang_y)
             out += (f"swap{x_zone}" if x_zone == y_zone else f"swap{x_zone}{y_zone}", _mark(x), _mark(y))
             return
-        if x.isdecimal() and y.isdecimal() and x_zone == y_zone == "L":
-            self.left.langs.append(x)
-            self.right.langs.append(y)
-            out.append("swapL:number")
-            return
         if x.isdecimal() and y.isdecimal():
+            if x_zone == y_zone == "L":
+                self.left.langs.append(x)
+                self.right.langs.append(y)
+                out.append("swapL:number")
+                return
             distance = _distance(x, y)
-            out.append(f"n~{x_zone}{y_zone if y_zone[0] != x_zone[0] else ''}:{'near' if distance < 2 else 'far'}")
-            out.append(f"n-{distance}")
+            zones = x_zone if x_zone[0] == y_zone[0] else x_zone + y_zone
+            out += (f"n~{zones}:{'near' if distance < 2 else 'far'}", f"n-{distance}")
             out.append(f"n~{min(len(x), 6)}:{min(len(y), 6)}")
             self.left.numbers.append(x)
             self.right.numbers.append(y)
@@ -238,7 +353,8 @@ class _Comparison:
             self._single("-", x, x_zone, self.left)
             self._single("+", y, y_zone, self.right)
             return
-        start, end = _affixes(x, y)
+        start = Prefix.similarity(x, y)
+        end = Postfix.similarity(x[start:], y[start:])
         inner_x, inner_y = x[start : len(x) - end], y[start : len(y) - end]
         if self._inflected(inner_x, inner_y, start, end) or self._ending(x, y, start, end):
             return
@@ -312,15 +428,6 @@ class _Comparison:
         return f"lang:{kind}:{rest or 'all'}"
 
 
-def _alike_in_name(a: str, b: str) -> str:
-    """`name0` or `name1`: so many names there are; `name=` if they are equal, by length; `name~` how alike they are."""
-    if not a or not b:
-        return f"name{bool(a) + bool(b)}"
-    if a == b:
-        return f"name={min(len(a), 34) // 5}"
-    return f"name~{_alike(a, b, 4)}"
-
-
 def _alike(a: str, b: str, steps: int) -> int:
     """How alike two texts are, 0 to *steps*."""
     return int(steps * Indel.normalized_similarity(a, b))
@@ -358,16 +465,6 @@ def _distance(x: str, y: str) -> int:
     return min(5, difference - 1 if difference < 3 else len(str(difference)) + 1)
 
 
-def _affixes(x: str, y: str) -> tuple[int, int]:
-    """Lengths of the common prefix, and of the common suffix of the rest."""
-    start = Prefix.similarity(x, y)
-    end = Postfix.similarity(x[start:], y[start:])
-    return start, end
-
-
-ENGLISH = frozenset(("en", "eng", "english"))
-"""Tokens beside which ``uk`` is Ukrainian."""
-WHOLE = frozenset("1DFQLXK")
-"""Zones of tokens that fill their segment, value, key or fragment."""
-ALIKE = 0.7
-"""Similarity in spelling from which two words count as one, such as a name in two languages."""
+ENGLISH = frozenset(("en", "eng", "english"))  # tokens beside which `uk` is Ukrainian
+WHOLE = frozenset("1DFQLXK")  # zones of tokens that fill their segment, value, key or fragment
+ALIKE = 0.7  # similarity in spelling from which two words count as one, such as a name in two languages

@@ -17,48 +17,31 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-MAX_OFFSET = 9
-"""Largest difference of two numbers that stand for languages; page numbers differ by more."""
-MAX_LETTERS = 2
-"""Letters of a language mark at the beginning or end of a word."""
-MIN_STEM = 3
-"""Letters of the rest of a word with a language mark."""
-MIN_SHOWN = 3
-"""Pairs that show a rewriting before it counts as one of the site."""
-MAX_REWRITINGS = 8
-"""Rewritings of a site, those that most pairs show."""
-MAX_ALIKE = 10
-"""URLs of one language that are equal but for one token; where there are more, as in a numbered list, anything fits."""
-MAX_COMPARED = 100
-"""Tokens of a URL that is compared with all others of its site, as the work grows with their square."""
-LEAST_RELIABLE = 0.75
-"""Share of the URLs that a rewriting applies to whose target exists, from which it is one of the site."""
+MAX_OFFSET = 9  # largest difference of two numbers that stand for languages; page numbers differ by more
+MAX_LETTERS = 2  # letters of a language mark at the beginning or end of a word
+MIN_STEM = 3  # letters of the rest of a word with a language mark
+MIN_SHOWN = 3  # pairs that show a rewriting before it counts as one of the site
+MAX_REWRITINGS = 8  # rewritings of a site, those that most pairs show
+MAX_ALIKE = 10  # URLs of one language that are equal but for a token; of more, as in a numbered list, anything fits
+MAX_COMPARED = 100  # tokens of a URL that is compared with all others of its site, as the work grows with their square
+LEAST_RELIABLE = 0.75  # share of the URLs to which a rewriting of the site applies that have its target
 
 _TOKEN = re.compile(r"(?i:https?)://[^/?]*|(?:[A-Za-z]|%[0-9A-F]{2})+|[0-9]+|.", re.DOTALL)
-_LETTER, _DIGIT, _WORD, _EDGE = "a", "0", "a0", ""
-"""Kinds of neighbours: part of a word, of a number, of either, the end of a URL. Others are separators."""
-_BEFORE = {
-    _LETTER: "(?:(?<=[A-Za-z])|(?<=%[0-9A-F][0-9A-F]))",
-    _DIGIT: "(?<=[0-9])",
-    _WORD: "(?<=[A-Za-z0-9])",
-}
+_LETTER, _DIGIT, _WORD, _EDGE = "a", "0", "a0", ""  # neighbours: part of a word, number, either, or end of a URL
+_BEFORE = {_LETTER: "(?:(?<=[A-Za-z])|(?<=%[0-9A-F][0-9A-F]))", _DIGIT: "(?<=[0-9])", _WORD: "(?<=[A-Za-z0-9])"}
 _AFTER = {_LETTER: "(?=[A-Za-z%])", _DIGIT: "(?=[0-9])", _WORD: "(?=[A-Za-z0-9%])", _EDGE: r"\Z"}
 _NUMBER = "(?<![0-9])[0-9]+(?![0-9])"
 
 
 @dataclass(frozen=True, slots=True)
 class Rewriting:
-    """One place behind the host where two URLs differ: a text that is replaced, or a number to which *offset* is added.
-
-    It is the first place that fits, or the last.
-    """
+    """A text to be replaced, or a number to which *offset* is added, where it first or last fits behind the host."""
 
     old: str
     new: str
     offset: int
-    before: str
+    before: str  # the neighbour in both URLs: a separator, or the kind of a character
     after: str
-    """The neighbours in both URLs: a separator, or the kind of a character."""
     last: bool = False
 
     @property
@@ -79,9 +62,7 @@ class Rewriting:
 
 
 def rewriting_of(url: str, other: str) -> Rewriting | None:
-    """The rewriting of *url* into *other* whose inverse is the way back; None if more than a token behind the host
-    differs, or two numbers by more than :data:`MAX_OFFSET`.
-    """
+    """The rewriting of *url* into *other*, and back; None unless they are one token or small number apart."""
     old, new = _TOKEN.findall(url), _TOKEN.findall(other)
     changes = list(Levenshtein.editops(old, new))
     if len(changes) != 1 or not changes[0].src_pos:
@@ -99,9 +80,8 @@ def rewriting_of(url: str, other: str) -> Rewriting | None:
 def rewritten_pairs(urls: Sequence[str], others: Sequence[str]) -> list[tuple[int, int, float]]:
     """The pairs among documents of a site in two languages, *urls* and *others*, by what their URLs have in common.
 
-    A rewriting counts if its target is among *others* for nearly all *urls* that it applies to: ``cain2.htm`` and
-    ``gina2.htm`` to ``cain.htm`` and ``gina.htm``. Returns places in both and the reliability of the rewriting, 0 to 1;
-    each document is in one pair at most, and in none if rewritings lead to several.
+    A rewriting counts if it leads from nearly all *urls* that it fits to *others*, as ``cain2.htm`` to ``cain.htm``.
+    Returns places in both and its reliability, 0 to 1; a document to which several lead is in no pair.
     """
     shown = Counter(found for a, b in _one_token_apart(urls, others) if (found := rewriting_of(a, b)))
     places = {url: j for j, url in enumerate(others)}
@@ -117,15 +97,11 @@ def rewritten_pairs(urls: Sequence[str], others: Sequence[str]) -> list[tuple[in
         for pair in held:
             pairs[pair] = max(reliability, pairs.get(pair, 0.0))
     times, times_other = (Counter(pair[side] for pair in pairs) for side in (0, 1))
-    return [
-        (i, j, reliability)
-        for (i, j), reliability in pairs.items()
-        if reliability >= LEAST_RELIABLE and times[i] == times_other[j] == 1
-    ]
+    reliable = ((i, j, reliability) for (i, j), reliability in pairs.items() if reliability >= LEAST_RELIABLE)
+    return [(i, j, reliability) for i, j, reliability in reliable if times[i] == times_other[j] == 1]
 
 
 def _one_token_apart(urls: Sequence[str], others: Sequence[str]) -> Iterator[tuple[str, str]]:
-    """Pairs of URLs with one token replaced, removed or inserted."""
     (keys, owners), (other_keys, other_owners) = (_sorted_keys(members) for members in (urls, others))
     shared = np.intersect1d(keys, other_keys)
     ends = (np.searchsorted(of, shared, side).tolist() for of in (keys, other_keys) for side in ("left", "right"))

@@ -1,8 +1,4 @@
-"""Tokens of URLs that name a language: codes and names, those that sites use beyond the standards included.
-
-The rules of :mod:`bilingual_crawler.urls.marks` read them; the pair model has its own in
-:mod:`bilingual_crawler.urls.parts`.
-"""
+"""Tokens of URLs that name a language, as the rules of ``marks`` read them: codes and names, common errors included."""
 
 from __future__ import annotations
 
@@ -25,52 +21,21 @@ from bilingual_crawler.languages.tables import by_word, read_tables, words
 
 _TABLES = read_tables(__name__)
 
-CODES_IN_URLS = {**COUNTRY_CODES, **by_word(_TABLES["codes_in_urls"])}
-"""Tokens outside ISO 639 and the languages' names, with the languages meant, likeliest first."""
-
-ON_MANY_SITES = words(_TABLES["on_many_sites"])
-"""Languages whose two-letter codes, as a whole path segment, usually mean the language."""
-
-NEVER_ALONE = words(_TABLES["never_alone"])
-"""Codes that, as a path segment, are rarely a language (page languages of 150,000 URLs): only after a language key, or
-when the caller names the language."""
-
-NEVER_LATER = words(_TABLES["never_later"])
-"""Codes that mean a language in the first path segment and seldom in later ones."""
-
-NEVER_SUBDOMAIN = words(_TABLES["never_subdomain"])
-"""Codes that name departments, services and places as subdomains (``cs.example.edu``, ``my.example.com``)."""
-
-SURE_CODES = words(_TABLES["sure_codes"])
-"""Codes of three letters that mean a language anywhere."""
-
-AFFIX_CODES = words(_TABLES["affix_codes"])
-"""Codes that mark a language at the end of a file name (``page-fr.html``, ``index_en.php``)."""
-
-LIMITED_AFFIX_CODES = words(_TABLES["limited_affix_codes"])
-"""Codes that are words or abbreviations too: marks after ``.`` or ``_``, or after the only ``-`` of a file name."""
-
-LETTERS = {"e": "eng", "f": "fra"}
-"""English and French at the end of file names on Canadian and United Nations sites, in a crawl for both."""
-
-PHRASE_STEMS = words(_TABLES["phrase_stems"])
-"""Names after which ``-is``, ``-in``, ``-us`` and the like belong to a phrase (``about-us``, ``log-in``)."""
-
-COMMON_WORDS = words(_TABLES["common_words"])
-"""Language tokens that often have another meaning; their marks are weak."""
-
-LANGUAGE_KEYS = words(_TABLES["language_keys"])
-"""Query keys (lower case, without ``-`` and ``_``) whose value is a language."""
-
-OPAQUE_KEYS = LANGUAGE_KEYS - words(_TABLES["seldom_opaque_keys"])
-"""Keys whose value is a language even if it is no code (``lang=1``)."""
-
-ANNOUNCING = words(_TABLES["announcing"])
-"""Path segments or name parts that announce a language in the next one (``/lang/en/``, ``lang-en``)."""
-
-SUFFIX_LANGUAGES = by_word(_TABLES["suffix_languages"])
-"""Last label of the public suffix to the language most of its pages are in (weak evidence)."""
-
+CODES_IN_URLS = {**COUNTRY_CODES, **by_word(_TABLES["codes_in_urls"])}  # beside ISO 639 and names, likeliest first
+ON_MANY_SITES = words(_TABLES["on_many_sites"])  # languages whose two-letter codes, as a segment, usually mean them
+NEVER_ALONE = words(_TABLES["never_alone"])  # rarely a language as a segment (pages of 150,000 URLs)
+NEVER_LATER = words(_TABLES["never_later"])  # codes that mean a language in the first segment only
+NEVER_SUBDOMAIN = words(_TABLES["never_subdomain"])  # departments, services, places: `cs.example.edu`
+SURE_CODES = words(_TABLES["sure_codes"])  # codes of three letters that mean a language anywhere
+AFFIX_CODES = words(_TABLES["affix_codes"])  # at the end of a file name: `page-fr.html`, `index_en.php`
+LIMITED_AFFIX_CODES = words(_TABLES["limited_affix_codes"])  # words too: after `.`, `_`, or the only `-`
+LETTERS = {"e": "eng", "f": "fra"}  # at the end of file names of Canada and the United Nations, in a crawl for both
+PHRASE_STEMS = words(_TABLES["phrase_stems"])  # before `-is`, `-in`, `-us` that belong to a phrase (`log-in`)
+COMMON_WORDS = words(_TABLES["common_words"])  # language tokens that often have another meaning; their marks are weak
+LANGUAGE_KEYS = words(_TABLES["language_keys"])  # of queries, in lower case without `-` and `_`
+OPAQUE_KEYS = LANGUAGE_KEYS - words(_TABLES["seldom_opaque_keys"])  # also with a value that is no code (`lang=1`)
+ANNOUNCING = words(_TABLES["announcing"])  # before a language in a path or name (`/lang/en/`, `lang-en`)
+SUFFIX_LANGUAGES = by_word(_TABLES["suffix_languages"])  # of most pages below a top-level domain (weak)
 
 _LOCALE = re.compile(r"([a-z]{2,3})-(?:(?:latn|cyrl|hans|hant|arab)(?:-[a-z]{2})?|([a-z]{2})|419|001|150)")
 _WRITTEN_LOCALE = re.compile(r"[a-z]{2,3}[-_][A-Z]{2}")
@@ -104,10 +69,7 @@ def _table() -> dict[str, tuple[str, ...]]:
 
 @lru_cache(maxsize=16384)
 def languages_of(token: str) -> tuple[str, ...]:
-    """ISO 639-3 of the languages that *token* as a whole may name, likeliest first; empty without one.
-
-    ``en``, ``ENG``, ``english``, ``en_GB``, ``be-fr``, ``zh-hans``, ``suomi``; wrong but common ones such as ``cz``.
-    """
+    """ISO 639-3 of the languages that *token* as a whole (``en_GB``, ``suomi``, ``cz``) may name, likeliest first."""
     token = _CHARSET.sub("", token)
     if _WRITTEN_LOCALE.fullmatch(token):
         return _table().get(token[: token.index(token[-3])], ())
@@ -134,8 +96,7 @@ def _language_of_locale(first: str, second: str | None) -> str:
     return first if foreign or first == second else ""
 
 
-_LOCALE_LANGUAGES = frozenset(("ar", "de", "en", "es", "fr", "it", "nl", "pt", "ru", "zh"))
-"""Languages used with countries where they are foreign (``en-de``, ``ru-lt``)."""
+_LOCALE_LANGUAGES = frozenset(("ar", "de", "en", "es", "fr", "it", "nl", "pt", "ru", "zh"))  # abroad too (`en-de`)
 
 
 @lru_cache(maxsize=1)
@@ -145,10 +106,7 @@ def _own_names() -> frozenset[str]:
 
 
 def pick(token: str, languages: frozenset[str] | None, first: bool) -> str | None:
-    """The language that *token*, a whole path segment or value, stands for; None if it is more likely a word.
-
-    *first*: the token is where sites name languages (first segment, subdomain, value of a language key).
-    """
+    """The language that a whole segment or value stands for; None for words. *first*: where sites name languages."""
     langs = languages_of(token)
     token = token.lower()
     if languages is not None and token in languages:

@@ -11,13 +11,10 @@ from bilingual_crawler.urls.hosts import registered_domain, split_host
 from bilingual_crawler.urls.marks import Component, find_markers
 from bilingual_crawler.urls.tokens import languages_of
 
-MAX_SEGMENTS = 20
-"""Segments of a path (Heritrix's limit in García-Romero 2026)."""
-MAX_REPEATS = 2
-"""Occurrences of one path segment or one ``key=value``."""
+MAX_SEGMENTS = 20  # segments of a path (Heritrix's limit in García-Romero 2026)
+MAX_REPEATS = 2  # occurrences of one path segment or one `key=value`
 MAX_PARAMETERS = 20
-MAX_LANGUAGES = 2
-"""Consecutive language codes in a path; two are a country and its language."""
+MAX_LANGUAGES = 2  # consecutive language codes in a path; two are a country and its language
 
 _LETTER = re.compile(r"[^\W\d_]")
 _CODES = re.compile(rf"(?:/[a-z]{{2}}(?:[-_][A-Za-z]{{2,4}})?(?![^/])){{{MAX_LANGUAGES + 1},}}")
@@ -37,7 +34,8 @@ def grown(url: str) -> str | None:
         if path.count("/www.") > 1:
             return "nested-host"
         codes = _CODES.search(path)
-        if codes and _nests_languages(codes[0].split("/")[1:]):
+        runs = groupby(codes[0].split("/")[1:], lambda code: bool(languages_of(code))) if codes else ()
+        if any(named and len(list(run)) > MAX_LANGUAGES for named, run in runs):
             return "nested-language"
     parameters = query.split("&")
     if len(parameters) > MAX_PARAMETERS:
@@ -54,21 +52,14 @@ def _repeats(segments: list[str]) -> bool:
     return any(len(list(run)) > MAX_REPEATS for _, run in groupby(segments))
 
 
-def _nests_languages(codes: list[str]) -> bool:
-    runs = groupby(codes, lambda code: bool(languages_of(code)))
-    return any(named and len(list(run)) > MAX_LANGUAGES for named, run in runs)
-
-
 _DIGITS = re.compile(r"\d+")
-_ID_LENGTH, _ID_DIGITS, _ID = 10, 3, "x"
-"""Least characters and digits of an id, and what stands for one."""
+_ID_LENGTH, _ID_DIGITS, _ID = 10, 3, "x"  # least characters and digits of an id, and what stands for one
 
 
 def shapes(url: str) -> tuple[str, ...]:
     """The groups that *url* belongs to, the smallest first.
 
-    Its path with numbers and ids masked and the names of its parameters; the same with any parameters; everything in
-    its folder. ``/calendar/2031/5?view=day`` is in ``/calendar/0/0?view``, ``/calendar/0/0?*`` and ``/calendar/0/*``.
+    ``/calendar/2031/5?view=day`` is in ``/calendar/0/0?view``, ``/calendar/0/0?*`` and ``/calendar/0/*``.
     """
     parts = urlsplit(url)
     path = parts.netloc + "/".join(map(_mask, parts.path.split("/")))
@@ -84,15 +75,13 @@ def parameters(url: str) -> str:
     return "&".join(sorted({_DIGITS.sub("0", part.partition("=")[0]) for part in query.split("&")}))
 
 
-MAX_TREES = 3
-"""Levels of folders whose trees are groups."""
+MAX_TREES = 3  # levels of folders whose trees are groups
 
 
 def trees(url: str) -> tuple[str, ...]:
     """The wider groups that *url* belongs to, the smallest first.
 
-    The trees of its folders, at least two levels above it: ``a.is/en/shop/red/s/`` is in ``a.is/en/shop/**`` and
-    ``a.is/en/**``. Its path on all hosts of its domain but the main one: ``x.a.is/shop/7`` is in ``*.a.is/shop/0``.
+    ``a.is/en/shop/red/s/`` is in ``a.is/en/shop/**`` and ``a.is/en/**``, ``x.a.is/shop/7`` in ``*.a.is/shop/0``.
     """
     parts = urlsplit(url)
     masked = [_mask(segment) for segment in parts.path.split("/")[1:]]
@@ -107,11 +96,7 @@ IN_ANOTHER_ORDER = "words in another order"
 
 
 def addresses(url: str) -> tuple[tuple[str, str], ...]:
-    """The ways in which *url* may be one of many addresses of a page, each with what these have in common.
-
-    The words of its path in another order, an id of a session in its path, other parameters. Numbers keep their order,
-    as in dates, and parameters that name a language make other pages.
-    """
+    """The ways in which *url* may be one of many addresses of a page, each with what these have in common."""
     parts = urlsplit(url)
     segments = parts.path.split("/")[1:]
     end = f"?{parts.query}#{parts.fragment}"

@@ -1,10 +1,4 @@
-"""Language variants of an address: what a site answers to other request headers and cookies.
-
-A document is an address and, where the site has several documents under one address, the language in which it was asked
-for. This language is a part of its URL, in the form of a fragment: ``https://example.org/page#!lang=spa``. No server
-sees a fragment, and an address with one variant has none. So frontier, files and evidence know a variant as one more
-URL, whose mark names its language.
-"""
+"""Variants of an address by request header or cookie: their URLs end in a fragment, as in ``/page#!lang=spa``."""
 
 from __future__ import annotations
 
@@ -32,9 +26,6 @@ def bare(url: str) -> str:
 
 
 def linked(href: str, base: str) -> str | None:
-    """Return the canonical URL to which *href* leads from *base*; None if it is no http(s) URL.
-
-    Variants are made by the crawl alone: of a link to one the address is taken.
-    """
+    """Return the canonical http(s) URL, never a variant, to which *href* leads from *base*; or None."""
     url = canonicalise(href, base)
     return bare(url) if url else None

@@ -9,7 +9,7 @@ import random
 import re
 from typing import TYPE_CHECKING
 
-from bilingual_crawler.urls.parts import LANGUAGE_OF
+from bilingual_crawler.urls.model_input import LANGUAGE_OF
 from training.parallelness.negatives import Negative, clusters, split_resource
 
 if TYPE_CHECKING:

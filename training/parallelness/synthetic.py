@@ -12,8 +12,7 @@ from collections import defaultdict
 from typing import TYPE_CHECKING
 
 from bilingual_crawler.urls.hosts import domain_label
-from bilingual_crawler.urls.model_input import plain_word
-from bilingual_crawler.urls.parts import LANGUAGE_OF, language_of, url_parts
+from bilingual_crawler.urls.model_input import LANGUAGE_OF, language_of, plain_word, url_parts
 from training.parallelness.negatives import split_resource
 
 if TYPE_CHECKING:

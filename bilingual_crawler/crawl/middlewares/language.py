@@ -27,7 +27,7 @@ from bilingual_crawler.options import Options, Part
 from bilingual_crawler.pages.formats import ONLY_HTML, PDF, format_of
 from bilingual_crawler.pages.jobs import PageJob, PdfJob, Sitemap, SitemapJob
 from bilingual_crawler.pages.model import PageRecord, claims_in
-from bilingual_crawler.pages.opt_outs import NOINDEX, NOTHING, TDM_POLICY, TDM_RESERVATION, opt_outs
+from bilingual_crawler.pages.origin import NOINDEX, NOTHING, TDM_POLICY, TDM_RESERVATION, opt_outs
 from bilingual_crawler.pages.robots import header_directives, page_rules
 from bilingual_crawler.pages.sandbox.jobs import ContentError, Job, SandboxError
 from bilingual_crawler.pages.sandbox.pool import submit

@@ -25,7 +25,7 @@ from bilingual_crawler.crawl.requests import header, header_text
 from bilingual_crawler.crawl.signals import BYTE_LIMIT, BYTES_RECEIVED, ENTRY, Refused, StillWanted, reason
 from bilingual_crawler.frontier.entry import Entry, Kind
 from bilingual_crawler.pages.jobs import RobotsJob, TdmJob
-from bilingual_crawler.pages.opt_outs import TDM_FILE, TdmRule, declared_for
+from bilingual_crawler.pages.origin import TDM_FILE, TdmRule, declared_for
 from bilingual_crawler.pages.sitemap import MAX_PREAMBLE, begins_sitemap
 from bilingual_crawler.urls.canonical import canonicalise
 

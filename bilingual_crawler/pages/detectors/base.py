@@ -6,26 +6,22 @@ import os
 import re
 from collections import Counter
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
 from bilingual_crawler.languages.codes import UNKNOWN, macrolanguage
+from bilingual_crawler.plugins import LANGUAGE_DETECTORS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-MAX_CHARACTERS = 50_000
-"""Characters of a text that are read."""
-RANGE = 1000
-"""Characters of a range of a text that votes on its language."""
-MIN_LETTERS = 6
-"""Letters under which the language of a text is unknown."""
-UNMIXED = 90
-"""Percentage of a text in one language from which the others do not count."""
-SHOWN = 3
-"""Maximum languages of a text in an answer."""
-_CACHE = "BILINGUAL_CACHE_DIR"
-"""Name of the environment variable with the cache folder, which helper processes inherit."""
+MAX_CHARACTERS = 50_000  # characters of a text that are read
+RANGE = 1000  # characters of a range of a text that votes on its language
+MIN_LETTERS = 6  # letters under which the language of a text is unknown
+UNMIXED = 90  # percentage of a text in one language from which the others do not count
+SHOWN = 3  # maximum languages of a text in an answer
+_CACHE = "BILINGUAL_CACHE_DIR"  # name of the environment variable with the cache folder, which helper processes inherit
 
 _NO_TEXT = re.compile("[\x00-\x08\x0b\x0e-\x1f\x7f-\x9f\ud800-\udfff\ufdd0-\ufdef\ufffe\uffff]|[^\x00-\U0010fffd]")
 
@@ -79,17 +75,12 @@ class LanguageDetector(Protocol):
 
 
 def by_ranges(text: str, language_of: Callable[[str], str]) -> Identification:
-    """The languages of the contiguous ranges of *text*, of 1,000 characters each, as shares (CCAligned 2020, 3.2.2).
-
-    *language_of* gives the ISO 639-3 code of a range, or ``un``.
-    """
+    """The languages of the ranges of *text* (CCAligned 2020, 3.2.2), each by *language_of*: ISO 639-3 or ``un``."""
     text = text[:MAX_CHARACTERS]
     ranges = [text[start : start + RANGE] for start in range(0, len(text), RANGE)]
     votes = Counter(language_of(one) if has_letters(one) else UNKNOWN for one in ranges)
     shares = tuple((lang, 100 * count // len(ranges)) for lang, count in votes.most_common() if lang != UNKNOWN)
-    if not shares:
-        return NOTHING
-    return Identification(shares[0][0], shares[:SHOWN], shares[0][1] > 50)
+    return Identification(shares[0][0], shares[:SHOWN], shares[0][1] > 50) if shares else NOTHING
 
 
 def has_letters(text: str) -> bool:
@@ -103,11 +94,7 @@ def legible(text: str) -> str:
 
 
 class Ensemble:
-    """Each detector votes on each range of a text, and each range on the text (CCAligned 2020, section 3.2.2).
-
-    Detectors that disagree are heard if they know all languages that were named, so that no detector outvotes another
-    on a language that it does not know. The first of equals wins.
-    """
+    """Detectors that vote on ranges (CCAligned 2020, 3.2.2), none against a language unknown to it."""
 
     def __init__(self, detectors: Sequence[LanguageDetector]) -> None:
         self._detectors = detectors
@@ -129,3 +116,11 @@ class Ensemble:
         informed = [lang for detector, lang in votes if ballot <= detector.languages]
         counted = Counter(informed or (lang for _, lang in votes))
         return counted.most_common(1)[0][0] if counted else UNKNOWN
+
+
+@lru_cache
+def load_detector(names: tuple[str, ...]) -> LanguageDetector:
+    """The detector called *names*, or the vote of several; raises ContentError if one cannot be loaded."""
+    chosen = map(LANGUAGE_DETECTORS.split, names)
+    detectors: list[LanguageDetector] = [LANGUAGE_DETECTORS.find(name)(*arguments) for name, arguments in chosen]
+    return Ensemble(detectors) if len(detectors) > 1 else detectors[0]

@@ -10,26 +10,19 @@ from bilingual_crawler.languages.codes import UNKNOWN, from_bcp47, from_cld2
 from bilingual_crawler.pages.detectors.base import MAX_CHARACTERS, NOTHING, RANGE, Identification, has_letters, legible
 from bilingual_crawler.pages.detectors.langid import load_langid
 
-SHORT = 200
-"""Characters under which langid is preferred (it is more accurate on lines of 30–200 characters)."""
-VERY_SHORT = 60
-"""Characters under which CLD2 counts only if langid agrees (its accuracy alone is 80–91 % there)."""
-CONFIDENT = 0.5
-"""Probability from which langid counts: then 96 % are right on lines under 30 characters, over 98 % on longer ones."""
-CONFIDENT_ALONE = 0.95
-"""Probability from which langid counts if CLD2 found no language in a long text, which neither may know."""
-PIECE = 300
-"""Characters of a piece."""
-SURE = 0.8
-"""Share of pieces from which an answer counts against a declaration; `benchmarks/languages.py` measures how often."""
+SHORT = 200  # characters under which langid is preferred (it is more accurate on lines of 30–200 characters)
+VERY_SHORT = 60  # characters under which CLD2 counts only if langid agrees (its accuracy alone is 80–91 % there)
+CONFIDENT = 0.5  # probability from which langid counts: 96 % are right under 30 characters, over 98 % on longer lines
+CONFIDENT_ALONE = 0.95  # the same if CLD2 found no language in a long text, which neither may know
+PIECE = 300  # characters of a piece
+SURE = 0.8  # share of pieces for an answer against a declaration; `benchmarks/languages.py` measures how often
 
 
 class Cld2:
     """Control characters are left out. Mixed texts get the language with the largest share."""
 
-    languages = frozenset(from_cld2(code) for name, code in pycld2.LANGUAGES if name in pycld2.DETECTED_LANGUAGES) - {
-        UNKNOWN
-    }
+    languages = frozenset(from_cld2(code) for name, code in pycld2.LANGUAGES if name in pycld2.DETECTED_LANGUAGES)
+    languages -= {UNKNOWN}
 
     def __init__(self) -> None:
         self._langid = copy(load_langid())
@@ -46,10 +39,7 @@ class Cld2:
         return self._second_opinion(text[:RANGE], first) if has_letters(text) else NOTHING
 
     def confirms(self, text: str, language: str) -> bool:
-        """CLD2 is sure of *text* and of its pieces, and langid agrees unless it does not know *language*.
-
-        CLD2 is sure that Asturian is Spanish, but not piece by piece, and that Sorani is Persian, but langid is not.
-        """
+        """CLD2 is sure of *text* and its pieces, as not of Asturian, and langid agrees if it knows *language*."""
         text = text[:MAX_CHARACTERS]
         starts = range(0, max(len(text) - PIECE, 0) + 1, PIECE)
         pieces = [_cld2(text), *(_cld2(text[start : start + PIECE]) for start in starts)]
@@ -87,7 +77,5 @@ def _cld2(text: str) -> Identification:
         lang = from_cld2(code)
         if lang != UNKNOWN and percent:
             shares[lang] = shares.get(lang, 0) + percent
-    if not shares:
-        return NOTHING
     ranked = tuple(sorted(shares.items(), key=lambda share: -share[1]))
-    return Identification(ranked[0][0], ranked, bool(reliable))
+    return Identification(ranked[0][0], ranked, bool(reliable)) if ranked else NOTHING

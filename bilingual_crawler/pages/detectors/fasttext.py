@@ -8,8 +8,7 @@ from bilingual_crawler.languages.codes import UNKNOWN, from_bcp47
 from bilingual_crawler.pages.detectors.base import Identification, by_ranges, legible
 from bilingual_crawler.pages.sandbox.jobs import ContentError
 
-CONFIDENT = 0.5
-"""Probability from which a label counts."""
+CONFIDENT = 0.5  # probability from which a label counts
 
 
 class FastText:

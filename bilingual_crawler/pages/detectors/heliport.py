@@ -7,8 +7,7 @@ from heliport import Identifier
 from bilingual_crawler.languages.codes import UNKNOWN, from_bcp47
 from bilingual_crawler.pages.detectors.base import RANGE, Identification, by_ranges, legible
 
-CONFIDENT = 0.5
-"""Confidence from which an answer counts against a declaration; `benchmarks/languages.py` measures how often."""
+CONFIDENT = 0.5  # for an answer against a declaration; `benchmarks/languages.py` measures how often
 
 
 class Heliport:

@@ -17,17 +17,12 @@ from bilingual_crawler.pages.detectors.base import cache_folder
 if TYPE_CHECKING:
     from pathlib import Path
 
-_TABLES = ("nb_ptc", "nb_pc", "nb_classes", "tk_nextmove", "tk_row", "tk_output")
-"""Attributes of a :class:`LanguageIdentifier`."""
+_TABLES = ("nb_ptc", "nb_pc", "nb_classes", "tk_nextmove", "tk_row", "tk_output")  # of `LanguageIdentifier`
 
 
 @cache
 def load_langid() -> LanguageIdentifier:
-    """The identifier of all languages of langid, with probabilities, to be copied before its languages are set.
-
-    Its tables are mapped from the cache folder, if there is one. If they cannot be read there, they are unpacked, and
-    written there if that is possible.
-    """
+    """The identifier of all languages, to be copied; its tables are mapped from the cache folder, if there is one."""
     parent = cache_folder()
     folder = parent and parent / f"langid-{version('py3langid')}"
     if folder:

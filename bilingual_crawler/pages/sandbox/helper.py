@@ -1,7 +1,4 @@
-"""The program of a helper process: it does one job after the other until its pipe is closed.
-
-Its argument is the file descriptor of the pipe.
-"""
+"""The program of a helper process: it does job after job until its pipe, whose file descriptor it gets, is closed."""
 
 from __future__ import annotations
 
@@ -21,11 +18,8 @@ from bilingual_crawler.pages.sandbox.jobs import ContentError
 if TYPE_CHECKING:
     from bilingual_crawler.pages.sandbox.jobs import Job, Limits
 
-DONE, DONE_AND_LEFT, OUT_OF_MEMORY, FAILED, UNWANTED = (bytes((code,)) for code in range(5))
-"""First byte of an answer; the result or a message follows, with ``UNWANTED`` kind and message of a ContentError."""
-
-_GROWN = 128 << 20
-"""Bytes by which a helper may grow; then a new helper replaces it."""
+DONE, DONE_AND_LEFT, OUT_OF_MEMORY, FAILED, UNWANTED = (bytes((code,)) for code in range(5))  # first byte of an answer
+_GROWN = 128 << 20  # bytes by which a helper may grow; then a new helper replaces it
 
 
 def serve(connection: Connection) -> None:
@@ -95,7 +89,6 @@ def _address_space() -> int:
 
 @cache
 def _statm() -> int:
-    """File descriptor of this process's own sizes in memory."""
     return os.open("/proc/self/statm", os.O_RDONLY)
 
 

@@ -14,10 +14,8 @@ Result = TypeVar("Result")
 class Limits(NamedTuple):
     """Limits of one job."""
 
-    seconds: float
-    """Processor time, of user and system."""
-    megabytes: float
-    """Address space beyond that of the helper at the start of the job. Enforced on Linux only."""
+    seconds: float  # processor time, of user and system
+    megabytes: float  # address space beyond that of the helper at the start of the job; enforced on Linux only
 
 
 class SandboxError(Exception):
@@ -41,14 +39,9 @@ class ContentError(Exception):
 
 
 class Job(ABC, Generic[Result]):
-    """Work on content from the web. The job is pickled to the helper; its result comes back as MessagePack.
+    """Work on content from the web. The result is checked against ``returns``: content may take over the helper."""
 
-    The result is checked against ``returns`` when it is read. So even a helper that the content has taken over can only
-    return a valid result.
-    """
-
-    returns: ClassVar[Any]
-    """Type of the result: a dataclass, or any other type that msgspec knows."""
+    returns: ClassVar[Any]  # type of the result: a dataclass, or any other type that msgspec knows
 
     @property
     @abstractmethod

@@ -39,23 +39,16 @@ def environment() -> dict[str, str]:
     return {**os.environ, "PYTHONPATH": os.pathsep.join(os.path.abspath(folder) for folder in sys.path)}
 
 
-_PATIENCE = 30.0
-"""A silent helper is ended after this many seconds of wall time plus this many times the job's processor time."""
-_AHEAD = 4
-"""Jobs for each process that :func:`ahead` begins before their results are taken."""
+_PATIENCE = 30.0  # seconds for a silent helper, plus as many times the processor time of the job
+_AHEAD = 4  # jobs for each process that `ahead` begins before their results are taken
 _max_jobs = os.cpu_count() or 1
 _thread = threading.local()
-_suspects = threading.Lock()
-"""Held by the job that runs once more after its helper was killed."""
-_helpers: set[_Helper] = set()
-"""All helpers, to be ended by :func:`close`."""
+_suspects = threading.Lock()  # held by the job that runs once more after its helper was killed
+_helpers: set[_Helper] = set()  # all helpers, to be ended by `close`
 
 
 def submit(job: Job[Result]) -> Future[Result]:
-    """Run *job* in a helper process; the future raises :class:`SandboxError` if the job breaks a limit or fails.
-
-    It raises :class:`ContentError` if the job does.
-    """
+    """Run *job* in a helper process; the future raises SandboxError if it fails, or the ContentError of the job."""
     return _threads().submit(_do, job)
 
 
@@ -75,17 +68,13 @@ def processes() -> int:
 
 
 def use(count: int) -> None:
-    """Run at most *count* jobs at a time, as one of several processes that share a machine; before the first job.
-
-    Models that are loaded afterwards compute with as many threads.
-    """
+    """Run at most *count* jobs, and threads of models, at a time in this process; before the first job."""
     global _max_jobs
     _max_jobs = count
 
 
 @functools.cache
 def _threads() -> ThreadPoolExecutor:
-    """One thread waits for each helper."""
     return ThreadPoolExecutor(processes(), thread_name_prefix="sandbox")
 
 
@@ -108,10 +97,7 @@ os.register_at_fork(after_in_child=_forget)
 
 
 def _do(job: Job[Result]) -> Result:
-    """Run *job* in the helper of this thread, and once more, with no other such job, if the helper was killed.
-
-    Others, such as the kernel where memory is short, may kill a helper for what its job has not done.
-    """
+    """Run *job*, and once more, with no other such job, if its helper was killed, perhaps without its fault."""
     try:
         return _attempt(job)
     except _KilledError:
@@ -168,7 +154,6 @@ class _Helper:
         _helpers.add(self)
 
     def runs(self) -> bool:
-        """False if the process has ended since its last answer."""
         return self._process.poll() is None
 
     def ask(self, job: Job[Any]) -> bytes:
