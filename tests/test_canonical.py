@@ -42,6 +42,9 @@ BASE = "https://www.example.is/en/news/index.html?page=2"
         ("http://example.is/a;jsessionid=1A2B?x=1", "http://example.is/a?x=1"),
         ("http://example.is//a//b", "http://example.is//a//b"),
         ("http://my_host.example.is/a", "http://my_host.example.is/a"),
+        ("http://my-.example.is/a", "http://my-.example.is/a"),
+        ("http://☃.net/a", "http://xn--n3h.net/a"),
+        ("http://faß.example/", "http://xn--fa-hia.example/"),
     ],
 )
 def test_absolute(url: str, canonical: str) -> None:
@@ -124,7 +127,6 @@ def test_relative(link: str, canonical: str) -> None:
         "http://",
         "http:///",
         "http://exa mple.is/",
-        "http://-example.is/",
         "http://example..is/",
         "http://example.is:99999/",
         "http://example.is:port/",

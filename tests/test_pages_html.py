@@ -528,7 +528,7 @@ class TestSources:
         )
         assert {path: link.source.value for path, link in found.items()} == {
             "/is/": "alternate", "/default": "alternate", "/dir/next.html": "refresh", "/dir/a": "a",
-            "/dir/area": "area", "/dir/ns": "a", "/mt/": "header",
+            "/dir/area": "area", "/dir/ns": "a", "/mt/": "header", "/dir/x": "link",
         }  # fmt: skip
         assert found["/is/"] == Link(
             "https://example.org/is/", "", LinkSource.ALTERNATE, HEAD, hreflang="isl", alternate=True
@@ -537,8 +537,74 @@ class TestSources:
         assert found["/mt/"].hreflang == "mlt"
         assert found["/dir/area"].text == "Kort"
 
-    def test_frames(self) -> None:
-        assert only("<frameset><frame src=menu.html></frameset>").source is LinkSource.FRAME
+    @pytest.mark.parametrize(
+        "html",
+        [
+            "<frameset><frame src=/is/></frameset>",
+            "<iframe src=/is/></iframe>",
+            "<p>text<iframe data-src=/is/ title=Kort></iframe>",
+            "<object data=/is/ type=text/html></object>",
+            "<embed src=/is/>",
+        ],
+    )
+    def test_frames(self, html: str) -> None:
+        link = only(html)
+        assert (link.source, link.url) == (LinkSource.FRAME, "https://example.org/is/")
+
+    @pytest.mark.parametrize(
+        "html",
+        [
+            "<svg><a href=/is/><text>Íslenska</text></a></svg>",
+            "<svg><g><a xlink:href=/is/><title>Íslenska</title></a></g></svg>",
+            """<a href="javascript:location.href='/is/'">Íslenska</a>""",
+            """<a href="javascript:void(location.href=%27/is/%27)">Íslenska</a>""",
+            """<map><area href="JavaScript:window.open('/is/')" alt=Íslenska></map>""",
+            """<a href=# onclick="MM_openBrWindow('/is/','x','');return false">Íslenska</a>""",
+            """<a href="javascript:;" onclick="MM_goToURL('parent','/is/')">Íslenska</a>""",
+            """<a href=# onmousedown="location='/is/'">Íslenska</a>""",
+            """<div ondblclick="location='/is/'">Íslenska</div>""",
+            "<span data-href=/is/ class=lang-link>Íslenska</span>",
+            "<button data-url=/is/><img alt=Íslenska></button>",
+            "<a href=# data-link=/is/>Íslenska</a>",
+            "<select><option data-url=/is/>Íslenska</option></select>",
+            "<table><tr><td data-href=/is/>Verð</td></table>",
+        ],
+    )
+    def test_links_that_only_browsers_know(self, html: str) -> None:
+        assert [link.url for link in parse_page(html, URL).links] == ["https://example.org/is/"]
+
+    @pytest.mark.parametrize(
+        "html",
+        [
+            "<div data-url=/share/>Share</div>",
+            "<div data-url=/is/>" + "<b>x</b>" * 20 + "Íslenska</div>",
+            "<object data=x.swf type=application/x-shockwave-flash></object>",
+            "<a href=\"javascript:go('/is/')\">Íslenska</a>",
+            "<link rel=shortlink href=/?p=7><link rel=search href=/search>",
+            "<select><option data-url=/a/>Red</option><option data-url=/b/>Blue</option></select>",
+        ],
+    )
+    def test_data_for_scripts_are_no_links(self, html: str) -> None:
+        assert parse_page(html, URL).links == ()
+
+    @pytest.mark.parametrize("relation", ["next", "prev", "PREV", "contents", "up home"])
+    def test_pages_around_this_one(self, relation: str) -> None:
+        link = only(f"<link rel='{relation}' href=/is/>")
+        assert (link.source, link.position, link.alternate) == (LinkSource.LINK, HEAD, False)
+
+    @pytest.mark.parametrize(
+        ("attributes", "language"),
+        [
+            ("rel=alternate hreflang='es-ES, es-MX'", "spa"),
+            ("rel=alternate hreflang='x-default en-GB'", "eng"),
+            ("rel=alternate hreflang='x-default, xx'", "x-default"),
+            ("rel=alternate lang=es", "spa"),
+            ("hreflang=es", "spa"),
+        ],
+    )
+    def test_loose_alternates(self, attributes: str, language: str) -> None:
+        link = only(f"<link {attributes} href=/is/>")
+        assert (link.alternate, link.hreflang) == (True, language)
 
     @pytest.mark.parametrize(
         ("code", "language"),
@@ -1118,3 +1184,10 @@ def test_addresses_in_headers_need_no_escapes(encoding: str) -> None:
     header = "</español>; rel=alternate; hreflang=es".encode(encoding)
     job = page_job(Response("https://example.org/", headers={"Link": header}, body=b"<p>text"), "https://example.org/")
     assert [link.url for link in job.run().links] == ["https://example.org/espa%C3%B1ol"]
+
+
+@pytest.mark.parametrize("value", ["0; url=/is/", "5;URL='/is/'", "0,/is/", "0; https://example.org/is/"])
+def test_a_refresh_in_a_header_is_a_link(value: str) -> None:
+    response = Response("https://example.org/", headers={"Refresh": value}, body=b"<p>text")
+    (link,) = page_job(response, "https://example.org/").run().links
+    assert (link.url, link.source) == ("https://example.org/is/", LinkSource.REFRESH)

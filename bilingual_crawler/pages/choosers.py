@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from itertools import takewhile
 from typing import TYPE_CHECKING, NamedTuple
-from urllib.parse import urlencode
+from urllib.parse import unquote, urlencode
 
 from bilingual_crawler.pages.labels import coded_language, named_language
 from bilingual_crawler.pages.links import MAX_TEXT, NO_ADDRESS, Anchor
@@ -22,6 +22,7 @@ MAX_FORMS = 20  # forms of a page that are read
 MAX_CHOICES = 50  # links of a form
 MAX_FIELDS = 100  # controls of a form that chooses a language
 MAX_OPTIONS = 1000  # options of a list that are read
+DATA_ADDRESSES = ("data-href", "data-url", "data-link", "data-location")
 MAX_SCRIPT = 2000  # characters of a script in an attribute that is read
 
 _URL_VALUE = re.compile(r"(?i)(?=\S++\Z)(?:\?|[^/]*+/|.+?\.(?:html?|php|aspx?)(?:\?|\Z))")
@@ -54,12 +55,23 @@ def option_anchors(select: LexborNode) -> list[Anchor]:
         for one in options
         if (address := script_address(one.attributes.get("onclick")))
     ]
-    links = [one for one in options if one.attributes.get("value") and _URL_VALUE.match(one.value.strip())]
-    named = sum((named_language(one.text) or coded_language(one.text)) is not None for one in links)
+    links = [(one, address) for one in options if (address := _opened_by(one))]
+    named = sum((named_language(one.text) or coded_language(one.text)) is not None for one, _ in links)
     if 2 * named < len(links):
         return clicked
     switch = LinkSource.OPTION, LinkPosition.SWITCHER
-    return [*clicked, *(Anchor(one.value.strip(), *switch, text=one.text[:MAX_TEXT]) for one in links)]
+    return [*clicked, *(Anchor(address, *switch, text=one.text[:MAX_TEXT]) for one, address in links)]
+
+
+def _opened_by(option: _Option) -> str | None:
+    value = option.value.strip() if option.attributes.get("value") else ""
+    return value if _URL_VALUE.match(value) else data_address(option.attributes)
+
+
+def data_address(attributes: dict[str, str | None]) -> str | None:
+    """The address that an element has for a script, in ``data-href`` or the like; None without one."""
+    values = ((attributes.get(name) or "").strip() for name in DATA_ADDRESSES if name in attributes)
+    return next(filter(_URL_VALUE.match, values), None)
 
 
 def is_loose(form: LexborNode) -> bool:
@@ -185,13 +197,16 @@ _ASSIGNED = re.compile(
     rf"(?<![\w$.]){_WINDOW}{{0,3}}+location\s*+(?:\.\s*+href\s*+)?+=\s*+{_LITERAL}(?!\s*+[+.\[?&|=(])"
 )
 _CALLED = re.compile(
-    rf"(?<![\w$.])(?:{_WINDOW}{{0,3}}+location\s*+\.\s*+(?:assign|replace)|{_WINDOW}open)\s*+\(\s*+{_LITERAL}\s*+[,)]"
+    rf"(?<![\w$.])(?:{_WINDOW}{{0,3}}+location\s*+\.\s*+(?:assign|replace)|{_WINDOW}open|MM_openBrWindow"
+    rf"|MM_goToURL\s*+\(\s*+['\"]\w++['\"]\s*+,)\s*+\(?+\s*+{_LITERAL}\s*+[,)]"
 )
 
 
 def script_address(script: str | None) -> str | None:
     """The address that *script* opens ("location.href='/es/'"), if it is one string; the script is not evaluated."""
-    if not script or len(script) > MAX_SCRIPT or ("location" not in script and "open" not in script):
+    if not script or len(script) > MAX_SCRIPT or not any(word in script for word in ("location", "open", "MM_goToURL")):
         return None
+    if script[:11].lower() == "javascript:":
+        script = unquote(script[11:])
     match = _ASSIGNED.search(script) or _CALLED.search(script)
     return (match[1] or match[2] or match[3]).replace("\\/", "/") if match else None

@@ -14,7 +14,7 @@ from urllib.parse import urlsplit
 
 from bilingual_crawler.languages.codes import from_bcp47
 from bilingual_crawler.pages.characters import one_line
-from bilingual_crawler.pages.links import Anchor, hreflang_of, is_for_language
+from bilingual_crawler.pages.links import LEADING_RELATIONS, Anchor, hreflang_of, is_for_language, refreshed
 from bilingual_crawler.pages.model import LinkPosition, LinkSource
 from bilingual_crawler.pages.origin import MAX_FACT, TDM_POLICY, TDM_RESERVATION, Origin
 from bilingual_crawler.pages.robots import directives_in
@@ -65,7 +65,6 @@ MAX_NAMES = 1000  # characters of a class, id or address of a style sheet that a
 MAX_SCRIPT = 100_000  # characters of a script that are searched for marks; of linked data (JSON-LD) that are parsed
 MAX_OBJECTS = 200  # objects of linked data that are looked at
 MAX_ALTERNATES = 200  # alternates that are compared with the page's own address
-_REFRESH = re.compile(r"""(?is)^\s*[\d.]*\s*[;,\s]\s*(?:url\s*=)?\s*["']?\s*([^"']+)""")
 # A text, which stays, or what search engines skip: comments, marks of CDATA, commas before brackets.
 _NO_JSON = re.compile(
     r"""("(?:[^"\\]|\\.)*+"?)|(?:(?://|/\*)\s*)?(?:<!\[CDATA\[|\]\]>|<!--|-->)(?:\s*\*/)?|/\*(?:.*?\*/|.*)|//[^\n]*"""
@@ -136,8 +135,8 @@ class Declarations:
         content = attributes.get("content") or ""
         if (attributes.get("name") or "").lower() == "robots":
             self.robots |= directives_in(content)
-        elif (attributes.get("http-equiv") or "").lower() == "refresh" and (match := _REFRESH.match(content)):
-            return Anchor(match[1].strip(), LinkSource.REFRESH, LinkPosition.HEAD)
+        elif (attributes.get("http-equiv") or "").lower() == "refresh" and (href := refreshed(content)):
+            return Anchor(href, LinkSource.REFRESH, LinkPosition.HEAD)
         key = next((key for key in ("property", "name", "itemprop", "http-equiv") if attributes.get(key)), "")
         name = (attributes.get(key) or "").lower()
         if name in _OF_AN_ITEM and attributes[key] == attributes.get("itemprop"):
@@ -154,7 +153,10 @@ class Declarations:
             self.canonical = self.canonical or href
         if "license" in relations:
             self._add_licence(href)
-        is_alternate, tag = "alternate" in relations, attributes.get("hreflang")
+        tag = attributes.get("hreflang")
+        # some leave out the relation, or take the attribute for the language of an element
+        is_alternate = "alternate" in relations or (bool(tag) and not relations)
+        tag = tag or attributes.get("lang")
         if "machine-translated-from" in relations:
             self._machine, self._translation_of = self._machine or "google-translate", self._translation_of or href
         elif is_alternate and tag and len(self._alternates) < MAX_ALTERNATES:
@@ -163,6 +165,8 @@ class Declarations:
             self.names(href)
         if is_alternate and "html" in (attributes.get("type") or "html") and is_for_language(tag):
             return Anchor(href, LinkSource.ALTERNATE, LinkPosition.HEAD, hreflang_of(tag), alternate=True)
+        if not LEADING_RELATIONS.isdisjoint(relations):
+            return Anchor(href, LinkSource.LINK, LinkPosition.HEAD, hreflang_of(tag))
         return None
 
     def _time(self, attributes: dict[str, str | None]) -> None:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
+from bilingual_crawler.languages.codes import tag_language
 from bilingual_crawler.pages.tables import NOT_PAGES
 
 if TYPE_CHECKING:
@@ -16,10 +18,24 @@ _MEDIA_TYPES = {HTML: ("text/html", "application/xhtml+xml"), PDF: ("application
 _ANY_FILE = ("application/octet-stream", "binary/octet-stream", "application/force-download")
 
 
+_PAGE_BEFORE_LANGUAGE = re.compile(r"\.(?:x|s|p)?html?$|\.php$")
+_PROGRAM_ENDINGS = frozenset(("class", "css", "exe", "js", "json", "mjs", "py", "so", "yaml"))
+_TITLE = re.compile(r"/(?:wiki|w|index\.php)/(?:[^/]+/)*[^\W\d_a-z][^/:]*$")
+
+
 def ending_of(url: str) -> str:
-    """The ending of the file name in a canonical URL, in lower case; empty if it has none."""
-    stem, dot, ending = url.partition("#")[0].partition("?")[0].rpartition("/")[2].rpartition(".")
-    return ending.lower() if dot and stem else ""
+    """The ending of the file name in a canonical URL, in lower case; empty if it has none.
+
+    The language in ``page.html.so`` is no ending, nor is that of a wiki's article on Node.js.
+    """
+    path = url.partition("#")[0].partition("?")[0]
+    stem, dot, ending = path.rpartition("/")[2].rpartition(".")
+    if not dot or not stem:
+        return ""
+    ending = ending.lower()
+    if len(ending) == 2 and ending in NOT_PAGES and _PAGE_BEFORE_LANGUAGE.search(stem.lower()) and tag_language(ending):
+        return ""
+    return "" if ending in _PROGRAM_ENDINGS and _TITLE.search(path) else ending
 
 
 def is_page(url: str) -> bool:

@@ -27,18 +27,22 @@ MAX_FLAG = 1000  # characters of the texts and names of the images in a link tha
 MAX_AROUND = 400  # characters of the text around a link that are kept
 MAX_LINKS = 5000  # links of a page that are kept; those that name languages go first
 MAX_CHARACTERS = 500_000  # characters of the URLs of all links of a page that are kept: 100 for each of 5,000 links
+MAX_TAGS = 200  # characters of a list of languages in one `hreflang`
 MAX_ANNOUNCED = 50  # links of a page that announce its translation into one language; sites have several for regions
 
 NO_ADDRESS = ("#", "javascript:", "mailto:", "tel:", "data:")  # beginnings, at most 11 characters
+LEADING_RELATIONS = frozenset(("next", "prev", "previous", "first", "last", "start", "contents", "toc", "up", "home"))
+_REFRESH = re.compile(r"""(?is)^\s*[\d.]*\s*[;,\s]\s*(?:url\s*=)?\s*["']?\s*([^"']+)""")
 _HEADER_LINK = re.compile(r"""<([^<>]*)>((?:\s*;\s*[^\s=;,"]+(?:\s*=\s*(?:"[^"]*"|[^\s;,"]*))?)*)""")
 _HEADER_PARAMETER = re.compile(r"""(?<![^\s=;,"])([^\s=;,"]++)\s*+=\s*+(?:"([^"]*+)"|([^\s;,"]*+))""")
 # `kr` is Kanuri, but on websites it is Korean, and `am-AM` is the language of Armenia, not Amharic.
 _COUNTRIES = {**COUNTRY_CODES, "kr": "kor", "ge": "kat", "ir": "fas", "hk": "zho", "am-am": "hye"}
 _REGION = re.compile("(?s)[-_].*")
+_BETWEEN_TAGS = re.compile(r"[\s,;|]+")
 _TAG = re.compile(r"\s*+[A-Za-z]{2,8}(?:[-_][A-Za-z0-9]{1,8})*+\s*+")
 _BEST = {LinkPosition.SWITCHER: 0, LinkPosition.BODY: 1, LinkPosition.NAVIGATION: 1, LinkPosition.HEAD: 2}
 _MOST_DIRECT = {
-    source: rank for rank, source in enumerate(("a", "area", "option", "form", "script", "frame", "refresh"))
+    source: rank for rank, source in enumerate(("a", "area", "option", "form", "script", "frame", "refresh", "link"))
 }
 
 
@@ -85,12 +89,21 @@ def hreflang_of(value: str | None) -> str | None:
     code = value.strip().lower()
     if code == "x-default":
         return code
+    if len(code) <= MAX_TAGS and len(tags := _BETWEEN_TAGS.split(code)) > 1:
+        # "es-ES, es-MX": the first that is known, and rather a language than everybody's version
+        return min(filter(None, map(hreflang_of, tags)), key="x-default".__eq__, default=None)
     return _COUNTRIES.get(code.replace("_", "-")) or _COUNTRIES.get(_REGION.sub("", code)) or tag_language(value)
 
 
 def is_for_language(hreflang: str | None) -> bool:
     """Whether an alternate with this ``hreflang`` is a link: its language may be unknown."""
     return bool(hreflang) and (hreflang_of(hreflang) is not None or _TAG.fullmatch(hreflang or "") is not None)
+
+
+def refreshed(content: str) -> str | None:
+    """The address in a ``Refresh`` header or element, such as ``0; url=/es/``; None without one."""
+    match = _REFRESH.match(content)
+    return match[1].strip() if match else None
 
 
 def merge(anchors: Iterable[Anchor], base: str, page: str | None) -> tuple[Link, ...]:
@@ -163,9 +176,13 @@ def _link(url: str, anchor: Anchor, base: str) -> Link:
 
 
 def header_anchors(link_headers: Iterable[str]) -> Iterator[Anchor]:
-    """The alternates with ``hreflang`` in HTTP ``Link`` headers (RFC 8288)."""
+    """The alternates with ``hreflang`` in HTTP ``Link`` headers (RFC 8288), and the next page or that of a refresh."""
     for header in link_headers:
         for match in _HEADER_LINK.finditer(header):
             values = {k.lower(): quoted or bare for k, quoted, bare in _HEADER_PARAMETER.findall(match[2])}
-            if is_for_language(values.get("hreflang")) and "alternate" in values.get("rel", "").lower().split():
+            relations = values.get("rel", "").lower().split()
+            if is_for_language(values.get("hreflang")) and "alternate" in relations:
                 yield Anchor(match[1], LinkSource.HEADER, LinkPosition.HEAD, hreflang_of(values["hreflang"]), True)
+            elif "refresh" in relations or not LEADING_RELATIONS.isdisjoint(relations):
+                source = LinkSource.REFRESH if "refresh" in relations else LinkSource.LINK
+                yield Anchor(match[1], source, LinkPosition.HEAD)

@@ -39,10 +39,13 @@ class LinkSource(StrEnum):
     FORM = "form"
     """Choice of a language in a ``<form method=get>``"""
     SCRIPT = "script"
-    """``onclick`` with an address as it is: ``location.href='/es/'``"""
+    """``onclick`` or ``javascript:`` with an address as it is, ``location.href='/es/'``; ``data-href`` and the like"""
     FRAME = "frame"
-    """``<frame src>`` of a frameset"""
+    """``<frame>``, ``<iframe>``, ``<object>`` or ``<embed>``"""
     REFRESH = "refresh"
+    """``<meta http-equiv=refresh>``, or the HTTP header"""
+    LINK = "link"
+    """``<link rel=next>``, and others that lead to pages"""
     SITEMAP = "sitemap"
 
 

@@ -12,9 +12,18 @@ from urllib.parse import unquote
 from bilingual_crawler.languages.codes import base_of, from_bcp47
 from bilingual_crawler.pages import frame
 from bilingual_crawler.pages.characters import composed, is_escaped_twice, one_line, unescaped
-from bilingual_crawler.pages.choosers import MAX_FORMS, form_anchors, is_get, is_loose, option_anchors, script_address
+from bilingual_crawler.pages.choosers import (
+    DATA_ADDRESSES,
+    MAX_FORMS,
+    data_address,
+    form_anchors,
+    is_get,
+    is_loose,
+    option_anchors,
+    script_address,
+)
 from bilingual_crawler.pages.declarations import Declarations
-from bilingual_crawler.pages.labels import coded_language
+from bilingual_crawler.pages.labels import MAX_LABEL, coded_language, named_language
 from bilingual_crawler.pages.links import MAX_AROUND, MAX_TEXT, NO_ADDRESS, Anchor, hreflang_of
 from bilingual_crawler.pages.model import MAX_TITLE, LinkPosition, LinkSource
 from bilingual_crawler.pages.tables import FRAME_ROLES, ICON_FONTS, INLINE_TAGS, MARKS, SKIPPED_TAGS, UNTOLD_TAGS
@@ -123,23 +132,31 @@ _REFERENCE = re.compile(
     r"[\[(]?\s*(?:(?:[^\W\d_][\w-]*\s)?\d{1,3}(?:\s*[,;–-]\s*\d{1,3})*|[^\W\d_]|[ivx]{2,5}|[*†‡§¶]+)\s*[\])]?"
 )
 _REFERRING_ROLES = frozenset(("doc-noteref", "doc-backlink"))
-MAX_REFERENCE = 12  # nodes in the mark of a note
+MAX_FEW = 12  # nodes in the mark of a note, or the name of a language
 
 
 def _is_reference(raised: LexborNode) -> bool:
     """Whether the ``sup`` element *raised* is the mark of a note: a link to a part of a page, such as ``[7]``."""
+    nodes = _few_below(raised)
+    if nodes is None:
+        return False
     has_link = _leads_into_page(raised.parent) and raised.prev is None and raised.next is None
-    text = ""
-    nodes = [raised.first_child]
-    for _ in range(MAX_REFERENCE):
-        node = nodes.pop() if nodes else None
-        if node is None:
-            break
-        nodes.extend(one for one in (node.next, node.first_child) if one is not None)
-        if node.tag == "-text":
-            text += node.text_content or ""
-        has_link = has_link or _leads_into_page(node)
-    return has_link and not nodes and _REFERENCE.fullmatch(text.strip()) is not None
+    text = "".join(node.text_content or "" for node in nodes if node.tag == "-text")
+    return (has_link or any(map(_leads_into_page, nodes))) and _REFERENCE.fullmatch(text.strip()) is not None
+
+
+def _few_below(root: LexborNode) -> list[LexborNode] | None:
+    """The nodes below *root*; None if they are more than ``MAX_FEW``."""
+    found: list[LexborNode] = []
+    nodes = [root.first_child]
+    while nodes:
+        node = nodes.pop()
+        if node is not None:
+            found.append(node)
+            if len(found) > MAX_FEW:
+                return None
+            nodes += node.next, node.first_child
+    return found
 
 
 def _leads_into_page(node: LexborNode | None) -> bool:
@@ -160,6 +177,10 @@ _DECLARING_TAGS = frozenset(("html", "base", "link", "meta", "time"))
 _PAGE_TAGS = frozenset(("html", "body"))  # these may be hidden until a script shows them
 _MAIN_TAGS = frozenset(("body", "main"))
 _LINK_TAGS = frozenset(("a", "area", "frame"))
+_EMBEDDING_TAGS = frozenset(("iframe", "object", "embed"))
+_NAMES = ("title", "aria-label", "alt", "lang", "hreflang", "data-lang")
+_EVENTS = ("onclick", "onmousedown", "onmouseup", "ondblclick")
+_CLICKS = frozenset((*_EVENTS, *DATA_ADDRESSES))
 _CLICKED_TAGS = frozenset(("button", "div", "img", "input", "li", "p", "span", "td", "tr"))
 _LETTER = re.compile(r"[^\W_]")
 _PHRASE_TAGS = frozenset(("a", "b", "button", "em", "i", "label", "small", "span", "strong", "time"))
@@ -201,6 +222,7 @@ class Walk:
         self.images: list[str] = []  # addresses of images as they are written
         self.anchors: list[Anchor] = []
         self._line: list[str] = []
+        self._has_drawing = False  # whether there is an `svg`
         self._is_broken = False  # whether a `<br>` has ended the last line, and nothing has come since
         self._breaks: list[int] = []  # indices of the lines that follow the line before after a single `<br>`
         self._mark: tuple[int, int] | None = None
@@ -255,6 +277,10 @@ class Walk:
                     self._end(undo, node)
             elif tag == "script":
                 self.declarations.script(node.attributes, node.text())
+            elif tag in _EMBEDDING_TAGS:
+                self._embed(tag, node.attributes)
+            elif tag == "svg":
+                self._has_drawing = True
             following = node.next
             while following is None and stack:
                 node, undo = stack.pop()
@@ -263,6 +289,8 @@ class Walk:
                 following = node.next
             node = following
         self._flush()
+        if self._has_drawing:
+            self._add([anchor for link in root.css("svg a") if (anchor := _drawn(link))])
         self._clean(root)
         self._find_own_text()
         self._leave_out_breaks()
@@ -438,7 +466,7 @@ class Walk:
             if tag == "img" and len(self.images) < MAX_IMAGES and (source := attributes.get("src")):
                 self.images.append(source)
             if tag in _LINK_TAGS:
-                undo |= self._open(tag, attributes)
+                undo |= self._open(tag, node, attributes)
                 if attributes.get("role") in _REFERRING_ROLES:
                     undo |= _HIDDEN
                     self._close_up(node)
@@ -446,8 +474,8 @@ class Walk:
                 self.anchors.append(anchor)
             if tag not in UNTOLD_TAGS or tag in frame.CONTENT_TAGS:
                 undo |= self._region(tag, attributes)
-            if "onclick" in attributes and tag in _CLICKED_TAGS:
-                undo |= self._open_clicked(attributes)
+            if tag in _CLICKED_TAGS and not _CLICKS.isdisjoint(attributes):
+                undo |= self._open_clicked(node, attributes)
             if self._anchor is not None:
                 self._describe(self._anchor, tag, attributes)
         # what a form asks for is no text
@@ -576,12 +604,11 @@ class Walk:
             for anchor in self.anchors[start:]:
                 anchor.position = LinkPosition.SWITCHER
 
-    def _open(self, tag: str, attributes: dict[str, str | None]) -> int:
+    def _open(self, tag: str, node: LexborNode, attributes: dict[str, str | None]) -> int:
         href = attributes.get("src" if tag == "frame" else "href")
         is_script = False
-        may_be_script = tag == "a" and ("onclick" in attributes or self._anchor is not None)
-        if may_be_script and (not href or href[:11].lower().startswith(NO_ADDRESS)):
-            if address := script_address(attributes.get("onclick")):
+        if tag != "frame" and (not href or href[:11].lower().startswith(NO_ADDRESS)):
+            if address := _clicked_address(node, attributes) or script_address(href):
                 href, is_script = address, True
             elif self._anchor is not None and self._anchor.source is LinkSource.SCRIPT:
                 # the text belongs to the element around it, which the script makes a link
@@ -610,8 +637,16 @@ class Walk:
         anchor.text = " ".join((attributes.get("alt") or anchor.title).split())[:MAX_TEXT]
         return 0
 
-    def _open_clicked(self, attributes: dict[str, str | None]) -> int:
-        address = script_address(attributes["onclick"])
+    def _embed(self, tag: str, attributes: dict[str, str | None]) -> None:
+        """Add the page that is shown inside this one; what is seen only when it is scrolled to has ``data-src``."""
+        kind = attributes.get("type") or "text/html"
+        href = attributes.get("data") if tag == "object" else attributes.get("src") or attributes.get("data-src")
+        if href and "html" in kind:
+            title = " ".join((attributes.get("title") or "").split())[:MAX_TEXT]
+            self._add([Anchor(href, LinkSource.FRAME, LinkPosition.BODY, text=title)])
+
+    def _open_clicked(self, node: LexborNode, attributes: dict[str, str | None]) -> int:
+        address = _clicked_address(node, attributes)
         if address is None or len(self.anchors) >= MAX_ANCHORS:
             return 0
         anchor = Anchor(address, LinkSource.SCRIPT, LinkPosition.BODY)
@@ -623,6 +658,38 @@ class Walk:
             self._anchor.close()
         self._anchor = anchor
         return _CLICKED
+
+
+def _clicked_address(node: LexborNode, attributes: dict[str, str | None]) -> str | None:
+    """The address that a script opens when *node* is clicked, as far as its *attributes* show it.
+
+    Only ``data-href`` is one wherever it stands; other data are addresses of languages.
+    """
+    if _CLICKS.isdisjoint(attributes):
+        return None
+    scripts = (script_address(attributes.get(name)) for name in _EVENTS)
+    if opened := next(filter(None, scripts), None):
+        return opened
+    address = data_address(attributes)
+    return address if address and ("data-href" in attributes or _names_language(node, attributes)) else None
+
+
+def _names_language(node: LexborNode, attributes: dict[str, str | None]) -> bool:
+    nodes = _few_below(node) or []
+    texts = ["".join(one.text_content or "" for one in nodes if one.tag == "-text").strip()]
+    texts += [given.get(name) or "" for given in (attributes, *(one.attributes for one in nodes)) for name in _NAMES]
+    return any(named_language(text) or coded_language(text) for text in texts if text and len(text) <= MAX_LABEL)
+
+
+def _drawn(link: LexborNode) -> Anchor | None:
+    """The *link* in a drawing (SVG)."""
+    attributes = link.attributes
+    href = attributes.get("href") or attributes.get("xlink:href")
+    if not href:
+        return None
+    title = attributes.get("title") or attributes.get("aria-label") or ""
+    text = " ".join((link.text() or title).split())[:MAX_TEXT]
+    return Anchor(href, LinkSource.A, LinkPosition.BODY, text=text)
 
 
 def _is_among_words(node: LexborNode, around: int) -> bool:

@@ -44,7 +44,14 @@ def with_https(url: str) -> str:
     return "https" + url.removeprefix("https").removeprefix("http")
 
 
-_LABEL = re.compile(r"[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?")
+_LABEL = re.compile(r"[a-z0-9_-]{1,63}")
+
+
+def _ascii_label(label: str) -> str:
+    """Raises ValueError if *label* has signs that no name may have."""
+    if label.isascii():
+        return label
+    return f"xn--{label.encode('punycode').decode('ascii')}"
 
 
 @url_cache(65536)
@@ -55,7 +62,8 @@ def normal_host(host: str) -> str | None:
             return f"[{ipaddress.IPv6Address(host[1:-1]).compressed}]" if host.endswith("]") else None
         host = host.lower().rstrip(".")
         if not host.isascii():
-            host = idna.encode(host, uts46=True).decode("ascii").rstrip(".")
+            # as browsers do: signs that IDNA 2008 does not allow (☃) are encoded, too
+            host = ".".join(map(_ascii_label, idna.uts46_remap(host).rstrip(".").split(".")))
         labels = host.split(".")
         if len(host) > 253 or not all(map(_LABEL.fullmatch, labels)):
             return None

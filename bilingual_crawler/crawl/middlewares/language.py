@@ -26,6 +26,7 @@ from bilingual_crawler.items import Document
 from bilingual_crawler.options import Options, Part
 from bilingual_crawler.pages.formats import ONLY_HTML, PDF, format_of
 from bilingual_crawler.pages.jobs import PageJob, PdfJob, Sitemap, SitemapJob
+from bilingual_crawler.pages.links import refreshed
 from bilingual_crawler.pages.model import PageRecord, claims_in
 from bilingual_crawler.pages.origin import NOINDEX, NOTHING, TDM_POLICY, TDM_RESERVATION, opt_outs
 from bilingual_crawler.pages.robots import header_directives, page_rules
@@ -190,6 +191,8 @@ def page_job(
     """The job that reads the HTML page in *response*, fetched from *url*; for an alignment of *pairs*, if given."""
     headers = response.headers
     link_headers = tuple(map(header_text, headers.getlist("Link")))
+    if target := refreshed(header(headers, "Refresh")):
+        link_headers += (f"<{target}>; rel=refresh",)
     language = header(headers, "Content-Language")
     job = PageJob if pairs is None else partial(CrawledPageJob, pairs=pairs)
     content_type = header(headers, "Content-Type")

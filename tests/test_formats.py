@@ -1,0 +1,27 @@
+from __future__ import annotations
+
+import pytest
+
+from bilingual_crawler.pages.formats import ONLY_HTML, may_hold
+
+
+@pytest.mark.parametrize(
+    ("path", "is_page"),
+    [
+        ("page.html.so", True),
+        ("page.html.rm", True),
+        ("page.php.ps", True),
+        ("page.shtml.mo", True),
+        ("page.html.zip", False),
+        ("page.html.jar", False),
+        ("page.so", False),
+        ("wiki/Node.js", True),
+        ("w/index.php/Vue.js", True),
+        ("wiki/MediaWiki:Common.js", False),
+        ("wiki/skins/common.js", False),
+        ("wiki/Report.pdf", False),
+        ("Node.js", False),
+    ],
+)
+def test_an_ending_may_be_a_language_or_part_of_a_title(path: str, is_page: bool) -> None:
+    assert may_hold(f"https://example.org/{path}", ONLY_HTML) is is_page
