@@ -195,11 +195,11 @@ def test_recent_pairs_are_those_of_a_window_that_grows_with_the_site() -> None:
     for found in range(1, 1001):
         site.observe_fetch(FetchOutcome(1.0))
         site.observe_pairs(found)
-    assert site.brought(RECENT) == 50
-    for _ in range(49):
+    assert site.brought(RECENT) == 80
+    for _ in range(79):
         site.observe_fetch(FetchOutcome(1.0))
         site.observe_pairs(1000)
-    assert site.brought(RECENT) == 3
+    assert site.brought(RECENT) == 7
 
 
 # a policy, and what its queue promises --------------------------------------------------------------------------------

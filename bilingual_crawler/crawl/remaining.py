@@ -45,7 +45,7 @@ QUANTILE = 1.2816
 """Standard deviations to each side of the mean that hold 80 % of a normal distribution."""
 
 
-RECENT = (30, 0.05)
+RECENT = (30, 0.08)
 """The latest fetches of a site: so many, or this share of all, whichever is more. Their pairs are a minimum of the
 remaining pairs."""
 RECENT_WITHOUT_PROMISES = (100, 0.25)
