@@ -21,11 +21,8 @@ if TYPE_CHECKING:
 class Languages(LanguageModel):
     """Finds the language in the last letter of the URL, without a graph."""
 
-    @property
-    def labels(self) -> tuple[str, ...]:
-        return ("unk", "eng", "hrv", "srp")
-
     def __init__(self) -> None:
+        self.labels = ("unk", "eng", "hrv", "srp")
         self.calls: list[list[str]] = []
 
     def probabilities(self, urls: Sequence[str]) -> NDArray[np.float32]:
