@@ -75,7 +75,7 @@ class Judged:
 
     def labels(self, review: Review) -> Labels:
         """The labels that the reader gives in the sheet of *review*, in its order."""
-        urls = ((one.pair.url_a, one.pair.url_b) for one in review.documents)
+        urls = ((pair.url_a, pair.url_b) for pair, _ in review.documents)
         verdicts = ((pair, self.truth.verdict(pair)) for pair in urls if self.knows(pair))
         return {pair: verdict == PairVerdict.RIGHT for pair, verdict in verdicts if verdict != PairVerdict.UNJUDGED}
 
@@ -165,7 +165,7 @@ def own(tasks: Sequence[Judged], every: Review, method: Method, count: int) -> R
 def all_tasks(tasks: Sequence[Judged], every: Review, method: Method, count: int) -> Row:
     """All tasks learn from one sheet."""
     labels = [one.labels(every) for one in tasks]
-    order = [(one.pair.url_a, one.pair.url_b) for one in every.documents]
+    order = [(pair.url_a, pair.url_b) for pair, _ in every.documents]
     judged = first({pair: True for pair in order if any(pair in found for found in labels)}, count)
     known = [
         (one, {pair: right for pair, right in found.items() if pair in judged})

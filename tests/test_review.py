@@ -48,7 +48,6 @@ def test_a_sample_is_drawn_evenly_and_the_same_every_time(tmp_path: Path) -> Non
     sheet = (tmp_path / "one" / "review.tsv").read_text()
     assert sheet == (tmp_path / "two" / "review.tsv").read_text()
     rows = list(csv.DictReader(sheet.splitlines(), delimiter="\t"))
-    rows = [row for row in rows if row["drawn"] == "random"]
     assert len(rows) == 20
     assert rows[0]["translation"] == ""
     assert max(int(row["url_a"].rsplit("/", 1)[1]) for row in rows) > 500
@@ -94,8 +93,7 @@ def test_the_sheet_has_sentence_pairs_too(tmp_path: Path) -> None:
     review.write(tmp_path)
     with (tmp_path / "review.tsv").open(newline="") as file:
         rows = list(csv.DictReader(file, delimiter="\t"))
-    assert [row["kind"] for row in rows] == ["document"] * (len(rows) - 20) + ["sentence"] * 20
-    assert len([row for row in rows if row["drawn"] == "random"]) == 40
+    assert [row["kind"] for row in rows] == ["document"] * 20 + ["sentence"] * 20
     assert [row["number"] for row in rows] == [str(number) for number in range(1, len(rows) + 1)]
     assert rows[-1]["text_a"].startswith('"Yes," ')
     assert rows[-1]["text_b"].startswith("“Kyllä” ")
@@ -127,34 +125,22 @@ def test_the_filled_sheet_gives_the_precision_with_an_interval(tmp_path: Path) -
     ]
 
 
-def test_telling_pairs_stand_beside_the_sample_and_count_not_for_its_precision(tmp_path: Path) -> None:
-    """Uncertain scores, given or not, and unlike lengths; no pair that has a label."""
-    pairs = [
-        Pair(f"https://a.fi/en/{n}", f"https://a.fi/fi/{n}", 0.51 if n < 3 else 1.0, "url", "eng-fin")
-        for n in range(300)
-    ]
-    pairs.append(Pair("https://a.fi/en/known", "https://a.fi/fi/known", 1.0, LABELLED, "eng-fin"))
-    misses = (Pair("https://a.fi/en/miss", "https://a.fi/fi/miss", 0.4, "", "eng-fin"),)
-    review = Review(PAIR, sample=10)
-    found = Alignment(("a.fi",), tuple(pairs), {}, near_misses=misses)
-    review.add(found, lambda url: ["x" * (90 if url.endswith("fi/7") else 50)])
+def test_pairs_with_a_label_are_not_drawn_and_the_precision_is_that_of_random_rows(tmp_path: Path) -> None:
+    """Sheets of older versions have uncertain pairs, too."""
+    known = Pair("https://a.fi/en/known", "https://a.fi/fi/known", 1.0, LABELLED, "eng-fin")
+    review = Review(PAIR)
+    review.add(Alignment(("a.fi",), (*alignment(10).pairs, known), {}), lambda url: [url])
     review.write(tmp_path)
-    rows = Sheet(tmp_path).rows
-    assert len(rows) == len({row.cells["url_a"] for row in rows})
-    assert not [row for row in rows if "known" in row.cells["url_a"]]
-    random = [row for row in rows if row.is_random]
-    assert len(random) == 10
-    drawn = {row.cells["url_a"].removeprefix("https://a.fi/en/"): row.cells["drawn"] for row in rows}
-    assert {"0", "1", "2", "7", "miss"} <= drawn.keys()
-    assert drawn["miss"] == "uncertain"
-    assert {drawn["0"], drawn["1"], drawn["2"]} <= {"uncertain", "random"}
-    assert drawn["7"] in ("lengths", "random")
-    for row in rows:
+    sheet = tmp_path / "review.tsv"
+    header, *lines = sheet.read_text().splitlines()
+    assert len(lines) == 10
+    assert "known" not in "".join(lines)
+    older = [f"{line}\t{'uncertain' if n < 3 else 'random'}" for n, line in enumerate(lines)]
+    sheet.write_text("\n".join([f"{header}\tdrawn", *older, ""]))
+    for row in Sheet(tmp_path).rows:
         Sheet(tmp_path).judge(row, "1" if row.is_random else "0")
-    assert [(one.right, one.judged, one.drawn) for one in count_judged(Sheet(tmp_path).rows)] == [(10, 10, 10)]
-    labels = read_labels(tmp_path)
-    assert len(labels) == len(rows)
-    assert labels["https://a.fi/en/miss", "https://a.fi/fi/miss"] is False
+    assert [(one.right, one.judged, one.drawn) for one in count_judged(Sheet(tmp_path).rows)] == [(7, 7, 7)]
+    assert sorted(read_labels(tmp_path).values()) == [False] * 3 + [True] * 7
 
 
 def test_krippendorffs_example() -> None:

@@ -30,7 +30,6 @@ if TYPE_CHECKING:
     from bilingual_crawler.bitext.align import SentencePair
     from bilingual_crawler.languages.codes import LanguagePair
 
-
 PAIR_FACTS = ("direction", "direction_evidence")
 PERSONAL = "personal"
 
@@ -63,8 +62,7 @@ class DocumentPair:
 
         *languages* are BCP 47. The original is the page that the other one names as such, whose partner is
         machine-translated or names its translator, that both pages name as the version for everybody
-        (``hreflang=x-default``), or that was published earlier. Both texts are empty if nothing of this is declared, or
-        if the declarations disagree.
+        (``hreflang=x-default``), or that was published earlier. Without agreement both texts are empty.
         """
         a, b = self.origin_a, self.origin_b
         # by declaration, whether it names each page as the original
@@ -83,8 +81,6 @@ class DocumentPair:
 
 
 class Closing(Protocol):
-    """What is complete once it is closed."""
-
     def close(self) -> None: ...
 
 
@@ -104,7 +100,6 @@ class JsonTable:
     ending = "jsonl.gz"
 
     def __init__(self, files: Files, name: str, columns: Mapping[str, Any], group: int) -> None:
-        """*columns* and *group*: as for :class:`ParquetTable`, and of no use here."""
         self._languages, self._file = files.languages, files.gzip(f"{name}{self.ending}")
 
     def cells(self, row: Mapping[str, Any]) -> dict[str, Any]:
@@ -121,7 +116,7 @@ class JsonTable:
 class ParquetTable:
     """A Parquet file that grows by row groups, so that its memory is bounded.
 
-    A tuple in a row has the values of both languages, and is two columns, ``url_en`` and ``url_mt``. An empty text is
+    A tuple in a row has the values of both languages, and is two columns, ``url_en`` and ``url_mt``. Empty texts become
     null.
     """
 
@@ -140,15 +135,13 @@ class ParquetTable:
         files.opened(self)
 
     def cells(self, row: Mapping[str, Any]) -> dict[str, Any]:
-        """The values of *row*, or of a part of it, as :meth:`add` takes them."""
         flat: dict[str, Any] = {}
         for name, value in row.items():
             if isinstance(value, tuple):
-                for language, side in zip(self._languages, value, strict=True):
-                    flat[f"{name}_{language}"] = None if side == "" else side
+                flat |= {f"{name}_{language}": side for language, side in zip(self._languages, value, strict=True)}
             else:
-                flat[name] = None if value == "" else value
-        return flat
+                flat[name] = value
+        return {name: None if value == "" else value for name, value in flat.items()}
 
     def add(self, cells: Mapping[str, Any], weight: int = 1) -> None:
         self._rows.append([*cells.values()])
@@ -184,7 +177,6 @@ class Files:
     """Writes files named after the language pair (``en-mt.…``), which get these names when complete."""
 
     table: ClassVar[type[JsonTable | ParquetTable]] = JsonTable
-    """The form of a table of rows, in a file of :meth:`part`."""
 
     def __init__(self, directory: Path, pair: LanguagePair) -> None:
         directory.mkdir(parents=True, exist_ok=True)
@@ -203,7 +195,7 @@ class Files:
             part.replace(final)
 
     def opened(self, file: File) -> File:
-        """Return *file*, which is closed when the export is."""
+        """*file*, which is closed when the export is."""
         self._open.append(file)
         return file
 
@@ -213,7 +205,7 @@ class Files:
         return self.opened(TextIOWrapper(packed, encoding="utf-8", errors="replace", newline="\n"))
 
     def part(self, suffix: str) -> Path:
-        """Return the path of a file until it is complete."""
+        """The path of a file until it is complete."""
         final = self._stem.with_name(f"{self._stem.name}.{suffix}")
         part = final.with_name(f".{final.name}.part")
         self._parts.append((part, final))
@@ -326,20 +318,15 @@ class Tmx(Export):
         facts = [_props(origin.known()) for origin in (documents.origin_a, documents.origin_b)]
         direction = documents.direction(self.languages)
         for found in kept:
-            sides = zip(self.languages, urls, facts, (found.text_a, found.text_b), strict=True)
-            self._file.write(
-                f'<tu><prop type="score-aligner">{found.score}</prop>'
-                f'<prop type="score-document">{documents.score}</prop>'
-                f'<prop type="quality">{found.quality}</prop><prop type="short">{int(found.short)}</prop>'
-                + _props(direction | {PERSONAL: found.personal})
-                + "\n"
-                + "".join(
-                    f'<tuv xml:lang={quoteattr(language)}><prop type="source-document">{_xml(url)}</prop>{props}'
-                    f"<seg>{_xml(text)}</seg></tuv>\n"
-                    for language, url, props, text in sides
-                )
-                + "</tu>\n"
-            )
+            scores = {"score-aligner": found.score, "score-document": documents.score, "quality": found.quality}
+            props = {name: str(score) for name, score in scores.items()} | {"short": str(int(found.short))}
+            self._file.write(f"<tu>{_props(props | direction | {PERSONAL: found.personal})}\n")
+            for language, url, known, text in zip(
+                self.languages, urls, facts, (found.text_a, found.text_b), strict=True
+            ):
+                source = _props({"source-document": url})
+                self._file.write(f"<tuv xml:lang={quoteattr(language)}>{source}{known}<seg>{_xml(text)}</seg></tuv>\n")
+            self._file.write("</tu>\n")
 
     def close(self) -> None:
         self._file.write("</body>\n</tmx>\n")
@@ -364,8 +351,8 @@ TEXT = 4_000_000
 class JsonLines(Export):
     """``en-mt.jsonl.gz``: ``{"translation": {"en": …, "mt": …}, "url": {…}, "score": …, "document_score": …, …}``.
 
-    The facts are texts in every line, empty if unknown: readers that take the columns from the first lines (Hugging
-    Face ``datasets``, DuckDB) refuse a key, or another type than null, that comes later.
+    The facts are texts in every line, empty if unknown, as Hugging Face ``datasets`` and DuckDB take the columns and
+    types from the first lines.
     """
 
     def __init__(self, directory: Path, pair: LanguagePair) -> None:
@@ -450,8 +437,6 @@ class DocumentsJsonLines(Export):
 
 
 class DocumentsParquet(DocumentsJsonLines):
-    """``en-mt.documents.parquet``: the same in columns: url_en, url_mt, sentences_en, …, beads, …; an unknown fact is
-    null.
-    """
+    """``en-mt.documents.parquet``: the same in columns: url_en, url_mt, …, beads, …; an unknown fact is null."""
 
     table = ParquetTable

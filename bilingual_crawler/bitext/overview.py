@@ -36,7 +36,6 @@ CHARACTERS = 1000
 MAX_SITES = 1000
 """Sites in an overview, those with the most sentence pairs."""
 BINS = 10
-"""Parts of the histogram of the quality score, each as wide as the others."""
 
 
 class Sample(Generic[T]):
@@ -60,13 +59,12 @@ class Sample(Generic[T]):
 
 @dataclass
 class BitextCounts:
-    """Counts of a bitext; ``aligned`` sentence pairs are those kept and those dropped."""
+    """Counts of a bitext; ``aligned`` sentence pairs are those kept and those dropped, by reason."""
 
     documents: int = 0
     aligned: int = 0
     kept: int = 0
     dropped: dict[str, int] = field(default_factory=dict)
-    """Dropped sentence pairs by reason."""
     cut: int = 0
     """Document pairs the end of which, or all of which, was too much to align."""
 
@@ -100,7 +98,6 @@ class Shown:
 @dataclass
 class BitextOverview:
     pair: str
-    """The languages, as ``eng-mlt``."""
     counts: BitextCounts = field(default_factory=BitextCounts)
     sites: dict[str, SiteBitext] = field(default_factory=dict)
     """By registered domain of the first document."""

@@ -27,7 +27,6 @@ PLACEHOLDERS = {kind: f"__{kind.upper()}__" for kind in KINDS}
 """What stands for masked data: a word of its own for tokenisers, and the same in all languages."""
 
 MIN_DIGITS = 7
-"""Digits of the shortest number."""
 MAX_SEARCHED = 10_000
 """Characters of a sentence that are searched for the kinds of data in it."""
 MAX_MASKED = 200_000
@@ -66,7 +65,6 @@ _IDS = {
 chance are left out."""
 _ID_PATTERNS = {name: rf"(?<!{_SIGN})(?<![.,/+-])(?:{pattern})(?!{_SIGN}|[/+-])" for name, pattern in _IDS.items()}
 
-
 Found = tuple[int, int, str]
 """Personal data in a text: start, end and kind."""
 
@@ -83,7 +81,7 @@ class PersonalData:
         self._regions = tuple(dict.fromkeys(region for region in regions if region))
 
     def kinds(self, text: str) -> str:
-        """Return the kinds of personal data in *text*, masked or not, separated by blanks; empty without any."""
+        """The kinds of personal data in *text*, masked or not, separated by blanks; empty without any."""
         return self.kinds_in_lines([text])
 
     def kinds_in_lines(self, lines: Iterable[str]) -> str:
@@ -120,7 +118,7 @@ class PersonalData:
         return masked
 
     def find(self, text: str) -> list[Found]:
-        """Return all personal data in *text*, in order, without overlaps."""
+        """All personal data in *text*, in order, without overlaps."""
         found: list[Found] = []
         taken = bytearray(len(text))
         for start, end, kind in self._candidates(text):

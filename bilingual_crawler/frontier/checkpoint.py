@@ -37,10 +37,7 @@ def boot() -> str:
 
 
 def restore(folder: Path) -> None:
-    """Go back to the last checkpoint if the machine was restarted. Call it before the environment is opened.
-
-    Raises StoreError if the checkpoint cannot be read.
-    """
+    """Go back to the last checkpoint if the machine was restarted, before the environment is opened; or StoreError."""
     saved = folder / NAME
     if not saved.exists():
         return
@@ -74,10 +71,9 @@ class LmdbCheckpoints:
         self._failed: StoreError | None = None
 
     def begin(self, first: Callable[[], None] = lambda: None) -> Callable[[], None]:
-        """Pin the committed state. The result, to be called in any thread, waits until the state is on the disk.
+        """Pin the committed state. The result, for any thread, calls *first* and waits until the state is on the disk.
 
-        It calls *first* before. Both raise StoreError if *first* or the disk fails, and OSError if no file can be
-        opened: then the next checkpoint has all.
+        Both raise StoreError if *first* or the disk fails; OSError if no file can be opened: the next one has all.
         """
         if self._failed:
             raise self._failed
@@ -112,8 +108,7 @@ class LmdbCheckpoints:
         except (OSError, lmdb.Error) as error:
             if own_shortage(error) in NO_DESCRIPTOR:
                 raise
-            self._failed = StoreError(
-                f"{self._folder}: not all could be brought to the disk ({error}); make room and resume"
-            )
+            message = f"{self._folder}: not all could be brought to the disk ({error}); make room and resume"
+            self._failed = StoreError(message)
             raise self._failed from error
         self._safe = pin

@@ -16,7 +16,6 @@ class State(IntEnum):
     IN_FLIGHT = 1
     DONE = 2
     REDIRECTED = 3
-    """Answered by a redirect: its target took its place."""
     REFUSED = 4
     """Known and never fetched; counts in no budget."""
 
@@ -45,7 +44,7 @@ class Push(StrEnum):
 
 
 class Kind(StrEnum):
-    """The expected answer of a URL."""
+    """Expected answer."""
 
     PAGE = "page"
     SITEMAP = "sitemap"
@@ -61,7 +60,7 @@ class Entry(msgspec.Struct, array_like=True, gc=False):
     slot: str
     """Politeness slot: requests of one slot share delays and limits."""
     priority: float
-    """Any float; higher is sooner."""
+    """Higher is sooner."""
     parent: str = ""
     """URL of the page whose link gave the best priority; empty for seeds, even if linked, and for the sitemaps of a
     robots.txt."""
@@ -95,10 +94,10 @@ unpack_fact = msgspec.msgpack.Decoder(tuple[str, bytes]).decode
 
 
 def pack_state(state: State) -> bytes:
-    """Return the record of a URL that needs no further fetch."""
+    """The record of a URL that needs no further fetch."""
     return bytes((state,))
 
 
 def state_of(record: bytes) -> State:
-    """Return the state in the record of an entry or of :func:`pack_state`."""
+    """The state in the record of an entry or of :func:`pack_state`."""
     return State(record[-1])

@@ -55,8 +55,8 @@ class Job:
     def keep(self, settings: BaseSettings) -> FolderLock | None:
         """Record this job in the job folder or in Redis; raises JobError as :meth:`check` does.
 
-        Returns the lock on the job folder, None without one: a second process there would replace the frontier under
-        the first.
+        Returns the lock on the job folder, if there is one: a second process would replace the frontier under the
+        first.
         """
         lock = _lock(settings, make=True)
         text = json.dumps(asdict(self), ensure_ascii=False)
@@ -142,9 +142,8 @@ def _keepers(settings: BaseSettings) -> Iterator[list[_Keeper]]:
             if url.partition("://")[0] in FRONTIER_STORES.built_in:
                 # the client of Redis is in an extra
                 from bilingual_crawler.frontier import redis_store
-                from bilingual_crawler.frontier.redis_store import RedisLink
 
-                link = stack.enter_context(closing(RedisLink(url)))
+                link = stack.enter_context(closing(redis_store.RedisLink(url)))
                 redis_store.check(link)
                 keepers.append(_redis(link))
             yield keepers

@@ -40,8 +40,8 @@ class Tables(NamedTuple):
 class OpenTransaction:
     """The transaction for all reads and writes until it is committed; then another begins.
 
-    Use it as a context for each operation; the context gives the cursors. If an operation fails, all changes since the
-    last commit are undone, and every further use raises :class:`StoreError`.
+    It is the context of each operation, and gives it the cursors. If an operation fails, all changes since the last
+    commit are undone, and every further use raises :class:`StoreError`.
     """
 
     def __init__(self, env: Any, folder: Path) -> None:
@@ -52,7 +52,7 @@ class OpenTransaction:
         self._cursors: Any = None
         self._error: StoreError | None = None
         self.changes = 0
-        """Number of changes since the last commit; the user of the class counts them."""
+        """Since the last commit; the user of the class counts them."""
 
     def __enter__(self) -> Tables:
         if self._error:
@@ -122,49 +122,41 @@ _ROOM = 4096
 
 
 class InFlight:
-    """The digests of the URLs in flight.
+    """The digests of the URLs in flight, in an emptied file. Raises OSError if the disk is full.
 
-    The file is mapped into memory, so a mark survives the process without a system call. Marks of an earlier process
-    are deleted.
+    The file is mapped into memory, so a mark survives the process without a system call.
     """
 
     def __init__(self, path: Path) -> None:
         self._path = path
         self._file = path.open("w+b")
-        self._map: mmap.mmap | None = None
         self._free: list[int] = []
+        self._grow(0, _ROOM)
 
     def mark(self, digest: bytes) -> int:
-        """Add a URL; the result is the argument of :meth:`clear`. Raises OSError if the disk is full."""
+        """Add a URL; the result is the argument of :meth:`clear`."""
         if not self._free:
-            self._grow()
-        assert self._map
+            self._grow(len(self._map), 2 * len(self._map))
         at = self._free.pop()
         self._map[at : at + _SIZE] = digest
         return at
 
     def clear(self, mark: int) -> None:
-        assert self._map
         self._map[mark : mark + _SIZE] = _NONE
         self._free.append(mark)
 
     def close(self) -> None:
         """Delete the file: the process ends in order."""
-        if self._map:
-            self._map.close()
+        self._map.close()
         self._file.close()
         self._path.unlink(missing_ok=True)
 
-    def _grow(self) -> None:
-        """Double the file by writing zeros, because on a full disk a page that was never written would be fatal."""
-        size = self._file.seek(0, 2)
-        room = size or _ROOM
-        self._file.write(bytes(room))
+    def _grow(self, size: int, new_size: int) -> None:
+        # zeros are written, because on a full disk a page that was never written would be fatal
+        self._file.write(bytes(new_size - size))
         self._file.flush()
-        if self._map:
-            self._map.close()
-        self._map = mmap.mmap(self._file.fileno(), size + room)
-        self._free.extend(range(size, size + room, _SIZE))
+        self._map = mmap.mmap(self._file.fileno(), new_size)
+        self._free.extend(range(size, new_size, _SIZE))
 
 
 FORMAT = b"bilingual-frontier 6"
@@ -197,12 +189,12 @@ class LmdbStore:
     ========= ================================================ ============================
 
     So the first key of a slot in ``queue`` is its best URL. All changes go into one transaction until a URL is finished
-    or redirected, or a number is added to. Then they are committed, and survive the death of the process. A
-    :meth:`checkpoint` survives a power cut as well. Opening the store puts all URLs in flight back into the queue. The
-    file ``in-flight`` says which URLs were in flight at a death, because the last dequeues were not committed then.
+    or redirected, or a number is added to. Then they are committed, and survive the death of the process. Opening the
+    store puts all URLs in flight back into the queue. The file ``in-flight`` says which URLs were in flight at a death,
+    because the last dequeues were not committed then.
 
-    Raises :class:`StoreError` if the folder holds other files or another format. It raises the same from the first
-    failed write on (disk full): earlier commits stay, and no later change is written.
+    Raises :class:`StoreError` if the folder holds other files or another format, and from the first failed write on
+    (disk full): earlier commits stay, and no later change is written.
     """
 
     def __init__(self, folder: Path, *, map_size: int = 1 << 36) -> None:
@@ -222,9 +214,9 @@ class LmdbStore:
         marks = folder / "in-flight"
         left = marks.read_bytes() if marks.exists() else b""
         suspects = {left[at : at + _SIZE] for at in range(0, len(left), _SIZE)} - {_NONE}
-        # renewed before the commit: a death in between was not caused by these URLs
-        self._marks = InFlight(marks)
         with self._transaction as at:
+            # renewed before the commit: a death in between was not caused by these URLs
+            self._marks = InFlight(marks)
             at.meta.put(b"format", FORMAT)
             for key, _ in list(self._transaction.walk("in_flight", b"")):
                 at.in_flight.pop(key)
@@ -446,8 +438,7 @@ env.copyfd(os.open(os.devnull, os.O_WRONLY), compact=True)
 def _check_length(folder: Path) -> None:
     """Raise StoreError if pages in use are behind the end of the file: LMDB would die of a signal when it reads them.
 
-    A sound file may be too short as well: LMDB does not write pages that were freed in the transaction that took them.
-    So another process reads all pages in use of such a file.
+    A sound file may be too short, too, as LMDB does not write freed pages; so another process reads all pages in use.
     """
     path = folder / DATA
     with path.open("rb") as file:

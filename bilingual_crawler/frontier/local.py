@@ -41,7 +41,7 @@ _SUSPECTS = "(suspects)"
 
 
 class Offers:
-    """The best URL of each slot that may be fetched now, in a heap for each site. A site is a registered domain.
+    """The best URL of each slot that may be fetched now, in a heap for each site (registered domain).
 
     *budget* decides which site has the next turn; without one, the best of all offers is next. An offer in a heap is
     outdated if it is not the last one of its slot; the first one of a heap never is.
@@ -54,7 +54,6 @@ class Offers:
         self._held = 0
 
     def __len__(self) -> int:
-        """The number of offers, outdated ones included."""
         return self._held
 
     def set(self, head: Head) -> None:
@@ -68,7 +67,10 @@ class Offers:
         self._offer_to_budget(name)
         self._held += 1
         if self._held > 2 * len(self._current) + SPARE_OFFERS:
-            self._remove_outdated()
+            for heap in self._heaps.values():
+                heap[:] = [offer for offer in heap if not self._is_outdated(offer)]
+                heapify(heap)
+            self._held = len(self._current)
 
     def withdraw(self, slot: str) -> None:
         offer = self._current.pop(slot, None)
@@ -109,12 +111,6 @@ class Offers:
 
     def _is_outdated(self, offer: Offer) -> bool:
         return self._current.get(offer[-1]) != offer
-
-    def _remove_outdated(self) -> None:
-        for heap in self._heaps.values():
-            heap[:] = [offer for offer in heap if not self._is_outdated(offer)]
-            heapify(heap)
-        self._held = len(self._current)
 
 
 Method = TypeVar("Method", bound="Callable[..., Any]")
@@ -205,14 +201,12 @@ class LocalFrontier:
             if negated == -SUSPECT and self._in_flight:
                 self.offer((slot,))
                 return None
-            entry = self.store.pop(slot)
-            if entry is None:
-                continue
-            self._alone = entry.priority == SUSPECT
-            self._handed_out.add(entry.url)
-            self._in_flight[slot] += 1
-            self.offer((slot,))
-            return entry
+            if entry := self.store.pop(slot):
+                self._alone = entry.priority == SUSPECT
+                self._handed_out.add(entry.url)
+                self._in_flight[slot] += 1
+                self.offer((slot,))
+                return entry
         return None
 
     @_unless_frozen
@@ -308,13 +302,12 @@ class LocalFrontier:
         """Does nothing: the store answers at once."""
 
     async def leave(self) -> None:
-        # the summary of the crawl is written later
         self.sum_up()
         self.freeze()
         self.store.close()
 
     def sum_up(self) -> None:
-        """Keep the final counts, before the store is closed."""
+        """Keep the final counts for the summary, which is written after the store is closed."""
         with suppress(StoreError):
             self._remaining = self.remaining
             self.slot_states = dict.fromkeys(self.store.slots(), SlotState.FINISHED)

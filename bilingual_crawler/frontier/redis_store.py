@@ -47,16 +47,15 @@ _LOST = "LOST"
 
 
 def prefix_of(url: str) -> str:
-    """Return the prefix of all keys of the crawl in *url*."""
+    """The prefix of all keys of the crawl in *url*."""
     return f"bilingual:{urlsplit(url).fragment or 'crawl'}:"
 
 
 class RedisLink:
     """Runs commands and the scripts of ``frontier/lua`` on the keys under *prefix*.
 
-    A command without an answer is sent again until it is answered, or until :meth:`give_up`. So every command must be
-    idempotent. Raises :class:`StoreError` if the server cannot be reached at the start, refuses the password, or is
-    given up; and :class:`StoreLost` if the server has lost the crawl.
+    Every command must be idempotent: without an answer it is sent again, until :meth:`give_up`. Raises StoreError if
+    the server cannot be reached at the start, refuses the password, or is given up; StoreLost if it lost the crawl.
     """
 
     def __init__(self, url: str) -> None:
@@ -78,10 +77,8 @@ class RedisLink:
         if policy.startswith("allkeys"):
             why = f"evicts keys where memory is short (maxmemory-policy {policy}), and would lose URLs"
             raise StoreError(f"BILINGUAL_FRONTIER: {self._where} {why}; set maxmemory-policy noeviction")
-        lua = (
-            file for file in files("bilingual_crawler.frontier").joinpath("lua").iterdir() if file.name[-4:] == ".lua"
-        )
-        sources = {file.name.removesuffix(".lua"): file.read_text(encoding="utf-8") for file in lua}
+        lua = files("bilingual_crawler.frontier").joinpath("lua").iterdir()
+        sources = {file.name[:-4]: file.read_text(encoding="utf-8") for file in lua if file.name.endswith(".lua")}
         common = sources.pop("common")
         self._scripts = {name: self._redis.register_script(common + source) for name, source in sources.items()}
         self._given_up = threading.Event()
@@ -157,11 +154,10 @@ _BATCH = 500
 class RedisStore:
     """A :class:`~bilingual_crawler.frontier.frontier.FrontierStore` on Redis; each worker of a crawl has one.
 
-    Politeness slots belong to workers. A worker hands out URLs of its own slots only, so delays and knowledge of a site
-    stay in one process. Its URLs in flight are leased until its heartbeat (:meth:`share`, about every second) stops.
-    Then they are queued again, and its slots go to other workers. The leases of a worker that starts again under its
-    name are queued again at once. All times are those of the server's clock. Every method runs one script of ``lua``
-    and blocks until the answer. Values are msgpack, never pickle.
+    Politeness slots belong to workers, so delays and knowledge of a site stay in one process. The URLs that a worker
+    has in flight are leased until its heartbeat (:meth:`share`, about every second) stops, by the server's clock. Then
+    they are queued again, and its slots go to other workers. The leases of a worker that starts again under its name
+    are queued again at once. Every method runs one script of ``lua`` and blocks until the answer.
     """
 
     def __init__(self, url: str, worker: str, *, worker_seconds: float = WORKER_SECONDS) -> None:

@@ -12,14 +12,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Protocol
 
 from bilingual_crawler.frontier.entry import Entry, Push, State
-from bilingual_crawler.frontier.frontier import (
-    MAX_RECONSIDERED,
-    SITE_BUDGET,
-    Limits,
-    StoreError,
-    batched,
-    ignore,
-)
+from bilingual_crawler.frontier.frontier import MAX_RECONSIDERED, SITE_BUDGET, Limits, StoreError, batched, ignore
 from bilingual_crawler.frontier.local import LocalFrontier
 
 if TYPE_CHECKING:
@@ -45,16 +38,16 @@ class Worker(Protocol):
     """The process that a shared frontier belongs to; its methods are called in the event loop."""
 
     def reconsider(self, url: str, priority: float) -> float:
-        """Return the current priority of the next URL; if it fell, the URL goes back."""
+        """The current priority of the next URL; if it fell, the URL goes back."""
 
     def gained(self, learnt: Iterable[tuple[str, bytes]], queued: Iterable[str]) -> None:
         """Learn a part of the facts, or of the queued URLs, of a gained slot."""
 
     def wake(self) -> None:
-        """Called when a URL may be fetched, or the crawl is over."""
+        """A URL may be fetched, or the crawl is over."""
 
     def stop(self, error: StoreError) -> None:
-        """Called when the store has failed."""
+        """The store has failed."""
 
 
 class SharedFrontier:
@@ -89,7 +82,7 @@ class SharedFrontier:
         self.remaining = 0
         """URLs of all workers, queued or in flight, at the last heartbeat."""
         self.spent = ""
-        self._turned = time.monotonic()
+        self._turn()
         self._leaving = threading.Event()
         threading.Thread(target=self._beat, name="heartbeat", daemon=True).start()
 

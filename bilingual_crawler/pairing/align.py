@@ -22,7 +22,7 @@ from bilingual_crawler.pairing.resemblance import SHORTEST
 from bilingual_crawler.storage.records import PAIRS, UNPAIRED, read_tsv
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Collection, Iterator, Sequence
     from pathlib import Path
 
     from numpy.typing import NDArray
@@ -110,8 +110,7 @@ def as_aligned(corpus: Corpus, folder: Path) -> Iterator[tuple[Domain, Alignment
         left = {url: left_over[name, url] for url in urls if (name, url) in left_over}
         reasons = {url: row["reason"] for url, row in left.items()}
         nearest = {url: (row["nearest"], float(row["score"])) for url, row in left.items() if row["nearest"]}
-        misses = _near_misses(domain, reasons, nearest)
-        yield domain, Alignment(domain.group, tuple(found), reasons, nearest, near_misses=misses)
+        yield domain, Alignment(domain.group, tuple(found), reasons, nearest)
         del domain
     if lacking:
         corpus.unreadable["pairs_without_document"] += lacking
@@ -188,26 +187,8 @@ def align_domain(domain: Domain, method: Method, editions: str = "best") -> Alig
     nearest = {url: nearest[url] for url in unpaired if url in nearest}
     refused = {"low_score": len(candidates.scores) - len(good), "taken": len(good) - len(chosen)}
     return Alignment(
-        domain.group,
-        pairs,
-        unpaired,
-        nearest,
-        {reason: count for reason, count in refused.items() if count},
-        _near_misses(domain, unpaired, nearest),
+        domain.group, pairs, unpaired, nearest, {reason: count for reason, count in refused.items() if count}
     )
-
-
-def _near_misses(
-    domain: Domain, unpaired: Mapping[str, str], nearest: Mapping[str, tuple[str, float]]
-) -> tuple[Pair, ...]:
-    """The best candidates of two documents whose best candidate scored too low."""
-    low = {url for url, reason in unpaired.items() if reason == "low_score" and url in nearest}
-    found: dict[tuple[str, str], float] = {}
-    for profile in (*domain.a, *domain.b):
-        if profile.url in low and nearest[profile.url][0] in low:
-            other, score = nearest[profile.url]
-            found[(profile.url, other) if profile.language == domain.pair.a else (other, profile.url)] = score
-    return tuple(Pair(*urls, score, "", str(domain.pair)) for urls, score in found.items())
 
 
 def _untranslated(domain: Domain) -> dict[str, str]:

@@ -116,8 +116,6 @@ class Alignment:
     """URL of each unpaired document with candidates to the URL and score of the best one."""
     refused: Mapping[str, int] = field(default_factory=dict)
     """Refused candidates by reason: ``low_score`` or ``taken``."""
-    near_misses: tuple[Pair, ...] = ()
-    """Candidates of two unpaired documents, the best one of each, that scored too low; ``method`` is empty."""
 
     @property
     def paired(self) -> set[str]:

@@ -19,9 +19,7 @@ if TYPE_CHECKING:
     from bilingual_crawler.languages.pairs import LanguagePairs
     from bilingual_crawler.pairing.model import Outcome
 
-
 PAIR_COUNTS = [count for count in COUNTS if count.name in PairCounts.__struct_fields__]
-"""Those of a pair of languages."""
 
 
 class CrawlTally:
@@ -34,10 +32,7 @@ class CrawlTally:
         self._pairs = pairs
         self._seen: set[int] = set()
         """Hashes of addresses, as a crawl may have millions."""
-        self.tried = 0
-        self.fetched = 0
-        """Addresses that were answered; a redirect is not an answer."""
-        self.html = 0
+        self.tried = self.fetched = self.html = 0
         self.documents: Counter[str] = Counter(dict.fromkeys(pairs.languages, 0))
         """Documents by language of the pairs."""
         self.dropped: Counter[str] = Counter()
@@ -118,10 +113,9 @@ def tally_of(crawler: Crawler) -> CrawlTally:
 
 
 class CrawlLogExtension(CrawlComponent):
-    """Writes ``crawl.tsv``, one line per fetched URL, and counts its lines."""
+    """Writes ``crawl.tsv``, one line per fetched URL, and counts its lines of all runs."""
 
     tally: CrawlTally
-    """Counts of the lines of all runs."""
 
     def spider_opened(self) -> None:
         path = self._context.output_dir / CRAWL

@@ -25,10 +25,7 @@ if TYPE_CHECKING:
 
 
 class SitesExtension(CrawlComponent):
-    """Writes ``sites.tsv`` of a discovery, one line per judged site, and counts its lines."""
-
-    funnel: Funnel
-    """Counts of the lines of all runs."""
+    """Writes ``sites.tsv`` of a discovery, one line per judged site, and counts its lines of all runs."""
 
     def __init__(self, crawler: Crawler) -> None:
         super().__init__(crawler)

@@ -38,12 +38,10 @@ def why_no_pair(summary: Mapping[str, Any]) -> Iterator[str]:
 def _reason(summary: Mapping[str, Any], languages: list[str]) -> str:
     documents = summary.get("documents", {})
     if missing := " or ".join(language_name(code) for code in languages if not documents.get(code)):
-        most = ", ".join(
-            f"{language_name(code)} {count}" for code, count in list(summary.get("languages", {}).items())[:3]
-        )
-        return (
-            f", because none of {summary['html']} HTML pages is in {missing} (most: {most}).{_remedy(summary, missing)}"
-        )
+        found = islice(summary.get("languages", {}).items(), 3)
+        most = ", ".join(f"{language_name(code)} {count}" for code, count in found)
+        why = f"none of {summary['html']} HTML pages is in {missing} (most: {most})"
+        return f", because {why}.{_remedy(summary, missing)}"
     held = " and ".join(f"{documents[code]} {language_name(code)}" for code in languages)
     return f": {held} documents, but no two that are translations of each other.{_early(summary)}"
 
@@ -83,9 +81,8 @@ def _early(summary: Mapping[str, Any]) -> str:
 
 MAX_SITES = 200
 """Bilingual sites that a report of a discovery shows, the first ones."""
-
-# Cells that a table of sites may lack, as a crawl of its sites allows.
 _SITE = dict.fromkeys(("entry", "likelihood", "languages", "evidence", "found_on", "way"), "")
+"""Cells that a table of sites may lack, as a crawl of its sites allows."""
 
 
 def write_report(output_dir: Path) -> Path:

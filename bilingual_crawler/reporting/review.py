@@ -1,8 +1,4 @@
-"""A review: pairs for a human check, and what the filled sheets show: precision, agreement, labels.
-
-A uniform sample shows the precision. Beside it stand telling document pairs, from which ``scrapy align --labels``
-learns most: where the method is uncertain or may be wrong.
-"""
+"""A review: a uniform sample of pairs for a human check, and what filled sheets show: precision, agreement, labels."""
 
 from __future__ import annotations
 
@@ -15,13 +11,10 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
 from hashlib import blake2b
-from heapq import heappop, heappush
-from itertools import zip_longest
-from math import log, sqrt
+from math import sqrt
 from operator import attrgetter
 from random import Random
-from statistics import median
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from bilingual_crawler.bitext.overview import Sample
 from bilingual_crawler.options import wrong
@@ -44,52 +37,14 @@ if TYPE_CHECKING:
 
 SAMPLE = 100
 """Document pairs in a review that are drawn at random, and as many sentence pairs."""
-TELLING = {"uncertain": 40, "lengths": 20}
-"""Document pairs of each other kind of :data:`DRAWN`."""
-RANDOM, UNCERTAIN, LENGTHS = DRAWN = ("random", *TELLING)
-"""Why a pair is in a review: at random; in proportion to the uncertainty of its score, whether it is given or is a near
-miss; with lengths unlike other pairs of the site."""
-MIN_VARIANCE = 1e-4
-"""Of a score: what is certain may be wrong, too."""
-MIN_PAIRS = 5
-"""Pairs of a site that show its usual lengths."""
-LINES = 60
-"""Shown lines of a document."""
-CHARACTERS = 1000
-"""Shown characters of a line or sentence."""
+LINES, CHARACTERS = 60, 1000
+"""Shown lines of a document, and characters of a line or sentence."""
 SHEET = "review.tsv"
 _AS_WRITTEN = f".{SHEET}"
 """The sheet as written, to tell whether it was filled in."""
 _TEXTS = ".review.jsonl"
 """The shown lines of the document pairs, in the order of the sheet."""
-COLUMNS = tuple("number kind url_a url_b score method drawn text_a text_b translation remark".split())  # noqa: SIM905
-
-
-class DrawnPair(NamedTuple):
-    pair: Pair
-    texts: Texts
-    """The shown lines of both documents."""
-    drawn: str
-    """A member of :data:`DRAWN`."""
-
-
-class _Highest:
-    """The *size* document pairs of the highest worth that are offered; of equal ones the first."""
-
-    def __init__(self, size: int) -> None:
-        self._size, self._offered = size, 0
-        self._heap: list[tuple[float, int, Pair, Texts]] = []
-
-    def offer(self, worth: float, pair: Pair, text: Callable[[str], list[str]]) -> None:
-        self._offered += 1
-        if len(self._heap) < self._size or worth > self._heap[0][0]:
-            heappush(self._heap, (worth, -self._offered, *_shown(pair, text)))
-        if len(self._heap) > self._size:
-            heappop(self._heap)
-
-    def __iter__(self) -> Iterator[tuple[Pair, Texts]]:
-        """Best first."""
-        return ((pair, texts) for _, _, pair, texts in sorted(self._heap, reverse=True))
+COLUMNS = tuple("number kind url_a url_b score method text_a text_b translation remark".split())  # noqa: SIM905
 
 
 class Review:
@@ -98,8 +53,6 @@ class Review:
     def __init__(self, pair: LanguagePair, sample: int = SAMPLE) -> None:
         self._pair = pair
         self._sample: Sample[tuple[Pair, Texts]] = Sample(sample)
-        self._telling = {why: _Highest(number) for why, number in TELLING.items()}
-        self._random = Random(0)
         self.sentences = SentenceSample(sample)
         self.methods: Counter[str] = Counter()
         self.unpaired: Counter[str] = Counter()
@@ -107,30 +60,15 @@ class Review:
     def add(self, alignment: Alignment, text: Callable[[str], list[str]]) -> None:
         """Add the pairs of one registered domain or group. *text* gives the lines of a document by its URL."""
         self.unpaired.update(alignment.unpaired.values())
-        pairs = [pair for pair in alignment.pairs if pair.method != LABELLED]
         self.methods.update(pair.method for pair in alignment.pairs)
-        for pair in pairs:
-            self._sample.offer(partial(_shown, pair, text))
-        for pair, unlike in zip(pairs, _unlike_lengths(pairs, text), strict=False):
-            if unlike:
-                self._telling[LENGTHS].offer(unlike, pair, text)
-        for pair in (*pairs, *alignment.near_misses):
-            # Efraimidis & Spirakis (2006): in proportion to the variance
-            variance = max(MIN_VARIANCE, pair.score * (1 - pair.score))
-            self._telling[UNCERTAIN].offer(log(1 - self._random.random()) / variance, pair, text)
+        for pair in alignment.pairs:
+            if pair.method != LABELLED:
+                self._sample.offer(partial(_shown, pair, text))
 
     @property
-    def documents(self) -> list[DrawnPair]:
-        """The drawn document pairs, each once; random and telling ones alternate, for a reader who stops early."""
-        random = [DrawnPair(*one, RANDOM) for one in Random(0).sample(self._sample.drawn, len(self._sample.drawn))]
-        seen = {(one.pair.url_a, one.pair.url_b) for one in random}
-        telling = []
-        for rank in zip_longest(*([DrawnPair(*one, why) for one in drawn] for why, drawn in self._telling.items())):
-            for one in filter(None, rank):
-                if (urls := (one.pair.url_a, one.pair.url_b)) not in seen:
-                    seen.add(urls)
-                    telling.append(one)
-        return [one for both in zip_longest(random, telling) for one in both if one]
+    def documents(self) -> list[tuple[Pair, Texts]]:
+        """The drawn document pairs with the shown lines of both, in an order for a reader who stops early."""
+        return Random(0).sample(self._sample.drawn, len(self._sample.drawn))
 
     def write(self, directory: Path) -> None:
         """Write the files; raises UsageError as :func:`check_sheet` does, or if the folder is being reviewed."""
@@ -144,16 +82,14 @@ class Review:
 
     def _write(self, directory: Path) -> None:
         documents, sentences = self.documents, self.sentences
-        rows = [("document", p.url_a, p.url_b, p.score, p.method, drawn, "", "") for p, _, drawn in documents]
-        rows += [
-            ("sentence", d.url_a, d.url_b, s.score, d.method, RANDOM, s.text_a, s.text_b) for d, s in sentences.drawn
-        ]
+        rows = [("document", p.url_a, p.url_b, p.score, p.method, "", "") for p, _ in documents]
+        rows += [("sentence", d.url_a, d.url_b, s.score, d.method, s.text_a, s.text_b) for d, s in sentences.drawn]
         # spreadsheets quote as the csv module does
         filled = io.StringIO()
         sheet = csv.writer(filled, delimiter="\t", lineterminator="\n")
         sheet.writerow(COLUMNS)
         sheet.writerows((number, *row, "", "") for number, row in enumerate(rows, 1))
-        texts = (json.dumps([p.url_a, p.url_b, *texts], ensure_ascii=False) + "\n" for p, texts, _ in documents)
+        texts = (json.dumps([p.url_a, p.url_b, *texts], ensure_ascii=False) + "\n" for p, texts in documents)
         for name, text in ((_AS_WRITTEN, filled.getvalue()), (SHEET, filled.getvalue()), (_TEXTS, "".join(texts))):
             with replacing(directory / name) as part:
                 part.write_text(text, encoding="utf-8", errors="replace", newline="")
@@ -172,11 +108,8 @@ def check_sheet(directory: Path) -> None:
     """Raise UsageError if *directory* has a sheet that is not as it was written: somebody has filled it in."""
     sheet, written = directory / SHEET, directory / _AS_WRITTEN
     if sheet.exists() and not (written.exists() and written.read_bytes() == sheet.read_bytes()):
-        raise wrong(
-            "--review",
-            directory,
-            f"{SHEET} was filled in there; give another folder, and learn from this one with --labels {directory}",
-        )
+        fix = f"give another folder, and learn from this one with --labels {directory}"
+        raise wrong("--review", directory, f"{SHEET} was filled in there; {fix}")
 
 
 class SentenceSample(Sample["tuple[DocumentPair, SentencePair]"]):
@@ -196,19 +129,6 @@ def _shown(pair: Pair, text: Callable[[str], list[str]]) -> tuple[Pair, Texts]:
 
 def _both(documents: DocumentPair, found: SentencePair) -> tuple[DocumentPair, SentencePair]:
     return documents, replace(found, text_a=found.text_a[:CHARACTERS], text_b=found.text_b[:CHARACTERS])
-
-
-def _unlike_lengths(pairs: Sequence[Pair], text: Callable[[str], list[str]]) -> list[float]:
-    """How much the ratio of characters of each pair differs from the site's usual ratio, as a logarithm.
-
-    Empty if the site has fewer than :data:`MIN_PAIRS`.
-    """
-    if len(pairs) < MIN_PAIRS:
-        return []
-    sizes = ([1 + sum(map(len, text(url))) for url in (pair.url_a, pair.url_b)] for pair in pairs)
-    ratios = [log(a / b) for a, b in sizes]
-    usual = median(ratios)
-    return [abs(ratio - usual) for ratio in ratios]
 
 
 RIGHT, WRONG, UNSURE = "1", "0", "?"
@@ -245,8 +165,8 @@ class ReviewRow:
 
     @property
     def is_random(self) -> bool:
-        """Whether the pair was drawn at random, as all were in older sheets."""
-        return self.cells.get("drawn", "") in ("", RANDOM)
+        """Whether the pair was drawn at random, as not all were in sheets that have the column ``drawn``."""
+        return self.cells.get("drawn", "") in ("", "random")
 
     @property
     def key(self) -> str:
@@ -256,11 +176,10 @@ class ReviewRow:
 
 
 class Sheet:
-    """The sheet *place*, or that of the folder *place*, as it is now.
+    """The sheet *place*, or that of the folder *place*, as it is now; lines without a ``kind``, as comments, are no
+    rows.
 
     Raises SheetError if it cannot be read, or OSError if it is missing.
-
-    Lines without a ``kind``, such as comments, are no rows.
     """
 
     def __init__(self, place: Path) -> None:
@@ -277,9 +196,8 @@ class Sheet:
         try:
             header = next(rows, [])
             if missing := {"kind", "translation"} - set(header):
-                raise SheetError(
-                    f"{path}: there is no column {min(missing)}; the columns are {', '.join(COLUMNS)}, parted by tabs"
-                )
+                columns = f"the columns are {', '.join(COLUMNS)}, parted by tabs"
+                raise SheetError(f"{path}: there is no column {min(missing)}; {columns}")
             self._records.append(("".join(taken), header))
             taken.clear()
             for position, cells in enumerate(rows, 1):
@@ -288,17 +206,15 @@ class Sheet:
                 # editors cut off the tabs at the end of a line
                 row = ReviewRow(position, dict(zip(header, cells + [""] * (len(header) - len(cells)), strict=False)))
                 if row.kind and row.judgement not in ("", *JUDGEMENTS):
-                    raise SheetError(
-                        f"{path}, line {rows.line_num}: translation is {row.judgement[:40]!r}; write 1, 0, ? or nothing"
-                    )
+                    wrong_value = f"translation is {row.judgement[:40]!r}; write 1, 0, ? or nothing"
+                    raise SheetError(f"{path}, line {rows.line_num}: {wrong_value}")
                 self.rows += [row] * bool(row.kind)
         except csv.Error as error:
             raise SheetError(f"{path}, line {rows.line_num}: {error}; keep the columns parted by tabs") from None
 
     def judge(self, row: ReviewRow, judgement: str) -> None:
-        """Write the *judgement* of a row, and wait until it is on the disk; all other lines stay byte by byte.
-
-        Raises OSError; then the file is as it was.
+        """Write the *judgement* of a row to the disk; all other lines, and after an OSError the file, stay as they
+        were.
         """
         raw, cells = self._records[row.place]
         column = self._records[0][1].index("translation")
@@ -331,15 +247,13 @@ Z = 1.96
 
 @dataclass(frozen=True, slots=True)
 class Judged:
-    """The human judgements of one kind of pair, among those that were drawn at random."""
+    """The human judgements of one kind of pair, ``document`` or ``sentence``, among those that were drawn at random."""
 
     kind: str
-    """``document`` or ``sentence``."""
     right: int
     judged: int
     """Pairs judged right or wrong, at least one."""
     drawn: int
-    """Pairs of the sheet that were drawn at random."""
     unsure: int = 0
 
     @property
@@ -351,12 +265,10 @@ class Judged:
 
     def __str__(self) -> str:
         low, high = self.interval
-        return (
-            f"{self.kind} pairs: {self.right} of {self.judged} judged are translations, precision"
-            f" {self.right / self.judged:.3f} (95 % interval {low:.3f} to {high:.3f});"
-            f" {self.drawn - self.judged} of the sample are not judged"
-            + (f", {self.unsure} of them unsure" if self.unsure else "")
-        )
+        precision = f"precision {self.right / self.judged:.3f} (95 % interval {low:.3f} to {high:.3f})"
+        rest = f"{self.drawn - self.judged} of the sample are not judged"
+        unsure = f", {self.unsure} of them unsure" if self.unsure else ""
+        return f"{self.kind} pairs: {self.right} of {self.judged} judged are translations, {precision}; {rest}{unsure}"
 
 
 def sheet_folders(place: Path) -> list[Path]:

@@ -70,10 +70,8 @@ class _Judging(Resource):
         except SheetError as error:
             return _refuse(request, HTTPStatus.CONFLICT, str(error))
         except OSError as error:
-            # after an error in writing, the sheet is as it was
-            return _refuse(
-                request, HTTPStatus.INTERNAL_SERVER_ERROR, f"{error.filename or 'The judgement'}: {error.strerror}"
-            )
+            message = f"{error.filename or 'The judgement'}: {error.strerror}"
+            return _refuse(request, HTTPStatus.INTERNAL_SERVER_ERROR, message)
 
     def render_GET(self, request: Request) -> bytes:
         pairs = self._read()
@@ -117,18 +115,11 @@ class _Judging(Resource):
             ]
             page = render("judged.html", last=pairs[-1].key if pairs else "", results=results, **common)
         else:
-            pair = pairs[place]
-            page = render(
-                "judge.html",
-                pair=pair,
-                place=place + 1,
-                before=pairs[place - 1].key if place else "",
-                after=pairs[place + 1].key if place + 1 < len(pairs) else "",
-                languages=pair.folder.name if several else "",
-                changed=changed,
-                judgements=JUDGEMENTS,
-                **common,
-            )
+            keys = ["", *(pair.key for pair in pairs), ""]
+            values = {"place": place + 1, "before": keys[place], "after": keys[place + 2], "changed": changed}
+            languages = pairs[place].folder.name if several else ""
+            values |= {"pair": pairs[place], "languages": languages, "judgements": JUDGEMENTS}
+            page = render("judge.html", **values, **common)
         return answer(request, page, HTML)
 
 
@@ -151,11 +142,10 @@ class _Pair:
 
 def _place(request: Request, pairs: list[_Pair]) -> int:
     """The place of the pair that *request* names; SheetError if there is none."""
-    wanted = _field(request, "pair")
-    for place, pair in enumerate(pairs):
-        if pair.key == wanted:
-            return place
-    raise SheetError("The sheet has changed, and the pair is no longer in it.")
+    try:
+        return [pair.key for pair in pairs].index(_field(request, "pair"))
+    except ValueError:
+        raise SheetError("The sheet has changed, and the pair is no longer in it.") from None
 
 
 def _field(request: Request, name: str) -> str:

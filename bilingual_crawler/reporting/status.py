@@ -38,15 +38,10 @@ logger = logging.getLogger(__name__)
 
 MAX_POINTS = 1200
 """Points of the curve; when it has more, every second one is dropped."""
-MAX_TITLES = 10_000
-"""Maximum remembered titles of documents, for pairs to come."""
-MAX_SITES = 10_000
-"""Maximum counted sites; the least recently fetched are forgotten."""
+MAX_TITLES = MAX_SITES = 10_000
 MAX_NEWEST = 20
 RATE_SECONDS = 60
 """Seconds over which the speed is measured."""
-
-
 REFRESH_SECONDS = 2
 """Seconds between requests of a browser; the figures are at most half as old."""
 SHOWN_SITES = 100
@@ -55,8 +50,8 @@ SHOWN_SITES = 100
 class StatusExtension(CrawlComponent):
     """Serves ``/``, ``/status.json``, ``/metrics`` and ``/explain`` on ``BILINGUAL_STATUS`` while the crawl runs.
 
-    The figures are those of ``summary.json``. When the crawl has ended, a watching browser is shown the end before the
-    port is closed. Raises UsageError if the address is not free.
+    When the crawl has ended, a watching browser is shown the end before the port is closed. Raises UsageError if the
+    address is not free.
     """
 
     def __init__(self, crawler: Crawler) -> None:
@@ -72,8 +67,7 @@ class StatusExtension(CrawlComponent):
         self._moments: deque[tuple[float, int]] = deque()
         self._phase = ""
         self._advancing = create_looping_call(self._advance)
-        self._asked = 0.0
-        self._made = 0.0
+        self._asked = self._made = 0.0
         self._status: dict[str, Any] = {}
         # few crawls are watched, and the web pages import the client of Prometheus
         from bilingual_crawler.reporting.status_pages import StatusSite
@@ -140,7 +134,6 @@ class StatusExtension(CrawlComponent):
         )
 
     def _shown(self, pair: Pair) -> dict[str, str]:
-        """*pair* as a row of a table, with the titles of its documents."""
         titles = {"title_a": self._titles.get(pair.url_a, ""), "title_b": self._titles.get(pair.url_b, "")}
         return asdict(pair) | {"score": f"{pair.score:.3f}"} | titles
 

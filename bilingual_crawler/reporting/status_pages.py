@@ -30,7 +30,6 @@ logger = logging.getLogger(__name__)
 
 JSON = "application/json"
 NAMESPACE = "bilingual"
-"""First part of the names of all metrics."""
 
 
 class Watched(Protocol):

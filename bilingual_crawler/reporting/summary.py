@@ -56,8 +56,7 @@ POLITENESS = frozenset([
 class SummaryExtension(CrawlComponent):
     """Keeps ``summary.json`` up to date while the crawl runs; at the end writes the report and prints the counts.
 
-    Failures, traps and bytes are in no other output; they are added up there from run to run. Stats:
-    ``bilingual/errors/<exception>``.
+    Failures, traps and bytes, which are in no other output, are added up from run to run. Stats: :data:`ERRORS`.
     """
 
     def __init__(self, crawler: Crawler) -> None:
@@ -211,7 +210,10 @@ class _Screen(Console):
 
 def _facts(given: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     summary = {**NOTHING, **given}
-    by_pair, several = summary["by_pair"], len(summary["by_pair"]) > 1
+    pairs, left_over = (
+        {name: counts[count] for name, counts in summary["by_pair"].items()} for count in ("pairs", "left_over")
+    )
+    several = len(pairs) > 1
     if "sites_judged" in given:
         yield _fact(summary["site_candidates"], "candidate site")
         yield _fact(summary["sites_judged"], "site", " judged" + _reasons(summary["sites_refused"], "not bilingual: "))
@@ -227,8 +229,8 @@ def _facts(given: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     documents = {language_name(code): number for code, number in summary["documents"].items()}
     yield _fact(sum(documents.values()), "document", _reasons(documents))
     yield _fact(summary["candidates"], "candidate pair", _reasons(summary["refused"], "refused: "))
-    yield _fact(summary["pairs"], "pair", _reasons(_each(by_pair, "pairs") if several else {}))
-    unpaired = _each(by_pair, "left_over") if several else summary["unpaired"]
+    yield _fact(summary["pairs"], "pair", _reasons(pairs if several else {}))
+    unpaired = left_over if several else summary["unpaired"]
     yield _fact(summary["left_over"], "document", " in no pair" + _reasons(unpaired))
     if summary["bitext"]:
         dropped = _reasons(summary["bitext_dropped"], "dropped: ")
@@ -254,14 +256,9 @@ def describe_queue(estimate: Mapping[str, float]) -> str:
         return ""
     remaining, unclear = round(estimate["remaining"]), int(estimate.get("unclear", 0))
     why = f"; {unclear} {noun(unclear, 'page')} may be in pairs that were not recognised" if unclear else ""
-    return (
-        f", with about {remaining} {noun(remaining, 'pair')}: an estimated {estimate['share']:.0%} "
-        f"({estimate['low']:.0%} to {estimate['high']:.0%}) of the pairs of the sites visited are found{why}"
-    )
-
-
-def _each(by_pair: Mapping[str, Mapping[str, int]], count: str) -> dict[str, int]:
-    return {name: counts[count] for name, counts in by_pair.items()}
+    share = f"{estimate['share']:.0%} ({estimate['low']:.0%} to {estimate['high']:.0%})"
+    found = f"an estimated {share} of the pairs of the sites visited are found"
+    return f", with about {remaining} {noun(remaining, 'pair')}: {found}{why}"
 
 
 def _reasons(counts: Mapping[str, int], title: str = "") -> str:

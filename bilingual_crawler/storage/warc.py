@@ -45,8 +45,7 @@ class ArchiveError(ValueError):
 
 
 def record_url(url: str) -> str:
-    """The canonical form of *url* as Scrapy requests it, with no fragment but that of a variant; *url* itself if it has
-    none.
+    """The canonical form of *url*, if it has one, as Scrapy requests it: with no fragment but that of a variant.
 
     Scrapy escapes more than a canonical URL does (``[``, ``'``), other archivers less.
     """
@@ -69,7 +68,8 @@ def bare_url(url: str, aliases: Mapping[str, str]) -> str:
     return bare
 
 
-def url_key(text: str) -> int:
+def text_key(text: str) -> int:
+    """A hash of 64 bits that is the same in all processes."""
     return int.from_bytes(blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8).digest(), "big")
 
 
@@ -88,10 +88,8 @@ class Index:
     def sort(self) -> None:
         keys = np.frombuffer(self._keys, np.uint64)
         order = np.lexsort((np.frombuffer(self._ranks, np.uint8), keys))
-        keys = keys[order]
-        first = np.ones(len(keys), np.bool_)
-        first[1:] = keys[1:] != keys[:-1]
-        self._sorted, self._found = keys[first], np.frombuffer(self._places, np.uint64)[order][first]
+        self._sorted, first = np.unique(keys[order], return_index=True)
+        self._found = np.frombuffer(self._places, np.uint64)[order[first]]
         del self._keys, self._places, self._ranks
 
     def __len__(self) -> int:
@@ -119,25 +117,26 @@ MAX_HTTP_HEAD = 1 << 19
 """Limit in bytes for the HTTP header of a response: twice what a crawl takes."""
 MAX_CHUNKS = 1 << 18
 """Chunks of a body that are read."""
+_MAX_OFFSET = 1 << 63
 
 
 @dataclass(frozen=True, slots=True)
 class RecordHead:
+    """The fields of the header of a record as they stand."""
+
     kind: bytes
     """``WARC-Type``"""
     url: str
     date: str
-    """``WARC-Date`` as it stands."""
     ip: str | None
     digest: bytes | None
-    """``WARC-Payload-Digest``"""
+    """Of the payload."""
     record_id: bytes | None
     refers_to: tuple[bytes, ...]
     """Of a revisit: the id, the address and the digest of the record with its payload, as far as it names them."""
     truncated: bool
     """Whether a part of the block is missing, by ``WARC-Truncated``."""
     media_type: str
-    """``Content-Type`` of the record."""
     block: int
     """Where the content block begins, in bytes from the start of the record."""
     length: int
@@ -147,7 +146,6 @@ class RecordHead:
 
     @property
     def end(self) -> int:
-        """Bytes up to the end of the content block."""
         return self.block + self.length
 
 
@@ -282,9 +280,6 @@ def _dechunk(body: bytes) -> bytes:
         content += body[end + 2 : end + 2 + size]
         at = min(end + 2 + size + 2, len(body))
     return bytes(content) if at else body
-
-
-_MAX_OFFSET = 1 << 63
 
 
 class NoRecord(Exception):
