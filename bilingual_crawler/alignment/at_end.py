@@ -39,8 +39,7 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
-CHECK_SECONDS = 0.2
-"""Seconds between two checks whether to stop."""
+STOP_CHECK_SECONDS = 0.2
 MOMENT = 5.0
 """Seconds of aligning before the remaining time is estimated."""
 MAX_DOCUMENTS, MAX_CHARACTERS = 1_000, 8_000_000
@@ -138,7 +137,7 @@ async def align_crawl(
     process.stdin.write(json.dumps(request, default=str).encode() + b"\n")
     listening = asyncio.ensure_future(_read_messages(process, on_progress))
     while not listening.done():
-        await asyncio.wait((listening,), timeout=CHECK_SECONDS)
+        await asyncio.wait((listening,), timeout=STOP_CHECK_SECONDS)
         if stopped() and process.returncode is None:
             process.kill()
     status = await process.wait()

@@ -25,10 +25,8 @@ LARGEST = 5
 """Maximum sentences of a bead, both sides together."""
 SHAPES = tuple((p, q) for p in range(1, LARGEST) for q in range(1, LARGEST - p + 1))
 """Sentences of the first and of the second document in a bead."""
-ALONE = 0.1
-"""Expected share of sentences without a translation."""
-WEIGHT = 20
-"""Weight of this prior, in sentences."""
+ALONE, WEIGHT = 0.1, 20
+"""Expected share of sentences without a translation, and the weight of this prior, in sentences."""
 END = math.log(0.25)
 """Log-odds of a sentence without a translation before the first bead or after the last: half a page may be alone."""
 

@@ -50,8 +50,7 @@ MIN_COPIED = 5
 _BACK = re.compile(r"^\W{0,9}(?:<{1,2}\s+|[←⇐◀◄❮]\s*|‹(?!.*›)\s*)\w|^[↑⇑]|[↑⇑▲]$")
 _UP = re.compile(r"^▲|^«\s(?!.*»)")
 """At the beginning of a few words; before a sentence ``▲`` is a warning sign, and ``«`` a quotation mark."""
-_FIELD = re.compile(r"\w\s?\*\W*$")
-"""A field of a form that must be filled in."""
+_REQUIRED_FIELD = re.compile(r"\w\s?\*\W*$")
 _FORTH = re.compile(r"\s(?:>{1,2}|[›→⇒▶►❯])\W*$")
 _BRACKETS = re.compile(r"^\[\s.*\]$|^\[\w.*\s\]$")
 """With a blank inside, as for links without a frame; ``[sic]`` has none."""
@@ -60,8 +59,7 @@ _TRAIL = re.compile(r"\s[›»❯]\s")
 """Between the steps of a breadcrumb trail. ``>`` is also in the paths of menus, which texts explain."""
 MIN_LINKS = 3
 """Items of a list of links, or steps of a trail."""
-MAX_WORDS = 4
-"""Words of a link."""
+MAX_LINK_WORDS = 4
 
 
 def is_navigation(a: str, b: str) -> bool:
@@ -74,8 +72,8 @@ def is_navigation(a: str, b: str) -> bool:
         bool(_BACK.search(a) or _BACK.search(b))
         or all(map(_BRACKETS.search, (a, b)))
         or any(
-            all(sign.search(text) and len(text.split()) <= MAX_WORDS for text in (a, b))
-            for sign in (_FORTH, _UP, _FIELD)
+            all(sign.search(text) and len(text.split()) <= MAX_LINK_WORDS for text in (a, b))
+            for sign in (_FORTH, _UP, _REQUIRED_FIELD)
         )
         or all(map(_is_list_of_links, (a, b)))
     )
@@ -89,7 +87,7 @@ def _is_list_of_links(text: str) -> bool:
         items = steps[:-1]
     elif len(items) < MIN_LINKS:
         return False
-    return all(0 < len(item.split()) <= MAX_WORDS for item in items) and not text.endswith(SENTENCE_ENDS)
+    return all(0 < len(item.split()) <= MAX_LINK_WORDS for item in items) and not text.endswith(SENTENCE_ENDS)
 
 
 _BRACKETED = re.compile(r"\([^()]*\)|（[^（）]*）|\[[^\[\]]*\]")
@@ -158,7 +156,7 @@ def _constant_parts(line: str) -> Iterator[str]:
 
 def is_list(lines: Sequence[str]) -> bool:
     """Whether a document has next to no sentence: a list of posts, a form, an index."""
-    prose = sum(len(line) for line in lines if line.endswith(SENTENCE_ENDS) and count_words(line) >= MAX_WORDS)
+    prose = sum(len(line) for line in lines if line.endswith(SENTENCE_ENDS) and count_words(line) >= MAX_LINK_WORDS)
     return prose < MIN_PROSE * sum(map(len, lines))
 
 

@@ -31,7 +31,6 @@ SEED = 1
 BATCH = 1000
 """Sentence pairs whose signatures are computed or compared together."""
 MAX_WORDS = 200
-"""Words of a side that are compared."""
 REASONS = ("", "duplicate", "near_duplicate", "repeated")
 _, DUPLICATE, NEAR_DUPLICATE, REPEATED = range(4)
 _WORD = re.compile(word_pattern(r"[^\W_]"))

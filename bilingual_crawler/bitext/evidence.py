@@ -33,10 +33,9 @@ MAX_WORD_PAIRS = 5_000_000
 """Distinct word pairs that are counted, some 100 bytes each."""
 _WORD = re.compile(rf"[ァ-ヺー]+|(?:(?![ァ-ヺー]){LETTERS})|\d+")
 _NAME_LENGTH = 4
-_KEPT_WORD = 0.6
-"""Probability that a number or name of a sentence is in its translation."""
-_ALIKE_WORD = 0.15
-"""Probability that the translation of a word sounds like it."""
+_KEPT_WORD, _ALIKE_WORD = 0.6, 0.15
+"""Probability that a number or name is in the translation of a sentence, and that a translation sounds like its word.
+"""
 _DIGIT = re.compile(r"\d")
 _GROUPED = re.compile(r"(?<![\d.,])\d{1,3}(?:[.,’'\u00a0\u202f ]\d{3})+(?!\d)")
 _AFTERNOON = re.compile(r"\b(\d{1,2})(?=(?:[.:]\d\d)?\s?[pP]\.?\s?[mM]\b)")
@@ -282,7 +281,6 @@ LENGTH_SPREAD = 0.2
 LENGTH_OFFSET = 8
 """Characters added to lengths, as short sentences differ more."""
 MAX_EVIDENCE = 8.0
-"""Highest log-odds by words, and by meaning."""
 MIN_CLOSENESS = -6.0
 MISSING_NUMBER = -1.5
 """Log-odds of a number that only one side has."""

@@ -46,7 +46,6 @@ class DocumentPair:
     """Confidence of the document alignment, 0 to 1."""
     method: str
     origin_a: Origin = UNKNOWN
-    """What the first page declares about where it comes from."""
     origin_b: Origin = UNKNOWN
     sentences_a: tuple[Sentence, ...] = ()
     """The sentences that were aligned, in order: at most 3,000."""
@@ -296,8 +295,7 @@ class Moses(Export):
                 file.write((text if text is origin else " ".join(text.split())) + "\n")
 
 
-_FORBIDDEN = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
-"""Characters that XML 1.0 does not allow."""
+_FORBIDDEN_IN_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
 class Tmx(Export):
@@ -338,14 +336,12 @@ def _props(facts: Mapping[str, str]) -> str:
 
 
 def _xml(text: str) -> str:
-    return escape(_FORBIDDEN.sub("", text))
+    return escape(_FORBIDDEN_IN_XML.sub("", text))
 
 
 BOTH = (str, str)
-GROUP = 50_000
-"""Sentence pairs of a row group."""
-TEXT = 4_000_000
-"""Characters of the documents of a row group."""
+GROUP, TEXT = 50_000, 4_000_000
+"""Sentence pairs of a row group, or characters of its documents."""
 
 
 class JsonLines(Export):
@@ -411,7 +407,7 @@ class DocumentsJsonLines(Export):
             "url": (documents.url_a, documents.url_b),
             "sentences": tuple(sentences),
             **documents.facts(),
-            PERSONAL: tuple(self._personal.kinds_in_lines(s.text for s in side) for side in sides),
+            PERSONAL: tuple(self._personal.kinds(s.text for s in side) for side in sides),
             "document_score": documents.score,
             "beads": list(self._beads(len(sides[0]), len(sides[1]), raw)),
             **documents.direction(self.languages),

@@ -50,7 +50,7 @@ class Monolingual(Files, ABC):
         if not paragraphs:
             return
         row = {"url": document.url, "language": to_bcp47(document.language), "paired": document.paired}
-        facts = asdict(document.origin) | {PERSONAL: self._personal.kinds_in_lines(paragraphs)}
+        facts = asdict(document.origin) | {PERSONAL: self._personal.kinds(paragraphs)}
         self._write(row | {"paragraphs": paragraphs} | facts)
 
     def _is_new(self, text: str) -> bool:

@@ -30,11 +30,8 @@ T = TypeVar("T")
 
 SUFFIX = "summary.json"
 SAMPLE = 50
-"""Sentence pairs in an overview."""
-CHARACTERS = 1000
-"""Characters of a side in the sample."""
+SHOWN_CHARACTERS = 1000
 MAX_SITES = 1000
-"""Sites in an overview, those with the most sentence pairs."""
 BINS = 10
 
 
@@ -100,7 +97,6 @@ class BitextOverview:
     pair: str
     counts: BitextCounts = field(default_factory=BitextCounts)
     sites: dict[str, SiteBitext] = field(default_factory=dict)
-    """By registered domain of the first document."""
     licences: dict[str, int] = field(default_factory=dict)
     """Pages of document pairs by the licence that they declare."""
     opt_outs: dict[str, int] = field(default_factory=dict)
@@ -133,7 +129,7 @@ class Overview(Export):
             site.words_a += round(count_words(one.text_a))
             site.words_b += round(count_words(one.text_b))
             self._found.quality[min(int(one.quality * BINS), BINS - 1)] += 1
-            texts = one.text_a[:CHARACTERS], one.text_b[:CHARACTERS]
+            texts = one.text_a[:SHOWN_CHARACTERS], one.text_b[:SHOWN_CHARACTERS]
             self._sample.offer(lambda: Shown(documents.url_a, documents.url_b, *texts, one.quality))  # noqa: B023
 
     def close(self) -> None:

@@ -176,7 +176,7 @@ class BitextProducer:
     def _judged(self, found: SentencePair, templates: Templates, in_list: bool) -> SentencePair:
         if dropped := self._cleaner.objection(found, templates, in_list):
             return replace(found, dropped=dropped)
-        kept = replace(found, personal=self._personal.kinds(f"{found.text_a}\n{found.text_b}"))
+        kept = replace(found, personal=self._personal.kinds([f"{found.text_a}\n{found.text_b}"]))
         return replace(kept, dropped=refusal(self._filters, kept)) if self._filters else kept
 
 

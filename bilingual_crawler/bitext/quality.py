@@ -38,7 +38,6 @@ WITH_ENCODER = LinearModel(0.413, {
 """Mean of the fits with and without the encoder, which knows some languages less well than those of the fit."""
 
 MAX_ODDS = 8.0
-"""Clipping bounds of the log-odds of an alignment."""
 AROUND = 2
 """Beads before and after a bead that count as evidence."""
 SPREAD, MAX_LENGTH = 0.2, 9.0

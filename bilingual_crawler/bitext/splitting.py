@@ -200,7 +200,6 @@ class _Dot(NamedTuple):
     previous: list[str]
     """The words before *word*."""
     following: str
-    """The next word or number."""
     after: str
 
     def ends_after_number(self) -> bool:

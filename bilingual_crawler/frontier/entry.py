@@ -70,7 +70,6 @@ class Entry(msgspec.Struct, array_like=True, gc=False):
     order: int = 0
     """Discovery order, which breaks ties between equal priorities. Set by the store."""
     attempts: int = 0
-    """Failed fetches so far."""
     redirects: int = 0
     """Number of redirects from the first URL of the chain."""
     request: str = ""
@@ -90,7 +89,6 @@ class Entry(msgspec.Struct, array_like=True, gc=False):
 pack = msgspec.msgpack.Encoder().encode
 unpack = msgspec.msgpack.Decoder(Entry).decode
 unpack_fact = msgspec.msgpack.Decoder(tuple[str, bytes]).decode
-"""A URL and the fact learnt from it."""
 
 
 def pack_state(state: State) -> bytes:

@@ -116,12 +116,10 @@ class FrontierStore(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Share:
-    """The answer to a heartbeat."""
+    """The answer to a heartbeat: slots that now belong to the worker, or that other workers may have changed."""
 
     gained: list[str]
-    """Slots that now belong to the worker."""
     changed: list[str]
-    """Slots of the worker that other workers may have changed."""
     surplus: int
     """Number of slots with queued URLs that the worker should release."""
     over: bool

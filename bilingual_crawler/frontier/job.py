@@ -39,7 +39,6 @@ class Job:
     """The arguments that all runs on one frontier share; further runs may add *seeds*."""
 
     pair: str
-    """Language pairs, separated by commas."""
     scope: str
     prefixes: tuple[str, ...]
     seeds: tuple[str, ...]
@@ -136,9 +135,14 @@ def _keepers(settings: BaseSettings) -> Iterator[list[_Keeper]]:
     try:
         with ExitStack() as stack:
             if jobdir:
-                _check_workers(Path(jobdir), options.workers)
-                lmdb_store.check(Path(jobdir) / FRONTIER)
-                keepers.append(_folder(Path(jobdir)))
+                folder = Path(jobdir)
+                holds = f"JOBDIR={jobdir}: holds a crawl of"
+                if options.workers > 1 and (folder / FRONTIER).exists():
+                    raise JobError(f"{holds} one process: leave BILINGUAL_WORKERS out, {OTHER_FOLDER}")
+                if options.workers == 1 and (folder / WORKERS).exists():
+                    raise JobError(f"{holds} several workers: give BILINGUAL_WORKERS, {OTHER_FOLDER}")
+                lmdb_store.check(folder / FRONTIER)
+                keepers.append(_folder(folder))
             if url.partition("://")[0] in FRONTIER_STORES.built_in:
                 # the client of Redis is in an extra
                 from bilingual_crawler.frontier import redis_store
@@ -151,14 +155,6 @@ def _keepers(settings: BaseSettings) -> Iterator[list[_Keeper]]:
         raise JobError(str(error)) from error
     except OSError as error:
         raise _unusable(jobdir, error) from error
-
-
-def _check_workers(jobdir: Path, workers: int) -> None:
-    """Raise JobError if one process would resume the frontier of several, or the other way round."""
-    if workers > 1 and (jobdir / FRONTIER).exists():
-        raise JobError(f"JOBDIR={jobdir}: holds a crawl of one process: leave BILINGUAL_WORKERS out, {OTHER_FOLDER}")
-    if workers == 1 and (jobdir / WORKERS).exists():
-        raise JobError(f"JOBDIR={jobdir}: holds a crawl of several workers: give BILINGUAL_WORKERS, {OTHER_FOLDER}")
 
 
 def _lock(settings: BaseSettings, *, make: bool = False) -> FolderLock | None:

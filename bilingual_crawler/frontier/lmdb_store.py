@@ -209,8 +209,7 @@ class LmdbStore:
         self._checkpoints = LmdbCheckpoints(self._env, folder)
         if not new:
             self._checkpoints.begin()()
-        self._in_flight: dict[bytes, int] = {}
-        """The mark in the file of each digest in flight."""
+        self._marks_in_flight: dict[bytes, int] = {}
         marks = folder / "in-flight"
         left = marks.read_bytes() if marks.exists() else b""
         suspects = {left[at : at + _SIZE] for at in range(0, len(left), _SIZE)} - {_NONE}
@@ -253,7 +252,7 @@ class LmdbStore:
             queue_key, key = best
             at.queue.pop(queue_key)
             at.in_flight.put(key, b"")
-            self._in_flight[key] = self._marks.mark(key)
+            self._marks_in_flight[key] = self._marks.mark(key)
             entry = unpack(at.urls.get(key))
             entry.state = State.IN_FLIGHT
         return entry
@@ -318,7 +317,7 @@ class LmdbStore:
 
     def count(self, state: State) -> int:
         if state is State.IN_FLIGHT:
-            return len(self._in_flight)
+            return len(self._marks_in_flight)
         with self._transaction as at:
             if state is State.QUEUED:
                 return self._transaction.size("queue")
@@ -361,7 +360,7 @@ class LmdbStore:
             self._env.close()
 
     def _state(self, at: Tables, key: bytes) -> State | None:
-        if key in self._in_flight:
+        if key in self._marks_in_flight:
             return State.IN_FLIGHT
         record = at.urls.get(key)
         return state_of(record) if record else None
@@ -388,7 +387,7 @@ class LmdbStore:
 
     def _land(self, at: Tables, key: bytes) -> Entry | None:
         """Remove the URL with this digest from the URLs in flight; None if it was not in flight."""
-        mark = self._in_flight.pop(key, None)
+        mark = self._marks_in_flight.pop(key, None)
         if mark is None:
             return None
         self._marks.clear(mark)

@@ -33,8 +33,7 @@ Offer = tuple[float, int, str]
 
 SPARE_OFFERS = 1000
 """Outdated offers, beyond the number of slots, at which the outdated ones are removed."""
-_ALL = ""
-"""Name of the only heap without a budget over sites."""
+_ALL_SITES = ""
 _STATES = {UNTIL: SlotState.LEFT, BLOCKED: SlotState.BLOCKED}
 _SUSPECTS = "(suspects)"
 """Name of the heap of suspects, which come after all sites; no host has brackets."""
@@ -88,7 +87,7 @@ class Offers:
     def take(self) -> Iterator[Offer]:
         """Withdraw the next offers, one by one. The turn of a site lasts until its slots have no offers."""
         while self._heaps:
-            name = _ALL if self._budget is None else self._budget.choose() or _SUSPECTS
+            name = _ALL_SITES if self._budget is None else self._budget.choose() or _SUSPECTS
             while heap := self._heaps.get(name):
                 offer = heap[0]
                 self.withdraw(offer[-1])
@@ -106,7 +105,7 @@ class Offers:
 
     def _name(self, offer: Offer) -> str:
         if self._budget is None:
-            return _ALL
+            return _ALL_SITES
         return _SUSPECTS if offer[0] == -SUSPECT else registered_domain(offer[-1])
 
     def _is_outdated(self, offer: Offer) -> bool:
@@ -155,13 +154,11 @@ class LocalFrontier:
         self._remaining = 0
         self._handed_out: set[str] = set()
         self._in_flight: Counter[str] = Counter()
-        self._alone = False
-        """Whether a suspect is in flight."""
+        self._suspect_in_flight = False
         self._servers: dict[str, str] = {}
         self._held_up: defaultdict[str, set[str]] = defaultdict(set)
         self._resting: dict[str, float] = {}
-        self._closed: dict[str, str] = {}
-        """Slot -> reason."""
+        self._closed_for: dict[str, str] = {}
         self._leaving: set[str] = set()
         self._offers = Offers(budget)
         self.slot_states: dict[str, SlotState] = {}
@@ -182,7 +179,7 @@ class LocalFrontier:
     @_unless_frozen
     def pop(self) -> Entry | None:
         limit = self._limits.in_flight
-        if self._alone or self._spent() or (limit and self._in_flight.total() >= limit):
+        if self._suspect_in_flight or self._spent() or (limit and self._in_flight.total() >= limit):
             return None
         if self._resting:
             now = self._clock()
@@ -202,7 +199,7 @@ class LocalFrontier:
                 self.offer((slot,))
                 return None
             if entry := self.store.pop(slot):
-                self._alone = entry.priority == SUSPECT
+                self._suspect_in_flight = entry.priority == SUSPECT
                 self._handed_out.add(entry.url)
                 self._in_flight[slot] += 1
                 self.offer((slot,))
@@ -266,12 +263,12 @@ class LocalFrontier:
         self.offer(self._held_up.pop(before, ()))
 
     def close(self, slot: str, reason: str = SITE_BUDGET) -> bool:
-        closed = slot in self._closed
-        self._closed.setdefault(slot, reason)
+        closed = slot in self._closed_for
+        self._closed_for.setdefault(slot, reason)
         return not closed
 
     def reopen(self, slot: str) -> None:
-        self._closed.pop(slot, None)
+        self._closed_for.pop(slot, None)
         self.offer((slot,))
 
     @property
@@ -295,7 +292,7 @@ class LocalFrontier:
         queued = self._queued_slots()
         if queued and self._spent():
             return PAGE_BUDGET
-        reasons = {self._closed.get(slot, SITE_BUDGET) for slot in queued if self._slot_spent(slot)}
+        reasons = {self._closed_for.get(slot, SITE_BUDGET) for slot in queued if self._slot_spent(slot)}
         return next((reason for reason in (BLOCKED, SITE_BUDGET, UNTIL) if reason in reasons), "")
 
     def hurry(self) -> None:
@@ -312,7 +309,7 @@ class LocalFrontier:
             self._remaining = self.remaining
             self.slot_states = dict.fromkeys(self.store.slots(), SlotState.FINISHED)
             for slot in self._queued_slots():
-                spent = _STATES.get(self._closed.get(slot, ""), SlotState.SPENT)
+                spent = _STATES.get(self._closed_for.get(slot, ""), SlotState.SPENT)
                 self.slot_states[slot] = spent if self._slot_spent(slot) else SlotState.OPEN
 
     def open_slots(self) -> list[str]:
@@ -356,7 +353,7 @@ class LocalFrontier:
 
     def _release(self, entry: Entry) -> None:
         self._handed_out.discard(entry.url)
-        self._alone = False
+        self._suspect_in_flight = False
         self._in_flight[entry.slot] -= 1
         if not self._in_flight[entry.slot]:
             del self._in_flight[entry.slot]
@@ -376,7 +373,7 @@ class LocalFrontier:
 
     def _slot_spent(self, slot: str) -> bool:
         limit = self._limits.pages_per_slot
-        return slot in self._closed or (bool(limit) and self.store.done_in(slot) + self._in_flight[slot] >= limit)
+        return slot in self._closed_for or (bool(limit) and self.store.done_in(slot) + self._in_flight[slot] >= limit)
 
     def _spent(self) -> bool:
         limit = self._limits.pages

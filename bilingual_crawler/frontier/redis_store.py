@@ -83,8 +83,7 @@ class RedisLink:
         self._scripts = {name: self._redis.register_script(common + source) for name, source in sources.items()}
         self._given_up = threading.Event()
         self._life = ""
-        self.interruptions = 0
-        """Number of answers that may have been lost."""
+        self.lost_answers = 0
 
     def join(self, worker: str, form: bytes) -> bytes:
         """Begin or resume the crawl in the format *form*; return the stored format."""
@@ -113,7 +112,7 @@ class RedisLink:
             self._check(error)
             said = str(error).partition("\n")[0] or type(error).__name__
             logger.warning(f"{self._where} does not answer ({said}); the crawl waits for it")
-        self.interruptions += 1
+        self.lost_answers += 1
         begun, pause = time.monotonic(), FIRST_PAUSE
         while not self._given_up.wait(pause):
             pause = min(2 * pause, LONGEST_PAUSE)
@@ -167,7 +166,7 @@ class RedisStore:
         self._done: dict[str, int] = {}
         self._leased: set[bytes] = set()
         self._link = RedisLink(url)
-        self._interruptions = 0
+        self._lost_answers = 0
         check(self._link, self._link.join(worker, FORMAT))
 
     def share(self, *, idle: bool, active: int) -> Share:
@@ -180,8 +179,8 @@ class RedisStore:
         for head, done in gained:
             self._heads[head[0].decode()] = _head(head)
             self._done[head[0].decode()] = done
-        if lost or astray or self._interruptions != self._link.interruptions:
-            self._interruptions = self._link.interruptions
+        if lost or astray or self._lost_answers != self._link.lost_answers:
+            self._lost_answers = self._link.lost_answers
             # agree with the server on leases and owned slots
             heads = self._run("keep", *self._leased, *self._heads)
             self._heads = {head[0].decode(): _head(head) for head in heads}

@@ -21,8 +21,7 @@ if TYPE_CHECKING:
     from bilingual_crawler.frontier.budget import SiteBudget
     from bilingual_crawler.frontier.frontier import SharedStore, SlotState
 
-SHARE_SECONDS = 0.5
-"""Seconds between heartbeats."""
+HEARTBEAT_SECONDS = 0.5
 BUSY_SECONDS = 120.0
 """Maximum seconds of the event loop for one page, before the heartbeat of the worker stops."""
 LEAVE_SECONDS = 10.0
@@ -212,7 +211,7 @@ class SharedFrontier:
         """In a thread of its own: send heartbeats while the worker is busy with a page, not if it hangs."""
         # after an end without :meth:`leave`, loop and thread accept no calls
         with suppress(RuntimeError):
-            while not self._leaving.wait(SHARE_SECONDS):
+            while not self._leaving.wait(HEARTBEAT_SECONDS):
                 self._loop.call_soon_threadsafe(self._turn)
                 if time.monotonic() - self._turned < BUSY_SECONDS:
                     sharing = self._thread.submit(self._run, self._take_share)

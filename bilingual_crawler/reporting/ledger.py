@@ -25,7 +25,8 @@ PAIR_COUNTS = [count for count in COUNTS if count.name in PairCounts.__struct_fi
 class CrawlTally:
     """Counts the addresses in ``crawl.tsv`` by outcome: tried >= fetched >= HTML >= documents.
 
-    An address counts once, by its first line: an address in flight when a process died has a second one.
+    An address counts once, by its first line: an address in flight when a process died has a second one. HTML pages and
+    documents are counted by language, other addresses by the reason why there is no document.
     """
 
     def __init__(self, pairs: LanguagePairs) -> None:
@@ -34,11 +35,8 @@ class CrawlTally:
         """Hashes of addresses, as a crawl may have millions."""
         self.tried = self.fetched = self.html = 0
         self.documents: Counter[str] = Counter(dict.fromkeys(pairs.languages, 0))
-        """Documents by language of the pairs."""
         self.dropped: Counter[str] = Counter()
-        """Tried addresses without a document, by reason."""
         self.languages: Counter[str] = Counter()
-        """HTML pages by language."""
         self.contradicted: Counter[str] = Counter()
         """Pages whose text is in another language than the one that they declare, by both."""
         self.first = self.last = ""
@@ -119,7 +117,7 @@ class CrawlLogExtension(CrawlComponent):
 
     def spider_opened(self) -> None:
         path = self._context.output_dir / CRAWL
-        self._log = TsvLog.for_record(path, Fetch)
+        self._log = TsvLog(path, Fetch)
         self.tally = CrawlTally(self._context.pairs)
         for row in read_tsv(path):
             self.tally.note(row)

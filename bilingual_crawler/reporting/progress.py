@@ -34,7 +34,7 @@ class SitesExtension(CrawlComponent):
         self._search = self._context.search
         path = self._context.output_dir / SITES
         # a resume judges the sites again before the spider is open
-        self._log = TsvLog.for_record(path, JudgedSite)
+        self._log = TsvLog(path, JudgedSite)
         self.funnel = Funnel()
         self.funnel.read(path)
 
@@ -58,8 +58,7 @@ class SitesExtension(CrawlComponent):
 
 logger = logging.getLogger(__name__)
 
-SECONDS = 0.5
-"""Seconds between updates of the live line."""
+UPDATE_SECONDS = 0.5
 
 
 class ProgressExtension(CrawlComponent):
@@ -80,7 +79,7 @@ class ProgressExtension(CrawlComponent):
         self._began = self._logged = (time.monotonic(), tally_of(self._crawler).fetched)
         if self._status:
             self._status.start()
-            self._showing.start(SECONDS, now=False)
+            self._showing.start(UPDATE_SECONDS, now=False)
         if interval := self._crawler.settings.getfloat("LOGSTATS_INTERVAL"):
             self._logging.start(interval, now=False)
 

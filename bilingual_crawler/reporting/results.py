@@ -33,7 +33,6 @@ if TYPE_CHECKING:
 MAX_DOUBTFUL = 50
 """Shown pairs with the lowest scores; the others are the best."""
 MAX_SUMMARY = 16 << 20
-"""Bytes."""
 MAX_LEFT_OVER = 100
 MAX_SITES = 1000
 NOT_WRITTEN = "not-written"
@@ -61,7 +60,6 @@ class HostCounts:
     failed: int = 0
     """Answers other than 2xx."""
     kept: Counter[str] = field(default_factory=Counter)
-    """Documents by ISO 639-3 language."""
     paired: int = 0
 
 
@@ -91,14 +89,10 @@ class Results:
     doubtful: list[Row]
     """The other pairs with the lowest scores, lowest first."""
     left_over: list[Row]
-    """Unpaired documents, nearest to a pair first."""
     pair_counts: Mapping[str, int]
-    """By pair of languages."""
     paired_pages: int
     bitexts: tuple[BitextOverview, ...]
-    """By pair of languages; empty without bitext."""
     files: tuple[tuple[str, int], ...]
-    """Name and size in bytes of the files in the folder."""
 
     @property
     def pair_count(self) -> int:

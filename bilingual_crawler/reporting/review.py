@@ -241,8 +241,7 @@ def read_texts(directory: Path, row: ReviewRow) -> tuple[list[str], list[str]]:
     return [], []
 
 
-Z = 1.96
-"""Quantile of the normal distribution for an interval of 95 %."""
+QUANTILE = 1.96
 
 
 @dataclass(frozen=True, slots=True)
@@ -252,16 +251,17 @@ class Judged:
     kind: str
     right: int
     judged: int
-    """Pairs judged right or wrong, at least one."""
     drawn: int
     unsure: int = 0
 
     @property
     def interval(self) -> tuple[float, float]:
         """The 95 % confidence interval of the precision of all pairs (Wilson 1927)."""
-        centre = self.right + Z**2 / 2
-        reach = Z * sqrt(self.right * (self.judged - self.right) / self.judged + Z**2 / 4)
-        return max(0.0, (centre - reach) / (self.judged + Z**2)), min(1.0, (centre + reach) / (self.judged + Z**2))
+        centre = self.right + QUANTILE**2 / 2
+        reach = QUANTILE * sqrt(self.right * (self.judged - self.right) / self.judged + QUANTILE**2 / 4)
+        return max(0.0, (centre - reach) / (self.judged + QUANTILE**2)), min(
+            1.0, (centre + reach) / (self.judged + QUANTILE**2)
+        )
 
     def __str__(self) -> str:
         low, high = self.interval

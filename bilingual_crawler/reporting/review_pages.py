@@ -22,8 +22,7 @@ if TYPE_CHECKING:
     from bilingual_crawler.reporting.review import ReviewRow
 
 HOST = "127.0.0.1"
-MAX_FORM = 4096
-"""Bytes of a judgement that is sent."""
+MAX_FORM_BYTES = 4096
 POLICY = (
     "default-src 'none'; style-src 'unsafe-inline'; script-src 'self'; form-action 'self'; base-uri 'none';"
     " frame-ancestors 'none'"
@@ -46,7 +45,7 @@ def serve(folders: Sequence[Path], on_ready: Callable[[str], None]) -> None:
     for path, child in children.items():
         pages.putChild(path, child)
     root.putChild(secret.encode(), cast("Any", pages))
-    port = cast("Any", reactor).listenTCP(0, LimitedSite(root, MAX_FORM), interface=HOST)
+    port = cast("Any", reactor).listenTCP(0, LimitedSite(root, MAX_FORM_BYTES), interface=HOST)
     on_ready(f"http://{HOST}:{port.getHost().port}/{secret}/")
     cast("Any", reactor).run()
 

@@ -40,8 +40,7 @@ MAX_POINTS = 1200
 """Points of the curve; when it has more, every second one is dropped."""
 MAX_TITLES = MAX_SITES = 10_000
 MAX_NEWEST = 20
-RATE_SECONDS = 60
-"""Seconds over which the speed is measured."""
+SPEED_SECONDS = 60
 REFRESH_SECONDS = 2
 """Seconds between requests of a browser; the figures are at most half as old."""
 SHOWN_SITES = 100
@@ -153,7 +152,7 @@ class StatusExtension(CrawlComponent):
         now = time.monotonic()
         point = fetched, _ = tally_of(self._crawler).fetched, self._stats.get_value("bilingual/pairs/found", 0)
         self._moments.append((now, fetched))
-        while now - self._moments[0][0] > RATE_SECONDS:
+        while now - self._moments[0][0] > SPEED_SECONDS:
             self._moments.popleft()
         if point != self._curve[-1]:
             self._curve.append(point)

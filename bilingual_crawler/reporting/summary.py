@@ -41,10 +41,8 @@ _SIGNALS = logging.getLogger("scrapy.utils.signal")
 SAVE_SECONDS = 1.0
 """Seconds of failures, traps and bytes that ``kill -9`` can lose; all else can be counted from other files."""
 MAX_SEEDS = 1000
-SHOWN = 6
-"""Maximum reasons on one line."""
+SHOWN_REASONS = 6
 UNFINISHED = "unfinished"
-"""``finish_reason`` of a running or killed crawl."""
 POLITENESS = frozenset([
     "AUTOTHROTTLE_ENABLED", "AUTOTHROTTLE_START_DELAY", "AUTOTHROTTLE_MAX_DELAY", "AUTOTHROTTLE_TARGET_CONCURRENCY",
     "CLOSESPIDER_TIMEOUT", "CONCURRENT_REQUESTS", "CONCURRENT_REQUESTS_PER_DOMAIN", "DEPTH_LIMIT", "DOWNLOAD_DELAY",
@@ -264,8 +262,8 @@ def describe_queue(estimate: Mapping[str, float]) -> str:
 def _reasons(counts: Mapping[str, int], title: str = "") -> str:
     if not counts:
         return ""
-    shown = ", ".join(f"{name} {count}" for name, count in list(counts.items())[:SHOWN])
-    return f" ({title}{shown}{', …' if len(counts) > SHOWN else ''})"
+    shown = ", ".join(f"{name} {count}" for name, count in list(counts.items())[:SHOWN_REASONS])
+    return f" ({title}{shown}{', …' if len(counts) > SHOWN_REASONS else ''})"
 
 
 def _shown(value: Any) -> str:

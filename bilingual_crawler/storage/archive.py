@@ -164,8 +164,7 @@ _MAX_NAMED = 300_000
 _NOT_WARC = "not a WARC; give a .warc, .warc.gz, .warc.xz or .warc.zst file, or a folder of them"
 _WARC = b"WARC/"
 _BEGIN = re.compile(rb"(?:\A|\n)(WARC/1\.)")
-_BLANKS = b"\r\n\0"
-"""Bytes between two records."""
+_BETWEEN_RECORDS = b"\r\n\0"
 UNPACKED, MAX_RATIO = 4 << 30, 100
 """Bytes that a file may take on the disk when it is unpacked, and further ones for each byte that it has packed."""
 TOO_LONG, DAMAGED, NO_FILE, NO_PAYLOAD = "record_too_long", "damaged_record", "no_file", "revisit_without_record"
@@ -289,7 +288,7 @@ class PlainWarc(WarcFile):
     def _skip_blanks(self, at: int) -> int:
         """The place of the first byte from *at* that is neither an end of a line nor zero."""
         while data := os.pread(self._fd, 4096, at):
-            if rest := data.lstrip(_BLANKS):
+            if rest := data.lstrip(_BETWEEN_RECORDS):
                 return at + len(data) - len(rest)
             at += len(data)
         return at
@@ -345,7 +344,7 @@ class GzipWarc(WarcFile):
     def _is_blank(self, begin: int, end: int) -> bool:
         """Whether nothing is between two members, or what fills it up."""
         pieces = (os.pread(self._fd, min(_CHUNK, end - at), at) for at in range(begin, end, _CHUNK))
-        return not any(piece.strip(_BLANKS) for piece in pieces)
+        return not any(piece.strip(_BETWEEN_RECORDS) for piece in pieces)
 
     def _read(self, offset: int) -> bytes:
         return warc.inflated(takewhile(bool, (os.pread(self._fd, _CHUNK, at) for at in count(offset, _CHUNK))))

@@ -33,7 +33,6 @@ logger = logging.getLogger(__name__)
 DAMAGE = (OSError, EOFError, zlib.error, lzma.LZMAError, zstd.ZstdError)
 """Errors that reading a packed file may raise."""
 GZIP, XZ, ZSTD = b"\x1f\x8b", b"\xfd7zXZ\x00", b"\x28\xb5\x2f\xfd"
-"""The first bytes of a packed file."""
 MAX_SKIPPED = 16 << 30
 """Bytes of what is too long that are read of a file, to find what follows it."""
 _CHUNK = 1 << 16

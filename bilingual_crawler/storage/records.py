@@ -32,15 +32,12 @@ _PIECE = 1 << 20
 
 
 class Member(NamedTuple):
-    """A complete gzip member."""
+    """A complete gzip member from *offset* to before *end*; the first bytes of its content, and the size of all."""
 
     offset: int
     end: int
-    """Offset of the byte after the member."""
     start: bytes
-    """The first bytes of the content."""
     size: int
-    """Bytes of content."""
 
 
 def read_members(
@@ -194,23 +191,16 @@ def as_object(line: bytes) -> dict[str, Any] | None:
 
 
 class TsvLog(Records):
-    """Appends tab-separated rows under a header and flushes each. Opening cuts off a tail that a crash has damaged."""
+    """Appends dataclass objects as tab-separated rows under a header; opening cuts off a tail that a crash damaged."""
 
-    def __init__(self, path: Path, columns: Sequence[str]) -> None:
+    def __init__(self, path: Path, record: type[DataclassInstance]) -> None:
         end = _sound(path) if path.exists() else 0
         super().__init__(path, end)
         if not end:
-            self.write(columns)
-
-    @classmethod
-    def for_record(cls, path: Path, record: type[DataclassInstance]) -> TsvLog:
-        return cls(path, [field.name for field in fields(record)])
-
-    def write(self, values: Sequence[object]) -> None:
-        self.append(tsv_line(values).encode("utf-8", "surrogatepass"))
+            self.append(_header(record).encode())
 
     def write_record(self, record: DataclassInstance) -> None:
-        self.write(_values(record))
+        self.append(_row(record).encode("utf-8", "surrogatepass"))
 
 
 def _sound(path: Path) -> int:
@@ -230,17 +220,21 @@ def _sound(path: Path) -> int:
 def replace_tsv(path: Path, record: type[DataclassInstance], records: Iterable[DataclassInstance]) -> None:
     """Replace *path* by a table of *record* objects; the old file stays until the new one is complete."""
     with replacing(path) as part, part.open("w", encoding="utf-8", errors="surrogatepass") as file:
-        file.write(tsv_line([field.name for field in fields(record)]))
-        file.writelines(tsv_line(_values(one)) for one in records)
+        file.write(_header(record))
+        file.writelines(map(_row, records))
 
 
-def _values(record: DataclassInstance) -> Sequence[object]:
+def _header(record: type[DataclassInstance]) -> str:
+    return tsv_line([field.name for field in fields(record)])
+
+
+def _row(record: DataclassInstance) -> str:
     # not astuple, which copies what it finds
-    return [getattr(record, field.name) for field in fields(record)]
+    return tsv_line([getattr(record, field.name) for field in fields(record)])
 
 
 def tsv_line(values: Sequence[object]) -> str:
-    """Return *values* as a line of a TSV file; blanks inside a value become single spaces."""
+    """*values* as a line of a TSV file; blanks inside a value become single spaces."""
     return "\t".join(" ".join(str(value).split()) for value in values) + "\n"
 
 

@@ -116,31 +116,25 @@ MAX_RECORD = 32 << 20
 MAX_HTTP_HEAD = 1 << 19
 """Limit in bytes for the HTTP header of a response: twice what a crawl takes."""
 MAX_CHUNKS = 1 << 18
-"""Chunks of a body that are read."""
 _MAX_OFFSET = 1 << 63
 
 
 @dataclass(frozen=True, slots=True)
 class RecordHead:
-    """The fields of the header of a record as they stand."""
+    """The fields of the header of a record as they stand, and the place and length of its content block in bytes."""
 
     kind: bytes
-    """``WARC-Type``"""
     url: str
     date: str
     ip: str | None
     digest: bytes | None
-    """Of the payload."""
     record_id: bytes | None
     refers_to: tuple[bytes, ...]
     """Of a revisit: the id, the address and the digest of the record with its payload, as far as it names them."""
     truncated: bool
-    """Whether a part of the block is missing, by ``WARC-Truncated``."""
     media_type: str
     block: int
-    """Where the content block begins, in bytes from the start of the record."""
     length: int
-    """Bytes in the content block."""
     status: int | None
     """HTTP status if the record is a response over HTTP."""
 
@@ -160,7 +154,6 @@ class ArchivedResponse:
     """The body as sent, without transfer coding but with its content coding."""
     ip: str | None = None
     truncated: bool = False
-    """Whether a part of the body is missing."""
 
 
 def parse_head(data: bytes) -> RecordHead | None:

@@ -6,7 +6,7 @@ import os
 import zlib
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
-from http import HTTPStatus
+from http.client import responses as reasons
 from io import BytesIO
 from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import urldefrag, urlsplit
@@ -148,12 +148,20 @@ class WarcWriter:
             self._open_file()
 
     def _response(self, exchange: Exchange) -> Any:
-        fields = {"WARC-Truncated": exchange.truncated}
-        return self._http("response", exchange, _response_head(exchange), exchange.body, fields)
+        headers = [_on_one_line(header) for header in exchange.headers if header[0].lower() not in _REPLACED]
+        headers.append((b"Content-Length", b"%d" % len(exchange.body)))
+        head = _HttpHead(f"{exchange.status} {reasons.get(exchange.status, '')}", headers, exchange.protocol)
+        return self._http("response", exchange, head, exchange.body, {"WARC-Truncated": exchange.truncated})
 
     def _request(self, exchange: Exchange, answer: Any) -> Any:
+        parts = urlsplit(urldefrag(exchange.url).url)
+        target = parts._replace(scheme="", netloc="", path=parts.path or "/").geturl()
+        headers = [_on_one_line(header) for header in exchange.request_headers]
+        if not any(name.lower() == b"host" for name, _ in headers):
+            headers.insert(0, (b"Host", parts.netloc.rpartition("@")[2].encode()))
+        head = _HttpHead(f"{exchange.method} {target} HTTP/1.1", headers, is_http_request=True)
         fields = {"WARC-Concurrent-To": _header(answer, "WARC-Record-ID")}
-        return self._http("request", exchange, _request_head(exchange), exchange.request_body, fields)
+        return self._http("request", exchange, head, exchange.request_body, fields)
 
     def _http(
         self, kind: str, exchange: Exchange, head: _HttpHead, body: bytes, fields: Mapping[str, str | None]
@@ -200,25 +208,6 @@ class _HttpHead(StatusAndHeaders):  # type: ignore[misc]
 
     def to_ascii_bytes(self, filter_func: Any = None) -> bytes:
         return self.to_bytes(filter_func, encoding="latin-1")  # type: ignore[no-any-return]
-
-
-def _response_head(exchange: Exchange) -> _HttpHead:
-    try:
-        reason = HTTPStatus(exchange.status).phrase
-    except ValueError:
-        reason = ""
-    headers = [_on_one_line(header) for header in exchange.headers if header[0].lower() not in _REPLACED]
-    headers.append((b"Content-Length", b"%d" % len(exchange.body)))
-    return _HttpHead(f"{exchange.status} {reason}", headers, exchange.protocol)
-
-
-def _request_head(exchange: Exchange) -> _HttpHead:
-    parts = urlsplit(urldefrag(exchange.url).url)
-    target = parts._replace(scheme="", netloc="", path=parts.path or "/").geturl()
-    headers = [_on_one_line(header) for header in exchange.request_headers]
-    if not any(name.lower() == b"host" for name, _ in headers):
-        headers.insert(0, (b"Host", parts.netloc.rpartition("@")[2].encode()))
-    return _HttpHead(f"{exchange.method} {target} HTTP/1.1", headers, is_http_request=True)
 
 
 def _on_one_line(header: tuple[bytes, bytes]) -> tuple[bytes, bytes]:

@@ -93,7 +93,7 @@ def _join_logs(folder: Path, parts: Sequence[Path]) -> None:
     """Merge the logs of *parts* by time."""
     rows = heapq.merge(*(records.read_tsv(part / records.CRAWL) for part in parts), key=lambda row: row.get("time", ""))
     with replacing(folder / records.CRAWL) as new:
-        log = records.TsvLog.for_record(new, Fetch)
+        log = records.TsvLog(new, Fetch)
         for row in rows:
             log.write(list(row.values()))
         log.close()
