@@ -194,12 +194,8 @@ def _text(side: Sequence[Sentence], places: tuple[int, int]) -> str:
 
 
 def _pair(a: Sequence[Sentence], b: Sequence[Sentence], bead: Bead, quality: float) -> SentencePair:
-    paragraph_a, paragraph_b = (
-        "+".join(str(number) for number in sorted({s.paragraph for s in side[slice(*places)]}))
-        for side, places in ((a, bead.a), (b, bead.b))
-    )
-    return SentencePair(
-        *(_text(a, bead.a), _text(b, bead.b), bead.score, paragraph_a, paragraph_b, quality),
-        places_a=bead.a,
-        places_b=bead.b,
-    )
+    sides = ((a, bead.a), (b, bead.b))
+    numbers = (sorted({sentence.paragraph for sentence in side[slice(*places)]}) for side, places in sides)
+    paragraph_a, paragraph_b = ("+".join(map(str, one)) for one in numbers)
+    values = (_text(a, bead.a), _text(b, bead.b), bead.score, paragraph_a, paragraph_b, quality)
+    return SentencePair(*values, places_a=bead.a, places_b=bead.b)

@@ -14,21 +14,21 @@ from numpy.typing import NDArray
 
 from bilingual_crawler.scoring.linear import logistic
 
+LARGEST = 5
+"""Maximum sentences of a bead, both sides together."""
+ALONE, WEIGHT = 0.1, 20
+"""Expected share of sentences without a translation, and the weight of this prior, in sentences."""
+END = math.log(0.25)
+"""Log-odds of a sentence without a translation before the first bead or after the last: half a page may be alone."""
+SHAPES = tuple((p, q) for p in range(1, LARGEST) for q in range(1, LARGEST - p + 1))
+"""Sentences of the first and of the second document in a bead."""
+
 
 def sums(rows: Any, size: int) -> Any:
     """Sum each *size* consecutive rows of an array: ``(n, m)`` to ``(n - size + 1, m)``."""
     count = rows.shape[0] - size + 1
     return reduce(add, (rows[start : start + count] for start in range(size)))
 
-
-LARGEST = 5
-"""Maximum sentences of a bead, both sides together."""
-SHAPES = tuple((p, q) for p in range(1, LARGEST) for q in range(1, LARGEST - p + 1))
-"""Sentences of the first and of the second document in a bead."""
-ALONE, WEIGHT = 0.1, 20
-"""Expected share of sentences without a translation, and the weight of this prior, in sentences."""
-END = math.log(0.25)
-"""Log-odds of a sentence without a translation before the first bead or after the last: half a page may be alone."""
 
 BeadScores: TypeAlias = Mapping[tuple[int, int], NDArray[np.float32]]
 """Shape (p, q) to the log-odds of its beads, ``(n - p + 1, m - q + 1)``, by the first sentences of both sides."""

@@ -60,6 +60,19 @@ _TRAIL = re.compile(r"\s[›»❯]\s")
 MIN_LINKS = 3
 """Items of a list of links, or steps of a trail."""
 MAX_LINK_WORDS = 4
+_BRACKETED = re.compile(r"\([^()]*\)|（[^（）]*）|\[[^\[\]]*\]")
+TEMPLATE_SHARE, LABEL_SHARE = 0.3, 0.1
+"""Share of the documents with a line that begins like one of the template; with a label, or what follows a number."""
+MIN_DOCUMENTS = 10
+"""The same as a number of documents."""
+PROSE_SHARE = 0.25
+"""The same part in the sentences of documents, by the documents with such lines, from which it is no template."""
+MIN_PROSE = 0.02
+"""Share of a document, by characters, that sentences have at least."""
+MAX_ITEM = 3
+"""Words of an item of a list that leads through the site."""
+_LABEL = re.compile(r"[^\W\d_]+ ?[:：]")
+MAX_LINES = 500
 
 
 def is_navigation(a: str, b: str) -> bool:
@@ -88,21 +101,6 @@ def _is_list_of_links(text: str) -> bool:
     elif len(items) < MIN_LINKS:
         return False
     return all(0 < len(item.split()) <= MAX_LINK_WORDS for item in items) and not text.endswith(SENTENCE_ENDS)
-
-
-_BRACKETED = re.compile(r"\([^()]*\)|（[^（）]*）|\[[^\[\]]*\]")
-TEMPLATE_SHARE, LABEL_SHARE = 0.3, 0.1
-"""Share of the documents with a line that begins like one of the template; with a label, or what follows a number."""
-MIN_DOCUMENTS = 10
-"""The same as a number of documents."""
-PROSE_SHARE = 0.25
-"""The same part in the sentences of documents, by the documents with such lines, from which it is no template."""
-MIN_PROSE = 0.02
-"""Share of a document, by characters, that sentences have at least."""
-MAX_ITEM = 3
-"""Words of an item of a list that leads through the site."""
-_LABEL = re.compile(r"[^\W\d_]+ ?[:：]")
-MAX_LINES = 500
 
 
 class Templates:

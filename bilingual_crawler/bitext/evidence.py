@@ -50,6 +50,32 @@ _KATAKANA = frozenset(map(chr, range(0x30A1, 0x30FD)))
 
 Words = tuple[str, ...]
 Windows: TypeAlias = "tuple[NDArray[np.float32], NDArray[np.float32]]"
+TOKENS = 64
+"""Tokens of a sentence that are read."""
+SAMPLE, FEWEST = 1_000, 20
+"""Maximum and minimum sentences of each side from which the common part of a site's vectors is estimated."""
+LEAST_SPREAD = 0.05
+LENGTH_SPREAD = 0.2
+"""Standard deviation of the logarithm of the length ratio of translations (Gale and Church 1993 model the same)."""
+LENGTH_OFFSET = 8
+"""Characters added to lengths, as short sentences differ more."""
+MAX_EVIDENCE = 8.0
+MIN_CLOSENESS = -6.0
+MISSING_NUMBER = -1.5
+"""Log-odds of a number that only one side has."""
+MAX_MISSING = 2
+MAX_BEGINS = 0.95
+"""Share of sentences that begin a line, beyond which the lines are sentences, as in prepared text."""
+TOGETHER = 0.9
+"""How much the beginnings of paragraphs depend on each other in translations: 0 not at all, 1 as far as possible."""
+FEW = 0.02
+"""Added to probabilities of place, as they are estimates."""
+CLOSENESS = 1.2
+"""Log-odds of one standard deviation of similarity by the encoder."""
+USUAL_NEARNESS = 2.5
+"""Standard deviations above chance from which similarity is evidence for a bead."""
+MERGED = -1.6
+"""Log-odds of each sentence of a bead beyond one and one."""
 
 
 @lru_cache(1 << 12)
@@ -207,13 +233,6 @@ class Lexicon:
         return sum(map(len, self._learnt.values()))
 
 
-TOKENS = 64
-"""Tokens of a sentence that are read."""
-SAMPLE, FEWEST = 1_000, 20
-"""Maximum and minimum sentences of each side from which the common part of a site's vectors is estimated."""
-LEAST_SPREAD = 0.05
-
-
 class Nearness:
     """The similarity of consecutive sentences of two documents, by the sum of their vectors, in standard deviations.
 
@@ -274,29 +293,6 @@ def _unit(rows: NDArray[np.float32]) -> NDArray[np.float32]:
 def _sample(sentences: Sequence[str]) -> Sequence[str]:
     """An evenly spaced sample, so that the same documents give the same sample."""
     return sentences[:: -(-len(sentences) // SAMPLE)]
-
-
-LENGTH_SPREAD = 0.2
-"""Standard deviation of the logarithm of the length ratio of translations (Gale and Church 1993 model the same)."""
-LENGTH_OFFSET = 8
-"""Characters added to lengths, as short sentences differ more."""
-MAX_EVIDENCE = 8.0
-MIN_CLOSENESS = -6.0
-MISSING_NUMBER = -1.5
-"""Log-odds of a number that only one side has."""
-MAX_MISSING = 2
-MAX_BEGINS = 0.95
-"""Share of sentences that begin a line, beyond which the lines are sentences, as in prepared text."""
-TOGETHER = 0.9
-"""How much the beginnings of paragraphs depend on each other in translations: 0 not at all, 1 as far as possible."""
-FEW = 0.02
-"""Added to probabilities of place, as they are estimates."""
-CLOSENESS = 1.2
-"""Log-odds of one standard deviation of similarity by the encoder."""
-USUAL_NEARNESS = 2.5
-"""Standard deviations above chance from which similarity is evidence for a bead."""
-MERGED = -1.6
-"""Log-odds of each sentence of a bead beyond one and one."""
 
 
 def weigh(

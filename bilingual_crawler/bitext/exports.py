@@ -1,7 +1,4 @@
-"""Exports of bitext: Bitextor, TMX, Moses, JSON Lines and Parquet, by sentence pairs or by whole documents.
-
-All take document pairs in a stable order.
-"""
+"""Exports of bitext: Bitextor, TMX, Moses, JSON Lines and Parquet, by sentence pairs or by whole documents."""
 
 from __future__ import annotations
 
@@ -13,6 +10,7 @@ from base64 import b64encode
 from dataclasses import dataclass
 from io import TextIOWrapper
 from itertools import chain
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol, TypeVar
 from xml.sax.saxutils import escape, quoteattr
 
@@ -32,6 +30,18 @@ if TYPE_CHECKING:
 
 PAIR_FACTS = ("direction", "direction_evidence")
 PERSONAL = "personal"
+RAW = ("src_url", "trg_url", "src_text", "trg_text", "aligner_score", "src_paragraph_id", "trg_paragraph_id")
+SENT = (*RAW, "length_ratio", "num_tokens_src", "num_tokens_trg", "quality", "short", PERSONAL)
+_FORBIDDEN_IN_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+BOTH = (str, str)
+GROUP, TEXT = 50_000, 4_000_000
+"""Sentence pairs of a row group, or characters of its documents."""
+DOCUMENTS = (
+    *("src_url", "trg_url", "src_doc", "trg_doc", "doc_score", "doc_method"),
+    *(f"{side}_{name}" for name in FACTS for side in ("src", "trg")),
+    *PAIR_FACTS,
+)
+"""Texts in base64."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -225,16 +235,6 @@ class Export(Files, ABC):
         """Write a document pair: *raw* are all its sentence pairs, *kept* those that are not dropped."""
 
 
-DOCUMENTS = (
-    *("src_url", "trg_url", "src_doc", "trg_doc", "doc_score", "doc_method"),
-    *(f"{side}_{name}" for name in FACTS for side in ("src", "trg")),
-    *PAIR_FACTS,
-)
-"""Texts in base64."""
-RAW = ("src_url", "trg_url", "src_text", "trg_text", "aligner_score", "src_paragraph_id", "trg_paragraph_id")
-SENT = (*RAW, "length_ratio", "num_tokens_src", "num_tokens_trg", "quality", "short", PERSONAL)
-
-
 class Bitextor(Export):
     """Tab-separated with a header; ``raw`` holds all aligned sentences, ``sent`` the kept ones."""
 
@@ -272,9 +272,8 @@ class Dropped(Export):
 
     def add(self, documents: DocumentPair, raw: Sequence[SentencePair], kept: Sequence[SentencePair]) -> None:
         urls = (documents.url_a, documents.url_b)
-        self._file.writelines(
-            tsv_line((*_cells(urls, found), found.quality, found.dropped)) for found in raw if found.dropped
-        )
+        for found in filter(attrgetter("dropped"), raw):
+            self._file.write(tsv_line((*_cells(urls, found), found.quality, found.dropped)))
 
 
 class Moses(Export):
@@ -293,9 +292,6 @@ class Moses(Export):
             for file, text in zip(self._files, (found.text_a, found.text_b, origin), strict=True):
                 # splitlines() and other tools break lines at more than \n
                 file.write((text if text is origin else " ".join(text.split())) + "\n")
-
-
-_FORBIDDEN_IN_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
 class Tmx(Export):
@@ -337,11 +333,6 @@ def _props(facts: Mapping[str, str]) -> str:
 
 def _xml(text: str) -> str:
     return escape(_FORBIDDEN_IN_XML.sub("", text))
-
-
-BOTH = (str, str)
-GROUP, TEXT = 50_000, 4_000_000
-"""Sentence pairs of a row group, or characters of its documents."""
 
 
 class JsonLines(Export):

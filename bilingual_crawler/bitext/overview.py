@@ -1,6 +1,4 @@
-"""What a bitext holds: counts by reason, site and quality, and a uniform sample, in ``en-mt.summary.json``; the dataset
-card of a folder of bitexts, ``README.md`` with a head that the Hugging Face hub reads.
-"""
+"""What a bitext holds: counts and a uniform sample, ``en-mt.summary.json``; ``README.md``, a folder's dataset card."""
 
 from __future__ import annotations
 
@@ -33,6 +31,12 @@ SAMPLE = 50
 SHOWN_CHARACTERS = 1000
 MAX_SITES = 1000
 BINS = 10
+CARD = "README.md"
+MADE_BY = "<!-- made by bilingual-crawler -->"
+"""The mark by which a card may be written again."""
+SIZES = {10**3: "n<1K", 10**4: "1K<n<10K", 10**5: "10K<n<100K", 10**6: "100K<n<1M", 10**7: "1M<n<10M"}
+READABLE = ("parquet", "jsonl.gz")
+"""Files of sentence pairs that the hub can load, best first."""
 
 
 class Sample(Generic[T]):
@@ -134,25 +138,14 @@ class Overview(Export):
 
     def close(self) -> None:
         largest = sorted(self._sites.items(), key=lambda item: (-item[1].sentences, item[0]))[:MAX_SITES]
+        licences, opt_outs = dict(self._licences.most_common(MAX_SITES)), dict(self._opt_outs)
         found = replace(
-            self._found,
-            sites=dict(largest),
-            licences=dict(self._licences.most_common(MAX_SITES)),
-            opt_outs=dict(self._opt_outs),
-            sample=self._sample.drawn,
+            self._found, sites=dict(largest), licences=licences, opt_outs=opt_outs, sample=self._sample.drawn
         )
         content = json.dumps(msgspec.to_builtins(found), ensure_ascii=False, indent=1)
         self.part(SUFFIX).write_text(content + "\n", encoding="utf-8", errors="replace")
         super().close()
         _write_card(self._stem.parent)
-
-
-CARD = "README.md"
-MADE_BY = "<!-- made by bilingual-crawler -->"
-"""The mark by which a card may be written again."""
-SIZES = {10**3: "n<1K", 10**4: "1K<n<10K", 10**5: "10K<n<100K", 10**6: "100K<n<1M", 10**7: "1M<n<10M"}
-READABLE = ("parquet", "jsonl.gz")
-"""Files of sentence pairs that the hub can load, best first."""
 
 
 def _write_card(folder: Path) -> None:

@@ -66,6 +66,8 @@ _ID_PATTERNS = {name: rf"(?<!{_SIGN})(?<![.,/+-])(?:{pattern})(?!{_SIGN}|[/+-])"
 
 Found = tuple[int, int, str]
 """Personal data in a text: start, end and kind."""
+_TEXTS = ("author", "translator", "licence")
+"""The facts about a page that may hold a sentence."""
 
 
 class PersonalData:
@@ -144,10 +146,6 @@ class PersonalData:
                 # digits without groups may be any number
                 if call.raw_string.startswith("+") or _GROUP_SIGN.search(call.raw_string):
                     yield call.start, call.end, PHONE
-
-
-_TEXTS = ("author", "translator", "licence")
-"""The facts about a page that may hold a sentence."""
 
 
 def masked(

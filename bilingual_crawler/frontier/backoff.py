@@ -19,6 +19,8 @@ STRANGER_FAILURES = 3
 _HOSTS = 100_000
 _MAX_DOUBLINGS = 60
 _OWN_SHORTAGES = frozenset((errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM, errno.EAGAIN, errno.EADDRNOTAVAIL))
+NO_DESCRIPTOR = ("EMFILE", "ENFILE")
+"""Shortages in which a file was not even opened."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,10 +122,6 @@ class Backoff:
 
     def given_up(self, host: str) -> bool:
         return self._hosts.get(host, _UNKNOWN).given_up
-
-
-NO_DESCRIPTOR = ("EMFILE", "ENFILE")
-"""Shortages in which a file was not even opened."""
 
 
 def own_shortage(error: BaseException | None) -> str | None:

@@ -23,6 +23,21 @@ STORED = 350
 """Bytes of a queued URL in memory beside its text."""
 KNOWN = 660
 """Bytes of a queued URL in the policy ``gain``, for each pair of languages."""
+FAIR_TURN = 50
+"""Every so many turns the bandit serves the site that has waited longest."""
+EXPECTED = 0.025
+"""Prior document pairs per download: most sites have no pairs."""
+TRUST = 0.1
+"""Prior weight of :data:`EXPECTED`, in document pairs."""
+TRUST_IN_PROMISES = 30.0
+"""Prior weight of the priorities of a policy that promises pairs, in document pairs."""
+DECAY = 0.98
+MAX_FACTOR = 2.0
+"""Maximum factor of the prior of a site, and inverse of the minimum."""
+_ROOM = 64
+_SITE = np.dtype([(name, np.float64) for name in ("best", "turn", "factor", "paid", "expected")])
+"""Priority of the best URL (NaN: no URL may be fetched), last turn, factor of the prior, pairs found and expected."""
+_NEW = np.array([(np.nan, 0.0, 1.0, 0.0, 0.0)], _SITE)
 
 
 class QueueQuota:
@@ -48,24 +63,6 @@ class QueueQuota:
 
     def is_full(self, site: str) -> bool:
         return self._queued[site] >= MAX_BYTES
-
-
-FAIR_TURN = 50
-"""Every so many turns the bandit serves the site that has waited longest."""
-EXPECTED = 0.025
-"""Prior document pairs per download: most sites have no pairs."""
-TRUST = 0.1
-"""Prior weight of :data:`EXPECTED`, in document pairs."""
-TRUST_IN_PROMISES = 30.0
-"""Prior weight of the priorities of a policy that promises pairs, in document pairs."""
-DECAY = 0.98
-MAX_FACTOR = 2.0
-"""Maximum factor of the prior of a site, and inverse of the minimum."""
-
-_SITE = np.dtype([(name, np.float64) for name in ("best", "turn", "factor", "paid", "expected")])
-"""Priority of the best URL (NaN: no URL may be fetched), last turn, factor of the prior, pairs found and expected."""
-_NEW = np.array([(np.nan, 0.0, 1.0, 0.0, 0.0)], _SITE)
-_ROOM = 64
 
 
 class SiteBudget(ABC):

@@ -44,9 +44,8 @@ def restore(folder: Path) -> None:
     try:
         written_in, meta = msgspec.msgpack.decode(saved.read_bytes(), type=tuple[str, bytes])
     except msgspec.DecodeError as error:
-        raise StoreError(
-            f"{saved}: not a checkpoint ({error}); delete it to go on with the frontier as it is"
-        ) from error
+        fix = "delete it to go on with the frontier as it is"
+        raise StoreError(f"{saved}: not a checkpoint ({error}); {fix}") from error
     if boot() in ("", written_in):
         return
     with (folder / DATA).open("r+b") as file:

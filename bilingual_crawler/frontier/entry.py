@@ -8,18 +8,6 @@ import msgspec
 
 from bilingual_crawler.urls.variants import asked_language
 
-
-class State(IntEnum):
-    """Life of a URL in the frontier; it only ever moves forward, except that a retry or a resume re-queues it."""
-
-    QUEUED = 0
-    IN_FLIGHT = 1
-    DONE = 2
-    REDIRECTED = 3
-    REFUSED = 4
-    """Known and never fetched; counts in no budget."""
-
-
 NEVER = float("-inf")
 """Priority of a URL that is known but must not be fetched."""
 AFTER_OTHERS = -1e9
@@ -30,6 +18,17 @@ POISON = 1e300
 """Priority of a URL that was in flight at two deaths: it is handed out at once, and refused."""
 FIXED = (SUSPECT, POISON)
 """Priorities that only a death changes."""
+
+
+class State(IntEnum):
+    """Life of a URL in the frontier; it only ever moves forward, except that a retry or a resume re-queues it."""
+
+    QUEUED = 0
+    IN_FLIGHT = 1
+    DONE = 2
+    REDIRECTED = 3
+    REFUSED = 4
+    """Known and never fetched; counts in no budget."""
 
 
 def after_death(priority: float) -> float:

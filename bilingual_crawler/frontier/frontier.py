@@ -14,6 +14,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 Item = TypeVar("Item")
+MAX_RECONSIDERED = 32
+"""Maximum URLs of a call whose priority may fall before the next URL is handed out in any case."""
+PAGE_BUDGET, SITE_BUDGET, UNTIL, BLOCKED = "page_budget", "site_budget", "until", "blocked"
+"""Why queued URLs are not handed out: budget of the crawl or of a slot; as in :class:`SlotState`, LEFT and BLOCKED."""
 
 
 def batched(items: Iterable[Item], size: int) -> Iterator[list[Item]]:
@@ -140,10 +144,6 @@ class SharedStore(FrontierStore, Protocol):
         """Stop waiting for the store; may be called from another thread."""
 
 
-MAX_RECONSIDERED = 32
-"""Maximum URLs of a call whose priority may fall before the next URL is handed out in any case."""
-
-
 @dataclass(frozen=True, slots=True)
 class Limits:
     """Limits of the URLs handed out; 0 is no limit."""
@@ -167,10 +167,6 @@ class SlotState(StrEnum):
     """It shows one page for all of its URLs."""
     FINISHED = "finished"
     """It has no URL."""
-
-
-PAGE_BUDGET, SITE_BUDGET, UNTIL, BLOCKED = "page_budget", "site_budget", "until", "blocked"
-"""Why queued URLs are not handed out: budget of the crawl or of a slot; as in :class:`SlotState`, LEFT and BLOCKED."""
 
 
 def ignore(_: object) -> None:

@@ -28,6 +28,7 @@ NAME = "job"
 """Name of the file in a job folder, and of the value in Redis."""
 FRONTIER, WORKERS = "frontier", "workers"
 """Subfolders of a job folder: the frontier of one process, or the job folders of several workers."""
+OTHER_FOLDER = "or give another folder"
 
 
 class JobError(ValueError):
@@ -93,9 +94,6 @@ class Job:
         if missing := set(kept.seeds) - set(self.seeds):
             return f"holds a crawl with the seed {min(missing)}: give all of its seeds, and more if you like"
         return None
-
-
-OTHER_FOLDER = "or give another folder"
 
 
 class _Keeper(NamedTuple):

@@ -24,6 +24,20 @@ if TYPE_CHECKING:
 
 MAX_CHANGES = 10_000
 """Maximum changes of a transaction, which bounds its pages in memory."""
+_SIZE = 16
+_NONE = bytes(_SIZE)
+_ROOM = 4096
+FORMAT = b"bilingual-frontier 6"
+_RANK = struct.Struct(">QQ")
+"""Priority, inverted so that the highest sorts first, and discovery order."""
+_DOUBLE = struct.Struct(">d")
+_UINT = struct.Struct(">Q")
+_SIGN = 1 << 63
+_READ_ALL = """
+import os, sys, lmdb
+env = lmdb.open(sys.argv[1], readonly=True, lock=False)
+env.copyfd(os.open(os.devnull, os.O_WRONLY), compact=True)
+"""
 
 
 class Tables(NamedTuple):
@@ -110,15 +124,9 @@ class OpenTransaction:
         if not isinstance(error, lmdb.Error | OSError):
             self._error = StoreError(f"{self._folder}: the frontier failed ({error!r})")
             raise error
-        self._error = StoreError(
-            f"{self._folder}: the frontier cannot be written ({error}); make room and resume, nothing is lost"
-        )
+        problem = f"the frontier cannot be written ({error}); make room and resume, nothing is lost"
+        self._error = StoreError(f"{self._folder}: {problem}")
         raise self._error from error
-
-
-_SIZE = 16
-_NONE = bytes(_SIZE)
-_ROOM = 4096
 
 
 class InFlight:
@@ -157,14 +165,6 @@ class InFlight:
         self._file.flush()
         self._map = mmap.mmap(self._file.fileno(), new_size)
         self._free.extend(range(size, new_size, _SIZE))
-
-
-FORMAT = b"bilingual-frontier 6"
-_RANK = struct.Struct(">QQ")
-"""Priority, inverted so that the highest sorts first, and discovery order."""
-_DOUBLE = struct.Struct(">d")
-_UINT = struct.Struct(">Q")
-_SIGN = 1 << 63
 
 
 def check(folder: Path) -> None:
@@ -425,42 +425,22 @@ class LmdbStore:
         return True
 
 
-_META = struct.Struct("=40xI92xQQ")
-"""Page size, last page and transaction of a meta page. The two meta pages are used in turn."""
-_READ_ALL = """
-import os, sys, lmdb
-env = lmdb.open(sys.argv[1], readonly=True, lock=False)
-env.copyfd(os.open(os.devnull, os.O_WRONLY), compact=True)
-"""
-
-
-def _check_length(folder: Path) -> None:
+def _check_length(folder: Path, env: Any) -> None:
     """Raise StoreError if pages in use are behind the end of the file: LMDB would die of a signal when it reads them.
 
     A sound file may be too short, too, as LMDB does not write freed pages; so another process reads all pages in use.
     """
     path = folder / DATA
-    with path.open("rb") as file:
-        head = file.read(_META.size)
-        if len(head) < _META.size:
-            return
-        size, *first = _META.unpack(head)
-        file.seek(size)
-        second = _META.unpack(file.read(_META.size).ljust(_META.size, b"\0"))[1:]
-    last_page = max(first, list(second), key=lambda meta: meta[1])[0]
-    if path.stat().st_size >= (last_page + 1) * size:
+    if path.stat().st_size >= (env.info()["last_pgno"] + 1) * env.stat()["psize"]:
         return
     if subprocess.run([sys.executable, "-c", _READ_ALL, str(folder)], stderr=subprocess.DEVNULL).returncode < 0:
         raise StoreError(f"{path}: the end of the file is missing; copy it again, or move {folder} away to start again")
 
 
 def _environment(folder: Path, map_size: int = 1 << 36) -> Any:
-    if (folder / DATA).exists():
-        _check_length(folder)
     try:
-        env = lmdb.open(
-            str(folder), map_size=map_size, max_dbs=8, sync=False, metasync=False, writemap=False, max_readers=8
-        )
+        env = lmdb.open(str(folder), map_size=map_size, max_dbs=8, max_readers=8, sync=False, metasync=False)
+        _check_length(folder, env)
         with env.begin() as txn:
             # an empty environment has no tables
             tables = txn.get(b"meta") and env.open_db(b"meta", txn, create=False)
@@ -469,10 +449,8 @@ def _environment(folder: Path, map_size: int = 1 << 36) -> Any:
         raise StoreError(f"{folder}: not a usable frontier ({error}); move it away to start again") from error
     if found != FORMAT:
         env.close()
-        raise StoreError(
-            f"{folder}: frontier format {found.decode(errors='replace')!r}, this version reads "
-            f"{FORMAT.decode()!r}; finish that crawl with the version that began it"
-        )
+        formats = f"frontier format {found.decode(errors='replace')!r}, this version reads {FORMAT.decode()!r}"
+        raise StoreError(f"{folder}: {formats}; finish that crawl with the version that began it")
     return env
 
 

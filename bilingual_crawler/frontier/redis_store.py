@@ -44,6 +44,11 @@ _LATER_CLASSES = (
 """The codes for which the client has a class, and removes the code from the message."""
 _LOST = "LOST"
 """Code of ``lua/common.lua``."""
+FORMAT = b"bilingual-frontier-redis 4"
+WORKER_SECONDS = 15.0
+"""Seconds without a heartbeat after which a worker counts as dead."""
+_OUTCOMES = {"n": Push.NEW, "r": Push.RAISED, "i": Push.IGNORED}
+_BATCH = 500
 
 
 def prefix_of(url: str) -> str:
@@ -141,13 +146,6 @@ class RedisLink:
         if isinstance(error, redis.ReadOnlyError):
             # after a failover the name resolves to another server
             self._redis.connection_pool.disconnect()
-
-
-FORMAT = b"bilingual-frontier-redis 4"
-WORKER_SECONDS = 15.0
-"""Seconds without a heartbeat after which a worker counts as dead."""
-_OUTCOMES = {"n": Push.NEW, "r": Push.RAISED, "i": Push.IGNORED}
-_BATCH = 500
 
 
 class RedisStore:
@@ -319,10 +317,11 @@ def check(link: RedisLink, stored: bytes | None = None) -> None:
     """Raise StoreError if another version began the crawl behind *link*, which is *stored* in that format."""
     stored = stored or link.command("GET", "format") or FORMAT
     if stored != FORMAT:
-        raise StoreError(
-            f"BILINGUAL_FRONTIER: the crawl under {link.prefix}* has format {stored.decode()!r}, this version reads "
-            f"{FORMAT.decode()!r}; finish it with the version that began it, or name another one with #name"
+        formats = (
+            f"the crawl under {link.prefix}* has format {stored.decode()!r}, this version reads {FORMAT.decode()!r}"
         )
+        fix = "finish it with the version that began it, or name another one with #name"
+        raise StoreError(f"BILINGUAL_FRONTIER: {formats}; {fix}")
 
 
 def _head(reply: list[Any]) -> Head | None:

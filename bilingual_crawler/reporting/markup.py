@@ -18,6 +18,10 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from pathlib import Path
 
+WIDTH, HEIGHT = 760, 300
+LEFT, RIGHT, TOP, BOTTOM = 56, 20, 26, 46
+MAX_POINTS = 600
+
 
 def render(template: str, **values: object) -> Markup:
     """Render a template of this package; all inserted texts are escaped, and lose their invisible characters."""
@@ -53,10 +57,6 @@ _templates.filters |= {
     "to_bcp47": to_bcp47,
     "why_unpaired": lambda reason: REASONS.get(reason, reason),
 }
-
-WIDTH, HEIGHT = 760, 300
-LEFT, RIGHT, TOP, BOTTOM = 56, 20, 26, 46
-MAX_POINTS = 600
 
 
 def ticks(maximum: int) -> list[int]:

@@ -23,6 +23,8 @@ from bilingual_crawler.storage.records import SITES, TsvLog
 if TYPE_CHECKING:
     from scrapy.crawler import Crawler
 
+UPDATE_SECONDS = 0.5
+
 
 class SitesExtension(CrawlComponent):
     """Writes ``sites.tsv`` of a discovery, one line per judged site, and counts its lines of all runs."""
@@ -57,8 +59,6 @@ class SitesExtension(CrawlComponent):
 
 
 logger = logging.getLogger(__name__)
-
-UPDATE_SECONDS = 0.5
 
 
 class ProgressExtension(CrawlComponent):

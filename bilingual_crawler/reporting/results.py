@@ -18,8 +18,7 @@ from bilingual_crawler.languages.pairs import LanguagePairs
 from bilingual_crawler.pages.model import MAX_TITLE
 from bilingual_crawler.pairing.matching import disjoint
 from bilingual_crawler.pairing.model import outcomes, pairs_of_others, unpaired_of_others
-from bilingual_crawler.reporting.counts import Summary
-from bilingual_crawler.reporting.ledger import CrawlTally, is_fetched
+from bilingual_crawler.reporting.ledger import CrawlTally, Summary, is_fetched
 from bilingual_crawler.settings import BILINGUAL_DETECTORS
 from bilingual_crawler.storage import records
 from bilingual_crawler.storage.files import DAMAGE, read_within, replacing

@@ -45,6 +45,14 @@ _AS_WRITTEN = f".{SHEET}"
 _TEXTS = ".review.jsonl"
 """The shown lines of the document pairs, in the order of the sheet."""
 COLUMNS = tuple("number kind url_a url_b score method text_a text_b translation remark".split())  # noqa: SIM905
+RIGHT, WRONG, UNSURE = "1", "0", "?"
+JUDGEMENTS = {RIGHT: "right", WRONG: "wrong", UNSURE: "unsure"}
+"""What the column ``translation`` may hold, beside nothing."""
+_IDENTITY = ("number", "kind", "url_a", "url_b", "text_a", "text_b")
+FILL_IN = "write 1 (translations) or 0 into the column translation"
+_MARK = b"\xef\xbb\xbf"
+"""Spreadsheets put it at the start of a file."""
+QUANTILE = 1.96
 
 
 class Review:
@@ -131,15 +139,6 @@ def _both(documents: DocumentPair, found: SentencePair) -> tuple[DocumentPair, S
     return documents, replace(found, text_a=found.text_a[:CHARACTERS], text_b=found.text_b[:CHARACTERS])
 
 
-RIGHT, WRONG, UNSURE = "1", "0", "?"
-JUDGEMENTS = {RIGHT: "right", WRONG: "wrong", UNSURE: "unsure"}
-"""What the column ``translation`` may hold, beside nothing."""
-_IDENTITY = ("number", "kind", "url_a", "url_b", "text_a", "text_b")
-FILL_IN = "write 1 (translations) or 0 into the column translation"
-_MARK = b"\xef\xbb\xbf"
-"""Spreadsheets put it at the start of a file."""
-
-
 class SheetError(ValueError):
     """The sheet cannot be read; the message names the file, the line and the fix."""
 
@@ -213,9 +212,7 @@ class Sheet:
             raise SheetError(f"{path}, line {rows.line_num}: {error}; keep the columns parted by tabs") from None
 
     def judge(self, row: ReviewRow, judgement: str) -> None:
-        """Write the *judgement* of a row to the disk; all other lines, and after an OSError the file, stay as they
-        were.
-        """
+        """Write the *judgement* of a row to the disk; other lines, and the file after an OSError, stay as they were."""
         raw, cells = self._records[row.place]
         column = self._records[0][1].index("translation")
         cells = cells + [""] * (column + 1 - len(cells))
@@ -239,9 +236,6 @@ def read_texts(directory: Path, row: ReviewRow) -> tuple[list[str], list[str]]:
             if (url_a, url_b) == (row.cells["url_a"], row.cells["url_b"]):
                 return lines_a, lines_b
     return [], []
-
-
-QUANTILE = 1.96
 
 
 @dataclass(frozen=True, slots=True)
@@ -282,11 +276,8 @@ def count_judged(rows: Iterable[ReviewRow]) -> list[Judged]:
     counts: dict[str, Counter[str]] = {}
     for row in filter(attrgetter("is_random"), rows):
         counts.setdefault(row.kind, Counter())[row.judgement] += 1
-    return [
-        Judged(kind, c[RIGHT], c[RIGHT] + c[WRONG], c.total(), c[UNSURE])
-        for kind, c in counts.items()
-        if c[RIGHT] + c[WRONG]
-    ]
+    judged = ((kind, c, c[RIGHT] + c[WRONG]) for kind, c in counts.items())
+    return [Judged(kind, c[RIGHT], number, c.total(), c[UNSURE]) for kind, c, number in judged if number]
 
 
 def read_labels(place: Path) -> dict[tuple[str, str], bool]:

@@ -19,8 +19,7 @@ from bilingual_crawler.crawl.signals import ERRORS, FAILED_OUTPUTS, MISSING_OUTP
 from bilingual_crawler.frontier.frontier import SlotState
 from bilingual_crawler.languages.codes import language_name
 from bilingual_crawler.options import without_password
-from bilingual_crawler.reporting.counts import COUNTS, NOTHING, of_all_runs, under
-from bilingual_crawler.reporting.ledger import tally_of
+from bilingual_crawler.reporting.ledger import COUNTS, NOTHING, of_all_runs, tally_of, under
 from bilingual_crawler.reporting.progress import SitesExtension
 from bilingual_crawler.reporting.report import contradictions, why_no_pair, write_report
 from bilingual_crawler.reporting.results import ResultsError, read_summary, write_summary
@@ -208,10 +207,7 @@ class _Screen(Console):
 
 def _facts(given: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     summary = {**NOTHING, **given}
-    pairs, left_over = (
-        {name: counts[count] for name, counts in summary["by_pair"].items()} for count in ("pairs", "left_over")
-    )
-    several = len(pairs) > 1
+    by_pair, several = summary["by_pair"].items(), len(summary["by_pair"]) > 1
     if "sites_judged" in given:
         yield _fact(summary["site_candidates"], "candidate site")
         yield _fact(summary["sites_judged"], "site", " judged" + _reasons(summary["sites_refused"], "not bilingual: "))
@@ -227,8 +223,8 @@ def _facts(given: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     documents = {language_name(code): number for code, number in summary["documents"].items()}
     yield _fact(sum(documents.values()), "document", _reasons(documents))
     yield _fact(summary["candidates"], "candidate pair", _reasons(summary["refused"], "refused: "))
-    yield _fact(summary["pairs"], "pair", _reasons(pairs if several else {}))
-    unpaired = left_over if several else summary["unpaired"]
+    yield _fact(summary["pairs"], "pair", _reasons({name: one["pairs"] for name, one in by_pair} if several else {}))
+    unpaired = {name: one["left_over"] for name, one in by_pair} if several else summary["unpaired"]
     yield _fact(summary["left_over"], "document", " in no pair" + _reasons(unpaired))
     if summary["bitext"]:
         dropped = _reasons(summary["bitext_dropped"], "dropped: ")

@@ -1,7 +1,4 @@
-"""Archives of a crawl: open WARC files, list their responses, answer requests from them.
-
-Requests are answered by URL, and by redirects from other URLs of the same page.
-"""
+"""Archives of a crawl: open WARC files, list their responses, answer requests from them by URL or by a redirect."""
 
 from __future__ import annotations
 
@@ -28,7 +25,7 @@ from bilingual_crawler.storage.sites import Source, find_sources
 from bilingual_crawler.storage.warc import MAX_HEAD, MAX_RECORD, ArchiveError, NoRecord, RecordHead, parse_head
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
     from pathlib import Path
 
     from bilingual_crawler.storage.sites import Paths
@@ -39,6 +36,20 @@ _OFFSET_BITS = 48
 _OK = 200
 _opened: WeakValueDictionary[tuple[object, ...], Archive] = WeakValueDictionary()
 _latest: list[Archive] = []
+_CHUNK = 1 << 16
+_UNPACK_CHUNK = 1 << 20
+_TRAILER = len(b"\r\n\r\n")
+REVISIT = b"revisit"
+_MAX_NAMED = 300_000
+"""Names of records to which later revisits of a file may refer: the last 100,000."""
+_NOT_WARC = "not a WARC; give a .warc, .warc.gz, .warc.xz or .warc.zst file, or a folder of them"
+_WARC = b"WARC/"
+_BEGIN = re.compile(rb"(?:\A|\n)(WARC/1\.)")
+_BETWEEN_RECORDS = b"\r\n\0"
+UNPACKED, MAX_RATIO = 4 << 30, 100
+"""Bytes that a file may take on the disk when it is unpacked, and further ones for each byte that it has packed."""
+TOO_LONG, DAMAGED, NO_FILE, NO_PAYLOAD = "record_too_long", "damaged_record", "no_file", "revisit_without_record"
+"""Reasons why a record, or what is named like a WARC file, is left out."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,11 +67,8 @@ class Archive:
     """
 
     def __init__(self, sources: list[Source]) -> None:
-        self._aliases = {
-            warc.bare_url(warc.record_url(alias), {}): warc.bare_url(warc.record_url(source.base or ""), {})
-            for source in sources
-            for alias in source.alias_bases
-        }
+        aliases = ((alias, source.base or "") for source in sources for alias in source.alias_bases)
+        self._aliases = {_bare(alias, {}): _bare(base, {}) for alias, base in aliases}
         self._redirects: dict[str, str] = {}
         self._files: list[WarcFile] = []
         self.left_out = LeftOut()
@@ -96,7 +104,7 @@ class Archive:
             else:
                 self._index_response(head, place)
         for url, target in (*copies.items(), *source.redirects.items()):
-            self._redirects[warc.bare_url(warc.record_url(url), self._aliases)] = target
+            self._redirects[_bare(url, self._aliases)] = target
 
     def _index_response(self, head: RecordHead, place: int) -> None:
         url = warc.record_url(head.url)
@@ -115,7 +123,7 @@ class Archive:
         if target is not None and warc.record_url(target) != wanted:
             return Redirect(target)
         response = self._read(warc.text_key(bare))
-        if response is not None and warc.bare_url(warc.record_url(response.url), self._aliases) == bare:
+        if response is not None and _bare(response.url, self._aliases) == bare:
             return Redirect(response.url)
         return None
 
@@ -128,6 +136,10 @@ class Archive:
             return warc.parse_response(file.read(offset))
         except NoRecord:
             return None
+
+
+def _bare(url: str, aliases: Mapping[str, str]) -> str:
+    return warc.bare_url(warc.record_url(url), aliases)
 
 
 def open_archive(paths: Paths) -> Archive:
@@ -153,22 +165,6 @@ def iter_responses(paths: Paths) -> Iterator[warc.ArchivedResponse]:
             for offset, head in file.heads():
                 if head.status is not None and (response := warc.parse_response(file.read(offset))):
                     yield response
-
-
-_CHUNK = 1 << 16
-_UNPACK_CHUNK = 1 << 20
-_TRAILER = len(b"\r\n\r\n")
-REVISIT = b"revisit"
-_MAX_NAMED = 300_000
-"""Names of records to which later revisits of a file may refer: the last 100,000."""
-_NOT_WARC = "not a WARC; give a .warc, .warc.gz, .warc.xz or .warc.zst file, or a folder of them"
-_WARC = b"WARC/"
-_BEGIN = re.compile(rb"(?:\A|\n)(WARC/1\.)")
-_BETWEEN_RECORDS = b"\r\n\0"
-UNPACKED, MAX_RATIO = 4 << 30, 100
-"""Bytes that a file may take on the disk when it is unpacked, and further ones for each byte that it has packed."""
-TOO_LONG, DAMAGED, NO_FILE, NO_PAYLOAD = "record_too_long", "damaged_record", "no_file", "revisit_without_record"
-"""Reasons why a record, or what is named like a WARC file, is left out."""
 
 
 class WarcFile(ABC):

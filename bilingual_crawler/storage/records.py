@@ -16,7 +16,7 @@ from bilingual_crawler.storage.files import LeftOut, lines_within, open_packed, 
 from bilingual_crawler.storage.warc import MAX_HEAD, MAX_RECORD
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Iterator
     from pathlib import Path
 
     from _typeshed import DataclassInstance
@@ -29,6 +29,20 @@ MAX_DAMAGES = 1000
 """Damaged places of a file behind which its next member is looked for."""
 _PIECE = 1 << 20
 """Bytes that are unpacked at a time, as a chunk may hold a thousand times as much."""
+DOCUMENTS = "documents.jsonl.gz"
+PROFILES = ".profiles.jsonl.gz"
+"""What the alignment compares of each document, kept while the crawl reads it."""
+CRAWL = "crawl.tsv"
+PAIRS = "pairs.tsv"
+UNPAIRED = "unpaired.tsv"
+SITES = "sites.tsv"
+SUMMARY = "summary.json"
+BITEXT = "bitext"
+DESCRIPTION = "crawl.toml"
+MAX_ROW = 1 << 16
+"""Bytes of a row of a table: room for a dozen URLs of the longest kind."""
+LINE_TOO_LONG, NO_RECORD, CUT_FILE = "line_too_long", "no_record", "cut_file"
+"""Reasons why a line, or the rest of a file, is left out."""
 
 
 class Member(NamedTuple):
@@ -95,23 +109,6 @@ def _next_member(fd: int, at: int) -> int | None:
             return None
         at += len(data) - 3
     return None
-
-
-DOCUMENTS = "documents.jsonl.gz"
-PROFILES = ".profiles.jsonl.gz"
-"""What the alignment compares of each document, kept while the crawl reads it."""
-CRAWL = "crawl.tsv"
-PAIRS = "pairs.tsv"
-UNPAIRED = "unpaired.tsv"
-SITES = "sites.tsv"
-SUMMARY = "summary.json"
-BITEXT = "bitext"
-DESCRIPTION = "crawl.toml"
-
-MAX_ROW = 1 << 16
-"""Bytes of a row of a table: room for a dozen URLs of the longest kind."""
-LINE_TOO_LONG, NO_RECORD, CUT_FILE = "line_too_long", "no_record", "cut_file"
-"""Reasons why a line, or the rest of a file, is left out."""
 
 
 class Records:
@@ -197,10 +194,13 @@ class TsvLog(Records):
         end = _sound(path) if path.exists() else 0
         super().__init__(path, end)
         if not end:
-            self.append(_header(record).encode())
+            self.write(_columns_of(record))
+
+    def write(self, values: Iterable[object]) -> None:
+        self.append(tsv_line(values).encode("utf-8", "surrogatepass"))
 
     def write_record(self, record: DataclassInstance) -> None:
-        self.append(_row(record).encode("utf-8", "surrogatepass"))
+        self.write(_values(record))
 
 
 def _sound(path: Path) -> int:
@@ -220,20 +220,20 @@ def _sound(path: Path) -> int:
 def replace_tsv(path: Path, record: type[DataclassInstance], records: Iterable[DataclassInstance]) -> None:
     """Replace *path* by a table of *record* objects; the old file stays until the new one is complete."""
     with replacing(path) as part, part.open("w", encoding="utf-8", errors="surrogatepass") as file:
-        file.write(_header(record))
-        file.writelines(map(_row, records))
+        file.write(tsv_line(_columns_of(record)))
+        file.writelines(tsv_line(_values(one)) for one in records)
 
 
-def _header(record: type[DataclassInstance]) -> str:
-    return tsv_line([field.name for field in fields(record)])
+def _columns_of(record: type[DataclassInstance]) -> list[str]:
+    return [field.name for field in fields(record)]
 
 
-def _row(record: DataclassInstance) -> str:
+def _values(record: DataclassInstance) -> list[object]:
     # not astuple, which copies what it finds
-    return tsv_line([getattr(record, field.name) for field in fields(record)])
+    return [getattr(record, field.name) for field in fields(record)]
 
 
-def tsv_line(values: Sequence[object]) -> str:
+def tsv_line(values: Iterable[object]) -> str:
     """*values* as a line of a TSV file; blanks inside a value become single spaces."""
     return "\t".join(" ".join(str(value).split()) for value in values) + "\n"
 

@@ -1,7 +1,4 @@
-"""WARC records: the header, the response or conversion in a record, and the index of the places of records.
-
-A record that cannot be used raises :class:`NoRecord`, an archive :class:`ArchiveError`.
-"""
+"""WARC records: the header, the response or conversion in a record, and the index of the places of records."""
 
 from __future__ import annotations
 
@@ -29,6 +26,23 @@ if TYPE_CHECKING:
 VARIANT_FIELD = "WARC-Requested-Language"
 """The field of a record of a variant that has the language in which it was asked for; WARC allows further fields."""
 _LANGUAGE = re.compile(r"[a-z]{3}(?:_[A-Z][a-z]{3})?")
+_STATUS = re.compile(rb"HTTP/\d(?:\.\d)?[ \t]+(\d{3})")
+_DIGITS = 18
+"""Digits of the longest length that counts as one."""
+_BLANK_LINE = re.compile(rb"\r?\n\r?\n")
+_FOLD = re.compile(rb"\r?\n[ \t]+")
+_CONTROL = re.compile(rb"[\x00-\x08\x0e-\x1a\x1c-\x1f]")
+_TEXT_START = 200
+"""Bytes of a body that tell a text from what is packed."""
+_CHUNK_SIZE = re.compile(rb"[ \t]*([0-9A-Fa-f]{1,16})[ \t]*(?:;|$)")
+MAX_HEAD = 1 << 16
+"""Limit in bytes for the WARC header of a record and its HTTP status line together."""
+MAX_RECORD = 32 << 20
+"""Limit in bytes for a record: room for a body of the default ``DOWNLOAD_MAXSIZE`` (20 MB). A longer one is no page."""
+MAX_HTTP_HEAD = 1 << 19
+"""Limit in bytes for the HTTP header of a response: twice what a crawl takes."""
+MAX_CHUNKS = 1 << 18
+_MAX_OFFSET = 1 << 63
 
 
 class ArchiveError(ValueError):
@@ -98,25 +112,6 @@ class Index:
     def get(self, key: int) -> int | None:
         at = int(self._sorted.searchsorted(np.uint64(key)))
         return int(self._found[at]) if at < len(self) and int(self._sorted[at]) == key else None
-
-
-_STATUS = re.compile(rb"HTTP/\d(?:\.\d)?[ \t]+(\d{3})")
-_DIGITS = 18
-"""Digits of the longest length that counts as one."""
-_BLANK_LINE = re.compile(rb"\r?\n\r?\n")
-_FOLD = re.compile(rb"\r?\n[ \t]+")
-_CONTROL = re.compile(rb"[\x00-\x08\x0e-\x1a\x1c-\x1f]")
-_TEXT_START = 200
-"""Bytes of a body that tell a text from what is packed."""
-_CHUNK_SIZE = re.compile(rb"[ \t]*([0-9A-Fa-f]{1,16})[ \t]*(?:;|$)")
-MAX_HEAD = 1 << 16
-"""Limit in bytes for the WARC header of a record and its HTTP status line together."""
-MAX_RECORD = 32 << 20
-"""Limit in bytes for a record: room for a body of the default ``DOWNLOAD_MAXSIZE`` (20 MB). A longer one is no page."""
-MAX_HTTP_HEAD = 1 << 19
-"""Limit in bytes for the HTTP header of a response: twice what a crawl takes."""
-MAX_CHUNKS = 1 << 18
-_MAX_OFFSET = 1 << 63
 
 
 @dataclass(frozen=True, slots=True)

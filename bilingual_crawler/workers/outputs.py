@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from bilingual_crawler.crawl.signals import Fetch
 from bilingual_crawler.items import Pair
 from bilingual_crawler.pairing.model import read_unpaired, replace_pairs, replace_unpaired
-from bilingual_crawler.reporting.counts import sums_of_workers
+from bilingual_crawler.reporting.ledger import sums_of_workers
 from bilingual_crawler.reporting.results import ResultsError, check_tables, one_to_one, pairs_of, read_summary
 from bilingual_crawler.reporting.summary import UNFINISHED
 from bilingual_crawler.storage import records
