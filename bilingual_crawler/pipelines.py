@@ -71,7 +71,7 @@ class OutputPipeline(CrawlComponent):
         self._documents = records.GzipJsonLines(self._folder / records.DOCUMENTS)
         self._profiles = records.GzipJsonLines(self._folder / records.PROFILES) if self._options.align else None
         self._kept_for = kept_for(self._context.pairs, self._context.detection)
-        self._pairs = records.TsvLog.for_record(self._pairs_file, Pair)
+        self._pairs = records.TsvLog(self._pairs_file, Pair)
         try:
             written = list(read_pairs(self._pairs_file, self._context.pairs))
             # also those that a killed run has put aside

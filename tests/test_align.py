@@ -549,7 +549,7 @@ def crawl_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     write(f"{HOST}/fr/mostly-other", "fra", (*ENGLISH * 40, *french[:2]))
     write(f"{HOST}/es/moved", "spa", SPANISH, ("en", f"{HOST}/old"))
     file.close()
-    log = TsvLog.for_record(folder / CRAWL, Fetch)
+    log = TsvLog(folder / CRAWL, Fetch)
     log.write_record(Fetch("", 301, f"{HOST}/old", "", 0.0, "", 0, "redirect", f"{HOST}/a"))
     log.close()
     return folder

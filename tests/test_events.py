@@ -391,7 +391,7 @@ class Crawls:
 def crawls(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Crawls]:
     with ExitStack() as stack, pytest.MonkeyPatch.context() as patch:
         patch.setattr(links, "load_models", cache(load_models))
-        patch.setattr(shared, "SHARE_SECONDS", 0.01)
+        patch.setattr(shared, "HEARTBEAT_SECONDS", 0.01)
         yield Crawls(tmp_path_factory.mktemp("events"), stack)
 
 

@@ -24,7 +24,7 @@ from bilingual_crawler.storage.warc import (
     bare_url,
     parse_response,
     record_url,
-    url_key,
+    text_key,
 )
 
 if TYPE_CHECKING:
@@ -411,13 +411,13 @@ def test_index_prefers_rank_then_order() -> None:
     index = Index()
     expected: dict[int, tuple[int, int]] = {}
     for place in range(20_000):
-        key, rank = url_key(str(place % 7001)), place * 31 % 3
+        key, rank = text_key(str(place % 7001)), place * 31 % 3
         index.add(key, place, rank)
         expected[key] = min(expected.get(key, (9, 0)), (rank, place))
     index.sort()
     assert len(index) == len(expected)
     assert all(index.get(key) == place for key, (_, place) in expected.items())
-    assert index.get(url_key("other")) is None
+    assert index.get(text_key("other")) is None
     empty = Index()
     empty.sort()
     assert empty.get(1) is None

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from bilingual_crawler.frontier.scope import Scope, ScopeError
+from bilingual_crawler.frontier.scope import Scope
 
 SEEDS = ["https://www.site.is/start"]
 
@@ -49,8 +49,3 @@ def test_endless_paths_are_out_of_every_scope() -> None:
     assert scope.admits("https://a.is/x/x/y?x/x/x/x")
     assert not scope.admits("https://a.is/x/x/x/y")
     assert not scope.admits("https://a.is/" + "/".join(str(i) for i in range(21)))
-
-
-def test_an_unknown_scope_is_named() -> None:
-    with pytest.raises(ScopeError, match="choose one of site, host, web"):
-        Scope("galaxy", SEEDS)

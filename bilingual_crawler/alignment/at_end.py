@@ -39,8 +39,7 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
-CHECK_SECONDS = 0.2
-"""Seconds between two checks whether to stop."""
+STOP_CHECK_SECONDS = 0.2
 MOMENT = 5.0
 """Seconds of aligning before the remaining time is estimated."""
 MAX_DOCUMENTS, MAX_CHARACTERS = 1_000, 8_000_000
@@ -53,9 +52,8 @@ class AlignedCrawl:
     """Counts of the alignment of a crawl."""
 
     outcomes: dict[str, Outcome]
-    """Outcome by language pair, such as ``eng-mlt``."""
+    """By language pair, such as ``eng-mlt``."""
     paired: int
-    """Paired documents."""
     unreadable: dict[str, int]
     """Damaged records and pages that break a limit, by kind."""
     bitext: dict[str, int]
@@ -100,19 +98,31 @@ async def align_crawl(
 
     Returns None, with all files as before, once *stopped* returns true. The method is ``BILINGUAL_ALIGN``. The folder
     ``bitext`` gets the sentence pairs in the formats of ``BILINGUAL_BITEXT``. *on_progress* takes one line of progress.
-    *detection* reads the pages of which the crawl has kept no profile, for which helper processes start.
-    A *small* crawl is aligned in this process, unless that takes an encoder, others in one of their own. Raises
-    AlignmentError.
+    *detection* reads the pages of which the crawl has kept no profile, for which helper processes start. A *small*
+    crawl is aligned in this process, unless that takes an encoder, others in one of their own. Raises AlignmentError.
     """
     # the alignment has helper processes of its own, and room for those of both there may not be
     await asyncio.to_thread(sandbox.close)
-    try:
-        if small and not Options.of(settings).bitext:
-            return await _align_here(folder, pairs, detection, settings, stopped, on_progress)
-    except _NeedsProcess:
-        pass
-    except _Stopped:
-        return None
+    loop = asyncio.get_running_loop()
+
+    def send(phase: str) -> None:
+        if stopped():
+            raise _Stopped
+        loop.call_soon_threadsafe(on_progress, phase)
+
+    def load(encoder: str, _: Path) -> Encoder:
+        raise _NeedsProcess(encoder)
+
+    if small and not Options.of(settings).bitext:
+        try:
+            return await asyncio.to_thread(_align, folder, pairs, detection, settings, send, load)
+        except _NeedsProcess:
+            pass
+        except _Stopped:
+            return None
+        except Exception as error:
+            logger.exception("The alignment has failed", exc_info=error)
+            raise AlignmentError(f"the alignment failed: {error}") from error
     request = {
         "folder": str(folder),
         "pair": str(pairs),
@@ -127,7 +137,7 @@ async def align_crawl(
     process.stdin.write(json.dumps(request, default=str).encode() + b"\n")
     listening = asyncio.ensure_future(_read_messages(process, on_progress))
     while not listening.done():
-        await asyncio.wait((listening,), timeout=CHECK_SECONDS)
+        await asyncio.wait((listening,), timeout=STOP_CHECK_SECONDS)
         if stopped() and process.returncode is None:
             process.kill()
     status = await process.wait()
@@ -138,34 +148,6 @@ async def align_crawl(
         killed = f"was killed by signal {-status}, perhaps for lack of memory"
         raise AlignmentError(f"the alignment {killed if status < 0 else f'ended with exit status {status}'}")
     return aligned
-
-
-async def _align_here(
-    folder: Path,
-    pairs: LanguagePairs,
-    detection: Detection,
-    settings: BaseSettings,
-    stopped: Callable[[], bool],
-    on_progress: Callable[[str], None],
-) -> AlignedCrawl:
-    """Align in a thread; raises _Stopped, _NeedsProcess and AlignmentError."""
-    loop = asyncio.get_running_loop()
-
-    def send(phase: str) -> None:
-        if stopped():
-            raise _Stopped
-        loop.call_soon_threadsafe(on_progress, phase)
-
-    def load(encoder: str, _: Path) -> Encoder:
-        raise _NeedsProcess(encoder)
-
-    try:
-        return await asyncio.to_thread(_align, folder, pairs, detection, settings, send, load)
-    except (_Stopped, _NeedsProcess):
-        raise
-    except Exception as error:
-        logger.exception("The alignment has failed", exc_info=error)
-        raise AlignmentError(f"the alignment failed: {error}") from error
 
 
 async def _read_messages(

@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from bilingual_crawler.pairing.model import Alignment
 
     MainText: TypeAlias = Callable[[str], list[str]]
-    """Returns the main text of a URL, in lines."""
 
 
 class AlignedDocuments:
@@ -33,7 +32,6 @@ class AlignedDocuments:
         """*bitext_of* returns what aligns the sentences of two languages, or None."""
         self._masks, self._bitext_of = options.mask_personal, bitext_of
         self.pairs: list[Pair] = []
-        """In the order of the alignments."""
         self.unpaired: list[Unpaired] = []
         self.refused: defaultdict[str, Counter[str]] = defaultdict(Counter)
         """Refused candidate pairs by language pair and reason."""

@@ -11,13 +11,7 @@ from statistics import median
 from typing import TYPE_CHECKING, TypeAlias
 
 from bilingual_crawler.bitext.beads import Bead, best_beads
-from bilingual_crawler.bitext.evidence import (
-    Lexicon,
-    Meaning,
-    have_paragraphs,
-    weigh,
-    words,
-)
+from bilingual_crawler.bitext.evidence import Lexicon, Meaning, have_paragraphs, weigh, words
 from bilingual_crawler.bitext.quality import Quality
 from bilingual_crawler.bitext.splitting import split
 from bilingual_crawler.languages.codes import base_of
@@ -51,7 +45,6 @@ RATIO_WEIGHT = 10
 MIN_BROKEN = 30
 """Minimum characters of a line that goes on in the next one."""
 MAX_SHORT_WORDS = 2
-"""Maximum words of each side of a short sentence pair."""
 
 Sides: TypeAlias = tuple["Sequence[Sentence]", "Sequence[Sentence]"]
 
@@ -78,7 +71,7 @@ class SentencePair:
 
     @property
     def short(self) -> bool:
-        """Whether neither side has more than two words, by :func:`.words.count_words`."""
+        """Whether neither side has more than two words."""
         return max(map(count_words, (self.text_a, self.text_b))) <= MAX_SHORT_WORDS
 
 
@@ -111,12 +104,8 @@ class SentenceAligner:
         counts = Counter(word for sentence in second for word in sentence)
         shares = {word: count / len(second) for word, count in counts.items()}
         self._lexicon, self._ratio = Lexicon(shares), self._usual_ratio
-        sure = {
-            (_text(a, bead.a), _text(b, bead.b))
-            for a, b in sides
-            for bead in self.beads(a, b)
-            if bead.score >= LEXICON_SCORE
-        }
+        beads = ((a, b, bead) for a, b in sides for bead in self.beads(a, b) if bead.score >= LEXICON_SCORE)
+        sure = {(_text(a, bead.a), _text(b, bead.b)) for a, b, bead in beads}
         self._lexicon = Lexicon.from_pairs(sorted({(words(a), words(b)) for a, b in sure}), shares)
         if sure:
             here = median(math.log((len(b) + 1) / (len(a) + 1)) for a, b in sure)
@@ -177,8 +166,7 @@ class SentenceAligner:
 def whole(side: Sequence[Sentence]) -> tuple[list[Sentence], list[int]]:
     """Return *side* with sentences that are broken into lines as one, and where each begins in *side*, and its end.
 
-    A long line goes on in the next one if it does not end like a sentence, and the next one begins small; a list of
-    small items is not broken.
+    A long line goes on in the next one if it does not end like a sentence and the next one, no item, begins small.
     """
     lengths = Counter[int]()
     for sentence in side:
@@ -195,9 +183,7 @@ def whole(side: Sequence[Sentence]) -> tuple[list[Sentence], list[int]]:
         if not is_broken:
             starts.append(n)
     ends = [*starts, len(side)]
-    return [
-        replace(side[start], text=_text(side, (start, end)), blank=side[end - 1].blank) for start, end in pairwise(ends)
-    ], ends
+    return [replace(side[i], text=_text(side, (i, j)), blank=side[j - 1].blank) for i, j in pairwise(ends)], ends
 
 
 def _text(side: Sequence[Sentence], places: tuple[int, int]) -> str:
@@ -208,12 +194,8 @@ def _text(side: Sequence[Sentence], places: tuple[int, int]) -> str:
 
 
 def _pair(a: Sequence[Sentence], b: Sequence[Sentence], bead: Bead, quality: float) -> SentencePair:
-    paragraph_a, paragraph_b = (
-        "+".join(str(number) for number in sorted({s.paragraph for s in side[slice(*places)]}))
-        for side, places in ((a, bead.a), (b, bead.b))
-    )
-    return SentencePair(
-        *(_text(a, bead.a), _text(b, bead.b), bead.score, paragraph_a, paragraph_b, quality),
-        places_a=bead.a,
-        places_b=bead.b,
-    )
+    sides = ((a, bead.a), (b, bead.b))
+    numbers = (sorted({sentence.paragraph for sentence in side[slice(*places)]}) for side, places in sides)
+    paragraph_a, paragraph_b = ("+".join(map(str, one)) for one in numbers)
+    values = (_text(a, bead.a), _text(b, bead.b), bead.score, paragraph_a, paragraph_b, quality)
+    return SentencePair(*values, places_a=bead.a, places_b=bead.b)

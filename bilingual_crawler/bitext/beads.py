@@ -7,15 +7,21 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import reduce
 from operator import add
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from bilingual_crawler.scoring.linear import logistic
 
-if TYPE_CHECKING:
-    from collections.abc import Sequence
+LARGEST = 5
+"""Maximum sentences of a bead, both sides together."""
+ALONE, WEIGHT = 0.1, 20
+"""Expected share of sentences without a translation, and the weight of this prior, in sentences."""
+END = math.log(0.25)
+"""Log-odds of a sentence without a translation before the first bead or after the last: half a page may be alone."""
+SHAPES = tuple((p, q) for p in range(1, LARGEST) for q in range(1, LARGEST - p + 1))
+"""Sentences of the first and of the second document in a bead."""
 
 
 def sums(rows: Any, size: int) -> Any:
@@ -23,17 +29,6 @@ def sums(rows: Any, size: int) -> Any:
     count = rows.shape[0] - size + 1
     return reduce(add, (rows[start : start + count] for start in range(size)))
 
-
-LARGEST = 5
-"""Maximum sentences of a bead, both sides together."""
-SHAPES = tuple((p, q) for p in range(1, LARGEST) for q in range(1, LARGEST - p + 1))
-"""Sentences of the first and of the second document in a bead."""
-ALONE = 0.1
-"""Expected share of sentences without a translation."""
-WEIGHT = 20
-"""Weight of this prior, in sentences."""
-END = math.log(0.25)
-"""Log-odds of a sentence without a translation before the first bead or after the last: half a page may be alone."""
 
 BeadScores: TypeAlias = Mapping[tuple[int, int], NDArray[np.float32]]
 """Shape (p, q) to the log-odds of its beads, ``(n - p + 1, m - q + 1)``, by the first sentences of both sides."""
@@ -51,9 +46,8 @@ class Bead:
 def best_beads(scores: BeadScores) -> list[Bead]:
     """The beads with the highest sum of log-odds, in order; unaligned sentences are left out.
 
-    A sentence without a translation costs the logarithm of the share of such sentences. A first alignment estimates
-    this share, so gaps are cheap between documents that have little in common. Time and memory are in proportion to the
-    product of both numbers of sentences.
+    A sentence without a translation costs the logarithm of the share of such sentences, which a first alignment
+    estimates. Time and memory are in proportion to the product of both numbers of sentences.
     """
     beads = [bead for bead in beads_at_price(scores, math.log(ALONE)) if bead.score > 0.5]
     aligned = sum(bead.a[1] - bead.a[0] + bead.b[1] - bead.b[0] for bead in beads)
@@ -66,10 +60,7 @@ def best_beads(scores: BeadScores) -> list[Bead]:
 
 
 def beads_at_price(scores: BeadScores, gap: float) -> list[Bead]:
-    """The beads with the highest sum of log-odds if a sentence without a translation has the log-odds *gap*.
-
-    At both ends it has the log-odds :data:`END`, if that is more.
-    """
+    """The same if a sentence without a translation has the log-odds *gap*, at both ends at least :data:`END`."""
     n, m = scores[1, 1].shape
     shapes = [*scores, (1, 0), (0, 1)]
     skip_a, skip_b = len(scores), len(scores) + 1
@@ -90,12 +81,7 @@ def beads_at_price(scores: BeadScores, gap: float) -> list[Bead]:
         slope = end_slope if i == n else slope
         sums[i] = np.maximum.accumulate(best - slope) + slope
         moves[i] = np.where(sums[i] > best + 1e-9, skip_b, options.argmax(0))
-    return _trace(moves, shapes, scores)
-
-
-def _trace(moves: NDArray[np.uint8], shapes: Sequence[tuple[int, int]], scores: BeadScores) -> list[Bead]:
-    i, j = scores[1, 1].shape
-    beads = []
+    beads, i, j = [], n, m
     while i or j:
         p, q = shapes[int(moves[i, j])]
         i, j = i - p, j - q

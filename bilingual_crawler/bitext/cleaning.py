@@ -39,39 +39,45 @@ MAX_RATIO = 3.0
 """Maximum ratio of the lengths in characters, beyond `SLACK` characters; wide characters count twice."""
 SLACK = 15
 MAX_CHARACTERS = 2000
-"""Characters of a side that no reader would call a sentence if it has more."""
 MIN_LETTERS = 2
-LEGIBLE = 40
-"""Minimum characters of a sentence in the language of the other side for this to be noticed."""
-CERTAIN = 120
-"""Minimum characters of a sentence in a third language."""
-COPIED = 0.9
-"""Share of the words of both sides that are the same in a copy."""
-UNTRANSLATED_SIDE = 0.5
-"""The same for a side in the language of the other side."""
+LEGIBLE, CERTAIN = 40, 120
+"""Minimum characters of a sentence in the language of the other side, and in a third one, for this to be noticed."""
+COPIED, UNTRANSLATED_SIDE = 0.9, 0.5
+"""Share of the words of both sides that are the same in a copy, and in a side in the language of the other side."""
 MIN_COPIED = 5
 """Words of both sides from which a copy may differ in some."""
 
 _BACK = re.compile(r"^\W{0,9}(?:<{1,2}\s+|[←⇐◀◄❮]\s*|‹(?!.*›)\s*)\w|^[↑⇑]|[↑⇑▲]$")
 _UP = re.compile(r"^▲|^«\s(?!.*»)")
 """At the beginning of a few words; before a sentence ``▲`` is a warning sign, and ``«`` a quotation mark."""
-_FIELD = re.compile(r"\w\s?\*\W*$")
-"""A field of a form that must be filled in."""
+_REQUIRED_FIELD = re.compile(r"\w\s?\*\W*$")
 _FORTH = re.compile(r"\s(?:>{1,2}|[›→⇒▶►❯])\W*$")
 _BRACKETS = re.compile(r"^\[\s.*\]$|^\[\w.*\s\]$")
-"""Brackets with a blank inside, as for links without a frame; ``[sic]`` has none."""
+"""With a blank inside, as for links without a frame; ``[sic]`` has none."""
 _SEPARATOR = re.compile(r"\s[|·•]\s")
 _TRAIL = re.compile(r"\s[›»❯]\s")
 """Between the steps of a breadcrumb trail. ``>`` is also in the paths of menus, which texts explain."""
 MIN_LINKS = 3
 """Items of a list of links, or steps of a trail."""
-MAX_WORDS = 4
-"""Words of a link."""
+MAX_LINK_WORDS = 4
+_BRACKETED = re.compile(r"\([^()]*\)|（[^（）]*）|\[[^\[\]]*\]")
+TEMPLATE_SHARE, LABEL_SHARE = 0.3, 0.1
+"""Share of the documents with a line that begins like one of the template; with a label, or what follows a number."""
+MIN_DOCUMENTS = 10
+"""The same as a number of documents."""
+PROSE_SHARE = 0.25
+"""The same part in the sentences of documents, by the documents with such lines, from which it is no template."""
+MIN_PROSE = 0.02
+"""Share of a document, by characters, that sentences have at least."""
+MAX_ITEM = 3
+"""Words of an item of a list that leads through the site."""
+_LABEL = re.compile(r"[^\W\d_]+ ?[:：]")
+MAX_LINES = 500
 
 
 def is_navigation(a: str, b: str) -> bool:
-    """Tell whether a sentence pair leads through the site, as ``[ < Rests ]``, ``Next →``, ``Home | News | Contact`` or
-    ``Home › News › The library has moved``, or names a field of a form, as ``Name *``.
+    """Whether a sentence pair leads through the site (``[ < Rests ]``, ``Next →``, ``Home | News | Contact``, ``Home ›
+    News › The library has moved``) or names a field of a form (``Name *``).
 
     A longer text before an arrow counts as a sentence, and an arrow that leads forth at the beginning as a bullet.
     """
@@ -79,8 +85,8 @@ def is_navigation(a: str, b: str) -> bool:
         bool(_BACK.search(a) or _BACK.search(b))
         or all(map(_BRACKETS.search, (a, b)))
         or any(
-            all(sign.search(text) and len(text.split()) <= MAX_WORDS for text in (a, b))
-            for sign in (_FORTH, _UP, _FIELD)
+            all(sign.search(text) and len(text.split()) <= MAX_LINK_WORDS for text in (a, b))
+            for sign in (_FORTH, _UP, _REQUIRED_FIELD)
         )
         or all(map(_is_list_of_links, (a, b)))
     )
@@ -94,25 +100,7 @@ def _is_list_of_links(text: str) -> bool:
         items = steps[:-1]
     elif len(items) < MIN_LINKS:
         return False
-    return all(0 < len(item.split()) <= MAX_WORDS for item in items) and not text.endswith(SENTENCE_ENDS)
-
-
-_BRACKETED = re.compile(r"\([^()]*\)|（[^（）]*）|\[[^\[\]]*\]")
-TEMPLATE_SHARE = 0.3
-"""Share of the documents with a line that begins like one of the template, 0 to 1."""
-LABEL_SHARE = 0.1
-"""The same for labels and for what follows a number, which say more."""
-MIN_DOCUMENTS = 10
-"""The same as a number of documents."""
-PROSE_SHARE = 0.25
-"""The same part in the sentences of documents, by the documents with such lines, from which it is no template."""
-MIN_PROSE = 0.02
-"""Share of a document, by characters, that sentences have at least."""
-MAX_ITEM = 3
-"""Words of an item of a list that leads through the site."""
-_LABEL = re.compile(r"[^\W\d_]+ ?[:：]")
-MAX_LINES = 500
-"""Lines of a document that are counted."""
+    return all(0 < len(item.split()) <= MAX_LINK_WORDS for item in items) and not text.endswith(SENTENCE_ENDS)
 
 
 class Templates:
@@ -137,7 +125,7 @@ class Templates:
             prose.update({f"{one} {other}" for words in sentences for one, other in pairwise(words)})
 
     def has(self, a: str, b: str) -> bool:
-        """Tell whether both sides of a sentence pair begin, or end, like lines of the template."""
+        """Whether both sides of a sentence pair begin, or end, like lines of the template."""
         return all(
             any(
                 side[part]
@@ -165,22 +153,19 @@ def _constant_parts(line: str) -> Iterator[str]:
 
 
 def is_list(lines: Sequence[str]) -> bool:
-    """Tell whether a document has next to no sentence: a list of posts, a form, an index."""
-    prose = sum(len(line) for line in lines if line.endswith(SENTENCE_ENDS) and count_words(line) >= MAX_WORDS)
+    """Whether a document has next to no sentence: a list of posts, a form, an index."""
+    prose = sum(len(line) for line in lines if line.endswith(SENTENCE_ENDS) and count_words(line) >= MAX_LINK_WORDS)
     return prose < MIN_PROSE * sum(map(len, lines))
 
 
 def same_words(a: str, b: str) -> float:
-    """Return the share of the words of both sides that are the same, digits aside, 0 to 1; 1 if there are none.
-
-    What is in brackets does not count, unless all is: ``(日本語) Debian`` is the same as ``Debian``.
-    """
+    """The share of the words of both sides that are the same, digits and, unless all is, what is in brackets aside."""
     one, other = (normal(_BRACKETED.sub(" ", text).strip() or text).split() for text in (a, b))
     return (Counter(one) & Counter(other)).total() / max(1, len(one), len(other)) if one != other else 1.0
 
 
 def _width(text: str) -> int:
-    """The length of *text* in characters, of which those of Chinese, Japanese and Korean say as much as two others."""
+    """The length of *text*, in which characters of Chinese, Japanese and Korean count twice."""
     return len(text) if text.isascii() else len(text) + sum(east_asian_width(character) in "FW" for character in text)
 
 
@@ -202,7 +187,7 @@ class Cleaner:
         self._confused = any(pair.bases <= group for group in pair.equivalents)
 
     def objection(self, found: SentencePair, templates: Templates | None = None, in_list: bool = False) -> str:
-        """Return why *found* does not belong in the bitext, as a key of :data:`REASONS`; empty if it does.
+        """Why *found* does not belong in the bitext, as a key of :data:`REASONS`; empty if it does.
 
         *templates*: those of the site; *in_list*: whether both documents are lists, by :func:`is_list`.
         """
@@ -225,10 +210,9 @@ class Cleaner:
         return "quality" if found.quality < MIN_QUALITY else ""
 
     def _is_foreign(self, a: str, b: str, same: float) -> bool:
-        """Tell whether a side is in another language: copied, both exchanged, or long and in a third one.
+        """Whether a side is in another language: copied, both exchanged, or long and in a third one.
 
-        A name or title in the language of the other side makes a sentence look like that language, and detectors
-        confuse languages that count as one elsewhere.
+        A name or title in the language of the other side makes a sentence look like that language.
         """
         seen = self._language(a, self._pair.a), self._language(b, self._pair.b)
         exchanged = [seen[0] == self._pair.b, seen[1] == self._pair.a]
@@ -253,14 +237,11 @@ class SentenceFilter(Protocol):
     """Judges sentence pairs that the cleaner keeps. One is made for each pair of languages, with that pair."""
 
     def keep(self, pair: SentencePair) -> bool | tuple[Literal[False], str]:
-        """Return whether *pair* stays in the bitext; False may come with the reason, which is counted.
-
-        The reason is the name of the class otherwise.
-        """
+        """Whether *pair* stays in the bitext; False may come with the reason, by default the name of the class."""
 
 
 def refusal(filters: Iterable[SentenceFilter], found: SentencePair) -> str:
-    """Return why the first of *filters* that refuses *found* does; empty if none does."""
+    """Why the first of *filters* that refuses *found* does; empty if none does."""
     for each in filters:
         kept = each.keep(found)
         reason = kept[1] if isinstance(kept, tuple) else ""

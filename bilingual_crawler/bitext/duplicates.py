@@ -8,7 +8,6 @@ import tempfile
 import unicodedata
 from array import array
 from collections import defaultdict
-from hashlib import blake2b
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -16,6 +15,7 @@ from rensa import RMinHash
 
 from bilingual_crawler.languages.scripts import script_of
 from bilingual_crawler.pages.words import word_pattern
+from bilingual_crawler.storage.warc import text_key
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -26,13 +26,11 @@ PERMUTATIONS = 64
 BAND = 4
 """Values of a signature that must agree for two sentence pairs to be compared."""
 NEAR_DUPLICATE_SENTENCES = 0.8
-"""Estimated Jaccard similarity of the words and neighbouring words of both sides, from which pairs are near-duplicates.
-"""
+"""Estimated Jaccard similarity of the words and neighbouring words of both sides."""
 SEED = 1
 BATCH = 1000
 """Sentence pairs whose signatures are computed or compared together."""
 MAX_WORDS = 200
-"""Words of a side that are compared."""
 REASONS = ("", "duplicate", "near_duplicate", "repeated")
 _, DUPLICATE, NEAR_DUPLICATE, REPEATED = range(4)
 _WORD = re.compile(word_pattern(r"[^\W_]"))
@@ -51,9 +49,8 @@ def normal(text: str) -> str:
 class Duplicates:
     """The sentence pairs of a bitext in order, and which of them repeat others.
 
-    Editions in two scripts, such as Simplified and Traditional Chinese of one English sentence, repeat nothing.
-
-    A pair takes 44 bytes of memory, and 256 bytes of an unnamed temporary file.
+    Editions in two scripts, such as Simplified and Traditional Chinese of one English sentence, repeat nothing. A pair
+    takes 44 bytes of memory, and 256 bytes of an unnamed temporary file.
     """
 
     def __init__(self) -> None:
@@ -65,12 +62,12 @@ class Duplicates:
     def add(self, a: str, b: str, quality: float) -> None:
         """Add a sentence pair; of several the one with the highest *quality* stays, and of those the first."""
         sides = normal(a), normal(b)
-        self._same.append(_digest(f"{_folded(a)}\t{_folded(b)}"))
-        self._alike.append(_digest("\t".join(sides)))
+        self._same.append(text_key(f"{_folded(a)}\t{_folded(b)}"))
+        self._alike.append(text_key("\t".join(sides)))
         # without a word or number there is nothing to repeat but the characters
-        self._a.append(_digest(sides[0] or _folded(a)))
-        self._b.append(_digest(sides[1] or _folded(b)))
-        self._scripts.append(_digest(f"{script_of(a)}\t{script_of(b)}"))
+        self._a.append(text_key(sides[0] or _folded(a)))
+        self._b.append(text_key(sides[1] or _folded(b)))
+        self._scripts.append(text_key(f"{script_of(a)}\t{script_of(b)}"))
         self._qualities.append(quality)
         self._waiting.append([token for mark, side in zip("ab", sides, strict=True) for token in _tokens(mark, side)])
         if len(self._waiting) == BATCH:
@@ -135,10 +132,7 @@ class Duplicates:
 def _similar_in_band(
     band: NDArray[np.uint64], signatures: NDArray[np.uint32], ranked: NDArray[np.intp]
 ) -> Iterator[tuple[int, int]]:
-    """Yield each place in *ranked* whose signature resembles that of the best place with the same value of *band*.
-
-    Only the best is compared, so the time is linear, however many share a value.
-    """
+    """Yield each place in *ranked* whose signature resembles that of the best place with the same value of *band*."""
     _, first, group = np.unique(band, return_index=True, return_inverse=True)
     leaders = first[group.ravel()]
     followers = np.flatnonzero(leaders != np.arange(len(ranked)))
@@ -162,15 +156,11 @@ def _shared(keys: NDArray[np.uint64]) -> NDArray[np.bool_]:
     return np.asarray(count[group.ravel()] > 1)
 
 
-def _digest(text: str) -> int:
-    return int.from_bytes(blake2b(text.encode(errors="replace"), digest_size=8).digest(), "big")
-
-
 def _folded(text: str) -> str:
     return " ".join(text.casefold().split())
 
 
 def _tokens(mark: str, side: str) -> Sequence[str]:
-    """The words of *side* and its neighbouring words, marked, so that those of the other side are others."""
+    """The words and neighbouring words of *side*, with the *mark* of the side."""
     words = side.split()[:MAX_WORDS]
     return [f"{mark} {word}" for word in words] + [f"{mark} {w} {v}" for w, v in itertools.pairwise(words)]

@@ -28,15 +28,14 @@ MIN_COUNT = 3
 """Minimum sentence pairs in which two words co-occur to count as translations."""
 MIN_DICE = 0.3
 MAX_PRODUCTS = 100_000
-"""Maximum word pairs of a sentence pair that teaches the lexicon. A list of thousands of words tells nothing."""
+"""Word pairs of a sentence pair that teaches the lexicon. A list of thousands of words tells nothing."""
 MAX_WORD_PAIRS = 5_000_000
-"""Maximum distinct word pairs that are counted, some 100 bytes each."""
+"""Distinct word pairs that are counted, some 100 bytes each."""
 _WORD = re.compile(rf"[ァ-ヺー]+|(?:(?![ァ-ヺー]){LETTERS})|\d+")
 _NAME_LENGTH = 4
-_KEPT_WORD = 0.6
-"""Probability that a number or name of a sentence is in its translation."""
-_ALIKE_WORD = 0.15
-"""Probability that the translation of a word sounds like it."""
+_KEPT_WORD, _ALIKE_WORD = 0.6, 0.15
+"""Probability that a number or name is in the translation of a sentence, and that a translation sounds like its word.
+"""
 _DIGIT = re.compile(r"\d")
 _GROUPED = re.compile(r"(?<![\d.,])\d{1,3}(?:[.,’'\u00a0\u202f ]\d{3})+(?!\d)")
 _AFTERNOON = re.compile(r"\b(\d{1,2})(?=(?:[.:]\d\d)?\s?[pP]\.?\s?[mM]\b)")
@@ -44,11 +43,39 @@ _ROMAN = re.compile(
     r"\b(?=(?:[IVX]{2,}|[MDCLXVI]{4,})\b)M{0,3}(?:C[MD]|D?C{0,3})(?:X[CL]|L?X{0,3})(?:I[XV]|V?I{0,3})(?<=\w)\b"
 )
 _VALUES = dict(zip("IVXLCDM", (1, 5, 10, 50, 100, 500, 1000), strict=True))
-
+_CLASSES = str.maketrans("bpfvckgqjxzsdtlrmn", "ppppkkkkksssttlrmn", "aeiouyhw")
+SOUNDS = 4
+"""Consonants by which words are alike."""
 _KATAKANA = frozenset(map(chr, range(0x30A1, 0x30FD)))
 
 Words = tuple[str, ...]
 Windows: TypeAlias = "tuple[NDArray[np.float32], NDArray[np.float32]]"
+TOKENS = 64
+"""Tokens of a sentence that are read."""
+SAMPLE, FEWEST = 1_000, 20
+"""Maximum and minimum sentences of each side from which the common part of a site's vectors is estimated."""
+LEAST_SPREAD = 0.05
+LENGTH_SPREAD = 0.2
+"""Standard deviation of the logarithm of the length ratio of translations (Gale and Church 1993 model the same)."""
+LENGTH_OFFSET = 8
+"""Characters added to lengths, as short sentences differ more."""
+MAX_EVIDENCE = 8.0
+MIN_CLOSENESS = -6.0
+MISSING_NUMBER = -1.5
+"""Log-odds of a number that only one side has."""
+MAX_MISSING = 2
+MAX_BEGINS = 0.95
+"""Share of sentences that begin a line, beyond which the lines are sentences, as in prepared text."""
+TOGETHER = 0.9
+"""How much the beginnings of paragraphs depend on each other in translations: 0 not at all, 1 as far as possible."""
+FEW = 0.02
+"""Added to probabilities of place, as they are estimates."""
+CLOSENESS = 1.2
+"""Log-odds of one standard deviation of similarity by the encoder."""
+USUAL_NEARNESS = 2.5
+"""Standard deviations above chance from which similarity is evidence for a bead."""
+MERGED = -1.6
+"""Log-odds of each sentence of a bead beyond one and one."""
 
 
 @lru_cache(1 << 12)
@@ -86,11 +113,6 @@ def _roman(numeral: str) -> int:
     return sum(-one if one < other else one for one, other in zip(values, [*values[1:], 0], strict=True))
 
 
-_CLASSES = str.maketrans("bpfvckgqjxzsdtlrmn", "ppppkkkkksssttlrmn", "aeiouyhw")
-SOUNDS = 4
-"""Consonants by which words are alike."""
-
-
 @lru_cache(1 << 16)
 def sound(word: str) -> str:
     """The first classes of consonants of *word*, in any script that has letters with names; empty if there are few.
@@ -119,11 +141,11 @@ class Lexicon:
     """Log-odds by which a word predicts a word of the translation: log(P(b | a, translation) / P(b)).
 
     Equal numbers, longer equal words and words that sound alike (names, cognates) count from the start; other pairs are
-    learnt from sentence pairs by Dice's coefficient (Melamed 2000).
+    learnt from sentence pairs by Dice's coefficient (Melamed 2000). *shares_b* has for each word the share of the
+    sentences of the second language that contain it.
     """
 
     def __init__(self, shares_b: Mapping[str, float]) -> None:
-        """*shares_b*: for each word, the share of the sentences of the second language that contain it."""
         self._shares_b = shares_b
         self._learnt: dict[str, dict[str, float]] = {}
         self._counts: dict[tuple[str, str], int] = {}
@@ -153,7 +175,7 @@ class Lexicon:
         return lexicon
 
     def translations(self, word: str) -> Mapping[str, float]:
-        """Return the words of the second language that *word* predicts, with their log-odds."""
+        """The words of the second language that *word* predicts, with their log-odds."""
         if word not in self._known:
             self._known[word] = self._translations(word)
         return self._known[word]
@@ -178,19 +200,18 @@ class Lexicon:
         return alike
 
     def coverage(self, a: Words, b: Words) -> tuple[float, float]:
-        """Return how much more of the words that have a translation find it in the other side than do not.
-
-        For *a* and for *b*, from -1 (none of many) to 1 (all of many); 0 if nothing is known of the words.
-        """
+        """Whether the words of *a* and *b* with known translations find them: -1 (none of many) to 1 (all of many)."""
         predicted = [self.translations(word) for word in a]
         b_set = set(b)
         known_b = self._translated | b_set.intersection(a)
         there = [not b_set.isdisjoint(found) for found in predicted if found]
         back = [any(word in found for found in predicted) for word in b if word in known_b]
-        return _balance(there), _balance(back)
+        # half a word is found and half is not before anything is known
+        share_a, share_b = ((2 * sum(found) - len(found)) / (len(found) + 1) for found in (there, back))
+        return share_a, share_b
 
     def translated(self, a: Words, b: Words) -> dict[tuple[str, str], float]:
-        """Return the words of *a* with their best translation in *b*, and its log-odds."""
+        """The words of *a* with their best translation in *b*, and its log-odds."""
         b_set, found = set(b), dict[tuple[str, str], float]()
         for word in a:
             predicted = self.translations(word)
@@ -200,7 +221,7 @@ class Lexicon:
         return found
 
     def count(self, pair: tuple[str, str]) -> float:
-        """Return the sentence pairs that taught a pair of words; infinite if it was known before."""
+        """Sentence pairs that taught a pair of words; infinite if it was known before."""
         return self._counts.get(pair, math.inf)
 
     @cached_property
@@ -212,22 +233,8 @@ class Lexicon:
         return sum(map(len, self._learnt.values()))
 
 
-def _balance(found: Sequence[bool]) -> float:
-    """Half a word is found and half is not before anything is known."""
-    return (2 * sum(found) - len(found)) / (len(found) + 1)
-
-
-TOKENS = 64
-"""Tokens of a sentence that are read."""
-SAMPLE = 1_000
-"""Sentences of each side from which the common part of a site's vectors is estimated."""
-FEWEST = 20
-"""Minimum sentences of each side for this estimate."""
-LEAST_SPREAD = 0.05
-
-
 class Nearness:
-    """Compares consecutive sentences of two documents by the sum of their vectors.
+    """The similarity of consecutive sentences of two documents, by the sum of their vectors, in standard deviations.
 
     *a*, *b*: ``(sentences, width)``, rows of length 1; *spread*: standard deviation of the similarity by chance.
     """
@@ -240,14 +247,11 @@ class Nearness:
         return Nearness(self._a[start_a : start_a + size], self._b[start_b : start_b + size], self._spread)
 
     def similarity(self, p: int, q: int) -> NDArray[np.float32]:
-        """Return the similarity of *p* sentences of the first and *q* of the second document, in standard deviations.
-
-        ``(n - p + 1, m - q + 1)``, by the first sentences of both sides.
-        """
+        """The same of each *p* and *q* consecutive sentences, ``(n - p + 1, m - q + 1)``, by their first ones."""
         return np.asarray(_unit(sums(self._a, p)) @ _unit(sums(self._b, q)).T / self._spread)
 
     def of(self, a: tuple[int, int], b: tuple[int, int]) -> float:
-        """Return the similarity of the sentences of two half-open ranges, in standard deviations."""
+        """The same of the sentences in two half-open ranges."""
         one, other = (rows[slice(*places)].sum(axis=0) for rows, places in ((self._a, a), (self._b, b)))
         return float(one @ other / max(1e-9, np.linalg.norm(one) * np.linalg.norm(other)) / self._spread)
 
@@ -272,7 +276,7 @@ class Meaning:
         self._spread = max(LEAST_SPREAD, 1.4826 * float(np.median(np.abs(by_chance))))
 
     def nearness(self, a: Sequence[str], b: Sequence[str]) -> Nearness | None:
-        """Return the comparison of two documents; None if the site has too few sentences."""
+        """The comparison of two documents; None if the site has too few sentences."""
         if not self._common:
             return None
         vectors_a, vectors_b = self._centred([self._encoder.encode(side, TOKENS) for side in (a, b)])
@@ -289,30 +293,6 @@ def _unit(rows: NDArray[np.float32]) -> NDArray[np.float32]:
 def _sample(sentences: Sequence[str]) -> Sequence[str]:
     """An evenly spaced sample, so that the same documents give the same sample."""
     return sentences[:: -(-len(sentences) // SAMPLE)]
-
-
-LENGTH_SPREAD = 0.2
-"""Standard deviation of the logarithm of the length ratio of translations (Gale and Church 1993 model the same)."""
-LENGTH_OFFSET = 8
-"""Characters added to lengths, as short sentences differ more."""
-MAX_EVIDENCE = 8.0
-"""Highest log-odds by words, and by meaning."""
-MIN_CLOSENESS = -6.0
-MISSING_NUMBER = -1.5
-"""Log-odds of a number that only one side has."""
-MAX_MISSING = 2
-MAX_BEGINS = 0.95
-"""Share of sentences that begin a line, beyond which the lines are sentences, as in prepared text."""
-TOGETHER = 0.9
-"""How much the beginnings of paragraphs depend on each other in translations: 0 not at all, 1 as far as possible."""
-FEW = 0.02
-"""Added to probabilities of place, as they are estimates."""
-CLOSENESS = 1.2
-"""Log-odds of one standard deviation of similarity by the encoder."""
-USUAL_NEARNESS = 2.5
-"""Standard deviations above chance from which similarity is evidence for a bead."""
-MERGED = -1.6
-"""Log-odds of each sentence of a bead beyond one and one."""
 
 
 def weigh(
@@ -346,7 +326,9 @@ def weigh(
             continue
         score = _by_length(sums(lengths_a, p), sums(lengths_b, q), chance)
         score += np.minimum(MAX_EVIDENCE, sums(sums(by_words, p).T, q).T)
-        score += _by_numbers(windows_a[p - 1], windows_b[q - 1])
+        (count_a, has_a), (count_b, has_b) = windows_a[p - 1], windows_b[q - 1]
+        without_partner = np.maximum.outer(count_a, count_b) - has_a @ has_b.T
+        score += MISSING_NUMBER * np.minimum(without_partner, MAX_MISSING)
         score += by_place[: len(a) - p + 1, : len(b) - q + 1]
         score += MERGED * (p + q - 2)
         if nearness:
@@ -366,7 +348,7 @@ def _by_length(expected: NDArray[np.float32], lengths: NDArray[np.float32], chan
 
 
 def _begins(side: Sequence[Sentence]) -> NDArray[np.intp]:
-    """Return ``(sentences,)``: 1 where a paragraph begins, else 0."""
+    """``(sentences,)``: 1 where a paragraph begins, else 0."""
     return np.array([n == 0 or s.paragraph != side[n - 1].paragraph for n, s in enumerate(side)], np.intp)
 
 
@@ -377,7 +359,7 @@ def have_paragraphs(sides: Iterable[Sequence[Sentence]]) -> bool:
 
 
 def _across(begins: NDArray[np.intp], size: int) -> NDArray[np.bool_]:
-    """Tell for each place whether the *size* sentences from there on span paragraphs."""
+    """For each place whether the *size* sentences from there on span paragraphs."""
     return np.asarray(sums(begins, size) > begins[: len(begins) - size + 1])
 
 
@@ -391,22 +373,13 @@ def _by_place(begins_a: NDArray[np.intp], begins_b: NDArray[np.intp]) -> NDArray
 
 
 def _windows(sentences: Sequence[frozenset[str]], among: frozenset[str], size: int) -> Windows:
-    """Count the numbers of each *size* consecutive sentences, ``(n - size + 1,)``.
-
-    The second array, ``(n - size + 1, numbers)``, has 1 for those of *among* that they have.
-    """
+    """The count of numbers of each *size* consecutive sentences; ``(n - size + 1, numbers)``: 1 for those *among*."""
     columns = {number: column for column, number in enumerate(among)}
     beads = [frozenset[str]().union(*sentences[n : n + size]) for n in range(len(sentences) - size + 1)]
     has = np.zeros((len(beads), len(among)), np.float32)
     for row, numbers in zip(has, beads, strict=True):
         row[[columns[number] for number in numbers if number in columns]] = 1
     return np.array([*map(len, beads)], np.float32), has
-
-
-def _by_numbers(a: Windows, b: Windows) -> NDArray[np.float32]:
-    """Negative log-odds for each number without a partner."""
-    unshared = np.maximum.outer(a[0], b[0]) - a[1] @ b[1].T
-    return np.asarray(MISSING_NUMBER * np.minimum(unshared, MAX_MISSING))
 
 
 def _by_words(a: Sequence[Words], b: Sequence[Words], lexicon: Lexicon) -> NDArray[np.float32]:

@@ -1,7 +1,4 @@
-"""Exports of bitext: Bitextor, TMX, Moses, JSON Lines and Parquet, by sentence pairs or by whole documents.
-
-All take document pairs in a stable order.
-"""
+"""Exports of bitext: Bitextor, TMX, Moses, JSON Lines and Parquet, by sentence pairs or by whole documents."""
 
 from __future__ import annotations
 
@@ -13,6 +10,7 @@ from base64 import b64encode
 from dataclasses import dataclass
 from io import TextIOWrapper
 from itertools import chain
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol, TypeVar
 from xml.sax.saxutils import escape, quoteattr
 
@@ -30,9 +28,20 @@ if TYPE_CHECKING:
     from bilingual_crawler.bitext.align import SentencePair
     from bilingual_crawler.languages.codes import LanguagePair
 
-
 PAIR_FACTS = ("direction", "direction_evidence")
 PERSONAL = "personal"
+RAW = ("src_url", "trg_url", "src_text", "trg_text", "aligner_score", "src_paragraph_id", "trg_paragraph_id")
+SENT = (*RAW, "length_ratio", "num_tokens_src", "num_tokens_trg", "quality", "short", PERSONAL)
+_FORBIDDEN_IN_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+BOTH = (str, str)
+GROUP, TEXT = 50_000, 4_000_000
+"""Sentence pairs of a row group, or characters of its documents."""
+DOCUMENTS = (
+    *("src_url", "trg_url", "src_doc", "trg_doc", "doc_score", "doc_method"),
+    *(f"{side}_{name}" for name in FACTS for side in ("src", "trg")),
+    *PAIR_FACTS,
+)
+"""Texts in base64."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +56,6 @@ class DocumentPair:
     """Confidence of the document alignment, 0 to 1."""
     method: str
     origin_a: Origin = UNKNOWN
-    """What the first page declares about where it comes from."""
     origin_b: Origin = UNKNOWN
     sentences_a: tuple[Sentence, ...] = ()
     """The sentences that were aligned, in order: at most 3,000."""
@@ -63,8 +71,7 @@ class DocumentPair:
 
         *languages* are BCP 47. The original is the page that the other one names as such, whose partner is
         machine-translated or names its translator, that both pages name as the version for everybody
-        (``hreflang=x-default``), or that was published earlier. Both texts are empty if nothing of this is declared, or
-        if the declarations disagree.
+        (``hreflang=x-default``), or that was published earlier. Without agreement both texts are empty.
         """
         a, b = self.origin_a, self.origin_b
         # by declaration, whether it names each page as the original
@@ -83,8 +90,6 @@ class DocumentPair:
 
 
 class Closing(Protocol):
-    """What is complete once it is closed."""
-
     def close(self) -> None: ...
 
 
@@ -104,7 +109,6 @@ class JsonTable:
     ending = "jsonl.gz"
 
     def __init__(self, files: Files, name: str, columns: Mapping[str, Any], group: int) -> None:
-        """*columns* and *group*: as for :class:`ParquetTable`, and of no use here."""
         self._languages, self._file = files.languages, files.gzip(f"{name}{self.ending}")
 
     def cells(self, row: Mapping[str, Any]) -> dict[str, Any]:
@@ -121,7 +125,7 @@ class JsonTable:
 class ParquetTable:
     """A Parquet file that grows by row groups, so that its memory is bounded.
 
-    A tuple in a row has the values of both languages, and is two columns, ``url_en`` and ``url_mt``. An empty text is
+    A tuple in a row has the values of both languages, and is two columns, ``url_en`` and ``url_mt``. Empty texts become
     null.
     """
 
@@ -140,15 +144,13 @@ class ParquetTable:
         files.opened(self)
 
     def cells(self, row: Mapping[str, Any]) -> dict[str, Any]:
-        """The values of *row*, or of a part of it, as :meth:`add` takes them."""
         flat: dict[str, Any] = {}
         for name, value in row.items():
             if isinstance(value, tuple):
-                for language, side in zip(self._languages, value, strict=True):
-                    flat[f"{name}_{language}"] = None if side == "" else side
+                flat |= {f"{name}_{language}": side for language, side in zip(self._languages, value, strict=True)}
             else:
-                flat[name] = None if value == "" else value
-        return flat
+                flat[name] = value
+        return {name: None if value == "" else value for name, value in flat.items()}
 
     def add(self, cells: Mapping[str, Any], weight: int = 1) -> None:
         self._rows.append([*cells.values()])
@@ -184,7 +186,6 @@ class Files:
     """Writes files named after the language pair (``en-mt.…``), which get these names when complete."""
 
     table: ClassVar[type[JsonTable | ParquetTable]] = JsonTable
-    """The form of a table of rows, in a file of :meth:`part`."""
 
     def __init__(self, directory: Path, pair: LanguagePair) -> None:
         directory.mkdir(parents=True, exist_ok=True)
@@ -203,7 +204,7 @@ class Files:
             part.replace(final)
 
     def opened(self, file: File) -> File:
-        """Return *file*, which is closed when the export is."""
+        """*file*, which is closed when the export is."""
         self._open.append(file)
         return file
 
@@ -213,7 +214,7 @@ class Files:
         return self.opened(TextIOWrapper(packed, encoding="utf-8", errors="replace", newline="\n"))
 
     def part(self, suffix: str) -> Path:
-        """Return the path of a file until it is complete."""
+        """The path of a file until it is complete."""
         final = self._stem.with_name(f"{self._stem.name}.{suffix}")
         part = final.with_name(f".{final.name}.part")
         self._parts.append((part, final))
@@ -232,16 +233,6 @@ class Export(Files, ABC):
     @abstractmethod
     def add(self, documents: DocumentPair, raw: Sequence[SentencePair], kept: Sequence[SentencePair]) -> None:
         """Write a document pair: *raw* are all its sentence pairs, *kept* those that are not dropped."""
-
-
-DOCUMENTS = (
-    *("src_url", "trg_url", "src_doc", "trg_doc", "doc_score", "doc_method"),
-    *(f"{side}_{name}" for name in FACTS for side in ("src", "trg")),
-    *PAIR_FACTS,
-)
-"""Texts in base64."""
-RAW = ("src_url", "trg_url", "src_text", "trg_text", "aligner_score", "src_paragraph_id", "trg_paragraph_id")
-SENT = (*RAW, "length_ratio", "num_tokens_src", "num_tokens_trg", "quality", "short", PERSONAL)
 
 
 class Bitextor(Export):
@@ -281,9 +272,8 @@ class Dropped(Export):
 
     def add(self, documents: DocumentPair, raw: Sequence[SentencePair], kept: Sequence[SentencePair]) -> None:
         urls = (documents.url_a, documents.url_b)
-        self._file.writelines(
-            tsv_line((*_cells(urls, found), found.quality, found.dropped)) for found in raw if found.dropped
-        )
+        for found in filter(attrgetter("dropped"), raw):
+            self._file.write(tsv_line((*_cells(urls, found), found.quality, found.dropped)))
 
 
 class Moses(Export):
@@ -304,10 +294,6 @@ class Moses(Export):
                 file.write((text if text is origin else " ".join(text.split())) + "\n")
 
 
-_FORBIDDEN = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
-"""Characters that XML 1.0 does not allow."""
-
-
 class Tmx(Export):
     """``en-mt.tmx.gz``."""
 
@@ -326,20 +312,15 @@ class Tmx(Export):
         facts = [_props(origin.known()) for origin in (documents.origin_a, documents.origin_b)]
         direction = documents.direction(self.languages)
         for found in kept:
-            sides = zip(self.languages, urls, facts, (found.text_a, found.text_b), strict=True)
-            self._file.write(
-                f'<tu><prop type="score-aligner">{found.score}</prop>'
-                f'<prop type="score-document">{documents.score}</prop>'
-                f'<prop type="quality">{found.quality}</prop><prop type="short">{int(found.short)}</prop>'
-                + _props(direction | {PERSONAL: found.personal})
-                + "\n"
-                + "".join(
-                    f'<tuv xml:lang={quoteattr(language)}><prop type="source-document">{_xml(url)}</prop>{props}'
-                    f"<seg>{_xml(text)}</seg></tuv>\n"
-                    for language, url, props, text in sides
-                )
-                + "</tu>\n"
-            )
+            scores = {"score-aligner": found.score, "score-document": documents.score, "quality": found.quality}
+            props = {name: str(score) for name, score in scores.items()} | {"short": str(int(found.short))}
+            self._file.write(f"<tu>{_props(props | direction | {PERSONAL: found.personal})}\n")
+            for language, url, known, text in zip(
+                self.languages, urls, facts, (found.text_a, found.text_b), strict=True
+            ):
+                source = _props({"source-document": url})
+                self._file.write(f"<tuv xml:lang={quoteattr(language)}>{source}{known}<seg>{_xml(text)}</seg></tuv>\n")
+            self._file.write("</tu>\n")
 
     def close(self) -> None:
         self._file.write("</body>\n</tmx>\n")
@@ -351,21 +332,14 @@ def _props(facts: Mapping[str, str]) -> str:
 
 
 def _xml(text: str) -> str:
-    return escape(_FORBIDDEN.sub("", text))
-
-
-BOTH = (str, str)
-GROUP = 50_000
-"""Sentence pairs of a row group."""
-TEXT = 4_000_000
-"""Characters of the documents of a row group."""
+    return escape(_FORBIDDEN_IN_XML.sub("", text))
 
 
 class JsonLines(Export):
     """``en-mt.jsonl.gz``: ``{"translation": {"en": …, "mt": …}, "url": {…}, "score": …, "document_score": …, …}``.
 
-    The facts are texts in every line, empty if unknown: readers that take the columns from the first lines (Hugging
-    Face ``datasets``, DuckDB) refuse a key, or another type than null, that comes later.
+    The facts are texts in every line, empty if unknown, as Hugging Face ``datasets`` and DuckDB take the columns and
+    types from the first lines.
     """
 
     def __init__(self, directory: Path, pair: LanguagePair) -> None:
@@ -424,7 +398,7 @@ class DocumentsJsonLines(Export):
             "url": (documents.url_a, documents.url_b),
             "sentences": tuple(sentences),
             **documents.facts(),
-            PERSONAL: tuple(self._personal.kinds_in_lines(s.text for s in side) for side in sides),
+            PERSONAL: tuple(self._personal.kinds(s.text for s in side) for side in sides),
             "document_score": documents.score,
             "beads": list(self._beads(len(sides[0]), len(sides[1]), raw)),
             **documents.direction(self.languages),
@@ -450,8 +424,6 @@ class DocumentsJsonLines(Export):
 
 
 class DocumentsParquet(DocumentsJsonLines):
-    """``en-mt.documents.parquet``: the same in columns: url_en, url_mt, sentences_en, …, beads, …; an unknown fact is
-    null.
-    """
+    """``en-mt.documents.parquet``: the same in columns: url_en, url_mt, …, beads, …; an unknown fact is null."""
 
     table = ParquetTable

@@ -29,7 +29,6 @@ class MonolingualDocument:
     language: str
     """ISO 639-3, a language of the pair."""
     paired: bool
-    """Whether it is in a document pair."""
     paragraphs: list[str]
     origin: Origin
 
@@ -50,15 +49,9 @@ class Monolingual(Files, ABC):
         paragraphs = [paragraph for paragraph in document.paragraphs if self._is_new(site + paragraph)]
         if not paragraphs:
             return
-        row = {
-            "url": document.url,
-            "language": to_bcp47(document.language),
-            "paired": document.paired,
-            "paragraphs": paragraphs,
-            **asdict(document.origin),
-            PERSONAL: self._personal.kinds_in_lines(paragraphs),
-        }
-        self._write(row)
+        row = {"url": document.url, "language": to_bcp47(document.language), "paired": document.paired}
+        facts = asdict(document.origin) | {PERSONAL: self._personal.kinds(paragraphs)}
+        self._write(row | {"paragraphs": paragraphs} | facts)
 
     def _is_new(self, text: str) -> bool:
         key = blake2b(text.encode(), digest_size=8).digest()

@@ -1,6 +1,4 @@
-"""What a bitext holds: counts by reason, site and quality, and a uniform sample, in ``en-mt.summary.json``; the dataset
-card of a folder of bitexts, ``README.md`` with a head that the Hugging Face hub reads.
-"""
+"""What a bitext holds: counts and a uniform sample, ``en-mt.summary.json``; ``README.md``, a folder's dataset card."""
 
 from __future__ import annotations
 
@@ -30,13 +28,15 @@ T = TypeVar("T")
 
 SUFFIX = "summary.json"
 SAMPLE = 50
-"""Sentence pairs in an overview."""
-CHARACTERS = 1000
-"""Characters of a side in the sample."""
+SHOWN_CHARACTERS = 1000
 MAX_SITES = 1000
-"""Sites in an overview, those with the most sentence pairs."""
 BINS = 10
-"""Parts of the histogram of the quality score, each as wide as the others."""
+CARD = "README.md"
+MADE_BY = "<!-- made by bilingual-crawler -->"
+"""The mark by which a card may be written again."""
+SIZES = {10**3: "n<1K", 10**4: "1K<n<10K", 10**5: "10K<n<100K", 10**6: "100K<n<1M", 10**7: "1M<n<10M"}
+READABLE = ("parquet", "jsonl.gz")
+"""Files of sentence pairs that the hub can load, best first."""
 
 
 class Sample(Generic[T]):
@@ -60,13 +60,12 @@ class Sample(Generic[T]):
 
 @dataclass
 class BitextCounts:
-    """Counts of a bitext; ``aligned`` sentence pairs are those kept and those dropped."""
+    """Counts of a bitext; ``aligned`` sentence pairs are those kept and those dropped, by reason."""
 
     documents: int = 0
     aligned: int = 0
     kept: int = 0
     dropped: dict[str, int] = field(default_factory=dict)
-    """Dropped sentence pairs by reason."""
     cut: int = 0
     """Document pairs the end of which, or all of which, was too much to align."""
 
@@ -100,10 +99,8 @@ class Shown:
 @dataclass
 class BitextOverview:
     pair: str
-    """The languages, as ``eng-mlt``."""
     counts: BitextCounts = field(default_factory=BitextCounts)
     sites: dict[str, SiteBitext] = field(default_factory=dict)
-    """By registered domain of the first document."""
     licences: dict[str, int] = field(default_factory=dict)
     """Pages of document pairs by the licence that they declare."""
     opt_outs: dict[str, int] = field(default_factory=dict)
@@ -136,30 +133,19 @@ class Overview(Export):
             site.words_a += round(count_words(one.text_a))
             site.words_b += round(count_words(one.text_b))
             self._found.quality[min(int(one.quality * BINS), BINS - 1)] += 1
-            texts = one.text_a[:CHARACTERS], one.text_b[:CHARACTERS]
+            texts = one.text_a[:SHOWN_CHARACTERS], one.text_b[:SHOWN_CHARACTERS]
             self._sample.offer(lambda: Shown(documents.url_a, documents.url_b, *texts, one.quality))  # noqa: B023
 
     def close(self) -> None:
         largest = sorted(self._sites.items(), key=lambda item: (-item[1].sentences, item[0]))[:MAX_SITES]
+        licences, opt_outs = dict(self._licences.most_common(MAX_SITES)), dict(self._opt_outs)
         found = replace(
-            self._found,
-            sites=dict(largest),
-            licences=dict(self._licences.most_common(MAX_SITES)),
-            opt_outs=dict(self._opt_outs),
-            sample=self._sample.drawn,
+            self._found, sites=dict(largest), licences=licences, opt_outs=opt_outs, sample=self._sample.drawn
         )
         content = json.dumps(msgspec.to_builtins(found), ensure_ascii=False, indent=1)
         self.part(SUFFIX).write_text(content + "\n", encoding="utf-8", errors="replace")
         super().close()
         _write_card(self._stem.parent)
-
-
-CARD = "README.md"
-MADE_BY = "<!-- made by bilingual-crawler -->"
-"""The mark by which a card may be written again."""
-SIZES = {10**3: "n<1K", 10**4: "1K<n<10K", 10**5: "10K<n<100K", 10**6: "100K<n<1M", 10**7: "1M<n<10M"}
-READABLE = ("parquet", "jsonl.gz")
-"""Files of sentence pairs that the hub can load, best first."""
 
 
 def _write_card(folder: Path) -> None:

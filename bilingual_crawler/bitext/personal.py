@@ -27,7 +27,6 @@ PLACEHOLDERS = {kind: f"__{kind.upper()}__" for kind in KINDS}
 """What stands for masked data: a word of its own for tokenisers, and the same in all languages."""
 
 MIN_DIGITS = 7
-"""Digits of the shortest number."""
 MAX_SEARCHED = 10_000
 """Characters of a sentence that are searched for the kinds of data in it."""
 MAX_MASKED = 200_000
@@ -49,8 +48,7 @@ _EMAIL = (
 _IBAN = rf"(?<!{_SIGN})[A-Z]{{2}}\d\d(?: ?[A-Z0-9]){{11,30}}(?!{_SIGN})"
 _BETWEEN = r"\s()./\u2010-\u2015\u2212\u30fc（）．／－-"
 _NUMBER = re.compile(rf"\d(?:[+{_BETWEEN}]{{0,3}}\d){{6}}")
-_NATIONAL = re.compile(rf"[{_BETWEEN}]")
-"""Between the groups of a telephone number."""
+_GROUP_SIGN = re.compile(rf"[{_BETWEEN}]")
 
 _IDS = {
     "be.nn": r"\d\d\.?\d\d\.?\d\d[- ]?\d{3}\.?\d\d", "bg.egn": r"\d{10}", "br.cpf": r"\d{3}\.\d{3}\.\d{3}-\d\d",
@@ -66,9 +64,10 @@ _IDS = {
 chance are left out."""
 _ID_PATTERNS = {name: rf"(?<!{_SIGN})(?<![.,/+-])(?:{pattern})(?!{_SIGN}|[/+-])" for name, pattern in _IDS.items()}
 
-
 Found = tuple[int, int, str]
 """Personal data in a text: start, end and kind."""
+_TEXTS = ("author", "translator", "licence")
+"""The facts about a page that may hold a sentence."""
 
 
 class PersonalData:
@@ -82,12 +81,8 @@ class PersonalData:
         regions = (Language.get(to_bcp47(language)).maximize().territory for language in languages)
         self._regions = tuple(dict.fromkeys(region for region in regions if region))
 
-    def kinds(self, text: str) -> str:
-        """Return the kinds of personal data in *text*, masked or not, separated by blanks; empty without any."""
-        return self.kinds_in_lines([text])
-
-    def kinds_in_lines(self, lines: Iterable[str]) -> str:
-        """The same of the *lines* of a document: of 10,000 characters of each, and 200,000 together."""
+    def kinds(self, lines: Iterable[str]) -> str:
+        """The kinds of personal data, masked or not, in *lines*: 10,000 characters of each, and 200,000 together."""
         found: set[str] = set()
         room = MAX_MASKED
         for line in lines:
@@ -120,7 +115,7 @@ class PersonalData:
         return masked
 
     def find(self, text: str) -> list[Found]:
-        """Return all personal data in *text*, in order, without overlaps."""
+        """All personal data in *text*, in order, without overlaps."""
         found: list[Found] = []
         taken = bytearray(len(text))
         for start, end, kind in self._candidates(text):
@@ -149,12 +144,8 @@ class PersonalData:
             leniency = Leniency.STRICT_GROUPING if region else Leniency.VALID
             for call in PhoneNumberMatcher(text, region, leniency):
                 # digits without groups may be any number
-                if call.raw_string.startswith("+") or _NATIONAL.search(call.raw_string):
+                if call.raw_string.startswith("+") or _GROUP_SIGN.search(call.raw_string):
                     yield call.start, call.end, PHONE
-
-
-_TEXTS = ("author", "translator", "licence")
-"""The facts about a page that may hold a sentence."""
 
 
 def masked(

@@ -36,11 +36,13 @@ if TYPE_CHECKING:
     from bilingual_crawler.pages.origin import Origin
 
 TEACHERS = 1000
-"""Maximum document pairs of a domain that teach the lexicon and the template."""
+"""Document pairs of a domain that teach the lexicon and the template."""
 MAX_SENTENCES = 500_000
 """Sentences of a domain or group after which its next document pairs are not aligned."""
 MAX_TAUGHT = 50_000
 """Sentences after which the next document pairs teach nothing."""
+TELLING = 60
+"""Characters from which a main text can tell that it is in another language: detectors agree on codes by chance."""
 
 
 class Aligned(msgspec.Struct, array_like=True):
@@ -62,7 +64,6 @@ class Spool(Generic[Spooled]):
         self._lines: gzip.GzipFile | None = None
 
     def add(self, value: Spooled) -> None:
-        """Append a value."""
         self._lines = self._lines or gzip.GzipFile(fileobj=self._file, mode="wb", compresslevel=1)
         self._lines.write(msgspec.json.encode(value) + b"\n")
 
@@ -77,10 +78,6 @@ class Spool(Generic[Spooled]):
         self._file.seek(0)
         with gzip.GzipFile(fileobj=self._file) as lines:
             yield from map(decoder.decode, lines)
-
-
-TELLING = 60
-"""Characters from which a main text can tell that it is in another language: detectors agree on codes by chance."""
 
 
 class BitextProducer:
@@ -140,11 +137,8 @@ class BitextProducer:
         for pair in pairs:
             a, b = lines(pair.url_a), lines(pair.url_b)
             sides: Sides = self._aligner.read(a, b) if budget > 0 else ([], [])
-            is_cut = (
-                budget <= 0
-                or any(len(side) == LONGEST for side in sides)
-                or max(map(len, (*a, *b)), default=0) > MAX_LINE
-            )
+            has_long_line = max(map(len, (*a, *b)), default=0) > MAX_LINE
+            is_cut = budget <= 0 or has_long_line or LONGEST in map(len, sides)
             budget -= max(map(len, sides))
             in_list = is_list(a) and is_list(b)
             judged = [self._judged(one, templates, in_list) for one in self._aligner.align(*sides)]
@@ -152,8 +146,7 @@ class BitextProducer:
             found = DocumentPair(pair.url_a, pair.url_b, *values, tuple(sides[0]), tuple(sides[1]), is_cut)
             self._spool.add(Aligned(found, judged))
         for language, url, is_paired, own in documents if self._monolingual else ():
-            paragraphs = self._in_language(_writable(compress(main(url), own)), language)
-            if paragraphs:
+            if paragraphs := self._in_language(_writable(compress(main(url), own)), language):
                 document = MonolingualDocument(url, language, is_paired, paragraphs, origin(url))
                 for sink in self._monolingual:
                     sink.add(document)
@@ -183,7 +176,7 @@ class BitextProducer:
     def _judged(self, found: SentencePair, templates: Templates, in_list: bool) -> SentencePair:
         if dropped := self._cleaner.objection(found, templates, in_list):
             return replace(found, dropped=dropped)
-        kept = replace(found, personal=self._personal.kinds(f"{found.text_a}\n{found.text_b}"))
+        kept = replace(found, personal=self._personal.kinds([f"{found.text_a}\n{found.text_b}"]))
         return replace(kept, dropped=refusal(self._filters, kept)) if self._filters else kept
 
 

@@ -29,7 +29,8 @@ WITHOUT_ENCODER = LinearModel(0.726, {
 })  # fmt: skip
 """Mean of the fits on 22 and on 19 sites, the latter with small sites and more documents that are no translations.
 
-The score of the bead in the alignment is the sum of the other evidence, and no feature."""
+The score of the bead in the alignment is the sum of the other evidence, and no feature.
+"""
 WITH_ENCODER = LinearModel(0.413, {
     "around": 0.252, "alone": -1.881, "found_a": 0.511, "found_b": 0.743, "shared_numbers": 0.529,
     "other_numbers": -0.843, "length": -0.286, "characters": 0.148, "merged": -1.559, "meaning": 0.496,
@@ -37,16 +38,13 @@ WITH_ENCODER = LinearModel(0.413, {
 """Mean of the fits with and without the encoder, which knows some languages less well than those of the fit."""
 
 MAX_ODDS = 8.0
-"""Clipping bounds of the log-odds of an alignment."""
 AROUND = 2
-"""Number of beads before and after a bead that count as evidence."""
-SPREAD = 0.2
-"""Unit of the deviation of the length ratio."""
-MAX_LENGTH = 9.0
-"""Maximum squared deviation of the length ratio."""
+"""Beads before and after a bead that count as evidence."""
+SPREAD, MAX_LENGTH = 0.2, 9.0
+"""Unit, and maximum of the square, of the deviation of the length ratio."""
 MAX_NUMBERS = 2
 BLOCK = 8
-"""Number of beads whose words support each other."""
+"""Beads whose words support each other."""
 KNOWN = 2
 """Minimum beads outside a block that teach a word."""
 MIN_SUPPORT = 0.5
@@ -60,27 +58,18 @@ _LABEL = re.compile(r"^\W*(?:[^\W\d_]+ )?\d{1,3}(?:\.\d{1,3})*(?:[.):]|(?= )|$)"
 class Quality:
     """Judges the beads of two documents by the evidence that aligned them.
 
-    *ratio*: expected length ratio of a sentence, second side to first.
-    *nearness*: the comparison by the encoder; None without one.
+    *ratio*: expected length ratio of a sentence, second side to first. *nearness*: the comparison by the encoder; None
+    without one.
     """
 
     def __init__(
-        self,
-        a: Sequence[Sentence],
-        b: Sequence[Sentence],
-        lexicon: Lexicon,
-        ratio: float,
-        nearness: Nearness | None,
+        self, a: Sequence[Sentence], b: Sequence[Sentence], lexicon: Lexicon, ratio: float, nearness: Nearness | None
     ) -> None:
         self._a, self._b = a, b
-        self._lexicon, self._nearness = lexicon, nearness
-        self._ratio = ratio
+        self._lexicon, self._ratio, self._nearness = lexicon, ratio, nearness
 
     def scores(self, beads: Sequence[Bead]) -> list[float]:
-        """Return for each of *beads*, all of the documents in order, the probability that it is right, 0 to 1.
-
-        It is under .5 where nothing but place speaks for a bead and the beads beside it.
-        """
+        """P(right) of each of *beads*, all of both documents in order; under .5 where only place speaks for a block."""
         if self._nearness:
             return [round(WITH_ENCODER.probability(row), 4) for row in self.rows(beads)]
         return [
@@ -100,7 +89,7 @@ class Quality:
             yield from repeat(1.0 if is_supported else 0.5, min(BLOCK, len(beads) - start))
 
     def rows(self, beads: Sequence[Bead]) -> list[dict[str, float]]:
-        """Return the features of each of *beads* by their names in :data:`WITHOUT_ENCODER`."""
+        """The features of each of *beads* by their names in :data:`WITHOUT_ENCODER`."""
         odds = np.clip(logit(np.array([bead.score for bead in beads])), -MAX_ODDS, MAX_ODDS).tolist()
         return [self._row(beads, odds, place) for place in range(len(beads))]
 
@@ -112,8 +101,7 @@ class Quality:
     def _support(self, block: Sequence[tuple[Words, Words]]) -> float:
         """Sum of the log-odds of the words in *block* that translate each other, more than in other beads of it.
 
-        Words are known by beads elsewhere, or as names and numbers. The beads compared are one and two places away, as
-        headings alternate with texts.
+        Words are known by beads elsewhere, or as names and numbers. The beads compared are one and two places away.
         """
         own, *others = (
             [self._lexicon.translated(a, block[place - shift][1]) for place, (a, _) in enumerate(block)]
@@ -149,10 +137,8 @@ class Quality:
     def _row(self, beads: Sequence[Bead], odds: Sequence[float], place: int) -> dict[str, float]:
         bead = beads[place]
         near = [*odds[max(0, place - AROUND) : place], *odds[place + 1 : place + 1 + AROUND]]
-        gaps = sum(
-            one.a[1] < other.a[0] or one.b[1] < other.b[0]
-            for one, other in pairwise(beads[max(0, place - 1) : place + 2])
-        )
+        neighbours = pairwise(beads[max(0, place - 1) : place + 2])
+        gaps = sum(one.a[1] < other.a[0] or one.b[1] < other.b[0] for one, other in neighbours)
         text_a, text_b = self._texts(bead)
         words_a, words_b = self._words(bead)
         numbers_a, numbers_b = ({word for word in side if word.isdigit()} for side in (words_a, words_b))

@@ -49,11 +49,8 @@ _ELISION = re.compile(r"^.*(?:[’'ʼ](?!s$)|[/-])")
 """What is before the last part of a word: "l'art", "Il-Prof", "J.-P"."""
 _WORD = re.compile(r"\d+|[^\W\d_]+")
 _NUMBER = re.compile(r"(?:[A-Z]\.)?\d{1,4}(?:\.\d{1,4})*|[IVXLC]{2,}")
-_MONTH, _YEAR, _DAY_AND_MONTH = (
-    re.compile(r"[–—-]? ?\d{1,2}\."),
-    re.compile(r"\d{4}"),
-    re.compile(r"\d{1,2}\. ?\d{1,2}$"),
-)
+_MONTH, _YEAR = re.compile(r"[–—-]? ?\d{1,2}\."), re.compile(r"\d{4}")
+_DAY_AND_MONTH = re.compile(r"\d{1,2}\. ?\d{1,2}$")
 """The parts of a date: "12. 5. 1950", in Korean "2024. 5. 3."."""
 _ITEM = re.compile(r"(?:^|(?<= ))(\d{1,2})\. (?=[^\W\d_])")
 _INITIAL, _DOTTED = re.compile(r"[^\W\d_]\."), re.compile(r"[^\W\d_]{1,3}\.")
@@ -200,7 +197,6 @@ class _Dot(NamedTuple):
     previous: list[str]
     """The words before *word*."""
     following: str
-    """The next word or number."""
     after: str
 
     def ends_after_number(self) -> bool:

@@ -43,7 +43,7 @@ from bilingual_crawler.languages.codes import language_name
 from bilingual_crawler.options import PLAIN, Options, usage_error, wrong
 from bilingual_crawler.pages.language import REMEDY
 from bilingual_crawler.pages.sandbox.pool import command as module_command
-from bilingual_crawler.reporting.counts import under
+from bilingual_crawler.reporting.ledger import under
 from bilingual_crawler.reporting.results import read_summary
 from bilingual_crawler.storage.records import DESCRIPTION, DOCUMENTS, SITES
 

@@ -19,6 +19,8 @@ STRANGER_FAILURES = 3
 _HOSTS = 100_000
 _MAX_DOUBLINGS = 60
 _OWN_SHORTAGES = frozenset((errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM, errno.EAGAIN, errno.EADDRNOTAVAIL))
+NO_DESCRIPTOR = ("EMFILE", "ENFILE")
+"""Shortages in which a file was not even opened."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,16 +36,15 @@ class Rest:
 
 @dataclass(frozen=True, slots=True)
 class Patience:
-    """Pauses of failing hosts, and the failures before they are given up."""
+    """Pauses of failing hosts in seconds, and the failures in a row before they are given up.
+
+    The first pause is *start*; it doubles up to *longest*, or by ``Retry-After`` up to *longest_asked*.
+    """
 
     start: float = 2.0
-    """Seconds of the pause after the first failure; doubled with each further failure in a row."""
     longest: float = 600.0
-    """Longest pause in seconds without ``Retry-After``."""
     longest_asked: float = 3600.0
-    """Longest pause in seconds by ``Retry-After``."""
     failures: float = 10
-    """Failures in a row before a host is given up."""
 
 
 @dataclass(slots=True)
@@ -97,10 +98,9 @@ class Backoff:
         if not health.failures:
             health.answers = self._answers
         health.failures += 1
+        is_hopeless_stranger = not health.alive and health.failures >= STRANGER_FAILURES
         health.given_up = health.failures >= self._patience.failures or (
-            not health.alive
-            and health.failures >= STRANGER_FAILURES
-            and not (self.is_silence(host) and others_should_answer())
+            is_hopeless_stranger and not (self.is_silence(host) and others_should_answer())
         )
         if health.given_up:
             return None
@@ -122,10 +122,6 @@ class Backoff:
 
     def given_up(self, host: str) -> bool:
         return self._hosts.get(host, _UNKNOWN).given_up
-
-
-NO_DESCRIPTOR = ("EMFILE", "ENFILE")
-"""Shortages in which a file was not even opened."""
 
 
 def own_shortage(error: BaseException | None) -> str | None:

@@ -23,6 +23,21 @@ STORED = 350
 """Bytes of a queued URL in memory beside its text."""
 KNOWN = 660
 """Bytes of a queued URL in the policy ``gain``, for each pair of languages."""
+FAIR_TURN = 50
+"""Every so many turns the bandit serves the site that has waited longest."""
+EXPECTED = 0.025
+"""Prior document pairs per download: most sites have no pairs."""
+TRUST = 0.1
+"""Prior weight of :data:`EXPECTED`, in document pairs."""
+TRUST_IN_PROMISES = 30.0
+"""Prior weight of the priorities of a policy that promises pairs, in document pairs."""
+DECAY = 0.98
+MAX_FACTOR = 2.0
+"""Maximum factor of the prior of a site, and inverse of the minimum."""
+_ROOM = 64
+_SITE = np.dtype([(name, np.float64) for name in ("best", "turn", "factor", "paid", "expected")])
+"""Priority of the best URL (NaN: no URL may be fetched), last turn, factor of the prior, pairs found and expected."""
+_NEW = np.array([(np.nan, 0.0, 1.0, 0.0, 0.0)], _SITE)
 
 
 class QueueQuota:
@@ -50,33 +65,14 @@ class QueueQuota:
         return self._queued[site] >= MAX_BYTES
 
 
-FAIR_TURN = 50
-"""Every so many turns the bandit serves the site that has waited longest."""
-EXPECTED = 0.025
-"""Prior document pairs per download: most sites have no pairs."""
-TRUST = 0.1
-"""Prior weight of :data:`EXPECTED`, in document pairs."""
-TRUST_IN_PROMISES = 30.0
-"""Prior weight of the priorities of a policy that promises pairs, in document pairs."""
-MAX_FACTOR = 2.0
-"""Maximum factor of the prior of a site, and inverse of the minimum."""
-
-_SITE = np.dtype([(name, np.float64) for name in ("best", "turn", "factor", "paid", "expected")])
-"""The state of a site: priority of its best URL (NaN if no URL may be fetched), number of its last turn, factor of its
-prior, pairs found, pairs expected."""
-_NEW = np.array([(np.nan, 0.0, 1.0, 0.0, 0.0)], _SITE)
-_ROOM = 64
-
-
 class SiteBudget(ABC):
     """Chooses the site of the next request. A site is a registered domain.
 
-    Sites are rows of an array: a turn among thousands is cheap. One thread may offer and choose while another one
-    learns.
+    Sites are rows of an array: a turn among thousands is cheap. *sites* come first, in this order; other sites follow
+    in the order in which they are found. One thread may offer and choose while another one learns.
     """
 
     def __init__(self, sites: Iterable[str] = ()) -> None:
-        """*sites* come first, in this order; other sites follow in the order in which they are found."""
         self._lock = Lock()
         self._places: dict[str, int] = {}
         self._names: list[str] = []
@@ -106,10 +102,7 @@ class SiteBudget(ABC):
         """The row of the next site, one of *places*."""
 
     def observe_download(self, site: str, pairs: float, priority: float) -> None:  # noqa: B027
-        """Update *site*: the download of a URL with this *priority* completed *pairs* document pairs.
-
-        A pair with little new text counts in part.
-        """
+        """Update *site*: a download with this *priority* completed *pairs*; one with little new text counts in part."""
 
     def expect(self, priors: Mapping[str, float]) -> None:  # noqa: B027
         """Set the relative number of document pairs expected of each host, in any unit."""
@@ -143,25 +136,23 @@ class Bandit(Even):
     Expected of a download is the priority of its URL if the policy promises pairs, up to the number *promises* that one
     download may complete; if it promises none (0), :data:`EXPECTED`. The factor by which a site differs from that has a
     gamma distribution: shape *trust* plus the pairs that it brought, rate *trust* plus the pairs that were expected of
-    it. What a download adds is multiplied by *decay* at each later one of the site, because a site that pays runs dry.
-    The turn goes to the site with the greatest product of a factor that is drawn and what is expected of its best URL.
-    Each :data:`FAIR_TURN`-th turn goes round robin, so no site is given up: of N sites that may be asked, each has a
-    turn within FAIR_TURN · N turns.
+    it. What a download adds is multiplied by :data:`DECAY` at each later one, because a site that pays runs dry. The
+    turn goes to the site with the greatest product of a drawn factor and what is expected of its best URL. Each
+    :data:`FAIR_TURN`-th turn goes round robin, so each of N sites has a turn within FAIR_TURN · N turns.
     """
 
-    def __init__(self, *, promises: int = 0, decay: float = 0.98, seed: int = 0) -> None:
+    def __init__(self, *, promises: int = 0, seed: int = 0) -> None:
         super().__init__()
         self._promises = promises
         self._trust = TRUST_IN_PROMISES if promises else TRUST
-        self._decay = decay
         self._random = np.random.default_rng(seed)
 
     def observe_download(self, site: str, pairs: float, priority: float) -> None:
         promised = min(max(priority, 0.0), self._promises) if self._promises else EXPECTED
         with self._lock:
             row = self._row(site)
-            row["paid"] = row["paid"] * self._decay + pairs
-            row["expected"] = row["expected"] * self._decay + promised
+            row["paid"] = row["paid"] * DECAY + pairs
+            row["expected"] = row["expected"] * DECAY + promised
 
     def expect(self, priors: Mapping[str, float]) -> None:
         """Scale the prior of each host's site by its number over the mean, within :data:`MAX_FACTOR`."""

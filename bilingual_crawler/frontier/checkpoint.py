@@ -37,19 +37,15 @@ def boot() -> str:
 
 
 def restore(folder: Path) -> None:
-    """Go back to the last checkpoint if the machine was restarted. Call it before the environment is opened.
-
-    Raises StoreError if the checkpoint cannot be read.
-    """
+    """Go back to the last checkpoint if the machine was restarted, before the environment is opened; or StoreError."""
     saved = folder / NAME
     if not saved.exists():
         return
     try:
         written_in, meta = msgspec.msgpack.decode(saved.read_bytes(), type=tuple[str, bytes])
     except msgspec.DecodeError as error:
-        raise StoreError(
-            f"{saved}: not a checkpoint ({error}); delete it to go on with the frontier as it is"
-        ) from error
+        fix = "delete it to go on with the frontier as it is"
+        raise StoreError(f"{saved}: not a checkpoint ({error}); {fix}") from error
     if boot() in ("", written_in):
         return
     with (folder / DATA).open("r+b") as file:
@@ -74,10 +70,9 @@ class LmdbCheckpoints:
         self._failed: StoreError | None = None
 
     def begin(self, first: Callable[[], None] = lambda: None) -> Callable[[], None]:
-        """Pin the committed state. The result, to be called in any thread, waits until the state is on the disk.
+        """Pin the committed state. The result, for any thread, calls *first* and waits until the state is on the disk.
 
-        It calls *first* before. Both raise StoreError if *first* or the disk fails, and OSError if no file can be
-        opened: then the next checkpoint has all.
+        Both raise StoreError if *first* or the disk fails; OSError if no file can be opened: the next one has all.
         """
         if self._failed:
             raise self._failed
@@ -112,8 +107,7 @@ class LmdbCheckpoints:
         except (OSError, lmdb.Error) as error:
             if own_shortage(error) in NO_DESCRIPTOR:
                 raise
-            self._failed = StoreError(
-                f"{self._folder}: not all could be brought to the disk ({error}); make room and resume"
-            )
+            message = f"{self._folder}: not all could be brought to the disk ({error}); make room and resume"
+            self._failed = StoreError(message)
             raise self._failed from error
         self._safe = pin

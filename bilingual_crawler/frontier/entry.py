@@ -8,19 +8,6 @@ import msgspec
 
 from bilingual_crawler.urls.variants import asked_language
 
-
-class State(IntEnum):
-    """Life of a URL in the frontier; it only ever moves forward, except that a retry or a resume re-queues it."""
-
-    QUEUED = 0
-    IN_FLIGHT = 1
-    DONE = 2
-    REDIRECTED = 3
-    """Answered by a redirect: its target took its place."""
-    REFUSED = 4
-    """Known and never fetched; counts in no budget."""
-
-
 NEVER = float("-inf")
 """Priority of a URL that is known but must not be fetched."""
 AFTER_OTHERS = -1e9
@@ -31,6 +18,17 @@ POISON = 1e300
 """Priority of a URL that was in flight at two deaths: it is handed out at once, and refused."""
 FIXED = (SUSPECT, POISON)
 """Priorities that only a death changes."""
+
+
+class State(IntEnum):
+    """Life of a URL in the frontier; it only ever moves forward, except that a retry or a resume re-queues it."""
+
+    QUEUED = 0
+    IN_FLIGHT = 1
+    DONE = 2
+    REDIRECTED = 3
+    REFUSED = 4
+    """Known and never fetched; counts in no budget."""
 
 
 def after_death(priority: float) -> float:
@@ -45,7 +43,7 @@ class Push(StrEnum):
 
 
 class Kind(StrEnum):
-    """The expected answer of a URL."""
+    """Expected answer."""
 
     PAGE = "page"
     SITEMAP = "sitemap"
@@ -61,7 +59,7 @@ class Entry(msgspec.Struct, array_like=True, gc=False):
     slot: str
     """Politeness slot: requests of one slot share delays and limits."""
     priority: float
-    """Any float; higher is sooner."""
+    """Higher is sooner."""
     parent: str = ""
     """URL of the page whose link gave the best priority; empty for seeds, even if linked, and for the sitemaps of a
     robots.txt."""
@@ -71,7 +69,6 @@ class Entry(msgspec.Struct, array_like=True, gc=False):
     order: int = 0
     """Discovery order, which breaks ties between equal priorities. Set by the store."""
     attempts: int = 0
-    """Failed fetches so far."""
     redirects: int = 0
     """Number of redirects from the first URL of the chain."""
     request: str = ""
@@ -91,14 +88,13 @@ class Entry(msgspec.Struct, array_like=True, gc=False):
 pack = msgspec.msgpack.Encoder().encode
 unpack = msgspec.msgpack.Decoder(Entry).decode
 unpack_fact = msgspec.msgpack.Decoder(tuple[str, bytes]).decode
-"""A URL and the fact learnt from it."""
 
 
 def pack_state(state: State) -> bytes:
-    """Return the record of a URL that needs no further fetch."""
+    """The record of a URL that needs no further fetch."""
     return bytes((state,))
 
 
 def state_of(record: bytes) -> State:
-    """Return the state in the record of an entry or of :func:`pack_state`."""
+    """The state in the record of an entry or of :func:`pack_state`."""
     return State(record[-1])

@@ -14,6 +14,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 Item = TypeVar("Item")
+MAX_RECONSIDERED = 32
+"""Maximum URLs of a call whose priority may fall before the next URL is handed out in any case."""
+PAGE_BUDGET, SITE_BUDGET, UNTIL, BLOCKED = "page_budget", "site_budget", "until", "blocked"
+"""Why queued URLs are not handed out: budget of the crawl or of a slot; as in :class:`SlotState`, LEFT and BLOCKED."""
 
 
 def batched(items: Iterable[Item], size: int) -> Iterator[list[Item]]:
@@ -48,17 +52,14 @@ class FrontierStore(Protocol):
     """Seen-set, queues and in-flight URLs in one transactional place.
 
     Every call is one atomic transaction. URLs in flight at the death of a process are queued with the priority of
-    :func:`~bilingual_crawler.frontier.entry.after_death`.
-
-    A store that ``BILINGUAL_FRONTIER`` names is made with that URL, and with a name of this process that stays the same
-    with one ``JOBDIR``.
+    :func:`~bilingual_crawler.frontier.entry.after_death`. A store that ``BILINGUAL_FRONTIER`` names is made with that
+    URL, and with a name of this process that stays the same with one ``JOBDIR``.
     """
 
     def push(self, entries: Iterable[Entry]) -> list[Push]:
         """Queue unseen URLs and raise queued ones if the new priority is higher. No URL is lowered or revived.
 
-        A raised URL takes the new entry's parent, unless it is a seed, and the smaller depth. It keeps its discovery
-        order. Fixed priorities stay.
+        A raised URL takes the new entry's parent, unless it is a seed, and the smaller depth, but keeps its order.
         """
 
     def pop(self, slot: str) -> Entry | None:
@@ -77,8 +78,7 @@ class FrontierStore(Protocol):
         """Mark a URL in flight as done (or refused); false, without effect, if it was not in flight."""
 
     def redirect(self, url: str, target: Entry) -> bool:
-        """Replace in-flight *url* by *target* at the same place of the queue. A queued target that is a seed stays one,
-        and keeps the smaller depth.
+        """Replace in-flight *url* by *target* at the same place of the queue; a queued seed stays one.
 
         False if the target is known and needs no fetch, is in flight, or keeps its fixed priority.
         """
@@ -107,15 +107,12 @@ class FrontierStore(Protocol):
         """The facts of *slot* by URL, in the order in which they were stored."""
 
     def add(self, numbers: Mapping[str, int]) -> dict[str, int]:
-        """Increment persistent counters, initially 0, by *numbers*; return the sums.
-
-        Counters survive the death of the process.
-        """
+        """Increment counters, initially 0, that survive the process, by *numbers*; return the sums."""
 
     def checkpoint(self, first: Callable[[], None]) -> Callable[[], None]:
         """Begin a checkpoint; the result, called in any thread, finishes it: earlier changes then survive a power cut.
 
-        The result calls *first* before. It raises the OSError of *first*, without a checkpoint, or StoreError.
+        The result calls *first* before, and raises its OSError, or StoreError.
         """
 
     def close(self) -> None: ...
@@ -123,12 +120,10 @@ class FrontierStore(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Share:
-    """The answer to a heartbeat."""
+    """The answer to a heartbeat: slots that now belong to the worker, or that other workers may have changed."""
 
     gained: list[str]
-    """Slots that now belong to the worker."""
     changed: list[str]
-    """Slots of the worker that other workers may have changed."""
     surplus: int
     """Number of slots with queued URLs that the worker should release."""
     over: bool
@@ -149,17 +144,12 @@ class SharedStore(FrontierStore, Protocol):
         """Stop waiting for the store; may be called from another thread."""
 
 
-MAX_RECONSIDERED = 32
-"""Maximum URLs of a call whose priority may fall before the next URL is handed out in any case."""
-
-
 @dataclass(frozen=True, slots=True)
 class Limits:
     """Limits of the URLs handed out; 0 is no limit."""
 
     per_slot: int = 2
-    """Requests in flight of one slot, or of the slots on one server. Two keep a polite host busy: one transfers while
-    the other waits for its delay."""
+    """Requests in flight of one slot or server; of two, one transfers while the other waits for its delay."""
     in_flight: int = 16
     pages: int = 0
     pages_per_slot: int = 0
@@ -179,11 +169,6 @@ class SlotState(StrEnum):
     """It has no URL."""
 
 
-PAGE_BUDGET, SITE_BUDGET, UNTIL, BLOCKED = "page_budget", "site_budget", "until", "blocked"
-"""Why queued URLs are not handed out: the budget of the crawl, the budget of a slot, enough pairs of the slot, or one
-page for all URLs of the slot."""
-
-
 def ignore(_: object) -> None:
     """Ignore the outcome of a call."""
 
@@ -193,13 +178,9 @@ class Frontier(Protocol):
 
     The order is by priority, then by discovery, among slots with free capacity that are not paused. A URL is handed out
     once: it is in flight until :meth:`finish`, :meth:`redirect` or :meth:`retry`. A push raises a queued URL or leaves
-    it unchanged. When the store fails, the frontier freezes and every call does nothing.
-
-    URLs in flight survive a crash if the store is durable. They may have caused the crash. Such a
-    :data:`~bilingual_crawler.frontier.entry.SUSPECT` is handed out only while no other URL is in flight.
-
-    A method with the argument *on_done* calls it in the event loop when the outcome is known, which may be after its
-    return.
+    it unchanged. When the store fails, the frontier freezes and every call does nothing. A URL that may have caused a
+    crash (:data:`~bilingual_crawler.frontier.entry.SUSPECT`) is handed out only while no other one is in flight.
+    *on_done* is called in the event loop when the outcome of a method is known, which may be after its return.
     """
 
     @property
@@ -218,8 +199,7 @@ class Frontier(Protocol):
     def spent(self) -> str:
         """Why queued URLs are not handed out, when nothing is pending; empty if nothing is left.
 
-        One of :data:`PAGE_BUDGET`, :data:`BLOCKED`, :data:`SITE_BUDGET` and :data:`UNTIL`, the first that holds for
-        some URL.
+        The first of :data:`PAGE_BUDGET`, :data:`BLOCKED`, :data:`SITE_BUDGET` and :data:`UNTIL` that holds for a URL.
         """
 
     def push(self, entries: Sequence[Entry], on_done: Callable[[list[Push]], None] = ignore) -> None:

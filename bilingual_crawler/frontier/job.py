@@ -28,6 +28,7 @@ NAME = "job"
 """Name of the file in a job folder, and of the value in Redis."""
 FRONTIER, WORKERS = "frontier", "workers"
 """Subfolders of a job folder: the frontier of one process, or the job folders of several workers."""
+OTHER_FOLDER = "or give another folder"
 
 
 class JobError(ValueError):
@@ -39,7 +40,6 @@ class Job:
     """The arguments that all runs on one frontier share; further runs may add *seeds*."""
 
     pair: str
-    """Language pairs, separated by commas."""
     scope: str
     prefixes: tuple[str, ...]
     seeds: tuple[str, ...]
@@ -55,8 +55,8 @@ class Job:
     def keep(self, settings: BaseSettings) -> FolderLock | None:
         """Record this job in the job folder or in Redis; raises JobError as :meth:`check` does.
 
-        Returns the lock on the job folder, None without one: a second process there would replace the frontier under
-        the first.
+        Returns the lock on the job folder, if there is one: a second process would replace the frontier under the
+        first.
         """
         lock = _lock(settings, make=True)
         text = json.dumps(asdict(self), ensure_ascii=False)
@@ -96,9 +96,6 @@ class Job:
         return None
 
 
-OTHER_FOLDER = "or give another folder"
-
-
 class _Keeper(NamedTuple):
     """A place that records the job of a frontier."""
 
@@ -136,15 +133,19 @@ def _keepers(settings: BaseSettings) -> Iterator[list[_Keeper]]:
     try:
         with ExitStack() as stack:
             if jobdir:
-                _check_workers(Path(jobdir), options.workers)
-                lmdb_store.check(Path(jobdir) / FRONTIER)
-                keepers.append(_folder(Path(jobdir)))
+                folder = Path(jobdir)
+                holds = f"JOBDIR={jobdir}: holds a crawl of"
+                if options.workers > 1 and (folder / FRONTIER).exists():
+                    raise JobError(f"{holds} one process: leave BILINGUAL_WORKERS out, {OTHER_FOLDER}")
+                if options.workers == 1 and (folder / WORKERS).exists():
+                    raise JobError(f"{holds} several workers: give BILINGUAL_WORKERS, {OTHER_FOLDER}")
+                lmdb_store.check(folder / FRONTIER)
+                keepers.append(_folder(folder))
             if url.partition("://")[0] in FRONTIER_STORES.built_in:
                 # the client of Redis is in an extra
                 from bilingual_crawler.frontier import redis_store
-                from bilingual_crawler.frontier.redis_store import RedisLink
 
-                link = stack.enter_context(closing(RedisLink(url)))
+                link = stack.enter_context(closing(redis_store.RedisLink(url)))
                 redis_store.check(link)
                 keepers.append(_redis(link))
             yield keepers
@@ -152,14 +153,6 @@ def _keepers(settings: BaseSettings) -> Iterator[list[_Keeper]]:
         raise JobError(str(error)) from error
     except OSError as error:
         raise _unusable(jobdir, error) from error
-
-
-def _check_workers(jobdir: Path, workers: int) -> None:
-    """Raise JobError if one process would resume the frontier of several, or the other way round."""
-    if workers > 1 and (jobdir / FRONTIER).exists():
-        raise JobError(f"JOBDIR={jobdir}: holds a crawl of one process: leave BILINGUAL_WORKERS out, {OTHER_FOLDER}")
-    if workers == 1 and (jobdir / WORKERS).exists():
-        raise JobError(f"JOBDIR={jobdir}: holds a crawl of several workers: give BILINGUAL_WORKERS, {OTHER_FOLDER}")
 
 
 def _lock(settings: BaseSettings, *, make: bool = False) -> FolderLock | None:

@@ -24,6 +24,20 @@ if TYPE_CHECKING:
 
 MAX_CHANGES = 10_000
 """Maximum changes of a transaction, which bounds its pages in memory."""
+_SIZE = 16
+_NONE = bytes(_SIZE)
+_ROOM = 4096
+FORMAT = b"bilingual-frontier 6"
+_RANK = struct.Struct(">QQ")
+"""Priority, inverted so that the highest sorts first, and discovery order."""
+_DOUBLE = struct.Struct(">d")
+_UINT = struct.Struct(">Q")
+_SIGN = 1 << 63
+_READ_ALL = """
+import os, sys, lmdb
+env = lmdb.open(sys.argv[1], readonly=True, lock=False)
+env.copyfd(os.open(os.devnull, os.O_WRONLY), compact=True)
+"""
 
 
 class Tables(NamedTuple):
@@ -40,8 +54,8 @@ class Tables(NamedTuple):
 class OpenTransaction:
     """The transaction for all reads and writes until it is committed; then another begins.
 
-    Use it as a context for each operation; the context gives the cursors. If an operation fails, all changes since the
-    last commit are undone, and every further use raises :class:`StoreError`.
+    It is the context of each operation, and gives it the cursors. If an operation fails, all changes since the last
+    commit are undone, and every further use raises :class:`StoreError`.
     """
 
     def __init__(self, env: Any, folder: Path) -> None:
@@ -52,7 +66,7 @@ class OpenTransaction:
         self._cursors: Any = None
         self._error: StoreError | None = None
         self.changes = 0
-        """Number of changes since the last commit; the user of the class counts them."""
+        """Since the last commit; the user of the class counts them."""
 
     def __enter__(self) -> Tables:
         if self._error:
@@ -110,69 +124,47 @@ class OpenTransaction:
         if not isinstance(error, lmdb.Error | OSError):
             self._error = StoreError(f"{self._folder}: the frontier failed ({error!r})")
             raise error
-        self._error = StoreError(
-            f"{self._folder}: the frontier cannot be written ({error}); make room and resume, nothing is lost"
-        )
+        problem = f"the frontier cannot be written ({error}); make room and resume, nothing is lost"
+        self._error = StoreError(f"{self._folder}: {problem}")
         raise self._error from error
 
 
-_SIZE = 16
-_NONE = bytes(_SIZE)
-_ROOM = 4096
-
-
 class InFlight:
-    """The digests of the URLs in flight.
+    """The digests of the URLs in flight, in an emptied file. Raises OSError if the disk is full.
 
-    The file is mapped into memory, so a mark survives the process without a system call. Marks of an earlier process
-    are deleted.
+    The file is mapped into memory, so a mark survives the process without a system call.
     """
 
     def __init__(self, path: Path) -> None:
         self._path = path
         self._file = path.open("w+b")
-        self._map: mmap.mmap | None = None
         self._free: list[int] = []
+        self._grow(0, _ROOM)
 
     def mark(self, digest: bytes) -> int:
-        """Add a URL; the result is the argument of :meth:`clear`. Raises OSError if the disk is full."""
+        """Add a URL; the result is the argument of :meth:`clear`."""
         if not self._free:
-            self._grow()
-        assert self._map
+            self._grow(len(self._map), 2 * len(self._map))
         at = self._free.pop()
         self._map[at : at + _SIZE] = digest
         return at
 
     def clear(self, mark: int) -> None:
-        assert self._map
         self._map[mark : mark + _SIZE] = _NONE
         self._free.append(mark)
 
     def close(self) -> None:
         """Delete the file: the process ends in order."""
-        if self._map:
-            self._map.close()
+        self._map.close()
         self._file.close()
         self._path.unlink(missing_ok=True)
 
-    def _grow(self) -> None:
-        """Double the file by writing zeros, because on a full disk a page that was never written would be fatal."""
-        size = self._file.seek(0, 2)
-        room = size or _ROOM
-        self._file.write(bytes(room))
+    def _grow(self, size: int, new_size: int) -> None:
+        # zeros are written, because on a full disk a page that was never written would be fatal
+        self._file.write(bytes(new_size - size))
         self._file.flush()
-        if self._map:
-            self._map.close()
-        self._map = mmap.mmap(self._file.fileno(), size + room)
-        self._free.extend(range(size, size + room, _SIZE))
-
-
-FORMAT = b"bilingual-frontier 6"
-_RANK = struct.Struct(">QQ")
-"""Priority, inverted so that the highest sorts first, and discovery order."""
-_DOUBLE = struct.Struct(">d")
-_UINT = struct.Struct(">Q")
-_SIGN = 1 << 63
+        self._map = mmap.mmap(self._file.fileno(), new_size)
+        self._free.extend(range(size, new_size, _SIZE))
 
 
 def check(folder: Path) -> None:
@@ -197,12 +189,12 @@ class LmdbStore:
     ========= ================================================ ============================
 
     So the first key of a slot in ``queue`` is its best URL. All changes go into one transaction until a URL is finished
-    or redirected, or a number is added to. Then they are committed, and survive the death of the process. A
-    :meth:`checkpoint` survives a power cut as well. Opening the store puts all URLs in flight back into the queue. The
-    file ``in-flight`` says which URLs were in flight at a death, because the last dequeues were not committed then.
+    or redirected, or a number is added to. Then they are committed, and survive the death of the process. Opening the
+    store puts all URLs in flight back into the queue. The file ``in-flight`` says which URLs were in flight at a death,
+    because the last dequeues were not committed then.
 
-    Raises :class:`StoreError` if the folder holds other files or another format. It raises the same from the first
-    failed write on (disk full): earlier commits stay, and no later change is written.
+    Raises :class:`StoreError` if the folder holds other files or another format, and from the first failed write on
+    (disk full): earlier commits stay, and no later change is written.
     """
 
     def __init__(self, folder: Path, *, map_size: int = 1 << 36) -> None:
@@ -217,14 +209,13 @@ class LmdbStore:
         self._checkpoints = LmdbCheckpoints(self._env, folder)
         if not new:
             self._checkpoints.begin()()
-        self._in_flight: dict[bytes, int] = {}
-        """The mark in the file of each digest in flight."""
+        self._marks_in_flight: dict[bytes, int] = {}
         marks = folder / "in-flight"
         left = marks.read_bytes() if marks.exists() else b""
         suspects = {left[at : at + _SIZE] for at in range(0, len(left), _SIZE)} - {_NONE}
-        # renewed before the commit: a death in between was not caused by these URLs
-        self._marks = InFlight(marks)
         with self._transaction as at:
+            # renewed before the commit: a death in between was not caused by these URLs
+            self._marks = InFlight(marks)
             at.meta.put(b"format", FORMAT)
             for key, _ in list(self._transaction.walk("in_flight", b"")):
                 at.in_flight.pop(key)
@@ -261,7 +252,7 @@ class LmdbStore:
             queue_key, key = best
             at.queue.pop(queue_key)
             at.in_flight.put(key, b"")
-            self._in_flight[key] = self._marks.mark(key)
+            self._marks_in_flight[key] = self._marks.mark(key)
             entry = unpack(at.urls.get(key))
             entry.state = State.IN_FLIGHT
         return entry
@@ -326,7 +317,7 @@ class LmdbStore:
 
     def count(self, state: State) -> int:
         if state is State.IN_FLIGHT:
-            return len(self._in_flight)
+            return len(self._marks_in_flight)
         with self._transaction as at:
             if state is State.QUEUED:
                 return self._transaction.size("queue")
@@ -369,7 +360,7 @@ class LmdbStore:
             self._env.close()
 
     def _state(self, at: Tables, key: bytes) -> State | None:
-        if key in self._in_flight:
+        if key in self._marks_in_flight:
             return State.IN_FLIGHT
         record = at.urls.get(key)
         return state_of(record) if record else None
@@ -396,7 +387,7 @@ class LmdbStore:
 
     def _land(self, at: Tables, key: bytes) -> Entry | None:
         """Remove the URL with this digest from the URLs in flight; None if it was not in flight."""
-        mark = self._in_flight.pop(key, None)
+        mark = self._marks_in_flight.pop(key, None)
         if mark is None:
             return None
         self._marks.clear(mark)
@@ -434,43 +425,22 @@ class LmdbStore:
         return True
 
 
-_META = struct.Struct("=40xI92xQQ")
-"""Page size, last page and transaction of a meta page. The two meta pages are used in turn."""
-_READ_ALL = """
-import os, sys, lmdb
-env = lmdb.open(sys.argv[1], readonly=True, lock=False)
-env.copyfd(os.open(os.devnull, os.O_WRONLY), compact=True)
-"""
-
-
-def _check_length(folder: Path) -> None:
+def _check_length(folder: Path, env: Any) -> None:
     """Raise StoreError if pages in use are behind the end of the file: LMDB would die of a signal when it reads them.
 
-    A sound file may be too short as well: LMDB does not write pages that were freed in the transaction that took them.
-    So another process reads all pages in use of such a file.
+    A sound file may be too short, too, as LMDB does not write freed pages; so another process reads all pages in use.
     """
     path = folder / DATA
-    with path.open("rb") as file:
-        head = file.read(_META.size)
-        if len(head) < _META.size:
-            return
-        size, *first = _META.unpack(head)
-        file.seek(size)
-        second = _META.unpack(file.read(_META.size).ljust(_META.size, b"\0"))[1:]
-    last_page = max(first, list(second), key=lambda meta: meta[1])[0]
-    if path.stat().st_size >= (last_page + 1) * size:
+    if path.stat().st_size >= (env.info()["last_pgno"] + 1) * env.stat()["psize"]:
         return
     if subprocess.run([sys.executable, "-c", _READ_ALL, str(folder)], stderr=subprocess.DEVNULL).returncode < 0:
         raise StoreError(f"{path}: the end of the file is missing; copy it again, or move {folder} away to start again")
 
 
 def _environment(folder: Path, map_size: int = 1 << 36) -> Any:
-    if (folder / DATA).exists():
-        _check_length(folder)
     try:
-        env = lmdb.open(
-            str(folder), map_size=map_size, max_dbs=8, sync=False, metasync=False, writemap=False, max_readers=8
-        )
+        env = lmdb.open(str(folder), map_size=map_size, max_dbs=8, max_readers=8, sync=False, metasync=False)
+        _check_length(folder, env)
         with env.begin() as txn:
             # an empty environment has no tables
             tables = txn.get(b"meta") and env.open_db(b"meta", txn, create=False)
@@ -479,10 +449,8 @@ def _environment(folder: Path, map_size: int = 1 << 36) -> Any:
         raise StoreError(f"{folder}: not a usable frontier ({error}); move it away to start again") from error
     if found != FORMAT:
         env.close()
-        raise StoreError(
-            f"{folder}: frontier format {found.decode(errors='replace')!r}, this version reads "
-            f"{FORMAT.decode()!r}; finish that crawl with the version that began it"
-        )
+        formats = f"frontier format {found.decode(errors='replace')!r}, this version reads {FORMAT.decode()!r}"
+        raise StoreError(f"{folder}: {formats}; finish that crawl with the version that began it")
     return env
 
 

@@ -33,15 +33,14 @@ Offer = tuple[float, int, str]
 
 SPARE_OFFERS = 1000
 """Outdated offers, beyond the number of slots, at which the outdated ones are removed."""
-_ALL = ""
-"""Name of the only heap without a budget over sites."""
+_ALL_SITES = ""
 _STATES = {UNTIL: SlotState.LEFT, BLOCKED: SlotState.BLOCKED}
 _SUSPECTS = "(suspects)"
 """Name of the heap of suspects, which come after all sites; no host has brackets."""
 
 
 class Offers:
-    """The best URL of each slot that may be fetched now, in a heap for each site. A site is a registered domain.
+    """The best URL of each slot that may be fetched now, in a heap for each site (registered domain).
 
     *budget* decides which site has the next turn; without one, the best of all offers is next. An offer in a heap is
     outdated if it is not the last one of its slot; the first one of a heap never is.
@@ -54,7 +53,6 @@ class Offers:
         self._held = 0
 
     def __len__(self) -> int:
-        """The number of offers, outdated ones included."""
         return self._held
 
     def set(self, head: Head) -> None:
@@ -68,7 +66,10 @@ class Offers:
         self._offer_to_budget(name)
         self._held += 1
         if self._held > 2 * len(self._current) + SPARE_OFFERS:
-            self._remove_outdated()
+            for heap in self._heaps.values():
+                heap[:] = [offer for offer in heap if not self._is_outdated(offer)]
+                heapify(heap)
+            self._held = len(self._current)
 
     def withdraw(self, slot: str) -> None:
         offer = self._current.pop(slot, None)
@@ -86,7 +87,7 @@ class Offers:
     def take(self) -> Iterator[Offer]:
         """Withdraw the next offers, one by one. The turn of a site lasts until its slots have no offers."""
         while self._heaps:
-            name = _ALL if self._budget is None else self._budget.choose() or _SUSPECTS
+            name = _ALL_SITES if self._budget is None else self._budget.choose() or _SUSPECTS
             while heap := self._heaps.get(name):
                 offer = heap[0]
                 self.withdraw(offer[-1])
@@ -104,17 +105,11 @@ class Offers:
 
     def _name(self, offer: Offer) -> str:
         if self._budget is None:
-            return _ALL
+            return _ALL_SITES
         return _SUSPECTS if offer[0] == -SUSPECT else registered_domain(offer[-1])
 
     def _is_outdated(self, offer: Offer) -> bool:
         return self._current.get(offer[-1]) != offer
-
-    def _remove_outdated(self) -> None:
-        for heap in self._heaps.values():
-            heap[:] = [offer for offer in heap if not self._is_outdated(offer)]
-            heapify(heap)
-        self._held = len(self._current)
 
 
 Method = TypeVar("Method", bound="Callable[..., Any]")
@@ -159,13 +154,11 @@ class LocalFrontier:
         self._remaining = 0
         self._handed_out: set[str] = set()
         self._in_flight: Counter[str] = Counter()
-        self._alone = False
-        """Whether a suspect is in flight."""
+        self._suspect_in_flight = False
         self._servers: dict[str, str] = {}
         self._held_up: defaultdict[str, set[str]] = defaultdict(set)
         self._resting: dict[str, float] = {}
-        self._closed: dict[str, str] = {}
-        """Slot -> reason."""
+        self._closed_for: dict[str, str] = {}
         self._leaving: set[str] = set()
         self._offers = Offers(budget)
         self.slot_states: dict[str, SlotState] = {}
@@ -186,7 +179,7 @@ class LocalFrontier:
     @_unless_frozen
     def pop(self) -> Entry | None:
         limit = self._limits.in_flight
-        if self._alone or self._spent() or (limit and self._in_flight.total() >= limit):
+        if self._suspect_in_flight or self._spent() or (limit and self._in_flight.total() >= limit):
             return None
         if self._resting:
             now = self._clock()
@@ -205,14 +198,12 @@ class LocalFrontier:
             if negated == -SUSPECT and self._in_flight:
                 self.offer((slot,))
                 return None
-            entry = self.store.pop(slot)
-            if entry is None:
-                continue
-            self._alone = entry.priority == SUSPECT
-            self._handed_out.add(entry.url)
-            self._in_flight[slot] += 1
-            self.offer((slot,))
-            return entry
+            if entry := self.store.pop(slot):
+                self._suspect_in_flight = entry.priority == SUSPECT
+                self._handed_out.add(entry.url)
+                self._in_flight[slot] += 1
+                self.offer((slot,))
+                return entry
         return None
 
     @_unless_frozen
@@ -272,12 +263,12 @@ class LocalFrontier:
         self.offer(self._held_up.pop(before, ()))
 
     def close(self, slot: str, reason: str = SITE_BUDGET) -> bool:
-        closed = slot in self._closed
-        self._closed.setdefault(slot, reason)
+        closed = slot in self._closed_for
+        self._closed_for.setdefault(slot, reason)
         return not closed
 
     def reopen(self, slot: str) -> None:
-        self._closed.pop(slot, None)
+        self._closed_for.pop(slot, None)
         self.offer((slot,))
 
     @property
@@ -301,25 +292,24 @@ class LocalFrontier:
         queued = self._queued_slots()
         if queued and self._spent():
             return PAGE_BUDGET
-        reasons = {self._closed.get(slot, SITE_BUDGET) for slot in queued if self._slot_spent(slot)}
+        reasons = {self._closed_for.get(slot, SITE_BUDGET) for slot in queued if self._slot_spent(slot)}
         return next((reason for reason in (BLOCKED, SITE_BUDGET, UNTIL) if reason in reasons), "")
 
     def hurry(self) -> None:
         """Does nothing: the store answers at once."""
 
     async def leave(self) -> None:
-        # the summary of the crawl is written later
         self.sum_up()
         self.freeze()
         self.store.close()
 
     def sum_up(self) -> None:
-        """Keep the final counts, before the store is closed."""
+        """Keep the final counts for the summary, which is written after the store is closed."""
         with suppress(StoreError):
             self._remaining = self.remaining
             self.slot_states = dict.fromkeys(self.store.slots(), SlotState.FINISHED)
             for slot in self._queued_slots():
-                spent = _STATES.get(self._closed.get(slot, ""), SlotState.SPENT)
+                spent = _STATES.get(self._closed_for.get(slot, ""), SlotState.SPENT)
                 self.slot_states[slot] = spent if self._slot_spent(slot) else SlotState.OPEN
 
     def open_slots(self) -> list[str]:
@@ -363,7 +353,7 @@ class LocalFrontier:
 
     def _release(self, entry: Entry) -> None:
         self._handed_out.discard(entry.url)
-        self._alone = False
+        self._suspect_in_flight = False
         self._in_flight[entry.slot] -= 1
         if not self._in_flight[entry.slot]:
             del self._in_flight[entry.slot]
@@ -383,7 +373,7 @@ class LocalFrontier:
 
     def _slot_spent(self, slot: str) -> bool:
         limit = self._limits.pages_per_slot
-        return slot in self._closed or (bool(limit) and self.store.done_in(slot) + self._in_flight[slot] >= limit)
+        return slot in self._closed_for or (bool(limit) and self.store.done_in(slot) + self._in_flight[slot] >= limit)
 
     def _spent(self) -> bool:
         limit = self._limits.pages

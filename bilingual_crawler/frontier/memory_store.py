@@ -17,7 +17,6 @@ if TYPE_CHECKING:
 
 Item = tuple[float, int, str]
 """Priority, negated, and discovery order of a URL."""
-
 SPARE_ITEMS = 1000
 """Maximum outdated items in the heap of a slot, beyond its number of queued URLs."""
 
@@ -125,7 +124,7 @@ class MemoryStore:
         return self._counts[slot, State.DONE]
 
     def remember(self, slot: str, url: str, fact: bytes) -> None:
-        """Does nothing: facts are for a process that resumes the crawl, and this store has no resume."""
+        """Does nothing: facts are for a resume."""
 
     def facts(self, slot: str) -> Iterator[tuple[str, bytes]]:
         return iter(())

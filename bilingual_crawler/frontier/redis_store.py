@@ -44,19 +44,23 @@ _LATER_CLASSES = (
 """The codes for which the client has a class, and removes the code from the message."""
 _LOST = "LOST"
 """Code of ``lua/common.lua``."""
+FORMAT = b"bilingual-frontier-redis 4"
+WORKER_SECONDS = 15.0
+"""Seconds without a heartbeat after which a worker counts as dead."""
+_OUTCOMES = {"n": Push.NEW, "r": Push.RAISED, "i": Push.IGNORED}
+_BATCH = 500
 
 
 def prefix_of(url: str) -> str:
-    """Return the prefix of all keys of the crawl in *url*."""
+    """The prefix of all keys of the crawl in *url*."""
     return f"bilingual:{urlsplit(url).fragment or 'crawl'}:"
 
 
 class RedisLink:
     """Runs commands and the scripts of ``frontier/lua`` on the keys under *prefix*.
 
-    A command without an answer is sent again until it is answered, or until :meth:`give_up`. So every command must be
-    idempotent. Raises :class:`StoreError` if the server cannot be reached at the start, refuses the password, or is
-    given up; and :class:`StoreLost` if the server has lost the crawl.
+    Every command must be idempotent: without an answer it is sent again, until :meth:`give_up`. Raises StoreError if
+    the server cannot be reached at the start, refuses the password, or is given up; StoreLost if it lost the crawl.
     """
 
     def __init__(self, url: str) -> None:
@@ -78,16 +82,13 @@ class RedisLink:
         if policy.startswith("allkeys"):
             why = f"evicts keys where memory is short (maxmemory-policy {policy}), and would lose URLs"
             raise StoreError(f"BILINGUAL_FRONTIER: {self._where} {why}; set maxmemory-policy noeviction")
-        lua = (
-            file for file in files("bilingual_crawler.frontier").joinpath("lua").iterdir() if file.name[-4:] == ".lua"
-        )
-        sources = {file.name.removesuffix(".lua"): file.read_text(encoding="utf-8") for file in lua}
+        lua = files("bilingual_crawler.frontier").joinpath("lua").iterdir()
+        sources = {file.name[:-4]: file.read_text(encoding="utf-8") for file in lua if file.name.endswith(".lua")}
         common = sources.pop("common")
         self._scripts = {name: self._redis.register_script(common + source) for name, source in sources.items()}
         self._given_up = threading.Event()
         self._life = ""
-        self.interruptions = 0
-        """Number of answers that may have been lost."""
+        self.lost_answers = 0
 
     def join(self, worker: str, form: bytes) -> bytes:
         """Begin or resume the crawl in the format *form*; return the stored format."""
@@ -116,7 +117,7 @@ class RedisLink:
             self._check(error)
             said = str(error).partition("\n")[0] or type(error).__name__
             logger.warning(f"{self._where} does not answer ({said}); the crawl waits for it")
-        self.interruptions += 1
+        self.lost_answers += 1
         begun, pause = time.monotonic(), FIRST_PAUSE
         while not self._given_up.wait(pause):
             pause = min(2 * pause, LONGEST_PAUSE)
@@ -147,21 +148,13 @@ class RedisLink:
             self._redis.connection_pool.disconnect()
 
 
-FORMAT = b"bilingual-frontier-redis 4"
-WORKER_SECONDS = 15.0
-"""Seconds without a heartbeat after which a worker counts as dead."""
-_OUTCOMES = {"n": Push.NEW, "r": Push.RAISED, "i": Push.IGNORED}
-_BATCH = 500
-
-
 class RedisStore:
     """A :class:`~bilingual_crawler.frontier.frontier.FrontierStore` on Redis; each worker of a crawl has one.
 
-    Politeness slots belong to workers. A worker hands out URLs of its own slots only, so delays and knowledge of a site
-    stay in one process. Its URLs in flight are leased until its heartbeat (:meth:`share`, about every second) stops.
-    Then they are queued again, and its slots go to other workers. The leases of a worker that starts again under its
-    name are queued again at once. All times are those of the server's clock. Every method runs one script of ``lua``
-    and blocks until the answer. Values are msgpack, never pickle.
+    Politeness slots belong to workers, so delays and knowledge of a site stay in one process. The URLs that a worker
+    has in flight are leased until its heartbeat (:meth:`share`, about every second) stops, by the server's clock. Then
+    they are queued again, and its slots go to other workers. The leases of a worker that starts again under its name
+    are queued again at once. Every method runs one script of ``lua`` and blocks until the answer.
     """
 
     def __init__(self, url: str, worker: str, *, worker_seconds: float = WORKER_SECONDS) -> None:
@@ -171,7 +164,7 @@ class RedisStore:
         self._done: dict[str, int] = {}
         self._leased: set[bytes] = set()
         self._link = RedisLink(url)
-        self._interruptions = 0
+        self._lost_answers = 0
         check(self._link, self._link.join(worker, FORMAT))
 
     def share(self, *, idle: bool, active: int) -> Share:
@@ -184,8 +177,8 @@ class RedisStore:
         for head, done in gained:
             self._heads[head[0].decode()] = _head(head)
             self._done[head[0].decode()] = done
-        if lost or astray or self._interruptions != self._link.interruptions:
-            self._interruptions = self._link.interruptions
+        if lost or astray or self._lost_answers != self._link.lost_answers:
+            self._lost_answers = self._link.lost_answers
             # agree with the server on leases and owned slots
             heads = self._run("keep", *self._leased, *self._heads)
             self._heads = {head[0].decode(): _head(head) for head in heads}
@@ -324,10 +317,11 @@ def check(link: RedisLink, stored: bytes | None = None) -> None:
     """Raise StoreError if another version began the crawl behind *link*, which is *stored* in that format."""
     stored = stored or link.command("GET", "format") or FORMAT
     if stored != FORMAT:
-        raise StoreError(
-            f"BILINGUAL_FRONTIER: the crawl under {link.prefix}* has format {stored.decode()!r}, this version reads "
-            f"{FORMAT.decode()!r}; finish it with the version that began it, or name another one with #name"
+        formats = (
+            f"the crawl under {link.prefix}* has format {stored.decode()!r}, this version reads {FORMAT.decode()!r}"
         )
+        fix = "finish it with the version that began it, or name another one with #name"
+        raise StoreError(f"BILINGUAL_FRONTIER: {formats}; {fix}")
 
 
 def _head(reply: list[Any]) -> Head | None:

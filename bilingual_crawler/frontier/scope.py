@@ -14,23 +14,17 @@ if TYPE_CHECKING:
 SCOPES = ("site", "host", "web")
 
 
-class ScopeError(ValueError):
-    """Unknown scope; the message lists the scopes."""
-
-
 class Scope:
     """Decides by host, and by path against URLs that grow by themselves.
 
     *name* is ``site`` (registered domains of the seeds), ``host`` (their hosts) or ``web`` (all hosts). *aliases* are
     other names of those hosts. *prefixes*, if given, decide instead: a URL must start with one of them, apart from
-    scheme and ``www.``. Raises ScopeError for another name.
+    scheme and ``www.``.
     """
 
     def __init__(
         self, name: str, seeds: Iterable[str], *, aliases: Iterable[str] = (), prefixes: Iterable[str] = ()
     ) -> None:
-        if name not in SCOPES:
-            raise ScopeError(f"choose one of {', '.join(SCOPES)}")
         self._name = name
         self._aliases = frozenset(aliases)
         self._prefixes = tuple(map(_bare, prefixes))

@@ -12,14 +12,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Protocol
 
 from bilingual_crawler.frontier.entry import Entry, Push, State
-from bilingual_crawler.frontier.frontier import (
-    MAX_RECONSIDERED,
-    SITE_BUDGET,
-    Limits,
-    StoreError,
-    batched,
-    ignore,
-)
+from bilingual_crawler.frontier.frontier import MAX_RECONSIDERED, SITE_BUDGET, Limits, StoreError, batched, ignore
 from bilingual_crawler.frontier.local import LocalFrontier
 
 if TYPE_CHECKING:
@@ -28,8 +21,7 @@ if TYPE_CHECKING:
     from bilingual_crawler.frontier.budget import SiteBudget
     from bilingual_crawler.frontier.frontier import SharedStore, SlotState
 
-SHARE_SECONDS = 0.5
-"""Seconds between heartbeats."""
+HEARTBEAT_SECONDS = 0.5
 BUSY_SECONDS = 120.0
 """Maximum seconds of the event loop for one page, before the heartbeat of the worker stops."""
 LEAVE_SECONDS = 10.0
@@ -45,16 +37,16 @@ class Worker(Protocol):
     """The process that a shared frontier belongs to; its methods are called in the event loop."""
 
     def reconsider(self, url: str, priority: float) -> float:
-        """Return the current priority of the next URL; if it fell, the URL goes back."""
+        """The current priority of the next URL; if it fell, the URL goes back."""
 
     def gained(self, learnt: Iterable[tuple[str, bytes]], queued: Iterable[str]) -> None:
         """Learn a part of the facts, or of the queued URLs, of a gained slot."""
 
     def wake(self) -> None:
-        """Called when a URL may be fetched, or the crawl is over."""
+        """A URL may be fetched, or the crawl is over."""
 
     def stop(self, error: StoreError) -> None:
-        """Called when the store has failed."""
+        """The store has failed."""
 
 
 class SharedFrontier:
@@ -89,7 +81,7 @@ class SharedFrontier:
         self.remaining = 0
         """URLs of all workers, queued or in flight, at the last heartbeat."""
         self.spent = ""
-        self._turned = time.monotonic()
+        self._turn()
         self._leaving = threading.Event()
         threading.Thread(target=self._beat, name="heartbeat", daemon=True).start()
 
@@ -219,7 +211,7 @@ class SharedFrontier:
         """In a thread of its own: send heartbeats while the worker is busy with a page, not if it hangs."""
         # after an end without :meth:`leave`, loop and thread accept no calls
         with suppress(RuntimeError):
-            while not self._leaving.wait(SHARE_SECONDS):
+            while not self._leaving.wait(HEARTBEAT_SECONDS):
                 self._loop.call_soon_threadsafe(self._turn)
                 if time.monotonic() - self._turned < BUSY_SECONDS:
                     sharing = self._thread.submit(self._run, self._take_share)

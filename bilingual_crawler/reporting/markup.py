@@ -18,19 +18,18 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from pathlib import Path
 
+WIDTH, HEIGHT = 760, 300
+LEFT, RIGHT, TOP, BOTTOM = 56, 20, 26, 46
+MAX_POINTS = 600
+
 
 def render(template: str, **values: object) -> Markup:
-    """Render a template of this package. All inserted texts lose their invisible characters and are escaped."""
+    """Render a template of this package; all inserted texts are escaped, and lose their invisible characters."""
     return Markup(_templates.get_template(template).render(values))
 
 
 def write_page(path: Path, template: str, **values: object) -> None:
     path.write_text(render(template, **values), encoding="utf-8", errors="replace")
-
-
-def _visible(value: object) -> object:
-    """A text without invisible characters; HTML was cleaned when it was made."""
-    return one_line(value) if isinstance(value, str) and not isinstance(value, Markup) else value
 
 
 def _ranked(counts: Mapping[str, int]) -> list[tuple[str, int]]:
@@ -43,7 +42,8 @@ _templates = Environment(
     # this loader also reads from eggs that are not unpacked
     loader=PackageLoader("bilingual_crawler.reporting"),
     autoescape=True,
-    finalize=_visible,
+    # HTML was cleaned when it was made
+    finalize=lambda value: one_line(value) if isinstance(value, str) and not isinstance(value, Markup) else value,
     undefined=StrictUndefined,
     trim_blocks=True,
     lstrip_blocks=True,
@@ -57,11 +57,6 @@ _templates.filters |= {
     "to_bcp47": to_bcp47,
     "why_unpaired": lambda reason: REASONS.get(reason, reason),
 }
-
-
-WIDTH, HEIGHT = 760, 300
-LEFT, RIGHT, TOP, BOTTOM = 56, 20, 26, 46
-MAX_POINTS = 600
 
 
 def ticks(maximum: int) -> list[int]:

@@ -23,12 +23,11 @@ from bilingual_crawler.storage.records import SITES, TsvLog
 if TYPE_CHECKING:
     from scrapy.crawler import Crawler
 
+UPDATE_SECONDS = 0.5
+
 
 class SitesExtension(CrawlComponent):
-    """Writes ``sites.tsv`` of a discovery, one line per judged site, and counts its lines."""
-
-    funnel: Funnel
-    """Counts of the lines of all runs."""
+    """Writes ``sites.tsv`` of a discovery, one line per judged site, and counts its lines of all runs."""
 
     def __init__(self, crawler: Crawler) -> None:
         super().__init__(crawler)
@@ -37,7 +36,7 @@ class SitesExtension(CrawlComponent):
         self._search = self._context.search
         path = self._context.output_dir / SITES
         # a resume judges the sites again before the spider is open
-        self._log = TsvLog.for_record(path, JudgedSite)
+        self._log = TsvLog(path, JudgedSite)
         self.funnel = Funnel()
         self.funnel.read(path)
 
@@ -61,9 +60,6 @@ class SitesExtension(CrawlComponent):
 
 logger = logging.getLogger(__name__)
 
-SECONDS = 0.5
-"""Seconds between updates of the live line."""
-
 
 class ProgressExtension(CrawlComponent):
     """Shows pages, documents and pairs of all runs, queued URLs, and pages per second, in one line.
@@ -83,7 +79,7 @@ class ProgressExtension(CrawlComponent):
         self._began = self._logged = (time.monotonic(), tally_of(self._crawler).fetched)
         if self._status:
             self._status.start()
-            self._showing.start(SECONDS, now=False)
+            self._showing.start(UPDATE_SECONDS, now=False)
         if interval := self._crawler.settings.getfloat("LOGSTATS_INTERVAL"):
             self._logging.start(interval, now=False)
 

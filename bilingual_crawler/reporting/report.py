@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from bilingual_crawler.bitext.cleaning import REASONS as DROPPED
 from bilingual_crawler.discovery.sites import read_bilingual
 from bilingual_crawler.languages.codes import language_name
-from bilingual_crawler.reporting.counts import NOTHING
+from bilingual_crawler.reporting.ledger import NOTHING
 from bilingual_crawler.reporting.markup import harvest_chart, write_page
 from bilingual_crawler.reporting.results import read_results, write_summary
 from bilingual_crawler.storage.records import SITES
@@ -20,6 +20,11 @@ if TYPE_CHECKING:
 
     from bilingual_crawler.bitext.overview import BitextOverview
     from bilingual_crawler.reporting.results import Results
+
+MAX_SITES = 200
+"""Bilingual sites that a report of a discovery shows, the first ones."""
+_SITE = dict.fromkeys(("entry", "likelihood", "languages", "evidence", "found_on", "way"), "")
+"""Cells that a table of sites may lack, as a crawl of its sites allows."""
 
 
 def why_no_pair(summary: Mapping[str, Any]) -> Iterator[str]:
@@ -38,12 +43,10 @@ def why_no_pair(summary: Mapping[str, Any]) -> Iterator[str]:
 def _reason(summary: Mapping[str, Any], languages: list[str]) -> str:
     documents = summary.get("documents", {})
     if missing := " or ".join(language_name(code) for code in languages if not documents.get(code)):
-        most = ", ".join(
-            f"{language_name(code)} {count}" for code, count in list(summary.get("languages", {}).items())[:3]
-        )
-        return (
-            f", because none of {summary['html']} HTML pages is in {missing} (most: {most}).{_remedy(summary, missing)}"
-        )
+        found = islice(summary.get("languages", {}).items(), 3)
+        most = ", ".join(f"{language_name(code)} {count}" for code, count in found)
+        why = f"none of {summary['html']} HTML pages is in {missing} (most: {most})"
+        return f", because {why}.{_remedy(summary, missing)}"
     held = " and ".join(f"{documents[code]} {language_name(code)}" for code in languages)
     return f": {held} documents, but no two that are translations of each other.{_early(summary)}"
 
@@ -79,13 +82,6 @@ def _early(summary: Mapping[str, Any]) -> str:
         case "shutdown" | "no_answer" | "write_error" | "frontier_lost" | "unfinished":
             return " The crawl was stopped before its end."
     return " The crawl ended early; a larger budget may help."
-
-
-MAX_SITES = 200
-"""Bilingual sites that a report of a discovery shows, the first ones."""
-
-# Cells that a table of sites may lack, as a crawl of its sites allows.
-_SITE = dict.fromkeys(("entry", "likelihood", "languages", "evidence", "found_on", "way"), "")
 
 
 def write_report(output_dir: Path) -> Path:

@@ -18,21 +18,11 @@ from bilingual_crawler.languages.pairs import LanguagePairs
 from bilingual_crawler.pages.model import MAX_TITLE
 from bilingual_crawler.pairing.matching import disjoint
 from bilingual_crawler.pairing.model import outcomes, pairs_of_others, unpaired_of_others
-from bilingual_crawler.reporting.counts import Summary
-from bilingual_crawler.reporting.ledger import CrawlTally, is_fetched
+from bilingual_crawler.reporting.ledger import CrawlTally, Summary, is_fetched
 from bilingual_crawler.settings import BILINGUAL_DETECTORS
+from bilingual_crawler.storage import records
 from bilingual_crawler.storage.files import DAMAGE, read_within, replacing
-from bilingual_crawler.storage.records import (
-    BITEXT,
-    CRAWL,
-    DOCUMENTS,
-    PAIRS,
-    SITES,
-    SUMMARY,
-    UNPAIRED,
-    read_json_lines,
-    read_tsv,
-)
+from bilingual_crawler.storage.records import CRAWL, PAIRS, SITES, SUMMARY, UNPAIRED, read_tsv
 from bilingual_crawler.urls.hosts import registered_domain
 
 if TYPE_CHECKING:
@@ -40,12 +30,10 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 MAX_DOUBTFUL = 50
-"""Number of shown pairs with the lowest scores; the other shown pairs are the best."""
+"""Shown pairs with the lowest scores; the others are the best."""
 MAX_SUMMARY = 16 << 20
-"""Bytes of a ``summary.json``."""
 MAX_LEFT_OVER = 100
 MAX_SITES = 1000
-"""Sites in a summary, those with the most pages."""
 NOT_WRITTEN = "not-written"
 """Why there is no document of a page that is logged as one."""
 COLUMNS = {
@@ -57,12 +45,12 @@ COLUMNS = {
 """Columns that a report reads of each table."""
 
 
-class ResultsError(ValueError):
-    """A folder that is not the output of a crawl; the message names what is missing."""
-
-
 Row = dict[str, str]
 """The cells of a row by column. A shown row has the titles of its documents, too, which are empty when unknown."""
+
+
+class ResultsError(ValueError):
+    """A folder that is not the output of a crawl; the message names what is missing."""
 
 
 @dataclass(slots=True)
@@ -71,18 +59,19 @@ class HostCounts:
     failed: int = 0
     """Answers other than 2xx."""
     kept: Counter[str] = field(default_factory=Counter)
-    """Documents by ISO 639-3 language."""
     paired: int = 0
-    """Documents that are in a pair."""
 
 
 @dataclass(slots=True)
 class SiteCounts:
-    """Counts of a registered domain."""
+    """Fetched pages of a registered domain, and pairs with a document of it."""
 
     fetched: int = 0
     pairs: int = 0
-    """Pairs with a document of the site."""
+
+
+def most_fetched(sites: Mapping[str, SiteCounts]) -> list[tuple[str, SiteCounts]]:
+    return sorted(sites.items(), key=lambda item: (-item[1].fetched, item[0]))
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,14 +88,10 @@ class Results:
     doubtful: list[Row]
     """The other pairs with the lowest scores, lowest first."""
     left_over: list[Row]
-    """Unpaired documents, nearest to a pair first."""
     pair_counts: Mapping[str, int]
-    """By pair of languages."""
     paired_pages: int
     bitexts: tuple[BitextOverview, ...]
-    """What the bitext of each pair of languages holds; empty without bitext."""
     files: tuple[tuple[str, int], ...]
-    """Name and size in bytes of the files in the folder."""
 
     @property
     def pair_count(self) -> int:
@@ -115,7 +100,7 @@ class Results:
 
 @dataclass(frozen=True, slots=True)
 class Course:
-    """The course of a crawl by its logs, without its documents."""
+    """The course of a crawl by its logs."""
 
     tally: CrawlTally
     curve: tuple[tuple[int, int], ...]
@@ -128,8 +113,8 @@ def read_course(
 ) -> Course:
     """Read the logs in ``directory``, which may be missing, or cut off by a crash.
 
-    *pairs*: the rows of ``pairs.tsv``, if they are read; *written*: hashes of the addresses of the documents, if known.
-    A page is logged before its document is written: a kill in between, or a full disk, leaves a line without one.
+    *pairs*: the rows of ``pairs.tsv``, if they are read; *written*: hashes of the addresses of the documents, if known,
+    as a kill or a full disk leaves pages that are logged without their document.
     """
     pairs = _read_pairs(directory, languages) if pairs is None else pairs
     tally = CrawlTally(languages)
@@ -191,7 +176,7 @@ def read_results(directory: Path, *, max_pairs: int = 200) -> Results:
     best, doubtful = _shown(rows, max_pairs)
     left_over = unpaired[:MAX_LEFT_OVER]
     wanted = {row[name] for row in (*best, *doubtful, *left_over) for name in ("url_a", "url_b", "url") if name in row}
-    titles, written = _read_documents(directory / DOCUMENTS, wanted)
+    titles, written = _read_documents(directory / records.DOCUMENTS, wanted)
     course = read_course(directory, languages, rows, written)
     for url in paired:
         course.hosts[_host(url)].paired += 1
@@ -210,7 +195,7 @@ def read_results(directory: Path, *, max_pairs: int = 200) -> Results:
         left_over=left_over,
         pair_counts=Counter(row["pair"] for row in rows),
         paired_pages=len(paired),
-        bitexts=tuple(map(_read_overview, sorted((directory / BITEXT).glob(f"*.{SUFFIX}")))),
+        bitexts=tuple(map(_read_overview, sorted((directory / records.BITEXT).glob(f"*.{SUFFIX}")))),
         files=tuple(
             (path.name, path.stat().st_size)
             for path in sorted(directory.iterdir())
@@ -346,18 +331,11 @@ def _sites(
     }
 
 
-def most_fetched(sites: Mapping[str, SiteCounts]) -> list[tuple[str, SiteCounts]]:
-    return sorted(sites.items(), key=lambda item: (-item[1].fetched, item[0]))
-
-
 def _read_documents(path: Path, wanted: set[str]) -> tuple[dict[str, str], set[int] | None]:
-    """Titles of the documents with the *wanted* URLs, and hashes of the addresses of all, as a crawl may have millions.
-
-    Without the file there are no addresses, but None.
-    """
+    """Titles of the documents with the *wanted* URLs; hashes of the (millions of) addresses, None without the file."""
     titles: dict[str, str] = {}
     written: set[int] = set()
-    for record in read_json_lines(path):
+    for record in records.read_json_lines(path):
         url = record["url"]
         written.add(hash(url))
         if url in wanted:

@@ -38,15 +38,9 @@ logger = logging.getLogger(__name__)
 
 MAX_POINTS = 1200
 """Points of the curve; when it has more, every second one is dropped."""
-MAX_TITLES = 10_000
-"""Maximum remembered titles of documents, for pairs to come."""
-MAX_SITES = 10_000
-"""Maximum counted sites; the least recently fetched are forgotten."""
+MAX_TITLES = MAX_SITES = 10_000
 MAX_NEWEST = 20
-RATE_SECONDS = 60
-"""Seconds over which the speed is measured."""
-
-
+SPEED_SECONDS = 60
 REFRESH_SECONDS = 2
 """Seconds between requests of a browser; the figures are at most half as old."""
 SHOWN_SITES = 100
@@ -55,8 +49,8 @@ SHOWN_SITES = 100
 class StatusExtension(CrawlComponent):
     """Serves ``/``, ``/status.json``, ``/metrics`` and ``/explain`` on ``BILINGUAL_STATUS`` while the crawl runs.
 
-    The figures are those of ``summary.json``. When the crawl has ended, a watching browser is shown the end before the
-    port is closed. Raises UsageError if the address is not free.
+    When the crawl has ended, a watching browser is shown the end before the port is closed. Raises UsageError if the
+    address is not free.
     """
 
     def __init__(self, crawler: Crawler) -> None:
@@ -72,8 +66,7 @@ class StatusExtension(CrawlComponent):
         self._moments: deque[tuple[float, int]] = deque()
         self._phase = ""
         self._advancing = create_looping_call(self._advance)
-        self._asked = 0.0
-        self._made = 0.0
+        self._asked = self._made = 0.0
         self._status: dict[str, Any] = {}
         # few crawls are watched, and the web pages import the client of Prometheus
         from bilingual_crawler.reporting.status_pages import StatusSite
@@ -140,7 +133,6 @@ class StatusExtension(CrawlComponent):
         )
 
     def _shown(self, pair: Pair) -> dict[str, str]:
-        """*pair* as a row of a table, with the titles of its documents."""
         titles = {"title_a": self._titles.get(pair.url_a, ""), "title_b": self._titles.get(pair.url_b, "")}
         return asdict(pair) | {"score": f"{pair.score:.3f}"} | titles
 
@@ -160,7 +152,7 @@ class StatusExtension(CrawlComponent):
         now = time.monotonic()
         point = fetched, _ = tally_of(self._crawler).fetched, self._stats.get_value("bilingual/pairs/found", 0)
         self._moments.append((now, fetched))
-        while now - self._moments[0][0] > RATE_SECONDS:
+        while now - self._moments[0][0] > SPEED_SECONDS:
             self._moments.popleft()
         if point != self._curve[-1]:
             self._curve.append(point)

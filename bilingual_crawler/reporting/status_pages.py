@@ -14,7 +14,7 @@ from twisted.internet.defer import CancelledError
 from twisted.web.resource import ErrorPage
 from twisted.web.server import NOT_DONE_YET
 
-from bilingual_crawler.reporting.counts import COUNTERS
+from bilingual_crawler.reporting.ledger import COUNTERS
 from bilingual_crawler.reporting.local_pages import HTML, LimitedSite, LocalPages, Page, answer
 from bilingual_crawler.reporting.markup import render
 from bilingual_crawler.urls.canonical import canonicalise
@@ -30,7 +30,6 @@ logger = logging.getLogger(__name__)
 
 JSON = "application/json"
 NAMESPACE = "bilingual"
-"""First part of the names of all metrics."""
 
 
 class Watched(Protocol):

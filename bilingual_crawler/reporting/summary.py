@@ -19,8 +19,7 @@ from bilingual_crawler.crawl.signals import ERRORS, FAILED_OUTPUTS, MISSING_OUTP
 from bilingual_crawler.frontier.frontier import SlotState
 from bilingual_crawler.languages.codes import language_name
 from bilingual_crawler.options import without_password
-from bilingual_crawler.reporting.counts import COUNTS, NOTHING, of_all_runs, under
-from bilingual_crawler.reporting.ledger import tally_of
+from bilingual_crawler.reporting.ledger import COUNTS, NOTHING, of_all_runs, tally_of, under
 from bilingual_crawler.reporting.progress import SitesExtension
 from bilingual_crawler.reporting.report import contradictions, why_no_pair, write_report
 from bilingual_crawler.reporting.results import ResultsError, read_summary, write_summary
@@ -41,10 +40,8 @@ _SIGNALS = logging.getLogger("scrapy.utils.signal")
 SAVE_SECONDS = 1.0
 """Seconds of failures, traps and bytes that ``kill -9`` can lose; all else can be counted from other files."""
 MAX_SEEDS = 1000
-SHOWN = 6
-"""Maximum reasons on one line."""
+SHOWN_REASONS = 6
 UNFINISHED = "unfinished"
-"""``finish_reason`` of a running or killed crawl."""
 POLITENESS = frozenset([
     "AUTOTHROTTLE_ENABLED", "AUTOTHROTTLE_START_DELAY", "AUTOTHROTTLE_MAX_DELAY", "AUTOTHROTTLE_TARGET_CONCURRENCY",
     "CLOSESPIDER_TIMEOUT", "CONCURRENT_REQUESTS", "CONCURRENT_REQUESTS_PER_DOMAIN", "DEPTH_LIMIT", "DOWNLOAD_DELAY",
@@ -56,8 +53,7 @@ POLITENESS = frozenset([
 class SummaryExtension(CrawlComponent):
     """Keeps ``summary.json`` up to date while the crawl runs; at the end writes the report and prints the counts.
 
-    Failures, traps and bytes are in no other output; they are added up there from run to run. Stats:
-    ``bilingual/errors/<exception>``.
+    Failures, traps and bytes, which are in no other output, are added up from run to run. Stats: :data:`ERRORS`.
     """
 
     def __init__(self, crawler: Crawler) -> None:
@@ -211,7 +207,7 @@ class _Screen(Console):
 
 def _facts(given: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     summary = {**NOTHING, **given}
-    by_pair, several = summary["by_pair"], len(summary["by_pair"]) > 1
+    by_pair, several = summary["by_pair"].items(), len(summary["by_pair"]) > 1
     if "sites_judged" in given:
         yield _fact(summary["site_candidates"], "candidate site")
         yield _fact(summary["sites_judged"], "site", " judged" + _reasons(summary["sites_refused"], "not bilingual: "))
@@ -227,8 +223,8 @@ def _facts(given: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     documents = {language_name(code): number for code, number in summary["documents"].items()}
     yield _fact(sum(documents.values()), "document", _reasons(documents))
     yield _fact(summary["candidates"], "candidate pair", _reasons(summary["refused"], "refused: "))
-    yield _fact(summary["pairs"], "pair", _reasons(_each(by_pair, "pairs") if several else {}))
-    unpaired = _each(by_pair, "left_over") if several else summary["unpaired"]
+    yield _fact(summary["pairs"], "pair", _reasons({name: one["pairs"] for name, one in by_pair} if several else {}))
+    unpaired = {name: one["left_over"] for name, one in by_pair} if several else summary["unpaired"]
     yield _fact(summary["left_over"], "document", " in no pair" + _reasons(unpaired))
     if summary["bitext"]:
         dropped = _reasons(summary["bitext_dropped"], "dropped: ")
@@ -254,21 +250,16 @@ def describe_queue(estimate: Mapping[str, float]) -> str:
         return ""
     remaining, unclear = round(estimate["remaining"]), int(estimate.get("unclear", 0))
     why = f"; {unclear} {noun(unclear, 'page')} may be in pairs that were not recognised" if unclear else ""
-    return (
-        f", with about {remaining} {noun(remaining, 'pair')}: an estimated {estimate['share']:.0%} "
-        f"({estimate['low']:.0%} to {estimate['high']:.0%}) of the pairs of the sites visited are found{why}"
-    )
-
-
-def _each(by_pair: Mapping[str, Mapping[str, int]], count: str) -> dict[str, int]:
-    return {name: counts[count] for name, counts in by_pair.items()}
+    share = f"{estimate['share']:.0%} ({estimate['low']:.0%} to {estimate['high']:.0%})"
+    found = f"an estimated {share} of the pairs of the sites visited are found"
+    return f", with about {remaining} {noun(remaining, 'pair')}: {found}{why}"
 
 
 def _reasons(counts: Mapping[str, int], title: str = "") -> str:
     if not counts:
         return ""
-    shown = ", ".join(f"{name} {count}" for name, count in list(counts.items())[:SHOWN])
-    return f" ({title}{shown}{', …' if len(counts) > SHOWN else ''})"
+    shown = ", ".join(f"{name} {count}" for name, count in list(counts.items())[:SHOWN_REASONS])
+    return f" ({title}{shown}{', …' if len(counts) > SHOWN_REASONS else ''})"
 
 
 def _shown(value: Any) -> str:

@@ -1,7 +1,4 @@
-"""Archives of a crawl: open WARC files, list their responses, answer requests from them.
-
-Requests are answered by URL, and by redirects from other URLs of the same page.
-"""
+"""Archives of a crawl: open WARC files, list their responses, answer requests from them by URL or by a redirect."""
 
 from __future__ import annotations
 
@@ -10,7 +7,6 @@ import os
 import re
 import tempfile
 import weakref
-import zlib
 from abc import ABC, abstractmethod
 from collections import defaultdict
 from contextlib import ExitStack
@@ -22,37 +18,38 @@ from weakref import WeakValueDictionary
 
 from cachetools import LRUCache
 
+from bilingual_crawler.storage import warc
 from bilingual_crawler.storage.files import DAMAGE, GZIP, MAX_SKIPPED, XZ, ZSTD, LeftOut, open_regular, unpacked
 from bilingual_crawler.storage.records import read_members
 from bilingual_crawler.storage.sites import Source, find_sources
-from bilingual_crawler.storage.warc import (
-    MAX_HEAD,
-    MAX_RECORD,
-    ArchivedResponse,
-    ArchiveError,
-    Index,
-    NoRecord,
-    RecordHead,
-    bare_url,
-    complete,
-    inflated,
-    parse_head,
-    parse_response,
-    record_url,
-    url_key,
-    with_payload,
-)
+from bilingual_crawler.storage.warc import MAX_HEAD, MAX_RECORD, ArchiveError, NoRecord, RecordHead, parse_head
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
     from pathlib import Path
 
     from bilingual_crawler.storage.sites import Paths
+
+logger = logging.getLogger(__name__)
 
 _OFFSET_BITS = 48
 _OK = 200
 _opened: WeakValueDictionary[tuple[object, ...], Archive] = WeakValueDictionary()
 _latest: list[Archive] = []
+_CHUNK = 1 << 16
+_UNPACK_CHUNK = 1 << 20
+_TRAILER = len(b"\r\n\r\n")
+REVISIT = b"revisit"
+_MAX_NAMED = 300_000
+"""Names of records to which later revisits of a file may refer: the last 100,000."""
+_NOT_WARC = "not a WARC; give a .warc, .warc.gz, .warc.xz or .warc.zst file, or a folder of them"
+_WARC = b"WARC/"
+_BEGIN = re.compile(rb"(?:\A|\n)(WARC/1\.)")
+_BETWEEN_RECORDS = b"\r\n\0"
+UNPACKED, MAX_RATIO = 4 << 30, 100
+"""Bytes that a file may take on the disk when it is unpacked, and further ones for each byte that it has packed."""
+TOO_LONG, DAMAGED, NO_FILE, NO_PAYLOAD = "record_too_long", "damaged_record", "no_file", "revisit_without_record"
+"""Reasons why a record, or what is named like a WARC file, is left out."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,22 +62,17 @@ class Redirect:
 class Archive:
     """The responses in some WARC files by URL. If a URL has several, the first with status 200 answers.
 
-    A URL that is not archived is answered by a redirect if it is an alias of an archived URL: another scheme, ``www.``,
-    the alias base of a site, or a line of a ``redirects.tsv``. The copy of a page of a frozen site under another URL is
-    answered in the same way, so each page is one download.
+    An alias of an archived URL (another scheme, ``www.``, the alias base of a site, a line of a ``redirects.tsv``, or a
+    copy of a page of a frozen site) is answered by a redirect, so each page is one download.
     """
 
     def __init__(self, sources: list[Source]) -> None:
-        self._aliases = {
-            bare_url(record_url(alias), {}): bare_url(record_url(source.base or ""), {})
-            for source in sources
-            for alias in source.alias_bases
-        }
+        aliases = ((alias, source.base or "") for source in sources for alias in source.alias_bases)
+        self._aliases = {_bare(alias, {}): _bare(base, {}) for alias, base in aliases}
         self._redirects: dict[str, str] = {}
         self._files: list[WarcFile] = []
         self.left_out = LeftOut()
-        """Records that answer no request, by reason."""
-        self._index = Index()
+        self._index = warc.Index()
         for source in sources:
             self._add(source)
         self._index.sort()
@@ -112,38 +104,42 @@ class Archive:
             else:
                 self._index_response(head, place)
         for url, target in (*copies.items(), *source.redirects.items()):
-            self._redirects[bare_url(record_url(url), self._aliases)] = target
+            self._redirects[_bare(url, self._aliases)] = target
 
     def _index_response(self, head: RecordHead, place: int) -> None:
-        url = record_url(head.url)
-        self._index.add(url_key(url), place, head.status != _OK)
+        url = warc.record_url(head.url)
+        self._index.add(warc.text_key(url), place, head.status != _OK)
         if head.status == _OK:
-            self._index.add(url_key(bare_url(url, self._aliases)), place, 0)
+            self._index.add(warc.text_key(warc.bare_url(url, self._aliases)), place, 0)
 
-    def find(self, url: str) -> ArchivedResponse | Redirect | None:
+    def find(self, url: str) -> warc.ArchivedResponse | Redirect | None:
         """The answer to a request for a URL; None if the archive does not know the URL."""
-        wanted = record_url(url)
-        response = self._read(url_key(wanted))
-        if response is not None and record_url(response.url) == wanted:
+        wanted = warc.record_url(url)
+        response = self._read(warc.text_key(wanted))
+        if response is not None and warc.record_url(response.url) == wanted:
             return response
-        bare = bare_url(wanted, self._aliases)
+        bare = warc.bare_url(wanted, self._aliases)
         target = self._redirects.get(bare)
-        if target is not None and record_url(target) != wanted:
+        if target is not None and warc.record_url(target) != wanted:
             return Redirect(target)
-        response = self._read(url_key(bare))
-        if response is not None and bare_url(record_url(response.url), self._aliases) == bare:
+        response = self._read(warc.text_key(bare))
+        if response is not None and _bare(response.url, self._aliases) == bare:
             return Redirect(response.url)
         return None
 
-    def _read(self, key: int) -> ArchivedResponse | None:
+    def _read(self, key: int) -> warc.ArchivedResponse | None:
         place = self._index.get(key)
         if place is None:
             return None
         file, offset = self._files[place >> _OFFSET_BITS], place & ((1 << _OFFSET_BITS) - 1)
         try:
-            return parse_response(file.read(offset))
+            return warc.parse_response(file.read(offset))
         except NoRecord:
             return None
+
+
+def _bare(url: str, aliases: Mapping[str, str]) -> str:
+    return warc.bare_url(warc.record_url(url), aliases)
 
 
 def open_archive(paths: Paths) -> Archive:
@@ -161,34 +157,14 @@ def open_archive(paths: Paths) -> Archive:
     return archive
 
 
-def iter_responses(paths: Paths) -> Iterator[ArchivedResponse]:
+def iter_responses(paths: Paths) -> Iterator[warc.ArchivedResponse]:
     """Yield every response in the WARC files behind the paths, in file order; bodies keep their content coding."""
     left_out = LeftOut()
     for source in find_sources(paths):
         for file in open_files(source, left_out):
             for offset, head in file.heads():
-                if head.status is not None and (response := parse_response(file.read(offset))):
+                if head.status is not None and (response := warc.parse_response(file.read(offset))):
                     yield response
-
-
-logger = logging.getLogger(__name__)
-
-_CHUNK = 1 << 16
-_UNPACK_CHUNK = 1 << 20
-_TRAILER = 4
-"""Bytes after a record's block: two line ends."""
-REVISIT = b"revisit"
-_MAX_NAMED = 300_000
-"""Names of records to which later revisits of a file may refer: the last 100,000."""
-_NOT_WARC = "not a WARC; give a .warc, .warc.gz, .warc.xz or .warc.zst file, or a folder of them"
-_WARC = b"WARC/"
-_BEGIN = re.compile(rb"(?:\A|\n)(WARC/1\.)")
-_BLANKS = b"\r\n\0"
-"""Bytes between two records."""
-UNPACKED, MAX_RATIO = 4 << 30, 100
-"""Bytes that a file may take on the disk when it is unpacked, and further ones for each byte that it has packed."""
-TOO_LONG, DAMAGED, NO_FILE, NO_PAYLOAD = "record_too_long", "damaged_record", "no_file", "revisit_without_record"
-"""Reasons why a record, or what is named like a WARC file, is left out."""
 
 
 class WarcFile(ABC):
@@ -233,9 +209,9 @@ class WarcFile(ABC):
         """Return the record at ``offset``, header included; NoRecord if there is none, or one that is too long."""
         if not 0 <= offset < os.fstat(self._fd).st_size:
             raise NoRecord("not a place in an archive")
-        record = complete(self._read(offset))
+        record = warc.complete(self._read(offset))
         if offset in self._payloads:
-            return with_payload(record, complete(self._read(self._payloads[offset])))
+            return warc.with_payload(record, warc.complete(self._read(self._payloads[offset])))
         return record
 
     @abstractmethod
@@ -244,12 +220,11 @@ class WarcFile(ABC):
 
 
 def open_warc(path: Path, left_out: LeftOut | None = None) -> WarcFile:
-    """Open a ``.warc``, ``.warc.gz``, ``.warc.xz`` or ``.warc.zst`` file; the content decides which. ArchiveError if it
-    is none of them.
+    """Open a ``.warc``, ``.warc.gz``, ``.warc.xz`` or ``.warc.zst`` file, by its content; ArchiveError for another one.
 
     *left_out* counts the records that ``heads`` leaves out. Files without access by offset (xz, zstd, and gzip with
-    several records in a member) are unpacked once into an unnamed temporary file. This needs disk space of their
-    unpacked size; what is beyond 4 GB and a hundred times their packed size is not read.
+    several records in a member) are unpacked once into an unnamed temporary file, up to 4 GB and a hundred times their
+    packed size.
     """
     left_out = LeftOut() if left_out is None else left_out
     try:
@@ -262,13 +237,13 @@ def open_warc(path: Path, left_out: LeftOut | None = None) -> WarcFile:
         if magic == XZ or magic.startswith((GZIP, ZSTD)):
             is_whole = magic.startswith(GZIP) and _has_member_per_record(file, path)
             file.seek(0)
-            warc = GzipWarc(path, file, left_out) if is_whole else _unpack(path, file, left_out)
+            opened = GzipWarc(path, file, left_out) if is_whole else _unpack(path, file, left_out)
         elif magic.startswith(_WARC[: len(magic)]):
-            warc = PlainWarc(path, file, left_out)
+            opened = PlainWarc(path, file, left_out)
         else:
             raise ArchiveError(path, _NOT_WARC)
         on_error.pop_all()
-    return warc
+    return opened
 
 
 def open_files(source: Source, left_out: LeftOut) -> Iterator[WarcFile]:
@@ -309,7 +284,7 @@ class PlainWarc(WarcFile):
     def _skip_blanks(self, at: int) -> int:
         """The place of the first byte from *at* that is neither an end of a line nor zero."""
         while data := os.pread(self._fd, 4096, at):
-            if rest := data.lstrip(_BLANKS):
+            if rest := data.lstrip(_BETWEEN_RECORDS):
                 return at + len(data) - len(rest)
             at += len(data)
         return at
@@ -365,32 +340,21 @@ class GzipWarc(WarcFile):
     def _is_blank(self, begin: int, end: int) -> bool:
         """Whether nothing is between two members, or what fills it up."""
         pieces = (os.pread(self._fd, min(_CHUNK, end - at), at) for at in range(begin, end, _CHUNK))
-        return not any(piece.strip(_BLANKS) for piece in pieces)
+        return not any(piece.strip(_BETWEEN_RECORDS) for piece in pieces)
 
     def _read(self, offset: int) -> bytes:
-        return inflated(takewhile(bool, (os.pread(self._fd, _CHUNK, at) for at in count(offset, _CHUNK))))
+        return warc.inflated(takewhile(bool, (os.pread(self._fd, _CHUNK, at) for at in count(offset, _CHUNK))))
 
 
 def _has_member_per_record(file: IO[bytes], path: Path) -> bool:
-    """Whether the first member holds one record; unpacks only this record."""
-    inflate = zlib.decompressobj(31)
-    content, size = b"", 0
-    head: RecordHead | None = None
-    file.seek(0)
-    while not inflate.eof and size <= MAX_SKIPPED and (data := inflate.unconsumed_tail or file.read(_CHUNK)):
-        try:
-            piece = inflate.decompress(data, _UNPACK_CHUNK)
-        except zlib.error:
-            break
-        size += len(piece)
-        if head is None:
-            content += piece
-            head = parse_head(content)
-            if content and head is None and (not content.startswith(_WARC) or len(content) > MAX_HEAD):
-                raise ArchiveError(path, _NOT_WARC)
-        if head is not None and size > head.end + _TRAILER:
-            return False
-    return True
+    """Whether the first sound member, of the length of a record at most, holds one record."""
+    member = next(read_members(file.fileno(), max_skipped=0, go_on=True), None)
+    if member is None:
+        return False
+    head = parse_head(member.start)
+    if head is None and not member.start.startswith(_WARC):
+        raise ArchiveError(path, _NOT_WARC)
+    return head is None or member.size <= head.end + _TRAILER
 
 
 def _unpack(path: Path, file: IO[bytes], left_out: LeftOut) -> PlainWarc:
@@ -412,10 +376,8 @@ def _unpack(path: Path, file: IO[bytes], left_out: LeftOut) -> PlainWarc:
             try:
                 spool.write(data)
             except OSError as error:
-                raise ArchiveError(
-                    path, f"cannot be unpacked into {tempfile.gettempdir()} ({error.strerror}); set TMPDIR"
-                ) from error
-    warc = PlainWarc(path, spool, left_out, cut=cut)
+                problem = f"cannot be unpacked into {tempfile.gettempdir()} ({error.strerror}); set TMPDIR"
+                raise ArchiveError(path, problem) from error
     if not os.pread(spool.fileno(), 5, 0).startswith(_WARC) and not cut:
         raise ArchiveError(path, _NOT_WARC)
-    return warc
+    return PlainWarc(path, spool, left_out, cut=cut)

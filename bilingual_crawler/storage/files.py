@@ -33,7 +33,6 @@ logger = logging.getLogger(__name__)
 DAMAGE = (OSError, EOFError, zlib.error, lzma.LZMAError, zstd.ZstdError)
 """Errors that reading a packed file may raise."""
 GZIP, XZ, ZSTD = b"\x1f\x8b", b"\xfd7zXZ\x00", b"\x28\xb5\x2f\xfd"
-"""The first bytes of a packed file."""
 MAX_SKIPPED = 16 << 30
 """Bytes of what is too long that are read of a file, to find what follows it."""
 _CHUNK = 1 << 16
@@ -46,10 +45,9 @@ class LockedError(Exception):
 
 
 class FolderLock:
-    """An advisory lock on an existing folder, until it is closed or the process dies.
+    """An advisory lock on an existing folder, until it is closed or the process dies; a second one is refused.
 
-    Others read and write in the folder as before; only a second lock is refused, in this process, too. Raises
-    LockedError, or OSError if *folder* cannot be written.
+    Raises LockedError, in the same process, too, or OSError if *folder* cannot be written.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -73,7 +71,7 @@ class FolderLock:
         self.close()
 
     def fileno(self) -> int:
-        """Return the file descriptor: a process that inherits it holds the lock as well."""
+        """The file descriptor: a process that inherits it holds the lock as well."""
         return self._file.fileno()
 
     def close(self) -> None:
@@ -82,10 +80,7 @@ class FolderLock:
 
 @contextmanager
 def replacing(file: Path) -> Iterator[Path]:
-    """Yield the path to write to; what is there at the end becomes *file*.
-
-    An old *file* stays until then, and after an error. Processes that write the same file do not meet.
-    """
+    """Yield the path to write to; what is there at the end becomes *file*. After an error, an old *file* stays."""
     file.parent.mkdir(parents=True, exist_ok=True)
     part = file.with_name(f".{file.name}.{os.getpid()}")
     try:
@@ -153,24 +148,20 @@ class _Xz(io.RawIOBase):
 
     def readinto(self, buffer: WriteableBuffer) -> int:
         view = memoryview(buffer).cast("B")
-        content = self._next(len(view))
-        view[: len(content)] = content
-        return len(content)
-
-    def _next(self, size: int) -> bytes:
         while True:
             packed = b""
             if self._decoder.eof:
                 packed = (self._decoder.unused_data or self._file.read(_CHUNK)).lstrip(b"\0")
                 if not packed:
-                    return b""
+                    return 0
                 self._decoder = lzma.LZMADecompressor(memlimit=_XZ_MEMORY)
             elif self._decoder.needs_input:
                 packed = self._file.read(_CHUNK)
                 if not packed:
                     raise EOFError("the file ends before its content")
-            if content := self._decoder.decompress(packed, size):
-                return content
+            if content := self._decoder.decompress(packed, len(view)):
+                view[: len(content)] = content
+                return len(content)
 
     def close(self) -> None:
         self._file.close()

@@ -16,7 +16,7 @@ from bilingual_crawler.storage.files import LeftOut, lines_within, open_packed, 
 from bilingual_crawler.storage.warc import MAX_HEAD, MAX_RECORD
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Iterator
     from pathlib import Path
 
     from _typeshed import DataclassInstance
@@ -29,28 +29,38 @@ MAX_DAMAGES = 1000
 """Damaged places of a file behind which its next member is looked for."""
 _PIECE = 1 << 20
 """Bytes that are unpacked at a time, as a chunk may hold a thousand times as much."""
+DOCUMENTS = "documents.jsonl.gz"
+PROFILES = ".profiles.jsonl.gz"
+"""What the alignment compares of each document, kept while the crawl reads it."""
+CRAWL = "crawl.tsv"
+PAIRS = "pairs.tsv"
+UNPAIRED = "unpaired.tsv"
+SITES = "sites.tsv"
+SUMMARY = "summary.json"
+BITEXT = "bitext"
+DESCRIPTION = "crawl.toml"
+MAX_ROW = 1 << 16
+"""Bytes of a row of a table: room for a dozen URLs of the longest kind."""
+LINE_TOO_LONG, NO_RECORD, CUT_FILE = "line_too_long", "no_record", "cut_file"
+"""Reasons why a line, or the rest of a file, is left out."""
 
 
 class Member(NamedTuple):
-    """A complete gzip member."""
+    """A complete gzip member from *offset* to before *end*; the first bytes of its content, and the size of all."""
 
     offset: int
     end: int
-    """Offset of the byte after the member."""
     start: bytes
-    """The first bytes of the content."""
     size: int
-    """Bytes of content."""
 
 
 def read_members(
     fd: int, keep: int = MAX_HEAD, max_skipped: int = sys.maxsize, *, go_on: bool = False
 ) -> Iterator[Member]:
-    """Yield the members of a file in order; stop at the first that is incomplete or, unless they are to *go_on*,
-    damaged.
+    """Yield the members of a file in order, up to the first that is incomplete or, unless they *go_on*, damaged.
 
-    *keep* is the number of bytes in ``Member.start``; the default suffices for the header of a record. To find the end
-    of a member that is longer than a record can be, it is unpacked; *max_skipped* limits the bytes of all of these.
+    *keep*: bytes in ``Member.start``, by default enough for the header of a record. *max_skipped*: bytes that may be
+    unpacked of members longer than a record, to find their end.
     """
     offset = position = damages = 0
     data = b""
@@ -85,6 +95,11 @@ def read_members(
         offset = end
 
 
+def members_end(file: IO[bytes]) -> int:
+    """Offset of the byte after the last complete gzip member of *file*."""
+    return max((member.end for member in read_members(file.fileno(), keep=0)), default=0)
+
+
 def _next_member(fd: int, at: int) -> int | None:
     """The place of the next bytes from *at* with which a member begins."""
     while data := os.pread(fd, _CHUNK, at):
@@ -96,78 +111,52 @@ def _next_member(fd: int, at: int) -> int | None:
     return None
 
 
-DOCUMENTS = "documents.jsonl.gz"
-PROFILES = ".profiles.jsonl.gz"
-"""What the alignment compares of each document, kept while the crawl reads it."""
-CRAWL = "crawl.tsv"
-PAIRS = "pairs.tsv"
-UNPAIRED = "unpaired.tsv"
-SITES = "sites.tsv"
-SUMMARY = "summary.json"
-BITEXT = "bitext"
-DESCRIPTION = "crawl.toml"
-
-
-MAX_ROW = 1 << 16
-"""Bytes of a row of a table: room for a dozen URLs of the longest kind."""
-LINE_TOO_LONG, NO_RECORD, CUT_FILE = "line_too_long", "no_record", "cut_file"
-"""Reasons why a line, or the rest of a file, is left out."""
-
-
-class _Records:
-    """Appends whole records after the byte *end*. If the disk is full, the incomplete record is removed and OSError is
-    raised.
-    """
+class Records:
+    """Appends whole records to a file after the byte *end*; OSError, without the incomplete record, on a full disk."""
 
     def __init__(self, path: Path, end: int) -> None:
         self._file = path.open("ab", buffering=0)
         if lost := self._file.tell() - end:
             logger.warning(f"{path} is damaged after {end} bytes: what follows ({lost} bytes) is cut off")
         self._file.truncate(end)
-        self._end = end
+        self.end = end
 
-    def _append(self, record: bytes) -> None:
+    def append(self, record: bytes) -> None:
         rest = memoryview(record)
         try:
             while rest:
                 rest = rest[self._file.write(rest) :]
         except OSError:
-            self._file.truncate(self._end)
+            self._file.truncate(self.end)
             raise
-        self._end += len(record)
+        self.end += len(record)
 
     def close(self) -> None:
         self._file.close()
 
 
 class Row(Protocol):
-    """A record of a file of JSON objects."""
-
     def as_row(self) -> dict[str, Any]: ...
 
 
-class GzipJsonLines(_Records):
-    """Appends JSON objects to a gzip file, one member per line; a partial tail left by a crash is cut off on opening.
-
-    Every record has reached the operating system when :meth:`write` returns.
-    """
+class GzipJsonLines(Records):
+    """Appends JSON objects to a gzip file, one member per line; opening cuts off a tail that a crash has damaged."""
 
     def __init__(self, path: Path) -> None:
         with path.open("ab+") as file:
-            end = max((member.end for member in read_members(file.fileno(), keep=0)), default=0)
+            end = members_end(file)
         super().__init__(path, end)
 
     def write(self, record: Row | dict[str, Any]) -> None:
         row = record if isinstance(record, dict) else record.as_row()
         line = json.dumps(row, ensure_ascii=False) + "\n"
-        self._append(gzip.compress(line.encode("utf-8", "surrogatepass"), 6, mtime=0))
+        self.append(gzip.compress(line.encode("utf-8", "surrogatepass"), 6, mtime=0))
 
 
 def read_json_lines(path: Path, left_out: LeftOut | None = None) -> Iterator[dict[str, Any]]:
     """The objects of a file that :class:`GzipJsonLines` wrote, up to the last complete one; nothing without the file.
 
-    *left_out* counts what is none, or too long, and a file that is cut off or damaged. OSError if *path* is no regular
-    file.
+    *left_out* counts other lines, and a file that is cut off or damaged. OSError if *path* is no regular file.
     """
     left_out = LeftOut() if left_out is None else left_out
     if not path.exists():
@@ -198,21 +187,17 @@ def as_object(line: bytes) -> dict[str, Any] | None:
     return record if isinstance(record, dict) else None
 
 
-class TsvLog(_Records):
-    """Appends tab-separated rows under a header and flushes each. Opening cuts off a tail that a crash has damaged."""
+class TsvLog(Records):
+    """Appends dataclass objects as tab-separated rows under a header; opening cuts off a tail that a crash damaged."""
 
-    def __init__(self, path: Path, columns: Sequence[str]) -> None:
+    def __init__(self, path: Path, record: type[DataclassInstance]) -> None:
         end = _sound(path) if path.exists() else 0
         super().__init__(path, end)
         if not end:
-            self.write(columns)
+            self.write(_columns_of(record))
 
-    @classmethod
-    def for_record(cls, path: Path, record: type[DataclassInstance]) -> TsvLog:
-        return cls(path, [field.name for field in fields(record)])
-
-    def write(self, values: Sequence[object]) -> None:
-        self._append(tsv_line(values).encode("utf-8", "surrogatepass"))
+    def write(self, values: Iterable[object]) -> None:
+        self.append(tsv_line(values).encode("utf-8", "surrogatepass"))
 
     def write_record(self, record: DataclassInstance) -> None:
         self.write(_values(record))
@@ -235,17 +220,21 @@ def _sound(path: Path) -> int:
 def replace_tsv(path: Path, record: type[DataclassInstance], records: Iterable[DataclassInstance]) -> None:
     """Replace *path* by a table of *record* objects; the old file stays until the new one is complete."""
     with replacing(path) as part, part.open("w", encoding="utf-8", errors="surrogatepass") as file:
-        file.write(tsv_line([field.name for field in fields(record)]))
+        file.write(tsv_line(_columns_of(record)))
         file.writelines(tsv_line(_values(one)) for one in records)
 
 
-def _values(record: DataclassInstance) -> Sequence[object]:
-    """As ``astuple``, which copies what it finds."""
+def _columns_of(record: type[DataclassInstance]) -> list[str]:
+    return [field.name for field in fields(record)]
+
+
+def _values(record: DataclassInstance) -> list[object]:
+    # not astuple, which copies what it finds
     return [getattr(record, field.name) for field in fields(record)]
 
 
-def tsv_line(values: Sequence[object]) -> str:
-    """Return *values* as a line of a TSV file; blanks inside a value become single spaces."""
+def tsv_line(values: Iterable[object]) -> str:
+    """*values* as a line of a TSV file; blanks inside a value become single spaces."""
     return "\t".join(" ".join(str(value).split()) for value in values) + "\n"
 
 
@@ -253,8 +242,8 @@ def read_tsv(path: Path, *, unended: bool = False) -> Iterator[dict[str, str]]:
     """Complete rows of a TSV file, packed or not, with a header; none without the file. Rows too long are left out.
 
     Blank lines are no rows, and cells that a row lacks at its end are empty: editors cut off tabs there. With
-    *unended*, a last line without an end is a row if it has all cells: scripts and editors leave the end out, and a
-    crash leaves half a row. OSError if *path* is no regular file.
+    *unended*, a last line without an end is a row if it has all cells, as a crash leaves half a row. OSError if *path*
+    is no regular file.
     """
     if not path.exists():
         return

@@ -33,7 +33,7 @@ _ENDINGS = (".warc", ".warc.gz", ".warc.xz", ".warc.zst", ".warc.wet", ".warc.we
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """The WARC files behind one path."""
+    """The WARC files behind one path, with the metadata of a frozen site."""
 
     path: Path
     files: tuple[Path, ...]
@@ -41,9 +41,7 @@ class Source:
     """Paths named like WARC files that are no files: pipes, folders, dangling links."""
     base: str | None = None
     alias_bases: tuple[str, ...] = ()
-    """Other addresses of *base*."""
     bases: tuple[str, ...] = ()
-    """Addresses of other parts of the site."""
     redirects: dict[str, str] = field(default_factory=dict)
     pages: frozenset[str] = frozenset()
     """The pages of a site folder under their own URLs; empty if not known."""
@@ -99,8 +97,7 @@ def _find_source(path: Path) -> Source:
 
 
 def _slashed(base: str) -> str:
-    if "://" not in base:
-        base = f"https://{base}"
+    base = base if "://" in base else f"https://{base}"
     return base if base.endswith("/") else f"{base}/"
 
 

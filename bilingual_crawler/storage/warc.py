@@ -1,7 +1,4 @@
-"""WARC records: the header, the response or conversion in a record, and the index of the places of records.
-
-A record that cannot be used raises :class:`NoRecord`, an archive :class:`ArchiveError`.
-"""
+"""WARC records: the header, the response or conversion in a record, and the index of the places of records."""
 
 from __future__ import annotations
 
@@ -29,6 +26,23 @@ if TYPE_CHECKING:
 VARIANT_FIELD = "WARC-Requested-Language"
 """The field of a record of a variant that has the language in which it was asked for; WARC allows further fields."""
 _LANGUAGE = re.compile(r"[a-z]{3}(?:_[A-Z][a-z]{3})?")
+_STATUS = re.compile(rb"HTTP/\d(?:\.\d)?[ \t]+(\d{3})")
+_DIGITS = 18
+"""Digits of the longest length that counts as one."""
+_BLANK_LINE = re.compile(rb"\r?\n\r?\n")
+_FOLD = re.compile(rb"\r?\n[ \t]+")
+_CONTROL = re.compile(rb"[\x00-\x08\x0e-\x1a\x1c-\x1f]")
+_TEXT_START = 200
+"""Bytes of a body that tell a text from what is packed."""
+_CHUNK_SIZE = re.compile(rb"[ \t]*([0-9A-Fa-f]{1,16})[ \t]*(?:;|$)")
+MAX_HEAD = 1 << 16
+"""Limit in bytes for the WARC header of a record and its HTTP status line together."""
+MAX_RECORD = 32 << 20
+"""Limit in bytes for a record: room for a body of the default ``DOWNLOAD_MAXSIZE`` (20 MB). A longer one is no page."""
+MAX_HTTP_HEAD = 1 << 19
+"""Limit in bytes for the HTTP header of a response: twice what a crawl takes."""
+MAX_CHUNKS = 1 << 18
+_MAX_OFFSET = 1 << 63
 
 
 class ArchiveError(ValueError):
@@ -45,8 +59,7 @@ class ArchiveError(ValueError):
 
 
 def record_url(url: str) -> str:
-    """The canonical form of *url* as Scrapy requests it, with no fragment but that of a variant; *url* itself if it has
-    none.
+    """The canonical form of *url*, if it has one, as Scrapy requests it: with no fragment but that of a variant.
 
     Scrapy escapes more than a canonical URL does (``[``, ``'``), other archivers less.
     """
@@ -69,7 +82,8 @@ def bare_url(url: str, aliases: Mapping[str, str]) -> str:
     return bare
 
 
-def url_key(text: str) -> int:
+def text_key(text: str) -> int:
+    """A hash of 64 bits that is the same in all processes."""
     return int.from_bytes(blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8).digest(), "big")
 
 
@@ -88,10 +102,8 @@ class Index:
     def sort(self) -> None:
         keys = np.frombuffer(self._keys, np.uint64)
         order = np.lexsort((np.frombuffer(self._ranks, np.uint8), keys))
-        keys = keys[order]
-        first = np.ones(len(keys), np.bool_)
-        first[1:] = keys[1:] != keys[:-1]
-        self._sorted, self._found = keys[first], np.frombuffer(self._places, np.uint64)[order][first]
+        self._sorted, first = np.unique(keys[order], return_index=True)
+        self._found = np.frombuffer(self._places, np.uint64)[order[first]]
         del self._keys, self._places, self._ranks
 
     def __len__(self) -> int:
@@ -102,52 +114,27 @@ class Index:
         return int(self._found[at]) if at < len(self) and int(self._sorted[at]) == key else None
 
 
-_STATUS = re.compile(rb"HTTP/\d(?:\.\d)?[ \t]+(\d{3})")
-_DIGITS = 18
-"""Digits of the longest length that counts as one."""
-_BLANK_LINE = re.compile(rb"\r?\n\r?\n")
-_FOLD = re.compile(rb"\r?\n[ \t]+")
-_CONTROL = re.compile(rb"[\x00-\x08\x0e-\x1a\x1c-\x1f]")
-_TEXT_START = 200
-"""Bytes of a body that tell a text from what is packed."""
-_CHUNK_SIZE = re.compile(rb"[ \t]*([0-9A-Fa-f]{1,16})[ \t]*(?:;|$)")
-MAX_HEAD = 1 << 16
-"""Limit in bytes for the WARC header of a record and its HTTP status line together."""
-MAX_RECORD = 32 << 20
-"""Limit in bytes for a record: room for a body of the default ``DOWNLOAD_MAXSIZE`` (20 MB). A longer one is no page."""
-MAX_HTTP_HEAD = 1 << 19
-"""Limit in bytes for the HTTP header of a response: twice what a crawl takes."""
-MAX_CHUNKS = 1 << 18
-"""Chunks of a body that are read."""
-
-
 @dataclass(frozen=True, slots=True)
 class RecordHead:
+    """The fields of the header of a record as they stand, and the place and length of its content block in bytes."""
+
     kind: bytes
-    """``WARC-Type``"""
     url: str
     date: str
-    """``WARC-Date`` as it stands."""
     ip: str | None
     digest: bytes | None
-    """``WARC-Payload-Digest``"""
     record_id: bytes | None
     refers_to: tuple[bytes, ...]
     """Of a revisit: the id, the address and the digest of the record with its payload, as far as it names them."""
     truncated: bool
-    """Whether a part of the block is missing, by ``WARC-Truncated``."""
     media_type: str
-    """``Content-Type`` of the record."""
     block: int
-    """Where the content block begins, in bytes from the start of the record."""
     length: int
-    """Bytes in the content block."""
     status: int | None
     """HTTP status if the record is a response over HTTP."""
 
     @property
     def end(self) -> int:
-        """Bytes up to the end of the content block."""
         return self.block + self.length
 
 
@@ -162,7 +149,6 @@ class ArchivedResponse:
     """The body as sent, without transfer coding but with its content coding."""
     ip: str | None = None
     truncated: bool = False
-    """Whether a part of the body is missing."""
 
 
 def parse_head(data: bytes) -> RecordHead | None:
@@ -282,9 +268,6 @@ def _dechunk(body: bytes) -> bytes:
         content += body[end + 2 : end + 2 + size]
         at = min(end + 2 + size + 2, len(body))
     return bytes(content) if at else body
-
-
-_MAX_OFFSET = 1 << 63
 
 
 class NoRecord(Exception):

@@ -6,7 +6,7 @@ import os
 import zlib
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
-from http import HTTPStatus
+from http.client import responses as reasons
 from io import BytesIO
 from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import urldefrag, urlsplit
@@ -14,7 +14,8 @@ from urllib.parse import urldefrag, urlsplit
 from warcio.statusandheaders import StatusAndHeaders
 from warcio.warcwriter import WARCWriter
 
-from bilingual_crawler.storage.records import read_members
+from bilingual_crawler.storage.files import to_disk
+from bilingual_crawler.storage.records import Records, members_end
 from bilingual_crawler.storage.warc import VARIANT_FIELD
 
 if TYPE_CHECKING:
@@ -26,16 +27,17 @@ _VERSION = "1.0"
 """The version that Common Crawl, Heritrix and wget write, and that every reader reads."""
 _NOT_MODIFIED = "http://netpreserve.org/warc/1.0/revisit/server-not-modified"
 _PAGE = "text/html; charset=utf-8"
+_TAIL = 1 << 14
+_MAGIC = b"\x1f\x8b\x08"
 _REPLACED = frozenset((b"transfer-encoding", b"content-length"))
 
 
 class WarcLocation(NamedTuple):
+    """Name of a file without its folder, offset of a record's gzip member in it, ``WARC-Record-ID``."""
+
     file: str
-    """File name without its folder."""
     offset: int
-    """Bytes from the start of the file to the record's gzip member."""
     record: str
-    """``WARC-Record-ID``"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,12 +61,12 @@ class Exchange:
 
 
 class WarcWriter:
-    """Writes exchanges to ``<prefix>-<number>.warc.gz`` files in a folder.
+    """Writes exchanges to ``<prefix>-<number>.warc.gz`` files in a folder, each up to ``max_bytes``.
 
     Every file begins with a ``warcinfo`` record made of ``info``. Both records of an exchange reach the operating
-    system in one write before ``write_exchange`` returns. Files of an earlier run are kept. The partial record that a
-    kill left at the end of the last one is cut off. Writing continues in a new file, as it does when a file has reached
-    ``max_bytes``. OSError if the folder cannot be written or the disk is full; complete records stay complete.
+    system in one write before ``write_exchange`` returns. The partial record that a kill left at the end of the last
+    file of an earlier run is cut off. OSError if the folder cannot be written or the disk is full; complete records
+    stay complete.
     """
 
     def __init__(
@@ -83,7 +85,6 @@ class WarcWriter:
         self._number = 0
         self.files_written = 0
         self.bytes_written = 0
-        """Compressed bytes."""
         self.bytes_repaired = 0
         """Bytes of a partial record that were cut from the last file of an earlier run."""
         directory.mkdir(parents=True, exist_ok=True)
@@ -100,10 +101,9 @@ class WarcWriter:
         return self._write(response, self._request(exchange, response))
 
     def write_unchanged(self, exchange: Exchange, asked: datetime) -> WarcLocation:
-        """Write a response that was archived before, and that the site, *asked* again, said to have not changed.
+        """Write a response that was archived before, and has not changed when *asked* again; return where it is.
 
-        The response keeps its date; a revisit record and the request have that of the question. So the folder holds all
-        that its documents need. Return where the response is.
+        The response keeps its date; a revisit record and the request have that of the question.
         """
         self._next_file_if_full()
         response = self._response(exchange)
@@ -122,41 +122,46 @@ class WarcWriter:
     def write_conversion(
         self, url: str, html: bytes, made: datetime, original: str, language: str | None = None
     ) -> WarcLocation:
-        """Write the rendered form of the response record *original*; return where the record is.
-
-        *language* is that of a variant, as in an :class:`Exchange`.
-        """
+        """Write the rendered form of the response record *original*, of a variant in *language*; return where it is."""
         fields = {"WARC-Refers-To": original, VARIANT_FIELD: language}
         return self._write(self._record("conversion", url, made, fields, html, warc_content_type=_PAGE))
 
     def close(self) -> None:
         """Bring the current file to the disk; no record can be written afterwards."""
-        os.fsync(self._fd)
-        os.close(self._fd)
+        self._records.close()
+        to_disk(self._directory / self._name)
 
     def _open_file(self) -> None:
         self._name = f"{self._prefix}-{self._number:05}.warc.gz"
         path = self._directory / self._name
-        self._fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o644)
+        path.touch(exist_ok=False)
+        self._records = Records(path, 0)
         self._number += 1
-        self._size = 0
         self.files_written += 1
         record = self._warc.create_warcinfo_record(self._name, self._info)
         self._warcinfo_id = _header(record, "WARC-Record-ID")
         self._append(self._member(record))
 
     def _next_file_if_full(self) -> None:
-        if self._size >= self._max_bytes:
+        if self._records.end >= self._max_bytes:
             self.close()
             self._open_file()
 
     def _response(self, exchange: Exchange) -> Any:
-        fields = {"WARC-Truncated": exchange.truncated}
-        return self._http("response", exchange, _response_head(exchange), exchange.body, fields)
+        headers = [_on_one_line(header) for header in exchange.headers if header[0].lower() not in _REPLACED]
+        headers.append((b"Content-Length", b"%d" % len(exchange.body)))
+        head = _HttpHead(f"{exchange.status} {reasons.get(exchange.status, '')}", headers, exchange.protocol)
+        return self._http("response", exchange, head, exchange.body, {"WARC-Truncated": exchange.truncated})
 
     def _request(self, exchange: Exchange, answer: Any) -> Any:
+        parts = urlsplit(urldefrag(exchange.url).url)
+        target = parts._replace(scheme="", netloc="", path=parts.path or "/").geturl()
+        headers = [_on_one_line(header) for header in exchange.request_headers]
+        if not any(name.lower() == b"host" for name, _ in headers):
+            headers.insert(0, (b"Host", parts.netloc.rpartition("@")[2].encode()))
+        head = _HttpHead(f"{exchange.method} {target} HTTP/1.1", headers, is_http_request=True)
         fields = {"WARC-Concurrent-To": _header(answer, "WARC-Record-ID")}
-        return self._http("request", exchange, _request_head(exchange), exchange.request_body, fields)
+        return self._http("request", exchange, head, exchange.request_body, fields)
 
     def _http(
         self, kind: str, exchange: Exchange, head: _HttpHead, body: bytes, fields: Mapping[str, str | None]
@@ -176,7 +181,7 @@ class WarcWriter:
 
     def _write(self, *records: Any) -> WarcLocation:
         """Write *records* at once; return where the first of them is."""
-        location = WarcLocation(self._name, self._size, _header(records[0], "WARC-Record-ID"))
+        location = WarcLocation(self._name, self._records.end, _header(records[0], "WARC-Record-ID"))
         self._append(b"".join(map(self._member, records)))
         return location
 
@@ -189,16 +194,8 @@ class WarcWriter:
         return deflate.compress(self._buffer.getbuffer()) + deflate.flush()
 
     def _append(self, data: bytes) -> None:
-        written = 0
-        try:
-            while written < len(data):
-                written += os.write(self._fd, data[written:])
-        except OSError:
-            os.ftruncate(self._fd, self._size)
-            os.lseek(self._fd, self._size, os.SEEK_SET)
-            raise
-        self._size += written
-        self.bytes_written += written
+        self._records.append(data)
+        self.bytes_written += len(data)
 
 
 def _header(record: Any, name: str) -> str:
@@ -213,32 +210,9 @@ class _HttpHead(StatusAndHeaders):  # type: ignore[misc]
         return self.to_bytes(filter_func, encoding="latin-1")  # type: ignore[no-any-return]
 
 
-def _response_head(exchange: Exchange) -> _HttpHead:
-    try:
-        reason = HTTPStatus(exchange.status).phrase
-    except ValueError:
-        reason = ""
-    headers = [_on_one_line(header) for header in exchange.headers if header[0].lower() not in _REPLACED]
-    headers.append((b"Content-Length", b"%d" % len(exchange.body)))
-    return _HttpHead(f"{exchange.status} {reason}", headers, exchange.protocol)
-
-
-def _request_head(exchange: Exchange) -> _HttpHead:
-    parts = urlsplit(urldefrag(exchange.url).url)
-    target = parts._replace(scheme="", netloc="", path=parts.path or "/").geturl()
-    headers = [_on_one_line(header) for header in exchange.request_headers]
-    if not any(name.lower() == b"host" for name, _ in headers):
-        headers.insert(0, (b"Host", parts.netloc.rpartition("@")[2].encode()))
-    return _HttpHead(f"{exchange.method} {target} HTTP/1.1", headers, is_http_request=True)
-
-
 def _on_one_line(header: tuple[bytes, bytes]) -> tuple[bytes, bytes]:
     name, value = header
     return name, b" ".join(value.splitlines()) if b"\n" in value or b"\r" in value else value
-
-
-_TAIL = 1 << 14
-_MAGIC = b"\x1f\x8b\x08"
 
 
 def cut_partial_member(path: Path) -> int:
@@ -250,7 +224,7 @@ def cut_partial_member(path: Path) -> int:
     with path.open("r+b") as file:
         if _ends_with_record(file.fileno(), size):
             return 0
-        end = max((member.end for member in read_members(file.fileno(), keep=0)), default=0)
+        end = members_end(file)
         file.truncate(end)
         os.fsync(file.fileno())
     if end == 0:

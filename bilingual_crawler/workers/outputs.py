@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from bilingual_crawler.crawl.signals import Fetch
 from bilingual_crawler.items import Pair
 from bilingual_crawler.pairing.model import read_unpaired, replace_pairs, replace_unpaired
-from bilingual_crawler.reporting.counts import sums_of_workers
+from bilingual_crawler.reporting.ledger import sums_of_workers
 from bilingual_crawler.reporting.results import ResultsError, check_tables, one_to_one, pairs_of, read_summary
 from bilingual_crawler.reporting.summary import UNFINISHED
 from bilingual_crawler.storage import records
@@ -39,7 +39,7 @@ def join(folder: Path, pairs: LanguagePairs) -> None:
     parts = parts_of(folder)
     logs = (records.read_tsv(part / records.CRAWL) for part in parts)
     with replacing(folder / records.CRAWL) as new:
-        log = records.TsvLog.for_record(new, Fetch)
+        log = records.TsvLog(new, Fetch)
         for row in heapq.merge(*logs, key=lambda row: row.get("time", "")):
             log.write(list(row.values()))
         log.close()

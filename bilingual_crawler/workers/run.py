@@ -185,7 +185,7 @@ class _Team:
 
     def run(self) -> bool:
         # from now on the folder holds a crawl
-        TsvLog.for_record(self._folder / CRAWL, Fetch).close()
+        TsvLog(self._folder / CRAWL, Fetch).close()
         with self._signals_counted(), self._status or nullcontext():
             self._server.start()
             try:
