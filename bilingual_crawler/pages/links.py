@@ -42,7 +42,7 @@ _BETWEEN_TAGS = re.compile(r"[\s,;|]+")
 _TAG = re.compile(r"\s*+[A-Za-z]{2,8}(?:[-_][A-Za-z0-9]{1,8})*+\s*+")
 _BEST = {LinkPosition.SWITCHER: 0, LinkPosition.BODY: 1, LinkPosition.NAVIGATION: 1, LinkPosition.HEAD: 2}
 _MOST_DIRECT = {
-    source: rank for rank, source in enumerate(("a", "area", "option", "form", "script", "frame", "refresh", "link"))
+    source: rank for rank, source in enumerate(("a", "area", "option", "form", "script", "frame", "embed", "refresh", "link"))
 }
 
 
@@ -114,6 +114,9 @@ def merge(anchors: Iterable[Anchor], base: str, page: str | None) -> tuple[Link,
         if anchor.href not in resolved:
             resolved[anchor.href] = _resolve(anchor.href, base, page)
         url = resolved[anchor.href]
+        # what other sites show inside a page are videos, maps and advertisements
+        if anchor.source is LinkSource.EMBED and url and registered_domain(url) != registered_domain(base):
+            continue
         if url is not None and (first := found.setdefault(url, anchor)) is not anchor:
             _absorb(first, anchor)
     return tuple(_link(url, anchor, base) for url, anchor in found.items())

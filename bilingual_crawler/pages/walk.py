@@ -643,7 +643,7 @@ class Walk:
         href = attributes.get("data") if tag == "object" else attributes.get("src") or attributes.get("data-src")
         if href and "html" in kind:
             title = " ".join((attributes.get("title") or "").split())[:MAX_TEXT]
-            self._add([Anchor(href, LinkSource.FRAME, LinkPosition.BODY, text=title)])
+            self._add([Anchor(href, LinkSource.EMBED, LinkPosition.BODY, text=title)])
 
     def _open_clicked(self, node: LexborNode, attributes: dict[str, str | None]) -> int:
         address = _clicked_address(node, attributes)
