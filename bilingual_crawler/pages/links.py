@@ -41,9 +41,8 @@ _REGION = re.compile("(?s)[-_].*")
 _BETWEEN_TAGS = re.compile(r"[\s,;|]+")
 _TAG = re.compile(r"\s*+[A-Za-z]{2,8}(?:[-_][A-Za-z0-9]{1,8})*+\s*+")
 _BEST = {LinkPosition.SWITCHER: 0, LinkPosition.BODY: 1, LinkPosition.NAVIGATION: 1, LinkPosition.HEAD: 2}
-_MOST_DIRECT = {
-    source: rank for rank, source in enumerate(("a", "area", "option", "form", "script", "frame", "embed", "refresh", "link"))
-}
+_SOURCES = ("a", "area", "option", "form", "script", "frame", "embed", "refresh", "link")
+_MOST_DIRECT = {source: rank for rank, source in enumerate(_SOURCES)}
 
 
 @dataclass(slots=True, eq=False)
