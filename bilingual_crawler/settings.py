@@ -59,6 +59,7 @@ DOWNLOADER_MIDDLEWARES = {
     "bilingual_crawler.crawl.middlewares.backoff.BackoffMiddleware": 90,
     "bilingual_crawler.crawl.middlewares.warc.ArchivedPagesMiddleware": 95,
     "bilingual_crawler.crawl.middlewares.traps.TrapRequestsMiddleware": 97,
+    "bilingual_crawler.crawl.middlewares.addresses.NamesMiddleware": 98,
     "bilingual_crawler.crawl.middlewares.robots.RobotsMiddleware": 100,
     "bilingual_crawler.crawl.middlewares.robots.TdmMiddleware": 105,
     "bilingual_crawler.crawl.middlewares.addresses.AddressGuardMiddleware": 900,

@@ -191,8 +191,8 @@ def test_what_a_person_writes_stays_byte_by_byte(tmp_path: Path) -> None:
         assert review.post(shown | {"judgement": "1"})[0] == 303
     with sheet.open(newline="", encoding="utf-8-sig", errors="surrogateescape") as file:
         cells = list(csv.reader(file, delimiter="\t"))
-    assert [row[9] for row in cells[1:5]] == ["0", "1", "", ""]
-    assert [row[10] for row in cells[1:5]] == ["another", "a remark", "a remark", "a remark"]
+    assert [row[10] for row in cells[1:5]] == ["0", "1", "", ""]
+    assert [row[11] for row in cells[1:5]] == ["another", "a remark", "a remark", "a remark"]
     assert [row[0] for row in cells[1:5]] == ["x\ny"] * 4
     after = sheet.read_bytes()
     # the header, and all from the third pair on

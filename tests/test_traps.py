@@ -32,7 +32,7 @@ from bilingual_crawler.crawl.traps import (
 )
 from bilingual_crawler.frontier.entry import Entry, Kind
 from bilingual_crawler.pages.model import ENOUGH_NEW_TEXT, PageRecord
-from bilingual_crawler.pages.words import sample_of
+from bilingual_crawler.pages.sequences import sample_of
 from bilingual_crawler.settings import DOWNLOADER_MIDDLEWARES
 from bilingual_crawler.urls.traps import shapes
 

@@ -12,7 +12,8 @@ from bilingual_crawler.bitext import evidence
 from bilingual_crawler.bitext.cleaning import Templates
 from bilingual_crawler.bitext.duplicates import Duplicates, normal
 from bilingual_crawler.discovery import policies
-from bilingual_crawler.pages.words import sequences, western_digits, word_pattern
+from bilingual_crawler.pages.sequences import sequences
+from bilingual_crawler.pages.words import western_digits, word_pattern
 
 UNMARKED = st.text(st.characters(exclude_categories=["Mn", "Mc", "Cs"]))
 

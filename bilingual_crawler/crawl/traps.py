@@ -11,7 +11,7 @@ import numpy as np
 from cachetools import LRUCache
 
 from bilingual_crawler.pages.model import ENOUGH_NEW_TEXT, PageRecord
-from bilingual_crawler.pages.words import SAMPLE, sequences
+from bilingual_crawler.pages.sequences import SAMPLE, sequences
 from bilingual_crawler.urls.hosts import registered_domain
 from bilingual_crawler.urls.traps import IN_ANOTHER_ORDER, addresses, grown, shapes, trees
 

@@ -12,7 +12,7 @@ import numpy as np
 from cachetools import LRUCache
 
 from bilingual_crawler.crawl.traps import differing
-from bilingual_crawler.pages.words import sequences
+from bilingual_crawler.pages.sequences import sequences
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

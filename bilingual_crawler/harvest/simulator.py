@@ -22,7 +22,7 @@ from bilingual_crawler.pages.decode import decode_body
 from bilingual_crawler.pages.html import outline_of, page_of, parse_page, walk_through
 from bilingual_crawler.pages.jobs import identified
 from bilingual_crawler.pages.language import BY_DEFAULT
-from bilingual_crawler.pages.words import sample_of
+from bilingual_crawler.pages.sequences import sample_of
 from bilingual_crawler.policies.gain import Gain
 from bilingual_crawler.settings import BILINGUAL_EQUIVALENT_LANGUAGES
 from bilingual_crawler.storage.archive import Redirect, open_archive

@@ -20,7 +20,7 @@ _ANY_FILE = ("application/octet-stream", "binary/octet-stream", "application/for
 
 _PAGE_BEFORE_LANGUAGE = re.compile(r"\.(?:x|s|p)?html?$|\.php$")
 _PROGRAM_ENDINGS = frozenset(("class", "css", "exe", "js", "json", "mjs", "py", "so", "yaml"))
-_TITLE = re.compile(r"/(?:wiki|w|index\.php)/(?:[^/]+/)*[^\W\d_a-z][^/:]*$")
+_WIKIS = frozenset(("wiki", "w", "index.php"))  # folders of articles
 
 
 def ending_of(url: str) -> str:
@@ -35,7 +35,13 @@ def ending_of(url: str) -> str:
     ending = ending.lower()
     if len(ending) == 2 and ending in NOT_PAGES and _PAGE_BEFORE_LANGUAGE.search(stem.lower()) and tag_language(ending):
         return ""
-    return "" if ending in _PROGRAM_ENDINGS and _TITLE.search(path) else ending
+    return "" if ending in _PROGRAM_ENDINGS and _is_title(path) else ending
+
+
+def _is_title(path: str) -> bool:
+    """Whether *path* ends in the title of a wiki's article: it begins with no small letter, and is no file (``:``)."""
+    *folders, name = path.split("/")
+    return not _WIKIS.isdisjoint(folders) and not name[0].islower() and ":" not in name
 
 
 def is_page(url: str) -> bool:

@@ -18,8 +18,8 @@ from bilingual_crawler.pages.origin import TdmRule, rules_in
 from bilingual_crawler.pages.outline import outline_of_text
 from bilingual_crawler.pages.robots import rules_for, sitemaps_in, text_of
 from bilingual_crawler.pages.sandbox.jobs import Job, Limits
+from bilingual_crawler.pages.sequences import sample_of
 from bilingual_crawler.pages.sitemap import parse_sitemap
-from bilingual_crawler.pages.words import sample_of
 from bilingual_crawler.urls.marks import marked_language
 from bilingual_crawler.urls.variants import bare
 

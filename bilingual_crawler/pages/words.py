@@ -9,14 +9,9 @@ import unicodedata
 from functools import lru_cache
 from itertools import groupby
 from typing import TYPE_CHECKING
-from zlib import crc32
-
-import numpy as np
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
-
-    from numpy.typing import NDArray
 
 
 def _in_ranges(characters: Iterable[str]) -> str:
@@ -76,31 +71,3 @@ def _share_of_word(character: str) -> float:
     if not character.isalnum() or not is_unspaced(character):
         return 0.0
     return 0.5 if unicodedata.east_asian_width(character) in "WF" else 0.25
-
-
-MAX_CHARACTERS = 100_000  # characters of a text that are read
-SAMPLE = 4  # one in so many sequences is in the sample of a page
-
-_WORD = re.compile(LETTERS)
-_FACTORS = np.array([0x9E3779B1, 0x85EBCA77, 0xC2B2AE3D], dtype=np.uint32)  # odd, and different: order counts
-
-
-def sequences(text: str, url: str = "") -> NDArray[np.uint32]:
-    """Return the different hashes of word triples, sorted, without words of *url*, which error pages repeat."""
-    return np.unique(_hashes(text, url))
-
-
-def sample_of(text: str) -> bytes:
-    """Return the sample of the sequences of *text*: an array of 32-bit numbers, 4 bytes for every fourth word."""
-    found = _hashes(text)
-    return bytes(np.unique(found[found % SAMPLE == 0]))
-
-
-def _hashes(text: str, url: str = "") -> NDArray[np.uint32]:
-    skipped = frozenset(_WORD.findall(url.lower()))
-    words = _WORD.findall(text[:MAX_CHARACTERS].lower())
-    if skipped:
-        words = [word for word in words if word not in skipped]
-    codes = np.fromiter(map(crc32, " ".join(words).encode("utf-8", "replace").split()), dtype=np.uint32)
-    hashes: NDArray[np.uint32] = codes[:-2] * _FACTORS[0] + codes[1:-1] * _FACTORS[1] + codes[2:] * _FACTORS[2]
-    return hashes

@@ -1,27 +1,34 @@
-"""Downloader middleware: connects to public network addresses only."""
+"""Downloader middlewares: slow names hold up no other site, and connections go to public addresses only."""
 
 from __future__ import annotations
 
+import asyncio
 import ipaddress
+import socket
+import threading
+import time
+from collections import defaultdict, deque
+from concurrent.futures import Future
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
 from urllib.parse import urlsplit
-from urllib.request import getproxies
+from urllib.request import getproxies, proxy_bypass
 
-from cachetools import LRUCache
+from cachetools import LRUCache, TTLCache
 from scrapy.exceptions import CannotResolveHostError
-from scrapy.resolver import CachingThreadedResolver, HostResolution
-from twisted.internet.abstract import isIPv6Address
-from twisted.internet.address import IPv6Address
+from scrapy.resolver import HostResolution
+from twisted.internet.abstract import isIPAddress, isIPv6Address
+from twisted.internet.address import IPv4Address, IPv6Address
 from twisted.internet.interfaces import IHostnameResolver, IResolutionReceiver
 from zope.interface import implementer  # type: ignore[import-untyped]
 
 from bilingual_crawler.crawl.component import CrawlComponent
-from bilingual_crawler.crawl.middlewares.stop import end_crawl
-from bilingual_crawler.crawl.signals import Refused, StillWanted, count_and_log
+from bilingual_crawler.crawl.middlewares.stop import again, end_crawl
+from bilingual_crawler.crawl.signals import ENTRY, Refused, StillWanted, count_and_log
+from bilingual_crawler.frontier.backoff import Rest
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
 
     from scrapy import Request
     from scrapy.crawler import Crawler
@@ -88,6 +95,107 @@ def authority(url: str) -> tuple[str, int]:
     return parts.hostname or "", parts.port or _PORTS.get(parts.scheme, 0)
 
 
+MAX_AGE = 3600.0  # seconds for which an answer is remembered
+UNCACHED_AGE = 10.0  # the same without DNSCACHE_ENABLED: a request asks twice
+MAX_THREADS = 200  # look-ups at a time
+PATIENCE = 0.1  # seconds for which a request waits before others go on
+MAX_REST = 10.0  # longest pause in seconds before a request asks again
+
+
+class Lookup(NamedTuple):
+    """A look-up that goes on, or is done."""
+
+    addresses: Future[list[str]]  # empty if the name has none
+    begun: float  # of the monotonic clock
+
+
+@implementer(IHostnameResolver)
+class Names:
+    """Looks names up in threads of its own, so that slow name servers hold up nothing else. Remembers answers.
+
+    A name has its IPv4 addresses, or those of IPv6 if it has no others.
+    """
+
+    def __init__(self, reactor: Any, size: int, age: float, timeout: float) -> None:
+        self._reactor = reactor
+        self.timeout = timeout
+        self._lookups: TTLCache[str, Lookup] = TTLCache(max(size, 2 * MAX_THREADS), age)
+        self._waiting: deque[tuple[str, Future[list[str]]]] = deque()
+        self._threads = 0
+        self._lock = threading.Lock()
+
+    def look_up(self, name: str) -> Lookup:
+        """The look-up of *name*, which begins unless it is known."""
+        lookup = self._lookups.get(name)
+        if lookup is None:
+            lookup = self._lookups[name] = Lookup(Future(), time.monotonic())
+            if isIPAddress(name) or isIPv6Address(name):
+                lookup.addresses.set_result([name])
+            else:
+                self._begin(name, lookup.addresses)
+        return lookup
+
+    def forget(self, name: str) -> None:
+        self._lookups.pop(name, None)
+
+    def _begin(self, name: str, addresses: Future[list[str]]) -> None:
+        with self._lock:
+            self._waiting.append((name, addresses))
+            if self._threads >= MAX_THREADS:
+                return
+            self._threads += 1
+        # a process may end while a name server keeps a thread waiting
+        threading.Thread(target=self._work, daemon=True, name="names").start()
+
+    def _work(self) -> None:
+        while True:
+            with self._lock:
+                if not self._waiting:
+                    self._threads -= 1
+                    return
+                name, addresses = self._waiting.popleft()
+            try:
+                found = socket.getaddrinfo(name, None, type=socket.SOCK_STREAM)
+            except (OSError, UnicodeError):
+                found = []
+            by_family = defaultdict[int, list[str]](list)
+            for family, _, _, _, address in found:
+                by_family[family].append(str(address[0]))
+            addresses.set_result(by_family[socket.AF_INET] or by_family[socket.AF_INET6])
+
+    def resolveHostName(
+        self, resolutionReceiver: Any, hostName: str, portNumber: int = 0, *more: Any, **named: Any
+    ) -> Any:
+        resolutionReceiver.resolutionBegan(HostResolution(hostName))
+        lookup, is_told = self.look_up(hostName), False
+
+        def tell() -> None:
+            nonlocal is_told
+            if is_told:
+                return
+            is_told = True
+            addresses = lookup.addresses.result() if lookup.addresses.done() else []
+            for address in addresses:
+                kind = IPv6Address if isIPv6Address(address) else IPv4Address
+                resolutionReceiver.addressResolved(kind("TCP", address, portNumber))
+            if lookup.addresses.done() and not addresses:
+                self.forget(hostName)
+            resolutionReceiver.resolutionComplete()
+
+        if lookup.addresses.done():
+            tell()
+        else:
+            timer = self._reactor.callLater(self.timeout, tell)
+            lookup.addresses.add_done_callback(lambda _: self._reactor.callFromThread(_end, timer, tell))
+        return resolutionReceiver
+
+
+def _end(timer: Any, tell: Callable[[], None]) -> None:
+    if timer.active():
+        timer.cancel()
+    tell()
+
+
 @implementer(IHostnameResolver)
 class GuardedResolver:
     """Passes only addresses to connections that a rule allows. Scrapy installs it for ``TWISTED_DNS_RESOLVER``.
@@ -97,16 +205,17 @@ class GuardedResolver:
     """
 
     def __init__(self, resolver: Any) -> None:
-        self._resolver = resolver
+        self.names = resolver
         self.rules: dict[object, AddressRule] = {}  # of each crawl of this process; one has to allow an address
         # (host, port) with only forbidden addresses at the last look-up -> one of them
         self.refused: LRUCache[tuple[str, int], str] = LRUCache(_REMEMBERED)
 
     @classmethod
     def from_crawler(cls, crawler: Crawler, reactor: Any) -> Self:
-        """A resolver in front of Scrapy's default resolver, which caches answers."""
-        CachingThreadedResolver.from_crawler(crawler, reactor).install_on_reactor()
-        return cls(reactor.nameResolver)
+        """A resolver in front of :class:`Names`."""
+        settings = crawler.settings
+        age = MAX_AGE if settings.getbool("DNSCACHE_ENABLED") else UNCACHED_AGE
+        return cls(Names(reactor, settings.getint("DNSCACHE_SIZE"), age, settings.getfloat("DNS_TIMEOUT")))
 
     @classmethod
     def installed(cls) -> Self | None:
@@ -124,13 +233,7 @@ class GuardedResolver:
         self, resolutionReceiver: Any, hostName: str, portNumber: int = 0, *more: Any, **named: Any
     ) -> Any:
         receiver = _Sieve(resolutionReceiver, self, (hostName.lower(), portNumber))
-        if isIPv6Address(hostName):
-            # Scrapy's default resolver knows IPv4 only
-            receiver.resolutionBegan(HostResolution(hostName))
-            receiver.addressResolved(IPv6Address("TCP", hostName, portNumber))
-            receiver.resolutionComplete()
-            return receiver
-        return self._resolver.resolveHostName(receiver, hostName, portNumber, *more, **named)
+        return self.names.resolveHostName(receiver, hostName, portNumber, *more, **named)
 
     def admits(self, host: str, port: int, address: str) -> bool:
         return not self.rules or any(rule.admits(host, port, address) for rule in self.rules.values())
@@ -160,6 +263,35 @@ class _Sieve:
         if self._refused and not self._passed:
             self._guard.refused[self._target] = self._refused
         self._receiver.resolutionComplete()
+
+
+class NamesMiddleware(CrawlComponent):
+    """Gives requests back to the frontier while the names of their hosts are looked up: these take no room of others.
+
+    A name that is not found within ``DNS_TIMEOUT`` fails as a connection does.
+    """
+
+    def _is_wanted(self) -> bool:
+        return not self._options.replay
+
+    async def process_request(self, request: Request) -> Request | None:
+        resolver = GuardedResolver.installed()
+        parts = urlsplit(request.url)
+        name = parts.hostname or ""
+        # a proxy looks names up itself
+        is_proxied = "proxy" in request.meta or (parts.scheme in getproxies() and not proxy_bypass(name))
+        if ENTRY not in request.meta or resolver is None or is_proxied:
+            return None
+        addresses, begun = resolver.names.look_up(name)
+        if not addresses.done():
+            await asyncio.wait([asyncio.wrap_future(addresses)], timeout=PATIENCE)
+        waited = time.monotonic() - begun
+        if not addresses.done() and waited < resolver.names.timeout:
+            return again(request, Rest(min(MAX_REST, 1 + waited / 2), failed=False))
+        if not addresses.done() or not addresses.result():
+            resolver.names.forget(name)
+            raise CannotResolveHostError(f"no address of {name} was found in {waited:.0f} s")
+        return None
 
 
 class AddressGuardMiddleware(CrawlComponent):
