@@ -154,6 +154,8 @@ class Names:
                     self._threads -= 1
                     return
                 name, addresses = self._waiting.popleft()
+            if not addresses.set_running_or_notify_cancel():
+                continue
             try:
                 found = socket.getaddrinfo(name, None, type=socket.SOCK_STREAM)
             except (OSError, UnicodeError):
@@ -271,6 +273,10 @@ class NamesMiddleware(CrawlComponent):
     A name that is not found within ``DNS_TIMEOUT`` fails as a connection does.
     """
 
+    def __init__(self, crawler: Crawler) -> None:
+        super().__init__(crawler)
+        self._proxies = getproxies()
+
     def _is_wanted(self) -> bool:
         return not self._options.replay
 
@@ -279,7 +285,7 @@ class NamesMiddleware(CrawlComponent):
         parts = urlsplit(request.url)
         name = parts.hostname or ""
         # a proxy looks names up itself
-        is_proxied = "proxy" in request.meta or (parts.scheme in getproxies() and not proxy_bypass(name))
+        is_proxied = "proxy" in request.meta or (parts.scheme in self._proxies and not proxy_bypass(name))
         if ENTRY not in request.meta or resolver is None or is_proxied:
             return None
         addresses, begun = resolver.names.look_up(name)
