@@ -641,7 +641,7 @@ class Walk:
         """Add the page that is shown inside this one; what is seen only when it is scrolled to has ``data-src``."""
         kind = attributes.get("type") or "text/html"
         href = attributes.get("data") if tag == "object" else attributes.get("src") or attributes.get("data-src")
-        if href and "html" in kind:
+        if href and ("html" in kind or "pdf" in kind):
             title = " ".join((attributes.get("title") or "").split())[:MAX_TEXT]
             self._add([Anchor(href, LinkSource.EMBED, LinkPosition.BODY, text=title)])
 
