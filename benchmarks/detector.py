@@ -14,7 +14,7 @@ negatives. *Traps* are the sites in `traps.tsv` of a folder, with a true pair or
 be refused, and count neither as positives nor as negatives.
 
 *Linked* are instances on which links lead from the entry page to both languages, and the negatives of their sites. The
-JSON file has for both detectors the figures of linked sites, of all sites, and of each group.
+JSON file has for both detectors the figures of linked sites, of all sites, and of each group; and the rows of Table 1.
 Sites that the list of instances does not name get instances by the same rules (`training/discovery/cuts.py`).
 """
 
@@ -25,7 +25,6 @@ import csv
 import json
 from collections import defaultdict
 from collections.abc import Callable  # noqa: TC003  the type of a table
-from dataclasses import dataclass
 from pathlib import Path
 from statistics import mean
 from typing import TYPE_CHECKING
@@ -33,7 +32,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from rich.progress import track
 
-from bilingual_crawler.discovery.detector.barbosa import BarbosaDetector
+from bilingual_crawler.discovery.detector.barbosa import BarbosaDetector, BarbosaInspection
 from bilingual_crawler.discovery.detector.base import MAX_DOWNLOADS, Reason, Verdict
 from bilingual_crawler.discovery.detector.evidence import TRANSLATION_THRESHOLD, EvidenceDetector
 from bilingual_crawler.discovery.detector.features import EvidenceWeights
@@ -57,19 +56,31 @@ if TYPE_CHECKING:
     from training.discovery.cuts import Instance
 
 PAPER = {
-    0.0: ((0.86, 0.73, 29.1), (1.00, 0.50)),
-    0.1: ((0.75, 0.84, 6.5), (0.97, 0.55)),
-    0.2: ((0.74, 0.89, 4.5), (0.94, 0.61)),
-    0.3: ((0.71, 0.93, 3.6), (0.88, 0.68)),
-    0.4: ((0.70, 0.93, 3.1), (0.85, 0.72)),
-    0.5: ((0.67, 0.95, 2.8), (0.84, 0.75)),
-    0.6: ((0.67, 0.95, 2.6), (0.84, 0.75)),
-    0.7: ((0.67, 0.95, 2.4), (0.83, 0.76)),
-    0.8: ((0.67, 0.95, 2.2), (0.81, 0.78)),
-    0.9: ((0.66, 0.97, 2.0), (0.77, 0.80)),
+    0.0: (0.86, 0.73, 29.1),
+    0.1: (0.75, 0.84, 6.5),
+    0.2: (0.74, 0.89, 4.5),
+    0.3: (0.71, 0.93, 3.6),
+    0.4: (0.70, 0.93, 3.1),
+    0.5: (0.67, 0.95, 2.8),
+    0.6: (0.67, 0.95, 2.6),
+    0.7: (0.67, 0.95, 2.4),
+    0.8: (0.67, 0.95, 2.2),
+    0.9: (0.66, 0.97, 2.0),
 }
-"""Table 1: threshold -> recall, precision, downloads a site of the detector; recall, precision of the link predictor
-alone; of other sites."""
+"""Table 1: threshold -> recall, precision, downloads a site of the detector, on other sites."""
+PAPER_PREDICTOR = {
+    0.0: (1.00, 0.50),
+    0.1: (0.97, 0.55),
+    0.2: (0.94, 0.61),
+    0.3: (0.88, 0.68),
+    0.4: (0.85, 0.72),
+    0.5: (0.84, 0.75),
+    0.6: (0.84, 0.75),
+    0.7: (0.83, 0.76),
+    0.8: (0.81, 0.78),
+    0.9: (0.77, 0.80),
+}
+"""The same of the link predictor alone, which downloads nothing."""
 GROUPS: dict[str, Callable[[str], str]] = {"site": str, "source": family, "kind": kind_of}
 MEASURED = "evidence", "barbosa, t = 0.5"
 DRAWS = 1000
@@ -81,26 +92,21 @@ class LinkPredictor(BarbosaDetector):
     """The first step alone, as in Table 1: a site with a link from the threshold on is accepted, without a download."""
 
     def inspect(self, pair: LanguagePair, entry: PageRecord) -> Inspection:
-        accepted = super().inspect(pair, entry).next() is not None
-        reason = Reason.BILINGUAL if accepted else Reason.ONE_LANGUAGE
-        return Judgement(Verdict(accepted, float(accepted), reason))
+        return Prediction(self, pair, entry)
 
 
-@dataclass(frozen=True)
-class Judgement:
-    """An inspection that needs no download."""
-
-    verdict: Verdict
-
+class Prediction(BarbosaInspection):
     def next(self) -> None:
         return None
 
-    def observe_page(self, url: str, page: PageRecord | None) -> None:
-        raise AssertionError("no page was named")
+    @property
+    def verdict(self) -> Verdict:
+        accepted = super().next() is not None
+        return Verdict(accepted, float(accepted), Reason.BILINGUAL if accepted else Reason.ONE_LANGUAGE)
 
 
 def detectors(weights: EvidenceWeights, predictor: LinearModel, model: LanguageModel) -> dict[str, Detector]:
-    """What is measured, by name: the two as they are, and with other thresholds."""
+    """What is measured, by name: the two as they are and with other thresholds, and the link predictor alone."""
     resemblance = ResemblanceWeights.load(models_folder(None))
 
     def evidence(confirmed: float = TRANSLATION_THRESHOLD, most: int = MAX_DOWNLOADS) -> Detector:
@@ -181,12 +187,11 @@ def figures(judged: Sequence[Judged], name: str) -> dict[str, float]:
 
 def table_1(judged: Sequence[Judged], threshold: float) -> dict[str, dict[str, float]]:
     """A row of Table 1 of Barbosa et al. 2011: the detector and the link predictor, here and in the paper."""
-    detector, predictor = PAPER[threshold]
     return {
         "detector": figures(judged, f"barbosa, t = {threshold}"),
         "predictor": figures(judged, f"link predictor, t = {threshold}"),
-        "paper": dict(zip(("recall", "precision", "downloads"), detector, strict=True)),
-        "paper_predictor": dict(zip(("recall", "precision"), predictor, strict=True)),
+        "paper": dict(zip(("recall", "precision", "downloads"), PAPER[threshold], strict=True)),
+        "paper_predictor": dict(zip(("recall", "precision"), PAPER_PREDICTOR[threshold], strict=True)),
     }
 
 
@@ -276,9 +281,9 @@ def run(options: argparse.Namespace) -> None:
     )
     for name in shipped:
         columns = [*figures(some, name).values(), *figures(judged, name).values()]
-        which, _, threshold = name.partition(", t = ")
-        if threshold:
-            columns += PAPER[float(threshold)][which == "link predictor"]
+        for start, paper in (("barbosa, t = ", PAPER), ("link predictor, t = ", PAPER_PREDICTOR)):
+            if name.startswith(start):
+                columns += paper[float(name.removeprefix(start))]
         print(f"{name:28}" + "".join(f"{column:9.2f}" for column in columns))
     for instance, verdicts in traps:
         accepted = [name for name in MEASURED if name in verdicts and verdicts[name].bilingual]
@@ -306,7 +311,7 @@ def run(options: argparse.Namespace) -> None:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("sites", type=Path, nargs="+", help="folders of frozen sites")
-    parser.add_argument("--json", type=Path, help="write the figures of both detectors")
+    parser.add_argument("--json", type=Path, help="write the figures of both detectors, and the rows of Table 1")
     parser.add_argument(
         "--instances",
         type=Path,

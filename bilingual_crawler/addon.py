@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 # the components of each part, at their places in our own settings
 COMPONENTS = {
-    Part.FRONTIER: {"PoisonMiddleware", "LinkPriorityMiddleware", "OrdinarySpiderMiddleware"},
+    Part.FRONTIER: {"PoisonMiddleware", "LinkPriorityMiddleware"},
     Part.LANGUAGE: {"LanguageFilterMiddleware"},
     Part.TRAPS: {"TrapRequestsMiddleware", "TrapPagesMiddleware"},
     Part.PAIRS: {"OutputPipeline", "CrawlLogExtension", "SummaryExtension", "StatusExtension"},

@@ -109,6 +109,8 @@ class Wanted(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class FoundLinks:
+    """The links of a page, for the frontier; ``LinkPriorityMiddleware`` consumes them."""
+
     page: PageRecord
     links: Sequence[Link]
 

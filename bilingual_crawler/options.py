@@ -312,6 +312,8 @@ def equivalents(value: Any) -> frozenset[frozenset[str]]:
 
 
 class Plain(NamedTuple):
+    """An option of the command line that stands for a setting."""
+
     option: str
     metavar: str
     help: str  # with its default in brackets

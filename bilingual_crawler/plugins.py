@@ -27,6 +27,8 @@ class PluginError(ValueError):
 
 @dataclass(frozen=True, eq=False)
 class Plugins:
+    """The classes of one kind by name."""
+
     group: str  # of the entry points, below bilingual_crawler.
     room: str  # of the paths that follow
     protocols: str  # path of the protocol, or of base classes of which a class has one

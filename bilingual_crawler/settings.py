@@ -2,6 +2,8 @@
 
 import typing as _typing
 
+import scrapy.settings.default_settings as _of_scrapy
+
 from bilingual_crawler import options as _options
 
 globals().update(_options.DEFAULTS)
@@ -76,9 +78,13 @@ DOWNLOADER_MIDDLEWARES = {
 }
 SPIDER_MIDDLEWARES = {"bilingual_crawler.crawl.middlewares.links.LinkPriorityMiddleware": 100}
 ITEM_PIPELINES = {"bilingual_crawler.pipelines.OutputPipeline": 900}
+# to find that it is off, it would import aiohttp; so does a place None
+EXTENSIONS_BASE = {
+    name: place
+    for name, place in _of_scrapy.EXTENSIONS_BASE.items()
+    if name != "scrapy.extensions.remote_control.RemoteControl"
+}
 EXTENSIONS = {
-    # to find that it is off, it would import aiohttp
-    "scrapy.extensions.remote_control.RemoteControl": None,
     "scrapy.extensions.logstats.LogStats": None,
     "scrapy.extensions.spiderstate.SpiderState": None,
     "bilingual_crawler.reporting.ledger.CrawlLogExtension": 490,

@@ -44,6 +44,7 @@ BASE = "https://www.example.is/en/news/index.html?page=2"
         ("http://my_host.example.is/a", "http://my_host.example.is/a"),
         ("http://my-.example.is/a", "http://my-.example.is/a"),
         ("http://☃.net/a", "http://xn--n3h.net/a"),
+        ("http://my_shop.bücher.example/", "http://my_shop.xn--bcher-kva.example/"),
         ("http://faß.example/", "http://xn--fa-hia.example/"),
     ],
 )
@@ -133,6 +134,7 @@ def test_relative(link: str, canonical: str) -> None:
         "http://1.2.3.999/",
         "http://[::1/",
         f"http://{'a' * 64}.is/",
+        f"http://{'é' * 64}.is/",
         f"/{'a' * MAX_LENGTH}",
     ],
 )

@@ -20,6 +20,7 @@ from bilingual_crawler.pages.formats import ONLY_HTML, may_hold
         ("wiki/MediaWiki:Common.js", False),
         ("wiki/skins/common.js", False),
         ("wiki/Report.pdf", False),
+        ("w/images/1/12/Setup.exe", False),
         ("Node.js", False),
     ],
 )

@@ -41,11 +41,13 @@ def name_server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PYTHONPATH", os.pathsep.join((str(folder), os.environ.get("PYTHONPATH", ""))).strip(os.pathsep))
 
 
-def test_slow_names_hold_up_no_other_site(tmp_path: Path) -> None:
+@pytest.mark.parametrize("cached", [0, 1])
+def test_slow_names_hold_up_no_other_site(tmp_path: Path, cached: int) -> None:
     with serve(bilingual_site(12)) as site:
         slow = [f"http://slow-{number}.test/" for number in range(40)]
         seeds = ",".join((*slow, site.url.replace("127.0.0.1", "four.test") + "/"))
-        result = crawl(tmp_path, seeds, *LOOPBACK, "-s", "DNS_TIMEOUT=12", "-s", "BILINGUAL_HOST_FAILURES=1")
+        chosen = ("-s", "DNS_TIMEOUT=12", "-s", f"DNSCACHE_ENABLED={cached}", "-s", "BILINGUAL_HOST_FAILURES=1")
+        result = crawl(tmp_path, seeds, *LOOPBACK, *chosen)
     assert result.returncode == 0, result.stderr
     assert len(documents(tmp_path)) == 2 + 2 * 12
     hosts = [host_of(row["url"]) for row in read_tsv(tmp_path / "out" / "crawl.tsv")]

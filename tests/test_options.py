@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import subprocess
 import sys
@@ -231,3 +232,13 @@ def test_the_settings_of_a_crawl_that_is_well_reach_its_parts(tmp_path: Path) ->
     assert result.returncode == 0, result.stderr
     assert site.agents == {"my-bot/2"}
     assert not list((tmp_path / "out").glob("*.warc.gz"))
+
+
+def test_extensions_that_are_off_are_not_imported() -> None:
+    code = "import sys; from scrapy.utils.project import get_project_settings; "
+    code += (
+        "get_project_settings().get_component_priority_dict_with_base('EXTENSIONS'); print('aiohttp' in sys.modules)"
+    )
+    environment = os.environ | {"SCRAPY_SETTINGS_MODULE": "bilingual_crawler.settings"}
+    result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, env=environment)
+    assert result.stdout.strip() == "False"

@@ -11,8 +11,8 @@ from scrapy.http import Response
 from support.costs import ATTEMPTS, processor_seconds, within
 
 from bilingual_crawler.crawl.middlewares.language import page_job
-from bilingual_crawler.pages.formats import FORMATS, is_page
-from bilingual_crawler.pages.html import page_of, parse_page, walk_through
+from bilingual_crawler.pages.formats import is_page
+from bilingual_crawler.pages.html import parse_page, walk_through
 from bilingual_crawler.pages.labels import coded_language, flagged_language, named_language
 from bilingual_crawler.pages.model import MAX_LINES, MAX_TEXT, MAX_TITLE, Link, LinkPosition, LinkSource
 from bilingual_crawler.pages.walk import MAX_ANCHORS
@@ -538,23 +538,18 @@ class TestSources:
         assert found["/dir/area"].text == "Kort"
 
     @pytest.mark.parametrize(
-        "html",
+        ("html", "source"),
         [
-            "<frameset><frame src=/is/></frameset>",
-            "<iframe src=/is/></iframe>",
-            "<p>text<iframe data-src=/is/ title=Kort></iframe>",
-            "<object data=/is/ type=text/html></object>",
-            "<embed src=/is/>",
+            ("<frameset><frame src=/is/></frameset>", LinkSource.FRAME),
+            ("<iframe src=/is/></iframe>", LinkSource.EMBED),
+            ("<p>text<iframe src=about:blank data-src=/is/ title=Kort></iframe>", LinkSource.EMBED),
+            ("<object data=/is/ type=TEXT/HTML></object>", LinkSource.EMBED),
+            ("<embed src=/is/>", LinkSource.EMBED),
         ],
     )
-    def test_frames(self, html: str) -> None:
+    def test_frames(self, html: str, source: LinkSource) -> None:
         link = only(html)
-        assert (link.source in ("frame", "embed"), link.url) == (True, "https://example.org/is/")
-
-    def test_a_pdf_inside_a_page_is_a_link(self) -> None:
-        html = "<embed src=/is.pdf type=application/pdf><object data=/mt.pdf type=application/pdf></object>"
-        page = page_of(walk_through(html), URL, formats=frozenset(FORMATS))
-        assert [link.url for link in page.links] == ["https://example.org/is.pdf", "https://example.org/mt.pdf"]
+        assert (link.url, link.source) == ("https://example.org/is/", source)
 
     def test_a_page_of_another_site_inside_this_one_is_no_link(self) -> None:
         html = "<iframe src=https://video.example.net/v></iframe><iframe src=https://www.example.org/is/></iframe>"
@@ -586,8 +581,9 @@ class TestSources:
         "html",
         [
             "<div data-url=/share/>Share</div>",
+            "<div data-href='' data-url=/cart/>Cart</div>",
             "<div data-url=/is/>" + "<b>x</b>" * 20 + "Íslenska</div>",
-            "<object data=x.swf type=application/x-shockwave-flash></object>",
+            "<object data=/player type=application/x-shockwave-flash></object>",
             "<a href=\"javascript:go('/is/')\">Íslenska</a>",
             "<link rel=shortlink href=/?p=7><link rel=search href=/search>",
             "<select><option data-url=/a/>Red</option><option data-url=/b/>Blue</option></select>",
@@ -1181,6 +1177,8 @@ class TestRobustness:
             "<svg>",
             "<path/>",
             "<svg></svg><i>",
+            "<svg><a href=x>text",
+            "<svg>" + "<a href=x>" * 100_000 + "word " * 100_000,
             "<a " + "x1=1 x2=2 " * 50_000 + ">",
         ],
     )

@@ -85,6 +85,9 @@ class TestParagraphs:
     def test_a_hyphen_for_a_part_of_the_next_word_stays(self) -> None:
         assert read(column(f"{FULL} Vor-", "und Nachteile")) == [f"{FULL} Vor- und Nachteile"]
 
+    def test_a_word_that_the_document_has_is_no_part_of_the_next_one(self) -> None:
+        assert read(column(f"{FULL} boeken boek-", "en lezen")) == [f"{FULL} boeken boeken lezen"]
+
     def test_a_compound_that_the_document_has_keeps_its_hyphen(self) -> None:
         known = "a well-known man and a well-known woman"
         assert read(column(known, "and this well-", "known dog")) == [f"{known} and this well-known dog"]

@@ -83,6 +83,7 @@ def joined(sentences: list[dict[str, Any]]) -> list[str]:
 @example(["One. Two.", "Three 1999."], ["你好。我很好。", "三 1999。", "\ud800 再见。"])
 @example([], ["你好。"])
 @example([], ["SO0Ac:1sAA"])
+@example([], ["0" * 30, "0" * 30])
 def test_reading_back_and_joining_gives_the_main_text(a: list[str], b: list[str]) -> None:
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)

@@ -67,6 +67,7 @@ MIN_DOCUMENTS = 10
 """The same as a number of documents."""
 PROSE_SHARE = 0.25
 """The same part in the sentences of documents, by the documents with such lines, from which it is no template."""
+MIN_PROSE_WORDS = 4
 MIN_PROSE = 0.02
 """Share of a document, by characters, that sentences have at least."""
 MAX_ITEM = 3
@@ -154,12 +155,15 @@ def _constant_parts(line: str) -> Iterator[str]:
 
 def is_list(lines: Sequence[str]) -> bool:
     """Whether a document has next to no sentence: a list of posts, a form, an index."""
-    prose = sum(len(line) for line in lines if line.endswith(SENTENCE_ENDS) and count_words(line) >= MAX_LINK_WORDS)
+    prose = sum(len(line) for line in lines if line.endswith(SENTENCE_ENDS) and count_words(line) >= MIN_PROSE_WORDS)
     return prose < MIN_PROSE * sum(map(len, lines))
 
 
 def same_words(a: str, b: str) -> float:
-    """The share of the words of both sides that are the same, digits and, unless all is, what is in brackets aside."""
+    """The share of the words of both sides that are the same, 0 to 1; 1 if there are none.
+
+    Digits do not count, nor what is in brackets, unless all is.
+    """
     one, other = (normal(_BRACKETED.sub(" ", text).strip() or text).split() for text in (a, b))
     return (Counter(one) & Counter(other)).total() / max(1, len(one), len(other)) if one != other else 1.0
 

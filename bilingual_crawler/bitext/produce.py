@@ -18,6 +18,7 @@ from bilingual_crawler.bitext.exports import DocumentPair, Export
 from bilingual_crawler.bitext.monolingual import MonolingualDocument
 from bilingual_crawler.bitext.overview import BitextCounts, Overview
 from bilingual_crawler.bitext.personal import PersonalData
+from bilingual_crawler.languages.codes import UNKNOWN as NO_LANGUAGE
 from bilingual_crawler.pages.origin import UNKNOWN
 from bilingual_crawler.plugins import EXPORTS, SENTENCE_FILTERS
 
@@ -162,6 +163,9 @@ class BitextProducer:
         if sum(map(len, lines)) < TELLING:
             return lines
         found = self._detection.identify_page(lines, (language,))
+        if found.language == NO_LANGUAGE:
+            # numbers and signs are in no language
+            return lines
         if self._pair.side(found.language) != language:
             return []
         return lines if found.is_unmixed else [line for line in lines if not self._is_foreign(line, language)]

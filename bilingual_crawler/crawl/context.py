@@ -42,7 +42,7 @@ def choose_output_dir(settings: BaseSettings, name: str) -> Path:
 
     Raises UsageError if the folder holds another crawl, cannot be written, or is gone.
     """
-    memo = memo_of(settings["JOBDIR"]) if settings["JOBDIR"] else None
+    memo = _memo(settings)
     if memo and memo.exists():
         named = memo.read_text(encoding="utf-8", errors="replace").rstrip("\n")
         folder = Path(named)
@@ -79,7 +79,7 @@ def claim_folders(crawler: Crawler, context: CrawlContext) -> None:
 
 def lock_folders(settings: BaseSettings, context: CrawlContext) -> list[FolderLock]:
     """Make and lock the output folder and, if there is one, the job folder; raises UsageError."""
-    memo = memo_of(settings["JOBDIR"]) if settings["JOBDIR"] else None
+    memo = _memo(settings)
     folder = context.output_dir
     try:
         if settings["JOBDIR"] == str(job_in(folder)):
@@ -120,6 +120,10 @@ def _check_new(folder: Path) -> None:
 def job_in(folder: Path) -> Path:
     """The job folder of the crawl that writes into *folder*, unless another is given."""
     return folder / "job"
+
+
+def _memo(settings: BaseSettings) -> Path | None:
+    return memo_of(settings["JOBDIR"]) if settings["JOBDIR"] else None
 
 
 def memo_of(jobdir: str | Path) -> Path:

@@ -42,7 +42,6 @@ class OncePerKind(logging.Filter):
         return True
 
 
-_QUIET = OncePerKind()
 MAX_HEADERS = 256 << 10  # bytes; Scrapy limits the body only, so headers may go on until the time-out
 
 
@@ -53,9 +52,15 @@ class LimitedDownloadHandler(HTTP11DownloadHandler):
         super().__init__(crawler)
         read_as_browsers(self, MAX_HEADERS)
         self._transfers: set[asyncio.Task[Response]] = set()
+        self._quiet = OncePerKind()
         for name in _LOGGERS:
-            logging.getLogger(f"scrapy.{name}").addFilter(_QUIET)
+            logging.getLogger(f"scrapy.{name}").addFilter(self._quiet)
         crawler.signals.connect(self._cut, signal=stop_now)
+
+    async def close(self) -> None:
+        for name in _LOGGERS:
+            logging.getLogger(f"scrapy.{name}").removeFilter(self._quiet)
+        await super().close()
 
     async def download_request(self, request: Request) -> Response:
         transfer = asyncio.ensure_future(super().download_request(request))

@@ -172,6 +172,7 @@ GONE = _pack(None)
 
 
 def redirect_fact(target: str) -> bytes:
+    """The URL led to *target*."""
     return _pack(target)
 
 
@@ -198,8 +199,15 @@ def page_fact(page: PageRecord, links: Sequence[Link], pairs: LanguagePairs) -> 
     """
     claims = page.claims if page.side else ()
     kept = [_claim(one) for one in claims if one.position is LinkPosition.SWITCHER or pairs.side(one.hreflang or "")]
-    record = PageRecord("", page.language, seed=page.seed, depth=page.depth, length=page.length)
-    record = replace(record, objection=page.objection, new_text=page.new_text)
+    record = PageRecord(
+        "",
+        page.language,
+        seed=page.seed,
+        depth=page.depth,
+        length=page.length,
+        objection=page.objection,
+        new_text=page.new_text,
+    )
     if page.contradicting(pairs):
         record = replace(record, declared_language=page.declared_language)
     if page.is_document:

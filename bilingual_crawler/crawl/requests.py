@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
 
 def answer(request: Request, status: int, headers: Headers, body: bytes = b"", **more: Any) -> Response:
+    """A response of the class that its headers and body ask for."""
     kind = responsetypes.from_args(headers=headers, url=request.url, body=body)
     return kind(url=request.url, status=status, headers=headers, body=body, **more)
 

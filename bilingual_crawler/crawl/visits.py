@@ -380,6 +380,7 @@ class Visits:
     def log(
         self, entry: Entry, *, status: int, outcome: str, language: str = "", location: str = "", declared: str = ""
     ) -> None:
+        """Send :data:`url_fetched` with what came of *entry*."""
         place = entry.priority, entry.parent, entry.depth
         fetch = Fetch(utc_now(), status, entry.url, language, *place, outcome, location, declared)
         self._crawler.signals.send_catch_log(ours.url_fetched, fetch=fetch)
@@ -441,6 +442,7 @@ class Visits:
         return self._crawler.engine
 
     def wake(self) -> None:
+        """Let the engine fetch the next request now instead of at its five-second poll."""
         ask_scheduler(self._engine)
 
     def stop(self, error: Exception) -> None:

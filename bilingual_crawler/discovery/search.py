@@ -81,6 +81,7 @@ class Topic:
 
     @classmethod
     def parse(cls, given: str, pair: LanguagePair) -> Self:
+        """The topic of words separated by commas, or in a file; raises ValueError."""
         if os.path.isfile(given):
             return cls(Path(given).read_text(encoding="utf-8"), pair)
         if os.sep in given or "." in given:
@@ -342,7 +343,8 @@ class SiteSearch(Policy):
         """Keep the links of a page, which may turn out to lead to a bilingual site."""
         known = {hop.site: site.verdict for hop in hops if (site := self.sites.get(hop.site)) and site.verdict}
         if any(verdict.bilingual for verdict in known.values()):
-            return self._turn_back(source, hops)
+            self._turn_back(source, hops)
+            return
         for hop in hops:
             if hop.site not in known and len(self._passed[hop.site]) < MAX_PASSED:
                 self._passed[hop.site].append((source, hops))
@@ -374,7 +376,8 @@ class SiteSearch(Policy):
     def _add(self, hop: Hop, source: HopSource | None) -> None:
         if hop.way is Way.FORTH:
             if (site := self.sites.get(hop.site)) is not None:
-                return self._add_to_known(site, hop, source)
+                self._add_to_known(site, hop, source)
+                return
             target = self._entries.get(hop.site)
             url = target.url if target else entry_page(hop.url)
         else:

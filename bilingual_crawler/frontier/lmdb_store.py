@@ -434,6 +434,7 @@ def _check_length(folder: Path, env: Any) -> None:
     if path.stat().st_size >= (env.info()["last_pgno"] + 1) * env.stat()["psize"]:
         return
     if subprocess.run([sys.executable, "-c", _READ_ALL, str(folder)], stderr=subprocess.DEVNULL).returncode < 0:
+        env.close()
         raise StoreError(f"{path}: the end of the file is missing; copy it again, or move {folder} away to start again")
 
 

@@ -147,8 +147,9 @@ class Result:
     paired: int = 0
     """Gold pairs with both pages reachable that are among the pairs found."""
     sure_and_false: int = 0
-    """As in :class:`~bilingual_crawler.harvest.sites.Tally`, like `orphans`."""
+    """Judged pairs that are false, with a score of .9 or more."""
     orphans: int = 0
+    """Pages known to have no translation that can be reached."""
     orphans_paired: int = 0
     until: float = 1.0
     """Share of the pairs of a site after which the crawl left it."""
@@ -193,6 +194,7 @@ class Measure:
         return sum(curve) / area if area else 0.0
 
     def relative_auc(self, curve: Sequence[int]) -> float:
+        """The area under a curve divided by the oracle's; 0 where that is 0."""
         return self.auc(curve) / self.oracle_auc if self.oracle_auc else 0.0
 
     def shares(self, curve: Sequence[int]) -> tuple[float, ...]:

@@ -102,9 +102,8 @@ class Harvest:
     def _crawl(
         self, task: Task, policy: str, references: Callable[[Task], Reference], crawls: set[subprocess.Popen[bytes]]
     ) -> Result:
-        reference = references(task)
         directory = self.out / "runs" / f"{task}.{policy}"
-        oracle = reference.oracle_urls() if policy == "oracle" else None
+        oracle = references(task).oracle_urls() if policy == "oracle" else None
         arguments = {"pair": task.pair, "policy": policy, "until": f"{self.until:g}"}
         folders, started = [self.sites / task.site], time.monotonic()
         crawl = replay(directory, arguments, task.seeds, folders, self.settings, crawls, oracle=oracle)
@@ -115,7 +114,7 @@ class Harvest:
         if crawl.error is None:
             pairs = read_pairs(directory / PAIRS, LanguagePairs.parse(task.pair))
             estimate = json.loads((directory / SUMMARY).read_text(encoding="utf-8"))["estimate"]
-        result = reference.measure(policy, crawl.order, pairs)
+        result = references(task).measure(policy, crawl.order, pairs)
         return replace(
             result, missing=crawl.missing, seconds=seconds, error=crawl.error, until=self.until, estimate=estimate
         )

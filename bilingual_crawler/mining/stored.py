@@ -50,6 +50,7 @@ def store(file: Path, value: object) -> None:
 
 
 def stored(file: Path, kind: type[Stored]) -> Stored | None:
+    """Read what :func:`store` wrote; None without the file."""
     return msgspec.json.decode(file.read_bytes(), type=kind) if file.exists() else None
 
 

@@ -114,7 +114,7 @@ def read_tables(engine: Engine, crawls: Sequence[Path], files: Sequence[str], wo
     read = [(engine.read([str(table_of_crawl(folder, work))]), str(folder)) for folder in crawls]
     if files:
         read.append((engine.read(files), files[0]))
-    announced = any("announced" in table.columns for table, _ in read)
+    announced = any("announced" in table.columns for table, where in read)
     tables = [_named(table, where, announced) for table, where in read]
     return ibis.union(*tables) if len(tables) > 1 else tables[0]
 

@@ -197,8 +197,8 @@ _ASSIGNED = re.compile(
     rf"(?<![\w$.]){_WINDOW}{{0,3}}+location\s*+(?:\.\s*+href\s*+)?+=\s*+{_LITERAL}(?!\s*+[+.\[?&|=(])"
 )
 _CALLED = re.compile(
-    rf"(?<![\w$.])(?:{_WINDOW}{{0,3}}+location\s*+\.\s*+(?:assign|replace)|{_WINDOW}open|MM_openBrWindow"
-    rf"|MM_goToURL\s*+\(\s*+['\"]\w++['\"]\s*+,)\s*+\(?+\s*+{_LITERAL}\s*+[,)]"
+    rf"(?<![\w$.])(?:(?:{_WINDOW}{{0,3}}+location\s*+\.\s*+(?:assign|replace)|{_WINDOW}open|MM_openBrWindow)\s*+\("
+    rf"|MM_goToURL\s*+\(\s*+['\"]\w++['\"]\s*+,)\s*+{_LITERAL}\s*+[,)]"
 )
 
 

@@ -88,7 +88,7 @@ class Declarations:
         self._days: dict[str, str] = {}
         self._tag = self._machine = self._plugin = self._translation_of = ""
         self._alternates: list[tuple[str, str]] = []
-        self._licences: list[tuple[str, str]] = []  # where, and what
+        self._licences: list[str] = []  # addresses of links with this relation
         self._author: Anchor | None = None
         self._linked: list[str] = []
         self._room = MAX_SCRIPT
@@ -184,7 +184,7 @@ class Declarations:
 
     def _add_licence(self, href: str) -> None:
         if len(self._licences) < 4 * MAX_LICENCES:
-            self._licences.append(("rel=license", href))
+            self._licences.append(href)
 
     def origin(
         self, anchors: Sequence[Anchor], lines: Sequence[str], main: Sequence[bool], url: str, base: str
@@ -246,7 +246,7 @@ class Declarations:
     def _licence(
         self, linked: list[dict[str, Any]], anchors: Sequence[Anchor], hrefs: str, outside: list[str], base: str
     ) -> str:
-        found = list(self._licences)
+        found = [("rel=license", href) for href in self._licences]
         found += [("json-ld", value) for one in linked for value in _texts(one.get("license"))]
         found += [("meta", value) for value in self._said("licence")]
         # most pages have none, and one search in everything is faster than many

@@ -21,6 +21,7 @@ _ANY_FILE = ("application/octet-stream", "binary/octet-stream", "application/for
 _PAGE_BEFORE_LANGUAGE = re.compile(r"\.(?:x|s|p)?html?$|\.php$")
 _PROGRAM_ENDINGS = frozenset(("class", "css", "exe", "js", "json", "mjs", "py", "so", "yaml"))
 _WIKIS = frozenset(("wiki", "w", "index.php"))  # folders of articles
+_FILES = frozenset(("images", "skins", "resources", "extensions"))  # folders of a wiki without articles
 
 
 def ending_of(url: str) -> str:
@@ -40,8 +41,9 @@ def ending_of(url: str) -> str:
 
 def _is_title(path: str) -> bool:
     """Whether *path* ends in the title of a wiki's article: it begins with no small letter, and is no file (``:``)."""
-    *folders, name = path.split("/")
-    return not _WIKIS.isdisjoint(folders) and not name[0].islower() and ":" not in name
+    *folders, name = path.partition("://")[2].split("/")[1:]
+    is_article = not _WIKIS.isdisjoint(folders) and _FILES.isdisjoint(folders)
+    return is_article and not name[0].islower() and ":" not in name
 
 
 def is_page(url: str) -> bool:

@@ -96,7 +96,10 @@ def asks(lines: Sequence[str], kinds: Sequence[int]) -> bool:
 
 
 def own_lines(lines: Sequence[str], kinds: Sequence[int], regions: Iterable[Region]) -> tuple[list[bool], list[Region]]:
-    """Tell which *lines* are own text, and which *regions* count: by class alone only if text is left."""
+    """Tell which *lines*, with the bits *kinds*, are own text, and which of *regions* count.
+
+    Regions that only a class makes frame do not count if next to no text is left without them.
+    """
     counted = list(regions)
     own = _outside(kinds, counted)
     sizes = zip(map(len, lines), kinds, strict=True)

@@ -41,8 +41,8 @@ _REGION = re.compile("(?s)[-_].*")
 _BETWEEN_TAGS = re.compile(r"[\s,;|]+")
 _TAG = re.compile(r"\s*+[A-Za-z]{2,8}(?:[-_][A-Za-z0-9]{1,8})*+\s*+")
 _BEST = {LinkPosition.SWITCHER: 0, LinkPosition.BODY: 1, LinkPosition.NAVIGATION: 1, LinkPosition.HEAD: 2}
-_SOURCES = ("a", "area", "option", "form", "script", "frame", "embed", "refresh", "link")
-_MOST_DIRECT = {source: rank for rank, source in enumerate(_SOURCES)}
+_SOURCES = "a area option form script frame alternate header embed refresh link sitemap"  # most direct first
+_RANKS = {LinkSource(source): rank for rank, source in enumerate(_SOURCES.split())}
 
 
 @dataclass(slots=True, eq=False)
@@ -140,7 +140,9 @@ def limited(links: Sequence[Link]) -> tuple[Link, ...]:
         believed.append(link)
     if len(believed) <= MAX_LINKS and sum(len(link.url) for link in believed) <= MAX_CHARACTERS:
         return tuple(believed)
-    best = sorted(believed, key=lambda link: not (link.alternate or link.hreflang or link.claims))[:MAX_LINKS]
+    best = sorted(
+        believed, key=lambda link: not (link.alternate or link.hreflang or link.position is LinkPosition.SWITCHER)
+    )[:MAX_LINKS]
     room = bisect_right(list(accumulate(len(link.url) for link in best)), MAX_CHARACTERS)
     return tuple(best[:room])
 
@@ -161,7 +163,7 @@ def _absorb(first: Anchor, other: Anchor) -> None:
         first.label = other.label or first.label
     if not first.text:
         first.text = other.text
-    if _MOST_DIRECT.get(other.source, 9) < _MOST_DIRECT.get(first.source, 9):
+    if _RANKS[other.source] < _RANKS[first.source]:
         first.source = other.source
     if first.hreflang in (None, "x-default") and other.hreflang is not None:
         first.hreflang = other.hreflang

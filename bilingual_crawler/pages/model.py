@@ -194,7 +194,10 @@ class PageRecord(Struct, frozen=True, omit_defaults=True):
         return declared if declared != pairs.side(self.language) else None
 
     def claims_for(self, pair: LanguagePair) -> list[Claim]:
-        """Return the claims about the other language of *pair*, or no named one; empty if the page is in neither."""
+        """Return the claims about the other language of *pair*, also of switchers that name no language.
+
+        Empty if the page is in neither language.
+        """
         if self.side is None:
             return []
         claims = claims_in(self.links)

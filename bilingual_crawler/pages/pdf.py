@@ -152,8 +152,10 @@ def _goes_on(last: Paragraph, following: Paragraph) -> bool:
 
 
 def _joined(text: str, more: str, known: Counter[str]) -> str:
-    if text.endswith(HYPHENS) and text[-2:-1].isalpha() and more.partition(" ")[0] not in SUSPENDED:
-        first, second = text[:-1].rpartition(" ")[2], more.partition(" ")[0]
+    first, second = text[:-1].rpartition(" ")[2], more.partition(" ")[0]
+    # "Vor- und Nachteile", but not a word that ends so, as "boeken" does
+    is_suspended = second in SUSPENDED and not text.endswith("\u00ad") and not known[f"{first}{second}".lower()]
+    if text.endswith(HYPHENS) and text[-2:-1].isalpha() and not is_suspended:
         if not more[0].islower() or _is_compound(first, second, known):
             return f"{text[:-1]}-{more}"
         return text[:-1] + more

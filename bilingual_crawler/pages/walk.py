@@ -138,15 +138,13 @@ MAX_FEW = 12  # nodes in the mark of a note, or the name of a language
 def _is_reference(raised: LexborNode) -> bool:
     """Whether the ``sup`` element *raised* is the mark of a note: a link to a part of a page, such as ``[7]``."""
     nodes = _few_below(raised)
-    if nodes is None:
-        return False
     has_link = _leads_into_page(raised.parent) and raised.prev is None and raised.next is None
-    text = "".join(node.text_content or "" for node in nodes if node.tag == "-text")
-    return (has_link or any(map(_leads_into_page, nodes))) and _REFERENCE.fullmatch(text.strip()) is not None
+    is_mark = _REFERENCE.fullmatch(_text_of_few(nodes).strip()) is not None
+    return is_mark and (has_link or any(map(_leads_into_page, nodes)))
 
 
-def _few_below(root: LexborNode) -> list[LexborNode] | None:
-    """The nodes below *root*; None if they are more than ``MAX_FEW``."""
+def _few_below(root: LexborNode) -> list[LexborNode]:
+    """The nodes below *root*; empty if they are more than ``MAX_FEW``."""
     found: list[LexborNode] = []
     nodes = [root.first_child]
     while nodes:
@@ -154,9 +152,13 @@ def _few_below(root: LexborNode) -> list[LexborNode] | None:
         if node is not None:
             found.append(node)
             if len(found) > MAX_FEW:
-                return None
+                return []
             nodes += node.next, node.first_child
     return found
+
+
+def _text_of_few(nodes: Sequence[LexborNode]) -> str:
+    return "".join(node.text_content or "" for node in nodes if node.tag == "-text")
 
 
 def _leads_into_page(node: LexborNode | None) -> bool:
@@ -222,7 +224,6 @@ class Walk:
         self.images: list[str] = []  # addresses of images as they are written
         self.anchors: list[Anchor] = []
         self._line: list[str] = []
-        self._has_drawing = False  # whether there is an `svg`
         self._is_broken = False  # whether a `<br>` has ended the last line, and nothing has come since
         self._breaks: list[int] = []  # indices of the lines that follow the line before after a single `<br>`
         self._mark: tuple[int, int] | None = None
@@ -280,7 +281,8 @@ class Walk:
             elif tag in _EMBEDDING_TAGS:
                 self._embed(tag, node.attributes)
             elif tag == "svg":
-                self._has_drawing = True
+                # "svg a", once for all, would ask for the whole way up from each link
+                self._add([anchor for link in node.css("a")[:MAX_ANCHORS] if (anchor := _drawn(link))])
             following = node.next
             while following is None and stack:
                 node, undo = stack.pop()
@@ -289,8 +291,6 @@ class Walk:
                 following = node.next
             node = following
         self._flush()
-        if self._has_drawing:
-            self._add([anchor for link in root.css("svg a") if (anchor := _drawn(link))])
         self._clean(root)
         self._find_own_text()
         self._leave_out_breaks()
@@ -471,7 +471,7 @@ class Walk:
                     undo |= _HIDDEN
                     self._close_up(node)
             elif tag in _DECLARING_TAGS and (anchor := self.declarations.element(tag, attributes)) is not None:
-                self.anchors.append(anchor)
+                self._add([anchor])
             if tag not in UNTOLD_TAGS or tag in frame.CONTENT_TAGS:
                 undo |= self._region(tag, attributes)
             if tag in _CLICKED_TAGS and not _CLICKS.isdisjoint(attributes):
@@ -638,9 +638,9 @@ class Walk:
         return 0
 
     def _embed(self, tag: str, attributes: dict[str, str | None]) -> None:
-        """Add the page that is shown inside this one; what is seen only when it is scrolled to has ``data-src``."""
-        kind = attributes.get("type") or "text/html"
-        href = attributes.get("data") if tag == "object" else attributes.get("src") or attributes.get("data-src")
+        """Add the page that is shown inside this one; what is loaded when it is scrolled to has ``data-src``."""
+        kind = (attributes.get("type") or "text/html").lower()
+        href = attributes.get("data") if tag == "object" else attributes.get("data-src") or attributes.get("src")
         if href and ("html" in kind or "pdf" in kind):
             title = " ".join((attributes.get("title") or "").split())[:MAX_TEXT]
             self._add([Anchor(href, LinkSource.EMBED, LinkPosition.BODY, text=title)])
@@ -671,12 +671,13 @@ def _clicked_address(node: LexborNode, attributes: dict[str, str | None]) -> str
     if opened := next(filter(None, scripts), None):
         return opened
     address = data_address(attributes)
-    return address if address and ("data-href" in attributes or _names_language(node, attributes)) else None
+    is_link = address and (address == (attributes.get("data-href") or "").strip() or _names_language(node, attributes))
+    return address if is_link else None
 
 
 def _names_language(node: LexborNode, attributes: dict[str, str | None]) -> bool:
-    nodes = _few_below(node) or []
-    texts = ["".join(one.text_content or "" for one in nodes if one.tag == "-text").strip()]
+    nodes = _few_below(node)
+    texts = [_text_of_few(nodes).strip()]
     texts += [given.get(name) or "" for given in (attributes, *(one.attributes for one in nodes)) for name in _NAMES]
     return any(named_language(text) or coded_language(text) for text in texts if text and len(text) <= MAX_LABEL)
 
@@ -687,9 +688,8 @@ def _drawn(link: LexborNode) -> Anchor | None:
     href = attributes.get("href") or attributes.get("xlink:href")
     if not href:
         return None
-    title = attributes.get("title") or attributes.get("aria-label") or ""
-    text = " ".join((link.text() or title).split())[:MAX_TEXT]
-    return Anchor(href, LinkSource.A, LinkPosition.BODY, text=text)
+    text = _text_of_few(_few_below(link)) or attributes.get("title") or attributes.get("aria-label") or ""
+    return Anchor(href, LinkSource.A, LinkPosition.BODY, text=" ".join(text.split())[:MAX_TEXT])
 
 
 def _is_among_words(node: LexborNode, around: int) -> bool:

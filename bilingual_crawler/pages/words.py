@@ -28,7 +28,9 @@ _MARKS = _in_ranges(
 
 
 def word_pattern(characters: str) -> str:
-    r"""Return the pattern of a word of *characters* (of one, such as ``\w``), with combining marks and joiners.
+    r"""Return the pattern of a word that begins with one of *characters*, a pattern of one, such as ``\w``.
+
+    The combining marks in and after the word, and the joiners beside them, belong to it.
 
     >>> import re
     >>> re.findall(word_pattern(r"[^\W_]"), "घर_की ab12")

@@ -47,7 +47,10 @@ class _Break(NamedTuple):
 
 
 def unbroken(lines: Sequence[str], breaks: Sequence[int]) -> tuple[list[str], list[int]]:
-    """Return *lines* with those joined that one of *breaks* cuts in a sentence, and the index of the first of each."""
+    """Return *lines* with the parts of a sentence joined, and for each the index of its first line.
+
+    *breaks*: indices, in order, of the lines before which there is one ``<br>`` and nothing else.
+    """
     joined = {index for run in _runs(breaks) for index in _continued(lines, run)}
     if not joined:
         return list(lines), list(range(len(lines)))

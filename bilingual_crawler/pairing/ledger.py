@@ -168,9 +168,10 @@ class PairLedger:
 
     def pair_of(self, url: str) -> Pair | None:
         """Return the pair of the document at *url*; None if it is unpaired."""
-        partner = self.book.partner(url) or ""
-        candidate = self._candidates.get((url, partner)) or self._candidates.get((partner, url))
-        return candidate.pair if candidate else None
+        partner = self.book.partner(url)
+        if partner is None:
+            return None
+        return (self._candidates.get((url, partner)) or self._candidates[partner, url]).pair
 
     def pairs(self) -> list[Pair]:
         """Return the best one-to-one choice among all candidates so far, best first."""

@@ -45,16 +45,20 @@ class RefittedMethod:
         self.learnt = sum(map(len, labels))
         """Labelled pairs that are candidates of the method."""
         self._weights = fit_correction(np.concatenate(rows), np.concatenate(labels))
-        matched = [np.zeros(0)]
-        for domain, candidates in domains:
-            scores = self._scores(candidates)
-            matched.append(scores[greedy(domain.alike_a[candidates.a], domain.alike_b[candidates.b], scores)])
-        self.threshold = best_threshold(np.concatenate(matched)) if threshold is None else threshold
+        self.threshold = best_threshold(self._matched(domains)) if threshold is None else threshold
 
     def __call__(self, domain: Domain) -> Candidates:
         """Score the candidates of *domain*."""
         candidates = self._scored.get((domain.group, domain.pair)) or self._method(domain)
         return replace(candidates, scores=self._scores(candidates), threshold=self.threshold)
+
+    def _matched(self, domains: Iterable[tuple[Domain, Candidates]]) -> Floats:
+        """The scores of all pairs that a matching without a threshold would choose."""
+        found = [np.zeros(0)]
+        for domain, candidates in domains:
+            scores = self._scores(candidates)
+            found.append(scores[greedy(domain.alike_a[candidates.a], domain.alike_b[candidates.b], scores)])
+        return np.concatenate(found)
 
     def _scores(self, candidates: Candidates) -> Floats:
         rows = _features(candidates)

@@ -49,7 +49,10 @@ class LinearModel(msgspec.Struct, frozen=True):
     weights: dict[str, float]
 
     def predict(self, features: Mapping[str, Value]) -> Value:
-        """Intercept + Σ weight · value, the log-odds; KeyError without a weight. Values are numbers or arrays."""
+        """Intercept + Σ weight · value: the log-odds of a logistic regression.
+
+        Values are numbers, or arrays of one shape. An absent feature counts as 0; KeyError for one without a weight.
+        """
         total: Any = self.intercept
         for name, value in features.items():
             total += self.weights[name] * value

@@ -263,7 +263,10 @@ def load_models(
 
 
 def default_providers() -> list[str]:
-    """The accelerators that this onnxruntime can use, then the CPU; ProviderError if onnxruntime-gpu is hidden."""
+    """The accelerators that this onnxruntime can use, then the CPU.
+
+    Raises ProviderError if onnxruntime-gpu is installed, and the files of onnxruntime lie over its own.
+    """
     import onnxruntime as ort
 
     available = ort.get_available_providers()

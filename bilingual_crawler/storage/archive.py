@@ -7,6 +7,7 @@ import os
 import re
 import tempfile
 import weakref
+import zlib
 from abc import ABC, abstractmethod
 from collections import defaultdict
 from contextlib import ExitStack
@@ -347,14 +348,25 @@ class GzipWarc(WarcFile):
 
 
 def _has_member_per_record(file: IO[bytes], path: Path) -> bool:
-    """Whether the first sound member, of the length of a record at most, holds one record."""
-    member = next(read_members(file.fileno(), max_skipped=0, go_on=True), None)
-    if member is None:
-        return False
-    head = parse_head(member.start)
-    if head is None and not member.start.startswith(_WARC):
-        raise ArchiveError(path, _NOT_WARC)
-    return head is None or member.size <= head.end + _TRAILER
+    """Whether the first member holds one record; unpacks only this record."""
+    inflate = zlib.decompressobj(31)
+    content, size = b"", 0
+    head: RecordHead | None = None
+    file.seek(0)
+    while not inflate.eof and size <= MAX_SKIPPED and (data := inflate.unconsumed_tail or file.read(_CHUNK)):
+        try:
+            piece = inflate.decompress(data, _UNPACK_CHUNK)
+        except zlib.error:
+            break
+        size += len(piece)
+        if head is None:
+            content += piece
+            head = parse_head(content)
+            if content and head is None and (not content.startswith(_WARC) or len(content) > MAX_HEAD):
+                raise ArchiveError(path, _NOT_WARC)
+        if head is not None and size > head.end + _TRAILER:
+            return False
+    return True
 
 
 def _unpack(path: Path, file: IO[bytes], left_out: LeftOut) -> PlainWarc:

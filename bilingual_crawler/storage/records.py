@@ -131,6 +131,10 @@ class Records:
             raise
         self.end += len(record)
 
+    def sync(self) -> None:
+        """Bring the file to the disk, wherever it was moved since."""
+        os.fsync(self._file.fileno())
+
     def close(self) -> None:
         self._file.close()
 

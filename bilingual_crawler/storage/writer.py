@@ -14,7 +14,6 @@ from urllib.parse import urldefrag, urlsplit
 from warcio.statusandheaders import StatusAndHeaders
 from warcio.warcwriter import WARCWriter
 
-from bilingual_crawler.storage.files import to_disk
 from bilingual_crawler.storage.records import Records, members_end
 from bilingual_crawler.storage.warc import VARIANT_FIELD
 
@@ -128,8 +127,8 @@ class WarcWriter:
 
     def close(self) -> None:
         """Bring the current file to the disk; no record can be written afterwards."""
+        self._records.sync()
         self._records.close()
-        to_disk(self._directory / self._name)
 
     def _open_file(self) -> None:
         self._name = f"{self._prefix}-{self._number:05}.warc.gz"

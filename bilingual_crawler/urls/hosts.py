@@ -44,13 +44,16 @@ def with_https(url: str) -> str:
     return "https" + url.removeprefix("https").removeprefix("http")
 
 
-_LABEL = re.compile(r"[a-z0-9_-]{1,63}")
+MAX_LABEL = 63
+_LABEL = re.compile(rf"[a-z0-9_-]{{1,{MAX_LABEL}}}")
 
 
 def _ascii_label(label: str) -> str:
-    """Raises ValueError if *label* has signs that no name may have."""
     if label.isascii():
         return label
+    if len(label) > MAX_LABEL:
+        # punycode takes quadratic time
+        raise ValueError("a label that is too long")
     return f"xn--{label.encode('punycode').decode('ascii')}"
 
 
@@ -63,7 +66,7 @@ def normal_host(host: str) -> str | None:
         host = host.lower().rstrip(".")
         if not host.isascii():
             # as browsers do: signs that IDNA 2008 does not allow (☃) are encoded, too
-            host = ".".join(map(_ascii_label, idna.uts46_remap(host).rstrip(".").split(".")))
+            host = ".".join(map(_ascii_label, idna.uts46_remap(host, std3_rules=False).rstrip(".").split(".")))
         labels = host.split(".")
         if len(host) > 253 or not all(map(_LABEL.fullmatch, labels)):
             return None

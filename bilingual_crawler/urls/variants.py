@@ -1,4 +1,7 @@
-"""Variants of an address by request header or cookie: their URLs end in a fragment, as in ``/page#!lang=spa``."""
+"""Variants of an address by request header or cookie: their URLs end in a fragment, as in ``/page#!lang=spa``.
+
+No server sees a fragment, so frontier, files and evidence know a variant as one more URL, whose mark is its language.
+"""
 
 from __future__ import annotations
 

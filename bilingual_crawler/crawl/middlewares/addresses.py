@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import asyncio
+import errno
 import ipaddress
 import socket
 import threading
 import time
 from collections import defaultdict, deque
 from concurrent.futures import Future
+from contextlib import suppress
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple, Self
+from typing import TYPE_CHECKING, Any, Self
 from urllib.parse import urlsplit
 from urllib.request import getproxies, proxy_bypass
 
@@ -28,7 +30,7 @@ from bilingual_crawler.crawl.signals import ENTRY, Refused, StillWanted, count_a
 from bilingual_crawler.frontier.backoff import Rest
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Iterable
 
     from scrapy import Request
     from scrapy.crawler import Crawler
@@ -95,18 +97,24 @@ def authority(url: str) -> tuple[str, int]:
     return parts.hostname or "", parts.port or _PORTS.get(parts.scheme, 0)
 
 
-MAX_AGE = 3600.0  # seconds for which an answer is remembered
+MAX_AGE = 3600.0  # seconds beyond DNS_TIMEOUT for which an answer is remembered
 UNCACHED_AGE = 10.0  # the same without DNSCACHE_ENABLED: a request asks twice
 MAX_THREADS = 200  # look-ups at a time
 PATIENCE = 0.1  # seconds for which a request waits before others go on
-MAX_REST = 10.0  # longest pause in seconds before a request asks again
+REST, MAX_REST = 0.3, 10.0  # shortest and longest pause in seconds before a request asks again
+SLOW = 3.0  # seconds of a look-up after which the other URLs of the site come first
 
 
-class Lookup(NamedTuple):
-    """A look-up that goes on, or is done."""
+@dataclass(slots=True)
+class Lookup:
+    """A look-up that waits for a thread, goes on, or is done."""
 
     addresses: Future[list[str]]  # empty if the name has none
-    begun: float  # of the monotonic clock
+    begun: float | None = None  # of the monotonic clock; None while it waits
+
+    @property
+    def seconds(self) -> float:
+        return 0.0 if self.begun is None else time.monotonic() - self.begun
 
 
 @implementer(IHostnameResolver)
@@ -120,32 +128,41 @@ class Names:
         self._reactor = reactor
         self.timeout = timeout
         self._lookups: TTLCache[str, Lookup] = TTLCache(max(size, 2 * MAX_THREADS), age)
-        self._waiting: deque[tuple[str, Future[list[str]]]] = deque()
+        self._waiting: deque[tuple[str, Lookup]] = deque()
         self._threads = 0
         self._lock = threading.Lock()
 
     def look_up(self, name: str) -> Lookup:
-        """The look-up of *name*, which begins unless it is known."""
+        """The look-up of *name*, which begins unless it is known; raises OSError if no thread can be started."""
         lookup = self._lookups.get(name)
         if lookup is None:
-            lookup = self._lookups[name] = Lookup(Future(), time.monotonic())
+            lookup = Lookup(Future())
             if isIPAddress(name) or isIPv6Address(name):
                 lookup.addresses.set_result([name])
             else:
-                self._begin(name, lookup.addresses)
+                self._begin(name, lookup)
+            self._lookups[name] = lookup
         return lookup
 
     def forget(self, name: str) -> None:
         self._lookups.pop(name, None)
 
-    def _begin(self, name: str, addresses: Future[list[str]]) -> None:
+    def _begin(self, name: str, lookup: Lookup) -> None:
         with self._lock:
-            self._waiting.append((name, addresses))
+            self._waiting.append((name, lookup))
             if self._threads >= MAX_THREADS:
                 return
             self._threads += 1
-        # a process may end while a name server keeps a thread waiting
-        threading.Thread(target=self._work, daemon=True, name="names").start()
+        try:
+            # a process may end while a name server keeps a thread waiting
+            threading.Thread(target=self._work, daemon=True, name="names").start()
+        except RuntimeError as error:
+            with self._lock:
+                self._threads -= 1
+                # unless a thread that ends has taken it
+                with suppress(ValueError):
+                    self._waiting.remove((name, lookup))
+            raise OSError(errno.EAGAIN, str(error)) from error
 
     def _work(self) -> None:
         while True:
@@ -153,49 +170,43 @@ class Names:
                 if not self._waiting:
                     self._threads -= 1
                     return
-                name, addresses = self._waiting.popleft()
-            if not addresses.set_running_or_notify_cancel():
-                continue
+                name, lookup = self._waiting.popleft()
+            lookup.begun = time.monotonic()
             try:
                 found = socket.getaddrinfo(name, None, type=socket.SOCK_STREAM)
-            except (OSError, UnicodeError):
+            except (OSError, ValueError):
                 found = []
             by_family = defaultdict[int, list[str]](list)
             for family, _, _, _, address in found:
                 by_family[family].append(str(address[0]))
-            addresses.set_result(by_family[socket.AF_INET] or by_family[socket.AF_INET6])
+            lookup.addresses.set_result(by_family[socket.AF_INET] or by_family[socket.AF_INET6])
 
     def resolveHostName(
         self, resolutionReceiver: Any, hostName: str, portNumber: int = 0, *more: Any, **named: Any
     ) -> Any:
         resolutionReceiver.resolutionBegan(HostResolution(hostName))
-        lookup, is_told = self.look_up(hostName), False
+        lookup = self.look_up(hostName.lower()).addresses
 
-        def tell() -> None:
-            nonlocal is_told
-            if is_told:
-                return
-            is_told = True
-            addresses = lookup.addresses.result() if lookup.addresses.done() else []
-            for address in addresses:
+        def pass_on() -> None:
+            for address in lookup.result() if lookup.done() else ():
                 kind = IPv6Address if isIPv6Address(address) else IPv4Address
                 resolutionReceiver.addressResolved(kind("TCP", address, portNumber))
-            if lookup.addresses.done() and not addresses:
-                self.forget(hostName)
+            if lookup.done() and not lookup.result():
+                self.forget(hostName.lower())
             resolutionReceiver.resolutionComplete()
 
-        if lookup.addresses.done():
-            tell()
+        def end() -> None:
+            # in the thread of the reactor; if the time is up, nobody waits any more
+            if timer.active():
+                timer.cancel()
+                pass_on()
+
+        if lookup.done():
+            pass_on()
         else:
-            timer = self._reactor.callLater(self.timeout, tell)
-            lookup.addresses.add_done_callback(lambda _: self._reactor.callFromThread(_end, timer, tell))
+            timer = self._reactor.callLater(self.timeout, pass_on)
+            lookup.add_done_callback(lambda _: self._reactor.callFromThread(end))
         return resolutionReceiver
-
-
-def _end(timer: Any, tell: Callable[[], None]) -> None:
-    if timer.active():
-        timer.cancel()
-    tell()
 
 
 @implementer(IHostnameResolver)
@@ -206,8 +217,8 @@ class GuardedResolver:
     nothing.
     """
 
-    def __init__(self, resolver: Any) -> None:
-        self.names = resolver
+    def __init__(self, names: Any) -> None:
+        self.names = names
         self.rules: dict[object, AddressRule] = {}  # of each crawl of this process; one has to allow an address
         # (host, port) with only forbidden addresses at the last look-up -> one of them
         self.refused: LRUCache[tuple[str, int], str] = LRUCache(_REMEMBERED)
@@ -216,8 +227,9 @@ class GuardedResolver:
     def from_crawler(cls, crawler: Crawler, reactor: Any) -> Self:
         """A resolver in front of :class:`Names`."""
         settings = crawler.settings
-        age = MAX_AGE if settings.getbool("DNSCACHE_ENABLED") else UNCACHED_AGE
-        return cls(Names(reactor, settings.getint("DNSCACHE_SIZE"), age, settings.getfloat("DNS_TIMEOUT")))
+        timeout = settings.getfloat("DNS_TIMEOUT")
+        age = timeout + (MAX_AGE if settings.getbool("DNSCACHE_ENABLED") else UNCACHED_AGE)
+        return cls(Names(reactor, settings.getint("DNSCACHE_SIZE"), age, timeout))
 
     @classmethod
     def installed(cls) -> Self | None:
@@ -268,7 +280,7 @@ class _Sieve:
 
 
 class NamesMiddleware(CrawlComponent):
-    """Gives requests back to the frontier while the names of their hosts are looked up: these take no room of others.
+    """Gives requests back to the frontier while the names of their hosts are looked up, so that other sites go on.
 
     A name that is not found within ``DNS_TIMEOUT`` fails as a connection does.
     """
@@ -288,15 +300,16 @@ class NamesMiddleware(CrawlComponent):
         is_proxied = "proxy" in request.meta or (parts.scheme in self._proxies and not proxy_bypass(name))
         if ENTRY not in request.meta or resolver is None or is_proxied:
             return None
-        addresses, begun = resolver.names.look_up(name)
-        if not addresses.done():
-            await asyncio.wait([asyncio.wrap_future(addresses)], timeout=PATIENCE)
-        waited = time.monotonic() - begun
-        if not addresses.done() and waited < resolver.names.timeout:
-            return again(request, Rest(min(MAX_REST, 1 + waited / 2), failed=False))
-        if not addresses.done() or not addresses.result():
+        lookup = resolver.names.look_up(name)
+        if not lookup.addresses.done():
+            await asyncio.wait([asyncio.wrap_future(lookup.addresses)], timeout=PATIENCE)
+        if not lookup.addresses.done() and lookup.seconds < resolver.names.timeout:
+            rest = min(MAX_REST, REST + lookup.seconds / 2)
+            return again(request, Rest(rest, failed=False, after_others=lookup.seconds > SLOW))
+        if not lookup.addresses.done() or not lookup.addresses.result():
             resolver.names.forget(name)
-            raise CannotResolveHostError(f"no address of {name} was found in {waited:.0f} s")
+            resolver.refused.pop(authority(request.url), None)
+            raise CannotResolveHostError(f"no address of {name} was found")
         return None
 
 

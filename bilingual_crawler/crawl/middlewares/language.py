@@ -191,7 +191,8 @@ def page_job(
     """The job that reads the HTML page in *response*, fetched from *url*; for an alignment of *pairs*, if given."""
     headers = response.headers
     link_headers = tuple(map(header_text, headers.getlist("Link")))
-    if target := refreshed(header(headers, "Refresh")):
+    # browsers read it as the element of this name; to the job it is one more link in the headers
+    if target := refreshed(header_text(headers.get("Refresh") or b"")):
         link_headers += (f"<{target}>; rel=refresh",)
     language = header(headers, "Content-Language")
     job = PageJob if pairs is None else partial(CrawledPageJob, pairs=pairs)

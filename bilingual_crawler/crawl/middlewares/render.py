@@ -72,6 +72,7 @@ class PageNetwork:
         self.left_for: str | None = None  # where scripts have sent the visitor instead of showing the page
 
     async def attach(self, page: Page, request: Request) -> None:
+        """Put this between *page* and the network."""
         for cookie in filter(None, self._asked.get("cookie", "").split("; ")):
             name, _, value = cookie.partition("=")
             await page.context.add_cookies([{"name": name, "value": value, "url": self._url}])

@@ -80,4 +80,4 @@ class LoadedDetector(Detector, Protocol):
 
     @classmethod
     def load(cls, models: Traversable, language_model: LanguageModel) -> Self:
-        """Make the detector with what it reads in the folder *models*, and the model of the languages of URLs."""
+        """Make the detector of what it reads in *models*, and the model of languages of URLs; raises ModelError."""

@@ -22,7 +22,10 @@ _TABLES = ("nb_ptc", "nb_pc", "nb_classes", "tk_nextmove", "tk_row", "tk_output"
 
 @cache
 def load_langid() -> LanguageIdentifier:
-    """The identifier of all languages, to be copied; its tables are mapped from the cache folder, if there is one."""
+    """The identifier of all languages, to be copied; its tables are mapped from the cache folder, if there is one.
+
+    Tables that cannot be read there are unpacked, and written anew if that is possible.
+    """
     parent = cache_folder()
     folder = parent and parent / f"langid-{version('py3langid')}"
     if folder:

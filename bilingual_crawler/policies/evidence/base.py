@@ -86,8 +86,9 @@ class Place:
     folders: tuple[str, ...]
     """Host and folders, outermost first."""
     mark: tuple[str, str, str] | None
-    """Site, component and token of the most telling language mark; then its language, ISO 639-3."""
+    """Site, component and token of the most telling language mark."""
     marked: str | None
+    """Language of that mark, ISO 639-3."""
     weak: bool
     """Whether the mark may mean something else (country suffix, a common word)."""
 
