@@ -41,7 +41,7 @@ def ending_of(url: str) -> str:
 
 def _is_title(path: str) -> bool:
     """Whether *path* ends in the title of a wiki's article: it begins with no small letter, and is no file (``:``)."""
-    *folders, name = path.partition("://")[2].split("/")[1:]
+    folders, name = path.partition("://")[2].split("/")[1:-1], path.rpartition("/")[2]
     is_article = not _WIKIS.isdisjoint(folders) and _FILES.isdisjoint(folders)
     return is_article and not name[0].islower() and ":" not in name
 
