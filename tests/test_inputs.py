@@ -64,6 +64,17 @@ def test_resource_records_are_pages(tmp_path: Path) -> None:
     assert inputs.refused == {"not_html": 1, "url": 1}
 
 
+@pytest.mark.parametrize("location", [b"http://[x", b"mailto:a@a.example"])
+def test_a_redirect_to_nowhere_is_left_out(tmp_path: Path, location: bytes) -> None:
+    block = b"HTTP/1.1 301 Moved\r\nLocation: %b\r\n\r\n" % location
+    head = b"WARC/1.0\r\nWARC-Type: response\r\nWARC-Target-URI: https://a.example/1\r\nContent-Length: %d\r\n\r\n"
+    path = tmp_path / "pages.warc"
+    path.write_bytes(head % len(block) + block + b"\r\n\r\n")
+    inputs = Inputs([path], PAIRS)
+    assert not list(inputs.pages())
+    assert inputs.refused == {"http_301": 1}
+
+
 @pytest.mark.parametrize(
     ("coding", "body"),
     [

@@ -9,7 +9,6 @@ from dataclasses import replace
 from itertools import islice
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, cast
-from urllib.parse import urljoin
 
 from scrapy import Request
 from scrapy.downloadermiddlewares.httpcompression import ACCEPTED_ENCODINGS, HttpCompressionMiddleware
@@ -125,7 +124,7 @@ class PagesOfRecords:
             return self._refuse("no_response")
         if response.status not in (200, 203):
             location = response.headers.get(b"location") if 300 <= response.status < 400 else None
-            target = canonicalise(urljoin(url, location[0].decode("utf-8", "replace"))) if location else None
+            target = canonicalise(location[0].decode("utf-8", "replace"), url) if location else None
             if target is None:
                 return self._refuse(f"http_{response.status}")
             self.redirects[url] = target
