@@ -180,13 +180,14 @@ class SharedWords(PartnerEvidence):
 
     def _count(self) -> None:
         """Count what came since the page before: between pages a rarity must not depend on when it was asked for."""
-        if len(self._times) > MAX_KNOWN:
-            self._times.clear()
-            self._seen = 0
         self._times.update(self._new)
         self._seen += self._new_urls
         self._new.clear()
         self._new_urls = 0
+        # what one page has added is bounded, too
+        if len(self._times) > MAX_KNOWN:
+            self._times.clear()
+            self._seen = 0
         for cache in (self._rarities, self._queued.weights, self._documents.weights):
             cache.clear()
 
