@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import functools
+import math
 import os
 import pickle
 import signal
 import subprocess
 import sys
 import threading
+import time
 from collections import deque
 from concurrent.futures import ThreadPoolExecutor
 from multiprocessing import Pipe
@@ -41,8 +43,8 @@ def environment() -> dict[str, str]:
 
 _PATIENCE = 30.0  # seconds for a silent helper, plus as many times the processor time of the job
 _AHEAD = 4  # jobs for each process that `ahead` begins before their results are taken
+_OVERLOAD = 2.0  # seconds for which jobs wait without a break before another helper starts
 _max_jobs = os.cpu_count() or 1
-_thread = threading.local()
 _suspects = threading.Lock()  # held by the job that runs once more after its helper was killed
 _helpers: set[_Helper] = set()  # all helpers, to be ended by `close`
 
@@ -73,23 +75,65 @@ def use(count: int) -> None:
     _max_jobs = count
 
 
+class _Places:
+    """A place for each helper, or for one to come. There is one, and more if jobs wait without a break.
+
+    Most pages are read faster than the crawl takes them, and a helper costs a second and 100 MB.
+    """
+
+    def __init__(self) -> None:
+        self._changed = threading.Condition()
+        self._free: list[_Helper | None] = [None]
+        self._count, self._waiting = 1, 0
+        self._overloaded = math.inf  # since when jobs have waited without a break
+
+    def take(self) -> _Helper | None:
+        """Wait for a place; return its helper, None if it has none yet."""
+        with self._changed:
+            self._waiting += 1
+            while not self._free:
+                self._overloaded = min(self._overloaded, time.monotonic())
+                left = self._overloaded + _OVERLOAD - time.monotonic()
+                if self._count < processes() and left <= 0:
+                    self._count += 1
+                    self._free.append(None)
+                    self._overloaded = math.inf
+                else:
+                    self._changed.wait(left if self._count < processes() else None)
+            self._waiting -= 1
+            return self._free.pop()
+
+    def leave(self, helper: _Helper | None) -> None:
+        """Free the place of *helper*, None if it has ended."""
+        with self._changed:
+            self._free.append(helper)
+            if not self._waiting:
+                self._overloaded = math.inf
+            self._changed.notify()
+
+
 @functools.cache
 def _threads() -> ThreadPoolExecutor:
     return ThreadPoolExecutor(processes(), thread_name_prefix="sandbox")
+
+
+_places = _Places()
 
 
 def close() -> None:
     """Wait for all jobs, end the helpers and wait for their end; the next job starts new ones."""
     if _threads.cache_info().currsize:
         _threads().shutdown()
-        _threads.cache_clear()
         for helper in list(_helpers):
             helper.end()
+        _forget()
 
 
 def _forget() -> None:
     """A forked process has helpers of its own."""
+    global _places
     _threads.cache_clear()
+    _places = _Places()
     _helpers.clear()
 
 
@@ -110,19 +154,19 @@ class _KilledError(SandboxError):
 
 
 def _attempt(job: Job[Result]) -> Result:
-    helper: _Helper | None = getattr(_thread, "helper", None)
-    if helper is None or not helper.runs():
-        helper = _Helper()
-    _thread.helper = None
-    answer = helper.ask(job)
-    status, content = answer[:1], memoryview(answer)[1:]
+    places = _places
+    helper = places.take()
+    try:
+        if helper is None or not helper.runs():
+            helper = _Helper()
+        answer = helper.ask(job)
+        status, content = answer[:1], memoryview(answer)[1:]
+        if status in (OUT_OF_MEMORY, DONE_AND_LEFT):
+            helper.end()
+    finally:
+        places.leave(helper if helper in _helpers else None)
     if status == OUT_OF_MEMORY:
-        helper.end()
         raise SandboxError("memory", f"needs more than {job.limits.megabytes:.0f} MB")
-    if status == DONE_AND_LEFT:
-        helper.end()
-    else:
-        _thread.helper = helper
     if status not in (DONE, DONE_AND_LEFT, UNWANTED):
         raise SandboxError("crash", str(content, "utf-8", "replace"))
     try:
