@@ -134,6 +134,46 @@ def test_how_reliable_mirrors_are_is_learnt_by_site() -> None:
     assert worse < chance("a.org") < 1
 
 
+def test_articles_of_two_wikis_that_link_to_each_other_are_learnt_to_be_pairs() -> None:
+    """Each article links to its translation in the text, to others of its wiki, and all to one page of the other."""
+
+    def article(wiki: str, number: int, side: str) -> None:
+        other = "wiki" if wiki == "fiwiki" else "fiwiki"
+        targets = (f"{wiki}/{number + 1}", f"{other}/Author", f"{other}/{number}")
+        fetch(crawl, f"https://a.org/{wiki}/{number}", side, *(Link(f"https://a.org/{path}") for path in targets))
+
+    def chance(path: str) -> float:
+        return gain.explain(f"https://a.org/{path}").completes
+
+    crawl = Learner(gain := knowing("cross_links", "folders"))
+    article("wiki", 0, "eng")
+    first = chance("fiwiki/0")
+    assert 0 < first < 0.2
+    assert chance("wiki/1") == 0
+    for number in range(8):
+        article("wiki", number, "eng")
+        article("fiwiki", number, "fin")
+    article("wiki", 8, "eng")
+    assert chance("fiwiki/8") > 0.4
+    assert chance("fiwiki/Author") == 0
+    [ledger] = crawl.ledgers.values()
+    assert {(pair.url_a, pair.url_b) for pair in ledger.pairs()} == {
+        (f"https://a.org/wiki/{number}", f"https://a.org/fiwiki/{number}") for number in range(8)
+    }
+    assert {pair.method for pair in ledger.pairs()} >= {"linked"}
+
+
+def test_links_from_one_folder_to_another_are_believed_less_if_no_pair_comes_of_them() -> None:
+    crawl = Learner(gain := knowing("cross_links"))
+    chances = []
+    for number in range(8):
+        product, news = f"https://a.org/tuotteet/{number}", f"https://a.org/news/{number}"
+        fetch(crawl, news, "eng", Link(product))
+        chances.append(gain.explain(product).completes)
+        fetch(crawl, product, None)
+    assert chances[-1] < chances[0] / 2
+
+
 @pytest.mark.parametrize("announced", [True, False], ids=["hreflang", "switcher"])
 def test_announcements_that_lie_are_believed_less_and_less(announced: bool) -> None:
     """A site that shows one text under the addresses of both languages, and announces each as the translation."""

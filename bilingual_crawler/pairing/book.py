@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from cachetools import LRUCache
 
+from bilingual_crawler.pages.model import LinkPosition
 from bilingual_crawler.pairing.urls import UrlEvidence, agrees, last_hop
 from bilingual_crawler.urls.hosts import registered_domain
 from bilingual_crawler.urls.marks import coded_language, marked_language, strip_language
@@ -20,6 +21,10 @@ if TYPE_CHECKING:
 
 MAX_RELATED = 50
 """Maximum twins of a URL, documents that announce it, and documents whose switchers lead to it."""
+MAX_CROSS_LINKS = 4
+"""Maximum links in the text of a document to other parts of its site: with more it is a list."""
+MAX_LINKING = 3
+"""Maximum documents with such a link to a URL: with more it belongs to the frame."""
 MAX_AWAITED = 100_000
 """Latest claimed URLs that are not documents yet, some 300 bytes each; also the maximum of redirects."""
 
@@ -61,6 +66,8 @@ class Book:
         """Document with copies -> all their keys."""
         self._announced_by: Sources = {}
         self._switched_by: Sources = {}
+        self._linked_by: Sources = {}
+        self._claims = (self._announced_by, self._switched_by, self._linked_by)
         self._awaited: deque[str] = deque()
         """Claimed URLs that were not documents at the time."""
         self._redirects: LRUCache[str, str] = LRUCache(MAX_AWAITED)
@@ -133,7 +140,23 @@ class Book:
                 claimed.append(self._note(self._announced_by, url, page.url))
             if claim.switcher:
                 claimed.append(self._note(self._switched_by, url, page.url))
+        for url in self._cross_links(page):
+            self._note(self._linked_by, url, page.url)
         return claimed
+
+    def _cross_links(self, page: PageRecord) -> Sequence[str]:
+        """What *page* links to in its text that may be in the other language; nothing if that is much."""
+        here = _part(page.url)
+        texts = (link for link in page.links if link.position is LinkPosition.BODY and not link.claims)
+        leading = dict.fromkeys(self.resolve(link.url) for link in texts if _part(link.url) != here)
+        found = [
+            url
+            for url in leading
+            if len(self._linked_by.get(url, ())) <= MAX_LINKING
+            and self.side(url) != page.side
+            and not is_foreign(url, page.url)
+        ]
+        return found if len(found) <= MAX_CROSS_LINKS else ()
 
     def redirect(self, url: str, target: str) -> tuple[str, list[str]]:
         """Note that *url* redirects to *target*; return where that leads, and the documents whose claims move there."""
@@ -152,6 +175,11 @@ class Book:
     def switched_by(self, url: str) -> Sequence[str]:
         """The documents whose language switchers lead to *url*, in the order of their downloads."""
         return self._switched_by.get(url, ())
+
+    def linked_by(self, url: str) -> Sequence[str]:
+        """The documents of other parts of the site that link to *url* in their text; none if these are many."""
+        sources = self._linked_by.get(url, ())
+        return sources if len(sources) <= MAX_LINKING else ()
 
     def announced_language(self, url: str) -> str | None:
         """The language of *url* by the announcements of documents, or None."""
@@ -189,13 +217,13 @@ class Book:
             if len(self._awaited) > MAX_AWAITED:
                 oldest = self._awaited.popleft()
                 if oldest not in self._held:
-                    self._announced_by.pop(oldest, None)
-                    self._switched_by.pop(oldest, None)
+                    for kind in self._claims:
+                        kind.pop(oldest, None)
         return url
 
     def _move_claims(self, url: str, target: str) -> list[str]:
         """Move the claims about *url* to *target*; return the claiming documents."""
-        moved = [(kind, source) for kind in (self._announced_by, self._switched_by) for source in kind.pop(url, ())]
+        moved = [(kind, source) for kind in self._claims for source in kind.pop(url, ())]
         for kind, source in moved:
             self._note(kind, target, source)
         return [source for _, source in moved]
@@ -257,3 +285,9 @@ class Book:
 def is_foreign(url: str, other: str) -> bool:
     """Whether two URLs are of different registered domains."""
     return registered_domain(url) != registered_domain(other)
+
+
+def _part(url: str) -> tuple[str, str]:
+    """Host and first folder of *url*."""
+    _, _, host, *path = url.split("/", 4)
+    return host, path[0] if len(path) > 1 else ""

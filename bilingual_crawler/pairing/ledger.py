@@ -103,7 +103,8 @@ class PairLedger:
         """Add *page*, if new; return the pair that it completes. *proposals* count where own evidence lacks."""
         if not page.is_document or page.url in self.book:
             return None
-        proposed = {self.book.original(proposal.url): proposal for proposal in proposals}
+        likeliest_last = sorted(proposals, key=lambda proposal: proposal.probability)
+        proposed = {self.book.original(proposal.url): proposal for proposal in likeliest_last}
         held = self.book.hold(page)
         if held.coded is not None:
             self._conventions.observe_mark(registered_domain(page.url), agrees=held.coded)

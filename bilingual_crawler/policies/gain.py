@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from bilingual_crawler.frontier.entry import NEVER
 from bilingual_crawler.policies.base import Policy, PolicyError, Promise
 from bilingual_crawler.policies.evidence.base import Evidence, Known, LanguageEvidence, PartnerEvidence, Prospect
-from bilingual_crawler.policies.evidence.claims import Hreflang, Mirrors, Switchers
+from bilingual_crawler.policies.evidence.claims import CrossLinks, Hreflang, Mirrors, Switchers
 from bilingual_crawler.policies.evidence.language import Folders, Labels, LinkingPages, Marks, Wording
 from bilingual_crawler.policies.evidence.parallel_links import ParallelLinks
 from bilingual_crawler.policies.evidence.prospects import NewText, PairRate, Served, Surplus
@@ -29,7 +29,15 @@ if TYPE_CHECKING:
 
 LANGUAGE: tuple[tuple[type[LanguageEvidence], ...], ...] = ((Folders,), (LinkingPages,), (Marks,), (Labels, Wording))
 """Of each group, the first kind with something to say counts."""
-PARTNER: tuple[type[PartnerEvidence], ...] = (Hreflang, Switchers, Mirrors, ParallelLinks, SharedWords, Surplus)
+PARTNER: tuple[type[PartnerEvidence], ...] = (
+    Hreflang,
+    Switchers,
+    CrossLinks,
+    Mirrors,
+    ParallelLinks,
+    SharedWords,
+    Surplus,
+)
 PROSPECTS: tuple[type[Prospect], ...] = (PairRate, Served)
 TEXT: tuple[type[Prospect], ...] = (NewText,)
 EVIDENCE: Mapping[str, type[Evidence]] = {kind.name: kind for kind in (*chain(*LANGUAGE), *PARTNER, *PROSPECTS, *TEXT)}

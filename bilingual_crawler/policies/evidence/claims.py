@@ -126,6 +126,31 @@ class Switchers(Claims):
 
 
 @dataclass
+class CrossLinks(Claims):
+    """Links in texts from one part of a site to another, as between the articles of two wikis."""
+
+    name: ClassVar[str] = "cross_links"
+    trust: float = 0.15
+    slope: float = 2.0
+    base: float = 0.0
+    both: float = 0.8
+    """P(translation) of two documents that link to each other so."""
+
+    def sources(self, url: str) -> Sequence[str]:
+        return self.book.linked_by(url)
+
+    def candidates(self, page: PageRecord, links: Sequence[Link]) -> Iterable[Proposal]:
+        if page.side is None or not (sources := self.sources(page.url)):
+            return []
+        trust = self.trust_in(page.url, self.known.index(page.side))
+        linked = {self.book.resolve(link.url) for link in links}
+        return [Proposal(url, "linked", max(trust, self.both * (url in linked))) for url in sources]
+
+    def observe_link(self, page: PageRecord, link: Link) -> bool:
+        return page.url in self.sources(link.url)
+
+
+@dataclass
 class Mirrors(PartnerEvidence):
     """Twins in the other language; P(translation) is learnt by site."""
 
