@@ -8,9 +8,7 @@ from __future__ import annotations
 import os
 import sys
 from abc import abstractmethod
-from argparse import ArgumentTypeError
 from contextlib import contextmanager
-from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeRemainingColumn
@@ -37,7 +35,6 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from scrapy.commands import ScrapyCommand as Base
-    from scrapy.settings import BaseSettings
 else:
     Base = object
 
@@ -74,18 +71,13 @@ def project_settings() -> Settings:
     return ours
 
 
-def adapt(parser: ArgumentParser, settings: BaseSettings | None = None) -> None:
-    """Name the console script, if it runs, in the usage of *parser*, and print errors as one line. With *settings*,
-    ``-s`` refuses other names, unless an installed extension of Scrapy has them.
-    """
+def adapt(parser: ArgumentParser) -> None:
+    """Name the console script, if it runs, in the usage of *parser*, and print errors as one line."""
     if parser.prog == TOOL and parser.usage:
         parser.usage = parser.usage.replace("scrapy", TOOL, 1)
     program = TOOL if parser.prog == TOOL else "scrapy"
     # Scrapy makes the parser itself
     parser.error = lambda message: parser.exit(2, f"{program}: error: {' '.join(message.split())}\n")  # type: ignore[method-assign]
-    if settings is not None:
-        read, add = partial(_known, list(settings)), parser.add_argument
-        add("-s", "--set", action="append", default=[], type=read, metavar="NAME=VALUE", help="set a setting")
 
 
 class Tool(Base):
@@ -97,8 +89,7 @@ class Tool(Base):
     arguments: ClassVar[str] = ""
     purpose: ClassVar[str]
     description: ClassVar[str] = ""
-    inputs: ClassVar[range] = range(1, sys.maxsize)
-    """How many inputs it takes."""
+    inputs: ClassVar[range] = range(1, sys.maxsize)  # how many inputs it takes
 
     def syntax(self) -> str:
         return self.arguments
@@ -111,11 +102,15 @@ class Tool(Base):
 
     def add_options(self, parser: ArgumentParser) -> None:
         super().add_options(parser)
-        adapt(parser, self.settings)
+        adapt(parser)
         self.add(parser.add_argument)
 
     def add(self, option: Callable[..., object]) -> None:
         """Add the options of the command, each by a call of *option*."""
+
+    def process_options(self, args: list[str], opts: Namespace) -> None:
+        check_settings(opts.set, list(self.settings))
+        super().process_options(args, opts)
 
     def run(self, args: list[str], opts: Namespace) -> None:
         refuse_unknown(args)
@@ -168,11 +163,3 @@ def in_one_line(*kinds: type[Exception], out: Path) -> Iterator[None]:
             yield
     except OSError as error:
         raise usage_error(f"{error.filename or out}: {error.strerror}") from error
-
-
-def _known(names: Collection[str], setting: str) -> str:
-    try:
-        check_settings([setting], names)
-    except UsageError as error:
-        raise ArgumentTypeError(str(error)) from None
-    return setting

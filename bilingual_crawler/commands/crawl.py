@@ -59,8 +59,7 @@ PARSERS: Mapping[str, Callable[..., CrawlContext]] = {"bilingual": parse_argumen
 """The spiders, and what checks their arguments."""
 CALLED: Mapping[str, str] = {"bilingual": "crawl", "discovery": "discover"}
 """The commands of the console script that run them."""
-UNFINISHED = (STOPPED, NO_ANSWER, BLOCKED, WRITE_ERROR)
-"""``finish_reason`` of crawls that a resume continues."""
+UNFINISHED = (STOPPED, NO_ANSWER, BLOCKED, WRITE_ERROR)  # the finish_reason of crawls that a resume continues
 EXAMPLES = (
     "--pair eng-mlt --seeds https://example.org/ --contact https://your.page/about-this-crawl",
     "--pair eng-mlt --seeds seeds.txt --contact mailto:you@example.org --max-pages 5000 --status 8010",

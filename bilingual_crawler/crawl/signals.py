@@ -16,6 +16,7 @@ from scrapy.exceptions import (
 from scrapy.spidermiddlewares.httperror import HttpError
 
 if TYPE_CHECKING:
+    from scrapy.core.engine import ExecutionEngine
     from scrapy.crawler import Crawler
 
 logger = logging.getLogger(__name__)
@@ -97,6 +98,12 @@ def reason(error: BaseException) -> tuple[int, str]:
             return 0, "ignored"
         case _:
             return 0, f"error-{type(error).__name__}"
+
+
+def engine_of(crawler: Crawler) -> ExecutionEngine:
+    """The engine of *crawler*, which must have begun to crawl."""
+    assert crawler.engine
+    return crawler.engine
 
 
 def count_and_log(

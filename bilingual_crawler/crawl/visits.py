@@ -26,7 +26,7 @@ from bilingual_crawler.crawl.context import ADDON, CrawlContext
 from bilingual_crawler.crawl.learner import Learner
 from bilingual_crawler.crawl.politeness import ByteBudgets, CrawlDelays, slot_by
 from bilingual_crawler.crawl.scrapy_internals import ask_scheduler, being_scraped
-from bilingual_crawler.crawl.signals import ENTRY, ERRORS, READ, Fetch, Refused, StillWanted
+from bilingual_crawler.crawl.signals import ENTRY, ERRORS, READ, Fetch, Refused, StillWanted, engine_of
 from bilingual_crawler.crawl.variants import Switch, Variants
 from bilingual_crawler.crawl.walls import Walls
 from bilingual_crawler.frontier.backoff import NO_DESCRIPTOR, Rest, own_shortage
@@ -48,7 +48,6 @@ from bilingual_crawler.urls.variants import bare
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
-    from scrapy.core.engine import ExecutionEngine
     from scrapy.crawler import Crawler
     from twisted.python.failure import Failure
 
@@ -436,14 +435,9 @@ class Visits:
         }
         self._announce(learner.relearn(self.learner, learnt, counted(), parts))
 
-    @property
-    def _engine(self) -> ExecutionEngine:
-        assert self._crawler.engine
-        return self._crawler.engine
-
     def wake(self) -> None:
         """Let the engine fetch the next request now instead of at its five-second poll."""
-        ask_scheduler(self._engine)
+        ask_scheduler(engine_of(self._crawler))
 
     def stop(self, error: Exception) -> None:
         """Stop after a write *error* of frontier or outputs; the next run fetches the URLs in flight again."""
@@ -453,7 +447,8 @@ class Visits:
             self._stopping = True
             lost = isinstance(error, StoreLost)
             logger.error(f"Stopping{'' if lost else ', a resume goes on from here'}: {error}")
-            deferred_from_coro(self._engine.close_spider_async(reason=FRONTIER_LOST if lost else WRITE_ERROR))
+            engine = engine_of(self._crawler)
+            deferred_from_coro(engine.close_spider_async(reason=FRONTIER_LOST if lost else WRITE_ERROR))
 
     def _announce(self, pairs: Iterable[Pair]) -> None:
         for pair in pairs:
@@ -478,7 +473,8 @@ class Visits:
             raise CloseSpider(reason)
 
     def _finish_processed(self) -> None:
-        active = {request.meta[ENTRY].url for request in being_scraped(self._engine) if ENTRY in request.meta}
+        scraped = being_scraped(engine_of(self._crawler))
+        active = {request.meta[ENTRY].url for request in scraped if ENTRY in request.meta}
         for url in [url for url in self._with_spider if url not in active]:
             self.frontier.finish(self._with_spider.pop(url))
 

@@ -12,7 +12,7 @@ from scrapy.utils.defer import deferred_from_coro
 
 from bilingual_crawler.crawl.component import CrawlComponent
 from bilingual_crawler.crawl.scrapy_internals import fail_waiting, is_closing
-from bilingual_crawler.crawl.signals import ENTRY, REST, StillWanted, phase_changed, stop_now
+from bilingual_crawler.crawl.signals import ENTRY, REST, StillWanted, engine_of, phase_changed, stop_now
 from bilingual_crawler.frontier.backoff import Rest
 
 if TYPE_CHECKING:
@@ -77,8 +77,9 @@ class StopMiddleware(CrawlComponent):
             if not self._hurrying:
                 self._hurrying = True
                 self._visits.frontier.hurry()
-            left = fail_waiting(self._engine, lambda: StillWanted("the crawl is stopping"))
-            if left or not self._engine.running:
+            engine = engine_of(self._crawler)
+            left = fail_waiting(engine, lambda: StillWanted("the crawl is stopping"))
+            if left or not engine.running:
                 self._tell(left)
 
     def _tell(self, left: int) -> None:
@@ -102,7 +103,7 @@ class StopMiddleware(CrawlComponent):
 
     async def _closed(self) -> None:
         deadline = time.monotonic() + HURRY_SECONDS
-        while self._engine.spider is not None and time.monotonic() < deadline:
+        while engine_of(self._crawler).spider is not None and time.monotonic() < deadline:
             await asyncio.sleep(0.05)
 
     def _send(self, phase: str) -> None:
@@ -110,8 +111,7 @@ class StopMiddleware(CrawlComponent):
 
 
 def is_stopping(crawler: Crawler) -> bool:
-    assert crawler.engine
-    return is_closing(crawler.engine)
+    return is_closing(engine_of(crawler))
 
 
 def end_crawl(crawler: Crawler, reason: str, message: str) -> None:

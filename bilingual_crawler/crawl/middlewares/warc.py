@@ -17,7 +17,7 @@ from bilingual_crawler.crawl import signals
 from bilingual_crawler.crawl.component import CrawlComponent
 from bilingual_crawler.crawl.context import DiscoveryContext
 from bilingual_crawler.crawl.requests import archived_answer
-from bilingual_crawler.crawl.signals import ARCHIVED_DATE, ENTRY, MISSING_FLAG, NOT_MODIFIED, WARC_LOCATION
+from bilingual_crawler.crawl.signals import ARCHIVED_DATE, ENTRY, MISSING_FLAG, NOT_MODIFIED, WARC_LOCATION, engine_of
 from bilingual_crawler.storage.archive import open_archive
 from bilingual_crawler.storage.warc import ArchivedResponse
 from bilingual_crawler.storage.writer import Exchange, WarcLocation, WarcWriter
@@ -115,7 +115,7 @@ class WarcMiddleware(CrawlComponent):
             logger.error(f"WARC cannot be written, closing the crawl: {error}")
             self._crawler.signals.send_catch_log(signals.output_failed, error=error)
             self.spider_closed()
-            deferred_from_coro(self._engine.close_spider_async(reason="warc_error"))
+            deferred_from_coro(engine_of(self._crawler).close_spider_async(reason="warc_error"))
 
 
 def _exchange(request: Request, response: Response) -> Exchange:
