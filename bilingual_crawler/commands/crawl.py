@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING
 from scrapy.commands import ScrapyHelpFormatter
 from scrapy.commands.crawl import Command as CrawlCommand
 from scrapy.exceptions import UsageError
-from scrapy.settings import SETTINGS_PRIORITIES
+from scrapy.settings import SETTINGS_PRIORITIES, Settings
 from scrapy.spiderloader import SpiderLoader
 from scrapy.utils.log import configure_logging
 from scrapy.utils.project import inside_project
@@ -34,7 +34,6 @@ from bilingual_crawler.crawl.description import read_description, write_descript
 from bilingual_crawler.crawl.middlewares.backoff import NO_ANSWER
 from bilingual_crawler.crawl.signals import ERRORS, FAILED_OUTPUTS, STOPPED
 from bilingual_crawler.crawl.spiders.arguments import ARGUMENTS, parse_arguments, parse_discovery
-from bilingual_crawler.crawl.spiders.bilingual import described_arguments
 from bilingual_crawler.crawl.spiders.seeds import any_page, named, without_page
 from bilingual_crawler.crawl.visits import FRONTIER_LOST, WRITE_ERROR
 from bilingual_crawler.discovery.sites import read_bilingual
@@ -51,7 +50,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from scrapy.crawler import Crawler, CrawlerProcessBase
-    from scrapy.settings import Settings
 
 logger = logging.getLogger(__name__)
 
@@ -202,8 +200,7 @@ class Command(CrawlCommand):
 
         team = (str(os.getpid()), str(Options.of(settings).workers))
         command = module_command("bilingual_crawler.commands.worker", *team, "crawl", spider, *_again(settings, opts))
-        arguments = described_arguments(opts.spargs, context)
-        describe = partial(write_description, context.output_dir, spider, arguments, settings)
+        describe = partial(write_description, context, spider, opts.spargs, settings)
         with _ends_with_its_terminal():
             good = crawl_together(context, settings, describe, command)
         if not (_is_fruitful(context) and good):

@@ -19,7 +19,8 @@ from scrapy.utils.python import global_object_name
 
 import bilingual_crawler
 from bilingual_crawler import settings as defaults
-from bilingual_crawler.options import unknown_setting, usage_error, without_password, wrong
+from bilingual_crawler.discovery.sites import is_table
+from bilingual_crawler.options import listed, unknown_setting, usage_error, without_password, wrong
 from bilingual_crawler.pages.characters import one_line
 from bilingual_crawler.storage.files import replacing, to_disk
 from bilingual_crawler.storage.records import DESCRIPTION
@@ -28,6 +29,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from scrapy.exceptions import UsageError
+
+    from bilingual_crawler.crawl.context import CrawlContext
 
 Argument: TypeAlias = str | list[str]  # only seeds are a list
 
@@ -69,15 +72,20 @@ def read_description(path: Path, spider: str, settings: BaseSettings) -> Descrip
 
 
 def _argument(path: Path, name: str, value: object) -> Argument:
-    """*value* as it would be on the command line."""
-    if isinstance(value, int | float if name == "until" else int) and not isinstance(value, bool):
-        return str(value)
-    if isinstance(value, list) and all(isinstance(part, str) for part in value):
-        # a comma may be part of an address
-        return value if name == "seeds" else ",".join(value)
-    if isinstance(value, str):
-        return value
+    is_number = isinstance(value, int | float if name == "until" else int) and not isinstance(value, bool)
+    is_list = isinstance(value, list) and all(isinstance(part, str) for part in value)
+    if is_number or is_list or isinstance(value, str):
+        return as_argument(name, value)
     raise _error(path, f"arguments.{name}", "give text, a whole number or a list of texts")
+
+
+def as_argument(name: str, value: Any) -> Argument:
+    """The *value* of the argument *name* as it would be on the command line, lists of seeds as lists of text."""
+    if isinstance(value, str | Path):
+        return str(value)
+    parts = list(map(str, listed(value)))
+    # a comma may be part of an address
+    return parts if name == "seeds" else ",".join(parts)
 
 
 def _check_setting(path: Path, name: str, value: object, settings: BaseSettings) -> None:
@@ -106,12 +114,19 @@ def _error(path: Path, key: str, right: str) -> UsageError:
     return usage_error(f"{path}: {key}: {right}")
 
 
-def write_description(folder: Path, spider: str, arguments: Mapping[str, Argument], settings: BaseSettings) -> None:
-    """Write what makes *spider* crawl again as with *arguments* and *settings* into *folder*; raises UsageError.
+def write_description(
+    context: CrawlContext, spider: str, given: Mapping[str, Argument], settings: BaseSettings
+) -> None:
+    """Write what makes *spider* crawl again as with the arguments *given* and *settings*; raises UsageError.
 
-    The settings are those that differ from the defaults. What may be secret, and what the defaults do not know, is
-    named in a comment.
+    Seeds are written one by one, as a file may change; a ``sites.tsv`` says more, and stays. The settings are those
+    that differ from the defaults. What may be secret, and what the defaults do not know, is named in a comment.
     """
+    folder = context.output_dir
+    # Scrapyd adds its own
+    arguments = {name: value for name, value in given.items() if not name.startswith("_")}
+    if context.seeds and (isinstance(given["seeds"], list) or not is_table(Path(given["seeds"]))):
+        arguments["seeds"] = [seed.as_given for seed in context.seeds]
     changed = {name: _plain(settings[name]) for name in sorted(map(str, settings)) if _is_given(name, settings)}
     texts = {name: value if isinstance(value, str) else "" for name, value in changed.items()}
     secret = {name for name, text in texts.items() if _SECRET_NAME.search(name) or _SECRET_TEXT.search(text)}

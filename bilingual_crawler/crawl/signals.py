@@ -16,6 +16,8 @@ from scrapy.exceptions import (
 from scrapy.spidermiddlewares.httperror import HttpError
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from scrapy.core.engine import ExecutionEngine
     from scrapy.crawler import Crawler
 
@@ -114,6 +116,13 @@ def count_and_log(
     level = later if crawler.stats.get_value(stat) else first
     crawler.stats.inc_value(stat, by)
     logger.log(level, message)
+
+
+def add_counts(crawler: Crawler, prefix: str, counts: Mapping[str, int]) -> None:
+    """Add *counts* to the stats whose names begin with *prefix*."""
+    assert crawler.stats
+    for name, count in counts.items():
+        crawler.stats.inc_value(f"{prefix}{name}", count)
 
 
 def is_silent(error: BaseException) -> bool:

@@ -85,11 +85,7 @@ class AddressRule:
 
 def is_literal(host: str) -> bool:
     """Whether *host* is an address itself, or ``localhost``, so that no name server is asked."""
-    try:
-        ipaddress.ip_address(host)
-    except ValueError:
-        return host == "localhost" or host.endswith(".localhost")
-    return True
+    return isIPAddress(host) or isIPv6Address(host) or f".{host}".endswith(".localhost")
 
 
 def authority(url: str) -> tuple[str, int]:

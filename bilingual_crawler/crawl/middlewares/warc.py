@@ -182,8 +182,7 @@ class KnownPagesMiddleware(CrawlComponent):
         if isinstance(self._context, DiscoveryContext):
             raise NotConfigured
         self._archive = open_archive(self._options.known)
-        for reason, count in self._archive.left_out.items():
-            self._stats.set_value(f"bilingual/archive/{reason}", count)
+        signals.add_counts(crawler, "bilingual/archive/", self._archive.left_out)
 
     def _is_wanted(self) -> bool:
         return bool(self._options.known)

@@ -142,9 +142,9 @@ def parse_arguments(settings: BaseSettings, **given: Any) -> CrawlContext:
     ask_languages(options.detectors)
     policy = _policy(values.policy or options.policy, pairs, options)
     budget = _budget(values.scope, seeds, values.seeds, policy, pairs, options)
-    own = {"policy": policy, "budget": budget, "until": values.until, **_limits(values, options, settings)}
     name = values.job or named_now("+".join(map(str, pairs)))
-    return CrawlContext(**own, **_shared(settings, pairs, seeds, values.scope, values.scope, name))
+    shared = _shared(settings, pairs, seeds, values.scope, values.scope, name) | _limits(values, options, settings)
+    return CrawlContext(policy=policy, budget=budget, until=values.until, **shared)
 
 
 def parse_discovery(settings: BaseSettings, **given: Any) -> DiscoveryContext:
@@ -155,13 +155,12 @@ def parse_discovery(settings: BaseSettings, **given: Any) -> DiscoveryContext:
     if not values.seeds and not values.candidates:
         raise usage_error("where to start? Give -a seeds=URL[,URL...], a file of them, or -a candidates=tsv:FILE")
     options = Options.of(settings)
+    alone = "sites are looked for by one"
     if options.workers > 1:
-        why = "sites are looked for by one process; leave it out, and crawl the sites after"
-        raise usage_error(f"BILINGUAL_WORKERS: {why}")
+        raise usage_error(f"BILINGUAL_WORKERS: {alone} process; leave it out, and crawl the sites after")
     pairs = parse_pairs(values.pair, None, options)
     if len(pairs) > 1:
-        why = "sites are looked for by one pair; give one, and crawl the sites found for several"
-        raise wrong("pair", values.pair, why)
+        raise wrong("pair", values.pair, f"{alone} pair; give one, and crawl the sites found for several")
     (languages,) = pairs
     seeds = parse_seeds(values.seeds) if values.seeds else []
     _check_network(seeds, options)
@@ -171,10 +170,10 @@ def parse_discovery(settings: BaseSettings, **given: Any) -> DiscoveryContext:
         pages = ArchivedPages(values.archive, user_agent=settings["USER_AGENT"]) if values.archive else None
         sources = Sources(_specs("candidates", values.candidates), _specs("backlinks", values.backlinks), pages)
     search = _search(languages, values, sources, options)
-    own = {"search": search, "sources": sources, "then": values.then, **_limits(values, options, settings)}
     name = values.job or named_now(f"sites-{languages}")
-    shared = _shared(settings, pairs, seeds, "web", "discovery", name) | {"formats": ONLY_HTML}
-    return DiscoveryContext(policy=search, **own, **shared)
+    shared = _shared(settings, pairs, seeds, "web", "discovery", name) | _limits(values, options, settings)
+    shared["formats"] = ONLY_HTML
+    return DiscoveryContext(policy=search, search=search, sources=sources, then=values.then, **shared)
 
 
 def parse_settings(settings: BaseSettings, spider: str) -> CrawlContext:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from functools import cached_property
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 from urllib.parse import urlsplit
 
@@ -11,17 +10,16 @@ from msgspec.structs import replace
 from scrapy import Request, Spider
 
 from bilingual_crawler.crawl.context import CrawlContext, Seed, claim_folders
-from bilingual_crawler.crawl.description import write_description
+from bilingual_crawler.crawl.description import as_argument, write_description
 from bilingual_crawler.crawl.middlewares.language import document_of
-from bilingual_crawler.crawl.signals import ENTRY, READ, SITEMAP, profile_read, sitemaps_named
+from bilingual_crawler.crawl.signals import ENTRY, READ, SITEMAP, add_counts, profile_read, sitemaps_named
 from bilingual_crawler.crawl.spiders.arguments import parse_arguments
 from bilingual_crawler.crawl.variants import not_linked
 from bilingual_crawler.crawl.visits import Visits
-from bilingual_crawler.discovery.sites import is_table
 from bilingual_crawler.frontier.entry import Entry, Kind
 from bilingual_crawler.items import Document, FoundLinks
 from bilingual_crawler.languages.codes import language_name
-from bilingual_crawler.options import Options, listed, wrong
+from bilingual_crawler.options import Options, wrong
 from bilingual_crawler.pages.language import REMEDY
 from bilingual_crawler.pages.model import Link, PageRecord
 from bilingual_crawler.urls.hosts import host_of, registered_domain, with_http
@@ -61,10 +59,11 @@ class BilingualSpider(Spider):
         options = Options.of(crawler.settings)
         if options.workers > 1:
             raise wrong("BILINGUAL_WORKERS", options.workers, "only the command crawl starts workers; leave it out")
-        kwargs = _as_on_command_line(kwargs)
-        context = cls.parse_arguments(crawler.settings, **kwargs)
+        # a script may give any values, and None for a default
+        given = {name: as_argument(name, value) for name, value in kwargs.items() if value is not None}
+        context = cls.parse_arguments(crawler.settings, **given)
         claim_folders(crawler, context)
-        write_description(context.output_dir, cls.name, described_arguments(kwargs, context), crawler.settings)
+        write_description(context, cls.name, given, crawler.settings)
         spider = cls(context)
         if names := " or ".join(map(language_name, context.undetectable)):
             what = f"a page counts as {names} only if it, or a link to it, declares this"
@@ -100,8 +99,8 @@ class BilingualSpider(Spider):
         # it counts as if the page did
         if announced := self.visits.announced(page.url):
             page = replace(page, links=(*page.links, *announced))
-        self._count("links/documents", page.documents)
-        self._count("opt_outs", dict.fromkeys(page.opt_outs.names, 1))
+        add_counts(self.crawler, "bilingual/links/documents/", page.documents)
+        add_counts(self.crawler, "bilingual/opt_outs/", dict.fromkeys(page.opt_outs.names, 1))
         self.visits.log_page(response)
         yield FoundLinks(page.without_text(), self.links_of(page))
         if document := document_of(response, page):
@@ -149,17 +148,12 @@ class BilingualSpider(Spider):
         entry: Entry = response.meta[ENTRY]
         sitemap: Sitemap = response.meta[SITEMAP]
         self.visits.log(entry, status=response.status, outcome="sitemap")
-        self._count("links/documents", sitemap.documents)
+        add_counts(self.crawler, "bilingual/links/documents/", sitemap.documents)
         self._push_sitemaps(sitemap.nested, entry)
         side = self.context.pairs.side
         found = {url: [link for link in links if side(link.hreflang or "")] for url, links in sitemap.announced.items()}
         self.visits.announce(entry, {url: links for url, links in found.items() if links})
         yield FoundLinks(PageRecord(entry.url), sitemap.links)
-
-    def _count(self, stat: str, counts: Mapping[str, int]) -> None:
-        assert self.crawler.stats
-        for name, count in counts.items():
-            self.crawler.stats.inc_value(f"bilingual/{stat}/{name}", count)
 
     def sitemaps_named(self, urls: Sequence[str]) -> None:
         if self.reads_sitemaps:
@@ -178,27 +172,5 @@ class BilingualSpider(Spider):
         entries = [Entry(url, self.visits.slot(url), priority, by, depth, Kind.SITEMAP) for url in found]
         wanted = [entry for entry in entries if self.context.traps.wants_sitemap(entry)]
         if len(wanted) < len(entries):
-            self._count("traps", {"sitemaps": len(entries) - len(wanted)})
+            add_counts(self.crawler, "bilingual/traps/", {"sitemaps": len(entries) - len(wanted)})
         self.visits.push(wanted)
-
-
-def _as_on_command_line(given: Mapping[str, Any]) -> dict[str, Any]:
-    """The arguments that a script has *given* as text, lists of seeds as lists of text; None is the default."""
-    arguments: dict[str, Any] = {}
-    for name, value in given.items():
-        if isinstance(value, str | Path):
-            arguments[name] = str(value)
-        elif value is not None:
-            parts = list(map(str, listed(value)))
-            # a comma may be part of an address
-            arguments[name] = parts if name == "seeds" else ",".join(parts)
-    return arguments
-
-
-def described_arguments(given: Mapping[str, Any], context: CrawlContext) -> dict[str, Any]:
-    """The arguments *given*, with the seeds one by one, as a file may change; a ``sites.tsv`` says more, and stays."""
-    # Scrapyd adds its own
-    arguments = {name: value for name, value in given.items() if not name.startswith("_")}
-    if context.seeds and (isinstance(given["seeds"], list) or not is_table(Path(given["seeds"]))):
-        arguments["seeds"] = [seed.as_given for seed in context.seeds]
-    return arguments
