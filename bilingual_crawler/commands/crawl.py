@@ -55,8 +55,7 @@ logger = logging.getLogger(__name__)
 
 PARSERS: Mapping[str, Callable[..., CrawlContext]] = {"bilingual": parse_arguments, "discovery": parse_discovery}
 """The spiders, and what checks their arguments."""
-CALLED: Mapping[str, str] = {"bilingual": "crawl", "discovery": "discover"}
-"""The commands of the console script that run them."""
+CALLED = {"bilingual": "crawl", "discovery": "discover"}  # spider -> the command of the console script that runs it
 UNFINISHED = (STOPPED, NO_ANSWER, BLOCKED, WRITE_ERROR)  # the finish_reason of crawls that a resume continues
 EXAMPLES = (
     "--pair eng-mlt --seeds https://example.org/ --contact https://your.page/about-this-crawl",
@@ -245,14 +244,12 @@ def _check_feeds(settings: Settings, opts: argparse.Namespace) -> None:
     for feed in (str(feed) for feed, options in feeds.items() if options.get("overwrite")):
         if opts.spargs.get("then") and "%(" not in feed:
             remedy = "give each its own by %(name)s in the name, as in -O '%(name)s.jsonl'"
-            raise usage_error(
-                f"-O {feed}: the crawl of then=crawl would write over the feed of the discovery; {remedy}"
-            )
+            why = "the crawl of then=crawl would write over the feed of the discovery"
+            raise usage_error(f"-O {feed}: {why}; {remedy}")
         if resumes and Path(feed.removeprefix("file://")).exists():
             remedy = f"give -o {feed}, which adds to them, or another name ({DOCUMENTS} has all)"
-            raise usage_error(
-                f"-O {feed}: has the documents of earlier runs, which a resume does not bring again; {remedy}"
-            )
+            why = "has the documents of earlier runs, which a resume does not bring again"
+            raise usage_error(f"-O {feed}: {why}; {remedy}")
 
 
 def _again(settings: Settings, opts: argparse.Namespace) -> list[str]:

@@ -236,26 +236,40 @@ class GuardedResolver:
         return not self.rules or any(rule.admits(host, port, address) for rule in self.rules.values())
 
 
-class NamesMiddleware(CrawlComponent):
-    """Gives requests back to the frontier while the names of their hosts are looked up, so that other sites go on.
+class AddressesMiddleware(CrawlComponent):
+    """Connects to public addresses only, to those in ``BILINGUAL_ALLOWED_NETWORKS``, and to seeds given as an address.
 
-    A name that is not found within ``DNS_TIMEOUT`` fails as a connection does.
+    Gives requests back to the frontier while the names of their hosts are looked up, so that other sites go on. A name
+    that is not found within ``DNS_TIMEOUT`` fails as a connection does. A crawl ends if the reactor has another
+    resolver. Stats: ``bilingual/security/forbidden_address``.
     """
 
     def __init__(self, crawler: Crawler) -> None:
         super().__init__(crawler)
         self._proxies = getproxies()
+        self._rule = AddressRule.of(self._options.allowed_networks, [seed.url for seed in self._context.seeds])
 
     def _is_wanted(self) -> bool:
         return not self._options.replay
 
+    def spider_closed(self) -> None:
+        if resolver := GuardedResolver.installed():
+            resolver.rules.pop(self, None)
+
     async def process_request(self, request: Request) -> Request | None:
+        # Not only at the start: the script that runs the reactor may install another resolver later.
         resolver = GuardedResolver.installed()
+        if resolver is None:
+            why = "nothing would keep it from private addresses: the resolver of the reactor is no GuardedResolver"
+            fix = "Do not change TWISTED_DNS_RESOLVER; a script that runs the reactor itself installs one"
+            end_crawl(self._crawler, "unguarded", f"The crawl ends, because {why}. {fix}")
+            raise StillWanted("nothing keeps the crawl from private addresses")
+        resolver.rules[self] = self._rule
         parts = urlsplit(request.url)
         name = parts.hostname or ""
         # a proxy looks names up itself
         is_proxied = "proxy" in request.meta or (parts.scheme in self._proxies and not proxy_bypass(name))
-        if ENTRY not in request.meta or resolver is None or is_proxied:
+        if ENTRY not in request.meta or is_proxied:
             return None
         lookup = resolver.look_up(name)
         if not lookup.addresses.done():
@@ -268,34 +282,6 @@ class NamesMiddleware(CrawlComponent):
             resolver.refused.pop(authority(request.url), None)
             raise CannotResolveHostError(f"no address of {name} was found")
         return None
-
-
-class AddressGuardMiddleware(CrawlComponent):
-    """Connects to public addresses only, to those in ``BILINGUAL_ALLOWED_NETWORKS``, and to seeds given as an address.
-
-    A crawl ends if the reactor has another resolver. Stats: ``bilingual/security/forbidden_address``.
-    """
-
-    def __init__(self, crawler: Crawler) -> None:
-        super().__init__(crawler)
-        self._rule = AddressRule.of(self._options.allowed_networks, [seed.url for seed in self._context.seeds])
-
-    def _is_wanted(self) -> bool:
-        return not self._options.replay
-
-    def spider_closed(self) -> None:
-        if resolver := GuardedResolver.installed():
-            resolver.rules.pop(self, None)
-
-    def process_request(self, request: Request) -> None:
-        # Not only at the start: the script that runs the reactor may install another resolver later.
-        resolver = GuardedResolver.installed()
-        if resolver is None:
-            why = "nothing would keep it from private addresses: the resolver of the reactor is no GuardedResolver"
-            fix = "Do not change TWISTED_DNS_RESOLVER; a script that runs the reactor itself installs one"
-            end_crawl(self._crawler, "unguarded", f"The crawl ends, because {why}. {fix}")
-            raise StillWanted("nothing keeps the crawl from private addresses")
-        resolver.rules[self] = self._rule
 
     def process_exception(self, request: Request, exception: Exception) -> None:
         if not isinstance(exception, CannotResolveHostError):
