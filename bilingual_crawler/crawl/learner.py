@@ -81,8 +81,7 @@ class Learner:
                 part.observe_redirect(url, target)
                 if self.is_done(target):
                     part.drop_url(target)
-                pair = self.ledgers[part.pair].redirect(url, target)
-                if pair:
+                if pair := self.ledgers[part.pair].redirect(url, target):
                     part.observe_pair(pair.url_a, pair.url_b)
                     found += [pair, *self._settle(part)]
         return found
@@ -151,8 +150,7 @@ class Learner:
         """The pairs that follow from those found last, and from these in turn."""
         proposals = deque(part.proposals())
         while proposals:
-            pair = self.ledgers[part.pair].propose(*proposals.popleft())
-            if pair:
+            if pair := self.ledgers[part.pair].propose(*proposals.popleft()):
                 part.observe_pair(pair.url_a, pair.url_b)
                 proposals += part.proposals()
                 yield pair

@@ -8,10 +8,10 @@ import ipaddress
 import socket
 import threading
 import time
-from collections import defaultdict, deque
+from collections import defaultdict
 from concurrent.futures import Future
-from contextlib import suppress
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any, Self
 from urllib.parse import urlsplit
 from urllib.request import getproxies, proxy_bypass
@@ -22,6 +22,7 @@ from scrapy.resolver import HostResolution
 from twisted.internet.abstract import isIPAddress, isIPv6Address
 from twisted.internet.address import IPv4Address, IPv6Address
 from twisted.internet.interfaces import IHostnameResolver
+from twisted.python.threadpool import ThreadPool
 from zope.interface import implementer  # type: ignore[import-untyped]
 
 from bilingual_crawler.crawl.component import CrawlComponent
@@ -129,9 +130,10 @@ class GuardedResolver:
         # (host, port) with only forbidden addresses at the last look-up -> one of them
         self.refused: LRUCache[tuple[str, int], str] = LRUCache(_REMEMBERED)
         self._lookups: TTLCache[str, Lookup] = TTLCache(max(size, 2 * MAX_THREADS), age)
-        self._waiting: deque[tuple[str, Lookup]] = deque()
-        self._threads = 0
-        self._lock = threading.Lock()
+        self._threads = ThreadPool(0, MAX_THREADS, "names")
+        # a process may end while a name server keeps a thread waiting
+        self._threads.threadFactory = partial(threading.Thread, daemon=True)  # type: ignore[assignment]
+        self._threads.start()
 
     @classmethod
     def from_crawler(cls, crawler: Crawler, reactor: Any) -> Self:
@@ -158,46 +160,26 @@ class GuardedResolver:
             if isIPAddress(name) or isIPv6Address(name):
                 lookup.addresses.set_result([name])
             else:
-                self._begin(name, lookup)
+                try:
+                    self._threads.callInThread(self._work, name, lookup)
+                except RuntimeError as error:
+                    raise OSError(errno.EAGAIN, str(error)) from error
             self._lookups[name] = lookup
         return lookup
 
     def forget(self, name: str) -> None:
         self._lookups.pop(name, None)
 
-    def _begin(self, name: str, lookup: Lookup) -> None:
-        with self._lock:
-            self._waiting.append((name, lookup))
-            if self._threads >= MAX_THREADS:
-                return
-            self._threads += 1
+    def _work(self, name: str, lookup: Lookup) -> None:
+        lookup.begun = time.monotonic()
         try:
-            # a process may end while a name server keeps a thread waiting
-            threading.Thread(target=self._work, daemon=True, name="names").start()
-        except RuntimeError as error:
-            with self._lock:
-                self._threads -= 1
-                # unless a thread that ends has taken it
-                with suppress(ValueError):
-                    self._waiting.remove((name, lookup))
-            raise OSError(errno.EAGAIN, str(error)) from error
-
-    def _work(self) -> None:
-        while True:
-            with self._lock:
-                if not self._waiting:
-                    self._threads -= 1
-                    return
-                name, lookup = self._waiting.popleft()
-            lookup.begun = time.monotonic()
-            try:
-                found = socket.getaddrinfo(name, None, type=socket.SOCK_STREAM)
-            except (OSError, ValueError):
-                found = []
-            by_family = defaultdict[int, list[str]](list)
-            for family, _, _, _, address in found:
-                by_family[family].append(str(address[0]))
-            lookup.addresses.set_result(by_family[socket.AF_INET] or by_family[socket.AF_INET6])
+            found = socket.getaddrinfo(name, None, type=socket.SOCK_STREAM)
+        except (OSError, ValueError):
+            found = []
+        by_family = defaultdict[int, list[str]](list)
+        for family, _, _, _, address in found:
+            by_family[family].append(str(address[0]))
+        lookup.addresses.set_result(by_family[socket.AF_INET] or by_family[socket.AF_INET6])
 
     def resolveHostName(
         self, resolutionReceiver: Any, hostName: str, portNumber: int = 0, *more: Any, **named: Any

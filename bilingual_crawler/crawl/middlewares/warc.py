@@ -89,11 +89,10 @@ class WarcMiddleware(CrawlComponent):
     async def _write(self, request: Request, write: Callable[[], WarcLocation]) -> bool:
         """Have the thread *write* what *request* has brought; return whether that was possible."""
         try:
-            location = await asyncio.get_running_loop().run_in_executor(self._thread, write)
+            request.meta[WARC_LOCATION] = await asyncio.get_running_loop().run_in_executor(self._thread, write)
         except OSError as error:
             self._give_up(error)
             return False
-        request.meta[WARC_LOCATION] = location
         return True
 
     async def page_rendered(self, request: Request, response: Response) -> None:
@@ -179,18 +178,15 @@ class KnownPagesMiddleware(CrawlComponent):
 
     def __init__(self, crawler: Crawler) -> None:
         super().__init__(crawler)
-        if isinstance(self._context, DiscoveryContext):
-            raise NotConfigured
         self._archive = open_archive(self._options.known)
         signals.add_counts(crawler, "bilingual/archive/", self._archive.left_out)
 
     def _is_wanted(self) -> bool:
-        return bool(self._options.known)
+        return bool(self._options.known) and not isinstance(self._context, DiscoveryContext)
 
     def process_request(self, request: Request) -> None:
         request.meta.pop(NOT_MODIFIED, None)
-        known = self._known(request)
-        if known is not None:
+        if known := self._known(request):
             for validator, condition in _CONDITIONS.items():
                 if values := known.headers.get(validator):
                     request.headers[condition] = values[0]
