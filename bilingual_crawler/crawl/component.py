@@ -35,9 +35,9 @@ class CrawlComponent:
         self._crawler = crawler
         self._stats = crawler.stats
         self._options = Options.of(crawler.settings)
-        self._context = CrawlContext.from_crawler(crawler)
         if not self._is_wanted():
             raise NotConfigured
+        self._context = CrawlContext.from_crawler(crawler)
 
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> Self:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from cachetools import LRUCache, TTLCache
 from scrapy import Request, signals
-from scrapy.exceptions import CannotResolveHostError, DownloadConnectionRefusedError, StopDownload
+from scrapy.exceptions import CannotResolveHostError, DownloadConnectionRefusedError, NotConfigured, StopDownload
 from scrapy.robotstxt import ProtegoRobotParser, RobotParser
 from scrapy.utils.misc import build_from_crawler, load_object
 
@@ -221,13 +221,12 @@ class TdmMiddleware(_HostFiles):
 
     def __init__(self, crawler: Crawler) -> None:
         super().__init__(crawler)
+        if isinstance(self._context, DiscoveryContext):
+            raise NotConfigured
         self._rules: TTLCache[str, list[TdmRule]] = TTLCache(
             _TDM_RULES, MAX_AGE, getsizeof=lambda rules: _TDM_RULES // _HOSTS + len(rules)
         )
         self._failures: LRUCache[str, int] = LRUCache(_HOSTS)
-
-    def _is_wanted(self) -> bool:
-        return not isinstance(self._context, DiscoveryContext)
 
     async def process_request(self, request: Request) -> None:
         request.meta.pop(ours.SITE_OPT_OUTS, None)
@@ -236,7 +235,8 @@ class TdmMiddleware(_HostFiles):
         if entry is None or entry.request or (entry.kind is Kind.SITEMAP and not entry.redirects):
             return
         host = origin(request.url)
-        if (rules := self._rules.get(host)) is None:
+        rules = self._rules.get(host)
+        if rules is None:
             rules = await self._once(host, lambda: self._fetch(host, request))
         request.meta[ours.SITE_OPT_OUTS] = declared_for(request.url, rules)
 

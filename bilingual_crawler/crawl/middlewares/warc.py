@@ -178,11 +178,13 @@ class KnownPagesMiddleware(CrawlComponent):
 
     def __init__(self, crawler: Crawler) -> None:
         super().__init__(crawler)
+        if isinstance(self._context, DiscoveryContext):
+            raise NotConfigured
         self._archive = open_archive(self._options.known)
         signals.add_counts(crawler, "bilingual/archive/", self._archive.left_out)
 
     def _is_wanted(self) -> bool:
-        return bool(self._options.known) and not isinstance(self._context, DiscoveryContext)
+        return bool(self._options.known)
 
     def process_request(self, request: Request) -> None:
         request.meta.pop(NOT_MODIFIED, None)
