@@ -128,21 +128,18 @@ def write_description(
     if context.seeds and (isinstance(given["seeds"], list) or not is_table(Path(given["seeds"]))):
         arguments["seeds"] = [seed.as_given for seed in context.seeds]
     changed = {name: _plain(settings[name]) for name in sorted(map(str, settings)) if _is_given(name, settings)}
-    texts = {name: value if isinstance(value, str) else "" for name, value in changed.items()}
-    secret = {name for name, text in texts.items() if _SECRET_NAME.search(name) or _SECRET_TEXT.search(text)}
-    kept = {name: value for name, value in changed.items() if _is_known(name) and name not in secret}
+    kept = {name: value for name, value in changed.items() if _is_known(name) and not _is_secret(name, value)}
     path = folder / DESCRIPTION
     again = f"cd {shlex.quote(str(Path.cwd()))} && {shlex.join(('scrapy', 'crawl', spider, '--config', str(path)))}"
     notes = [f"bilingual-crawler {bilingual_crawler.__version__}. To crawl this again: {again}"]
     if left_out := sorted(changed.keys() - kept.keys()):
         notes.append(f"Give these settings again, which may be secret or are of other packages: {', '.join(left_out)}")
-    tables = {"arguments": arguments, "settings": kept}
-    told = {name: {one: _without_passwords(value) for one, value in table.items()} for name, table in tables.items()}
-    head = "".join(f"# {one_line(note)}\n" for note in notes)
+    arguments = {name: _plain(value) for name, value in arguments.items()}
+    text = "".join(f"# {one_line(note)}\n" for note in notes)
+    text += tomli_w.dumps({"spider": spider, "arguments": arguments, "settings": kept})
     try:
         # a part of it is a valid file, too, and describes another crawl
         with replacing(path) as part:
-            text = head + tomli_w.dumps({"spider": spider, **told})
             part.write_text(text, encoding="utf-8", errors="surrogateescape")
             to_disk(part)
     except OSError as error:
@@ -168,23 +165,21 @@ def default_of(name: str) -> Any:
     return getattr(defaults, name, getattr(default_settings, name, None))
 
 
+def _is_secret(name: str, value: object) -> bool:
+    return bool(_SECRET_NAME.search(name) or (isinstance(value, str) and _SECRET_TEXT.search(value)))
+
+
 def _plain(value: Any) -> Any:
     """*value* as TOML can hold it; tables as JSON, which Scrapy reads, too, since they may hold nulls."""
     if isinstance(value, BaseSettings | dict):
-        return json.dumps({_text(name): part for name, part in value.items()}, default=_text)
+        return _text(json.dumps({_text(name): part for name, part in value.items()}, default=_text))
     if isinstance(value, list | tuple):
         return list(map(_text, value))
     return value if isinstance(value, bool | int | float) else _text(value)
 
 
 def _text(value: Any) -> str:
-    """*value* as on the command line; Scrapy takes a class and its name alike."""
+    """*value* as on the command line, without passwords; Scrapy takes a class and its name alike."""
     if isinstance(value, type):
         return global_object_name(value)
-    return "" if value is None else str(value)
-
-
-def _without_passwords(value: Any) -> Any:
-    if isinstance(value, list):
-        return list(map(without_password, value))
-    return without_password(value) if isinstance(value, str) else value
+    return "" if value is None else without_password(str(value))
