@@ -276,19 +276,15 @@ def encoder(value: Any) -> str:
     return read
 
 
-def detector(value: Any) -> str:
-    read = text(value)
-    name, files = plugins.LANGUAGE_DETECTORS.split(read)
-    plugins.LANGUAGE_DETECTORS.check(name)
-    if (name == "fasttext" or files) and not any(Path(file).is_file() for file in files):
-        raise ValueError("there is no such file; give the path of a fastText model: fasttext:FILE")
-    return read
-
-
 def detectors(value: Any) -> tuple[str, ...]:
-    if read := each(detector)(value):
-        return read
-    raise ValueError(f"choose one of {', '.join(plugins.LANGUAGE_DETECTORS.names)}, or several")
+    given = each(text)(value)
+    for name, files in map(plugins.LANGUAGE_DETECTORS.split, given):
+        plugins.LANGUAGE_DETECTORS.check(name)
+        if (name == "fasttext" or files) and not any(Path(file).is_file() for file in files):
+            raise ValueError("there is no such file; give the path of a fastText model: fasttext:FILE")
+    if not given:
+        raise ValueError(f"choose one of {', '.join(plugins.LANGUAGE_DETECTORS.names)}, or several")
+    return given
 
 
 def log_level(value: Any) -> str:

@@ -133,11 +133,6 @@ def is_silent(error: BaseException) -> bool:
     return error.silent if isinstance(error, Refused) else outcome.startswith(("error-", REFUSED_CONNECTION))
 
 
-def is_fault(error: BaseException) -> bool:
-    """Whether *error* is a fault of a component: Scrapy and Twisted have classes for those of servers and networks."""
-    return type(error).__module__ == "builtins" and not isinstance(error, OSError)
-
-
 @dataclass(frozen=True, slots=True)
 class Fetch:
     """The outcome of a request; a line of ``crawl.tsv``."""

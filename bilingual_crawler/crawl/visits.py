@@ -290,7 +290,8 @@ class Visits:
             self.put_back(entry, Rest(0.0, failed=False))
             return
         status, outcome = ours.reason(error)
-        if ours.is_fault(error):
+        # a fault of a component: Scrapy and Twisted have classes for those of servers and networks
+        if type(error).__module__ == "builtins" and not isinstance(error, OSError):
             self._stats.inc_value(f"{ERRORS}{type(error).__name__}")
         if status == 0 and self.is_guess(entry):
             # its http address is queued, and it waits for the result
@@ -397,8 +398,8 @@ class Visits:
         With *elsewhere* only other sites count. All are sites of this process.
         """
         own = registered_domain(url)
-        sites = {own, *map(registered_domain, self.frontier.open_slots())} - ({own} if elsewhere else set())
-        return not self._stopping and any(map(self._has_pages, sites))
+        others = set(map(registered_domain, self.frontier.open_slots())) - {own}
+        return not self._stopping and any(map(self._has_pages, others if elsewhere else {own, *others}))
 
     def may_be_away(self, entry: Entry) -> bool:
         """Whether the site of *entry* answered before, and has other queued URLs to test whether it is down."""

@@ -89,7 +89,8 @@ class StopMiddleware(CrawlComponent):
             what = f"running transfers ({left}) are finished first, in {self._timeout:.0f} s at most"
             logger.info(f"Stopping: {what}; Ctrl-C again cuts them off. {after}")
         if left != self._left and (left or self._left is None):
-            self._send(f"stopping, transfers left: {left}" + ", the crawl can be resumed" * resumes)
+            phase = f"stopping, transfers left: {left}" + ", the crawl can be resumed" * resumes
+            self._crawler.signals.send_catch_log(phase_changed, phase=phase)
         self._left = left
 
     def _reactor_stops(self) -> Deferred[None] | None:
@@ -97,7 +98,7 @@ class StopMiddleware(CrawlComponent):
         if not self._checking.running:
             return None
         self._check()
-        self._send("stopping at once")
+        self._crawler.signals.send_catch_log(phase_changed, phase="stopping at once")
         self._crawler.signals.send_catch_log(stop_now)
         return deferred_from_coro(self._closed())
 
@@ -105,9 +106,6 @@ class StopMiddleware(CrawlComponent):
         deadline = time.monotonic() + HURRY_SECONDS
         while engine_of(self._crawler).spider is not None and time.monotonic() < deadline:
             await asyncio.sleep(0.05)
-
-    def _send(self, phase: str) -> None:
-        self._crawler.signals.send_catch_log(phase_changed, phase=phase)
 
 
 def is_stopping(crawler: Crawler) -> bool:
