@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import os
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from functools import cached_property
 from pathlib import Path
 from tempfile import TemporaryFile
 from typing import TYPE_CHECKING
@@ -163,6 +162,9 @@ class CrawlContext:
     output_dir: Path
     job: Job
     traps: Traps
+    turns: Turns = field(default_factory=Turns)  # long work of all components in the event loop
+    suspects: asyncio.Lock = field(default_factory=asyncio.Lock)
+    """Held while a helper process reads a response of a site that has broken a limit before."""
 
     def share(self, crawler: Crawler) -> None:
         """Register the context for the components of *crawler*, before Scrapy makes them."""
@@ -181,16 +183,6 @@ class CrawlContext:
     def undetectable(self) -> tuple[str, ...]:
         """The languages of the crawl that no detector knows."""
         return tuple(lang for lang in self.pairs.languages if base_of(lang) in self.detection.undetectable)
-
-    @cached_property
-    def turns(self) -> Turns:
-        """Long work of all components in the event loop."""
-        return Turns()
-
-    @cached_property
-    def suspects(self) -> asyncio.Lock:
-        """Held while a helper process reads a response of a site that has broken a limit before."""
-        return asyncio.Lock()
 
 
 _SHARED: WeakKeyDictionary[Crawler, CrawlContext] = WeakKeyDictionary()
