@@ -18,7 +18,7 @@ from bilingual_crawler.crawl.scrapy_internals import split_cookie_domains
 from bilingual_crawler.frontier.job import Job, JobError
 from bilingual_crawler.languages.codes import base_of
 from bilingual_crawler.options import Options, check_folder, usage_error, usage_errors, wrong
-from bilingual_crawler.storage.files import FolderLock, LockedError, replacing, to_disk
+from bilingual_crawler.storage.files import FolderLock, LockedError, write_durably
 from bilingual_crawler.storage.records import CRAWL
 from bilingual_crawler.urls.hosts import split_host
 
@@ -97,9 +97,7 @@ def lock_folders(settings: BaseSettings, context: CrawlContext) -> list[FolderLo
             _check_new(folder)
         if is_new and memo:
             # empty after a crash, it would name the current folder
-            with replacing(memo) as part:
-                part.write_text(str(folder), encoding="utf-8")
-                to_disk(part)
+            write_durably(memo, str(folder))
     except LockedError as error:
         raise wrong("BILINGUAL_OUTPUT_DIR", folder, f"{error}; choose a new folder") from None
     except OSError as error:

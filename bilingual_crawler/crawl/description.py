@@ -22,7 +22,7 @@ from bilingual_crawler import settings as defaults
 from bilingual_crawler.discovery.sites import is_table
 from bilingual_crawler.options import listed, unknown_setting, usage_error, without_password, wrong
 from bilingual_crawler.pages.characters import one_line
-from bilingual_crawler.storage.files import replacing, to_disk
+from bilingual_crawler.storage.files import write_durably
 from bilingual_crawler.storage.records import DESCRIPTION
 
 if TYPE_CHECKING:
@@ -139,9 +139,7 @@ def write_description(
     text += tomli_w.dumps({"spider": spider, "arguments": arguments, "settings": kept})
     try:
         # a part of it is a valid file, too, and describes another crawl
-        with replacing(path) as part:
-            part.write_text(text, encoding="utf-8", errors="surrogateescape")
-            to_disk(part)
+        write_durably(path, text, "surrogateescape")
     except OSError as error:
         raise wrong("BILINGUAL_OUTPUT_DIR", folder, f"{error.strerror}; give a folder that can be written") from error
 

@@ -40,7 +40,7 @@ from bilingual_crawler.frontier.memory_store import MemoryStore
 from bilingual_crawler.frontier.shared import SharedFrontier, Worker
 from bilingual_crawler.options import Options, usage_error
 from bilingual_crawler.plugins import FRONTIER_STORES
-from bilingual_crawler.storage.files import replacing, to_disk
+from bilingual_crawler.storage.files import to_disk, write_durably
 from bilingual_crawler.urls.canonical import canonicalise
 from bilingual_crawler.urls.hosts import registered_domain, with_http, with_https
 from bilingual_crawler.urls.variants import bare
@@ -81,9 +81,7 @@ def _worker_name(jobdir: str | None) -> str:
     memo = Path(jobdir) / "worker"
     # an empty file, as a crash leaves it, would give several workers one name
     if not memo.exists() or not memo.stat().st_size:
-        with replacing(memo) as part:
-            part.write_text(new, encoding="utf-8")
-            to_disk(part)
+        write_durably(memo, new)
     return memo.read_text(encoding="utf-8")
 
 
