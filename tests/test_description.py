@@ -16,8 +16,8 @@ from support.webserver import bilingual_site, run_scrapy, serve, varied
 
 from bilingual_crawler.commands import PROJECT_SETTINGS
 from bilingual_crawler.crawl.description import read_description, write_description
+from bilingual_crawler.crawl.spiders.arguments import parse_seeds
 from bilingual_crawler.crawl.spiders.bilingual import BilingualSpider
-from bilingual_crawler.crawl.spiders.seeds import parse_seeds
 from bilingual_crawler.storage.records import read_tsv
 
 if TYPE_CHECKING:

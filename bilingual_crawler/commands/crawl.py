@@ -12,7 +12,7 @@ import shutil
 import signal
 import sys
 import textwrap
-from collections import Counter
+from collections import Counter, defaultdict
 from contextlib import contextmanager, suppress
 from functools import partial
 from itertools import chain
@@ -29,12 +29,11 @@ from scrapy.utils.log import configure_logging
 from scrapy.utils.project import inside_project
 
 from bilingual_crawler.commands import PROJECT_SETTINGS, SPIDERS, TOOL, adapt, check_settings, refuse_unknown
-from bilingual_crawler.crawl.context import CrawlContext, job_in, memo_of
+from bilingual_crawler.crawl.context import CrawlContext, Seed, job_in, memo_of
 from bilingual_crawler.crawl.description import read_description, write_description
 from bilingual_crawler.crawl.middlewares.backoff import NO_ANSWER
 from bilingual_crawler.crawl.signals import ERRORS, FAILED_OUTPUTS, STOPPED
 from bilingual_crawler.crawl.spiders.arguments import ARGUMENTS, parse_arguments, parse_discovery
-from bilingual_crawler.crawl.spiders.seeds import any_page, named, without_page
 from bilingual_crawler.crawl.visits import FRONTIER_LOST, WRITE_ERROR
 from bilingual_crawler.discovery.sites import read_bilingual
 from bilingual_crawler.frontier.frontier import BLOCKED, StoreError
@@ -44,7 +43,8 @@ from bilingual_crawler.pages.language import REMEDY
 from bilingual_crawler.pages.sandbox.pool import command as module_command
 from bilingual_crawler.reporting.ledger import under
 from bilingual_crawler.reporting.results import read_summary
-from bilingual_crawler.storage.records import DESCRIPTION, DOCUMENTS, SITES
+from bilingual_crawler.storage.records import CRAWL, DESCRIPTION, DOCUMENTS, SITES, read_tsv
+from bilingual_crawler.urls.hosts import with_http
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -57,6 +57,7 @@ PARSERS: Mapping[str, Callable[..., CrawlContext]] = {"bilingual": parse_argumen
 """The spiders, and what checks their arguments."""
 CALLED = {"bilingual": "crawl", "discovery": "discover"}  # spider -> the command of the console script that runs it
 UNFINISHED = (STOPPED, NO_ANSWER, BLOCKED, WRITE_ERROR)  # the finish_reason of crawls that a resume continues
+SEEDS_NAMED = 5  # number of seeds that a message names
 EXAMPLES = (
     "--pair eng-mlt --seeds https://example.org/ --contact https://your.page/about-this-crawl",
     "--pair eng-mlt --seeds seeds.txt --contact mailto:you@example.org --max-pages 5000 --status 8010",
@@ -264,9 +265,10 @@ def _again(settings: Settings, opts: argparse.Namespace) -> list[str]:
 
 def _is_fruitful(context: CrawlContext, *, spared: bool = False) -> bool:
     """Whether a crawl, unless it was *spared* all requests, has brought pages in all languages; log what it lacks."""
-    fruitless = without_page(context.seeds, context.output_dir)
-    if fruitless:
-        logger.warning(f"{len(fruitless)} of {len(context.seeds)} seeds gave no page: {named(fruitless)}")
+    if fruitless := _without_page(context.seeds, context.output_dir):
+        shown = ", ".join(f"{url} ({fate})" for url, fate in list(fruitless.items())[:SEEDS_NAMED])
+        more = f" and {len(fruitless) - SEEDS_NAMED} more" if len(fruitless) > SEEDS_NAMED else ""
+        logger.warning(f"{len(fruitless)} of {len(context.seeds)} seeds gave no page: {shown}{more}")
     if spared:
         return True
     # the languages that no detector knows need a page that declares them
@@ -275,7 +277,27 @@ def _is_fruitful(context: CrawlContext, *, spared: bool = False) -> bool:
         names = " or ".join(map(language_name, unseen))
         logger.error(f"No page declares to be in {names}, which {context.detection} does not know. {REMEDY}")
         return False
-    return any_page(context.output_dir)
+    return any(row["language"] for row in read_tsv(context.output_dir / CRAWL))
+
+
+def _without_page(seeds: Sequence[Seed], folder: Path) -> dict[str, str]:
+    """The seeds that gave no page according to the log in *folder*, with the outcomes of their last targets.
+
+    A seed that is not in the log was fetched by another worker, or is still queued.
+    """
+    origins: defaultdict[str, set[str]] = defaultdict(set)
+    for seed in seeds:
+        for address in (seed.url, with_http(seed.url)) if seed.guessed_scheme else (seed.url,):
+            origins[address].add(seed.url)
+    for row in read_tsv(folder / CRAWL):
+        if row["location"] and row["url"] in origins:
+            origins[row["location"]] |= origins[row["url"]]
+    fates: dict[str, str] = {}
+    for row in read_tsv(folder / CRAWL):
+        for url in origins.get(row["url"], ()):
+            # an empty one is that of a page
+            fates[url] = "" if row["language"] or fates.get(url) == "" else row["outcome"]
+    return {url: fate for url, fate in fates.items() if fate}
 
 
 @contextmanager

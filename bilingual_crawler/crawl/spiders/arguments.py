@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,12 +12,11 @@ from urllib.parse import urlsplit
 from urllib.request import getproxies
 
 from bilingual_crawler.crawl.context import CrawlContext, DiscoveryContext, Seed, choose_output_dir, named_now
-from bilingual_crawler.crawl.spiders.seeds import parse_seeds
 from bilingual_crawler.crawl.traps import Traps
 from bilingual_crawler.discovery.detector.features import FOLDER
 from bilingual_crawler.discovery.policies import AddressReader, site_order
 from bilingual_crawler.discovery.search import SiteSearch, Topic
-from bilingual_crawler.discovery.sites import expected_pairs, is_table
+from bilingual_crawler.discovery.sites import entries_of, expected_pairs, is_table, read_bilingual
 from bilingual_crawler.discovery.sources.base import SourceError
 from bilingual_crawler.discovery.sources.cc_pages import ArchivedPages
 from bilingual_crawler.discovery.ways import Sources
@@ -50,12 +50,14 @@ from bilingual_crawler.policies.baselines import Oracle
 from bilingual_crawler.policies.gain import Gain
 from bilingual_crawler.scoring.models import LanguageModel, ModelError, ProviderError, load_models, models_folder
 from bilingual_crawler.storage.archive import open_archive
+from bilingual_crawler.storage.files import DAMAGE, read_within
 from bilingual_crawler.storage.sites import alias_hosts
 from bilingual_crawler.storage.warc import ArchiveError
+from bilingual_crawler.urls.canonical import canonicalise
 from bilingual_crawler.urls.hosts import is_loopback, registered_domain
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from scrapy.settings import BaseSettings
 
@@ -258,6 +260,56 @@ def _specs(name: str, text: str) -> list[str]:
     if unknown := [spec for spec in specs if not _NEXT_SOURCE.match(f",{spec}")]:
         raise wrong(name, unknown[0], "give cc-index:PATHS, cc-graph:DIR, tsv:FILE or, for backlinks, crawl")
     return specs
+
+
+_BARE = re.compile(r"(localhost|[\w-]+(\.[\w-]+)+)(:\d+)?(/\S*)?")
+_MARK = "\ufeff"  # byte order mark, which editors and spreadsheets put before a text
+_NOTE = re.compile(r"(^|\s)#.*")
+_SEPARATOR = re.compile(r",?\s+|,(?=https?://)|,$")  # in a line of a file; a comma may be part of an address
+MAX_FILE = 256 << 20  # bytes of a list of seeds: some millions of them
+
+
+def parse_seeds(seeds: str | Sequence[str] | None) -> list[Seed]:
+    """Seeds from the path of a file, from addresses separated by commas or blanks, or from a list of addresses.
+
+    Of a ``sites.tsv`` the bilingual sites are taken. Raises UsageError, with the line or the site, if one is no URL.
+    """
+    if not seeds or (isinstance(seeds, str) and not seeds.strip()):
+        raise usage_error("where to start? Give -a seeds=URL[,URL...] or the path of a file with one URL a line")
+    if not isinstance(seeds, str):
+        found = [_seed(text, "") for text in seeds]
+    elif not os.path.isfile(seeds) and ("://" in seeds or "," in seeds or _names_hosts(seeds)):
+        found = [_seed(part, "") for part in re.split(r"[\s,]+", seeds.replace(_MARK, "")) if part]
+    elif is_table(Path(seeds)):
+        rows = read_bilingual(Path(seeds))
+        found = [_seed(url, f"{seeds}, {row['site']}: ") for row in rows for url in entries_of(row)]
+    else:
+        found = list(_seeds_in(seeds))
+    if not found:
+        raise usage_error(f"seeds={seeds}: no URL in it")
+    return list(dict.fromkeys(found))
+
+
+def _names_hosts(seeds: str) -> bool:
+    return not seeds.endswith((".txt", ".tsv")) and all(map(_BARE.fullmatch, seeds.split()))
+
+
+def _seeds_in(path: str) -> Iterator[Seed]:
+    try:
+        lines = read_within(Path(path), MAX_FILE).decode().splitlines()
+    except (*DAMAGE, ValueError) as error:
+        raise usage_error(f"seeds={path}: cannot read this file ({error})") from error
+    for number, line in enumerate(lines, 1):
+        for part in filter(None, _SEPARATOR.split(_NOTE.sub("", line.replace(_MARK, "")))):
+            yield _seed(part, f"{path}, line {number}: ")
+
+
+def _seed(text: str, where: str) -> Seed:
+    guessed = "://" not in text
+    url = canonicalise(f"https://{text}" if guessed else text)
+    if url is None or (guessed and not _BARE.fullmatch(text)):
+        raise usage_error(f"{where}seed {text!r} is not an http(s) URL, as in https://example.com/")
+    return Seed(url, guessed)
 
 
 def parse_pairs(pair: str | None, languages: str | None, options: Options) -> LanguagePairs:
