@@ -19,12 +19,7 @@ if TYPE_CHECKING:
     from scrapy.crawler import Crawler
     from scrapy.http import Response
 
-SIGNALS = {
-    name: signal
-    for module in (scrapy.signals, signals)
-    for name, signal in vars(module).items()
-    if type(signal) is object
-}
+SIGNALS = {name: one for name, one in (vars(scrapy.signals) | vars(signals)).items() if type(one) is object}
 
 
 class CrawlComponent:

@@ -37,10 +37,7 @@ if TYPE_CHECKING:
 
 
 def choose_output_dir(settings: BaseSettings, name: str) -> Path:
-    """``BILINGUAL_OUTPUT_DIR``, or ``crawls/<name>``; a resumed crawl goes on in the folder it began in.
-
-    Raises UsageError if the folder holds another crawl, cannot be written, or is gone.
-    """
+    """``BILINGUAL_OUTPUT_DIR``, ``crawls/<name>``, or the folder of a resumed crawl; UsageError if unusable."""
     memo = _memo(settings)
     if memo and memo.exists():
         named = memo.read_text(encoding="utf-8", errors="replace").rstrip("\n")

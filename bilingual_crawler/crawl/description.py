@@ -48,10 +48,7 @@ class Description(NamedTuple):
 
 
 def read_description(path: Path, spider: str, settings: BaseSettings) -> Description:
-    """The description of a crawl by *spider* in the file *path*; *settings* are those that it may change.
-
-    Raises UsageError, which names the file and the key.
-    """
+    """The description of a crawl by *spider* in *path*, which may change *settings*; UsageError names file and key."""
     try:
         told = tomllib.loads(path.read_text(encoding="utf-8"))
     except OSError as error:

@@ -6,13 +6,7 @@ import logging
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from scrapy.exceptions import (
-    CannotResolveHostError,
-    DownloadCancelledError,
-    DownloadConnectionRefusedError,
-    IgnoreRequest,
-    StopDownload,
-)
+from scrapy import exceptions
 from scrapy.spidermiddlewares.httperror import HttpError
 
 if TYPE_CHECKING:
@@ -67,7 +61,7 @@ phase_changed = object()  # phase: step of a stopping crawl, such as "stopping, 
 stop_now = object()  # the second stop signal: nothing may delay the end
 
 
-class Refused(IgnoreRequest):
+class Refused(exceptions.IgnoreRequest):
     """A URL that is not fetched, or whose response is discarded; *outcome* is its entry in ``crawl.tsv``."""
 
     def __init__(self, outcome: str, message: str, *, status: int = 0, silent: bool = False) -> None:
@@ -77,7 +71,7 @@ class Refused(IgnoreRequest):
         self.silent = silent  # whether the server did not answer
 
 
-class StillWanted(IgnoreRequest):
+class StillWanted(exceptions.IgnoreRequest):
     """The crawl is stopping: the URL returns to the frontier for the next run."""
 
 
@@ -86,17 +80,17 @@ def reason(error: BaseException) -> tuple[int, str]:
     match error:
         case HttpError():
             return error.response.status, f"http-{error.response.status}"
-        case StopDownload():
+        case exceptions.StopDownload():
             return error.response.status if error.response else 200, "not-html"
         case Refused():
             return error.status, error.outcome
-        case CannotResolveHostError():
+        case exceptions.CannotResolveHostError():
             return 0, "host-not-found"
-        case DownloadConnectionRefusedError():
+        case exceptions.DownloadConnectionRefusedError():
             return 0, REFUSED_CONNECTION
-        case _ if isinstance(error, DownloadCancelledError) or "DOWNLOAD_MAXSIZE" in str(error):
+        case _ if isinstance(error, exceptions.DownloadCancelledError) or "DOWNLOAD_MAXSIZE" in str(error):
             return 0, "too-large"
-        case IgnoreRequest():
+        case exceptions.IgnoreRequest():
             return 0, "ignored"
         case _:
             return 0, f"error-{type(error).__name__}"
