@@ -16,17 +16,7 @@ from scrapy.exceptions import UsageError
 from scrapy.settings import Settings
 from scrapy.utils.project import get_project_settings
 
-from bilingual_crawler import collect_rarely, settings
-from bilingual_crawler.options import (
-    USUAL_FORMATS,
-    each,
-    plugin,
-    read_value,
-    unknown_setting,
-    usage_error,
-    usage_errors,
-    wrong,
-)
+from bilingual_crawler import collect_rarely, options, settings
 from bilingual_crawler.plugins import EXPORTS
 
 if TYPE_CHECKING:
@@ -123,25 +113,25 @@ class Tool(Base):
         """Do what the command is for."""
 
 
-FORMATS = f"with --bitext, any of {', '.join(EXPORTS.built_in)} ({','.join(USUAL_FORMATS)})"
+FORMATS = f"with --bitext, any of {', '.join(EXPORTS.built_in)} ({','.join(options.USUAL_FORMATS)})"
 """The help of ``--formats``, which :func:`read_formats` reads."""
 
 
 def read_formats(text: str | None, folder: Path | None) -> tuple[str, ...]:
     """The formats of bitext in the option ``--formats``, for *folder*; raises UsageError."""
     if text is None:
-        return USUAL_FORMATS
-    formats = read_value("--formats", text, each(plugin(EXPORTS)))
+        return options.USUAL_FORMATS
+    formats = options.read_value("--formats", text, options.each(options.plugin(EXPORTS)))
     if folder is None:
-        raise wrong("--formats", text, "give a folder for the sentences, too: --bitext DIR")
+        raise options.wrong("--formats", text, "give a folder for the sentences, too: --bitext DIR")
     return formats
 
 
 def check_settings(given: Iterable[str], known: Collection[str]) -> None:
     """Raise UsageError if a setting that is *given* as ``NAME=VALUE`` is neither *known* nor of an extension."""
     for name in (setting.partition("=")[0] for setting in given):
-        if unknown := unknown_setting(name, known):
-            raise usage_error(f"{name}: {unknown}")
+        if unknown := options.unknown_setting(name, known):
+            raise options.usage_error(f"{name}: {unknown}")
 
 
 def refuse_unknown(args: Sequence[str], arguments: Collection[str] = ()) -> None:
@@ -149,7 +139,7 @@ def refuse_unknown(args: Sequence[str], arguments: Collection[str] = ()) -> None
     if unknown := next((arg for arg in args if arg.startswith("-") and arg != "-"), None):
         name = unknown.lstrip("-").partition("=")[0].replace("-", "_")
         hint = f"give -a {name}=..." if name in arguments else "--help lists the options"
-        raise usage_error(f"unknown option {unknown}; {hint}")
+        raise options.usage_error(f"unknown option {unknown}; {hint}")
 
 
 @contextmanager
@@ -159,7 +149,7 @@ def in_one_line(*kinds: type[Exception], out: Path) -> Iterator[None]:
     No check at the start finds a full disk, or a folder that is removed.
     """
     try:
-        with usage_errors(*kinds):
+        with options.usage_errors(*kinds):
             yield
     except OSError as error:
-        raise usage_error(f"{error.filename or out}: {error.strerror}") from error
+        raise options.usage_error(f"{error.filename or out}: {error.strerror}") from error

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 from urllib.request import getproxies
 
+from bilingual_crawler import options as readers
 from bilingual_crawler.crawl.context import CrawlContext, DiscoveryContext, Seed, choose_output_dir, named_now
 from bilingual_crawler.crawl.traps import Traps
 from bilingual_crawler.discovery.detector.features import FOLDER
@@ -25,22 +26,7 @@ from bilingual_crawler.frontier.job import Job, JobError
 from bilingual_crawler.frontier.scope import SCOPES, Scope
 from bilingual_crawler.languages.codes import LanguageError, LanguagePair
 from bilingual_crawler.languages.pairs import LanguagePairs
-from bilingual_crawler.options import (
-    DEFAULTS,
-    RENDER_MODES,
-    Options,
-    Reader,
-    one_of,
-    plugin,
-    read_value,
-    share_of_pairs,
-    text,
-    usage_error,
-    usage_errors,
-    whole,
-    without_password,
-    wrong,
-)
+from bilingual_crawler.options import Options, read_value, usage_error, usage_errors, without_password, wrong
 from bilingual_crawler.pages.detectors.base import keep_in
 from bilingual_crawler.pages.formats import ONLY_HTML
 from bilingual_crawler.pages.language import Detection, LanguageDetectorError, ask_languages
@@ -71,7 +57,7 @@ class Argument:
     """An argument of a spider."""
 
     help: str  # with its default in brackets
-    read: Reader[Any] = text
+    read: readers.Reader[Any] = readers.text
     default: str = ""
     metavar: str = ""  # of its option on the command line; without one it is given by -a only
 
@@ -82,27 +68,27 @@ def _as_given(value: Any) -> Any:
 
 _LISTED = "separated by commas"
 _PAIR = "two languages, as codes or English names: eng-mlt, en-mt, English-Maltese"
-_POLICY = f"how links get their priority: {', '.join(POLICIES.built_in)} ({DEFAULTS['BILINGUAL_POLICY']})"
+_POLICY = f"how links get their priority: {', '.join(POLICIES.built_in)} ({readers.DEFAULTS['BILINGUAL_POLICY']})"
 _SCOPE = "site: the registered domains of the seeds; host: their hosts; web: everything (site)"
 _UNTIL = "leave a site at this estimated share of its pairs, such as 0.98; 1 is all (1)"
-_RENDER = f"when pages go through Chromium: {', '.join(RENDER_MODES)} ({DEFAULTS['BILINGUAL_RENDER']})"
+_RENDER = f"when pages go through Chromium: {', '.join(readers.RENDER_MODES)} ({readers.DEFAULTS['BILINGUAL_RENDER']})"
 _ORDER = f"which site comes next: {', '.join(SITE_ORDERS.built_in)}; cobfc:N relearns every N pages (both)"
 _DETECTOR = f"how a site is judged: {', '.join(SITE_DETECTORS.built_in)} (evidence)"
 _ARCHIVE = "folder or https:// address of Common Crawl's files, for the entry pages of candidates=cc-index"
 _TOPIC = "sites about it only: words in both languages, separated by commas, or a file of them (every topic)"
 _IN_BOTH = {
-    "max_pages": Argument("budget of pages; 0 is no limit (0)", whole(), "0", "N"),
-    "max_pages_per_site": Argument("budget of pages of each site; 0 is no limit (0)", whole(), "0"),
-    "until": Argument(_UNTIL, share_of_pairs, "1", "SHARE"),
-    "render": Argument(_RENDER, one_of(*RENDER_MODES, "")),
+    "max_pages": Argument("budget of pages; 0 is no limit (0)", readers.whole(), "0", "N"),
+    "max_pages_per_site": Argument("budget of pages of each site; 0 is no limit (0)", readers.whole(), "0"),
+    "until": Argument(_UNTIL, readers.share_of_pairs, "1", "SHARE"),
+    "render": Argument(_RENDER, readers.one_of(*readers.RENDER_MODES, "")),
 }
 ARGUMENTS: Mapping[str, Mapping[str, Argument]] = {
     "bilingual": {
         "pair": Argument(f"{_PAIR}; or pairs: eng-isl,eng-dan", metavar="PAIR"),
         "languages": Argument("in place of pair: all pairs among these languages: eng,isl,dan"),
         "seeds": Argument("addresses separated by commas, or a file with one on each line", _as_given, "", "SEEDS"),
-        "policy": Argument(_POLICY, plugin(POLICIES, optional=True), "", "POLICY"),
-        "scope": Argument(_SCOPE, one_of(*SCOPES), "site"),
+        "policy": Argument(_POLICY, readers.plugin(POLICIES, optional=True), "", "POLICY"),
+        "scope": Argument(_SCOPE, readers.one_of(*SCOPES), "site"),
         **_IN_BOTH,
     },
     "discovery": {
@@ -110,14 +96,15 @@ ARGUMENTS: Mapping[str, Mapping[str, Argument]] = {
         "seeds": Argument(f"pages to start from, {_LISTED}, or a file with one on each line", _as_given, "", "SEEDS"),
         "candidates": Argument(f"sites to judge first: cc-index:PATHS, tsv:FILE, {_LISTED}"),
         "backlinks": Argument(f"who links to a site: cc-graph:DIR, tsv:FILE, crawl (the pages visited), {_LISTED}"),
-        "policy": Argument(_ORDER, text, "both", "POLICY"),
+        "policy": Argument(_ORDER, readers.text, "both", "POLICY"),
         "archive": Argument(_ARCHIVE),
-        "detector": Argument(_DETECTOR, plugin(SITE_DETECTORS), "evidence"),
+        "detector": Argument(_DETECTOR, readers.plugin(SITE_DETECTORS), "evidence"),
         "topic": Argument(_TOPIC),
         **_IN_BOTH,
-        "until": Argument(f"in the crawl of the sites found: {_UNTIL}", share_of_pairs, "1", "SHARE"),
+        "until": Argument(f"in the crawl of the sites found: {_UNTIL}", readers.share_of_pairs, "1", "SHARE"),
         "then": Argument(
-            "crawl: afterwards crawl the sites found, into the folder crawl/ of the outputs", one_of("crawl", "")
+            "crawl: afterwards crawl the sites found, into the folder crawl/ of the outputs",
+            readers.one_of("crawl", ""),
         ),
     },
 }
