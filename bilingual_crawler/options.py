@@ -18,7 +18,7 @@ from functools import cache
 from importlib.metadata import distributions
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, TypeVar, get_type_hints
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar, get_type_hints
 from urllib.parse import urlsplit
 
 from scrapy.exceptions import UsageError
@@ -307,14 +307,6 @@ def equivalents(value: Any) -> frozenset[frozenset[str]]:
     return parse_equivalents(one if isinstance(one, str) else list(map(str, listed(one))) for one in listed(value))
 
 
-class Plain(NamedTuple):
-    """An option of the command line that stands for a setting."""
-
-    option: str
-    metavar: str
-    help: str  # with its default in brackets
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Options:
     """The values of all ``BILINGUAL_`` settings: type, reader and default; ``max_bytes`` is ``BILINGUAL_MAX_BYTES``."""
@@ -435,14 +427,14 @@ _SCRAPY: dict[str, Reader[Any]] = {
 """Settings of Scrapy whose invalid values would end in a traceback."""
 
 
-PLAIN: dict[str, Plain] = {
-    f"{PREFIX}WORKERS": Plain("--workers", "N", "processes that crawl, for many sites (1)"),
-    f"{PREFIX}OUTPUT_DIR": Plain("--out", "DIR", "folder of the outputs (crawls/<pair>-<UTC time>/)"),
-    f"{PREFIX}STATUS": Plain("--status", "PORT", "shows the crawl at http://127.0.0.1:PORT/ (off)"),
-    f"{PREFIX}CONTACT": Plain(
-        "--contact", "ADDRESS", "where webmasters can reach you, https://… or mailto:…; websites require it (none)"
-    ),
-    "JOBDIR": Plain("--job", "DIR", "folder of the frontier, for a resume (job/ in the folder of the outputs)"),
+_REACHED = "where webmasters can reach you, https://… or mailto:…; websites require it (none)"
+# setting -> the option of the command line that stands for it, its metavar, and its help with the default in brackets
+PLAIN: dict[str, tuple[str, str, str]] = {
+    f"{PREFIX}WORKERS": ("--workers", "N", "processes that crawl, for many sites (1)"),
+    f"{PREFIX}OUTPUT_DIR": ("--out", "DIR", "folder of the outputs (crawls/<pair>-<UTC time>/)"),
+    f"{PREFIX}STATUS": ("--status", "PORT", "shows the crawl at http://127.0.0.1:PORT/ (off)"),
+    f"{PREFIX}CONTACT": ("--contact", "ADDRESS", _REACHED),
+    "JOBDIR": ("--job", "DIR", "folder of the frontier, for a resume (job/ in the folder of the outputs)"),
 }
 
 

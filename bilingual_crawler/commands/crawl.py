@@ -356,8 +356,8 @@ def _add_options(parser: argparse.ArgumentParser, spiders: Sequence[str]) -> Non
             add(option, *also, dest="spargs", type=f"{name}={{}}".format, metavar=one.metavar, help=one.help)
     group = parser.add_argument_group("How to crawl")
     add = partial(group.add_argument, action="append", default=[])
-    for name, plain in PLAIN.items():
-        add(plain.option, dest="set", type=f"{name}={{}}".format, metavar=plain.metavar, help=plain.help)
+    for name, (option, metavar, words) in PLAIN.items():
+        add(option, dest="set", type=f"{name}={{}}".format, metavar=metavar, help=words)
     words = f"TOML file with [arguments] and [settings], such as {DESCRIPTION} of a crawl; options here win"
     group.add_argument("--config", type=Path, metavar="FILE", help=words)
     if tool:

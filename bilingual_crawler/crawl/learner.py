@@ -116,8 +116,7 @@ class Learner:
 
     def announced_language(self, url: str) -> str | None:
         """The language in which documents announce *url* as their translation."""
-        announced = (part.book.announced_language(url) for part in self.policy.parts)
-        return next(filter(None, announced), None)
+        return next(filter(None, (part.book.announced_language(url) for part in self.policy.parts)), None)
 
     def _leave(self, url: str) -> None:
         for part in self.policy.parts:

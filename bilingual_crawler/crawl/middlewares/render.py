@@ -154,9 +154,7 @@ class Browser(CrawlComponent):
 
     def __init__(self, crawler: Crawler) -> None:
         super().__init__(crawler)
-        self._scripts: LRUCache[tuple[str | None, ...], Response] = LRUCache(
-            CACHE_BYTES, getsizeof=lambda script: len(script.body)
-        )
+        self._scripts = LRUCache[tuple[str | None, ...], Response](CACHE_BYTES, getsizeof=lambda one: len(one.body))
         self._half = self._options.render_timeout * 1000 / 2  # milliseconds to load a page, and to wait for its text
         self._in_vain: LRUCache[str, int] = LRUCache(_HOSTS)  # host -> its last pages in a row that stayed shells
         self._max_size = crawler.settings.getint("DOWNLOAD_MAXSIZE")
