@@ -69,6 +69,7 @@ class Command(CrawlCommand):
 
     settings: Settings
     crawler_process: CrawlerProcessBase
+    described: Sequence[str] = ()  # the spiders whose options the help lists; none for the one that is named, or all
 
     def add_options(self, parser: argparse.ArgumentParser) -> None:
         # it looks through all modules loaded so far, which are more when a crawl begins; other commands do without
@@ -78,7 +79,9 @@ class Command(CrawlCommand):
             self.settings.setdict(PROJECT_SETTINGS, priority="command")
         if self._has_our_spider():
             adapt(parser)
-            _add_options(parser, self._described())
+            # Scrapy has taken the name of the command out
+            named = [name for name in sys.argv[1:2] if name in PARSERS]
+            _add_options(parser, self.described or named or list(PARSERS))
         super().add_options(parser)
 
     def process_options(self, args: list[str], opts: argparse.Namespace) -> None:
@@ -136,11 +139,6 @@ class Command(CrawlCommand):
             command[0] = str(Path(sys.executable).with_name(command[0]))
         job = ["--job", self.settings["JOBDIR"]] if self._in_outputs else []
         return f"The crawl is not finished. To go on: {shlex.join([*command, *job])}"
-
-    def _described(self) -> list[str]:
-        """The spiders whose options the help lists."""
-        # Scrapy has taken the name of the command out
-        return [name for name in sys.argv[1:2] if name in PARSERS] or list(PARSERS)
 
     def _command(self, spider: str, given: list[str], *, tool: bool) -> list[str]:
         """Return this command with what was *given* after its name; *tool*: for the console script."""

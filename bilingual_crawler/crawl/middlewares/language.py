@@ -47,7 +47,7 @@ if TYPE_CHECKING:
 
     Result = TypeVar("Result")
 
-_REDIRECTS = range(300, 400)
+REDIRECTS = range(300, 400)
 _PAUSE = 1.0  # seconds until a helper process is started again
 REST = 3.0  # pause after a response that has broken a limit, in times of what it took
 MAX_REST = 10.0
@@ -209,7 +209,7 @@ class VariantsMiddleware(CrawlComponent):
 
     def process_response(self, request: Request, response: Response) -> Response:
         entry: Entry | None = request.meta.get(ENTRY)
-        if entry is not None and response.status in _REDIRECTS:
+        if entry is not None and response.status in REDIRECTS:
             set_cookies = [value.decode("latin-1") for value in response.headers.getlist("Set-Cookie")]
             request.meta[SWITCH] = self._visits.variants.switch(entry.url, set_cookies)
         return response

@@ -13,7 +13,7 @@ from weakref import WeakValueDictionary
 from bilingual_crawler.crawl.component import CrawlComponent
 from bilingual_crawler.crawl.learner import WALL, part_fact
 from bilingual_crawler.crawl.middlewares.backoff import patience_of
-from bilingual_crawler.crawl.middlewares.language import ReadingComponent, page_job
+from bilingual_crawler.crawl.middlewares.language import REDIRECTS, ReadingComponent, page_job
 from bilingual_crawler.crawl.middlewares.stop import again
 from bilingual_crawler.crawl.requests import header_text
 from bilingual_crawler.crawl.signals import ENTRY, READ, WALLED, Refused
@@ -32,7 +32,6 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
-_REDIRECTS = range(300, 400)
 _DEMANDS = re.compile(rb"<(?:(?:form|script)\b|meta\b[^<>]*http-equiv\W{1,3}refresh)", re.IGNORECASE)
 
 
@@ -106,7 +105,7 @@ class WallMiddleware(ReadingComponent):
             response = await self._download(url, request)
             if response.status == 200:
                 return Answer.of_page(await self._read(page_job(response, url), url))
-            return redirect_answer(response) if response.status in _REDIRECTS else Answer(str(response.status))
+            return redirect_answer(response) if response.status in REDIRECTS else Answer(str(response.status))
         except Exception as error:
             logger.debug(f"{url}: {error}")
             return None
@@ -117,7 +116,7 @@ class WallRedirectsMiddleware(CrawlComponent):
 
     async def process_response(self, request: Request, response: Response) -> Request | Response:
         walls = self._crawler.get_downloader_middleware(WallMiddleware)
-        if walls is None or response.status not in _REDIRECTS:
+        if walls is None or response.status not in REDIRECTS:
             return response
         try:
             urljoin(response.url, header_text(response.headers.get("Location") or b""))
