@@ -30,7 +30,7 @@ MODULES = (
     *(f"bilingual_crawler.bitext.{name}" for name in ("exports", "produce")),
     *(f"bilingual_crawler.crawl.middlewares.{name}" for name in ("addresses", "backoff", "language")),
     *(f"bilingual_crawler.crawl.middlewares.{name}" for name in ("links", "render", "robots", "stop", "traps", "warc")),
-    *(f"bilingual_crawler.crawl.spiders.{name}" for name in ("bilingual", "discovery")),
+    "bilingual_crawler.crawl.spiders.bilingual",
     *(f"bilingual_crawler.{name}" for name in ("crawl.handlers", "pipelines", "reporting.status")),
     *(f"bilingual_crawler.{name}" for name in ("pages.jobs", "pages.sandbox.helper", "scheduler")),
     "scrapy.core.downloader.handlers.http11",
