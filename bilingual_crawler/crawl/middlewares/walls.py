@@ -50,7 +50,7 @@ class WallMiddleware(ReadingComponent):
 
     def process_request(self, request: Request) -> None:
         if ENTRY in request.meta:
-            request.meta[WALLED] = self._visits.walls.has_wall(request.meta[ENTRY].url)
+            request.meta[WALLED] = self._visits.walls.host(request.meta[ENTRY].url).wall is not None
 
     async def process_response(self, request: Request, response: Response) -> Request | Response:
         page: PageRecord | None = request.meta.get(READ)
@@ -64,34 +64,35 @@ class WallMiddleware(ReadingComponent):
         return back or response
 
     async def meet(self, answer: Answer, request: Request, **more: bool) -> Request | None:
-        """The way back of *request* if its *answer* is a wall, else None. *more*: see :meth:`.Walls.learn`."""
+        """The way back of *request* if its *answer* is a wall, else None. *more*: see :meth:`.Host.learn`."""
         entry: Entry | None = request.meta.get(ENTRY)
         if entry is None or self._options.replay:
             return None
-        walls, host = self._visits.walls, urlsplit(entry.url).netloc
-        async with self._under_way.setdefault(host, asyncio.Lock()):
-            is_behind = walls.is_behind(entry.url)
-            stands = is_behind or walls.is_wall(entry.url, answer)
+        host, name = self._visits.walls.host(entry.url), urlsplit(entry.url).netloc
+        async with self._under_way.setdefault(name, asyncio.Lock()):
+            # the wall leads to this URL
+            is_behind = host.is_wall(Answer.redirect(entry.url))
+            stands = is_behind or host.is_wall(answer)
             if not stands:
                 # what was sent before says nothing of the present
-                if walls.has_wall(entry.url) and request.meta.get(WALLED):
-                    logger.info(f"{host}: shows its pages again")
-                    self._backoff.answered(host)
-                    walls.passed(entry.url)
-                known = walls.learn(entry.url, answer, **more)
+                if host.wall is not None and request.meta.get(WALLED):
+                    logger.info(f"{name}: shows its pages again")
+                    self._backoff.answered(name)
+                    host.passed()
+                known = host.learn(entry.url, answer, **more)
                 if known is not None:
-                    stands = walls.test(entry.url, answer, await self._shown(known, request))
-                    if stands and host not in self._warned:
-                        self._warned.add(host)
+                    stands = host.test(entry.url, answer, await self._shown(known, request))
+                    if stands and name not in self._warned:
+                        self._warned.add(name)
                         self._stats.inc_value("bilingual/walls")
                         what = f"shows one page for all addresses since {entry.url}, perhaps to keep programs out"
                         fix = "The site pauses, its addresses stay queued; a longer DOWNLOAD_DELAY may help"
-                        logger.warning(f"{host}: {what}. {fix}")
-        if news := walls.news(entry.url):
+                        logger.warning(f"{name}: {what}. {fix}")
+        if news := host.news():
             self._visits.frontier.remember(entry, part_fact(WALL, news))
         if not stands:
             return None
-        rest = self._backoff.failed(host, alive=True)
+        rest = self._backoff.failed(name, alive=True)
         self._stats.inc_value("bilingual/backoff/wall")
         if rest is None:
             self._visits.frontier.close(entry.slot, BLOCKED)
