@@ -301,39 +301,36 @@ def _without_page(seeds: Sequence[Seed], folder: Path) -> dict[str, str]:
 @contextmanager
 def _ends_with_its_terminal() -> Iterator[None]:
     """Meanwhile a terminal that is closed, or a pipe that nobody reads any more, ends the process as SIGTERM does."""
+
+    def hang_up(*_: object) -> None:
+        # the shell and the kernel may both send it, and the second SIGTERM cuts transfers off
+        signal.signal(signal.SIGHUP, signal.SIG_IGN)
+        signal.raise_signal(signal.SIGTERM)
+
+    def watch() -> None:
+        broken = pipes.poll()
+        # an error of a later write would cut the end off
+        nowhere = os.open(os.devnull, os.O_WRONLY)
+        for pipe, _ in broken:
+            os.dup2(nowhere, pipe)
+        if not over.is_set():
+            logger.warning("Standard output or standard error has no reader any more")
+            os.kill(os.getpid(), signal.SIGTERM)
+
     # nohup has it ignored
     if signal.getsignal(signal.SIGHUP) is not signal.SIG_IGN:
-        signal.signal(signal.SIGHUP, _hang_up)
-    broken = select.poll()
+        signal.signal(signal.SIGHUP, hang_up)
+    pipes, over = select.poll(), Event()
     # LOG_STDOUT replaces sys.stdout; a stream that was closed before the start is None
     for output in (stream.fileno() for stream in (sys.__stdout__, sys.__stderr__) if stream):
         # a terminal has its own signal; a file has no errors, which are all that is waited for
         if not os.isatty(output):
-            broken.register(output, 0)
-    over = Event()
-    Thread(target=_watch_pipes, args=(broken, over), name="pipe-watch", daemon=True).start()
+            pipes.register(output, 0)
+    Thread(target=watch, name="pipe-watch", daemon=True).start()
     try:
         yield
     finally:
         over.set()
-
-
-def _hang_up(*_: object) -> None:
-    # the shell and the kernel may both send it, and the second SIGTERM cuts transfers off
-    signal.signal(signal.SIGHUP, signal.SIG_IGN)
-    signal.raise_signal(signal.SIGTERM)
-
-
-def _watch_pipes(pipes: select.poll, over: Event) -> None:
-    """Wait until one of *pipes* has no reader, then send SIGTERM to this process, unless its crawl is *over*."""
-    broken = pipes.poll()
-    # an error of a later write would cut the end off
-    nowhere = os.open(os.devnull, os.O_WRONLY)
-    for pipe, _ in broken:
-        os.dup2(nowhere, pipe)
-    if not over.is_set():
-        logger.warning("Standard output or standard error has no reader any more")
-        os.kill(os.getpid(), signal.SIGTERM)
 
 
 def _add_options(parser: argparse.ArgumentParser, spiders: Sequence[str]) -> None:
