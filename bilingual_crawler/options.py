@@ -18,7 +18,7 @@ from functools import cache
 from importlib.metadata import distributions
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, TypeVar, get_type_hints
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar, get_type_hints
 from urllib.parse import urlsplit
 
 from scrapy.exceptions import UsageError
@@ -276,19 +276,15 @@ def encoder(value: Any) -> str:
     return read
 
 
-def detector(value: Any) -> str:
-    read = text(value)
-    name, files = plugins.LANGUAGE_DETECTORS.split(read)
-    plugins.LANGUAGE_DETECTORS.check(name)
-    if (name == "fasttext" or files) and not any(Path(file).is_file() for file in files):
-        raise ValueError("there is no such file; give the path of a fastText model: fasttext:FILE")
-    return read
-
-
 def detectors(value: Any) -> tuple[str, ...]:
-    if read := each(detector)(value):
-        return read
-    raise ValueError(f"choose one of {', '.join(plugins.LANGUAGE_DETECTORS.names)}, or several")
+    given = each(text)(value)
+    for name, files in map(plugins.LANGUAGE_DETECTORS.split, given):
+        plugins.LANGUAGE_DETECTORS.check(name)
+        if (name == "fasttext" or files) and not any(Path(file).is_file() for file in files):
+            raise ValueError("there is no such file; give the path of a fastText model: fasttext:FILE")
+    if not given:
+        raise ValueError(f"choose one of {', '.join(plugins.LANGUAGE_DETECTORS.names)}, or several")
+    return given
 
 
 def log_level(value: Any) -> str:
@@ -309,14 +305,6 @@ def importable(value: Any) -> str:
 
 def equivalents(value: Any) -> frozenset[frozenset[str]]:
     return parse_equivalents(one if isinstance(one, str) else list(map(str, listed(one))) for one in listed(value))
-
-
-class Plain(NamedTuple):
-    """An option of the command line that stands for a setting."""
-
-    option: str
-    metavar: str
-    help: str  # with its default in brackets
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -439,14 +427,14 @@ _SCRAPY: dict[str, Reader[Any]] = {
 """Settings of Scrapy whose invalid values would end in a traceback."""
 
 
-PLAIN: dict[str, Plain] = {
-    f"{PREFIX}WORKERS": Plain("--workers", "N", "processes that crawl, for many sites (1)"),
-    f"{PREFIX}OUTPUT_DIR": Plain("--out", "DIR", "folder of the outputs (crawls/<pair>-<UTC time>/)"),
-    f"{PREFIX}STATUS": Plain("--status", "PORT", "shows the crawl at http://127.0.0.1:PORT/ (off)"),
-    f"{PREFIX}CONTACT": Plain(
-        "--contact", "ADDRESS", "where webmasters can reach you, https://… or mailto:…; websites require it (none)"
-    ),
-    "JOBDIR": Plain("--job", "DIR", "folder of the frontier, for a resume (job/ in the folder of the outputs)"),
+_REACHED = "where webmasters can reach you, https://… or mailto:…; websites require it (none)"
+# setting -> the option of the command line that stands for it, its metavar, and its help with the default in brackets
+PLAIN: dict[str, tuple[str, str, str]] = {
+    f"{PREFIX}WORKERS": ("--workers", "N", "processes that crawl, for many sites (1)"),
+    f"{PREFIX}OUTPUT_DIR": ("--out", "DIR", "folder of the outputs (crawls/<pair>-<UTC time>/)"),
+    f"{PREFIX}STATUS": ("--status", "PORT", "shows the crawl at http://127.0.0.1:PORT/ (off)"),
+    f"{PREFIX}CONTACT": ("--contact", "ADDRESS", _REACHED),
+    "JOBDIR": ("--job", "DIR", "folder of the frontier, for a resume (job/ in the folder of the outputs)"),
 }
 
 

@@ -15,7 +15,7 @@ from bilingual_crawler.alignment import at_end
 from bilingual_crawler.alignment.at_end import AlignedCrawl, AlignmentError, align_crawl, outputs_without_alignment
 from bilingual_crawler.crawl import signals
 from bilingual_crawler.crawl.component import CrawlComponent
-from bilingual_crawler.crawl.signals import FAILED_OUTPUTS, MISSING_OUTPUTS
+from bilingual_crawler.crawl.signals import FAILED_OUTPUTS, MISSING_OUTPUTS, add_counts
 from bilingual_crawler.items import Document, Pair, Unpaired
 from bilingual_crawler.pairing import model
 from bilingual_crawler.pairing.model import Outcome, read_pairs, read_unpaired, replace_pairs, unpaired_of_others
@@ -134,17 +134,13 @@ class OutputPipeline(CrawlComponent):
                 (self._folder / _ASIDE).unlink()
         except OSError as error:
             self._stats.inc_value(FAILED_OUTPUTS)
-            missing = outputs_without_alignment(self._folder, self._options)
-            self._stats.set_value(MISSING_OUTPUTS, missing)
+            self._stats.set_value(MISSING_OUTPUTS, outputs_without_alignment(self._folder, self._options))
             logger.error(f"{self._pairs_file.name} stays in the order of discovery: {error}")
             return
         self._count(aligned.outcomes, aligned.paired)
-        for name, count in aligned.bitext.items():
-            self._stats.set_value(f"bilingual/bitext/{name}", count)
-        for reason, count in aligned.dropped.items():
-            self._stats.set_value(f"bilingual/bitext_dropped/{reason}", count)
-        for kind, count in aligned.unreadable.items():
-            self._stats.inc_value(f"bilingual/unreadable/{kind}", count)
+        add_counts(self._crawler, "bilingual/bitext/", aligned.bitext)
+        add_counts(self._crawler, "bilingual/bitext_dropped/", aligned.dropped)
+        add_counts(self._crawler, "bilingual/unreadable/", aligned.unreadable)
 
     async def _align(self) -> AlignedCrawl | None:
         """Align everything, unless the user has asked to stop; None if the pairs stay those found on the way."""

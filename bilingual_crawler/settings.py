@@ -61,29 +61,25 @@ DOWNLOADER_MIDDLEWARES = {
     "bilingual_crawler.crawl.middlewares.backoff.BackoffMiddleware": 90,
     "bilingual_crawler.crawl.middlewares.warc.ArchivedPagesMiddleware": 95,
     "bilingual_crawler.crawl.middlewares.traps.TrapRequestsMiddleware": 97,
-    "bilingual_crawler.crawl.middlewares.addresses.NamesMiddleware": 98,
+    "bilingual_crawler.crawl.middlewares.addresses.AddressesMiddleware": 98,
     "bilingual_crawler.crawl.middlewares.robots.RobotsMiddleware": 100,
     "bilingual_crawler.crawl.middlewares.robots.TdmMiddleware": 105,
-    "bilingual_crawler.crawl.middlewares.addresses.AddressGuardMiddleware": 900,
     "bilingual_crawler.crawl.middlewares.traps.TrapPagesMiddleware": 550,
-    "bilingual_crawler.crawl.middlewares.variants.NegotiatedMiddleware": 552,
+    "bilingual_crawler.crawl.middlewares.language.NegotiatedMiddleware": 552,
     "bilingual_crawler.crawl.middlewares.walls.WallMiddleware": 553,
     "bilingual_crawler.crawl.middlewares.render.RenderMiddleware": 555,
     "bilingual_crawler.crawl.middlewares.language.LanguageFilterMiddleware": 560,
     "bilingual_crawler.crawl.middlewares.robots.FirstBytesMiddleware": 595,
     "bilingual_crawler.crawl.middlewares.walls.WallRedirectsMiddleware": 610,
-    "bilingual_crawler.crawl.middlewares.variants.VariantsMiddleware": 640,
+    "bilingual_crawler.crawl.middlewares.language.VariantsMiddleware": 640,
     "bilingual_crawler.crawl.middlewares.warc.WarcMiddleware": 650,
     "bilingual_crawler.crawl.middlewares.warc.KnownPagesMiddleware": 660,
 }
 SPIDER_MIDDLEWARES = {"bilingual_crawler.crawl.middlewares.links.LinkPriorityMiddleware": 100}
 ITEM_PIPELINES = {"bilingual_crawler.pipelines.OutputPipeline": 900}
 # to find that it is off, it would import aiohttp; so does a place None
-EXTENSIONS_BASE = {
-    name: place
-    for name, place in _of_scrapy.EXTENSIONS_BASE.items()
-    if name != "scrapy.extensions.remote_control.RemoteControl"
-}
+EXTENSIONS_BASE = dict(_of_scrapy.EXTENSIONS_BASE)
+EXTENSIONS_BASE.pop("scrapy.extensions.remote_control.RemoteControl", None)
 EXTENSIONS = {
     "scrapy.extensions.logstats.LogStats": None,
     "scrapy.extensions.spiderstate.SpiderState": None,

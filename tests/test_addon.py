@@ -256,11 +256,12 @@ def test_two_crawls_that_begin_in_the_same_second_have_folders_of_their_own(
 
 
 def test_a_crash_leaves_no_half_name_of_the_outputs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def crash(_: Path) -> None:
-        raise KeyboardInterrupt
+    def crash(path: Path) -> None:
+        if "output_dir" in path.name:
+            raise KeyboardInterrupt
 
     job = tmp_path / "job"
-    monkeypatch.setattr("bilingual_crawler.crawl.context.to_disk", crash)
+    monkeypatch.setattr("bilingual_crawler.storage.files.to_disk", crash)
     with pytest.raises(KeyboardInterrupt):
         crawler_with(tmp_path, JOBDIR=str(job))
     assert job.is_dir()

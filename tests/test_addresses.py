@@ -14,7 +14,6 @@ from scrapy.exceptions import UsageError
 from scrapy.settings import Settings
 from support.crawls import crawl, documents
 from support.webserver import bilingual_site, html, serve
-from twisted.internet.address import IPv4Address
 
 from bilingual_crawler.crawl.middlewares.addresses import AddressRule, GuardedResolver, is_public
 from bilingual_crawler.options import Options
@@ -23,6 +22,8 @@ from bilingual_crawler.storage.records import read_tsv
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
+
+    from twisted.internet.address import IPv4Address
 
 
 PRIVATE = {
@@ -93,18 +94,6 @@ def test_the_proxy_of_the_environment_is_reached(monkeypatch: pytest.MonkeyPatch
     assert not rule.admits("127.0.0.1", 80, "127.0.0.1")
 
 
-class Rebinding:
-    """A name server whose first answer is public and whose second is not."""
-
-    def __init__(self) -> None:
-        self.answers = ["93.184.216.34", "127.0.0.1"]
-
-    def resolveHostName(self, receiver, name, port=0, types=None, semantics="TCP"):  # type: ignore[no-untyped-def]
-        receiver.resolutionBegan(None)
-        receiver.addressResolved(IPv4Address("TCP", self.answers.pop(0), port))
-        receiver.resolutionComplete()
-
-
 class Receiver:
     def __init__(self) -> None:
         self.addresses: list[str] = []
@@ -120,13 +109,18 @@ class Receiver:
         self.complete = True
 
 
-def test_a_name_that_changes_its_address_is_judged_anew_for_every_connection() -> None:
-    resolver = GuardedResolver(Rebinding())
+def test_a_name_that_changes_its_address_is_judged_anew_for_every_connection(monkeypatch: pytest.MonkeyPatch) -> None:
+    answers = iter(("93.184.216.34", "127.0.0.1"))
+    monkeypatch.setattr(socket, "getaddrinfo", lambda *_, **__: [(socket.AF_INET, 1, 6, "", (next(answers), 0))])
+    resolver = GuardedResolver(None, size=1, age=60.0, timeout=60.0)
     resolver.rules["crawl"] = AddressRule()
     first, second = Receiver(), Receiver()
+    resolver.look_up("evil.example").addresses.result()
     resolver.resolveHostName(first, "evil.example", 80)
     assert first.addresses == ["93.184.216.34"]
     assert not resolver.refused
+    resolver.forget("evil.example")
+    resolver.look_up("evil.example").addresses.result()
     resolver.resolveHostName(second, "evil.example", 80)
     assert second.addresses == []
     assert second.complete

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import tomllib
-from typing import TYPE_CHECKING
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from scrapy.crawler import Crawler
@@ -15,8 +16,8 @@ from support.webserver import bilingual_site, run_scrapy, serve, varied
 
 from bilingual_crawler.commands import PROJECT_SETTINGS
 from bilingual_crawler.crawl.description import read_description, write_description
+from bilingual_crawler.crawl.spiders.arguments import parse_seeds
 from bilingual_crawler.crawl.spiders.bilingual import BilingualSpider
-from bilingual_crawler.crawl.spiders.seeds import parse_seeds
 from bilingual_crawler.storage.records import read_tsv
 
 if TYPE_CHECKING:
@@ -157,7 +158,8 @@ def test_what_is_written_is_what_was_given_without_secrets(tmp_path: Path) -> No
         "archive": "https://me:hunter2@example.org/a",
         "seeds": ["example.org/a,b"],
     }
-    write_description(tmp_path, "discovery", arguments, settings)
+    context: Any = SimpleNamespace(output_dir=tmp_path, seeds=())
+    write_description(context, "discovery", arguments, settings)
     path = tmp_path / "crawl.toml"
     written = path.read_text()
     assert "hunter2" not in written
@@ -169,7 +171,7 @@ def test_what_is_written_is_what_was_given_without_secrets(tmp_path: Path) -> No
     assert after.getdict("EXTENSIONS") == {"scrapy.extensions.memusage.MemoryUsage": 500, "other.Extension": None}
     assert [after[name] for name in ("DOWNLOAD_DELAY", "ROBOTSTXT_OBEY", "BILINGUAL_REPLAY")] == [3, "1", ["a", "b"]]
     with path.open() as before:
-        write_description(tmp_path, "discovery", arguments, project())
+        write_description(context, "discovery", arguments, project())
         assert before.read() == written, "a kill in the middle of a resume leaves the old one"
     assert path.read_text() != written
     assert [file.name for file in tmp_path.iterdir()] == ["crawl.toml"]

@@ -15,7 +15,7 @@ from support.crawls import crawl
 from support.webserver import QuietServer, bilingual_site, serve
 
 from bilingual_crawler.crawl.context import Seed
-from bilingual_crawler.crawl.spiders.seeds import parse_seeds
+from bilingual_crawler.crawl.spiders.arguments import parse_seeds
 from bilingual_crawler.storage.records import read_json_lines
 
 if TYPE_CHECKING:

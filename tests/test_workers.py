@@ -22,7 +22,7 @@ from bilingual_crawler.reporting.results import read_summary
 from bilingual_crawler.storage.archive import open_warc
 from bilingual_crawler.storage.files import LeftOut
 from bilingual_crawler.storage.records import read_json_lines, read_tsv
-from bilingual_crawler.workers.processes import WorkerProcess
+from bilingual_crawler.workers.run import WorkerProcess
 
 if TYPE_CHECKING:
     import subprocess

@@ -8,9 +8,7 @@ from __future__ import annotations
 import os
 import sys
 from abc import abstractmethod
-from argparse import ArgumentTypeError
 from contextlib import contextmanager
-from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeRemainingColumn
@@ -18,17 +16,7 @@ from scrapy.exceptions import UsageError
 from scrapy.settings import Settings
 from scrapy.utils.project import get_project_settings
 
-from bilingual_crawler import collect_rarely, settings
-from bilingual_crawler.options import (
-    USUAL_FORMATS,
-    each,
-    plugin,
-    read_value,
-    unknown_setting,
-    usage_error,
-    usage_errors,
-    wrong,
-)
+from bilingual_crawler import collect_rarely, options, settings
 from bilingual_crawler.plugins import EXPORTS
 
 if TYPE_CHECKING:
@@ -37,7 +25,6 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from scrapy.commands import ScrapyCommand as Base
-    from scrapy.settings import BaseSettings
 else:
     Base = object
 
@@ -74,18 +61,13 @@ def project_settings() -> Settings:
     return ours
 
 
-def adapt(parser: ArgumentParser, settings: BaseSettings | None = None) -> None:
-    """Name the console script, if it runs, in the usage of *parser*, and print errors as one line. With *settings*,
-    ``-s`` refuses other names, unless an installed extension of Scrapy has them.
-    """
+def adapt(parser: ArgumentParser) -> None:
+    """Name the console script, if it runs, in the usage of *parser*, and print errors as one line."""
     if parser.prog == TOOL and parser.usage:
         parser.usage = parser.usage.replace("scrapy", TOOL, 1)
     program = TOOL if parser.prog == TOOL else "scrapy"
     # Scrapy makes the parser itself
     parser.error = lambda message: parser.exit(2, f"{program}: error: {' '.join(message.split())}\n")  # type: ignore[method-assign]
-    if settings is not None:
-        read, add = partial(_known, list(settings)), parser.add_argument
-        add("-s", "--set", action="append", default=[], type=read, metavar="NAME=VALUE", help="set a setting")
 
 
 class Tool(Base):
@@ -97,8 +79,7 @@ class Tool(Base):
     arguments: ClassVar[str] = ""
     purpose: ClassVar[str]
     description: ClassVar[str] = ""
-    inputs: ClassVar[range] = range(1, sys.maxsize)
-    """How many inputs it takes."""
+    inputs: ClassVar[range] = range(1, sys.maxsize)  # how many inputs it takes
 
     def syntax(self) -> str:
         return self.arguments
@@ -111,11 +92,15 @@ class Tool(Base):
 
     def add_options(self, parser: ArgumentParser) -> None:
         super().add_options(parser)
-        adapt(parser, self.settings)
+        adapt(parser)
         self.add(parser.add_argument)
 
     def add(self, option: Callable[..., object]) -> None:
         """Add the options of the command, each by a call of *option*."""
+
+    def process_options(self, args: list[str], opts: Namespace) -> None:
+        check_settings(opts.set, list(self.settings))
+        super().process_options(args, opts)
 
     def run(self, args: list[str], opts: Namespace) -> None:
         refuse_unknown(args)
@@ -128,25 +113,25 @@ class Tool(Base):
         """Do what the command is for."""
 
 
-FORMATS = f"with --bitext, any of {', '.join(EXPORTS.built_in)} ({','.join(USUAL_FORMATS)})"
+FORMATS = f"with --bitext, any of {', '.join(EXPORTS.built_in)} ({','.join(options.USUAL_FORMATS)})"
 """The help of ``--formats``, which :func:`read_formats` reads."""
 
 
 def read_formats(text: str | None, folder: Path | None) -> tuple[str, ...]:
     """The formats of bitext in the option ``--formats``, for *folder*; raises UsageError."""
     if text is None:
-        return USUAL_FORMATS
-    formats = read_value("--formats", text, each(plugin(EXPORTS)))
+        return options.USUAL_FORMATS
+    formats = options.read_value("--formats", text, options.each(options.plugin(EXPORTS)))
     if folder is None:
-        raise wrong("--formats", text, "give a folder for the sentences, too: --bitext DIR")
+        raise options.wrong("--formats", text, "give a folder for the sentences, too: --bitext DIR")
     return formats
 
 
 def check_settings(given: Iterable[str], known: Collection[str]) -> None:
     """Raise UsageError if a setting that is *given* as ``NAME=VALUE`` is neither *known* nor of an extension."""
     for name in (setting.partition("=")[0] for setting in given):
-        if unknown := unknown_setting(name, known):
-            raise usage_error(f"{name}: {unknown}")
+        if unknown := options.unknown_setting(name, known):
+            raise options.usage_error(f"{name}: {unknown}")
 
 
 def refuse_unknown(args: Sequence[str], arguments: Collection[str] = ()) -> None:
@@ -154,7 +139,7 @@ def refuse_unknown(args: Sequence[str], arguments: Collection[str] = ()) -> None
     if unknown := next((arg for arg in args if arg.startswith("-") and arg != "-"), None):
         name = unknown.lstrip("-").partition("=")[0].replace("-", "_")
         hint = f"give -a {name}=..." if name in arguments else "--help lists the options"
-        raise usage_error(f"unknown option {unknown}; {hint}")
+        raise options.usage_error(f"unknown option {unknown}; {hint}")
 
 
 @contextmanager
@@ -164,15 +149,7 @@ def in_one_line(*kinds: type[Exception], out: Path) -> Iterator[None]:
     No check at the start finds a full disk, or a folder that is removed.
     """
     try:
-        with usage_errors(*kinds):
+        with options.usage_errors(*kinds):
             yield
     except OSError as error:
-        raise usage_error(f"{error.filename or out}: {error.strerror}") from error
-
-
-def _known(names: Collection[str], setting: str) -> str:
-    try:
-        check_settings([setting], names)
-    except UsageError as error:
-        raise ArgumentTypeError(str(error)) from None
-    return setting
+        raise options.usage_error(f"{error.filename or out}: {error.strerror}") from error

@@ -10,17 +10,17 @@ from typing import TYPE_CHECKING
 from rich.console import Console
 from rich.progress import Progress, TimeElapsedColumn
 from scrapy.commands import ScrapyCommand
-from scrapy.settings import SETTINGS_PRIORITIES
+from scrapy.settings import SETTINGS_PRIORITIES, BaseSettings
 
 from bilingual_crawler import noun
 from bilingual_crawler.commands import FORMATS, PROGRESS, Tool, in_one_line, read_formats
 from bilingual_crawler.encoders import EncoderError
-from bilingual_crawler.languages.codes import LanguageError, language_name
+from bilingual_crawler.languages.codes import LanguageError, LanguagePair, language_name
 from bilingual_crawler.languages.pairs import LanguagePairs
 from bilingual_crawler.options import EDITIONS, Options, check_folder, each, plugin, read_value, usage_error, wrong
 from bilingual_crawler.pages.detectors.base import keep_in
 from bilingual_crawler.pages.language import Detection, LanguageDetectorError
-from bilingual_crawler.pairing.model import pairs_of_others, read_pairs, replace_pairs, replace_unpaired
+from bilingual_crawler.pairing.model import Alignment, pairs_of_others, read_pairs, replace_pairs, replace_unpaired
 from bilingual_crawler.plugins import ALIGNMENT_METHODS, SENTENCE_FILTERS
 from bilingual_crawler.reporting.results import ResultsError, check_tables, detectors_of, pairs_of, read_summary
 from bilingual_crawler.reporting.review import SheetError
@@ -33,12 +33,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from scrapy.exceptions import UsageError
-    from scrapy.settings import BaseSettings
 
     from bilingual_crawler.alignment.driver import MainText
     from bilingual_crawler.items import Pair
-    from bilingual_crawler.languages.codes import LanguagePair
-    from bilingual_crawler.pairing.model import Alignment
 
 
 class Command(Tool, ScrapyCommand):

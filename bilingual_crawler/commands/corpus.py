@@ -19,6 +19,7 @@ class Command(crawl.Command):
     """A crawl that writes bitext and monolingual files at its end, and whose job folder is in its outputs."""
 
     requires_project = False
+    described = (SPIDER,)
 
     def short_desc(self) -> str:
         return "From seeds to a corpus: crawl, pair documents, align their sentences"
@@ -49,9 +50,6 @@ class Command(crawl.Command):
 
     def run(self, args: list[str], opts: argparse.Namespace) -> None:
         super().run([SPIDER], opts)
-
-    def _described(self) -> list[str]:
-        return [SPIDER]
 
     def _command(self, spider: str, given: list[str], *, tool: bool) -> list[str]:
         return [TOOL if tool else "scrapy", "corpus", *given]

@@ -12,7 +12,7 @@ import shutil
 import signal
 import sys
 import textwrap
-from collections import Counter
+from collections import Counter, defaultdict
 from contextlib import contextmanager, suppress
 from functools import partial
 from itertools import chain
@@ -23,19 +23,17 @@ from typing import TYPE_CHECKING
 from scrapy.commands import ScrapyHelpFormatter
 from scrapy.commands.crawl import Command as CrawlCommand
 from scrapy.exceptions import UsageError
-from scrapy.settings import SETTINGS_PRIORITIES
+from scrapy.settings import SETTINGS_PRIORITIES, Settings
 from scrapy.spiderloader import SpiderLoader
 from scrapy.utils.log import configure_logging
 from scrapy.utils.project import inside_project
 
 from bilingual_crawler.commands import PROJECT_SETTINGS, SPIDERS, TOOL, adapt, check_settings, refuse_unknown
-from bilingual_crawler.crawl.context import CrawlContext, job_in, memo_of
+from bilingual_crawler.crawl.context import CrawlContext, Seed, job_in, memo_of
 from bilingual_crawler.crawl.description import read_description, write_description
 from bilingual_crawler.crawl.middlewares.backoff import NO_ANSWER
 from bilingual_crawler.crawl.signals import ERRORS, FAILED_OUTPUTS, STOPPED
 from bilingual_crawler.crawl.spiders.arguments import ARGUMENTS, parse_arguments, parse_discovery
-from bilingual_crawler.crawl.spiders.bilingual import described_arguments
-from bilingual_crawler.crawl.spiders.seeds import any_page, named, without_page
 from bilingual_crawler.crawl.visits import FRONTIER_LOST, WRITE_ERROR
 from bilingual_crawler.discovery.sites import read_bilingual
 from bilingual_crawler.frontier.frontier import BLOCKED, StoreError
@@ -45,22 +43,21 @@ from bilingual_crawler.pages.language import REMEDY
 from bilingual_crawler.pages.sandbox.pool import command as module_command
 from bilingual_crawler.reporting.ledger import under
 from bilingual_crawler.reporting.results import read_summary
-from bilingual_crawler.storage.records import DESCRIPTION, DOCUMENTS, SITES
+from bilingual_crawler.storage.records import CRAWL, DESCRIPTION, DOCUMENTS, SITES, read_tsv
+from bilingual_crawler.urls.hosts import with_http
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from scrapy.crawler import Crawler, CrawlerProcessBase
-    from scrapy.settings import Settings
 
 logger = logging.getLogger(__name__)
 
 PARSERS: Mapping[str, Callable[..., CrawlContext]] = {"bilingual": parse_arguments, "discovery": parse_discovery}
 """The spiders, and what checks their arguments."""
-CALLED: Mapping[str, str] = {"bilingual": "crawl", "discovery": "discover"}
-"""The commands of the console script that run them."""
-UNFINISHED = (STOPPED, NO_ANSWER, BLOCKED, WRITE_ERROR)
-"""``finish_reason`` of crawls that a resume continues."""
+CALLED = {"bilingual": "crawl", "discovery": "discover"}  # spider -> the command of the console script that runs it
+UNFINISHED = (STOPPED, NO_ANSWER, BLOCKED, WRITE_ERROR)  # the finish_reason of crawls that a resume continues
+SEEDS_NAMED = 5  # number of seeds that a message names
 EXAMPLES = (
     "--pair eng-mlt --seeds https://example.org/ --contact https://your.page/about-this-crawl",
     "--pair eng-mlt --seeds seeds.txt --contact mailto:you@example.org --max-pages 5000 --status 8010",
@@ -72,6 +69,7 @@ class Command(CrawlCommand):
 
     settings: Settings
     crawler_process: CrawlerProcessBase
+    described: Sequence[str] = ()  # the spiders whose options the help lists; none for the one that is named, or all
 
     def add_options(self, parser: argparse.ArgumentParser) -> None:
         # it looks through all modules loaded so far, which are more when a crawl begins; other commands do without
@@ -81,7 +79,9 @@ class Command(CrawlCommand):
             self.settings.setdict(PROJECT_SETTINGS, priority="command")
         if self._has_our_spider():
             adapt(parser)
-            _add_options(parser, self._described())
+            # Scrapy has taken the name of the command out
+            named = [name for name in sys.argv[1:2] if name in PARSERS]
+            _add_options(parser, self.described or named or list(PARSERS))
         super().add_options(parser)
 
     def process_options(self, args: list[str], opts: argparse.Namespace) -> None:
@@ -139,11 +139,6 @@ class Command(CrawlCommand):
             command[0] = str(Path(sys.executable).with_name(command[0]))
         job = ["--job", self.settings["JOBDIR"]] if self._in_outputs else []
         return f"The crawl is not finished. To go on: {shlex.join([*command, *job])}"
-
-    def _described(self) -> list[str]:
-        """The spiders whose options the help lists."""
-        # Scrapy has taken the name of the command out
-        return [name for name in sys.argv[1:2] if name in PARSERS] or list(PARSERS)
 
     def _command(self, spider: str, given: list[str], *, tool: bool) -> list[str]:
         """Return this command with what was *given* after its name; *tool*: for the console script."""
@@ -203,8 +198,7 @@ class Command(CrawlCommand):
 
         team = (str(os.getpid()), str(Options.of(settings).workers))
         command = module_command("bilingual_crawler.commands.worker", *team, "crawl", spider, *_again(settings, opts))
-        arguments = described_arguments(opts.spargs, context)
-        describe = partial(write_description, context.output_dir, spider, arguments, settings)
+        describe = partial(write_description, context, spider, opts.spargs, settings)
         with _ends_with_its_terminal():
             good = crawl_together(context, settings, describe, command)
         if not (_is_fruitful(context) and good):
@@ -249,14 +243,12 @@ def _check_feeds(settings: Settings, opts: argparse.Namespace) -> None:
     for feed in (str(feed) for feed, options in feeds.items() if options.get("overwrite")):
         if opts.spargs.get("then") and "%(" not in feed:
             remedy = "give each its own by %(name)s in the name, as in -O '%(name)s.jsonl'"
-            raise usage_error(
-                f"-O {feed}: the crawl of then=crawl would write over the feed of the discovery; {remedy}"
-            )
+            why = "the crawl of then=crawl would write over the feed of the discovery"
+            raise usage_error(f"-O {feed}: {why}; {remedy}")
         if resumes and Path(feed.removeprefix("file://")).exists():
             remedy = f"give -o {feed}, which adds to them, or another name ({DOCUMENTS} has all)"
-            raise usage_error(
-                f"-O {feed}: has the documents of earlier runs, which a resume does not bring again; {remedy}"
-            )
+            why = "has the documents of earlier runs, which a resume does not bring again"
+            raise usage_error(f"-O {feed}: {why}; {remedy}")
 
 
 def _again(settings: Settings, opts: argparse.Namespace) -> list[str]:
@@ -271,9 +263,10 @@ def _again(settings: Settings, opts: argparse.Namespace) -> list[str]:
 
 def _is_fruitful(context: CrawlContext, *, spared: bool = False) -> bool:
     """Whether a crawl, unless it was *spared* all requests, has brought pages in all languages; log what it lacks."""
-    fruitless = without_page(context.seeds, context.output_dir)
-    if fruitless:
-        logger.warning(f"{len(fruitless)} of {len(context.seeds)} seeds gave no page: {named(fruitless)}")
+    if fruitless := _without_page(context.seeds, context.output_dir):
+        shown = ", ".join(f"{url} ({fate})" for url, fate in list(fruitless.items())[:SEEDS_NAMED])
+        more = f" and {len(fruitless) - SEEDS_NAMED} more" if len(fruitless) > SEEDS_NAMED else ""
+        logger.warning(f"{len(fruitless)} of {len(context.seeds)} seeds gave no page: {shown}{more}")
     if spared:
         return True
     # the languages that no detector knows need a page that declares them
@@ -282,45 +275,62 @@ def _is_fruitful(context: CrawlContext, *, spared: bool = False) -> bool:
         names = " or ".join(map(language_name, unseen))
         logger.error(f"No page declares to be in {names}, which {context.detection} does not know. {REMEDY}")
         return False
-    return any_page(context.output_dir)
+    return any(row["language"] for row in read_tsv(context.output_dir / CRAWL))
+
+
+def _without_page(seeds: Sequence[Seed], folder: Path) -> dict[str, str]:
+    """The seeds that gave no page according to the log in *folder*, with the outcomes of their last targets.
+
+    A seed that is not in the log was fetched by another worker, or is still queued.
+    """
+    origins: defaultdict[str, set[str]] = defaultdict(set)
+    for seed in seeds:
+        for address in (seed.url, with_http(seed.url)) if seed.guessed_scheme else (seed.url,):
+            origins[address].add(seed.url)
+    for row in read_tsv(folder / CRAWL):
+        if row["location"] and row["url"] in origins:
+            origins[row["location"]] |= origins[row["url"]]
+    fates: dict[str, str] = {}
+    for row in read_tsv(folder / CRAWL):
+        for url in origins.get(row["url"], ()):
+            # an empty one is that of a page
+            fates[url] = "" if row["language"] or fates.get(url) == "" else row["outcome"]
+    return {url: fate for url, fate in fates.items() if fate}
 
 
 @contextmanager
 def _ends_with_its_terminal() -> Iterator[None]:
     """Meanwhile a terminal that is closed, or a pipe that nobody reads any more, ends the process as SIGTERM does."""
+
+    def hang_up(*_: object) -> None:
+        # the shell and the kernel may both send it, and the second SIGTERM cuts transfers off
+        signal.signal(signal.SIGHUP, signal.SIG_IGN)
+        signal.raise_signal(signal.SIGTERM)
+
+    def watch() -> None:
+        broken = pipes.poll()
+        # an error of a later write would cut the end off
+        nowhere = os.open(os.devnull, os.O_WRONLY)
+        for pipe, _ in broken:
+            os.dup2(nowhere, pipe)
+        if not over.is_set():
+            logger.warning("Standard output or standard error has no reader any more")
+            os.kill(os.getpid(), signal.SIGTERM)
+
     # nohup has it ignored
     if signal.getsignal(signal.SIGHUP) is not signal.SIG_IGN:
-        signal.signal(signal.SIGHUP, _hang_up)
-    broken = select.poll()
+        signal.signal(signal.SIGHUP, hang_up)
+    pipes, over = select.poll(), Event()
     # LOG_STDOUT replaces sys.stdout; a stream that was closed before the start is None
     for output in (stream.fileno() for stream in (sys.__stdout__, sys.__stderr__) if stream):
         # a terminal has its own signal; a file has no errors, which are all that is waited for
         if not os.isatty(output):
-            broken.register(output, 0)
-    over = Event()
-    Thread(target=_watch_pipes, args=(broken, over), name="pipe-watch", daemon=True).start()
+            pipes.register(output, 0)
+    Thread(target=watch, name="pipe-watch", daemon=True).start()
     try:
         yield
     finally:
         over.set()
-
-
-def _hang_up(*_: object) -> None:
-    # the shell and the kernel may both send it, and the second SIGTERM cuts transfers off
-    signal.signal(signal.SIGHUP, signal.SIG_IGN)
-    signal.raise_signal(signal.SIGTERM)
-
-
-def _watch_pipes(pipes: select.poll, over: Event) -> None:
-    """Wait until one of *pipes* has no reader, then send SIGTERM to this process, unless its crawl is *over*."""
-    broken = pipes.poll()
-    # an error of a later write would cut the end off
-    nowhere = os.open(os.devnull, os.O_WRONLY)
-    for pipe, _ in broken:
-        os.dup2(nowhere, pipe)
-    if not over.is_set():
-        logger.warning("Standard output or standard error has no reader any more")
-        os.kill(os.getpid(), signal.SIGTERM)
 
 
 def _add_options(parser: argparse.ArgumentParser, spiders: Sequence[str]) -> None:
@@ -341,8 +351,8 @@ def _add_options(parser: argparse.ArgumentParser, spiders: Sequence[str]) -> Non
             add(option, *also, dest="spargs", type=f"{name}={{}}".format, metavar=one.metavar, help=one.help)
     group = parser.add_argument_group("How to crawl")
     add = partial(group.add_argument, action="append", default=[])
-    for name, plain in PLAIN.items():
-        add(plain.option, dest="set", type=f"{name}={{}}".format, metavar=plain.metavar, help=plain.help)
+    for name, (option, metavar, words) in PLAIN.items():
+        add(option, dest="set", type=f"{name}={{}}".format, metavar=metavar, help=words)
     words = f"TOML file with [arguments] and [settings], such as {DESCRIPTION} of a crawl; options here win"
     group.add_argument("--config", type=Path, metavar="FILE", help=words)
     if tool:

@@ -10,6 +10,7 @@ from rich.console import Console
 from rich.progress import Progress
 from scrapy.commands import ScrapyCommand
 from scrapy.exceptions import UsageError
+from scrapy.utils.misc import load_object
 
 from bilingual_crawler import to_install
 from bilingual_crawler.commands import FORMATS, PROGRESS, Tool, in_one_line, read_formats
@@ -29,6 +30,9 @@ if TYPE_CHECKING:
     from bilingual_crawler.mining.run import Mining
 
 
+ENGINES = {"duckdb": "duck.DuckEngine", "spark": "spark.SparkEngine"}  # whose packages are imported when they are used
+
+
 class Command(Tool, ScrapyCommand):
     arguments = "INPUT… --pairs eng-mlt|eng-* --out DIR [options]"
     purpose = "Find parallel documents in Common Crawl, or in many crawls"
@@ -45,7 +49,7 @@ class Command(Tool, ScrapyCommand):
         text = "languages, such as eng-mlt,eng-isl; eng-* pairs English with every other language"
         option("--pairs", "--pair", help=text)
         option("--out", type=Path, help="folder for everything that is found")
-        option("--engine", choices=("duckdb", "spark"), default="duckdb", help="what runs the queries (%(default)s)")
+        option("--engine", choices=tuple(ENGINES), default="duckdb", help="what runs the queries (%(default)s)")
         option("--stage", choices=("urls", "content", "all"), default="all", help="what to do now (%(default)s)")
         option("--base-url", metavar="URL|DIR", help="where the files lie that the table names")
         option("--buckets", type=int, default=256, help="parts of the content stage (%(default)s)")
@@ -92,15 +96,7 @@ class Command(Tool, ScrapyCommand):
             raise wrong("--stage", opts.stage, f"{opts.out} has no pairs of URLs yet; begin with --stage urls")
         if opts.stage != "urls":
             mining.check_content()
-        engine: Engine
-        if opts.engine == "spark":
-            from bilingual_crawler.mining.spark import SparkEngine
-
-            engine = SparkEngine(mining.work)
-        else:
-            from bilingual_crawler.mining.duck import DuckEngine
-
-            engine = DuckEngine(mining.work)
+        engine: Engine = load_object(f"bilingual_crawler.mining.{ENGINES[opts.engine]}")(mining.work)
         if urls is None:
             with console.status("pairing URLs"):
                 urls = mining.mine_urls(engine)

@@ -11,20 +11,15 @@ from scrapy.http.request import NO_CALLBACK
 
 from bilingual_crawler.crawl import signals
 from bilingual_crawler.crawl.context import CrawlContext
+from bilingual_crawler.crawl.signals import engine_of
 from bilingual_crawler.crawl.visits import Visits
 from bilingual_crawler.options import Options
 
 if TYPE_CHECKING:
-    from scrapy.core.engine import ExecutionEngine
     from scrapy.crawler import Crawler
     from scrapy.http import Response
 
-SIGNALS = {
-    name: signal
-    for module in (scrapy.signals, signals)
-    for name, signal in vars(module).items()
-    if type(signal) is object
-}
+SIGNALS = {name: one for name, one in (vars(scrapy.signals) | vars(signals)).items() if type(one) is object}
 
 
 class CrawlComponent:
@@ -50,11 +45,6 @@ class CrawlComponent:
         return True
 
     @property
-    def _engine(self) -> ExecutionEngine:
-        assert self._crawler.engine
-        return self._crawler.engine
-
-    @property
     def _visits(self) -> Visits:
         return Visits.from_crawler(self._crawler)
 
@@ -63,4 +53,4 @@ class CrawlComponent:
         if "download_slot" in beside.meta:
             meta["download_slot"] = beside.meta["download_slot"]
         meta["dont_redirect"] = True
-        return await self._engine.download_async(Request(url, meta=meta, callback=NO_CALLBACK))
+        return await engine_of(self._crawler).download_async(Request(url, meta=meta, callback=NO_CALLBACK))

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import os
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from functools import cached_property
 from pathlib import Path
 from tempfile import TemporaryFile
 from typing import TYPE_CHECKING
@@ -19,7 +18,7 @@ from bilingual_crawler.crawl.scrapy_internals import split_cookie_domains
 from bilingual_crawler.frontier.job import Job, JobError
 from bilingual_crawler.languages.codes import base_of
 from bilingual_crawler.options import Options, check_folder, usage_error, usage_errors, wrong
-from bilingual_crawler.storage.files import FolderLock, LockedError, replacing, to_disk
+from bilingual_crawler.storage.files import FolderLock, LockedError, write_durably
 from bilingual_crawler.storage.records import CRAWL
 from bilingual_crawler.urls.hosts import split_host
 
@@ -38,10 +37,7 @@ if TYPE_CHECKING:
 
 
 def choose_output_dir(settings: BaseSettings, name: str) -> Path:
-    """``BILINGUAL_OUTPUT_DIR``, or ``crawls/<name>``; a resumed crawl goes on in the folder it began in.
-
-    Raises UsageError if the folder holds another crawl, cannot be written, or is gone.
-    """
+    """``BILINGUAL_OUTPUT_DIR``, ``crawls/<name>``, or the folder of a resumed crawl; UsageError if unusable."""
     memo = _memo(settings)
     if memo and memo.exists():
         named = memo.read_text(encoding="utf-8", errors="replace").rstrip("\n")
@@ -98,9 +94,7 @@ def lock_folders(settings: BaseSettings, context: CrawlContext) -> list[FolderLo
             _check_new(folder)
         if is_new and memo:
             # empty after a crash, it would name the current folder
-            with replacing(memo) as part:
-                part.write_text(str(folder), encoding="utf-8")
-                to_disk(part)
+            write_durably(memo, str(folder))
     except LockedError as error:
         raise wrong("BILINGUAL_OUTPUT_DIR", folder, f"{error}; choose a new folder") from None
     except OSError as error:
@@ -163,6 +157,9 @@ class CrawlContext:
     output_dir: Path
     job: Job
     traps: Traps
+    turns: Turns = field(default_factory=Turns)  # long work of all components in the event loop
+    suspects: asyncio.Lock = field(default_factory=asyncio.Lock)
+    """Held while a helper process reads a response of a site that has broken a limit before."""
 
     def share(self, crawler: Crawler) -> None:
         """Register the context for the components of *crawler*, before Scrapy makes them."""
@@ -181,16 +178,6 @@ class CrawlContext:
     def undetectable(self) -> tuple[str, ...]:
         """The languages of the crawl that no detector knows."""
         return tuple(lang for lang in self.pairs.languages if base_of(lang) in self.detection.undetectable)
-
-    @cached_property
-    def turns(self) -> Turns:
-        """Long work of all components in the event loop."""
-        return Turns()
-
-    @cached_property
-    def suspects(self) -> asyncio.Lock:
-        """Held while a helper process reads a response of a site that has broken a limit before."""
-        return asyncio.Lock()
 
 
 _SHARED: WeakKeyDictionary[Crawler, CrawlContext] = WeakKeyDictionary()

@@ -19,15 +19,18 @@ from scrapy.utils.python import global_object_name
 
 import bilingual_crawler
 from bilingual_crawler import settings as defaults
-from bilingual_crawler.options import unknown_setting, usage_error, without_password, wrong
+from bilingual_crawler.discovery.sites import is_table
+from bilingual_crawler.options import listed, unknown_setting, usage_error, without_password, wrong
 from bilingual_crawler.pages.characters import one_line
-from bilingual_crawler.storage.files import replacing, to_disk
+from bilingual_crawler.storage.files import write_durably
 from bilingual_crawler.storage.records import DESCRIPTION
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from scrapy.exceptions import UsageError
+
+    from bilingual_crawler.crawl.context import CrawlContext
 
 Argument: TypeAlias = str | list[str]  # only seeds are a list
 
@@ -45,10 +48,7 @@ class Description(NamedTuple):
 
 
 def read_description(path: Path, spider: str, settings: BaseSettings) -> Description:
-    """The description of a crawl by *spider* in the file *path*; *settings* are those that it may change.
-
-    Raises UsageError, which names the file and the key.
-    """
+    """The description of a crawl by *spider* in *path*, which may change *settings*; UsageError names file and key."""
     try:
         told = tomllib.loads(path.read_text(encoding="utf-8"))
     except OSError as error:
@@ -69,15 +69,20 @@ def read_description(path: Path, spider: str, settings: BaseSettings) -> Descrip
 
 
 def _argument(path: Path, name: str, value: object) -> Argument:
-    """*value* as it would be on the command line."""
-    if isinstance(value, int | float if name == "until" else int) and not isinstance(value, bool):
-        return str(value)
-    if isinstance(value, list) and all(isinstance(part, str) for part in value):
-        # a comma may be part of an address
-        return value if name == "seeds" else ",".join(value)
-    if isinstance(value, str):
-        return value
+    is_number = isinstance(value, int | float if name == "until" else int) and not isinstance(value, bool)
+    is_list = isinstance(value, list) and all(isinstance(part, str) for part in value)
+    if is_number or is_list or isinstance(value, str):
+        return as_argument(name, value)
     raise _error(path, f"arguments.{name}", "give text, a whole number or a list of texts")
+
+
+def as_argument(name: str, value: Any) -> Argument:
+    """The *value* of the argument *name* as it would be on the command line, lists of seeds as lists of text."""
+    if isinstance(value, str | Path):
+        return str(value)
+    parts = list(map(str, listed(value)))
+    # a comma may be part of an address
+    return parts if name == "seeds" else ",".join(parts)
 
 
 def _check_setting(path: Path, name: str, value: object, settings: BaseSettings) -> None:
@@ -106,30 +111,32 @@ def _error(path: Path, key: str, right: str) -> UsageError:
     return usage_error(f"{path}: {key}: {right}")
 
 
-def write_description(folder: Path, spider: str, arguments: Mapping[str, Argument], settings: BaseSettings) -> None:
-    """Write what makes *spider* crawl again as with *arguments* and *settings* into *folder*; raises UsageError.
+def write_description(
+    context: CrawlContext, spider: str, given: Mapping[str, Argument], settings: BaseSettings
+) -> None:
+    """Write what makes *spider* crawl again as with the arguments *given* and *settings*; raises UsageError.
 
-    The settings are those that differ from the defaults. What may be secret, and what the defaults do not know, is
-    named in a comment.
+    Seeds are written one by one, as a file may change; a ``sites.tsv`` says more, and stays. The settings are those
+    that differ from the defaults. What may be secret, and what the defaults do not know, is named in a comment.
     """
+    folder = context.output_dir
+    # Scrapyd adds its own
+    arguments = {name: value for name, value in given.items() if not name.startswith("_")}
+    if context.seeds and (isinstance(given["seeds"], list) or not is_table(Path(given["seeds"]))):
+        arguments["seeds"] = [seed.as_given for seed in context.seeds]
     changed = {name: _plain(settings[name]) for name in sorted(map(str, settings)) if _is_given(name, settings)}
-    texts = {name: value if isinstance(value, str) else "" for name, value in changed.items()}
-    secret = {name for name, text in texts.items() if _SECRET_NAME.search(name) or _SECRET_TEXT.search(text)}
-    kept = {name: value for name, value in changed.items() if _is_known(name) and name not in secret}
+    kept = {name: value for name, value in changed.items() if _is_known(name) and not _is_secret(name, value)}
     path = folder / DESCRIPTION
     again = f"cd {shlex.quote(str(Path.cwd()))} && {shlex.join(('scrapy', 'crawl', spider, '--config', str(path)))}"
     notes = [f"bilingual-crawler {bilingual_crawler.__version__}. To crawl this again: {again}"]
     if left_out := sorted(changed.keys() - kept.keys()):
         notes.append(f"Give these settings again, which may be secret or are of other packages: {', '.join(left_out)}")
-    tables = {"arguments": arguments, "settings": kept}
-    told = {name: {one: _without_passwords(value) for one, value in table.items()} for name, table in tables.items()}
-    head = "".join(f"# {one_line(note)}\n" for note in notes)
+    arguments = {name: _plain(value) for name, value in arguments.items()}
+    text = "".join(f"# {one_line(note)}\n" for note in notes)
+    text += tomli_w.dumps({"spider": spider, "arguments": arguments, "settings": kept})
     try:
         # a part of it is a valid file, too, and describes another crawl
-        with replacing(path) as part:
-            text = head + tomli_w.dumps({"spider": spider, **told})
-            part.write_text(text, encoding="utf-8", errors="surrogateescape")
-            to_disk(part)
+        write_durably(path, text, "surrogateescape")
     except OSError as error:
         raise wrong("BILINGUAL_OUTPUT_DIR", folder, f"{error.strerror}; give a folder that can be written") from error
 
@@ -153,23 +160,21 @@ def default_of(name: str) -> Any:
     return getattr(defaults, name, getattr(default_settings, name, None))
 
 
+def _is_secret(name: str, value: object) -> bool:
+    return bool(_SECRET_NAME.search(name) or (isinstance(value, str) and _SECRET_TEXT.search(value)))
+
+
 def _plain(value: Any) -> Any:
     """*value* as TOML can hold it; tables as JSON, which Scrapy reads, too, since they may hold nulls."""
     if isinstance(value, BaseSettings | dict):
-        return json.dumps({_text(name): part for name, part in value.items()}, default=_text)
+        return _text(json.dumps({_text(name): part for name, part in value.items()}, default=_text))
     if isinstance(value, list | tuple):
         return list(map(_text, value))
     return value if isinstance(value, bool | int | float) else _text(value)
 
 
 def _text(value: Any) -> str:
-    """*value* as on the command line; Scrapy takes a class and its name alike."""
+    """*value* as on the command line, without passwords; Scrapy takes a class and its name alike."""
     if isinstance(value, type):
         return global_object_name(value)
-    return "" if value is None else str(value)
-
-
-def _without_passwords(value: Any) -> Any:
-    if isinstance(value, list):
-        return list(map(without_password, value))
-    return without_password(value) if isinstance(value, str) else value
+    return "" if value is None else without_password(str(value))

@@ -81,8 +81,7 @@ class Learner:
                 part.observe_redirect(url, target)
                 if self.is_done(target):
                     part.drop_url(target)
-                pair = self.ledgers[part.pair].redirect(url, target)
-                if pair:
+                if pair := self.ledgers[part.pair].redirect(url, target):
                     part.observe_pair(pair.url_a, pair.url_b)
                     found += [pair, *self._settle(part)]
         return found
@@ -117,8 +116,7 @@ class Learner:
 
     def announced_language(self, url: str) -> str | None:
         """The language in which documents announce *url* as their translation."""
-        announced = (part.book.announced_language(url) for part in self.policy.parts)
-        return next(filter(None, announced), None)
+        return next(filter(None, (part.book.announced_language(url) for part in self.policy.parts)), None)
 
     def _leave(self, url: str) -> None:
         for part in self.policy.parts:
@@ -151,8 +149,7 @@ class Learner:
         """The pairs that follow from those found last, and from these in turn."""
         proposals = deque(part.proposals())
         while proposals:
-            pair = self.ledgers[part.pair].propose(*proposals.popleft())
-            if pair:
+            if pair := self.ledgers[part.pair].propose(*proposals.popleft()):
                 part.observe_pair(pair.url_a, pair.url_b)
                 proposals += part.proposals()
                 yield pair
@@ -168,6 +165,7 @@ _unpack = msgspec.msgpack.Decoder(tuple[PageRecord, bytes] | dict[str, bytes] | 
 _unpack_links = msgspec.msgpack.Decoder(tuple[Link, ...]).decode
 _unpack_announced = msgspec.msgpack.Decoder(dict[str, tuple[Link, ...]]).decode
 
+_KEPT = ("seed", "depth", "length", "objection", "new_text")  # fields of a page that its fact has
 GONE = _pack(None)
 
 
@@ -199,15 +197,7 @@ def page_fact(page: PageRecord, links: Sequence[Link], pairs: LanguagePairs) -> 
     """
     claims = page.claims if page.side else ()
     kept = [_claim(one) for one in claims if one.position is LinkPosition.SWITCHER or pairs.side(one.hreflang or "")]
-    record = PageRecord(
-        "",
-        page.language,
-        seed=page.seed,
-        depth=page.depth,
-        length=page.length,
-        objection=page.objection,
-        new_text=page.new_text,
-    )
+    record = PageRecord("", page.language, **{name: getattr(page, name) for name in _KEPT})
     if page.contradicting(pairs):
         record = replace(record, declared_language=page.declared_language)
     if page.is_document:

@@ -12,13 +12,12 @@ from scrapy import Request, signals
 from scrapy.utils.defer import deferred_from_coro
 
 from bilingual_crawler.crawl.scrapy_internals import keep_slow, slow_down
-from bilingual_crawler.crawl.signals import ENTRY
+from bilingual_crawler.crawl.signals import ENTRY, engine_of
 from bilingual_crawler.urls.hosts import registered_domain
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from scrapy.core.engine import ExecutionEngine
     from scrapy.crawler import Crawler
     from scrapy.http import Response
     from scrapy.robotstxt import RobotParser
@@ -98,7 +97,7 @@ class CrawlDelays:
         """AutoThrottle has chosen the next delay of the slot; it may not be shorter than the site asks."""
         name = request.meta.get("download_slot", "")
         if name in self._delays:
-            keep_slow(self._engine, name, self._delays[name])
+            keep_slow(engine_of(self._crawler), name, self._delays[name])
 
     def response_received(self, request: Request, response: Response) -> None:
         """Have the slot of *request* wait with all slots on its server from now on."""
@@ -110,13 +109,8 @@ class CrawlDelays:
                 self._wait(server, self._delays[entry.slot])
 
     def _wait(self, name: str, asked: float) -> float:
-        delay = self._delays[name] = slow_down(self._engine, name, asked)
+        delay = self._delays[name] = slow_down(engine_of(self._crawler), name, asked)
         return delay
-
-    @property
-    def _engine(self) -> ExecutionEngine:
-        assert self._crawler.engine
-        return self._crawler.engine
 
 
 _TOTAL = ""

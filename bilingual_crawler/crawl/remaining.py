@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections import deque
+from collections import defaultdict, deque
 from dataclasses import dataclass, field
 from itertools import starmap
 from math import ceil, exp, expm1, floor, log, log1p, sqrt
@@ -16,22 +16,14 @@ if TYPE_CHECKING:
 
     from bilingual_crawler.policies.base import Policy, Promise
 
-FIRST_PAGES = 40
-"""Pages of a site before it may be left."""
-PAGES_WITHOUT_PAIR = 200
-"""Pages after which a site without a pair is left in any case."""
-NO_PAIR = 0.1
-"""Maximum remaining pairs of a barren site."""
-ANY_PAIR = 0.4
-"""Maximum P(any pair remains) at which a site is left, whatever share is wanted."""
-MIN_PAIRS = 3
-"""Fewer pairs do not show how many a site has."""
-BOTH_LANGUAGES = 3
-"""Minimum documents in the rarer language of a bilingual site, regardless of the estimate."""
-BEST_OF = 10
-"""Latest fetches of which the greatest promise counts."""
-OFFSET = 0.2
-"""Added to the remaining pairs before their logarithm is taken."""
+FIRST_PAGES = 40  # pages of a site before it may be left
+PAGES_WITHOUT_PAIR = 200  # pages after which a site without a pair is left in any case
+NO_PAIR = 0.1  # maximum remaining pairs of a barren site
+ANY_PAIR = 0.4  # maximum P(any pair remains) at which a site is left, whatever share is wanted
+MIN_PAIRS = 3  # fewer pairs do not show how many a site has
+BOTH_LANGUAGES = 3  # minimum documents in the rarer language of a bilingual site, regardless of the estimate
+BEST_OF = 10  # latest fetches of which the greatest promise counts
+OFFSET = 0.2  # added to the remaining pairs before their logarithm is taken
 LOG_REMAINING = LinearModel(
     -0.133,
     {"promised": 0.907, "queued": -0.108, "found": -1.167, "barren": -0.458, "rarer": 0.949, "best": -0.139},
@@ -39,17 +31,14 @@ LOG_REMAINING = LinearModel(
 """Logarithm of the remaining pairs, by :meth:`SiteCourse.features`: ``python -m benchmarks.until --fit``."""
 DEVIATION = 1.0
 """Standard deviation of the logarithm of the remaining pairs, on sites left out of the fit .75, rounded up."""
-NEGLIGIBLE = 1e-6
-"""Remaining pairs that count as 0."""
-QUANTILE = 1.2816
-"""Standard deviations to each side of the mean that hold 80 % of a normal distribution."""
+NEGLIGIBLE = 1e-6  # remaining pairs that count as 0
+QUANTILE = 1.2816  # standard deviations to each side of the mean that hold 80 % of a normal distribution
 
 
 RECENT = (30, 0.08)
 """The latest fetches of a site: so many, or this share of all, whichever is more. Their pairs are a minimum of the
 remaining pairs."""
-RECENT_WITHOUT_PROMISES = (100, 0.25)
-"""The same for a policy that promises no pairs, without an estimate."""
+RECENT_WITHOUT_PROMISES = (100, 0.25)  # the same for a policy that promises no pairs, without an estimate
 
 
 class Estimate(NamedTuple):
@@ -57,8 +46,7 @@ class Estimate(NamedTuple):
 
     found: int
     remaining: float
-    variance: float = 0.0
-    """Of the remaining pairs, whose distribution is log-normal."""
+    variance: float = 0.0  # of the remaining pairs, whose distribution is log-normal
     unclear: int = 0
     """Further pairs that downloaded pages may make: unpaired documents of the rarer language, and pages that declare a
     language of the pair and have their text in another one."""
@@ -83,11 +71,8 @@ class Estimate(NamedTuple):
     def as_dict(self) -> dict[str, float]:
         """Return the remaining pairs, the share that is found, and its interval, as the summary has them."""
         low, high = self.interval
-        return {
-            "remaining": round(self.remaining, 2),
-            "unclear": self.unclear,
-            **{name: round(share, 4) for name, share in (("share", self.share), ("low", low), ("high", high))},
-        }
+        shares = {"share": round(self.share, 4), "low": round(low, 4), "high": round(high, 4)}
+        return {"remaining": round(self.remaining, 2), "unclear": self.unclear, **shares}
 
     def __str__(self) -> str:
         low, high = self.interval
@@ -108,12 +93,9 @@ class Progress(NamedTuple):
 
     pages: int
     found: int
-    recently: int
-    """Pairs of these that the latest fetches have brought."""
-    rarer: int
-    """Documents in the rarer language."""
-    remaining: float | None
-    """Pairs, as estimated; None without an estimate."""
+    recently: int  # pairs of these that the latest fetches have brought
+    rarer: int  # documents in the rarer language
+    remaining: float | None  # pairs, as estimated; None without an estimate
 
     def is_enough(self, until: float) -> bool:
         """Return whether the site may be left when the share *until* of its pairs is wanted."""
@@ -132,14 +114,10 @@ class Progress(NamedTuple):
 class FetchOutcome(NamedTuple):
     """Expected and actual result of a fetch, for one pair of languages."""
 
-    promised: float
-    """Pairs."""
-    is_page: bool = True
-    """Whether the fetch gave a page, not a redirect or a failure."""
-    side: int | None = None
-    """The place in the pair of the language of its document; None without one."""
-    is_contradicted: bool = False
-    """Whether the page declares a language of the pair, and has its text in another one."""
+    promised: float  # pairs
+    is_page: bool = True  # whether the fetch gave a page, not a redirect or a failure
+    side: int | None = None  # the place in the pair of the language of its document; None without one
+    is_contradicted: bool = False  # whether the page declares a language of the pair, and has its text in another one
 
 
 @dataclass(slots=True)
@@ -148,14 +126,10 @@ class SiteCourse:
 
     fetches: int = 0
     pages: int = 0
-    found: int = 0
-    """Pairs with a document of the site, at present."""
-    promised: float = 0.0
-    """Pairs that the fetched URLs promised, at most one each."""
-    contradicted: int = 0
-    """Pages that declare a language of the pair, and have their text in another one."""
-    _documents: list[int] = field(default_factory=lambda: [0, 0])
-    """In the first and in the second language."""
+    found: int = 0  # pairs with a document of the site, at present
+    promised: float = 0.0  # pairs that the fetched URLs promised, at most one each
+    contradicted: int = 0  # pages that declare a language of the pair, and have their text in another one
+    _documents: list[int] = field(default_factory=lambda: [0, 0])  # in the first and in the second language
     _brought: list[int] = field(default_factory=list)
     """The number of the fetch that brought each pair, also of pairs that were broken later."""
     _latest: deque[float] = field(default_factory=lambda: deque(maxlen=BEST_OF))
@@ -227,29 +201,26 @@ class RemainingPairs:
         """*parts* are the policies of the single pairs of languages, *pairs_on* count what is found on a site."""
         self._parts = parts
         self._pairs_on = pairs_on
-        self._courses: dict[str, list[SiteCourse]] = {}
+        self._courses: defaultdict[str, list[SiteCourse]] = defaultdict(lambda: [SiteCourse() for _ in parts])
         self._estimates: dict[str, Estimate] = {}
+        # the estimates of sites when a host of theirs was given up, with all that it had in the queue
         self._given_up: dict[str, Estimate] = {}
-        """The estimates of sites when a host of theirs was given up, with all that it had in the queue."""
 
     def observe_fetch(self, site: str, outcomes: Sequence[FetchOutcome]) -> None:
         """Learn the outcome of a fetch of *site* for each pair of languages."""
-        for course, outcome in zip(self._of(site), outcomes, strict=True):
+        for course, outcome in zip(self._courses[site], outcomes, strict=True):
             course.observe_fetch(outcome)
         self.observe_pairs(site)
 
     def observe_pairs(self, site: str) -> None:
         """Learn how many pairs are found on *site* by now."""
-        for course, pairs_on in zip(self._of(site), self._pairs_on, strict=True):
+        for course, pairs_on in zip(self._courses[site], self._pairs_on, strict=True):
             course.observe_pairs(pairs_on(site))
         self.estimate(site)
 
     def courses(self, site: str) -> Sequence[SiteCourse]:
         """Return the course of *site* for each pair of languages; nothing if no page of it was fetched."""
         return self._courses.get(site, ())
-
-    def _of(self, site: str) -> list[SiteCourse]:
-        return self._courses.setdefault(site, [SiteCourse() for _ in self._parts])
 
     def estimate(self, site: str) -> Estimate | None:
         """Estimate the remaining pairs of *site*; None if the policy promises none, so that nothing tells of them."""
@@ -288,7 +259,7 @@ class RemainingPairs:
         What a site has brought of late counts as what remains if fewer pairs are estimated. With a policy that promises
         no pairs, a site is left by what it has brought alone.
         """
-        courses = self._courses.get(site)
+        courses = self.courses(site)
         if not courses:
             return False
         estimate = self.estimate(site)

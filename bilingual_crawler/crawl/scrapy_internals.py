@@ -91,11 +91,7 @@ def read_as_browsers(handler: HTTP11DownloadHandler, limit: int) -> None:
     feeds around the sizes of chunks.
     """
     # imported here, since the other functions do without this eighth of a second
-    from scrapy.core.downloader.handlers.http11 import (
-        _LenientHTTP11ClientFactory,
-        _LenientHTTP11ClientProtocol,
-        _LenientHTTPClientParser,
-    )
+    from scrapy.core.downloader.handlers import http11
     from twisted.web._newclient import STATUS
     from twisted.web.http import _ChunkedTransferDecoder
 
@@ -119,7 +115,7 @@ def read_as_browsers(handler: HTTP11DownloadHandler, limit: int) -> None:
             if self._buffer.startswith(b"\n"):
                 self._buffer[:0] = b"\r"
 
-    class Parser(_LenientHTTPClientParser):
+    class Parser(http11._LenientHTTPClientParser):
         MAX_LENGTH = limit
         _transferDecoders = {b"chunked": Chunks}  # noqa: RUF012  Twisted's own
 
@@ -139,7 +135,7 @@ def read_as_browsers(handler: HTTP11DownloadHandler, limit: int) -> None:
             if _HEADER_NAME.fullmatch(name) and (name.lower(), value.strip().lower()) not in _SAY_NOTHING:
                 super().headerReceived(name, value)  # type: ignore[no-untyped-call]
 
-    class Protocol(_LenientHTTP11ClientProtocol):
+    class Protocol(http11._LenientHTTP11ClientProtocol):
         _headers = 0
         _counted: object = None
 
@@ -164,7 +160,7 @@ def read_as_browsers(handler: HTTP11DownloadHandler, limit: int) -> None:
                     return
             super().dataReceived(data)  # type: ignore[no-untyped-call]
 
-    class Factory(_LenientHTTP11ClientFactory):
+    class Factory(http11._LenientHTTP11ClientFactory):
         def buildProtocol(self, addr: IAddress | None) -> Protocol:
             return Protocol(self._quiescentCallback)  # type: ignore[no-untyped-call]
 

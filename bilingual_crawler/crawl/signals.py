@@ -6,16 +6,13 @@ import logging
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from scrapy.exceptions import (
-    CannotResolveHostError,
-    DownloadCancelledError,
-    DownloadConnectionRefusedError,
-    IgnoreRequest,
-    StopDownload,
-)
+from scrapy import exceptions
 from scrapy.spidermiddlewares.httperror import HttpError
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from scrapy.core.engine import ExecutionEngine
     from scrapy.crawler import Crawler
 
 logger = logging.getLogger(__name__)
@@ -64,7 +61,7 @@ phase_changed = object()  # phase: step of a stopping crawl, such as "stopping, 
 stop_now = object()  # the second stop signal: nothing may delay the end
 
 
-class Refused(IgnoreRequest):
+class Refused(exceptions.IgnoreRequest):
     """A URL that is not fetched, or whose response is discarded; *outcome* is its entry in ``crawl.tsv``."""
 
     def __init__(self, outcome: str, message: str, *, status: int = 0, silent: bool = False) -> None:
@@ -74,7 +71,7 @@ class Refused(IgnoreRequest):
         self.silent = silent  # whether the server did not answer
 
 
-class StillWanted(IgnoreRequest):
+class StillWanted(exceptions.IgnoreRequest):
     """The crawl is stopping: the URL returns to the frontier for the next run."""
 
 
@@ -83,20 +80,26 @@ def reason(error: BaseException) -> tuple[int, str]:
     match error:
         case HttpError():
             return error.response.status, f"http-{error.response.status}"
-        case StopDownload():
+        case exceptions.StopDownload():
             return error.response.status if error.response else 200, "not-html"
         case Refused():
             return error.status, error.outcome
-        case CannotResolveHostError():
+        case exceptions.CannotResolveHostError():
             return 0, "host-not-found"
-        case DownloadConnectionRefusedError():
+        case exceptions.DownloadConnectionRefusedError():
             return 0, REFUSED_CONNECTION
-        case _ if isinstance(error, DownloadCancelledError) or "DOWNLOAD_MAXSIZE" in str(error):
+        case _ if isinstance(error, exceptions.DownloadCancelledError) or "DOWNLOAD_MAXSIZE" in str(error):
             return 0, "too-large"
-        case IgnoreRequest():
+        case exceptions.IgnoreRequest():
             return 0, "ignored"
         case _:
             return 0, f"error-{type(error).__name__}"
+
+
+def engine_of(crawler: Crawler) -> ExecutionEngine:
+    """The engine of *crawler*, which must have begun to crawl."""
+    assert crawler.engine
+    return crawler.engine
 
 
 def count_and_log(
@@ -109,17 +112,19 @@ def count_and_log(
     logger.log(level, message)
 
 
+def add_counts(crawler: Crawler, prefix: str, counts: Mapping[str, int]) -> None:
+    """Add *counts* to the stats whose names begin with *prefix*."""
+    assert crawler.stats
+    for name, count in counts.items():
+        crawler.stats.inc_value(f"{prefix}{name}", count)
+
+
 def is_silent(error: BaseException) -> bool:
     """Whether *error* means that a server with a known address did not answer."""
     status, outcome = reason(error)
     if status or outcome == "host-not-found":
         return False
     return error.silent if isinstance(error, Refused) else outcome.startswith(("error-", REFUSED_CONNECTION))
-
-
-def is_fault(error: BaseException) -> bool:
-    """Whether *error* is a fault of a component: Scrapy and Twisted have classes for those of servers and networks."""
-    return type(error).__module__ == "builtins" and not isinstance(error, OSError)
 
 
 @dataclass(frozen=True, slots=True)

@@ -284,7 +284,7 @@ class Traps:
 
     def __init__(self, *, stale_pages: int) -> None:
         self.missing = MissingPages()
-        self._staleness = Staleness(stale_pages)
+        self.staleness = Staleness(stale_pages)
         self._repeats = Repeats(stale_pages)
         self._texts: LRUCache[bytes, int] = LRUCache(_PAGES)  # digest of host and text -> pages of the host with it
         self._sitemaps: LRUCache[str, int] = LRUCache(_HOSTS)
@@ -293,7 +293,7 @@ class Traps:
 
     def refuses(self, url: str) -> str | None:
         """The kind of trap that *url* belongs to, or None."""
-        if self._staleness.refuses(url) or self._repeats.refuses(url):
+        if self.staleness.refuses(url) or self._repeats.refuses(url):
             return "stale"
         if self._unreadable and self._unreadable.get(registered_domain(url), 0) >= MAX_UNREADABLE:
             return "unreadable"
@@ -301,7 +301,7 @@ class Traps:
 
     def learn(self, page: PageRecord) -> tuple[list[str], float]:
         """Add *page*; return the groups of URLs that it makes stale, and the share of its text, 0 to 1, that is new."""
-        stale, new = self._staleness.learn(page.url, page.sample)
+        stale, new = self.staleness.learn(page.url, page.sample)
         repeated = self._repeats.learn(page.url, page.text, page.sample)
         return [group for group in (stale, repeated) if group is not None], new
 
@@ -323,9 +323,6 @@ class Traps:
     def was_unreadable(self, url: str) -> bool:
         """Whether a response of the site of *url* exceeded the limits."""
         return bool(self._unreadable) and registered_domain(url) in self._unreadable
-
-    def note_pair(self, *urls: str) -> None:
-        self._staleness.note_pair(*urls)
 
     def is_copy(self, page: PageRecord) -> bool:
         """Whether more than :data:`MAX_COPIES` pages of the host have the text of *page*. Called once per page."""

@@ -26,7 +26,7 @@ from bilingual_crawler.crawl.context import ADDON, CrawlContext
 from bilingual_crawler.crawl.learner import Learner
 from bilingual_crawler.crawl.politeness import ByteBudgets, CrawlDelays, slot_by
 from bilingual_crawler.crawl.scrapy_internals import ask_scheduler, being_scraped
-from bilingual_crawler.crawl.signals import ENTRY, ERRORS, READ, Fetch, Refused, StillWanted
+from bilingual_crawler.crawl.signals import ENTRY, ERRORS, READ, Fetch, Refused, StillWanted, engine_of
 from bilingual_crawler.crawl.variants import Switch, Variants
 from bilingual_crawler.crawl.walls import Walls
 from bilingual_crawler.frontier.backoff import NO_DESCRIPTOR, Rest, own_shortage
@@ -40,7 +40,7 @@ from bilingual_crawler.frontier.memory_store import MemoryStore
 from bilingual_crawler.frontier.shared import SharedFrontier, Worker
 from bilingual_crawler.options import Options, usage_error
 from bilingual_crawler.plugins import FRONTIER_STORES
-from bilingual_crawler.storage.files import replacing, to_disk
+from bilingual_crawler.storage.files import to_disk, write_durably
 from bilingual_crawler.urls.canonical import canonicalise
 from bilingual_crawler.urls.hosts import registered_domain, with_http, with_https
 from bilingual_crawler.urls.variants import bare
@@ -48,7 +48,6 @@ from bilingual_crawler.urls.variants import bare
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
-    from scrapy.core.engine import ExecutionEngine
     from scrapy.crawler import Crawler
     from twisted.python.failure import Failure
 
@@ -82,9 +81,7 @@ def _worker_name(jobdir: str | None) -> str:
     memo = Path(jobdir) / "worker"
     # an empty file, as a crash leaves it, would give several workers one name
     if not memo.exists() or not memo.stat().st_size:
-        with replacing(memo) as part:
-            part.write_text(new, encoding="utf-8")
-            to_disk(part)
+        write_durably(memo, new)
     return memo.read_text(encoding="utf-8")
 
 
@@ -291,7 +288,8 @@ class Visits:
             self.put_back(entry, Rest(0.0, failed=False))
             return
         status, outcome = ours.reason(error)
-        if ours.is_fault(error):
+        # a fault of a component: Scrapy and Twisted have classes for those of servers and networks
+        if type(error).__module__ == "builtins" and not isinstance(error, OSError):
             self._stats.inc_value(f"{ERRORS}{type(error).__name__}")
         if status == 0 and self.is_guess(entry):
             # its http address is queued, and it waits for the result
@@ -398,8 +396,8 @@ class Visits:
         With *elsewhere* only other sites count. All are sites of this process.
         """
         own = registered_domain(url)
-        sites = {own, *map(registered_domain, self.frontier.open_slots())} - ({own} if elsewhere else set())
-        return not self._stopping and any(map(self._has_pages, sites))
+        others = set(map(registered_domain, self.frontier.open_slots())) - {own}
+        return not self._stopping and any(map(self._has_pages, others if elsewhere else {own, *others}))
 
     def may_be_away(self, entry: Entry) -> bool:
         """Whether the site of *entry* answered before, and has other queued URLs to test whether it is down."""
@@ -436,14 +434,9 @@ class Visits:
         }
         self._announce(learner.relearn(self.learner, learnt, counted(), parts))
 
-    @property
-    def _engine(self) -> ExecutionEngine:
-        assert self._crawler.engine
-        return self._crawler.engine
-
     def wake(self) -> None:
         """Let the engine fetch the next request now instead of at its five-second poll."""
-        ask_scheduler(self._engine)
+        ask_scheduler(engine_of(self._crawler))
 
     def stop(self, error: Exception) -> None:
         """Stop after a write *error* of frontier or outputs; the next run fetches the URLs in flight again."""
@@ -453,7 +446,8 @@ class Visits:
             self._stopping = True
             lost = isinstance(error, StoreLost)
             logger.error(f"Stopping{'' if lost else ', a resume goes on from here'}: {error}")
-            deferred_from_coro(self._engine.close_spider_async(reason=FRONTIER_LOST if lost else WRITE_ERROR))
+            engine = engine_of(self._crawler)
+            deferred_from_coro(engine.close_spider_async(reason=FRONTIER_LOST if lost else WRITE_ERROR))
 
     def _announce(self, pairs: Iterable[Pair]) -> None:
         for pair in pairs:
@@ -478,7 +472,8 @@ class Visits:
             raise CloseSpider(reason)
 
     def _finish_processed(self) -> None:
-        active = {request.meta[ENTRY].url for request in being_scraped(self._engine) if ENTRY in request.meta}
+        scraped = being_scraped(engine_of(self._crawler))
+        active = {request.meta[ENTRY].url for request in scraped if ENTRY in request.meta}
         for url in [url for url in self._with_spider if url not in active]:
             self.frontier.finish(self._with_spider.pop(url))
 

@@ -78,7 +78,9 @@ def _are_like(one: NDArray[np.uint32], other: NDArray[np.uint32], *, spare: int)
     return differing(one, other) <= max(spare, OTHER_SHARE * max(len(one), len(other)))
 
 
-class _Host(msgspec.Struct):
+class Host(msgspec.Struct):
+    """What a host has shown, and its wall: an answer for all URLs, also for a page that showed another one before."""
+
     known: str = ""  # URL of its first page with links and enough text
     shown: Answer | None = None  # what it showed there
     pages: int = 0
@@ -88,79 +90,64 @@ class _Host(msgspec.Struct):
     wall: Answer | None = None
     is_new: bool = False  # whether a resume does not know all of it
 
+    def is_wall(self, answer: Answer) -> bool:
+        return self.wall is not None and self.wall.is_like(answer)
+
+    def passed(self) -> None:
+        """Note that the host gives another answer than its wall."""
+        self.wall, self.row, self.is_new = None, 0, True
+
+    def learn(self, url: str, answer: Answer, *, as_known: bool = True, demands: bool = False) -> str | None:
+        """Learn the *answer* at *url*; return the page to test the host by, if the answer may be a wall.
+
+        *as_known*: whether *url* may be that page, later. *demands*: the answer has a form or a script, or is a
+        refusal.
+        """
+        # a page that was redirected to lies between two redirects to it
+        if self.last != Answer.redirect(url):
+            self.row = self.row + 1 if self.last is not None and self.last.is_like(answer) else 1
+            self.last = answer
+        if self.shown is None or self.shown.is_like(answer):
+            if as_known and self.shown is None and answer.leads_on and len(answer.said) >= 4 * MIN_SEQUENCES:
+                self.known, self.shown, self.is_new = url, answer, True
+        else:
+            suspicious = demands and not answer.leads_on and not self.tests and self.pages >= MIN_PAGES
+            if suspicious or self.row >= ROW << self.tests:
+                return self.known
+        self.pages += 1
+        return None
+
+    def test(self, url: str, answer: Answer, shown: Answer | None) -> bool:
+        """Whether *answer*, at *url*, is a wall: *shown* is what the page of :meth:`learn` shows now, if it came."""
+        if shown is not None and (shown.is_like(answer) or shown == Answer.redirect(url)):
+            self.wall, self.is_new = shown, True
+        else:
+            self.tests, self.row = self.tests + 1, 0
+        return self.wall is not None
+
+    def news(self) -> bytes | None:
+        """What a resume must know of the host, if that has changed."""
+        if not self.is_new or self.shown is None:
+            return None
+        self.is_new = False
+        return _pack((self.known, self.shown, self.wall))
+
 
 _pack = msgspec.msgpack.Encoder().encode
 _unpack = msgspec.msgpack.Decoder(tuple[str, Answer, Answer | None]).decode
 
 
 class Walls:
-    """Finds the hosts that show one answer for all URLs: a page that showed another one shows the same now.
-
-    Bounded: 10,000 hosts, with up to 4 kB each.
-    """
+    """The hosts of a crawl. Bounded: 10,000 hosts, with up to 4 kB each."""
 
     def __init__(self) -> None:
-        self._hosts: LRUCache[str, _Host] = LRUCache(_HOSTS)
+        self._hosts: LRUCache[str, Host] = LRUCache(_HOSTS)
 
-    def has_wall(self, url: str) -> bool:
-        return self._host(url).wall is not None
-
-    def is_wall(self, url: str, answer: Answer) -> bool:
-        wall = self._host(url).wall
-        return wall is not None and wall.is_like(answer)
-
-    def is_behind(self, url: str) -> bool:
-        """Whether the wall of the host of *url* leads there."""
-        return self.is_wall(url, Answer.redirect(url))
-
-    def passed(self, url: str) -> None:
-        """Note that the host of *url* gives another answer than its wall."""
-        host = self._host(url)
-        host.wall, host.row, host.is_new = None, 0, True
-
-    def learn(self, url: str, answer: Answer, *, as_known: bool = True, demands: bool = False) -> str | None:
-        """Learn the *answer* at *url*; return the page to test its host by, if the answer may be a wall.
-
-        *as_known*: whether *url* may be that page, later. *demands*: the answer has a form or a script, or is a
-        refusal.
-        """
-        host = self._host(url)
-        # a page that was redirected to lies between two redirects to it
-        if host.last != Answer.redirect(url):
-            host.row = host.row + 1 if host.last is not None and host.last.is_like(answer) else 1
-            host.last = answer
-        if host.shown is None or host.shown.is_like(answer):
-            if as_known and host.shown is None and answer.leads_on and len(answer.said) >= 4 * MIN_SEQUENCES:
-                host.known, host.shown, host.is_new = url, answer, True
-        else:
-            suspicious = demands and not answer.leads_on and not host.tests and host.pages >= MIN_PAGES
-            if suspicious or host.row >= ROW << host.tests:
-                return host.known
-        host.pages += 1
-        return None
-
-    def test(self, url: str, answer: Answer, shown: Answer | None) -> bool:
-        """Whether *answer*, at *url*, is a wall: *shown* is what the page of :meth:`learn` shows now, if it came."""
-        host = self._host(url)
-        if shown is not None and (shown.is_like(answer) or shown == Answer.redirect(url)):
-            host.wall, host.is_new = shown, True
-        else:
-            host.tests, host.row = host.tests + 1, 0
-        return host.wall is not None
-
-    def news(self, url: str) -> bytes | None:
-        """What a resume must know of the host of *url*, if that has changed."""
-        host = self._host(url)
-        if not host.is_new or host.shown is None:
-            return None
-        host.is_new = False
-        return _pack((host.known, host.shown, host.wall))
+    def host(self, url: str) -> Host:
+        return self._hosts.setdefault(urlsplit(url).netloc, Host())
 
     def recall(self, url: str, fact: bytes) -> None:
-        """Learn what :meth:`news` has given in an earlier run, or in another worker."""
-        host = self._host(url)
+        """Learn what :meth:`Host.news` has given in an earlier run, or in another worker."""
+        host = self.host(url)
         host.known, host.shown, host.wall = _unpack(fact)
         host.pages = MIN_PAGES
-
-    def _host(self, url: str) -> _Host:
-        return self._hosts.setdefault(urlsplit(url).netloc, _Host())

@@ -15,7 +15,7 @@ from bilingual_crawler.frontier import lmdb_store
 from bilingual_crawler.frontier.frontier import StoreError, ignore
 from bilingual_crawler.options import Options, check_folder
 from bilingual_crawler.plugins import FRONTIER_STORES
-from bilingual_crawler.storage.files import FolderLock, LockedError, replacing, to_disk
+from bilingual_crawler.storage.files import FolderLock, LockedError, write_durably
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -109,13 +109,8 @@ class _Keeper(NamedTuple):
 
 def _folder(jobdir: Path) -> _Keeper:
     file = jobdir / f"{NAME}.json"
-
-    def write(text: str) -> None:
-        with replacing(file) as new:
-            new.write_text(text, encoding="utf-8")
-            to_disk(new)
-
-    return _Keeper(f"JOBDIR={jobdir}", OTHER_FOLDER, lambda: file.read_bytes() if file.exists() else None, write)
+    read, write = lambda: file.read_bytes() if file.exists() else None, partial(write_durably, file)
+    return _Keeper(f"JOBDIR={jobdir}", OTHER_FOLDER, read, write)
 
 
 def _redis(link: RedisLink) -> _Keeper:

@@ -99,6 +99,13 @@ def to_disk(path: Path) -> None:
         os.close(descriptor)
 
 
+def write_durably(path: Path, text: str, errors: str = "strict") -> None:
+    """Replace the file *path* by *text*, which is on the disk then; a crash leaves the old file or the new one."""
+    with replacing(path) as part:
+        part.write_text(text, encoding="utf-8", errors=errors)
+        to_disk(part)
+
+
 class LeftOut(Counter[str]):
     """Counts of what a reader left out, by reason; the first of each reason is logged."""
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import heapq
 import os
 import shutil
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from bilingual_crawler.crawl.signals import Fetch
@@ -17,7 +18,7 @@ from bilingual_crawler.storage import records
 from bilingual_crawler.storage.files import FolderLock, replacing
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
     from pathlib import Path
 
     from bilingual_crawler.languages.pairs import LanguagePairs
@@ -45,7 +46,7 @@ def join(folder: Path, pairs: LanguagePairs) -> None:
         log.close()
     for part in parts:
         for archive in sorted(part.glob("*.warc.gz")):
-            _link(archive, folder / _archive_name(part, archive.name))
+            _link(archive, folder / f"{part.name}-{archive.name}")
     _join_documents(folder, parts)
     rows = one_to_one({"pair": str(pairs)} | row for part in parts for row in records.read_tsv(part / records.PAIRS))
     found = [Pair(row["url_a"], row["url_b"], float(row["score"]), row["method"], row["pair"]) for row in rows]
@@ -70,7 +71,7 @@ def join_unfinished(folder: Path) -> None:
 
 def joined_counts(parts: Sequence[Path]) -> dict[str, Any]:
     """Return the sums of the counts in the summaries of *parts*, and their sites. A part without a summary has none."""
-    summaries = [summary for part in parts if (summary := _summary(part))]
+    summaries = list(_summaries(parts))
     starts = [str(summary["started_at"]) for summary in summaries if "started_at" in summary]
     ends = [str(summary["finished_at"]) for summary in summaries if "finished_at" in summary]
     times = {"started_at": min(starts), "finished_at": max(ends)} if starts and ends else {}
@@ -79,15 +80,14 @@ def joined_counts(parts: Sequence[Path]) -> dict[str, Any]:
 
 
 def reasons_of(parts: Sequence[Path]) -> set[str]:
-    return {str(summary.get("finish_reason")) for part in parts if (summary := _summary(part))}
+    return {str(summary.get("finish_reason")) for summary in _summaries(parts)}
 
 
-def _summary(part: Path) -> Mapping[str, Any]:
-    try:
-        return read_summary(part)
-    except ResultsError:
-        # the worker has not begun to write
-        return {}
+def _summaries(parts: Sequence[Path]) -> Iterator[Mapping[str, Any]]:
+    for part in parts:
+        # a worker may not have begun to write
+        with suppress(ResultsError):
+            yield read_summary(part)
 
 
 def _join_documents(folder: Path, parts: Sequence[Path]) -> None:
@@ -100,13 +100,9 @@ def _join_documents(folder: Path, parts: Sequence[Path]) -> None:
                 if record["url"] not in seen:
                     seen.add(record["url"])
                     if archive := record.get("warc_file"):
-                        record["warc_file"] = _archive_name(part, archive)
+                        record["warc_file"] = f"{part.name}-{archive}"
                     documents.write(record)
         documents.close()
-
-
-def _archive_name(part: Path, name: str) -> str:
-    return f"{part.name}-{name}"
 
 
 def _link(file: Path, target: Path) -> None:

@@ -8,10 +8,10 @@ import ipaddress
 import socket
 import threading
 import time
-from collections import defaultdict, deque
+from collections import defaultdict
 from concurrent.futures import Future
-from contextlib import suppress
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any, Self
 from urllib.parse import urlsplit
 from urllib.request import getproxies, proxy_bypass
@@ -21,7 +21,8 @@ from scrapy.exceptions import CannotResolveHostError
 from scrapy.resolver import HostResolution
 from twisted.internet.abstract import isIPAddress, isIPv6Address
 from twisted.internet.address import IPv4Address, IPv6Address
-from twisted.internet.interfaces import IHostnameResolver, IResolutionReceiver
+from twisted.internet.interfaces import IHostnameResolver
+from twisted.python.threadpool import ThreadPool
 from zope.interface import implementer  # type: ignore[import-untyped]
 
 from bilingual_crawler.crawl.component import CrawlComponent
@@ -85,11 +86,7 @@ class AddressRule:
 
 def is_literal(host: str) -> bool:
     """Whether *host* is an address itself, or ``localhost``, so that no name server is asked."""
-    try:
-        ipaddress.ip_address(host)
-    except ValueError:
-        return host == "localhost" or host.endswith(".localhost")
-    return True
+    return isIPAddress(host) or isIPv6Address(host) or f".{host}".endswith(".localhost")
 
 
 def authority(url: str) -> tuple[str, int]:
@@ -118,19 +115,42 @@ class Lookup:
 
 
 @implementer(IHostnameResolver)
-class Names:
-    """Looks names up in threads of its own, so that slow name servers hold up nothing else. Remembers answers.
+class GuardedResolver:
+    """Looks names up in threads of its own, so that slow name servers hold up nothing else, and remembers answers.
 
-    A name has its IPv4 addresses, or those of IPv6 if it has no others.
+    A name has its IPv4 addresses, or those of IPv6 if it has no others. Connections get the addresses that a rule
+    allows. Scrapy installs it for ``TWISTED_DNS_RESOLVER``. Twisted connects to exactly these addresses without a
+    second look-up, so a name server that changes its answer gains nothing.
     """
 
     def __init__(self, reactor: Any, size: int, age: float, timeout: float) -> None:
         self._reactor = reactor
         self.timeout = timeout
+        self.rules: dict[object, AddressRule] = {}  # of each crawl of this process; one has to allow an address
+        # (host, port) with only forbidden addresses at the last look-up -> one of them
+        self.refused: LRUCache[tuple[str, int], str] = LRUCache(_REMEMBERED)
         self._lookups: TTLCache[str, Lookup] = TTLCache(max(size, 2 * MAX_THREADS), age)
-        self._waiting: deque[tuple[str, Lookup]] = deque()
-        self._threads = 0
-        self._lock = threading.Lock()
+        self._threads = ThreadPool(0, MAX_THREADS, "names")
+        # a process may end while a name server keeps a thread waiting
+        self._threads.threadFactory = partial(threading.Thread, daemon=True)  # type: ignore[assignment]
+        self._threads.start()
+
+    @classmethod
+    def from_crawler(cls, crawler: Crawler, reactor: Any) -> Self:
+        settings = crawler.settings
+        timeout = settings.getfloat("DNS_TIMEOUT")
+        age = timeout + (MAX_AGE if settings.getbool("DNSCACHE_ENABLED") else UNCACHED_AGE)
+        return cls(reactor, settings.getint("DNSCACHE_SIZE"), age, timeout)
+
+    @classmethod
+    def installed(cls) -> Self | None:
+        """The resolver of the reactor; None if it is of another class."""
+        from twisted.internet import reactor  # an earlier import would choose the reactor
+
+        return reactor.nameResolver if isinstance(reactor.nameResolver, cls) else None
+
+    def install_on_reactor(self) -> None:
+        self._reactor.installNameResolver(self)
 
     def look_up(self, name: str) -> Lookup:
         """The look-up of *name*, which begins unless it is known; raises OSError if no thread can be started."""
@@ -140,59 +160,45 @@ class Names:
             if isIPAddress(name) or isIPv6Address(name):
                 lookup.addresses.set_result([name])
             else:
-                self._begin(name, lookup)
+                try:
+                    self._threads.callInThread(self._work, name, lookup)
+                except RuntimeError as error:
+                    raise OSError(errno.EAGAIN, str(error)) from error
             self._lookups[name] = lookup
         return lookup
 
     def forget(self, name: str) -> None:
         self._lookups.pop(name, None)
 
-    def _begin(self, name: str, lookup: Lookup) -> None:
-        with self._lock:
-            self._waiting.append((name, lookup))
-            if self._threads >= MAX_THREADS:
-                return
-            self._threads += 1
+    def _work(self, name: str, lookup: Lookup) -> None:
+        lookup.begun = time.monotonic()
         try:
-            # a process may end while a name server keeps a thread waiting
-            threading.Thread(target=self._work, daemon=True, name="names").start()
-        except RuntimeError as error:
-            with self._lock:
-                self._threads -= 1
-                # unless a thread that ends has taken it
-                with suppress(ValueError):
-                    self._waiting.remove((name, lookup))
-            raise OSError(errno.EAGAIN, str(error)) from error
-
-    def _work(self) -> None:
-        while True:
-            with self._lock:
-                if not self._waiting:
-                    self._threads -= 1
-                    return
-                name, lookup = self._waiting.popleft()
-            lookup.begun = time.monotonic()
-            try:
-                found = socket.getaddrinfo(name, None, type=socket.SOCK_STREAM)
-            except (OSError, ValueError):
-                found = []
-            by_family = defaultdict[int, list[str]](list)
-            for family, _, _, _, address in found:
-                by_family[family].append(str(address[0]))
-            lookup.addresses.set_result(by_family[socket.AF_INET] or by_family[socket.AF_INET6])
+            found = socket.getaddrinfo(name, None, type=socket.SOCK_STREAM)
+        except (OSError, ValueError):
+            found = []
+        by_family = defaultdict[int, list[str]](list)
+        for family, _, _, _, address in found:
+            by_family[family].append(str(address[0]))
+        lookup.addresses.set_result(by_family[socket.AF_INET] or by_family[socket.AF_INET6])
 
     def resolveHostName(
         self, resolutionReceiver: Any, hostName: str, portNumber: int = 0, *more: Any, **named: Any
     ) -> Any:
         resolutionReceiver.resolutionBegan(HostResolution(hostName))
-        lookup = self.look_up(hostName.lower()).addresses
+        host = hostName.lower()
+        lookup = self.look_up(host).addresses
 
         def pass_on() -> None:
-            for address in lookup.result() if lookup.done() else ():
+            found = lookup.result() if lookup.done() else []
+            admitted = [one for one in found if self._admits(host, portNumber, one)]
+            for address in admitted:
                 kind = IPv6Address if isIPv6Address(address) else IPv4Address
                 resolutionReceiver.addressResolved(kind("TCP", address, portNumber))
-            if lookup.done() and not lookup.result():
-                self.forget(hostName.lower())
+            self.refused.pop((host, portNumber), None)
+            if found and not admitted:
+                self.refused[host, portNumber] = found[-1]
+            if lookup.done() and not found:
+                self.forget(host)
             resolutionReceiver.resolutionComplete()
 
         def end() -> None:
@@ -208,119 +214,21 @@ class Names:
             lookup.add_done_callback(lambda _: self._reactor.callFromThread(end))
         return resolutionReceiver
 
-
-@implementer(IHostnameResolver)
-class GuardedResolver:
-    """Passes only addresses to connections that a rule allows. Scrapy installs it for ``TWISTED_DNS_RESOLVER``.
-
-    Twisted connects to exactly these addresses without a second look-up, so a name server that changes its answer gains
-    nothing.
-    """
-
-    def __init__(self, names: Any) -> None:
-        self.names = names
-        self.rules: dict[object, AddressRule] = {}  # of each crawl of this process; one has to allow an address
-        # (host, port) with only forbidden addresses at the last look-up -> one of them
-        self.refused: LRUCache[tuple[str, int], str] = LRUCache(_REMEMBERED)
-
-    @classmethod
-    def from_crawler(cls, crawler: Crawler, reactor: Any) -> Self:
-        """A resolver in front of :class:`Names`."""
-        settings = crawler.settings
-        timeout = settings.getfloat("DNS_TIMEOUT")
-        age = timeout + (MAX_AGE if settings.getbool("DNSCACHE_ENABLED") else UNCACHED_AGE)
-        return cls(Names(reactor, settings.getint("DNSCACHE_SIZE"), age, timeout))
-
-    @classmethod
-    def installed(cls) -> Self | None:
-        """The resolver of the reactor; None if it is of another class."""
-        from twisted.internet import reactor  # an earlier import would choose the reactor
-
-        return reactor.nameResolver if isinstance(reactor.nameResolver, cls) else None
-
-    def install_on_reactor(self) -> None:
-        from twisted.internet import reactor
-
-        reactor.installNameResolver(self)
-
-    def resolveHostName(
-        self, resolutionReceiver: Any, hostName: str, portNumber: int = 0, *more: Any, **named: Any
-    ) -> Any:
-        receiver = _Sieve(resolutionReceiver, self, (hostName.lower(), portNumber))
-        return self.names.resolveHostName(receiver, hostName, portNumber, *more, **named)
-
-    def admits(self, host: str, port: int, address: str) -> bool:
+    def _admits(self, host: str, port: int, address: str) -> bool:
         return not self.rules or any(rule.admits(host, port, address) for rule in self.rules.values())
 
 
-@implementer(IResolutionReceiver)
-class _Sieve:
-    def __init__(self, receiver: Any, guard: GuardedResolver, target: tuple[str, int]) -> None:
-        self._receiver = receiver
-        self._guard = guard
-        self._target = target
-        self._refused = ""
-        self._passed = False
+class AddressesMiddleware(CrawlComponent):
+    """Connects to public addresses only, to those in ``BILINGUAL_ALLOWED_NETWORKS``, and to seeds given as an address.
 
-    def resolutionBegan(self, resolutionInProgress: Any) -> None:
-        self._receiver.resolutionBegan(resolutionInProgress)
-
-    def addressResolved(self, address: Any) -> None:
-        if self._guard.admits(*self._target, address.host):
-            self._passed = True
-            self._receiver.addressResolved(address)
-        else:
-            self._refused = address.host
-
-    def resolutionComplete(self) -> None:
-        self._guard.refused.pop(self._target, None)
-        if self._refused and not self._passed:
-            self._guard.refused[self._target] = self._refused
-        self._receiver.resolutionComplete()
-
-
-class NamesMiddleware(CrawlComponent):
-    """Gives requests back to the frontier while the names of their hosts are looked up, so that other sites go on.
-
-    A name that is not found within ``DNS_TIMEOUT`` fails as a connection does.
+    Gives requests back to the frontier while the names of their hosts are looked up, so that other sites go on. A name
+    that is not found within ``DNS_TIMEOUT`` fails as a connection does. A crawl ends if the reactor has another
+    resolver. Stats: ``bilingual/security/forbidden_address``.
     """
 
     def __init__(self, crawler: Crawler) -> None:
         super().__init__(crawler)
         self._proxies = getproxies()
-
-    def _is_wanted(self) -> bool:
-        return not self._options.replay
-
-    async def process_request(self, request: Request) -> Request | None:
-        resolver = GuardedResolver.installed()
-        parts = urlsplit(request.url)
-        name = parts.hostname or ""
-        # a proxy looks names up itself
-        is_proxied = "proxy" in request.meta or (parts.scheme in self._proxies and not proxy_bypass(name))
-        if ENTRY not in request.meta or resolver is None or is_proxied:
-            return None
-        lookup = resolver.names.look_up(name)
-        if not lookup.addresses.done():
-            await asyncio.wait([asyncio.wrap_future(lookup.addresses)], timeout=PATIENCE)
-        if not lookup.addresses.done() and lookup.seconds < resolver.names.timeout:
-            rest = min(MAX_REST, REST + lookup.seconds / 2)
-            return again(request, Rest(rest, failed=False, after_others=lookup.seconds > SLOW))
-        if not lookup.addresses.done() or not lookup.addresses.result():
-            resolver.names.forget(name)
-            resolver.refused.pop(authority(request.url), None)
-            raise CannotResolveHostError(f"no address of {name} was found")
-        return None
-
-
-class AddressGuardMiddleware(CrawlComponent):
-    """Connects to public addresses only, to those in ``BILINGUAL_ALLOWED_NETWORKS``, and to seeds given as an address.
-
-    A crawl ends if the reactor has another resolver. Stats: ``bilingual/security/forbidden_address``.
-    """
-
-    def __init__(self, crawler: Crawler) -> None:
-        super().__init__(crawler)
         self._rule = AddressRule.of(self._options.allowed_networks, [seed.url for seed in self._context.seeds])
 
     def _is_wanted(self) -> bool:
@@ -330,7 +238,7 @@ class AddressGuardMiddleware(CrawlComponent):
         if resolver := GuardedResolver.installed():
             resolver.rules.pop(self, None)
 
-    def process_request(self, request: Request) -> None:
+    async def process_request(self, request: Request) -> Request | None:
         # Not only at the start: the script that runs the reactor may install another resolver later.
         resolver = GuardedResolver.installed()
         if resolver is None:
@@ -339,6 +247,23 @@ class AddressGuardMiddleware(CrawlComponent):
             end_crawl(self._crawler, "unguarded", f"The crawl ends, because {why}. {fix}")
             raise StillWanted("nothing keeps the crawl from private addresses")
         resolver.rules[self] = self._rule
+        parts = urlsplit(request.url)
+        name = parts.hostname or ""
+        # a proxy looks names up itself
+        is_proxied = "proxy" in request.meta or (parts.scheme in self._proxies and not proxy_bypass(name))
+        if ENTRY not in request.meta or is_proxied:
+            return None
+        lookup = resolver.look_up(name)
+        if not lookup.addresses.done():
+            await asyncio.wait([asyncio.wrap_future(lookup.addresses)], timeout=PATIENCE)
+        if not lookup.addresses.done() and lookup.seconds < resolver.timeout:
+            rest = min(MAX_REST, REST + lookup.seconds / 2)
+            return again(request, Rest(rest, failed=False, after_others=lookup.seconds > SLOW))
+        if not lookup.addresses.done() or not lookup.addresses.result():
+            resolver.forget(name)
+            resolver.refused.pop(authority(request.url), None)
+            raise CannotResolveHostError(f"no address of {name} was found")
+        return None
 
     def process_exception(self, request: Request, exception: Exception) -> None:
         if not isinstance(exception, CannotResolveHostError):

@@ -1,4 +1,4 @@
-"""Downloader middleware: parses responses in helper processes and identifies their languages."""
+"""Downloader middlewares: parse responses in helper processes, identify their languages, and ask in them."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from msgspec.structs import replace
 from scrapy.exceptions import StopDownload
+from scrapy.settings import default_settings
 
 from bilingual_crawler.crawl import signals
 from bilingual_crawler.crawl.component import CrawlComponent
@@ -18,7 +19,7 @@ from bilingual_crawler.crawl.middlewares.backoff import note_shortage, origin
 from bilingual_crawler.crawl.middlewares.stop import is_stopping
 from bilingual_crawler.crawl.politeness import robots_agent
 from bilingual_crawler.crawl.requests import asks_for_page, header, header_text
-from bilingual_crawler.crawl.signals import ENTRY, READ, SITEMAP, Refused, StillWanted, count_and_log
+from bilingual_crawler.crawl.signals import ENTRY, READ, SITEMAP, SWITCH, Refused, StillWanted, count_and_log
 from bilingual_crawler.crawl.visits import utc_now
 from bilingual_crawler.frontier.backoff import own_shortage
 from bilingual_crawler.frontier.entry import Entry, Kind
@@ -34,6 +35,7 @@ from bilingual_crawler.pages.sandbox.jobs import ContentError, Job, SandboxError
 from bilingual_crawler.pages.sandbox.pool import submit
 from bilingual_crawler.pairing.reading import CrawledPageJob
 from bilingual_crawler.urls.canonical import canonicalise
+from bilingual_crawler.urls.variants import asked_language
 
 if TYPE_CHECKING:
     from scrapy import Request
@@ -45,6 +47,7 @@ if TYPE_CHECKING:
 
     Result = TypeVar("Result")
 
+REDIRECTS = range(300, 400)
 _PAUSE = 1.0  # seconds until a helper process is started again
 REST = 3.0  # pause after a response that has broken a limit, in times of what it took
 MAX_REST = 10.0
@@ -162,6 +165,54 @@ class LanguageFilterMiddleware(ReadingComponent):
     def _format(self, headers: Headers, url: str) -> str | None:
         found = format_of(header(headers, "Content-Type"), url)
         return found if found in self._context.formats else None
+
+
+class NegotiatedMiddleware(CrawlComponent):
+    """Refuses a variant in another language than asked for. It follows the rendering: scripts may choose it."""
+
+    def process_response(self, request: Request, response: Response) -> Response:
+        entry: Entry | None = request.meta.get(ENTRY)
+        asked = asked_language(entry.url) if entry else None
+        # a page that was not read is no answer
+        if entry is None or asked is None or response.status != 200 or READ not in request.meta:
+            return response
+        found = request.meta[READ].language
+        right = self._context.pairs.side(found) == asked
+        self._visits.variants.note_answer(entry.url, right=right)
+        if not right:
+            raise Refused("not-negotiated", f"asked for {asked}, answered in {found}", status=200)
+        return response
+
+
+class VariantsMiddleware(CrawlComponent):
+    """Sends ``Accept-Language``, and the cookies of a variant; notes cookies that come with a redirect.
+
+    If the project has set an ``Accept-Language`` in ``DEFAULT_REQUEST_HEADERS``, only variants have another one.
+    """
+
+    def __init__(self, crawler: Crawler) -> None:
+        super().__init__(crawler)
+        headers = crawler.settings.getdict("DEFAULT_REQUEST_HEADERS")
+        self._asks_by_default = headers == default_settings.DEFAULT_REQUEST_HEADERS
+
+    def process_request(self, request: Request) -> None:
+        entry: Entry | None = request.meta.get(ENTRY)
+        if entry is None:
+            return
+        visits = self._visits
+        if self._asks_by_default or entry.is_variant:
+            request.headers["Accept-Language"] = visits.variants.accept_language(entry.url)
+        if entry.is_variant and not visits.variants.are_wanted(entry.url):
+            raise Refused("not-negotiated", "the site has answered in another language before")
+        if cookies := visits.variants.cookies(entry.url):
+            request.headers["Cookie"] = cookies
+
+    def process_response(self, request: Request, response: Response) -> Response:
+        entry: Entry | None = request.meta.get(ENTRY)
+        if entry is not None and response.status in REDIRECTS:
+            set_cookies = [value.decode("latin-1") for value in response.headers.getlist("Set-Cookie")]
+            request.meta[SWITCH] = self._visits.variants.switch(entry.url, set_cookies)
+        return response
 
 
 def counted(page: PageRecord, request: Request, response: Response, crawler: Crawler, options: Options) -> PageRecord:

@@ -15,7 +15,7 @@ from bilingual_crawler.crawl import signals
 from bilingual_crawler.crawl.component import CrawlComponent
 from bilingual_crawler.crawl.middlewares.language import document_of
 from bilingual_crawler.crawl.requests import asks_for_page, of_its_own
-from bilingual_crawler.crawl.signals import COPY, ENTRY, ERRORS, MODELS, RANK, READ, count_and_log
+from bilingual_crawler.crawl.signals import COPY, ENTRY, ERRORS, MODELS, RANK, READ, add_counts, count_and_log
 from bilingual_crawler.frontier.entry import Entry, Kind, State
 from bilingual_crawler.items import FoundLinks, FoundRequests, Wanted
 from bilingual_crawler.languages.codes import language_name
@@ -112,8 +112,7 @@ class LinkPriorityMiddleware(CrawlComponent):
                         kinds[kind] += 1
                     else:
                         followed.append(link)
-        for kind, count in (+kinds).items():
-            self._stats.inc_value(f"bilingual/traps/links/{kind}", count)
+        add_counts(self._crawler, "bilingual/traps/links/", +kinds)
         return dataclasses.replace(found, links=followed)
 
     async def _weigh(self, found: FoundLinks, entry: Entry) -> AsyncIterator[list[tuple[Link, float]]]:

@@ -27,7 +27,7 @@ from bilingual_crawler.crawl.component import CrawlComponent
 from bilingual_crawler.crawl.middlewares.language import ReadingComponent, is_of
 from bilingual_crawler.crawl.middlewares.stop import is_stopping, put_back, unless_stopping
 from bilingual_crawler.crawl.requests import header
-from bilingual_crawler.crawl.signals import ENTRY, READ, StillWanted, count_and_log, page_rendered
+from bilingual_crawler.crawl.signals import ENTRY, READ, StillWanted, count_and_log, engine_of, page_rendered
 from bilingual_crawler.pages.formats import HTML
 from bilingual_crawler.pages.model import LinkPosition, PageRecord
 from bilingual_crawler.urls.hosts import host_of, registered_domain
@@ -154,9 +154,7 @@ class Browser(CrawlComponent):
 
     def __init__(self, crawler: Crawler) -> None:
         super().__init__(crawler)
-        self._scripts: LRUCache[tuple[str | None, ...], Response] = LRUCache(
-            CACHE_BYTES, getsizeof=lambda script: len(script.body)
-        )
+        self._scripts = LRUCache[tuple[str | None, ...], Response](CACHE_BYTES, getsizeof=lambda one: len(one.body))
         self._half = self._options.render_timeout * 1000 / 2  # milliseconds to load a page, and to wait for its text
         self._in_vain: LRUCache[str, int] = LRUCache(_HOSTS)  # host -> its last pages in a row that stayed shells
         self._max_size = crawler.settings.getint("DOWNLOAD_MAXSIZE")
@@ -200,7 +198,7 @@ class Browser(CrawlComponent):
         request = Request(url, headers=headers, callback=NO_CALLBACK, meta={"download_slot": slot})
         self._stats.inc_value("bilingual/render/resources")
         try:
-            resource = await self._engine.download_async(request)
+            resource = await engine_of(self._crawler).download_async(request)
         except Exception:
             self._stats.inc_value("bilingual/render/failed_resources")
             raise

@@ -12,7 +12,7 @@ from scrapy.utils.defer import deferred_from_coro
 
 from bilingual_crawler.crawl.component import CrawlComponent
 from bilingual_crawler.crawl.scrapy_internals import fail_waiting, is_closing
-from bilingual_crawler.crawl.signals import ENTRY, REST, StillWanted, phase_changed, stop_now
+from bilingual_crawler.crawl.signals import ENTRY, REST, StillWanted, engine_of, phase_changed, stop_now
 from bilingual_crawler.frontier.backoff import Rest
 
 if TYPE_CHECKING:
@@ -77,8 +77,9 @@ class StopMiddleware(CrawlComponent):
             if not self._hurrying:
                 self._hurrying = True
                 self._visits.frontier.hurry()
-            left = fail_waiting(self._engine, lambda: StillWanted("the crawl is stopping"))
-            if left or not self._engine.running:
+            engine = engine_of(self._crawler)
+            left = fail_waiting(engine, lambda: StillWanted("the crawl is stopping"))
+            if left or not engine.running:
                 self._tell(left)
 
     def _tell(self, left: int) -> None:
@@ -88,7 +89,8 @@ class StopMiddleware(CrawlComponent):
             what = f"running transfers ({left}) are finished first, in {self._timeout:.0f} s at most"
             logger.info(f"Stopping: {what}; Ctrl-C again cuts them off. {after}")
         if left != self._left and (left or self._left is None):
-            self._send(f"stopping, transfers left: {left}" + ", the crawl can be resumed" * resumes)
+            phase = f"stopping, transfers left: {left}" + ", the crawl can be resumed" * resumes
+            self._crawler.signals.send_catch_log(phase_changed, phase=phase)
         self._left = left
 
     def _reactor_stops(self) -> Deferred[None] | None:
@@ -96,22 +98,18 @@ class StopMiddleware(CrawlComponent):
         if not self._checking.running:
             return None
         self._check()
-        self._send("stopping at once")
+        self._crawler.signals.send_catch_log(phase_changed, phase="stopping at once")
         self._crawler.signals.send_catch_log(stop_now)
         return deferred_from_coro(self._closed())
 
     async def _closed(self) -> None:
         deadline = time.monotonic() + HURRY_SECONDS
-        while self._engine.spider is not None and time.monotonic() < deadline:
+        while engine_of(self._crawler).spider is not None and time.monotonic() < deadline:
             await asyncio.sleep(0.05)
-
-    def _send(self, phase: str) -> None:
-        self._crawler.signals.send_catch_log(phase_changed, phase=phase)
 
 
 def is_stopping(crawler: Crawler) -> bool:
-    assert crawler.engine
-    return is_closing(crawler.engine)
+    return is_closing(engine_of(crawler))
 
 
 def end_crawl(crawler: Crawler, reason: str, message: str) -> None:

@@ -43,7 +43,7 @@ class TrapPagesMiddleware(ReadingComponent):
     """
 
     def pair_found(self, pair: Pair) -> None:
-        self._context.traps.note_pair(pair.url_a, pair.url_b)
+        self._context.traps.staleness.note_pair(pair.url_a, pair.url_b)
 
     async def process_response(self, request: Request, response: Response) -> Response:
         page: PageRecord | None = request.meta.get(READ)
@@ -51,24 +51,25 @@ class TrapPagesMiddleware(ReadingComponent):
             return response
         traps = self._context.traps
         for place in () if self._options.replay else traps.missing.places_to_probe(page.url, page.side):
-            await self._probe(place, f"{urlsplit(page.url).scheme}://{place}", request)
+            await self._probe(place, urlsplit(page.url).scheme, request)
         # before the check: soft-404 pages can number thousands
         stale, new_text = traps.learn(page)
         request.meta[READ] = replace(page, new_text=new_text)
         for group in stale:
             logger.info(f"{group}: a trap (stale), refused from now on")
-        if request.meta[ENTRY].parent and traps.missing.is_missing(page.url, page.text):
-            self._count("bilingual/traps/soft-404", page.url)
-            raise Refused("soft-404", "shows what its host shows for any URL", status=200)
-        if traps.is_copy(page):
-            self._count("bilingual/copies", page.url)
+        is_missing = request.meta[ENTRY].parent and traps.missing.is_missing(page.url, page.text)
+        if is_missing or traps.is_copy(page):
+            stat = "bilingual/traps/soft-404" if is_missing else "bilingual/copies"
+            count_and_log(self._crawler, stat, f"{stat}: {page.url}", first=logging.INFO)
+            if is_missing:
+                raise Refused("soft-404", "shows what its host shows for any URL", status=200)
             request.meta[COPY] = True
         return response
 
-    async def _probe(self, place: str, address: str, request: Request) -> None:
+    async def _probe(self, place: str, scheme: str, request: Request) -> None:
         self._stats.inc_value("bilingual/probes")
         # one word: "a" in "3a7" would be skipped in the page's text as well
-        url = address + "".join(secrets.choice(ascii_lowercase) for _ in range(16))
+        url = f"{scheme}://{place}{''.join(secrets.choice(ascii_lowercase) for _ in range(16))}"
         missing = self._context.traps.missing
         try:
             answer = await self._download(url, request)
@@ -79,6 +80,3 @@ class TrapPagesMiddleware(ReadingComponent):
                 missing.answered(place)
         except Exception as error:
             logger.debug(f"{url}: {error}")
-
-    def _count(self, stat: str, url: str) -> None:
-        count_and_log(self._crawler, stat, f"{stat}: {url}", first=logging.INFO)

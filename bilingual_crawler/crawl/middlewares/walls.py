@@ -13,7 +13,7 @@ from weakref import WeakValueDictionary
 from bilingual_crawler.crawl.component import CrawlComponent
 from bilingual_crawler.crawl.learner import WALL, part_fact
 from bilingual_crawler.crawl.middlewares.backoff import patience_of
-from bilingual_crawler.crawl.middlewares.language import ReadingComponent, page_job
+from bilingual_crawler.crawl.middlewares.language import REDIRECTS, ReadingComponent, page_job
 from bilingual_crawler.crawl.middlewares.stop import again
 from bilingual_crawler.crawl.requests import header_text
 from bilingual_crawler.crawl.signals import ENTRY, READ, WALLED, Refused
@@ -32,7 +32,6 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
-_REDIRECTS = range(300, 400)
 _DEMANDS = re.compile(rb"<(?:(?:form|script)\b|meta\b[^<>]*http-equiv\W{1,3}refresh)", re.IGNORECASE)
 
 
@@ -51,7 +50,7 @@ class WallMiddleware(ReadingComponent):
 
     def process_request(self, request: Request) -> None:
         if ENTRY in request.meta:
-            request.meta[WALLED] = self._visits.walls.has_wall(request.meta[ENTRY].url)
+            request.meta[WALLED] = self._visits.walls.host(request.meta[ENTRY].url).wall is not None
 
     async def process_response(self, request: Request, response: Response) -> Request | Response:
         page: PageRecord | None = request.meta.get(READ)
@@ -65,34 +64,35 @@ class WallMiddleware(ReadingComponent):
         return back or response
 
     async def meet(self, answer: Answer, request: Request, **more: bool) -> Request | None:
-        """The way back of *request* if its *answer* is a wall, else None. *more*: see :meth:`.Walls.learn`."""
+        """The way back of *request* if its *answer* is a wall, else None. *more*: see :meth:`.Host.learn`."""
         entry: Entry | None = request.meta.get(ENTRY)
         if entry is None or self._options.replay:
             return None
-        walls, host = self._visits.walls, urlsplit(entry.url).netloc
-        async with self._under_way.setdefault(host, asyncio.Lock()):
-            is_behind = walls.is_behind(entry.url)
-            stands = is_behind or walls.is_wall(entry.url, answer)
+        host, name = self._visits.walls.host(entry.url), urlsplit(entry.url).netloc
+        async with self._under_way.setdefault(name, asyncio.Lock()):
+            # the wall leads to this URL
+            is_behind = host.is_wall(Answer.redirect(entry.url))
+            stands = is_behind or host.is_wall(answer)
             if not stands:
                 # what was sent before says nothing of the present
-                if walls.has_wall(entry.url) and request.meta.get(WALLED):
-                    logger.info(f"{host}: shows its pages again")
-                    self._backoff.answered(host)
-                    walls.passed(entry.url)
-                known = walls.learn(entry.url, answer, **more)
+                if host.wall is not None and request.meta.get(WALLED):
+                    logger.info(f"{name}: shows its pages again")
+                    self._backoff.answered(name)
+                    host.passed()
+                known = host.learn(entry.url, answer, **more)
                 if known is not None:
-                    stands = walls.test(entry.url, answer, await self._shown(known, request))
-                    if stands and host not in self._warned:
-                        self._warned.add(host)
+                    stands = host.test(entry.url, answer, await self._shown(known, request))
+                    if stands and name not in self._warned:
+                        self._warned.add(name)
                         self._stats.inc_value("bilingual/walls")
                         what = f"shows one page for all addresses since {entry.url}, perhaps to keep programs out"
                         fix = "The site pauses, its addresses stay queued; a longer DOWNLOAD_DELAY may help"
-                        logger.warning(f"{host}: {what}. {fix}")
-        if news := walls.news(entry.url):
+                        logger.warning(f"{name}: {what}. {fix}")
+        if news := host.news():
             self._visits.frontier.remember(entry, part_fact(WALL, news))
         if not stands:
             return None
-        rest = self._backoff.failed(host, alive=True)
+        rest = self._backoff.failed(name, alive=True)
         self._stats.inc_value("bilingual/backoff/wall")
         if rest is None:
             self._visits.frontier.close(entry.slot, BLOCKED)
@@ -106,7 +106,7 @@ class WallMiddleware(ReadingComponent):
             response = await self._download(url, request)
             if response.status == 200:
                 return Answer.of_page(await self._read(page_job(response, url), url))
-            return redirect_answer(response) if response.status in _REDIRECTS else Answer(str(response.status))
+            return redirect_answer(response) if response.status in REDIRECTS else Answer(str(response.status))
         except Exception as error:
             logger.debug(f"{url}: {error}")
             return None
@@ -117,7 +117,7 @@ class WallRedirectsMiddleware(CrawlComponent):
 
     async def process_response(self, request: Request, response: Response) -> Request | Response:
         walls = self._crawler.get_downloader_middleware(WallMiddleware)
-        if walls is None or response.status not in _REDIRECTS:
+        if walls is None or response.status not in REDIRECTS:
             return response
         try:
             urljoin(response.url, header_text(response.headers.get("Location") or b""))

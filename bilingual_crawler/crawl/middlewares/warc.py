@@ -17,7 +17,7 @@ from bilingual_crawler.crawl import signals
 from bilingual_crawler.crawl.component import CrawlComponent
 from bilingual_crawler.crawl.context import DiscoveryContext
 from bilingual_crawler.crawl.requests import archived_answer
-from bilingual_crawler.crawl.signals import ARCHIVED_DATE, ENTRY, MISSING_FLAG, NOT_MODIFIED, WARC_LOCATION
+from bilingual_crawler.crawl.signals import ARCHIVED_DATE, ENTRY, MISSING_FLAG, NOT_MODIFIED, WARC_LOCATION, engine_of
 from bilingual_crawler.storage.archive import open_archive
 from bilingual_crawler.storage.warc import ArchivedResponse
 from bilingual_crawler.storage.writer import Exchange, WarcLocation, WarcWriter
@@ -89,11 +89,10 @@ class WarcMiddleware(CrawlComponent):
     async def _write(self, request: Request, write: Callable[[], WarcLocation]) -> bool:
         """Have the thread *write* what *request* has brought; return whether that was possible."""
         try:
-            location = await asyncio.get_running_loop().run_in_executor(self._thread, write)
+            request.meta[WARC_LOCATION] = await asyncio.get_running_loop().run_in_executor(self._thread, write)
         except OSError as error:
             self._give_up(error)
             return False
-        request.meta[WARC_LOCATION] = location
         return True
 
     async def page_rendered(self, request: Request, response: Response) -> None:
@@ -115,7 +114,7 @@ class WarcMiddleware(CrawlComponent):
             logger.error(f"WARC cannot be written, closing the crawl: {error}")
             self._crawler.signals.send_catch_log(signals.output_failed, error=error)
             self.spider_closed()
-            deferred_from_coro(self._engine.close_spider_async(reason="warc_error"))
+            deferred_from_coro(engine_of(self._crawler).close_spider_async(reason="warc_error"))
 
 
 def _exchange(request: Request, response: Response) -> Exchange:
@@ -182,16 +181,14 @@ class KnownPagesMiddleware(CrawlComponent):
         if isinstance(self._context, DiscoveryContext):
             raise NotConfigured
         self._archive = open_archive(self._options.known)
-        for reason, count in self._archive.left_out.items():
-            self._stats.set_value(f"bilingual/archive/{reason}", count)
+        signals.add_counts(crawler, "bilingual/archive/", self._archive.left_out)
 
     def _is_wanted(self) -> bool:
         return bool(self._options.known)
 
     def process_request(self, request: Request) -> None:
         request.meta.pop(NOT_MODIFIED, None)
-        known = self._known(request)
-        if known is not None:
+        if known := self._known(request):
             for validator, condition in _CONDITIONS.items():
                 if values := known.headers.get(validator):
                     request.headers[condition] = values[0]

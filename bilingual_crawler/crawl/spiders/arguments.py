@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,13 +11,13 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 from urllib.request import getproxies
 
+from bilingual_crawler import options as readers
 from bilingual_crawler.crawl.context import CrawlContext, DiscoveryContext, Seed, choose_output_dir, named_now
-from bilingual_crawler.crawl.spiders.seeds import parse_seeds
 from bilingual_crawler.crawl.traps import Traps
 from bilingual_crawler.discovery.detector.features import FOLDER
 from bilingual_crawler.discovery.policies import AddressReader, site_order
 from bilingual_crawler.discovery.search import SiteSearch, Topic
-from bilingual_crawler.discovery.sites import expected_pairs, is_table
+from bilingual_crawler.discovery.sites import entries_of, expected_pairs, is_table, read_bilingual
 from bilingual_crawler.discovery.sources.base import SourceError
 from bilingual_crawler.discovery.sources.cc_pages import ArchivedPages
 from bilingual_crawler.discovery.ways import Sources
@@ -25,22 +26,7 @@ from bilingual_crawler.frontier.job import Job, JobError
 from bilingual_crawler.frontier.scope import SCOPES, Scope
 from bilingual_crawler.languages.codes import LanguageError, LanguagePair
 from bilingual_crawler.languages.pairs import LanguagePairs
-from bilingual_crawler.options import (
-    DEFAULTS,
-    RENDER_MODES,
-    Options,
-    Reader,
-    one_of,
-    plugin,
-    read_value,
-    share_of_pairs,
-    text,
-    usage_error,
-    usage_errors,
-    whole,
-    without_password,
-    wrong,
-)
+from bilingual_crawler.options import Options, read_value, usage_error, usage_errors, without_password, wrong
 from bilingual_crawler.pages.detectors.base import keep_in
 from bilingual_crawler.pages.formats import ONLY_HTML
 from bilingual_crawler.pages.language import Detection, LanguageDetectorError, ask_languages
@@ -50,12 +36,14 @@ from bilingual_crawler.policies.baselines import Oracle
 from bilingual_crawler.policies.gain import Gain
 from bilingual_crawler.scoring.models import LanguageModel, ModelError, ProviderError, load_models, models_folder
 from bilingual_crawler.storage.archive import open_archive
+from bilingual_crawler.storage.files import DAMAGE, read_within
 from bilingual_crawler.storage.sites import alias_hosts
 from bilingual_crawler.storage.warc import ArchiveError
+from bilingual_crawler.urls.canonical import canonicalise
 from bilingual_crawler.urls.hosts import is_loopback, registered_domain
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from scrapy.settings import BaseSettings
 
@@ -69,7 +57,7 @@ class Argument:
     """An argument of a spider."""
 
     help: str  # with its default in brackets
-    read: Reader[Any] = text
+    read: readers.Reader[Any] = readers.text
     default: str = ""
     metavar: str = ""  # of its option on the command line; without one it is given by -a only
 
@@ -80,27 +68,27 @@ def _as_given(value: Any) -> Any:
 
 _LISTED = "separated by commas"
 _PAIR = "two languages, as codes or English names: eng-mlt, en-mt, English-Maltese"
-_POLICY = f"how links get their priority: {', '.join(POLICIES.built_in)} ({DEFAULTS['BILINGUAL_POLICY']})"
+_POLICY = f"how links get their priority: {', '.join(POLICIES.built_in)} ({readers.DEFAULTS['BILINGUAL_POLICY']})"
 _SCOPE = "site: the registered domains of the seeds; host: their hosts; web: everything (site)"
 _UNTIL = "leave a site at this estimated share of its pairs, such as 0.98; 1 is all (1)"
-_RENDER = f"when pages go through Chromium: {', '.join(RENDER_MODES)} ({DEFAULTS['BILINGUAL_RENDER']})"
+_RENDER = f"when pages go through Chromium: {', '.join(readers.RENDER_MODES)} ({readers.DEFAULTS['BILINGUAL_RENDER']})"
 _ORDER = f"which site comes next: {', '.join(SITE_ORDERS.built_in)}; cobfc:N relearns every N pages (both)"
 _DETECTOR = f"how a site is judged: {', '.join(SITE_DETECTORS.built_in)} (evidence)"
 _ARCHIVE = "folder or https:// address of Common Crawl's files, for the entry pages of candidates=cc-index"
 _TOPIC = "sites about it only: words in both languages, separated by commas, or a file of them (every topic)"
 _IN_BOTH = {
-    "max_pages": Argument("budget of pages; 0 is no limit (0)", whole(), "0", "N"),
-    "max_pages_per_site": Argument("budget of pages of each site; 0 is no limit (0)", whole(), "0"),
-    "until": Argument(_UNTIL, share_of_pairs, "1", "SHARE"),
-    "render": Argument(_RENDER, one_of(*RENDER_MODES, "")),
+    "max_pages": Argument("budget of pages; 0 is no limit (0)", readers.whole(), "0", "N"),
+    "max_pages_per_site": Argument("budget of pages of each site; 0 is no limit (0)", readers.whole(), "0"),
+    "until": Argument(_UNTIL, readers.share_of_pairs, "1", "SHARE"),
+    "render": Argument(_RENDER, readers.one_of(*readers.RENDER_MODES, "")),
 }
 ARGUMENTS: Mapping[str, Mapping[str, Argument]] = {
     "bilingual": {
         "pair": Argument(f"{_PAIR}; or pairs: eng-isl,eng-dan", metavar="PAIR"),
         "languages": Argument("in place of pair: all pairs among these languages: eng,isl,dan"),
         "seeds": Argument("addresses separated by commas, or a file with one on each line", _as_given, "", "SEEDS"),
-        "policy": Argument(_POLICY, plugin(POLICIES, optional=True), "", "POLICY"),
-        "scope": Argument(_SCOPE, one_of(*SCOPES), "site"),
+        "policy": Argument(_POLICY, readers.plugin(POLICIES, optional=True), "", "POLICY"),
+        "scope": Argument(_SCOPE, readers.one_of(*SCOPES), "site"),
         **_IN_BOTH,
     },
     "discovery": {
@@ -108,14 +96,15 @@ ARGUMENTS: Mapping[str, Mapping[str, Argument]] = {
         "seeds": Argument(f"pages to start from, {_LISTED}, or a file with one on each line", _as_given, "", "SEEDS"),
         "candidates": Argument(f"sites to judge first: cc-index:PATHS, tsv:FILE, {_LISTED}"),
         "backlinks": Argument(f"who links to a site: cc-graph:DIR, tsv:FILE, crawl (the pages visited), {_LISTED}"),
-        "policy": Argument(_ORDER, text, "both", "POLICY"),
+        "policy": Argument(_ORDER, readers.text, "both", "POLICY"),
         "archive": Argument(_ARCHIVE),
-        "detector": Argument(_DETECTOR, plugin(SITE_DETECTORS), "evidence"),
+        "detector": Argument(_DETECTOR, readers.plugin(SITE_DETECTORS), "evidence"),
         "topic": Argument(_TOPIC),
         **_IN_BOTH,
-        "until": Argument(f"in the crawl of the sites found: {_UNTIL}", share_of_pairs, "1", "SHARE"),
+        "until": Argument(f"in the crawl of the sites found: {_UNTIL}", readers.share_of_pairs, "1", "SHARE"),
         "then": Argument(
-            "crawl: afterwards crawl the sites found, into the folder crawl/ of the outputs", one_of("crawl", "")
+            "crawl: afterwards crawl the sites found, into the folder crawl/ of the outputs",
+            readers.one_of("crawl", ""),
         ),
     },
 }
@@ -142,9 +131,9 @@ def parse_arguments(settings: BaseSettings, **given: Any) -> CrawlContext:
     ask_languages(options.detectors)
     policy = _policy(values.policy or options.policy, pairs, options)
     budget = _budget(values.scope, seeds, values.seeds, policy, pairs, options)
-    own = {"policy": policy, "budget": budget, "until": values.until, **_limits(values, options, settings)}
     name = values.job or named_now("+".join(map(str, pairs)))
-    return CrawlContext(**own, **_shared(settings, pairs, seeds, values.scope, values.scope, name))
+    shared = _shared(settings, pairs, seeds, values.scope, values.scope, name) | _limits(values, options, settings)
+    return CrawlContext(policy=policy, budget=budget, until=values.until, **shared)
 
 
 def parse_discovery(settings: BaseSettings, **given: Any) -> DiscoveryContext:
@@ -155,13 +144,12 @@ def parse_discovery(settings: BaseSettings, **given: Any) -> DiscoveryContext:
     if not values.seeds and not values.candidates:
         raise usage_error("where to start? Give -a seeds=URL[,URL...], a file of them, or -a candidates=tsv:FILE")
     options = Options.of(settings)
+    alone = "sites are looked for by one"
     if options.workers > 1:
-        why = "sites are looked for by one process; leave it out, and crawl the sites after"
-        raise usage_error(f"BILINGUAL_WORKERS: {why}")
+        raise usage_error(f"BILINGUAL_WORKERS: {alone} process; leave it out, and crawl the sites after")
     pairs = parse_pairs(values.pair, None, options)
     if len(pairs) > 1:
-        why = "sites are looked for by one pair; give one, and crawl the sites found for several"
-        raise wrong("pair", values.pair, why)
+        raise wrong("pair", values.pair, f"{alone} pair; give one, and crawl the sites found for several")
     (languages,) = pairs
     seeds = parse_seeds(values.seeds) if values.seeds else []
     _check_network(seeds, options)
@@ -171,10 +159,10 @@ def parse_discovery(settings: BaseSettings, **given: Any) -> DiscoveryContext:
         pages = ArchivedPages(values.archive, user_agent=settings["USER_AGENT"]) if values.archive else None
         sources = Sources(_specs("candidates", values.candidates), _specs("backlinks", values.backlinks), pages)
     search = _search(languages, values, sources, options)
-    own = {"search": search, "sources": sources, "then": values.then, **_limits(values, options, settings)}
     name = values.job or named_now(f"sites-{languages}")
-    shared = _shared(settings, pairs, seeds, "web", "discovery", name) | {"formats": ONLY_HTML}
-    return DiscoveryContext(policy=search, **own, **shared)
+    shared = _shared(settings, pairs, seeds, "web", "discovery", name) | _limits(values, options, settings)
+    shared["formats"] = ONLY_HTML
+    return DiscoveryContext(policy=search, search=search, sources=sources, then=values.then, **shared)
 
 
 def parse_settings(settings: BaseSettings, spider: str) -> CrawlContext:
@@ -259,6 +247,56 @@ def _specs(name: str, text: str) -> list[str]:
     if unknown := [spec for spec in specs if not _NEXT_SOURCE.match(f",{spec}")]:
         raise wrong(name, unknown[0], "give cc-index:PATHS, cc-graph:DIR, tsv:FILE or, for backlinks, crawl")
     return specs
+
+
+_BARE = re.compile(r"(localhost|[\w-]+(\.[\w-]+)+)(:\d+)?(/\S*)?")
+_MARK = "\ufeff"  # byte order mark, which editors and spreadsheets put before a text
+_NOTE = re.compile(r"(^|\s)#.*")
+_SEPARATOR = re.compile(r",?\s+|,(?=https?://)|,$")  # in a line of a file; a comma may be part of an address
+MAX_FILE = 256 << 20  # bytes of a list of seeds: some millions of them
+
+
+def parse_seeds(seeds: str | Sequence[str] | None) -> list[Seed]:
+    """Seeds from the path of a file, from addresses separated by commas or blanks, or from a list of addresses.
+
+    Of a ``sites.tsv`` the bilingual sites are taken. Raises UsageError, with the line or the site, if one is no URL.
+    """
+    if not seeds or (isinstance(seeds, str) and not seeds.strip()):
+        raise usage_error("where to start? Give -a seeds=URL[,URL...] or the path of a file with one URL a line")
+    if not isinstance(seeds, str):
+        found = [_seed(text, "") for text in seeds]
+    elif not os.path.isfile(seeds) and ("://" in seeds or "," in seeds or _names_hosts(seeds)):
+        found = [_seed(part, "") for part in re.split(r"[\s,]+", seeds.replace(_MARK, "")) if part]
+    elif is_table(Path(seeds)):
+        rows = read_bilingual(Path(seeds))
+        found = [_seed(url, f"{seeds}, {row['site']}: ") for row in rows for url in entries_of(row)]
+    else:
+        found = list(_seeds_in(seeds))
+    if not found:
+        raise usage_error(f"seeds={seeds}: no URL in it")
+    return list(dict.fromkeys(found))
+
+
+def _names_hosts(seeds: str) -> bool:
+    return not seeds.endswith((".txt", ".tsv")) and all(map(_BARE.fullmatch, seeds.split()))
+
+
+def _seeds_in(path: str) -> Iterator[Seed]:
+    try:
+        lines = read_within(Path(path), MAX_FILE).decode().splitlines()
+    except (*DAMAGE, ValueError) as error:
+        raise usage_error(f"seeds={path}: cannot read this file ({error})") from error
+    for number, line in enumerate(lines, 1):
+        for part in filter(None, _SEPARATOR.split(_NOTE.sub("", line.replace(_MARK, "")))):
+            yield _seed(part, f"{path}, line {number}: ")
+
+
+def _seed(text: str, where: str) -> Seed:
+    guessed = "://" not in text
+    url = canonicalise(f"https://{text}" if guessed else text)
+    if url is None or (guessed and not _BARE.fullmatch(text)):
+        raise usage_error(f"{where}seed {text!r} is not an http(s) URL, as in https://example.com/")
+    return Seed(url, guessed)
 
 
 def parse_pairs(pair: str | None, languages: str | None, options: Options) -> LanguagePairs:

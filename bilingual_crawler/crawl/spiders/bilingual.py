@@ -1,27 +1,32 @@
-"""The spider that crawls sites for documents in two languages or more."""
+"""The spiders: one crawls sites for documents in two languages or more, the other finds bilingual sites."""
 
 from __future__ import annotations
 
+import asyncio
 from functools import cached_property
-from pathlib import Path
+from itertools import islice
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 from urllib.parse import urlsplit
 
 from msgspec.structs import replace
 from scrapy import Request, Spider
+from scrapy.utils.asyncio import run_in_thread
 
-from bilingual_crawler.crawl.context import CrawlContext, Seed, claim_folders
-from bilingual_crawler.crawl.description import write_description
+from bilingual_crawler.crawl import signals
+from bilingual_crawler.crawl.context import CrawlContext, DiscoveryContext, Seed, claim_folders
+from bilingual_crawler.crawl.description import as_argument, write_description
 from bilingual_crawler.crawl.middlewares.language import document_of
-from bilingual_crawler.crawl.signals import ENTRY, READ, SITEMAP, profile_read, sitemaps_named
-from bilingual_crawler.crawl.spiders.arguments import parse_arguments
+from bilingual_crawler.crawl.signals import ARCHIVED_DATE, ENTRY, READ, SITEMAP, add_counts
+from bilingual_crawler.crawl.spiders.arguments import parse_arguments, parse_discovery
 from bilingual_crawler.crawl.variants import not_linked
-from bilingual_crawler.crawl.visits import Visits
-from bilingual_crawler.discovery.sites import is_table
+from bilingual_crawler.crawl.visits import Visits, utc_now
+from bilingual_crawler.discovery.policies import entry_page
+from bilingual_crawler.discovery.search import InspectedSite, fact_of
+from bilingual_crawler.discovery.sites import JudgedSite
 from bilingual_crawler.frontier.entry import Entry, Kind
 from bilingual_crawler.items import Document, FoundLinks
 from bilingual_crawler.languages.codes import language_name
-from bilingual_crawler.options import Options, listed, wrong
+from bilingual_crawler.options import Options, wrong
 from bilingual_crawler.pages.language import REMEDY
 from bilingual_crawler.pages.model import Link, PageRecord
 from bilingual_crawler.urls.hosts import host_of, registered_domain, with_http
@@ -61,10 +66,11 @@ class BilingualSpider(Spider):
         options = Options.of(crawler.settings)
         if options.workers > 1:
             raise wrong("BILINGUAL_WORKERS", options.workers, "only the command crawl starts workers; leave it out")
-        kwargs = _as_on_command_line(kwargs)
-        context = cls.parse_arguments(crawler.settings, **kwargs)
+        # a script may give any values, and None for a default
+        given = {name: as_argument(name, value) for name, value in kwargs.items() if value is not None}
+        context = cls.parse_arguments(crawler.settings, **given)
         claim_folders(crawler, context)
-        write_description(context.output_dir, cls.name, described_arguments(kwargs, context), crawler.settings)
+        write_description(context, cls.name, given, crawler.settings)
         spider = cls(context)
         if names := " or ".join(map(language_name, context.undetectable)):
             what = f"a page counts as {names} only if it, or a link to it, declares this"
@@ -73,7 +79,7 @@ class BilingualSpider(Spider):
         spider.reads_sitemaps = str(Kind.SITEMAP) in options.link_sources
         spider._set_crawler(crawler)
         context.share(crawler)
-        crawler.signals.connect(spider.sitemaps_named, signal=sitemaps_named)
+        crawler.signals.connect(spider.sitemaps_named, signal=signals.sitemaps_named)
         return spider
 
     @classmethod
@@ -100,12 +106,12 @@ class BilingualSpider(Spider):
         # it counts as if the page did
         if announced := self.visits.announced(page.url):
             page = replace(page, links=(*page.links, *announced))
-        self._count("links/documents", page.documents)
-        self._count("opt_outs", dict.fromkeys(page.opt_outs.names, 1))
+        add_counts(self.crawler, "bilingual/links/documents/", page.documents)
+        add_counts(self.crawler, "bilingual/opt_outs/", dict.fromkeys(page.opt_outs.names, 1))
         self.visits.log_page(response)
         yield FoundLinks(page.without_text(), self.links_of(page))
         if document := document_of(response, page):
-            self.crawler.signals.send_catch_log(profile_read, url=page.url, profile=page.profile)
+            self.crawler.signals.send_catch_log(signals.profile_read, url=page.url, profile=page.profile)
             yield document
 
     def _ask_in_other_languages(self, response: Response) -> None:
@@ -149,17 +155,12 @@ class BilingualSpider(Spider):
         entry: Entry = response.meta[ENTRY]
         sitemap: Sitemap = response.meta[SITEMAP]
         self.visits.log(entry, status=response.status, outcome="sitemap")
-        self._count("links/documents", sitemap.documents)
+        add_counts(self.crawler, "bilingual/links/documents/", sitemap.documents)
         self._push_sitemaps(sitemap.nested, entry)
         side = self.context.pairs.side
         found = {url: [link for link in links if side(link.hreflang or "")] for url, links in sitemap.announced.items()}
         self.visits.announce(entry, {url: links for url, links in found.items() if links})
         yield FoundLinks(PageRecord(entry.url), sitemap.links)
-
-    def _count(self, stat: str, counts: Mapping[str, int]) -> None:
-        assert self.crawler.stats
-        for name, count in counts.items():
-            self.crawler.stats.inc_value(f"bilingual/{stat}/{name}", count)
 
     def sitemaps_named(self, urls: Sequence[str]) -> None:
         if self.reads_sitemaps:
@@ -178,27 +179,79 @@ class BilingualSpider(Spider):
         entries = [Entry(url, self.visits.slot(url), priority, by, depth, Kind.SITEMAP) for url in found]
         wanted = [entry for entry in entries if self.context.traps.wants_sitemap(entry)]
         if len(wanted) < len(entries):
-            self._count("traps", {"sitemaps": len(entries) - len(wanted)})
+            add_counts(self.crawler, "bilingual/traps/", {"sitemaps": len(entries) - len(wanted)})
         self.visits.push(wanted)
 
 
-def _as_on_command_line(given: Mapping[str, Any]) -> dict[str, Any]:
-    """The arguments that a script has *given* as text, lists of seeds as lists of text; None is the default."""
-    arguments: dict[str, Any] = {}
-    for name, value in given.items():
-        if isinstance(value, str | Path):
-            arguments[name] = str(value)
-        elif value is not None:
-            parts = list(map(str, listed(value)))
-            # a comma may be part of an address
-            arguments[name] = parts if name == "seeds" else ",".join(parts)
-    return arguments
+SOURCES_FIRST = 10.0  # seconds that the first download waits for the sources, which are read beside the crawl
+READ_AT_ONCE = 1000  # candidates that are queued in one go, while no page can be taken in
 
 
-def described_arguments(given: Mapping[str, Any], context: CrawlContext) -> dict[str, Any]:
-    """The arguments *given*, with the seeds one by one, as a file may change; a ``sites.tsv`` says more, and stays."""
-    # Scrapyd adds its own
-    arguments = {name: value for name, value in given.items() if not name.startswith("_")}
-    if context.seeds and (isinstance(given["seeds"], list) or not is_table(Path(given["seeds"]))):
-        arguments["seeds"] = [seed.as_given for seed in context.seeds]
-    return arguments
+class DiscoverySpider(BilingualSpider):
+    """Judges sites until its budget is spent, and writes them to ``sites.tsv``; its documents are the pages it saw."""
+
+    name = "discovery"
+    context: DiscoveryContext
+    _looking_back: asyncio.Lock  # DuckDB answers one question at a time
+    parse_arguments: ClassVar[Callable[..., DiscoveryContext]] = staticmethod(parse_discovery)
+
+    @classmethod
+    def from_crawler(cls, crawler: Crawler, *args: Any, **kwargs: Any) -> Self:
+        spider = super().from_crawler(crawler, *args, **kwargs)
+        spider.context.search.judged = spider._judged
+        # sitemaps name pages, not sites
+        spider.reads_sitemaps = False
+        spider._looking_back = asyncio.Lock()
+        return spider
+
+    async def start(self) -> AsyncIterator[Any]:
+        reading = self._reading
+        # a graph of Common Crawl takes hours
+        await asyncio.wait([reading], timeout=SOURCES_FIRST)
+        for seed in self.context.seeds:
+            yield Request(seed.url)
+        await reading
+        # the sites that an earlier run has found
+        await self._look_back()
+
+    @cached_property
+    def _reading(self) -> asyncio.Task[None]:
+        return asyncio.create_task(self._read_sources())
+
+    async def _read_sources(self) -> None:
+        sources = self.context.sources
+        candidates = sources.candidates(self.context.policy.pair)
+        while read := await run_in_thread(lambda: list(islice(candidates, READ_AT_ONCE))):
+            self.visits.guesses.update(entry_page(one.url) for one in read if one.guessed_scheme)
+            self.context.search.start(sources.ways(read))
+            self.visits.pursue()
+        await run_in_thread(sources.open, self.context.output_dir)
+
+    async def parse(  # type: ignore[override]
+        self, response: Response, **kwargs: Any
+    ) -> AsyncIterator[FoundLinks | Document]:
+        page: PageRecord = response.meta[READ]
+        archived, is_backlink = response.meta.get(ARCHIVED_DATE) or "", self.context.search.is_backlink(page.url)
+        fact = fact_of(page, self.links_of(page), archived, is_backlink=is_backlink)
+        self.visits.recall(response.meta[ENTRY], fact)
+        for found in super().parse(response, **kwargs):
+            yield found
+        await self._look_back()
+
+    async def _look_back(self) -> None:
+        """Have the pages visited that link to the bilingual sites found, in the order of the verdicts."""
+        found = self.context.search.found()
+        if not found:
+            return
+        async with self._looking_back:
+            # ends with a reading that was cancelled, too
+            await asyncio.wait([self._reading])
+            for entry in found:
+                ways = await run_in_thread(self.context.sources.ways_back, entry)
+                self.visits.guesses.update(way.url for way in ways if way.guessed_scheme)
+                self.context.search.go_back(ways)
+            self.visits.pursue()
+
+    def _judged(self, name: str, site: InspectedSite) -> None:
+        judged = JudgedSite.from_inspected(name, site, self.context.sources.pages.get(name, {}), utc_now())
+        self.crawler.signals.send_catch_log(signals.site_judged, site=judged)
