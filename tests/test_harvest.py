@@ -463,16 +463,6 @@ def scrapy_harvest(*arguments: str | Path) -> CompletedProcess[str]:
 
 
 class TestCommand:
-    def test_explain(self, sites: Path, tmp_path: Path) -> None:
-        done = scrapy_harvest(sites, "--explain", "saga", BASE + "is/frettir", "--out", tmp_path / "out")
-        assert done.returncode == 0, done.stdout + done.stderr
-        assert "completes" in done.stdout
-        assert "fetched" in done.stdout
-        assert not (tmp_path / "out").exists()
-        done = scrapy_harvest(sites, "--explain", "saga", BASE + "nowhere", "--out", tmp_path / "out")
-        assert done.returncode == 2
-        assert "no page of saga" in done.stdout + done.stderr
-
     def test_end_to_end(self, sites: Path, tmp_path: Path) -> None:
         out = tmp_path / "out"
         done = scrapy_harvest(
