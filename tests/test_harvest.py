@@ -210,13 +210,14 @@ class TestCurve:
         assert measured.auc > 0
 
     def test_an_early_end_holds_the_last_value(self) -> None:
-        measure = Measure({"a": {"b": 1}, "b": {"a": 1}}, 5, "")
+        measure = Measure({"a": {"b"}, "b": {"a"}}, 5, "")
         assert measure.curve("ab") == [0, 1, 1, 1, 1]
         assert measure.curve("aab") == [0, 0, 1, 1, 1]
         assert measure.curve("") == [0, 0, 0, 0, 0]
 
     def test_a_page_in_two_pairs_counts_for_both(self) -> None:
-        measure = Measure({"a": {"A": 1, "B": 10}, "A": {"a": 1}, "B": {"a": 10}}, 4, "")
+        partners = {"a": {"A", "B"}, "A": {"a"}, "B": {"a"}}
+        measure = Measure(partners, 4, "", lambda *urls: 10 if "B" in urls else 1)
         assert measure.total == 11
         assert measure.curve("AxBa") == [0, 0, 0, 11]
         assert measure.curve("aAB") == [0, 1, 11, 11]

@@ -165,10 +165,11 @@ def read_run(folder: Path) -> Run:
     rows = list(read_tsv(folder / CRAWL))
     if not rows or not (folder / PAIRS).exists():
         raise SiteError(f"{folder} has no {CRAWL} and {PAIRS} of a crawl; give the output folder of a finished crawl")
-    weights: defaultdict[str, dict[str, int]] = defaultdict(dict)
+    partners: defaultdict[str, set[str]] = defaultdict(set)
     for pair in read_tsv(folder / PAIRS):
-        weights[pair["url_a"]][pair["url_b"]] = weights[pair["url_b"]][pair["url_a"]] = 1
-    pairs = Measure(weights, len(rows), ()).curve(row["url"] if row["status"].startswith("2") else "" for row in rows)
+        partners[pair["url_a"]].add(pair["url_b"])
+        partners[pair["url_b"]].add(pair["url_a"])
+    pairs = Measure(partners, len(rows), ()).curve(row["url"] if row["status"].startswith("2") else "" for row in rows)
     heads = (head for path in sorted(folder.glob("*.warc.gz")) for _, head in open_warc(path).heads())
     lengths = {head.url: head.length for head in heads if head.status is not None}
     sizes = accumulate(lengths.pop(row["url"], 0) for row in rows)
