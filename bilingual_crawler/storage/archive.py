@@ -21,7 +21,7 @@ from cachetools import LRUCache
 
 from bilingual_crawler.storage import warc
 from bilingual_crawler.storage.files import DAMAGE, GZIP, MAX_SKIPPED, XZ, ZSTD, LeftOut, open_regular, unpacked
-from bilingual_crawler.storage.records import read_members
+from bilingual_crawler.storage.records import find_all, read_members
 from bilingual_crawler.storage.sites import Source, find_sources
 from bilingual_crawler.storage.warc import MAX_HEAD, MAX_RECORD, ArchiveError, NoRecord, RecordHead, parse_head
 
@@ -45,7 +45,7 @@ _MAX_NAMED = 300_000
 """Names of records to which later revisits of a file may refer: the last 100,000."""
 _NOT_WARC = "not a WARC; give a .warc, .warc.gz, .warc.xz or .warc.zst file, or a folder of them"
 _WARC = b"WARC/"
-_BEGIN = re.compile(rb"(?:\A|\n)(WARC/1\.)")
+_BEGIN = re.compile(rb"(?:\A|(?<=\n))WARC/1\.")
 _BETWEEN_RECORDS = b"\r\n\0"
 UNPACKED, MAX_RATIO = 4 << 30, 100
 """Bytes that a file may take on the disk when it is unpacked, and further ones for each byte that it has packed."""
@@ -297,15 +297,8 @@ class PlainWarc(WarcFile):
 
     def _next_begin(self, at: int) -> int | None:
         """The place of the next line from *at* that begins a record with a valid length."""
-        while data := os.pread(self._fd, _UNPACK_CHUNK, at):
-            for line in _BEGIN.finditer(data):
-                if parse_head(os.pread(self._fd, MAX_HEAD, at + line.start(1))):
-                    return at + line.start(1)
-            if len(data) < _UNPACK_CHUNK:
-                return None
-            # a begin may lie across the end of the piece
-            at += len(data) - len(_WARC) - 1
-        return None
+        begins = find_all(self._fd, _BEGIN, at, len(_WARC) + 1)
+        return next((begin for begin in begins if parse_head(os.pread(self._fd, MAX_HEAD, begin))), None)
 
     def _read(self, offset: int) -> bytes:
         data = os.pread(self._fd, _CHUNK, offset)
