@@ -215,6 +215,14 @@ class WarcFile(ABC):
             return warc.with_payload(record, warc.complete(self._read(self._payloads[offset])))
         return record
 
+    def _skip_blanks(self, at: int) -> int:
+        """The place of the first byte from *at* that is neither an end of a line nor zero."""
+        while data := os.pread(self._fd, 4096, at):
+            if rest := data.lstrip(_BETWEEN_RECORDS):
+                return at + len(data) - len(rest)
+            at += len(data)
+        return at
+
     @abstractmethod
     def _read(self, offset: int) -> bytes:
         """The bytes of the record at ``offset``, perhaps not all; NoRecord for one that is too long."""
@@ -282,14 +290,6 @@ class PlainWarc(WarcFile):
             self._left_out.add(DAMAGED, f"{self.path} at {at}")
             at = begin
 
-    def _skip_blanks(self, at: int) -> int:
-        """The place of the first byte from *at* that is neither an end of a line nor zero."""
-        while data := os.pread(self._fd, 4096, at):
-            if rest := data.lstrip(_BETWEEN_RECORDS):
-                return at + len(data) - len(rest)
-            at += len(data)
-        return at
-
     def _may_end(self, end: int, size: int) -> bool:
         """Whether a record may end at *end*: the next one, or nothing, follows."""
         after = self._skip_blanks(end)
@@ -318,7 +318,7 @@ class GzipWarc(WarcFile):
     def _heads(self) -> Iterator[tuple[int, RecordHead]]:
         end = 0
         for member in read_members(self._fd, max_skipped=MAX_SKIPPED, go_on=True):
-            if not self._is_blank(end, member.offset):
+            if end < member.offset and self._skip_blanks(end) < member.offset:
                 self._left_out.add(DAMAGED, f"{self.path} at {end}")
             end = member.end
             head = parse_head(member.start)
@@ -329,12 +329,7 @@ class GzipWarc(WarcFile):
                 self.cut = self.cut or member.size > head.end + _TRAILER
             elif member.size:
                 self._left_out.add(DAMAGED, f"{self.path} at {member.offset}")
-        self.cut = self.cut or not self._is_blank(end, os.fstat(self._fd).st_size)
-
-    def _is_blank(self, begin: int, end: int) -> bool:
-        """Whether nothing is between two members, or what fills it up."""
-        pieces = (os.pread(self._fd, min(_CHUNK, end - at), at) for at in range(begin, end, _CHUNK))
-        return not any(piece.strip(_BETWEEN_RECORDS) for piece in pieces)
+        self.cut = self.cut or self._skip_blanks(end) < os.fstat(self._fd).st_size
 
     def _read(self, offset: int) -> bytes:
         return warc.inflated(takewhile(bool, (os.pread(self._fd, _CHUNK, at) for at in count(offset, _CHUNK))))
