@@ -106,11 +106,7 @@ class Course:
     """
 
     def __init__(
-        self,
-        directory: Path,
-        languages: LanguagePairs,
-        pairs: list[Row] | None = None,
-        written: set[int] | None = None,
+        self, directory: Path, languages: LanguagePairs, pairs: list[Row] | None = None, written: set[int] | None = None
     ) -> None:
         self.tally = CrawlTally(languages)
         self.hosts: defaultdict[str, HostCounts] = defaultdict(HostCounts)
@@ -178,7 +174,7 @@ def read_results(directory: Path, *, max_pairs: int = 200) -> Results:
     return Results(
         summary={
             **summary,
-            **_recounted(summary, directory, course.tally, languages, rows, unpaired, len(paired)),
+            **_recounted(summary, directory, course.tally, rows, unpaired, len(paired)),
             "sites": _sites(course.sites, summary.get("sites", {}), course.tally.fetched),
         },
         curve=tuple(course.curve),
@@ -276,13 +272,7 @@ def detectors_of(summary: Mapping[str, Any]) -> tuple[str, ...]:
 
 
 def _recounted(
-    summary: Mapping[str, Any],
-    directory: Path,
-    tally: CrawlTally,
-    languages: LanguagePairs,
-    rows: list[Row],
-    unpaired: list[Row],
-    paired: int,
+    summary: Mapping[str, Any], directory: Path, tally: CrawlTally, rows: list[Row], unpaired: list[Row], paired: int
 ) -> dict[str, Any]:
     """Count again from the other files of a crawl; without a file the counts of the summary stay."""
     recounted = tally.counts() if (directory / CRAWL).exists() else {}
@@ -291,10 +281,10 @@ def _recounted(
         funnel.read(directory / SITES)
         recounted |= funnel.counts()
     if (directory / PAIRS).exists():
-        before = summary.get("by_pair") or {str(languages): summary}
+        before = summary.get("by_pair") or {str(tally.pairs): summary}
         there = {row["pair"] for row in rows}
         # scrapy align may have put the pairs of the crawl into the other order of their languages
-        asked = (str(one) for one in languages if str(one) in there or f"{one.b}-{one.a}" not in there)
+        asked = (str(one) for one in tally.pairs if str(one) in there or f"{one.b}-{one.a}" not in there)
         names = dict.fromkeys((*asked, *(row["pair"] for row in rows)))
         before = {"-".join(reversed(name.split("-"))): counts for name, counts in before.items()} | dict(before)
         refused = {name: counts.get("refused", {}) for name, counts in before.items()}
