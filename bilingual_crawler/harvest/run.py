@@ -171,8 +171,7 @@ def replay(
         running.discard(crawl)
     order, missing = read_order(directory / "crawl.tsv")
     if status or not order:
-        lines = (directory / "crawl.log").read_text(encoding="utf-8", errors="replace").splitlines()[-_LOG_TAIL:]
-        return Replay(order, missing, "\n".join((f"exit status {status}, {len(order)} downloads", *lines)))
+        return Replay(order, missing, f"exit status {status}, {len(order)} downloads\n{tail(directory / 'crawl.log')}")
     for path in directory.iterdir():
         if path.name not in _KEPT:
             path.unlink()
@@ -207,6 +206,10 @@ def crawl_environment() -> Mapping[str, str]:
     root = str(Path(bilingual_crawler.__file__).parent.parent)
     path = os.pathsep.join(filter(None, (root, os.environ.get("PYTHONPATH"))))
     return {"SCRAPY_SETTINGS_MODULE": "bilingual_crawler.settings", **os.environ, "PYTHONPATH": path}
+
+
+def tail(log: Path) -> str:
+    return "\n".join(log.read_text(encoding="utf-8", errors="replace").splitlines()[-_LOG_TAIL:])
 
 
 def read_order(path: Path) -> tuple[list[str], int]:
