@@ -17,7 +17,6 @@ from bilingual_crawler.commands import PROGRESS, Tool
 from bilingual_crawler.harvest.finished import read_run, runs_table
 from bilingual_crawler.harvest.results import print_tables, with_gold, write_deciles
 from bilingual_crawler.harvest.run import Harvest, ResultStore, Together, joint_table, write_joint
-from bilingual_crawler.harvest.simulator import explain
 from bilingual_crawler.harvest.sites import SiteError, Task, read_tasks
 from bilingual_crawler.languages.codes import LanguagePair
 from bilingual_crawler.options import (
@@ -64,7 +63,6 @@ class Command(Tool, ScrapyCommand):
         option("--until", default="1", metavar="SHARE", help=text)
         text = "compare output folders of finished crawls of the same seeds by what they cost, and exit"
         option("--runs", nargs="+", type=Path, metavar="CRAWL", help=text)
-        option("--explain", nargs=2, metavar=("SITE", "URL"), help="show how gain ranked this URL, and exit")
         option("--jobs", type=int, default=os.cpu_count() or 1, help="number of crawls at a time (%(default)s)")
 
     def work(self, inputs: list[str], opts: Namespace) -> None:
@@ -84,11 +82,7 @@ class Command(Tool, ScrapyCommand):
         opts.tasks = read_value("--tasks", opts.tasks, whole(1)) if opts.tasks is not None else None
         sites = Path(inputs[0])
         with usage_errors(SiteError, ArchiveError):
-            if opts.explain:
-                site, url = opts.explain
-                for task in _select(read_tasks(sites), site):
-                    Console().print(explain(sites, task, url))
-            elif opts.together:
+            if opts.together:
                 self._together(sites.resolve(), opts)
             else:
                 self._harvest(sites.resolve(), opts)

@@ -6,8 +6,9 @@ import mmap
 import struct
 import subprocess
 import sys
+from collections import namedtuple
 from itertools import takewhile
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import lmdb
 
@@ -40,15 +41,8 @@ env.copyfd(os.open(os.devnull, os.O_WRONLY), compact=True)
 """
 
 
-class Tables(NamedTuple):
-    """The tables of a frontier, or a cursor on each."""
-
-    urls: Any
-    queue: Any
-    in_flight: Any
-    slots: Any
-    facts: Any
-    meta: Any
+Tables = namedtuple("Tables", "urls queue in_flight slots facts meta")
+"""The tables of a frontier, or a cursor on each."""
 
 
 class OpenTransaction:

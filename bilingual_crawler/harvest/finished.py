@@ -9,11 +9,12 @@ from collections import Counter, defaultdict
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from datetime import datetime
+from itertools import accumulate
 from math import ceil
 from typing import IO, TYPE_CHECKING
 from urllib.parse import urlsplit
 
-from bilingual_crawler.harvest.results import DECILES, SHARES, new_table
+from bilingual_crawler.harvest.results import DECILES, SHARES, Measure, downloads_to, new_table
 from bilingual_crawler.harvest.sites import SiteError, Task, read_site
 from bilingual_crawler.languages.codes import UNKNOWN
 from bilingual_crawler.pages.jobs import PageJob
@@ -144,20 +145,19 @@ class Run:
     """A finished crawl: what it had after each of its requests."""
 
     name: str
-    pairs: tuple[int, ...]
+    pairs: Sequence[int]
     """Pairs of ``pairs.tsv`` with both pages downloaded, summed over sites."""
-    seconds: tuple[float, ...]
+    seconds: Sequence[float]
     """Since its first request, pauses between runs included."""
-    sizes: tuple[int, ...]
+    sizes: Sequence[int]
     """Bytes downloaded, by its archive; zeros without one."""
 
-    def decile(self, percent: int) -> int:
-        return self.pairs[ceil(len(self.pairs) * percent / 100) - 1]
-
-    def until(self, pairs: int) -> tuple[int, int, float] | None:
-        """Requests, bytes and seconds until it had *pairs*; None if it never had."""
-        place = next((n for n, found in enumerate(self.pairs) if found >= pairs), None)
-        return None if place is None else (place + 1, self.sizes[place], self.seconds[place])
+    def cost(self, percent: int, pairs: int) -> str:
+        """Requests, MB and minutes until it had *percent* of *pairs*."""
+        requests = downloads_to(self.pairs, percent, pairs)
+        if requests is None:
+            return "–"
+        return f"{requests} / {self.sizes[requests - 1] / 1e6:.1f} / {self.seconds[requests - 1] / 60:.1f}"
 
 
 def read_run(folder: Path) -> Run:
@@ -165,23 +165,16 @@ def read_run(folder: Path) -> Run:
     rows = list(read_tsv(folder / CRAWL))
     if not rows or not (folder / PAIRS).exists():
         raise SiteError(f"{folder} has no {CRAWL} and {PAIRS} of a crawl; give the output folder of a finished crawl")
-    partners = defaultdict[str, list[str]](list)
+    partners: defaultdict[str, set[str]] = defaultdict(set)
     for pair in read_tsv(folder / PAIRS):
-        partners[pair["url_a"]].append(pair["url_b"])
-        partners[pair["url_b"]].append(pair["url_a"])
+        partners[pair["url_a"]].add(pair["url_b"])
+        partners[pair["url_b"]].add(pair["url_a"])
+    pairs = Measure(partners, len(rows), ()).curve(row["url"] if row["status"].startswith("2") else "" for row in rows)
     heads = (head for path in sorted(folder.glob("*.warc.gz")) for _, head in open_warc(path).heads())
     lengths = {head.url: head.length for head in heads if head.status is not None}
-    start = datetime.fromisoformat(rows[0]["time"])
-    seen, found, size = set[str](), 0, 0
-    steps: list[tuple[int, float, int]] = []
-    for row in rows:
-        url = row["url"]
-        if row["status"].startswith("2") and url not in seen:
-            seen.add(url)
-            found += sum(other in seen for other in partners.get(url, ()))
-        size += lengths.pop(url, 0)
-        steps.append((found, (datetime.fromisoformat(row["time"]) - start).total_seconds(), size))
-    return Run(folder.name, *zip(*steps, strict=True))
+    sizes = accumulate(lengths.pop(row["url"], 0) for row in rows)
+    times = [datetime.fromisoformat(row["time"]) for row in rows]
+    return Run(folder.name, pairs, [(time - times[0]).total_seconds() for time in times], list(sizes))
 
 
 def runs_table(runs: Sequence[Run]) -> Table:
@@ -193,11 +186,10 @@ def runs_table(runs: Sequence[Run]) -> Table:
         ("requests", *(f"{percent} %" for percent in DECILES), *(f"to {share} %" for share in SHARES)),
     )
     for run in runs:
-        costs = (run.until(max(1, ceil(most * share / 100))) for share in SHARES)
         table.add_row(
             run.name,
             str(len(run.pairs)),
-            *(str(run.decile(percent)) for percent in DECILES),
-            *(f"{cost[0]} / {cost[1] / 1e6:.1f} / {cost[2] / 60:.1f}" if cost else "–" for cost in costs),
+            *(str(run.pairs[ceil(len(run.pairs) * percent / 100) - 1]) for percent in DECILES),
+            *(run.cost(share, most) for share in SHARES),
         )
     return table

@@ -18,12 +18,12 @@ from bilingual_crawler.harvest.sites import CERTAIN_SCORE, MIN_PAIRS_OF_TASK, li
 from bilingual_crawler.storage.records import tsv_line
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
     from pathlib import Path
 
     from rich.console import Console
 
-    from bilingual_crawler.harvest.sites import Site, Task
+    from bilingual_crawler.harvest.sites import Partners, Site, Task
     from bilingual_crawler.items import Pair
 
 _UNREACHED = 10**6
@@ -169,10 +169,12 @@ def with_gold(results: Iterable[Result]) -> list[Result]:
 class Measure:
     """How early gold pairs are found that have weights: T is the weight of all of them, N the number of pages."""
 
-    def __init__(self, weights: Mapping[str, Mapping[str, int]], pages: int, oracle: Sequence[str]) -> None:
-        """*weights*: URL -> the URLs it forms a gold pair with -> what that pair weighs."""
-        self._weights, self._pages = weights, pages
-        self.total = sum(sum(partners.values()) for partners in weights.values()) // 2
+    def __init__(
+        self, partners: Partners, pages: int, oracle: Sequence[str], weigh: Callable[[str, str], int] = lambda *_: 1
+    ) -> None:
+        """*partners*: URL -> the URLs it forms a gold pair with; *weigh*: what the pair of two URLs weighs."""
+        self._partners, self._pages, self._weigh = partners, pages, weigh
+        self.total = sum(weigh(url, partner) for url, others in partners.items() for partner in others) // 2
         self.oracle_auc = self.auc(self.curve(oracle))
 
     def curve(self, order: Iterable[str]) -> list[int]:
@@ -183,8 +185,7 @@ class Measure:
         for url in islice(order, self._pages):
             if url not in seen:
                 seen.add(url)
-                partners = self._weights.get(url, {})
-                found += sum(weight for partner, weight in partners.items() if partner in seen)
+                found += sum(self._weigh(url, partner) for partner in self._partners.get(url, ()) if partner in seen)
             curve.append(found)
         return curve + [found] * (self._pages - len(curve))
 
@@ -213,12 +214,11 @@ class Reference:
         reachable = len(site.reachable(task.seeds))
         self.pages = reachable if first is None else min(reachable, first)
         self._oracle = oracle_order(site, task)
-        number, text = {}, {}
-        for url, others in site.partners(task).items():
-            number[url] = dict.fromkeys(others, 1)
-            text[url] = {other: min(lengths.get(url, 0), lengths.get(other, 0)) for other in others}
-        self.by_number = Measure(number, self.pages, self._oracle)
-        self.by_text = Measure(text, self.pages, self._oracle)
+        partners = site.partners(task)
+        self.by_number = Measure(partners, self.pages, self._oracle)
+        self.by_text = Measure(
+            partners, self.pages, self._oracle, lambda *urls: min(lengths.get(url, 0) for url in urls)
+        )
 
     def oracle_urls(self) -> list[str]:
         """The oracle's order with each page followed by the URLs that redirect to it."""

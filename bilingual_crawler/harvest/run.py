@@ -30,7 +30,7 @@ from bilingual_crawler.storage.records import PAIRS, SUMMARY, read_tsv
 from bilingual_crawler.storage.sites import find_sources, site_prefixes
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Generator, Iterator, Mapping, Sequence, Set
 
     from rich.table import Table
 
@@ -280,12 +280,11 @@ class Together:
             self._folders,
             (*self._settings, f"BILINGUAL_SITE_BUDGET={budget}"),
         )
-        weights = {}
+        partners: dict[str, Set[str]] = {}
         a, b = pair.split("-")
         for name, site in self._sites.items():
-            task = Task(name, a, b, tuple(self._seeds[name]))
-            weights.update({url: dict.fromkeys(others, 1) for url, others in site.partners(task).items()})
-        measure = Measure(weights, self._pages, ())
+            partners |= site.partners(Task(name, a, b, tuple(self._seeds[name])))
+        measure = Measure(partners, self._pages, ())
         shares = measure.shares(measure.curve(map(self._page, order)))
         counts = self._pages, measure.total, len(order)
         return JointCrawl(pair, policy, budget, *counts, shares[: PERCENT + 1], error, shares[-1])
@@ -308,17 +307,17 @@ def joint_table(crawls: Sequence[JointCrawl]) -> Table:
         ("pair", "policy", "budget"),
         ("pairs", *(f"{percent} %" for percent in _SHOWN), "at the end", "pages"),
     )
+
+    def add_row(pair: str, gold_pairs: str, *group: JointCrawl, style: str = "") -> None:
+        shares = (f"{fmean(crawl.shares[at] for crawl in group):.3f}" for at in _SHOWN)
+        recall = f"{fmean(crawl.recall for crawl in group):.3f}"
+        pages = f"{fmean(crawl.downloads / crawl.reachable_pages for crawl in group):.1%}"
+        table.add_row(pair, group[0].policy, group[0].budget, gold_pairs, *shares, recall, pages, style=style)
+
     groups: defaultdict[tuple[str, str], list[JointCrawl]] = defaultdict(list)
     for crawl in crawls:
-        name = crawl.policy, crawl.budget
-        groups[name].append(crawl)
-        shares = (f"{crawl.shares[at]:.3f}" for at in _SHOWN)
-        end = f"{crawl.recall:.3f}", f"{crawl.downloads / crawl.reachable_pages:.1%}"
-        table.add_row(crawl.pair, *name, str(crawl.gold_pairs), *shares, *end)
-    for name, group in groups.items():
-        means = (fmean(crawl.shares[at] for crawl in group) for at in _SHOWN)
-        recall = fmean(crawl.recall for crawl in group)
-        pages = fmean(crawl.downloads / crawl.reachable_pages for crawl in group)
-        shown = (*(f"{mean:.3f}" for mean in means), f"{recall:.3f}", f"{pages:.1%}")
-        table.add_row("mean", *name, "", *shown, style="bold")
+        groups[crawl.policy, crawl.budget].append(crawl)
+        add_row(crawl.pair, str(crawl.gold_pairs), crawl)
+    for group in groups.values():
+        add_row("mean", "", *group, style="bold")
     return table

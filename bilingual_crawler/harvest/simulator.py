@@ -1,13 +1,11 @@
-"""Policies on archived sites without a crawl: simulate, explain the priority of a URL."""
+"""Policies on archived sites without a crawl."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from itertools import count
 from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
-from rich.table import Table
 
 from bilingual_crawler.crawl.learner import Learner
 from bilingual_crawler.crawl.traps import Staleness
@@ -16,15 +14,11 @@ from bilingual_crawler.frontier.frontier import Limits
 from bilingual_crawler.frontier.local import LocalFrontier
 from bilingual_crawler.frontier.memory_store import MemoryStore
 from bilingual_crawler.frontier.scope import Scope
-from bilingual_crawler.harvest.sites import SiteError, Task, read_site
-from bilingual_crawler.languages.codes import LanguagePair
 from bilingual_crawler.pages.decode import decode_body
 from bilingual_crawler.pages.html import outline_of, page_of, parse_page, walk_through
 from bilingual_crawler.pages.jobs import identified
 from bilingual_crawler.pages.language import BY_DEFAULT
 from bilingual_crawler.pages.sequences import sample_of
-from bilingual_crawler.policies.gain import Gain
-from bilingual_crawler.settings import BILINGUAL_EQUIVALENT_LANGUAGES
 from bilingual_crawler.storage.archive import Redirect, open_archive
 from bilingual_crawler.storage.sites import site_prefixes
 from bilingual_crawler.storage.warc import ArchivedResponse
@@ -45,8 +39,8 @@ def html_of(archive: Archive, url: str) -> str | None:
     response = archive.find(url)
     if not isinstance(response, ArchivedResponse):
         return None
-    types = (values[0] for name, values in response.headers.items() if name.lower() == b"content-type")
-    return decode_body(response.body, next(types, b"").decode("latin-1"))
+    media_type, *_ = response.headers.get(b"content-type", [b""])
+    return decode_body(response.body, media_type.decode("latin-1"))
 
 
 def text_lengths(site: Site) -> dict[str, int]:
@@ -140,32 +134,3 @@ def open_links(store: FrontierStore, links: Sequence[Link]) -> list[Link]:
     """Those of *links* that may still be fetched."""
     states = store.states([link.url for link in links])
     return [link for link, state in zip(links, states, strict=True) if state in (None, State.QUEUED)]
-
-
-def explain(sites: Path, task: Task, url: str) -> Table:
-    """The terms of *url* under ``gain``, a row per download that changed them, up to its own; raises SiteError."""
-    site = read_site(sites / task.site)
-    page = site.page(url)
-    if page not in site.languages:
-        raise SiteError(f"{url}: no page of {task.site}")
-    table = Table(title=f"{task}: {page}", caption="belief: first language, second, neither")
-    for column in ("download", "worth", "belief", "completes", "later", "seed", "after fetching"):
-        table.add_column(column, justify="left" if column == "after fetching" else "right", overflow="fold")
-    policy = Gain(LanguagePair.parse(task.pair, equivalents=BILINGUAL_EQUIVALENT_LANGUAGES))
-    number, before = count(1), None
-
-    def add_row(learner: Learner, fetched: str) -> bool:
-        nonlocal before
-        download, worth = str(next(number)), policy.explain(page)
-        if fetched == page:
-            table.add_row(download, *[""] * (len(table.columns) - 2), "[bold]fetched[/bold]")
-        elif worth != before:
-            before = worth
-            belief = " ".join(f"{p:.2f}" for p in worth.belief)
-            completes = f"{worth.completes:.3f} {worth.strongest}".strip()
-            later, seed = f"{worth.later:.3f}", f"{worth.seed:.3f}"
-            table.add_row(download, f"{worth.total:.3f}", belief, completes, later, seed, fetched)
-        return fetched != page
-
-    simulate(freeze(sites / task.site, site.languages), task.seeds, policy, add_row)
-    return table

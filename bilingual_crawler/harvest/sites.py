@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 from collections import defaultdict, deque
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Set
 from dataclasses import dataclass, field, fields, replace
 from enum import StrEnum
 from functools import cached_property
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from bilingual_crawler.items import Pair
 
-Partners: TypeAlias = Mapping[str, frozenset[str]]
+Partners: TypeAlias = Mapping[str, Set[str]]
 
 
 class SiteError(ValueError):

@@ -147,7 +147,7 @@ class CrawlTally:
     """
 
     def __init__(self, pairs: LanguagePairs) -> None:
-        self._pairs = pairs
+        self.pairs = pairs
         self._seen: set[int] = set()
         """Hashes of addresses, as a crawl may have millions."""
         self.tried = self.fetched = self.html = 0
@@ -182,7 +182,7 @@ class CrawlTally:
 
     def side(self, language: str) -> str:
         """The language of the pairs that *language* counts as."""
-        return self._pairs.side(language) or language
+        return self.pairs.side(language) or language
 
     def counts(self) -> dict[str, Any]:
         times = {"started_at": self.first, "finished_at": self.last} if self.first else {}

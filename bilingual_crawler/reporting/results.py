@@ -98,58 +98,49 @@ class Results:
         return sum(self.pair_counts.values())
 
 
-@dataclass(frozen=True, slots=True)
 class Course:
-    """The course of a crawl by its logs."""
-
-    tally: CrawlTally
-    curve: tuple[tuple[int, int], ...]
-    hosts: defaultdict[str, HostCounts]
-    sites: defaultdict[str, SiteCounts]
-
-
-def read_course(
-    directory: Path, languages: LanguagePairs, pairs: list[Row] | None = None, written: set[int] | None = None
-) -> Course:
-    """Read the logs in ``directory``, which may be missing, or cut off by a crash.
+    """The course of a crawl by the logs in *directory*, which may be missing, or cut off by a crash.
 
     *pairs*: the rows of ``pairs.tsv``, if they are read; *written*: hashes of the addresses of the documents, if known,
     as a kill or a full disk leaves pages that are logged without their document.
     """
-    pairs = _read_pairs(directory, languages) if pairs is None else pairs
-    tally = CrawlTally(languages)
-    hosts: defaultdict[str, HostCounts] = defaultdict(HostCounts)
-    sites: defaultdict[str, SiteCounts] = defaultdict(SiteCounts)
-    partners: defaultdict[str, list[str]] = defaultdict(list)
-    for pair in pairs:
-        for url, partner in permutations((pair["url_a"], pair["url_b"])):
-            partners[url].append(partner)
-    curve = [(0, 0)]
-    fetched: set[str] = set()
-    found = 0
-    for row in read_tsv(directory / CRAWL):
-        url = row["url"]
-        if row["outcome"] == "document" and written is not None and hash(url) not in written:
-            row["outcome"] = NOT_WRITTEN
-        if not tally.note(row) or not is_fetched(row):
-            continue
-        sites[registered_domain(url)].fetched += 1
-        counts = hosts[_host(url)]
-        counts.fetched += 1
-        counts.failed += not row["status"].startswith("2")
-        if row["outcome"] == "document":
-            counts.kept[tally.side(row["language"])] += 1
-        if url in partners:
-            fetched.add(url)
-            found += sum(partner in fetched for partner in partners[url])
-        if found > curve[-1][1]:
-            curve.append((tally.fetched, found))
-    if tally.fetched > curve[-1][0]:
-        curve.append((tally.fetched, found))
-    for pair in pairs:
-        for site in {registered_domain(pair["url_a"]), registered_domain(pair["url_b"])}:
-            sites[site].pairs += 1
-    return Course(tally, tuple(curve), hosts, sites)
+
+    def __init__(
+        self, directory: Path, languages: LanguagePairs, pairs: list[Row] | None = None, written: set[int] | None = None
+    ) -> None:
+        self.tally = CrawlTally(languages)
+        self.hosts: defaultdict[str, HostCounts] = defaultdict(HostCounts)
+        self.sites: defaultdict[str, SiteCounts] = defaultdict(SiteCounts)
+        self.curve = [(0, 0)]
+        partners: defaultdict[str, list[str]] = defaultdict(list)
+        for pair in _read_pairs(directory, languages) if pairs is None else pairs:
+            for url, partner in permutations((pair["url_a"], pair["url_b"])):
+                partners[url].append(partner)
+            for site in {registered_domain(pair["url_a"]), registered_domain(pair["url_b"])}:
+                self.sites[site].pairs += 1
+        for url in partners:
+            self.hosts[_host(url)].paired += 1
+        fetched: set[str] = set()
+        found = 0
+        for row in read_tsv(directory / CRAWL):
+            url = row["url"]
+            if row["outcome"] == "document" and written is not None and hash(url) not in written:
+                row["outcome"] = NOT_WRITTEN
+            if not self.tally.note(row) or not is_fetched(row):
+                continue
+            self.sites[registered_domain(url)].fetched += 1
+            counts = self.hosts[_host(url)]
+            counts.fetched += 1
+            counts.failed += not row["status"].startswith("2")
+            if row["outcome"] == "document":
+                counts.kept[self.tally.side(row["language"])] += 1
+            if url in partners:
+                fetched.add(url)
+                found += sum(partner in fetched for partner in partners[url])
+            if found > self.curve[-1][1]:
+                self.curve.append((self.tally.fetched, found))
+        if self.tally.fetched > self.curve[-1][0]:
+            self.curve.append((self.tally.fetched, found))
 
 
 def _read_pairs(directory: Path, languages: LanguagePairs) -> list[Row]:
@@ -177,18 +168,16 @@ def read_results(directory: Path, *, max_pairs: int = 200) -> Results:
     left_over = unpaired[:MAX_LEFT_OVER]
     wanted = {row[name] for row in (*best, *doubtful, *left_over) for name in ("url_a", "url_b", "url") if name in row}
     titles, written = _read_documents(directory / records.DOCUMENTS, wanted)
-    course = read_course(directory, languages, rows, written)
-    for url in paired:
-        course.hosts[_host(url)].paired += 1
+    course = Course(directory, languages, rows, written)
     for row in (*best, *doubtful, *left_over):
         row |= {f"title{side}": titles.get(row.get(f"url{side}", ""), "") for side in ("", "_a", "_b")}
     return Results(
         summary={
             **summary,
-            **_recounted(summary, directory, course.tally, languages, rows, unpaired, len(paired)),
+            **_recounted(summary, directory, course.tally, rows, unpaired, len(paired)),
             "sites": _sites(course.sites, summary.get("sites", {}), course.tally.fetched),
         },
-        curve=course.curve,
+        curve=tuple(course.curve),
         hosts=course.hosts,
         pairs=best,
         doubtful=doubtful,
@@ -283,13 +272,7 @@ def detectors_of(summary: Mapping[str, Any]) -> tuple[str, ...]:
 
 
 def _recounted(
-    summary: Mapping[str, Any],
-    directory: Path,
-    tally: CrawlTally,
-    languages: LanguagePairs,
-    rows: list[Row],
-    unpaired: list[Row],
-    paired: int,
+    summary: Mapping[str, Any], directory: Path, tally: CrawlTally, rows: list[Row], unpaired: list[Row], paired: int
 ) -> dict[str, Any]:
     """Count again from the other files of a crawl; without a file the counts of the summary stay."""
     recounted = tally.counts() if (directory / CRAWL).exists() else {}
@@ -298,10 +281,10 @@ def _recounted(
         funnel.read(directory / SITES)
         recounted |= funnel.counts()
     if (directory / PAIRS).exists():
-        before = summary.get("by_pair") or {str(languages): summary}
+        before = summary.get("by_pair") or {str(tally.pairs): summary}
         there = {row["pair"] for row in rows}
         # scrapy align may have put the pairs of the crawl into the other order of their languages
-        asked = (str(one) for one in languages if str(one) in there or f"{one.b}-{one.a}" not in there)
+        asked = (str(one) for one in tally.pairs if str(one) in there or f"{one.b}-{one.a}" not in there)
         names = dict.fromkeys((*asked, *(row["pair"] for row in rows)))
         before = {"-".join(reversed(name.split("-"))): counts for name, counts in before.items()} | dict(before)
         refused = {name: counts.get("refused", {}) for name, counts in before.items()}

@@ -21,7 +21,7 @@ from bilingual_crawler.items import Document
 from bilingual_crawler.options import PREFIX, Options, wrong
 from bilingual_crawler.reporting.ledger import is_fetched, tally_of
 from bilingual_crawler.reporting.markup import harvest_chart, render
-from bilingual_crawler.reporting.results import SiteCounts, most_fetched, read_course
+from bilingual_crawler.reporting.results import Course, SiteCounts, most_fetched
 from bilingual_crawler.reporting.summary import SummaryExtension
 from bilingual_crawler.urls.hosts import registered_domain
 
@@ -82,8 +82,8 @@ class StatusExtension(CrawlComponent):
 
     def _read_outputs(self) -> None:
         """Count what the output folder holds: that of earlier runs, or at the end what the alignment has made of it."""
-        course = read_course(self._context.output_dir, self._context.pairs)
-        self._curve = list(course.curve)
+        course = Course(self._context.output_dir, self._context.pairs)
+        self._curve = course.curve
         self._sites.update(course.sites)
 
     def url_fetched(self, fetch: Fetch) -> None:

@@ -21,7 +21,7 @@ from cachetools import LRUCache
 
 from bilingual_crawler.storage import warc
 from bilingual_crawler.storage.files import DAMAGE, GZIP, MAX_SKIPPED, XZ, ZSTD, LeftOut, open_regular, unpacked
-from bilingual_crawler.storage.records import read_members
+from bilingual_crawler.storage.records import find_all, read_members
 from bilingual_crawler.storage.sites import Source, find_sources
 from bilingual_crawler.storage.warc import MAX_HEAD, MAX_RECORD, ArchiveError, NoRecord, RecordHead, parse_head
 
@@ -45,7 +45,7 @@ _MAX_NAMED = 300_000
 """Names of records to which later revisits of a file may refer: the last 100,000."""
 _NOT_WARC = "not a WARC; give a .warc, .warc.gz, .warc.xz or .warc.zst file, or a folder of them"
 _WARC = b"WARC/"
-_BEGIN = re.compile(rb"(?:\A|\n)(WARC/1\.)")
+_BEGIN = re.compile(rb"(?:\A|(?<=\n))WARC/1\.")
 _BETWEEN_RECORDS = b"\r\n\0"
 UNPACKED, MAX_RATIO = 4 << 30, 100
 """Bytes that a file may take on the disk when it is unpacked, and further ones for each byte that it has packed."""
@@ -215,6 +215,14 @@ class WarcFile(ABC):
             return warc.with_payload(record, warc.complete(self._read(self._payloads[offset])))
         return record
 
+    def _skip_blanks(self, at: int) -> int:
+        """The place of the first byte from *at* that is neither an end of a line nor zero."""
+        while data := os.pread(self._fd, 4096, at):
+            if rest := data.lstrip(_BETWEEN_RECORDS):
+                return at + len(data) - len(rest)
+            at += len(data)
+        return at
+
     @abstractmethod
     def _read(self, offset: int) -> bytes:
         """The bytes of the record at ``offset``, perhaps not all; NoRecord for one that is too long."""
@@ -282,14 +290,6 @@ class PlainWarc(WarcFile):
             self._left_out.add(DAMAGED, f"{self.path} at {at}")
             at = begin
 
-    def _skip_blanks(self, at: int) -> int:
-        """The place of the first byte from *at* that is neither an end of a line nor zero."""
-        while data := os.pread(self._fd, 4096, at):
-            if rest := data.lstrip(_BETWEEN_RECORDS):
-                return at + len(data) - len(rest)
-            at += len(data)
-        return at
-
     def _may_end(self, end: int, size: int) -> bool:
         """Whether a record may end at *end*: the next one, or nothing, follows."""
         after = self._skip_blanks(end)
@@ -297,15 +297,8 @@ class PlainWarc(WarcFile):
 
     def _next_begin(self, at: int) -> int | None:
         """The place of the next line from *at* that begins a record with a valid length."""
-        while data := os.pread(self._fd, _UNPACK_CHUNK, at):
-            for line in _BEGIN.finditer(data):
-                if parse_head(os.pread(self._fd, MAX_HEAD, at + line.start(1))):
-                    return at + line.start(1)
-            if len(data) < _UNPACK_CHUNK:
-                return None
-            # a begin may lie across the end of the piece
-            at += len(data) - len(_WARC) - 1
-        return None
+        begins = find_all(self._fd, _BEGIN, at, len(_WARC) + 1)
+        return next((begin for begin in begins if parse_head(os.pread(self._fd, MAX_HEAD, begin))), None)
 
     def _read(self, offset: int) -> bytes:
         data = os.pread(self._fd, _CHUNK, offset)
@@ -325,7 +318,7 @@ class GzipWarc(WarcFile):
     def _heads(self) -> Iterator[tuple[int, RecordHead]]:
         end = 0
         for member in read_members(self._fd, max_skipped=MAX_SKIPPED, go_on=True):
-            if not self._is_blank(end, member.offset):
+            if end < member.offset and self._skip_blanks(end) < member.offset:
                 self._left_out.add(DAMAGED, f"{self.path} at {end}")
             end = member.end
             head = parse_head(member.start)
@@ -336,12 +329,7 @@ class GzipWarc(WarcFile):
                 self.cut = self.cut or member.size > head.end + _TRAILER
             elif member.size:
                 self._left_out.add(DAMAGED, f"{self.path} at {member.offset}")
-        self.cut = self.cut or not self._is_blank(end, os.fstat(self._fd).st_size)
-
-    def _is_blank(self, begin: int, end: int) -> bool:
-        """Whether nothing is between two members, or what fills it up."""
-        pieces = (os.pread(self._fd, min(_CHUNK, end - at), at) for at in range(begin, end, _CHUNK))
-        return not any(piece.strip(_BETWEEN_RECORDS) for piece in pieces)
+        self.cut = self.cut or self._skip_blanks(end) < os.fstat(self._fd).st_size
 
     def _read(self, offset: int) -> bytes:
         return warc.inflated(takewhile(bool, (os.pread(self._fd, _CHUNK, at) for at in count(offset, _CHUNK))))

@@ -77,7 +77,8 @@ def read_members(
                 content = inflate.decompress(data, _PIECE)
             except zlib.error:
                 damages += 1
-                following = _next_member(fd, offset + 1) if go_on and damages <= MAX_DAMAGES else None
+                begins = find_all(fd, _MEMBER, offset + 1, overlap=3)
+                following = next(begins, None) if go_on and damages <= MAX_DAMAGES else None
                 if following is None:
                     return
                 offset = position = following
@@ -100,15 +101,14 @@ def members_end(file: IO[bytes]) -> int:
     return max((member.end for member in read_members(file.fileno(), keep=0)), default=0)
 
 
-def _next_member(fd: int, at: int) -> int | None:
-    """The place of the next bytes from *at* with which a member begins."""
+def find_all(fd: int, pattern: re.Pattern[bytes], at: int, overlap: int) -> Iterator[int]:
+    """The places from *at* where *pattern* matches, which needs at most *overlap* bytes before its last one."""
     while data := os.pread(fd, _CHUNK, at):
-        if begin := _MEMBER.search(data):
-            return at + begin.start()
+        for found in pattern.finditer(data):
+            yield at + found.start()
         if len(data) < _CHUNK:
-            return None
-        at += len(data) - 3
-    return None
+            return
+        at += len(data) - overlap
 
 
 class Records:

@@ -69,11 +69,7 @@ class WarcWriter:
     """
 
     def __init__(
-        self,
-        directory: Path,
-        prefix: str = "crawl",
-        max_bytes: int = 1 << 30,
-        info: Mapping[str, str] | None = None,
+        self, directory: Path, prefix: str = "crawl", max_bytes: int = 1 << 30, info: Mapping[str, str] | None = None
     ) -> None:
         self._directory = directory
         self._prefix = prefix
