@@ -17,7 +17,7 @@ from subprocess import PIPE
 from typing import TYPE_CHECKING
 
 import msgspec
-from scrapy.settings import Settings
+from scrapy.settings import BaseSettings, Settings
 
 from bilingual_crawler import collect_rarely
 from bilingual_crawler.bitext.exports import Export
@@ -31,8 +31,6 @@ from bilingual_crawler.storage.records import BITEXT, PAIRS, UNPAIRED
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-
-    from scrapy.settings import BaseSettings
 
     from bilingual_crawler.encoders.base import Encoder
     from bilingual_crawler.pairing.corpus import Corpus

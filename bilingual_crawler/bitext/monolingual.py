@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from bilingual_crawler.bitext.exports import PERSONAL, TEXT, Files, ParquetTable
 from bilingual_crawler.bitext.personal import PersonalData
-from bilingual_crawler.languages.codes import to_bcp47
+from bilingual_crawler.languages.codes import LanguagePair, to_bcp47
 from bilingual_crawler.pages.origin import FACTS, Origin
 from bilingual_crawler.plugins import EXPORTS
 from bilingual_crawler.urls.hosts import registered_domain
@@ -17,8 +17,6 @@ from bilingual_crawler.urls.hosts import registered_domain
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
     from pathlib import Path
-
-    from bilingual_crawler.languages.codes import LanguagePair
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Generic, TypeVar
 import msgspec
 
 from bilingual_crawler import __version__
-from bilingual_crawler.bitext.exports import Export
-from bilingual_crawler.languages.codes import base_of, language_name, to_bcp47
+from bilingual_crawler.bitext.exports import DocumentPair, Export
+from bilingual_crawler.languages.codes import LanguagePair, base_of, language_name, to_bcp47
 from bilingual_crawler.pages.words import count_words
 from bilingual_crawler.urls.hosts import registered_domain
 
@@ -21,8 +21,6 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from bilingual_crawler.bitext.align import SentencePair
-    from bilingual_crawler.bitext.exports import DocumentPair
-    from bilingual_crawler.languages.codes import LanguagePair
 
 T = TypeVar("T")
 

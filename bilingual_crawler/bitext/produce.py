@@ -11,30 +11,25 @@ from typing import TYPE_CHECKING, BinaryIO, Generic, TypeVar
 
 import msgspec
 
-from bilingual_crawler.bitext.align import LONGEST, MAX_LINE, SentenceAligner, SentencePair
-from bilingual_crawler.bitext.cleaning import Cleaner, Templates, is_list, refusal
+from bilingual_crawler.bitext.align import LONGEST, MAX_LINE, SentenceAligner, SentencePair, Sides
+from bilingual_crawler.bitext.cleaning import Cleaner, SentenceFilter, Templates, is_list, refusal
 from bilingual_crawler.bitext.duplicates import Duplicates
-from bilingual_crawler.bitext.exports import DocumentPair, Export
-from bilingual_crawler.bitext.monolingual import MonolingualDocument
+from bilingual_crawler.bitext.exports import DocumentPair, Export, Sink
+from bilingual_crawler.bitext.monolingual import Monolingual, MonolingualDocument
 from bilingual_crawler.bitext.overview import BitextCounts, Overview
 from bilingual_crawler.bitext.personal import PersonalData
 from bilingual_crawler.languages.codes import UNKNOWN as NO_LANGUAGE
-from bilingual_crawler.pages.origin import UNKNOWN
+from bilingual_crawler.languages.codes import LanguagePair
+from bilingual_crawler.pages.origin import UNKNOWN, Origin
 from bilingual_crawler.plugins import EXPORTS, SENTENCE_FILTERS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
     from pathlib import Path
 
-    from bilingual_crawler.bitext.align import Sides
-    from bilingual_crawler.bitext.cleaning import SentenceFilter
-    from bilingual_crawler.bitext.exports import Sink
-    from bilingual_crawler.bitext.monolingual import Monolingual
     from bilingual_crawler.encoders.base import Encoder
     from bilingual_crawler.items import Pair
-    from bilingual_crawler.languages.codes import LanguagePair
     from bilingual_crawler.pages.language import Detection
-    from bilingual_crawler.pages.origin import Origin
 
 TEACHERS = 1000
 """Document pairs of a domain that teach the lexicon and the template."""

@@ -9,27 +9,22 @@ from collections import defaultdict
 from dataclasses import dataclass, field
 from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Self
 
 import msgspec
 
-from bilingual_crawler.discovery.detector.base import Reason, Verdict
-from bilingual_crawler.discovery.policies import Hop, HopSource, HopTarget, Way, entry_page, words
+from bilingual_crawler.discovery.detector.base import Detector, Inspection, Reason, Verdict
+from bilingual_crawler.discovery.policies import Hop, HopSource, HopTarget, SiteOrder, Way, entry_page, words
 from bilingual_crawler.frontier.entry import NEVER
 from bilingual_crawler.items import Wanted
-from bilingual_crawler.pages.model import PageRecord
-from bilingual_crawler.policies.base import Policy
+from bilingual_crawler.pages.model import Link, PageRecord
+from bilingual_crawler.policies.base import Policy, Scores
 from bilingual_crawler.urls.hosts import registered_domain, with_https
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-    from typing import Self
 
-    from bilingual_crawler.discovery.detector.base import Detector, Inspection
-    from bilingual_crawler.discovery.policies import SiteOrder
     from bilingual_crawler.languages.codes import LanguagePair
-    from bilingual_crawler.pages.model import Link
-    from bilingual_crawler.policies.base import Scores
 
 INSPECTED = 3.0
 """Priority of the pages of a site that is being judged: sooner than other sites."""

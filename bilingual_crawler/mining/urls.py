@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from functools import partial
 from itertools import groupby, islice
 from operator import itemgetter
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 from zlib import crc32
 
 import ibis
@@ -20,7 +20,7 @@ from ibis import _
 
 from bilingual_crawler.discovery.policies import entry_page
 from bilingual_crawler.discovery.sites import BILINGUAL, JudgedSite, write_counts
-from bilingual_crawler.mining.stored import MiningError
+from bilingual_crawler.mining.stored import AskedPairs, MiningError
 from bilingual_crawler.pairing.urls import SCORES
 from bilingual_crawler.storage.files import LeftOut
 from bilingual_crawler.storage.records import DOCUMENTS, NO_RECORD, read_json_lines
@@ -31,13 +31,11 @@ from bilingual_crawler.urls.marks import marked_language, strip_language
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
     from pathlib import Path
-    from typing import Any
 
     import ibis.expr.types as ir
 
     from bilingual_crawler.languages.pairs import LanguagePairs
     from bilingual_crawler.mining.duck import Engine, Fields
-    from bilingual_crawler.mining.stored import AskedPairs
 
 _ROWS = 10_000
 _SCHEMA = pa.schema(
