@@ -193,8 +193,6 @@ class HopSource:
     """Sites that it links to and that have been judged since."""
     found: int = 0
     """Judged sites among them that are bilingual."""
-    targets: list[HopTarget] = field(default_factory=list)
-    """Targets of its links that are still to be visited."""
 
 
 @dataclass(eq=False, slots=True)

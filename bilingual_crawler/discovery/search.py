@@ -33,8 +33,6 @@ CANDIDATE = 1.0
 """Priority of a candidate beside its prior: sooner than links, which have 0 to 1."""
 MAX_LINKS_PAGES = 3
 """Pages of a site that are visited only because they list links."""
-MAX_SIBLINGS = 200
-"""Targets of one page that are weighed again when one of them has been judged."""
 MAX_PASSED = 200
 """Pages that link to a site without a verdict and are kept, the first ones."""
 _LISTS_LINKS = re.compile(
@@ -320,19 +318,15 @@ class SiteSearch(Policy):
         source.found += bilingual
         if source.reached is not None:
             self.order.led(source.reached, bilingual)
-        source.targets = [target for target in source.targets if self._targets.get(target.url) is target]
-        for target in source.targets[:MAX_SIBLINGS]:
-            self._weigh(target)
 
     def _expand(self, page: PageRecord, target: HopTarget | None, bilingual: bool) -> None:
         source = HopSource(page.url, target, bilingual)
         hops = list(self._hops(page)) if self.order.expands(page, target) else []
         followed = [hop for hop in hops if self.order.follows(hop, source)]
-        for hop in followed:
-            self._add(hop, source)
+        leads_on = sum(self._add(hop, source) for hop in followed)
         if self._own_links and not followed:
             self._pass_by(source, hops)
-        if target is not None and target.backwards and not source.tried and not source.targets:
+        if target is not None and target.backwards and not source.tried and not leads_on:
             self.order.led(target, False)
 
     def _pass_by(self, source: HopSource, hops: list[Hop]) -> None:
@@ -369,11 +363,12 @@ class SiteSearch(Policy):
             seen.add(site)
             yield Hop(way, link.url, page.url, link.text, link.around, page.language)
 
-    def _add(self, hop: Hop, source: HopSource | None) -> None:
+    def _add(self, hop: Hop, source: HopSource | None) -> bool:
+        """Note *hop*, which *source* has; returns whether it leads to a page that is still to be visited."""
         if hop.way is Way.FORTH:
             if (site := self.sites.get(hop.site)) is not None:
                 self._add_to_known(site, hop, source)
-                return
+                return False
             target = self._entries.get(hop.site)
             url = target.url if target else entry_page(hop.url)
         else:
@@ -382,19 +377,18 @@ class SiteSearch(Policy):
         if target is not None:
             target.add(hop, source)
             self._weigh(target)
-        elif self._is_done(url):
-            return
-        else:
-            target = self._targets.setdefault(url, HopTarget(url, hop.way))
-            if hop.way is Way.FORTH:
-                self._entries[hop.site] = target
-            elif hop.way is Way.INSIDE:
-                self._links_pages[hop.site] += 1
-            target.add(hop, source)
-            priority = self.order.priority(target) if source else CANDIDATE + hop.prior
-            self._wanted.append(Wanted(url, priority, hop.parent))
-        if source is not None:
-            source.targets.append(target)
+            return True
+        if self._is_done(url):
+            return False
+        target = self._targets.setdefault(url, HopTarget(url, hop.way))
+        if hop.way is Way.FORTH:
+            self._entries[hop.site] = target
+        elif hop.way is Way.INSIDE:
+            self._links_pages[hop.site] += 1
+        target.add(hop, source)
+        priority = self.order.priority(target) if source else CANDIDATE + hop.prior
+        self._wanted.append(Wanted(url, priority, hop.parent))
+        return True
 
     def _add_to_known(self, site: InspectedSite, hop: Hop, source: HopSource | None) -> None:
         if source is None:
