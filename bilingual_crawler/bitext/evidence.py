@@ -228,9 +228,6 @@ class Lexicon:
         """The words of the second language that are learnt translations."""
         return {word for found in self._learnt.values() for word in found}
 
-    def __len__(self) -> int:
-        return sum(map(len, self._learnt.values()))
-
 
 class Nearness:
     """The similarity of consecutive sentences of two documents, by the sum of their vectors, in standard deviations.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import random
-from collections import Counter, defaultdict
+from collections import Counter
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Generic, TypeVar
 
@@ -114,13 +114,12 @@ class Overview(Export):
     def __init__(self, directory: Path, pair: LanguagePair) -> None:
         super().__init__(directory, pair)
         self._found = BitextOverview(str(pair))
-        self._sites: defaultdict[str, SiteBitext] = defaultdict(SiteBitext)
         self._sample: Sample[Shown] = Sample(SAMPLE)
         self._licences, self._opt_outs = Counter[str](), Counter[str]()
 
     def add(self, documents: DocumentPair, raw: Sequence[SentencePair], kept: Sequence[SentencePair]) -> None:
         self._found.counts.add(documents, raw, kept)
-        site = self._sites[registered_domain(documents.url_a)]
+        site = self._found.sites.setdefault(registered_domain(documents.url_a), SiteBitext())
         site.documents += 1
         site.sentences += len(kept)
         for origin in (documents.origin_a, documents.origin_b):
@@ -135,7 +134,7 @@ class Overview(Export):
             self._sample.offer(lambda: Shown(documents.url_a, documents.url_b, *texts, one.quality))  # noqa: B023
 
     def close(self) -> None:
-        largest = sorted(self._sites.items(), key=lambda item: (-item[1].sentences, item[0]))[:MAX_SITES]
+        largest = sorted(self._found.sites.items(), key=lambda item: (-item[1].sentences, item[0]))[:MAX_SITES]
         licences, opt_outs = dict(self._licences.most_common(MAX_SITES)), dict(self._opt_outs)
         found = replace(
             self._found, sites=dict(largest), licences=licences, opt_outs=opt_outs, sample=self._sample.drawn

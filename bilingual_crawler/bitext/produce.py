@@ -6,7 +6,7 @@ import gzip
 import tempfile
 from contextlib import ExitStack
 from dataclasses import replace
-from itertools import compress
+from itertools import chain, compress
 from typing import TYPE_CHECKING, BinaryIO, Generic, TypeVar
 
 import msgspec
@@ -197,20 +197,18 @@ def export(spools: Iterable[Spool[Aligned]], sinks: Iterable[Sink]) -> BitextCou
     """
     spools, sinks = list(spools), list(sinks)
     duplicates = Duplicates()
-    for spool in spools:
-        for aligned in spool:
-            for one in aligned.sentences:
-                if not one.dropped:
-                    duplicates.add(one.text_a, one.text_b, one.quality)
+    for aligned in chain.from_iterable(spools):
+        for one in aligned.sentences:
+            if not one.dropped:
+                duplicates.add(one.text_a, one.text_b, one.quality)
     reasons = iter(duplicates.reasons())
     counts = BitextCounts()
-    for spool in spools:
-        for aligned in spool:
-            judged = [one if one.dropped else replace(one, dropped=next(reasons)) for one in aligned.sentences]
-            kept = [one for one in judged if not one.dropped]
-            counts.add(aligned.documents, judged, kept)
-            for sink in sinks:
-                sink.add(aligned.documents, judged, kept)
+    for aligned in chain.from_iterable(spools):
+        judged = [one if one.dropped else replace(one, dropped=next(reasons)) for one in aligned.sentences]
+        kept = [one for one in judged if not one.dropped]
+        counts.add(aligned.documents, judged, kept)
+        for sink in sinks:
+            sink.add(aligned.documents, judged, kept)
     with ExitStack() as stack:
         # in order: the overview, which is last, names the files
         for sink in reversed(sinks):
