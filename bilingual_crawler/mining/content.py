@@ -122,9 +122,7 @@ class BucketJob:
                         corpus.add(document)
                 result.read += len(corpus)
                 result.left_out = dict(Counter(result.left_out) + corpus.unreadable)
-                aligned = AlignedDocuments(options, bitext_of)
-                aligned.add(align(corpus, method))
-                for pair in aligned.pairs:
+                for pair in AlignedDocuments(align(corpus, method), options, bitext_of).pairs:
                     found.setdefault(pair.pair, []).append(_row(pair, of_unit))
         for name, pairs_found in found.items():
             with replacing(out / "pairs" / f"pair={name}" / f"bucket-{number}.parquet") as part:
