@@ -121,7 +121,6 @@ class SiteSearch(Policy):
         self.sites: dict[str, InspectedSite] = {}
         self._passed: defaultdict[str, list[tuple[HopSource, list[Hop]]]] = defaultdict(list)
         """Site without a verdict -> linking pages whose links the policy does not follow."""
-        self._inspected: set[str] = set()
         self._links_pages: defaultdict[str, int] = defaultdict(int)
         self._done: set[int] = set()
         """Hashes of the URLs that were fetched or given up."""
@@ -231,7 +230,7 @@ class SiteSearch(Policy):
 
     @property
     def unjudged(self) -> int:
-        return len(self._entries) + len(self._inspected)
+        return len(self._entries) + sum(site.verdict is None for site in self.sites.values())
 
     def _begin(self, name: str, page: PageRecord, target: HopTarget | None, archived: str) -> None:
         entry = self._entries.pop(name, None)
@@ -244,7 +243,6 @@ class SiteSearch(Policy):
             self._judge(name, site, Verdict(False, 0.0, Reason.OFF_TOPIC, {page.language: 1}))
             return
         site.inspection = self._detector.inspect(self.pair, page)
-        self._inspected.add(name)
         self._advance(name, site)
 
     def _advance(self, name: str, site: InspectedSite) -> None:
@@ -295,7 +293,6 @@ class SiteSearch(Policy):
 
     def _judge(self, name: str, site: InspectedSite, verdict: Verdict) -> None:
         site.verdict, site.inspection = verdict, None
-        self._inspected.discard(name)
         self._other_seeds.pop(name, None)
         if self.judged is not None:
             self.judged(name, site)
