@@ -136,9 +136,9 @@ class SentenceAligner:
 
     def judged_beads(self, a: Sequence[Sentence], b: Sequence[Sentence]) -> tuple[list[Bead], Quality]:
         """Return the beads of two documents, in order, and what judges them."""
-        nearness = (
-            self._meaning.nearness([s.text for s in a], [s.text for s in b]) if self._meaning and a and b else None
-        )
+        if not a or not b:
+            return [], Quality(a, b, self._lexicon, self._ratio, None)
+        nearness = self._meaning.nearness([s.text for s in a], [s.text for s in b]) if self._meaning else None
         return list(self._windows(a, b, nearness)), Quality(a, b, self._lexicon, self._ratio, nearness)
 
     def _windows(self, a: Sequence[Sentence], b: Sequence[Sentence], nearness: Nearness | None) -> Iterator[Bead]:
