@@ -31,7 +31,7 @@ from bilingual_crawler.mining import duck, records
 from bilingual_crawler.mining.duck import DuckEngine
 from bilingual_crawler.mining.run import Mining
 from bilingual_crawler.mining.stored import AskedPairs, MiningError, MiningRequest
-from bilingual_crawler.mining.urls import mine_urls, plan, table_of_crawl
+from bilingual_crawler.mining.urls import mine_urls, table_of_crawl
 from bilingual_crawler.settings import BILINGUAL_USER_AGENT
 from bilingual_crawler.storage.records import DOCUMENTS, GzipJsonLines
 
@@ -184,7 +184,7 @@ def test_large_domains_are_cut_by_directory(tmp_path: Path) -> None:
     ]
     rows += [("https://b.is/en/", "eng"), ("https://b.is/is/", "isl")]
     stage = mined(DuckEngine(tmp_path / "w"), [write_table(tmp_path / "i.parquet", rows)], "eng-isl", tmp_path / "w")
-    read = plan(stage.pages, stage.domains, 4, large=10).to_pyarrow().to_pylist()
+    read = stage.plan(4, large=10).to_pyarrow().to_pylist()
     units: dict[int, set[str]] = {}
     for row in read:
         units.setdefault(row["unit"], set()).add(row["url"].split("/")[4] if "a.is" in row["url"] else "")

@@ -403,7 +403,6 @@ def test_a_table_answers_like_the_list_of_links(
             if bare_host(target) == bare and source.split(".")[-2:] != site and (known is None or bare in known)
         }
         assert linking(graph, host) == expected
-    graph.close()
 
 
 def test_a_graph_is_pruned_again_only_for_other_hosts_or_files(tmp_path: Path) -> None:

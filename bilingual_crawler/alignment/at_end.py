@@ -17,7 +17,7 @@ from subprocess import PIPE
 from typing import TYPE_CHECKING
 
 import msgspec
-from scrapy.settings import Settings
+from scrapy.settings import BaseSettings, Settings
 
 from bilingual_crawler import collect_rarely
 from bilingual_crawler.bitext.exports import Export
@@ -31,8 +31,6 @@ from bilingual_crawler.storage.records import BITEXT, PAIRS, UNPAIRED
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-
-    from scrapy.settings import BaseSettings
 
     from bilingual_crawler.encoders.base import Encoder
     from bilingual_crawler.pairing.corpus import Corpus
@@ -156,14 +154,11 @@ async def _read_messages(
     """Return the last message of *process*; None if it ends without it."""
     assert process.stdout
     async for line in process.stdout:
-        message = _decode(line)
+        message = msgspec.json.decode(line, type=AlignedCrawl | str)
         if isinstance(message, AlignedCrawl):
             return message
         on_progress(message)
     return None
-
-
-_decode = msgspec.json.Decoder(AlignedCrawl | str).decode
 
 
 def _send(message: AlignedCrawl | str) -> None:
@@ -190,10 +185,9 @@ def _align(
     encoder = encoder_of(settings) if options.bitext else None
     asked = pairs if options.bitext else ()
     bitext = open_bitext(asked, detection, options, encoder, options.bitext, folder / BITEXT)
-    found = AlignedDocuments(options, bitext.get)
     progress.begin(corpus)
     results = align(corpus, method_of(options.align, settings, load), on_progress=progress.on_share)
-    found.add(results, lambda pair, alignment, main: progress.on_group(alignment.group))
+    found = AlignedDocuments(results, options, bitext.get, lambda pair, done, main: progress.on_group(done.group))
     counts = [producer.close() for producer in bitext.values()]
     replace_pairs(folder / PAIRS, sorted(found.pairs, key=lambda one: -one.score), pairs)
     replace_unpaired(folder / UNPAIRED, found.unpaired, pairs)

@@ -26,26 +26,24 @@ if TYPE_CHECKING:
 
 
 class AlignedDocuments:
-    """The document pairs, unpaired documents and bitext of the alignments added; personal data masked if asked for."""
+    """The document pairs, unpaired documents and bitext of alignments; personal data masked if asked for."""
 
-    def __init__(self, options: Options, bitext_of: Callable[[LanguagePair], BitextProducer | None]) -> None:
-        """*bitext_of* returns what aligns the sentences of two languages, or None."""
-        self._masks, self._bitext_of = options.mask_personal, bitext_of
+    def __init__(
+        self,
+        results: Iterable[tuple[Domain, Alignment]],
+        options: Options,
+        bitext_of: Callable[[LanguagePair], BitextProducer | None],
+        on_group: Callable[[LanguagePair, Alignment, MainText], None] = lambda pair, alignment, main: None,
+    ) -> None:
+        """*bitext_of* returns what aligns the sentences of two languages, or None. *on_group* is called after each."""
         self.pairs: list[Pair] = []
         self.unpaired: list[Unpaired] = []
         self.refused: defaultdict[str, Counter[str]] = defaultdict(Counter)
         """Refused candidate pairs by language pair and reason."""
-
-    def add(
-        self,
-        results: Iterable[tuple[Domain, Alignment]],
-        on_group: Callable[[LanguagePair, Alignment, MainText], None] = lambda pair, alignment, main: None,
-    ) -> None:
-        """Add the alignments of groups of domains; *on_group* is called after each."""
         for domain, alignment in results:
             pair, texts = domain.pair, (domain.main_text, domain.origin)
-            main, origin = masked(*texts, pair) if self._masks else texts
-            if bitext := self._bitext_of(pair):
+            main, origin = masked(*texts, pair) if options.mask_personal else texts
+            if bitext := bitext_of(pair):
                 bitext.add(alignment.pairs, main, origin, domain.distinct(alignment.paired))
             self.pairs += alignment.pairs
             self.unpaired += alignment.rows_of_unpaired(str(pair))

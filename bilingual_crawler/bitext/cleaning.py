@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Literal, Protocol
 from unicodedata import category, east_asian_width
 
 from bilingual_crawler.bitext.duplicates import normal
-from bilingual_crawler.languages.codes import base_of
+from bilingual_crawler.languages.codes import LanguagePair, base_of
 from bilingual_crawler.languages.scripts import may_be_in
 from bilingual_crawler.pages.language import BY_DEFAULT, Detection
 from bilingual_crawler.pages.words import SENTENCE_ENDS, count_words
@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
     from bilingual_crawler.bitext.align import SentencePair
-    from bilingual_crawler.languages.codes import LanguagePair
 
 REASONS = {
     "quality": "it is more likely wrong than right",

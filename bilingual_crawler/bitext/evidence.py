@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
-from bilingual_crawler.bitext.beads import LARGEST, SHAPES, sums
+from bilingual_crawler.bitext.beads import LARGEST, SHAPES, BeadScores, sums
 from bilingual_crawler.pages.words import LETTERS, is_unspaced, western_digits
 
 if TYPE_CHECKING:
@@ -20,7 +20,6 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from bilingual_crawler.bitext.beads import BeadScores
     from bilingual_crawler.bitext.splitting import Sentence
     from bilingual_crawler.encoders.base import Encoder
 
@@ -228,9 +227,6 @@ class Lexicon:
     def _translated(self) -> set[str]:
         """The words of the second language that are learnt translations."""
         return {word for found in self._learnt.values() for word in found}
-
-    def __len__(self) -> int:
-        return sum(map(len, self._learnt.values()))
 
 
 class Nearness:

@@ -4,21 +4,19 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import asdict, dataclass
-from hashlib import blake2b
 from typing import TYPE_CHECKING, Any
 
 from bilingual_crawler.bitext.exports import PERSONAL, TEXT, Files, ParquetTable
 from bilingual_crawler.bitext.personal import PersonalData
-from bilingual_crawler.languages.codes import to_bcp47
+from bilingual_crawler.languages.codes import LanguagePair, to_bcp47
 from bilingual_crawler.pages.origin import FACTS, Origin
 from bilingual_crawler.plugins import EXPORTS
+from bilingual_crawler.storage.warc import text_key
 from bilingual_crawler.urls.hosts import registered_domain
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
     from pathlib import Path
-
-    from bilingual_crawler.languages.codes import LanguagePair
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +37,7 @@ class Monolingual(Files, ABC):
     def __init__(self, directory: Path, pair: LanguagePair) -> None:
         super().__init__(directory, pair)
         self._personal = PersonalData((pair.a, pair.b))
-        self._seen: set[bytes] = set()
+        self._seen = set[int]()
 
     def add(self, document: MonolingualDocument) -> None:
         """Write the paragraphs of *document* that its site has not had before, unless it is the text of another one."""
@@ -54,11 +52,9 @@ class Monolingual(Files, ABC):
         self._write(row | {"paragraphs": paragraphs} | facts)
 
     def _is_new(self, text: str) -> bool:
-        key = blake2b(text.encode(), digest_size=8).digest()
-        if key in self._seen:
-            return False
-        self._seen.add(key)
-        return True
+        known = len(self._seen)
+        self._seen.add(text_key(text))
+        return len(self._seen) > known
 
     @abstractmethod
     def _write(self, row: Mapping[str, Any]) -> None:

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import json
 import random
-from collections import Counter, defaultdict
+from collections import Counter
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Generic, TypeVar
 
 import msgspec
 
 from bilingual_crawler import __version__
-from bilingual_crawler.bitext.exports import Export
-from bilingual_crawler.languages.codes import base_of, language_name, to_bcp47
+from bilingual_crawler.bitext.exports import DocumentPair, Export
+from bilingual_crawler.languages.codes import LanguagePair, base_of, language_name, to_bcp47
 from bilingual_crawler.pages.words import count_words
 from bilingual_crawler.urls.hosts import registered_domain
 
@@ -21,8 +21,6 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from bilingual_crawler.bitext.align import SentencePair
-    from bilingual_crawler.bitext.exports import DocumentPair
-    from bilingual_crawler.languages.codes import LanguagePair
 
 T = TypeVar("T")
 
@@ -116,13 +114,12 @@ class Overview(Export):
     def __init__(self, directory: Path, pair: LanguagePair) -> None:
         super().__init__(directory, pair)
         self._found = BitextOverview(str(pair))
-        self._sites: defaultdict[str, SiteBitext] = defaultdict(SiteBitext)
         self._sample: Sample[Shown] = Sample(SAMPLE)
         self._licences, self._opt_outs = Counter[str](), Counter[str]()
 
     def add(self, documents: DocumentPair, raw: Sequence[SentencePair], kept: Sequence[SentencePair]) -> None:
         self._found.counts.add(documents, raw, kept)
-        site = self._sites[registered_domain(documents.url_a)]
+        site = self._found.sites.setdefault(registered_domain(documents.url_a), SiteBitext())
         site.documents += 1
         site.sentences += len(kept)
         for origin in (documents.origin_a, documents.origin_b):
@@ -137,7 +134,7 @@ class Overview(Export):
             self._sample.offer(lambda: Shown(documents.url_a, documents.url_b, *texts, one.quality))  # noqa: B023
 
     def close(self) -> None:
-        largest = sorted(self._sites.items(), key=lambda item: (-item[1].sentences, item[0]))[:MAX_SITES]
+        largest = sorted(self._found.sites.items(), key=lambda item: (-item[1].sentences, item[0]))[:MAX_SITES]
         licences, opt_outs = dict(self._licences.most_common(MAX_SITES)), dict(self._opt_outs)
         found = replace(
             self._found, sites=dict(largest), licences=licences, opt_outs=opt_outs, sample=self._sample.drawn

@@ -13,12 +13,11 @@ from typing import TYPE_CHECKING
 from langcodes import Language
 from stdnum import iban
 
-from bilingual_crawler.languages.codes import to_bcp47
+from bilingual_crawler.languages.codes import LanguagePair, to_bcp47
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
-    from bilingual_crawler.languages.codes import LanguagePair
     from bilingual_crawler.pages.origin import Origin
 
 EMAIL, PHONE, IBAN, NATIONAL_ID = "email", "phone", "iban", "id"

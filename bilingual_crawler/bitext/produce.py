@@ -6,35 +6,30 @@ import gzip
 import tempfile
 from contextlib import ExitStack
 from dataclasses import replace
-from itertools import compress
+from itertools import chain, compress
 from typing import TYPE_CHECKING, BinaryIO, Generic, TypeVar
 
 import msgspec
 
-from bilingual_crawler.bitext.align import LONGEST, MAX_LINE, SentenceAligner, SentencePair
-from bilingual_crawler.bitext.cleaning import Cleaner, Templates, is_list, refusal
+from bilingual_crawler.bitext.align import LONGEST, MAX_LINE, SentenceAligner, SentencePair, Sides
+from bilingual_crawler.bitext.cleaning import Cleaner, SentenceFilter, Templates, is_list, refusal
 from bilingual_crawler.bitext.duplicates import Duplicates
-from bilingual_crawler.bitext.exports import DocumentPair, Export
-from bilingual_crawler.bitext.monolingual import MonolingualDocument
+from bilingual_crawler.bitext.exports import DocumentPair, Export, Sink
+from bilingual_crawler.bitext.monolingual import Monolingual, MonolingualDocument
 from bilingual_crawler.bitext.overview import BitextCounts, Overview
 from bilingual_crawler.bitext.personal import PersonalData
 from bilingual_crawler.languages.codes import UNKNOWN as NO_LANGUAGE
-from bilingual_crawler.pages.origin import UNKNOWN
+from bilingual_crawler.languages.codes import LanguagePair
+from bilingual_crawler.pages.origin import UNKNOWN, Origin
 from bilingual_crawler.plugins import EXPORTS, SENTENCE_FILTERS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
     from pathlib import Path
 
-    from bilingual_crawler.bitext.align import Sides
-    from bilingual_crawler.bitext.cleaning import SentenceFilter
-    from bilingual_crawler.bitext.exports import Sink
-    from bilingual_crawler.bitext.monolingual import Monolingual
     from bilingual_crawler.encoders.base import Encoder
     from bilingual_crawler.items import Pair
-    from bilingual_crawler.languages.codes import LanguagePair
     from bilingual_crawler.pages.language import Detection
-    from bilingual_crawler.pages.origin import Origin
 
 TEACHERS = 1000
 """Document pairs of a domain that teach the lexicon and the template."""
@@ -202,20 +197,18 @@ def export(spools: Iterable[Spool[Aligned]], sinks: Iterable[Sink]) -> BitextCou
     """
     spools, sinks = list(spools), list(sinks)
     duplicates = Duplicates()
-    for spool in spools:
-        for aligned in spool:
-            for one in aligned.sentences:
-                if not one.dropped:
-                    duplicates.add(one.text_a, one.text_b, one.quality)
+    for aligned in chain.from_iterable(spools):
+        for one in aligned.sentences:
+            if not one.dropped:
+                duplicates.add(one.text_a, one.text_b, one.quality)
     reasons = iter(duplicates.reasons())
     counts = BitextCounts()
-    for spool in spools:
-        for aligned in spool:
-            judged = [one if one.dropped else replace(one, dropped=next(reasons)) for one in aligned.sentences]
-            kept = [one for one in judged if not one.dropped]
-            counts.add(aligned.documents, judged, kept)
-            for sink in sinks:
-                sink.add(aligned.documents, judged, kept)
+    for aligned in chain.from_iterable(spools):
+        judged = [one if one.dropped else replace(one, dropped=next(reasons)) for one in aligned.sentences]
+        kept = [one for one in judged if not one.dropped]
+        counts.add(aligned.documents, judged, kept)
+        for sink in sinks:
+            sink.add(aligned.documents, judged, kept)
     with ExitStack() as stack:
         # in order: the overview, which is last, names the files
         for sink in reversed(sinks):

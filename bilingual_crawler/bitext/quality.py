@@ -13,14 +13,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from bilingual_crawler.bitext.evidence import LENGTH_OFFSET, USUAL_NEARNESS, words
+from bilingual_crawler.bitext.evidence import LENGTH_OFFSET, USUAL_NEARNESS, Lexicon, Nearness, Words, words
 from bilingual_crawler.scoring.linear import LinearModel, logit
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from bilingual_crawler.bitext.beads import Bead
-    from bilingual_crawler.bitext.evidence import Lexicon, Nearness, Words
     from bilingual_crawler.bitext.splitting import Sentence
 
 WITHOUT_ENCODER = LinearModel(0.726, {

@@ -144,9 +144,9 @@ def _align(paths: list[Path], pairs: LanguagePairs, settings: BaseSettings, opti
             done += corpus.size(alignment.group)
             progress.update(aligning, completed=done)
 
-        found = AlignedDocuments(options, bitext.get)
         editions = opts.editions or "best"
-        found.add(as_aligned(corpus, aligned) if aligned else align(corpus, method, show, editions), on_group)
+        results = as_aligned(corpus, aligned) if aligned else align(corpus, method, show, editions)
+        found = AlignedDocuments(results, options, bitext.get, on_group)
         counts = {pair: producer.close() for pair, producer in bitext.items()}
         replace_pairs(opts.out, found.pairs, pairs)
         if in_crawl:

@@ -18,7 +18,7 @@ import numpy as np
 import snowballstemmer
 import stop_words
 
-from bilingual_crawler.languages.codes import base_of, language_name
+from bilingual_crawler.languages.codes import LanguagePair, base_of, language_name
 from bilingual_crawler.languages.pairs import LanguagePairs
 from bilingual_crawler.pages.words import LETTERS
 from bilingual_crawler.plugins import SITE_ORDERS, PluginError
@@ -30,7 +30,6 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from bilingual_crawler.languages.codes import LanguagePair
     from bilingual_crawler.pages.model import PageRecord
     from bilingual_crawler.scoring.models import LanguageModel
 
@@ -194,8 +193,6 @@ class HopSource:
     """Sites that it links to and that have been judged since."""
     found: int = 0
     """Judged sites among them that are bilingual."""
-    targets: list[HopTarget] = field(default_factory=list)
-    """Targets of its links that are still to be visited."""
 
 
 @dataclass(eq=False, slots=True)

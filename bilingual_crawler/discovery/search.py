@@ -9,26 +9,22 @@ from collections import defaultdict
 from dataclasses import dataclass, field
 from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Self
 
 import msgspec
 
-from bilingual_crawler.discovery.detector.base import Reason, Verdict
-from bilingual_crawler.discovery.policies import Hop, HopSource, HopTarget, Way, entry_page, words
+from bilingual_crawler.discovery.detector.base import Detector, Inspection, Reason, Verdict
+from bilingual_crawler.discovery.policies import Hop, HopSource, HopTarget, SiteOrder, Way, entry_page, words
 from bilingual_crawler.frontier.entry import NEVER
 from bilingual_crawler.items import Wanted
-from bilingual_crawler.pages.model import PageRecord
+from bilingual_crawler.pages.model import Link, PageRecord
 from bilingual_crawler.policies.base import Policy
 from bilingual_crawler.urls.hosts import registered_domain, with_https
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-    from typing import Self
 
-    from bilingual_crawler.discovery.detector.base import Detector, Inspection
-    from bilingual_crawler.discovery.policies import SiteOrder
     from bilingual_crawler.languages.codes import LanguagePair
-    from bilingual_crawler.pages.model import Link
     from bilingual_crawler.policies.base import Scores
 
 INSPECTED = 3.0
@@ -37,8 +33,6 @@ CANDIDATE = 1.0
 """Priority of a candidate beside its prior: sooner than links, which have 0 to 1."""
 MAX_LINKS_PAGES = 3
 """Pages of a site that are visited only because they list links."""
-MAX_SIBLINGS = 200
-"""Targets of one page that are weighed again when one of them has been judged."""
 MAX_PASSED = 200
 """Pages that link to a site without a verdict and are kept, the first ones."""
 _LISTS_LINKS = re.compile(
@@ -127,7 +121,6 @@ class SiteSearch(Policy):
         self.sites: dict[str, InspectedSite] = {}
         self._passed: defaultdict[str, list[tuple[HopSource, list[Hop]]]] = defaultdict(list)
         """Site without a verdict -> linking pages whose links the policy does not follow."""
-        self._inspected: set[str] = set()
         self._links_pages: defaultdict[str, int] = defaultdict(int)
         self._done: set[int] = set()
         """Hashes of the URLs that were fetched or given up."""
@@ -237,7 +230,7 @@ class SiteSearch(Policy):
 
     @property
     def unjudged(self) -> int:
-        return len(self._entries) + len(self._inspected)
+        return len(self._entries) + sum(site.verdict is None for site in self.sites.values())
 
     def _begin(self, name: str, page: PageRecord, target: HopTarget | None, archived: str) -> None:
         entry = self._entries.pop(name, None)
@@ -250,7 +243,6 @@ class SiteSearch(Policy):
             self._judge(name, site, Verdict(False, 0.0, Reason.OFF_TOPIC, {page.language: 1}))
             return
         site.inspection = self._detector.inspect(self.pair, page)
-        self._inspected.add(name)
         self._advance(name, site)
 
     def _advance(self, name: str, site: InspectedSite) -> None:
@@ -301,7 +293,6 @@ class SiteSearch(Policy):
 
     def _judge(self, name: str, site: InspectedSite, verdict: Verdict) -> None:
         site.verdict, site.inspection = verdict, None
-        self._inspected.discard(name)
         self._other_seeds.pop(name, None)
         if self.judged is not None:
             self.judged(name, site)
@@ -324,19 +315,15 @@ class SiteSearch(Policy):
         source.found += bilingual
         if source.reached is not None:
             self.order.led(source.reached, bilingual)
-        source.targets = [target for target in source.targets if self._targets.get(target.url) is target]
-        for target in source.targets[:MAX_SIBLINGS]:
-            self._weigh(target)
 
     def _expand(self, page: PageRecord, target: HopTarget | None, bilingual: bool) -> None:
         source = HopSource(page.url, target, bilingual)
         hops = list(self._hops(page)) if self.order.expands(page, target) else []
         followed = [hop for hop in hops if self.order.follows(hop, source)]
-        for hop in followed:
-            self._add(hop, source)
+        leads_on = sum(self._add(hop, source) for hop in followed)
         if self._own_links and not followed:
             self._pass_by(source, hops)
-        if target is not None and target.backwards and not source.tried and not source.targets:
+        if target is not None and target.backwards and not source.tried and not leads_on:
             self.order.led(target, False)
 
     def _pass_by(self, source: HopSource, hops: list[Hop]) -> None:
@@ -373,11 +360,12 @@ class SiteSearch(Policy):
             seen.add(site)
             yield Hop(way, link.url, page.url, link.text, link.around, page.language)
 
-    def _add(self, hop: Hop, source: HopSource | None) -> None:
+    def _add(self, hop: Hop, source: HopSource | None) -> bool:
+        """Note *hop*, which *source* has; returns whether it leads to a page that is still to be visited."""
         if hop.way is Way.FORTH:
             if (site := self.sites.get(hop.site)) is not None:
                 self._add_to_known(site, hop, source)
-                return
+                return False
             target = self._entries.get(hop.site)
             url = target.url if target else entry_page(hop.url)
         else:
@@ -386,19 +374,18 @@ class SiteSearch(Policy):
         if target is not None:
             target.add(hop, source)
             self._weigh(target)
-        elif self._is_done(url):
-            return
-        else:
-            target = self._targets.setdefault(url, HopTarget(url, hop.way))
-            if hop.way is Way.FORTH:
-                self._entries[hop.site] = target
-            elif hop.way is Way.INSIDE:
-                self._links_pages[hop.site] += 1
-            target.add(hop, source)
-            priority = self.order.priority(target) if source else CANDIDATE + hop.prior
-            self._wanted.append(Wanted(url, priority, hop.parent))
-        if source is not None:
-            source.targets.append(target)
+            return True
+        if self._is_done(url):
+            return False
+        target = self._targets.setdefault(url, HopTarget(url, hop.way))
+        if hop.way is Way.FORTH:
+            self._entries[hop.site] = target
+        elif hop.way is Way.INSIDE:
+            self._links_pages[hop.site] += 1
+        target.add(hop, source)
+        priority = self.order.priority(target) if source else CANDIDATE + hop.prior
+        self._wanted.append(Wanted(url, priority, hop.parent))
+        return True
 
     def _add_to_known(self, site: InspectedSite, hop: Hop, source: HopSource | None) -> None:
         if source is None:

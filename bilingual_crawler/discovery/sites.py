@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 def write_counts(counts: Mapping[str, int]) -> str:
     """Format counts as ``eng:40 mlt:12``, the greatest first."""
-    return " ".join(f"{name}:{count}" for name, count in sorted(counts.items(), key=lambda item: -item[1]))
+    return " ".join(f"{name}:{count}" for name, count in Counter(counts).most_common())
 
 
 def read_pages(text: str) -> Counter[str]:
@@ -85,13 +85,11 @@ class JudgedSite:
 class Funnel:
     """Counts of a discovery: candidates -> judged -> bilingual, and why not."""
 
-    def __init__(self) -> None:
+    def __init__(self, path: Path) -> None:
+        """Count the rows of the ``sites.tsv`` at *path*, which may be missing."""
         self.reasons: Counter[str] = Counter()
         self.sites: set[str] = set()
         self._archived = 0
-
-    def read(self, path: Path) -> None:
-        """Count the rows of a ``sites.tsv``, which may be missing."""
         for row in read_tsv(path):
             self.note(row["site"], row["verdict"], row.get("archived", ""))
 

@@ -23,8 +23,8 @@ from bilingual_crawler.bitext import produce
 from bilingual_crawler.bitext.monolingual import MonolingualDocument, open_monolingual
 from bilingual_crawler.bitext.produce import Aligned, BitextProducer, Spool, Spooled, open_exports
 from bilingual_crawler.languages.pairs import LanguagePairs
-from bilingual_crawler.mining.records import PlanRow, open_ranges, read_records
-from bilingual_crawler.mining.stored import BucketResult, result_file, store
+from bilingual_crawler.mining.records import PlanRow, Ranges, open_ranges, read_records
+from bilingual_crawler.mining.stored import BucketResult, MiningRequest, result_file, store
 from bilingual_crawler.options import Options
 from bilingual_crawler.pages.detectors.base import keep_in
 from bilingual_crawler.pages.language import Detection
@@ -32,8 +32,8 @@ from bilingual_crawler.pages.sandbox import pool as sandbox
 from bilingual_crawler.pairing.align import align
 from bilingual_crawler.pairing.corpus import Corpus
 from bilingual_crawler.pairing.inputs import PagesOfRecords
-from bilingual_crawler.pairing.methods import encoder_of, method_of
-from bilingual_crawler.pairing.reading import PackedDocument, read_pages
+from bilingual_crawler.pairing.methods import Method, encoder_of, method_of
+from bilingual_crawler.pairing.reading import PackedDocument, RawPage, read_pages
 from bilingual_crawler.storage.files import replacing
 from bilingual_crawler.storage.warc import NoRecord
 from bilingual_crawler.urls.canonical import canonicalise
@@ -46,10 +46,6 @@ if TYPE_CHECKING:
     from bilingual_crawler.encoders.base import Encoder
     from bilingual_crawler.items import Pair
     from bilingual_crawler.languages.codes import LanguagePair
-    from bilingual_crawler.mining.records import Ranges
-    from bilingual_crawler.mining.stored import MiningRequest
-    from bilingual_crawler.pairing.methods import Method
-    from bilingual_crawler.pairing.reading import RawPage
 
 _SENTENCES, _DOCUMENTS = "sentences", "documents"
 
@@ -126,9 +122,7 @@ class BucketJob:
                         corpus.add(document)
                 result.read += len(corpus)
                 result.left_out = dict(Counter(result.left_out) + corpus.unreadable)
-                aligned = AlignedDocuments(options, bitext_of)
-                aligned.add(align(corpus, method))
-                for pair in aligned.pairs:
+                for pair in AlignedDocuments(align(corpus, method), options, bitext_of).pairs:
                     found.setdefault(pair.pair, []).append(_row(pair, of_unit))
         for name, pairs_found in found.items():
             with replacing(out / "pairs" / f"pair={name}" / f"bucket-{number}.parquet") as part:

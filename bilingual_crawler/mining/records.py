@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 import time
 from collections import deque
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cache
 from itertools import groupby
@@ -24,7 +24,6 @@ from bilingual_crawler.storage.warc import ArchiveError, NoRecord, check_place, 
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
-    from concurrent.futures import Future
 
 TRIES = 5
 TIMEOUT = 30.0

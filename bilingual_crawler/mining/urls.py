@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from functools import partial
 from itertools import groupby, islice
 from operator import itemgetter
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 from zlib import crc32
 
 import ibis
@@ -20,7 +20,7 @@ from ibis import _
 
 from bilingual_crawler.discovery.policies import entry_page
 from bilingual_crawler.discovery.sites import BILINGUAL, JudgedSite, write_counts
-from bilingual_crawler.mining.stored import MiningError
+from bilingual_crawler.mining.stored import AskedPairs, MiningError
 from bilingual_crawler.pairing.urls import SCORES
 from bilingual_crawler.storage.files import LeftOut
 from bilingual_crawler.storage.records import DOCUMENTS, NO_RECORD, read_json_lines
@@ -29,15 +29,13 @@ from bilingual_crawler.urls.hosts import registered_domain
 from bilingual_crawler.urls.marks import marked_language, strip_language
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Collection, Iterator, Mapping, Sequence
     from pathlib import Path
-    from typing import Any
 
     import ibis.expr.types as ir
 
     from bilingual_crawler.languages.pairs import LanguagePairs
     from bilingual_crawler.mining.duck import Engine, Fields
-    from bilingual_crawler.mining.stored import AskedPairs
 
 _ROWS = 10_000
 _SCHEMA = pa.schema(
@@ -120,9 +118,9 @@ def read_tables(engine: Engine, crawls: Sequence[Path], files: Sequence[str], wo
 
 
 def _with_columns(batch: pa.RecordBatch, fields: Fields, columns: Sequence[Sequence[object]]) -> pa.RecordBatch:
-    added = [pa.array(column, kind) for (_, kind), column in zip(fields, columns, strict=True)]
-    schema = pa.schema([*batch.schema, *(pa.field(*field) for field in fields)])
-    return pa.RecordBatch.from_arrays([*batch.columns, *added], schema=schema)
+    for field, column in zip(fields, columns, strict=True):
+        batch = batch.append_column(pa.field(*field), pa.array(column, field[1]))
+    return batch
 
 
 DOMAINS = (("domain", pa.string()),)
@@ -187,11 +185,6 @@ _PLACE = ("url", "file", "offset", "length", "digest")
 _COLUMNS = ("pair", "domain", *(f"{name}_{side}" for side in "ab" for name in _PLACE))
 
 
-def sides_of(pairs: LanguagePairs, languages: Iterable[str]) -> dict[str, str]:
-    """Map *languages* to the language of *pairs* that each counts as; others are missing."""
-    return {language: side for language in sorted(languages) if (side := pairs.side(language))}
-
-
 def longest(pages: ir.Table) -> ir.Table:
     """Keep the longest, else the first, of *pages* that differ by scheme or ``www.``; adds the column ``bare``."""
     order = (ibis.desc("size", nulls_first=False), ibis.desc("url"), "file", "offset")
@@ -206,13 +199,13 @@ def bilingual(pages: ir.Table, asked: ir.Table) -> ir.Table:
     return pages.semi_join(both, "domain")
 
 
-def url_pairs(pages: ir.Table, asked: ir.Table, pairs: LanguagePairs, languages: Iterable[str]) -> ir.Table:
+def url_pairs(pages: ir.Table, asked: ir.Table, sides: Mapping[str, str]) -> ir.Table:
     """Pair *pages* with keys one-to-one: by announcement, and by URLs that are equal but for the language.
 
-    URLs with the mark of another language are not paired by URL. Of the pages of a domain with one language and key the
-    first takes part: one with a mark, then the shorter URL. Of announced pairs the best of both pages stay.
+    *sides*: languages, and the language of the pairs that each counts as. URLs with the mark of another language are
+    not paired by URL. Of the pages of a domain with one language and key the first takes part: one with a mark, then
+    the shorter URL. Of announced pairs the best of both pages stay.
     """
-    sides = sides_of(pairs, languages)
     agree = pages.filter(_.marked.isnull() | (_.marked.substitute(sides) == _.language))
     order = (_.marked.isnull(), _.url.length(), _.url)
     one = _first(agree, ("domain", "key", "language"), order).select(*_PLACE, "size", "domain", "key", "language")
@@ -266,17 +259,6 @@ def _first(table: ir.Table, by: tuple[str, ...], order: tuple[ir.Value, ...]) ->
 LARGE = 20_000
 """Pages from which a domain is split by directories of its keys, which keeps 99.6 % of gold pairs together."""
 COLUMNS = ("url", "domain", "language", "file", "offset", "length", "digest", "unit", "bucket")
-
-
-def plan(pages: ir.Table, domains: ir.Table, buckets: int, large: int = LARGE) -> ir.Table:
-    """Plan the *pages* of *domains* to read, one per digest, with ``unit`` and ``bucket``."""
-    wanted = domains.select("domain", language="a").union(domains.select("domain", language="b"))
-    read = pages.semi_join(wanted, ("domain", "language")).filter(_.file.notnull())
-    read = read.mutate(same=ibis.coalesce(_.digest, _.url))
-    once = _first(read, ("domain", "language", "same"), (_.url.length(), _.url))
-    sized = once.mutate(size=_.count().over(group_by="domain"))
-    units = sized.mutate(unit=ibis.ifelse(_.size > large, _.of_directory, _.of_domain))
-    return units.mutate(bucket=_.unit % buckets).select(*COLUMNS)
 
 
 WRONG = 0.01
@@ -356,10 +338,20 @@ class UrlStage:
     counts: dict[str, int]
     """rows, in_languages, in_domains (with both languages), duplicates, domains, url_pairs."""
 
-    def plan(self, buckets: int) -> ir.Table:
-        """Plan the pages of domains with pairs of URLs, or more pages in the rarer language than errors explain."""
+    def plan(self, buckets: int, large: int = LARGE) -> ir.Table:
+        """Plan the pages to read, one per digest, with ``unit`` and ``bucket``.
+
+        They are of domains with pairs of URLs, or with more pages in the rarer language than errors explain.
+        """
         rarer, commoner = ibis.least(_.pages_a, _.pages_b), ibis.greatest(_.pages_a, _.pages_b)
-        return plan(self.pages, self.domains.filter((_.url_pairs > 0) | (rarer >= WRONG * commoner)), buckets)
+        domains = self.domains.filter((_.url_pairs > 0) | (rarer >= WRONG * commoner))
+        wanted = domains.select("domain", language="a").union(domains.select("domain", language="b"))
+        read = self.pages.semi_join(wanted, ("domain", "language")).filter(_.file.notnull())
+        read = read.mutate(same=ibis.coalesce(_.digest, _.url))
+        once = _first(read, ("domain", "language", "same"), (_.url.length(), _.url))
+        sized = once.mutate(size=_.count().over(group_by="domain"))
+        units = sized.mutate(unit=ibis.ifelse(_.size > large, _.of_directory, _.of_domain))
+        return units.mutate(bucket=_.unit % buckets).select(*COLUMNS)
 
 
 def mine_urls(engine: Engine, crawls: Sequence[Path], files: Sequence[str], wanted: AskedPairs, work: Path) -> UrlStage:
@@ -370,17 +362,19 @@ def mine_urls(engine: Engine, crawls: Sequence[Path], files: Sequence[str], want
     columns = {"a": [pair.a for pair in pairs], "b": [pair.b for pair in pairs], "pair": list(map(str, pairs))}
     pq.write_table(pa.table(columns), work / "asked.parquet")
     asked = engine.read([str(work / "asked.parquet")])
-    sides = sides_of(pairs, by_language)
+    # languages of the tables, and of marks in URLs, by the language of the pairs that each counts as
+    known = sorted({*by_language, *pairs.equivalents})
+    sides = {language: side for language in known if (side := pairs.side(language))}
     in_languages = rows.filter(_.language.isin(list(sides))).mutate(language=_.language.substitute(sides))
     inside = bilingual(with_domains(engine, in_languages), asked)
     marks = None if wanted.is_open else pairs.equivalents
     pages = engine.add(longest(inside), partial(add_keys, languages=marks), KEYS, "pages")
-    found = engine.keep(url_pairs(pages, asked, pairs, {*by_language, *pairs.equivalents}), "found")
+    found = engine.keep(url_pairs(pages, asked, sides), "found")
     domains = engine.keep(count_domains(pages, found, asked), "domains")
     in_domains = int(inside.count().execute())
     counts = {
         "rows": sum(by_language.values()),
-        "in_languages": sum(by_language[language] for language in sides),
+        "in_languages": sum(by_language.get(language, 0) for language in sides),
         "in_domains": in_domains,
         "duplicates": in_domains - int(pages.count().execute()),
         "domains": int(domains.domain.nunique().execute()),

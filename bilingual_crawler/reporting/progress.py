@@ -37,8 +37,7 @@ class SitesExtension(CrawlComponent):
         path = self._context.output_dir / SITES
         # a resume judges the sites again before the spider is open
         self._log = TsvLog(path, JudgedSite)
-        self.funnel = Funnel()
-        self.funnel.read(path)
+        self.funnel = Funnel(path)
 
     def counts(self) -> dict[str, Any]:
         """The funnel in a summary."""

@@ -277,9 +277,7 @@ def _recounted(
     """Count again from the other files of a crawl; without a file the counts of the summary stay."""
     recounted = tally.counts() if (directory / CRAWL).exists() else {}
     if (directory / SITES).exists():
-        funnel = Funnel()
-        funnel.read(directory / SITES)
-        recounted |= funnel.counts()
+        recounted |= Funnel(directory / SITES).counts()
     if (directory / PAIRS).exists():
         before = summary.get("by_pair") or {str(tally.pairs): summary}
         there = {row["pair"] for row in rows}

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from functools import cache
 from itertools import chain
 from operator import itemgetter
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Self
 
-from bilingual_crawler.discovery.detector.base import MAX_DOWNLOADS, Reason, Verdict
+from bilingual_crawler.discovery.detector.base import MAX_DOWNLOADS, Inspection, Reason, Verdict
 from bilingual_crawler.discovery.detector.features import (
     NAMES,
     EvidenceWeights,
@@ -29,9 +29,7 @@ from bilingual_crawler.urls.marks import strip_language
 
 if TYPE_CHECKING:
     from importlib.resources.abc import Traversable
-    from typing import Self
 
-    from bilingual_crawler.discovery.detector.base import Inspection
     from bilingual_crawler.languages.codes import LanguagePair
     from bilingual_crawler.pages.model import PageRecord
     from bilingual_crawler.scoring.models import LanguageModel

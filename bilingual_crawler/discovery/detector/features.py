@@ -11,10 +11,10 @@ from urllib.parse import urlsplit
 import langcodes
 import msgspec
 
-from bilingual_crawler.languages.codes import UNKNOWN, base_of, language_name, own_name, to_bcp47
+from bilingual_crawler.languages.codes import UNKNOWN, LanguagePair, base_of, language_name, own_name, to_bcp47
 from bilingual_crawler.languages.pairs import LanguagePairs
-from bilingual_crawler.pages.model import LinkPosition
-from bilingual_crawler.pairing.resemblance import OUTLINE_FEATURES, SHORTEST, common_shares, have_same_text
+from bilingual_crawler.pages.model import Link, LinkPosition, PageRecord
+from bilingual_crawler.pairing.resemblance import OUTLINE_FEATURES, SHORTEST, Resemblance, common_shares, have_same_text
 from bilingual_crawler.policies.evidence.language import STEPS, AnchorReader
 from bilingual_crawler.scoring.linear import LinearModel, read_weights
 from bilingual_crawler.urls.canonical import canonicalise
@@ -25,9 +25,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
     from importlib.resources.abc import Traversable
 
-    from bilingual_crawler.languages.codes import LanguagePair
-    from bilingual_crawler.pages.model import Link, PageRecord
-    from bilingual_crawler.pairing.resemblance import Resemblance
     from bilingual_crawler.scoring.models import LanguageModel
 
 _INDEX = re.compile(r"(?<=/)index\.\w+$")

@@ -120,9 +120,6 @@ class CommonCrawlGraph:
         links = (Lead(*item, guessed_scheme=True) for item in found.items())
         return sorted(links, key=lambda link: (-link.weight, link.url))[:MAX_RETURNED]
 
-    def close(self) -> None:
-        self._db.close()
-
 
 def find_graph(folder: Path) -> tuple[list[Path], list[Path]]:
     """The files of vertices and edges of the graph in *folder*; SourceError without both, or for several graphs."""

@@ -6,18 +6,13 @@ import os
 import time
 from http.client import HTTPException
 from pathlib import Path
-from typing import TYPE_CHECKING
 from urllib.error import HTTPError
 from urllib.parse import quote
 from urllib.request import Request, urlopen
 
-from bilingual_crawler.discovery.sources.base import SourceError
+from bilingual_crawler.discovery.sources.base import SourceError, WarcRange
 from bilingual_crawler.storage.files import LeftOut
-from bilingual_crawler.storage.warc import MAX_RECORD, NoRecord, check_place, parse_response, unpack
-
-if TYPE_CHECKING:
-    from bilingual_crawler.discovery.sources.base import WarcRange
-    from bilingual_crawler.storage.warc import ArchivedResponse
+from bilingual_crawler.storage.warc import MAX_RECORD, ArchivedResponse, NoRecord, check_place, parse_response, unpack
 
 TIMEOUT = 30.0
 """Seconds that a server may take for its next bytes, and for all but the last of them."""
