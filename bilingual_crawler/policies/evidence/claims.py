@@ -130,7 +130,7 @@ class CrossLinks(Claims):
     """Links in texts from one part of a site to another, as between the articles of two wikis."""
 
     name: ClassVar[str] = "cross_links"
-    trust: float = 0.15
+    trust: float = 0.08
     slope: float = 2.0
     base: float = 0.0
     both: float = 0.8
