@@ -24,13 +24,13 @@ import numpy as np
 
 from bilingual_crawler import settings as project
 from bilingual_crawler.crawl.remaining import DEVIATION, LOG_REMAINING, OFFSET, RECENT, Estimate, Progress
-from bilingual_crawler.harvest.simulator import freeze, simulate
 from bilingual_crawler.harvest.sites import Task, read_site, read_tasks
 from bilingual_crawler.languages.codes import LanguagePair
 from bilingual_crawler.policies.gain import Gain
 from bilingual_crawler.scoring.linear import LinearModel
 from bilingual_crawler.urls.hosts import registered_domain
 from training.common.options import refuse_bad_input
+from training.common.simulated import freeze, simulate
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -38,8 +38,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from bilingual_crawler.crawl.learner import Learner
-    from bilingual_crawler.harvest.simulator import FrozenSite
     from bilingual_crawler.harvest.sites import Partners, Site
+    from training.common.simulated import FrozenSite
 
 LACKING = ("mlt", "fin", "ukr", "por")
 """A site is asked for the first of these languages that it lacks."""

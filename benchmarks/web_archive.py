@@ -9,8 +9,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
-from bilingual_crawler.harvest.simulator import html_of
-from bilingual_crawler.harvest.sites import read_site, read_tasks
+from bilingual_crawler.harvest.sites import html_of, read_site, read_tasks
 from bilingual_crawler.storage.archive import open_archive
 from bilingual_crawler.storage.sites import alias_hosts
 from bilingual_crawler.storage.writer import Exchange, WarcWriter

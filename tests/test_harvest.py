@@ -28,13 +28,12 @@ from bilingual_crawler.harvest.results import (
     write_deciles,
 )
 from bilingual_crawler.harvest.run import ResultStore, crawl_command, read_order
-from bilingual_crawler.harvest.simulator import FrozenSite, freeze, simulate
 from bilingual_crawler.harvest.sites import GoldPair, Site, SiteError, Task, linked_forms, read_site, read_tasks
 from bilingual_crawler.languages.codes import LanguagePair
 from bilingual_crawler.pages.html import outline_of, walk_through
 from bilingual_crawler.pages.model import Link, PageRecord
 from bilingual_crawler.policies.baselines import BreadthFirst, LanguageBreadthFirst
-from training.common.simulated import compare
+from training.common.simulated import FrozenSite, compare, freeze, simulate
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence

@@ -12,13 +12,13 @@ from bilingual_crawler.frontier.frontier import Limits
 from bilingual_crawler.frontier.lmdb_store import LmdbStore
 from bilingual_crawler.frontier.local import LocalFrontier
 from bilingual_crawler.frontier.memory_store import MemoryStore
-from bilingual_crawler.harvest.simulator import SLOT, FrozenSite, freeze, open_links
 from bilingual_crawler.harvest.sites import read_site, read_tasks
 from bilingual_crawler.languages.codes import LanguagePair
 from bilingual_crawler.languages.pairs import LanguagePairs
 from bilingual_crawler.pages.jobs import PageJob
 from bilingual_crawler.pages.model import Link, LinkPosition, PageRecord
 from bilingual_crawler.policies.gain import Gain
+from training.common.simulated import SLOT, FrozenSite, freeze, open_links
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -33,13 +33,13 @@ from bilingual_crawler.crawl.remaining import (
     SiteCourse,
     sum_estimates,
 )
-from bilingual_crawler.harvest.simulator import FrozenSite, simulate
 from bilingual_crawler.languages.codes import LanguagePair
 from bilingual_crawler.pages.model import Link, PageRecord
 from bilingual_crawler.pages.outline import Outline
 from bilingual_crawler.policies.base import Promise
 from bilingual_crawler.policies.gain import Gain
 from bilingual_crawler.storage.records import read_json_lines, read_tsv
+from training.common.simulated import FrozenSite, simulate
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -21,8 +21,7 @@ import msgspec
 
 import bilingual_crawler
 from bilingual_crawler.harvest.results import Measure, Reference, Result, new_table
-from bilingual_crawler.harvest.simulator import text_lengths
-from bilingual_crawler.harvest.sites import SiteError, Task, read_site
+from bilingual_crawler.harvest.sites import SiteError, Task, read_site, text_lengths
 from bilingual_crawler.languages.pairs import LanguagePairs
 from bilingual_crawler.pairing.model import read_pairs
 from bilingual_crawler.storage.files import replacing

@@ -11,8 +11,7 @@ from itertools import chain
 from random import Random
 from typing import TYPE_CHECKING
 
-from bilingual_crawler.harvest.simulator import html_of
-from bilingual_crawler.harvest.sites import read_site
+from bilingual_crawler.harvest.sites import html_of, read_site
 from bilingual_crawler.pages.html import outline_of, walk_through
 from bilingual_crawler.pairing.resemblance import OUTLINE_FEATURES, Resemblance, ResemblanceWeights, is_copy
 from bilingual_crawler.scoring.linear import LinearModel
