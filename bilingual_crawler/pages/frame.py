@@ -7,14 +7,7 @@ from functools import lru_cache
 from itertools import accumulate, compress
 from typing import TYPE_CHECKING, NamedTuple
 
-from bilingual_crawler.pages.tables import (
-    EDGE_OWNERS,
-    NAVIGATION_WORDS,
-    QUALIFIERS,
-    SWITCHER_WORDS,
-    WHOLE_NAMES,
-    WIDGET_WORDS,
-)
+from bilingual_crawler.pages import tables
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -44,7 +37,7 @@ def names_of(names: str) -> int:
     """What class and id *names*, separated by blanks, say of an element: :data:`LAYOUT` and others as bits."""
     bits = 0
     for name in names.split():
-        if name in WHOLE_NAMES:
+        if name in tables.WHOLE_NAMES:
             bits |= WIDGET
         if "." in name or ":" in name or len(name) > _MAX_NAME:
             continue
@@ -52,16 +45,16 @@ def names_of(names: str) -> int:
         if len(words) > _MAX_WORDS:
             continue
         # "has-sidebar", "nav-content" and "grid-for-nav" stand around a menu, or beside one
-        if QUALIFIERS.isdisjoint(words):
+        if tables.QUALIFIERS.isdisjoint(words):
             last = "".join(words[-2:])
-            if last in NAVIGATION_WORDS or not NAVIGATION_WORDS.isdisjoint(words):
+            if last in tables.NAVIGATION_WORDS or not tables.NAVIGATION_WORDS.isdisjoint(words):
                 bits |= LAYOUT
             elif not _EDGES.isdisjoint(words):
                 # of the page, rather than of an entry in it
-                bits |= EDGE if words[0] in ("header", "footer") or not EDGE_OWNERS.isdisjoint(words) else 0
-            if last in WIDGET_WORDS or not WIDGET_WORDS.isdisjoint(words):
+                bits |= EDGE if words[0] in ("header", "footer") or not tables.EDGE_OWNERS.isdisjoint(words) else 0
+            if last in tables.WIDGET_WORDS or not tables.WIDGET_WORDS.isdisjoint(words):
                 bits |= WIDGET
-        if not SWITCHER_WORDS.isdisjoint(words):
+        if not tables.SWITCHER_WORDS.isdisjoint(words):
             bits |= SWITCHER
     return bits
 

@@ -5,23 +5,13 @@ from __future__ import annotations
 import re
 import unicodedata
 from functools import lru_cache
-from itertools import compress
+from itertools import compress, groupby
 from typing import TYPE_CHECKING, NamedTuple
 from urllib.parse import unquote
 
 from bilingual_crawler.languages.codes import base_of, from_bcp47
-from bilingual_crawler.pages import frame
+from bilingual_crawler.pages import choosers, frame
 from bilingual_crawler.pages.characters import composed, is_escaped_twice, one_line, unescaped
-from bilingual_crawler.pages.choosers import (
-    DATA_ADDRESSES,
-    MAX_FORMS,
-    data_address,
-    form_anchors,
-    is_get,
-    is_loose,
-    option_anchors,
-    script_address,
-)
 from bilingual_crawler.pages.declarations import Declarations
 from bilingual_crawler.pages.labels import MAX_LABEL, coded_language, named_language
 from bilingual_crawler.pages.links import MAX_AROUND, MAX_TEXT, NO_ADDRESS, Anchor, hreflang_of
@@ -39,30 +29,20 @@ MAX_SWITCH = 12  # links of the largest element that its class alone makes a lan
 
 
 def _find_switchers(anchors: Sequence[Anchor]) -> None:
-    """Set the label of anchors that name a language, and the position of those that make a language switcher."""
-    run: list[tuple[Anchor, str]] = []
-    for anchor in anchors:
-        if anchor.position is LinkPosition.HEAD:
-            continue
-        name = anchor.name
-        language = name or (coded_language(anchor.text) if len(anchor.text) <= 9 else None)
-        if language is None:
-            _accept_codes(run)
-            run = []
-            continue
-        run.append((anchor, language))
-        if name is not None or anchor.position is LinkPosition.SWITCHER:
-            anchor.label, anchor.position = language, LinkPosition.SWITCHER
-    _accept_codes(run)
+    """Set the label of anchors that name a language, and the position of those that make a language switcher.
 
-
-def _accept_codes(run: list[tuple[Anchor, str]]) -> None:
-    """A bare code (``IT``, ``no``) counts in navigation, beside another language, or if the link declares it."""
-    several = len({language for _, language in run}) > 1
-    for anchor, language in run:
-        declared = base_of(anchor.hreflang or ""), anchor.lang
-        if several or anchor.position is LinkPosition.NAVIGATION or language in declared:
-            anchor.label, anchor.position = language, LinkPosition.SWITCHER
+    A bare code (``IT``, ``no``) counts in navigation, beside another language, or if the link declares it.
+    """
+    names = [(one, one.name) for one in anchors if one.position is not LinkPosition.HEAD]
+    found = [(one, name, name or (coded_language(one.text) if len(one.text) <= 9 else None)) for one, name in names]
+    for _, group in groupby(found, lambda row: row[2] is None):
+        run = list(group)
+        several = len({language for *_, language in run}) > 1
+        for anchor, name, language in run:
+            declared = base_of(anchor.hreflang or ""), anchor.lang
+            counts = name or several or anchor.position is not LinkPosition.BODY or language in declared
+            if language is not None and counts:
+                anchor.label, anchor.position = language, LinkPosition.SWITCHER
 
 
 _HIDING_ATTRIBUTES = frozenset(("hidden", "popover", "style"))
@@ -91,12 +71,18 @@ def _is_replaced(tag: str, node: LexborNode, attributes: dict[str, str | None]) 
 
 def _is_filled(slot: LexborNode) -> bool:
     """Whether the host of the shadow tree around *slot*, at most twenty elements up, has children, if only a blank."""
-    parent = slot.parent
-    for _ in range(20):
-        if parent is None or parent.tag == "shadow-root":
-            return parent is not None and parent.next is not None
-        parent = parent.parent
-    return False
+    root = _around(slot, frozenset(("shadow-root",)), levels=20)
+    return root is not None and root.next is not None
+
+
+def _around(node: LexborNode, tags: frozenset[str], levels: int) -> LexborNode | None:
+    """The innermost element of *tags* around *node*, at most so many *levels* up."""
+    for _ in range(levels):
+        parent = node.parent
+        if parent is None or parent.tag in tags:
+            return parent
+        node = parent
+    return None
 
 
 _SPOKEN = re.compile(
@@ -182,7 +168,7 @@ _LINK_TAGS = frozenset(("a", "area", "frame"))
 _EMBEDDING_TAGS = frozenset(("iframe", "object", "embed"))
 _NAMES = ("title", "aria-label", "alt", "lang", "hreflang", "data-lang")
 _EVENTS = ("onclick", "onmousedown", "onmouseup", "ondblclick")
-_CLICKS = frozenset((*_EVENTS, *DATA_ADDRESSES))
+_CLICKS = frozenset((*_EVENTS, *choosers.DATA_ADDRESSES))
 _CLICKED_TAGS = frozenset(("button", "div", "img", "input", "li", "p", "span", "td", "tr"))
 _LETTER = re.compile(r"[^\W_]")
 _PHRASE_TAGS = frozenset(("a", "b", "button", "em", "i", "label", "small", "span", "strong", "time"))
@@ -231,7 +217,7 @@ class Walk:
         self._anchors_told = 0  # how many of the anchors have the text of their block
         # the open forms: the links of each, what came before it, and the number of regions before it
         self._forms: list[tuple[list[Anchor], _Before, int]] = []
-        self._is_form_loose = False  # of the innermost form, as `is_loose`
+        self._is_form_loose = False  # of the innermost form, as `choosers.is_loose`
         self._switches: list[tuple[int, int, int]] = []
         self._hidden = self._preformatted = 0
         self._frames: list[_Before] = []  # what came before each open element that is frame
@@ -489,7 +475,7 @@ class Walk:
         if undo & _FRAME:
             self._frames.append(_Before(len(self.lines), anchors, self._mains, bool(undo & _LAYOUT)))
         if tag == "select":
-            self._add(option_anchors(node))
+            self._add(choosers.option_anchors(node))
         self._content += bool(undo & _CONTENT)
         self._hidden += bool(undo & _HIDDEN)
         self._preformatted += bool(undo & _PREFORMATTED)
@@ -527,11 +513,11 @@ class Walk:
     def _start_form(self, form: LexborNode) -> int:
         if self._is_form_loose:
             self._end_form()
-        reads = is_get(form.attributes.get("method")) and self._forms_read < MAX_FORMS
+        reads = choosers.is_get(form.attributes.get("method")) and self._forms_read < choosers.MAX_FORMS
         self._forms_read += reads
-        anchors = form_anchors(form) if reads else []
+        anchors = choosers.form_anchors(form) if reads else []
         self._forms.append((anchors, _Before(len(self.lines), len(self.anchors), self._mains), len(self._regions)))
-        self._is_form_loose = is_loose(form)
+        self._is_form_loose = choosers.is_loose(form)
         return 0 if self._is_form_loose else _FORM
 
     def _end_form(self) -> None:
@@ -555,9 +541,9 @@ class Walk:
         # last in its block, or first in a heading
         is_sign = not _LETTER.search("".join(self._line[start:]))
         if start == 0:
-            if is_sign and _heading_around(node):
+            if is_sign and _around(node, _HEADINGS, levels=4):
                 self._line.clear()
-        elif is_sign or ((heading := _heading_around(node)) and heading.id == unquote(fragment)):
+        elif is_sign or ((heading := _around(node, _HEADINGS, levels=4)) and heading.id == unquote(fragment)):
             self._mark = (start, end)
 
     def _region(self, tag: str, attributes: dict[str, str | None]) -> int:
@@ -608,7 +594,7 @@ class Walk:
         href = attributes.get("src" if tag == "frame" else "href")
         is_script = False
         if tag != "frame" and (not href or href[:11].lower().startswith(NO_ADDRESS)):
-            if address := _clicked_address(node, attributes) or script_address(href):
+            if address := _clicked_address(node, attributes) or choosers.script_address(href):
                 href, is_script = address, True
             elif self._anchor is not None and self._anchor.source is LinkSource.SCRIPT:
                 # the text belongs to the element around it, which the script makes a link
@@ -667,10 +653,10 @@ def _clicked_address(node: LexborNode, attributes: dict[str, str | None]) -> str
     """
     if _CLICKS.isdisjoint(attributes):
         return None
-    scripts = (script_address(attributes.get(name)) for name in _EVENTS)
+    scripts = (choosers.script_address(attributes.get(name)) for name in _EVENTS)
     if opened := next(filter(None, scripts), None):
         return opened
-    address = data_address(attributes)
+    address = choosers.data_address(attributes)
     is_link = address and (address == (attributes.get("data-href") or "").strip() or _names_language(node, attributes))
     return address if is_link else None
 
@@ -754,12 +740,3 @@ def _is_typeset(element: LexborNode) -> bool:
         return True
     given = element.attributes
     return not _TYPE_ATTRIBUTES.isdisjoint(given) or _TYPE_CLASSES.fullmatch(given.get("class") or "") is not None
-
-
-def _heading_around(node: LexborNode) -> LexborNode | None:
-    for _ in range(4):
-        parent = node.parent
-        if parent is None or parent.tag in _HEADINGS:
-            return parent
-        node = parent
-    return None
