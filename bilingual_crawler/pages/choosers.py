@@ -39,12 +39,8 @@ class _Option(NamedTuple):
 
 
 def _options(select: LexborNode) -> list[_Option]:
-    found = []
-    for option in select.css("option")[:MAX_OPTIONS]:
-        attributes, text = option.attributes, " ".join(option.text().split())
-        value = attributes.get("value")
-        found.append(_Option(text if value is None else value, text, attributes))
-    return found
+    found = ((one.attributes, " ".join(one.text().split())) for one in select.css("option")[:MAX_OPTIONS])
+    return [_Option(text if (value := given.get("value")) is None else value, text, given) for given, text in found]
 
 
 def option_anchors(select: LexborNode) -> list[Anchor]:
@@ -110,7 +106,9 @@ def form_anchors(form: LexborNode) -> list[Anchor]:
             return []
         elif kind == "submit":
             if is_get(given.get("formmethod")):
-                buttons.append(_Option(value, _text(control) or value, given))
+                images = (image.attributes.get("alt") or "" for image in control.css("img"))
+                text = " ".join(" ".join((control.text(), *images)).split())
+                buttons.append(_Option(value, text or value, given))
         elif kind not in _NOT_SENT or (kind == "radio" and "checked" in given):
             if kind == "hidden" or value.strip():
                 sent.append((name, value))
@@ -128,11 +126,6 @@ def form_anchors(form: LexborNode) -> list[Anchor]:
             text = (one.text or one.value)[:MAX_TEXT]
             anchors.append(Anchor(href, LinkSource.FORM, LinkPosition.SWITCHER, text=text, label=language))
     return anchors
-
-
-def _text(button: LexborNode) -> str:
-    images = (image.attributes.get("alt") or "" for image in button.css("img"))
-    return " ".join(" ".join((button.text(), *images)).split())
 
 
 def _pressed(buttons: Sequence[_Option]) -> list[tuple[_Option, str | None]]:

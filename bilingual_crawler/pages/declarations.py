@@ -175,11 +175,10 @@ class Declarations:
             classes = (attributes.get("class") or "")[:MAX_FACT].lower().split()
             meaning = next((_TIME_CLASSES[one] for one in classes if one in _TIME_CLASSES), "")
             name = f"date{'published' if 'pubdate' in attributes else meaning}"
-        if name in _OF_AN_ITEM:
-            self._day_of_an_item(name, attributes.get("datetime") or "")
+        self._day_of_an_item(name, attributes.get("datetime") or "")
 
     def _day_of_an_item(self, name: str, value: str) -> None:
-        if day := _day_of(value):
+        if name in _OF_AN_ITEM and (day := _day_of(value)):
             self._days[name] = day if self._days.get(name, day) == day else ""
 
     def _add_licence(self, href: str) -> None:

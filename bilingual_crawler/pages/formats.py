@@ -17,7 +17,6 @@ ONLY_HTML = frozenset((HTML,))
 _MEDIA_TYPES = {HTML: ("text/html", "application/xhtml+xml"), PDF: ("application/pdf", "application/x-pdf")}
 _ANY_FILE = ("application/octet-stream", "binary/octet-stream", "application/force-download")
 
-
 _PAGE_BEFORE_LANGUAGE = re.compile(r"\.(?:x|s|p)?html?$|\.php$")
 _PROGRAM_ENDINGS = frozenset(("class", "css", "exe", "js", "json", "mjs", "py", "so", "yaml"))
 _WIKIS = frozenset(("wiki", "w", "index.php"))  # folders of articles

@@ -133,16 +133,14 @@ def limited(links: Sequence[Link]) -> tuple[Link, ...]:
     announced: Counter[str | None] = Counter()
     believed = []
     for link in links:
-        if link.alternate or link.position is LinkPosition.SWITCHER:
-            announced[language := link.hreflang or link.label] += 1
-            if announced[language] > MAX_ANNOUNCED:
+        if link.alternate or link.is_switch:
+            announced[link.claimed] += 1
+            if announced[link.claimed] > MAX_ANNOUNCED:
                 link = replace(link, alternate=False, position=LinkPosition.BODY)
         believed.append(link)
     if len(believed) <= MAX_LINKS and sum(len(link.url) for link in believed) <= MAX_CHARACTERS:
         return tuple(believed)
-    best = sorted(
-        believed, key=lambda link: not (link.alternate or link.hreflang or link.position is LinkPosition.SWITCHER)
-    )[:MAX_LINKS]
+    best = sorted(believed, key=lambda link: not (link.alternate or link.hreflang or link.is_switch))[:MAX_LINKS]
     room = bisect_right(list(accumulate(len(link.url) for link in best)), MAX_CHARACTERS)
     return tuple(best[:room])
 
@@ -161,8 +159,7 @@ def _absorb(first: Anchor, other: Anchor) -> None:
         first.position = other.position
         first.text, other.text = other.text or first.text, first.text
         first.label = other.label or first.label
-    if not first.text:
-        first.text = other.text
+    first.text = first.text or other.text
     if _RANKS[other.source] < _RANKS[first.source]:
         first.source = other.source
     if first.hreflang in (None, "x-default") and other.hreflang is not None:

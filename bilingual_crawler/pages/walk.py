@@ -187,6 +187,7 @@ MAX_IMAGES = 500  # images of a page whose addresses are read, repetitions inclu
 # Flags for the end of an element.
 _BLOCK, _FRAME, _CONTENT, _HIDDEN, _ANCHOR, _SWITCH, _FORM, _CLICKED = (1 << i for i in range(8))
 _SPACED, _PREFORMATTED, _LAYOUT, _BUTTON, _HEADING = (1 << i for i in range(8, 13))
+_PASSED_ON = _CONTENT | _HIDDEN | _PREFORMATTED | _BUTTON | _HEADING
 
 
 class _Before(NamedTuple):
@@ -219,7 +220,7 @@ class Walk:
         self._forms: list[tuple[list[Anchor], _Before, int]] = []
         self._is_form_loose = False  # of the innermost form, as `choosers.is_loose`
         self._switches: list[tuple[int, int, int]] = []
-        self._hidden = self._preformatted = 0
+        self._inside = 0  # the flags that open elements pass on to what is in them, `_PASSED_ON`
         self._frames: list[_Before] = []  # what came before each open element that is frame
         self._regions: list[frame.Region] = []
         self._anchors_of: list[tuple[int, int]] = []  # for each line the places of its first anchor and after its last
@@ -227,13 +228,12 @@ class Walk:
         # characters of the open line without blanks at the edges of texts: all, in links, in buttons and labels
         self._shown = self._linked = self._pressed = 0
         self._is_control = False  # whether the open link leads to a neighbour or tag
-        # open buttons, labels in forms and other inline elements that are frame, and open headings
-        self._buttons = self._headings = 0
-        self._mains = self._content = self._characters = self._anchor_start = self._after_anchor = self._forms_read = 0
+        self._mains = self._characters = self._anchor_start = self._after_anchor = self._forms_read = 0
 
     def run(self, root: LexborNode) -> None:
         """Visit all nodes under *root* without recursion."""
-        stack: list[tuple[LexborNode, int]] = []
+        # open elements, their flags, and what was passed on to them
+        stack: list[tuple[LexborNode, int, int]] = []
         node: LexborNode | None = root
         while node is not None:
             tag = node.tag or "-"
@@ -245,8 +245,7 @@ class Walk:
                     self._line
                     and text[:1].isalnum()
                     and not self._line[-1][-1:].isspace()
-                    and not self._hidden
-                    and not self._preformatted
+                    and not self._inside & (_HIDDEN | _PREFORMATTED)
                     and _is_apart(node, self._line, text)
                 ):
                     self._space()
@@ -254,14 +253,15 @@ class Walk:
             elif tag == "title":
                 self.title = self.title or composed(one_line(node.text()))[:MAX_TITLE].rstrip()
             elif tag not in SKIPPED_TAGS and tag[0] != "-":
+                before = self._inside
                 undo = self._start(tag, node, stack[-1][1] if stack else _BLOCK)
                 child = node.first_child
                 if child is not None and tag != "select":
-                    stack.append((node, undo))
+                    stack.append((node, undo, before))
                     node = child
                     continue
                 if undo:
-                    self._end(undo, node)
+                    self._end(undo, node, before)
             elif tag == "script":
                 self.declarations.script(node.attributes, node.text())
             elif tag in _EMBEDDING_TAGS:
@@ -271,9 +271,9 @@ class Walk:
                 self._add([anchor for link in node.css("a")[:MAX_ANCHORS] if (anchor := _drawn(link))])
             following = node.next
             while following is None and stack:
-                node, undo = stack.pop()
+                node, undo, before = stack.pop()
                 if undo:
-                    self._end(undo, node)
+                    self._end(undo, node, before)
                 following = node.next
             node = following
         self._flush()
@@ -317,8 +317,8 @@ class Walk:
     def _text(self, text: str) -> None:
         if self._anchor is not None:
             self._anchor.words.append(text)
-        if not self._hidden:
-            if self._preformatted:
+        if not self._inside & _HIDDEN:
+            if self._inside & _PREFORMATTED:
                 *paragraphs, text = _BLANK_LINE.split(text)
                 for paragraph in paragraphs:
                     self._show(paragraph)
@@ -333,13 +333,13 @@ class Walk:
         self._shown += shown
         if self._anchor is not None:
             self._linked += shown
-        if (self._anchor is not None and self._is_control) or (self._buttons and not self._headings):
+        if (self._anchor is not None and self._is_control) or self._inside & (_BUTTON | _HEADING) == _BUTTON:
             self._pressed += shown
 
     def _flush(self) -> None:
         if self._anchor is not None:
             self._anchor.words.append(" ")
-        if self._hidden:
+        if self._inside & _HIDDEN:
             return
         if self._line:
             if self._mark is not None:
@@ -354,11 +354,11 @@ class Walk:
                 self.lines.append(line)
                 self._anchors_of.append((self._anchors_told, len(self.anchors)))
                 self._kinds.append(
-                    (frame.CONTENT if self._content else 0)
+                    (frame.CONTENT if self._inside & _CONTENT else 0)
                     | (frame.LINKED if self._linked >= self._shown else 0)
                     | (frame.LABELLED if self._shown - self._linked <= frame.MAX_LABEL else 0)
                     | (frame.CONTROL if self._pressed >= self._shown else 0)
-                    | (frame.HEADING if self._headings else 0)
+                    | (frame.HEADING if self._inside & _HEADING else 0)
                 )
                 for anchor in self.anchors[self._anchors_told :]:
                     anchor.around = anchor.around or line[:MAX_AROUND]
@@ -402,7 +402,7 @@ class Walk:
             if tag == "br":
                 lines = len(self.lines)
                 self._flush()
-                self._is_broken = self._is_broken or (len(self.lines) > lines and not self._preformatted)
+                self._is_broken = self._is_broken or (len(self.lines) > lines and not self._inside & _PREFORMATTED)
                 return 0
             if tag != "sup":
                 hides = _is_replaced(tag, node, attributes)
@@ -422,7 +422,7 @@ class Walk:
                     self._close_up(node)
         # elements with a prefix, as Word writes them (``<o:p>``), are unknown to browsers, which show them inline
         style = attributes.get("style")
-        if (style and tag in _PHRASE_TAGS and not self._preformatted and _is_block(style)) or (
+        if (style and tag in _PHRASE_TAGS and not self._inside & _PREFORMATTED and _is_block(style)) or (
             tag not in INLINE_TAGS and ":" not in tag and not ("-" in tag and _is_among_words(node, around))
         ):
             # what is not shown parts words, but not lines
@@ -430,7 +430,7 @@ class Walk:
             undo = _BLOCK
         elif tag in _APART_TAGS and (before := node.prev) is not None and before.tag in _PHRASE_TAGS:
             self._space()
-        if tag in frame.FRAME_TAGS or (tag in frame.EDGE_TAGS and not self._content):
+        if tag in frame.FRAME_TAGS or (tag in frame.EDGE_TAGS and not self._inside & _CONTENT):
             undo |= _FRAME
         elif tag in frame.CONTENT_TAGS:
             undo |= _CONTENT
@@ -468,20 +468,17 @@ class Walk:
         is_button = tag == "button" or (tag == "label" and bool(self._forms))
         if is_button or (undo & (_FRAME | _SWITCH) and not undo & _BLOCK):
             undo |= _BUTTON
-            self._buttons += 1
         elif tag in _HEADINGS:
             undo |= _HEADING
-            self._headings += 1
         if undo & _FRAME:
             self._frames.append(_Before(len(self.lines), anchors, self._mains, bool(undo & _LAYOUT)))
         if tag == "select":
             self._add(choosers.option_anchors(node))
-        self._content += bool(undo & _CONTENT)
-        self._hidden += bool(undo & _HIDDEN)
-        self._preformatted += bool(undo & _PREFORMATTED)
+        self._inside |= undo & _PASSED_ON
         return undo
 
-    def _end(self, undo: int, node: LexborNode) -> None:
+    def _end(self, undo: int, node: LexborNode, before: int) -> None:
+        """End an element with the flags *undo*; *before*: what was passed on to it."""
         if undo & _BLOCK:
             self._flush()
             if self._is_form_loose and node.tag == "table":
@@ -490,11 +487,7 @@ class Walk:
             return
         if undo & _FRAME:
             self._end_region(self._frames.pop())
-        self._content -= bool(undo & _CONTENT)
-        self._buttons -= bool(undo & _BUTTON)
-        self._headings -= bool(undo & _HEADING)
-        self._hidden -= bool(undo & _HIDDEN)
-        self._preformatted -= bool(undo & _PREFORMATTED)
+        self._inside = before
         if undo & (_ANCHOR | _CLICKED) and self._anchor is not None:
             if undo & _ANCHOR:
                 if "#" in self._anchor.href:
@@ -561,7 +554,7 @@ class Walk:
             undo = _FRAME
         elif tag in frame.CONTENT_TAGS:
             return 0
-        elif bits & frame.LAYOUT or (bits & frame.EDGE and not self._content):
+        elif bits & frame.LAYOUT or (bits & frame.EDGE and not self._inside & _CONTENT):
             undo = _FRAME | _LAYOUT
         if bits & frame.SWITCHER:
             if tag != "a":

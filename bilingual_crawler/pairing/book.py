@@ -129,9 +129,9 @@ class Book:
         claimed = []
         for claim in page.claims_for(self.pair):
             url = self.resolve(claim.url)
-            if claim.announced:
+            if claim.announces:
                 claimed.append(self._note(self._announced_by, url, page.url))
-            if claim.switcher:
+            if claim.is_switch:
                 claimed.append(self._note(self._switched_by, url, page.url))
         return claimed
 

@@ -22,7 +22,7 @@ from bilingual_crawler.pages.formats import PDF, format_of, is_page
 from bilingual_crawler.pages.html import parse_page
 from bilingual_crawler.pages.jobs import PageJob, identified, limits_of, load_pdf_reader, pdf_limits
 from bilingual_crawler.pages.language import BY_DEFAULT, Detection
-from bilingual_crawler.pages.model import Link, LinkPosition, PageRecord, claims_in
+from bilingual_crawler.pages.model import Link, LinkPosition, PageRecord
 from bilingual_crawler.pages.origin import NOTHING, UNKNOWN, OptOuts, Origin
 from bilingual_crawler.pages.outline import hash_text, names_in, numbers_in
 from bilingual_crawler.pages.sandbox.jobs import ContentError, Job, Limits, SandboxError
@@ -144,15 +144,15 @@ def _profile(page: PageRecord, html: str, size: int, pairs: LanguagePairs) -> Pr
     body = f"{page.title}\n{page.text[:MAX_CHARACTERS]}"
     words = [word for word in map(str.lower, _WORD.findall(body)) if not word[0].isdigit()]
     title = page.title.lower()
-    claims = claims_in(page.links)
+    claims = page.claims
     # a crawl may follow links to other formats, too; of a page without HTML only what it claims is known
     links = [link.url for link in page.links if html and link.position is not LinkPosition.HEAD and is_page(link.url)]
     return Profile(
         url=page.url,
         language=side,
         key=strip_language(page.url, pairs.equivalents),
-        claims=tuple(claim.url for claim in claims if claim.announced and pairs.is_other(claim.language, side)),
-        switches=tuple(claim.url for claim in claims if claim.switcher),
+        claims=tuple(claim.url for claim in claims if claim.announces and pairs.is_other(claim.claimed, side)),
+        switches=tuple(claim.url for claim in claims if claim.is_switch),
         marked=marked_language(page.url, pairs.equivalents),
         declared=page.first_declared,
         canonical=page.canonical,

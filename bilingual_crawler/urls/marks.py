@@ -83,8 +83,7 @@ def coded_language(url: str) -> str | None:
 @url_cache(16384)
 def _find(url: str, languages: frozenset[str] | None) -> tuple[Marker, ...]:
     parts = _PARTS.match(url)
-    if parts is None:
-        return ()
+    assert parts is not None  # all of it is optional
     query = parts[3]
     asked = asked_language(url)
     if asked and languages is not None and base_of(asked) not in languages:
