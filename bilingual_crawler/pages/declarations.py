@@ -36,7 +36,6 @@ _SERVICE_LINK = re.compile(
 )
 _GOOGLE_CLASS = re.compile(r"(?:^|\s)translated-(?:ltr|rtl)(?:\s|$)")
 _GOOGLE_LANG = re.compile(r"(?i)-x-mtfrom-")
-_GOOGLE_HOST = ".translate.goog"
 
 _NAMED: dict[str, list[str]] = {fact: names.split() for fact, names in DECLARED_BY.items()}
 _WANTED = frozenset((*chain(*_NAMED.values()), TDM_RESERVATION, TDM_POLICY))
@@ -240,7 +239,9 @@ class Declarations:
             return "google-translate" if named == "google" else named
         if kind.strip().upper() == "MT":
             return "microsoft-translator"
-        return self._machine or ("google-translate" if (urlsplit(url).hostname or "").endswith(_GOOGLE_HOST) else "")
+        return self._machine or (
+            "google-translate" if (urlsplit(url).hostname or "").endswith(".translate.goog") else ""
+        )
 
     def _licence(
         self, linked: list[dict[str, Any]], anchors: Sequence[Anchor], hrefs: str, outside: list[str], base: str

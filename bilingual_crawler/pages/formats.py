@@ -3,13 +3,9 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
 
 from bilingual_crawler.languages.codes import tag_language
 from bilingual_crawler.pages.tables import NOT_PAGES
-
-if TYPE_CHECKING:
-    from collections.abc import Collection
 
 HTML, PDF = "html", "pdf"
 FORMATS = (HTML, PDF)  # formats that can be read
@@ -50,7 +46,7 @@ def is_page(url: str) -> bool:
     return ending_of(url) not in NOT_PAGES
 
 
-def may_hold(url: str, formats: Collection[str]) -> bool:
+def may_hold(url: str, formats: frozenset[str]) -> bool:
     """Whether a canonical URL may lead to a document in one of *formats*, by its ending."""
     ending = ending_of(url)
     return ending not in NOT_PAGES or ending in formats

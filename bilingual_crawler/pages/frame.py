@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from functools import lru_cache
-from itertools import accumulate, compress
+from itertools import accumulate, compress, groupby
 from typing import TYPE_CHECKING, NamedTuple
 
 from bilingual_crawler.pages import tables
@@ -104,9 +104,7 @@ def own_lines(lines: Sequence[str], kinds: Sequence[int], regions: Iterable[Regi
     ):
         counted = [one for one, size in zip(counted, held, strict=True) if size < 2 * MIN_PROSE]
         own = _outside(kinds, counted)
-    without = list(own)
-    for start, stop in _menus(own, kinds):
-        without[start:stop] = [False] * (stop - start)
+    without = _without_menus(own, kinds)
     return (without if _has_text(lines, without) else own), counted
 
 
@@ -129,12 +127,9 @@ def are_in(slices: Iterable[slice], size: int) -> list[bool]:
     return [depth > 0 for depth in accumulate(changes[:size])]
 
 
-def _menus(own: Sequence[bool], kinds: Sequence[int]) -> Iterable[tuple[int, int]]:
-    """Yield the places of the first line of each menu, and after its last."""
-    start = 0
-    for place, (is_own, kind) in enumerate(zip((*own, False), (*kinds, 0), strict=True)):
-        if is_own and kind & LINKED and not kind & CONTENT:
-            continue
-        if place - start >= MENU:
-            yield start, place
-        start = place + 1
+def _without_menus(own: Sequence[bool], kinds: Sequence[int]) -> list[bool]:
+    """Tell which lines of *own* are in no menu."""
+    linked = [is_own and kind & (LINKED | CONTENT) == LINKED for is_own, kind in zip(own, kinds, strict=True)]
+    runs = [list(run) for _, run in groupby(linked)]
+    in_menu = [run[0] and len(run) >= MENU for run in runs for _ in run]
+    return [is_own and not is_in for is_own, is_in in zip(own, in_menu, strict=True)]

@@ -20,7 +20,7 @@ from bilingual_crawler.urls.hosts import registered_domain
 from bilingual_crawler.urls.variants import linked
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
 MAX_TEXT = 200  # characters of an anchor text that are kept
 MAX_FLAG = 1000  # characters of the texts and names of the images in a link that are read
@@ -121,7 +121,7 @@ def merge(anchors: Iterable[Anchor], base: str, page: str | None) -> tuple[Link,
     return tuple(_link(url, anchor, base) for url, anchor in found.items())
 
 
-def in_formats(links: Iterable[Link], formats: Collection[str]) -> tuple[list[Link], Counter[str]]:
+def in_formats(links: Iterable[Link], formats: frozenset[str]) -> tuple[list[Link], Counter[str]]:
     """The *links* that may lead to a document in *formats*; the number of all links to documents, by ending."""
     links = list(links)
     documents = Counter(ending for link in links if (ending := ending_of(link.url)) in DOCUMENT_ENDINGS)

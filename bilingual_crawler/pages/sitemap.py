@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import zlib
+from contextlib import suppress
 from io import BytesIO
 from itertools import islice
 from typing import TYPE_CHECKING
@@ -119,7 +120,7 @@ def _entries(body: bytes) -> Iterator[tuple[str, str | None, bool]]:
     encoding = "utf-8" if _SAYS_UTF_16.search(body[:1000]) else None
     events = etree.iterparse(BytesIO(body), tag=_ENTRIES, remove_comments=True, encoding=encoding, **_SAFELY)
     read = 0
-    try:
+    with suppress(etree.XMLSyntaxError):
         for _, entry in events:
             addresses = _addresses(entry)
             read += bool(addresses)
@@ -128,8 +129,6 @@ def _entries(body: bytes) -> Iterator[tuple[str, str | None, bool]]:
             # a root has no parent, and what stands before it takes no room
             while (parent := entry.getparent()) is not None and entry.getprevious() is not None:
                 del parent[0]
-    except etree.XMLSyntaxError:
-        pass
     shown, *commented = body.split(b"<!--")
     body = b"".join([shown, *(part.partition(b"-->")[2] for part in commented)])
     starts = [match.start() for match in islice(_ENTRY.finditer(body), MAX_ENTRIES)]
@@ -147,12 +146,9 @@ def _entries_apart(body: bytes, starts: list[int]) -> Iterator[tuple[str, str | 
         text = body[start : end.end() if end else following]
         text = _OPEN_LINK.sub(lambda link: b"<x/" if link[1] else link[0] + b"/", text)
         parser = etree.XMLParser(encoding="utf-8", **_SAFELY)
-        try:
+        with suppress(etree.XMLSyntaxError):
             entry = etree.fromstring(text, parser)
-        except etree.XMLSyntaxError:
-            continue
-        if entry is not None:
-            yield from _addresses(entry)
+            yield from _addresses(entry) if entry is not None else ()
 
 
 def _addresses(entry: etree._Element) -> list[tuple[str, str | None, bool]]:

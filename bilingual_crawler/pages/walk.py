@@ -54,6 +54,7 @@ def _is_hidden(attributes: dict[str, str | None]) -> bool:
     return by_attribute or _HIDING.search(attributes.get("style") or "") is not None
 
 
+_SHADOW_ROOTS = frozenset(("shadow-root",))
 _SPECIAL = frozenset(("br", "sup", "noscript", "dialog", "slot", "mjx-math"))
 
 
@@ -64,15 +65,11 @@ def _is_replaced(tag: str, node: LexborNode, attributes: dict[str, str | None]) 
     if tag == "dialog":
         return "open" not in attributes
     if tag == "slot":
-        return _is_filled(node)
+        # the host of the shadow tree around it has children, if only a blank
+        root = _around(node, _SHADOW_ROOTS, levels=20)
+        return root is not None and root.next is not None
     # MathJax 3: MathML has the text of the same formula
     return node.next is not None and node.next.tag == "mjx-assistive-mml"
-
-
-def _is_filled(slot: LexborNode) -> bool:
-    """Whether the host of the shadow tree around *slot*, at most twenty elements up, has children, if only a blank."""
-    root = _around(slot, frozenset(("shadow-root",)), levels=20)
-    return root is not None and root.next is not None
 
 
 def _around(node: LexborNode, tags: frozenset[str], levels: int) -> LexborNode | None:
@@ -88,7 +85,6 @@ def _around(node: LexborNode, tags: frozenset[str], levels: int) -> LexborNode |
 _SPOKEN = re.compile(
     r"(?:^|\s)(?:sr-only|visually-?hidden|screen-reader-(?:text|only)|show-for-sr|element-invisible)(?:\s|$)"
 )
-_ICON_TAGS = frozenset({"i", "span", "em", "mat-icon"})
 _FORMULAS = frozenset(("katex-html", "MJX_Assistive_MathML", "MathJax_Preview"))
 # For screen readers or an icon; one of two forms of a formula, perhaps; added by a generator.
 _UNREAD, _TWICE, _ADDED = 1, 2, 3
@@ -99,7 +95,7 @@ def _hiding(tag: str, names: str) -> int:
     """Why an element with these class names is no text; 0 for most."""
     parts = names.split()
     is_spoken = tag == "span" and _SPOKEN.search(names) and "not-sr-only" not in names
-    if is_spoken or (tag in _ICON_TAGS and not ICON_FONTS.isdisjoint(parts)):
+    if is_spoken or (tag in {"i", "span", "em", "mat-icon"} and not ICON_FONTS.isdisjoint(parts)):
         return _UNREAD
     if not _FORMULAS.isdisjoint(parts):
         return _TWICE
@@ -117,7 +113,6 @@ def _is_repeated(node: LexborNode, names: str) -> bool:
 _REFERENCE = re.compile(
     r"[\[(]?\s*(?:(?:[^\W\d_][\w-]*\s)?\d{1,3}(?:\s*[,;–-]\s*\d{1,3})*|[^\W\d_]|[ivx]{2,5}|[*†‡§¶]+)\s*[\])]?"
 )
-_REFERRING_ROLES = frozenset(("doc-noteref", "doc-backlink"))
 MAX_FEW = 12  # nodes in the mark of a note, or the name of a language
 
 
@@ -163,9 +158,6 @@ def _is_block(style: str) -> bool:
 _SPACING = re.compile(r"(?i)(?:^|[;\s])display\s*:\s*(?:inline-)?(?:flex|grid)\b")  # parts children
 _DECLARING_TAGS = frozenset(("html", "base", "link", "meta", "time"))
 _PAGE_TAGS = frozenset(("html", "body"))  # these may be hidden until a script shows them
-_MAIN_TAGS = frozenset(("body", "main"))
-_LINK_TAGS = frozenset(("a", "area", "frame"))
-_EMBEDDING_TAGS = frozenset(("iframe", "object", "embed"))
 _NAMES = ("title", "aria-label", "alt", "lang", "hreflang", "data-lang")
 _EVENTS = ("onclick", "onmousedown", "onmouseup", "ondblclick")
 _CLICKS = frozenset((*_EVENTS, *choosers.DATA_ADDRESSES))
@@ -173,7 +165,6 @@ _CLICKED_TAGS = frozenset(("button", "div", "img", "input", "li", "p", "span", "
 _LETTER = re.compile(r"[^\W_]")
 _PHRASE_TAGS = frozenset(("a", "b", "button", "em", "i", "label", "small", "span", "strong", "time"))
 _APART_TAGS = frozenset(("button", "label", "time"))  # beside another element they are never a part of its last word
-_TYPE_TAGS = frozenset(("b", "em", "i", "strong"))
 _TYPE_ATTRIBUTES = frozenset(("lang", "style"))
 _TYPE_CLASSES = re.compile(r"(?:[A-Za-z]{1,2}\d++\s*+)++")
 _BLANK_LINE = re.compile(r"\n\s*\n")
@@ -264,7 +255,7 @@ class Walk:
                     self._end(undo, node, before)
             elif tag == "script":
                 self.declarations.script(node.attributes, node.text())
-            elif tag in _EMBEDDING_TAGS:
+            elif tag in {"iframe", "object", "embed"}:
                 self._embed(tag, node.attributes)
             elif tag == "svg":
                 # "svg a", once for all, would ask for the whole way up from each link
@@ -440,7 +431,7 @@ class Walk:
             undo |= self._start_form(node)
         if hides:
             undo |= _HIDDEN
-        if tag in _MAIN_TAGS or attributes.get("role") == "main":
+        if tag in {"body", "main"} or attributes.get("role") == "main":
             if tag != "body":
                 self._mains += 1
                 undo |= _CONTENT
@@ -451,9 +442,9 @@ class Walk:
                 undo |= _SPACED
             if tag == "img" and len(self.images) < MAX_IMAGES and (source := attributes.get("src")):
                 self.images.append(source)
-            if tag in _LINK_TAGS:
+            if tag in {"a", "area", "frame"}:
                 undo |= self._open(tag, node, attributes)
-                if attributes.get("role") in _REFERRING_ROLES:
+                if attributes.get("role") in {"doc-noteref", "doc-backlink"}:
                     undo |= _HIDDEN
                     self._close_up(node)
             elif tag in _DECLARING_TAGS and (anchor := self.declarations.element(tag, attributes)) is not None:
@@ -688,7 +679,8 @@ def _is_apart(node: LexborNode, line: Sequence[str], text: str) -> bool:
     if elements is None or (is_unspaced(before[-1:]) and is_unspaced(text[0])):
         return False
     last, following = elements
-    if not _ends_word(before):
+    end = before[-1:]
+    if not end.isalnum() and not (end > "\u02ff" and unicodedata.category(end).startswith("M")):
         return before[-1:] in _CLOSING and len(before.split(None, 1)) > 1 and not _is_typeset(last)
     if not (
         len(text.split(None, 1)) > 1
@@ -711,11 +703,6 @@ def _is_apart(node: LexborNode, line: Sequence[str], text: str) -> bool:
 _CLOSING = tuple(".!?;:,…)»”%€")
 
 
-def _ends_word(text: str) -> bool:
-    last = text[-1:]
-    return last.isalnum() or (last > "\u02ff" and unicodedata.category(last).startswith("M"))
-
-
 def _touching(node: LexborNode) -> tuple[LexborNode, LexborNode] | None:
     """The inline element that ends right before the text *node*, and the one that begins with it."""
     before = node.prev
@@ -729,7 +716,7 @@ def _touching(node: LexborNode) -> tuple[LexborNode, LexborNode] | None:
 
 def _is_typeset(element: LexborNode) -> bool:
     """Whether *element* only says how its text looks, as word processors write it: it may hold a part of a word."""
-    if element.tag in _TYPE_TAGS:
+    if element.tag in {"b", "em", "i", "strong"}:
         return True
     given = element.attributes
     return not _TYPE_ATTRIBUTES.isdisjoint(given) or _TYPE_CLASSES.fullmatch(given.get("class") or "") is not None

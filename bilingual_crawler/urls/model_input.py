@@ -6,16 +6,13 @@ import re
 import unicodedata
 from dataclasses import dataclass, field
 from itertools import pairwise
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 from urllib.parse import unquote
 
 from rapidfuzz.distance import Indel, Postfix, Prefix
 
 from bilingual_crawler.languages.tables import by_word, read_tables, words
 from bilingual_crawler.urls.hosts import split_host, url_cache
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 _TOKEN = re.compile(r"[^\W_0-9]+|[^\w\s]+|_+|\s+|[0-9]+")
 _BLANKS = re.compile(r"\s+")
@@ -444,7 +441,7 @@ def _kind(token: str) -> str:
     return "n" if token.isdecimal() else "m"
 
 
-def _matched(left: Sequence[str], right: Sequence[str]) -> str:
+def _matched(left: list[str], right: list[str]) -> str:
     """Numbers of words with and without a word of similar spelling on the other side."""
     matched = sum(any(Indel.normalized_similarity(x, y) > ALIKE for y in right[:MAX_WORDS]) for x in left[:MAX_WORDS])
     return f"match{min(matched, 4)}of{min(len(left), len(right), 6)}"

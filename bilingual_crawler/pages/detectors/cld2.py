@@ -68,10 +68,8 @@ def _cld2(text: str) -> Identification:
     try:
         reliable, _, details = pycld2.detect(text, isPlainText=True)
     except (pycld2.error, UnicodeEncodeError):
-        try:
-            reliable, _, details = pycld2.detect(legible(text), isPlainText=True)
-        except (pycld2.error, UnicodeEncodeError):
-            return NOTHING
+        readable = legible(text)
+        return _cld2(readable) if readable != text else NOTHING
     shares: dict[str, int] = {}
     for _, code, percent, _ in details:
         lang = from_cld2(code)
