@@ -191,6 +191,7 @@ class Declarations:
         linked = _linked_data(self._linked)
         last = len(lines) - _LAST_LINES
         outside = [line for number, line in enumerate(lines) if number >= last or not main[number]]
+        works = chain.from_iterable(_texts(one.get("translationOfWork"), ("url", "@id")) for one in linked)
         default = next((href for tag, href in self._alternates if tag.lower() == "x-default"), "")
         hrefs = "\n".join(anchor.href for anchor in anchors).lower()
         service = _SERVICE_LINK.search(hrefs) if "translat" in hrefs else None
@@ -203,7 +204,7 @@ class Declarations:
             machine_translated=self._tool(url),
             offers_translation=self._plugin or ((service and service.lastgroup) or "").replace("_", "-"),
             translator=self._name("translator", linked),
-            translation_of=_address(self._translation_of or _translated_work(linked), base),
+            translation_of=_address(self._translation_of or next(works, ""), base),
             x_default=_address(default, base),
         )
 
@@ -239,9 +240,8 @@ class Declarations:
             return "google-translate" if named == "google" else named
         if kind.strip().upper() == "MT":
             return "microsoft-translator"
-        return self._machine or (
-            "google-translate" if (urlsplit(url).hostname or "").endswith(".translate.goog") else ""
-        )
+        is_google = (urlsplit(url).hostname or "").endswith(".translate.goog")
+        return self._machine or ("google-translate" if is_google else "")
 
     def _licence(
         self, linked: list[dict[str, Any]], anchors: Sequence[Anchor], hrefs: str, outside: list[str], base: str
@@ -346,20 +346,13 @@ def _resolved(value: Any, named: Mapping[str, dict[str, Any]]) -> Any:
     return value
 
 
-def _texts(value: Any) -> list[str]:
-    """The texts in a value of linked data: a text, an object with a name, address or identifier, or a list of them."""
+def _texts(value: Any, keys: Sequence[str] = ("name", "url", "@id")) -> list[str]:
+    """The texts in a value of linked data: a text, an object with one of *keys*, the first of them, or several."""
     found = []
     for one in value[:MAX_LICENCES] if isinstance(value, list) else [value]:
-        texts = [one.get(key) for key in ("name", "url", "@id")] if isinstance(one, dict) else [one]
+        texts = [one.get(key) for key in keys] if isinstance(one, dict) else [one]
         found.append(next((text for text in texts if isinstance(text, str)), ""))
     return [text for text in found if text.strip()]
-
-
-def _translated_work(linked: Iterable[dict[str, Any]]) -> str:
-    """The address of the work of which one of the objects is a translation; empty without one."""
-    works = (one.get("translationOfWork") for one in linked)
-    found = (work.get("url") or work.get("@id") if isinstance(work, dict) else work for work in works)
-    return next((address for address in found if isinstance(address, str) and address), "")
 
 
 def _name(text: str) -> str:

@@ -41,8 +41,7 @@ _REGION = re.compile("(?s)[-_].*")
 _BETWEEN_TAGS = re.compile(r"[\s,;|]+")
 _TAG = re.compile(r"\s*+[A-Za-z]{2,8}(?:[-_][A-Za-z0-9]{1,8})*+\s*+")
 _BEST = {LinkPosition.SWITCHER: 0, LinkPosition.BODY: 1, LinkPosition.NAVIGATION: 1, LinkPosition.HEAD: 2}
-_SOURCES = "a area option form script frame alternate header embed refresh link sitemap"  # most direct first
-_RANKS = {LinkSource(source): rank for rank, source in enumerate(_SOURCES.split())}
+_RANKS = {source: rank for rank, source in enumerate(LinkSource)}
 
 
 @dataclass(slots=True, eq=False)
@@ -160,8 +159,7 @@ def _absorb(first: Anchor, other: Anchor) -> None:
         first.text, other.text = other.text or first.text, first.text
         first.label = other.label or first.label
     first.text = first.text or other.text
-    if _RANKS[other.source] < _RANKS[first.source]:
-        first.source = other.source
+    first.source = min(first.source, other.source, key=_RANKS.__getitem__)
     if first.hreflang in (None, "x-default") and other.hreflang is not None:
         first.hreflang = other.hreflang
     first.lang = first.lang or other.lang

@@ -18,6 +18,7 @@ _PLAIN_QUERY = rf"(\?{_VALUE}(?:&{_VALUE})*+)?+(?:#(?:[^!].*)?)?+"
 _PLAIN_ABSOLUTE = re.compile(rf"(https?://)([a-z0-9][a-z0-9.-]*+)(/{_PLAIN_PATH})?+{_PLAIN_QUERY}")
 _PLAIN_RELATIVE = re.compile(rf"(/|(?:\.\./)++|\./)?+({_PLAIN_PATH}){_PLAIN_QUERY}")
 _SLASHES = frozenset(("//", "\\\\", "/\\", "\\/"))
+_HTTP = frozenset(("http:", "https:"))
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:")
 _AMPERSAND = re.compile(r"&(?:amp;)+", re.IGNORECASE)
 _ESCAPE = re.compile(r"%([0-9A-Fa-f]{2})?")
@@ -48,12 +49,7 @@ def canonicalise(url: str, base: str | None = None) -> str | None:
     if match := _SCHEME.match(url):
         scheme, rest = match[0].lower(), url[match.end() :]
         # browsers resolve `http:page` and `http:/page` on a page of http
-        if (
-            base is None
-            or rest[:2] in _SLASHES
-            or scheme not in {"http:", "https:"}
-            or not base.lower().startswith(scheme)
-        ):
+        if base is None or rest[:2] in _SLASHES or scheme not in _HTTP or not base.lower().startswith(scheme):
             return _absolute(url)
         url = rest
     if base is None:

@@ -90,8 +90,7 @@ def url_parts(url: str) -> UrlParts:
     subdomain, label, suffix = split_host(authority)
     if subdomain.startswith("www"):
         subdomain = subdomain.partition(".")[2]
-    texts: list[str] = []
-    zones: list[str] = []
+    tokens: list[tuple[str, str]] = []
     segments = [segment for segment in path.split("/") if segment]
     odd = {one for one in segments if len(one) > 1 and (one[0] in SIGNS or one[-1] in SIGNS)}
     nested = any(language_of(one) and language_of(other) for one, other in pairwise(segments))
@@ -103,18 +102,18 @@ def url_parts(url: str) -> UrlParts:
             stem, dot, last = segment.rpartition(".")
             if dot and last.isalnum() and len(last) <= 5 and last not in LANGUAGE_OF:
                 segment, extension = stem, last
-        _add(segment, zone, texts, zones)
+        tokens += _with_zones(segment, zone)
     for part in query.split("&") if query else ():
         key, _, value = part.partition("=")
-        _add(key, "k", texts, zones)
-        _add(value, "l" if key in TRAINED_LANGUAGE_KEYS or "lang" in key else "q", texts, zones)
-    _add(fragment, "x", texts, zones)
+        tokens += _with_zones(key, "k")
+        tokens += _with_zones(value, "l" if key in TRAINED_LANGUAGE_KEYS or "lang" in key else "q")
+    tokens += _with_zones(fragment, "x")
     shape = "".join(char for char in path + query if not char.isalnum())
-    del texts[MAX_TOKENS:], zones[MAX_TOKENS:]
-    named = [(text, zone) for text, zone in zip(texts, zones, strict=True) if zone[0] in "fF" and text not in INDEX]
+    del tokens[MAX_TOKENS:]
+    named = (token for token in tokens if token[1][0] in "fF" and token[0] not in INDEX)
     name = " ".join(text for text, zone in named if not language_in_zone(text, zone))
     form = len(segments), extension, shape, nested, name, query, frozenset(odd)
-    return UrlParts(subdomain, label, suffix, texts, zones, *form)
+    return UrlParts(subdomain, label, suffix, [text for text, _ in tokens], [zone for _, zone in tokens], *form)
 
 
 def language_of(token: str) -> str | None:
@@ -140,29 +139,21 @@ def _is_word(token: str, position: int, last: int) -> bool:
     return (position == 0 and common) or len(token) > 3 or (len(token) == 3 and common)
 
 
-def _add(part: str, zone: str, texts: list[str], zones: list[str]) -> None:
-    if not part:
-        return
+def _with_zones(part: str, zone: str) -> list[tuple[str, str]]:
+    """The tokens of *part* with their zones."""
     if part.isalpha() or part.isdecimal() or (("_" in part or "-" in part) and language_of(part)):
-        texts.append(part)
-        zones.append(zone.upper())
-        return
+        return [(part, zone.upper())]
+    tokens: list[tuple[str, str]] = []
     found = _SEPARATED.findall(part)
     last = len(found) - 1
     for position, (separator, word) in enumerate(found):
         sign = separator[-1:]
         if last > 0 and word in LANGUAGE_OF and sign not in (".", ":") and _is_word(word, position, last):
             sign = INSIDE
-        if word.isalpha() or word.isdecimal():
-            texts.append(word)
-            zones.append(zone + sign)
-            continue
-        pieces = _PIECES.findall(word)
-        if len(pieces) > MAX_PIECES:
-            pieces = [word]
-        texts += pieces
-        zones.append(zone + sign)
-        zones += [zone + "^"] * (len(pieces) - 1)
+        pieces = [word] if word.isalpha() or word.isdecimal() else _PIECES.findall(word)
+        first, *others = pieces if len(pieces) <= MAX_PIECES else [word]
+        tokens += (first, zone + sign), *((piece, zone + "^") for piece in others)
+    return tokens
 
 
 MAX_WORDS = 14
