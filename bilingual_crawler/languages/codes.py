@@ -212,14 +212,8 @@ def _suggestion(folded: str) -> str:
     return f": did you mean {lang} ({language_name(lang)})?"
 
 
-@lru_cache(maxsize=1024)
-def from_cld2(code: str) -> str:
-    """ISO 639-3 of a code of CLD2; :data:`UNKNOWN` for unknown languages, scripts and jokes (``xx-Latn``, ``zzp``)."""
-    return from_bcp47(code) or UNKNOWN
-
-
 def from_bcp47(tag: str) -> str | None:
-    """ISO 639-3 of a ``hreflang`` or ``lang`` value; None for ``x-default`` and for values that are no language tag."""
+    """ISO 639-3 of a ``hreflang`` or ``lang`` value, or code of CLD2; None for what is no language (``x-default``)."""
     return base_of(tag_language(tag) or "") or None
 
 

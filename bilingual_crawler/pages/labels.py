@@ -70,9 +70,8 @@ def coded_language(text: str) -> str | None:
     if lower in codes:
         return codes[lower]
     base, separator, region = re.sub("_", "-", lower).partition("-")
-    if separator and base in codes and (len(region) == 2 or region in ("hans", "hant", "latn", "cyrl", "419")):
-        return codes[base]
-    return None
+    is_region = separator and (len(region) == 2 or region in ("hans", "hant", "latn", "cyrl", "419"))
+    return codes.get(base) if is_region else None
 
 
 @lru_cache(maxsize=8192)

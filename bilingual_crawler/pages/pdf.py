@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from functools import partial, reduce
 from itertools import chain, pairwise
 from statistics import median
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pypdfium2 as pdfium
 import pypdfium2.raw as raw
@@ -188,7 +188,8 @@ def read_pdf(url: str, body: bytes) -> PageRecord:
         if sum(map(str.isalpha, text)) < MIN_LETTERS * len(pages):
             raise ContentError("no-text", "it has no text, or hardly any; it may be a scan")
         title = _title(document, next(filter(None, read)))[:MAX_TITLE].rstrip()
-        declared = (language,) if (language := _language(document)) else ()
+        language = from_bcp47(_metadata(partial(raw.FPDFCatalog_GetLanguage, document)))
+        declared = (language,) if language else ()
         return PageRecord(url, title=title, text=text, length=len(text), declared=declared, is_cut=count > MAX_PAGES)
 
 
@@ -235,7 +236,7 @@ def _line(text_page: pdfium.PdfTextPage, first: int, last: int, text: str) -> Li
 
 def _title(document: pdfium.PdfDocument, page: list[Paragraph]) -> str:
     """The title in the metadata, often a file name, if the first *page* with text shows it; else a large paragraph."""
-    named = one_line(_named_title(document))
+    named = one_line(_metadata(partial(raw.FPDF_GetMetaText, document, b"Title")))
     words = _WORD.findall(named.lower())
     shown = _WORD.findall(" ".join(paragraph.text for paragraph in page).lower())
     if words and f" {' '.join(words)} " in f" {' '.join(shown)} ":
@@ -246,16 +247,9 @@ def _title(document: pdfium.PdfDocument, page: list[Paragraph]) -> str:
     return next(paragraph.text for paragraph in page if paragraph.size > size / LARGE)
 
 
-def _named_title(document: pdfium.PdfDocument) -> str:
-    """The title in the metadata; pypdfium2 refuses one that was cut inside a character."""
-    size = raw.FPDF_GetMetaText(document, b"Title", None, 0)
-    buffer = ctypes.create_string_buffer(size)
-    raw.FPDF_GetMetaText(document, b"Title", buffer, size)
-    return buffer.raw.decode("utf-16-le", "ignore").rstrip("\0")
-
-
-def _language(document: pdfium.PdfDocument) -> str | None:
-    size = raw.FPDFCatalog_GetLanguage(document, None, 0)
+def _metadata(read: Callable[[Any, int], int]) -> str:
+    """The text that *read*, of PDFium, gives; pypdfium2 refuses one that was cut inside a character."""
+    size = read(None, 0)
     buffer = (ctypes.c_ushort * (size // 2))()
-    raw.FPDFCatalog_GetLanguage(document, buffer, size)
-    return from_bcp47(bytes(buffer).decode("utf-16-le", "replace").rstrip("\0"))
+    read(buffer, size)
+    return bytes(buffer).decode("utf-16-le", "ignore").rstrip("\0")

@@ -28,8 +28,7 @@ class ContentError(Exception):
 
     def __init__(self, kind: str, message: str) -> None:
         super().__init__(kind, message)
-        self.kind = kind
-        self.message = message
+        self.kind, self.message = kind, message
 
     def __str__(self) -> str:
         return self.message
