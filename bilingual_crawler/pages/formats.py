@@ -41,13 +41,8 @@ def _is_title(path: str) -> bool:
     return is_article and not name[0].islower() and ":" not in name
 
 
-def is_page(url: str) -> bool:
-    """Whether a canonical URL may lead to an HTML page, by its ending."""
-    return ending_of(url) not in NOT_PAGES
-
-
-def may_hold(url: str, formats: frozenset[str]) -> bool:
-    """Whether a canonical URL may lead to a document in one of *formats*, by its ending."""
+def may_hold(url: str, formats: frozenset[str] = ONLY_HTML) -> bool:
+    """Whether a canonical URL may lead to an HTML page, or to a document in one of *formats*, by its ending."""
     ending = ending_of(url)
     return ending not in NOT_PAGES or ending in formats
 

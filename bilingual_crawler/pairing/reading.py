@@ -18,7 +18,7 @@ from bilingual_crawler.items import Document
 from bilingual_crawler.languages.codes import from_bcp47
 from bilingual_crawler.pages.dates import dates_in
 from bilingual_crawler.pages.decode import ILLEGIBLE, check_legible, decode_body
-from bilingual_crawler.pages.formats import PDF, format_of, is_page
+from bilingual_crawler.pages.formats import PDF, format_of, may_hold
 from bilingual_crawler.pages.html import parse_page
 from bilingual_crawler.pages.jobs import PageJob, identified, limits_of, load_pdf_reader, pdf_limits
 from bilingual_crawler.pages.language import BY_DEFAULT, Detection
@@ -146,7 +146,7 @@ def _profile(page: PageRecord, html: str, size: int, pairs: LanguagePairs) -> Pr
     title = page.title.lower()
     claims = page.claims
     # a crawl may follow links to other formats, too; of a page without HTML only what it claims is known
-    links = [link.url for link in page.links if html and link.position is not LinkPosition.HEAD and is_page(link.url)]
+    links = [link.url for link in page.links if html and link.position is not LinkPosition.HEAD and may_hold(link.url)]
     return Profile(
         url=page.url,
         language=side,
@@ -198,7 +198,7 @@ def _tags(html: str) -> str:
 def _files(html: str) -> set[str]:
     """The names of linked files that are not pages, lower case."""
     paths = {source.partition("#")[0].partition("?")[0] for source in _SOURCE.findall(html)}
-    return {path.rpartition("/")[2].lower() for path in paths if not is_page(path)}
+    return {path.rpartition("/")[2].lower() for path in paths if not may_hold(path)}
 
 
 def pack(value: DataclassInstance) -> bytes:
