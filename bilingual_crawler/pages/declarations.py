@@ -6,7 +6,7 @@ import json
 import re
 from contextlib import suppress
 from datetime import date
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from itertools import chain
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any
@@ -188,44 +188,46 @@ class Declarations:
         self, anchors: Sequence[Anchor], lines: Sequence[str], main: Sequence[bool], url: str, base: str
     ) -> Origin:
         """The facts of the page at *url*, whose links are relative to *base*; *main*: as that of a ``Walk``."""
-        linked = _linked_data(self._linked)
         last = len(lines) - _LAST_LINES
         outside = [line for number, line in enumerate(lines) if number >= last or not main[number]]
-        works = chain.from_iterable(_texts(one.get("translationOfWork"), ("url", "@id")) for one in linked)
+        works = chain.from_iterable(_texts(one.get("translationOfWork"), ("url", "@id")) for one in self._works)
         default = next((href for tag, href in self._alternates if tag.lower() == "x-default"), "")
         hrefs = "\n".join(anchor.href for anchor in anchors).lower()
         service = _SERVICE_LINK.search(hrefs) if "translat" in hrefs else None
         return Origin(
-            author=self._name("author", linked) or _name(self._author.text if self._author else ""),
-            published=self._day("published", linked, "datePublished"),
-            modified=self._day("modified", linked, "dateModified"),
-            licence=self._licence(linked, anchors, hrefs, outside, base),
+            author=self._name("author") or _name(self._author.text if self._author else ""),
+            published=self._day("published", "datePublished"),
+            modified=self._day("modified", "dateModified"),
+            licence=self._licence(anchors, hrefs, outside, base),
             locale=_locale_of(self._tag) or _locale_of(self._own_alternate(url, base)),
             machine_translated=self._tool(url),
             offers_translation=self._plugin or ((service and service.lastgroup) or "").replace("_", "-"),
-            translator=self._name("translator", linked),
+            translator=self._name("translator"),
             translation_of=_address(self._translation_of or next(works, ""), base),
             x_default=_address(default, base),
         )
 
     def languages(self) -> Iterator[str]:
         """Yield the language by each declaration in the head, as ISO 639-3."""
-        said = self._said("language")
-        texts = [text for text in self._linked if "inLanguage" in text]
-        said += [one["inLanguage"] for one in _linked_data(texts) if isinstance(one.get("inLanguage"), str)][:1]
+        linked = (one.get("inLanguage") for one in self._works)
+        said = [*self._said("language"), *[text for text in linked if isinstance(text, str)][:1]]
         yield from filter(None, map(from_bcp47, said))
+
+    @cached_property
+    def _works(self) -> list[dict[str, Any]]:
+        return _linked_data(self._linked)
 
     def _said(self, fact: str) -> list[str]:
         return [self.values[name] for name in _NAMED[fact] if name in self.values]
 
-    def _name(self, fact: str, linked: Iterable[dict[str, Any]]) -> str:
+    def _name(self, fact: str) -> str:
         """The person that the head or linked data name; several of the latter with commas."""
-        by_data = (", ".join(filter(None, map(_name, _texts(one.get(fact))))) for one in linked)
+        by_data = (", ".join(filter(None, map(_name, _texts(one.get(fact))))) for one in self._works)
         return _name(next(iter(self._said(fact)), "")) or next(filter(None, by_data), "")[:MAX_FACT]
 
-    def _day(self, fact: str, linked: Sequence[dict[str, Any]], key: str) -> str:
+    def _day(self, fact: str, key: str) -> str:
         said = [self.values.get(name) or self._days.get(name) or "" for name in _NAMED[fact]]
-        said += [value for one in linked if isinstance(value := one.get(key), str)]
+        said += [value for one in self._works if isinstance(value := one.get(key), str)]
         return next(filter(None, map(_day_of, [*said, *self._said(f"{fact}_later")])), "")
 
     def _own_alternate(self, url: str, base: str) -> str:
@@ -243,11 +245,9 @@ class Declarations:
         is_google = (urlsplit(url).hostname or "").endswith(".translate.goog")
         return self._machine or ("google-translate" if is_google else "")
 
-    def _licence(
-        self, linked: list[dict[str, Any]], anchors: Sequence[Anchor], hrefs: str, outside: list[str], base: str
-    ) -> str:
+    def _licence(self, anchors: Sequence[Anchor], hrefs: str, outside: list[str], base: str) -> str:
         found = [("rel=license", href) for href in self._licences]
-        found += [("json-ld", value) for one in linked for value in _texts(one.get("license"))]
+        found += [("json-ld", value) for one in self._works for value in _texts(one.get("license"))]
         found += [("meta", value) for value in self._said("licence")]
         # most pages have none, and one search in everything is faster than many
         may_be = anchors if any(host in hrefs for host in _LICENCE_HOSTS) else ()

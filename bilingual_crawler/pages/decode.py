@@ -85,10 +85,9 @@ def _read(body: bytes, content_type: str | None, languages: Iterable[str | None]
         return _decode(body[len(mark) :], encoding)
     if encoding := _utf16(body):
         return _decode(body, encoding)
-    try:
+    text = None
+    with suppress(UnicodeDecodeError):
         text = body.decode("utf-8")
-    except UnicodeDecodeError:
-        text = None
     charset = _CHARSET.search(content_type or "")  # also with blanks around `=` and in any quotes
     by_header = http_content_type_encoding(content_type) or (resolve_encoding(charset[1]) if charset else None)
     declared = by_header or _by_page(body)

@@ -15,8 +15,7 @@ from bilingual_crawler.pages.outline import files_in, outline_of_text
 from bilingual_crawler.pages.robots import page_rules
 from bilingual_crawler.pages.tables import SELF_CLOSING_TAGS
 from bilingual_crawler.pages.walk import Walk
-from bilingual_crawler.urls.canonical import canonicalise
-from bilingual_crawler.urls.variants import linked
+from bilingual_crawler.urls.canonical import canonicalise, linked
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -16,8 +16,8 @@ from bilingual_crawler.pages.formats import ending_of, may_hold
 from bilingual_crawler.pages.labels import MAX_LABEL, flagged_language, named_language
 from bilingual_crawler.pages.model import Link, LinkPosition, LinkSource
 from bilingual_crawler.pages.tables import DOCUMENT_ENDINGS
+from bilingual_crawler.urls.canonical import linked
 from bilingual_crawler.urls.hosts import registered_domain
-from bilingual_crawler.urls.variants import linked
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence

@@ -15,7 +15,7 @@ from bilingual_crawler.pages.formats import may_hold
 from bilingual_crawler.pages.links import hreflang_of, is_for_language
 from bilingual_crawler.pages.model import Link, LinkPosition, LinkSource
 from bilingual_crawler.pages.tables import DOCUMENT_ENDINGS
-from bilingual_crawler.urls.variants import linked
+from bilingual_crawler.urls.canonical import linked
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

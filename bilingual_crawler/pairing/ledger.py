@@ -17,9 +17,9 @@ from bilingual_crawler.pairing.contents import MAX_SITES, Contents, Copies
 from bilingual_crawler.pairing.matching import disjoint
 from bilingual_crawler.pairing.resemblance import CONFIRMED_BY_OUTLINE
 from bilingual_crawler.pairing.urls import MAX_LENGTH_RATIO, UrlEvidence, together
+from bilingual_crawler.urls.canonical import bare
 from bilingual_crawler.urls.hosts import registered_domain
 from bilingual_crawler.urls.marks import strip_language
-from bilingual_crawler.urls.variants import bare
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping

@@ -29,9 +29,9 @@ from bilingual_crawler.pages.sandbox.jobs import ContentError, Job, Limits, Sand
 from bilingual_crawler.pages.sandbox.pool import ahead, submit
 from bilingual_crawler.pages.words import western_digits, word_pattern
 from bilingual_crawler.pairing.model import Profile
+from bilingual_crawler.urls.canonical import asked_language, variant
 from bilingual_crawler.urls.hosts import registered_domain
 from bilingual_crawler.urls.marks import marked_language, strip_language
-from bilingual_crawler.urls.variants import asked_language, variant
 
 if TYPE_CHECKING:
     from collections import Counter

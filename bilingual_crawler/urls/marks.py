@@ -11,8 +11,8 @@ from urllib.parse import unquote
 
 from bilingual_crawler.languages.codes import base_of
 from bilingual_crawler.urls import tokens
+from bilingual_crawler.urls.canonical import asked_language
 from bilingual_crawler.urls.hosts import split_host, url_cache
-from bilingual_crawler.urls.variants import asked_language
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator

@@ -8,7 +8,7 @@ from scrapy.settings import default_settings
 
 from bilingual_crawler.crawl.component import CrawlComponent
 from bilingual_crawler.crawl.signals import ENTRY, READ, SWITCH, Refused
-from bilingual_crawler.urls.variants import asked_language
+from bilingual_crawler.urls.canonical import asked_language
 
 if TYPE_CHECKING:
     from scrapy import Request
