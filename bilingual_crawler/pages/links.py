@@ -41,7 +41,8 @@ _REGION = re.compile("(?s)[-_].*")
 _BETWEEN_TAGS = re.compile(r"[\s,;|]+")
 _TAG = re.compile(r"\s*+[A-Za-z]{2,8}(?:[-_][A-Za-z0-9]{1,8})*+\s*+")
 _BEST = {LinkPosition.SWITCHER: 0, LinkPosition.BODY: 1, LinkPosition.NAVIGATION: 1, LinkPosition.HEAD: 2}
-_RANKS = {source: rank for rank, source in enumerate(LinkSource)}
+_SOURCES = "a area option form script frame alternate header embed refresh link sitemap"  # most direct first
+_RANKS = {LinkSource(source): rank for rank, source in enumerate(_SOURCES.split())}
 
 
 @dataclass(slots=True, eq=False)

@@ -24,10 +24,14 @@ ENOUGH_NEW_TEXT = 0.2  # share of new text from which a page counts whole
 
 
 class LinkSource(StrEnum):
-    """Where in the response a link was found, the most direct first."""
+    """Where in the response a link was found."""
 
     A = "a"
     AREA = "area"
+    ALTERNATE = "alternate"
+    """``<link rel=alternate hreflang>``"""
+    HEADER = "header"
+    """HTTP ``Link`` header"""
     OPTION = "option"
     """``<option value=URL>`` of a list of languages"""
     FORM = "form"
@@ -36,10 +40,6 @@ class LinkSource(StrEnum):
     """``onclick`` or ``javascript:`` with an address as it is, ``location.href='/es/'``; ``data-href`` and the like"""
     FRAME = "frame"
     """``<frame src>`` of a frameset"""
-    ALTERNATE = "alternate"
-    """``<link rel=alternate hreflang>``"""
-    HEADER = "header"
-    """HTTP ``Link`` header"""
     EMBED = "embed"
     """``<iframe>``, ``<object>`` or ``<embed>`` with a page of this site"""
     REFRESH = "refresh"
