@@ -36,7 +36,7 @@ import pyarrow.parquet as pq
 from rich.console import Console
 
 from bilingual_crawler.harvest.sites import read_site
-from bilingual_crawler.languages.codes import DEFAULT_EQUIVALENTS, from_cld2
+from bilingual_crawler.languages.codes import DEFAULT_EQUIVALENTS, UNKNOWN, from_bcp47
 from bilingual_crawler.mining.duck import MEMORY, DuckEngine
 from bilingual_crawler.mining.run import Mining
 from bilingual_crawler.mining.stored import AskedPairs, MiningRequest
@@ -79,7 +79,8 @@ def write_index(folders: Sequence[Path], copies: int, folder: Path) -> Path:
         with lzma.open(site / "graph.tsv.xz", "rt", encoding="utf-8") as lines:
             for number, line in enumerate(lines):
                 url, language, size, *_ = line.rstrip("\n").split("\t")
-                rows.append((url, site.name, from_cld2(language), f"{site.name}.warc.gz", number, int(size)))
+                found = from_bcp47(language) or UNKNOWN
+                rows.append((url, site.name, found, f"{site.name}.warc.gz", number, int(size)))
     pq.write_table(pa.table(dict(zip(NAMES, zip(*rows, strict=True), strict=True))), file)
     if not copies:
         return file
@@ -101,7 +102,7 @@ def write_archive(folders: Sequence[Path], folder: Path) -> None:
                 if head.url in languages:
                     member = gzip.compress(warc.read(offset))
                     place = (f"{site.name}.warc.gz", target.tell(), target.write(member))
-                    rows.append((head.url, site.name, from_cld2(languages[head.url]), *place))
+                    rows.append((head.url, site.name, from_bcp47(languages[head.url]) or UNKNOWN, *place))
     pq.write_table(pa.table(dict(zip(NAMES, zip(*rows, strict=True), strict=True))), folder / "index.parquet")
 
 

@@ -22,8 +22,7 @@ from bilingual_crawler.pages.language import BY_DEFAULT, Detection
 from bilingual_crawler.pages.origin import Origin
 from bilingual_crawler.storage.files import LeftOut, read_within
 from bilingual_crawler.storage.records import BITEXT, DOCUMENTS, NO_RECORD, PAIRS, read_json_lines, read_tsv
-from bilingual_crawler.urls.canonical import canonicalise
-from bilingual_crawler.urls.variants import bare
+from bilingual_crawler.urls.canonical import bare, canonicalise
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

@@ -434,8 +434,8 @@ def test_the_first_rule_that_matches_counts_and_a_policy_is_an_address() -> None
         "text",
     ]
     rules = rules_in(json.dumps(given).encode(), "https://a.org/.well-known/tdmrep.json")
-    assert [rule.reserved for rule in rules] == [False, True, True]
-    assert all(rule.location.encode() for rule in rules)
+    assert [declared.reserved for _, declared in rules] == [False, True, True]
+    assert all(location.encode() for location, _ in rules)
     assert declared_for("https://a.org/free/x", rules).reserved is False
     assert declared_for("https://a.org/x", rules).names == ("tdm-reservation",)
     assert not declared_for("https://a.org/x", rules).policy

@@ -11,7 +11,7 @@ from scrapy.http import Response
 from support.costs import ATTEMPTS, processor_seconds, within
 
 from bilingual_crawler.crawl.middlewares.language import page_job
-from bilingual_crawler.pages.formats import is_page
+from bilingual_crawler.pages.formats import may_hold
 from bilingual_crawler.pages.html import parse_page, walk_through
 from bilingual_crawler.pages.labels import coded_language, flagged_language, named_language
 from bilingual_crawler.pages.model import MAX_LINES, MAX_TEXT, MAX_TITLE, Link, LinkPosition, LinkSource
@@ -1117,7 +1117,7 @@ class TestLabels:
     ],
 )
 def test_is_page(url: str, expected: bool) -> None:
-    assert is_page(url) is expected
+    assert may_hold(url) is expected
 
 
 MARKUP = """<a href=x>|</a>|<p>|<nav>|</nav>|<select>|<option value=/en/>|</select>|English|<div class=lang>|</div>|<td>

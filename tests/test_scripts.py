@@ -20,8 +20,8 @@ from bilingual_crawler.pages.html import parse_page
 from bilingual_crawler.pages.language import Detection
 from bilingual_crawler.storage.records import read_tsv
 from bilingual_crawler.storage.warc import VARIANT_FIELD, parse_head
+from bilingual_crawler.urls.canonical import asked_language, variant
 from bilingual_crawler.urls.marks import marked_language
-from bilingual_crawler.urls.variants import asked_language, variant
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

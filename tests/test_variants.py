@@ -23,9 +23,8 @@ from bilingual_crawler.pages.model import Link, LinkSource, PageRecord
 from bilingual_crawler.storage.archive import iter_responses
 from bilingual_crawler.storage.records import read_tsv
 from bilingual_crawler.storage.writer import Exchange, WarcWriter
-from bilingual_crawler.urls.canonical import canonicalise
+from bilingual_crawler.urls.canonical import asked_language, bare, canonicalise, variant
 from bilingual_crawler.urls.marks import marked_language, strip_language
-from bilingual_crawler.urls.variants import asked_language, bare, variant
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -10,9 +10,9 @@ from msgspec.structs import replace
 
 from bilingual_crawler.languages.codes import base_of, may_be, to_bcp47
 from bilingual_crawler.pages.model import Link, LinkSource, PageRecord
+from bilingual_crawler.urls.canonical import asked_language, bare, variant
 from bilingual_crawler.urls.hosts import host_of, registered_domain
 from bilingual_crawler.urls.marks import marked_language, strip_language
-from bilingual_crawler.urls.variants import asked_language, bare, variant
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence

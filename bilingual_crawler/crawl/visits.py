@@ -41,9 +41,8 @@ from bilingual_crawler.frontier.shared import SharedFrontier, Worker
 from bilingual_crawler.options import Options, usage_error
 from bilingual_crawler.plugins import FRONTIER_STORES
 from bilingual_crawler.storage.files import to_disk, write_durably
-from bilingual_crawler.urls.canonical import canonicalise
+from bilingual_crawler.urls.canonical import bare, canonicalise
 from bilingual_crawler.urls.hosts import registered_domain, with_http, with_https
-from bilingual_crawler.urls.variants import bare
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence

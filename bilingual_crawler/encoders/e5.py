@@ -225,13 +225,12 @@ class E5Encoder:
         encodings = self._tokenizer.encode_batch_fast([PREFIX + text for text in texts])
         ids = [np.array(encoding.ids, dtype=np.int64) for encoding in encodings]
         result = np.zeros((len(texts), self._weights.width), dtype=np.float32)
-        rows: list[int] = []
+        batches: list[list[int]] = [[]]
         for row in np.argsort([len(one) for one in ids], kind="stable"):
-            if rows and (len(rows) + 1) * len(ids[row]) > BATCH_TOKENS:
-                result[rows] = self._run([ids[one] for one in rows])
-                rows = []
-            rows.append(row)
-        if rows:
+            if batches[-1] and (len(batches[-1]) + 1) * len(ids[row]) > BATCH_TOKENS:
+                batches.append([])
+            batches[-1].append(row)
+        for rows in filter(None, batches):
             result[rows] = self._run([ids[one] for one in rows])
         return result
 

@@ -6,7 +6,7 @@ from enum import IntEnum, StrEnum
 
 import msgspec
 
-from bilingual_crawler.urls.variants import asked_language
+from bilingual_crawler.urls.canonical import asked_language
 
 NEVER = float("-inf")
 """Priority of a URL that is known but must not be fetched."""

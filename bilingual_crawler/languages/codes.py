@@ -13,12 +13,7 @@ from typing import TYPE_CHECKING
 
 import langcodes
 import msgspec
-from langcodes.data_dicts import (
-    LANGUAGE_ALPHA3,
-    LANGUAGE_ALPHA3_BIBLIOGRAPHIC,
-    MACROLANGUAGES,
-    NORMALIZED_MACROLANGUAGES,
-)
+from langcodes import data_dicts
 from langcodes.tag_parser import LanguageTagError
 
 from bilingual_crawler.languages.scripts import HANS, HANT, SCRIPTS
@@ -65,9 +60,9 @@ def _code(code: str) -> str | None:
     if code in _NOT_A_LANGUAGE or not (2 <= len(code) <= 3 and code.isascii() and code.isalpha()):
         return None
     code = _BIBLIOGRAPHIC.get(code, code)
-    code = NORMALIZED_MACROLANGUAGES.get(code, code)
+    code = data_dicts.NORMALIZED_MACROLANGUAGES.get(code, code)
     if len(code) == 2:
-        code = LANGUAGE_ALPHA3.get(code, "")
+        code = data_dicts.LANGUAGE_ALPHA3.get(code, "")
         return MERGED.get(code, code) or None
     if code in _WITH_SHORT:
         return code
@@ -75,15 +70,15 @@ def _code(code: str) -> str | None:
     return code if valid else None
 
 
-_WITH_SHORT = frozenset(LANGUAGE_ALPHA3.values())
-_BIBLIOGRAPHIC = {b: LANGUAGE_ALPHA3[a] for a, b in LANGUAGE_ALPHA3_BIBLIOGRAPHIC.items()}
+_WITH_SHORT = frozenset(data_dicts.LANGUAGE_ALPHA3.values())
+_BIBLIOGRAPHIC = {b: data_dicts.LANGUAGE_ALPHA3[a] for a, b in data_dicts.LANGUAGE_ALPHA3_BIBLIOGRAPHIC.items()}
 
 
 @lru_cache(maxsize=1)
 def _names() -> dict[str, str]:
     """Folded English names and endonyms to ISO 639-3, most frequent language first where two share a name."""
     names: dict[str, str] = {}
-    others = sorted({code for code in map(_code, LANGUAGE_ALPHA3) if code} - {*URL_LABELS, *CLD2_ONLY})
+    others = sorted({code for code in map(_code, data_dicts.LANGUAGE_ALPHA3) if code} - {*URL_LABELS, *CLD2_ONLY})
     for lang in (*URL_LABELS, *CLD2_ONLY, *others):
         for name in names_of(lang):
             names.setdefault(fold(name), lang)
@@ -217,16 +212,8 @@ def _suggestion(folded: str) -> str:
     return f": did you mean {lang} ({language_name(lang)})?"
 
 
-@lru_cache(maxsize=1024)
-def from_cld2(code: str) -> str:
-    """ISO 639-3 of a code of CLD2; :data:`UNKNOWN` for unknown languages, scripts and jokes (``xx-Latn``, ``zzp``)."""
-    if code == "sr-ME":
-        return "cnr"
-    return _code(code.partition("-")[0].lower()) or UNKNOWN
-
-
 def from_bcp47(tag: str) -> str | None:
-    """ISO 639-3 of a ``hreflang`` or ``lang`` value; None for ``x-default`` and for values that are no language tag."""
+    """ISO 639-3 of a ``hreflang`` or ``lang`` value, or code of CLD2; None for what is no language (``x-default``)."""
     return base_of(tag_language(tag) or "") or None
 
 
@@ -261,7 +248,7 @@ def may_be(one: str, other: str) -> bool:
 
 def macrolanguage(lang: str) -> str | None:
     """The language that *lang* is a part of, both ISO 639-3: Kurdish (kur) of Sorani (ckb); or None."""
-    wide = from_bcp47(MACROLANGUAGES.get(to_bcp47(lang), ""))
+    wide = from_bcp47(data_dicts.MACROLANGUAGES.get(to_bcp47(lang), ""))
     return None if wide == lang else wide
 
 
@@ -273,11 +260,9 @@ def to_bcp47(lang: str) -> str:
     return f"{short}-{script}" if script else short
 
 
-_SHORT: dict[str, str] = {}
-for _short in LANGUAGE_ALPHA3:
-    # Current codes take precedence over withdrawn ones (iw, jw, in, ji, mo, sh), and no over nb.
-    if len(_short) == 2 and _short not in ("iw", "jw", "in", "ji", "mo", "sh", "nb"):
-        _SHORT.setdefault(_code(_short) or "", _short)
+# Current codes take precedence over withdrawn ones, and no over nb.
+_RARE = ("iw", "jw", "in", "ji", "mo", "sh", "nb")
+_SHORT = {_code(one): one for one in reversed(data_dicts.LANGUAGE_ALPHA3) if len(one) == 2 and one not in _RARE}
 
 
 @lru_cache(maxsize=1024)

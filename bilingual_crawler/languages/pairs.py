@@ -7,16 +7,8 @@ from dataclasses import dataclass, replace
 from itertools import combinations
 from typing import TYPE_CHECKING
 
-from bilingual_crawler.languages.codes import (
-    DEFAULT_EQUIVALENTS,
-    LanguageError,
-    LanguagePair,
-    base_of,
-    language_name,
-    parse_equivalents,
-    parse_language,
-    split_pair,
-)
+from bilingual_crawler.languages import codes
+from bilingual_crawler.languages.codes import DEFAULT_EQUIVALENTS, LanguageError, LanguagePair, base_of
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Sequence
@@ -47,7 +39,7 @@ class LanguagePairs:
     def parse(cls, text: str, equivalents: Iterable[str | Collection[str]] = DEFAULT_EQUIVALENTS) -> LanguagePairs:
         """The pair of ``eng-mlt`` or ``English,Maltese``, or those of ``eng-isl,eng-dan``; raises LanguageError."""
         parts = text.split(",")
-        if all(map(split_pair, parts)) and any(map(_is_pair, parts)):
+        if all(map(codes.split_pair, parts)) and any(map(_is_pair, parts)):
             return cls._of_a_crawl([LanguagePair.parse(part, equivalents) for part in parts])
         if len(parts) > 2:
             raise LanguageError(
@@ -64,13 +56,13 @@ class LanguagePairs:
             raise LanguageError(
                 f"{text!r} names pairs: give pair={text} for these pairs, or single languages, like eng,isl,dan"
             )
-        languages = [parse_language(part) for part in parts]
+        languages = [codes.parse_language(part) for part in parts]
         if len(languages) < 2:
             raise LanguageError(f"{text!r} is one language: give at least two, like eng,isl,dan")
         language, count = Counter(map(base_of, languages)).most_common(1)[0]
         if count > 1:
-            raise LanguageError(f"{language_name(language)} is given twice; give it once")
-        classes = parse_equivalents(equivalents)
+            raise LanguageError(f"{codes.language_name(language)} is given twice; give it once")
+        classes = codes.parse_equivalents(equivalents)
         return cls._of_a_crawl([LanguagePair(a, b, classes) for a, b in combinations(languages, 2)])
 
     @classmethod

@@ -5,10 +5,7 @@ from __future__ import annotations
 import pkgutil
 import tomllib
 from functools import cache
-from typing import TYPE_CHECKING, Any
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
+from typing import Any
 
 
 def read_tables(module: str) -> dict[str, Any]:
@@ -27,7 +24,7 @@ def words(text: str) -> frozenset[str]:
     return frozenset(text.split())
 
 
-def by_word(lists: Mapping[str, str]) -> dict[str, str]:
+def by_word(lists: dict[str, str]) -> dict[str, str]:
     """Each word of *lists* to the key of its list; if several have it, of the first."""
     table: dict[str, str] = {}
     for key, text in lists.items():

@@ -36,8 +36,7 @@ from bilingual_crawler.pairing.methods import Method, encoder_of, method_of
 from bilingual_crawler.pairing.reading import PackedDocument, RawPage, read_pages
 from bilingual_crawler.storage.files import replacing
 from bilingual_crawler.storage.warc import NoRecord
-from bilingual_crawler.urls.canonical import canonicalise
-from bilingual_crawler.urls.variants import bare
+from bilingual_crawler.urls.canonical import bare, canonicalise
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

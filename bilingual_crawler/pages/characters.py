@@ -37,18 +37,14 @@ def one_line(text: str) -> str:
 
 def _needed_joiner(match: re.Match[str]) -> str:
     start, end = match.span()
-    before, after = match.string[start - 1 : start], match.string[end : end + 1]
-    in_emoji = _category(after) == "So" and _category(before) in ("So", "Sk")
+    before, after = match.string[start - 1 : start] or " ", match.string[end : end + 1] or " "
+    in_emoji = unicodedata.category(after) == "So" and unicodedata.category(before) in ("So", "Sk")
     return match[0][0] if in_emoji or _takes_joiners(before) or _takes_joiners(after) else ""
 
 
 @lru_cache(maxsize=4096)
 def _takes_joiners(character: str) -> bool:
-    return _category(character).startswith("M") or unicodedata.bidirectional(character or " ") in ("R", "AL")
-
-
-def _category(character: str) -> str:
-    return unicodedata.category(character or " ")
+    return unicodedata.category(character).startswith("M") or unicodedata.bidirectional(character) in ("R", "AL")
 
 
 def composed(text: str) -> str:

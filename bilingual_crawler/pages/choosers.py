@@ -27,9 +27,6 @@ MAX_SCRIPT = 2000  # characters of a script in an attribute that is read
 
 _URL_VALUE = re.compile(r"(?i)(?=\S++\Z)(?:\?|[^/]*+/|.+?\.(?:html?|php|aspx?)(?:\?|\Z))")
 _SEARCH_NAMES = frozenset(["q", "s", "query", "search", "searchword", "keyword", "keywords", "term", "terms"])
-_PRIVATE = frozenset(("password", "file"))
-_NOT_SENT = frozenset(("button", "reset", "image", "checkbox", "radio", "submit"))
-_TABLE_TAGS = frozenset(("table", "tbody", "thead", "tfoot", "tr"))
 
 
 class _Option(NamedTuple):
@@ -39,12 +36,8 @@ class _Option(NamedTuple):
 
 
 def _options(select: LexborNode) -> list[_Option]:
-    found = []
-    for option in select.css("option")[:MAX_OPTIONS]:
-        attributes, text = option.attributes, " ".join(option.text().split())
-        value = attributes.get("value")
-        found.append(_Option(text if value is None else value, text, attributes))
-    return found
+    found = ((one.attributes, " ".join(one.text().split())) for one in select.css("option")[:MAX_OPTIONS])
+    return [_Option(text if (value := given.get("value")) is None else value, text, given) for given, text in found]
 
 
 def option_anchors(select: LexborNode) -> list[Anchor]:
@@ -76,7 +69,8 @@ def data_address(attributes: dict[str, str | None]) -> str | None:
 
 def is_loose(form: LexborNode) -> bool:
     """Whether *form* is an empty element in a table, where the parser puts its controls beside it."""
-    return form.first_child is None and form.parent is not None and form.parent.tag in _TABLE_TAGS
+    parent = form.parent
+    return form.first_child is None and parent is not None and parent.tag in {"table", "tbody", "thead", "tfoot", "tr"}
 
 
 def is_get(method: str | None) -> bool:
@@ -106,12 +100,14 @@ def form_anchors(form: LexborNode) -> list[Anchor]:
             return []
         elif "disabled" in given or given.get("form", own.get("id")) != own.get("id"):
             continue
-        elif kind in _PRIVATE:
+        elif kind in {"password", "file"}:
             return []
         elif kind == "submit":
             if is_get(given.get("formmethod")):
-                buttons.append(_Option(value, _text(control) or value, given))
-        elif kind not in _NOT_SENT or (kind == "radio" and "checked" in given):
+                images = (image.attributes.get("alt") or "" for image in control.css("img"))
+                text = " ".join(" ".join((control.text(), *images)).split())
+                buttons.append(_Option(value, text or value, given))
+        elif kind not in {"button", "reset", "image", "checkbox", "radio"} or (kind == "radio" and "checked" in given):
             if kind == "hidden" or value.strip():
                 sent.append((name, value))
             elif "required" in given or kind == "search" or name.lower() in _SEARCH_NAMES:
@@ -128,11 +124,6 @@ def form_anchors(form: LexborNode) -> list[Anchor]:
             text = (one.text or one.value)[:MAX_TEXT]
             anchors.append(Anchor(href, LinkSource.FORM, LinkPosition.SWITCHER, text=text, label=language))
     return anchors
-
-
-def _text(button: LexborNode) -> str:
-    images = (image.attributes.get("alt") or "" for image in button.css("img"))
-    return " ".join(" ".join((button.text(), *images)).split())
 
 
 def _pressed(buttons: Sequence[_Option]) -> list[tuple[_Option, str | None]]:

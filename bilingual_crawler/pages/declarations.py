@@ -6,7 +6,7 @@ import json
 import re
 from contextlib import suppress
 from datetime import date
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from itertools import chain
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any
@@ -36,7 +36,6 @@ _SERVICE_LINK = re.compile(
 )
 _GOOGLE_CLASS = re.compile(r"(?:^|\s)translated-(?:ltr|rtl)(?:\s|$)")
 _GOOGLE_LANG = re.compile(r"(?i)-x-mtfrom-")
-_GOOGLE_HOST = ".translate.goog"
 
 _NAMED: dict[str, list[str]] = {fact: names.split() for fact, names in DECLARED_BY.items()}
 _WANTED = frozenset((*chain(*_NAMED.values()), TDM_RESERVATION, TDM_POLICY))
@@ -175,11 +174,10 @@ class Declarations:
             classes = (attributes.get("class") or "")[:MAX_FACT].lower().split()
             meaning = next((_TIME_CLASSES[one] for one in classes if one in _TIME_CLASSES), "")
             name = f"date{'published' if 'pubdate' in attributes else meaning}"
-        if name in _OF_AN_ITEM:
-            self._day_of_an_item(name, attributes.get("datetime") or "")
+        self._day_of_an_item(name, attributes.get("datetime") or "")
 
     def _day_of_an_item(self, name: str, value: str) -> None:
-        if day := _day_of(value):
+        if name in _OF_AN_ITEM and (day := _day_of(value)):
             self._days[name] = day if self._days.get(name, day) == day else ""
 
     def _add_licence(self, href: str) -> None:
@@ -190,43 +188,46 @@ class Declarations:
         self, anchors: Sequence[Anchor], lines: Sequence[str], main: Sequence[bool], url: str, base: str
     ) -> Origin:
         """The facts of the page at *url*, whose links are relative to *base*; *main*: as that of a ``Walk``."""
-        linked = _linked_data(self._linked)
         last = len(lines) - _LAST_LINES
         outside = [line for number, line in enumerate(lines) if number >= last or not main[number]]
+        works = chain.from_iterable(_texts(one.get("translationOfWork"), ("url", "@id")) for one in self._works)
         default = next((href for tag, href in self._alternates if tag.lower() == "x-default"), "")
         hrefs = "\n".join(anchor.href for anchor in anchors).lower()
         service = _SERVICE_LINK.search(hrefs) if "translat" in hrefs else None
         return Origin(
-            author=self._name("author", linked) or _name(self._author.text if self._author else ""),
-            published=self._day("published", linked, "datePublished"),
-            modified=self._day("modified", linked, "dateModified"),
-            licence=self._licence(linked, anchors, hrefs, outside, base),
+            author=self._name("author") or _name(self._author.text if self._author else ""),
+            published=self._day("published", "datePublished"),
+            modified=self._day("modified", "dateModified"),
+            licence=self._licence(anchors, hrefs, outside, base),
             locale=_locale_of(self._tag) or _locale_of(self._own_alternate(url, base)),
             machine_translated=self._tool(url),
             offers_translation=self._plugin or ((service and service.lastgroup) or "").replace("_", "-"),
-            translator=self._name("translator", linked),
-            translation_of=_address(self._translation_of or _translated_work(linked), base),
+            translator=self._name("translator"),
+            translation_of=_address(self._translation_of or next(works, ""), base),
             x_default=_address(default, base),
         )
 
     def languages(self) -> Iterator[str]:
         """Yield the language by each declaration in the head, as ISO 639-3."""
-        said = self._said("language")
-        texts = [text for text in self._linked if "inLanguage" in text]
-        said += [one["inLanguage"] for one in _linked_data(texts) if isinstance(one.get("inLanguage"), str)][:1]
+        linked = (one.get("inLanguage") for one in self._works)
+        said = [*self._said("language"), *[text for text in linked if isinstance(text, str)][:1]]
         yield from filter(None, map(from_bcp47, said))
+
+    @cached_property
+    def _works(self) -> list[dict[str, Any]]:
+        return _linked_data(self._linked)
 
     def _said(self, fact: str) -> list[str]:
         return [self.values[name] for name in _NAMED[fact] if name in self.values]
 
-    def _name(self, fact: str, linked: Iterable[dict[str, Any]]) -> str:
+    def _name(self, fact: str) -> str:
         """The person that the head or linked data name; several of the latter with commas."""
-        by_data = (", ".join(filter(None, map(_name, _texts(one.get(fact))))) for one in linked)
+        by_data = (", ".join(filter(None, map(_name, _texts(one.get(fact))))) for one in self._works)
         return _name(next(iter(self._said(fact)), "")) or next(filter(None, by_data), "")[:MAX_FACT]
 
-    def _day(self, fact: str, linked: Sequence[dict[str, Any]], key: str) -> str:
+    def _day(self, fact: str, key: str) -> str:
         said = [self.values.get(name) or self._days.get(name) or "" for name in _NAMED[fact]]
-        said += [value for one in linked if isinstance(value := one.get(key), str)]
+        said += [value for one in self._works if isinstance(value := one.get(key), str)]
         return next(filter(None, map(_day_of, [*said, *self._said(f"{fact}_later")])), "")
 
     def _own_alternate(self, url: str, base: str) -> str:
@@ -241,13 +242,12 @@ class Declarations:
             return "google-translate" if named == "google" else named
         if kind.strip().upper() == "MT":
             return "microsoft-translator"
-        return self._machine or ("google-translate" if (urlsplit(url).hostname or "").endswith(_GOOGLE_HOST) else "")
+        is_google = (urlsplit(url).hostname or "").endswith(".translate.goog")
+        return self._machine or ("google-translate" if is_google else "")
 
-    def _licence(
-        self, linked: list[dict[str, Any]], anchors: Sequence[Anchor], hrefs: str, outside: list[str], base: str
-    ) -> str:
+    def _licence(self, anchors: Sequence[Anchor], hrefs: str, outside: list[str], base: str) -> str:
         found = [("rel=license", href) for href in self._licences]
-        found += [("json-ld", value) for one in linked for value in _texts(one.get("license"))]
+        found += [("json-ld", value) for one in self._works for value in _texts(one.get("license"))]
         found += [("meta", value) for value in self._said("licence")]
         # most pages have none, and one search in everything is faster than many
         may_be = anchors if any(host in hrefs for host in _LICENCE_HOSTS) else ()
@@ -346,20 +346,13 @@ def _resolved(value: Any, named: Mapping[str, dict[str, Any]]) -> Any:
     return value
 
 
-def _texts(value: Any) -> list[str]:
-    """The texts in a value of linked data: a text, an object with a name, address or identifier, or a list of them."""
+def _texts(value: Any, keys: Sequence[str] = ("name", "url", "@id")) -> list[str]:
+    """The texts in a value of linked data: a text, an object with one of *keys*, the first of them, or several."""
     found = []
     for one in value[:MAX_LICENCES] if isinstance(value, list) else [value]:
-        texts = [one.get(key) for key in ("name", "url", "@id")] if isinstance(one, dict) else [one]
+        texts = [one.get(key) for key in keys] if isinstance(one, dict) else [one]
         found.append(next((text for text in texts if isinstance(text, str)), ""))
     return [text for text in found if text.strip()]
-
-
-def _translated_work(linked: Iterable[dict[str, Any]]) -> str:
-    """The address of the work of which one of the objects is a translation; empty without one."""
-    works = (one.get("translationOfWork") for one in linked)
-    found = (work.get("url") or work.get("@id") if isinstance(work, dict) else work for work in works)
-    return next((address for address in found if isinstance(address, str) and address), "")
 
 
 def _name(text: str) -> str:

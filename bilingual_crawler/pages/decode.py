@@ -60,7 +60,6 @@ _REFUSED = frozenset(
 # w3lib knows the names that Python knows
 codecs.register(lambda label: codecs.lookup(LABELS_OF_ENCODINGS[label]) if label in LABELS_OF_ENCODINGS else None)
 
-_XHTML = "application/xhtml+xml"
 _EMPTY_ELEMENT = re.compile(r"""<([a-zA-Z][\w.:-]*+)((?:[^<>"'/]++|"[^"<]*+"|'[^'<]*+'|/(?!>))*+)/>""")
 _ADDRESS = re.compile(r"""(?i)\b(?:href|src)\s*+=\s*+(?:"[^"<>]*+|'[^'<>]*+|[^"'<>\s]++)""")
 _FRAGMENT = re.compile(r"(?<!&)#|#(?![0-9xX])")  # what begins a fragment, but no character reference (`&#39;`)
@@ -75,7 +74,7 @@ def decode_body(body: bytes, content_type: str | None, languages: Iterable[str |
     As browsers do, queries of addresses are escaped in the page's encoding, and empty elements of XHTML closed.
     """
     text = _read(body, content_type, languages)
-    if content_type and content_type.strip().lower().startswith(_XHTML):
+    if content_type and content_type.strip().lower().startswith("application/xhtml+xml"):
         text = _EMPTY_ELEMENT.sub(lambda m: m[0] if m[1].lower() in VOID_TAGS else f"<{m[1]}{m[2]}></{m[1]}>", text)
     return text
 
@@ -86,10 +85,9 @@ def _read(body: bytes, content_type: str | None, languages: Iterable[str | None]
         return _decode(body[len(mark) :], encoding)
     if encoding := _utf16(body):
         return _decode(body, encoding)
-    try:
+    text = None
+    with suppress(UnicodeDecodeError):
         text = body.decode("utf-8")
-    except UnicodeDecodeError:
-        text = None
     charset = _CHARSET.search(content_type or "")  # also with blanks around `=` and in any quotes
     by_header = http_content_type_encoding(content_type) or (resolve_encoding(charset[1]) if charset else None)
     declared = by_header or _by_page(body)

@@ -3,20 +3,15 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
 
 from bilingual_crawler.languages.codes import tag_language
 from bilingual_crawler.pages.tables import NOT_PAGES
-
-if TYPE_CHECKING:
-    from collections.abc import Collection
 
 HTML, PDF = "html", "pdf"
 FORMATS = (HTML, PDF)  # formats that can be read
 ONLY_HTML = frozenset((HTML,))
 _MEDIA_TYPES = {HTML: ("text/html", "application/xhtml+xml"), PDF: ("application/pdf", "application/x-pdf")}
 _ANY_FILE = ("application/octet-stream", "binary/octet-stream", "application/force-download")
-
 
 _PAGE_BEFORE_LANGUAGE = re.compile(r"\.(?:x|s|p)?html?$|\.php$")
 _PROGRAM_ENDINGS = frozenset(("class", "css", "exe", "js", "json", "mjs", "py", "so", "yaml"))
@@ -46,13 +41,8 @@ def _is_title(path: str) -> bool:
     return is_article and not name[0].islower() and ":" not in name
 
 
-def is_page(url: str) -> bool:
-    """Whether a canonical URL may lead to an HTML page, by its ending."""
-    return ending_of(url) not in NOT_PAGES
-
-
-def may_hold(url: str, formats: Collection[str]) -> bool:
-    """Whether a canonical URL may lead to a document in one of *formats*, by its ending."""
+def may_hold(url: str, formats: frozenset[str] = ONLY_HTML) -> bool:
+    """Whether a canonical URL may lead to an HTML page, or to a document in one of *formats*, by its ending."""
     ending = ending_of(url)
     return ending not in NOT_PAGES or ending in formats
 

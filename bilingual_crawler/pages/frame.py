@@ -4,17 +4,10 @@ from __future__ import annotations
 
 import re
 from functools import lru_cache
-from itertools import accumulate, compress
+from itertools import accumulate, compress, groupby
 from typing import TYPE_CHECKING, NamedTuple
 
-from bilingual_crawler.pages.tables import (
-    EDGE_OWNERS,
-    NAVIGATION_WORDS,
-    QUALIFIERS,
-    SWITCHER_WORDS,
-    WHOLE_NAMES,
-    WIDGET_WORDS,
-)
+from bilingual_crawler.pages import tables
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -44,7 +37,7 @@ def names_of(names: str) -> int:
     """What class and id *names*, separated by blanks, say of an element: :data:`LAYOUT` and others as bits."""
     bits = 0
     for name in names.split():
-        if name in WHOLE_NAMES:
+        if name in tables.WHOLE_NAMES:
             bits |= WIDGET
         if "." in name or ":" in name or len(name) > _MAX_NAME:
             continue
@@ -52,16 +45,16 @@ def names_of(names: str) -> int:
         if len(words) > _MAX_WORDS:
             continue
         # "has-sidebar", "nav-content" and "grid-for-nav" stand around a menu, or beside one
-        if QUALIFIERS.isdisjoint(words):
+        if tables.QUALIFIERS.isdisjoint(words):
             last = "".join(words[-2:])
-            if last in NAVIGATION_WORDS or not NAVIGATION_WORDS.isdisjoint(words):
+            if last in tables.NAVIGATION_WORDS or not tables.NAVIGATION_WORDS.isdisjoint(words):
                 bits |= LAYOUT
             elif not _EDGES.isdisjoint(words):
                 # of the page, rather than of an entry in it
-                bits |= EDGE if words[0] in ("header", "footer") or not EDGE_OWNERS.isdisjoint(words) else 0
-            if last in WIDGET_WORDS or not WIDGET_WORDS.isdisjoint(words):
+                bits |= EDGE if words[0] in ("header", "footer") or not tables.EDGE_OWNERS.isdisjoint(words) else 0
+            if last in tables.WIDGET_WORDS or not tables.WIDGET_WORDS.isdisjoint(words):
                 bits |= WIDGET
-        if not SWITCHER_WORDS.isdisjoint(words):
+        if not tables.SWITCHER_WORDS.isdisjoint(words):
             bits |= SWITCHER
     return bits
 
@@ -111,9 +104,7 @@ def own_lines(lines: Sequence[str], kinds: Sequence[int], regions: Iterable[Regi
     ):
         counted = [one for one, size in zip(counted, held, strict=True) if size < 2 * MIN_PROSE]
         own = _outside(kinds, counted)
-    without = list(own)
-    for start, stop in _menus(own, kinds):
-        without[start:stop] = [False] * (stop - start)
+    without = _without_menus(own, kinds)
     return (without if _has_text(lines, without) else own), counted
 
 
@@ -136,12 +127,9 @@ def are_in(slices: Iterable[slice], size: int) -> list[bool]:
     return [depth > 0 for depth in accumulate(changes[:size])]
 
 
-def _menus(own: Sequence[bool], kinds: Sequence[int]) -> Iterable[tuple[int, int]]:
-    """Yield the places of the first line of each menu, and after its last."""
-    start = 0
-    for place, (is_own, kind) in enumerate(zip((*own, False), (*kinds, 0), strict=True)):
-        if is_own and kind & LINKED and not kind & CONTENT:
-            continue
-        if place - start >= MENU:
-            yield start, place
-        start = place + 1
+def _without_menus(own: Sequence[bool], kinds: Sequence[int]) -> list[bool]:
+    """Tell which lines of *own* are in no menu."""
+    linked = [is_own and kind & (LINKED | CONTENT) == LINKED for is_own, kind in zip(own, kinds, strict=True)]
+    runs = [list(run) for _, run in groupby(linked)]
+    in_menu = [run[0] and len(run) >= MENU for run in runs for _ in run]
+    return [is_own and not is_in for is_own, is_in in zip(own, in_menu, strict=True)]

@@ -15,11 +15,10 @@ from bilingual_crawler.pages.outline import files_in, outline_of_text
 from bilingual_crawler.pages.robots import page_rules
 from bilingual_crawler.pages.tables import SELF_CLOSING_TAGS
 from bilingual_crawler.pages.walk import Walk
-from bilingual_crawler.urls.canonical import canonicalise
-from bilingual_crawler.urls.variants import linked
+from bilingual_crawler.urls.canonical import canonicalise, linked
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Sequence
+    from collections.abc import Sequence
 
     from bilingual_crawler.pages.outline import Outline
 
@@ -104,7 +103,7 @@ def walk_through(html: str) -> Walk:
     return walk
 
 
-def page_of(walk: Walk, url: str, link_headers: Sequence[str] = (), formats: Collection[str] = ONLY_HTML) -> PageRecord:
+def page_of(walk: Walk, url: str, link_headers: Sequence[str] = (), formats: frozenset[str] = ONLY_HTML) -> PageRecord:
     """Return *walk* as the page at *url*, as :func:`parse_page` does, with links to documents in *formats*."""
     walk.anchors.extend(header_anchors(link_headers))
     declared = walk.declarations

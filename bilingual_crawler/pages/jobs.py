@@ -20,8 +20,8 @@ from bilingual_crawler.pages.robots import rules_for, sitemaps_in, text_of
 from bilingual_crawler.pages.sandbox.jobs import Job, Limits
 from bilingual_crawler.pages.sequences import sample_of
 from bilingual_crawler.pages.sitemap import parse_sitemap
+from bilingual_crawler.urls.canonical import bare
 from bilingual_crawler.urls.marks import marked_language
-from bilingual_crawler.urls.variants import bare
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -5,15 +5,11 @@ from __future__ import annotations
 import re
 import unicodedata
 from functools import lru_cache
-from typing import TYPE_CHECKING
 
 from bilingual_crawler.languages.codes import URL_LABELS, from_bcp47, name_tables, to_bcp47
 from bilingual_crawler.languages.tables import by_word
 from bilingual_crawler.pages.tables import BIBLIOGRAPHIC_CODES, CODES_IN_LABELS, FLAG_NOISE, LABEL_FILLERS
 from bilingual_crawler.pages.words import LETTERS
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
 
 MAX_LABEL = 48  # characters of the longest text that is read as the name of a language
 COMMON = URL_LABELS[:100]
@@ -29,11 +25,9 @@ _FLAG = re.compile(r"(?i)flag|flagg|bandera|bandiera|drapeau|lippu|/lang(?:uages
 @lru_cache(maxsize=1)
 def _codes() -> dict[str, str]:
     """Two- and three-letter codes of the common languages, and wrong codes that sites use."""
-    codes = dict(CODES_IN_LABELS)
-    for lang in (*COMMON, "cnr", "nno"):
-        codes.setdefault(to_bcp47(lang), lang)
-        codes.setdefault(lang, lang)
-    return {code: from_bcp47(code) or "" for code in BIBLIOGRAPHIC_CODES} | codes
+    # the first language with a code has it
+    common = {code: lang for lang in ("nno", "cnr", *reversed(COMMON)) for code in (lang, to_bcp47(lang))}
+    return {code: from_bcp47(code) or "" for code in BIBLIOGRAPHIC_CODES} | common | CODES_IN_LABELS
 
 
 @lru_cache(maxsize=32768)
@@ -46,7 +40,7 @@ def named_language(text: str) -> str | None:
     whole = unicodedata.normalize("NFKC", text).casefold().strip(_PUNCTUATION)
     if whole in names:
         return names[whole]
-    words = list(_words_and_names(whole, names))
+    words = _words_and_names(whole, names)
     langs = {names[word] for word in words if word in names}
     if len(langs) != 1:
         return None if langs else _emoji_language(text)
@@ -55,14 +49,11 @@ def named_language(text: str) -> str | None:
     return found if all(word in LABEL_FILLERS or _codes().get(word) == found for word in rest) else None
 
 
-def _words_and_names(text: str, names: Mapping[str, str]) -> Iterator[str]:
+def _words_and_names(text: str, names: dict[str, str]) -> list[str]:
     """The words of *text*. A part in brackets or between bars stays whole if it is the name of a language."""
-    for part in text.translate(_BARS).split("|"):
-        part = part.strip(_PUNCTUATION)
-        if part in names:
-            yield part
-        else:
-            yield from (word.strip(_PUNCTUATION) for word in part.split())
+    parts = (part.strip(_PUNCTUATION) for part in text.translate(_BARS).split("|"))
+    found = ([part] if part in names else part.split() for part in parts)
+    return [word.strip(_PUNCTUATION) for words in found for word in words]
 
 
 @lru_cache(maxsize=8192)
@@ -79,9 +70,8 @@ def coded_language(text: str) -> str | None:
     if lower in codes:
         return codes[lower]
     base, separator, region = re.sub("_", "-", lower).partition("-")
-    if separator and base in codes and (len(region) == 2 or region in ("hans", "hant", "latn", "cyrl", "419")):
-        return codes[base]
-    return None
+    is_region = separator and (len(region) == 2 or region in ("hans", "hant", "latn", "cyrl", "419"))
+    return codes.get(base) if is_region else None
 
 
 @lru_cache(maxsize=8192)

@@ -102,21 +102,17 @@ class Detection:
         is short, or its lines and the whole disagree, and among languages that detectors confuse.
         """
         text = "\n".join(lines)
-        named = [lang and base_of(lang) for lang in declared]
-        found = self._identify_page(lines, text, named)
+        names = [lang and base_of(lang) for lang in declared]
+        whole = self._identify(text, names)
+        # the first of equals
+        named = next((language for language, _ in Counter(filter(None, names)).most_common(1)), None)
+        found = replace(self._vote(lines, text, whole), declared=named)
+        is_tie = found.language != whole.language == named
+        if named and named != found.language and (is_tie or self._decides(named, text, found)):
+            found = replace(found, language=named, reliable=False)
         if found.reliable and has_wrong_letters(text, found.language):
             found = replace(found, reliable=False)
         return self._in_script(found, text)
-
-    def _identify_page(self, lines: Sequence[str], text: str, declared: Sequence[str | None]) -> Identification:
-        whole = self._identify(text, declared)
-        # the first of equals
-        named = next((language for language, _ in Counter(filter(None, declared)).most_common(1)), None)
-        voted = replace(self._vote(lines, text, whole), declared=named)
-        is_tie = voted.language != whole.language == named
-        if named in (None, voted.language) or not (is_tie or self._decides(named, text, voted)):
-            return voted
-        return replace(voted, language=named, reliable=False)
 
     def _vote(self, lines: Sequence[str], text: str, whole: Identification) -> Identification:
         """*whole*, or the vote of the lines of a text that is in several languages or too long, by their characters."""

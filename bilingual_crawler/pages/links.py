@@ -16,11 +16,11 @@ from bilingual_crawler.pages.formats import ending_of, may_hold
 from bilingual_crawler.pages.labels import MAX_LABEL, flagged_language, named_language
 from bilingual_crawler.pages.model import Link, LinkPosition, LinkSource
 from bilingual_crawler.pages.tables import DOCUMENT_ENDINGS
+from bilingual_crawler.urls.canonical import linked
 from bilingual_crawler.urls.hosts import registered_domain
-from bilingual_crawler.urls.variants import linked
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
 MAX_TEXT = 200  # characters of an anchor text that are kept
 MAX_FLAG = 1000  # characters of the texts and names of the images in a link that are read
@@ -121,7 +121,7 @@ def merge(anchors: Iterable[Anchor], base: str, page: str | None) -> tuple[Link,
     return tuple(_link(url, anchor, base) for url, anchor in found.items())
 
 
-def in_formats(links: Iterable[Link], formats: Collection[str]) -> tuple[list[Link], Counter[str]]:
+def in_formats(links: Iterable[Link], formats: frozenset[str]) -> tuple[list[Link], Counter[str]]:
     """The *links* that may lead to a document in *formats*; the number of all links to documents, by ending."""
     links = list(links)
     documents = Counter(ending for link in links if (ending := ending_of(link.url)) in DOCUMENT_ENDINGS)
@@ -133,16 +133,14 @@ def limited(links: Sequence[Link]) -> tuple[Link, ...]:
     announced: Counter[str | None] = Counter()
     believed = []
     for link in links:
-        if link.alternate or link.position is LinkPosition.SWITCHER:
-            announced[language := link.hreflang or link.label] += 1
-            if announced[language] > MAX_ANNOUNCED:
+        if link.alternate or link.is_switch:
+            announced[link.claimed] += 1
+            if announced[link.claimed] > MAX_ANNOUNCED:
                 link = replace(link, alternate=False, position=LinkPosition.BODY)
         believed.append(link)
     if len(believed) <= MAX_LINKS and sum(len(link.url) for link in believed) <= MAX_CHARACTERS:
         return tuple(believed)
-    best = sorted(
-        believed, key=lambda link: not (link.alternate or link.hreflang or link.position is LinkPosition.SWITCHER)
-    )[:MAX_LINKS]
+    best = sorted(believed, key=lambda link: not (link.alternate or link.hreflang or link.is_switch))[:MAX_LINKS]
     room = bisect_right(list(accumulate(len(link.url) for link in best)), MAX_CHARACTERS)
     return tuple(best[:room])
 
@@ -161,10 +159,8 @@ def _absorb(first: Anchor, other: Anchor) -> None:
         first.position = other.position
         first.text, other.text = other.text or first.text, first.text
         first.label = other.label or first.label
-    if not first.text:
-        first.text = other.text
-    if _RANKS[other.source] < _RANKS[first.source]:
-        first.source = other.source
+    first.text = first.text or other.text
+    first.source = min(first.source, other.source, key=_RANKS.__getitem__)
     if first.hreflang in (None, "x-default") and other.hreflang is not None:
         first.hreflang = other.hreflang
     first.lang = first.lang or other.lang

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from enum import StrEnum
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from msgspec import Struct, field
 from msgspec.structs import replace
@@ -14,8 +14,6 @@ from bilingual_crawler.pages.origin import UNKNOWN as NO_ORIGIN
 from bilingual_crawler.pages.outline import Outline  # noqa: TC001  msgspec reads the types
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     from bilingual_crawler.languages.codes import LanguagePair
     from bilingual_crawler.languages.pairs import LanguagePairs
 
@@ -91,25 +89,17 @@ class Link(Struct, frozen=True, omit_defaults=True):
     @property
     def claims(self) -> bool:
         """Whether it says that it leads to a version of the page in another language."""
-        return self.announces or self.position is LinkPosition.SWITCHER
+        return self.announces or self.is_switch
 
+    @property
+    def is_switch(self) -> bool:
+        """Whether it is in a language switcher."""
+        return self.position is LinkPosition.SWITCHER
 
-class Claim(NamedTuple):
-    """What a page says of a URL: that it is its version in another language."""
-
-    url: str
-    language: str | None  # ISO 639-3, also with script, or `x-default`; None if the switcher does not name it
-    announced: bool  # by `hreflang`
-    switcher: bool  # by its language switcher
-
-
-def claims_in(links: Iterable[Link]) -> list[Claim]:
-    """Return what *links* of a page claim, in their order."""
-    return [
-        Claim(link.url, link.hreflang or link.label, link.announces, link.position is LinkPosition.SWITCHER)
-        for link in links
-        if link.claims
-    ]
+    @property
+    def claimed(self) -> str | None:
+        """The language it claims to lead to, also with its script or ``x-default``; None if it names none."""
+        return self.hreflang or self.label
 
 
 class PageRecord(Struct, frozen=True, omit_defaults=True):
@@ -193,15 +183,10 @@ class PageRecord(Struct, frozen=True, omit_defaults=True):
         declared = pairs.side(self.declared_language) if self.declared_language else None
         return declared if declared != pairs.side(self.language) else None
 
-    def claims_for(self, pair: LanguagePair) -> list[Claim]:
-        """Return the claims about the other language of *pair*, also of switchers that name no language.
-
-        Empty if the page is in neither language.
-        """
-        if self.side is None:
-            return []
-        claims = claims_in(self.links)
-        return [claim for claim in claims if claim.language is None or pair.is_other(claim.language, self.side)]
+    def claims_for(self, pair: LanguagePair) -> list[Link]:
+        """Its :attr:`claims` of the other language of *pair*, or of none; empty if the page is in neither language."""
+        claims = self.claims if self.side else ()
+        return [link for link in claims if link.claimed is None or pair.is_other(link.claimed, self.side)]
 
     def without_text(self) -> PageRecord:
         """The page as policies see it, in a resume as well: without text, sample and profile."""

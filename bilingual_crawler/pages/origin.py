@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass, fields, replace
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, TypeAlias
 from urllib.parse import unquote, urlsplit
 
 from bilingual_crawler.pages.characters import one_line
@@ -71,12 +71,9 @@ def _in_order(directives: Set[str]) -> tuple[str, ...]:
     return tuple(name for name in DIRECTIVES if name in directives)
 
 
-class TdmRule(NamedTuple):
-    """A rule of a ``tdmrep.json``."""
-
-    location: str  # pattern of paths, as in robots.txt: `*` is any text, `$` at the end is the end
-    reserved: bool
-    policy: str
+TdmRule: TypeAlias = tuple[str, OptOuts]
+"""Of a ``tdmrep.json``: a pattern of paths, as in robots.txt (``*`` is any text, ``$`` at the end is the end), and what
+is declared for them."""
 
 
 def rules_in(body: bytes, url: str) -> list[TdmRule]:
@@ -98,15 +95,14 @@ def _rule(given: Any, url: str) -> TdmRule | None:
         return None
     link = canonicalise(policy, url) if reserved and isinstance(policy, str) else None
     # JSON may name half a character, which no path has
-    return TdmRule(location.encode("utf-8", "replace").decode(), reserved, link or "")
+    return location.encode("utf-8", "replace").decode(), OptOuts((), reserved, link or "")
 
 
 def declared_for(url: str, rules: Iterable[TdmRule]) -> OptOuts:
     """What the *rules* of its site declare for *url*: the first that matches counts."""
     parts = urlsplit(url)
     path = unquote(parts.path or "/") + (f"?{unquote(parts.query)}" if parts.query else "")
-    rule = next((rule for rule in rules if _matches(rule.location, path)), None)
-    return OptOuts(reserved=rule.reserved, policy=rule.policy) if rule else NOTHING
+    return next((declared for location, declared in rules if _matches(location, path)), NOTHING)
 
 
 def _matches(pattern: str, path: str) -> bool:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from functools import partial, reduce
 from itertools import chain, pairwise
 from statistics import median
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pypdfium2 as pdfium
 import pypdfium2.raw as raw
@@ -23,7 +23,7 @@ from bilingual_crawler.pages.words import SENTENCE_ENDS, is_unspaced
 from bilingual_crawler.pages.wrapping import SUSPENDED
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
 HYPHENS = ("-", "\u00ad", "\u2010")  # characters at the end of a line after which a word may go on
 _EDGE = 2  # lines at the top and at the bottom of a page that may be running heads
@@ -90,36 +90,30 @@ def _masked(line: Line) -> tuple[str, int]:
 
 
 def _parted(page: Sequence[Line]) -> Iterator[list[Line]]:
-    for block in _blocks(page):
-        edge = max(_end(line) for line in block)
-        paragraph = block[:1]
-        for before, line in pairwise(block):
-            if _begins(before, line, edge):
-                yield paragraph
-                paragraph = []
-            paragraph.append(line)
-        yield paragraph
+    for block in _cut(page, partial(_is_apart, leading=_leading(page))):
+        yield from _cut(block, partial(_begins, edge=max(map(_end, block))))
 
 
-def _blocks(page: Sequence[Line]) -> Iterator[list[Line]]:
-    """Lines of one size that stand below each other at the usual distance."""
-    follows = list(pairwise(page))
-    leadings = [(a.base - b.base) / a.size for a, b in follows if 0 < a.base - b.base < 2.5 * a.size]
-    leading = median(leadings) if leadings else _USUAL_LEADING
-    block = list(page[:1])
-    for before, line in follows:
-        gap = (before.base - line.base) / before.size
-        if (
-            not 0 < gap <= _MORE_LEADING * leading
-            or abs(before.size - line.size) > _OTHER_SIZE * before.size
-            or line.left >= before.right
-            or before.left >= line.right
-        ):
-            yield block
-            block = []
-        block.append(line)
-    if block:
-        yield block
+def _cut(lines: Sequence[Line], is_cut: Callable[[Line, Line], bool]) -> Iterator[list[Line]]:
+    """The parts of *lines*, which are cut between each two for which *is_cut* holds."""
+    places = (place for place, neighbours in enumerate(pairwise(lines), 1) if is_cut(*neighbours))
+    return (list(lines[start:end]) for start, end in pairwise((0, *places, len(lines))) if start < end)
+
+
+def _leading(page: Sequence[Line]) -> float:
+    """The usual distance of lines in heights of a line."""
+    leadings = [(a.base - b.base) / a.size for a, b in pairwise(page) if 0 < a.base - b.base < 2.5 * a.size]
+    return median(leadings) if leadings else _USUAL_LEADING
+
+
+def _is_apart(before: Line, line: Line, leading: float) -> bool:
+    """Whether two lines differ in size, or do not stand below each other at the usual distance."""
+    return (
+        not 0 < (before.base - line.base) / before.size <= _MORE_LEADING * leading
+        or abs(before.size - line.size) > _OTHER_SIZE * before.size
+        or line.left >= before.right
+        or before.left >= line.right
+    )
 
 
 def _begins(before: Line, line: Line, edge: float) -> bool:
@@ -194,7 +188,8 @@ def read_pdf(url: str, body: bytes) -> PageRecord:
         if sum(map(str.isalpha, text)) < MIN_LETTERS * len(pages):
             raise ContentError("no-text", "it has no text, or hardly any; it may be a scan")
         title = _title(document, next(filter(None, read)))[:MAX_TITLE].rstrip()
-        declared = (language,) if (language := _language(document)) else ()
+        language = from_bcp47(_metadata(partial(raw.FPDFCatalog_GetLanguage, document)))
+        declared = (language,) if language else ()
         return PageRecord(url, title=title, text=text, length=len(text), declared=declared, is_cut=count > MAX_PAGES)
 
 
@@ -241,7 +236,7 @@ def _line(text_page: pdfium.PdfTextPage, first: int, last: int, text: str) -> Li
 
 def _title(document: pdfium.PdfDocument, page: list[Paragraph]) -> str:
     """The title in the metadata, often a file name, if the first *page* with text shows it; else a large paragraph."""
-    named = one_line(_named_title(document))
+    named = one_line(_metadata(partial(raw.FPDF_GetMetaText, document, b"Title")))
     words = _WORD.findall(named.lower())
     shown = _WORD.findall(" ".join(paragraph.text for paragraph in page).lower())
     if words and f" {' '.join(words)} " in f" {' '.join(shown)} ":
@@ -252,16 +247,9 @@ def _title(document: pdfium.PdfDocument, page: list[Paragraph]) -> str:
     return next(paragraph.text for paragraph in page if paragraph.size > size / LARGE)
 
 
-def _named_title(document: pdfium.PdfDocument) -> str:
-    """The title in the metadata; pypdfium2 refuses one that was cut inside a character."""
-    size = raw.FPDF_GetMetaText(document, b"Title", None, 0)
-    buffer = ctypes.create_string_buffer(size)
-    raw.FPDF_GetMetaText(document, b"Title", buffer, size)
-    return buffer.raw.decode("utf-16-le", "ignore").rstrip("\0")
-
-
-def _language(document: pdfium.PdfDocument) -> str | None:
-    size = raw.FPDFCatalog_GetLanguage(document, None, 0)
+def _metadata(read: Callable[[Any, int], int]) -> str:
+    """The text that *read*, of PDFium, gives; pypdfium2 refuses one that was cut inside a character."""
+    size = read(None, 0)
     buffer = (ctypes.c_ushort * (size // 2))()
-    raw.FPDFCatalog_GetLanguage(document, buffer, size)
-    return from_bcp47(bytes(buffer).decode("utf-16-le", "replace").rstrip("\0"))
+    read(buffer, size)
+    return bytes(buffer).decode("utf-16-le", "ignore").rstrip("\0")

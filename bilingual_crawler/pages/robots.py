@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from w3lib.encoding import read_bom
 
-from bilingual_crawler.urls.variants import linked
+from bilingual_crawler.urls.canonical import linked
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import zlib
+from contextlib import suppress
 from io import BytesIO
 from itertools import islice
 from typing import TYPE_CHECKING
@@ -14,7 +15,7 @@ from bilingual_crawler.pages.formats import may_hold
 from bilingual_crawler.pages.links import hreflang_of, is_for_language
 from bilingual_crawler.pages.model import Link, LinkPosition, LinkSource
 from bilingual_crawler.pages.tables import DOCUMENT_ENDINGS
-from bilingual_crawler.urls.variants import linked
+from bilingual_crawler.urls.canonical import linked
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -31,6 +32,8 @@ _ENTRY = re.compile(rb"<(?:[\w.-]++:)?(?:url|sitemap)(?=[\s>])")
 _ENTRY_END = re.compile(rb"</(?:[\w.-]++:)?(?:url|sitemap)\s*+>")
 _OPEN_LINK = re.compile(rb"<(?:[\w.-]++:)?link\s[^<>]*+(?<!/)(?=>)|(</)(?:[\w.-]++:)?link\s*+(?=>)")
 _FOREIGN_ENTITY = re.compile(rb"&(?!(?:amp|lt|gt|quot|apos|#\d{1,7}|#[xX][0-9a-fA-F]{1,6});)")
+_ENTRIES = ("{*}url", "{*}sitemap", "{*}item", "{*}entry")
+_SAFELY = {"recover": True, "resolve_entities": False, "no_network": True}
 _GZIP = b"\x1f\x8b"
 _PIECE = 64  # compressed bytes that are read at a time: those in which an error is are lost
 
@@ -57,9 +60,9 @@ def parse_sitemap(body: bytes, url: str) -> tuple[list[Link], list[str], dict[st
     pages: dict[str, Link] = {}
     nested: dict[str, None] = {}
     announced: dict[str, list[Link]] = {}
-    page, room_for_announced = "", MAX_CHARACTERS
+    page = ""
+    room = room_for_announced = MAX_CHARACTERS
     entries = _entries(body) if start.startswith(b"<") else _lines(body)
-    room = MAX_CHARACTERS
     for href, hreflang, is_sitemap in entries:
         target = linked(href, url)
         if target is None:
@@ -115,18 +118,9 @@ def _entries(body: bytes) -> Iterator[tuple[str, str | None, bool]]:
     body = _FOREIGN_ENTITY.sub(b"&amp;", body)
     # by now it is not UTF-16, whatever it says
     encoding = "utf-8" if _SAYS_UTF_16.search(body[:1000]) else None
-    events = etree.iterparse(
-        BytesIO(body),
-        tag=("{*}url", "{*}sitemap", "{*}item", "{*}entry"),
-        recover=True,
-        resolve_entities=False,
-        no_network=True,
-        huge_tree=False,
-        remove_comments=True,
-        encoding=encoding,
-    )
+    events = etree.iterparse(BytesIO(body), tag=_ENTRIES, remove_comments=True, encoding=encoding, **_SAFELY)
     read = 0
-    try:
+    with suppress(etree.XMLSyntaxError):
         for _, entry in events:
             addresses = _addresses(entry)
             read += bool(addresses)
@@ -135,8 +129,6 @@ def _entries(body: bytes) -> Iterator[tuple[str, str | None, bool]]:
             # a root has no parent, and what stands before it takes no room
             while (parent := entry.getparent()) is not None and entry.getprevious() is not None:
                 del parent[0]
-    except etree.XMLSyntaxError:
-        pass
     shown, *commented = body.split(b"<!--")
     body = b"".join([shown, *(part.partition(b"-->")[2] for part in commented)])
     starts = [match.start() for match in islice(_ENTRY.finditer(body), MAX_ENTRIES)]
@@ -153,38 +145,26 @@ def _entries_apart(body: bytes, starts: list[int]) -> Iterator[tuple[str, str | 
             return
         text = body[start : end.end() if end else following]
         text = _OPEN_LINK.sub(lambda link: b"<x/" if link[1] else link[0] + b"/", text)
-        parser = etree.XMLParser(recover=True, resolve_entities=False, no_network=True, encoding="utf-8")
-        try:
+        parser = etree.XMLParser(encoding="utf-8", **_SAFELY)
+        with suppress(etree.XMLSyntaxError):
             entry = etree.fromstring(text, parser)
-        except etree.XMLSyntaxError:
-            continue
-        if entry is not None:
-            yield from _addresses(entry)
+            yield from _addresses(entry) if entry is not None else ()
 
 
 def _addresses(entry: etree._Element) -> list[tuple[str, str | None, bool]]:
     """The address of *entry*, then those of its versions."""
-    return sorted(_in_order(entry), key=lambda address: address[1] is not None)
-
-
-def _in_order(entry: etree._Element) -> Iterator[tuple[str, str | None, bool]]:
-    is_sitemap = _name(entry) == "sitemap"
-    is_feed = _name(entry) in ("item", "entry")
+    found: list[tuple[str, str | None, bool]] = []
+    kind = _name(entry)
     for child in entry.iterchildren(tag=etree.Element):
-        name = _name(child)
-        if is_feed:
-            href = child.get("href") or child.text
-            if name == "link" and href and child.get("rel", "alternate") == "alternate":
-                yield href.strip(), None, False
+        name, href, relation = _name(child), child.get("href"), child.get("rel")
+        if kind in ("item", "entry"):
+            if name == "link" and relation in (None, "alternate") and (href := href or child.text):
+                found.append((href.strip(), None, False))
         elif name == "loc" and child.text:
-            yield child.text.strip(), None, is_sitemap
-        elif (
-            name == "link"
-            and child.get("rel") == "alternate"
-            and (href := child.get("href"))
-            and is_for_language(hreflang := child.get("hreflang"))
-        ):
-            yield href, hreflang_of(hreflang), False
+            found.append((child.text.strip(), None, kind == "sitemap"))
+        elif name == "link" and relation == "alternate" and href and is_for_language(child.get("hreflang")):
+            found.append((href, hreflang_of(child.get("hreflang")), False))
+    return sorted(found, key=lambda address: address[1] is not None)
 
 
 def _name(element: etree._Element) -> str:

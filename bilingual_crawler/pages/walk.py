@@ -5,23 +5,13 @@ from __future__ import annotations
 import re
 import unicodedata
 from functools import lru_cache
-from itertools import compress
+from itertools import compress, groupby
 from typing import TYPE_CHECKING, NamedTuple
 from urllib.parse import unquote
 
 from bilingual_crawler.languages.codes import base_of, from_bcp47
-from bilingual_crawler.pages import frame
+from bilingual_crawler.pages import choosers, frame
 from bilingual_crawler.pages.characters import composed, is_escaped_twice, one_line, unescaped
-from bilingual_crawler.pages.choosers import (
-    DATA_ADDRESSES,
-    MAX_FORMS,
-    data_address,
-    form_anchors,
-    is_get,
-    is_loose,
-    option_anchors,
-    script_address,
-)
 from bilingual_crawler.pages.declarations import Declarations
 from bilingual_crawler.pages.labels import MAX_LABEL, coded_language, named_language
 from bilingual_crawler.pages.links import MAX_AROUND, MAX_TEXT, NO_ADDRESS, Anchor, hreflang_of
@@ -39,30 +29,20 @@ MAX_SWITCH = 12  # links of the largest element that its class alone makes a lan
 
 
 def _find_switchers(anchors: Sequence[Anchor]) -> None:
-    """Set the label of anchors that name a language, and the position of those that make a language switcher."""
-    run: list[tuple[Anchor, str]] = []
-    for anchor in anchors:
-        if anchor.position is LinkPosition.HEAD:
-            continue
-        name = anchor.name
-        language = name or (coded_language(anchor.text) if len(anchor.text) <= 9 else None)
-        if language is None:
-            _accept_codes(run)
-            run = []
-            continue
-        run.append((anchor, language))
-        if name is not None or anchor.position is LinkPosition.SWITCHER:
-            anchor.label, anchor.position = language, LinkPosition.SWITCHER
-    _accept_codes(run)
+    """Set the label of anchors that name a language, and the position of those that make a language switcher.
 
-
-def _accept_codes(run: list[tuple[Anchor, str]]) -> None:
-    """A bare code (``IT``, ``no``) counts in navigation, beside another language, or if the link declares it."""
-    several = len({language for _, language in run}) > 1
-    for anchor, language in run:
-        declared = base_of(anchor.hreflang or ""), anchor.lang
-        if several or anchor.position is LinkPosition.NAVIGATION or language in declared:
-            anchor.label, anchor.position = language, LinkPosition.SWITCHER
+    A bare code (``IT``, ``no``) counts in navigation, beside another language, or if the link declares it.
+    """
+    names = [(one, one.name) for one in anchors if one.position is not LinkPosition.HEAD]
+    found = [(one, name, name or (coded_language(one.text) if len(one.text) <= 9 else None)) for one, name in names]
+    for _, group in groupby(found, lambda row: row[2] is None):
+        run = list(group)
+        several = len({language for *_, language in run}) > 1
+        for anchor, name, language in run:
+            declared = base_of(anchor.hreflang or ""), anchor.lang
+            counts = name or several or anchor.position is not LinkPosition.BODY or language in declared
+            if language is not None and counts:
+                anchor.label, anchor.position = language, LinkPosition.SWITCHER
 
 
 _HIDING_ATTRIBUTES = frozenset(("hidden", "popover", "style"))
@@ -74,6 +54,7 @@ def _is_hidden(attributes: dict[str, str | None]) -> bool:
     return by_attribute or _HIDING.search(attributes.get("style") or "") is not None
 
 
+_SHADOW_ROOTS = frozenset(("shadow-root",))
 _SPECIAL = frozenset(("br", "sup", "noscript", "dialog", "slot", "mjx-math"))
 
 
@@ -84,25 +65,26 @@ def _is_replaced(tag: str, node: LexborNode, attributes: dict[str, str | None]) 
     if tag == "dialog":
         return "open" not in attributes
     if tag == "slot":
-        return _is_filled(node)
+        # the host of the shadow tree around it has children, if only a blank
+        root = _around(node, _SHADOW_ROOTS, levels=20)
+        return root is not None and root.next is not None
     # MathJax 3: MathML has the text of the same formula
     return node.next is not None and node.next.tag == "mjx-assistive-mml"
 
 
-def _is_filled(slot: LexborNode) -> bool:
-    """Whether the host of the shadow tree around *slot*, at most twenty elements up, has children, if only a blank."""
-    parent = slot.parent
-    for _ in range(20):
-        if parent is None or parent.tag == "shadow-root":
-            return parent is not None and parent.next is not None
-        parent = parent.parent
-    return False
+def _around(node: LexborNode, tags: frozenset[str], levels: int) -> LexborNode | None:
+    """The innermost element of *tags* around *node*, at most so many *levels* up."""
+    for _ in range(levels):
+        parent = node.parent
+        if parent is None or parent.tag in tags:
+            return parent
+        node = parent
+    return None
 
 
 _SPOKEN = re.compile(
     r"(?:^|\s)(?:sr-only|visually-?hidden|screen-reader-(?:text|only)|show-for-sr|element-invisible)(?:\s|$)"
 )
-_ICON_TAGS = frozenset({"i", "span", "em", "mat-icon"})
 _FORMULAS = frozenset(("katex-html", "MJX_Assistive_MathML", "MathJax_Preview"))
 # For screen readers or an icon; one of two forms of a formula, perhaps; added by a generator.
 _UNREAD, _TWICE, _ADDED = 1, 2, 3
@@ -113,7 +95,7 @@ def _hiding(tag: str, names: str) -> int:
     """Why an element with these class names is no text; 0 for most."""
     parts = names.split()
     is_spoken = tag == "span" and _SPOKEN.search(names) and "not-sr-only" not in names
-    if is_spoken or (tag in _ICON_TAGS and not ICON_FONTS.isdisjoint(parts)):
+    if is_spoken or (tag in {"i", "span", "em", "mat-icon"} and not ICON_FONTS.isdisjoint(parts)):
         return _UNREAD
     if not _FORMULAS.isdisjoint(parts):
         return _TWICE
@@ -131,7 +113,6 @@ def _is_repeated(node: LexborNode, names: str) -> bool:
 _REFERENCE = re.compile(
     r"[\[(]?\s*(?:(?:[^\W\d_][\w-]*\s)?\d{1,3}(?:\s*[,;–-]\s*\d{1,3})*|[^\W\d_]|[ivx]{2,5}|[*†‡§¶]+)\s*[\])]?"
 )
-_REFERRING_ROLES = frozenset(("doc-noteref", "doc-backlink"))
 MAX_FEW = 12  # nodes in the mark of a note, or the name of a language
 
 
@@ -177,17 +158,13 @@ def _is_block(style: str) -> bool:
 _SPACING = re.compile(r"(?i)(?:^|[;\s])display\s*:\s*(?:inline-)?(?:flex|grid)\b")  # parts children
 _DECLARING_TAGS = frozenset(("html", "base", "link", "meta", "time"))
 _PAGE_TAGS = frozenset(("html", "body"))  # these may be hidden until a script shows them
-_MAIN_TAGS = frozenset(("body", "main"))
-_LINK_TAGS = frozenset(("a", "area", "frame"))
-_EMBEDDING_TAGS = frozenset(("iframe", "object", "embed"))
 _NAMES = ("title", "aria-label", "alt", "lang", "hreflang", "data-lang")
 _EVENTS = ("onclick", "onmousedown", "onmouseup", "ondblclick")
-_CLICKS = frozenset((*_EVENTS, *DATA_ADDRESSES))
+_CLICKS = frozenset((*_EVENTS, *choosers.DATA_ADDRESSES))
 _CLICKED_TAGS = frozenset(("button", "div", "img", "input", "li", "p", "span", "td", "tr"))
 _LETTER = re.compile(r"[^\W_]")
 _PHRASE_TAGS = frozenset(("a", "b", "button", "em", "i", "label", "small", "span", "strong", "time"))
 _APART_TAGS = frozenset(("button", "label", "time"))  # beside another element they are never a part of its last word
-_TYPE_TAGS = frozenset(("b", "em", "i", "strong"))
 _TYPE_ATTRIBUTES = frozenset(("lang", "style"))
 _TYPE_CLASSES = re.compile(r"(?:[A-Za-z]{1,2}\d++\s*+)++")
 _BLANK_LINE = re.compile(r"\n\s*\n")
@@ -201,6 +178,7 @@ MAX_IMAGES = 500  # images of a page whose addresses are read, repetitions inclu
 # Flags for the end of an element.
 _BLOCK, _FRAME, _CONTENT, _HIDDEN, _ANCHOR, _SWITCH, _FORM, _CLICKED = (1 << i for i in range(8))
 _SPACED, _PREFORMATTED, _LAYOUT, _BUTTON, _HEADING = (1 << i for i in range(8, 13))
+_PASSED_ON = _CONTENT | _HIDDEN | _PREFORMATTED | _BUTTON | _HEADING
 
 
 class _Before(NamedTuple):
@@ -231,9 +209,9 @@ class Walk:
         self._anchors_told = 0  # how many of the anchors have the text of their block
         # the open forms: the links of each, what came before it, and the number of regions before it
         self._forms: list[tuple[list[Anchor], _Before, int]] = []
-        self._is_form_loose = False  # of the innermost form, as `is_loose`
+        self._is_form_loose = False  # of the innermost form, as `choosers.is_loose`
         self._switches: list[tuple[int, int, int]] = []
-        self._hidden = self._preformatted = 0
+        self._inside = 0  # the flags that open elements pass on to what is in them, `_PASSED_ON`
         self._frames: list[_Before] = []  # what came before each open element that is frame
         self._regions: list[frame.Region] = []
         self._anchors_of: list[tuple[int, int]] = []  # for each line the places of its first anchor and after its last
@@ -241,13 +219,12 @@ class Walk:
         # characters of the open line without blanks at the edges of texts: all, in links, in buttons and labels
         self._shown = self._linked = self._pressed = 0
         self._is_control = False  # whether the open link leads to a neighbour or tag
-        # open buttons, labels in forms and other inline elements that are frame, and open headings
-        self._buttons = self._headings = 0
-        self._mains = self._content = self._characters = self._anchor_start = self._after_anchor = self._forms_read = 0
+        self._mains = self._characters = self._anchor_start = self._after_anchor = self._forms_read = 0
 
     def run(self, root: LexborNode) -> None:
         """Visit all nodes under *root* without recursion."""
-        stack: list[tuple[LexborNode, int]] = []
+        # open elements, their flags, and what was passed on to them
+        stack: list[tuple[LexborNode, int, int]] = []
         node: LexborNode | None = root
         while node is not None:
             tag = node.tag or "-"
@@ -259,8 +236,7 @@ class Walk:
                     self._line
                     and text[:1].isalnum()
                     and not self._line[-1][-1:].isspace()
-                    and not self._hidden
-                    and not self._preformatted
+                    and not self._inside & (_HIDDEN | _PREFORMATTED)
                     and _is_apart(node, self._line, text)
                 ):
                     self._space()
@@ -268,26 +244,27 @@ class Walk:
             elif tag == "title":
                 self.title = self.title or composed(one_line(node.text()))[:MAX_TITLE].rstrip()
             elif tag not in SKIPPED_TAGS and tag[0] != "-":
+                before = self._inside
                 undo = self._start(tag, node, stack[-1][1] if stack else _BLOCK)
                 child = node.first_child
                 if child is not None and tag != "select":
-                    stack.append((node, undo))
+                    stack.append((node, undo, before))
                     node = child
                     continue
                 if undo:
-                    self._end(undo, node)
+                    self._end(undo, node, before)
             elif tag == "script":
                 self.declarations.script(node.attributes, node.text())
-            elif tag in _EMBEDDING_TAGS:
+            elif tag in {"iframe", "object", "embed"}:
                 self._embed(tag, node.attributes)
             elif tag == "svg":
                 # "svg a", once for all, would ask for the whole way up from each link
                 self._add([anchor for link in node.css("a")[:MAX_ANCHORS] if (anchor := _drawn(link))])
             following = node.next
             while following is None and stack:
-                node, undo = stack.pop()
+                node, undo, before = stack.pop()
                 if undo:
-                    self._end(undo, node)
+                    self._end(undo, node, before)
                 following = node.next
             node = following
         self._flush()
@@ -331,8 +308,8 @@ class Walk:
     def _text(self, text: str) -> None:
         if self._anchor is not None:
             self._anchor.words.append(text)
-        if not self._hidden:
-            if self._preformatted:
+        if not self._inside & _HIDDEN:
+            if self._inside & _PREFORMATTED:
                 *paragraphs, text = _BLANK_LINE.split(text)
                 for paragraph in paragraphs:
                     self._show(paragraph)
@@ -347,13 +324,13 @@ class Walk:
         self._shown += shown
         if self._anchor is not None:
             self._linked += shown
-        if (self._anchor is not None and self._is_control) or (self._buttons and not self._headings):
+        if (self._anchor is not None and self._is_control) or self._inside & (_BUTTON | _HEADING) == _BUTTON:
             self._pressed += shown
 
     def _flush(self) -> None:
         if self._anchor is not None:
             self._anchor.words.append(" ")
-        if self._hidden:
+        if self._inside & _HIDDEN:
             return
         if self._line:
             if self._mark is not None:
@@ -368,11 +345,11 @@ class Walk:
                 self.lines.append(line)
                 self._anchors_of.append((self._anchors_told, len(self.anchors)))
                 self._kinds.append(
-                    (frame.CONTENT if self._content else 0)
+                    (frame.CONTENT if self._inside & _CONTENT else 0)
                     | (frame.LINKED if self._linked >= self._shown else 0)
                     | (frame.LABELLED if self._shown - self._linked <= frame.MAX_LABEL else 0)
                     | (frame.CONTROL if self._pressed >= self._shown else 0)
-                    | (frame.HEADING if self._headings else 0)
+                    | (frame.HEADING if self._inside & _HEADING else 0)
                 )
                 for anchor in self.anchors[self._anchors_told :]:
                     anchor.around = anchor.around or line[:MAX_AROUND]
@@ -416,7 +393,7 @@ class Walk:
             if tag == "br":
                 lines = len(self.lines)
                 self._flush()
-                self._is_broken = self._is_broken or (len(self.lines) > lines and not self._preformatted)
+                self._is_broken = self._is_broken or (len(self.lines) > lines and not self._inside & _PREFORMATTED)
                 return 0
             if tag != "sup":
                 hides = _is_replaced(tag, node, attributes)
@@ -436,7 +413,7 @@ class Walk:
                     self._close_up(node)
         # elements with a prefix, as Word writes them (``<o:p>``), are unknown to browsers, which show them inline
         style = attributes.get("style")
-        if (style and tag in _PHRASE_TAGS and not self._preformatted and _is_block(style)) or (
+        if (style and tag in _PHRASE_TAGS and not self._inside & _PREFORMATTED and _is_block(style)) or (
             tag not in INLINE_TAGS and ":" not in tag and not ("-" in tag and _is_among_words(node, around))
         ):
             # what is not shown parts words, but not lines
@@ -444,7 +421,7 @@ class Walk:
             undo = _BLOCK
         elif tag in _APART_TAGS and (before := node.prev) is not None and before.tag in _PHRASE_TAGS:
             self._space()
-        if tag in frame.FRAME_TAGS or (tag in frame.EDGE_TAGS and not self._content):
+        if tag in frame.FRAME_TAGS or (tag in frame.EDGE_TAGS and not self._inside & _CONTENT):
             undo |= _FRAME
         elif tag in frame.CONTENT_TAGS:
             undo |= _CONTENT
@@ -454,7 +431,7 @@ class Walk:
             undo |= self._start_form(node)
         if hides:
             undo |= _HIDDEN
-        if tag in _MAIN_TAGS or attributes.get("role") == "main":
+        if tag in {"body", "main"} or attributes.get("role") == "main":
             if tag != "body":
                 self._mains += 1
                 undo |= _CONTENT
@@ -465,9 +442,9 @@ class Walk:
                 undo |= _SPACED
             if tag == "img" and len(self.images) < MAX_IMAGES and (source := attributes.get("src")):
                 self.images.append(source)
-            if tag in _LINK_TAGS:
+            if tag in {"a", "area", "frame"}:
                 undo |= self._open(tag, node, attributes)
-                if attributes.get("role") in _REFERRING_ROLES:
+                if attributes.get("role") in {"doc-noteref", "doc-backlink"}:
                     undo |= _HIDDEN
                     self._close_up(node)
             elif tag in _DECLARING_TAGS and (anchor := self.declarations.element(tag, attributes)) is not None:
@@ -482,20 +459,17 @@ class Walk:
         is_button = tag == "button" or (tag == "label" and bool(self._forms))
         if is_button or (undo & (_FRAME | _SWITCH) and not undo & _BLOCK):
             undo |= _BUTTON
-            self._buttons += 1
         elif tag in _HEADINGS:
             undo |= _HEADING
-            self._headings += 1
         if undo & _FRAME:
             self._frames.append(_Before(len(self.lines), anchors, self._mains, bool(undo & _LAYOUT)))
         if tag == "select":
-            self._add(option_anchors(node))
-        self._content += bool(undo & _CONTENT)
-        self._hidden += bool(undo & _HIDDEN)
-        self._preformatted += bool(undo & _PREFORMATTED)
+            self._add(choosers.option_anchors(node))
+        self._inside |= undo & _PASSED_ON
         return undo
 
-    def _end(self, undo: int, node: LexborNode) -> None:
+    def _end(self, undo: int, node: LexborNode, before: int) -> None:
+        """End an element with the flags *undo*; *before*: what was passed on to it."""
         if undo & _BLOCK:
             self._flush()
             if self._is_form_loose and node.tag == "table":
@@ -504,11 +478,7 @@ class Walk:
             return
         if undo & _FRAME:
             self._end_region(self._frames.pop())
-        self._content -= bool(undo & _CONTENT)
-        self._buttons -= bool(undo & _BUTTON)
-        self._headings -= bool(undo & _HEADING)
-        self._hidden -= bool(undo & _HIDDEN)
-        self._preformatted -= bool(undo & _PREFORMATTED)
+        self._inside = before
         if undo & (_ANCHOR | _CLICKED) and self._anchor is not None:
             if undo & _ANCHOR:
                 if "#" in self._anchor.href:
@@ -527,11 +497,11 @@ class Walk:
     def _start_form(self, form: LexborNode) -> int:
         if self._is_form_loose:
             self._end_form()
-        reads = is_get(form.attributes.get("method")) and self._forms_read < MAX_FORMS
+        reads = choosers.is_get(form.attributes.get("method")) and self._forms_read < choosers.MAX_FORMS
         self._forms_read += reads
-        anchors = form_anchors(form) if reads else []
+        anchors = choosers.form_anchors(form) if reads else []
         self._forms.append((anchors, _Before(len(self.lines), len(self.anchors), self._mains), len(self._regions)))
-        self._is_form_loose = is_loose(form)
+        self._is_form_loose = choosers.is_loose(form)
         return 0 if self._is_form_loose else _FORM
 
     def _end_form(self) -> None:
@@ -555,9 +525,9 @@ class Walk:
         # last in its block, or first in a heading
         is_sign = not _LETTER.search("".join(self._line[start:]))
         if start == 0:
-            if is_sign and _heading_around(node):
+            if is_sign and _around(node, _HEADINGS, levels=4):
                 self._line.clear()
-        elif is_sign or ((heading := _heading_around(node)) and heading.id == unquote(fragment)):
+        elif is_sign or ((heading := _around(node, _HEADINGS, levels=4)) and heading.id == unquote(fragment)):
             self._mark = (start, end)
 
     def _region(self, tag: str, attributes: dict[str, str | None]) -> int:
@@ -575,7 +545,7 @@ class Walk:
             undo = _FRAME
         elif tag in frame.CONTENT_TAGS:
             return 0
-        elif bits & frame.LAYOUT or (bits & frame.EDGE and not self._content):
+        elif bits & frame.LAYOUT or (bits & frame.EDGE and not self._inside & _CONTENT):
             undo = _FRAME | _LAYOUT
         if bits & frame.SWITCHER:
             if tag != "a":
@@ -608,7 +578,7 @@ class Walk:
         href = attributes.get("src" if tag == "frame" else "href")
         is_script = False
         if tag != "frame" and (not href or href[:11].lower().startswith(NO_ADDRESS)):
-            if address := _clicked_address(node, attributes) or script_address(href):
+            if address := _clicked_address(node, attributes) or choosers.script_address(href):
                 href, is_script = address, True
             elif self._anchor is not None and self._anchor.source is LinkSource.SCRIPT:
                 # the text belongs to the element around it, which the script makes a link
@@ -667,10 +637,10 @@ def _clicked_address(node: LexborNode, attributes: dict[str, str | None]) -> str
     """
     if _CLICKS.isdisjoint(attributes):
         return None
-    scripts = (script_address(attributes.get(name)) for name in _EVENTS)
+    scripts = (choosers.script_address(attributes.get(name)) for name in _EVENTS)
     if opened := next(filter(None, scripts), None):
         return opened
-    address = data_address(attributes)
+    address = choosers.data_address(attributes)
     is_link = address and (address == (attributes.get("data-href") or "").strip() or _names_language(node, attributes))
     return address if is_link else None
 
@@ -709,7 +679,8 @@ def _is_apart(node: LexborNode, line: Sequence[str], text: str) -> bool:
     if elements is None or (is_unspaced(before[-1:]) and is_unspaced(text[0])):
         return False
     last, following = elements
-    if not _ends_word(before):
+    end = before[-1:]
+    if not end.isalnum() and not (end > "\u02ff" and unicodedata.category(end).startswith("M")):
         return before[-1:] in _CLOSING and len(before.split(None, 1)) > 1 and not _is_typeset(last)
     if not (
         len(text.split(None, 1)) > 1
@@ -732,11 +703,6 @@ def _is_apart(node: LexborNode, line: Sequence[str], text: str) -> bool:
 _CLOSING = tuple(".!?;:,…)»”%€")
 
 
-def _ends_word(text: str) -> bool:
-    last = text[-1:]
-    return last.isalnum() or (last > "\u02ff" and unicodedata.category(last).startswith("M"))
-
-
 def _touching(node: LexborNode) -> tuple[LexborNode, LexborNode] | None:
     """The inline element that ends right before the text *node*, and the one that begins with it."""
     before = node.prev
@@ -750,16 +716,7 @@ def _touching(node: LexborNode) -> tuple[LexborNode, LexborNode] | None:
 
 def _is_typeset(element: LexborNode) -> bool:
     """Whether *element* only says how its text looks, as word processors write it: it may hold a part of a word."""
-    if element.tag in _TYPE_TAGS:
+    if element.tag in {"b", "em", "i", "strong"}:
         return True
     given = element.attributes
     return not _TYPE_ATTRIBUTES.isdisjoint(given) or _TYPE_CLASSES.fullmatch(given.get("class") or "") is not None
-
-
-def _heading_around(node: LexborNode) -> LexborNode | None:
-    for _ in range(4):
-        parent = node.parent
-        if parent is None or parent.tag in _HEADINGS:
-            return parent
-        node = parent
-    return None

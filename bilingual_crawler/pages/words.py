@@ -8,23 +8,12 @@ import re
 import unicodedata
 from functools import lru_cache
 from itertools import groupby
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-
-def _in_ranges(characters: Iterable[str]) -> str:
-    runs = (list(run) for _, run in groupby(enumerate(characters), lambda item: ord(item[1]) - item[0]))
-    return "".join(f"{run[0][1]}-{run[-1][1]}" for run in runs)
-
-
-# Without variation selectors, most of which follow symbols and digits.
-_MARKS = _in_ranges(
-    char
-    for char in map(chr, (*range(0x300, 0xFE00), *range(0xFE20, 0x1F000)))
-    if unicodedata.category(char) in ("Mn", "Mc")
-)
+# Combining marks in ranges, without variation selectors, most of which follow symbols and digits.
+_codes = (*range(0x300, 0xFE00), *range(0xFE20, 0x1F000))
+_marks = (code for code in _codes if unicodedata.category(chr(code)) in ("Mn", "Mc"))
+_runs = (list(run) for _, run in groupby(enumerate(_marks), lambda item: item[1] - item[0]))
+_MARKS = "".join(f"{chr(run[0][1])}-{chr(run[-1][1])}" for run in _runs)
 
 
 def word_pattern(characters: str) -> str:

@@ -88,14 +88,13 @@ def _continued(lines: Sequence[str], run: range) -> Iterator[int]:
     is_unsigned = len(breaks) > 1 and unicodedata.name(rows[-1][-1], "").startswith(("THAI", "LAO"))
     ends = is_unsigned or not _is_open(rows[-1])
     is_wrapped = _is_wrapped(rows, widths, breaks, ends)
-    for place, (index, one) in enumerate(zip(run[1:], breaks, strict=True)):
-        row, width = rows[place], widths[place]
+    for index, one, (row, following), width in zip(run[1:], breaks, pairwise(rows), widths, strict=False):
         if is_wrapped:
             goes_on = one.is_full or (one.is_open and one.goes_on)
         elif row.endswith(_HYPHENS):
             goes_on = one.goes_on and width >= _PHRASE and row[-2].isalpha()
         else:
-            goes_on = ends and one.is_open and one.goes_on and _is_stray(row, rows[place + 1], width, len(rows))
+            goes_on = ends and one.is_open and one.goes_on and _is_stray(row, following, width, len(rows))
         if goes_on:
             yield index
 

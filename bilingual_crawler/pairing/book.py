@@ -136,9 +136,9 @@ class Book:
         claimed = []
         for claim in page.claims_for(self.pair):
             url = self.resolve(claim.url)
-            if claim.announced:
+            if claim.announces:
                 claimed.append(self._note(self._announced_by, url, page.url))
-            if claim.switcher:
+            if claim.is_switch:
                 claimed.append(self._note(self._switched_by, url, page.url))
         for url in self._cross_links(page):
             self._note(self._linked_by, url, page.url)
@@ -287,7 +287,7 @@ def is_foreign(url: str, other: str) -> bool:
     return registered_domain(url) != registered_domain(other)
 
 
-def _part(url: str) -> tuple[str, str]:
+def _part(url: str) -> Sequence[str]:
     """Host and first folder of *url*."""
-    _, _, host, *path = url.split("/", 4)
-    return host, path[0] if len(path) > 1 else ""
+    parts = url.split("/", 4)
+    return parts[2:4] if len(parts) > 4 else parts[2:3]

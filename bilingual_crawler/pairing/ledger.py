@@ -11,15 +11,15 @@ from typing import TYPE_CHECKING, Literal
 from cachetools import LRUCache
 
 from bilingual_crawler.items import Pair, Proposal, Unpaired
-from bilingual_crawler.pages.formats import is_page
+from bilingual_crawler.pages.formats import may_hold
 from bilingual_crawler.pairing.book import MAX_AWAITED, Book
 from bilingual_crawler.pairing.contents import MAX_SITES, Contents, Copies
 from bilingual_crawler.pairing.matching import disjoint
 from bilingual_crawler.pairing.resemblance import CONFIRMED_BY_OUTLINE
 from bilingual_crawler.pairing.urls import MAX_LENGTH_RATIO, UrlEvidence, together
+from bilingual_crawler.urls.canonical import bare
 from bilingual_crawler.urls.hosts import registered_domain
 from bilingual_crawler.urls.marks import strip_language
-from bilingual_crawler.urls.variants import bare
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping
@@ -278,7 +278,7 @@ class PairLedger:
 
     def _unusual(self, url: str, other: str, evidence: UrlEvidence) -> list[Unusual]:
         # a file announces nothing, and has a name of its own
-        if not (is_page(url) and is_page(other)):
+        if not (may_hold(url) and may_hold(other)):
             return []
         if evidence.score:
             return ["mirrored"] if evidence.key else []

@@ -18,20 +18,20 @@ from bilingual_crawler.items import Document
 from bilingual_crawler.languages.codes import from_bcp47
 from bilingual_crawler.pages.dates import dates_in
 from bilingual_crawler.pages.decode import ILLEGIBLE, check_legible, decode_body
-from bilingual_crawler.pages.formats import PDF, format_of, is_page
+from bilingual_crawler.pages.formats import PDF, format_of, may_hold
 from bilingual_crawler.pages.html import parse_page
 from bilingual_crawler.pages.jobs import PageJob, identified, limits_of, load_pdf_reader, pdf_limits
 from bilingual_crawler.pages.language import BY_DEFAULT, Detection
-from bilingual_crawler.pages.model import Link, LinkPosition, PageRecord, claims_in
+from bilingual_crawler.pages.model import Link, LinkPosition, PageRecord
 from bilingual_crawler.pages.origin import NOTHING, UNKNOWN, OptOuts, Origin
 from bilingual_crawler.pages.outline import hash_text, names_in, numbers_in
 from bilingual_crawler.pages.sandbox.jobs import ContentError, Job, Limits, SandboxError
 from bilingual_crawler.pages.sandbox.pool import ahead, submit
 from bilingual_crawler.pages.words import western_digits, word_pattern
 from bilingual_crawler.pairing.model import Profile
+from bilingual_crawler.urls.canonical import asked_language, variant
 from bilingual_crawler.urls.hosts import registered_domain
 from bilingual_crawler.urls.marks import marked_language, strip_language
-from bilingual_crawler.urls.variants import asked_language, variant
 
 if TYPE_CHECKING:
     from collections import Counter
@@ -144,15 +144,15 @@ def _profile(page: PageRecord, html: str, size: int, pairs: LanguagePairs) -> Pr
     body = f"{page.title}\n{page.text[:MAX_CHARACTERS]}"
     words = [word for word in map(str.lower, _WORD.findall(body)) if not word[0].isdigit()]
     title = page.title.lower()
-    claims = claims_in(page.links)
+    claims = page.claims
     # a crawl may follow links to other formats, too; of a page without HTML only what it claims is known
-    links = [link.url for link in page.links if html and link.position is not LinkPosition.HEAD and is_page(link.url)]
+    links = [link.url for link in page.links if html and link.position is not LinkPosition.HEAD and may_hold(link.url)]
     return Profile(
         url=page.url,
         language=side,
         key=strip_language(page.url, pairs.equivalents),
-        claims=tuple(claim.url for claim in claims if claim.announced and pairs.is_other(claim.language, side)),
-        switches=tuple(claim.url for claim in claims if claim.switcher),
+        claims=tuple(claim.url for claim in claims if claim.announces and pairs.is_other(claim.claimed, side)),
+        switches=tuple(claim.url for claim in claims if claim.is_switch),
         marked=marked_language(page.url, pairs.equivalents),
         declared=page.first_declared,
         canonical=page.canonical,
@@ -198,7 +198,7 @@ def _tags(html: str) -> str:
 def _files(html: str) -> set[str]:
     """The names of linked files that are not pages, lower case."""
     paths = {source.partition("#")[0].partition("?")[0] for source in _SOURCE.findall(html)}
-    return {path.rpartition("/")[2].lower() for path in paths if not is_page(path)}
+    return {path.rpartition("/")[2].lower() for path in paths if not may_hold(path)}
 
 
 def pack(value: DataclassInstance) -> bytes:

@@ -164,9 +164,7 @@ class UrlModel:
             except Exception as error:  # onnxruntime has several classes for want of memory
                 self._give_way(error, min(self._batch, len(order)))
                 continue
-            result = np.empty_like(merged := np.concatenate(parts))
-            result[order] = merged
-            return result / np.float32(self.config.temperature)
+            return np.concatenate(parts)[np.argsort(order)] / np.float32(self.config.temperature)
 
     def _give_way(self, error: Exception, batch: int) -> None:
         """Take smaller batches than *batch*, which has failed, else the CPU; raises *error* where nothing is left."""

@@ -16,8 +16,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from w3lib.url import safe_url_string
 
-from bilingual_crawler.urls.canonical import MAX_LENGTH, canonicalise
-from bilingual_crawler.urls.variants import bare, variant
+from bilingual_crawler.urls.canonical import MAX_LENGTH, bare, canonicalise, variant
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping

@@ -1,4 +1,7 @@
-"""The one form under which a URL is fetched, stored and compared (RFC 3986 section 6; no reordering of queries)."""
+"""The one form under which a URL is fetched, stored and compared (RFC 3986 section 6; no reordering of queries).
+Variants of an address by request header or cookie have it, too: they end in a fragment, as in ``/page#!lang=spa``. No
+server sees a fragment, so frontier, files and evidence know a variant as one more URL, whose mark is its language.
+"""
 
 from __future__ import annotations
 
@@ -34,6 +37,7 @@ _TRACKER = re.compile(
     r"(?:=.*)?",
     re.IGNORECASE,
 )
+_VARIANT = re.compile(r"#!lang=([a-z]{3}(?:_[A-Z][a-z]{3})?)\Z")
 _COLD_FUSION = re.compile(r"(?:^|&)cftoken=", re.IGNORECASE)  # beside it, `CFID` is that of a session
 _MAY_TRACK = re.compile(r"utm_|clk?id|gclsrc|braid|igshid|mc_|_hs|_g|sess|sid|zenid|cftoken", re.IGNORECASE)
 
@@ -183,3 +187,25 @@ def _remove_dots(path: str) -> str:
         elif part != ".":
             kept.append(part)
     return "/" + "/".join([*kept, ""] if parts[-1] in (".", "..") else kept)
+
+
+def variant(url: str, language: str) -> str:
+    """The variant of *url* in *language* (ISO 639-3), without another fragment."""
+    return f"{url.partition('#')[0]}#!lang={language}"
+
+
+def asked_language(url: str) -> str | None:
+    """The language in which the variant *url* is asked for (ISO 639-3); None if *url* is no variant."""
+    found = _VARIANT.search(url)
+    return found[1] if found else None
+
+
+def bare(url: str) -> str:
+    """The address of *url*, which all its variants share."""
+    return _VARIANT.sub("", url)
+
+
+def linked(href: str, base: str) -> str | None:
+    """The canonical http(s) URL, never a variant, to which *href* leads from *base*; or None."""
+    url = canonicalise(href, base)
+    return bare(url) if url else None

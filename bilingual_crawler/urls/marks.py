@@ -10,23 +10,9 @@ from typing import TYPE_CHECKING
 from urllib.parse import unquote
 
 from bilingual_crawler.languages.codes import base_of
+from bilingual_crawler.urls import tokens
+from bilingual_crawler.urls.canonical import asked_language
 from bilingual_crawler.urls.hosts import split_host, url_cache
-from bilingual_crawler.urls.tokens import (
-    AFFIX_CODES,
-    ANNOUNCING,
-    COMMON_WORDS,
-    LANGUAGE_KEYS,
-    LETTERS,
-    LIMITED_AFFIX_CODES,
-    NEVER_ALONE,
-    NEVER_SUBDOMAIN,
-    OPAQUE_KEYS,
-    PHRASE_STEMS,
-    SUFFIX_LANGUAGES,
-    languages_of,
-    pick,
-)
-from bilingual_crawler.urls.variants import asked_language
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator
@@ -97,8 +83,7 @@ def coded_language(url: str) -> str | None:
 @url_cache(16384)
 def _find(url: str, languages: frozenset[str] | None) -> tuple[Marker, ...]:
     parts = _PARTS.match(url)
-    if parts is None:
-        return ()
+    assert parts is not None  # all of it is optional
     query = parts[3]
     asked = asked_language(url)
     if asked and languages is not None and base_of(asked) not in languages:
@@ -123,12 +108,12 @@ def _in_query(query: str, start: int, languages: frozenset[str] | None) -> Itera
     for match in _PARAMETER.finditer(query):
         key = match[1].lower().replace("-", "").replace("_", "").rpartition("[")[2].rstrip("]").removeprefix("amp;")
         value = unquote(match[2])
-        named = key in LANGUAGE_KEYS
-        lang = pick(value, languages, first=True)
+        named = key in tokens.LANGUAGE_KEYS
+        lang = tokens.pick(value, languages, first=True)
         if lang is None and named and languages is None:
-            lang = next(iter(languages_of(value)), None)
-        known = lang is not None and (named or value.lower() not in COMMON_WORDS)
-        opaque = key in OPAQUE_KEYS and not languages_of(value)
+            lang = next(iter(tokens.languages_of(value)), None)
+        known = lang is not None and (named or value.lower() not in tokens.COMMON_WORDS)
+        opaque = key in tokens.OPAQUE_KEYS and not tokens.languages_of(value)
         if known or opaque or (key == "l" and value.isdigit() and len(value) < 3):
             yield Marker(lang, Component.QUERY, match[2], start + match.start(2), start + match.end(2), not named)
 
@@ -140,7 +125,7 @@ def _in_path(path: str, start: int, languages: frozenset[str] | None, project: b
     for place, text in enumerate(segments):
         if text:
             leading = number <= project
-            first = leading or before.lower() in ANNOUNCING
+            first = leading or before.lower() in tokens.ANNOUNCING
             if markers := _in_segment(text, languages, leading, first, place == end):
                 found += _moved(markers, at)
             number, before = number + 1, text
@@ -156,10 +141,10 @@ def _in_segment(
     if "=" in text:
         return tuple(_in_query(text, 0, languages))
     whole = unquote(text) if "%" in text else text
-    lang = pick(whole, languages, first)
+    lang = tokens.pick(whole, languages, first)
     if lang is not None:
-        return (Marker(lang, Component.DIRECTORY, text, 0, len(text), weak=whole.lower() in COMMON_WORDS),)
-    if leading and languages is None and whole.lower() in NEVER_ALONE and len(whole) == 2:
+        return (Marker(lang, Component.DIRECTORY, text, 0, len(text), weak=whole.lower() in tokens.COMMON_WORDS),)
+    if leading and languages is None and whole.lower() in tokens.NEVER_ALONE and len(whole) == 2:
         return (Marker(None, Component.DIRECTORY, text, 0, 2, weak=True),)
     affix = _affix(text, languages, first, last)
     if affix is None:
@@ -172,19 +157,19 @@ def _affix(name: str, languages: frozenset[str] | None, first: bool, last: bool)
     """Language, start and end of the mark inside a path segment such as ``index.en.html`` or ``page_fr``."""
     extension = _EXTENSION.search(name) if last else None
     stem = name[: extension.start()] if extension else name
-    if extension and stem.lower() not in COMMON_WORDS:
-        lang = pick(stem, languages, first)
+    if extension and stem.lower() not in tokens.COMMON_WORDS:
+        lang = tokens.pick(stem, languages, first)
         if lang is not None:
             return lang, 0, len(stem)
     for cut in _SEPARATOR.finditer(stem):
         token = stem[cut.end() :]
         if cut.start() and _AFFIX.fullmatch(token):
-            lang = pick(token, languages, first=True) or _only_after_sign(token, languages)
+            lang = tokens.pick(token, languages, first=True) or _only_after_sign(token, languages)
             if lang is not None and _affix_fits(stem[: cut.start()], cut[0], token.lower(), extension is not None):
                 return lang, cut.end(), len(stem)
     prefix = _PREFIX.match(stem)
-    if prefix and prefix[1] in AFFIX_CODES and (prefix[2] == "." or prefix[1] not in COMMON_WORDS):
-        lang = pick(prefix[1], languages, first=True)
+    if prefix and prefix[1] in tokens.AFFIX_CODES and (prefix[2] == "." or prefix[1] not in tokens.COMMON_WORDS):
+        lang = tokens.pick(prefix[1], languages, first=True)
         return (lang, 0, prefix.end(1)) if lang is not None else None
     return None
 
@@ -192,22 +177,22 @@ def _affix(name: str, languages: frozenset[str] | None, first: bool, last: bool)
 def _only_after_sign(token: str, languages: frozenset[str] | None) -> str | None:
     """Language of a code that names a language in file names only."""
     token = token.lower()
-    if token in LIMITED_AFFIX_CODES or token in AFFIX_CODES:
-        return next((lang for lang in languages_of(token) if languages is None or lang in languages), None)
-    lang = LETTERS.get(token)
-    return lang if lang is not None and languages is not None and languages.issuperset(LETTERS.values()) else None
+    if token in tokens.LIMITED_AFFIX_CODES or token in tokens.AFFIX_CODES:
+        return next((lang for lang in tokens.languages_of(token) if languages is None or lang in languages), None)
+    lang = tokens.LETTERS.get(token)
+    return lang if lang and languages and languages.issuperset(tokens.LETTERS.values()) else None
 
 
 def _affix_fits(stem: str, separator: str, token: str, extension: bool) -> bool:
-    phrase = stem.lower() in PHRASE_STEMS
+    phrase = stem.lower() in tokens.PHRASE_STEMS
     alone = separator != "-" or ("-" not in stem and not phrase)
     if len(token) > 3:
         return "-" in token or "_" in token or (alone and extension and not phrase)
-    if token in LETTERS:
+    if token in tokens.LETTERS:
         return extension
-    if token in AFFIX_CODES and token not in COMMON_WORDS:
+    if token in tokens.AFFIX_CODES and token not in tokens.COMMON_WORDS:
         return True
-    if token not in AFFIX_CODES and token not in LIMITED_AFFIX_CODES:
+    if token not in tokens.AFFIX_CODES and token not in tokens.LIMITED_AFFIX_CODES:
         return False
     return alone and (extension or separator == ".")
 
@@ -218,12 +203,12 @@ def _in_host(host: str, languages: frozenset[str] | None) -> tuple[Marker, ...]:
     subdomain, _, suffix = split_host(host)
     at = 0
     for label in subdomain.split("."):
-        lang = pick(label, languages, first=True) if label else None
-        if lang is not None and (languages is not None or label not in NEVER_SUBDOMAIN):
+        lang = tokens.pick(label, languages, first=True) if label else None
+        if lang is not None and (languages is not None or label not in tokens.NEVER_SUBDOMAIN):
             found.append(Marker(lang, Component.SUBDOMAIN, host[at : at + len(label)], at, at + len(label)))
         at += len(label) + 1
     last = suffix.rpartition(".")[2]
-    lang = SUFFIX_LANGUAGES.get(last)
+    lang = tokens.SUFFIX_LANGUAGES.get(last)
     if lang is not None and (languages is None or lang in languages):
         begin = len(host) - len(last)
         found.append(Marker(lang, Component.SUFFIX, host[begin:], begin, len(host), weak=True))
@@ -253,7 +238,7 @@ def _strip(url: str, languages: frozenset[str] | None) -> str:
     segments: list[str] = []
     for segment in path.replace(";", "/").split("/"):
         if segment == _MARK:
-            if segments and segments[-1].lower() in ANNOUNCING:
+            if segments and segments[-1].lower() in tokens.ANNOUNCING:
                 segments.pop()
         elif segment:
             segments.append(segment)

@@ -6,16 +6,13 @@ import re
 import unicodedata
 from dataclasses import dataclass, field
 from itertools import pairwise
-from typing import TYPE_CHECKING, NamedTuple, cast
+from typing import NamedTuple
 from urllib.parse import unquote
 
 from rapidfuzz.distance import Indel, Postfix, Prefix
 
 from bilingual_crawler.languages.tables import by_word, read_tables, words
 from bilingual_crawler.urls.hosts import split_host, url_cache
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 _TOKEN = re.compile(r"[^\W_0-9]+|[^\w\s]+|_+|\s+|[0-9]+")
 _BLANKS = re.compile(r"\s+")
@@ -93,8 +90,7 @@ def url_parts(url: str) -> UrlParts:
     subdomain, label, suffix = split_host(authority)
     if subdomain.startswith("www"):
         subdomain = subdomain.partition(".")[2]
-    texts: list[str] = []
-    zones: list[str] = []
+    tokens: list[tuple[str, str]] = []
     segments = [segment for segment in path.split("/") if segment]
     odd = {one for one in segments if len(one) > 1 and (one[0] in SIGNS or one[-1] in SIGNS)}
     nested = any(language_of(one) and language_of(other) for one, other in pairwise(segments))
@@ -106,19 +102,18 @@ def url_parts(url: str) -> UrlParts:
             stem, dot, last = segment.rpartition(".")
             if dot and last.isalnum() and len(last) <= 5 and last not in LANGUAGE_OF:
                 segment, extension = stem, last
-        _add(segment, zone, texts, zones)
+        tokens += _with_zones(segment, zone)
     for part in query.split("&") if query else ():
         key, _, value = part.partition("=")
-        _add(key, "k", texts, zones)
-        _add(value, "l" if key in TRAINED_LANGUAGE_KEYS or "lang" in key else "q", texts, zones)
-    if fragment:
-        _add(fragment, "x", texts, zones)
+        tokens += _with_zones(key, "k")
+        tokens += _with_zones(value, "l" if key in TRAINED_LANGUAGE_KEYS or "lang" in key else "q")
+    tokens += _with_zones(fragment, "x")
     shape = "".join(char for char in path + query if not char.isalnum())
-    del texts[MAX_TOKENS:], zones[MAX_TOKENS:]
-    named = [(text, zone) for text, zone in zip(texts, zones, strict=True) if zone[0] in "fF" and text not in INDEX]
+    del tokens[MAX_TOKENS:]
+    named = (token for token in tokens if token[1][0] in "fF" and token[0] not in INDEX)
     name = " ".join(text for text, zone in named if not language_in_zone(text, zone))
     form = len(segments), extension, shape, nested, name, query, frozenset(odd)
-    return UrlParts(subdomain, label, suffix, texts, zones, *form)
+    return UrlParts(subdomain, label, suffix, [text for text, _ in tokens], [zone for _, zone in tokens], *form)
 
 
 def language_of(token: str) -> str | None:
@@ -144,29 +139,21 @@ def _is_word(token: str, position: int, last: int) -> bool:
     return (position == 0 and common) or len(token) > 3 or (len(token) == 3 and common)
 
 
-def _add(part: str, zone: str, texts: list[str], zones: list[str]) -> None:
-    if not part:
-        return
+def _with_zones(part: str, zone: str) -> list[tuple[str, str]]:
+    """The tokens of *part* with their zones."""
     if part.isalpha() or part.isdecimal() or (("_" in part or "-" in part) and language_of(part)):
-        texts.append(part)
-        zones.append(zone.upper())
-        return
+        return [(part, zone.upper())]
+    tokens: list[tuple[str, str]] = []
     found = _SEPARATED.findall(part)
     last = len(found) - 1
     for position, (separator, word) in enumerate(found):
         sign = separator[-1:]
         if last > 0 and word in LANGUAGE_OF and sign not in (".", ":") and _is_word(word, position, last):
             sign = INSIDE
-        if word.isalpha() or word.isdecimal():
-            texts.append(word)
-            zones.append(zone + sign)
-            continue
-        pieces = _PIECES.findall(word)
-        if len(pieces) > MAX_PIECES:
-            pieces = [word]
-        texts += pieces
-        zones.append(zone + sign)
-        zones += [zone + "^"] * (len(pieces) - 1)
+        pieces = [word] if word.isalpha() or word.isdecimal() else _PIECES.findall(word)
+        first, *others = pieces if len(pieces) <= MAX_PIECES else [word]
+        tokens += (first, zone + sign), *((piece, zone + "^") for piece in others)
+    return tokens
 
 
 MAX_WORDS = 14
@@ -177,32 +164,35 @@ def pair_text(u: str, v: str) -> str:
     a, b = url_parts(u), url_parts(v)
     if (len(b.texts), b[:-1]) < (len(a.texts), a[:-1]):
         a, b = b, a
-    return _Comparison(a, b).text()
+    return _Comparison(_Side(a, "-"), _Side(b, "+")).text()
 
 
 @dataclass(slots=True)
 class _Side:
-    """Tokens that only one of the URLs has: languages, languages in affixes, words, numbers."""
+    """One of the URLs, and the tokens that only it has: languages, languages in affixes, words, numbers."""
 
+    url: UrlParts
+    sign: str  # of a token that only this one has
     langs: list[str] = field(default_factory=list)
     affixes: list[str] = field(default_factory=list)
     words: list[str] = field(default_factory=list)
     numbers: list[str] = field(default_factory=list)
 
 
+@dataclass(slots=True)
 class _Comparison:
     """Collects the features of one pair."""
 
-    def __init__(self, a: UrlParts, b: UrlParts) -> None:
-        self.a, self.b = a, b
-        self.left, self.right = _Side(), _Side()
-        self.out: list[str] = []
-        self.common = 0
+    left: _Side
+    right: _Side
+    out: list[str] = field(default_factory=list)
+    common: int = 0
 
     def text(self) -> str:
         self._hosts()
         self._tokens()
-        a, b, out, left, right, common = self.a, self.b, self.out, self.left, self.right, self.common
+        out, left, right, common = self.out, self.left, self.right, self.common
+        a, b = left.url, right.url
         total = common + max(len(left.words) + len(left.numbers), len(right.words) + len(right.numbers))
         rest_u, rest_v = "/".join(a.texts), "/".join(b.texts)
         longest = max(1, len(rest_u), len(rest_v))
@@ -239,7 +229,7 @@ class _Comparison:
 
     def _bags(self) -> None:
         """Compare the URLs as sets of tokens, their numbers and their queries."""
-        a, b, out = self.a, self.b, self.out
+        a, b, out = self.left.url, self.right.url, self.out
         bag_a, bag_b = set(a.texts), set(b.texts)
         kept, only_a, only_b = bag_a & bag_b, bag_a - bag_b, bag_b - bag_a
         langs, langs_a, langs_b = (sum(token in LANGUAGE_OF for token in bag) for bag in (kept, only_a, only_b))
@@ -258,48 +248,37 @@ class _Comparison:
             out.append("query=" if a.query == b.query else f"query{bool(a.query) + bool(b.query)}")
 
     def _hosts(self) -> None:
-        a, b, out = self.a, self.b, self.out
+        a, b, out = self.left.url, self.right.url, self.out
         if a.label != b.label:
             out.append(f"host{_alike(a.label, b.label, 4)}")
         elif a.subdomain == b.subdomain and a.suffix == b.suffix:
             out.append("host=")
             return
-        if a.subdomain != b.subdomain:
-            for part, side in ((a.subdomain, self.left), (b.subdomain, self.right)):
-                lang = language_of(part.partition(".")[0]) or language_of(part.rpartition(".")[2])
-                if lang:
-                    side.langs.append(lang)
-                    out.append("sub:lang")
-                else:
-                    out.append("sub:other" if part else "sub:none")
-        if a.suffix != b.suffix:
-            for part, side in ((a.suffix, self.left), (b.suffix, self.right)):
-                country = part.rpartition(".")[2]
-                lang = LANGUAGE_OF.get(country) if len(country) == 2 else None
-                if lang:
-                    side.langs.append(lang)
-                out.append("tld:lang" if lang else f"tld:{'country' if len(country) == 2 else 'generic'}")
+        for side in (self.left, self.right) if a.subdomain != b.subdomain else ():
+            part = side.url.subdomain
+            lang = language_of(part.partition(".")[0]) or language_of(part.rpartition(".")[2])
+            side.langs += [lang] if lang else []
+            out.append("sub:lang" if lang else "sub:other" if part else "sub:none")
+        for side in (self.left, self.right) if a.suffix != b.suffix else ():
+            country = side.url.suffix.rpartition(".")[2]
+            lang = LANGUAGE_OF.get(country) if len(country) == 2 else None
+            side.langs += [lang] if lang else []
+            out.append("tld:lang" if lang else f"tld:{'country' if len(country) == 2 else 'generic'}")
 
     def _tokens(self) -> None:
         """Describe the longest common subsequence of both token lists and the gaps between its parts."""
-        a, b = self.a, self.b
-        changes = cast("list[tuple[str, int, int, int, int]]", Indel.opcodes(a.texts, b.texts).as_list())
-        start_a = start_b = end_a = end_b = 0
-        for tag, i, i_end, _, j_end in changes:
-            if tag != "equal":
-                end_a, end_b = i_end, j_end
-                continue
-            self._gap(start_a, end_a, start_b, end_b)
-            start_a = end_a = i_end
-            start_b = end_b = j_end
-            self.common += i_end - i
-            for k in range(i, i_end):
+        a, b = self.left.url, self.right.url
+        end_a = end_b = 0
+        for i, j, size in Indel.opcodes(a.texts, b.texts).as_matching_blocks():
+            self._gap(end_a, i, end_b, j)
+            end_a, end_b = i + size, j + size
+            self.common += size
+            for k in range(i, end_a):
                 self._kept(a.texts[k], a.zones[k])
-        self._gap(start_a, end_a, start_b, end_b)
 
     def _gap(self, i: int, i_end: int, j: int, j_end: int) -> None:
         """Describe the tokens between two common parts: in pairs if both sides have as many, else one by one."""
-        a, b = self.a, self.b
+        a, b = self.left.url, self.right.url
         left = list(zip(a.texts[i:i_end], a.zones[i:i_end], strict=True))
         right = list(zip(b.texts[j:j_end], b.zones[j:j_end], strict=True))
         if len(left) != len(right):
@@ -313,9 +292,9 @@ class _Comparison:
             for x, y in zip(left, right, strict=True):
                 self._replaced(*x, *y)
             return
-        for sign, tokens, side in (("-", left, self.left), ("+", right, self.right)):
+        for side, tokens in ((self.left, left), (self.right, right)):
             for token in tokens:
-                self._single(sign, *token, side)
+                self._single(side, *token)
 
     def _kept(self, token: str, zone: str) -> None:
         if token.isdecimal():
@@ -350,8 +329,8 @@ class _Comparison:
             self.right.numbers.append(y)
             return
         if (lang_x and x_zone in WHOLE) or (lang_y and y_zone in WHOLE):
-            self._single("-", x, x_zone, self.left)
-            self._single("+", y, y_zone, self.right)
+            self._single(self.left, x, x_zone)
+            self._single(self.right, y, y_zone)
             return
         start = Prefix.similarity(x, y)
         end = Postfix.similarity(x[start:], y[start:])
@@ -390,20 +369,20 @@ class _Comparison:
                 return True
         return False
 
-    def _single(self, sign: str, token: str, zone: str, side: _Side) -> None:
+    def _single(self, side: _Side, token: str, zone: str) -> None:
         lang = language_in_zone(token, zone)
         if lang:
             side.langs.append(lang)
-            self.out += (f"{sign}lang{zone}", _mark(token))
+            self.out += (f"{side.sign}lang{zone}", _mark(token))
         elif token.isdecimal() and zone == "L":
             side.langs.append(token)
-            self.out.append(f"{sign}langL:number")
+            self.out.append(f"{side.sign}langL:number")
         elif token in TRAINED_LANGUAGE_KEYS and zone[0] in "kK":
-            self.out.append(f"{sign}key:lang")
+            self.out.append(f"{side.sign}key:lang")
         elif token in INDEX and zone[0] in "fF1":
-            self.out.append(f"{sign}index")
+            self.out.append(f"{side.sign}index")
         else:
-            self.out.append(f"{sign}{zone[0]}:{_kind(token)}")
+            self.out.append(f"{side.sign}{zone[0]}:{_kind(token)}")
             (side.numbers if token.isdecimal() else side.words).append(token)
 
     def _summary(self) -> str:
@@ -453,7 +432,7 @@ def _kind(token: str) -> str:
     return "n" if token.isdecimal() else "m"
 
 
-def _matched(left: Sequence[str], right: Sequence[str]) -> str:
+def _matched(left: list[str], right: list[str]) -> str:
     """Numbers of words with and without a word of similar spelling on the other side."""
     matched = sum(any(Indel.normalized_similarity(x, y) > ALIKE for y in right[:MAX_WORDS]) for x in left[:MAX_WORDS])
     return f"match{min(matched, 4)}of{min(len(left), len(right), 6)}"

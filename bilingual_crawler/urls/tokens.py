@@ -7,21 +7,12 @@ from functools import lru_cache
 
 from langcodes.data_dicts import LANGUAGE_ALPHA3, LANGUAGE_ALPHA3_BIBLIOGRAPHIC
 
-from bilingual_crawler.languages.codes import (
-    CLD2_ONLY,
-    COUNTRY_CODES,
-    LANGUAGES_OF_COUNTRY,
-    URL_LABELS,
-    fold,
-    from_bcp47,
-    names_of,
-    own_name,
-)
+from bilingual_crawler.languages import codes
 from bilingual_crawler.languages.tables import by_word, read_tables, words
 
 _TABLES = read_tables(__name__)
 
-CODES_IN_URLS = {**COUNTRY_CODES, **by_word(_TABLES["codes_in_urls"])}  # beside ISO 639 and names, likeliest first
+CODES_IN_URLS = codes.COUNTRY_CODES | by_word(_TABLES["codes_in_urls"])  # beside ISO 639 and names, likeliest first
 ON_MANY_SITES = words(_TABLES["on_many_sites"])  # languages whose two-letter codes, as a segment, usually mean them
 NEVER_ALONE = words(_TABLES["never_alone"])  # rarely a language as a segment (pages of 150,000 URLs)
 NEVER_LATER = words(_TABLES["never_later"])  # codes that mean a language in the first segment only
@@ -54,14 +45,14 @@ def _table() -> dict[str, tuple[str, ...]]:
         for lang in langs.split():
             add(token, lang)
     for short, code in LANGUAGE_ALPHA3.items():
-        add(short, from_bcp47(short))
-        add(code, from_bcp47(code))
+        add(short, codes.from_bcp47(short))
+        add(code, codes.from_bcp47(code))
     for short, code in LANGUAGE_ALPHA3_BIBLIOGRAPHIC.items():
-        add(code, from_bcp47(short))
-    for lang in (*URL_LABELS, *CLD2_ONLY):
+        add(code, codes.from_bcp47(short))
+    for lang in (*codes.URL_LABELS, *codes.CLD2_ONLY):
         add(lang, lang)
-        for name in names_of(lang):
-            for form in (fold(name).replace(" ", "-"), fold(name).replace(" ", ""), name.lower()):
+        for name in codes.names_of(lang):
+            for form in (codes.fold(name).replace(" ", "-"), codes.fold(name).replace(" ", ""), name.lower()):
                 if len(form) > 2 or not form.isascii():
                     add(form, lang)
     return {token: tuple(langs) for token, langs in table.items()}
@@ -78,7 +69,7 @@ def languages_of(token: str) -> tuple[str, ...]:
     if known is not None:
         return known
     if not token.isascii():
-        return _table().get(fold(token).replace(" ", "-"), ())
+        return _table().get(codes.fold(token).replace(" ", "-"), ())
     locale = _LOCALE.fullmatch(token)
     return _table().get(_language_of_locale(locale[1], locale[2]), ()) if locale is not None else ()
 
@@ -87,12 +78,12 @@ def _language_of_locale(first: str, second: str | None) -> str:
     """The language in ``first-second``, a language and a country in either order; empty if neither fits."""
     if second is None:
         return "" if first in COMMON_WORDS and first not in ("de", "es") else first
-    if first in LANGUAGES_OF_COUNTRY.get(second, "").split():
+    if first in codes.LANGUAGES_OF_COUNTRY.get(second, "").split():
         return first
-    if second in LANGUAGES_OF_COUNTRY.get(first, "").split():
+    if second in codes.LANGUAGES_OF_COUNTRY.get(first, "").split():
         return second
     words = first in COMMON_WORDS and second in COMMON_WORDS
-    foreign = first in _LOCALE_LANGUAGES and second in LANGUAGES_OF_COUNTRY and not words
+    foreign = first in _LOCALE_LANGUAGES and second in codes.LANGUAGES_OF_COUNTRY and not words
     return first if foreign or first == second else ""
 
 
@@ -102,7 +93,7 @@ _LOCALE_LANGUAGES = frozenset(("ar", "de", "en", "es", "fr", "it", "nl", "pt", "
 @lru_cache(maxsize=1)
 def _own_names() -> frozenset[str]:
     """Endonyms, *English* among them: unlike ``italian`` they are no topics of pages."""
-    return frozenset(fold(own_name(lang)).replace(" ", "-") for lang in URL_LABELS)
+    return frozenset(codes.fold(codes.own_name(lang)).replace(" ", "-") for lang in codes.URL_LABELS)
 
 
 def pick(token: str, languages: frozenset[str] | None, first: bool) -> str | None:

@@ -28,14 +28,12 @@ from bilingual_crawler.options import Options, Part
 from bilingual_crawler.pages.formats import ONLY_HTML, PDF, format_of
 from bilingual_crawler.pages.jobs import PageJob, PdfJob, Sitemap, SitemapJob
 from bilingual_crawler.pages.links import refreshed
-from bilingual_crawler.pages.model import PageRecord, claims_in
 from bilingual_crawler.pages.origin import NOINDEX, NOTHING, TDM_POLICY, TDM_RESERVATION, opt_outs
 from bilingual_crawler.pages.robots import header_directives, page_rules
 from bilingual_crawler.pages.sandbox.jobs import ContentError, Job, SandboxError
 from bilingual_crawler.pages.sandbox.pool import submit
 from bilingual_crawler.pairing.reading import CrawledPageJob
-from bilingual_crawler.urls.canonical import canonicalise
-from bilingual_crawler.urls.variants import asked_language
+from bilingual_crawler.urls.canonical import asked_language, canonicalise
 
 if TYPE_CHECKING:
     from scrapy import Request
@@ -44,6 +42,7 @@ if TYPE_CHECKING:
     from scrapy.http.headers import Headers
 
     from bilingual_crawler.languages.pairs import LanguagePairs
+    from bilingual_crawler.pages.model import PageRecord
 
     Result = TypeVar("Result")
 
@@ -261,7 +260,6 @@ def document_of(response: Response, page: PageRecord) -> Document | None:
     if page.side is None or page.objection:
         return None
     entry: Entry = response.meta[ENTRY]
-    claims = claims_in(page.links)
     warc_file, warc_offset = response.meta.get(signals.WARC_LOCATION, (None, None))[:2]
     now = utc_now()
     return Document(
@@ -278,8 +276,8 @@ def document_of(response: Response, page: PageRecord) -> Document | None:
         score=entry.priority if entry.parent else None,
         warc_file=warc_file,
         warc_offset=warc_offset,
-        alternates=[(claim.language, claim.url) for claim in claims if claim.announced and claim.language],
-        switches=[(claim.language, claim.url) for claim in claims if claim.switcher],
+        alternates=[(link.claimed, link.url) for link in page.claims if link.announces and link.claimed],
+        switches=[(link.claimed, link.url) for link in page.links if link.is_switch],
         # a feed has all fields of the origin
         origin=dataclasses.replace(page.origin.with_opt_outs(page.opt_outs), fetched_at=now),
     )

@@ -21,8 +21,8 @@ from bilingual_crawler.crawl.signals import ARCHIVED_DATE, ENTRY, MISSING_FLAG, 
 from bilingual_crawler.storage.archive import open_archive
 from bilingual_crawler.storage.warc import ArchivedResponse
 from bilingual_crawler.storage.writer import Exchange, WarcLocation, WarcWriter
+from bilingual_crawler.urls.canonical import asked_language
 from bilingual_crawler.urls.hosts import host_of
-from bilingual_crawler.urls.variants import asked_language
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

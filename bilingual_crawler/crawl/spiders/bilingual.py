@@ -29,8 +29,8 @@ from bilingual_crawler.languages.codes import language_name
 from bilingual_crawler.options import Options, wrong
 from bilingual_crawler.pages.language import REMEDY
 from bilingual_crawler.pages.model import Link, PageRecord
+from bilingual_crawler.urls.canonical import variant
 from bilingual_crawler.urls.hosts import host_of, registered_domain, with_http
-from bilingual_crawler.urls.variants import variant
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence

@@ -6,7 +6,7 @@ from copy import copy
 
 import pycld2
 
-from bilingual_crawler.languages.codes import UNKNOWN, from_bcp47, from_cld2
+from bilingual_crawler.languages.codes import UNKNOWN, from_bcp47
 from bilingual_crawler.pages.detectors.base import MAX_CHARACTERS, NOTHING, RANGE, Identification, has_letters, legible
 from bilingual_crawler.pages.detectors.langid import load_langid
 
@@ -16,13 +16,13 @@ CONFIDENT = 0.5  # probability from which langid counts: 96 % are right under 30
 CONFIDENT_ALONE = 0.95  # the same if CLD2 found no language in a long text, which neither may know
 PIECE = 300  # characters of a piece
 SURE = 0.8  # share of pieces for an answer against a declaration; `benchmarks/languages.py` measures how often
+_DETECTED = [code for name, code in pycld2.LANGUAGES if name in pycld2.DETECTED_LANGUAGES]
 
 
 class Cld2:
     """Control characters are left out. Mixed texts get the language with the largest share."""
 
-    languages = frozenset(from_cld2(code) for name, code in pycld2.LANGUAGES if name in pycld2.DETECTED_LANGUAGES)
-    languages -= {UNKNOWN}
+    languages = frozenset(filter(None, map(from_bcp47, _DETECTED)))
 
     def __init__(self) -> None:
         self._langid = copy(load_langid())
@@ -68,14 +68,12 @@ def _cld2(text: str) -> Identification:
     try:
         reliable, _, details = pycld2.detect(text, isPlainText=True)
     except (pycld2.error, UnicodeEncodeError):
-        try:
-            reliable, _, details = pycld2.detect(legible(text), isPlainText=True)
-        except (pycld2.error, UnicodeEncodeError):
-            return NOTHING
+        readable = legible(text)
+        return _cld2(readable) if readable != text else NOTHING
     shares: dict[str, int] = {}
     for _, code, percent, _ in details:
-        lang = from_cld2(code)
-        if lang != UNKNOWN and percent:
+        lang = from_bcp47(code)
+        if lang and percent:
             shares[lang] = shares.get(lang, 0) + percent
     ranked = tuple(sorted(shares.items(), key=lambda share: -share[1]))
     return Identification(ranked[0][0], ranked, bool(reliable)) if ranked else NOTHING

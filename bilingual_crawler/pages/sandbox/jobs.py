@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import TYPE_CHECKING, Any, ClassVar, Generic, Literal, NamedTuple, TypeVar
-
-if TYPE_CHECKING:
-    Kind = Literal["time", "memory", "crash"]
+from typing import Any, ClassVar, Generic, NamedTuple, TypeVar
 
 Result = TypeVar("Result")
 
@@ -21,7 +18,7 @@ class Limits(NamedTuple):
 class SandboxError(Exception):
     """A job broke a limit (*kind* ``time`` or ``memory``), or failed in any other way (``crash``)."""
 
-    def __init__(self, kind: Kind, message: str) -> None:
+    def __init__(self, kind: str, message: str) -> None:
         super().__init__(message)
         self.kind = kind
 
@@ -31,8 +28,7 @@ class ContentError(Exception):
 
     def __init__(self, kind: str, message: str) -> None:
         super().__init__(kind, message)
-        self.kind = kind
-        self.message = message
+        self.kind, self.message = kind, message
 
     def __str__(self) -> str:
         return self.message

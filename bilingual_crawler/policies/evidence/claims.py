@@ -114,7 +114,7 @@ class Switchers(Claims):
         # a one-sided switcher: content decides
         side = self.known.index(page.side)
         claims = page.claims_for(self.known.pair)
-        announced = {claim.url for claim in claims if claim.announced}
+        announced = {claim.url for claim in claims if claim.announces}
         switched = (self.book.resolve(claim.url) for claim in claims if claim.url not in announced)
         here = [(url, self.trust_in(page.url, side)) for url in self.sources(page.url)]
         there = [(url, self.trust_in(url, 1 - side)) for url in switched if url in self.book]
