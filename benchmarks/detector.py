@@ -24,7 +24,7 @@ import argparse
 import csv
 import json
 from collections import defaultdict
-from collections.abc import Callable  # noqa: TC003  the type of a table
+from collections.abc import Callable
 from pathlib import Path
 from statistics import mean
 from typing import TYPE_CHECKING

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Self
+from typing import Self
 
+from scrapy.crawler import Crawler
+from scrapy.settings import BaseSettings
 from scrapy.utils.misc import load_object
 
 from bilingual_crawler import settings as project
@@ -12,10 +14,6 @@ from bilingual_crawler.crawl.middlewares.links import OrdinarySpiderMiddleware
 from bilingual_crawler.crawl.spiders.arguments import parse_settings
 from bilingual_crawler.options import Options, Part, wrong
 from bilingual_crawler.scheduler import RequestScheduler
-
-if TYPE_CHECKING:
-    from scrapy.crawler import Crawler
-    from scrapy.settings import BaseSettings
 
 # the components of each part, at their places in our own settings
 COMPONENTS = {

@@ -5,9 +5,10 @@ from __future__ import annotations
 import logging
 from base64 import b64encode
 from collections import Counter
+from collections.abc import Mapping
 from functools import partial
 from itertools import chain
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from scrapy.exceptions import DropItem, UsageError
 
@@ -21,10 +22,6 @@ from bilingual_crawler.pairing import model
 from bilingual_crawler.pairing.model import Outcome, read_pairs, read_unpaired, replace_pairs, unpaired_of_others
 from bilingual_crawler.pairing.reading import kept_for
 from bilingual_crawler.storage import records
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
 
 logger = logging.getLogger(__name__)
 

@@ -8,17 +8,15 @@ from __future__ import annotations
 import inspect
 import os
 import sys
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from difflib import get_close_matches
 from functools import cache, cached_property, reduce
 from importlib import import_module
 from importlib.util import find_spec
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, cast
 
 from bilingual_crawler import to_install
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
 
 
 class PluginError(ValueError):

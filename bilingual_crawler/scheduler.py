@@ -3,30 +3,26 @@
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Callable
 from functools import partial
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
 
 from scrapy import Request, Spider
 from scrapy.core.scheduler import BaseScheduler, Scheduler
+from scrapy.crawler import Crawler
 from scrapy.exceptions import IgnoreRequest, StopDownload
 from scrapy.utils.defer import deferred_f_from_coro_f, maybe_deferred_to_future
+from twisted.internet.defer import Deferred
+from twisted.python.failure import Failure
 
 from bilingual_crawler.crawl.requests import asks_for_page, header, of_its_own, packed, unpacked
 from bilingual_crawler.crawl.signals import ENTRY, RANK, REST, SWITCH, count_and_log
 from bilingual_crawler.crawl.visits import Visits
 from bilingual_crawler.frontier.backoff import Rest
 from bilingual_crawler.frontier.entry import Entry, Kind
+from bilingual_crawler.items import Wanted
 from bilingual_crawler.pages.sitemap import MAX_BYTES as MAX_SITEMAP
 from bilingual_crawler.urls.canonical import canonicalise
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from scrapy.crawler import Crawler
-    from twisted.internet.defer import Deferred
-    from twisted.python.failure import Failure
-
-    from bilingual_crawler.items import Wanted
 
 CALLBACKS = {Kind.PAGE: "parse", Kind.SITEMAP: "parse_sitemap"}  # names of the spider's methods
 MAX_REST = 60.0  # limit in seconds for the pause of a slot after a failed fetch for which no pause was given

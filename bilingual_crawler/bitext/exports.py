@@ -16,7 +16,7 @@ from xml.sax.saxutils import escape, quoteattr
 
 from bilingual_crawler import __version__
 from bilingual_crawler.bitext.personal import PersonalData
-from bilingual_crawler.bitext.splitting import Sentence  # noqa: TC001 – msgspec reads the types of fields
+from bilingual_crawler.bitext.splitting import Sentence
 from bilingual_crawler.languages.codes import LanguagePair, to_bcp47
 from bilingual_crawler.pages.origin import FACTS, UNKNOWN, Origin
 from bilingual_crawler.storage.records import tsv_line

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 from bilingual_crawler.bitext.exports import PERSONAL, TEXT, Files, ParquetTable
 from bilingual_crawler.bitext.personal import PersonalData
@@ -13,10 +15,6 @@ from bilingual_crawler.pages.origin import FACTS, Origin
 from bilingual_crawler.plugins import EXPORTS
 from bilingual_crawler.storage.warc import text_key
 from bilingual_crawler.urls.hosts import registered_domain
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
-    from pathlib import Path
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,19 +6,15 @@ Numbers are checked by ``phonenumbers`` and ``python-stdnum``. What is found is 
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from importlib import import_module
-from typing import TYPE_CHECKING
 
 from langcodes import Language
 from stdnum import iban
 
 from bilingual_crawler.languages.codes import LanguagePair, to_bcp47
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
-
-    from bilingual_crawler.pages.origin import Origin
+from bilingual_crawler.pages.origin import Origin
 
 EMAIL, PHONE, IBAN, NATIONAL_ID = "email", "phone", "iban", "id"
 KINDS = (EMAIL, PHONE, IBAN, NATIONAL_ID)

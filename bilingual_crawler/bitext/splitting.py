@@ -4,18 +4,16 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import chain, islice, pairwise
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import sentencex
 import stop_words
 
 from bilingual_crawler.languages.codes import base_of, language_name, to_bcp47
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
 
 _BLANKS = re.compile(r"\s+")
 _FULL_STOPS = (

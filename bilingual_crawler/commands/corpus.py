@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
+import argparse
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from bilingual_crawler.commands import TOOL, crawl, refuse_unknown
 from bilingual_crawler.crawl.context import job_in
 from bilingual_crawler.options import USUAL_FORMATS, usage_error
-
-if TYPE_CHECKING:
-    import argparse
 
 SPIDER = "bilingual"
 

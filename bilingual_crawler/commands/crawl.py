@@ -13,15 +13,16 @@ import signal
 import sys
 import textwrap
 from collections import Counter, defaultdict
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from functools import partial
 from itertools import chain
 from pathlib import Path
 from threading import Event, Thread
-from typing import TYPE_CHECKING
 
 from scrapy.commands import ScrapyHelpFormatter
 from scrapy.commands.crawl import Command as CrawlCommand
+from scrapy.crawler import Crawler, CrawlerProcessBase
 from scrapy.exceptions import UsageError
 from scrapy.settings import SETTINGS_PRIORITIES, Settings
 from scrapy.spiderloader import SpiderLoader
@@ -45,11 +46,6 @@ from bilingual_crawler.reporting.ledger import under
 from bilingual_crawler.reporting.results import read_summary
 from bilingual_crawler.storage.records import CRAWL, DESCRIPTION, DOCUMENTS, SITES, read_tsv
 from bilingual_crawler.urls.hosts import with_http
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
-
-    from scrapy.crawler import Crawler, CrawlerProcessBase
 
 logger = logging.getLogger(__name__)
 

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import os
 import shutil
+from argparse import Namespace
+from collections.abc import Iterator
 from importlib.util import find_spec
-from typing import TYPE_CHECKING
 
 from scrapy.commands import ScrapyCommand
+from scrapy.settings import BaseSettings
 
 from bilingual_crawler import ONE_ONNXRUNTIME, to_install
 from bilingual_crawler.commands import Tool
@@ -15,12 +17,6 @@ from bilingual_crawler.crawl.middlewares.render import missing_for_rendering
 from bilingual_crawler.encoders.base import install_command, is_installed
 from bilingual_crawler.options import Options, workers
 from bilingual_crawler.scoring.models import ProviderError, default_providers
-
-if TYPE_CHECKING:
-    from argparse import Namespace
-    from collections.abc import Iterator
-
-    from scrapy.settings import BaseSettings
 
 
 class Command(Tool, ScrapyCommand):

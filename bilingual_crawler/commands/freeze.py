@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from argparse import Namespace
+from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from scrapy.commands import ScrapyCommand
 
@@ -12,10 +13,6 @@ from bilingual_crawler.harvest.finished import freeze
 from bilingual_crawler.harvest.sites import SiteError
 from bilingual_crawler.options import read_value, share
 from bilingual_crawler.storage.warc import ArchiveError
-
-if TYPE_CHECKING:
-    from argparse import Namespace
-    from collections.abc import Callable
 
 
 class Command(Tool, ScrapyCommand):

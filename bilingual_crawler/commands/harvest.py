@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import os
 import sys
+from argparse import Namespace
+from collections.abc import Callable, Collection
 from contextlib import closing
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from rich.console import Console
 from rich.progress import Progress
@@ -34,10 +35,6 @@ from bilingual_crawler.options import (
 )
 from bilingual_crawler.plugins import POLICIES
 from bilingual_crawler.storage.warc import ArchiveError
-
-if TYPE_CHECKING:
-    from argparse import Namespace
-    from collections.abc import Callable, Collection
 
 
 class Command(Tool, ScrapyCommand):

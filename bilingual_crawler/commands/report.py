@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from argparse import Namespace
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from scrapy.commands import ScrapyCommand
 
@@ -14,9 +14,6 @@ from bilingual_crawler.reporting.results import ResultsError, read_summary
 from bilingual_crawler.reporting.summary import print_summary
 from bilingual_crawler.storage.files import LockedError
 from bilingual_crawler.workers.outputs import PART, join_unfinished
-
-if TYPE_CHECKING:
-    from argparse import Namespace
 
 
 class Command(Tool, ScrapyCommand):

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from argparse import Namespace
 from collections import defaultdict
+from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from scrapy.commands import ScrapyCommand
 from scrapy.exceptions import UsageError
@@ -14,10 +15,6 @@ from bilingual_crawler.commands import Tool, in_one_line
 from bilingual_crawler.options import usage_error, wrong
 from bilingual_crawler.reporting.review import FILL_IN, Sheet, SheetError, agreements, count_judged, sheet_folders
 from bilingual_crawler.storage.files import FolderLock, LockedError
-
-if TYPE_CHECKING:
-    from argparse import Namespace
-    from collections.abc import Callable, Sequence
 
 
 class Command(Tool, ScrapyCommand):

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
 
 import scrapy.signals
 from scrapy import Request
+from scrapy.crawler import Crawler
 from scrapy.exceptions import NotConfigured
+from scrapy.http import Response
 from scrapy.http.request import NO_CALLBACK
 
 from bilingual_crawler.crawl import signals
@@ -14,10 +16,6 @@ from bilingual_crawler.crawl.context import CrawlContext
 from bilingual_crawler.crawl.signals import engine_of
 from bilingual_crawler.crawl.visits import Visits
 from bilingual_crawler.options import Options
-
-if TYPE_CHECKING:
-    from scrapy.crawler import Crawler
-    from scrapy.http import Response
 
 SIGNALS = {name: one for name, one in (vars(scrapy.signals) | vars(signals)).items() if type(one) is object}
 

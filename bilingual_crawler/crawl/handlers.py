@@ -5,11 +5,12 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from scrapy import Request, signals
 from scrapy.core.downloader.handlers.base import BaseDownloadHandler
 from scrapy.core.downloader.handlers.http11 import HTTP11DownloadHandler
+from scrapy.crawler import Crawler
 from scrapy.exceptions import DownloadCancelledError, NotConfigured, StopDownload
 from scrapy.http import Headers, Response
 
@@ -19,9 +20,6 @@ from bilingual_crawler.crawl.signals import ARCHIVED_DATE, MISSING_FLAG, REDIREC
 from bilingual_crawler.options import Options
 from bilingual_crawler.storage.archive import Redirect, open_archive
 from bilingual_crawler.storage.warc import ArchivedResponse, ArchiveError
-
-if TYPE_CHECKING:
-    from scrapy.crawler import Crawler
 
 _LOGGERS = ("core.downloader.tls", "core.downloader.handlers.http11", "downloadermiddlewares.httpcompression")
 """Those of Scrapy that warn of single downloads: a certificate of another host, an unknown coding, a large body."""

@@ -7,26 +7,22 @@ from __future__ import annotations
 
 import zlib
 from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from itertools import tee
 from types import MappingProxyType
-from typing import TYPE_CHECKING
 
 import msgspec
 from msgspec.structs import replace
 
 from bilingual_crawler.crawl.remaining import FetchOutcome, RemainingPairs
+from bilingual_crawler.frontier.budget import SiteBudget
 from bilingual_crawler.items import MAX_LINKS, Pair
 from bilingual_crawler.languages.pairs import LanguagePairs
 from bilingual_crawler.pages.model import Link, LinkPosition, PageRecord
 from bilingual_crawler.pairing.ledger import PairLedger
+from bilingual_crawler.policies.base import Policy
 from bilingual_crawler.urls.hosts import registered_domain
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-
-    from bilingual_crawler.frontier.budget import SiteBudget
-    from bilingual_crawler.policies.base import Policy
 
 
 class Learner:

@@ -4,17 +4,14 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections import defaultdict, deque
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from itertools import starmap
 from math import ceil, exp, expm1, floor, log, log1p, sqrt
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
+from bilingual_crawler.policies.base import Policy, Promise
 from bilingual_crawler.scoring.linear import LinearModel
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
-
-    from bilingual_crawler.policies.base import Policy, Promise
 
 FIRST_PAGES = 40  # pages of a site before it may be left
 PAGES_WITHOUT_PAIR = 200  # pages after which a site without a pair is left in any case

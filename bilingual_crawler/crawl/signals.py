@@ -3,17 +3,13 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from scrapy import exceptions
+from scrapy.core.engine import ExecutionEngine
+from scrapy.crawler import Crawler
 from scrapy.spidermiddlewares.httperror import HttpError
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from scrapy.core.engine import ExecutionEngine
-    from scrapy.crawler import Crawler
 
 logger = logging.getLogger(__name__)
 

@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Iterable, Mapping, Sequence
+from typing import NamedTuple
 
 import msgspec
 from cachetools import LRUCache
 from msgspec.structs import replace
 
 from bilingual_crawler.languages.codes import base_of, may_be, to_bcp47
+from bilingual_crawler.languages.pairs import LanguagePairs
 from bilingual_crawler.pages.model import Link, LinkSource, PageRecord
 from bilingual_crawler.urls.canonical import asked_language, bare, variant
 from bilingual_crawler.urls.hosts import host_of, registered_domain
 from bilingual_crawler.urls.marks import marked_language, strip_language
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
-
-    from bilingual_crawler.languages.pairs import LanguagePairs
 
 MAX_SITES = 10_000  # sites and languages whose cookies are kept; the least recently used are forgotten
 MAX_COOKIES, MAX_COOKIE = 20, 4096  # cookies of a site in one language, and characters of one

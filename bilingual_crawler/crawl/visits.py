@@ -6,19 +6,22 @@ import asyncio
 import logging
 import socket
 import time
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, cast
 from uuid import uuid4
 
 from cachetools import LRUCache
 from scrapy import signals
+from scrapy.crawler import Crawler
 from scrapy.exceptions import CloseSpider, DontCloseSpider
 from scrapy.http import Response
 from scrapy.utils.asyncio import call_later, create_looping_call, run_in_thread
 from scrapy.utils.defer import deferred_from_coro
 from scrapy.utils.job import job_dir
+from twisted.python.failure import Failure
 
 from bilingual_crawler.crawl import learner
 from bilingual_crawler.crawl import signals as ours
@@ -32,27 +35,29 @@ from bilingual_crawler.crawl.walls import Walls
 from bilingual_crawler.frontier.backoff import NO_DESCRIPTOR, Rest, own_shortage
 from bilingual_crawler.frontier.budget import QueueQuota
 from bilingual_crawler.frontier.entry import AFTER_OTHERS, FIXED, NEVER, Entry, Kind, Push, State
-from bilingual_crawler.frontier.frontier import UNTIL, Limits, SharedStore, StoreError, StoreLost, batched, ignore
+from bilingual_crawler.frontier.frontier import (
+    UNTIL,
+    Frontier,
+    FrontierStore,
+    Limits,
+    SharedStore,
+    StoreError,
+    StoreLost,
+    batched,
+    ignore,
+)
 from bilingual_crawler.frontier.job import FRONTIER
 from bilingual_crawler.frontier.lmdb_store import LmdbStore
 from bilingual_crawler.frontier.local import LocalFrontier
 from bilingual_crawler.frontier.memory_store import MemoryStore
 from bilingual_crawler.frontier.shared import SharedFrontier, Worker
+from bilingual_crawler.items import Pair
 from bilingual_crawler.options import Options, usage_error
+from bilingual_crawler.pages.model import Link, PageRecord
 from bilingual_crawler.plugins import FRONTIER_STORES
 from bilingual_crawler.storage.files import to_disk, write_durably
 from bilingual_crawler.urls.canonical import bare, canonicalise
 from bilingual_crawler.urls.hosts import registered_domain, with_http, with_https
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-
-    from scrapy.crawler import Crawler
-    from twisted.python.failure import Failure
-
-    from bilingual_crawler.frontier.frontier import Frontier, FrontierStore
-    from bilingual_crawler.items import Pair
-    from bilingual_crawler.pages.model import Link, PageRecord
 
 
 def open_frontier(crawler: Crawler, worker: Worker) -> tuple[FrontierStore, Frontier]:

@@ -6,10 +6,11 @@ import os
 import re
 import zlib
 from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING, Self
+from typing import Self
 
 import msgspec
 
@@ -17,15 +18,10 @@ from bilingual_crawler.discovery.detector.base import Detector, Inspection, Reas
 from bilingual_crawler.discovery.policies import Hop, HopSource, HopTarget, SiteOrder, Way, entry_page, words
 from bilingual_crawler.frontier.entry import NEVER
 from bilingual_crawler.items import Wanted
+from bilingual_crawler.languages.codes import LanguagePair
 from bilingual_crawler.pages.model import Link, PageRecord
-from bilingual_crawler.policies.base import Policy
+from bilingual_crawler.policies.base import Policy, Scores
 from bilingual_crawler.urls.hosts import registered_domain, with_https
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-
-    from bilingual_crawler.languages.codes import LanguagePair
-    from bilingual_crawler.policies.base import Scores
 
 INSPECTED = 3.0
 """Priority of the pages of a site that is being judged: sooner than other sites."""

@@ -4,15 +4,12 @@ from __future__ import annotations
 
 import errno
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
-from typing import TYPE_CHECKING
 
 from cachetools import LRUCache
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 STRANGER_FAILURES = 3
 """Failures in a row before a host that never answered is given up: mostly it no longer exists."""

@@ -8,8 +8,9 @@ are on the disk, the page with the root is copied aside. After a restart of the 
 from __future__ import annotations
 
 import struct
+from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import lmdb
 import msgspec
@@ -17,9 +18,6 @@ import msgspec
 from bilingual_crawler.frontier.backoff import NO_DESCRIPTOR, own_shortage
 from bilingual_crawler.frontier.frontier import StoreError
 from bilingual_crawler.storage.files import replacing, to_disk
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 NAME = "checkpoint"
 DATA = "data.mdb"

@@ -7,21 +7,27 @@ import struct
 import subprocess
 import sys
 from collections import namedtuple
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import takewhile
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from types import TracebackType
+from typing import Any
 
 import lmdb
 
 from bilingual_crawler.frontier.checkpoint import DATA, LmdbCheckpoints, restore
-from bilingual_crawler.frontier.entry import Push, State, after_death, pack, pack_state, state_of, unpack, unpack_fact
+from bilingual_crawler.frontier.entry import (
+    Entry,
+    Push,
+    State,
+    after_death,
+    pack,
+    pack_state,
+    state_of,
+    unpack,
+    unpack_fact,
+)
 from bilingual_crawler.frontier.frontier import Head, StoreError, digest
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-    from pathlib import Path
-    from types import TracebackType
-
-    from bilingual_crawler.frontier.entry import Entry
 
 MAX_CHANGES = 10_000
 """Maximum changes of a transaction, which bounds its pages in memory."""

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import functools
 from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from heapq import heapify, heappop, heappush
-from typing import TYPE_CHECKING, Any, TypeVar, cast
+from typing import Any, TypeVar, cast
 
+from bilingual_crawler.frontier.budget import SiteBudget
 from bilingual_crawler.frontier.entry import NEVER, SUSPECT, Entry, Push, State
 from bilingual_crawler.frontier.frontier import (
     BLOCKED,
@@ -15,18 +17,14 @@ from bilingual_crawler.frontier.frontier import (
     PAGE_BUDGET,
     SITE_BUDGET,
     UNTIL,
+    FrontierStore,
+    Head,
     Limits,
     SlotState,
     StoreError,
     ignore,
 )
 from bilingual_crawler.urls.hosts import registered_domain
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-
-    from bilingual_crawler.frontier.budget import SiteBudget
-    from bilingual_crawler.frontier.frontier import FrontierStore, Head
 
 Offer = tuple[float, int, str]
 """Priority, negated, and discovery order of the best URL of a slot, and the slot."""

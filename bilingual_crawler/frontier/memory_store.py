@@ -3,17 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from heapq import heapify, heappop, heappush
 from sys import intern
-from typing import TYPE_CHECKING
 
-from bilingual_crawler.frontier.entry import Push, State
+from bilingual_crawler.frontier.entry import Entry, Push, State
 from bilingual_crawler.frontier.frontier import Head
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-
-    from bilingual_crawler.frontier.entry import Entry
 
 Item = tuple[float, int, str]
 """Priority, negated, and discovery order of a URL."""

@@ -5,21 +5,17 @@ from __future__ import annotations
 import logging
 import threading
 import time
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from importlib.resources import files
 from itertools import chain
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from urllib.parse import urlsplit
 from uuid import uuid4
 
 from bilingual_crawler import to_install
-from bilingual_crawler.frontier.entry import Push, State, pack, state_of, unpack, unpack_fact
+from bilingual_crawler.frontier.entry import Entry, Push, State, pack, state_of, unpack, unpack_fact
 from bilingual_crawler.frontier.frontier import Head, Share, StoreError, StoreLost, batched, digest
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-
-    from bilingual_crawler.frontier.entry import Entry
 
 try:
     import redis

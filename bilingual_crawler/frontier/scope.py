@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterable
 from urllib.parse import urlsplit
 
 from bilingual_crawler.urls.hosts import registered_domain
 from bilingual_crawler.urls.traps import grown
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
 
 SCOPES = ("site", "host", "web")
 

@@ -7,19 +7,24 @@ import functools
 import threading
 import time
 from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import Any, Protocol
 
+from bilingual_crawler.frontier.budget import SiteBudget
 from bilingual_crawler.frontier.entry import Entry, Push, State
-from bilingual_crawler.frontier.frontier import MAX_RECONSIDERED, SITE_BUDGET, Limits, StoreError, batched, ignore
+from bilingual_crawler.frontier.frontier import (
+    MAX_RECONSIDERED,
+    SITE_BUDGET,
+    Limits,
+    SharedStore,
+    SlotState,
+    StoreError,
+    batched,
+    ignore,
+)
 from bilingual_crawler.frontier.local import LocalFrontier
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-
-    from bilingual_crawler.frontier.budget import SiteBudget
-    from bilingual_crawler.frontier.frontier import SharedStore, SlotState
 
 HEARTBEAT_SECONDS = 0.5
 BUSY_SECONDS = 120.0

@@ -6,18 +6,24 @@ import gzip
 import json
 import lzma
 from collections import Counter, defaultdict
+from collections.abc import Iterator, Sequence
+from concurrent.futures import Future
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from datetime import datetime
 from itertools import accumulate
 from math import ceil
-from typing import IO, TYPE_CHECKING
+from pathlib import Path
+from typing import IO
 from urllib.parse import urlsplit
+
+from rich.table import Table
 
 from bilingual_crawler.harvest.results import DECILES, SHARES, Measure, downloads_to, new_table
 from bilingual_crawler.harvest.sites import SiteError, Task, read_site
 from bilingual_crawler.languages.codes import UNKNOWN
 from bilingual_crawler.pages.jobs import PageJob
+from bilingual_crawler.pages.model import PageRecord
 from bilingual_crawler.pages.sandbox.jobs import ContentError, SandboxError
 from bilingual_crawler.pages.sandbox.pool import ahead, submit
 from bilingual_crawler.pairing.inputs import PagesOfRecords
@@ -26,15 +32,6 @@ from bilingual_crawler.storage.files import replacing
 from bilingual_crawler.storage.records import CRAWL, PAIRS, read_tsv, tsv_line
 from bilingual_crawler.storage.sites import find_sources
 from bilingual_crawler.urls.hosts import registered_domain
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-    from concurrent.futures import Future
-    from pathlib import Path
-
-    from rich.table import Table
-
-    from bilingual_crawler.pages.model import PageRecord
 
 
 @dataclass(slots=True)

@@ -3,21 +3,16 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
 
 import numpy as np
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.layout_engine import ConstrainedLayoutEngine
 
-from bilingual_crawler.harvest.results import by_policy
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from pathlib import Path
-
-    from matplotlib.axes import Axes
-
-    from bilingual_crawler.harvest.results import Result
+from bilingual_crawler.harvest.results import Result, by_policy
 
 PAPER_PAIRS = (("eng", "isl"), ("eng", "mlt"), ("eng", "fin"), ("eus", "spa"))
 """Language pairs of Figure 7 in García-Romero 2026, shown first."""

@@ -10,14 +10,16 @@ import sys
 import threading
 import time
 from collections import defaultdict
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence, Set
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import asdict, dataclass, replace
 from functools import lru_cache
 from pathlib import Path
 from statistics import fmean
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import msgspec
+from rich.table import Table
 
 import bilingual_crawler
 from bilingual_crawler.harvest.results import Measure, Reference, Result, new_table
@@ -27,11 +29,6 @@ from bilingual_crawler.pairing.model import read_pairs
 from bilingual_crawler.storage.files import replacing
 from bilingual_crawler.storage.records import PAIRS, SUMMARY, read_tsv
 from bilingual_crawler.storage.sites import find_sources, site_prefixes
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Generator, Iterator, Mapping, Sequence, Set
-
-    from rich.table import Table
 
 
 class ResultStore:

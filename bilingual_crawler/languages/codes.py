@@ -6,10 +6,10 @@ import difflib
 import pkgutil
 import re
 import unicodedata
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property, lru_cache
 from string import ascii_uppercase
-from typing import TYPE_CHECKING
 
 import langcodes
 import msgspec
@@ -18,9 +18,6 @@ from langcodes.tag_parser import LanguageTagError
 
 from bilingual_crawler.languages.scripts import HANS, HANT, SCRIPTS
 from bilingual_crawler.languages.tables import by_word, read_tables
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Sequence
 
 _TABLES = read_tables(__name__)
 

@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
-from typing import TYPE_CHECKING
 
 from bilingual_crawler.languages import codes
 from bilingual_crawler.languages.codes import DEFAULT_EQUIVALENTS, LanguageError, LanguagePair, base_of
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator, Sequence
 
 MAX_PAIRS = 15  # all pairs among six languages; each pair knows every queued URL by itself, in some 1.6 kB
 

@@ -5,13 +5,14 @@ from __future__ import annotations
 import threading
 import time
 from collections import deque
+from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cache
 from itertools import groupby
 from operator import attrgetter
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TypeAlias
 from urllib.parse import quote
 
 import urllib3
@@ -21,9 +22,6 @@ from urllib3.exceptions import HTTPError
 from bilingual_crawler.mining.stored import MiningError
 from bilingual_crawler.storage.archive import open_warc
 from bilingual_crawler.storage.warc import ArchiveError, NoRecord, check_place, unpack
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
 
 TRIES = 5
 TIMEOUT = 30.0

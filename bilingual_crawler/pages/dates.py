@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from functools import lru_cache
 from itertools import islice, product
-from typing import TYPE_CHECKING
 
 from babel import Locale
 from babel.localedata import locale_identifiers
 
 from bilingual_crawler.languages.codes import base_of, to_bcp47
 from bilingual_crawler.pages.words import LETTERS, western_digits
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 MAX_READ = 500  # years of a text that are looked at, the first ones
 REACH, NEAR = 40, 4  # characters and words before or after a year among which its day and month stand

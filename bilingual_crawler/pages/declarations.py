@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from datetime import date
 from functools import cached_property, lru_cache
 from itertools import chain
 from operator import itemgetter
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from urllib.parse import urlsplit
 
 from bilingual_crawler.languages.codes import from_bcp47
@@ -20,9 +21,6 @@ from bilingual_crawler.pages.origin import MAX_FACT, TDM_POLICY, TDM_RESERVATION
 from bilingual_crawler.pages.robots import directives_in
 from bilingual_crawler.pages.tables import DECLARED_BY, TRANSLATION_PLUGINS
 from bilingual_crawler.urls.canonical import canonicalise
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 MAX_NAME = 200  # characters of the name of an author or translator that are kept
 MAX_LICENCES = 5  # pieces of evidence for a licence that are kept, the most direct ones

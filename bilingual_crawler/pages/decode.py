@@ -7,9 +7,9 @@ import json
 import re
 import string
 import unicodedata
+from collections.abc import Iterable
 from contextlib import suppress
 from functools import lru_cache
-from typing import TYPE_CHECKING
 from urllib.parse import quote
 
 from w3lib.encoding import html_body_declared_encoding, http_content_type_encoding, read_bom, resolve_encoding
@@ -17,9 +17,6 @@ from w3lib.encoding import html_body_declared_encoding, http_content_type_encodi
 from bilingual_crawler.languages.codes import base_of, from_bcp47
 from bilingual_crawler.pages.sandbox.jobs import ContentError
 from bilingual_crawler.pages.tables import ENCODINGS, LABELS_OF_ENCODINGS, LETTERS, VOID_TAGS
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
 
 _HEAD = 1 << 16  # bytes in which declarations of charset and language count
 _CHARSET = re.compile(r"""(?i)(?:^|[;,\s])charset\s*+=\s*+["']?\s*+([\w-]+)""")

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from itertools import accumulate, compress, groupby
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from bilingual_crawler.pages import tables
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
 
 LAYOUT, EDGE, WIDGET, SWITCHER = 1, 2, 4, 8
 """Bits of :func:`names_of`: a part of the layout by its class; header or footer, which outside of content are those of

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
 
 from selectolax.lexbor import LexborHTMLParser, SelectolaxError
 
@@ -11,16 +11,11 @@ from bilingual_crawler.pages.formats import ONLY_HTML
 from bilingual_crawler.pages.links import header_anchors, in_formats, limited, merge
 from bilingual_crawler.pages.model import MAX_LINES, MAX_TEXT, LinkSource, PageRecord
 from bilingual_crawler.pages.origin import NOINDEX, TDM_POLICY, TDM_RESERVATION, opt_outs
-from bilingual_crawler.pages.outline import files_in, outline_of_text
+from bilingual_crawler.pages.outline import Outline, files_in, outline_of_text
 from bilingual_crawler.pages.robots import page_rules
 from bilingual_crawler.pages.tables import SELF_CLOSING_TAGS
 from bilingual_crawler.pages.walk import Walk
 from bilingual_crawler.urls.canonical import canonicalise, linked
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from bilingual_crawler.pages.outline import Outline
 
 _DEEP = 5000  # open elements at which markup is cut
 _LONG = 100_000  # characters of a tag that is removed

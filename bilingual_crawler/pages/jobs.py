@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, ClassVar
+from typing import Any, ClassVar
 
 from msgspec.structs import replace
 
@@ -22,10 +23,6 @@ from bilingual_crawler.pages.sequences import sample_of
 from bilingual_crawler.pages.sitemap import parse_sitemap
 from bilingual_crawler.urls.canonical import bare
 from bilingual_crawler.urls.marks import marked_language
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from typing import Any
 
 MAX_HTML = 10 << 20  # bytes that are read of a page
 

@@ -3,25 +3,21 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterable, Sequence
+from concurrent.futures import Future
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from heapq import nlargest
-from typing import TYPE_CHECKING, ClassVar
+from typing import Any, ClassVar
 
 from bilingual_crawler import to_install
 from bilingual_crawler.languages.codes import UNKNOWN, base_of, macrolanguage
+from bilingual_crawler.languages.pairs import LanguagePairs
 from bilingual_crawler.languages.scripts import script_of
 from bilingual_crawler.pages.decode import has_wrong_letters
 from bilingual_crawler.pages.detectors.base import MAX_CHARACTERS, SHOWN, Identification, has_letters, load_detector
 from bilingual_crawler.pages.sandbox.jobs import ContentError, Job, Limits, SandboxError
 from bilingual_crawler.pages.sandbox.pool import submit
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-    from concurrent.futures import Future
-    from typing import Any
-
-    from bilingual_crawler.languages.pairs import LanguagePairs
 
 REMEDY = (
     "BILINGUAL_DETECTORS=cld2,heliport or cld2,fasttext:FILE may know it; they are the extra languages: "

@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import accumulate
-from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
@@ -18,9 +18,6 @@ from bilingual_crawler.pages.model import Link, LinkPosition, LinkSource
 from bilingual_crawler.pages.tables import DOCUMENT_ENDINGS
 from bilingual_crawler.urls.canonical import linked
 from bilingual_crawler.urls.hosts import registered_domain
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
 
 MAX_TEXT = 200  # characters of an anchor text that are kept
 MAX_FLAG = 1000  # characters of the texts and names of the images in a link that are read

@@ -3,19 +3,15 @@
 from __future__ import annotations
 
 from enum import StrEnum
-from typing import TYPE_CHECKING
 
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from bilingual_crawler.languages.codes import UNKNOWN
+from bilingual_crawler.languages.codes import UNKNOWN, LanguagePair
+from bilingual_crawler.languages.pairs import LanguagePairs
 from bilingual_crawler.pages.origin import NOTHING, OptOuts, Origin
 from bilingual_crawler.pages.origin import UNKNOWN as NO_ORIGIN
-from bilingual_crawler.pages.outline import Outline  # noqa: TC001  msgspec reads the types
-
-if TYPE_CHECKING:
-    from bilingual_crawler.languages.codes import LanguagePair
-    from bilingual_crawler.languages.pairs import LanguagePairs
+from bilingual_crawler.pages.outline import Outline
 
 MAX_TITLE = 500  # characters of a title that are kept
 MAX_TEXT = 2_000_000  # characters of text that are kept of a page

@@ -5,16 +5,13 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable, Mapping, Set
 from dataclasses import dataclass, fields, replace
-from typing import TYPE_CHECKING, TypeAlias
+from typing import Any, Self, TypeAlias
 from urllib.parse import unquote, urlsplit
 
 from bilingual_crawler.pages.characters import one_line
 from bilingual_crawler.urls.canonical import canonicalise
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Set
-    from typing import Any, Self
 
 MAX_FACT = 500  # characters of a fact that are kept
 NOINDEX, NOARCHIVE, NOAI, NOIMAGEAI = "noindex", "noarchive", "noai", "noimageai"

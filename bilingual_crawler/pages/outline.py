@@ -5,10 +5,11 @@ from __future__ import annotations
 import re
 import struct
 from bisect import bisect_right
+from collections.abc import Iterable, Sequence
 from heapq import nlargest, nsmallest
 from itertools import accumulate
 from math import log2
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 from urllib.parse import urlsplit
 from zlib import crc32
 
@@ -16,9 +17,6 @@ from msgspec import Meta, Struct
 
 from bilingual_crawler.pages.tables import NOT_PAGES
 from bilingual_crawler.pages.words import western_digits
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
 
 MAX_CHARACTERS = 10_000  # characters of a text that are read
 MAX_READ = 1000  # numbers and files that are looked at, of which some are kept

@@ -6,11 +6,12 @@ import ctypes
 import re
 import unicodedata
 from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial, reduce
 from itertools import chain, pairwise
 from statistics import median
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import pypdfium2 as pdfium
 import pypdfium2.raw as raw
@@ -21,9 +22,6 @@ from bilingual_crawler.pages.model import MAX_LINES, MAX_TEXT, MAX_TITLE, PageRe
 from bilingual_crawler.pages.sandbox.jobs import ContentError
 from bilingual_crawler.pages.words import SENTENCE_ENDS, is_unspaced
 from bilingual_crawler.pages.wrapping import SUSPENDED
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
 
 HYPHENS = ("-", "\u00ad", "\u2010")  # characters at the end of a line after which a word may go on
 _EDGE = 2  # lines at the top and at the bottom of a page that may be running heads

@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterable
 
 from w3lib.encoding import read_bom
 
 from bilingual_crawler.urls.canonical import linked
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
 
 _AGENT = re.compile(r"(?i)user[- ]?agent(?:\s*:|\s)\s*(.*)")
 _SITEMAP = re.compile(r"(?i)(?:sitemaps?|site-map)\s*:\s*(\S+)")

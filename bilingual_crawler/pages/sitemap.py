@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 import zlib
+from collections.abc import Iterator
 from contextlib import suppress
 from io import BytesIO
 from itertools import islice
-from typing import TYPE_CHECKING
 
 from lxml import etree
 
@@ -16,9 +16,6 @@ from bilingual_crawler.pages.links import hreflang_of, is_for_language
 from bilingual_crawler.pages.model import Link, LinkPosition, LinkSource
 from bilingual_crawler.pages.tables import DOCUMENT_ENDINGS
 from bilingual_crawler.urls.canonical import linked
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 MAX_BYTES = 50 << 20  # bytes of a sitemap that are read, after decompression; the limit of the protocol
 MAX_ENTRIES = 50_000  # URLs of a sitemap that are read; the limit of the protocol, which does not count alternates

@@ -9,13 +9,11 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections import Counter
+from collections.abc import Iterator, Sequence
 from itertools import groupby, pairwise
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from bilingual_crawler.pages.words import SENTENCE_ENDS, is_unspaced
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
 
 # Widths are in columns, of which wide characters (Chinese, Japanese, Korean) take two.
 NARROW = 36  # width under which text is not taken for wrapped: most lines of verse are as short

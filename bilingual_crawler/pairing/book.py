@@ -3,21 +3,16 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict, deque
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from cachetools import LRUCache
 
-from bilingual_crawler.pages.model import LinkPosition
+from bilingual_crawler.languages.codes import LanguagePair
+from bilingual_crawler.pages.model import LinkPosition, PageRecord
 from bilingual_crawler.pairing.urls import UrlEvidence, agrees, last_hop
 from bilingual_crawler.urls.hosts import registered_domain
 from bilingual_crawler.urls.marks import coded_language, marked_language, strip_language
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
-
-    from bilingual_crawler.languages.codes import LanguagePair
-    from bilingual_crawler.pages.model import PageRecord
 
 MAX_RELATED = 50
 """Maximum twins of a URL, documents that announce it, and documents whose switchers lead to it."""

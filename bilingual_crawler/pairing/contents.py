@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections import OrderedDict, defaultdict
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from heapq import nlargest
-from typing import TYPE_CHECKING
 
 import numpy as np
 from cachetools import LRUCache
 
+from bilingual_crawler.pages.model import PageRecord
+from bilingual_crawler.pages.outline import Outline
 from bilingual_crawler.pairing.book import MAX_RELATED, Book
 from bilingual_crawler.pairing.resemblance import (
     CONFIRMED_BY_OUTLINE,
@@ -20,12 +22,6 @@ from bilingual_crawler.pairing.resemblance import (
 )
 from bilingual_crawler.scoring.models import models_folder
 from bilingual_crawler.urls.hosts import registered_domain
-
-if TYPE_CHECKING:
-    from collections.abc import Hashable, Sequence
-
-    from bilingual_crawler.pages.model import PageRecord
-    from bilingual_crawler.pages.outline import Outline
 
 MAX_DOCUMENTS = 20_000
 """Latest documents that are compared; each takes some 5 kB."""

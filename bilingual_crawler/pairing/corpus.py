@@ -6,24 +6,20 @@ import tempfile
 import zlib
 from array import array
 from collections import Counter, defaultdict
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from itertools import compress, product
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from bilingual_crawler.items import Document
+from bilingual_crawler.languages.codes import LanguagePair
+from bilingual_crawler.languages.pairs import LanguagePairs
+from bilingual_crawler.pages.origin import Origin
 from bilingual_crawler.pairing import copies
 from bilingual_crawler.pairing.model import Profile
 from bilingual_crawler.pairing.reading import PackedDocument, link_key, unpack
 from bilingual_crawler.pairing.urls import last_hop
 from bilingual_crawler.urls.hosts import registered_domain
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
-
-    from bilingual_crawler.languages.codes import LanguagePair
-    from bilingual_crawler.languages.pairs import LanguagePairs
-    from bilingual_crawler.pages.origin import Origin
 
 MAX_DOMAINS = 20
 """Maximum domains of a group; bounds the damage of a page that announces everybody."""

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import re
 from collections import Counter, defaultdict
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
 from heapq import heapify, heappop, heappush
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 from cachetools import LRUCache
 
 from bilingual_crawler.items import Pair, Proposal, Unpaired
 from bilingual_crawler.pages.formats import may_hold
+from bilingual_crawler.pages.model import PageRecord
 from bilingual_crawler.pairing.book import MAX_AWAITED, Book
 from bilingual_crawler.pairing.contents import MAX_SITES, Contents, Copies
 from bilingual_crawler.pairing.matching import disjoint
@@ -20,11 +22,6 @@ from bilingual_crawler.pairing.urls import MAX_LENGTH_RATIO, UrlEvidence, togeth
 from bilingual_crawler.urls.canonical import bare
 from bilingual_crawler.urls.hosts import registered_domain
 from bilingual_crawler.urls.marks import strip_language
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Mapping
-
-    from bilingual_crawler.pages.model import PageRecord
 
 Unusual = Literal["unannounced", "mirrored", "renumbered"]
 """No page announces the other, and more than marks differs; URLs differ in marks only; their numbers differ."""

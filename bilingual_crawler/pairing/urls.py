@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, TypeVar
+from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-
-    from bilingual_crawler.languages.codes import LanguagePair
+from bilingual_crawler.languages.codes import LanguagePair
 
 N = TypeVar("N", float, NDArray[np.float64])
 

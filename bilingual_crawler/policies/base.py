@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     from bilingual_crawler.pages.model import Link, PageRecord
     from bilingual_crawler.scoring.links import LinkScore
 
-    Scores: TypeAlias = Sequence[LinkScore] | None
-    """A score for each link; None unless the policy needs models and the page has a side."""
+Scores: TypeAlias = "Sequence[LinkScore] | None"
+"""A score for each link; None unless the policy needs models and the page has a side."""
 
 
 class PolicyError(ValueError):

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping, Sequence
 from hashlib import blake2b
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
 from rapidfuzz import process
 from rapidfuzz.distance import Levenshtein
@@ -12,14 +13,9 @@ from rapidfuzz.distance import Levenshtein
 from bilingual_crawler.frontier.entry import NEVER
 from bilingual_crawler.languages.codes import LanguagePair, may_be
 from bilingual_crawler.pages.language import BY_DEFAULT
-from bilingual_crawler.policies.base import Policy
+from bilingual_crawler.pages.model import Link, PageRecord
+from bilingual_crawler.policies.base import Policy, Scores
 from bilingual_crawler.urls.marks import marked_language, strip_language
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
-
-    from bilingual_crawler.pages.model import Link, PageRecord
-    from bilingual_crawler.policies.base import Scores
 
 
 class BreadthFirst(Policy):

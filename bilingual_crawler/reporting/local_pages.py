@@ -4,17 +4,13 @@ from __future__ import annotations
 
 import ipaddress
 import resource
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import Any
 
+from twisted.python.failure import Failure
 from twisted.web.http import HTTPChannel
 from twisted.web.resource import ErrorPage, Resource
-from twisted.web.server import Site
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from twisted.python.failure import Failure
-    from twisted.web.server import Request
+from twisted.web.server import Request, Site
 
 HTML = "text/html; charset=utf-8"
 MAX_CONNECTIONS = 32

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
+from collections.abc import Mapping, Sequence
+from pathlib import Path
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
@@ -13,10 +14,6 @@ from bilingual_crawler import noun
 from bilingual_crawler.languages.codes import language_name, to_bcp47
 from bilingual_crawler.pages.characters import one_line
 from bilingual_crawler.pairing.model import REASONS
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-    from pathlib import Path
 
 WIDTH, HEIGHT = 760, 300
 LEFT, RIGHT, TOP, BOTTOM = 56, 20, 26, 46

@@ -5,10 +5,11 @@ from __future__ import annotations
 import logging
 import sys
 import time
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from rich.console import Console
 from rich.status import Status
+from scrapy.crawler import Crawler
 from scrapy.exceptions import NotConfigured
 from scrapy.utils.asyncio import create_looping_call
 
@@ -19,9 +20,6 @@ from bilingual_crawler.crawl.signals import output_failed
 from bilingual_crawler.discovery.sites import BILINGUAL, Funnel, JudgedSite
 from bilingual_crawler.reporting.ledger import tally_of
 from bilingual_crawler.storage.records import SITES, TsvLog
-
-if TYPE_CHECKING:
-    from scrapy.crawler import Crawler
 
 UPDATE_SECONDS = 0.5
 

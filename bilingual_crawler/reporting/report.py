@@ -2,24 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
 from datetime import datetime, timedelta
 from itertools import dropwhile, islice
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 from bilingual_crawler.bitext.cleaning import REASONS as DROPPED
+from bilingual_crawler.bitext.overview import BitextOverview
 from bilingual_crawler.discovery.sites import read_bilingual
 from bilingual_crawler.languages.codes import language_name
 from bilingual_crawler.reporting.ledger import NOTHING
 from bilingual_crawler.reporting.markup import harvest_chart, write_page
-from bilingual_crawler.reporting.results import read_results, write_summary
+from bilingual_crawler.reporting.results import Results, read_results, write_summary
 from bilingual_crawler.storage.records import SITES
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-    from pathlib import Path
-
-    from bilingual_crawler.bitext.overview import BitextOverview
-    from bilingual_crawler.reporting.results import Results
 
 MAX_SITES = 200
 """Bilingual sites that a report of a discovery shows, the first ones."""

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import json
 from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from itertools import permutations
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 from urllib.parse import urlsplit
 
 import msgspec
@@ -24,10 +26,6 @@ from bilingual_crawler.storage import records
 from bilingual_crawler.storage.files import DAMAGE, read_within, replacing
 from bilingual_crawler.storage.records import CRAWL, PAIRS, SITES, SUMMARY, UNPAIRED, read_tsv
 from bilingual_crawler.urls.hosts import registered_domain
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
-    from pathlib import Path
 
 MAX_DOUBTFUL = 50
 """Shown pairs with the lowest scores; the others are the best."""

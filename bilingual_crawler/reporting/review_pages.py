@@ -3,23 +3,18 @@
 from __future__ import annotations
 
 import secrets
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from http import HTTPStatus
-from typing import TYPE_CHECKING, Any, cast
+from pathlib import Path
+from typing import Any, cast
 
 from twisted.web.resource import Resource
+from twisted.web.server import Request
 
 from bilingual_crawler.reporting.local_pages import HTML, LimitedSite, LocalPages, Page, answer
 from bilingual_crawler.reporting.markup import render
-from bilingual_crawler.reporting.review import JUDGEMENTS, Sheet, SheetError, count_judged, read_texts
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-    from pathlib import Path
-
-    from twisted.web.server import Request
-
-    from bilingual_crawler.reporting.review import ReviewRow
+from bilingual_crawler.reporting.review import JUDGEMENTS, ReviewRow, Sheet, SheetError, count_judged, read_texts
 
 HOST = "127.0.0.1"
 MAX_FORM = 4096

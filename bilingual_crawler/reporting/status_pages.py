@@ -4,27 +4,22 @@ from __future__ import annotations
 
 import json
 import logging
+from collections.abc import Callable, Iterator, Mapping
 from functools import partial
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import Any, Protocol
 
 from prometheus_client import CONTENT_TYPE_LATEST, CollectorRegistry, generate_latest
-from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily
+from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
 from scrapy.utils.defer import deferred_from_coro
 from twisted.internet.defer import CancelledError
+from twisted.python.failure import Failure
 from twisted.web.resource import ErrorPage
-from twisted.web.server import NOT_DONE_YET
+from twisted.web.server import NOT_DONE_YET, Request
 
 from bilingual_crawler.reporting.ledger import COUNTERS
 from bilingual_crawler.reporting.local_pages import HTML, LimitedSite, LocalPages, Page, answer
 from bilingual_crawler.reporting.markup import render
 from bilingual_crawler.urls.canonical import canonicalise
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
-
-    from prometheus_client.core import Metric
-    from twisted.python.failure import Failure
-    from twisted.web.server import Request
 
 logger = logging.getLogger(__name__)
 

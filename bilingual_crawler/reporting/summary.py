@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 import logging
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator, Mapping
+from typing import Any
 
 from rich.console import Console
 from rich.filesize import decimal
 from scrapy import signals
+from scrapy.crawler import Crawler
+from scrapy.settings import BaseSettings
 from scrapy.utils.asyncio import create_looping_call
+from twisted.python.failure import Failure
 
 import bilingual_crawler
 from bilingual_crawler import noun
 from bilingual_crawler.crawl.component import CrawlComponent
+from bilingual_crawler.crawl.context import CrawlContext
 from bilingual_crawler.crawl.description import default_of
 from bilingual_crawler.crawl.politeness import by_site
 from bilingual_crawler.crawl.signals import ERRORS, FAILED_OUTPUTS, MISSING_OUTPUTS, MODELS, output_failed
@@ -24,15 +29,6 @@ from bilingual_crawler.reporting.progress import SitesExtension
 from bilingual_crawler.reporting.report import contradictions, why_no_pair, write_report
 from bilingual_crawler.reporting.results import ResultsError, read_summary, write_summary
 from bilingual_crawler.storage.records import SUMMARY
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-
-    from scrapy.crawler import Crawler
-    from scrapy.settings import BaseSettings
-    from twisted.python.failure import Failure
-
-    from bilingual_crawler.crawl.context import CrawlContext
 
 logger = logging.getLogger(__name__)
 _SIGNALS = logging.getLogger("scrapy.utils.signal")

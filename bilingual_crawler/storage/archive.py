@@ -10,11 +10,13 @@ import weakref
 import zlib
 from abc import ABC, abstractmethod
 from collections import defaultdict
+from collections.abc import Iterator, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from itertools import count, takewhile
 from os.path import commonprefix
-from typing import IO, TYPE_CHECKING
+from pathlib import Path
+from typing import IO
 from weakref import WeakValueDictionary
 
 from cachetools import LRUCache
@@ -22,14 +24,8 @@ from cachetools import LRUCache
 from bilingual_crawler.storage import warc
 from bilingual_crawler.storage.files import DAMAGE, GZIP, MAX_SKIPPED, XZ, ZSTD, LeftOut, open_regular, unpacked
 from bilingual_crawler.storage.records import find_all, read_members
-from bilingual_crawler.storage.sites import Source, find_sources
+from bilingual_crawler.storage.sites import Paths, Source, find_sources
 from bilingual_crawler.storage.warc import MAX_HEAD, MAX_RECORD, ArchiveError, NoRecord, RecordHead, parse_head
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-    from pathlib import Path
-
-    from bilingual_crawler.storage.sites import Paths
 
 logger = logging.getLogger(__name__)
 

@@ -10,16 +10,14 @@ from __future__ import annotations
 
 import json
 import os
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TypeAlias
 from urllib.parse import urlsplit
 
 from bilingual_crawler.storage.files import DAMAGE, lines_within, open_packed, read_within
 from bilingual_crawler.storage.warc import ArchiveError
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
 
 Paths: TypeAlias = "str | os.PathLike[str] | Iterable[str | os.PathLike[str]]"
 """Paths of WARC files, folders of them or site folders; a string may hold several, separated by commas."""

@@ -7,20 +7,16 @@ import ipaddress
 import re
 import zlib
 from array import array
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from hashlib import blake2b
-from pathlib import PurePosixPath
-from typing import TYPE_CHECKING
+from pathlib import Path, PurePosixPath
 
 import numpy as np
 from w3lib.url import safe_url_string
 
 from bilingual_crawler.urls.canonical import MAX_LENGTH, bare, canonicalise, variant
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
-    from pathlib import Path
 
 VARIANT_FIELD = "WARC-Requested-Language"
 """The field of a record of a variant that has the language in which it was asked for; WARC allows further fields."""

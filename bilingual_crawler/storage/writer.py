@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import os
 import zlib
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from http.client import responses as reasons
 from io import BytesIO
-from typing import TYPE_CHECKING, Any, NamedTuple
+from pathlib import Path
+from typing import Any, NamedTuple
 from urllib.parse import urldefrag, urlsplit
 
 from warcio.statusandheaders import StatusAndHeaders
@@ -16,10 +18,6 @@ from warcio.warcwriter import WARCWriter
 
 from bilingual_crawler.storage.records import Records, members_end
 from bilingual_crawler.storage.warc import VARIANT_FIELD
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
-    from pathlib import Path
 
 _COMPRESSION = 6
 _VERSION = "1.0"

@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
 from enum import StrEnum
 from operator import attrgetter
-from typing import TYPE_CHECKING
 from urllib.parse import unquote
 
 from bilingual_crawler.languages.codes import base_of
 from bilingual_crawler.urls import tokens
 from bilingual_crawler.urls.canonical import asked_language
 from bilingual_crawler.urls.hosts import split_host, url_cache
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator
 
 
 class Component(StrEnum):

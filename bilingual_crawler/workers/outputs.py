@@ -5,23 +5,20 @@ from __future__ import annotations
 import heapq
 import os
 import shutil
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 from bilingual_crawler.crawl.signals import Fetch
 from bilingual_crawler.items import Pair
+from bilingual_crawler.languages.pairs import LanguagePairs
 from bilingual_crawler.pairing.model import read_unpaired, replace_pairs, replace_unpaired
 from bilingual_crawler.reporting.ledger import sums_of_workers
 from bilingual_crawler.reporting.results import ResultsError, check_tables, one_to_one, pairs_of, read_summary
 from bilingual_crawler.reporting.summary import UNFINISHED
 from bilingual_crawler.storage import records
 from bilingual_crawler.storage.files import FolderLock, replacing
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
-    from pathlib import Path
-
-    from bilingual_crawler.languages.pairs import LanguagePairs
 
 PART = "worker-"  # start of the names of the workers' folders; a number follows
 

@@ -10,15 +10,17 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from urllib.parse import quote
 
 import redis
 from rich.console import Console
+from scrapy.settings import BaseSettings
 
 from bilingual_crawler.alignment.at_end import AlignedCrawl, AlignmentError, align_crawl, outputs_without_alignment
 from bilingual_crawler.crawl.context import CrawlContext, lock_folders
@@ -35,16 +37,9 @@ from bilingual_crawler.reporting.progress import counts_line
 from bilingual_crawler.reporting.report import write_report
 from bilingual_crawler.reporting.results import ResultsError, check_tables, read_summary, write_summary
 from bilingual_crawler.reporting.summary import SAVE_SECONDS, UNFINISHED, given, print_summary
+from bilingual_crawler.storage.files import FolderLock
 from bilingual_crawler.storage.records import CRAWL, DOCUMENTS, PAIRS, SUMMARY, TsvLog, read_json_lines
 from bilingual_crawler.workers.outputs import PART, join, joined_counts, parts_of, reasons_of
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
-
-    from scrapy.settings import BaseSettings
-
-    from bilingual_crawler.storage.files import FolderLock
-
 
 logger = logging.getLogger(__name__)
 

@@ -9,14 +9,17 @@ import socket
 import threading
 import time
 from collections import defaultdict
+from collections.abc import Iterable
 from concurrent.futures import Future
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
 from urllib.parse import urlsplit
 from urllib.request import getproxies, proxy_bypass
 
 from cachetools import LRUCache, TTLCache
+from scrapy import Request
+from scrapy.crawler import Crawler
 from scrapy.exceptions import CannotResolveHostError
 from scrapy.resolver import HostResolution
 from twisted.internet.abstract import isIPAddress, isIPv6Address
@@ -29,14 +32,7 @@ from bilingual_crawler.crawl.component import CrawlComponent
 from bilingual_crawler.crawl.middlewares.stop import again, end_crawl
 from bilingual_crawler.crawl.signals import ENTRY, Refused, StillWanted, count_and_log
 from bilingual_crawler.frontier.backoff import Rest
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from scrapy import Request
-    from scrapy.crawler import Crawler
-
-    from bilingual_crawler.options import Network
+from bilingual_crawler.options import Network
 
 _SPECIAL = """
 0.0.0.0/8 10.0.0.0/8 100.64.0.0/10 127.0.0.0/8 169.254.0.0/16 172.16.0.0/12 192.0.0.0/24 192.0.2.0/24 192.88.99.0/24

@@ -10,10 +10,12 @@ import socket
 import time
 from datetime import UTC, datetime
 from functools import partial
-from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
+from scrapy import Request
+from scrapy.crawler import Crawler
 from scrapy.exceptions import CannotResolveHostError, DownloadCancelledError, StopDownload
+from scrapy.http import Response
 from scrapy.utils.misc import load_object
 
 from bilingual_crawler.crawl.component import CrawlComponent
@@ -21,14 +23,8 @@ from bilingual_crawler.crawl.middlewares.stop import again, end_crawl
 from bilingual_crawler.crawl.signals import ENTRY, FAILURES, Refused, count_and_log
 from bilingual_crawler.frontier.backoff import Backoff, Patience, Rest, own_shortage, retry_after
 from bilingual_crawler.frontier.entry import POISON, SUSPECT, Entry
+from bilingual_crawler.options import Options
 from bilingual_crawler.urls.hosts import registered_domain
-
-if TYPE_CHECKING:
-    from scrapy import Request
-    from scrapy.crawler import Crawler
-    from scrapy.http import Response
-
-    from bilingual_crawler.options import Options
 
 logger = logging.getLogger(__name__)
 

@@ -6,10 +6,13 @@ import dataclasses
 import logging
 import math
 from collections import Counter, defaultdict
-from typing import TYPE_CHECKING, Any
+from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
+from typing import Any
 
 from scrapy import Request
+from scrapy.crawler import Crawler
 from scrapy.downloadermiddlewares.offsite import OffsiteMiddleware
+from scrapy.http import Response
 
 from bilingual_crawler.crawl import signals
 from bilingual_crawler.crawl.component import CrawlComponent
@@ -19,19 +22,12 @@ from bilingual_crawler.crawl.signals import COPY, ENTRY, ERRORS, MODELS, RANK, R
 from bilingual_crawler.frontier.entry import Entry, Kind, State
 from bilingual_crawler.items import FoundLinks, FoundRequests, Wanted
 from bilingual_crawler.languages.codes import language_name
+from bilingual_crawler.languages.pairs import LanguagePairs
 from bilingual_crawler.options import Part
 from bilingual_crawler.pages.model import Link, PageRecord
 from bilingual_crawler.scoring.links import LinkScore, LinkScorer
 from bilingual_crawler.scoring.models import LanguageModel, UrlModel, load_models, models_folder
 from bilingual_crawler.urls.canonical import canonicalise
-
-if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
-
-    from scrapy.crawler import Crawler
-    from scrapy.http import Response
-
-    from bilingual_crawler.languages.pairs import LanguagePairs
 
 logger = logging.getLogger(__name__)
 

@@ -6,12 +6,15 @@ import asyncio
 import logging
 import weakref
 import zlib
+from collections.abc import Callable, Coroutine
 from contextlib import nullcontext, suppress
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 from cachetools import LRUCache, TTLCache
 from scrapy import Request, signals
+from scrapy.crawler import Crawler
 from scrapy.exceptions import CannotResolveHostError, DownloadConnectionRefusedError, NotConfigured, StopDownload
+from scrapy.http import Response
 from scrapy.robotstxt import ProtegoRobotParser, RobotParser
 from scrapy.utils.misc import build_from_crawler, load_object
 
@@ -28,12 +31,6 @@ from bilingual_crawler.pages.jobs import RobotsJob, TdmJob
 from bilingual_crawler.pages.origin import TDM_FILE, TdmRule, declared_for
 from bilingual_crawler.pages.sitemap import MAX_PREAMBLE, begins_sitemap
 from bilingual_crawler.urls.canonical import canonicalise
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Coroutine
-
-    from scrapy.crawler import Crawler
-    from scrapy.http import Response
 
 File = TypeVar("File")
 

@@ -5,22 +5,19 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from typing import TYPE_CHECKING, Any, TypeVar
+from collections.abc import Coroutine
+from typing import Any, TypeVar
 
+from scrapy import Request
+from scrapy.crawler import Crawler
 from scrapy.utils.asyncio import create_looping_call
 from scrapy.utils.defer import deferred_from_coro
+from twisted.internet.defer import Deferred
 
 from bilingual_crawler.crawl.component import CrawlComponent
 from bilingual_crawler.crawl.scrapy_internals import fail_waiting, is_closing
 from bilingual_crawler.crawl.signals import ENTRY, REST, StillWanted, engine_of, phase_changed, stop_now
 from bilingual_crawler.frontier.backoff import Rest
-
-if TYPE_CHECKING:
-    from collections.abc import Coroutine
-
-    from scrapy import Request
-    from scrapy.crawler import Crawler
-    from twisted.internet.defer import Deferred
 
 logger = logging.getLogger(__name__)
 

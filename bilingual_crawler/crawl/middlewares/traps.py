@@ -5,22 +5,18 @@ from __future__ import annotations
 import logging
 import secrets
 from string import ascii_lowercase
-from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from msgspec.structs import replace
+from scrapy import Request
+from scrapy.http import Response
 
 from bilingual_crawler.crawl.component import CrawlComponent
 from bilingual_crawler.crawl.middlewares.language import ReadingComponent, page_job
 from bilingual_crawler.crawl.signals import COPY, ENTRY, READ, Refused, count_and_log
-
-if TYPE_CHECKING:
-    from scrapy import Request
-    from scrapy.http import Response
-
-    from bilingual_crawler.frontier.entry import Entry
-    from bilingual_crawler.items import Pair
-    from bilingual_crawler.pages.model import PageRecord
+from bilingual_crawler.frontier.entry import Entry
+from bilingual_crawler.items import Pair
+from bilingual_crawler.pages.model import PageRecord
 
 logger = logging.getLogger(__name__)
 

@@ -6,9 +6,12 @@ import asyncio
 import logging
 import re
 import time
-from typing import TYPE_CHECKING
 from urllib.parse import urljoin, urlsplit
 from weakref import WeakValueDictionary
+
+from scrapy import Request
+from scrapy.crawler import Crawler
+from scrapy.http import Response
 
 from bilingual_crawler.crawl.component import CrawlComponent
 from bilingual_crawler.crawl.learner import WALL, part_fact
@@ -19,16 +22,10 @@ from bilingual_crawler.crawl.requests import header_text
 from bilingual_crawler.crawl.signals import ENTRY, READ, WALLED, Refused
 from bilingual_crawler.crawl.walls import Answer
 from bilingual_crawler.frontier.backoff import Backoff, Rest
+from bilingual_crawler.frontier.entry import Entry
 from bilingual_crawler.frontier.frontier import BLOCKED
+from bilingual_crawler.pages.model import PageRecord
 from bilingual_crawler.urls.canonical import canonicalise
-
-if TYPE_CHECKING:
-    from scrapy import Request
-    from scrapy.crawler import Crawler
-    from scrapy.http import Response
-
-    from bilingual_crawler.frontier.entry import Entry
-    from bilingual_crawler.pages.model import PageRecord
 
 logger = logging.getLogger(__name__)
 

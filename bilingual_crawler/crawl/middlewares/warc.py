@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
 from functools import partial
-from typing import TYPE_CHECKING
 
 import scrapy
+from scrapy import Request
+from scrapy.crawler import Crawler
 from scrapy.exceptions import NotConfigured
+from scrapy.http import Headers, Response
 from scrapy.utils.defer import deferred_from_coro
 
 from bilingual_crawler.crawl import signals
@@ -18,20 +21,12 @@ from bilingual_crawler.crawl.component import CrawlComponent
 from bilingual_crawler.crawl.context import DiscoveryContext
 from bilingual_crawler.crawl.requests import archived_answer
 from bilingual_crawler.crawl.signals import ARCHIVED_DATE, ENTRY, MISSING_FLAG, NOT_MODIFIED, WARC_LOCATION, engine_of
+from bilingual_crawler.frontier.entry import Entry
 from bilingual_crawler.storage.archive import open_archive
 from bilingual_crawler.storage.warc import ArchivedResponse
 from bilingual_crawler.storage.writer import Exchange, WarcLocation, WarcWriter
 from bilingual_crawler.urls.canonical import asked_language
 from bilingual_crawler.urls.hosts import host_of
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
-    from scrapy import Request
-    from scrapy.crawler import Crawler
-    from scrapy.http import Headers, Response
-
-    from bilingual_crawler.frontier.entry import Entry
 
 logger = logging.getLogger(__name__)
 

@@ -4,16 +4,20 @@ from __future__ import annotations
 
 import os
 import re
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import SimpleNamespace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from urllib.parse import urlsplit
 from urllib.request import getproxies
+
+from scrapy.settings import BaseSettings
 
 from bilingual_crawler import options as readers
 from bilingual_crawler.crawl.context import CrawlContext, DiscoveryContext, Seed, choose_output_dir, named_now
 from bilingual_crawler.crawl.traps import Traps
+from bilingual_crawler.discovery.detector.base import Detector
 from bilingual_crawler.discovery.detector.features import FOLDER
 from bilingual_crawler.discovery.policies import AddressReader, site_order
 from bilingual_crawler.discovery.search import SiteSearch, Topic
@@ -41,13 +45,6 @@ from bilingual_crawler.storage.sites import alias_hosts
 from bilingual_crawler.storage.warc import ArchiveError
 from bilingual_crawler.urls.canonical import canonicalise
 from bilingual_crawler.urls.hosts import is_loopback, registered_domain
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
-
-    from scrapy.settings import BaseSettings
-
-    from bilingual_crawler.discovery.detector.base import Detector
 
 _NEXT_SOURCE = re.compile(r",(?=(?:cc-index|cc-graph|tsv):|crawl(?:,|$))")
 

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from functools import cached_property
 from itertools import islice
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import Any, ClassVar, Self
 from urllib.parse import urlsplit
 
 from msgspec.structs import replace
 from scrapy import Request, Spider
+from scrapy.crawler import Crawler
+from scrapy.http import Response
+from scrapy.settings import BaseSettings
 from scrapy.utils.asyncio import run_in_thread
 
 from bilingual_crawler.crawl import signals
@@ -27,20 +31,11 @@ from bilingual_crawler.frontier.entry import Entry, Kind
 from bilingual_crawler.items import Document, FoundLinks
 from bilingual_crawler.languages.codes import language_name
 from bilingual_crawler.options import Options, wrong
+from bilingual_crawler.pages.jobs import Sitemap
 from bilingual_crawler.pages.language import REMEDY
 from bilingual_crawler.pages.model import Link, PageRecord
 from bilingual_crawler.urls.canonical import variant
 from bilingual_crawler.urls.hosts import host_of, registered_domain, with_http
-
-if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
-
-    from scrapy.crawler import Crawler
-    from scrapy.http import Response
-    from scrapy.settings import BaseSettings
-
-    from bilingual_crawler.pages.jobs import Sitemap
-
 
 SITEMAP_PRIORITY = 0.5  # of sitemaps where sites may be left: before pages that hardly bring pairs
 

@@ -9,21 +9,18 @@ from __future__ import annotations
 import re
 from collections import Counter
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Self
+from importlib.resources.abc import Traversable
+from typing import Self
 
 from bilingual_crawler.discovery.detector.base import Inspection, Reason, Verdict
 from bilingual_crawler.discovery.detector.features import FOLDER, side_of
+from bilingual_crawler.languages.codes import LanguagePair
 from bilingual_crawler.pages.labels import coded_language, named_language
+from bilingual_crawler.pages.model import Link, PageRecord
 from bilingual_crawler.scoring.linear import LinearModel, read_weights
+from bilingual_crawler.scoring.models import LanguageModel
 from bilingual_crawler.urls.hosts import domain_label
 from bilingual_crawler.urls.tokens import languages_of
-
-if TYPE_CHECKING:
-    from importlib.resources.abc import Traversable
-
-    from bilingual_crawler.languages.codes import LanguagePair
-    from bilingual_crawler.pages.model import Link, PageRecord
-    from bilingual_crawler.scoring.models import LanguageModel
 
 FILE = "barbosa.json"
 THRESHOLD = 0.8

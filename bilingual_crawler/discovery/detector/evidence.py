@@ -6,9 +6,10 @@ import re
 from collections import Counter
 from dataclasses import dataclass
 from functools import cache
+from importlib.resources.abc import Traversable
 from itertools import chain
 from operator import itemgetter
-from typing import TYPE_CHECKING, Self
+from typing import Self
 
 from bilingual_crawler.discovery.detector.base import MAX_DOWNLOADS, Inspection, Reason, Verdict
 from bilingual_crawler.discovery.detector.features import (
@@ -23,16 +24,12 @@ from bilingual_crawler.discovery.detector.features import (
     one_form,
     side_of,
 )
+from bilingual_crawler.languages.codes import LanguagePair
+from bilingual_crawler.pages.model import PageRecord
 from bilingual_crawler.pairing.resemblance import Resemblance, ResemblanceWeights
+from bilingual_crawler.scoring.models import LanguageModel
 from bilingual_crawler.urls.hosts import domain_label, registered_domain
 from bilingual_crawler.urls.marks import strip_language
-
-if TYPE_CHECKING:
-    from importlib.resources.abc import Traversable
-
-    from bilingual_crawler.languages.codes import LanguagePair
-    from bilingual_crawler.pages.model import PageRecord
-    from bilingual_crawler.scoring.models import LanguageModel
 
 MAX_CHARACTERS = 2000
 """Characters of the longest text of a parked page."""

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from importlib.resources.abc import Traversable
 from math import log
-from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 import langcodes
@@ -17,15 +18,10 @@ from bilingual_crawler.pages.model import Link, LinkPosition, PageRecord
 from bilingual_crawler.pairing.resemblance import OUTLINE_FEATURES, SHORTEST, Resemblance, common_shares, have_same_text
 from bilingual_crawler.policies.evidence.language import STEPS, AnchorReader
 from bilingual_crawler.scoring.linear import LinearModel, read_weights
+from bilingual_crawler.scoring.models import LanguageModel
 from bilingual_crawler.urls.canonical import canonicalise
 from bilingual_crawler.urls.hosts import domain_label, host_of
 from bilingual_crawler.urls.marks import Component, Marker, find_markers, strip_language
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-    from importlib.resources.abc import Traversable
-
-    from bilingual_crawler.scoring.models import LanguageModel
 
 _INDEX = re.compile(r"(?<=/)index\.\w+$")
 _REGIONAL = frozenset(("zho", "por"))

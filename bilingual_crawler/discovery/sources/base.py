@@ -6,19 +6,16 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path, PurePosixPath
-from typing import TYPE_CHECKING, NamedTuple, Protocol, TypeVar
+from typing import NamedTuple, Protocol, TypeVar
 
 from bilingual_crawler.discovery.sites import read_pages
+from bilingual_crawler.languages.codes import LanguagePair
 from bilingual_crawler.storage.files import DAMAGE, LeftOut, lines_within, open_packed
 from bilingual_crawler.urls.canonical import canonicalise
 from bilingual_crawler.urls.hosts import host_of, normal_host
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
-
-    from bilingual_crawler.languages.codes import LanguagePair
 
 
 def bare_host(url_or_host: str) -> str | None:

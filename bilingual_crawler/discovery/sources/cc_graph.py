@@ -6,20 +6,17 @@ import hashlib
 import json
 import logging
 import time
+from collections.abc import Collection, Iterable, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING
+
+from duckdb import DuckDBPyConnection
 
 from bilingual_crawler.discovery.sources.base import Lead, SourceError, bare_host, read_list, reverse
 from bilingual_crawler.discovery.sources.database import damaged, duckdb, first_line, scratch
 from bilingual_crawler.storage.files import DAMAGE, LeftOut, open_packed, replacing
 from bilingual_crawler.urls.canonical import canonicalise
 from bilingual_crawler.urls.hosts import registered_domain
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Sequence
-
-    from duckdb import DuckDBPyConnection
 
 logger = logging.getLogger(__name__)
 

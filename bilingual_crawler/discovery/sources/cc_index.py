@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
+
+from duckdb import DuckDBPyConnection
 
 from bilingual_crawler.discovery.sources.base import Lead, SourceError, WarcRange, read_list
 from bilingual_crawler.discovery.sources.database import damaged, duckdb, read_remote, scratch
+from bilingual_crawler.languages.codes import LanguagePair
 from bilingual_crawler.storage.files import LeftOut
 from bilingual_crawler.urls.canonical import canonicalise
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from duckdb import DuckDBPyConnection
-
-    from bilingual_crawler.languages.codes import LanguagePair
 
 COLUMNS = {
     *("url_protocol", "url_host_name", "url_port", "url_path", "url_query", "url_host_registered_domain"),

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING
+
+from duckdb import DuckDBPyConnection
 
 from bilingual_crawler import to_install
 from bilingual_crawler.discovery.sources.base import SourceError
@@ -15,11 +18,6 @@ try:
 except ImportError as error:
     raise SourceError(f"Common Crawl's tables need DuckDB: {to_install('discovery')}") from error
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-    from pathlib import Path
-
-    from duckdb import DuckDBPyConnection
 
 MEMORY = "1GB"
 """Memory limit of DuckDB; the rest is on disk."""

@@ -5,16 +5,14 @@ from __future__ import annotations
 import os
 import re
 from collections import Counter
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol
+from typing import Protocol
 
 from bilingual_crawler.languages.codes import UNKNOWN, macrolanguage
 from bilingual_crawler.plugins import LANGUAGE_DETECTORS
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
 
 MAX_CHARACTERS = 50_000  # characters of a text that are read
 RANGE = 1000  # characters of a range of a text that votes on its language

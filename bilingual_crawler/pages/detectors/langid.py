@@ -7,15 +7,12 @@ import shutil
 from contextlib import suppress
 from functools import cache
 from importlib.metadata import version
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import numpy as np
 from py3langid.langid import MODEL_FILE, LanguageIdentifier
 
 from bilingual_crawler.pages.detectors.base import cache_folder
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 _TABLES = ("nb_ptc", "nb_pc", "nb_classes", "tk_nextmove", "tk_row", "tk_output")  # of `LanguageIdentifier`
 

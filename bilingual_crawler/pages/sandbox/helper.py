@@ -9,14 +9,11 @@ import signal
 import sys
 from functools import cache
 from multiprocessing.connection import Connection
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import msgspec
 
-from bilingual_crawler.pages.sandbox.jobs import ContentError
-
-if TYPE_CHECKING:
-    from bilingual_crawler.pages.sandbox.jobs import Job, Limits
+from bilingual_crawler.pages.sandbox.jobs import ContentError, Job, Limits
 
 DONE, DONE_AND_LEFT, OUT_OF_MEMORY, FAILED, UNWANTED = (bytes((code,)) for code in range(5))  # first byte of an answer
 _GROWN = 128 << 20  # bytes by which a helper may grow; then a new helper replaces it

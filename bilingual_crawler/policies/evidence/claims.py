@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 from abc import abstractmethod
+from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass
 from itertools import islice
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
 from bilingual_crawler.items import Proposal
+from bilingual_crawler.pages.model import Link, PageRecord
 from bilingual_crawler.policies.evidence.base import Belief, PartnerEvidence, Reliability, Target, part_left, place_of
 from bilingual_crawler.urls.hosts import registered_domain
-
-if TYPE_CHECKING:
-    from collections.abc import Hashable, Iterable, Sequence
-
-    from bilingual_crawler.pages.model import Link, PageRecord
 
 
 @dataclass

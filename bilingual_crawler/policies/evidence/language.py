@@ -8,17 +8,23 @@ from collections.abc import Hashable, Sequence
 from copy import copy
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
-from typing import TYPE_CHECKING, ClassVar, Generic, NamedTuple, TypeAlias, TypeVar
+from typing import ClassVar, Generic, NamedTuple, TypeAlias, TypeVar
+
+from py3langid.langid import LanguageIdentifier
 
 from bilingual_crawler.languages.codes import LanguagePair, from_bcp47
 from bilingual_crawler.pages.detectors.langid import load_langid
-from bilingual_crawler.policies.evidence.base import NO_COUNTS, LanguageEvidence, counted, evict_rare, normal, place_of
-
-if TYPE_CHECKING:
-    from py3langid.langid import LanguageIdentifier
-
-    from bilingual_crawler.pages.model import Link, LinkPosition, PageRecord
-    from bilingual_crawler.policies.evidence.base import Belief, Target
+from bilingual_crawler.pages.model import Link, LinkPosition, PageRecord
+from bilingual_crawler.policies.evidence.base import (
+    NO_COUNTS,
+    Belief,
+    LanguageEvidence,
+    Target,
+    counted,
+    evict_rare,
+    normal,
+    place_of,
+)
 
 STEPS = (0.1, 0.35, 0.65, 0.9)
 """Bounds between the five steps: probability of the second language, given that it is one of the two."""

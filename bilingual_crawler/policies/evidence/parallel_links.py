@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 from collections import Counter, OrderedDict, deque
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
 from cachetools import LRUCache
 
 from bilingual_crawler.items import MAX_LINKS, Proposal
 from bilingual_crawler.pages.model import Link, LinkPosition, PageRecord
 from bilingual_crawler.policies.evidence.base import Belief, PartnerEvidence, Reliability, Target, part_left, place_of
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
-
 
 MAX_BYTES = 150_000_000
 """Memory for the links of unpaired documents, the latest: 30,000 ordinary ones."""

@@ -4,19 +4,16 @@ from __future__ import annotations
 
 import re
 from collections import Counter, defaultdict
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 from urllib.parse import urlsplit
 
+from bilingual_crawler.pages.model import Link, PageRecord
 from bilingual_crawler.policies.evidence.base import Belief, PartnerEvidence, Prospect, Target, evict_rare, place_of
 from bilingual_crawler.urls.hosts import url_cache
 from bilingual_crawler.urls.traps import parameters, shapes
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
-    from bilingual_crawler.pages.model import Link, PageRecord
 
 
 @dataclass

@@ -5,19 +5,16 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections import Counter, OrderedDict, defaultdict
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from math import log, sqrt
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 from urllib.parse import unquote
 
+from bilingual_crawler.pages.model import Link, PageRecord
 from bilingual_crawler.pages.words import western_digits, word_pattern
 from bilingual_crawler.policies.evidence.base import Belief, PartnerEvidence, Reliability, Target, part_left, place_of
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Sequence
-
-    from bilingual_crawler.pages.model import Link, PageRecord
 
 MAX_URLS = 20_000
 """Maximum indexed URLs, queued ones and documents each: the latest, some 2 kB each."""
