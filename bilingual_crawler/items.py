@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from scrapy import Request
-
-from bilingual_crawler.pages.model import Link, PageRecord
 from bilingual_crawler.pages.origin import UNKNOWN, Origin
+
+if TYPE_CHECKING:
+    from scrapy import Request
+
+    from bilingual_crawler.pages.model import Link, PageRecord
 
 MAX_LINKS = 500  # links of a document that are kept to be compared with those of its partner, the first ones
 

@@ -18,17 +18,19 @@ from functools import cache
 from importlib.metadata import distributions
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Annotated, Any, TypeVar, get_type_hints
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar, get_type_hints
 from urllib.parse import urlsplit
 
 from scrapy.exceptions import UsageError
-from scrapy.settings import BaseSettings
 from scrapy.utils.misc import load_object
 
 from bilingual_crawler import __version__, plugins, to_install
 from bilingual_crawler.languages.codes import parse_equivalents
 from bilingual_crawler.pages.formats import FORMATS, HTML, PDF
 from bilingual_crawler.pages.model import LinkSource
+
+if TYPE_CHECKING:
+    from scrapy.settings import BaseSettings
 
 PREFIX = "BILINGUAL_"
 POLITENESS = ("domain", "host", "address")  # which URLs share one delay and one limit of requests in flight

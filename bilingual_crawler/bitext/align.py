@@ -4,23 +4,20 @@ from __future__ import annotations
 
 import math
 from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
 from copy import copy
 from dataclasses import dataclass, replace
 from itertools import chain, pairwise
 from statistics import median
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TypeAlias
 
 from bilingual_crawler.bitext.beads import Bead, best_beads
 from bilingual_crawler.bitext.evidence import Lexicon, Meaning, Nearness, have_paragraphs, weigh, words
 from bilingual_crawler.bitext.quality import Quality
 from bilingual_crawler.bitext.splitting import Sentence, split
+from bilingual_crawler.encoders.base import Encoder
 from bilingual_crawler.languages.codes import base_of
 from bilingual_crawler.pages.words import SENTENCE_ENDS, count_words
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
-
-    from bilingual_crawler.encoders.base import Encoder
 
 LEXICON_SCORE = 0.6
 """Score from which beads of the first pass teach the lexicon."""

@@ -8,19 +8,15 @@ import tempfile
 import unicodedata
 from array import array
 from collections import defaultdict
-from typing import TYPE_CHECKING
+from collections.abc import Iterator, Sequence
 
 import numpy as np
+from numpy.typing import NDArray
 from rensa import RMinHash
 
 from bilingual_crawler.languages.scripts import script_of
 from bilingual_crawler.pages.words import word_pattern
 from bilingual_crawler.storage.warc import text_key
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from numpy.typing import NDArray
 
 PERMUTATIONS = 64
 BAND = 4

@@ -6,22 +6,18 @@ import math
 import re
 import unicodedata
 from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property, lru_cache
 from itertools import product
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 
 from bilingual_crawler.bitext.beads import LARGEST, SHAPES, BeadScores, sums
+from bilingual_crawler.bitext.splitting import Sentence
+from bilingual_crawler.encoders.base import Encoder
 from bilingual_crawler.pages.words import LETTERS, is_unspaced, western_digits
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
-
-    from numpy.typing import NDArray
-
-    from bilingual_crawler.bitext.splitting import Sentence
-    from bilingual_crawler.encoders.base import Encoder
 
 MIN_COUNT = 3
 """Minimum sentence pairs in which two words co-occur to count as translations."""

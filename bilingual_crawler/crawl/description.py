@@ -10,27 +10,23 @@ import json
 import re
 import shlex
 import tomllib
+from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 import tomli_w
+from scrapy.exceptions import UsageError
 from scrapy.settings import SETTINGS_PRIORITIES, BaseSettings, default_settings
 from scrapy.utils.python import global_object_name
 
 import bilingual_crawler
 from bilingual_crawler import settings as defaults
+from bilingual_crawler.crawl.context import CrawlContext
 from bilingual_crawler.discovery.sites import is_table
 from bilingual_crawler.options import listed, unknown_setting, usage_error, without_password, wrong
 from bilingual_crawler.pages.characters import one_line
 from bilingual_crawler.storage.files import write_durably
 from bilingual_crawler.storage.records import DESCRIPTION
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from scrapy.exceptions import UsageError
-
-    from bilingual_crawler.crawl.context import CrawlContext
 
 Argument: TypeAlias = str | list[str]  # only seeds are a list
 

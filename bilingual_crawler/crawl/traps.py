@@ -4,21 +4,17 @@ from __future__ import annotations
 
 from collections import Counter
 from hashlib import blake2b
-from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 import numpy as np
 from cachetools import LRUCache
+from numpy.typing import NDArray
 
+from bilingual_crawler.frontier.entry import Entry
 from bilingual_crawler.pages.model import ENOUGH_NEW_TEXT, PageRecord
 from bilingual_crawler.pages.sequences import SAMPLE, sequences
 from bilingual_crawler.urls.hosts import registered_domain
 from bilingual_crawler.urls.traps import IN_ANOTHER_ORDER, addresses, grown, shapes, trees
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from bilingual_crawler.frontier.entry import Entry
 
 
 def folders(url: str) -> list[str]:

@@ -3,21 +3,17 @@
 from __future__ import annotations
 
 from itertools import islice
-from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 from zlib import crc32
 
 import msgspec
 import numpy as np
 from cachetools import LRUCache
+from numpy.typing import NDArray
 
 from bilingual_crawler.crawl.traps import differing
+from bilingual_crawler.pages.model import PageRecord
 from bilingual_crawler.pages.sequences import sequences
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from bilingual_crawler.pages.model import PageRecord
 
 MAX_CHARACTERS = 1_000  # characters of a text that are compared
 MAX_LINKS = 100  # links of a page that are compared, the first ones to its host

@@ -2,23 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import cache
 from hashlib import blake2b
 from importlib.util import find_spec
-from typing import TYPE_CHECKING, Protocol
+from pathlib import Path
+from typing import Protocol
 
 import lmdb
 import numpy as np
+from numpy.typing import NDArray
 
 from bilingual_crawler import to_install
 from bilingual_crawler.encoders import EncoderError
 from bilingual_crawler.plugins import ENCODERS, PluginError
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from pathlib import Path
-
-    from numpy.typing import NDArray
 
 BATCH = 512
 _MAP_SIZE = 1 << 36

@@ -4,18 +4,15 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections import Counter
+from collections.abc import Iterable, Mapping
 from statistics import fmean
 from threading import Lock
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from bilingual_crawler.urls.hosts import registered_domain
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
-
-    from numpy.typing import NDArray
 
 MAX_BYTES = 500_000_000
 """Memory for the queued URLs of one linking site: half a million ordinary URLs, or 170,000 of 2,000 characters."""

@@ -4,22 +4,27 @@ from __future__ import annotations
 
 import csv
 from collections import defaultdict, deque
-from collections.abc import Iterable, Mapping, Sequence, Set
+from collections.abc import Iterable, Mapping, Set
 from dataclasses import dataclass, field, fields, replace
 from enum import StrEnum
 from functools import cached_property
 from itertools import chain
-from pathlib import Path
-from typing import NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
-from bilingual_crawler.items import Pair
 from bilingual_crawler.languages.codes import LanguageError, from_bcp47, parse_language
 from bilingual_crawler.pages.decode import decode_body
 from bilingual_crawler.pages.html import parse_page
-from bilingual_crawler.storage.archive import Archive, Redirect, open_archive, open_warc
+from bilingual_crawler.storage.archive import Redirect, open_archive, open_warc
 from bilingual_crawler.storage.files import DAMAGE
 from bilingual_crawler.storage.sites import find_sources, read_table
 from bilingual_crawler.storage.warc import ArchivedResponse
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+    from bilingual_crawler.items import Pair
+    from bilingual_crawler.storage.archive import Archive
 
 Partners: TypeAlias = Mapping[str, Set[str]]
 

@@ -8,13 +8,11 @@ from __future__ import annotations
 import json
 import logging
 from collections import Counter
-from collections.abc import Iterable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from functools import cache, partial
 from itertools import groupby
-from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -24,9 +22,6 @@ from bilingual_crawler.alignment.driver import AlignedDocuments
 from bilingual_crawler.bitext import produce
 from bilingual_crawler.bitext.monolingual import MonolingualDocument, open_monolingual
 from bilingual_crawler.bitext.produce import Aligned, BitextProducer, Spool, Spooled, open_exports
-from bilingual_crawler.encoders.base import Encoder
-from bilingual_crawler.items import Pair
-from bilingual_crawler.languages.codes import LanguagePair
 from bilingual_crawler.languages.pairs import LanguagePairs
 from bilingual_crawler.mining.records import PlanRow, Ranges, open_ranges, read_records
 from bilingual_crawler.mining.stored import BucketResult, MiningRequest, result_file, store
@@ -42,6 +37,14 @@ from bilingual_crawler.pairing.reading import PackedDocument, RawPage, read_page
 from bilingual_crawler.storage.files import replacing
 from bilingual_crawler.storage.warc import NoRecord
 from bilingual_crawler.urls.canonical import bare, canonicalise
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+    from pathlib import Path
+
+    from bilingual_crawler.encoders.base import Encoder
+    from bilingual_crawler.items import Pair
+    from bilingual_crawler.languages.codes import LanguagePair
 
 _SENTENCES, _DOCUMENTS = "sentences", "documents"
 

@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable, Sequence
 from itertools import takewhile
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 from urllib.parse import unquote, urlencode
+
+from selectolax.lexbor import LexborNode
 
 from bilingual_crawler.pages.labels import coded_language, named_language
 from bilingual_crawler.pages.links import MAX_TEXT, NO_ADDRESS, Anchor
 from bilingual_crawler.pages.model import LinkPosition, LinkSource
 from bilingual_crawler.urls.canonical import MAX_LENGTH
 from bilingual_crawler.urls.tokens import LANGUAGE_KEYS
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
-    from selectolax.lexbor import LexborNode
 
 MAX_FORMS = 20  # forms of a page that are read
 MAX_CHOICES = 50  # links of a form

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from collections.abc import Sequence
 from functools import lru_cache
 from itertools import compress, groupby
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 from urllib.parse import unquote
+
+from selectolax.lexbor import LexborNode
 
 from bilingual_crawler.languages.codes import base_of, from_bcp47
 from bilingual_crawler.pages import choosers, frame
@@ -19,11 +22,6 @@ from bilingual_crawler.pages.model import MAX_TITLE, LinkPosition, LinkSource
 from bilingual_crawler.pages.tables import FRAME_ROLES, ICON_FONTS, INLINE_TAGS, MARKS, SKIPPED_TAGS, UNTOLD_TAGS
 from bilingual_crawler.pages.words import is_unspaced
 from bilingual_crawler.pages.wrapping import unbroken
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from selectolax.lexbor import LexborNode
 
 MAX_SWITCH = 12  # links of the largest element that its class alone makes a language switcher
 

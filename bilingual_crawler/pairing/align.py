@@ -3,33 +3,28 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import numpy as np
 
 from bilingual_crawler.items import Pair
+from bilingual_crawler.languages.pairs import LanguagePairs
 from bilingual_crawler.pages.formats import ONLY_HTML
 from bilingual_crawler.pages.language import BY_DEFAULT, Detection
+from bilingual_crawler.pairing.arrays import Floats, Places
 from bilingual_crawler.pairing.candidates import Editions, url_evidence
 from bilingual_crawler.pairing.copies import own_length
 from bilingual_crawler.pairing.corpus import Corpus, Domain
 from bilingual_crawler.pairing.inputs import Inputs
 from bilingual_crawler.pairing.matching import greedy
+from bilingual_crawler.pairing.methods import Candidates, Method
 from bilingual_crawler.pairing.model import LABELLED, Alignment, Nearest, Profile, as_in, read_pairs, read_unpaired
 from bilingual_crawler.pairing.reading import OTHER_LANGUAGE, PackedDocument, read_pages
 from bilingual_crawler.pairing.resemblance import SHORTEST
 from bilingual_crawler.storage.records import PAIRS, UNPAIRED
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-    from pathlib import Path
-
-    from bilingual_crawler.languages.pairs import LanguagePairs
-    from bilingual_crawler.pairing.arrays import Floats, Places
-    from bilingual_crawler.pairing.methods import Candidates, Method
-
 
 NEARLY_BEST = 0.1
 """Distance to the best score of near-duplicates, 0 to 1, within which an article is preferred to a list."""

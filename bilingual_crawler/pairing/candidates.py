@@ -4,27 +4,24 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from operator import attrgetter
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
 
 from bilingual_crawler.pages.outline import hash_text
 from bilingual_crawler.pairing import sparse
+from bilingual_crawler.pairing.arrays import Floats, Hashes, Matrix, Places
+from bilingual_crawler.pairing.corpus import Domain
 from bilingual_crawler.pairing.matching import lead
+from bilingual_crawler.pairing.model import Profile
 from bilingual_crawler.pairing.reading import link_key
 from bilingual_crawler.pairing.urls import UrlEvidence, agrees
 from bilingual_crawler.urls.hosts import registered_domain
 from bilingual_crawler.urls.marks import marked_language
 from bilingual_crawler.urls.rewriting import rewritten_pairs
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
-
-    from bilingual_crawler.pairing.arrays import Floats, Hashes, Matrix, Places
-    from bilingual_crawler.pairing.corpus import Domain
-    from bilingual_crawler.pairing.model import Profile
 
 BUDGET = 20_000
 """Maximum products of weights per document; more frequent tokens are left out of the search."""

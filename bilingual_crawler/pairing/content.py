@@ -6,21 +6,17 @@ glossary of a document is learnt from other pairs than its own, so no pair confi
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import compress
-from typing import TYPE_CHECKING
 
 import numpy as np
 
+from bilingual_crawler.encoders.base import Encoder
 from bilingual_crawler.pairing import sparse
+from bilingual_crawler.pairing.arrays import Floats, Floats32, Mask, Matrix, Places
 from bilingual_crawler.pairing.candidates import Channel, Editions, incidence, normal_rows, rarity
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
-
-    from bilingual_crawler.encoders.base import Encoder
-    from bilingual_crawler.pairing.arrays import Floats, Floats32, Mask, Matrix, Places
-    from bilingual_crawler.pairing.corpus import Domain
-    from bilingual_crawler.pairing.model import Profile
+from bilingual_crawler.pairing.corpus import Domain
+from bilingual_crawler.pairing.model import Profile
 
 DOCUMENT_TOKENS = 64
 """Tokens of title and main text that DDE reads."""

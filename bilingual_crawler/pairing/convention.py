@@ -4,18 +4,15 @@ from __future__ import annotations
 
 import re
 from dataclasses import fields
-from typing import TYPE_CHECKING
 
 import numpy as np
 
+from bilingual_crawler.pairing.arrays import Columns, Floats, Floats32, Mask, Places
 from bilingual_crawler.pairing.candidates import Editions, Found, incidence, row_products
+from bilingual_crawler.pairing.corpus import Domain
 from bilingual_crawler.pairing.matching import lead
 from bilingual_crawler.pairing.urls import UrlEvidence, agrees
 from bilingual_crawler.scoring.linear import logit
-
-if TYPE_CHECKING:
-    from bilingual_crawler.pairing.arrays import Columns, Floats, Floats32, Mask, Places
-    from bilingual_crawler.pairing.corpus import Domain
 
 SITE_FEATURES = (
     *("held", "lead_a", "lead_b"),

@@ -4,22 +4,18 @@ from __future__ import annotations
 
 import itertools
 from collections import defaultdict
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from operator import itemgetter
-from typing import TYPE_CHECKING
 
 import numpy as np
 
+from bilingual_crawler.pairing.arrays import Hashes, Mask, Places
+from bilingual_crawler.pairing.model import Profile
 from bilingual_crawler.pairing.reading import link_key
 from bilingual_crawler.pairing.resemblance import MENUS, PARAGRAPH, SAME_TEXT, SHORTEST, common_shares
 from bilingual_crawler.pairing.urls import MAX_LENGTH_RATIO
 from bilingual_crawler.urls.hosts import registered_domain
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
-
-    from bilingual_crawler.pairing.arrays import Hashes, Mask, Places
-    from bilingual_crawler.pairing.model import Profile
 
 REPEATED = 5
 """Minimum documents of one language with a line for it to count as boilerplate."""

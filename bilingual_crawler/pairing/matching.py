@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, TypeVar
+from collections.abc import Callable, Hashable, Iterable
+from typing import TypeVar
 
 import numpy as np
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Hashable, Iterable
-
-    from bilingual_crawler.pairing.arrays import Floats, Places
-
+from bilingual_crawler.pairing.arrays import Floats, Places
 
 Item = TypeVar("Item")
 

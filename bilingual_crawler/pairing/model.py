@@ -4,22 +4,19 @@ from __future__ import annotations
 
 import json
 from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, TypeAlias
+from pathlib import Path
+from typing import TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
 
 from bilingual_crawler.items import Pair, Unpaired
+from bilingual_crawler.languages.pairs import LanguagePairs
+from bilingual_crawler.pairing.arrays import Hashes, Mask
 from bilingual_crawler.storage.records import SUMMARY, read_tsv, replace_tsv
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
-    from pathlib import Path
-
-    import numpy as np
-    from numpy.typing import NDArray
-
-    from bilingual_crawler.languages.pairs import LanguagePairs
-    from bilingual_crawler.pairing.arrays import Hashes, Mask
 
 
 @dataclass(frozen=True, slots=True)

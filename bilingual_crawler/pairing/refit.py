@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 import numpy as np
 
+from bilingual_crawler.pairing.arrays import Floats
+from bilingual_crawler.pairing.corpus import Domain
 from bilingual_crawler.pairing.matching import greedy
+from bilingual_crawler.pairing.methods import Candidates, Method
 from bilingual_crawler.scoring.linear import expit, logit
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from bilingual_crawler.pairing.arrays import Floats
-    from bilingual_crawler.pairing.corpus import Domain
-    from bilingual_crawler.pairing.methods import Candidates, Method
 
 MAX_ODDS = 8.0
 """Bound of the log-odds of a method, which they approach smoothly: labels can refute what claims to be certain."""

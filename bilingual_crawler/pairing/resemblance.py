@@ -7,22 +7,18 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
 from functools import lru_cache
+from importlib.resources.abc import Traversable
 from math import expm1, log, log1p
 from random import Random
-from typing import TYPE_CHECKING, NamedTuple, TypeVar
+from typing import NamedTuple, TypeVar
 
 import msgspec
 import numpy as np
+from numpy.typing import NDArray
 from rapidfuzz.distance import Indel
 
+from bilingual_crawler.pages.outline import Outline
 from bilingual_crawler.scoring.linear import LinearModel, logistic, read_weights
-
-if TYPE_CHECKING:
-    from importlib.resources.abc import Traversable
-
-    from numpy.typing import NDArray
-
-    from bilingual_crawler.pages.outline import Outline
 
 FOLDER = "resemblance"
 CONFIRMED_BY_OUTLINE = 0.9

@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Iterable
+from typing import NamedTuple
 
 import numpy as np
 
 from bilingual_crawler.bitext.align import SentenceAligner, Sides
+from bilingual_crawler.bitext.splitting import Sentence
+from bilingual_crawler.encoders.base import Encoder
+from bilingual_crawler.pairing.arrays import Floats, Mask, Places
+from bilingual_crawler.pairing.corpus import Domain
 from bilingual_crawler.pairing.matching import greedy
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from bilingual_crawler.bitext.splitting import Sentence
-    from bilingual_crawler.encoders.base import Encoder
-    from bilingual_crawler.pairing.arrays import Floats, Mask, Places
-    from bilingual_crawler.pairing.corpus import Domain
 
 LEAST = 0.02
 """Minimum probability of a pair that is read."""

@@ -2,24 +2,20 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 from rapidfuzz.distance import Indel, Levenshtein
 from rapidfuzz.process import cpdist
 
 from bilingual_crawler.pairing import candidates, sparse
+from bilingual_crawler.pairing.arrays import Floats, Floats32, Hashes, Mask, Places
+from bilingual_crawler.pairing.candidates import Editions
 from bilingual_crawler.pairing.copies import own_length
+from bilingual_crawler.pairing.corpus import Domain
 from bilingual_crawler.pairing.matching import greedy
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from bilingual_crawler.pairing.arrays import Floats, Floats32, Hashes, Mask, Places
-    from bilingual_crawler.pairing.candidates import Editions
-    from bilingual_crawler.pairing.corpus import Domain
-    from bilingual_crawler.pairing.model import Profile
-
+from bilingual_crawler.pairing.model import Profile
 
 NEAREST = 8
 """Candidates per document."""

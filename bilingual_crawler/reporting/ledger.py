@@ -6,22 +6,18 @@ They have one schema, by which live line, summary, report, status, metrics and t
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Any, get_type_hints
+from typing import Any, get_type_hints
 
 import msgspec
+from scrapy.crawler import Crawler
 
 from bilingual_crawler.crawl.component import CrawlComponent
 from bilingual_crawler.crawl.signals import Fetch, output_failed
+from bilingual_crawler.languages.pairs import LanguagePairs
+from bilingual_crawler.pairing.model import Outcome
 from bilingual_crawler.storage.records import CRAWL, TsvLog, read_tsv
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
-
-    from scrapy.crawler import Crawler
-
-    from bilingual_crawler.languages.pairs import LanguagePairs
-    from bilingual_crawler.pairing.model import Outcome
 
 Table = dict[str, int]
 _KNOWN = ("page or sitemap", "pages and sitemaps", " known from an earlier crawl")

@@ -7,32 +7,27 @@ import logging
 import operator
 import time
 from collections import deque
+from collections.abc import Mapping
 from dataclasses import asdict
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, cast
 
 from cachetools import LRUCache
+from scrapy.crawler import Crawler
 from scrapy.exceptions import NotConfigured
 from scrapy.utils.asyncio import create_looping_call
 from twisted.internet.error import CannotListenError
 
 from bilingual_crawler.crawl.component import CrawlComponent
 from bilingual_crawler.crawl.politeness import by_site
-from bilingual_crawler.items import Document
+from bilingual_crawler.crawl.signals import Fetch
+from bilingual_crawler.items import Document, Pair
 from bilingual_crawler.options import PREFIX, Options, wrong
 from bilingual_crawler.reporting.ledger import is_fetched, tally_of
 from bilingual_crawler.reporting.markup import harvest_chart, render
 from bilingual_crawler.reporting.results import Course, SiteCounts, most_fetched
+from bilingual_crawler.reporting.status_pages import StatusSite
 from bilingual_crawler.reporting.summary import SummaryExtension
 from bilingual_crawler.urls.hosts import registered_domain
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from scrapy.crawler import Crawler
-
-    from bilingual_crawler.crawl.signals import Fetch
-    from bilingual_crawler.items import Pair
-    from bilingual_crawler.reporting.status_pages import StatusSite
 
 logger = logging.getLogger(__name__)
 

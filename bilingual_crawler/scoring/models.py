@@ -6,32 +6,27 @@ import hashlib
 import logging
 import os
 import sys
+from collections.abc import Callable, Collection, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import redirect_stdout, suppress
 from dataclasses import dataclass
 from functools import cache
 from importlib import resources
 from importlib.metadata import PackageNotFoundError, version
+from importlib.resources.abc import Traversable
 from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import Any, TypeAlias
 
 import msgspec
 import numpy as np
+from numpy.typing import NDArray
 from tokenizers import Tokenizer
 
 from bilingual_crawler import ONE_ONNXRUNTIME
 from bilingual_crawler.languages.codes import from_bcp47
+from bilingual_crawler.languages.pairs import LanguagePairs
 from bilingual_crawler.urls.model_input import model_text, pair_text, plain_text
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Sequence
-    from importlib.resources.abc import Traversable
-
-    from numpy.typing import NDArray
-
-    from bilingual_crawler.languages.pairs import LanguagePairs
-
 
 logger = logging.getLogger(__name__)
 

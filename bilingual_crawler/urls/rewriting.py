@@ -5,17 +5,13 @@ from __future__ import annotations
 import re
 from array import array
 from collections import Counter
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 from rapidfuzz.distance import Levenshtein, Postfix, Prefix
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from numpy.typing import NDArray
 
 MAX_OFFSET = 9  # largest difference of two numbers that stand for languages; page numbers differ by more
 MAX_LETTERS = 2  # letters of a language mark at the beginning or end of a word

@@ -4,18 +4,21 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections import deque
-from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any, ClassVar, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, TypeAlias
 from urllib.parse import urlsplit
 
-from bilingual_crawler.items import Proposal
-from bilingual_crawler.pages.model import Link, PageRecord
-from bilingual_crawler.pairing.book import Book
 from bilingual_crawler.policies.base import Promise
 from bilingual_crawler.urls.hosts import registered_domain, url_cache
 from bilingual_crawler.urls.marks import find_markers
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+
+    from bilingual_crawler.items import Proposal
+    from bilingual_crawler.pages.model import Link, PageRecord
+    from bilingual_crawler.pairing.book import Book
 
 Belief: TypeAlias = tuple[float, float, float]
 """Probabilities that a page is in the first language of the pair, in the second, in neither."""
