@@ -62,7 +62,6 @@ class Book:
         self._announced_by: Sources = {}
         self._switched_by: Sources = {}
         self._linked_by: Sources = {}
-        self._claims = (self._announced_by, self._switched_by, self._linked_by)
         self._awaited: deque[str] = deque()
         """Claimed URLs that were not documents at the time."""
         self._redirects: LRUCache[str, str] = LRUCache(MAX_AWAITED)
@@ -194,6 +193,10 @@ class Book:
         if is_foreign(url, other):
             evidence.need_both_sides()
         return evidence
+
+    @property
+    def _claims(self) -> tuple[Sources, ...]:
+        return self._announced_by, self._switched_by, self._linked_by
 
     def _note(self, sources: Sources, url: str, source: str) -> str:
         """Store that *source* claims *url* as its translation; return *url*."""
