@@ -1,7 +1,5 @@
 """The parts of the crawler for the spiders of another Scrapy project."""
 
-from __future__ import annotations
-
 from typing import Self
 
 from scrapy.crawler import Crawler

@@ -1,7 +1,5 @@
 """Item pipeline: documents and pairs to the output folder."""
 
-from __future__ import annotations
-
 import logging
 from base64 import b64encode
 from collections import Counter

@@ -3,8 +3,6 @@
 A class is imported when it is chosen: the tables hold paths, and this module imports no room.
 """
 
-from __future__ import annotations
-
 import inspect
 import os
 import sys

@@ -1,7 +1,5 @@
 """The Scrapy schedulers over the frontier: for our spiders, and for those of another project."""
 
-from __future__ import annotations
-
 from collections import deque
 from collections.abc import Callable
 from functools import partial

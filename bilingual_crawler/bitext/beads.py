@@ -1,7 +1,5 @@
 """The best sequence of beads of two documents, by dynamic programming."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass

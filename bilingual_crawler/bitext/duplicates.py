@@ -1,7 +1,5 @@
 """Repetitions among millions of sentence pairs: the best pair stays, the others are named with their reason."""
 
-from __future__ import annotations
-
 import itertools
 import re
 import tempfile

@@ -1,7 +1,5 @@
 """Exports of the documents of both languages, in a pair or not, without boilerplate."""
 
-from __future__ import annotations
-
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass

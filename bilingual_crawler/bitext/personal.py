@@ -3,8 +3,6 @@
 Numbers are checked by ``phonenumbers`` and ``python-stdnum``. What is found is a hint: another number may pass, too.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """Split the lines of a document into sentences with paragraph numbers."""
 
-from __future__ import annotations
-
 import re
 import unicodedata
 from collections.abc import Iterable, Iterator

@@ -1,7 +1,5 @@
 """``bilingual-crawler corpus PAIR``: from seeds to a corpus, in one folder and by one command, which also resumes."""
 
-from __future__ import annotations
-
 import argparse
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """``scrapy crawl``, with arguments checked before anything starts."""
 
-from __future__ import annotations
-
 import argparse
 import asyncio
 import logging

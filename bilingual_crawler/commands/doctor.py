@@ -1,7 +1,5 @@
 """``bilingual-crawler doctor``: which optional parts are installed, and what each brings."""
 
-from __future__ import annotations
-
 import os
 import shutil
 from argparse import Namespace

@@ -1,7 +1,5 @@
 """``scrapy freeze CRAWL…``: make frozen sites of finished crawls, for ``scrapy harvest`` and the benchmarks."""
 
-from __future__ import annotations
-
 from argparse import Namespace
 from collections.abc import Callable
 from pathlib import Path

@@ -1,7 +1,5 @@
 """``scrapy harvest SITES_DIR``: measure how early each policy finds the gold pairs of archived sites."""
 
-from __future__ import annotations
-
 import os
 import sys
 from argparse import Namespace

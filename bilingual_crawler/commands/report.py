@@ -1,7 +1,5 @@
 """``scrapy report OUTPUT_DIR``: count the outputs of a crawl, and write its summary and HTML report again."""
 
-from __future__ import annotations
-
 from argparse import Namespace
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """``scrapy review DIR``: fill in the sheet of a review in a browser, and what filled sheets show."""
 
-from __future__ import annotations
-
 from argparse import Namespace
 from collections import defaultdict
 from collections.abc import Callable, Sequence

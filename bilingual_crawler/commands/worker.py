@@ -1,7 +1,5 @@
 """The process of one of several workers: ``python -m bilingual_crawler.commands.worker PARENT COUNT crawl …``."""
 
-from __future__ import annotations
-
 import os
 import sys
 

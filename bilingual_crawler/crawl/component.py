@@ -1,7 +1,5 @@
 """The base of extensions, middlewares and pipelines: what all of them have, and handlers by the names of signals."""
 
-from __future__ import annotations
-
 from typing import Any, Self
 
 import scrapy.signals

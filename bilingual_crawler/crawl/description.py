@@ -4,8 +4,6 @@
 project and of Scrapy. Paths are relative to the folder in which the command runs, as on the command line.
 """
 
-from __future__ import annotations
-
 import json
 import re
 import shlex

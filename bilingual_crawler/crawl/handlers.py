@@ -1,7 +1,5 @@
 """Download handlers: the web, with a limit on response headers, and archives in place of the web."""
 
-from __future__ import annotations
-
 import asyncio
 import logging
 import time

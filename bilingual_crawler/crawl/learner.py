@@ -3,8 +3,6 @@
 What a fetch taught is a fact: bytes that are stored for a resume, and for workers that take over a site.
 """
 
-from __future__ import annotations
-
 import zlib
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence

@@ -1,7 +1,5 @@
 """How many pairs of a site are still to be found, and whether a crawl may leave the site: docs/until.md."""
 
-from __future__ import annotations
-
 from bisect import bisect_left
 from collections import defaultdict, deque
 from collections.abc import Callable, Iterable, Sequence

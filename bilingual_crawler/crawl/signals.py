@@ -1,7 +1,5 @@
 """Signals, keys of ``request.meta`` and flags of responses, by which components share the state of a request."""
 
-from __future__ import annotations
-
 import logging
 from collections.abc import Mapping
 from dataclasses import dataclass

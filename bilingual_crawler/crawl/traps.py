@@ -1,7 +1,5 @@
 """Traps: copies, soft 404s, stale groups of URLs."""
 
-from __future__ import annotations
-
 from collections import Counter
 from hashlib import blake2b
 from urllib.parse import urlsplit

@@ -1,7 +1,5 @@
 """Language variants of addresses: how they are asked for, and which links of a page lead to them (docs/variants.md)."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 

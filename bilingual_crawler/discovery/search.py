@@ -1,7 +1,5 @@
 """The search for bilingual sites: which pages are visited, what they teach, and the verdicts. It does no I/O."""
 
-from __future__ import annotations
-
 import os
 import re
 import zlib

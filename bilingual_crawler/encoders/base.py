@@ -1,7 +1,5 @@
 """Sentence encoders by name, with vectors kept on disk."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from functools import cache
 from hashlib import blake2b

@@ -1,7 +1,5 @@
 """Back-off: pauses of a failing host, and when it is given up."""
 
-from __future__ import annotations
-
 import errno
 import math
 from collections.abc import Callable

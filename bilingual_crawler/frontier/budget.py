@@ -1,7 +1,5 @@
 """Budgets over sites: the turn of each site, and the memory for the queued URLs that one site links to."""
 
-from __future__ import annotations
-
 from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Iterable, Mapping

@@ -5,8 +5,6 @@ tree. A checkpoint pins the committed state with a reader, which keeps LMDB from
 are on the disk, the page with the root is copied aside. After a restart of the machine that copy is the root.
 """
 
-from __future__ import annotations
-
 import struct
 from collections.abc import Callable
 from pathlib import Path

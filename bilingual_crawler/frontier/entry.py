@@ -1,7 +1,5 @@
 """The frontier's entry for one URL: its state, its priority, its form in the stores."""
 
-from __future__ import annotations
-
 from enum import IntEnum, StrEnum
 
 import msgspec

@@ -1,7 +1,5 @@
 """The protocols of the frontier and of its stores, with their limits and errors."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum

@@ -1,7 +1,5 @@
 """The frontier's store on LMDB: durable, for one process at a time."""
 
-from __future__ import annotations
-
 import mmap
 import struct
 import subprocess

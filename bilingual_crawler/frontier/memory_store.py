@@ -1,7 +1,5 @@
 """The frontier's store in memory: dictionaries and heaps, without resume."""
 
-from __future__ import annotations
-
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from heapq import heapify, heappop, heappush

@@ -1,7 +1,5 @@
 """The frontier's store on Redis, which several workers share; its connection survives outages of Redis."""
 
-from __future__ import annotations
-
 import logging
 import threading
 import time

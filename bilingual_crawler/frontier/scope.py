@@ -1,7 +1,5 @@
 """Which links belong to the crawl."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from urllib.parse import urlsplit
 

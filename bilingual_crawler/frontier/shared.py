@@ -1,7 +1,5 @@
 """The frontier of one worker among several, on a store that they share."""
 
-from __future__ import annotations
-
 import asyncio
 import functools
 import threading

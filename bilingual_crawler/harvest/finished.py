@@ -1,7 +1,5 @@
 """Finished crawls: frozen sites out of them, and what they cost (Figure 7 of García-Romero 2026 on live sites)."""
 
-from __future__ import annotations
-
 import gzip
 import json
 import lzma

@@ -1,7 +1,5 @@
 """The picture ``harvest.png``: pairs and their text found against pages, after Figure 7."""
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Sequence
 from pathlib import Path

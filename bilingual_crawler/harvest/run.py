@@ -1,7 +1,5 @@
 """The benchmark: a real crawl for each task and policy, or one of all sites with one budget, and the stored results."""
 
-from __future__ import annotations
-
 import json
 import os
 import shutil

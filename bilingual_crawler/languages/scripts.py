@@ -1,7 +1,5 @@
 """Scripts by ISO 15924 code, and the script that a text is in."""
 
-from __future__ import annotations
-
 import unicodedata
 from collections import Counter
 from functools import lru_cache

@@ -1,7 +1,5 @@
 """Word lists and tables as data: the file ``tables.toml`` of a room."""
 
-from __future__ import annotations
-
 import pkgutil
 import tomllib
 from functools import cache

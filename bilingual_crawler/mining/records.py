@@ -1,7 +1,5 @@
 """The records that rows of a table name, by range reads of archive files in a folder, on S3, or a web server."""
 
-from __future__ import annotations
-
 import threading
 import time
 from collections import deque

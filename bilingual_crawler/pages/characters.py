@@ -1,7 +1,5 @@
 """Which characters of foreign text are kept, and in what form: none that is invisible, or an HTML entity."""
 
-from __future__ import annotations
-
 import re
 import unicodedata
 from functools import lru_cache

@@ -1,7 +1,5 @@
 """Links that are no anchors: option lists, forms that choose a language, and addresses in scripts."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Sequence
 from itertools import takewhile

@@ -1,7 +1,5 @@
 """Dates in texts, the same for every language and way of writing."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from functools import lru_cache

@@ -1,7 +1,5 @@
 """What a page declares about itself: base, canonical address, language, rules for robots, and where it comes from."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence

@@ -1,7 +1,5 @@
 """Decode the body of a response to text, and judge whether it is text for people in the letters of its language."""
 
-from __future__ import annotations
-
 import codecs
 import json
 import re

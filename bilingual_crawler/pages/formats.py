@@ -1,7 +1,5 @@
 """The formats of documents: what addresses and media types say about them."""
 
-from __future__ import annotations
-
 import re
 
 from bilingual_crawler.languages.codes import tag_language

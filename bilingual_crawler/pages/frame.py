@@ -1,7 +1,5 @@
 """Which elements of a page are frame, around its own text: navigation, header, footer, switchers and the like."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Sequence
 from functools import lru_cache

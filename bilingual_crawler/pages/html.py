@@ -1,7 +1,5 @@
 """Parse HTML to a page, in linear time for any markup."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 

@@ -1,7 +1,5 @@
 """The jobs of a helper process: read a page, a PDF, a sitemap, a robots.txt or a tdmrep.json."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar

@@ -1,7 +1,5 @@
 """The language that a link names, by a name ("Auf Deutsch"), a code ("EU") or a flag."""
 
-from __future__ import annotations
-
 import re
 import unicodedata
 from functools import lru_cache

@@ -1,7 +1,5 @@
 """Merge the anchors of a page into one link for each URL."""
 
-from __future__ import annotations
-
 import re
 from bisect import bisect_right
 from collections import Counter

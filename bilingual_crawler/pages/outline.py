@@ -1,7 +1,5 @@
 """The outline of a page: the little that a page has in common with its translation, whatever their languages."""
 
-from __future__ import annotations
-
 import re
 import struct
 from bisect import bisect_right

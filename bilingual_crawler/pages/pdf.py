@@ -1,7 +1,5 @@
 """Read a PDF: its title, its language, and the lines of its layout as paragraphs."""
 
-from __future__ import annotations
-
 import ctypes
 import re
 import unicodedata

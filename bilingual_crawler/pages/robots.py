@@ -1,7 +1,5 @@
 """Rules of sites for crawlers: robots.txt, ``<meta name=robots>`` and ``X-Robots-Tag``, in linear time for any text."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Iterable
 

@@ -1,7 +1,5 @@
 """Sitemaps (sitemaps.org protocol, with Google's ``xhtml:link`` alternates), feeds (RSS, Atom) among them."""
 
-from __future__ import annotations
-
 import re
 import zlib
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """Word lists that tell what elements, labels and file names of pages mean."""
 
-from __future__ import annotations
-
 from bilingual_crawler.languages.tables import by_word, read_tables, words
 
 _TABLES = read_tables(__name__)

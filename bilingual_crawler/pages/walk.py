@@ -1,7 +1,5 @@
 """Walk the tree of an HTML page once: its text, anchors, images and declarations."""
 
-from __future__ import annotations
-
 import re
 import unicodedata
 from collections.abc import Sequence

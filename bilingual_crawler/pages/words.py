@@ -2,8 +2,6 @@ r"""What a word of a text is, in any script: ``\w`` has no combining marks, and 
 Where a script has no blanks between words, as Chinese and Thai, all between two blanks or signs is one word.
 """
 
-from __future__ import annotations
-
 import re
 import unicodedata
 from functools import lru_cache

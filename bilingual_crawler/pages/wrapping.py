@@ -4,8 +4,6 @@ In wrapped text the first word of a line had no room on the line before, sentenc
 is shorter. Lines of verse are alike, but often end with a sign and seldom with a short word.
 """
 
-from __future__ import annotations
-
 import re
 import unicodedata
 from collections import Counter

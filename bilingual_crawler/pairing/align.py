@@ -1,7 +1,5 @@
 """Document alignment of a corpus, domain by domain, or of a crawl that was aligned before."""
 
-from __future__ import annotations
-
 from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import replace

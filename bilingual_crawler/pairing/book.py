@@ -1,7 +1,5 @@
 """What a running crawl knows of its documents in a pair of languages: twins, claims, copies, partners."""
 
-from __future__ import annotations
-
 from collections import Counter, defaultdict, deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass

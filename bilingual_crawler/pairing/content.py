@@ -4,8 +4,6 @@ Two words that the same pairs hold are translations if neither has a better one 
 glossary of a document is learnt from other pairs than its own, so no pair confirms itself.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import compress
 

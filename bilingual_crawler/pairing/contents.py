@@ -1,7 +1,5 @@
 """What the documents of a running crawl hold: translations among unpaired ones, and copies at other addresses."""
 
-from __future__ import annotations
-
 from collections import OrderedDict, defaultdict
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Site-level evidence for a pair: announcements, addresses, and the conventions of the site, shown by sure pairs."""
 
-from __future__ import annotations
-
 import re
 from dataclasses import fields
 

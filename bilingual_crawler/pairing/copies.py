@@ -1,7 +1,5 @@
 """Repetition on a site: copies of a document at other addresses, near-duplicates, boilerplate lines."""
 
-from __future__ import annotations
-
 import itertools
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence

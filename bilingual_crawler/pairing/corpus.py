@@ -1,7 +1,5 @@
 """All documents that are aligned together, on disk; their domains, and groups of domains that announce each other."""
 
-from __future__ import annotations
-
 import tempfile
 import zlib
 from array import array

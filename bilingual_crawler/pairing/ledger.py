@@ -1,7 +1,5 @@
 """Which fetched documents are pairs: by claims, URLs, proposals and the content of unpaired documents."""
 
-from __future__ import annotations
-
 import re
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Mapping

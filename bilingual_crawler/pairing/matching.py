@@ -1,7 +1,5 @@
 """From scored candidates to one-to-one pairs."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Hashable, Iterable
 from typing import TypeVar
 

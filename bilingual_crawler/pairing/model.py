@@ -1,7 +1,5 @@
 """Profiles of documents, pairs and unpaired documents, and the files ``pairs.tsv`` and ``unpaired.tsv``."""
 
-from __future__ import annotations
-
 import json
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping

@@ -1,7 +1,5 @@
 """A method of alignment refitted to sites by labelled pairs: a logistic regression corrects its log-odds."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from dataclasses import replace
 

@@ -1,7 +1,5 @@
 """Whether the sentences of two documents align: the last evidence on a pair in doubt, be it claimed or not."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from typing import NamedTuple
 

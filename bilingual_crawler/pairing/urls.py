@@ -1,7 +1,5 @@
 """The evidence of URLs, ``hreflang`` and language switchers for a candidate pair; alignment and ledger share it."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TypeVar

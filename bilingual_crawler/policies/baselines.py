@@ -1,7 +1,5 @@
 """Crawls in the order of discovery: the baselines of García-Romero 2026, section 5."""
 
-from __future__ import annotations
-
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from hashlib import blake2b

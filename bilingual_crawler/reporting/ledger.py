@@ -3,8 +3,6 @@
 They have one schema, by which live line, summary, report, status, metrics and the sums of workers are made.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass

@@ -1,7 +1,5 @@
 """HTML pages by Jinja2 templates, with charts as SVG; every inserted value is escaped and on one line."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping, Sequence
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Extensions: the live line; ``sites.tsv``, one line for each judged site of a discovery, and its counts."""
 
-from __future__ import annotations
-
 import logging
 import sys
 import time

@@ -1,7 +1,5 @@
 """``report.html``, and the reason why a crawl found no pair."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from datetime import datetime, timedelta
 from itertools import dropwhile, islice

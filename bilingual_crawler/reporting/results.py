@@ -1,7 +1,5 @@
 """The output folder of a crawl, read for report and summary."""
 
-from __future__ import annotations
-
 import json
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping

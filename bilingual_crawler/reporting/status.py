@@ -1,7 +1,5 @@
 """Extension: the figures of a running crawl, in bounded memory, served on ``BILINGUAL_STATUS``."""
 
-from __future__ import annotations
-
 import asyncio
 import logging
 import operator

@@ -1,7 +1,5 @@
 """The web pages of a running crawl: figures, ``status.json``, metrics, and the explanation of a priority."""
 
-from __future__ import annotations
-
 import json
 import logging
 from collections.abc import Callable, Iterator, Mapping

@@ -1,7 +1,5 @@
 """Extension: the counts of a crawl, in ``summary.json`` while it runs, on screen and in ``report.html`` at its end."""
 
-from __future__ import annotations
-
 import logging
 from collections.abc import Iterator, Mapping
 from typing import Any

@@ -1,7 +1,5 @@
 """The URL models: ``config.json``, ``model.onnx`` and, unless they read bytes, ``tokenizer.json`` of a folder."""
 
-from __future__ import annotations
-
 import hashlib
 import logging
 import os

@@ -6,8 +6,6 @@ and ``bases``, where the site has other pages), ``graph.tsv.xz`` and perhaps ``r
 columns from and to: linked forms that the live server answers with a redirect.
 """
 
-from __future__ import annotations
-
 import json
 import os
 from collections.abc import Iterable, Iterator

@@ -1,7 +1,5 @@
 """WARC records: the header, the response or conversion in a record, and the index of the places of records."""
 
-from __future__ import annotations
-
 import codecs
 import ipaddress
 import re

@@ -3,8 +3,6 @@ Variants of an address by request header or cookie have it, too: they end in a f
 server sees a fragment, so frontier, files and evidence know a variant as one more URL, whose mark is its language.
 """
 
-from __future__ import annotations
-
 import re
 from functools import lru_cache
 from urllib.parse import unquote

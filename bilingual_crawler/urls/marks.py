@@ -1,7 +1,5 @@
 """Language marks in a URL: their places and their languages (García-Romero et al. 2026 §3.1, extended)."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """URLs as model input, the same in training and in crawls: after a change here, train the parallelness model again."""
 
-from __future__ import annotations
-
 import re
 import unicodedata
 from dataclasses import dataclass, field

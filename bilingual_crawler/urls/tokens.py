@@ -1,7 +1,5 @@
 """Tokens of URLs that name a language, as the rules of ``marks`` read them: codes and names, common errors included."""
 
-from __future__ import annotations
-
 import re
 from functools import lru_cache
 

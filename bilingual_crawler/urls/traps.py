@@ -1,7 +1,5 @@
 """URLs of traps: links that grow with every page, and the groups of URLs that one script or template makes."""
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from itertools import groupby

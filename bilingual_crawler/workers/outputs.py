@@ -1,7 +1,5 @@
 """One output folder of the output folders of several workers."""
 
-from __future__ import annotations
-
 import heapq
 import os
 import shutil

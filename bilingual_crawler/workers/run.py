@@ -1,7 +1,5 @@
 """A crawl by several worker processes: their Redis, start and watch them, show their sum, join and align outputs."""
 
-from __future__ import annotations
-
 import asyncio
 import ctypes
 import logging

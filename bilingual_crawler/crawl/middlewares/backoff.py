@@ -1,7 +1,5 @@
 """Downloader middlewares: pauses for failing hosts, and URLs that kill the process."""
 
-from __future__ import annotations
-
 import errno
 import logging
 import math

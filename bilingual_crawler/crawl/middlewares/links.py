@@ -1,7 +1,5 @@
 """Spider middlewares: the links of a page, scored in one batch and pushed to the frontier."""
 
-from __future__ import annotations
-
 import dataclasses
 import logging
 import math

@@ -1,7 +1,5 @@
 """Downloader middlewares: what a host declares for its pages, in robots.txt (RFC 9309) and tdmrep.json."""
 
-from __future__ import annotations
-
 import asyncio
 import logging
 import weakref

@@ -1,7 +1,5 @@
 """Downloader middleware: a stopped crawl puts its waiting requests back and ends soon."""
 
-from __future__ import annotations
-
 import asyncio
 import logging
 import time

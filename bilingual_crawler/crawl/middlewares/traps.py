@@ -1,7 +1,5 @@
 """Downloader middlewares that apply :mod:`~bilingual_crawler.crawl.traps` to requests and pages."""
 
-from __future__ import annotations
-
 import logging
 import secrets
 from string import ascii_lowercase

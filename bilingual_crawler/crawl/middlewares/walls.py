@@ -1,7 +1,5 @@
 """Downloader middlewares: pauses for hosts with a :mod:`wall <bilingual_crawler.crawl.walls>`."""
 
-from __future__ import annotations
-
 import asyncio
 import logging
 import re

@@ -1,7 +1,5 @@
 """Downloader middlewares of archives: one writes each exchange, others answer from Common Crawl or an earlier crawl."""
 
-from __future__ import annotations
-
 import asyncio
 import logging
 from collections.abc import Callable, Iterator

@@ -1,7 +1,5 @@
 """The arguments of both spiders, and the settings they depend on, checked before anything is fetched."""
 
-from __future__ import annotations
-
 import os
 import re
 from collections.abc import Iterator, Mapping, Sequence

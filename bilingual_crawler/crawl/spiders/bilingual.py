@@ -1,7 +1,5 @@
 """The spiders: one crawls sites for documents in two languages or more, the other finds bilingual sites."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from functools import cached_property

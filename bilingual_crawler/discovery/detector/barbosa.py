@@ -4,8 +4,6 @@ Unlike there, the predictor is a logistic regression, words that name languages 
 any pair of languages), and images are read as the language that they stand for.
 """
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """The detector that weighs all evidence of a site: its links, the outlines of its pages, what they claim."""
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from dataclasses import dataclass

@@ -2,8 +2,6 @@
 (tab-separated, UTF-8, packed with gzip or not); hosts as Common Crawl writes them.
 """
 
-from __future__ import annotations
-
 import math
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence

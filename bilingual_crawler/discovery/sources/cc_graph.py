@@ -1,7 +1,5 @@
 """Backlinks from Common Crawl's graphs of hosts and domains: pruned once to a table, then looked up."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import logging

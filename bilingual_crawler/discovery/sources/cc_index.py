@@ -1,7 +1,5 @@
 """Candidates from Common Crawl's columnar index: sites with pages in both languages, without any download."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Pages from the archives of Common Crawl in place of their sites: one record of a WARC file at a time."""
 
-from __future__ import annotations
-
 import os
 import time
 from http.client import HTTPException

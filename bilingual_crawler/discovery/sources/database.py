@@ -1,7 +1,5 @@
 """DuckDB as the sources use it: bounded memory, local files, and remote ones where its extensions are there."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager

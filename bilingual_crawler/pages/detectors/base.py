@@ -1,7 +1,5 @@
 """What a language detector is, its answer, and the vote of several."""
 
-from __future__ import annotations
-
 import os
 import re
 from collections import Counter

@@ -1,7 +1,5 @@
 """CLD2, and langid if the text is short or CLD2 is unsure: the detector of the paper."""
 
-from __future__ import annotations
-
 from copy import copy
 
 import pycld2

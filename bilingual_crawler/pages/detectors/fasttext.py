@@ -1,7 +1,5 @@
 """A fastText model in a file, such as GlotLID, OpenLID or lid.176. It needs the extra ``languages``."""
 
-from __future__ import annotations
-
 import fasttext
 
 from bilingual_crawler.languages.codes import UNKNOWN, from_bcp47

@@ -1,7 +1,5 @@
 """HeLI-OTS in Rust. It needs the extra ``languages``, and .9 GB of memory a process."""
 
-from __future__ import annotations
-
 from heliport import Identifier
 
 from bilingual_crawler.languages.codes import UNKNOWN, from_bcp47

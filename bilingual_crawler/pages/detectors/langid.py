@@ -1,7 +1,5 @@
 """The model of langid, unpacked once for all processes of a machine: each would take .4 s and 100 MB to unpack it."""
 
-from __future__ import annotations
-
 import os
 import shutil
 from contextlib import suppress

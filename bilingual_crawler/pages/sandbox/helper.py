@@ -1,7 +1,5 @@
 """The program of a helper process: it does job after job until its pipe, whose file descriptor it gets, is closed."""
 
-from __future__ import annotations
-
 import os
 import pickle
 import resource

@@ -1,7 +1,5 @@
 """Jobs of a helper process, their limits and their errors."""
 
-from __future__ import annotations
-
 from abc import ABC, abstractmethod
 from typing import Any, ClassVar, Generic, NamedTuple, TypeVar
 

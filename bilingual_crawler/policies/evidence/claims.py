@@ -1,7 +1,5 @@
 """Evidence: claims of translations by ``hreflang`` or language switchers, and twins."""
 
-from __future__ import annotations
-
 from abc import abstractmethod
 from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass

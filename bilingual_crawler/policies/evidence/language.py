@@ -1,7 +1,5 @@
 """Evidence for the language of a URL: folders, linking pages, marks, labels and link texts."""
 
-from __future__ import annotations
-
 from bisect import bisect
 from collections import defaultdict
 from collections.abc import Hashable, Sequence

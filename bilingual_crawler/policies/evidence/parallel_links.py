@@ -1,7 +1,5 @@
 """Evidence: translations share a template, so their links lead to translations in the same order."""
 
-from __future__ import annotations
-
 from collections import Counter, OrderedDict, deque
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Evidence: whether similar pages find partners, and whether they have new text."""
 
-from __future__ import annotations
-
 import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence

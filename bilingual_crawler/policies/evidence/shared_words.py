@@ -1,7 +1,5 @@
 """Evidence: names, numbers and cognates common to the links of a URL and of a document in the other language."""
 
-from __future__ import annotations
-
 import re
 import unicodedata
 from collections import Counter, OrderedDict, defaultdict
