@@ -174,6 +174,67 @@ def test_links_from_one_folder_to_another_are_believed_less_if_no_pair_comes_of_
     assert chances[-1] < chances[0] / 2
 
 
+WIKI, FIWIKI = "https://a.org/wiki/x", "https://a.org/fiwiki/x"
+
+
+def book_of(*pages: tuple[str, str, list[Link]]) -> Book:
+    book = Book(PAIR)
+    for url, side, found in pages:
+        page = PageRecord(url, side, side, links=tuple(found))
+        book.hold(page)
+        book.note_claims(page)
+    return book
+
+
+@pytest.mark.parametrize(
+    ("source", "found"),
+    [
+        (WIKI, [Link(FIWIKI, position=LinkPosition.NAVIGATION)]),
+        (WIKI, [Link(FIWIKI), *(Link(f"https://a.org/{number}/") for number in range(4))]),
+        ("https://a.org/fiwiki/y", [Link(FIWIKI)]),
+        ("https://b.org/wiki/x", [Link(FIWIKI)]),
+        ("https://a.org/fiwiki/y?to=/x/", [Link(FIWIKI)]),
+    ],
+    ids=["menu", "list", "same part", "other site", "slash in the query"],
+)
+def test_links_that_are_no_cross_links(source: str, found: list[Link]) -> None:
+    assert book_of((WIKI, "eng", [Link(FIWIKI)])).linked_by(FIWIKI) == (WIKI,)
+    assert not book_of((source, "eng", found)).linked_by(FIWIKI)
+
+
+def test_copies_of_a_document_link_once_and_a_redirect_within_a_part_is_no_cross_link() -> None:
+    book = book_of((WIKI, "eng", []))
+    for number in range(5):
+        page = PageRecord(f"{WIKI}?v={number}", "eng", "eng", links=(Link(FIWIKI),))
+        book.hold(page)
+        book.note_claims(page)
+        book.merge(page.url, WIKI)
+    assert book.linked_by(FIWIKI)
+    book.redirect("https://a.org/old/y", "https://a.org/wiki/y")
+    page = PageRecord("https://a.org/wiki/z", "eng", "eng", links=(Link("https://a.org/old/y"),))
+    book.hold(page)
+    book.note_claims(page)
+    assert not book.linked_by("https://a.org/wiki/y")
+
+
+def test_a_menu_that_leads_back_makes_no_pair_of_a_home_page_and_an_article() -> None:
+    crawl = Learner(knowing("cross_links"))
+    fetch(crawl, "https://a.org/", "eng", Link("https://a.org/uutiset/1"))
+    fetch(crawl, "https://a.org/uutiset/1", "fin", Link("https://a.org/", position=LinkPosition.NAVIGATION))
+    [ledger] = crawl.ledgers.values()
+    assert not ledger.pairs()
+
+
+def test_many_cross_links_displace_no_announcement(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("bilingual_crawler.pairing.book.MAX_AWAITED", 10)
+    other = "https://b.org/fi/x"
+    announcing = ("https://b.org/x", "eng", [Link(other, hreflang="fin", alternate=True, position=LinkPosition.HEAD)])
+    many = [(f"https://a.org/wiki/{n}", "eng", [Link(f"https://a.org/fiwiki/{n}")]) for n in range(20)]
+    book = book_of(announcing, *many)
+    assert book.announced_by(other) == ("https://b.org/x",)
+    assert [n for n in range(20) if book.linked_by(f"https://a.org/fiwiki/{n}")] == list(range(10, 20))
+
+
 @pytest.mark.parametrize("announced", [True, False], ids=["hreflang", "switcher"])
 def test_announcements_that_lie_are_believed_less_and_less(announced: bool) -> None:
     """A site that shows one text under the addresses of both languages, and announces each as the translation."""

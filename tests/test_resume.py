@@ -104,6 +104,16 @@ def test_a_claim_that_is_announced_and_a_switch_is_both_after_a_resume() -> None
     assert told[0].claims == (link,)
 
 
+def test_a_resume_knows_the_links_in_texts_that_the_crawl_followed() -> None:
+    article, other = "https://a.is/wiki/x", "https://a.is/iswiki/x"
+    for followed in ((), (Link(other),)):
+        page = PageRecord(article, "eng", "eng", links=(Link(other),))
+        before, after = Gain(PAIR), Gain(PAIR)
+        Learner(before).observe_page(page, followed)
+        assert not list(relearn(Learner(after), [(article, page_fact(page, followed, PAIRS))], ()))
+        assert before.book.linked_by(other) == after.book.linked_by(other) == ((article,) if followed else ())
+
+
 def test_a_resumed_crawl_knows_of_which_document_a_page_is_a_copy() -> None:
     told: list[PageRecord] = []
 

@@ -12,6 +12,7 @@ import time
 from concurrent.futures import wait
 from contextlib import suppress
 from dataclasses import dataclass
+from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -62,6 +63,8 @@ class Work(Job[int]):
                 ctypes.string_at(0)
             case "exception":
                 raise ValueError("no luck")
+            case "text":
+                return -1
             case "another type":
                 return "text"  # type: ignore[return-value]
         return os.getpid()
@@ -135,6 +138,23 @@ def test_a_job_that_kills_its_helper_twice_is_guilty() -> None:
     with pytest.raises(SandboxError, match="killed twice") as raised:
         submit(Work("killed")).result(60)
     assert raised.value.kind == "memory"
+
+
+def test_an_answer_that_could_not_be_received_is_not_that_of_the_next_job(monkeypatch: pytest.MonkeyPatch) -> None:
+    close()
+    failing = [MemoryError()]
+    receive = Connection.recv_bytes
+
+    def receive_later(pipe: Connection) -> bytes:
+        if failing:
+            raise failing.pop()
+        return receive(pipe)
+
+    assert submit(Work("")).result(60)
+    monkeypatch.setattr(Connection, "recv_bytes", receive_later)
+    with pytest.raises(MemoryError):
+        submit(Work("text")).result(60)
+    assert submit(Work("")).result(60) > 0
 
 
 def test_what_is_loaded_once_does_not_wear_a_helper_out() -> None:

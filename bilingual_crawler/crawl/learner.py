@@ -54,6 +54,9 @@ class Learner:
             return []
         if page.novelty < 1:
             self._stale[hash(page.url)] = page.novelty
+        if page.is_document:
+            # those that its fact keeps, so that a resume learns the same
+            page = replace(page, links=(*page.claims, *[link for link in links if not link.claims][:MAX_LINKS]))
         with self._fetch(page.url, page) as found:
             for part in self.policy.parts:
                 seen = page.seen_by(part.pair)

@@ -347,8 +347,8 @@ def _texts(value: Any, keys: Sequence[str] = ("name", "url", "@id")) -> list[str
     found = []
     for one in value[:MAX_LICENCES] if isinstance(value, list) else [value]:
         texts = [one.get(key) for key in keys] if isinstance(one, dict) else [one]
-        found.append(next((text for text in texts if isinstance(text, str)), ""))
-    return [text for text in found if text.strip()]
+        found.append(next((text for text in texts if isinstance(text, str) and text.strip()), ""))
+    return list(filter(None, found))
 
 
 def _name(text: str) -> str:

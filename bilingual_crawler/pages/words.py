@@ -5,10 +5,10 @@ Where a script has no blanks between words, as Chinese and Thai, all between two
 import re
 import unicodedata
 from functools import lru_cache
-from itertools import groupby
+from itertools import chain, groupby
 
 # Combining marks in ranges, without variation selectors, most of which follow symbols and digits.
-_codes = (*range(0x300, 0xFE00), *range(0xFE20, 0x1F000))
+_codes = chain(range(0x300, 0xFE00), range(0xFE20, 0x1F000))
 _marks = (code for code in _codes if unicodedata.category(chr(code)) in ("Mn", "Mc"))
 _runs = (list(run) for _, run in groupby(enumerate(_marks), lambda item: item[1] - item[0]))
 _MARKS = "".join(f"{chr(run[0][1])}-{chr(run[-1][1])}" for run in _runs)

@@ -62,6 +62,8 @@ class Book:
         self._linked_by: Sources = {}
         self._awaited: deque[str] = deque()
         """Claimed URLs that were not documents at the time."""
+        self._maybe_awaited: deque[str] = deque()
+        """The same of URLs that documents link to."""
         self._redirects: LRUCache[str, str] = LRUCache(MAX_AWAITED)
 
     def __contains__(self, url: str) -> bool:
@@ -132,23 +134,25 @@ class Book:
                 claimed.append(self._note(self._announced_by, url, page.url))
             if claim.is_switch:
                 claimed.append(self._note(self._switched_by, url, page.url))
-        for url in self._cross_links(page):
+        for url in self.cross_links(page):
             self._note(self._linked_by, url, page.url)
         return claimed
 
-    def _cross_links(self, page: PageRecord) -> Sequence[str]:
+    def cross_links(self, page: PageRecord) -> Sequence[str]:
         """What *page* links to in its text that may be in the other language; nothing if that is much."""
-        here = _part(page.url)
-        texts = (link for link in page.links if link.position is LinkPosition.BODY and not link.claims)
-        leading = dict.fromkeys(self.resolve(link.url) for link in texts if _part(link.url) != here)
-        found = [
-            url
-            for url in leading
-            if len(self._linked_by.get(url, ())) <= MAX_LINKING
-            and self.side(url) != page.side
-            and not is_foreign(url, page.url)
-        ]
-        return found if len(found) <= MAX_CROSS_LINKS else ()
+        here, found = _part(page.url), dict[str, None]()
+        for link in page.links:
+            if link.position is LinkPosition.BODY and not link.claims and _part(link.url) != here:
+                url = self.resolve(link.url)
+                if not (_part(url) == here or self.side(url) == page.side or is_foreign(url, page.url)):
+                    found.update({url: None} if self._linking(url) <= MAX_LINKING else {})
+                if len(found) > MAX_CROSS_LINKS:
+                    return ()
+        return tuple(found)
+
+    def _linking(self, url: str) -> int:
+        """How many documents link to *url*; copies of one count once."""
+        return len(set(map(self.original, self._linked_by.get(url, ()))))
 
     def redirect(self, url: str, target: str) -> tuple[str, list[str]]:
         """Note that *url* redirects to *target*; return where that leads, and the documents whose claims move there."""
@@ -170,8 +174,7 @@ class Book:
 
     def linked_by(self, url: str) -> Sequence[str]:
         """The documents of other parts of the site that link to *url* in their text; none if these are many."""
-        sources = self._linked_by.get(url, ())
-        return sources if len(sources) <= MAX_LINKING else ()
+        return self._linked_by.get(url, ()) if self._linking(url) <= MAX_LINKING else ()
 
     def announced_language(self, url: str) -> str | None:
         """The language of *url* by the announcements of documents, or None."""
@@ -209,11 +212,14 @@ class Book:
             known = tuple(one for one in known if one != foreign)
         sources[url] = (*known, source)
         if not known and url not in self._held:
-            self._awaited.append(url)
-            if len(self._awaited) > MAX_AWAITED:
-                oldest = self._awaited.popleft()
+            # many links to other parts of a site must not displace what is said to be a translation
+            kinds = (self._linked_by,) if sources is self._linked_by else (self._announced_by, self._switched_by)
+            awaited = self._maybe_awaited if sources is self._linked_by else self._awaited
+            awaited.append(url)
+            if len(awaited) > MAX_AWAITED:
+                oldest = awaited.popleft()
                 if oldest not in self._held:
-                    for kind in self._claims:
+                    for kind in kinds:
                         kind.pop(oldest, None)
         return url
 
@@ -285,5 +291,5 @@ def is_foreign(url: str, other: str) -> bool:
 
 def _part(url: str) -> Sequence[str]:
     """Host and first folder of *url*."""
-    parts = url.split("/", 4)
+    parts = url.partition("?")[0].split("/", 4)
     return parts[2:4] if len(parts) > 4 else parts[2:3]

@@ -98,8 +98,9 @@ class PairLedger:
         """Add *page*, if new; return the pair that it completes. *proposals* count where own evidence lacks."""
         if not page.is_document or page.url in self.book:
             return None
-        likeliest_last = sorted(proposals, key=lambda proposal: proposal.probability)
-        proposed = {self.book.original(proposal.url): proposal for proposal in likeliest_last}
+        proposed: dict[str, Proposal] = {}
+        for proposal in sorted(proposals, key=lambda proposal: -proposal.probability):
+            proposed.setdefault(self.book.original(proposal.url), proposal)
         held = self.book.hold(page)
         if held.coded is not None:
             self._conventions.observe_mark(registered_domain(page.url), agrees=held.coded)

@@ -76,7 +76,7 @@ def use(count: int) -> None:
 
 
 class _Places:
-    """A place for each helper, or for one to come. There is one, and more if jobs wait without a break.
+    """A place for each helper, or for one to come. There is one, and twice as many if jobs wait without a break.
 
     Most pages are read faster than the crawl takes them, and a helper costs a second and 100 MB.
     """
@@ -95,9 +95,11 @@ class _Places:
                 self._overloaded = min(self._overloaded, time.monotonic())
                 left = self._overloaded + _OVERLOAD - time.monotonic()
                 if self._count < processes() and left <= 0:
-                    self._count += 1
-                    self._free.append(None)
+                    more = min(self._count, processes() - self._count)
+                    self._count += more
+                    self._free += [None] * more
                     self._overloaded = math.inf
+                    self._changed.notify(more)
                 else:
                     self._changed.wait(left if self._count < processes() else None)
             self._waiting -= 1
@@ -208,6 +210,9 @@ class _Helper:
                 return self._pipe.recv_bytes()
         except (EOFError, OSError):
             raise _reason(self.end(), job.limits) from None
+        except BaseException:
+            self.end()  # its answer may still be in the pipe
+            raise
         self.end()
         raise SandboxError("time", "does not end")
 

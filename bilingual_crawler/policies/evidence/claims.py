@@ -135,11 +135,10 @@ class CrossLinks(Claims):
         return self.book.linked_by(url)
 
     def candidates(self, page: PageRecord, links: Sequence[Link]) -> Iterable[Proposal]:
-        if page.side is None or not (sources := self.sources(page.url)):
+        if not (sources := self.sources(page.url)):
             return []
-        trust = self.trust_in(page.url, self.known.index(page.side))
-        linked = {self.book.resolve(link.url) for link in links}
-        return [Proposal(url, "linked", max(trust, self.both * (url in linked))) for url in sources]
+        linked = self.book.cross_links(page)
+        return [Proposal(url, "linked", self.both) for url in sources if self.book.original(url) in linked]
 
     def observe_link(self, page: PageRecord, link: Link) -> bool:
         return page.url in self.sources(link.url)

@@ -94,6 +94,9 @@ class SharedWords(PartnerEvidence):
         """The same of the links since the last page."""
         self._rarities: dict[str, float] = {}
         """Cache: word -> rarity, until the next page; many URLs are weighed between two pages."""
+        self._near: dict[str, None] = {}
+        """URLs with words of the latest documents, to be weighed after every second one: most are of both."""
+        self._rests = False
         self._right = Reliability(self.right, self.wrong)
         """By site, and by its classes of shares."""
 
@@ -105,7 +108,13 @@ class SharedWords(PartnerEvidence):
         if self.book.side(page.url) is None:
             return ()
         new = self._documents.add(page.url, _words_of_url(page.url).union(self._queued.words(page.url)))
-        return dict.fromkeys(url for word in new for url in self._queued.having(word)) if self._believed(site) else ()
+        if self._believed(site):
+            self._near.update(dict.fromkeys(url for word in new for url in self._queued.having(word)))
+        self._rests = not self._rests
+        if self._rests:
+            return ()
+        near, self._near = self._near, {}
+        return filter(self.known.is_queued, near)
 
     def observe_pair(self, url: str, partner: str) -> None:
         self._documents.remove(url)
