@@ -1,7 +1,5 @@
 """Sentence alignment of the document pairs of a domain, with a lexicon learnt from them."""
 
-from __future__ import annotations
-
 import math
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
@@ -107,7 +105,7 @@ class SentenceAligner:
             usual = RATIO_WEIGHT * math.log(self._usual_ratio)
             self._ratio = math.exp((len(sure) * here + usual) / (len(sure) + RATIO_WEIGHT))
 
-    def with_encoder(self, encoder: Encoder, documents: Iterable[Sides]) -> SentenceAligner:
+    def with_encoder(self, encoder: Encoder, documents: Iterable[Sides]) -> "SentenceAligner":
         """Return an aligner with the same lexicon that compares meanings, too, as usual in *documents*."""
         aligner = copy(self)
         aligner._meaning = Meaning(encoder)

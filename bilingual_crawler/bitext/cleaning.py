@@ -12,7 +12,7 @@ from bilingual_crawler.bitext.duplicates import normal
 from bilingual_crawler.languages.codes import LanguagePair, base_of
 from bilingual_crawler.languages.scripts import may_be_in
 from bilingual_crawler.pages.language import BY_DEFAULT, Detection
-from bilingual_crawler.pages.words import SENTENCE_ENDS, count_words
+from bilingual_crawler.pages.words import SENTENCE_ENDS, count_words, width_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -167,11 +167,6 @@ def same_words(a: str, b: str) -> float:
     return (Counter(one) & Counter(other)).total() / max(1, len(one), len(other)) if one != other else 1.0
 
 
-def _width(text: str) -> int:
-    """The length of *text*, in which characters of Chinese, Japanese and Korean count twice."""
-    return len(text) if text.isascii() else len(text) + sum(east_asian_width(character) in "FW" for character in text)
-
-
 def _letters(text: str) -> int:
     """The letters and vowel signs of *text*; a letter of Chinese, Japanese and Korean counts as two."""
     letters = sum(map(str.isalpha, text))
@@ -204,7 +199,7 @@ class Cleaner:
             return "navigation"
         if templates and templates.has(a, b):
             return "template"
-        shorter, longer = sorted((_width(a), _width(b)))
+        shorter, longer = sorted((width_of(a), width_of(b)))
         if max(len(a), len(b)) > MAX_CHARACTERS or longer > MAX_RATIO * shorter + SLACK:
             return "length"
         scripts = zip((a, b), (self._pair.a.partition("_")[2], self._pair.b.partition("_")[2]), strict=True)

@@ -1,7 +1,5 @@
 """The evidence for beads: lengths, numbers, names, a lexicon learnt from the documents, and sentence vectors."""
 
-from __future__ import annotations
-
 import math
 import re
 import unicodedata
@@ -147,7 +145,7 @@ class Lexicon:
         self._known: dict[str, Mapping[str, float]] = {}
 
     @classmethod
-    def from_pairs(cls, pairs: Iterable[tuple[Words, Words]], shares_b: Mapping[str, float]) -> Lexicon:
+    def from_pairs(cls, pairs: Iterable[tuple[Words, Words]], shares_b: Mapping[str, float]) -> "Lexicon":
         """Learn the lexicon from sentence pairs, the first ones if there are too many."""
         together: Counter[tuple[str, str]] = Counter()
         first: Counter[str] = Counter()
@@ -235,7 +233,7 @@ class Nearness:
         self._a, self._b = a, b
         self._spread = spread
 
-    def window(self, start_a: int, start_b: int, size: int) -> Nearness:
+    def window(self, start_a: int, start_b: int, size: int) -> "Nearness":
         return Nearness(self._a[start_a : start_a + size], self._b[start_b : start_b + size], self._spread)
 
     def similarity(self, p: int, q: int) -> NDArray[np.float32]:

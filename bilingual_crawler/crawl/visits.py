@@ -1,7 +1,5 @@
 """The life of a URL, from the first link to it until it is done; which frontier a crawl has, and its checkpoints."""
 
-from __future__ import annotations
-
 import asyncio
 import logging
 import socket
@@ -201,7 +199,7 @@ class Visits:
             self.pursue()
 
     @classmethod
-    def from_crawler(cls, crawler: Crawler) -> Visits:
+    def from_crawler(cls, crawler: Crawler) -> "Visits":
         """Return the visits of *crawler*, whose scheduler must be open; raises UsageError for a foreign scheduler."""
         visits: Visits | None = getattr(cast("Any", crawler.engine).scheduler, "visits", None)
         if visits is None:

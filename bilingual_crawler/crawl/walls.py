@@ -1,7 +1,5 @@
 """Walls: hosts that answer every URL alike from some request on, such as by asking whether a person reads."""
 
-from __future__ import annotations
-
 from itertools import islice
 from urllib.parse import urlsplit
 from zlib import crc32
@@ -35,7 +33,7 @@ class Answer(msgspec.Struct, frozen=True, array_like=True):
     own: int = 0  # hash of its address
 
     @classmethod
-    def of_page(cls, page: PageRecord) -> Answer:
+    def of_page(cls, page: PageRecord) -> "Answer":
         own = "/".join(page.url.split("/", 3)[:3])
         links = islice((link.url for link in page.links if link.url.startswith(own)), MAX_LINKS)
         said = sequences(page.text[:MAX_CHARACTERS], page.url)
@@ -43,7 +41,7 @@ class Answer(msgspec.Struct, frozen=True, array_like=True):
         return cls("page", said.tobytes(), hashes.tobytes(), _hash(page.url))
 
     @classmethod
-    def redirect(cls, url: str) -> Answer:
+    def redirect(cls, url: str) -> "Answer":
         """A redirect to *url*, whose query may name the page that was requested."""
         return cls(f"{_TO}{_without_query(url)}")
 
@@ -52,7 +50,7 @@ class Answer(msgspec.Struct, frozen=True, array_like=True):
         """Whether it may lead to other pages of the host."""
         return self.kind.startswith(_TO) or len(self._links({self.own})) > 0
 
-    def is_like(self, other: Answer) -> bool:
+    def is_like(self, other: "Answer") -> bool:
         own = {self.own, other.own}
         said = [np.frombuffer(one.said, np.uint32) for one in (self, other)]
         says_the_same = self.kind == other.kind and _are_like(*said, spare=MAX_OTHER)

@@ -1,7 +1,5 @@
 """The frontier of one process, on a store that answers at once."""
 
-from __future__ import annotations
-
 import functools
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -117,7 +115,7 @@ def _unless_frozen(method: Method) -> Method:
     """Freeze the frontier when its store fails; further calls do not reach the store, and return None."""
 
     @functools.wraps(method)
-    def call(frontier: LocalFrontier, /, *args: Any, **kwargs: Any) -> Any:
+    def call(frontier: "LocalFrontier", /, *args: Any, **kwargs: Any) -> Any:
         try:
             return None if frontier._frozen else method(frontier, *args, **kwargs)
         except StoreError as error:

@@ -1,7 +1,5 @@
 """Languages: ISO 639-3 codes, with or without a script by its ISO 15924 code (``zho_Hant``), names, and a pair."""
 
-from __future__ import annotations
-
 import difflib
 import pkgutil
 import re
@@ -288,7 +286,7 @@ class LanguagePair:
             raise LanguageError(f"a pair needs two languages, not {language_name(base_of(self.a))} twice")
 
     @classmethod
-    def parse(cls, text: str, equivalents: Iterable[str | Collection[str]] = DEFAULT_EQUIVALENTS) -> LanguagePair:
+    def parse(cls, text: str, equivalents: Iterable[str | Collection[str]] = DEFAULT_EQUIVALENTS) -> "LanguagePair":
         """Pair of ``eng-mlt``, ``en-mt``, ``English-Maltese`` or ``English,Maltese``; raises :class:`LanguageError`.
 
         A language may have a script: ``eng-zho_Hant``, ``en-zh-Hant``, ``English,Traditional Chinese``.

@@ -1,7 +1,5 @@
 """All pairs of languages of a crawl."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -33,7 +31,7 @@ class LanguagePairs:
         object.__setattr__(self, "pairs", tuple(apart))
 
     @classmethod
-    def parse(cls, text: str, equivalents: Iterable[str | Collection[str]] = DEFAULT_EQUIVALENTS) -> LanguagePairs:
+    def parse(cls, text: str, equivalents: Iterable[str | Collection[str]] = DEFAULT_EQUIVALENTS) -> "LanguagePairs":
         """The pair of ``eng-mlt`` or ``English,Maltese``, or those of ``eng-isl,eng-dan``; raises LanguageError."""
         parts = text.split(",")
         if all(map(codes.split_pair, parts)) and any(map(_is_pair, parts)):
@@ -46,7 +44,7 @@ class LanguagePairs:
         return cls((LanguagePair.parse(text, equivalents),))
 
     @classmethod
-    def among(cls, text: str, equivalents: Iterable[str | Collection[str]] = DEFAULT_EQUIVALENTS) -> LanguagePairs:
+    def among(cls, text: str, equivalents: Iterable[str | Collection[str]] = DEFAULT_EQUIVALENTS) -> "LanguagePairs":
         """All pairs among the languages of ``eng,isl,dan``; raises LanguageError."""
         parts = text.split(",")
         if all(map(_is_pair, parts)):
@@ -63,7 +61,7 @@ class LanguagePairs:
         return cls._of_a_crawl([LanguagePair(a, b, classes) for a, b in combinations(languages, 2)])
 
     @classmethod
-    def _of_a_crawl(cls, pairs: Sequence[LanguagePair]) -> LanguagePairs:
+    def _of_a_crawl(cls, pairs: Sequence[LanguagePair]) -> "LanguagePairs":
         if len(pairs) > MAX_PAIRS:
             raise LanguageError(f"{len(pairs)} pairs are too many for one crawl: give at most {MAX_PAIRS}")
         return cls(tuple(pairs))

@@ -1,7 +1,5 @@
 """Identify the language of a text: by detectors, and by declarations for languages that no detector knows."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from concurrent.futures import Future
@@ -50,7 +48,7 @@ class Detection:
     """Languages of which the pairs have one script: the identified language has the script of the text."""
 
     @classmethod
-    def for_pairs(cls, detectors: tuple[str, ...], pairs: LanguagePairs) -> Detection:
+    def for_pairs(cls, detectors: tuple[str, ...], pairs: LanguagePairs) -> "Detection":
         """Return the detection of the languages of *pairs*; raises LanguageDetectorError if one cannot be loaded."""
         sides = set(map(pairs.side, known_languages(detectors)))
         undetectable = frozenset(lang for lang in pairs.equivalents if pairs.side(lang) not in {None, *sides})

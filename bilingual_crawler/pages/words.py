@@ -49,6 +49,11 @@ def is_unspaced(character: str) -> bool:
     return unicodedata.name(character, "").startswith(("THAI", "LAO", "KHMER", "MYANMAR"))
 
 
+def width_of(text: str) -> int:
+    """The length of *text*, in which characters of Chinese, Japanese and Korean count twice."""
+    return len(text) if text.isascii() else len(text) + sum(unicodedata.east_asian_width(one) in "WF" for one in text)
+
+
 def count_words(text: str) -> float:
     """Return the number of words of *text*; without blanks, estimated by two letters (Chinese, Japanese) or four."""
     parts = text.split()

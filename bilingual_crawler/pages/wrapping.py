@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from itertools import groupby, pairwise
 from typing import NamedTuple
 
-from bilingual_crawler.pages.words import SENTENCE_ENDS, is_unspaced
+from bilingual_crawler.pages.words import SENTENCE_ENDS, is_unspaced, width_of
 
 # Widths are in columns, of which wide characters (Chinese, Japanese, Korean) take two.
 NARROW = 36  # width under which text is not taken for wrapped: most lines of verse are as short
@@ -74,7 +74,7 @@ def _runs(breaks: Sequence[int]) -> Iterator[range]:
 def _continued(lines: Sequence[str], run: range) -> Iterator[int]:
     """The indices of the lines in *run* that continue the line before."""
     rows = [lines[index] for index in run]
-    widths = list(map(_width, rows))
+    widths = list(map(width_of, rows))
     room = max(widths) * (1 if max(widths) < WIDE else _TOLERANCE)
     breaks = [
         _break_between(row, following, width + 1 + _first_width(following) > room)
@@ -138,14 +138,10 @@ def _is_open(row: str) -> bool:
     return not row.rstrip(_CLOSERS).endswith(SENTENCE_ENDS)
 
 
-def _width(row: str) -> int:
-    return len(row) if row.isascii() else len(row) + sum(unicodedata.east_asian_width(one) in "WF" for one in row)
-
-
 def _first_width(row: str) -> int:
     if is_unspaced(row[0]):
         return _NEXT_WORD.get(unicodedata.east_asian_width(row[0]), _NEXT_PHRASE)
-    return _width(row.partition(" ")[0])
+    return width_of(row.partition(" ")[0])
 
 
 def _append(parts: list[str], row: str, known: Counter[str]) -> None:

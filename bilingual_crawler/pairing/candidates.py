@@ -1,7 +1,5 @@
 """Candidate pairs of a domain: documents that share rare tokens or have similar URLs; editions of a page."""
 
-from __future__ import annotations
-
 import re
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -176,7 +174,7 @@ class Editions:
     b: Places
 
     @classmethod
-    def from_evidence(cls, domain: Domain, found: Found, with_copies: bool = False) -> Editions:
+    def from_evidence(cls, domain: Domain, found: Found, with_copies: bool = False) -> "Editions":
         """Group documents into pages by the evidence *found*, or each by itself; *with_copies*: near-duplicates too."""
         announced = [places for places, evidence in found.items() if evidence.hreflang == 2]
         i, j = np.array(announced, dtype=np.intp).reshape(-1, 2).T

@@ -3,8 +3,6 @@
 Items of many of its documents (a logo, a year) are no evidence, and pages of one template are alike in any case.
 """
 
-from __future__ import annotations
-
 from collections.abc import Hashable, Mapping, Sequence
 from functools import lru_cache
 from importlib.resources.abc import Traversable
@@ -75,7 +73,7 @@ class ResemblanceWeights(msgspec.Struct, frozen=True):
     """Log-odds of the best of several candidates by :data:`BEST_FEATURES`."""
 
     @classmethod
-    def load(cls, models: Traversable) -> ResemblanceWeights:
+    def load(cls, models: Traversable) -> "ResemblanceWeights":
         """Read the weights; ModelError names the file that is missing, unreadable or of another version."""
         path = models / FOLDER / "config.json"
         weights = read_weights(path, cls)

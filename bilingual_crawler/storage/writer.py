@@ -1,7 +1,5 @@
 """WARC files of a crawl: one gzip member per record, safe against a kill at any moment."""
 
-from __future__ import annotations
-
 import os
 import zlib
 from collections.abc import Iterable, Mapping
@@ -157,7 +155,7 @@ class WarcWriter:
         return self._http("request", exchange, head, exchange.request_body, fields)
 
     def _http(
-        self, kind: str, exchange: Exchange, head: _HttpHead, body: bytes, fields: Mapping[str, str | None]
+        self, kind: str, exchange: Exchange, head: "_HttpHead", body: bytes, fields: Mapping[str, str | None]
     ) -> Any:
         fields = {"WARC-IP-Address": exchange.ip, VARIANT_FIELD: exchange.language, **fields}
         return self._record(kind, exchange.url, exchange.fetched, fields, body, http_headers=head)

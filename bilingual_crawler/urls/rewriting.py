@@ -1,7 +1,5 @@
 """Rewritings of URLs: the edit between the URLs of one document pair, applied to other URLs."""
 
-from __future__ import annotations
-
 import re
 from array import array
 from collections import Counter
@@ -41,7 +39,7 @@ class Rewriting:
     last: bool = False
 
     @property
-    def inverse(self) -> Rewriting:
+    def inverse(self) -> "Rewriting":
         return replace(self, old=self.new, new=self.old, offset=-self.offset)
 
     def apply(self, url: str) -> str | None:

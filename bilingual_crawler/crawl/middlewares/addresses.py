@@ -1,7 +1,5 @@
 """Downloader middlewares: slow names hold up no other site, and connections go to public addresses only."""
 
-from __future__ import annotations
-
 import asyncio
 import errno
 import ipaddress
@@ -65,7 +63,7 @@ class AddressRule:
     exempt: frozenset[tuple[str, int]] = frozenset()
 
     @classmethod
-    def of(cls, networks: tuple[Network, ...], seeds: Iterable[str]) -> AddressRule:
+    def of(cls, networks: tuple[Network, ...], seeds: Iterable[str]) -> "AddressRule":
         """Proxies, and seeds that name an address or ``localhost``, are exempt, because the user asked for them."""
         asked = {authority(url) for url in seeds if is_literal(urlsplit(url).hostname or "")}
         asked |= {(host, other) for host, port in asked if port in _PORTS.values() for other in _PORTS.values()}

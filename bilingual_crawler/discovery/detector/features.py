@@ -1,7 +1,5 @@
 """The evidence of the detector, and its weights: links and guessed URLs, and two pages beside each other."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -316,7 +314,7 @@ class EvidenceWeights(msgspec.Struct, frozen=True):
     """Log-odds that two pages are translations."""
 
     @classmethod
-    def load(cls, models: Traversable) -> EvidenceWeights:
+    def load(cls, models: Traversable) -> "EvidenceWeights":
         """Read the weights; ModelError names the file that is missing or unreadable."""
         path = models / FOLDER / EVIDENCE
         weights = read_weights(path, cls)
