@@ -101,9 +101,6 @@ def check_folder(name: str, given: Path) -> None:
         raise wrong(name, given, f"nothing can be written into {there}; give a folder that can be written")
 
 
-# readers of values; each raises ValueError with the valid values ------------------------------------------------------
-
-
 def text(value: Any) -> str:
     return "" if value is None else str(value).strip()
 

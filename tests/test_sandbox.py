@@ -8,6 +8,7 @@ import re
 import signal
 import subprocess
 import sys
+import threading
 import time
 from concurrent.futures import wait
 from contextlib import suppress
@@ -19,6 +20,7 @@ from typing import Any, ClassVar
 import pytest
 
 from bilingual_crawler.pages.jobs import PageJob, RobotsJob, SitemapJob
+from bilingual_crawler.pages.sandbox import pool
 from bilingual_crawler.pages.sandbox.jobs import Job, Limits, SandboxError
 from bilingual_crawler.pages.sandbox.pool import close, environment, submit
 
@@ -53,6 +55,8 @@ class Work(Job[int]):
                 re.match("(a+)+$", "a" * 40 + "b")
             case "slow":
                 time.sleep(2)
+            case "short":
+                time.sleep(0.02)
             case "many bytes":
                 return len(b"x" * 200_000_000)
             case "killed":
@@ -138,6 +142,27 @@ def test_a_job_that_kills_its_helper_twice_is_guilty() -> None:
     with pytest.raises(SandboxError, match="killed twice") as raised:
         submit(Work("killed")).result(60)
     assert raised.value.kind == "memory"
+
+
+@pytest.mark.skipif((os.cpu_count() or 1) < 2, reason="needs two processors")
+def test_another_helper_starts_for_many_short_jobs_that_are_read_ahead(monkeypatch: pytest.MonkeyPatch) -> None:
+    close()
+    monkeypatch.setattr(pool, "_OVERLOAD", 0.5)
+    work = ((number, submit(Work("short"))) for number in range(100))
+    done = [(number, future.result(60)) for number, future in pool.ahead(work)]
+    assert [number for number, _ in done] == list(range(100))
+    assert len({helper for _, helper in done}) > 1
+
+
+def test_jobs_of_a_closing_pool_are_done_and_new_ones_start_another() -> None:
+    close()
+    slow = submit(Work("slow"))
+    time.sleep(0.1)
+    closing = threading.Thread(target=close)
+    closing.start()
+    time.sleep(0.1)
+    assert submit(Work("")).result(60) != slow.result(60)
+    closing.join()
 
 
 def test_an_answer_that_could_not_be_received_is_not_that_of_the_next_job(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -416,8 +416,6 @@ class Visits:
         finally:
             await self.frontier.leave()
 
-    # callbacks of the frontier ---------------------------------------------------------------------------------------
-
     def reconsider(self, url: str, priority: float) -> float:
         return priority if priority in FIXED else self._policy.reconsider(url, priority)
 

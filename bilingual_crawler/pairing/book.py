@@ -144,8 +144,9 @@ class Book:
         for link in page.links:
             if link.position is LinkPosition.BODY and not link.claims and _part(link.url) != here:
                 url = self.resolve(link.url)
-                if not (_part(url) == here or self.side(url) == page.side or is_foreign(url, page.url)):
-                    found.update({url: None} if self._linking(url) <= MAX_LINKING else {})
+                may_be = _part(url) != here and self.side(url) != page.side and not is_foreign(url, page.url)
+                if may_be and self._linking(url) <= MAX_LINKING:
+                    found[url] = None
                 if len(found) > MAX_CROSS_LINKS:
                     return ()
         return tuple(found)
@@ -195,10 +196,6 @@ class Book:
             evidence.need_both_sides()
         return evidence
 
-    @property
-    def _claims(self) -> tuple[Sources, ...]:
-        return self._announced_by, self._switched_by, self._linked_by
-
     def _note(self, sources: Sources, url: str, source: str) -> str:
         """Store that *source* claims *url* as its translation; return *url*."""
         known = sources.get(url, ())
@@ -213,19 +210,17 @@ class Book:
         sources[url] = (*known, source)
         if not known and url not in self._held:
             # many links to other parts of a site must not displace what is said to be a translation
-            kinds = (self._linked_by,) if sources is self._linked_by else (self._announced_by, self._switched_by)
             awaited = self._maybe_awaited if sources is self._linked_by else self._awaited
             awaited.append(url)
-            if len(awaited) > MAX_AWAITED:
-                oldest = awaited.popleft()
-                if oldest not in self._held:
-                    for kind in kinds:
-                        kind.pop(oldest, None)
+            if len(awaited) > MAX_AWAITED and (oldest := awaited.popleft()) not in self._held:
+                for kind in (sources,) if sources is self._linked_by else (self._announced_by, self._switched_by):
+                    kind.pop(oldest, None)
         return url
 
     def _move_claims(self, url: str, target: str) -> list[str]:
         """Move the claims about *url* to *target*; return the claiming documents."""
-        moved = [(kind, source) for kind in self._claims for source in kind.pop(url, ())]
+        kinds = self._announced_by, self._switched_by, self._linked_by
+        moved = [(kind, source) for kind in kinds for source in kind.pop(url, ())]
         for kind, source in moved:
             self._note(kind, target, source)
         return [source for _, source in moved]

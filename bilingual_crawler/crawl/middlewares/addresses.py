@@ -157,6 +157,7 @@ class GuardedResolver:
                 try:
                     self._threads.callInThread(self._work, name, lookup)
                 except RuntimeError as error:
+                    self._threads.threads.pop()  # kept before it is started
                     raise OSError(errno.EAGAIN, str(error)) from error
             self._lookups[name] = lookup
         return lookup

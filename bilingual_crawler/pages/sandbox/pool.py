@@ -1,7 +1,5 @@
 """The pool of helper processes: start helpers, send them jobs, end those that break a limit."""
 
-from __future__ import annotations
-
 import functools
 import math
 import os
@@ -12,23 +10,18 @@ import sys
 import threading
 import time
 from collections import deque
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Iterable, Iterator
+from concurrent.futures import Future
 from multiprocessing import Pipe
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 import msgspec
 
 from bilingual_crawler.pages.sandbox.helper import DONE, DONE_AND_LEFT, OUT_OF_MEMORY, UNWANTED
-from bilingual_crawler.pages.sandbox.jobs import ContentError, SandboxError
+from bilingual_crawler.pages.sandbox.jobs import ContentError, Job, Limits, SandboxError
 
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-    from concurrent.futures import Future
-
-    from bilingual_crawler.pages.sandbox.jobs import Job, Limits
-
-    Item = TypeVar("Item")
-    Result = TypeVar("Result")
+Item = TypeVar("Item")
+Result = TypeVar("Result")
 
 
 def command(module: str, *arguments: str) -> list[str]:
@@ -43,15 +36,15 @@ def environment() -> dict[str, str]:
 
 _PATIENCE = 30.0  # seconds for a silent helper, plus as many times the processor time of the job
 _AHEAD = 4  # jobs for each process that `ahead` begins before their results are taken
-_OVERLOAD = 2.0  # seconds for which jobs wait without a break before another helper starts
+_OVERLOAD = 2.0  # seconds for which jobs wait without a break before a second helper starts; a third needs half of it
 _max_jobs = os.cpu_count() or 1
+_thread = threading.local()
 _suspects = threading.Lock()  # held by the job that runs once more after its helper was killed
-_helpers: set[_Helper] = set()  # all helpers, to be ended by `close`
 
 
 def submit(job: Job[Result]) -> Future[Result]:
     """Run *job* in a helper process; the future raises SandboxError if it fails, or the ContentError of the job."""
-    return _threads().submit(_do, job)
+    return _pool.submit(job)
 
 
 def ahead(work: Iterable[tuple[Item, Future[Result]]]) -> Iterator[tuple[Item, Future[Result]]]:
@@ -75,68 +68,95 @@ def use(count: int) -> None:
     _max_jobs = count
 
 
-class _Places:
-    """A place for each helper, or for one to come. There is one, and twice as many if jobs wait without a break.
+class _Pool:
+    """Threads that run jobs, each in a helper of its own, in their order.
 
-    Most pages are read faster than the crawl takes them, and a helper costs a second and 100 MB.
+    One is enough for most crawls, as pages are read faster than they are downloaded, and a helper costs a second and
+    100 MB. So the last thread is a reserve: it begins when jobs have waited without a break.
     """
 
     def __init__(self) -> None:
         self._changed = threading.Condition()
-        self._free: list[_Helper | None] = [None]
-        self._count, self._waiting = 1, 0
-        self._overloaded = math.inf  # since when jobs have waited without a break
+        self._waiting: deque[tuple[Job[Any], Future[Any]]] = deque()
+        self._overloaded = math.inf  # since when jobs wait
+        self._threads: list[threading.Thread] = []
+        self._closing = False
 
-    def take(self) -> _Helper | None:
-        """Wait for a place; return its helper, None if it has none yet."""
+    def submit(self, job: Job[Result]) -> Future[Result]:
+        future: Future[Result] = Future()
         with self._changed:
-            self._waiting += 1
-            while not self._free:
-                self._overloaded = min(self._overloaded, time.monotonic())
-                left = self._overloaded + _OVERLOAD - time.monotonic()
-                if self._count < processes() and left <= 0:
-                    more = min(self._count, processes() - self._count)
-                    self._count += more
-                    self._free += [None] * more
-                    self._overloaded = math.inf
-                    self._changed.notify(more)
-                else:
-                    self._changed.wait(left if self._count < processes() else None)
-            self._waiting -= 1
-            return self._free.pop()
-
-    def leave(self, helper: _Helper | None) -> None:
-        """Free the place of *helper*, None if it has ended."""
-        with self._changed:
-            self._free.append(helper)
             if not self._waiting:
-                self._overloaded = math.inf
-            self._changed.notify()
+                self._overloaded = time.monotonic()
+            self._waiting.append((job, future))
+            if not self._threads:
+                self._add_thread()
+                self._add_thread()
+            self._changed.notify_all()
+        return future
+
+    def close(self) -> None:
+        """Wait for all jobs, and for the end of the helpers."""
+        with self._changed:
+            self._closing = True
+            self._changed.notify_all()
+        for thread in self._threads:
+            thread.join()
+
+    def _add_thread(self) -> None:
+        if len(self._threads) < processes():
+            patience = _OVERLOAD / len(self._threads) if self._threads else 0.0
+            thread = threading.Thread(target=self._work, args=(patience,), name="sandbox", daemon=True)
+            try:
+                thread.start()
+                self._threads.append(thread)
+            except RuntimeError:
+                if not self._threads:
+                    raise
+
+    def _work(self, patience: float) -> None:
+        while task := self._next(patience):
+            job, future = task
+            patience = 0.0
+            if future.set_running_or_notify_cancel():
+                try:
+                    future.set_result(_do(job))
+                except BaseException as error:
+                    future.set_exception(error)
+            del task, job, future
+        if helper := getattr(_thread, "helper", None):
+            helper.end()
+
+    def _next(self, patience: float) -> tuple[Job[Any], Future[Any]] | None:
+        """Wait for a job, which has waited as long as *patience*; None if the pool is closed."""
+        with self._changed:
+            while not self._closing or (self._waiting and not patience):
+                left = self._overloaded + patience - time.monotonic()
+                if self._waiting and left <= 0:
+                    task = self._waiting.popleft()
+                    if patience:
+                        self._overloaded = time.monotonic()
+                        self._add_thread()
+                    if not self._waiting:
+                        self._overloaded = math.inf
+                    return task
+                self._changed.wait(left if self._waiting else None)
+            return None
 
 
-@functools.cache
-def _threads() -> ThreadPoolExecutor:
-    return ThreadPoolExecutor(processes(), thread_name_prefix="sandbox")
-
-
-_places = _Places()
+_pool = _Pool()
 
 
 def close() -> None:
     """Wait for all jobs, end the helpers and wait for their end; the next job starts new ones."""
-    if _threads.cache_info().currsize:
-        _threads().shutdown()
-        for helper in list(_helpers):
-            helper.end()
-        _forget()
+    closing = _pool
+    _forget()
+    closing.close()
 
 
 def _forget() -> None:
     """A forked process has helpers of its own."""
-    global _places
-    _threads.cache_clear()
-    _places = _Places()
-    _helpers.clear()
+    global _pool
+    _pool = _Pool()
 
 
 os.register_at_fork(after_in_child=_forget)
@@ -156,19 +176,19 @@ class _KilledError(SandboxError):
 
 
 def _attempt(job: Job[Result]) -> Result:
-    places = _places
-    helper = places.take()
-    try:
-        if helper is None or not helper.runs():
-            helper = _Helper()
-        answer = helper.ask(job)
-        status, content = answer[:1], memoryview(answer)[1:]
-        if status in (OUT_OF_MEMORY, DONE_AND_LEFT):
-            helper.end()
-    finally:
-        places.leave(helper if helper in _helpers else None)
+    helper: _Helper | None = getattr(_thread, "helper", None)
+    if helper is None or not helper.runs():
+        helper = _Helper()
+    _thread.helper = None
+    answer = helper.ask(job)
+    status, content = answer[:1], memoryview(answer)[1:]
     if status == OUT_OF_MEMORY:
+        helper.end()
         raise SandboxError("memory", f"needs more than {job.limits.megabytes:.0f} MB")
+    if status == DONE_AND_LEFT:
+        helper.end()
+    else:
+        _thread.helper = helper
     if status not in (DONE, DONE_AND_LEFT, UNWANTED):
         raise SandboxError("crash", str(content, "utf-8", "replace"))
     try:
@@ -197,7 +217,6 @@ class _Helper:
             start_new_session=True,  # only the crawl reacts to Ctrl-C, as it decides which jobs are finished
         )
         theirs.close()
-        _helpers.add(self)
 
     def runs(self) -> bool:
         return self._process.poll() is None
@@ -210,15 +229,11 @@ class _Helper:
                 return self._pipe.recv_bytes()
         except (EOFError, OSError):
             raise _reason(self.end(), job.limits) from None
-        except BaseException:
-            self.end()  # its answer may still be in the pipe
-            raise
         self.end()
         raise SandboxError("time", "does not end")
 
     def end(self) -> int:
         """End the process; returns its exit status as :class:`subprocess.Popen` does."""
-        _helpers.discard(self)
         self._pipe.close()
         try:
             return self._process.wait(timeout=1)
