@@ -206,7 +206,7 @@ def test_the_worth_of_a_url_is_the_sum_over_the_pairs() -> None:
     assert weighed == pytest.approx(sum(learner.policy.reconsider(english, 0.0) for learner in alone))
     assert weighed > 1
     # nothing new for any pair, then news for one of two
-    assert both.policy.priorities(page("/is/um", "isl"), links, None) == [NEVER, NEVER]
+    assert both.policy.priorities(page("/is/x", "isl"), links, None) == [NEVER, NEVER]
     news = Link(f"{HOST}/en/um", label="dan", text="Dansk")
     assert both.policy.priorities(page("/is/um", "isl"), [news], None) == [both.policy.reconsider(english, 0.0)]
 

@@ -1,5 +1,7 @@
 """Extension: the figures of a running crawl, in bounded memory, served on ``BILINGUAL_STATUS``."""
 
+from __future__ import annotations
+
 import asyncio
 import logging
 import operator
@@ -7,7 +9,7 @@ import time
 from collections import deque
 from collections.abc import Mapping
 from dataclasses import asdict
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from cachetools import LRUCache
 from scrapy.crawler import Crawler
@@ -23,9 +25,11 @@ from bilingual_crawler.options import PREFIX, Options, wrong
 from bilingual_crawler.reporting.ledger import is_fetched, tally_of
 from bilingual_crawler.reporting.markup import harvest_chart, render
 from bilingual_crawler.reporting.results import Course, SiteCounts, most_fetched
-from bilingual_crawler.reporting.status_pages import StatusSite
 from bilingual_crawler.reporting.summary import SummaryExtension
 from bilingual_crawler.urls.hosts import registered_domain
+
+if TYPE_CHECKING:
+    from bilingual_crawler.reporting.status_pages import StatusSite
 
 logger = logging.getLogger(__name__)
 

@@ -8,10 +8,8 @@ from collections.abc import Collection, Iterable, Sequence
 from contextlib import suppress
 from pathlib import Path
 
-from duckdb import DuckDBPyConnection
-
 from bilingual_crawler.discovery.sources.base import Lead, SourceError, bare_host, read_list, reverse
-from bilingual_crawler.discovery.sources.database import damaged, duckdb, first_line, scratch
+from bilingual_crawler.discovery.sources.database import DuckDBPyConnection, damaged, duckdb, first_line, scratch
 from bilingual_crawler.storage.files import DAMAGE, LeftOut, open_packed, replacing
 from bilingual_crawler.urls.canonical import canonicalise
 from bilingual_crawler.urls.hosts import registered_domain

@@ -3,10 +3,8 @@
 from collections.abc import Iterator
 from pathlib import Path
 
-from duckdb import DuckDBPyConnection
-
 from bilingual_crawler.discovery.sources.base import Lead, SourceError, WarcRange, read_list
-from bilingual_crawler.discovery.sources.database import damaged, duckdb, read_remote, scratch
+from bilingual_crawler.discovery.sources.database import DuckDBPyConnection, damaged, duckdb, read_remote, scratch
 from bilingual_crawler.languages.codes import LanguagePair
 from bilingual_crawler.storage.files import LeftOut
 from bilingual_crawler.urls.canonical import canonicalise

@@ -6,13 +6,12 @@ from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from duckdb import DuckDBPyConnection
-
 from bilingual_crawler import to_install
 from bilingual_crawler.discovery.sources.base import SourceError
 
 try:
     import duckdb as duckdb
+    from duckdb import DuckDBPyConnection as DuckDBPyConnection
 except ImportError as error:
     raise SourceError(f"Common Crawl's tables need DuckDB: {to_install('discovery')}") from error
 

@@ -23,7 +23,7 @@ def serve(connection: Connection) -> None:
     while True:
         try:
             job: Job[Any] = pickle.loads(connection.recv_bytes())
-        except EOFError:
+        except (EOFError, ConnectionError):
             return
         answer, growth = _answer(job)
         grown += growth
@@ -31,7 +31,7 @@ def serve(connection: Connection) -> None:
             answer = DONE_AND_LEFT + answer[1:]
         try:
             connection.send_bytes(answer)
-        except BrokenPipeError:
+        except ConnectionError:
             return  # the crawl is gone
         if answer[:1] not in (DONE, FAILED, UNWANTED):
             return
