@@ -75,6 +75,29 @@ def test_a_claim_about_a_page_of_the_wrong_language_is_not_believed() -> None:
     assert found(page("https://a.is/x", "eng", announced("fra", "https://a.is/y")), page("https://a.is/y", "isl")) == []
 
 
+def test_the_likeliest_proposal_counts_whatever_their_order() -> None:
+    here, there = page("https://a.is/one", "eng"), page("https://a.is/tvo", "isl")
+    proposals = [Proposal(here.url, "switcher", 0.6), Proposal(here.url, "parallel_links", 0.75)]
+    for order in permutations(proposals):
+        ledger = holding(here)
+        pair = ledger.add_page(there, order)
+        assert pair
+        assert (pair.method, pair.score) == ("parallel_links", 0.75)
+
+
+def test_of_equal_scores_the_likeliest_proposal_is_the_pair() -> None:
+    first, second, page_of_both = (
+        page("https://a.is/1", "eng"),
+        page("https://a.is/2", "eng"),
+        page("https://a.is/3", "isl"),
+    )
+    proposals = [Proposal(first.url, "linked", 0.81), Proposal(second.url, "switcher", 0.95)]
+    for order in permutations(proposals):
+        pair = holding(first, second).add_page(page_of_both, order)
+        assert pair
+        assert pair.url_a == second.url
+
+
 @pytest.mark.parametrize("label", ["isl", None])
 def test_switchers_count_only_when_they_lead_to_each_other(label: str | None) -> None:
     here = page("https://a.is/one", "eng", switch(label, "https://a.is/tvo"))
