@@ -497,7 +497,8 @@ def test_many_rules_with_many_wildcards_take_linear_time() -> None:
         ("<link rel='alternate machine-translated-from' hreflang=en href=/en>", "translation_of", "https://a.org/en"),
         ('<script type="application/ld+json">{"@type": "Book", "translationOfWork": {"@id": "/o"}, '
          '"translator": {"name": "Eve"}}</script>', "translator", "Eve"),
-        ('<script type="application/ld+json">{"@type": "Book", "translationOfWork": {"url": " ", "@id": "/o"}}</script>',
+        ('<script type="application/ld+json">{"@type": "Book", '
+         '"translationOfWork": {"url": " ", "@id": "/o"}}</script>',
          "translation_of", "https://a.org/o"),
         ("<link rel=alternate hreflang=x-default href=/en>", "x_default", "https://a.org/en"),
     ],
