@@ -162,7 +162,6 @@ _unpack = msgspec.msgpack.Decoder(tuple[PageRecord, bytes] | dict[str, bytes] | 
 _unpack_links = msgspec.msgpack.Decoder(tuple[Link, ...]).decode
 _unpack_announced = msgspec.msgpack.Decoder(dict[str, tuple[Link, ...]]).decode
 
-_KEPT = ("seed", "depth", "length", "objection", "new_text")  # fields of a page that its fact has
 GONE = _pack(None)
 
 
@@ -194,7 +193,8 @@ def page_fact(page: PageRecord, links: Sequence[Link], pairs: LanguagePairs) -> 
     """
     claims = page.claims if page.side else ()
     kept = [_claim(one) for one in claims if one.position is LinkPosition.SWITCHER or pairs.side(one.hreflang or "")]
-    record = PageRecord("", page.language, **{name: getattr(page, name) for name in _KEPT})
+    record = PageRecord("", page.language, seed=page.seed, depth=page.depth, length=page.length)
+    record = replace(record, objection=page.objection, new_text=page.new_text)
     if page.contradicting(pairs):
         record = replace(record, declared_language=page.declared_language)
     if page.is_document:

@@ -19,10 +19,15 @@ MAX_CROSS_LINKS = 4
 MAX_LINKING = 3
 """Maximum documents with such a link to a URL: with more it belongs to the frame."""
 MAX_AWAITED = 100_000
-"""Latest claimed URLs that are not documents yet, some 300 bytes each; also the maximum of redirects."""
+"""Latest URLs claimed in one way that are not documents yet, some 300 bytes each; also the maximum of redirects."""
 
-Sources = dict[str, tuple[str, ...]]
-"""URL -> documents that claim it as their translation, in the order of their downloads."""
+
+class Sources(dict[str, tuple[str, ...]]):
+    """URL -> documents that claim it as their translation in one way, in the order of their downloads."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.awaited: deque[str] = deque()  # those that were not documents at the time
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,13 +62,7 @@ class Book:
         """Copy -> its original."""
         self._all_keys: dict[str, set[int]] = {}
         """Document with copies -> all their keys."""
-        self._announced_by: Sources = {}
-        self._switched_by: Sources = {}
-        self._linked_by: Sources = {}
-        self._awaited: deque[str] = deque()
-        """Claimed URLs that were not documents at the time."""
-        self._maybe_awaited: deque[str] = deque()
-        """The same of URLs that documents link to."""
+        self._announced_by, self._switched_by, self._linked_by = Sources(), Sources(), Sources()
         self._redirects: LRUCache[str, str] = LRUCache(MAX_AWAITED)
 
     def __contains__(self, url: str) -> bool:
@@ -209,12 +208,9 @@ class Book:
             known = tuple(one for one in known if one != foreign)
         sources[url] = (*known, source)
         if not known and url not in self._held:
-            # many links to other parts of a site must not displace what is said to be a translation
-            awaited = self._maybe_awaited if sources is self._linked_by else self._awaited
-            awaited.append(url)
-            if len(awaited) > MAX_AWAITED and (oldest := awaited.popleft()) not in self._held:
-                for kind in (sources,) if sources is self._linked_by else (self._announced_by, self._switched_by):
-                    kind.pop(oldest, None)
+            sources.awaited.append(url)
+            if len(sources.awaited) > MAX_AWAITED and (oldest := sources.awaited.popleft()) not in self._held:
+                sources.pop(oldest, None)
         return url
 
     def _move_claims(self, url: str, target: str) -> list[str]:

@@ -59,7 +59,7 @@ class Claims(PartnerEvidence):
                 self._by_domains.count((claiming, domain), right=claiming in mutual)
 
     def observe_link(self, page: PageRecord, link: Link) -> bool:
-        return link.claims and page.url in self.sources(link.url)
+        return page.url in self.sources(link.url)
 
     def completes(self, target: Target, belief: Belief) -> float:
         best = 0.0
@@ -139,9 +139,6 @@ class CrossLinks(Claims):
             return []
         linked = self.book.cross_links(page)
         return [Proposal(url, "linked", self.both) for url in sources if self.book.original(url) in linked]
-
-    def observe_link(self, page: PageRecord, link: Link) -> bool:
-        return page.url in self.sources(link.url)
 
 
 @dataclass
