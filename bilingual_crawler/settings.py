@@ -77,9 +77,8 @@ DOWNLOADER_MIDDLEWARES = {
 }
 SPIDER_MIDDLEWARES = {"bilingual_crawler.crawl.middlewares.links.LinkPriorityMiddleware": 100}
 ITEM_PIPELINES = {"bilingual_crawler.pipelines.OutputPipeline": 900}
-# to find that it is off, it would import aiohttp; so does a place None
-EXTENSIONS_BASE = dict(_of_scrapy.EXTENSIONS_BASE)
-EXTENSIONS_BASE.pop("scrapy.extensions.remote_control.RemoteControl", None)
+# it imports aiohttp to find that it is off, and also if its place is None
+EXTENSIONS_BASE = {one: at for one, at in _of_scrapy.EXTENSIONS_BASE.items() if not one.endswith(".RemoteControl")}
 EXTENSIONS = {
     "scrapy.extensions.logstats.LogStats": None,
     "scrapy.extensions.spiderstate.SpiderState": None,

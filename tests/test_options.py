@@ -235,10 +235,16 @@ def test_the_settings_of_a_crawl_that_is_well_reach_its_parts(tmp_path: Path) ->
 
 
 def test_extensions_that_are_off_are_not_imported() -> None:
-    code = "import sys; from scrapy.utils.project import get_project_settings; "
-    code += (
-        "get_project_settings().get_component_priority_dict_with_base('EXTENSIONS'); print('aiohttp' in sys.modules)"
-    )
+    pytest.importorskip("aiohttp")
+    code = """
+import sys
+from scrapy.extension import ExtensionManager
+from scrapy.utils.misc import load_object
+from scrapy.utils.project import get_project_settings
+for extension in ExtensionManager._get_mwlist_from_settings(get_project_settings()):
+    load_object(extension)
+print("aiohttp" in sys.modules)
+"""
     environment = os.environ | {"SCRAPY_SETTINGS_MODULE": "bilingual_crawler.settings"}
     result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, env=environment)
     assert result.stdout.strip() == "False"

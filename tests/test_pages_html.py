@@ -11,8 +11,8 @@ from scrapy.http import Response
 from support.costs import ATTEMPTS, processor_seconds, within
 
 from bilingual_crawler.crawl.middlewares.language import page_job
-from bilingual_crawler.pages.formats import may_hold
-from bilingual_crawler.pages.html import parse_page, walk_through
+from bilingual_crawler.pages.formats import FORMATS, may_hold
+from bilingual_crawler.pages.html import page_of, parse_page, walk_through
 from bilingual_crawler.pages.labels import coded_language, flagged_language, named_language
 from bilingual_crawler.pages.model import MAX_LINES, MAX_TEXT, MAX_TITLE, Link, LinkPosition, LinkSource
 from bilingual_crawler.pages.walk import MAX_ANCHORS
@@ -550,6 +550,11 @@ class TestSources:
     def test_frames(self, html: str, source: LinkSource) -> None:
         link = only(html)
         assert (link.url, link.source) == ("https://example.org/is/", source)
+
+    def test_a_pdf_inside_a_page_is_a_link(self) -> None:
+        html = "<embed src=/is.pdf type=application/pdf><object data=/mt.pdf type=application/pdf></object>"
+        page = page_of(walk_through(html), URL, formats=frozenset(FORMATS))
+        assert [link.url for link in page.links] == ["https://example.org/is.pdf", "https://example.org/mt.pdf"]
 
     def test_a_page_of_another_site_inside_this_one_is_no_link(self) -> None:
         html = "<iframe src=https://video.example.net/v></iframe><iframe src=https://www.example.org/is/></iframe>"

@@ -7,7 +7,7 @@ import zlib
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from itertools import tee
+from itertools import islice, tee
 from types import MappingProxyType
 
 import msgspec
@@ -55,8 +55,7 @@ class Learner:
         if page.novelty < 1:
             self._stale[hash(page.url)] = page.novelty
         if page.is_document:
-            # those that its fact keeps, so that a resume learns the same
-            page = replace(page, links=(*page.claims, *[link for link in links if not link.claims][:MAX_LINKS]))
+            page = replace(page, links=(*page.claims, *_others(links)))
         with self._fetch(page.url, page) as found:
             for part in self.policy.parts:
                 seen = page.seen_by(part.pair)
@@ -198,7 +197,7 @@ def page_fact(page: PageRecord, links: Sequence[Link], pairs: LanguagePairs) -> 
     if page.contradicting(pairs):
         record = replace(record, declared_language=page.declared_language)
     if page.is_document:
-        kept += [Link(link.url, position=link.position) for link in links if not link.claims][:MAX_LINKS]
+        kept += [Link(link.url, position=link.position) for link in _others(links)]
         canonical = page.canonical if page.canonical != page.url else None
         record = replace(record, outline=page.outline, canonical=canonical)
     return _pack((record, _compress(kept)))
@@ -240,6 +239,11 @@ def relearn(
             page = replace(record, url=url, side=side(record.language), links=found)
             yield from learner.observe_page(page, found)
     learner.resume(queued)
+
+
+def _others(links: Iterable[Link]) -> list[Link]:
+    """The first of *links* that claim nothing: a fact keeps them, so that a resume learns the same."""
+    return list(islice((link for link in links if not link.claims), MAX_LINKS))
 
 
 def _claim(link: Link, text: str = "") -> Link:

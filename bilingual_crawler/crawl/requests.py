@@ -42,8 +42,8 @@ def archived_answer(request: Request, archived: ArchivedResponse, body: bytes, f
 
 
 def header(headers: Headers, name: str) -> str:
-    """The last value of a header, as Latin-1; empty without it."""
-    return (headers.get(name) or b"").decode("latin-1")
+    """The last value of a header; empty without it."""
+    return header_text(headers.get(name) or b"")
 
 
 def header_text(value: bytes) -> str:

@@ -1,4 +1,4 @@
-"""Signals, keys of ``request.meta`` and flags of responses, by which components share the state of a request."""
+"""What components share: signals, keys of ``request.meta``, flags of responses, outcomes, stats, the engine."""
 
 import logging
 from collections.abc import Mapping

@@ -109,8 +109,11 @@ class _Keeper(NamedTuple):
 
 def _folder(jobdir: Path) -> _Keeper:
     file = jobdir / f"{NAME}.json"
-    read, write = lambda: file.read_bytes() if file.exists() else None, partial(write_durably, file)
-    return _Keeper(f"JOBDIR={jobdir}", OTHER_FOLDER, read, write)
+
+    def read() -> bytes | None:
+        return file.read_bytes() if file.exists() else None
+
+    return _Keeper(f"JOBDIR={jobdir}", OTHER_FOLDER, read, partial(write_durably, file))
 
 
 def _redis(link: RedisLink) -> _Keeper:

@@ -1,15 +1,16 @@
 """Downloader middlewares: parse responses in helper processes, identify their languages, and ask in them."""
 
-from __future__ import annotations
-
 import asyncio
 import dataclasses
 from functools import partial
 from time import perf_counter
-from typing import TYPE_CHECKING, TypeVar
+from typing import TypeVar
 
 from msgspec.structs import replace
+from scrapy import Request
+from scrapy.crawler import Crawler
 from scrapy.exceptions import StopDownload
+from scrapy.http import Headers, Response
 from scrapy.settings import default_settings
 
 from bilingual_crawler.crawl import signals
@@ -24,10 +25,12 @@ from bilingual_crawler.crawl.visits import utc_now
 from bilingual_crawler.frontier.backoff import own_shortage
 from bilingual_crawler.frontier.entry import Entry, Kind
 from bilingual_crawler.items import Document
+from bilingual_crawler.languages.pairs import LanguagePairs
 from bilingual_crawler.options import Options, Part
 from bilingual_crawler.pages.formats import ONLY_HTML, PDF, format_of
 from bilingual_crawler.pages.jobs import PageJob, PdfJob, Sitemap, SitemapJob
 from bilingual_crawler.pages.links import refreshed
+from bilingual_crawler.pages.model import PageRecord
 from bilingual_crawler.pages.origin import NOINDEX, NOTHING, TDM_POLICY, TDM_RESERVATION, opt_outs
 from bilingual_crawler.pages.robots import header_directives, page_rules
 from bilingual_crawler.pages.sandbox.jobs import ContentError, Job, SandboxError
@@ -35,16 +38,7 @@ from bilingual_crawler.pages.sandbox.pool import submit
 from bilingual_crawler.pairing.reading import CrawledPageJob
 from bilingual_crawler.urls.canonical import asked_language, canonicalise
 
-if TYPE_CHECKING:
-    from scrapy import Request
-    from scrapy.crawler import Crawler
-    from scrapy.http import Response
-    from scrapy.http.headers import Headers
-
-    from bilingual_crawler.languages.pairs import LanguagePairs
-    from bilingual_crawler.pages.model import PageRecord
-
-    Result = TypeVar("Result")
+Result = TypeVar("Result")
 
 REDIRECTS = range(300, 400)
 _PAUSE = 1.0  # seconds until a helper process is started again
@@ -242,7 +236,7 @@ def page_job(
     headers = response.headers
     link_headers = tuple(map(header_text, headers.getlist("Link")))
     # browsers read it as the element of this name; to the job it is one more link in the headers
-    if target := refreshed(header_text(headers.get("Refresh") or b"")):
+    if target := refreshed(header(headers, "Refresh")):
         link_headers += (f"<{target}>; rel=refresh",)
     language = header(headers, "Content-Language")
     job = PageJob if pairs is None else partial(CrawledPageJob, pairs=pairs)

@@ -2,6 +2,7 @@
 
 import logging
 import secrets
+from functools import partial
 from string import ascii_lowercase
 from urllib.parse import urlsplit
 
@@ -51,12 +52,12 @@ class TrapPagesMiddleware(ReadingComponent):
         request.meta[READ] = replace(page, new_text=new_text)
         for group in stale:
             logger.info(f"{group}: a trap (stale), refused from now on")
-        is_missing = request.meta[ENTRY].parent and traps.missing.is_missing(page.url, page.text)
-        if is_missing or traps.is_copy(page):
-            stat = "bilingual/traps/soft-404" if is_missing else "bilingual/copies"
-            count_and_log(self._crawler, stat, f"{stat}: {page.url}", first=logging.INFO)
-            if is_missing:
-                raise Refused("soft-404", "shows what its host shows for any URL", status=200)
+        count = partial(count_and_log, self._crawler, first=logging.INFO)
+        if request.meta[ENTRY].parent and traps.missing.is_missing(page.url, page.text):
+            count("bilingual/traps/soft-404", f"bilingual/traps/soft-404: {page.url}")
+            raise Refused("soft-404", "shows what its host shows for any URL", status=200)
+        if traps.is_copy(page):
+            count("bilingual/copies", f"bilingual/copies: {page.url}")
             request.meta[COPY] = True
         return response
 

@@ -16,7 +16,7 @@ from bilingual_crawler.crawl.learner import WALL, part_fact
 from bilingual_crawler.crawl.middlewares.backoff import patience_of
 from bilingual_crawler.crawl.middlewares.language import REDIRECTS, ReadingComponent, page_job
 from bilingual_crawler.crawl.middlewares.stop import again
-from bilingual_crawler.crawl.requests import header_text
+from bilingual_crawler.crawl.requests import header
 from bilingual_crawler.crawl.signals import ENTRY, READ, WALLED, Refused
 from bilingual_crawler.crawl.walls import Answer
 from bilingual_crawler.frontier.backoff import Backoff, Rest
@@ -115,7 +115,7 @@ class WallRedirectsMiddleware(CrawlComponent):
         if walls is None or response.status not in REDIRECTS:
             return response
         try:
-            urljoin(response.url, header_text(response.headers.get("Location") or b""))
+            urljoin(response.url, header(response.headers, "Location"))
         except ValueError as error:
             # Scrapy would raise it, as if a component had failed
             raise Refused("redirect-nowhere", str(error), status=response.status) from error
@@ -123,5 +123,5 @@ class WallRedirectsMiddleware(CrawlComponent):
 
 
 def redirect_answer(response: Response) -> Answer:
-    location = canonicalise(header_text(response.headers.get("Location") or b""), response.url)
+    location = canonicalise(header(response.headers, "Location"), response.url)
     return Answer.redirect(location) if location else Answer(str(response.status))

@@ -139,12 +139,13 @@ def parse_discovery(settings: BaseSettings, **given: Any) -> DiscoveryContext:
     if not values.seeds and not values.candidates:
         raise usage_error("where to start? Give -a seeds=URL[,URL...], a file of them, or -a candidates=tsv:FILE")
     options = Options.of(settings)
-    alone = "sites are looked for by one"
     if options.workers > 1:
-        raise usage_error(f"BILINGUAL_WORKERS: {alone} process; leave it out, and crawl the sites after")
+        why = "sites are looked for by one process; leave it out, and crawl the sites after"
+        raise usage_error(f"BILINGUAL_WORKERS: {why}")
     pairs = parse_pairs(values.pair, None, options)
     if len(pairs) > 1:
-        raise wrong("pair", values.pair, f"{alone} pair; give one, and crawl the sites found for several")
+        why = "sites are looked for by one pair; give one, and crawl the sites found for several"
+        raise wrong("pair", values.pair, why)
     (languages,) = pairs
     seeds = parse_seeds(values.seeds) if values.seeds else []
     _check_network(seeds, options)
