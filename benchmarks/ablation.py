@@ -101,6 +101,7 @@ VARIANTS: Mapping[str, Callable[[LanguagePair], Policy]] = {
     "without hreflang": gain("hreflang"),
     "without language switchers": gain("switchers"),
     "without either": gain("hreflang", "switchers"),
+    "without links from text to text": gain("cross_links"),
     "without learning whether they lie": gain(hreflang__weight=ALWAYS, switchers__weight=ALWAYS),
     "without new text": gain("new_text"),
     "without languages named by links": gain("labels"),

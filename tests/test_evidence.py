@@ -177,12 +177,17 @@ def test_links_from_one_folder_to_another_are_believed_less_if_no_pair_comes_of_
 WIKI, FIWIKI = "https://a.org/wiki/x", "https://a.org/fiwiki/x"
 
 
+def hold(book: Book, url: str, side: str, *found: Link) -> PageRecord:
+    page = PageRecord(url, side, side, links=found)
+    book.hold(page)
+    book.note_claims(page)
+    return page
+
+
 def book_of(*pages: tuple[str, str, list[Link]]) -> Book:
     book = Book(PAIR)
     for url, side, found in pages:
-        page = PageRecord(url, side, side, links=tuple(found))
-        book.hold(page)
-        book.note_claims(page)
+        hold(book, url, side, *found)
     return book
 
 
@@ -205,16 +210,37 @@ def test_links_that_are_no_cross_links(source: str, found: list[Link]) -> None:
 def test_copies_of_a_document_link_once_and_a_redirect_within_a_part_is_no_cross_link() -> None:
     book = book_of((WIKI, "eng", []))
     for number in range(5):
-        page = PageRecord(f"{WIKI}?v={number}", "eng", "eng", links=(Link(FIWIKI),))
-        book.hold(page)
-        book.note_claims(page)
-        book.merge(page.url, WIKI)
+        book.merge(hold(book, f"{WIKI}?v={number}", "eng", Link(FIWIKI)).url, WIKI)
     assert book.linked_by(FIWIKI)
     book.redirect("https://a.org/old/y", "https://a.org/wiki/y")
-    page = PageRecord("https://a.org/wiki/z", "eng", "eng", links=(Link("https://a.org/old/y"),))
-    book.hold(page)
-    book.note_claims(page)
+    hold(book, "https://a.org/wiki/z", "eng", Link("https://a.org/old/y"))
     assert not book.linked_by("https://a.org/wiki/y")
+
+
+def test_links_that_cannot_be_translations_make_no_list() -> None:
+    elsewhere = [Link(f"https://b{number}.org/") for number in range(9)]
+    own = [(f"https://a.org/en{number}/", "eng", list[Link]()) for number in range(9)]
+    book = book_of(*own, (WIKI, "eng", [*elsewhere, *(Link(url) for url, *_ in own), Link(FIWIKI)]))
+    assert book.linked_by(FIWIKI) == (WIKI,)
+
+
+def test_a_redirect_takes_cross_links_along() -> None:
+    old = "https://a.org/fi/old"
+    book = book_of((WIKI, "eng", [Link(old)]))
+    assert book.redirect(old, FIWIKI) == (FIWIKI, [WIKI])
+    assert book.linked_by(FIWIKI) == (WIKI,)
+    assert not book.linked_by(old)
+
+
+def test_a_copy_that_links_is_mutual_with_its_original() -> None:
+    gain = knowing("cross_links")
+    hold(gain.book, WIKI, "eng")
+    hold(gain.book, f"{WIKI}?v=1", "eng", Link(FIWIKI))
+    page = hold(gain.book, FIWIKI, "fin", Link(WIKI))
+    assert not list(gain.candidates(page, page.links))
+    gain.book.merge(f"{WIKI}?v=1", WIKI)
+    [proposal] = gain.candidates(page, page.links)
+    assert proposal.method == "linked"
 
 
 def test_a_menu_that_leads_back_makes_no_pair_of_a_home_page_and_an_article() -> None:
@@ -349,7 +375,7 @@ def test_lists_are_cut_at_links_that_are_pairs() -> None:
     fetch(crawl, "https://a.org/1", "eng")
     assert not gain.explain("https://a.org/12").completes
     fetch(crawl, "https://a.org/2", "eng")
-    assert gain.explain("https://a.org/12").strongest == "parallel_links"
+    assert gain.explain("https://a.org/12").chances["parallel_links"] == gain.explain("https://a.org/12").completes > 0
 
 
 def test_couples_that_are_wrong_on_a_site_are_disbelieved_there() -> None:
@@ -455,6 +481,10 @@ def test_rare_words_that_a_link_shares_with_a_document_speak_for_a_pair() -> Non
     assert not chance("a2")
     fetch(crawl, "https://a.org/a1", "eng")
     assert chance("a2") > 0.05 > chance("n7") == 0
+    # a word that more texts have is weighed anew
+    assert "https://a.org/a2" not in gain.changed()
+    fetch(crawl, "https://a.org/n7", "eng")
+    assert "https://a.org/a2" in gain.changed()
 
 
 @given(st.lists(st.tuples(st.sampled_from("abcd"), st.text("xyz 123", max_size=12)), max_size=60))

@@ -936,13 +936,13 @@ class TestForms:
     @pytest.mark.parametrize(
         "html",
         [
-            "<form action=/><select name=lang>" + "<option value=en>English<option value=es>Español" * 50_000,
-            "<select>" + "".join(f"<option value=/{i}/>English {i}" for i in range(100_000)),
+            "<form action=/><select name=lang>" + "<option value=en>English<option value=es>Español" * 20_000,
+            "<select>" + "".join(f"<option value=/{i}/>English {i}" for i in range(40_000)),
             "<form action=/>" + f"<select name=lang>{LANGUAGES}</select>" * 20_000,
-            "<form action=/>" + "".join(f"<input type=hidden name=l{i} value=es>" for i in range(50_000)),
-            "<form action=/>" + "<button name=lang value=es>Español</button>" * 50_000,
+            "<form action=/>" + "".join(f"<input type=hidden name=l{i} value=es>" for i in range(20_000)),
+            "<form action=/>" + "<button name=lang value=es>Español</button>" * 20_000,
             "<form><div></form>" * 4000 + f"<select name=lang>{LANGUAGES}",
-            "<table>" + "<form action=/>" * 50 + "<tr><td>" + "<input type=hidden name=a value=b>" * 50_000,
+            "<table>" + "<form action=/>" * 50 + "<tr><td>" + "<input type=hidden name=a value=b>" * 20_000,
             "<table><form></table>" * 20_000,
             "<table><tr><form>" * 4000,
             "<form action='/" + "<select name=lang><option value=es>Español" * 20_000,
@@ -956,13 +956,14 @@ class TestForms:
     )
     def test_hostile_forms_and_scripts(self, html: str) -> None:
         started = time.thread_time()
+        assert len(parse_page(html, URL).links) <= 1000
+        assert time.thread_time() - started < 10
+        # much slower
         tracemalloc.start()
-        page = parse_page(html, URL)
+        parse_page(html, URL)
         _, peak = tracemalloc.get_traced_memory()
         tracemalloc.stop()
-        assert time.thread_time() - started < 10
         assert peak < 200e6
-        assert len(page.links) <= 1000
 
 
 class TestScripts:

@@ -17,7 +17,7 @@ from bilingual_crawler.crawl.remaining import FetchOutcome, RemainingPairs
 from bilingual_crawler.frontier.budget import SiteBudget
 from bilingual_crawler.items import MAX_LINKS, Pair
 from bilingual_crawler.languages.pairs import LanguagePairs
-from bilingual_crawler.pages.model import Link, LinkPosition, PageRecord
+from bilingual_crawler.pages.model import Link, PageRecord
 from bilingual_crawler.pairing.ledger import PairLedger
 from bilingual_crawler.policies.base import Policy
 from bilingual_crawler.urls.hosts import registered_domain
@@ -191,7 +191,7 @@ def page_fact(page: PageRecord, links: Sequence[Link], pairs: LanguagePairs) -> 
     Claims about languages outside the *pairs* are left out; of other links only the position is kept.
     """
     claims = page.claims if page.side else ()
-    kept = [_claim(one) for one in claims if one.position is LinkPosition.SWITCHER or pairs.side(one.hreflang or "")]
+    kept = [_claim(one) for one in claims if one.is_switch or pairs.side(one.hreflang or "")]
     record = PageRecord("", page.language, seed=page.seed, depth=page.depth, length=page.length)
     record = replace(record, objection=page.objection, new_text=page.new_text)
     if page.contradicting(pairs):

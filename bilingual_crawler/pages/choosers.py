@@ -32,8 +32,12 @@ class _Option(NamedTuple):
 
 
 def _options(select: LexborNode) -> list[_Option]:
-    found = ((one.attributes, " ".join(one.text().split())) for one in select.css("option")[:MAX_OPTIONS])
-    return [_Option(text if (value := given.get("value")) is None else value, text, given) for given, text in found]
+    options = []
+    for one in select.css("option")[:MAX_OPTIONS]:
+        given, text = one.attributes, " ".join(one.text().split())
+        value = given.get("value")
+        options.append(_Option(text if value is None else value, text, given))
+    return options
 
 
 def option_anchors(select: LexborNode) -> list[Anchor]:

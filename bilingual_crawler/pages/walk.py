@@ -31,13 +31,12 @@ def _find_switchers(anchors: Sequence[Anchor]) -> None:
     """
     names = [(one, one.name) for one in anchors if one.position is not LinkPosition.HEAD]
     found = [(one, name, name or (coded_language(one.text) if len(one.text) <= 9 else None)) for one, name in names]
-    for _, group in groupby(found, lambda row: row[2] is None):
-        run = list(group)
+    for names_none, group in groupby(found, lambda row: row[2] is None):
+        run = [] if names_none else list(group)
         several = len({language for *_, language in run}) > 1
         for anchor, name, language in run:
             declared = base_of(anchor.hreflang or ""), anchor.lang
-            counts = name or several or anchor.position is not LinkPosition.BODY or language in declared
-            if language is not None and counts:
+            if name or several or anchor.position is not LinkPosition.BODY or language in declared:
                 anchor.label, anchor.position = language, LinkPosition.SWITCHER
 
 
@@ -677,7 +676,7 @@ def _is_apart(node: LexborNode, line: Sequence[str], text: str) -> bool:
     last, following = elements
     end = before[-1:]
     if not end.isalnum() and not (end > "\u02ff" and unicodedata.category(end).startswith("M")):
-        return before[-1:] in _CLOSING and len(before.split(None, 1)) > 1 and not _is_typeset(last)
+        return end in _CLOSING and len(before.split(None, 1)) > 1 and not _is_typeset(last)
     if not (
         len(text.split(None, 1)) > 1
         or (text[-1:].isspace() and node.next is not None)

@@ -13,7 +13,7 @@ from bilingual_crawler.urls.hosts import registered_domain
 from bilingual_crawler.urls.marks import coded_language, marked_language, strip_language
 
 MAX_RELATED = 50
-"""Maximum twins of a URL, documents that announce it, and documents whose switchers lead to it."""
+"""Maximum twins of a URL, and documents that claim it in one way."""
 MAX_CROSS_LINKS = 4
 """Maximum links in the text of a document to other parts of its site: with more it is a list."""
 MAX_LINKING = 3

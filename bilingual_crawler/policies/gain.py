@@ -78,11 +78,6 @@ class Worth:
         return max(self.chances.values(), default=0.0)
 
     @property
-    def strongest(self) -> str:
-        """The kind of evidence that this chance is from; empty if there is none."""
-        return max(self.chances, key=self.chances.__getitem__, default="") if self.completes else ""
-
-    @property
     def total(self) -> float:
         return expected(self.completes, self.later, self.new_text, self.seed)
 

@@ -12,7 +12,7 @@ import msgspec
 
 from bilingual_crawler.languages.codes import UNKNOWN, LanguagePair, base_of, language_name, own_name, to_bcp47
 from bilingual_crawler.languages.pairs import LanguagePairs
-from bilingual_crawler.pages.model import Link, LinkPosition, PageRecord
+from bilingual_crawler.pages.model import Link, PageRecord
 from bilingual_crawler.pairing.resemblance import OUTLINE_FEATURES, SHORTEST, Resemblance, common_shares, have_same_text
 from bilingual_crawler.policies.evidence.language import STEPS, AnchorReader
 from bilingual_crawler.scoring.linear import LinearModel, read_weights
@@ -142,7 +142,7 @@ class LinkReader:
         site = domain_label(page.url)
         inside = [link for link in page.links if domain_label(link.url) == site]
         # a sort is stable: links that name no language keep the order of the page
-        links = sorted(inside, key=lambda link: not (link.hreflang or link.label))[:MAX_LINKS]
+        links = sorted(inside, key=lambda link: not link.claimed)[:MAX_LINKS]
         shares = self._by_url([link.url for link in links])[:, int(language == self._pair.b)] if links else ()
         found = []
         for link, share in zip(links, map(float, shares), strict=True):
@@ -155,7 +155,7 @@ class LinkReader:
 
     def guess(self, page: PageRecord, language: str) -> Iterator[LinkProspect]:
         """Addresses beside *page* at which a page in *language* may be."""
-        named = {self._pair.side(link.hreflang or link.label or "") for link in page.links if link.claims}
+        named = {self._pair.side(link.claimed or "") for link in page.links if link.claims}
         neither = side_of(page, self._pair) is None
         row = {"names_others": bool(named) and language not in named, "page_in_neither": neither}
         marked = [(url, "rewritten") for url in rewritten(page.url, language)]
@@ -180,11 +180,11 @@ class LinkReader:
         for which in ("sought", "other"):
             row[f"named_{which}"] = max(row.get(f"{kind}_{which}", 0.0) for kind in STRONG)
         same_key = _without_index(strip_language(link.url)) == _without_index(strip_language(page.url))
-        switcher = link.position is LinkPosition.SWITCHER
+        switcher = link.is_switch
         row |= {
             "alternate": link.announces,
             "switcher": switcher,
-            "unnamed_switch": switcher and link.label is None and link.hreflang is None,
+            "unnamed_switch": switcher and link.claimed is None,
             "same_key": same_key,
             "same_key_sought": same_key and row.get("mark_sought", 0.0),
             "unmarked": mark is None and language_mark(page.url) is not None,
@@ -293,7 +293,7 @@ def _said(page: PageRecord, other: PageRecord, language: str, pair: LanguagePair
     links = [link for link in page.links if link.url == other.url]
     return (
         any(link.announces and pair.side(link.hreflang or "") == language for link in links),
-        any(link.position is LinkPosition.SWITCHER and pair.side(link.label or "") == language for link in links),
+        any(link.is_switch and pair.side(link.label or "") == language for link in links),
         bool(links),
     )
 

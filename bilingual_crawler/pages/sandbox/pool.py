@@ -90,7 +90,7 @@ class _Pool:
             self._waiting.append((job, future))
             if not self._threads:
                 self._add_thread()
-                self._add_thread()
+                self._add_thread()  # the reserve
             self._changed.notify_all()
         return future
 
@@ -127,7 +127,7 @@ class _Pool:
             helper.end()
 
     def _next(self, patience: float) -> tuple[Job[Any], Future[Any]] | None:
-        """Wait for a job, which has waited as long as *patience*; None if the pool is closed."""
+        """Take the first job, once jobs have waited for *patience* seconds without a break; None if the pool closes."""
         with self._changed:
             while not self._closing or (self._waiting and not patience):
                 left = self._overloaded + patience - time.monotonic()

@@ -1,4 +1,4 @@
-"""Evidence: claims of translations by ``hreflang`` or language switchers, and twins."""
+"""Evidence: claims of translations, by ``hreflang``, language switchers or links in texts, and twins."""
 
 from abc import abstractmethod
 from collections.abc import Hashable, Iterable, Sequence
