@@ -6,13 +6,14 @@ import gzip
 import json
 from collections import Counter
 from datetime import UTC, date, datetime, timedelta
+from functools import partial
 from pathlib import Path
 from string import ascii_lowercase
 from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
-from support.texts import ENGLISH, MODELS, PAIRS, SPANISH, corpus, html
+from support.texts import ENGLISH, MODELS, PAIRS, SPANISH, corpus, html, only_domain
 from support.webserver import run_scrapy
 
 from benchmarks.alignment_baselines import Cosine, PpLocator, Pti, WmtBaseline, all_sentences, whole_text
@@ -27,16 +28,11 @@ from bilingual_crawler.pages.jobs import PageJob
 from bilingual_crawler.pages.language import BY_DEFAULT
 from bilingual_crawler.pairing.align import align, as_aligned, read_corpus
 from bilingual_crawler.pairing.copies import group_similar
-from bilingual_crawler.pairing.corpus import Corpus, Domain
+from bilingual_crawler.pairing.corpus import Corpus
 from bilingual_crawler.pairing.matching import greedy, lead
 from bilingual_crawler.pairing.methods import make_method
 from bilingual_crawler.pairing.model import REASONS
-from bilingual_crawler.pairing.reading import (
-    RawPage,
-    SkippedPage,
-    read_document,
-    read_pages,
-)
+from bilingual_crawler.pairing.reading import RawPage, SkippedPage, read_document, read_pages
 from bilingual_crawler.plugins import ALIGNMENT_METHODS
 from bilingual_crawler.storage.records import (
     CRAWL,
@@ -56,7 +52,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from bilingual_crawler.pairing.methods import Method
-    from bilingual_crawler.pairing.model import Alignment
+    from bilingual_crawler.pairing.model import Alignment, Profile
 
 HOST = "https://www.example.org"
 
@@ -64,6 +60,16 @@ HOST = "https://www.example.org"
 def aligned(documents: Corpus, method: str = "url") -> Alignment:
     ((_, alignment),) = align(documents, make_method(method, MODELS, "", Path("unused")))
     return alignment
+
+
+def alternate(language: str, path: str) -> str:
+    return f'<link rel="alternate" hreflang="{language}" href="{HOST}{path}">'
+
+
+def read(body: bytes) -> tuple[Document, Profile]:
+    found = read_document(RawPage(f"{HOST}/a", body), PAIRS)
+    assert found is not None
+    return found
 
 
 def pairs(alignment: Alignment) -> set[tuple[str, str]]:
@@ -109,8 +115,7 @@ def test_a_mark_that_contradicts_the_content_is_not_believed() -> None:
 
 
 def test_announced_translations_are_followed_through_redirects() -> None:
-    announced = f'<link rel="alternate" hreflang="es" href="{HOST}/moved">'
-    pages = {f"{HOST}/about": html(ENGLISH, announced), f"{HOST}/quienes-somos": html(SPANISH)}
+    pages = {f"{HOST}/about": html(ENGLISH, alternate("es", "/moved")), f"{HOST}/quienes-somos": html(SPANISH)}
     assert not aligned(corpus(pages)).pairs
     moved, twice, there = f"{HOST}/moved", f"{HOST}/twice", f"{HOST}/quienes-somos"
     for redirects in (
@@ -141,11 +146,10 @@ def test_of_near_duplicates_one_is_paired_and_others_with_what_the_site_says() -
 
 def test_copies_that_name_their_document_are_left_out_and_what_they_announce_counts() -> None:
     canonical = f'<link rel="canonical" href="{HOST}/about">'
-    announced = f'<link rel="alternate" hreflang="es" href="{HOST}/quienes-somos">'
     pages = {
-        f"{HOST}/node/7": html(ENGLISH, canonical + announced),
+        f"{HOST}/node/7": html(ENGLISH, canonical + alternate("es", "/quienes-somos")),
         f"{HOST}/about": html(ENGLISH, canonical),
-        f"{HOST}/quienes-somos": html(SPANISH, f'<link rel="alternate" hreflang="en" href="{HOST}/node/7">'),
+        f"{HOST}/quienes-somos": html(SPANISH, alternate("en", "/node/7")),
     }
     alignment = aligned(corpus(pages))
     assert [(pair.url_a, pair.score) for pair in alignment.pairs] == [(f"{HOST}/about", 0.99)]
@@ -163,11 +167,10 @@ def test_a_page_that_names_another_text_as_canonical_is_no_copy() -> None:
 
 
 def test_short_pages_are_the_same_if_their_titles_and_lines_are() -> None:
-    missing = (b"<title>Not found</title><p>This page was not found, please go back to the entry page of the museum.",)
-    pages = {f"{HOST}/en/{name}": missing[0] for name in "abc"} | {
-        f"{HOST}/es/{name}": "<title>No existe</title><p>Esta página no existe, vuelva a la página de inicio.".encode()
-        for name in "abc"
-    }
+    english = "<title>Not found</title><p>This page was not found, please go back to the entry page of the museum."
+    spanish = "<title>No existe</title><p>Esta página no existe, vuelva a la página de inicio."
+    texts = {"en": english, "es": spanish}
+    pages = {f"{HOST}/{code}/{name}": text.encode() for code, text in texts.items() for name in "abc"}
     alignment = aligned(corpus(pages))
     assert len(alignment.pairs) <= 1
     assert list(alignment.unpaired.values()).count("copy") == 4
@@ -193,9 +196,7 @@ def test_the_longest_of_pages_that_differ_by_scheme_and_www_stays() -> None:
 
 def test_most_lines_decide_on_the_language() -> None:
     menu = " ".join(SPANISH)
-    read = read_document(RawPage(f"{HOST}/a", html((menu, *(ENGLISH * 12)))), PAIRS)
-    assert read is not None
-    document, profile = read
+    document, profile = read(html((menu, *(ENGLISH * 12))))
     assert document.language == "eng"
     assert 0.5 < profile.share < 1
 
@@ -203,20 +204,15 @@ def test_most_lines_decide_on_the_language() -> None:
 def test_crawl_and_alignment_read_a_page_in_one_language() -> None:
     # a whole text is read up to its 50,000th character, the ranges are spread over all of it
     body = html((*(SPANISH[:1] * 600), *(ENGLISH * 600)))
-    read = read_document(RawPage(f"{HOST}/a", body), PAIRS)
-    assert read is not None
     crawled = PageJob(body, "text/html", f"{HOST}/a").run()
-    assert crawled.language == read[0].language == "eng"
+    assert crawled.language == read(body)[0].language == "eng"
     assert not crawled.reliable
 
 
 def test_translation_plugins_are_noted() -> None:
-    read = read_document(
-        RawPage(f"{HOST}/a", html(ENGLISH, '<script src="https://cdn.weglot.com/w.js"></script>')), PAIRS
-    )
-    assert read is not None
-    assert read[0].origin.offers_translation == "weglot"
-    assert not read[0].origin.machine_translated
+    origin = read(html(ENGLISH, '<script src="https://cdn.weglot.com/w.js"></script>'))[0].origin
+    assert origin.offers_translation == "weglot"
+    assert not origin.machine_translated
 
 
 def test_structure_pairs_documents_whose_urls_tell_nothing() -> None:
@@ -270,8 +266,7 @@ class Letters:
 
 def test_dde_and_sae_embed_the_whole_document() -> None:
     documents = corpus({f"{HOST}/en/river": html(ENGLISH), f"{HOST}/es/rio": html(SPANISH)})
-    (group,) = documents.groups()
-    domain = Domain(group, documents, PAIRS.pairs[0], documents.profiles(group))
+    domain = only_domain(documents)
     text = " ".join(documents.document(f"{HOST}/en/river").lines)
     for texts, many in ((whole_text, False), (all_sentences, True)):
         proposed = Cosine(texts, encoder := Letters())(domain)
@@ -283,21 +278,15 @@ def test_dde_and_sae_embed_the_whole_document() -> None:
 
 def test_pti_compares_what_names_do_not_pair(tmp_path: Path) -> None:
     lexicon = tmp_path / "words.tsv.gz"
-    words = (("eng", "cheese", "spa", "queso"), ("eng", "bread", "spa", "pan"), ("eng", "apple", "spa", "manzana"))
     with gzip.open(lexicon, "wt", encoding="utf-8") as file:
-        file.writelines("\t".join(row) + "\n" for row in words)
+        for english, spanish in (("cheese", "queso"), ("bread", "pan"), ("apple", "manzana")):
+            file.write(f"eng\t{english}\tspa\t{spanish}\n")
     # the first pair has no word of the list in common
-    pages = {
-        "/en/same": "cheese",
-        "/es/same": "nada",
-        "/en/one": "bread and cheese",
-        "/es/uno": "queso y pan",
-        "/es/dos": "manzana",
-    }
+    pages = {"/en/same": "cheese", "/es/same": "nada", "/en/one": "bread and cheese"}
+    pages |= {"/es/uno": "queso y pan", "/es/dos": "manzana"}
     texts = {"en": ENGLISH, "es": SPANISH}
     documents = corpus({f"{HOST}{path}": html((*texts[path[1:3]], more)) for path, more in pages.items()})
-    (group,) = documents.groups()
-    domain = Domain(group, documents, PAIRS.pairs[0], documents.profiles(group))
+    domain = only_domain(documents)
     proposed = Pti(lexicon)(domain)
     found = {(domain.a[i].url, domain.b[j].url) for i, j in zip(proposed.a, proposed.b, strict=True)}
     pairs = {("/en/same", "/es/same"), ("/en/one", "/es/uno")}
@@ -307,8 +296,7 @@ def test_pti_compares_what_names_do_not_pair(tmp_path: Path) -> None:
 @pytest.mark.parametrize("baseline", [WmtBaseline(), PpLocator(MODELS)])
 def test_published_methods_propose_urls_that_name_their_language(baseline: Method) -> None:
     documents = corpus({f"{HOST}/en/river": html(ENGLISH), f"{HOST}/es/river": html(SPANISH)})
-    (group,) = documents.groups()
-    proposed = baseline(Domain(group, documents, PAIRS.pairs[0], documents.profiles(group)))
+    proposed = baseline(only_domain(documents))
     assert [*zip(proposed.a, proposed.b, strict=True)] == [(0, 0)]
 
 
@@ -359,43 +347,40 @@ def test_a_missing_encoder_is_named(tmp_path: Path) -> None:
 
 def write_warc(folder: Path, pages: dict[str, bytes]) -> None:
     writer = WarcWriter(folder)
-    for url, body in pages.items():
-        headers = ((b"Content-Type", b"text/html; charset=utf-8"),)
-        writer.write_exchange(Exchange(url, "GET", (), 200, headers, body, datetime.now(UTC)))
-    location = ((b"Location", b"/es/b"),)
-    writer.write_exchange(Exchange(f"{HOST}/go", "GET", (), 301, location, b"", datetime.now(UTC)))
+    answers = [(url, 200, (b"Content-Type", b"text/html; charset=utf-8"), body) for url, body in pages.items()]
+    for url, status, header, body in (*answers, (f"{HOST}/go", 301, (b"Location", b"/es/b"), b"")):
+        writer.write_exchange(Exchange(url, "GET", (), status, (header,), body, datetime.now(UTC)))
     writer.close()
 
 
-def test_the_command_reads_archives_and_writes_pairs(tmp_path: Path) -> None:
-    announced = f'<link rel="alternate" hreflang="es" href="{HOST}/go">'
-    write_warc(tmp_path, {f"{HOST}/one": html(ENGLISH, announced), f"{HOST}/es/b": html(SPANISH)})
-    out = tmp_path / "pairs.tsv"
-    result = run_scrapy(
-        tmp_path,
-        "align",
-        str(tmp_path),
-        "--pair",
-        "en-es",
-        "--method",
-        "url",
-        "--out",
-        str(out),
-    )
+@pytest.fixture
+def archive(tmp_path: Path) -> Path:
+    """A folder with a WARC of two pages."""
+    write_warc(tmp_path, {f"{HOST}/en/b": html(ENGLISH), f"{HOST}/es/b": html(SPANISH)})
+    return tmp_path
+
+
+def align_with(folder: Path, *arguments: str) -> str:
+    """What the command says."""
+    result = run_scrapy(folder, "align", *arguments, "--out", "pairs.tsv")
     assert result.returncode == 0, result.stderr
-    assert list(read_tsv(out)) == [
+    return str(result.stdout)
+
+
+def test_the_command_reads_archives_and_writes_pairs(tmp_path: Path) -> None:
+    write_warc(tmp_path, {f"{HOST}/one": html(ENGLISH, alternate("es", "/go")), f"{HOST}/es/b": html(SPANISH)})
+    align_with(tmp_path, ".", "--pair", "en-es", "--method", "url")
+    assert list(read_tsv(tmp_path / "pairs.tsv")) == [
         {"url_a": f"{HOST}/one", "url_b": f"{HOST}/es/b", "score": "0.95", "method": "hreflang", "pair": "eng-spa"}
     ]
 
 
-def test_pairs_of_the_same_languages_are_replaced_in_either_order(tmp_path: Path) -> None:
-    write_warc(tmp_path, {f"{HOST}/en/b": html(ENGLISH), f"{HOST}/es/b": html(SPANISH)})
+def test_pairs_of_the_same_languages_are_replaced_in_either_order(archive: Path) -> None:
     other = Pair(f"{HOST}/en/b", f"{HOST}/fr/b", 0.9, "url", "eng-fra")
-    replace_tsv(tmp_path / "pairs.tsv", Pair, [other])
+    replace_tsv(archive / "pairs.tsv", Pair, [other])
     for order, urls in (("eng-spa", ("/en/b", "/es/b")), ("spa-eng", ("/es/b", "/en/b"))):
-        result = run_scrapy(tmp_path, "align", ".", "--pair", order, "--method", "url", "--out", "pairs.tsv")
-        assert result.returncode == 0, result.stderr
-        rows = [(row["url_a"], row["url_b"], row["pair"]) for row in read_tsv(tmp_path / "pairs.tsv")]
+        align_with(archive, ".", "--pair", order, "--method", "url")
+        rows = [(row["url_a"], row["url_b"], row["pair"]) for row in read_tsv(archive / "pairs.tsv")]
         assert rows == [(HOST + urls[0], HOST + urls[1], order), (other.url_a, other.url_b, other.pair)]
 
 
@@ -411,6 +396,13 @@ def test_the_pairs_of_an_aligned_crawl_may_share_a_document_and_lack_one(tmp_pat
     assert read.unreadable == {"pairs_without_document": 2}
 
 
+def write_document(
+    file: GzipJsonLines, url: str, language: str, lines: Sequence[str], *alternates: tuple[str, str]
+) -> None:
+    read = (url, language, [(language, 99)], True, "x", "\n".join(lines), "", 200, 0)
+    file.write(Document(*read, None, None, None, None, list(alternates), []))
+
+
 def test_a_crawl_whose_languages_counted_otherwise_is_aligned_anew(tmp_path: Path) -> None:
     folder = tmp_path / "crawl"
     folder.mkdir()
@@ -422,34 +414,22 @@ def test_a_crawl_whose_languages_counted_otherwise_is_aligned_anew(tmp_path: Pat
         "Ninguén lembra por que a torre non ten porta no lado norte.",
     )
     file = GzipJsonLines(folder / DOCUMENTS)
-    for url, language, lines in (
-        ("/en/a", "eng", ENGLISH),
-        ("/es/a", "spa", SPANISH),
-        ("/en/b", "eng", ENGLISH[::-1]),
-        ("/es/b", "glg", galician),
-    ):
-        whole = HOST + url, language, [(language, 99)], True, "x", "\n".join(lines), "", 200, 0
-        file.write(Document(*whole, None, None, None, None, [], []))
+    write_document(file, f"{HOST}/en/a", "eng", ENGLISH)
+    write_document(file, f"{HOST}/es/a", "spa", SPANISH)
+    write_document(file, f"{HOST}/en/b", "eng", ENGLISH[::-1])
+    write_document(file, f"{HOST}/es/b", "glg", galician)
     file.close()
     found = [Pair(f"{HOST}/en/{name}", f"{HOST}/es/{name}", 0.4321, "url", "eng-spa") for name in "ab"]
     replace_tsv(folder / "pairs.tsv", Pair, found)
     equivalent = "BILINGUAL_EQUIVALENT_LANGUAGES"
-    (folder / "summary.json").write_text(
-        json.dumps({"pair": "eng-spa", "aligned": "auto", "settings": {equivalent: "spa glg"}})
-    )
-    for arguments, scores in (
-        ((), ["0.4321", "0.4321"]),
-        (("--pair", "eng-spa", "-s", f"{equivalent}=spa glg"), ["0.4321", "0.4321"]),
-        (("--pair", "eng-spa", "--bitext", "bitext", "-s", "BILINGUAL_ENCODER="), []),
-    ):
-        result = run_scrapy(tmp_path, "align", "crawl", *arguments, "--out", "pairs.tsv")
-        assert result.returncode == 0, result.stderr
-        rows = list(read_tsv(tmp_path / "pairs.tsv"))
-        assert ("its pairs are taken" in result.stdout) == bool(scores)
-        if scores:
-            assert [row["score"] for row in rows] == scores
-        else:
-            assert [row["url_b"] for row in rows] == [f"{HOST}/es/a"]
+    made = {"pair": "eng-spa", "aligned": "auto", "settings": {equivalent: "spa glg"}}
+    (folder / "summary.json").write_text(json.dumps(made))
+    for arguments in ((), ("--pair", "eng-spa", "-s", f"{equivalent}=spa glg")):
+        assert "its pairs are taken" in align_with(tmp_path, "crawl", *arguments)
+        assert [row["score"] for row in read_tsv(tmp_path / "pairs.tsv")] == ["0.4321", "0.4321"]
+    anew = align_with(tmp_path, "crawl", "--pair", "eng-spa", "--bitext", "bitext", "-s", "BILINGUAL_ENCODER=")
+    assert "its pairs are taken" not in anew
+    assert [row["url_b"] for row in read_tsv(tmp_path / "pairs.tsv")] == [f"{HOST}/es/a"]
     # as spreadsheets write numbers in many languages
     own = folder / "pairs.tsv"
     own.write_text(own.read_text().replace("0.4321", "0,4321"))
@@ -460,45 +440,30 @@ def test_a_crawl_whose_languages_counted_otherwise_is_aligned_anew(tmp_path: Pat
 
 
 @pytest.mark.slow
-def test_the_command_writes_bitext_and_a_review(tmp_path: Path, encoders: Path) -> None:
-    write_warc(tmp_path, {f"{HOST}/en/b": html(ENGLISH), f"{HOST}/es/b": html(SPANISH)})
-    options = ("--out", str(tmp_path / "pairs.tsv"), "--bitext", str(tmp_path / "bitext"), "--formats", "moses,tmx")
+def test_the_command_writes_bitext_and_a_review(archive: Path, encoders: Path) -> None:
+    options = ("--bitext", "bitext", "--formats", "moses,tmx", "--review", "review")
     for encoder in ("", *filter(is_installed, ["e5-small"])):
         settings = ("-s", f"BILINGUAL_ENCODER={encoder}", "-s", f"BILINGUAL_CACHE_DIR={encoders}")
-        review = ("--review", str(tmp_path / "review"))
-        result = run_scrapy(tmp_path, "align", str(tmp_path), "--pair", "en-es", *options, *review, *settings)
-        assert result.returncode == 0, result.stderr
-        assert ("no encoder" in result.stdout) == (not encoder)
-        sides = [(tmp_path / "bitext" / f"en-es.{code}").read_text().splitlines() for code in ("en", "es")]
+        said = align_with(archive, ".", "--pair", "en-es", *options, *settings)
+        assert ("no encoder" in said) == (not encoder)
+        sides = [(archive / "bitext" / f"en-es.{code}").read_text().splitlines() for code in ("en", "es")]
         assert list(map(tuple, sides)) == [ENGLISH, SPANISH]
-    assert {path.name for path in (tmp_path / "bitext").iterdir()} == {
-        "README.md",
-        "en-es.en",
-        "en-es.es",
-        "en-es.ids",
-        "en-es.tmx.gz",
-        "en-es.summary.json",
-    }
-    assert "El museo" in (tmp_path / "review" / "review.html").read_text()
+    written = ("README.md", "en-es.en", "en-es.es", "en-es.ids", "en-es.tmx.gz", "en-es.summary.json")
+    assert {path.name for path in (archive / "bitext").iterdir()} == set(written)
+    assert "El museo" in (archive / "review" / "review.html").read_text()
 
 
-def test_a_models_folder_without_judges_of_pairs_will_do(tmp_path: Path) -> None:
-    write_warc(tmp_path, {f"{HOST}/en/b": html(ENGLISH), f"{HOST}/es/b": html(SPANISH)})
-    (tmp_path / "models").mkdir()
-    settings = ("-s", f"BILINGUAL_MODELS_DIR={tmp_path / 'models'}", "-s", "BILINGUAL_ENCODER=")
-    result = run_scrapy(tmp_path, "align", str(tmp_path), "--pair", "en-es", *settings)
-    assert result.returncode == 0, result.stderr
-    assert len(list(read_tsv(tmp_path / "pairs.tsv"))) == 1
+def test_a_models_folder_without_judges_of_pairs_will_do(archive: Path) -> None:
+    (archive / "models").mkdir()
+    align_with(archive, ".", "--pair", "en-es", "-s", "BILINGUAL_MODELS_DIR=models", "-s", "BILINGUAL_ENCODER=")
+    assert len(list(read_tsv(archive / "pairs.tsv"))) == 1
 
 
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
         ((".", "--pair", "en-es", "--formats", "docx"), "docx"),
-        (
-            (".", "--pair", "en-es", "--formats", "tmx"),
-            "give a folder for the sentences, too: --bitext",
-        ),
+        ((".", "--pair", "en-es", "--formats", "tmx"), "give a folder for the sentences, too: --bitext"),
         (("nowhere", "--pair", "en-es"), "nowhere"),
         ((".", "--pair", "en-klingonese"), "klingonese"),
     ],
@@ -519,24 +484,14 @@ def crawl_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A crawl for two pairs of languages: editions, duplicates, one page under four addresses, no text, a redirect."""
     folder = tmp_path_factory.mktemp("crawl")
     file = GzipJsonLines(folder / DOCUMENTS)
-    french = tuple(
-        f"Le moulin et le pont du village {number} sont fermés pendant tout l'hiver." for number in range(60)
-    )
-
-    def write(url: str, language: str, lines: Sequence[str], *alternates: tuple[str, str]) -> None:
-        shares = [(language, 99)]
-        text = "\n".join(lines)
-        file.write(
-            Document(url, language, shares, True, "x", text, "", 200, 0, None, None, None, None, list(alternates), [])
-        )
-
+    french = [f"Le moulin et le pont du village {number} sont fermés pendant tout l'hiver." for number in range(60)]
+    write = partial(write_document, file)
     for number in range(8):
         english, spanish = ([f"{line} {number * 31 + n}" for n, line in enumerate(side)] for side in (ENGLISH, SPANISH))
         urls = {code: f"{HOST}/{code}/{number}" for code in ("en-gb", "en-us", "es")}
-        alternates = [*urls.items()]
-        write(urls["en-gb"], "eng", english, *alternates)
-        write(urls["en-us"], "eng", [*english[:-1], "You can call us for free from all fifty states."], *alternates)
-        write(urls["es"], "spa", spanish, *alternates)
+        write(urls["en-gb"], "eng", english, *urls.items())
+        write(urls["en-us"], "eng", [*english[:-1], "You can call us for free from all fifty states."], *urls.items())
+        write(urls["es"], "spa", spanish, *urls.items())
         write(f"https://other.net/{number}", "eng", english, ("es", urls["es"]))
     for url in (f"{HOST}/a", "http://www.example.org/a", "https://example.org/a/", "http://example.org/a"):
         write(url, "eng", ENGLISH[: 1 + len(url) % 4])

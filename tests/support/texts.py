@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from bilingual_crawler.languages.pairs import LanguagePairs
-from bilingual_crawler.pairing.corpus import Corpus
+from bilingual_crawler.pairing.corpus import Corpus, Domain
 from bilingual_crawler.pairing.reading import DocumentJob, RawPage
 
 MODELS = Path(__file__).parents[2] / "models"
@@ -39,3 +39,9 @@ def corpus(pages: dict[str, bytes], redirects: dict[str, str] | None = None) -> 
             found.add(document)
     found.redirect(redirects or {}, {})
     return found
+
+
+def only_domain(documents: Corpus) -> Domain:
+    """The documents of a corpus that are all of one site."""
+    (group,) = documents.groups()
+    return Domain(group, documents, PAIRS.pairs[0], documents.profiles(group))
