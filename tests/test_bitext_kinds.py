@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from functools import partial
 from typing import TYPE_CHECKING
 
 import pytest
@@ -29,14 +30,8 @@ PAGES = [
     [
         ("The harbour of Kiel was built in 1867.", "Der Hafen von Kiel wurde 1867 gebaut."),
         ("The ships carry wood and coal to the island.", "Die Schiffe bringen Holz und Kohle auf die Insel."),
-        (
-            "In winter the ships stay in the harbour because of the ice.",
-            "Im Winter bleiben die Schiffe wegen des Eises.",
-        ),
-        (
-            "The captain lives in a small house near the church.",
-            "Der Kapitän wohnt in einem kleinen Haus bei der Kirche.",
-        ),
+        ("In winter the ships stay there because of the ice.", "Im Winter bleiben die Schiffe wegen des Eises dort."),
+        ("The captain lives in a house near the church.", "Der Kapitän wohnt in einem Haus bei der Kirche."),
     ],
     [
         ("The church is the oldest house of the town.", "Die Kirche ist das älteste Haus der Stadt."),
@@ -65,20 +60,7 @@ TERMS = {
 }
 
 
-SUBJECTS = (
-    "Physics",
-    "Chemistry",
-    "Biology",
-    "History",
-    "Music",
-    "Law",
-    "Logic",
-    "Art",
-    "Greek",
-    "Latin",
-    "Irish",
-    "Thai",
-)
+SUBJECTS = "Physics Chemistry Biology History Music Law Logic Art Greek Latin Irish Thai"
 
 
 def align(documents: Sequence[tuple[list[str], list[str]]]) -> list[SentencePair]:
@@ -94,6 +76,10 @@ def pages() -> list[tuple[list[str], list[str]]]:
 
 def good(found: Sequence[SentencePair]) -> set[tuple[str, str]]:
     return {(one.text_a, one.text_b) for one in found if one.quality >= 0.5}
+
+
+def objection(a: str, b: str, pair: LanguagePair = PAIR, templates: Templates | None = None) -> str:
+    return Cleaner(pair).objection(SentencePair(a, b, 0.9, "0", "0", 0.9), templates)
 
 
 TRUE = {both for page in PAGES for both in page}
@@ -130,25 +116,21 @@ def test_where_only_place_and_length_speak_quality_is_under_one_half() -> None:
 
 
 @pytest.mark.parametrize(
-    ("a", "b", "language"),
+    ("a", "b"),
     [
-        ("We open at 3 p.m.", "Wir öffnen um 15 Uhr.", "deu"),
-        ("It cost 12,500 crowns", "Es kostete 12.500 Kronen", "deu"),
-        ("Chapter XIV", "Kapitel 14", "deu"),
-        ("From 08:00 on", "Ab 8:00", "deu"),
+        ("We open at 3 p.m.", "Wir öffnen um 15 Uhr."),
+        ("It cost 12,500 crowns", "Es kostete 12.500 Kronen"),
+        ("Chapter XIV", "Kapitel 14"),
+        ("From 08:00 on", "Ab 8:00"),
     ],
 )
-def test_numbers_are_the_same_in_other_notations(a: str, b: str, language: str) -> None:
+def test_numbers_are_the_same_in_other_notations(a: str, b: str) -> None:
     assert {word for word in words(a) if word.isdigit()} == {word for word in words(b) if word.isdigit()}
 
 
 def test_names_sound_alike_in_other_scripts() -> None:
-    for one, other in (
-        ("petrov", "петров"),
-        ("ramona", "רמונה"),
-        ("sakamoto", "サカモト"),
-        ("constitution", "constitución"),
-    ):
+    pairs = (("petrov", "петров"), ("ramona", "רמונה"), ("sakamoto", "サカモト"), ("constitution", "constitución"))
+    for one, other in pairs:
         assert sound(one) == sound(other) != ""
     assert sound("a") == sound("") == sound("1999") == ""
     assert words("図書館へ") == ("図書", "書館", "館へ")
@@ -166,16 +148,14 @@ def test_long_documents_are_aligned_in_windows_in_linear_time() -> None:
 
 def test_templates_are_learnt_by_labels_and_endings_and_prose_keeps_what_begins_alike() -> None:
     templates = Templates()
-    for n, name in enumerate(SUBJECTS):
+    for n, name in enumerate(SUBJECTS.split()):
         said = f"The Department of {name} was founded long ago."
         gesagt = f"Die Abteilung für {name} wurde vor langer Zeit gegründet."
         a = [f"Department of {name}", said, f"Tags: {name}, news", f"May {n + 1}, 2025 · {n + 2} min read"]
         b = [f"Abteilung für {name}", gesagt, f"Schlagworte: {name}, neu", f"{n + 1}. Mai 2025 · {n + 2} Min. Lesezeit"]
         templates.add(a, b)
 
-    def reason(a: str, b: str) -> str:
-        return Cleaner(PAIR).objection(SentencePair(a, b, 0.9, "0", "0", 0.9), templates)
-
+    reason = partial(objection, templates=templates)
     assert reason("Department of Geology", "Abteilung für Geologie") == ""
     assert reason("Tags: sea, ships", "Schlagworte: Meer, Schiffe") == "template"
     assert reason("June 30, 2025 · One min read", "30. Juni 2025 · Eine Min. Lesezeit") == "template"
@@ -198,7 +178,7 @@ def test_templates_are_learnt_by_labels_and_endings_and_prose_keeps_what_begins_
     ],
 )
 def test_interface_is_dropped_and_what_looks_like_it_stays(pair: str, a: str, b: str, reason: str) -> None:
-    assert Cleaner(LanguagePair.parse(pair)).objection(SentencePair(a, b, 0.9, "0", "0", 0.9)) == reason
+    assert objection(a, b, LanguagePair.parse(pair)) == reason
 
 
 def test_short_lines_of_pages_without_a_sentence_are_navigation() -> None:
@@ -224,15 +204,9 @@ def test_the_card_has_what_the_hub_reads_and_leaves_cards_of_others(tmp_path: Pa
 
     card = write()
     assert card.startswith("---\nlanguage:\n- de\n- en\n")
-    for part in (
-        "license: other",
-        "- n<1K",
-        "data_files: de-en.jsonl.gz" if (tmp_path / "de-en.jsonl.gz").exists() else "data_files: en-de.jsonl.gz",
-        MADE_BY,
-        "https://l.example/by 6",
-        "noai 6",
-        "| a.example | 3 | 12 |",
-    ):
+    file = "de-en.jsonl.gz" if (tmp_path / "de-en.jsonl.gz").exists() else "en-de.jsonl.gz"
+    facts = ("license: other", "- n<1K", f"data_files: {file}", MADE_BY)
+    for part in (*facts, "https://l.example/by 6", "noai 6", "| a.example | 3 | 12 |"):
         assert part in card, part
     assert write() == card
     (tmp_path / "README.md").write_text("mine")

@@ -66,15 +66,5 @@ def test_phrases_are_short_words_in_lower_case() -> None:
 
 
 def test_automaton_of_apertium() -> None:
-    arcs = [
-        "0\t1\tg\tk",
-        "1\t2\to\tá",
-        "2\t3\tx\tε",
-        "3\t4\t<n>\t<n>",
-        "0\t5\tX\tX",
-        "5\t5\tX\tX",
-        "0\t6\t9\t9",
-        "6\t7\t<num>\t<num>",
-        "4",
-    ]
-    assert entries("\n".join(f"{arc}\t0.0\t" for arc in arcs)) == {("gox", "ká")}
+    arcs = "0 1 g k|1 2 o á|2 3 x ε|3 4 <n> <n>|0 5 X X|5 5 X X|0 6 9 9|6 7 <num> <num>|4".replace(" ", "\t")
+    assert entries("\n".join(f"{arc}\t0.0\t" for arc in arcs.split("|"))) == {("gox", "ká")}
