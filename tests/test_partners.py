@@ -9,23 +9,20 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
+from support.texts import MODELS, corpus, only_domain
 
-from bilingual_crawler.languages.pairs import LanguagePairs
 from bilingual_crawler.pairing.align import align
 from bilingual_crawler.pairing.convention import SITE_FEATURES, contradictions, site_columns
-from bilingual_crawler.pairing.corpus import Corpus, Domain
 from bilingual_crawler.pairing.evidence import PairClassifier, load_judge
 from bilingual_crawler.pairing.methods import make_method
-from bilingual_crawler.pairing.reading import DocumentJob, RawPage
 from bilingual_crawler.pairing.sentences import BitextReader, doubtful
-from bilingual_crawler.scoring.models import ModelError, models_folder
+from bilingual_crawler.scoring.models import ModelError
 
 if TYPE_CHECKING:
+    from bilingual_crawler.pairing.corpus import Corpus
     from bilingual_crawler.pairing.model import Alignment
 
 HOST = "https://site.example"
-MODELS = models_folder(None)
-PAIRS = LanguagePairs.parse("eng-spa")
 WORDS = {
     "eng": "The share of the population that lives below the line of poverty was measured in {} by the office.",
     "spa": "La proporción de la población que vive bajo el umbral de pobreza fue medida en {} por la oficina.",
@@ -36,10 +33,7 @@ SECOND = {
 }
 NOTES = {
     "eng": ("Nobody has checked these values for the last two years.", "The table has all of the values."),
-    "spa": (
-        "Nadie ha comprobado estos valores en los últimos dos años.",
-        "La tabla contiene todos los valores.",
-    ),
+    "spa": ("Nadie ha comprobado estos valores en los últimos dos años.", "La tabla contiene todos los valores."),
 }
 
 WHEN = ("on Mondays", "on public holidays", "during storms", "at night", "in the winter", "while it rains")
@@ -63,17 +57,12 @@ def link(language: str, url: str) -> str:
     return f'<link rel="alternate" hreflang="{language}" href="{HOST}{url}">'
 
 
-def corpus(pages: dict[str, bytes]) -> Corpus:
-    found = Corpus(PAIRS)
-    for url, body in pages.items():
-        document = DocumentJob(RawPage(HOST + url, body), PAIRS).run()
-        if document is not None:
-            found.add(document)
-    return found
+def on_site(pages: dict[str, bytes]) -> Corpus:
+    return corpus({HOST + url: body for url, body in pages.items()})
 
 
 def aligned(pages: dict[str, bytes], threshold: float = 0.5) -> Alignment:
-    ((_, alignment),) = align(corpus(pages), make_method("auto", MODELS, "", Path("unused"), threshold))
+    ((_, alignment),) = align(on_site(pages), make_method("auto", MODELS, "", Path("unused"), threshold))
     return alignment
 
 
@@ -91,20 +80,30 @@ def half_translated(announced: bool) -> dict[str, bytes]:
     return pages
 
 
+RIGHT = {(f"/en/page-{number}", f"/es/pagina-{number}") for number in range(20)}
+
+
+def in_both(count: int, spanish: str = "pagina") -> dict[str, bytes]:
+    """Indicators in both languages that announce nothing."""
+    pages = {f"/en/page-{n}": indicator("eng", n) for n in range(count)}
+    return pages | {f"/es/{spanish}-{n}": indicator("spa", n) for n in range(count)}
+
+
 def test_where_pairs_are_announced_pages_that_announce_nothing_get_no_partner() -> None:
-    found = pairs_of(aligned(half_translated(announced=True)))
-    assert found == {(f"/en/page-{number}", f"/es/pagina-{number}") for number in range(20)}
+    assert pairs_of(aligned(half_translated(announced=True))) == RIGHT
 
 
 def pairs_of(alignment: Alignment) -> set[tuple[str, str]]:
     return {(pair.url_a.removeprefix(HOST), pair.url_b.removeprefix(HOST)) for pair in alignment.pairs}
 
 
-def test_pages_with_other_numbers_are_no_pairs_where_nothing_is_announced_either() -> None:
-    found = pairs_of(aligned(half_translated(announced=False)))
-    right = {(f"/en/page-{number}", f"/es/pagina-{number}") for number in range(20)}
-    assert len(found & right) >= 18
-    assert not found - right
+def test_pages_with_other_numbers_are_no_pairs_and_a_user_may_raise_the_threshold() -> None:
+    pages = half_translated(announced=False)
+    alignment = aligned(pages)
+    assert len(pairs_of(alignment) & RIGHT) >= 18
+    assert not pairs_of(alignment) - RIGHT
+    assert all(0.5 <= pair.score <= 1 for pair in alignment.pairs)
+    assert pairs_of(aligned(pages, 1.0)) == set()
 
 
 def test_where_nothing_is_translated_nothing_is_paired() -> None:
@@ -115,21 +114,12 @@ def test_where_nothing_is_translated_nothing_is_paired() -> None:
     assert set(alignment.unpaired.values()) <= {"low_score", "no_candidate"}
 
 
-def test_the_threshold_is_a_probability_that_a_user_may_raise() -> None:
-    pages = half_translated(announced=False)
-    some = aligned(pages, 0.5).pairs
-    assert pairs_of(aligned(pages, 1.0)) == set()
-    assert all(0.5 <= pair.score <= 1 for pair in some)
-
-
 def test_the_same_text_under_both_addresses_is_no_pair_whatever_announces_it() -> None:
     body = indicator("eng", 3).decode().split("<body>")[1]
     pages = half_translated(announced=True)
     # menus make it count as Spanish, its own lines are those of the English page
     menus = "".join(f"<p>{NOTES['spa'][0]} {WORDS['spa'].format(1900)}</p>" for _ in range(6))
-    pages |= {
-        f"/es/otra-{n}": f"<html><body>{menus}<p>{WORDS['spa'].format(n)}</p></body></html>".encode() for n in range(9)
-    }
+    pages |= {f"/es/otra-{n}": f"<body>{menus}<p>{WORDS['spa'].format(n)}</p>".encode() for n in range(9)}
     pages["/en/page-77"] = f"<html><head>{link('es', '/es/pagina-77')}</head><body>{body}".encode()
     pages["/es/pagina-77"] = f"<html><head>{link('en', '/en/page-77')}</head><body>{menus}{body}".encode()
     alignment = aligned(pages)
@@ -141,11 +131,9 @@ def test_pages_without_text_of_their_own_are_no_pair() -> None:
     menus = {language: "".join(f"<p>{text}</p>" for text in NOTES[language]) for language in NOTES}
     pages = half_translated(announced=True)
     for number in range(50, 60):
-        for language, other, url, target in (
-            ("eng", "es", f"/en/empty-{number}", f"/es/vacio-{number}"),
-            ("spa", "en", f"/es/vacio-{number}", f"/en/empty-{number}"),
-        ):
-            head = f"<title>{number}</title>{link(other, target)}"
+        english, spanish = f"/en/empty-{number}", f"/es/vacio-{number}"
+        for language, url, announced in (("eng", english, link("es", spanish)), ("spa", spanish, link("en", english))):
+            head = f"<title>{number}</title>{announced}"
             pages[url] = f"<html><head>{head}</head><body>{menus[language]}</body></html>".encode()
     alignment = aligned(pages)
     assert not any("empty" in a for a, _ in pairs_of(alignment))
@@ -182,15 +170,12 @@ def test_pages_that_say_only_that_they_are_not_translated_yet_are_no_pair(headin
 
 def test_the_home_page_that_all_pages_announce_takes_no_partner_away() -> None:
     home = {"en": link("en", "/en/"), "es": link("es", "/es/")}
-    pages = {
-        url: body.replace(b"</head>", f"{''.join(home.values())}</head>".encode())
-        for url, body in half_translated(announced=False).items()
-    }
+    head = f"{''.join(home.values())}</head>".encode()
+    pages = {url: body.replace(b"</head>", head) for url, body in half_translated(announced=False).items()}
     pages |= {"/en/": indicator("eng", 99, home["es"]), "/es/": indicator("spa", 99, home["en"])}
     found = pairs_of(aligned(pages))
-    right = {(f"/en/page-{number}", f"/es/pagina-{number}") for number in range(20)}
-    assert len(found & right) >= 18
-    assert found - right == {("/en/", "/es/")}
+    assert len(found & RIGHT) >= 18
+    assert found - RIGHT == {("/en/", "/es/")}
 
 
 @pytest.mark.parametrize("says", ["address", "one page", "both pages"])
@@ -216,10 +201,8 @@ def candidates(said: int, unsaid: int) -> tuple[np.ndarray, dict[str, np.ndarray
     j = np.array([*range(said), *np.roll(np.arange(said), 1), *range(said, said + unsaid)])
     held = np.array([*np.full(said, 4.0), *np.linspace(-3, 1, said), *np.linspace(-3, 3, unsaid)])
     names = ("hreflang", "switcher", "key", "linked", "refused", "one_sided", "outvoted")
-    columns = dict.fromkeys(
-        (*names, "rivals_a", "rivals_b", "marked_otherwise"),
-        np.zeros(len(i), dtype=np.float32),
-    ) | dict.fromkeys(("title_numbers", "url_numbers"), np.zeros(len(i), dtype=np.float32))
+    names += ("rivals_a", "rivals_b", "marked_otherwise", "title_numbers", "url_numbers")
+    columns = dict.fromkeys(names, np.zeros(len(i), dtype=np.float32))
     columns["hreflang"] = np.array([*np.full(said, 2), *np.zeros(said + unsaid)], dtype=np.float32)
     return held, columns, (i, j)
 
@@ -254,15 +237,13 @@ def test_a_site_that_pages_contradict_is_believed_less_where_they_do_not_confirm
 
 
 def test_a_switcher_to_pages_that_are_not_translated_yet_takes_no_partner_away() -> None:
-    pages = {f"/en/page-{n}": indicator("eng", n) for n in range(10)}
-    pages |= {f"/es/page-{n}": indicator("spa", n) for n in range(10)}
+    pages = in_both(10, "page")
     for number in range(4):
         # the switcher of each edition leads to all, and the Irish and the Romanian one are in English still
         editions = {code: f"/{code}/page-{number}" for code in ("en", "es", "ga", "ro")}
         names = {"en": "English", "es": "Español", "ga": "Gaeilge", "ro": "Română"}
-        switcher = "".join(
-            f'<li><a hreflang="{code}" href="{HOST}{url}">{names[code]}' for code, url in editions.items()
-        )
+        links = (f'<li><a hreflang="{code}" href="{HOST}{url}">{names[code]}' for code, url in editions.items())
+        switcher = "".join(links)
         for code, url in editions.items():
             body = indicator("spa" if code == "es" else "eng", number)
             note = f"<p>{WHEN[number]} {code} {number * 31}</p>" if code in ("ga", "ro") else ""
@@ -280,13 +261,10 @@ def test_a_site_without_sure_pairs_shows_nothing() -> None:
 
 
 def test_the_sentences_of_a_translation_align_and_those_of_another_page_do_not() -> None:
-    pages = {f"/en/page-{n}": indicator("eng", n) for n in range(20)}
-    pages |= {f"/es/pagina-{n}": indicator("spa", n) for n in range(20)}
+    pages = in_both(20)
     museum = "".join(f"<p>The museum is closed {when}, and nobody remembers why.</p>" for when in WHEN)
     pages["/en/page-99"] = f"<html lang=en><body>{museum}</body></html>".encode()
-    documents = corpus(pages)
-    (group,) = documents.groups()
-    domain = Domain(group, documents, PAIRS.pairs[0], documents.profiles(group))
+    domain = only_domain(on_site(pages))
     i, j = np.arange(21), np.array([*range(20), 5])
     probabilities = np.array([*np.full(18, 0.95), 0.6, 0.6, 0.4])
     asked = doubtful(domain, i, j, probabilities, np.ones(len(i), dtype=bool))
@@ -295,22 +273,26 @@ def test_the_sentences_of_a_translation_align_and_those_of_another_page_do_not()
     assert found["unaligned"][:2].max() < found["unaligned"][2]
 
 
-def test_a_judge_of_another_version_is_named(tmp_path: Path) -> None:
+@pytest.fixture
+def config(tmp_path: Path) -> Path:
+    """The place of a file of judges."""
     folder = tmp_path / "document-pairs"
     folder.mkdir()
+    return folder / "config.json"
+
+
+@pytest.mark.parametrize("name", ["structure", "auto"])
+def test_a_judge_of_another_version_is_named(tmp_path: Path, config: Path, name: str) -> None:
     view = {"features": ["total"], "slope": 1, "shift": 0, "threshold": 0.5}
-    (folder / "config.json").write_text(json.dumps({"views": {"structure": view}}))
-    for name in ("structure", "auto"):
-        with pytest.raises(ModelError, match=f"no view {name} of this version: train it again"):
-            PairClassifier(tmp_path, name)
+    config.write_text(json.dumps({"views": {"structure": view}}))
+    with pytest.raises(ModelError, match=f"no view {name} of this version: train it again"):
+        PairClassifier(tmp_path, name)
 
 
-def test_a_missing_judge_is_named(tmp_path: Path) -> None:
+def test_a_missing_judge_is_named(tmp_path: Path, config: Path) -> None:
     with pytest.raises(ModelError, match=r"config\.json"):
         load_judge(tmp_path, "site", SITE_FEATURES)
-    folder = tmp_path / "document-pairs"
-    folder.mkdir()
-    (folder / "config.json").write_text('{"views": {}, "site": {"intercept": 0, "weights": {"held": 1}}}')
+    config.write_text('{"views": {}, "site": {"intercept": 0, "weights": {"held": 1}}}')
     with pytest.raises(ModelError, match="train it again"):
         load_judge(tmp_path, "site", SITE_FEATURES)
     with pytest.raises(ModelError, match="no judge bitext"):
