@@ -68,6 +68,14 @@ def without(folder: Path, copy: Path) -> Path:
     return copy
 
 
+def with_profiles(folder: Path, copy: Path, rows: list[dict[str, Any]]) -> Path:
+    file = GzipJsonLines(without(folder, copy) / PROFILES)
+    for row in rows:
+        file.write(row)
+    file.close()
+    return copy
+
+
 def test_kept_profiles_are_those_that_the_alignment_would_make(
     crawled: Path, tmp_path: Path, read_again: list[str]
 ) -> None:
@@ -86,9 +94,8 @@ def test_an_alignment_of_kept_profiles_starts_no_helper_process(
     monkeypatch.setattr("bilingual_crawler.pages.sandbox.pool._attempt", None)
     detection = Detection(languages=frozenset(PAIRS.equivalents))
     settings = Settings({"BILINGUAL_ALIGN": "auto"})
-    aligned = asyncio.run(
-        align_crawl(folder, PAIRS, detection, settings, lambda: False, lambda phase: None, small=True)
-    )
+    aligning = align_crawl(folder, PAIRS, detection, settings, lambda: False, lambda phase: None, small=True)
+    aligned = asyncio.run(aligning)
     assert aligned
     assert aligned.outcomes["eng-spa"].pairs == PAGES + 1
 
@@ -113,24 +120,17 @@ def test_profiles_for_other_languages_are_made_anew(crawled: Path, read_again: l
 def test_a_profile_that_does_not_fit_is_made_anew(
     crawled: Path, tmp_path: Path, read_again: list[str], change: dict[str, Any]
 ) -> None:
-    copy = without(crawled, tmp_path / "copy")
     rows = list(read_json_lines(crawled / PROFILES))
-    file = GzipJsonLines(copy / PROFILES)
-    for number, row in enumerate(rows):
-        file.write(row | change if number == 3 else row)
-    file.close()
-    assert profiles(copy) == profiles(crawled)
-    assert read_again == [rows[3]["url"]]
+    url = rows[3]["url"]
+    rows[3] |= change
+    assert profiles(with_profiles(crawled, tmp_path / "copy", rows)) == profiles(crawled)
+    assert read_again == [url]
 
 
 def test_profiles_that_a_kill_has_left_without_a_document_are_passed_over(
     crawled: Path, tmp_path: Path, read_again: list[str]
 ) -> None:
-    copy = without(crawled, tmp_path / "copy")
     rows = list(read_json_lines(crawled / PROFILES))
-    file = GzipJsonLines(copy / PROFILES)
-    for row in (rows[0] | {"url": "https://example.org/lost"}, *rows):
-        file.write(row)
-    file.close()
-    assert profiles(copy) == profiles(crawled)
+    lost = rows[0] | {"url": "https://example.org/lost"}
+    assert profiles(with_profiles(crawled, tmp_path / "copy", [lost, *rows])) == profiles(crawled)
     assert read_again == []

@@ -6,18 +6,15 @@ import json
 import random
 import re
 import zlib
-from collections import Counter
 from typing import TYPE_CHECKING
 
 import pytest
 from support.crawls import crawl, summary
 from support.webserver import TEXT, bilingual_site, serve
 
-from bilingual_crawler.languages.pairs import LanguagePairs
 from bilingual_crawler.pages.jobs import PageJob
 from bilingual_crawler.pages.language import BY_DEFAULT
 from bilingual_crawler.pages.sandbox.jobs import ContentError
-from bilingual_crawler.pairing.reading import RawPage, SkippedPage, read_pages
 from bilingual_crawler.storage.records import read_tsv
 
 if TYPE_CHECKING:
@@ -52,9 +49,7 @@ RUBBISH = {
     "JPEG": b"\xff\xd8\xff\xe0\0\x10JFIF\0" + NOISE,
     "PDF": b"%PDF-1.7\n1 0 obj <</Filter /FlateDecode>> stream\n" + NOISE + b"endstream endobj\n",
     "WOFF": b"wOFF\0\1\0\0" + NOISE,
-    "binary data on a page": b"<html><body><h1>The harvest</h1><pre>"
-    + NOISE.replace(b"<", b"")
-    + b"</pre></body></html>",
+    "binary data on a page": b"<h1>The harvest</h1><pre>" + NOISE.replace(b"<", b"") + b"</pre>",
     "base64": base64.b64encode(NOISE),
     "base64 in lines": base64.encodebytes(NOISE),
     "base64 on a page": b"<html><body><h1>The harvest</h1><pre>" + base64.encodebytes(NOISE) + b"</pre></body></html>",
@@ -82,14 +77,11 @@ LEGIBLE = {
     "text without markup": TEXT["en"] * 20,
     "a short page": "<p>Hi",
     "no text": "<html><body><script>start()</script><a href=/en/><img src=a.png></a></body></html>",
-    "a table of numbers": "<table>"
-    + "".join(f"<tr><td>{NUMBERS.random():.6f}<td>{n:08}" for n in range(900))
-    + "</table>",
+    "a table of numbers": "<table>" + "".join(f"<tr><td>{NUMBERS.random():.6f}<td>{n:08}" for n in range(900)),
     "names": "<h1>Members</h1>" + "".join(f"<p>Ann-Marie Li {n}" for n in range(300)),
     "a page on code": f"<html><body><h1>Harvest</h1><p>{TEXT['en']}</p><pre>{SCRIPT * 9}</pre></body></html>",
     "a page on JSON": f"<html><body><h1>Harvest</h1><p>{TEXT['en']}</p><pre>{json.dumps([{'a': 1}] * 99)}</pre>",
-    "addresses": "<ul>"
-    + "".join(f"<li>https://example.org/{n}/{'the-harvest-of-the-year-was-good-' * 3}.html" for n in range(99)),
+    "addresses": "".join(f"<p>{URL}{n}/{'the-harvest-of-the-year-was-good-' * 3}.html" for n in range(99)),
     "dotted lines": "<pre>" + "".join(f"Chapter {n} {'.' * 70} {n}\n" for n in range(99)) + "</pre>",
     "a long word": "<p>" + "Donaudampfschifffahrtselektrizitätenhauptbetriebswerkbauunterbeamtengesellschaft " * 20,
     "text without blanks": "<p>" + "図書館は月曜日から金曜日まで開いています。" * 100,
@@ -124,10 +116,8 @@ def test_text_with_wrong_letters_is_in_no_sure_language(language: str, text: str
     ("language", "text"), [("spa", TEXT["es"]), ("rus", RUSSIAN * 2), ("eng", TEXT["en"] + "café ")]
 )
 def test_text_with_many_broken_characters_is_in_no_sure_language(language: str, text: str) -> None:
-    broken = "\n".join(text[:20] + "\ufffd" + text[21:] for _ in range(9))
-    assert BY_DEFAULT.identify_page(broken.split("\n")).reliable
-    broken = "\n".join(text[:20] + "\ufffd\ufffd\ufffd" + text[23:] for _ in range(9))
-    found = BY_DEFAULT.identify_page(broken.split("\n"))
+    assert BY_DEFAULT.identify_page([text[:20] + "\ufffd" + text[21:]] * 9).reliable
+    found = BY_DEFAULT.identify_page([text[:20] + "\ufffd\ufffd\ufffd" + text[23:]] * 9)
     assert (found.language, found.reliable) == (language, False)
 
 
@@ -143,14 +133,6 @@ def test_text_with_many_broken_characters_is_in_no_sure_language(language: str, 
 )  # fmt: skip
 def test_names_from_elsewhere_are_no_wrong_letters(text: str) -> None:
     assert BY_DEFAULT.identify_page([text]).reliable
-
-
-def test_the_alignment_names_why_an_illegible_page_is_no_document() -> None:
-    unreadable: Counter[str] = Counter()
-    raw = RawPage(URL, RUBBISH["gzip"], "text/html", language="eng")
-    pairs = LanguagePairs.parse("eng-spa")
-    assert list(read_pages([raw], pairs, BY_DEFAULT, unreadable)) == [SkippedPage(URL, "eng", "illegible")]
-    assert unreadable == {"illegible": 1}
 
 
 def test_a_crawl_counts_illegible_pages_and_logs_the_first(tmp_path: Path) -> None:

@@ -40,22 +40,20 @@ def test_scores_by_hand() -> None:
     assert links.average_precision == 0.5
 
 
+def positives(groups: list[str]) -> list[Example]:
+    base = "https://a.com"
+    return [Example(f"{base}/en/{i}", f"{base}/is/{i}", 1, "positive", "gold", g) for i, g in enumerate(groups)]
+
+
 def test_the_mean_of_domains_does_not_depend_on_their_size() -> None:
-    groups = ("large", "large", "small")
-    examples = [
-        Example(f"https://a.com/en/{i}", f"https://a.com/is/{i}", 1, "positive", "gold", g)
-        for i, g in enumerate(groups)
-    ]
+    examples = positives(["large", "large", "small"])
     scores = compare(examples, np.array([0.9, 0.9, 0.1]))
     assert (scores.f1, scores.f1_of_domains) == (0.8, 0.5)
 
 
 def test_the_worst_domains_show_what_the_mean_hides() -> None:
     """Of 40 domains four have no pair that is seen."""
-    examples = [
-        Example(f"https://a.com/en/{i}", f"https://a.com/is/{i}", 1, "positive", "gold", str(i % 40))
-        for i in range(400)
-    ]
+    examples = positives([str(i % 40) for i in range(400)])
     scores = compare(examples, np.array([0.1 if int(e.group) < 4 else 0.9 for e in examples]))
     assert (scores.f1_of_domains, scores.f1_of_worst) == (0.9, 0.0)
     # two of seven without a pair: 5 / 7 are found, and F1 is 10 / 12

@@ -1,11 +1,11 @@
 from __future__ import annotations
 
 import json
-import lzma
 from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
+from support.frozen_sites import write_frozen
 
 from bilingual_crawler.harvest.sites import Task, read_site
 from training.parallelness.links import ALL, NOT_ALIKE, TWO, UNDECLARED, WAYS, declared, main, score_site, summarise
@@ -24,28 +24,12 @@ HTML = f'<html><link rel=alternate hreflang=sv href="{REFUSED}"><a href="{PARTNE
 @pytest.fixture
 def sites(tmp_path: Path) -> Path:
     """One site: an English page, its Finnish partner, a Swedish address that holds English, another page."""
-    folder = tmp_path / "sites" / "s"
-    folder.mkdir(parents=True)
-    rows = {HOME: "eng", PARTNER: "fin", REFUSED: "eng", OTHER: "eng"}
-    links = {HOME: f"{PARTNER} {REFUSED} {OTHER}"}
-    texts = {
-        "graph.tsv.xz": "".join(f"{url}\t{lang}\t500\t{links.get(url, '')}\n" for url, lang in rows.items()),
-        "pairs.tsv.xz": f"{HOME}\teng\t{PARTNER}\tfin\threflang\n",
-        "pages.warc.xz": warc_record(HOME, HTML),
-    }
-    for name, text in texts.items():
-        with lzma.open(folder / name, "wb") as file:
-            file.write(text.encode())
+    rows = {HOME: ("eng", HTML, [PARTNER, REFUSED, OTHER]), PARTNER: ("fin", "", []), REFUSED: ("eng", "", [])}
+    write_frozen(tmp_path / "sites" / "s", "https://s.org/", rows | {OTHER: ("eng", "", [])}, [(HOME, PARTNER)])
     task = f"s\teng\tfin\t1\t4\t{HOME}\n"
-    (folder.parent / "tasks.tsv").write_text("site\tlang_a\tlang_b\tgold_pairs\treachable_pages\tseeds\n" + task)
-    return folder.parent
-
-
-def warc_record(url: str, html: str) -> str:
-    http = f"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nContent-Length: {len(html)}\r\n\r\n{html}"
-    fields = ("WARC/1.0", "WARC-Type: response", f"WARC-Target-URI: {url}", "WARC-Date: 2024-01-01T00:00:00Z")
-    head = "\r\n".join([*fields, "Content-Type: application/http", f"Content-Length: {len(http)}"])
-    return f"{head}\r\n\r\n{http}\r\n\r\n"
+    head = "site\tlang_a\tlang_b\tgold_pairs\treachable_pages\tseeds\n"
+    (tmp_path / "sites" / "tasks.tsv").write_text(head + task)
+    return tmp_path / "sites"
 
 
 def by_end(pairs: Sequence[tuple[str, str]]) -> NDArray[np.float32]:

@@ -201,8 +201,8 @@ def candidates(said: int, unsaid: int) -> tuple[np.ndarray, dict[str, np.ndarray
     j = np.array([*range(said), *np.roll(np.arange(said), 1), *range(said, said + unsaid)])
     held = np.array([*np.full(said, 4.0), *np.linspace(-3, 1, said), *np.linspace(-3, 3, unsaid)])
     names = ("hreflang", "switcher", "key", "linked", "refused", "one_sided", "outvoted")
-    names += ("rivals_a", "rivals_b", "marked_otherwise", "title_numbers", "url_numbers")
-    columns = dict.fromkeys(names, np.zeros(len(i), dtype=np.float32))
+    others = ("rivals_a", "rivals_b", "marked_otherwise", "title_numbers", "url_numbers")
+    columns = dict.fromkeys((*names, *others), np.zeros(len(i), dtype=np.float32))
     columns["hreflang"] = np.array([*np.full(said, 2), *np.zeros(said + unsaid)], dtype=np.float32)
     return held, columns, (i, j)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from itertools import product
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -31,21 +32,24 @@ NUMBERS = range(20)
 
 def pages() -> Corpus:
     """Twenty pages in each language, with texts of their own."""
-    words = {language: text.split() for language, text in (("en", TEXT["en"]), ("es", TEXT["es"]))}
 
     def page(language: str, n: int) -> bytes:
-        return html(tuple(f"{' '.join(words[language])} {n} {k}." for k in range(3)) + tuple(str(n) * 9 for _ in "ab"))
+        return html((*(f"{TEXT[language].strip()} {n} {k}." for k in range(3)), str(n) * 9, str(n) * 9))
 
-    return corpus({f"{HOST}/{language}/{n}": page(language, n) for language in words for n in NUMBERS})
+    return corpus({f"{HOST}/{language}/{n}": page(language, n) for language in ("en", "es") for n in NUMBERS})
+
+
+def number(url: str) -> int:
+    return int(url.rsplit("/", 1)[1])
 
 
 class Believing:
     """A method that is sure of announced pairs, and finds the pairs by content improbable."""
 
     def __call__(self, domain: Domain) -> Candidates:
-        at = {profile.url.rsplit("/", 1)[1]: place for place, profile in enumerate(domain.b)}
-        places = [(i, at[profile.url.rsplit("/", 1)[1]]) for i, profile in enumerate(domain.a)]
-        announced = np.array([int(domain.a[i].url.rsplit("/", 1)[1]) % 2 == 1 for i, _ in places])
+        at = {number(profile.url): place for place, profile in enumerate(domain.b)}
+        places = [(i, at[number(profile.url)]) for i, profile in enumerate(domain.a)]
+        announced = np.array([number(domain.a[i].url) % 2 == 1 for i, _ in places])
         a, b = np.array(places, dtype=np.intp).T
         names = ["hreflang" if one else "content" for one in announced]
         return Candidates(a, b, np.where(announced, 0.99, 0.3), names, 0.5)
@@ -61,7 +65,7 @@ def aligned(documents: Corpus, method: Method) -> Alignment:
 
 
 def numbers(alignment: Alignment) -> set[int]:
-    return {int(pair.url_a.rsplit("/", 1)[1]) for pair in alignment.pairs}
+    return {number(pair.url_a) for pair in alignment.pairs}
 
 
 def test_a_labelled_pair_is_given_or_not_whatever_a_method_says() -> None:
@@ -90,9 +94,8 @@ def test_labels_teach_what_the_evidence_of_these_sites_is_worth() -> None:
 def test_few_labels_that_agree_with_a_method_change_little() -> None:
     documents = pages()
     documents.label({urls(n): n % 2 == 1 for n in range(2)})
-    assert numbers(aligned(documents, RefittedMethod(Believing(), domains(documents, labelled=True)))) == set(
-        NUMBERS[1::2]
-    )
+    method = RefittedMethod(Believing(), domains(documents, labelled=True))
+    assert numbers(aligned(documents, method)) == set(NUMBERS[1::2])
 
 
 def test_the_correction_without_labels_is_none_and_follows_many_labels() -> None:
@@ -143,12 +146,10 @@ def test_the_benchmark_measures_two_frozen_sites(
 
 
 def test_align_learns_from_a_filled_sheet(tmp_path: Path) -> None:
-    lines = [
-        json.dumps({"url": f"https://a.example/{language}/{n}", "text": f"{TEXT[language]} {n}"})
-        for n in range(6)
-        for language in ("en", "es")
-    ]
-    (tmp_path / "pages.jsonl").write_text("\n".join(lines) + "\n")
+    with (tmp_path / "pages.jsonl").open("w") as file:
+        for language, n in product(("en", "es"), range(6)):
+            page = {"url": f"https://a.example/{language}/{n}", "text": f"{TEXT[language]} {n}"}
+            file.write(json.dumps(page) + "\n")
     common = ("align", "pages.jsonl", "--pair", "eng-spa", "--method", "url", "-s", "BILINGUAL_ENCODER=")
     first = run_scrapy(tmp_path, *common, "--review", "sheets")
     assert first.returncode == 0, first.stderr

@@ -15,12 +15,7 @@ from bilingual_crawler.harvest.sites import read_site
 from bilingual_crawler.pages.decode import decode_body
 from bilingual_crawler.pages.html import outline_of, walk_through
 from bilingual_crawler.pages.outline import Outline
-from bilingual_crawler.pairing.resemblance import (
-    CONFIRMED_BY_OUTLINE,
-    FOLDER,
-    Resemblance,
-    ResemblanceWeights,
-)
+from bilingual_crawler.pairing.resemblance import CONFIRMED_BY_OUTLINE, FOLDER, Resemblance, ResemblanceWeights
 from bilingual_crawler.scoring.models import ModelError, models_folder
 from bilingual_crawler.storage.archive import open_archive
 from bilingual_crawler.storage.warc import ArchivedResponse
@@ -96,23 +91,17 @@ def test_rivals_as_good_as_the_best_make_it_doubtful() -> None:
     assert contested.probability < alone.probability
 
 
-@given(
-    st.lists(
-        st.tuples(
-            st.builds(
-                lambda length, arrays, lines: Outline(
-                    length, lines, arrays[0], arrays[1], arrays[2], bytes(4 * lines), bytes(lines)
-                ),
-                st.integers(0, 10**9),
-                st.tuples(*[st.lists(st.binary(min_size=4, max_size=4), max_size=40).map(b"".join)] * 3),
-                st.integers(0, 48),
-            ),
-            st.integers(0, 1),
-        ),
-        min_size=2,
-        max_size=12,
-    )
-)
+FINGERPRINTS = st.lists(st.binary(min_size=4, max_size=4), max_size=40).map(b"".join)
+
+
+@st.composite
+def outlines(draw: st.DrawFn) -> Outline:
+    lines = draw(st.integers(0, 48))
+    arrays = draw(st.tuples(FINGERPRINTS, FINGERPRINTS, FINGERPRINTS))
+    return Outline(draw(st.integers(0, 10**9)), lines, *arrays, bytes(4 * lines), bytes(lines))
+
+
+@given(st.lists(st.tuples(outlines(), st.integers(0, 1)), min_size=2, max_size=12))
 def test_a_score_is_a_probability_whatever_the_outlines(documents: list[tuple[Outline, int]]) -> None:
     resemblance = after(documents)
     for one, _ in documents:

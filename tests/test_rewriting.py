@@ -28,29 +28,25 @@ EXAMPLES = [
 ]
 
 
-@pytest.mark.parametrize(("first", "second", "contents"), EXAMPLES)
-def test_two_pairs_of_a_site_tell_the_third(first: str, second: str, contents: tuple[object, ...]) -> None:
-    def url(template: str, content: object, language: int) -> str:
-        return "https://a.org/" + template.format(content[language] if isinstance(content, tuple) else content)
-
-    pairs = [(url(first, content, 0), url(second, content, 1)) for content in contents]
+def check_third(pairs: list[tuple[str, ...]]) -> None:
+    """The first two pairs have one rule, which makes the third pair in either direction."""
     rule, again = (rewriting_of(*pair) for pair in pairs[:2])
     assert rule is not None
     assert rule == again
     assert rule.apply(pairs[2][0]) == pairs[2][1]
     assert rule.inverse.apply(pairs[2][1]) == pairs[2][0]
+
+
+@pytest.mark.parametrize(("first", "second", "contents"), EXAMPLES)
+def test_two_pairs_of_a_site_tell_the_third(first: str, second: str, contents: tuple[str, ...]) -> None:
+    check_third([tuple(f"https://a.org/{end.format(content)}" for end in (first, second)) for content in contents])
 
 
 @given(TEMPLATES, MARKS, st.lists(st.tuples(SLUGS, st.integers(10, 10**6)), min_size=3, max_size=3, unique=True))
 def test_a_rule_of_two_pairs_maps_a_third_there_and_back(
     template: str, marks: tuple[str, str], contents: list[tuple[str, int]]
 ) -> None:
-    pairs = [tuple(template.format(mark=mark, slug=slug, number=number) for mark in marks) for slug, number in contents]
-    rule, again = (rewriting_of(*pair) for pair in pairs[:2])
-    assert rule is not None
-    assert rule == again
-    assert rule.apply(pairs[2][0]) == pairs[2][1]
-    assert rule.inverse.apply(pairs[2][1]) == pairs[2][0]
+    check_third([tuple(template.format(mark=mark, slug=slug, number=n) for mark in marks) for slug, n in contents])
 
 
 PATHS = st.text("ab1-_/.?=&%C3 ", max_size=15)
@@ -103,11 +99,8 @@ def test_urls_of_a_site_that_differ_alike_are_pairs() -> None:
     assert all(0.75 <= reliability < 1 for *_, reliability in rewritten_pairs(urls, others))
 
 
-def test_two_pages_that_differ_alike_are_too_few() -> None:
+def test_a_rewriting_of_two_pages_or_whose_targets_mostly_lack_does_not_count() -> None:
     assert not rewritten_pairs(on_site("cain2.htm", "gina2.htm"), on_site("cain.htm", "gina.htm"))
-
-
-def test_a_rewriting_whose_targets_mostly_lack_does_not_count() -> None:
     urls = on_site(*(f"{name}2.htm" for name in ("cain", "gina", "ted", "mason", "eden", "kelly", "pearl")))
     assert not rewritten_pairs(urls, on_site("cain.htm", "gina.htm", "ted.htm"))
 
