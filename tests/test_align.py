@@ -96,14 +96,9 @@ def test_the_url_pairs_of_ccaligned_table_1(english: str, spanish: str) -> None:
 
 def test_urls_that_differ_alike_on_the_whole_site_are_pairs() -> None:
     names = ("cain", "gina", "ted", "mason")
-    pages = {f"{HOST}/{name}2.htm": html(ENGLISH) for name in names} | {
-        f"{HOST}/{name}.htm": html(SPANISH) for name in names
-    }
-    # near-duplicates are merged, so each page has a line of its own
-    pages = {
-        url: body + f"<p>{url.rpartition('/')[2]} {number}</p>".encode() * 3
-        for number, (url, body) in enumerate(pages.items())
-    }
+    texts = {f"/{name}2.htm": ENGLISH for name in names} | {f"/{name}.htm": SPANISH for name in names}
+    # near-duplicates are merged, so each page has lines of its own
+    pages = {HOST + path: html((*text, *[f"{path} {n}"] * 3)) for n, (path, text) in enumerate(texts.items())}
     assert pairs(aligned(corpus(pages))) == {(f"/{name}2.htm", f"/{name}.htm") for name in names}
 
 
@@ -129,16 +124,10 @@ def test_announced_translations_are_followed_through_redirects() -> None:
 
 
 def test_of_near_duplicates_one_is_paired_and_others_with_what_the_site_says() -> None:
-    text = tuple(f"{sentence} {number}" for number in range(30) for sentence in ENGLISH[:1])
-    spanish = tuple(f"{sentence} {number}" for number in range(30) for sentence in SPANISH[:1])
-    pages = {
-        f"{HOST}/en/a": html(text[:-1]),
-        f"{HOST}/en/b": html(text),
-        f"{HOST}/es/a": html(spanish),
-        f"{HOST}/es/b": html(spanish),
-        f"{HOST}/en/print": html(text),
-        f"{HOST}/es/imprimir": html(spanish),
-    }
+    english, spanish = (tuple(f"{side[0]} {number}" for number in range(30)) for side in (ENGLISH, SPANISH))
+    texts = {"/en/a": english[:-1], "/en/b": english, "/es/a": spanish, "/es/b": spanish}
+    texts |= {"/en/print": english, "/es/imprimir": spanish}
+    pages = {HOST + path: html(text) for path, text in texts.items()}
     alignment = aligned(corpus(pages))
     assert pairs(alignment) == {("/en/b", "/es/b"), ("/en/a", "/es/a")}
     assert sorted(alignment.unpaired.values()) == ["copy", "copy"]
@@ -195,8 +184,7 @@ def test_the_longest_of_pages_that_differ_by_scheme_and_www_stays() -> None:
 
 
 def test_most_lines_decide_on_the_language() -> None:
-    menu = " ".join(SPANISH)
-    document, profile = read(html((menu, *(ENGLISH * 12))))
+    document, profile = read(html((" ".join(SPANISH), *(ENGLISH * 12))))
     assert document.language == "eng"
     assert 0.5 < profile.share < 1
 
@@ -537,11 +525,19 @@ def test_every_document_of_a_crawl_is_in_a_pair_or_has_a_reason(
         assert {"same_url", "other_language", "copy"} <= reasons.keys()
 
 
-def test_a_document_that_cannot_be_read_is_left_out_by_name() -> None:
+@pytest.mark.parametrize(
+    ("body", "kind", "reason", "counted"),
+    [
+        (b"%PDF-1.4 broken", "application/pdf", "unreadable", "damaged"),
+        (np.random.default_rng(1).bytes(30_000), "text/html", "illegible", "illegible"),
+    ],
+    ids=["broken PDF", "noise"],
+)
+def test_a_document_that_cannot_be_read_is_left_out_by_name(body: bytes, kind: str, reason: str, counted: str) -> None:
     unreadable: Counter[str] = Counter()
-    broken = RawPage(f"{HOST}/a.pdf", b"%PDF-1.4 broken", "application/pdf", language="spa")
-    assert list(read_pages([broken], PAIRS, BY_DEFAULT, unreadable)) == [SkippedPage(broken.url, "spa", "unreadable")]
-    assert unreadable.total() == 1
+    broken = RawPage(f"{HOST}/a", body, kind, language="spa")
+    assert list(read_pages([broken], PAIRS, BY_DEFAULT, unreadable)) == [SkippedPage(broken.url, "spa", reason)]
+    assert unreadable == {counted: 1}
     documents = Corpus(PAIRS)
-    documents.leave_out(broken.url, "spa", "unreadable")
-    assert aligned(documents).unpaired == {broken.url: "unreadable"}
+    documents.leave_out(broken.url, "spa", reason)
+    assert aligned(documents).unpaired == {broken.url: reason}

@@ -69,9 +69,7 @@ def test_a_calibrated_judge_gives_the_log_odds_of_its_regression(several: list[E
 
 def test_of_near_duplicates_one_is_chosen(several: list[Examples]) -> None:
     one = several[0]
-    same = Examples(
-        **{name: getattr(one, name) for name in Examples.__slots__} | {"alike": (np.zeros(60, int), one.alike[1])}
-    )
+    same = replace(one, alike=(np.zeros(60, int), one.alike[1]))
     assert len(same.chosen(np.ones(len(one.a)), 0.5)) == 1
 
 
@@ -122,12 +120,11 @@ def test_sites_that_lie_teach_what_corrects_a_judge_and_nothing_else(several: li
     with_liars = held_out([*several, *liars], FEATURES, Regression)
     assert with_liars[:2] == (slope, shift)
     assert [own.tolist() for own in with_liars[2]] == [own.tolist() for own in (*odds, *odds)]
-    given = [
-        one.with_columns({"given": own, "contradicted": one.columns["total"]})
-        for one, own in zip(several, odds, strict=True)
-    ]
+
+    def correction(chosen: list[Examples]) -> float:
+        return fit_correction(chosen, "given", ("contradicted",)).weights["contradicted"]
+
+    said = zip(several, odds, strict=True)
+    given = [one.with_columns({"given": own, "contradicted": one.columns["total"]}) for one, own in said]
     lying = [replace(one, form="lying", parallel=~one.parallel) for one in given]
-    without, with_lies = (
-        fit_correction(chosen, "given", ("contradicted",)).weights["contradicted"] for chosen in (given, given + lying)
-    )
-    assert with_lies < without - 0.1
+    assert correction(given + lying) < correction(given) - 0.1

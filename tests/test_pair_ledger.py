@@ -511,11 +511,8 @@ def test_gain_believes_foreign_claims_as_often_as_they_are_mutual() -> None:
         return page(f"https://b.com/{number}", "eng", announced("isl", f"https://a.is/{number}"))
 
     one_sided = [one for n in range(9) for one in (claims(n), page(f"https://a.is/{n}", "isl"))]
-    mutual = [
-        one
-        for n in range(9)
-        for one in (claims(n), page(f"https://a.is/{n}", "isl", announced("eng", f"https://b.com/{n}")))
-    ]
+    back = [announced("eng", f"https://b.com/{n}") for n in range(9)]
+    mutual = [one for n in range(9) for one in (claims(n), page(on(str(n)), "isl", back[n]))]
     assert worth(one_sided) < 0.2 * worth([])
     assert worth(mutual) >= worth([])
 

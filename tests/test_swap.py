@@ -17,14 +17,8 @@ PAIR = LanguagePair.parse("eng-isl")
         ("https://x.com/is/a?b=1", ["https://x.com/en/a?b=1", "https://x.com/a?b=1"]),
         ("https://x.com/en-US/a", ["https://x.com/is-IS/a", "https://x.com/is/a", "https://x.com/a"]),
         ("https://x.com/is_is/a", ["https://x.com/en_us/a", "https://x.com/en/a", "https://x.com/a"]),
-        (
-            "https://x.com/ENG/a",
-            ["https://x.com/ISL/a", "https://x.com/ICE/a", "https://x.com/IS/a", "https://x.com/a"],
-        ),
-        (
-            "https://x.com/English/a",
-            ["https://x.com/Icelandic/a", "https://x.com/Islenska/a", "https://x.com/is/a", "https://x.com/a"],
-        ),
+        ("https://x.io/ENG/a", ["https://x.io/ISL/a", "https://x.io/ICE/a", "https://x.io/IS/a", "https://x.io/a"]),
+        ("http://x.io/English", ["http://x.io/Icelandic", "http://x.io/Islenska", "http://x.io/is", "http://x.io/"]),
         ("https://x.com/a?lang=en&b=1", ["https://x.com/a?lang=is&b=1", "https://x.com/a?b=1"]),
         ("https://x.com/a?lang=en", ["https://x.com/a?lang=is", "https://x.com/a"]),
         ("https://x.com/a.en.html", ["https://x.com/a.is.html", "https://x.com/a.html"]),

@@ -18,7 +18,6 @@ from bilingual_crawler.bitext.align import LONGEST
 from bilingual_crawler.bitext.monolingual import open_monolingual
 from bilingual_crawler.bitext.personal import masked
 from bilingual_crawler.bitext.produce import BitextProducer, open_exports
-from bilingual_crawler.bitext.splitting import split
 from bilingual_crawler.items import Pair
 from bilingual_crawler.languages.codes import LanguagePair
 from bilingual_crawler.pages.language import BY_DEFAULT
@@ -40,17 +39,6 @@ def normal(paragraphs: list[str]) -> list[str]:
     """Paragraphs with text, with single blanks, as the main text of a page has them."""
     writable = (line.encode(errors="replace").decode() for line in paragraphs)
     return [text for line in writable if (text := " ".join(line.split()))]
-
-
-@given(lines, st.sampled_from(["eng", "zho", "isl", "ara", "hin", "jpn"]))
-@example(["Hann kom 5. maí 2020. Svo fór hann.", "你好。我很好。"], "isl")
-def test_the_sentences_of_a_line_are_the_line(paragraphs: list[str], language: str) -> None:
-    written: dict[int, str] = {}
-    for sentence in split(paragraphs, language):
-        assert sentence.text == sentence.text.strip() != ""
-        before = written.get(sentence.paragraph, "")
-        written[sentence.paragraph] = before + sentence.text + " " * sentence.blank
-    assert written == {n: text for n, line in enumerate(paragraphs) if (text := " ".join(line.split()))}
 
 
 def produce(folder: Path, pages: dict[str, list[str]], *formats: str, mask: bool = False) -> None:
@@ -112,35 +100,27 @@ ALONE = "Tämä pitkä kappale on vain suomenkielisellä sivulla, eikä sille ol
 PAGES = {A: [*ENGLISH, MAIL[0]], B: [*FINNISH[:2], ALONE, *FINNISH[2:], MAIL[1]]}
 
 
-def test_beads_have_what_sentence_pairs_have_and_gaps_are_where_they_are(tmp_path: Path) -> None:
-    produce(tmp_path, PAGES, "documents", "jsonl", "dropped")
+def test_beads_have_what_sentence_pairs_have_and_gaps_and_dropped_pairs_are_where_they_are(tmp_path: Path) -> None:
+    menus = {A: "Home | News | Contact", B: "Etusivu | Uutiset | Yhteystiedot"}
+    produce(tmp_path, {url: [*PAGES[url], menus[url]] for url in PAGES}, "documents", "jsonl", "dropped")
     [row] = json_lines(tmp_path / "en-fi.documents.jsonl.gz")
-    texts = {
-        language: [
-            "".join(row["sentences"][language][n]["text"] for n in bead[language]).strip() for bead in row["beads"]
-        ]
-        for language in ("en", "fi")
-    }
+    texts: dict[str, list[str]] = {}
+    for language in ("en", "fi"):
+        sentences = [one["text"] for one in row["sentences"][language]]
+        texts[language] = ["".join(sentences[n] for n in bead[language]).strip() for bead in row["beads"]]
     pairs = json_lines(tmp_path / "en-fi.jsonl.gz")
     kept = [n for n, bead in enumerate(row["beads"]) if bead["en"] and bead["fi"] and not bead["dropped"]]
     assert len(kept) == len(pairs) > 2
     for n, pair in zip(kept, pairs, strict=True):
         assert pair["translation"] == {language: texts[language][n] for language in ("en", "fi")}
-        assert {name: row["beads"][n][name] for name in ("score", "quality", "short")} == {
-            name: pair[name] for name in ("score", "quality", "short")
-        }
+        for name in ("score", "quality", "short"):
+            assert row["beads"][n][name] == pair[name]
     assert row["document_score"] == pairs[0]["document_score"]
     assert row.keys() == pairs[0].keys() - {"translation", "score", "quality", "short"} | {"sentences", "beads"}
     gap = row["beads"][texts["fi"].index(ALONE)]
     assert (gap["en"], gap["score"], gap["dropped"]) == ([], None, "")
+    assert row["beads"][-1]["dropped"] == "navigation"
     assert row["personal"] == {"en": "email", "fi": "email"}
-
-
-def test_dropped_pairs_stay_in_their_document_with_the_reason(tmp_path: Path) -> None:
-    menu = "Home | News | Contact", "Etusivu | Uutiset | Yhteystiedot"
-    produce(tmp_path, {A: [*ENGLISH, menu[0]], B: [*FINNISH, menu[1]]}, "documents")
-    [row] = json_lines(tmp_path / "en-fi.documents.jsonl.gz")
-    assert [bead["dropped"] for bead in row["beads"]][-1] == "navigation"
 
 
 def test_masks_hold_in_whole_documents(tmp_path: Path) -> None:
@@ -163,15 +143,10 @@ def test_a_document_of_too_many_sentences_is_cut_where_the_alignment_ends(tmp_pa
 
 def test_the_main_text_of_a_document_decides_whether_it_is_in_its_language(tmp_path: Path) -> None:
     """A page in English with long menus in Finnish counts as Finnish; its main text does not."""
-    contact, short = "https://a.example/fi/contact", "https://a.example/fi/2024"
-    code = "https://a.example/fi/code"
+    contact, short, code = (f"https://a.example/fi/{name}" for name in ("contact", "2024", "code"))
     english = ["Your name and your e-mail address", "By submitting this form, you accept the privacy policy."]
-    produce(
-        tmp_path,
-        {**PAGES, contact: english, short: ["OK 2024"], code: ["SO0Ac:1sAA"]},
-        "monolingual",
-        "monolingual-parquet",
-    )
+    pages = {**PAGES, contact: english, short: ["OK 2024"], code: ["SO0Ac:1sAA"]}
+    produce(tmp_path, pages, "monolingual", "monolingual-parquet")
     rows = json_lines(tmp_path / "en-fi.monolingual.jsonl.gz")
     assert [row["url"] for row in rows] == [A, B, short, code]
     assert pq.read_table(tmp_path / "en-fi.monolingual.parquet")["url"].to_pylist() == [A, B, short, code]
@@ -187,15 +162,12 @@ def test_documents_of_one_language_come_once_without_boilerplate(tmp_path: Path)
         texts[f"https://a.example/es/{n}"] = ["Inicio Noticias Contacto", *(line.format(n) for line in spanish)]
     letters = (f"The {n}th letter of the smith tells of copper and of iron in the hills." for n in range(40))
     lonely = ["Home News Contact us", *letters]
-    texts["https://a.example/en/print/smith"] = lonely[:-1]
-    texts["https://a.example/en/smith"] = lonely
-    texts["https://b.example/smith"] = lonely[1:]
+    smiths = {"a.example/en/print/smith": lonely[:-1], "a.example/en/smith": lonely, "b.example/smith": lonely[1:]}
+    texts |= {f"https://{url}": text for url, text in smiths.items()}
     with (tmp_path / "pages.jsonl").open("w") as file:
         file.writelines(json.dumps({"url": url, "text": "\n".join(text)}) + "\n" for url, text in texts.items())
-    result = run_scrapy(
-        tmp_path, "align", "pages.jsonl", "--pair", "en-es", "--method", "url", "--bitext", "bitext",
-        "--formats", "monolingual,monolingual-parquet", "-s", "BILINGUAL_ENCODER=",
-    )  # fmt: skip
+    bitext = ("--bitext", "bitext", "--formats", "monolingual,monolingual-parquet", "-s", "BILINGUAL_ENCODER=")
+    result = run_scrapy(tmp_path, "align", "pages.jsonl", "--pair", "en-es", "--method", "url", *bitext)
     assert result.returncode == 0, result.stderr
     rows = {row["url"]: row for row in json_lines(tmp_path / "bitext" / "en-es.monolingual.jsonl.gz")}
     assert len(rows) == 21
