@@ -7,14 +7,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
+from support.texts import MODELS, PAIRS
 
-from bilingual_crawler.languages.pairs import LanguagePairs
 from bilingual_crawler.pages.outline import hash_text
 from bilingual_crawler.pairing.content import glossary_channels
 from bilingual_crawler.pairing.corpus import Corpus, Domain
 from bilingual_crawler.pairing.methods import make_method
 from bilingual_crawler.pairing.reading import RawPage, read_document
-from bilingual_crawler.scoring.models import models_folder
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -25,19 +24,18 @@ if TYPE_CHECKING:
     from bilingual_crawler.items import Document
     from bilingual_crawler.pairing.model import Profile
 
-PAIRS = LanguagePairs.parse("eng-spa")
 SENTENCES = {
     "eng": "The museum is closed on Mondays and on public holidays, and nobody remembers why.",
     "spa": "El museo está cerrado los lunes y los días festivos, y nadie recuerda por qué.",
 }
 DOCUMENTS, TAUGHT, WORDS = 60, 40, 80
-MODELS = models_folder(None)
 
 
-def profile(language: str, name: str) -> Profile:
-    read = read_document(RawPage(f"https://a.example/{name}", None, text=SENTENCES[language]), PAIRS)
-    assert read is not None
-    return read[1]
+def read(url: str) -> tuple[Document, Profile]:
+    language = "eng" if "eng" in url else "spa"
+    found = read_document(RawPage(url, None, text=SENTENCES[language]), PAIRS)
+    assert found is not None
+    return found
 
 
 @pytest.fixture
@@ -50,7 +48,8 @@ def texts() -> Domain:
         numbers = [f"{number} {place}" for place in range(3)] if number < TAUGHT else []
         for language in ("eng", "spa"):
             words = np.unique(hashes(f"{language}{one}" for one in meanings))
-            profiles.append(replace(profile(language, f"{language}{number}"), words=words, numbers=hashes(numbers)))
+            profile = read(f"https://a.example/{language}{number}")[1]
+            profiles.append(replace(profile, words=words, numbers=hashes(numbers)))
     return Domain(("a.example",), Texts(PAIRS), PAIRS.pairs[0], profiles)
 
 
@@ -58,10 +57,7 @@ class Texts(Corpus):
     """A corpus in which all documents of a language have one text, which tells nothing."""
 
     def document(self, url: str) -> Document:
-        language = "eng" if "eng" in url else "spa"
-        read = read_document(RawPage(url, None, text=SENTENCES[language]), PAIRS)
-        assert read is not None
-        return read[0]
+        return read(url)[0]
 
 
 def hashes(texts: Iterable[str]) -> NDArray[np.uint32]:

@@ -7,7 +7,7 @@ import re
 from typing import TYPE_CHECKING
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 from support.costs import ATTEMPTS, processor_seconds
 
@@ -115,8 +115,6 @@ LINES = {
         ("amh", "ቤቱ ትልቅ ነው::‖ሰዎች ይኖራሉ::‖ደህና ነው።"),
         ("ell", "Πού είσαι\u037e‖Εδώ είμαι;‖Ναι, εδώ."),
         ("eng", "Use std::vector here; Never mind.‖Done."),
-        ("mya", "ဟုတ်ကဲ့၊ ဟုတ်သည်။‖လာပါ။"),
-        ("khm", "គាត់ទៅហើយ។‖គាត់មកវិញ។"),
         ("hye", "Նա եկավ։‖Նա գնաց։"),
         ("urd", "وہ آیا۔‖وہ گیا۔"),
     ],
@@ -240,11 +238,21 @@ def test_no_line_costs_more_than_linear_time(text: str) -> None:
     assert any(seconds(60_000) < 8 * seconds(15_000) + 0.1 for _ in range(ATTEMPTS))
 
 
-@given(st.text("aA1é.!?;:。།“”„«»()[]\"'’-|/ \n,नሀきIX"), st.sampled_from(["eng", "deu", "ell", "hin", "jpn", "slv"]))
-def test_the_sentences_of_a_line_are_the_line(line: str, language: str) -> None:
-    found = split([line], language)
-    assert "".join(one.text + " " * one.blank for one in found) == " ".join(line.split())
-    assert all(isinstance(one, Sentence) and one.text for one in found)
+SIGNS = st.text("aA1é.!?;:。།“”„«»()[]\"'’-|/ \n,नሀきIX你\u3000\u00a0\x85@", max_size=40)
+
+
+@given(
+    st.lists(SIGNS | st.text(max_size=20), max_size=8),
+    st.sampled_from(["eng", "deu", "ell", "hin", "jpn", "slv", "zho", "isl", "ara"]),
+)
+@example(["Hann kom 5. maí 2020. Svo fór hann.", "你好。我很好。"], "isl")
+def test_the_sentences_of_a_line_are_the_line(paragraphs: list[str], language: str) -> None:
+    written: dict[int, str] = {}
+    for sentence in split(paragraphs, language):
+        assert sentence.text == sentence.text.strip() != ""
+        before = written.get(sentence.paragraph, "")
+        written[sentence.paragraph] = before + sentence.text + " " * sentence.blank
+    assert written == {n: text for n, line in enumerate(paragraphs) if (text := " ".join(line.split()))}
 
 
 def test_sentences_keep_their_paragraph() -> None:
