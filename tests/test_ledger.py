@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import pty
 import re
@@ -15,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from scrapy.settings import Settings
+from support.crawls import summary
 from support.scripted import Answer, scripted
 from support.webserver import bilingual_site, run_scrapy, scrapy_command, scrapy_environment, start_scrapy
 
@@ -40,11 +40,6 @@ def command(url: str) -> tuple[str, ...]:
         *("crawl", "bilingual", "-a", "pair=eng-spa", "-a", f"seeds={url}/en/", "-a", "policy=bfs"),
         *("-s", "JOBDIR=job", "-s", "BILINGUAL_OUTPUT_DIR=out", *QUICK),
     )
-
-
-def summary(folder: Path) -> dict[str, Any]:
-    content: dict[str, Any] = json.loads((folder / "out" / "summary.json").read_text())
-    return content
 
 
 def check(folder: Path) -> dict[str, Any]:

@@ -6,7 +6,6 @@ import gzip
 import json
 import subprocess
 import sys
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -174,8 +173,9 @@ def test_opuscleaner_reads_the_moses_files(bitext: Path, tools: Path, tmp_path: 
 
 
 def run(*command: str | Path, folder: Path) -> subprocess.CompletedProcess[str]:
-    path = f"{Path(command[0]).parent}:/usr/bin:/bin"
-    call = partial(subprocess.run, capture_output=True, text=True, timeout=300, check=False)
-    done = call(command, cwd=folder, env=outside_environment(PATH=path))
+    environment = outside_environment(PATH=f"{Path(command[0]).parent}:/usr/bin:/bin")
+    done = subprocess.run(
+        command, cwd=folder, env=environment, capture_output=True, text=True, timeout=300, check=False
+    )
     assert done.returncode == 0, done.stderr
     return done
