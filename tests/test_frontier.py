@@ -169,9 +169,9 @@ def test_of_many_urls_in_flight_at_a_death_none_dies_with_another_again(tmp_path
     again = left_by_kill(tmp_path / "frontier left")
     found = {}
     frontier = LocalFrontier(again, Limits(per_slot=0), Clock())
-    while each := frontier.pop():
-        found[each.url] = each.priority
-        frontier.finish(each)
+    while left := frontier.pop():
+        found[left.url] = left.priority
+        frontier.finish(left)
     assert [url for url, priority in found.items() if priority == POISON] == [suspect.url]
     assert [url for url, priority in found.items() if priority == SUSPECT] == [other.url for other in flying[1:]]
     assert next(iter(found)) == suspect.url

@@ -22,7 +22,7 @@ from support.webserver import bilingual_site, run, serve
 from bilingual_crawler.crawl.handlers import OncePerKind
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Mapping
     from pathlib import Path
     from subprocess import CompletedProcess
 
@@ -41,7 +41,7 @@ def text(content: bytes | str, status: int = 200, **headers: str) -> Answer:
     return Answer(content, status, "text/plain", {name.replace("_", "-"): value for name, value in headers.items()})
 
 
-def changed(answers: dict[str, tuple[Answer, ...]]) -> Callable[[str], Answer]:
+def changed(answers: Mapping[str, tuple[Answer, ...]]) -> Callable[[str], Answer]:
     """The site, in which some paths have these answers in turn, and the last of them from then on."""
     asked: Counter[str] = Counter()
 
