@@ -12,7 +12,7 @@ import pytest
 import redis
 from support.crawls import each, summary
 from support.redis_server import redis_server
-from support.several_sites import asked, documents, every_document, hosts, serve_several, wait_until_asked
+from support.several_sites import asked, documents, every_document, serve_several, wait_until_asked
 from support.webserver import start_scrapy
 
 from bilingual_crawler.storage.records import read_tsv
@@ -61,26 +61,15 @@ def folders(tmp_path: Path) -> list[Path]:
     return [tmp_path / "one", tmp_path / "two"]
 
 
-@pytest.mark.slow
-def test_two_workers_split_the_hosts_and_fetch_nothing_twice(
+def test_workers_share_the_budget_of_bytes_and_fetch_nothing_twice(
     folders: list[Path], sites: list[Site], server: RedisServer
 ) -> None:
-    # the slower one of two starts comes while there are hosts left
-    workers = [start_worker(folder, sites, server, "DOWNLOAD_DELAY=0.3") for folder in folders]
-    logs = [end(worker) for worker in workers]
-    assert all("Traceback" not in log for log in logs)
-    one, two = map(documents, folders)
-    assert one | two == every_document(sites)
-    assert not one & two
-    assert min(len(hosts(folder)) for folder in folders) >= 2
-    assert max(asked(sites).values()) == 1
-
-
-def test_workers_share_the_budget_of_bytes(folders: list[Path], sites: list[Site], server: RedisServer) -> None:
     more = ("DOWNLOAD_DELAY=0.1", "BILINGUAL_MAX_BYTES=90000")
     workers = [start_worker(folder, sites, server, *more) for folder in folders]
-    for worker in workers:
-        end(worker)
+    assert all("Traceback" not in end(worker) for worker in workers)
+    one, two = map(documents, folders)
+    assert not one & two
+    assert max(asked(sites).values()) == 1
     received = [summary(folder)["bytes"] for folder in folders]
     assert min(received) > 0
     counted = redis.Redis(port=server.port).hget("bilingual:crawl:named", "bytes ")
