@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gzip
 import json
 import os
 import signal
@@ -24,6 +23,7 @@ from scrapy.utils.misc import build_from_crawler, load_object
 from scrapy.utils.reactor import is_reactor_installed
 from support import fork_server
 from support.components import free_port
+from support.crawls import documents, each, summary
 from support.example_site import check
 from support.example_site import serve as example
 from support.webserver import QUICK, bilingual_site, serve, varied
@@ -48,18 +48,8 @@ PROJECT = ROOT / "examples" / "addon"
 PLACES = ("DOWNLOADER_MIDDLEWARES", "SPIDER_MIDDLEWARES", "ITEM_PIPELINES", "EXTENSIONS")
 
 ALONE = {
-    load_object(path)
-    for path in (
-        "scrapy.downloadermiddlewares.robotstxt.RobotsTxtMiddleware",
-        "scrapy.downloadermiddlewares.retry.RetryMiddleware",
-        "scrapy.extensions.logstats.LogStats",
-        "scrapy.extensions.remote_control.RemoteControl",
-        "scrapy.extensions.spiderstate.SpiderState",
-        "bilingual_crawler.crawl.middlewares.warc.KnownPagesMiddleware",
-        "bilingual_crawler.crawl.middlewares.backoff.PoisonMiddleware",
-        "bilingual_crawler.crawl.middlewares.robots.RobotsMiddleware",
-        "bilingual_crawler.reporting.status.StatusExtension",
-    )
+    *("RobotsTxtMiddleware", "RetryMiddleware", "LogStats", "RemoteControl", "SpiderState"),
+    *("KnownPagesMiddleware", "PoisonMiddleware", "RobotsMiddleware", "StatusExtension"),
 }
 """Components that work without ours, or do nothing unless asked."""
 
@@ -177,7 +167,7 @@ def project(
     """Start ``scrapy`` in the example project, forked unless it is to be *fresh*."""
     environment = {name: value for name, value in os.environ.items() if name != "SCRAPY_SETTINGS_MODULE"}
     given = {"BILINGUAL_OUTPUT_DIR": str(folder / "out"), "LOG_LEVEL": "INFO", **(settings or {})}
-    options = [part for name, value in given.items() for part in ("-s", f"{name}={value}")]
+    options = each("-s", *(f"{name}={value}" for name, value in given.items()))
     kind = subprocess.Popen if fresh else fork_server.Popen
     return kind(
         [sys.executable, "-m", "scrapy", *arguments, *QUICK, *options],
@@ -188,6 +178,13 @@ def project(
         text=True,
         start_new_session=True,
     )
+
+
+def end(process: subprocess.Popen[str], *never: str) -> None:
+    """Wait for a crawl that ends well, and whose log has *never* such a word."""
+    log = process.communicate(timeout=300)[0]
+    assert process.returncode == 0, log
+    assert not [word for word in never if word in log], log
 
 
 def lines(path: Path) -> list[dict[str, Any]]:
@@ -276,7 +273,7 @@ def test_a_component_without_the_addon_works_or_says_what_it_needs(name: str) ->
     crawler = Crawler(Plain, {"TELNETCONSOLE_ENABLED": False, **reactor})
     crawler._apply_settings()
     component = load_object(name)
-    if component in ALONE:
+    if component.__name__ in ALONE:
         with suppress(NotConfigured):
             build_from_crawler(component, crawler)
     else:
@@ -319,90 +316,55 @@ def test_a_request_is_kept_with_all_that_its_callback_needs() -> None:
 
 @pytest.mark.slow
 def test_the_example_project_finds_pairs_and_its_archive_is_crawled_again(tmp_path: Path) -> None:
-    items = tmp_path / "items.jsonl"
-    quick = {"BILINGUAL_ALIGN": "url"}
+    def crawl(site: str, items: str, settings: dict[str, str], fresh: bool = False) -> list[dict[str, Any]]:
+        command = ("crawl", "headings", "-a", f"site={site}", "-O", str(tmp_path / items))
+        end(project(tmp_path, *command, settings=settings, fresh=fresh), "Traceback")
+        return lines(tmp_path / items)
+
     with example.serving() as site:
-        arguments = ("crawl", "headings", "-a", f"site={site}", "-O", str(items))
-        process = project(tmp_path, *arguments, settings=quick, fresh=True)
-        log = process.communicate(timeout=300)[0]
-    assert process.returncode == 0, log
-    assert "Traceback" not in log
-    found = lines(items)
+        found = crawl(site, "items.jsonl", {"BILINGUAL_ALIGN": "url"}, fresh=True)
     assert {item["section"] for item in found} >= {"home", "navigation", "Blog"}
     assert sum(bool(item["headings"]) for item in found) > 50
-    out = tmp_path / "out"
+    out, second = tmp_path / "out", tmp_path / "second"
     pairs = {tuple(urlsplit(row[side]).path for side in ("url_a", "url_b")) for row in read_tsv(out / "pairs.tsv")}
     gold = {tuple(urlsplit(url).path for url in pair) for pair in check.gold_pairs("eng-spa")}
     assert pairs == gold
-    with gzip.open(out / "documents.jsonl.gz", "rt") as file:
-        documents = {record["url"] for record in map(json.loads, file)}
-    assert documents == {item["url"] for item in found if item["language"] in ("eng", "spa")}
-    summary = json.loads((out / "summary.json").read_text())
-    assert (summary["pairs"], summary["finish_reason"]) == (len(gold), "finished")
+    assert documents(tmp_path).keys() == {item["url"] for item in found if item["language"] in ("eng", "spa")}
+    told = summary(tmp_path)
+    assert (told["pairs"], told["finish_reason"]) == (len(gold), "finished")
     archive = open_archive([str(out)])
     assert all(archive.find(item["url"]) for item in found)
 
     # again from the archive, the site being away: only the language filter beside Scrapy's own scheduler
-    again = tmp_path / "again.jsonl"
-    settings = {
-        "BILINGUAL_PARTS": "language",
-        "BILINGUAL_WARC": "0",
-        "BILINGUAL_REPLAY": str(out),
-        "BILINGUAL_OUTPUT_DIR": str(tmp_path / "second"),
-    }
-    process = project(tmp_path, "crawl", "headings", "-a", f"site={site}", "-O", str(again), settings=settings)
-    log = process.communicate(timeout=300)[0]
-    assert process.returncode == 0, log
-    assert "Traceback" not in log
-
-    def languages(items: list[dict[str, Any]]) -> dict[str, str]:
-        return {item["url"]: item["language"] for item in items}
-
-    assert languages(lines(again)) == languages(found)
-    assert [path.name for path in (tmp_path / "second").iterdir()] == [".lock"]
+    alone = {"BILINGUAL_PARTS": "language", "BILINGUAL_WARC": "0", "BILINGUAL_REPLAY": str(out)}
+    again = crawl(site, "again.jsonl", alone | {"BILINGUAL_OUTPUT_DIR": str(second)})
+    languages = [{item["url"]: item["language"] for item in items} for items in (again, found)]
+    assert languages[0] == languages[1]
+    assert [path.name for path in second.iterdir()] == [".lock"]
 
 
 def test_all_requests_reach_their_callbacks_in_the_order_of_the_policy_also_after_a_kill(tmp_path: Path) -> None:
     number = 30
-    notes, spider = tmp_path / "notes.jsonl", tmp_path / "tour.py"
+    notes, spider, job = tmp_path / "notes.jsonl", tmp_path / "tour.py", str(tmp_path / "job")
     spider.write_text(TOUR)
-    settings = {
-        "JOBDIR": str(tmp_path / "job"),
-        "CONCURRENT_REQUESTS_PER_DOMAIN": "2",
-        "BILINGUAL_ALIGN": "",
-        "BILINGUAL_POLICY": "gain",
-    }
-
-    def start(site: str) -> subprocess.Popen[str]:
-        arguments = ("runspider", str(spider), "-a", f"site={site}", "-a", f"notes={notes}")
-        return project(tmp_path, *arguments, settings=settings)
-
+    settings = {"JOBDIR": job, "CONCURRENT_REQUESTS_PER_DOMAIN": "2", "BILINGUAL_POLICY": "gain"}
     with serve(varied(bilingual_site(number)), redirects={"/old": "/es/page-1.html"}, delay=0.05) as site:
-        first = start(site.url)
+        command = ("runspider", str(spider), "-a", f"site={site.url}", "-a", f"notes={notes}")
+        first = project(tmp_path, *command, settings=settings)
         site.wait_until_asked(30)
         os.killpg(first.pid, signal.SIGKILL)
         first.communicate()
         seen_before = len(lines(notes))
-        second = start(site.url)
-        log = second.communicate(timeout=300)[0]
+        end(project(tmp_path, *command, settings=settings), "Traceback")
         asked, home = dict(site.asked), site.url
-    assert second.returncode == 0, log
-    assert "Traceback" not in log
     called = lines(notes)
     assert 5 < seen_before < len(called) - 20
 
     pages = {note["url"].removeprefix(home): note for note in called if note["kind"] == "page"}
     paths = [f"/{lang}/page-{page}.html" for lang in ("en", "es") for page in range(number)]
     assert set(pages) == {"/", "/fi/", "/en/", "/es/", "/gone", *paths}
-    assert pages["/"] | {"url": ""} == {
-        "kind": "page",
-        "url": "",
-        "status": 200,
-        "by": "start",
-        "mark": None,
-        "depth": 0,
-        "sent": "",
-    }
+    first_note = {"kind": "page", "url": f"{home}/", "status": 200, "by": "start", "mark": None, "depth": 0, "sent": ""}
+    assert pages["/"] == first_note
     for path in paths:
         assert (pages[path]["mark"], pages[path]["sent"]) == (["a", 1], "yes")
         assert pages[path]["by"].startswith(home)
@@ -434,18 +396,11 @@ def test_items_that_others_drop_or_an_errback_yields_do_not_keep_the_crawl(tmp_p
     dead = f"http://127.0.0.1:{free_port()}/"
     with serve(varied(bilingual_site(5))) as site:
         arguments = ("runspider", str(spider), "-a", f"site={site.url}", "-a", f"dead={dead}", "-O", str(items))
-        process = project(tmp_path, *arguments, settings={"JOBDIR": str(tmp_path / "job")})
-        try:
-            log = process.communicate(timeout=300)[0]
-        finally:
-            process.kill()
-        assert process.returncode == 0, log
-        assert "Error caught on signal handler" not in log
-        assert "AttributeError" not in log
+        job = {"JOBDIR": str(tmp_path / "job")}
+        end(project(tmp_path, *arguments, settings=job), "Error caught on signal handler", "AttributeError")
         found = lines(items)
         pages, asked = set(site.pages) - {"/", "/fi/"}, dict(site.asked)
-        again = project(tmp_path, *arguments, settings={"JOBDIR": str(tmp_path / "job")})
-        assert again.wait(timeout=300) == 0
+        end(project(tmp_path, *arguments, settings=job))
     assert pages <= asked.keys()
     assert dict(site.asked) == asked, "all were finished"
     assert {"failed": dead} in found

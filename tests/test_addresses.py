@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import os
 import socket
-import subprocess
 import sys
 import threading
 from typing import TYPE_CHECKING
@@ -12,8 +10,8 @@ from typing import TYPE_CHECKING
 import pytest
 from scrapy.exceptions import UsageError
 from scrapy.settings import Settings
-from support.crawls import crawl, documents
-from support.webserver import bilingual_site, html, serve
+from support.crawls import crawl, documents, outcomes
+from support.webserver import bilingual_site, html, run, serve
 
 from bilingual_crawler.crawl.middlewares.addresses import AddressRule, GuardedResolver, is_public
 from bilingual_crawler.options import Options
@@ -25,6 +23,7 @@ if TYPE_CHECKING:
 
     from twisted.internet.address import IPv4Address
 
+    Forbidden = tuple[int, list[object]]
 
 PRIVATE = {
     "special-purpose networks": """
@@ -44,26 +43,15 @@ PRIVATE = {
         2606:4700::5efe:a9fe:a9fe 2606:4700::200:5efe:7f00:1 fe80::5efe:808:808 2606:4700::5efe:10.0.0.1
         2606:4700::5efe:808:808""",
 }
-PUBLIC = {
-    "ordinary": """
-        93.184.216.34 8.8.8.8 100.128.0.1 172.32.0.1 192.0.1.1 198.20.0.1 223.255.255.254 2606:4700::1111 3ffe::1""",
-}
+PUBLIC = "93.184.216.34 8.8.8.8 100.128.0.1 172.32.0.1 192.0.1.1 198.20.0.1 223.255.255.254 2606:4700::1111 3ffe::1"
+LISTED = [
+    (address, kind) for kind, addresses in (*PRIVATE.items(), ("public", PUBLIC)) for address in addresses.split()
+]
 
 
-def listed(table: dict[str, str]) -> list[tuple[str, str]]:
-    return [(kind, address) for kind, addresses in table.items() for address in addresses.split()]
-
-
-@pytest.mark.parametrize(("kind", "address"), listed(PRIVATE))
-def test_addresses_that_are_not_public(kind: str, address: str) -> None:
-    assert not is_public(address)
-    assert not AddressRule().admits("example.org", 80, address)
-
-
-@pytest.mark.parametrize(("kind", "address"), listed(PUBLIC))
-def test_public_addresses(kind: str, address: str) -> None:
-    assert is_public(address)
-    assert AddressRule().admits("example.org", 80, address)
+@pytest.mark.parametrize(("address", "kind"), LISTED)
+def test_which_addresses_are_public(address: str, kind: str) -> None:
+    assert is_public(address) == AddressRule().admits("example.org", 80, address) == (kind == "public")
 
 
 def test_a_seed_exempts_its_own_authority_and_only_if_it_names_an_address() -> None:
@@ -76,12 +64,12 @@ def test_a_seed_exempts_its_own_authority_and_only_if_it_names_an_address() -> N
 
 
 def test_networks_can_be_allowed_and_wrong_ones_are_named() -> None:
-    rule = AddressRule.of(
-        Options.of(Settings({"BILINGUAL_ALLOWED_NETWORKS": "10.0.0.0/8,fd00::/8"})).allowed_networks, []
-    )
-    assert rule.admits("intranet.example", 80, "10.1.2.3")
-    assert rule.admits("intranet.example", 80, "fd00::1")
-    assert not rule.admits("intranet.example", 80, "192.168.0.1")
+    options = Options.of(Settings({"BILINGUAL_ALLOWED_NETWORKS": "10.0.0.0/8,fd00::/8"}))
+    rule = AddressRule.of(options.allowed_networks, [])
+    admitted = {
+        address: rule.admits("intranet.example", 80, address) for address in ("10.1.2.3", "fd00::1", "192.168.0.1")
+    }
+    assert admitted == {"10.1.2.3": True, "fd00::1": True, "192.168.0.1": False}
     with pytest.raises(UsageError, match=r"BILINGUAL_ALLOWED_NETWORKS=10\.0\.0\.0/99"):
         Options.of(Settings({"BILINGUAL_ALLOWED_NETWORKS": "10.0.0.0/99"}))
 
@@ -114,21 +102,18 @@ def test_a_name_that_changes_its_address_is_judged_anew_for_every_connection(mon
     monkeypatch.setattr(socket, "getaddrinfo", lambda *_, **__: [(socket.AF_INET, 1, 6, "", (next(answers), 0))])
     resolver = GuardedResolver(None, size=1, age=60.0, timeout=60.0)
     resolver.rules["crawl"] = AddressRule()
-    first, second = Receiver(), Receiver()
-    resolver.look_up("evil.example").addresses.result()
-    resolver.resolveHostName(first, "evil.example", 80)
-    assert first.addresses == ["93.184.216.34"]
-    assert not resolver.refused
-    resolver.forget("evil.example")
-    resolver.look_up("evil.example").addresses.result()
-    resolver.resolveHostName(second, "evil.example", 80)
-    assert second.addresses == []
-    assert second.complete
-    assert resolver.refused["evil.example", 80] == "127.0.0.1"
+    refusal = {("evil.example", 80): "127.0.0.1"}
+    for addresses, refused in ((["93.184.216.34"], {}), ([], refusal)):
+        receiver = Receiver()
+        resolver.look_up("evil.example").addresses.result()
+        resolver.resolveHostName(receiver, "evil.example", 80)
+        assert (receiver.addresses, receiver.complete) == (addresses, True)
+        assert resolver.refused == refused
+        resolver.forget("evil.example")
 
 
 @pytest.fixture
-def forbidden() -> Iterator[tuple[int, list[object]]]:
+def forbidden() -> Iterator[Forbidden]:
     """Port of a listening socket on 127.0.0.2, and who has connected to it."""
     contacts: list[object] = []
     listener = socket.create_server(("127.0.0.2", 0))
@@ -147,24 +132,21 @@ def forbidden() -> Iterator[tuple[int, list[object]]]:
     listener.close()
 
 
-@pytest.mark.parametrize("host", ["127.0.0.2", "0x7f000002"])
-def test_links_redirects_and_sitemaps_do_not_reach_a_forbidden_address(
-    tmp_path: Path, forbidden: tuple[int, list[object]], host: str
-) -> None:
+def test_links_redirects_and_sitemaps_do_not_reach_a_forbidden_address(tmp_path: Path, forbidden: Forbidden) -> None:
     port, contacts = forbidden
-    target = f"http://{host}:{port}"
-    pages = {**bilingual_site(3), "/in": html("en", "in", f"<a href={target}/link>in</a><a href=/jump>j</a>")}
+    targets = [f"http://{host}:{port}" for host in ("127.0.0.2", "0x7f000002")]
+    links = "".join(f"<a href={target}/link>in</a><a href=/jump/{n}>j</a>" for n, target in enumerate(targets))
+    pages = {**bilingual_site(3), "/in": html("en", "in", links)}
     pages["/"] = html("en", "home", "<a href=/in>in</a> <a href=/en/>en</a>")
-    with serve(pages, redirects={"/jump": f"{target}/redirect"}) as site:
-        site.robots = f"User-agent: *\nDisallow:\nSitemap: {target}/sitemap.xml\n"
+    with serve(pages, redirects={f"/jump/{n}": f"{target}/redirect" for n, target in enumerate(targets)}) as site:
+        site.robots = "User-agent: *\nDisallow:\n" + "".join(f"Sitemap: {target}/sitemap.xml\n" for target in targets)
         result = crawl(tmp_path, f"{site.url}/", "-a", "scope=web")
-        assert result.returncode == 0, result.stderr
-        assert len(documents(tmp_path)) == 2 + 8
-        outcomes = {row["url"]: row["outcome"] for row in read_tsv(tmp_path / "out" / "crawl.tsv")}
+    assert result.returncode == 0, result.stderr
+    assert len(documents(tmp_path)) == 2 + 8
     assert contacts == []
-    assert {url: outcome for url, outcome in outcomes.items() if url.startswith(target)} == {
-        f"{target}/{path}": "forbidden-address" for path in ("link", "redirect", "sitemap.xml")
-    }
+    for target in targets:
+        found = outcomes(tmp_path, target)
+        assert [found[f"/{path}"] for path in ("link", "redirect", "sitemap.xml")] == ["forbidden-address"] * 3
     assert result.stderr.count("which is not public") == 1
 
 
@@ -186,14 +168,13 @@ def test_a_seed_with_an_ipv6_address_is_crawled_and_no_other_such_address_is_rea
         ) as site:
             result = crawl(tmp_path, f"{site.url}/", "-a", "scope=web")
     assert result.returncode == 0, result.stderr
-    outcomes = {row["url"]: row["outcome"] for row in read_tsv(tmp_path / "out" / "crawl.tsv")}
     reached = {f"{site.url}/": "document", f"{site.url}/in": "document"}
-    assert outcomes == reached | dict.fromkeys(targets, "forbidden-address")
+    assert outcomes(tmp_path, "") == reached | dict.fromkeys(targets, "forbidden-address")
     assert not other.asked
     assert not mapped.asked
 
 
-def test_an_allowed_network_is_reached(tmp_path: Path, forbidden: tuple[int, list[object]]) -> None:
+def test_an_allowed_network_is_reached(tmp_path: Path, forbidden: Forbidden) -> None:
     port, contacts = forbidden
     pages = {"/": html("en", "home", f"<a href=http://127.0.0.2:{port}/>in</a>")}
     with serve(pages) as site:
@@ -201,9 +182,7 @@ def test_an_allowed_network_is_reached(tmp_path: Path, forbidden: tuple[int, lis
     assert contacts
 
 
-def test_without_the_guard_the_crawl_ends_before_it_connects(
-    tmp_path: Path, forbidden: tuple[int, list[object]]
-) -> None:
+def test_without_the_guard_the_crawl_ends_before_it_connects(tmp_path: Path, forbidden: Forbidden) -> None:
     port, contacts = forbidden
     unguarded = ("-s", "TWISTED_DNS_RESOLVER=scrapy.resolver.CachingHostnameResolver", "-s", "JOBDIR=job")
     result = crawl(tmp_path, f"http://127.0.0.2:{port}/", *unguarded)
@@ -232,17 +211,13 @@ process.start()
 
 @pytest.mark.slow
 def test_of_two_crawls_in_one_process_each_is_guarded_after_the_other_has_ended(
-    tmp_path: Path, forbidden: tuple[int, list[object]]
+    tmp_path: Path, forbidden: Forbidden
 ) -> None:
     port, contacts = forbidden
     pages = {**bilingual_site(3), "/in": html("en", "in", f"<a href=http://127.0.0.2:{port}/>in</a>")}
     pages["/en/page-2.html"] = html("en", "last", "<a href=/in>in</a>")
     with serve({"/": html("en", "home", "")}) as short, serve(pages, delay=0.3) as long:
-        settings = {"SCRAPY_SETTINGS_MODULE": "bilingual_crawler.settings"}
-        arguments = [sys.executable, "-c", TWO_CRAWLS, f"{short.url}/", f"{long.url}/en/"]
-        result = subprocess.run(
-            arguments, cwd=tmp_path, env=os.environ | settings, capture_output=True, text=True, timeout=300
-        )
+        result = run(tmp_path, [sys.executable, "-c", TWO_CRAWLS, f"{short.url}/", f"{long.url}/en/"], fresh=True)
     assert contacts == []
     rows = {row["url"]: row["outcome"] for row in read_tsv(tmp_path / "out-long" / "crawl.tsv")}
     assert rows[f"http://127.0.0.2:{port}/"] == "forbidden-address", result.stderr

@@ -1,19 +1,14 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime
+from typing import Any
 
 import pytest
+from support.frontiers import Clock
 
 from bilingual_crawler.frontier.backoff import STRANGER_FAILURES, Backoff, Patience, retry_after
 
 NOW = datetime(2026, 11, 21, 14, 0, 0, tzinfo=UTC)
-
-
-class Clock:
-    now = 0.0
-
-    def __call__(self) -> float:
-        return self.now
 
 
 @pytest.mark.parametrize(
@@ -42,15 +37,21 @@ def test_retry_after(value: str, seconds: float | None) -> None:
     assert retry_after(value, NOW) == seconds
 
 
+def fail(backoff: Backoff, clock: Clock, times: int, **how: Any) -> list[float | None]:
+    """The rests after *times* failures of host a, each of which is taken before the next one."""
+    rests = []
+    for _ in range(times):
+        rest = backoff.failed("a", **how)
+        clock.now += rest or 0
+        rests.append(rest)
+    return rests
+
+
 def test_rests_double_up_to_the_longest_until_the_host_is_given_up() -> None:
     clock = Clock()
     backoff = Backoff(Patience(start=2, longest=10, failures=6), clock)
     backoff.answered("a")
-    rests = []
-    while (rest := backoff.failed("a")) is not None:
-        rests.append(rest)
-        clock.now += rest
-    assert rests == [2, 4, 8, 10, 10]
+    assert fail(backoff, clock, 6) == [2, 4, 8, 10, 10, None]
     assert backoff.given_up("a")
     assert not backoff.given_up("b")
 
@@ -59,12 +60,15 @@ def test_an_answer_ends_the_row() -> None:
     clock = Clock()
     backoff = Backoff(Patience(failures=4), clock)
     for _ in range(10):
-        for _ in range(3):
-            rest = backoff.failed("a", alive=True)
-            assert rest is not None
-            clock.now += rest
+        assert fail(backoff, clock, 3, alive=True) == [2, 4, 8]
         backoff.answered("a")
     assert backoff.failed("a") == 2
+
+
+def test_a_host_that_never_answered_is_given_up_soon() -> None:
+    clock = Clock()
+    rests = fail(Backoff(Patience(), clock), clock, STRANGER_FAILURES)
+    assert rests.index(None) == STRANGER_FAILURES - 1
 
 
 def test_requests_that_were_under_way_together_fail_once() -> None:
@@ -80,38 +84,22 @@ def test_requests_that_were_under_way_together_fail_once() -> None:
 
 
 def test_what_a_host_asks_for_is_given_up_to_a_limit() -> None:
-    clock = Clock()
-    backoff = Backoff(Patience(longest_asked=100), clock)
+    backoff = Backoff(Patience(longest_asked=100), Clock())
     assert backoff.failed("a", alive=True, retry_after=30) == 30
     assert backoff.failed("b", alive=True, retry_after=1e9) == 100
     assert backoff.failed("c", alive=True, retry_after=0) == 2
-
-
-def test_a_host_that_never_answered_is_given_up_soon() -> None:
-    clock = Clock()
-    backoff = Backoff(Patience(), clock)
-    for _ in range(STRANGER_FAILURES - 1):
-        rest = backoff.failed("a")
-        assert rest is not None
-        clock.now += rest
-    assert backoff.failed("a") is None
 
 
 def test_a_host_that_never_answered_is_not_given_up_while_nobody_answers() -> None:
     clock = Clock()
     backoff = Backoff(Patience(failures=6), clock)
     backoff.answered("known")
-
-    def fail() -> float | None:
-        rest = backoff.failed("stranger", others_should_answer=lambda: True)
-        clock.now += rest or 0
-        return rest
-
-    assert fail()
-    assert backoff.failures("stranger") == 1
-    assert all(fail() for _ in range(STRANGER_FAILURES))
-    assert backoff.is_silence("stranger")
+    alone = {"others_should_answer": lambda: True}
+    assert all(fail(backoff, clock, 1, **alone))
+    assert backoff.failures("a") == 1
+    assert all(fail(backoff, clock, STRANGER_FAILURES, **alone))
+    assert backoff.is_silence("a")
     backoff.answered("known")
-    assert not backoff.is_silence("stranger")
-    assert fail() is None
-    assert backoff.given_up("stranger")
+    assert not backoff.is_silence("a")
+    assert fail(backoff, clock, 1, **alone) == [None]
+    assert backoff.given_up("a")

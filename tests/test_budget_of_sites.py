@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import json
 from collections import Counter
 from contextlib import ExitStack
 from itertools import pairwise
@@ -15,8 +14,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scrapy.exceptions import UsageError
 from scrapy.settings import Settings
-from support.frontiers import drain, entry, hand_out
-from support.webserver import bilingual_site, html, run_scrapy, serve, varied
+from support.crawls import crawl as crawl_site
+from support.crawls import each, summary
+from support.frontiers import drain, entry, hand_out, popped, taken
+from support.webserver import bilingual_site, html, serve, varied
 
 from benchmarks.budget import known, measure, read_curves, spend
 from bilingual_crawler.crawl.learner import GONE, Learner, page_fact, redirect_fact, relearn
@@ -43,16 +44,19 @@ CURVES = Path(__file__).parents[2] / "shared/data/discovery/site_curves.tsv.xz"
 SITES = [f"{name}.org" for name in "abcdefgh"]
 
 
-def play(budget: SiteBudget, pays: Sequence[Callable[[int], int]], turns: int) -> list[str]:
+def play(
+    budget: SiteBudget, pays: Sequence[Callable[[int], int]], turns: int, promises: Sequence[float] = (0.0,) * 8
+) -> list[str]:
     """The sites in the order of their turns; the n-th page of a site brings as many pairs as its function says."""
     asked: Counter[str] = Counter()
     order = []
-    for offered in SITES[: len(pays)]:
-        budget.offer(offered, 0.0)
+    promised = dict(zip(SITES[: len(pays)], promises, strict=False))
+    for offered, priority in promised.items():
+        budget.offer(offered, priority)
     for _ in range(turns):
         site = budget.choose()
         assert site
-        budget.observe_download(site, pays[SITES.index(site)](asked[site]), 0.0)
+        budget.observe_download(site, pays[SITES.index(site)](asked[site]), promised[site])
         asked[site] += 1
         order.append(site)
     return order
@@ -114,52 +118,35 @@ def test_the_table_of_a_discovery_says_what_to_expect(tmp_path: Path) -> None:
     table = tmp_path / "sites.tsv"
     sizes = ("eng:900 spa:800", "eng:900 spa:2", "eng:900 spa:2")
     rows = [f"{site}\thttp://{site}/\tbilingual\t.9\t{size}\t\t\n" for site, size in zip(SITES, sizes, strict=False)]
-    table.write_text("site\tentry\tverdict\tlikelihood\tpages\turl_a\turl_b\n" + "".join(rows))
-    contact = Settings({"BILINGUAL_CONTACT": "mailto:a@b.example"})
-    contact.setmodule("bilingual_crawler.settings", "default")
-    budget = parse_arguments(contact, pair="eng-spa", seeds=str(table), policy="bfs").budget
-    assert budget
-    asked = Counter(play(budget, [paying(0)] * 3, 60))
+    whole = "site\tentry\tverdict\tlikelihood\tpages\turl_a\turl_b\n" + "".join(rows)
+
+    def budget(content: str) -> SiteBudget:
+        table.write_text(content)
+        contact = Settings({"BILINGUAL_CONTACT": "mailto:a@b.example"})
+        contact.setmodule("bilingual_crawler.settings", "default")
+        found = parse_arguments(contact, pair="eng-spa", seeds=str(table), policy="bfs").budget
+        assert found
+        return found
+
+    asked = Counter(play(budget(whole), [paying(0)] * 3, 60))
     assert asked[SITES[0]] > asked[SITES[1]] + asked[SITES[2]]
-    whole = table.read_text()
-    table.write_text(whole.replace(".9", "nan", 1))
     with pytest.raises(UsageError, match=r"sites.tsv: a.org: the likelihood nan is not from 0 to 1; correct"):
-        parse_arguments(contact, pair="eng-spa", seeds=str(table))
-    table.write_text(whole.replace("spa:800", "spa:many"))
+        budget(whole.replace(".9", "nan", 1))
     with pytest.raises(UsageError, match=r"sites.tsv: a.org: pages not as in mlt:12 eng:40; correct"):
-        parse_arguments(contact, pair="eng-spa", seeds=str(table))
+        budget(whole.replace("spa:800", "spa:many"))
 
 
 def test_a_site_that_breaks_its_promises_loses_its_turns() -> None:
     """It promises twice as much as the other site, and keeps nothing of it."""
-    budget = Bandit(promises=True)
-    promised, order = {SITES[0]: 0.8, SITES[1]: 0.4}, []
-    page = 0
-    for offered, priority in promised.items():
-        budget.offer(offered, priority)
-    for _ in range(400):
-        site = budget.choose()
-        assert site
-        page += site == SITES[1]
-        budget.observe_download(site, int(site == SITES[1] and page % 2), promised[site])
-        order.append(site)
+    order = play(Bandit(promises=True), [paying(0), paying(0.5)], 400, [0.8, 0.4])
     assert Counter(order[:20])[SITES[0]] > 15
     assert Counter(order[-100:])[SITES[1]] > 60
 
 
-@given(st.lists(st.floats(0, 1), min_size=1, max_size=len(SITES)))
+@given(rates)
 def test_no_site_waits_forever_whatever_is_promised(promises: list[float]) -> None:
-    budget = Bandit(promises=True)
-    sites = dict(zip(SITES, promises, strict=False))
-    asked = set()
-    for offered, priority in sites.items():
-        budget.offer(offered, priority)
-    for _ in range(FAIR_TURN * len(sites)):
-        site = budget.choose()
-        assert site
-        asked.add(site)
-        budget.observe_download(site, 0, sites[site])
-    assert asked == set(sites)
+    order = play(Bandit(promises=True), [paying(0)] * len(promises), FAIR_TURN * len(promises), promises)
+    assert set(order) == set(SITES[: len(promises)])
 
 
 def test_round_robin_gives_each_site_the_same() -> None:
@@ -197,18 +184,12 @@ def test_slots_of_one_domain_are_one_site() -> None:
 
 def test_a_site_that_must_wait_passes_its_turn_on() -> None:
     frontier = frontier_of(Sequential(), [entry(f"//{host}.org/{n}") for host in "ab" for n in range(3)])
-    popped = [frontier.pop() for _ in range(5)]
-    assert [each.url if each else None for each in popped] == [
-        *("//a.org/0", "//a.org/1", "//b.org/0", "//b.org/1"),
-        None,
-    ]
+    assert popped(frontier, 5) == ["//a.org/0", "//a.org/1", "//b.org/0", "//b.org/1", None]
 
 
 def test_what_is_left_of_each_slot_is_known_after_the_end() -> None:
     frontier = frontier_of(None, [entry("//a.org/1", 1.0), entry("//b.org/1"), entry("//c.org/1")])
-    done = frontier.pop()
-    assert done is not None
-    frontier.finish(done)
+    frontier.finish(taken(frontier))
     frontier.close("c.org")
     asyncio.run(frontier.leave())
     assert frontier.slot_states == {"a.org": "finished", "b.org": "open", "c.org": "spent"}
@@ -216,8 +197,7 @@ def test_what_is_left_of_each_slot_is_known_after_the_end() -> None:
 
 def test_suspects_come_after_all_sites() -> None:
     frontier = frontier_of(Sequential(), [entry("//a.org/1", SUSPECT), entry("//b.org/1")])
-    first = frontier.pop()
-    assert first is not None
+    first = taken(frontier)
     assert first.url == "//b.org/1"
     assert frontier.pop() is None, "a suspect is fetched alone"
     frontier.finish(first)
@@ -254,10 +234,6 @@ def test_every_url_is_handed_out_exactly_once(
 # what it learns ------------------------------------------------------------------------------------------------------
 
 
-def page(url: str, language: str) -> PageRecord:
-    return PageRecord(url, language, PAIR.side(language))
-
-
 class Told(Even):
     """Keeps what it is told."""
 
@@ -269,38 +245,38 @@ class Told(Even):
         self.told.append((site, pairs))
 
 
+def told_again(facts: list[tuple[str, bytes]]) -> list[tuple[str, float]]:
+    """What a budget is told after a resume; a worker that gets a site back is told all of it again."""
+    resumed = Told()
+    after = Learner(Gain(PAIR), resumed)
+    for _ in range(2):
+        list(relearn(after, facts, ()))
+    return resumed.told
+
+
 def test_the_budget_learns_from_each_fetch_and_again_from_the_facts() -> None:
     told = Told()
     learner = Learner(Gain(PAIR), told)
     spanish = Link("https://www.a.org/es/", hreflang="es", alternate=True)
-    pages = [page("https://www.a.org/en/", "eng"), page("https://www.a.org/es/", "spa")]
-    links = [[spanish], []]
     fetched = [
-        PageRecord(each.url, each.language, each.side, links=tuple(of)) for each, of in zip(pages, links, strict=True)
+        PageRecord("https://www.a.org/en/", "eng", "eng", links=(spanish,)),
+        PageRecord("https://www.a.org/es/", "spa", "spa"),
     ]
-    for each, of in zip(fetched, links, strict=True):
-        learner.observe_page(each, of)
+    for page in fetched:
+        learner.observe_page(page, page.links)
     learner.observe_failure("https://b.org/no")
     learner.observe_failure("https://b.org/no")
     learner.observe_redirect("https://b.org/old", "https://b.org/new")
     assert told.told == [("a.org", 0), ("a.org", 1), ("b.org", 0), ("b.org", 0)]
-    facts = [
-        *((each.url, page_fact(each, of, PAIRS)) for each, of in zip(fetched, links, strict=True)),
-        ("https://b.org/no", GONE),
-        ("https://b.org/old", redirect_fact("https://b.org/new")),
-    ]
-    resumed = Told()
-    after = Learner(Gain(PAIR), resumed)
-    list(relearn(after, facts, ()))
-    # a worker that gets a site back is told all of it again
-    list(relearn(after, facts, ()))
-    assert resumed.told == told.told
+    facts = [(page.url, page_fact(page, page.links, PAIRS)) for page in fetched]
+    facts += [("https://b.org/no", GONE), ("https://b.org/old", redirect_fact("https://b.org/new"))]
+    assert told_again(facts) == told.told
 
 
 @pytest.mark.parametrize("new_text", [(1.0, 0.05), (0.05, 1.0), (0.1, 0.05)])
 def test_a_pair_pays_by_the_new_text_of_both_pages_and_again_from_the_facts(new_text: tuple[float, float]) -> None:
-    told, resumed = Told(), Told()
-    learner, after = Learner(Gain(PAIR), told), Learner(Gain(PAIR), resumed)
+    told = Told()
+    learner = Learner(Gain(PAIR), told)
     facts = []
     for language, share in zip(("eng", "spa"), new_text, strict=True):
         url = f"https://www.a.org/{language[:2]}/2026/11/"
@@ -308,20 +284,22 @@ def test_a_pair_pays_by_the_new_text_of_both_pages_and_again_from_the_facts(new_
         learner.observe_page(month, ())
         facts.append((url, page_fact(month, (), PAIRS)))
     assert told.told == [("a.org", 0), ("a.org", 0.25)]
-    list(relearn(after, facts, ()))
-    assert resumed.told == told.told
+    assert told_again(facts) == told.told
+
+
+ONE, TWO = "http://127.0.0.1/", "http://127.0.0.1/,http://127.0.0.2/"
 
 
 @pytest.mark.parametrize(
     ("seeds", "scope", "name", "budget"),
     [
-        ("http://127.0.0.1/", "site", "bandit", type(None)),
+        (ONE, "site", "bandit", type(None)),
         ("http://127.0.0.1/en,http://127.0.0.1:81/", "site", "bandit", type(None)),
-        ("http://127.0.0.1/", "web", "bandit", Bandit),
-        ("http://127.0.0.1/,http://127.0.0.2/", "site", "bandit", Bandit),
-        ("http://127.0.0.1/,http://127.0.0.2/", "site", "even", Even),
-        ("http://127.0.0.1/,http://127.0.0.2/", "site", "sequential", Sequential),
-        ("http://127.0.0.1/,http://127.0.0.2/", "site", "best", type(None)),
+        (ONE, "web", "bandit", Bandit),
+        (TWO, "site", "bandit", Bandit),
+        (TWO, "site", "even", Even),
+        (TWO, "site", "sequential", Sequential),
+        (TWO, "site", "best", type(None)),
     ],
 )
 def test_one_site_needs_no_budget(seeds: str, scope: str, name: str, budget: type) -> None:
@@ -331,7 +309,7 @@ def test_one_site_needs_no_budget(seeds: str, scope: str, name: str, budget: typ
 
 def test_an_unknown_budget_is_named() -> None:
     with pytest.raises(UsageError, match=r"BILINGUAL_SITE_BUDGET=fair: choose one of bandit, even"):
-        parse_arguments(Settings({"BILINGUAL_SITE_BUDGET": "fair"}), pair="eng-spa", seeds="http://127.0.0.1/")
+        parse_arguments(Settings({"BILINGUAL_SITE_BUDGET": "fair"}), pair="eng-spa", seeds=ONE)
 
 
 # crawls --------------------------------------------------------------------------------------------------------------
@@ -357,18 +335,14 @@ Fetched = dict[str, dict[str, Any]]
 
 
 def crawl(folder: Path, sites: Sequence[Site], budget: str, *arguments: str) -> Fetched:
-    """Crawl with *budget*."""
-    result = run_scrapy(
-        folder,
-        *("crawl", "bilingual", "-a", "pair=eng-spa", "-a", "seeds=" + ",".join(f"{site.url}/" for site in sites)),
-        *("-s", f"BILINGUAL_SITE_BUDGET={budget}", "-s", f"BILINGUAL_OUTPUT_DIR={budget}", "-s", "BILINGUAL_ALIGN="),
-        *("-s", "CONCURRENT_REQUESTS=1", "-s", "BILINGUAL_WARC=0", *arguments),
-    )
+    settings = (f"BILINGUAL_SITE_BUDGET={budget}", "CONCURRENT_REQUESTS=1", "BILINGUAL_WARC=0")
+    seeds = ",".join(f"{site.url}/" for site in sites)
+    result = crawl_site(folder, seeds, *each("-s", *settings), *arguments, policy="gain")
     assert result.returncode == 0, result.stderr
-    summary = json.loads((folder / budget / "summary.json").read_text())
-    assert sum(row["fetched"] for row in summary["sites"].values()) == summary["fetched"]
-    found: Fetched = summary["sites"]
-    return found
+    found = summary(folder)
+    assert sum(row["fetched"] for row in found["sites"].values()) == found["fetched"]
+    of_sites: Fetched = found["sites"]
+    return of_sites
 
 
 @pytest.fixture(scope="module")
@@ -393,7 +367,7 @@ def test_the_bandit_goes_where_the_pairs_are(
     assert found[PAID]["share"] >= 0.5 > even[PAID]["share"]
     assert found[PAID]["yield"] == round(found[PAID]["pairs"] / found[PAID]["fetched"], 4)
     assert {row["state"] for row in found.values()} == {"open"}
-    assert "<h2>Sites</h2>" in (folder / "bandit" / "report.html").read_text()
+    assert "<h2>Sites</h2>" in (folder / "out" / "report.html").read_text()
 
 
 def test_a_resumed_bandit_knows_what_it_learnt(bandit: tuple[Path, Fetched, Fetched]) -> None:
@@ -405,7 +379,7 @@ def test_a_resumed_bandit_knows_what_it_learnt(bandit: tuple[Path, Fetched, Fetc
 def test_site_after_site(tmp_path: Path, sites: list[Site]) -> None:
     found = crawl(tmp_path, sites[1:], "sequential", "-a", "max_pages_per_site=30")
     assert {row["state"] for row in found.values()} == {"spent"}
-    hosts = [row["url"].split("/")[2] for row in read_tsv(tmp_path / "sequential" / "crawl.tsv")]
+    hosts = [row["url"].split("/")[2] for row in read_tsv(tmp_path / "out" / "crawl.tsv")]
     assert sum(one != other for one, other in pairwise(hosts)) == 1
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import resource
 import shlex
@@ -11,11 +10,13 @@ import subprocess
 import sys
 import time
 from collections import Counter
-from typing import TYPE_CHECKING
+from contextlib import nullcontext
+from typing import TYPE_CHECKING, Any
 
 import lmdb
 import pytest
 import redis
+from support.crawls import documents, each, pairs, refused, summary
 from support.redis_server import redis_server
 from support.scripted import Answer, Scripted, scripted
 from support.webserver import (
@@ -52,37 +53,60 @@ def site() -> Iterator[Site]:
         yield site
 
 
-def arguments(folder: Path, site: Site | Scripted, *settings: str, policy: str = "gain") -> list[str]:
-    chosen = (f"BILINGUAL_OUTPUT_DIR={folder / 'out'}", f"JOBDIR={folder / 'job'}", *settings)
-    return [
-        *("crawl", "bilingual", "-a", "pair=eng-spa", "-a", f"seeds={site.url}/en/", "-a", f"policy={policy}"),
-        *(part for setting in chosen for part in ("-s", setting)),
-    ]
+@pytest.fixture(params=[False, True], ids=["job", "redis"])
+def server(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[RedisServer | None]:
+    """That of the frontier, or none if it is in the job folder."""
+    with redis_server(tmp_path) if request.param else nullcontext() as server:
+        yield server
+
+
+def arguments(
+    folder: Path, site: Site | Scripted, *settings: str, server: RedisServer | None = None, policy: str = "gain"
+) -> list[str]:
+    frontier = [f"BILINGUAL_FRONTIER={server.url}"] if server else []
+    outputs = (f"BILINGUAL_OUTPUT_DIR={folder / 'out'}", f"JOBDIR={folder / 'job'}")
+    chosen = each("-a", "pair=eng-spa", f"seeds={site.url}/en/", f"policy={policy}")
+    return ["crawl", "bilingual", *chosen, *each("-s", *outputs, *frontier, *settings)]
+
+
+def crawl_until(folder: Path, site: Site, asked: int, how: signal.Signals, **more: Any) -> None:
+    """Begin the crawl, or go on with it, and stop it when the site has been asked so often."""
+    crawl = start_scrapy(folder, *arguments(folder, site, **more))
+    site.wait_until_asked(asked)
+    crawl.send_signal(how)
+    crawl.communicate(timeout=300)
+
+
+def resume(folder: Path, site: Site | Scripted, *settings: str, fresh: bool = False, **how: Any) -> str:
+    """Crawl to the end; returns the log."""
+    result = run_scrapy(folder, *arguments(folder, site, *settings, **how), fresh=fresh)
+    assert result.returncode == 0, result.stderr
+    return result.stderr
 
 
 def assert_complete(folder: Path, site: Site, *, twice: int) -> None:
-    records = list(read_json_lines(folder / "out" / "documents.jsonl.gz"))
-    pages = {f"{site.url}{path}" for path in bilingual_site(PAGES) if path.startswith(("/en/", "/es/"))}
-    assert {record["url"] for record in records} == pages
-    assert len(records) == len(pages)
+    records = [record["url"] for record in read_json_lines(folder / "out" / "documents.jsonl.gz")]
+    pages = [f"{site.url}{path}" for path in site.pages if path.startswith(("/en/", "/es/"))]
+    assert sorted(records) == sorted(pages)
     archive = open_archive([folder / "out"])
     assert all(archive.find(url) is not None for url in pages)
     fetched = [count for path, count in site.asked.items() if path not in ABOUT_SITE]
     assert sum(count - 1 for count in fetched) <= twice, site.asked
 
 
-@pytest.mark.parametrize(("size", "shared"), [(20_000, False), (90_000, False), (5_000, True), (12_000, True)])
-def test_a_full_disk_stops_the_crawl_and_costs_nothing(tmp_path: Path, site: Site, size: int, shared: bool) -> None:
-    with redis_server(tmp_path) as server:
-        settings = (f"BILINGUAL_FRONTIER={server.url}",) if shared else ()
-        crawl = start_scrapy(tmp_path, *arguments(tmp_path, site, *settings))
-        site.wait_until_asked(5)
-        resource.prlimit(crawl.pid, resource.RLIMIT_FSIZE, (size, size))
-        _, log = crawl.communicate(timeout=300)
-        assert log.count("Stopping, a resume goes on from here") == 1, log
-        assert crawl.returncode == 1
-        result = run_scrapy(tmp_path, *arguments(tmp_path, site, *settings))
-    assert result.returncode == 0, result.stderr
+@pytest.mark.parametrize(
+    ("size", "server"), [(20_000, False), (90_000, False), (5_000, True), (12_000, True)], indirect=["server"]
+)
+def test_a_full_disk_stops_the_crawl_and_costs_nothing(
+    tmp_path: Path, site: Site, size: int, server: RedisServer | None
+) -> None:
+    crawl = start_scrapy(tmp_path, *arguments(tmp_path, site, server=server))
+    site.wait_until_asked(5)
+    resource.prlimit(crawl.pid, resource.RLIMIT_FSIZE, (size, size))
+    _, log = crawl.communicate(timeout=300)
+    assert log.count("Stopping, a resume goes on from here") == 1, log
+    assert crawl.returncode == 1
+    resume(tmp_path, site, server=server)
     assert_complete(tmp_path, site, twice=16)
 
 
@@ -107,13 +131,12 @@ def test_a_crawl_with_closed_streams_goes_on(tmp_path: Path, site: Site, closed:
 
 
 def test_outputs_that_were_cut_between_runs_are_named(tmp_path: Path, site: Site) -> None:
-    assert run_scrapy(tmp_path, *arguments(tmp_path, site, "BILINGUAL_ALIGN=")).returncode == 0
+    resume(tmp_path, site)
     (archive,) = (tmp_path / "out").glob("*.warc.gz")
     os.truncate(archive, archive.stat().st_size // 2)
-    resumed = run_scrapy(tmp_path, *arguments(tmp_path, site, "BILINGUAL_ALIGN="))
-    assert f"{archive} is cut off: it lacks pages of documents" in resumed.stderr
-    documents = tmp_path / "out/documents.jsonl.gz"
-    os.truncate(documents, documents.stat().st_size // 2)
+    assert f"{archive} is cut off: it lacks pages of documents" in resume(tmp_path, site)
+    cut = tmp_path / "out/documents.jsonl.gz"
+    os.truncate(cut, cut.stat().st_size // 2)
     aligned = run_scrapy(tmp_path, "align", "out", "--out", "pairs.tsv")
     assert aligned.returncode == 0
     assert "out/documents.jsonl.gz: " in aligned.stderr
@@ -147,22 +170,6 @@ def test_a_full_store_says_so_and_keeps_what_it_has(tmp_path: Path) -> None:
     reopened.close()
 
 
-def test_cut_and_garbled_tails_are_left_behind(tmp_path: Path, site: Site) -> None:
-    crawl = start_scrapy(tmp_path, *arguments(tmp_path, site))
-    site.wait_until_asked(12)
-    crawl.send_signal(signal.SIGKILL)
-    crawl.communicate()
-    out = tmp_path / "out"
-    for name in ("documents.jsonl.gz", "crawl.tsv", "crawl-00000.warc.gz"):
-        with (out / name).open("ab") as file:
-            file.write(b"\x1f\x8b\x08\x00half a record")
-    result = run_scrapy(tmp_path, *arguments(tmp_path, site))
-    assert result.returncode == 0, result.stderr
-    for name in ("documents.jsonl.gz", "crawl.tsv"):
-        assert f"{out / name} is damaged after" in result.stderr
-    assert_complete(tmp_path, site, twice=16)
-
-
 CLOCKS = """
 import time
 real, begun = time.time, time.monotonic()
@@ -173,22 +180,12 @@ time.time = jumping
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("shared", [False, True])
-def test_a_clock_that_jumps_by_a_day_changes_nothing(tmp_path: Path, site: Site, shared: bool) -> None:
+def test_a_clock_that_jumps_by_a_day_changes_nothing(
+    tmp_path: Path, site: Site, server: RedisServer | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
     (tmp_path / "sitecustomize.py").write_text(CLOCKS)
-    environment = {**scrapy_environment(), "PYTHONPATH": str(tmp_path)}
-    with redis_server(tmp_path) as server:
-        settings = (f"BILINGUAL_FRONTIER={server.url}",) if shared else ()
-        result = subprocess.run(
-            scrapy_command(*arguments(tmp_path, site, *settings)),
-            cwd=tmp_path,
-            env=environment,
-            capture_output=True,
-            text=True,
-            timeout=300,
-            check=False,
-        )
-    assert result.returncode == 0, result.stderr
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
+    resume(tmp_path, site, server=server, fresh=True)
     # Twisted's time-outs go by the wall clock: a download in flight may be broken off, and is retried
     assert_complete(tmp_path, site, twice=16)
 
@@ -222,27 +219,27 @@ class Deadly:
         return Answer(self.pages[path]) if path in self.pages else Answer(status=404)
 
 
-@pytest.mark.parametrize("shared", [False, True])
-def test_a_page_that_kills_the_crawl_twice_is_left_and_no_other(tmp_path: Path, shared: bool) -> None:
+def test_a_page_that_kills_the_crawl_twice_is_left_and_no_other(tmp_path: Path, server: RedisServer | None) -> None:
     """A resume, or with Redis another worker, dies of it once more, but the third one does not."""
     deadly = Deadly()
-    folders = [tmp_path / (name if shared else "only") for name in ("first", "second", "third")]
+    folders = [tmp_path / (name if server else "only") for name in ("first", "second", "third")]
     for folder in folders:
         folder.mkdir(exist_ok=True)
     leased: Counter[bytes | str] = Counter()
-    with redis_server(tmp_path) as server, scripted(deadly.answer) as site:
-        settings = ["CONCURRENT_REQUESTS_PER_DOMAIN=8"] + [f"BILINGUAL_FRONTIER={server.url}"] * shared
+    how: dict[str, Any] = {"server": server, "policy": "bfs"}
+    with scripted(deadly.answer) as site:
         for deaths, folder in enumerate(folders[:2], start=1):
             # the link to the deadly page is the first one, so the others are still to come
-            deadly.crawl = start_scrapy(folder, *arguments(folder, site, *settings, policy="bfs"))
+            command = arguments(folder, site, "CONCURRENT_REQUESTS_PER_DOMAIN=8", **how)
+            deadly.crawl = start_scrapy(folder, *command)
             deadly.crawl.communicate(timeout=300)
             assert len(deadly.died_with) == deaths
-            leased += leases(server)
-            silent_for_long(server)
-        result = run_scrapy(folders[2], *arguments(folders[2], site, *settings, policy="bfs"))
+            if server:
+                leased += leases(server)
+                silent_for_long(server)
+        log = resume(folders[2], site, "CONCURRENT_REQUESTS_PER_DOMAIN=8", **how)
     url = site.url + deadly.PAGE
-    assert result.returncode == 0, result.stderr
-    assert f"{url}: not fetched again, because the crawl died twice while it was in flight" in result.stderr
+    assert f"{url}: not fetched again, because the crawl died twice while it was in flight" in log
     assert len(deadly.died_with[0]) > 2
     assert deadly.died_with[1] == {deadly.PAGE}
     assert site.paths().count(deadly.PAGE) == 2
@@ -254,7 +251,7 @@ def test_a_page_that_kills_the_crawl_twice_is_left_and_no_other(tmp_path: Path, 
     assert Counter(map(digest, records)) - Counter(map(digest, pages)) <= leased
     rows = [row for row in read_tsv(folders[2] / "out" / "crawl.tsv") if row["outcome"] == "poison"]
     assert [row["url"] for row in rows] == [url]
-    assert json.loads((folders[2] / "out" / "summary.json").read_text())["dropped"]["poison"] == 1
+    assert summary(folders[2])["dropped"]["poison"] == 1
 
 
 def leases(server: RedisServer) -> Counter[bytes | str]:
@@ -270,33 +267,38 @@ def silent_for_long(server: RedisServer) -> None:
         client.zadd("bilingual:crawl:workers", {name: 0})  # type: ignore[type-var]
 
 
-@pytest.mark.parametrize("stopped", [signal.SIGINT, signal.SIGKILL])
-def test_only_a_death_makes_suspects(tmp_path: Path, site: Site, stopped: signal.Signals) -> None:
+@pytest.mark.parametrize(("policy", "how"), [("bfs", signal.SIGINT), ("gain", signal.SIGKILL)])
+def test_a_stopped_crawl_goes_on_without_loss_and_only_a_death_makes_suspects(
+    tmp_path: Path, site: Site, policy: str, how: signal.Signals
+) -> None:
     site.delay = 0.2
-    crawl = start_scrapy(tmp_path, *arguments(tmp_path, site))
-    site.wait_until_asked(6)
-    crawl.send_signal(stopped)
-    crawl.communicate(timeout=300)
-    died = stopped is signal.SIGKILL
+    crawl_until(tmp_path, site, 6, how, policy=policy)
+    died = how is signal.SIGKILL
     assert (tmp_path / "job" / "frontier" / "in-flight").exists() == died
-    result = run_scrapy(tmp_path, *arguments(tmp_path, site))
-    assert ("it is fetched again, alone" in result.stderr) == died
-    assert_complete(tmp_path, site, twice=2)
+    assert ("it is fetched again, alone" in resume(tmp_path, site, policy=policy)) == died
+    assert_complete(tmp_path, site, twice=2 if died else 0)
+    assert len(pairs(tmp_path, site)) == PAGES + 1
+    # the documents and what is gone; what has moved is none more
+    assert summary(tmp_path)["fetched"] == 2 * (PAGES + 1) + 1
+    asked = site.asked.total()
+    resume(tmp_path, site, policy=policy)
+    assert site.asked.total() <= asked + 1, "nothing was left to do, which is no failure"
 
 
-@pytest.mark.parametrize("shared", [False, True])
-def test_kills_at_any_moment_lose_nothing(tmp_path: Path, site: Site, shared: bool) -> None:
+def test_kills_at_any_moment_lose_nothing_and_garbled_ends_are_left_behind(
+    tmp_path: Path, site: Site, server: RedisServer | None
+) -> None:
     kills = 3
-    with redis_server(tmp_path) as server:
-        settings = (f"BILINGUAL_FRONTIER={server.url}",) if shared else ()
-        for number in range(1, kills + 1):
-            crawl = start_scrapy(tmp_path, *arguments(tmp_path, site, *settings))
-            site.wait_until_asked(8 * number)
-            crawl.send_signal(signal.SIGKILL)
-            crawl.communicate()
-        # a new interpreter has another hash seed
-        result = run_scrapy(tmp_path, *arguments(tmp_path, site, *settings), fresh=True)
-    assert result.returncode == 0, result.stderr
+    for number in range(1, kills + 1):
+        crawl_until(tmp_path, site, 8 * number, signal.SIGKILL, server=server)
+    out = tmp_path / "out"
+    for name in ("documents.jsonl.gz", "crawl.tsv", max(path.name for path in out.glob("*.warc.gz"))):
+        with (out / name).open("ab") as file:
+            file.write(b"\x1f\x8b\x08\x00half a record")
+    # a new interpreter has another hash seed
+    log = resume(tmp_path, site, server=server, fresh=True)
+    for name in ("documents.jsonl.gz", "crawl.tsv"):
+        assert f"{out / name} is damaged after" in log
     assert_complete(tmp_path, site, twice=16 * kills)
 
 
@@ -319,13 +321,12 @@ def test_a_crawl_ends_in_order_with_its_terminal_or_pipe(tmp_path: Path, site: S
     finally:
         crawl.kill()
     before = site.asked.total()
-    summary = json.loads((tmp_path / "out" / "summary.json").read_text())
-    assert summary["finish_reason"] == "shutdown"
-    assert summary["queued"]
+    told = summary(tmp_path)
+    assert told["finish_reason"] == "shutdown"
+    assert told["queued"]
     assert (tmp_path / "out" / "report.html").exists()
     site.delay = 0.0
-    result = run_scrapy(tmp_path, *arguments(tmp_path, site))
-    assert result.returncode == 0, result.stderr
+    resume(tmp_path, site)
     assert site.asked.total() > before
     assert_complete(tmp_path, site, twice=0)
 
@@ -351,13 +352,11 @@ def test_a_frontier_whose_end_was_not_copied_is_named(tmp_path: Path, site: Site
     whole = data.read_bytes()
     data.write_bytes(whole[: len(whole) // 8192 * 4096])
     asked = site.asked.total()
-    result = run_scrapy(tmp_path, *arguments(tmp_path, site))
-    assert result.returncode == 2, result.stderr
-    assert f"{data}: the end of the file is missing; copy it again" in result.stderr
-    assert "Traceback" not in result.stderr
+    said = refused(tmp_path, *arguments(tmp_path, site))
+    assert f"{data}: the end of the file is missing; copy it again" in said
     assert site.asked.total() == asked
     data.write_bytes(whole)
-    assert run_scrapy(tmp_path, *arguments(tmp_path, site)).returncode == 0
+    resume(tmp_path, site)
     assert_complete(tmp_path, site, twice=0)
 
 
@@ -379,8 +378,7 @@ def test_a_sound_frontier_may_end_before_its_last_page(tmp_path: Path) -> None:
     store.close()
 
 
-@pytest.mark.parametrize("shared", [False, True])
-def test_a_network_that_is_gone_costs_no_queued_page(tmp_path: Path, shared: bool) -> None:
+def test_a_network_that_is_gone_costs_no_queued_page(tmp_path: Path, server: RedisServer | None) -> None:
     """The crawl is resumed without it: the hosts, among them a seed that was not asked before, do not answer."""
     # some of the first site are left when the second one is away for a while
     pages, away, until_gone = varied(bilingual_site(12)), False, 10_000
@@ -393,20 +391,19 @@ def test_a_network_that_is_gone_costs_no_queued_page(tmp_path: Path, shared: boo
         return Answer(pages[path]) if path in pages else Answer(status=404)
 
     quick = ("BILINGUAL_BACKOFF_START=0.02", "BILINGUAL_BACKOFF_MAX=0.02")
-    with redis_server(tmp_path) as server, scripted(answer) as site, scripted(answer, "127.0.0.2") as other:
-        frontier = (f"BILINGUAL_FRONTIER={server.url}",) if shared else ()
-        whole = arguments(tmp_path, site, *quick, *frontier)
+    with scripted(answer) as site, scripted(answer, "127.0.0.2") as other:
+        whole = arguments(tmp_path, site, *quick, server=server)
         assert run_scrapy(tmp_path, *whole, "-s", "CLOSESPIDER_PAGECOUNT=3").returncode == 0
         whole[whole.index(f"seeds={site.url}/en/")] += f",{other.url}/en/"
         away = True
         stopped = run_scrapy(tmp_path, *whole)
         assert "Stopping: no host answers any more" in stopped.stderr
         assert "given up" not in stopped.stderr
-        assert json.loads((tmp_path / "out" / "summary.json").read_text())["finish_reason"] == "no_answer"
+        assert summary(tmp_path)["finish_reason"] == "no_answer"
         # nor does one that is gone for some tries, while both sites are asked, and no answer is under way
         away, until_gone = False, 8
         finished = run_scrapy(tmp_path, *whole, "-s", "CONCURRENT_REQUESTS=1")
         assert until_gone < -9
     assert finished.returncode == 0, finished.stderr
-    found = {record["url"] for record in read_json_lines(tmp_path / "out" / "documents.jsonl.gz")}
-    assert found == {f"{one.url}{path}" for one in (site, other) for path in pages if path.startswith(("/en/", "/es/"))}
+    of_the_pair = [path for path in pages if path.startswith(("/en/", "/es/"))]
+    assert documents(tmp_path).keys() == {f"{one.url}{path}" for one in (site, other) for path in of_the_pair}

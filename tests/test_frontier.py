@@ -1,13 +1,10 @@
 from __future__ import annotations
 
 import shutil
-from collections import Counter
 from typing import TYPE_CHECKING
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
-from support.frontiers import drain, entry, hand_out
+from support.frontiers import Clock, drain, entry, popped, taken
 
 from bilingual_crawler.frontier.entry import POISON, SUSPECT, Push
 from bilingual_crawler.frontier.frontier import Limits
@@ -15,33 +12,33 @@ from bilingual_crawler.frontier.lmdb_store import LmdbStore
 from bilingual_crawler.frontier.local import SPARE_OFFERS, LocalFrontier
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
     from pathlib import Path
 
-
-class Clock:
-    now = 0.0
-
-    def __call__(self) -> float:
-        return self.now
+    New = Callable[..., LocalFrontier]
 
 
 @pytest.fixture
-def store(tmp_path: Path) -> Iterator[LmdbStore]:
+def new(tmp_path: Path) -> Iterator[New]:
+    """Makes a frontier that holds URLs with these priorities."""
     store = LmdbStore(tmp_path / "frontier")
-    yield store
+
+    def make(queued: dict[str, float], clock: Clock | None = None, **limits: int) -> LocalFrontier:
+        frontier = LocalFrontier(store, Limits(**limits), clock or Clock())
+        frontier.push([entry(url, priority) for url, priority in queued.items()])
+        return frontier
+
+    yield make
     store.close()
 
 
-def test_best_first_ties_by_discovery(store: LmdbStore) -> None:
-    frontier = LocalFrontier(store, Limits(), Clock())
-    frontier.push([entry("//a/1", 0.1), entry("//b/1", 0.5), entry("//a/2", 0.5), entry("//a/3", 0.9)])
+def test_best_first_ties_by_discovery(new: New) -> None:
+    frontier = new({"//a/1": 0.1, "//b/1": 0.5, "//a/2": 0.5, "//a/3": 0.9})
     assert drain(frontier) == ["//a/3", "//b/1", "//a/2", "//a/1"]
 
 
-def test_a_raise_reorders_and_a_fetched_url_never_returns(store: LmdbStore) -> None:
-    frontier = LocalFrontier(store, Limits(), Clock())
-    frontier.push([entry("//a/1", 0.5), entry("//a/2", 0.1)])
+def test_a_raise_reorders_and_a_fetched_url_never_returns(new: New) -> None:
+    frontier = new({"//a/1": 0.5, "//a/2": 0.1})
     told: list[list[Push]] = []
     frontier.push([entry("//a/2", 0.7)], told.append)
     assert drain(frontier) == ["//a/2", "//a/1"]
@@ -50,80 +47,58 @@ def test_a_raise_reorders_and_a_fetched_url_never_returns(store: LmdbStore) -> N
     assert frontier.pop() is None
 
 
-def test_a_hot_slot_does_not_starve_the_others(store: LmdbStore) -> None:
-    frontier = LocalFrontier(store, Limits(per_slot=2), Clock())
-    frontier.push([entry(f"//hot/{i}", 1.0) for i in range(5)] + [entry("//cold/1", 0.1)])
-    popped = [frontier.pop() for _ in range(4)]
-    assert [e.url if e else None for e in popped] == ["//hot/0", "//hot/1", "//cold/1", None]
-    assert popped[0] is not None
-    frontier.finish(popped[0])
-    following = frontier.pop()
-    assert following is not None
-    assert following.url == "//hot/2"
-
-
-def test_slots_on_one_server_share_its_limit(store: LmdbStore) -> None:
-    frontier = LocalFrontier(store, Limits(per_slot=2), Clock())
-    frontier.push([entry(f"//{host}/{n}", 1.0 - n / 10) for n in range(3) for host in "abc"])
-    first = frontier.pop()
-    assert first is not None
-    for slot in "ab":
-        frontier.share_server(slot, "192.0.2.1")
-    following = [frontier.pop() for _ in range(4)]
-    assert [e and e.url for e in following] == ["//b/0", "//c/0", "//c/1", None]
+def test_a_hot_slot_does_not_starve_the_others(new: New) -> None:
+    frontier = new({**{f"//hot/{i}": 1.0 for i in range(5)}, "//cold/1": 0.1}, per_slot=2)
+    first = taken(frontier)
+    assert [first.url, *popped(frontier, 3)] == ["//hot/0", "//hot/1", "//cold/1", None]
     frontier.finish(first)
-    now = frontier.pop()
-    assert now is not None
-    assert now.url == "//a/1", "a and b both waited, and were discovered in this order"
-    assert following[0] is not None
-    frontier.finish(following[0])
-    frontier.finish(now)
-    assert [e and e.url for e in (frontier.pop(), frontier.pop(), frontier.pop())] == ["//b/1", "//a/2", None]
+    assert popped(frontier, 1) == ["//hot/2"]
 
 
-def test_what_waited_for_a_server_goes_on_when_another_slot_leaves_it(store: LmdbStore) -> None:
-    frontier = LocalFrontier(store, Limits(per_slot=1), Clock())
-    frontier.push([entry("//a/1", 1.0), entry("//b/1", 0.5)])
+def test_slots_on_one_server_share_its_limit(new: New) -> None:
+    frontier = new({f"//{host}/{n}": 1.0 - n / 10 for n in range(3) for host in "abc"}, per_slot=2)
+    first = taken(frontier)
     for slot in "ab":
         frontier.share_server(slot, "192.0.2.1")
-    assert frontier.pop()
-    assert frontier.pop() is None
+    second = taken(frontier)
+    assert [second.url, *popped(frontier, 3)] == ["//b/0", "//c/0", "//c/1", None]
+    frontier.finish(first)
+    now = taken(frontier)
+    assert now.url == "//a/1", "a and b both waited, and were discovered in this order"
+    frontier.finish(second)
+    frontier.finish(now)
+    assert popped(frontier, 3) == ["//b/1", "//a/2", None]
+
+
+def test_what_waited_for_a_server_goes_on_when_another_slot_leaves_it(new: New) -> None:
+    frontier = new({"//a/1": 1.0, "//b/1": 0.5}, per_slot=1)
+    for slot in "ab":
+        frontier.share_server(slot, "192.0.2.1")
+    assert popped(frontier, 2) == ["//a/1", None]
     frontier.share_server("a", "192.0.2.2")
-    following = frontier.pop()
-    assert following is not None
-    assert following.url == "//b/1"
+    assert popped(frontier, 1) == ["//b/1"]
 
 
-def test_a_retry_rests_its_slot(store: LmdbStore) -> None:
+def test_a_retry_rests_its_slot(new: New) -> None:
     clock = Clock()
-    frontier = LocalFrontier(store, Limits(), clock)
-    frontier.push([entry("//a/1", 1.0), entry("//b/1", 0.1)])
-    first = frontier.pop()
-    assert first is not None
-    frontier.retry(first, rest=10)
+    frontier = new({"//a/1": 1.0, "//b/1": 0.1}, clock)
+    frontier.retry(taken(frontier), rest=10)
     assert drain(frontier) == ["//b/1"]
     assert frontier.has_pending()
     clock.now = 11
-    again = frontier.pop()
-    assert again is not None
+    again = taken(frontier)
     assert (again.url, again.attempts) == ("//a/1", 1)
 
 
-def test_a_redirect_takes_the_place_and_does_not_jump_the_queue(store: LmdbStore) -> None:
-    frontier = LocalFrontier(store, Limits(), Clock())
-    frontier.push([entry("//a/1", 0.5), entry("//a/2", 0.9), entry("//a/3", 0.7)])
-    first = frontier.pop()
-    assert first is not None
-    frontier.redirect(first, entry("//a/target", 99.0))
+def test_a_redirect_takes_the_place_and_does_not_jump_the_queue(new: New) -> None:
+    frontier = new({"//a/1": 0.5, "//a/2": 0.9, "//a/3": 0.7})
+    frontier.redirect(taken(frontier), entry("//a/target", 99.0))
     assert drain(frontier) == ["//a/target", "//a/3", "//a/1"]
 
 
-def test_a_redirect_to_a_known_page_is_not_followed(store: LmdbStore) -> None:
-    frontier = LocalFrontier(store, Limits(), Clock())
-    frontier.push([entry("//a/1", 0.9), entry("//a/2", 0.5)])
-    first, second = frontier.pop(), frontier.pop()
-    assert first is not None
-    assert second is not None
+def test_a_redirect_to_a_known_page_is_not_followed(new: New) -> None:
+    frontier = new({"//a/1": 0.9, "//a/2": 0.5})
+    first, second = taken(frontier), taken(frontier)
     frontier.finish(first)
     told: list[bool] = []
     frontier.redirect(second, entry("//a/1"), told.append)
@@ -131,20 +106,34 @@ def test_a_redirect_to_a_known_page_is_not_followed(store: LmdbStore) -> None:
     assert not frontier.has_pending()
 
 
-def test_page_budgets_end_the_crawl(store: LmdbStore) -> None:
-    frontier = LocalFrontier(store, Limits(pages=3, pages_per_slot=2), Clock())
-    frontier.push([entry(f"//{host}/{i}", 1.0 - i / 10) for host in "ab" for i in range(5)])
+def test_page_budgets_end_the_crawl(new: New) -> None:
+    frontier = new({f"//{host}/{i}": 1.0 - i / 10 for host in "ab" for i in range(5)}, pages=3, pages_per_slot=2)
     assert drain(frontier) == ["//a/0", "//b/0", "//a/1"]
     assert not frontier.has_pending()
+
+
+def test_finishing_twice_is_harmless(new: New) -> None:
+    frontier = new({f"//a/{n}": 0.0 for n in range(3)}, per_slot=1)
+    first = taken(frontier)
+    frontier.finish(first)
+    frontier.finish(first)
+    assert popped(frontier, 2) == ["//a/1", None]
+
+
+def test_offers_out_of_date_do_not_pile_up(new: New) -> None:
+    frontier = new({})
+    for priority in range(3 * SPARE_OFFERS):
+        frontier.push([entry("//a/1", float(priority)), entry(f"//b/{priority}", float(priority))])
+    assert len(frontier._offers) <= 2 * 2 + SPARE_OFFERS
+    assert drain(frontier)[:3] == ["//a/1", f"//b/{3 * SPARE_OFFERS - 1}", f"//b/{3 * SPARE_OFFERS - 2}"]
 
 
 def test_what_was_in_flight_is_handed_out_again_after_a_restart(tmp_path: Path) -> None:
     store = LmdbStore(tmp_path)
     frontier = LocalFrontier(store, Limits(), Clock())
     frontier.push([entry("//a/1", 0.9), entry("//a/2", 0.5), entry("//a/3", 0.1)])
-    done, lost = frontier.pop(), frontier.pop()
-    assert done is not None
-    assert lost is not None
+    done = taken(frontier)
+    assert popped(frontier, 1) == ["//a/2"]
     frontier.finish(done)
     store.close()
     reopened = LmdbStore(tmp_path)
@@ -163,46 +152,39 @@ def test_of_many_urls_in_flight_at_a_death_none_dies_with_another_again(tmp_path
     store = LmdbStore(tmp_path / "frontier")
     frontier = LocalFrontier(store, Limits(per_slot=0), Clock())
     frontier.push([entry(f"//{host}/{n}", 1.0 - n / 10) for n in range(10) for host in "ab"])
-    done = frontier.pop()
-    assert done
-    frontier.finish(done)
-    flying = [taken for _ in range(16) if (taken := frontier.pop())]
-    assert len(flying) == 16
+    frontier.finish(taken(frontier))
+    flying = [taken(frontier) for _ in range(16)]
     after = left_by_kill(tmp_path / "frontier")
     frontier = LocalFrontier(after, Limits(per_slot=0), Clock())
     frontier.push([entry("//a/1", 2.0)])
-    first = [taken for _ in range(4) if (taken := frontier.pop())]
-    assert [taken.url for taken in first] == ["//b/8", "//a/9", "//b/9"], "suspects are last, and wait for these"
-    for taken in first:
-        frontier.finish(taken)
-    suspect = frontier.pop()
-    assert suspect
+    first = [taken(frontier) for _ in range(3)]
+    assert [each.url for each in first] == ["//b/8", "//a/9", "//b/9"]
+    assert frontier.pop() is None, "suspects are last, and wait for these"
+    for each in first:
+        frontier.finish(each)
+    suspect = taken(frontier)
     assert (suspect.url, suspect.priority) == (flying[0].url, SUSPECT)
     frontier.push([entry("//c/1", 9.0)])
     assert frontier.pop() is None, "nothing is fetched beside a suspect"
     again = left_by_kill(tmp_path / "frontier left")
     found = {}
     frontier = LocalFrontier(again, Limits(per_slot=0), Clock())
-    while taken := frontier.pop():
-        found[taken.url] = taken.priority
-        frontier.finish(taken)
+    while left := frontier.pop():
+        found[left.url] = left.priority
+        frontier.finish(left)
     assert [url for url, priority in found.items() if priority == POISON] == [suspect.url]
     assert [url for url, priority in found.items() if priority == SUSPECT] == [other.url for other in flying[1:]]
     assert next(iter(found)) == suspect.url
-    for each in (store, after, again):
-        each.close()
-        assert not (each._marks._path).exists()
+    for one in (store, after, again):
+        one.close()
+        assert not (one._marks._path).exists()
 
 
 def test_what_landed_before_the_death_is_no_suspect(tmp_path: Path) -> None:
     store = LmdbStore(tmp_path / "frontier")
     frontier = LocalFrontier(store, Limits(), Clock())
     frontier.push([entry(f"//{host}/1", 1.0) for host in "abcd"])
-    done, put_back, moved, flying = (frontier.pop() for _ in range(4))
-    assert done
-    assert put_back
-    assert moved
-    assert flying
+    done, put_back, moved, _ = (taken(frontier) for _ in range(4))
     frontier.finish(done)
     frontier.retry(put_back, rest=0)
     frontier.redirect(moved, entry("//e/1"))
@@ -212,37 +194,3 @@ def test_what_landed_before_the_death_is_no_suspect(tmp_path: Path) -> None:
     assert [path.name for path in (tmp_path / "frontier left").glob("in-flight")] == ["in-flight"]
     store.close()
     after.close()
-
-
-@settings(max_examples=40, deadline=None)
-@given(
-    st.lists(st.tuples(st.sampled_from("abc"), st.integers(0, 30), st.floats(0, 1)), min_size=1, max_size=60),
-    st.integers(1, 3),
-)
-def test_every_url_is_handed_out_exactly_once(
-    tmp_path_factory: pytest.TempPathFactory, links: list[tuple[str, int, float]], per_slot: int
-) -> None:
-    store = LmdbStore(tmp_path_factory.mktemp("frontier"))
-    frontier = LocalFrontier(store, Limits(per_slot=per_slot, in_flight=4), Clock())
-    entries = [entry(f"//{host}/{number}", priority) for host, number, priority in links]
-    assert hand_out(frontier, entries, per_slot) == Counter({one.url for one in entries})
-    store.close()
-
-
-def test_finishing_twice_is_harmless(store: LmdbStore) -> None:
-    frontier = LocalFrontier(store, Limits(per_slot=1), Clock())
-    frontier.push([entry("//a/1"), entry("//a/2"), entry("//a/3")])
-    first = frontier.pop()
-    assert first is not None
-    frontier.finish(first)
-    frontier.finish(first)
-    assert frontier.pop() is not None
-    assert frontier.pop() is None
-
-
-def test_offers_out_of_date_do_not_pile_up(store: LmdbStore) -> None:
-    frontier = LocalFrontier(store, Limits(), Clock())
-    for priority in range(3 * SPARE_OFFERS):
-        frontier.push([entry("//a/1", float(priority)), entry(f"//b/{priority}", float(priority))])
-    assert len(frontier._offers) <= 2 * 2 + SPARE_OFFERS
-    assert drain(frontier)[:3] == ["//a/1", f"//b/{3 * SPARE_OFFERS - 1}", f"//b/{3 * SPARE_OFFERS - 2}"]

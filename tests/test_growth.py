@@ -9,13 +9,14 @@ import time
 import tracemalloc
 from collections import Counter, deque
 from collections.abc import Mapping
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 import pytest
 from scrapy import Request
 from scrapy.core.scraper import Slot
 from scrapy.http import Response
-from support.crawls import documents, summary
+from support.crawls import documents, each, summary
 from support.redis_server import redis_server
 from support.scripted import Answer, scripted
 from support.webserver import TEXT, bilingual_site, html, run_scrapy, serve
@@ -74,11 +75,15 @@ def test_the_links_of_a_page_have_half_a_million_characters_and_languages_go_fir
     assert page.links[0].hreflang == "spa"
 
 
-def test_a_page_announces_no_thousands_of_translations() -> None:
+def test_a_page_announces_no_thousands_of_translations_and_other_switches_are_links() -> None:
     names = "".join(f"<link rel=alternate hreflang=es href=/es/{number}>" for number in range(1000))
     page = parse_page(f"<html><head>{names}<link rel=alternate hreflang=fr href=/fr/>", "http://a.example/")
     assert [link.hreflang for link in page.links if link.alternate] == ["spa"] * MAX_ANNOUNCED + ["fra"]
     assert len(page.links) == 1001
+    switches = "".join(f"<nav class=language-switcher><a href=/es/{n}>es</a></nav><p>text" for n in range(200))
+    page = parse_page(switches, "http://a.example/")
+    assert sum(link.position is LinkPosition.SWITCHER for link in page.links) == MAX_ANNOUNCED
+    assert len(page.links) == 200
 
 
 def test_a_sitemap_has_five_million_characters_of_urls() -> None:
@@ -96,9 +101,8 @@ def test_long_urls_are_computed_anew_and_short_ones_once() -> None:
         return url.upper() + more
 
     short, long = "a" * CACHED_LENGTH, "a" * (CACHED_LENGTH + 1)
-    assert [shout(url, "!") for url in (short, short, long, long)] == [
-        url.upper() + "!" for url in (short, short, long, long)
-    ]
+    for url in (short, short, long, long):
+        assert shout(url, "!") == url.upper() + "!"
     assert computed == [short, long, long]
 
 
@@ -131,6 +135,17 @@ def test_a_site_fills_its_own_share_of_the_queue_only() -> None:
     assert not quota.is_full("a.example")
 
 
+@contextmanager
+def traced_memory(kept: list[int]) -> Iterator[None]:
+    """Adds to *kept* the bytes that are kept of what is made in the context."""
+    tracemalloc.start()
+    try:
+        yield
+        kept.append(tracemalloc.get_traced_memory()[0])
+    finally:
+        tracemalloc.stop()
+
+
 @pytest.mark.slow
 def test_the_share_counts_what_is_kept_of_a_url(monkeypatch: pytest.MonkeyPatch) -> None:
     """By policy and frontier, in a folder of its own; caches and words of the last URLs are bounded for all sites."""
@@ -151,32 +166,24 @@ def test_the_share_counts_what_is_kept_of_a_url(monkeypatch: pytest.MonkeyPatch)
         policy.observe_page(page, ())
 
     queue(range(300))
-    before = quota._queued["a.example"]
-    tracemalloc.start()
-    try:
+    before, kept = quota._queued["a.example"], list[int]()
+    with traced_memory(kept):
         queue(range(300, 2700))
-        kept, _ = tracemalloc.get_traced_memory()
-    finally:
-        tracemalloc.stop()
     counted = quota._queued["a.example"] - before
-    assert 0.7 * counted < kept < 1.1 * counted
+    assert 0.7 * counted < kept[0] < 1.1 * counted
 
 
 def test_links_of_documents_without_a_partner_take_bounded_memory(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(parallel_links, "MAX_BYTES", 1_000_000)
     monkeypatch.setattr(shared_words, "MAX_URLS", 10)
     monkeypatch.setattr(shared_words, "MAX_KNOWN", 10)
-    policy = Gain(PAIR)
-    tracemalloc.start()
-    try:
+    policy, kept = Gain(PAIR), list[int]()
+    with traced_memory(kept):
         for number in range(40):
             links = [Link(f"http://a.example/{number}/{link}/{'a' * 400}") for link in range(500)]
             policy.observe_page(PageRecord(f"http://a.example/{number}", "eng", "eng", length=500), links)
             del links
-        kept, _ = tracemalloc.get_traced_memory()
-    finally:
-        tracemalloc.stop()
-    assert kept < 3_000_000
+    assert kept[0] < 3_000_000
 
 
 def test_others_have_their_turn_between_the_parts_of_a_large_page() -> None:
@@ -202,11 +209,7 @@ def test_others_have_their_turn_between_the_parts_of_a_large_page() -> None:
         other.cancel()
         return sizes
 
-    none, small, large, whole = asyncio.run(run())
-    assert none == [0]
-    assert small == [PART]
-    assert large == [PART] * 5 + [1]
-    assert whole == [PART] * 5
+    assert asyncio.run(run()) == [[0], [PART], [PART] * 5 + [1], [PART] * 5]
     assert counted > 100
 
 
@@ -219,42 +222,49 @@ def test_large_pages_that_are_queued_in_turns_do_not_stop_the_downloads() -> Non
     assert not slot.needs_backout()
 
 
+COUNTING = """
+import atexit, pathlib
+from bilingual_crawler.crawl.spiders.bilingual import BilingualSpider
+from bilingual_crawler.frontier.memory_store import MemoryStore as Store
+sizes, push = [], Store.push
+Store.push = lambda store, entries: sizes.append(len(entries)) or push(store, entries)
+atexit.register(lambda: sizes and pathlib.Path('sizes').write_text(' '.join(map(str, sizes))))
+class Counting(BilingualSpider):
+    name = 'counting'
+"""
+
+
 def test_a_large_page_and_a_sitemap_are_queued_in_parts(tmp_path: Path) -> None:
     """Of 1,000 links each: so many at a time."""
-    (tmp_path / "counting.py").write_text(
-        "import atexit, pathlib\n"
-        "from bilingual_crawler.crawl.spiders.bilingual import BilingualSpider\n"
-        "from bilingual_crawler.frontier.memory_store import MemoryStore as Store\n"
-        "sizes, push = [], Store.push\n"
-        "Store.push = lambda store, entries: sizes.append(len(entries)) or push(store, entries)\n"
-        "atexit.register(lambda: sizes and pathlib.Path('sizes').write_text(' '.join(map(str, sizes))))\n"
-        "class Counting(BilingualSpider):\n    name = 'counting'\n"
-    )
+    (tmp_path / "counting.py").write_text(COUNTING)
     listed = "".join(f"<url><loc>/listed/{number}</loc></url>" for number in range(1000))
     anchors = "".join(f"<a href=/linked/{number}>{number}</a>" for number in range(1000))
     pages = {
         "/": Answer(html("en", "home", anchors)),
-        "/robots.txt": Answer("Sitemap: /sitemap.xml", kind="text/plain"),
         "/sitemap.xml": Answer(f"<urlset>{listed}</urlset>", kind="application/xml"),
     }
     with scripted(lambda path: pages.get(path, Answer(status=404))) as site:
         pages["/robots.txt"] = Answer(f"Sitemap: {site.url}/sitemap.xml", kind="text/plain")
-        chosen = ("pair=eng-spa", f"seeds={site.url}/", "policy=bfs", "max_pages=5")
-        result = run_scrapy(tmp_path, "runspider", "counting.py", *(part for one in chosen for part in ("-a", one)))
+        chosen = each("-a", "pair=eng-spa", f"seeds={site.url}/", "policy=bfs", "max_pages=5")
+        result = run_scrapy(tmp_path, "runspider", "counting.py", *chosen)
         assert result.returncode == 0, result.stderr
     sizes = sorted(map(int, (tmp_path / "sizes").read_text().split()))
     assert sizes[-10:] == [PART] * 10
 
 
+SMALL_SHARE = """
+import bilingual_crawler.frontier.budget as quota
+from bilingual_crawler.crawl.spiders.bilingual import BilingualSpider
+quota.MAX_BYTES = 2_250_000
+class SmallShare(BilingualSpider):
+    name = 'small-share'
+"""
+
+
 @pytest.mark.slow
 def test_a_site_that_has_filled_its_share_waits_and_the_other_is_crawled(tmp_path: Path) -> None:
     """A share of 2.25 MB, three pages of the hostile site."""
-    (tmp_path / "small_share.py").write_text(
-        "import bilingual_crawler.frontier.budget as quota\n"
-        "from bilingual_crawler.crawl.spiders.bilingual import BilingualSpider\n"
-        "quota.MAX_BYTES = 2_250_000\n"
-        "class SmallShare(BilingualSpider):\n    name = 'small-share'\n"
-    )
+    (tmp_path / "small_share.py").write_text(SMALL_SHARE)
 
     def answer(path: str) -> Answer:
         if path != "/" and path.count("/") < 3:
@@ -263,10 +273,9 @@ def test_a_site_that_has_filled_its_share_waits_and_the_other_is_crawled(tmp_pat
 
     honest_pages = bilingual_site(12)
     with scripted(answer) as site, serve(honest_pages, address="127.0.0.2") as honest:
-        arguments = ("pair=eng-spa", f"seeds={site.url}/,{honest.url}/en/", "max_pages_per_site=30")
-        outputs = ("-s", f"BILINGUAL_OUTPUT_DIR={tmp_path / 'out'}", "-s", f"JOBDIR={tmp_path / 'job'}")
-        chosen = (*(part for one in arguments for part in ("-a", one)), *outputs)
-        result = run_scrapy(tmp_path, "runspider", "small_share.py", *chosen)
+        chosen = each("-a", "pair=eng-spa", f"seeds={site.url}/,{honest.url}/en/", "max_pages_per_site=30")
+        outputs = each("-s", "BILINGUAL_OUTPUT_DIR=out", "JOBDIR=job")
+        result = run_scrapy(tmp_path, "runspider", "small_share.py", *chosen, *outputs)
         assert result.returncode == 0, result.stderr
         assert len(site.asked) > 20
         pages = {f"{honest.url}{path}" for path in honest_pages if path[1:3] in ("en", "es")}
@@ -331,13 +340,6 @@ def test_a_large_site_is_taken_over_in_parts_and_fetched_from_at_once(tmp_path: 
     assert not worker.failed
 
 
-def test_switches_beyond_the_first_are_links_as_any_other() -> None:
-    switches = "".join(f"<nav class=language-switcher><a href=/es/{n}>es</a></nav><p>text" for n in range(200))
-    page = parse_page(switches, "http://a.example/")
-    assert sum(link.position is LinkPosition.SWITCHER for link in page.links) == MAX_ANNOUNCED
-    assert len(page.links) == 200
-
-
 KEPT = {
     "Learner._done",
     *(f"PairLedger.{name}" for name in ("_candidates", "_candidates_of")),
@@ -377,11 +379,8 @@ def entries(thing: Any, name: str, seen: set[int]) -> Iterator[tuple[str, int]]:
 def learn_a_pair(learner: Learner, number: int) -> None:
     """A pair of pages with folders, share buttons and announcements of their own, a redirect, and pages without use."""
     site = "https://a.example"
-    first, second, moved = (
-        f"{site}/en/{number}/title/",
-        f"{site}/es/{number}/titulo-{number * 7}/",
-        f"{site}/o/{number}",
-    )
+    first, second = f"{site}/en/{number}/title/", f"{site}/es/{number}/titulo-{number * 7}/"
+    moved = f"{site}/o/{number}"
 
     def fetch(url: str, language: str, other: str, *linked: str) -> None:
         foreign = PAIR.other(language)
@@ -419,9 +418,7 @@ def test_what_is_done_and_what_is_never_queued_leaves_only_what_pairing_needs(mo
     for number in range(1200):
         learn_a_pair(learner, number)
         if number in (599, 1199):
-            seen.append(Counter[str]())
-            for name, count in entries(learner, "", set()):
-                seen[-1][name] += count
+            seen.append(sum((Counter({name: count}) for name, count in entries(learner, "", set())), Counter()))
     [ledger] = learner.ledgers.values()
     assert len(ledger) == 1200
     assert seen[1]["ParallelLinks._couples"] > 0

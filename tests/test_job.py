@@ -7,6 +7,7 @@ import os
 from typing import TYPE_CHECKING
 
 import pytest
+from support.crawls import each, pairs, refused
 from support.redis_server import redis_server
 from support.webserver import bilingual_site, run_scrapy, serve, start_scrapy, varied
 
@@ -16,7 +17,6 @@ from bilingual_crawler.storage.records import read_json_lines, read_tsv
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
-    from subprocess import CompletedProcess
 
     from support.webserver import Site
 
@@ -29,158 +29,133 @@ def site() -> Iterator[Site]:
         yield site
 
 
-class Job:
-    """A crawl with what it keeps in a job folder or in Redis."""
+def command(seeds: str, *settings: str, pair: str = "eng-spa", out: str = "out") -> tuple[str, ...]:
+    """What begins a crawl, or goes on with it, if *settings* name what it keeps."""
+    arguments = each("-a", f"pair={pair}", f"seeds={seeds}")
+    return ("crawl", "bilingual", *arguments, *each("-s", f"BILINGUAL_OUTPUT_DIR={out}", *settings))
 
-    def __init__(self, folder: Path, *settings: str) -> None:
-        self.folder = folder
-        self._settings = [part for one in settings for part in ("-s", one)]
 
-    def command(self, seeds: str, *more: str, pair: str = "eng-spa", out: str = "out") -> tuple[str, ...]:
-        arguments = ("-a", f"pair={pair}", "-a", f"seeds={seeds}", *more, "-s", f"BILINGUAL_OUTPUT_DIR={out}")
-        return ("crawl", "bilingual", *arguments, *self._settings)
+def goes_on(folder: Path, *arguments: str) -> None:
+    result = run_scrapy(folder, *arguments)
+    assert result.returncode == 0, result.stderr
 
-    def run(self, seeds: str, *more: str, pair: str = "eng-spa", out: str = "out") -> CompletedProcess[str]:
-        return run_scrapy(self.folder, *self.command(seeds, *more, pair=pair, out=out))
 
-    def pairs(self) -> int:
-        return len(list(read_tsv(self.folder / "out" / "pairs.tsv")))
+JOB = "JOBDIR=job"
 
 
 def test_a_job_folder_of_another_crawl_is_refused_and_its_results_stay(tmp_path: Path, site: Site) -> None:
-    job = Job(tmp_path, "JOBDIR=job")
-    seeds = f"{site.url}/en/,{site.url}/es/"
-    assert job.run(seeds).returncode == 0
-    assert job.pairs() == PAGES + 1
+    english, both = f"{site.url}/en/", f"{site.url}/en/,{site.url}/es/"
+    goes_on(tmp_path, *command(both, JOB))
+    assert len(pairs(tmp_path, site)) == PAGES + 1
     asked = site.asked.total()
-    for change, message in (
-        (job.run(seeds, pair="eng-fra"), "JOBDIR=job: holds a crawl with pair=eng-spa, not eng-fra"),
-        (job.run(seeds, pair="spa-eng"), "JOBDIR=job: holds a crawl with pair=eng-spa, not spa-eng"),
-        (job.run(seeds, "-a", "scope=host"), "JOBDIR=job: holds a crawl with scope=site, not host"),
-        (job.run(seeds, "-s", "BILINGUAL_SCOPE_PREFIXES=a.org"), "BILINGUAL_SCOPE_PREFIXES="),
-        (job.run(seeds, "-s", "BILINGUAL_POLITENESS=host"), "with BILINGUAL_POLITENESS=domain, not host: give domain"),
-        (job.run(f"{site.url}/en/"), f"holds a crawl with the seed {site.url}/es/: give all of its seeds"),
-        (job.run("http://127.0.0.1:9/"), "holds a crawl with the seed"),
+    for another, message in (
+        (command(both, JOB, pair="eng-fra"), "JOBDIR=job: holds a crawl with pair=eng-spa, not eng-fra"),
+        (command(both, JOB, pair="spa-eng"), "JOBDIR=job: holds a crawl with pair=eng-spa, not spa-eng"),
+        ((*command(both, JOB), "-a", "scope=host"), "JOBDIR=job: holds a crawl with scope=site, not host"),
+        (command(both, JOB, "BILINGUAL_SCOPE_PREFIXES=a.org"), "BILINGUAL_SCOPE_PREFIXES="),
+        (command(both, JOB, "BILINGUAL_POLITENESS=host"), "with BILINGUAL_POLITENESS=domain, not host: give domain"),
+        (command(english, JOB), f"holds a crawl with the seed {site.url}/es/: give all of its seeds"),
+        (command("http://127.0.0.1:9/", JOB), "holds a crawl with the seed"),
     ):
-        assert change.returncode == 2
-        assert message in change.stderr
-        assert "Traceback" not in change.stderr
+        assert message in refused(tmp_path, *another)
     assert site.asked.total() == asked
-    assert job.pairs() == PAGES + 1
+    assert len(pairs(tmp_path, site)) == PAGES + 1
 
 
 def test_another_policy_and_more_seeds_go_on(tmp_path: Path, site: Site) -> None:
-    job = Job(tmp_path, "JOBDIR=job")
-    assert job.run(f"{site.url}/en/page-1.html", "-a", "max_pages=2").returncode == 0
+    one, more = f"{site.url}/en/page-1.html", f"{site.url}/en/,{site.url}/en/page-1.html"
+    goes_on(tmp_path, *command(one, JOB), "-a", "max_pages=2")
     before = dict(site.asked)
-    more = f"{site.url}/en/,{site.url}/en/page-1.html"
     # a job of an earlier version, and the slots of both are domains
     file = tmp_path / "job" / "job.json"
     values = json.loads(file.read_text())
     del values["politeness"]
     file.write_text(json.dumps(values))
-    result = job.run(more, "-a", "policy=bfs", "-s", "BILINGUAL_POLITENESS=address")
+    goes_on(tmp_path, *command(more, JOB, "BILINGUAL_POLITENESS=address"), "-a", "policy=bfs")
     assert json.loads(file.read_text())["politeness"] == "address"
-    assert result.returncode == 0, result.stderr
-    assert job.pairs() == PAGES + 1
+    assert len(pairs(tmp_path, site)) == PAGES + 1
     assert site.asked["/en/page-1.html"] == before["/en/page-1.html"] == 1
     # the added seed is part of the job from now on
-    assert job.run(f"{site.url}/en/page-1.html").returncode == 2
+    refused(tmp_path, *command(one, JOB))
 
 
 def test_a_crawl_whose_outputs_are_gone_is_refused_until_its_folder_is_named(tmp_path: Path, site: Site) -> None:
-    job = Job(tmp_path, "JOBDIR=job")
-    seeds = f"{site.url}/en/,{site.url}/es/"
+    again = command(f"{site.url}/en/,{site.url}/es/", JOB)
+    out, moved = tmp_path / "out", tmp_path / "moved"
     site.delay = 0.3
-    crawl = start_scrapy(tmp_path, *job.command(seeds, "-s", "CONCURRENT_REQUESTS=1", "-O", "feed.jsonl"))
+    crawl = start_scrapy(tmp_path, *again, "-s", "CONCURRENT_REQUESTS=1", "-O", "feed.jsonl")
     site.wait_until_asked(6)
-    (tmp_path / "out").rename(tmp_path / "moved")
+    out.rename(moved)
     _, log = crawl.communicate(timeout=300)
     assert crawl.returncode == 1, log
     assert "Stopping, a resume goes on from here: [Errno 2] No such file or directory" in log
     site.delay = 0.0
     asked = site.asked.total()
-    refused = job.run(seeds)
-    assert refused.returncode == 2
-    assert f"JOBDIR=job: its crawl writes into {tmp_path / 'out'}, which is gone" in refused.stderr
-    assert "Traceback" not in refused.stderr
-    assert not (tmp_path / "out").exists()
+    assert f"JOBDIR=job: its crawl writes into {out}, which is gone" in refused(tmp_path, *again)
+    assert not out.exists()
     assert site.asked.total() == asked
-    (tmp_path / "job" / "output_dir").write_text(f"{tmp_path / 'moved'}\n")
+    (tmp_path / "job" / "output_dir").write_text(f"{moved}\n")
     # nor is a feed written over
-    refused = job.run(seeds, "-O", "feed.jsonl")
-    assert refused.returncode == 2
-    assert "feed.jsonl: has the documents of earlier runs" in refused.stderr
-    assert job.run(seeds, "-o", "feed.jsonl").returncode == 0
-    assert len(list(read_tsv(tmp_path / "moved" / "pairs.tsv"))) == PAGES + 1
-    documents = {record["url"] for record in read_json_lines(tmp_path / "moved" / "documents.jsonl.gz")}
-    assert {json.loads(line)["url"] for line in (tmp_path / "feed.jsonl").read_text().splitlines()} == documents
+    assert "feed.jsonl: has the documents of earlier runs" in refused(tmp_path, *again, "-O", "feed.jsonl")
+    goes_on(tmp_path, *again, "-o", "feed.jsonl")
+    assert len(list(read_tsv(moved / "pairs.tsv"))) == PAGES + 1
+    feed = (tmp_path / "feed.jsonl").read_text().splitlines()
+    assert {json.loads(line)["url"] for line in feed} == set(documents(moved))
 
 
 def test_a_crawl_in_redis_of_another_pair_is_refused(tmp_path: Path, site: Site) -> None:
+    english = f"{site.url}/en/"
     with redis_server(tmp_path) as server:
-        job = Job(tmp_path, f"BILINGUAL_FRONTIER={server.url}#maltese")
-        assert job.run(f"{site.url}/en/").returncode == 0
-        for result, message in (
-            (
-                job.run(f"{site.url}/en/", pair="eng-fra", out="two"),
-                "bilingual:maltese:*: holds a crawl with pair=eng-spa",
-            ),
-            (job.run(f"{site.url}/es/", out="two"), f"holds a crawl with the seed {site.url}/en/"),
+        maltese, french = (f"BILINGUAL_FRONTIER={server.url}#{name}" for name in ("maltese", "french"))
+        goes_on(tmp_path, *command(english, maltese))
+        for another, message in (
+            (command(english, maltese, pair="eng-fra", out="two"), "maltese:*: holds a crawl with pair=eng-spa"),
+            (command(f"{site.url}/es/", maltese, out="two"), f"holds a crawl with the seed {english}"),
         ):
-            assert result.returncode == 2
-            assert message in result.stderr
+            assert message in refused(tmp_path, *another)
         assert not (tmp_path / "two").exists()
         # another crawl on the same server is independent
-        other = Job(tmp_path, f"BILINGUAL_FRONTIER={server.url}#french").run(
-            f"{site.url}/en/", pair="eng-fra", out="two"
-        )
-        assert other.returncode == 0, other.stderr
+        goes_on(tmp_path, *command(english, french, pair="eng-fra", out="two"))
 
 
 @pytest.mark.slow
 def test_the_same_command_beside_a_crawl_is_refused_and_the_crawl_goes_on(tmp_path: Path) -> None:
     with serve(varied(bilingual_site(30)), delay=1.0) as site:
-        command = ("crawl", "bilingual", "-a", "pair=eng-spa", "-a", f"seeds={site.url}/", "-s", "JOBDIR=job")
-        first = start_scrapy(tmp_path, *command, "-s", "BILINGUAL_OUTPUT_DIR=out")
+        same = command(f"{site.url}/", JOB)
+        first = start_scrapy(tmp_path, *same)
         try:
             site.wait_until_asked(6)
-            for folder in ("out", "another"):
-                second = run_scrapy(tmp_path, *command, "-s", f"BILINGUAL_OUTPUT_DIR={folder}")
-                assert second.returncode == 2
-                assert f"JOBDIR=job: is in use by process {first.pid} on " in second.stderr
-                assert "Traceback" not in second.stderr
+            for other in (same, command(f"{site.url}/", JOB, out="another")):
+                assert refused(tmp_path, *other).startswith(f"JOBDIR=job: is in use by process {first.pid} on ")
             site.delay = 0.0
             # the folder of a running crawl is read as before
-            report = run_scrapy(tmp_path, "report", "out")
-            assert report.returncode == 0, report.stderr
+            goes_on(tmp_path, "report", "out")
             _, log = first.communicate(timeout=300)
         finally:
             first.kill()
         assert first.returncode == 0, log
         assert len(documents(tmp_path / "out")) == 2 * 30 + 2
-        assert run_scrapy(tmp_path, *command).returncode == 0, "the lock ends with the crawl"
+        # the lock ends with the crawl
+        goes_on(tmp_path, *same)
 
 
 def test_two_crawls_into_one_new_folder_write_each_document_once(tmp_path: Path, site: Site) -> None:
-    command = ("crawl", "bilingual", "-a", "pair=eng-spa", "-a", f"seeds={site.url}/", "-s", "BILINGUAL_OUTPUT_DIR=out")
     site.delay = 0.2
-    crawls = [start_scrapy(tmp_path, *command) for _ in range(2)]
+    crawls = [start_scrapy(tmp_path, *command(f"{site.url}/")) for _ in range(2)]
     logs = [crawl.communicate(timeout=300)[1] for crawl in crawls]
     assert sorted(crawl.returncode for crawl in crawls) == [0, 2], logs
     assert len(documents(tmp_path / "out")) == 2 * PAGES + 2
 
 
 def test_an_output_folder_in_use_is_refused(tmp_path: Path, site: Site) -> None:
-    (tmp_path / "out").mkdir()
-    arguments = ("-a", "pair=eng-spa", "-a", f"seeds={site.url}/", "-s", "BILINGUAL_OUTPUT_DIR=out")
-    with FolderLock(tmp_path / "out"):
-        refused = run_scrapy(tmp_path, "crawl", "bilingual", *arguments)
-    assert refused.returncode == 2
-    assert f"BILINGUAL_OUTPUT_DIR={tmp_path / 'out'}: is in use by process {os.getpid()} on " in refused.stderr
+    out = tmp_path / "out"
+    out.mkdir()
+    with FolderLock(out):
+        said = refused(tmp_path, *command(f"{site.url}/"))
+    assert said.startswith(f"BILINGUAL_OUTPUT_DIR={out}: is in use by process {os.getpid()} on ")
     assert not site.asked
     # a lock that a dead process has left is none
-    assert run_scrapy(tmp_path, "crawl", "bilingual", *arguments).returncode == 0
+    goes_on(tmp_path, *command(f"{site.url}/"))
 
 
 def documents(folder: Path) -> list[str]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import gzip
 import time
 import zlib
-from contextlib import ExitStack
 from functools import partial
 from itertools import repeat
 from pathlib import Path
@@ -14,12 +13,11 @@ from typing import TYPE_CHECKING
 import brotli
 import pytest
 from backports import zstd
-from support.crawls import crawl, documents, outcomes
-from support.scripted import Answer, scripted
+from support.crawls import crawl, documents, each, outcomes
+from support.scripted import Answer, scripted, several
 from support.webserver import TEXT, bilingual_site, html, start_scrapy
 
 if TYPE_CHECKING:
-    import subprocess
     from collections.abc import Callable, Mapping
 
 HOME = html("en", "home", "<a href=/bad>bad</a>")
@@ -31,27 +29,23 @@ def crawled(folder: Path, bad: Mapping[str, Answer]) -> dict[str, str]:
 
     It fetches one page after the other, and keeps those that link to the bad ones.
     """
-    with ExitStack() as stack:
-        urls = {}
-        for number, (name, answer) in enumerate(bad.items(), 2):
-            pages = {"/": Answer(HOME), "/bad": answer}
-            served = partial(_answer, pages)
-            urls[name] = stack.enter_context(scripted(served, f"127.0.0.{number}")).url
-        seeds = ",".join(f"{url}/" for url in urls.values())
-        arguments = ("-a", "pair=eng-spa", "-a", f"seeds={seeds}", "-a", "policy=bfs", "-s", "RETRY_ENABLED=0")
-        settings = ("-s", "CONCURRENT_REQUESTS=1", "-s", f"BILINGUAL_OUTPUT_DIR={folder / 'out'}")
-        process = start_scrapy(folder, "crawl", "bilingual", *arguments, *settings, fresh=True)
-        assert peak_memory(process) < 600_000
-    assert {f"{url}/" for url in urls.values()} <= documents(folder).keys()
-    return {name: outcomes(folder, url)["/bad"] for name, url in urls.items()}
+    pages = [{"/": Answer(HOME), "/bad": answer} for answer in bad.values()]
+    with several([partial(_answer, each) for each in pages]) as sites:
+        assert peak_memory(folder, [site.url for site in sites], "RETRY_ENABLED=0", "CONCURRENT_REQUESTS=1") < 600_000
+    assert {f"{site.url}/" for site in sites} <= documents(folder).keys()
+    return {name: outcomes(folder, site.url)["/bad"] for name, site in zip(bad, sites, strict=True)}
 
 
 def _answer(pages: Mapping[str, Answer], path: str) -> Answer:
     return pages.get(path, Answer(status=404))
 
 
-def peak_memory(process: subprocess.Popen[str]) -> int:
-    """The most kilobytes that *process* had, once it has ended well."""
+def peak_memory(folder: Path, hosts: list[str], *settings: str) -> int:
+    """The most kilobytes that a crawl of *hosts* has, which ends well."""
+    seeds = ",".join(f"{host}/" for host in hosts)
+    arguments = each("-a", "pair=eng-spa", f"seeds={seeds}", "policy=bfs")
+    outputs = f"BILINGUAL_OUTPUT_DIR={folder / 'out'}"
+    process = start_scrapy(folder, "crawl", "bilingual", *arguments, *each("-s", outputs, *settings), fresh=True)
     peak = 0
     while process.poll() is None:
         status = Path(f"/proc/{process.pid}/status").read_text()
@@ -75,10 +69,8 @@ def bomb(encoding: str) -> bytes:
 
 @pytest.mark.slow
 def test_decompression_bombs(tmp_path: Path) -> None:
-    bombs = {
-        encoding: Answer(bomb(encoding), headers={"Content-Encoding": encoding})
-        for encoding in ("gzip", "deflate", "br", "zstd")
-    }
+    codings = ("gzip", "deflate", "br", "zstd")
+    bombs = {coding: Answer(bomb(coding), headers={"Content-Encoding": coding}) for coding in codings}
     wrapped = gzip.compress(gzip.compress(bomb("gzip")))
     bombs["in several wrappings"] = Answer(wrapped, headers={"Content-Encoding": "gzip, gzip, gzip"})
     assert crawled(tmp_path, bombs) == dict.fromkeys(bombs, "too-large")
@@ -123,18 +115,12 @@ def test_answers_that_break_the_protocol(tmp_path: Path) -> None:
 def test_many_robots_txt_of_the_largest_size(tmp_path: Path) -> None:
     """Their rules are short and have wildcards: parsed they take a hundred times as much as their text."""
     rules = "".join(f"Disallow: /{number:x}*$\n" for number in range(40_000))
-    answers = {
-        "/robots.txt": Answer(f"User-agent: *\n{rules}", kind="text/plain"),
-        "/": Answer(html("en", "home", "")),
-    }
+    robots = Answer(f"User-agent: *\n{rules}", kind="text/plain")
+    answers = {"/robots.txt": robots, "/": Answer(html("en", "home", ""))}
     hosts = 14
-    with scripted(lambda path: answers.get(path, Answer(status=404)), "0.0.0.0") as site:
+    with scripted(partial(_answer, answers), "0.0.0.0") as site:
         port = site.url.rpartition(":")[2]
-        seeds = ",".join(f"http://127.0.1.{number}:{port}/" for number in range(hosts))
-        arguments = ("-a", "pair=eng-spa", "-a", f"seeds={seeds}", "-a", "policy=bfs")
-        out = ("-s", f"BILINGUAL_OUTPUT_DIR={tmp_path / 'out'}")
-        process = start_scrapy(tmp_path, "crawl", "bilingual", *arguments, *out, fresh=True)
-        assert peak_memory(process) < 400_000
+        assert peak_memory(tmp_path, [f"http://127.0.1.{number}:{port}" for number in range(hosts)]) < 400_000
     assert len(documents(tmp_path)) == hosts
 
 
@@ -145,6 +131,8 @@ def chunked(body: bytes, size: str, end: bytes) -> bytes:
 
 OK = "HTTP/1.1 200 OK"
 TYPE = "Content-Type: text/html"
+CHUNKED = "Transfer-Encoding: chunked"
+SITE = bilingual_site(3)
 UNUSUAL: Mapping[str, Callable[[bytes], bytes]] = {
     "a header line of 20 kB": lambda body: raw(body, OK, TYPE, f"Set-Cookie: a={'x' * 20_000}"),
     "an empty first line": lambda body: raw(body, "", OK, TYPE),
@@ -159,12 +147,8 @@ UNUSUAL: Mapping[str, Callable[[bytes], bytes]] = {
         body, "HTTP/1.1 206 Partial Content", TYPE, f"Content-Range: bytes 0-{len(body) - 1}/{len(body)}"
     ),
     "a Content-Length that is too large": lambda body: raw(body, OK, TYPE, f"Content-Length: {len(body) + 9}"),
-    "blanks after the size of a chunk": lambda body: raw(
-        chunked(body, "%-6x", b"\r\n"), OK, TYPE, "Transfer-Encoding: chunked"
-    ),
-    "chunks that end with a line feed": lambda body: raw(
-        chunked(body, "%x", b"\n"), OK, TYPE, "Transfer-Encoding: chunked"
-    ),
+    "blanks after the size of a chunk": lambda body: raw(chunked(body, "%-6x", b"\r\n"), OK, TYPE, CHUNKED),
+    "chunks that end with a line feed": lambda body: raw(chunked(body, "%x", b"\n"), OK, TYPE, CHUNKED),
 }
 
 
@@ -172,14 +156,24 @@ def raw(body: bytes, *head: str) -> bytes:
     return "\r\n".join((*head, "Connection: close", "", "")).encode() + body
 
 
-@pytest.mark.parametrize("kind", UNUSUAL)
-def test_what_browsers_read_is_read(tmp_path: Path, kind: str) -> None:
-    """Of every page of the site, so that the host would be given up."""
-    pages = bilingual_site(3)
-    answers = {path: UNUSUAL[kind](body.encode()) for path, body in pages.items()}
-    with scripted(lambda path: Answer(raw=[answers[path]]) if path in answers else Answer(status=404)) as site:
-        result = crawl(tmp_path, f"{site.url}/en/", "-s", "BILINGUAL_BACKOFF_START=0.05")
+@pytest.fixture(scope="module")
+def unusual(tmp_path_factory: pytest.TempPathFactory) -> dict[str, dict[str, str]]:
+    """By kind of answer: texts of the documents of a host all of whose pages are such, so that it may be given up."""
+    folder: Path = tmp_path_factory.mktemp("unusual")
+    pages = [{path: Answer(raw=[make(body.encode())]) for path, body in SITE.items()} for make in UNUSUAL.values()]
+    with several([partial(_answer, each) for each in pages]) as sites:
+        seeds = ",".join(f"{site.url}/en/" for site in sites)
+        result = crawl(folder, seeds, "-s", "BILINGUAL_BACKOFF_START=0.05")
     assert result.returncode == 0, result.stderr
-    found = {url.removeprefix(site.url): record["text"] for url, record in documents(tmp_path).items()}
-    assert found.keys() == {path for path in pages if path.startswith(("/en/", "/es/"))}
+    found = documents(folder)
+    return {
+        kind: {path: found[site.url + path]["text"] for path in SITE if site.url + path in found}
+        for kind, site in zip(UNUSUAL, sites, strict=True)
+    }
+
+
+@pytest.mark.parametrize("kind", UNUSUAL)
+def test_what_browsers_read_is_read(unusual: dict[str, dict[str, str]], kind: str) -> None:
+    found = unusual[kind]
+    assert found.keys() == {path for path in SITE if path.startswith(("/en/", "/es/"))}
     assert all(TEXT[path[1:3]].strip() in text for path, text in found.items())

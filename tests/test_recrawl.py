@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import json
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
@@ -14,8 +13,10 @@ from scrapy.settings import Settings
 from scrapy.utils.test import get_crawler
 from support.archives import page as archived
 from support.archives import write_warc
+from support.crawls import crawl as crawl_site
+from support.crawls import documents, each, pairs, summary
 from support.scripted import Answer, scripted
-from support.webserver import ALIGNED, bilingual_site, html, run_scrapy, varied
+from support.webserver import bilingual_site, html, varied
 from warcio.archiveiterator import ArchiveIterator
 
 from bilingual_crawler.crawl.context import CrawlContext
@@ -23,7 +24,6 @@ from bilingual_crawler.crawl.middlewares.warc import KnownPagesMiddleware
 from bilingual_crawler.crawl.signals import ENTRY
 from bilingual_crawler.crawl.spiders.arguments import parse_arguments
 from bilingual_crawler.storage.archive import open_archive
-from bilingual_crawler.storage.records import read_json_lines, read_tsv
 from bilingual_crawler.storage.warc import ArchivedResponse
 
 if TYPE_CHECKING:
@@ -37,24 +37,12 @@ LINKS_TO_NEW = "/en/page-3.html"
 GONE = "/es/page-11.html"
 
 
-def crawl(folder: Path, url: str, out: str, *more: str) -> None:
-    given = ("crawl", "bilingual", "-a", "pair=eng-spa", "-a", f"seeds={url}/en/", "-s", f"BILINGUAL_OUTPUT_DIR={out}")
-    result = run_scrapy(folder, *given, "-s", "BILINGUAL_STALE_PAGES=0", "-s", "BILINGUAL_ENCODER=", *ALIGNED, *more)
+def crawl(folder: Path, url: str, *settings: str) -> None:
+    folder.mkdir()
+    usual = ("BILINGUAL_STALE_PAGES=0", "BILINGUAL_ENCODER=", "BILINGUAL_ALIGN=auto")
+    result = crawl_site(folder, f"{url}/en/", *each("-s", *usual, *settings), policy="gain")
     assert result.returncode == 0, result.stderr
     assert "Traceback" not in result.stderr
-
-
-def pairs(folder: Path, url: str) -> set[tuple[str, str]]:
-    return {(row["url_a"].removeprefix(url), row["url_b"].removeprefix(url)) for row in read_tsv(folder / "pairs.tsv")}
-
-
-def documents(folder: Path) -> set[str]:
-    return {record["url"] for record in read_json_lines(folder / "documents.jsonl.gz")}
-
-
-def summary(folder: Path) -> dict[str, Any]:
-    read: dict[str, Any] = json.loads((folder / "summary.json").read_text())
-    return read
 
 
 def test_a_recrawl_downloads_what_has_changed_and_has_the_pairs_of_both_crawls(tmp_path: Path) -> None:
@@ -71,8 +59,8 @@ def test_a_recrawl_downloads_what_has_changed_and_has_the_pairs_of_both_crawls(t
 
     one, two = tmp_path / "one", tmp_path / "two"
     with scripted(answer) as site:
-        crawl(tmp_path, site.url, "one")
-        before, everything = pairs(one, site.url), sum(size for _, size in site.sent)
+        crawl(one, site.url)
+        before, everything = pairs(one, site), sum(size for _, size in site.sent)  # type: ignore[arg-type]
         assert before == {("/en/", "/es/")} | {(f"/en/page-{i}.html", f"/es/page-{i}.html") for i in range(PAGES)}
 
         for path in CHANGED:
@@ -85,12 +73,12 @@ def test_a_recrawl_downloads_what_has_changed_and_has_the_pairs_of_both_crawls(t
             modified[path] = modified[LINKS_TO_NEW]
         del pages[GONE]
         site.sent.clear()
-        crawl(tmp_path, site.url, "two", "-s", "BILINGUAL_KNOWN=one")
+        crawl(two, site.url, f"BILINGUAL_KNOWN={one / 'out'}")
         new = {ENG_NEW, SPA_NEW}
         sent = [(path, size) for path, size in site.sent if size]
         assert sorted(path for path, _ in sent) == sorted(CHANGED | new)
         assert sum(size for path, size in sent if path not in new) <= everything / 10
-        assert pairs(two, site.url) == before - {(GONE.replace("es", "en"), GONE)} | {(ENG_NEW, SPA_NEW)}
+        assert pairs(two, site) == before - {(GONE.replace("es", "en"), GONE)} | {(ENG_NEW, SPA_NEW)}  # type: ignore[arg-type]
         told = summary(two)
         found = {url.removeprefix(site.url) for url in documents(two)}
         assert found == {path for path in pages if path.startswith(("/en/", "/es/"))}
@@ -100,13 +88,13 @@ def test_a_recrawl_downloads_what_has_changed_and_has_the_pairs_of_both_crawls(t
         assert not any("If-" in request for request in site.requests if "robots.txt" in request)
     # the new folder needs the earlier one no more
     one.rename(tmp_path / "away")
-    archive = open_archive(two)
+    archive = open_archive(two / "out")
     for url in documents(two):
         page = archive.find(url)
         assert isinstance(page, ArchivedResponse)
         assert page.body.decode() == pages[url.removeprefix(site.url)]
         assert {b"last-modified"} <= page.headers.keys()
-    check_revisits(two, told["known"]["unchanged"])
+    check_revisits(two / "out", told["known"]["unchanged"])
 
 
 def check_revisits(folder: Path, unchanged: int) -> None:

@@ -29,13 +29,33 @@ PAIRS = LanguagePairs.parse("eng-isl")
 EN, SWITCHED, QUEUED = "https://a.is/en/x", "https://a.is/sagan", "https://a.is/is/x"
 
 
+def switch(label: str, url: str) -> Link:
+    return Link(url, label=label, position=LinkPosition.SWITCHER)
+
+
+class Listener(Gain):
+    """Keeps the pages that it is told of."""
+
+    def __init__(self) -> None:
+        super().__init__(PAIR)
+        self.told: list[PageRecord] = []
+
+    def observe_page(self, page: PageRecord, links: object, partner: str | None = None) -> None:
+        self.told.append(page)
+
+
+def told_again(*pages: PageRecord) -> list[PageRecord]:
+    """What a policy is told of *pages* after a resume."""
+    policy = Listener()
+    facts = [(page.url, page_fact(page, page.links, PAIRS)) for page in pages]
+    assert not list(relearn(Learner(policy), facts, ()))
+    return policy.told
+
+
 def test_a_policy_knows_after_a_resume_what_it_knew_before(tmp_path: Path) -> None:
     before = Gain(PAIR)
     learner = Learner(before)
-    claims = (
-        Link("https://a.is/um", hreflang="isl", alternate=True),
-        Link(SWITCHED, label="isl", position=LinkPosition.SWITCHER),
-    )
+    claims = (Link("https://a.is/um", hreflang="isl", alternate=True), switch("isl", SWITCHED))
     page = PageRecord(EN, "eng", "eng", links=claims, new_text=0.05)
     learner.observe_page(page, claims)
     before.priorities(page, [*claims, Link(QUEUED)], None)
@@ -93,15 +113,8 @@ def test_a_resumed_crawl_knows_its_pairs_by_every_kind_of_evidence() -> None:
 
 def test_a_claim_that_is_announced_and_a_switch_is_both_after_a_resume() -> None:
     link = Link("https://a.is/saga", hreflang="isl", alternate=True, position=LinkPosition.SWITCHER)
-    fact = page_fact(PageRecord("https://a.is/story", "eng", "eng", links=(link,)), (link,), PAIRS)
-    told: list[PageRecord] = []
-
-    class Listener(Gain):
-        def observe_page(self, page: PageRecord, links: object, partner: str | None = None) -> None:
-            told.append(page)
-
-    assert not list(relearn(Learner(Listener(PAIR)), [("https://a.is/story", fact)], ()))
-    assert told[0].claims == (link,)
+    (page,) = told_again(PageRecord("https://a.is/story", "eng", "eng", links=(link,)))
+    assert page.claims == (link,)
 
 
 def test_a_resume_knows_the_links_in_texts_that_the_crawl_followed() -> None:
@@ -115,19 +128,8 @@ def test_a_resume_knows_the_links_in_texts_that_the_crawl_followed() -> None:
 
 
 def test_a_resumed_crawl_knows_of_which_document_a_page_is_a_copy() -> None:
-    told: list[PageRecord] = []
-
-    class Listener(Gain):
-        def observe_page(self, page: PageRecord, links: object, partner: str | None = None) -> None:
-            told.append(page)
-
-    pages = [
-        PageRecord(EN, "eng", "eng", canonical=EN),
-        PageRecord("https://a.is/node/7", "eng", "eng", canonical=EN),
-    ]
-    facts = [(page.url, page_fact(page, (), PAIRS)) for page in pages]
-    assert not list(relearn(Learner(Listener(PAIR)), facts, ()))
-    assert [page.canonical for page in told] == [None, EN]
+    pages = [PageRecord(url, "eng", "eng", canonical=EN) for url in (EN, "https://a.is/node/7")]
+    assert [page.canonical for page in told_again(*pages)] == [None, EN]
 
 
 def test_a_redirect_to_a_page_that_is_known_queues_nothing() -> None:
@@ -202,7 +204,3 @@ def assert_same_after_resume(site: FrozenSite, seeds: Sequence[str], pair: Langu
     assert [resumed.explain(url) for url in queued] == [policy.explain(url) for url in queued]
     assert after.ledgers[pair].pairs() == before.ledgers[pair].pairs() != []
     assert after.ledgers[pair].unpaired() == before.ledgers[pair].unpaired()
-
-
-def switch(label: str, url: str) -> Link:
-    return Link(url, label=label, position=LinkPosition.SWITCHER)

@@ -50,23 +50,17 @@ threading.Thread(target=site.serve_forever, daemon=True).start()
 address = "http://127.0.0.1:%d/" % site.server_address[1]
 
 
-def attempt(name):
-    def decorate(function):
-        async def run(*args):
-            try:
-                found[name] = await function(*args)
-            except Exception as error:
-                found[name] = f"{type(error).__name__}: {error}"
-        return run
-    return decorate
+async def attempt(function, *args):
+    try:
+        found[function.__name__] = await function(*args)
+    except Exception as error:
+        found[function.__name__] = f"{type(error).__name__}: {error}"
 
 
-@attempt("is_closing")
 async def is_closing(engine):
     return not scrapy_internals.is_closing(engine)
 
 
-@attempt("ask_scheduler")
 async def ask_scheduler(engine):
     asked = []
     ask = engine.scheduler.next_request
@@ -78,12 +72,10 @@ async def ask_scheduler(engine):
     return len(asked) > before
 
 
-@attempt("being_scraped")
 async def being_scraped(engine, request):
     return [r.url for r in scrapy_internals.being_scraped(engine)] == [request.url]
 
 
-@attempt("fail_waiting")
 async def fail_waiting(engine):
     request = scrapy.Request("data:,b", meta={"download_slot": "slow"})
     engine.downloader.per_slot_settings["slow"] = {"delay": 60}
@@ -98,7 +90,6 @@ async def fail_waiting(engine):
     return False
 
 
-@attempt("slow_down")
 async def slow_down(engine):
     request = scrapy.Request("data:,d", meta={"download_slot": "new"})
     seconds = scrapy_internals.slow_down(engine, "new", 0.5)
@@ -110,7 +101,6 @@ async def slow_down(engine):
     return seconds == 0.5 and waited >= 0.45
 
 
-@attempt("keep_slow")
 async def keep_slow(engine):
     request = scrapy.Request("data:,f", meta={"download_slot": "kept"})
     # the delay begins with the first request
@@ -123,7 +113,6 @@ async def keep_slow(engine):
     return time.monotonic() - begun >= 0.45
 
 
-@attempt("read_as_browsers")
 async def read_as_browsers(crawler):
     async def answer(limit):
         handler = build_from_crawler(HTTP11DownloadHandler, crawler)
@@ -137,7 +126,6 @@ async def read_as_browsers(crawler):
     return await answer(1 << 20) == 200 != await answer(50_000)
 
 
-@attempt("split_cookie_domains")
 async def split_cookie_domains(crawler):
     asked = []
     scrapy_internals.split_cookie_domains(lambda domain: asked.append(domain) or split_host(domain))
@@ -155,14 +143,11 @@ class Spider(scrapy.Spider):
 
     async def parse(self, response):
         engine = self.crawler.engine
-        await is_closing(engine)
-        await being_scraped(engine, response.request)
-        await ask_scheduler(engine)
-        await fail_waiting(engine)
-        await slow_down(engine)
-        await keep_slow(engine)
-        await read_as_browsers(self.crawler)
-        await split_cookie_domains(self.crawler)
+        await attempt(being_scraped, engine, response.request)
+        for function in (is_closing, ask_scheduler, fail_waiting, slow_down, keep_slow):
+            await attempt(function, engine)
+        for function in (read_as_browsers, split_cookie_domains):
+            await attempt(function, self.crawler)
 
 
 process = CrawlerProcess({"LOG_ENABLED": False, "TELNETCONSOLE_ENABLED": False})

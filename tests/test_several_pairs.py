@@ -11,8 +11,8 @@ from operator import itemgetter
 from typing import TYPE_CHECKING
 
 import pytest
-from support.crawls import summary
-from support.webserver import ALIGNED, html, run_scrapy, serve, start_scrapy, varied
+from support.crawls import each, refused, summary
+from support.webserver import html, run_scrapy, serve, start_scrapy, varied
 
 from bilingual_crawler.crawl.learner import Learner, news_fact, page_fact, relearn
 from bilingual_crawler.frontier.budget import Bandit
@@ -28,6 +28,8 @@ from bilingual_crawler.storage.records import read_json_lines, read_tsv
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+    from bilingual_crawler.items import Pair
 
 HOST = "https://a.is"
 PAGES = 6
@@ -48,8 +50,15 @@ def site() -> dict[str, str]:
 
 
 def arguments(url: str, languages: str, *settings: str) -> tuple[str, ...]:
-    given = (part for setting in ("BILINGUAL_OUTPUT_DIR=out", *settings) for part in ("-s", setting))
-    return ("crawl", "bilingual", "-a", languages, "-a", f"seeds={url}/", *given)
+    given = each("-s", "BILINGUAL_OUTPUT_DIR=out", *settings)
+    return ("crawl", "bilingual", *each("-a", languages, f"seeds={url}/"), *given)
+
+
+def run(folder: Path, *command: str) -> str:
+    """What a command that ends well says."""
+    result = run_scrapy(folder, *command)
+    assert result.returncode == 0, result.stderr
+    return result.stdout + result.stderr
 
 
 def rows(folder: Path, name: str = "pairs.tsv") -> Counter[str]:
@@ -61,11 +70,8 @@ def rows(folder: Path, name: str = "pairs.tsv") -> Counter[str]:
 def crawled(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("three")
     with serve(site()) as served:
-        result = run_scrapy(
-            folder,
-            *arguments(served.url, "languages=en,es,mt", "BILINGUAL_BITEXT=moses", "BILINGUAL_ENCODER=", *ALIGNED[1:]),
-        )
-        assert result.returncode == 0, result.stderr
+        outputs = ("BILINGUAL_BITEXT=moses", "BILINGUAL_ENCODER=", "BILINGUAL_ALIGN=auto")
+        run(folder, *arguments(served.url, "languages=en,es,mt", *outputs))
         assert max(served.asked.values()) == 1
     return folder / "out"
 
@@ -123,11 +129,8 @@ def test_a_page_counts_as_one_language_in_all_pairs() -> None:
     assert (both.side("bos"), both.side("srp"), both.side("hrv")) == (None, "srp", "hrv")
     assert [pair.side("srp") for pair in both] == [None, "srp"]
     assert both.others("eng") == ("hrv", "srp")
-    assert (both.is_other("srp", "eng"), both.is_other("srp", "hrv"), both.is_other(None, "eng")) == (
-        True,
-        False,
-        False,
-    )
+    others = [both.is_other(language, of) for language, of in (("srp", "eng"), ("srp", "hrv"), (None, "eng"))]
+    assert others == [True, False, False]
     assert (one.max_partners, both.max_partners) == (1, 2)
 
 
@@ -157,36 +160,37 @@ def found(learner: Learner) -> dict[str, list[tuple[str, str]]]:
     }
 
 
+def learn(learner: Learner, path: str, language: str, *claims: Link) -> list[Pair]:
+    """The new pairs of a page."""
+    return learner.observe_page(page(path, language, *claims), ())
+
+
 def test_a_page_has_a_partner_in_each_language_but_one_only() -> None:
     learner = Learner(gain("eng-isl,eng-dan"))
-    assert not learner.observe_page(page("/is/um", "isl"), ())
-    (first,) = learner.observe_page(page("/en/um", "eng"), ())
-    (second,) = learner.observe_page(page("/da/um", "dan"), ())
+    assert not learn(learner, "/is/um", "isl")
+    (first,) = learn(learner, "/en/um", "eng")
+    (second,) = learn(learner, "/da/um", "dan")
     assert (first.pair, second.pair) == ("eng-isl", "eng-dan")
-    assert not learner.observe_page(page("/um?lang=da", "dan"), ())
+    assert not learn(learner, "/um?lang=da", "dan")
     assert found(learner) == {"eng-isl": [("/en/um", "/is/um")], "eng-dan": [("/en/um", "/da/um")]}
     assert [one.url for ledger in learner.ledgers.values() for one in ledger.unpaired()] == [f"{HOST}/um?lang=da"]
 
 
-def test_one_page_completes_a_pair_in_each_language_and_the_budget_learns_the_sum() -> None:
+def test_one_page_completes_a_pair_in_each_language_and_a_better_partner_counts_in_its_own_only() -> None:
     paid = []
 
     class Told(Bandit):
+        """The budget learns the sum."""
+
         def observe_download(self, site: str, pairs: float, priority: float) -> None:
             paid.append(pairs)
 
     learner = Learner(gain("eng-isl,eng-dan"), Told(promises=2))
     for path, language in (("/is/um", "isl"), ("/da/um", "dan"), ("/en/um", "eng")):
-        learner.observe_page(page(path, language), ())
+        learn(learner, path, language)
     assert paid == [0, 0, 2]
-
-
-def test_a_better_partner_counts_in_its_own_languages_only() -> None:
-    learner = Learner(gain("eng-isl,eng-dan"))
-    for path, language in (("/is/um", "isl"), ("/da/um", "dan"), ("/en/um", "eng")):
-        learner.observe_page(page(path, language), ())
     announced = Link(f"{HOST}/en/um", hreflang="eng", alternate=True)
-    (better,) = learner.observe_page(page("/is/sida", "isl", announced), ())
+    (better,) = learn(learner, "/is/sida", "isl", announced)
     assert better.method == "hreflang"
     assert found(learner) == {"eng-isl": [("/en/um", "/is/sida")], "eng-dan": [("/en/um", "/da/um")]}
 
@@ -266,91 +270,71 @@ def test_summary_report_and_bitext_are_by_pair(crawled: Path) -> None:
     assert told["harvest_rate"] == round(3 * (PAGES + 1) / told["fetched"], 4)
     report = (crawled / "report.html").read_text()
     assert "Parallel documents in English, Spanish and Maltese" in report
-    assert re.findall(r"<h2>Pairs: (.*?)</h2>", report) == [
-        "English and Maltese",
-        "English and Spanish",
-        "Spanish and Maltese",
-    ]
+    pairs = ["English and Maltese", "English and Spanish", "Spanish and Maltese"]
+    assert re.findall(r"<h2>Pairs: (.*?)</h2>", report) == pairs
     assert {path.name for path in (crawled / "bitext").glob("*.ids")} == {"en-es.ids", "en-mt.ids", "es-mt.ids"}
 
 
 def test_the_report_of_a_folder_counts_the_same(folder: Path) -> None:
     before = summary(folder.parent)
-    result = run_scrapy(folder.parent, "report", "out")
-    assert result.returncode == 0, result.stderr
-    assert f"pairs (eng-spa {PAGES + 1}, eng-mlt {PAGES + 1}, spa-mlt {PAGES + 1})" in result.stderr
+    said = run(folder.parent, "report", "out")
+    assert f"pairs (eng-spa {PAGES + 1}, eng-mlt {PAGES + 1}, spa-mlt {PAGES + 1})" in said
     assert summary(folder.parent) == before
 
 
 def test_align_picks_pairs_and_keeps_the_rows_of_others(folder: Path) -> None:
-    out = folder / "pairs.tsv"
-    picked = run_scrapy(
-        folder.parent, "align", "out", "--pair", "spa-mlt,eng-mlt", "--out", "some.tsv", "--review", "review"
-    )
-    assert picked.returncode == 0, picked.stderr
-    assert rows(folder.parent, "some.tsv") == {"spa-mlt": PAGES + 1, "eng-mlt": PAGES + 1}
-    assert [sheet.name for sheet in sheet_folders(folder.parent / "review")] == ["eng-mlt", "spa-mlt"]
-    anew = run_scrapy(folder.parent, "align", "out", "--pair", "eng-spa", "--method", "url", "--out", str(out))
-    assert anew.returncode == 0, anew.stderr
-    assert f"{2 * (PAGES + 1)} pairs of other languages stay in" in anew.stdout
+    parent, out = folder.parent, folder / "pairs.tsv"
+    run(parent, "align", "out", "--pair", "spa-mlt,eng-mlt", "--out", "some.tsv", "--review", "review")
+    assert rows(parent, "some.tsv") == {"spa-mlt": PAGES + 1, "eng-mlt": PAGES + 1}
+    assert [sheet.name for sheet in sheet_folders(parent / "review")] == ["eng-mlt", "spa-mlt"]
+    anew = ("align", "out", "--pair", "eng-spa", "--method", "url", "--out", str(out))
+    assert f"{2 * (PAGES + 1)} pairs of other languages stay in" in run(parent, *anew)
     assert rows(folder) == ALL
     pairs = out.read_text()
     (folder / "unpaired.tsv").write_text("url\treason\tnearest\tscore\tpair\na\tlow_score\tb\t0,5\tspa-mlt\n")
-    refused = run_scrapy(folder.parent, "align", "out", "--pair", "eng-spa", "--method", "url", "--out", str(out))
-    assert refused.returncode == 2
-    assert "unpaired.tsv cannot be read: could not convert" in refused.stderr.splitlines()[-1]
+    assert "unpaired.tsv cannot be read: could not convert" in refused(parent, *anew)
     assert out.read_text() == pairs
 
 
 def test_the_other_order_of_two_languages_is_no_other_pair(folder: Path) -> None:
-    out = folder / "pairs.tsv"
-    result = run_scrapy(folder.parent, "align", "out", "--pair", "spa-eng", "--method", "url", "--out", str(out))
-    assert result.returncode == 0, result.stderr
+    parent, out = folder.parent, folder / "pairs.tsv"
+    run(parent, "align", "out", "--pair", "spa-eng", "--method", "url", "--out", str(out))
     found = rows(folder)
     assert "eng-spa" not in found
     assert found["spa-eng"] == PAGES + 1
     turned = list(read_tsv(out))
-    assert {row["pair"] for row in read_tsv(folder / "unpaired.tsv")}.isdisjoint({"eng-spa"})
-    report = run_scrapy(folder.parent, "report", "out")
-    assert report.returncode == 0, report.stderr
-    assert "No eng-spa pair was found" not in report.stderr
-    assert summary(folder.parent)["by_pair"].keys() == {"spa-eng", "eng-mlt", "spa-mlt"}
-    taken = run_scrapy(folder.parent, "align", "out", "--out", str(out))
-    assert "its pairs are taken" in taken.stdout, taken.stderr
+    assert "eng-spa" not in rows(folder, "unpaired.tsv")
+    assert "No eng-spa pair was found" not in run(parent, "report", "out")
+    assert summary(parent)["by_pair"].keys() == {"spa-eng", "eng-mlt", "spa-mlt"}
+    assert "its pairs are taken" in run(parent, "align", "out", "--out", str(out))
     turned = [row | {"url_a": row["url_b"], "url_b": row["url_a"]} for row in turned if row["pair"] == "spa-eng"]
-    order = itemgetter("url_a")
     again = [row | {"pair": "spa-eng"} for row in read_tsv(out) if row["pair"] == "eng-spa"]
+    order = itemgetter("url_a")
     assert sorted(again, key=order) == sorted(turned, key=order)
 
 
 def test_a_score_on_the_command_line_is_not_that_of_the_crawl(folder: Path) -> None:
-    taken = run_scrapy(folder.parent, "align", "out", "--out", "taken.tsv")
-    assert "its pairs are taken" in taken.stdout
-    anew = run_scrapy(folder.parent, "align", "out", "--out", "anew.tsv", "-s", "BILINGUAL_MIN_SCORE=1")
-    assert anew.returncode == 0, anew.stderr
-    assert "its pairs are taken" not in anew.stdout
-    assert all(float(row["score"]) == 1 for row in read_tsv(folder.parent / "anew.tsv"))
+    parent = folder.parent
+    assert "its pairs are taken" in run(parent, "align", "out", "--out", "taken.tsv")
+    said = run(parent, "align", "out", "--out", "anew.tsv", "-s", "BILINGUAL_MIN_SCORE=1")
+    assert "its pairs are taken" not in said
+    assert all(float(row["score"]) == 1 for row in read_tsv(parent / "anew.tsv"))
 
 
 def test_align_reads_pages_in_a_language_that_the_crawl_was_not_asked_for(tmp_path: Path) -> None:
     with serve(site()) as served:
-        assert run_scrapy(tmp_path, *arguments(served.url, "pair=eng-spa")).returncode == 0
+        run(tmp_path, *arguments(served.url, "pair=eng-spa"))
     assert rows(tmp_path / "out") == {"eng-spa": PAGES + 1}
     command = ("align", "out", "--pair", "eng-mlt", "--out", "out/pairs.tsv")
     # as an older crawl has written it
     pairs = tmp_path / "out/pairs.tsv"
     pairs.write_text("".join(line.rpartition("\t")[0] + "\n" for line in pairs.read_text().splitlines()))
-    result = run_scrapy(tmp_path, *command)
-    assert result.returncode == 0, result.stderr
+    run(tmp_path, *command)
     assert rows(tmp_path / "out") == {"eng-spa": PAGES + 1, "eng-mlt": PAGES + 1}
     for archive in (tmp_path / "out").glob("*.warc.gz"):
         archive.unlink()
-    without = run_scrapy(tmp_path, *command)
-    assert without.returncode == 2
-    assert (
-        f"{PAGES + 1} pages in a language of eng-mlt were no documents, and there is no archive of them"
-        in without.stderr
-    )
+    said = refused(tmp_path, *command)
+    assert f"{PAGES + 1} pages in a language of eng-mlt were no documents, and there is no archive of them" in said
 
 
 def test_a_killed_crawl_goes_on_and_other_pairs_are_refused(tmp_path: Path) -> None:
@@ -360,33 +344,22 @@ def test_a_killed_crawl_goes_on_and_other_pairs_are_refused(tmp_path: Path) -> N
         served.wait_until_asked(12)
         os.kill(process.pid, signal.SIGKILL)
         process.communicate()
-        other = run_scrapy(tmp_path, *arguments(served.url, "pair=eng-spa", "JOBDIR=job"))
-        assert other.returncode == 2
-        assert "holds a crawl with pair=eng-spa,eng-mlt, not eng-spa: give those pairs" in other.stderr
+        said = refused(tmp_path, *arguments(served.url, "pair=eng-spa", "JOBDIR=job"))
+        assert "holds a crawl with pair=eng-spa,eng-mlt, not eng-spa: give those pairs" in said
         # the order of the pairs is no difference
-        resumed = run_scrapy(tmp_path, *arguments(served.url, "pair=eng-mlt,eng-spa", "JOBDIR=job"))
-    assert resumed.returncode == 0, resumed.stderr
+        run(tmp_path, *arguments(served.url, "pair=eng-mlt,eng-spa", "JOBDIR=job"))
     assert rows(tmp_path / "out") == {"eng-spa": PAGES + 1, "eng-mlt": PAGES + 1}
     assert summary(tmp_path)["left_over"] == 0
 
 
 @pytest.mark.parametrize(
-    ("given", "message"),
+    ("spider", "given", "message"),
     [
-        (("pair=eng-isl,eng-eng",), "pair=eng-isl,eng-eng: a pair needs two languages, not English twice"),
-        (("languages=eng,isl,eng",), "languages=eng,isl,eng: English is given twice"),
-        (("pair=eng-isl", "languages=eng,dan"), "pair=eng-isl, languages=eng,dan: give one of the two"),
+        ("bilingual", ("pair=eng-isl,eng-eng",), "pair=eng-isl,eng-eng: a pair needs two languages, not English twice"),
+        ("bilingual", ("languages=eng,isl,eng",), "languages=eng,isl,eng: English is given twice"),
+        ("bilingual", ("pair=eng-isl", "languages=eng,dan"), "pair=eng-isl, languages=eng,dan: give one of the two"),
+        ("discovery", ("pair=eng-isl,eng-dan",), "sites are looked for by one pair; give one"),
     ],
 )
-def test_wrong_pairs_are_named_at_the_start(tmp_path: Path, given: tuple[str, ...], message: str) -> None:
-    options = [part for one in given for part in ("-a", one)]
-    result = run_scrapy(tmp_path, "crawl", "bilingual", *options, "-a", "seeds=http://127.0.0.1:9/")
-    assert result.returncode == 2
-    assert message in result.stderr
-    assert "Traceback" not in result.stderr
-
-
-def test_discovery_takes_one_pair(tmp_path: Path) -> None:
-    result = run_scrapy(tmp_path, "crawl", "discovery", "-a", "pair=eng-isl,eng-dan", "-a", "seeds=http://127.0.0.1:9/")
-    assert result.returncode == 2
-    assert "sites are looked for by one pair; give one" in result.stderr
+def test_wrong_pairs_are_named_at_the_start(tmp_path: Path, spider: str, given: tuple[str, ...], message: str) -> None:
+    assert message in refused(tmp_path, "crawl", spider, *each("-a", *given, "seeds=http://127.0.0.1:9/"))

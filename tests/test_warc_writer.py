@@ -153,67 +153,50 @@ def test_a_file_without_a_complete_record_goes_away(tmp_path: Path) -> None:
     assert writer.bytes_repaired == 4
 
 
-KILLED = """
-import random, sys
-from test_warc_writer import WarcWriter, exchange, Path
+SCRIPT = """
+import random, resource, sys
+from pathlib import Path
+from support.archives import exchange
+from bilingual_crawler.storage.writer import WarcWriter
 writer = WarcWriter(Path(sys.argv[1]))
-body = random.Random(1).randbytes(1 << 20)
+resource.setrlimit(resource.RLIMIT_FSIZE, (int(sys.argv[2]), resource.RLIM_INFINITY))
+body = random.Random(1).randbytes(int(sys.argv[3]))
 for number in range(10_000):
-    writer.write_exchange(exchange(number, body))
+    try:
+        writer.write_exchange(exchange(number, body))
+    except OSError:
+        break
     print(number, flush=True)
 """
 
 
+def write_in_a_process(folder: Path, max_file: int, size: int) -> subprocess.Popen[bytes]:
+    """Write exchanges of *size* bytes into files of at most *max_file* bytes; each number that was written is said."""
+    tests = Path(__file__).parent
+    paths = os.pathsep.join((str(tests), str(tests.parent)))
+    command = [sys.executable, "-c", SCRIPT, str(folder), str(max_file), str(size)]
+    return subprocess.Popen(command, stdout=subprocess.PIPE, env=os.environ | {"PYTHONPATH": paths})
+
+
 def test_kill_loses_nothing_that_was_written(tmp_path: Path) -> None:
-    paths = os.pathsep.join((str(Path(__file__).parent), str(Path(__file__).parents[1])))
     for run in range(3):
-        process = subprocess.Popen(
-            [sys.executable, "-c", KILLED, str(tmp_path)],
-            stdout=subprocess.PIPE,
-            env=os.environ | {"PYTHONPATH": paths},
-        )
+        process = write_in_a_process(tmp_path, resource.RLIM_INFINITY, 1 << 20)
         assert process.stdout is not None
         for _ in range(4 + run):
-            last = int(process.stdout.readline())
+            process.stdout.readline()
         process.send_signal(signal.SIGKILL)
-        rest = process.stdout.read().split()
-        process.wait()
-        process.stdout.close()
-        last = int(rest[-1]) if rest else last
-        writer = WarcWriter(tmp_path)
-        writer.close()
+        rest = process.communicate()[0].split()
+        last = int(rest[-1]) if rest else 3 + run
+        WarcWriter(tmp_path).close()
         found = records(sorted(tmp_path.iterdir())[-2])
-        assert [url for kind, url, _ in found if kind == "response"][: last + 1] == [
-            f"https://example.com/{number}" for number in range(last + 1)
-        ]
+        urls = [url for kind, url, _ in found if kind == "response"]
+        assert urls[: last + 1] == [f"https://example.com/{number}" for number in range(last + 1)]
     assert_sound(*tmp_path.iterdir())
 
 
-def limit_file_size() -> None:
-    resource.setrlimit(resource.RLIMIT_FSIZE, (3000, resource.RLIM_INFINITY))
-
-
 def test_full_disk_keeps_complete_records(tmp_path: Path) -> None:
-    script = """
-import sys
-from test_warc_writer import WarcWriter, exchange, limit_file_size, Path
-writer = WarcWriter(Path(sys.argv[1]))
-limit_file_size()
-for number in range(100):
-    try:
-        writer.write_exchange(exchange(number))
-    except OSError:
-        print(number)
-        break
-"""
-    paths = os.pathsep.join((str(Path(__file__).parent), str(Path(__file__).parents[1])))
-    process = subprocess.run(
-        [sys.executable, "-c", script, str(tmp_path)],
-        capture_output=True,
-        text=True,
-        env=os.environ | {"PYTHONPATH": paths},
-    )
-    written = int(process.stdout)
+    said, _ = write_in_a_process(tmp_path, 3000, 17).communicate()
+    written = len(said.split())
     assert written > 0
     assert responses(tmp_path) == [f"https://example.com/{number}" for number in range(written)]
     assert cut_partial_member(tmp_path / "crawl-00000.warc.gz") == 0
@@ -252,10 +235,9 @@ def test_crawl_without_warc(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("directory", ["full", "file"])
 def test_crawl_closes_if_it_cannot_be_kept(tmp_path: Path, directory: str) -> None:
-    max_file = 3000
+    max_file = 3000 if directory == "full" else resource.RLIM_INFINITY
     if directory == "file":
         (tmp_path / "crawl-00000.warc.gz").mkdir()
-        max_file = resource.RLIM_INFINITY
     with serve() as url:
         probe = crawl(tmp_path, *(f"{url}?{number}" for number in range(30)), max_file=max_file, BILINGUAL_WARC=True)
     assert probe.stats["finish_reason"] == "warc_error"

@@ -16,6 +16,11 @@ if TYPE_CHECKING:
     from support.webserver import Site
 
 
+def each(option: str, *values: str) -> tuple[str, ...]:
+    """Arguments of a command: *values*, with *option* before each of them."""
+    return tuple(part for value in values for part in (option, value))
+
+
 def crawl(folder: Path, seeds: str, *more: str, policy: str = "bfs", fresh: bool = False, pair: str = "eng-spa") -> Any:
     return run_scrapy(
         folder,

@@ -13,8 +13,27 @@ if TYPE_CHECKING:
     from bilingual_crawler.frontier.local import LocalFrontier
 
 
+class Clock:
+    now = 0.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
 def entry(url: str, priority: float = 0.0) -> Entry:
     return Entry(url, url.split("/")[2], priority)
+
+
+def taken(frontier: LocalFrontier) -> Entry:
+    """The next entry, which there is."""
+    popped = frontier.pop()
+    assert popped is not None
+    return popped
+
+
+def popped(frontier: LocalFrontier, count: int) -> list[str | None]:
+    """The URLs that are handed out one after the other while none is finished; None where none is."""
+    return [entry.url if entry else None for entry in (frontier.pop() for _ in range(count))]
 
 
 def drain(frontier: LocalFrontier) -> list[str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
-from contextlib import AbstractContextManager, contextmanager, suppress
+from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler
 from typing import TYPE_CHECKING
@@ -50,6 +50,13 @@ def scripted(answer: Callable[[str], Answer], address: str = "127.0.0.1") -> Abs
     An answer with ``ETag`` or ``Last-Modified`` becomes a 304 if the request has it already.
     """
     return negotiating(lambda path, _: answer(path), address)
+
+
+@contextmanager
+def several(answers: Iterable[Callable[[str], Answer]]) -> Iterator[list[Scripted]]:
+    """Serve a site for each of *answers*, at addresses of their own: 127.0.0.2 and those that follow."""
+    with ExitStack() as stack:
+        yield [stack.enter_context(scripted(one, f"127.0.0.{number}")) for number, one in enumerate(answers, 2)]
 
 
 @contextmanager

@@ -2,18 +2,38 @@
 
 from __future__ import annotations
 
+import time
 from collections import Counter
+from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING
 
 from bilingual_crawler.storage.records import read_json_lines, read_tsv
-from support.webserver import ABOUT_SITE, bilingual_site
+from support.webserver import ABOUT_SITE, bilingual_site, serve, varied
 
 if TYPE_CHECKING:
+    import subprocess
+    from collections.abc import Iterator
     from pathlib import Path
 
     from support.webserver import Site
 
 PAGES = 12
+
+
+@contextmanager
+def serve_several(count: int) -> Iterator[list[Site]]:
+    """The same site at so many addresses."""
+    pages, moved = varied(bilingual_site(PAGES)), {"/old": "/en/page-1.html"}
+    with ExitStack() as stack:
+        hosts = (f"127.0.0.{number}" for number in range(2, 2 + count))
+        yield [stack.enter_context(serve(pages, redirects=moved, address=host, delay=0.02)) for host in hosts]
+
+
+def wait_until_asked(sites: list[Site], count: int, process: subprocess.Popen[str]) -> None:
+    """While the crawl of *process* goes on."""
+    while asked(sites).total() < count:
+        time.sleep(0.05)
+        assert process.poll() is None, process.communicate()
 
 
 def documents(folder: Path) -> set[str]:
