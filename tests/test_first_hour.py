@@ -8,11 +8,12 @@ import shlex
 import signal
 import socket
 import sys
-import time
+from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
 import pytest
 from support import webserver
+from support.waits import wait_for
 from support.webserver import ALIGNED, QUICK, bilingual_site, serve, varied
 
 from bilingual_crawler.storage.records import read_tsv
@@ -42,43 +43,13 @@ def summary(folder: Path) -> dict[str, object]:
     return found
 
 
-@pytest.mark.parametrize(
-    ("command", "before", "after"),
-    [
-        ((*CRAWL, "http://127.0.0.1:9/", "-s", "JOB_DIR=x"), "", "JOB_DIR: unknown setting; did you mean JOBDIR?"),
-        (
-            ("align", "x", "-s", "DOWNLOADDELAY=0"),
-            "x: there is no",
-            "DOWNLOADDELAY: unknown setting; did you mean DOWN",
-        ),
-        ((*CRAWL, "a.org", "--scope", "host"), "--help lists the options", "unknown option --scope; give -a scope=..."),
-        ((*CRAWL, "a.org"), ": -s BILINGUAL_CONTACT=", "--contact https://your.page/about-this-crawl (or mailto:"),
-        ((*CRAWL, "a.org"), ": -s BILINGUAL_CONTACT=", "make takes CONTACT=..."),
-        ((*CRAWL, "a.org", "--workers", "many"), "unknown option", "BILINGUAL_WORKERS=many: give a whole number"),
-        (
-            ("corpus", "eng-spa", "--seeds", "a.org"),
-            "invalid choice",
-            "where to write? Give --out DIR; the same command",
-        ),
-        (("corpus", "eng-spa", "a.org", "--out", "x"), "invalid choice", "argument a.org: give pairs separated by com"),
-        (("doctor", "--spam"), "invalid choice", "unknown option --spam"),
-    ],
-)
-def test_one_line_says_what_to_give(tmp_path: Path, command: tuple[str, ...], before: str, after: str) -> None:
-    """*before*: what it said; empty where it crawled in silence."""
-    result = run(tmp_path, *command)
-    assert result.returncode == 2
-    (line,) = result.stderr.splitlines()
-    assert line.startswith("bilingual-crawler: error: ")
-    assert after in line
-    assert not before or before not in line
-    assert not list(tmp_path.iterdir())
-
-
-def test_settings_of_installed_extensions_are_known(tmp_path: Path, site: str) -> None:
-    pytest.importorskip("scrapy_playwright")
-    result = run(tmp_path, *CRAWL, site, "--max-pages", "1", "-s", "PLAYWRIGHT_MAX_CONTEXTS=2", *QUICK)
+@pytest.fixture(scope="module")
+def quiet(site: str, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
+    """The output folder of a crawl, and what it has printed."""
+    folder = tmp_path_factory.mktemp("quiet")
+    result = run(folder, *CRAWL, site, "--out", "out", *QUICK)
     assert result.returncode == 0, result.stderr
+    return folder / "out", result.stderr
 
 
 @pytest.mark.parametrize(
@@ -99,8 +70,11 @@ def test_help_has_the_options_of_its_command_with_values_as_defaults(
     assert "BILINGUAL_WARC=maybe" in checked.stderr, "the example has no other error"
 
 
-def test_plain_options_stand_for_arguments_and_settings(tmp_path: Path, site: str) -> None:
-    given = ("--max-pages", "3", "--policy", "bfs", "--until", "0.9", "--out", "out", "--job", "job")
+def test_plain_options_stand_for_arguments_and_settings_also_those_of_installed_extensions(
+    tmp_path: Path, site: str
+) -> None:
+    given = ["--max-pages", "3", "--policy", "bfs", "--until", "0.9", "--out", "out", "--job", "job"]
+    given += ["-s", "PLAYWRIGHT_MAX_CONTEXTS=2"] if find_spec("scrapy_playwright") else []
     result = run(tmp_path, *CRAWL, site, *given, "--contact", "mailto:me@example.org", *QUICK)
     assert result.returncode == 0, result.stderr
     found = summary(tmp_path / "out")
@@ -110,38 +84,34 @@ def test_plain_options_stand_for_arguments_and_settings(tmp_path: Path, site: st
     assert "mailto:me@example.org" in (tmp_path / "out" / "crawl.toml").read_text()
 
 
-def test_a_crawl_logs_only_what_is_wrong_unless_it_is_asked_to(tmp_path: Path, site: str) -> None:
-    quiet = run(tmp_path, *CRAWL, site, "--out", "a", *QUICK)
-    assert "INFO" not in quiet.stderr
-    assert quiet.stderr.startswith("\neng-spa, policy gain, finished\n")
+def test_a_crawl_logs_only_what_is_wrong_unless_it_is_asked_to(
+    tmp_path: Path, site: str, quiet: tuple[Path, str]
+) -> None:
+    assert "INFO" not in quiet[1]
+    assert quiet[1].startswith("\neng-spa, policy gain, finished\n")
     assert "INFO: Spider closed (finished)" in run(tmp_path, *CRAWL, site, "-v", "--out", "b", *QUICK).stderr
 
 
 def stopped(folder: Path, *more: str, command: tuple[str, ...] = CRAWL) -> str:
-    """What *command* prints that gets Ctrl-C when it has a pair."""
+    """What *command* prints that gets Ctrl-C when it has a pair; the command that it prints goes on to the end."""
     with serve(varied(bilingual_site(30)), delay=0.05) as slow:
         process = webserver.start(folder, (*TOOL, *command, f"{slow.url}/en/", "--out", "out", *QUICK, *more))
-        deadline = time.monotonic() + 100
-        while not list(read_tsv(folder / "out" / "pairs.tsv")):
-            assert time.monotonic() < deadline
-            time.sleep(0.05)
+        wait_for(lambda: any(read_tsv(folder / "out" / "pairs.tsv")), seconds=100)
         process.send_signal(signal.SIGINT)
         _, told = process.communicate(timeout=100)
         if "To go on: " in told:
             # while the site is there
-            again = shlex.split(told.rpartition("To go on: ")[2])
-            resumed = run(folder, *again[1:])
+            resumed = run(folder, *shlex.split(told.rpartition("To go on: ")[2])[1:])
             assert resumed.returncode == 0, resumed.stderr
+            assert "eng-spa, policy gain, shutdown" in told
+            assert summary(folder / "out")["finish_reason"] == "finished"
+            urls = [row["url"] for row in read_tsv(folder / "out" / "crawl.tsv")]
+            assert len(urls) == len(set(urls)) > 60
     return told
 
 
 def test_after_ctrl_c_the_command_that_is_printed_goes_on(tmp_path: Path) -> None:
-    told = stopped(tmp_path)
-    assert "eng-spa, policy gain, shutdown" in told
-    assert told.endswith(f" --job {tmp_path / 'out' / 'job'}\n")
-    assert summary(tmp_path / "out")["finish_reason"] == "finished"
-    urls = [row["url"] for row in read_tsv(tmp_path / "out" / "crawl.tsv")]
-    assert len(urls) == len(set(urls)) > 60
+    assert stopped(tmp_path).endswith(f" --job {tmp_path / 'out' / 'job'}\n")
 
 
 def test_after_ctrl_c_a_crawl_without_a_job_says_that_it_cannot_go_on(tmp_path: Path) -> None:
@@ -151,12 +121,10 @@ def test_after_ctrl_c_a_crawl_without_a_job_says_that_it_cannot_go_on(tmp_path: 
 
 def test_one_command_makes_a_corpus_and_goes_on(tmp_path: Path) -> None:
     told = stopped(tmp_path, *ALIGNED, "-s", "BILINGUAL_ENCODER=", command=("corpus", "eng-spa", "--seeds"))
-    assert "eng-spa, policy gain, shutdown" in told
     (line,) = (line for line in told.splitlines() if "To go on: " in line)
     assert " corpus eng-spa --seeds " in line
     assert "--job" not in line
-    found = summary(tmp_path / "out")
-    assert (found["finish_reason"], found["pairs"]) == ("finished", 31)
+    assert summary(tmp_path / "out")["pairs"] == 31
     bitext = tmp_path / "out" / "bitext"
     assert {path.name.removeprefix("en-es.") for path in bitext.iterdir()} == {
         *("README.md", "summary.json", "documents.gz", "en", "es", "ids", "raw.gz", "sent.gz"),
@@ -165,16 +133,13 @@ def test_one_command_makes_a_corpus_and_goes_on(tmp_path: Path) -> None:
     assert "## en-es: English and Spanish" in (bitext / "README.md").read_text()
     assert (tmp_path / "out" / "report.html").exists()
     assert (tmp_path / "out" / "job" / "frontier").is_dir()
-    urls = [row["url"] for row in read_tsv(tmp_path / "out" / "crawl.tsv")]
-    assert len(urls) == len(set(urls)) > 60
 
 
 def test_a_folder_with_a_crawl_is_refused_with_the_way_to_resume_it(tmp_path: Path, site: str) -> None:
     assert run(tmp_path, *CRAWL, site, "--max-pages", "2", "--out", "out", *QUICK).returncode == 0
     again = run(tmp_path, *CRAWL, site, "--out", "out", *QUICK)
-    assert again.stderr.endswith(
-        f"holds another crawl; choose a new folder, or resume it with --job {tmp_path}/out/job\n"
-    )
+    way = f"choose a new folder, or resume it with --job {tmp_path}/out/job\n"
+    assert again.stderr.endswith(f"holds another crawl; {way}")
     assert run(tmp_path, *CRAWL, site, "--job", "out/job", *QUICK).returncode == 0
     assert summary(tmp_path / "out")["finish_reason"] == "finished"
 
@@ -196,9 +161,8 @@ def test_one_page_is_a_page_and_a_time_has_no_unit(tmp_path: Path, site: str) ->
     assert re.search(r" UTC, 0:00:\d\d\b(?! h)", (tmp_path / "out" / "report.html").read_text())
 
 
-def test_align_says_which_languages_are_there(tmp_path: Path, site: str) -> None:
-    assert run(tmp_path, *CRAWL, site, "--out", "out", *QUICK).returncode == 0
-    result = run(tmp_path, "align", "out", "--pair", "en-mt")
+def test_align_says_which_languages_are_there(tmp_path: Path, quiet: tuple[Path, str]) -> None:
+    result = run(tmp_path, "align", str(quiet[0]), "--pair", "en-mt")
     assert "no page is in Maltese; there are: 5 English, 5 Spanish\n" in result.stdout
 
 

@@ -16,6 +16,11 @@ if TYPE_CHECKING:
     from support.webserver import Site
 
 
+def options(*settings: str) -> list[str]:
+    """Arguments of a command that give it these settings, each ``NAME=value``."""
+    return [part for setting in settings for part in ("-s", setting)]
+
+
 def crawl(folder: Path, seeds: str, *more: str, policy: str = "bfs", fresh: bool = False, pair: str = "eng-spa") -> Any:
     return run_scrapy(
         folder,
