@@ -70,7 +70,8 @@ def test_the_examples_of_the_api_run(tmp_path: Path) -> None:
         files.append(tmp_path / f"{page.stem}.txt")
         files[-1].write_text("\n".join(examples), encoding="utf-8")
     # in a process of their own: one of them is a crawl, which needs a reactor
-    command, environment = (sys.executable, "-m", "doctest", *files), outside_environment(PYTHONPATH=str(ROOT))
+    command = (sys.executable, "-m", "doctest", *map(str, files))
+    environment = outside_environment(PYTHONPATH=str(ROOT))
     run = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, timeout=300)
     assert run.returncode == 0, run.stdout + run.stderr
 

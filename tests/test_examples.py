@@ -103,7 +103,7 @@ def test_check_reports_the_share(tmp_path: Path, found: int, reason: str, status
     (tmp_path / "summary.json").write_text(json.dumps({"pair": "eng-spa", "finish_reason": reason}))
     rows = [f"http://127.0.0.1:9{a}\thttp://127.0.0.1:9{b}\t0.9\turl\n" for a, b in gold[:found]]
     (tmp_path / "pairs.tsv").write_text("url_a\turl_b\tscore\tmethod\n" + "".join(rows), encoding="utf-8")
-    command = [sys.executable, EXAMPLES / "check.py", tmp_path]
+    command = [sys.executable, str(EXAMPLES / "check.py"), str(tmp_path)]
     result = subprocess.run(command, capture_output=True, text=True, check=False)
     assert result.returncode == status
     assert result.stdout.startswith(f"{found} of the 26 true pairs")
@@ -112,7 +112,7 @@ def test_check_reports_the_share(tmp_path: Path, found: int, reason: str, status
 
 def start(folder: Path, *arguments: str) -> subprocess.Popen[str]:
     """Start the crawl of the example in a process group of its own."""
-    command = [sys.executable, EXAMPLES / "crawl.py", *arguments]
+    command = [sys.executable, str(EXAMPLES / "crawl.py"), *arguments]
     environment = {**os.environ, "SCRAPY_SETTINGS_MODULE": settings.__name__, "PYTHONPATH": str(EXAMPLES.parent)}
     pipe = subprocess.PIPE
     return subprocess.Popen(

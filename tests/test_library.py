@@ -168,7 +168,7 @@ class Topics:
 
 def test_texts_without_numbers_and_names_in_common_are_compared_by_meaning(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(methods, "is_installed", lambda name: name == "topics")
-    given = {"models": models_folder(None), "threshold": 0.5, "encoder": "topics", "cache": Path()}
+    given: dict[str, Any] = {"models": models_folder(None), "threshold": 0.5, "encoder": "topics", "cache": Path()}
     tools = methods.Tools(**given, load=lambda *_: Topics())
     monkeypatch.setattr(methods, "method_of", lambda *_: methods.AutoMethod(tools))
     a, b = ({name: text.split("\n")[1] for name, text in texts.items()} for texts in (ENGLISH, MALTESE))
