@@ -6,7 +6,6 @@ import re
 import signal
 import subprocess
 import sys
-import time
 import urllib.error
 import urllib.request
 import xml.etree.ElementTree as ET
@@ -15,7 +14,9 @@ from urllib.parse import urljoin, urlsplit
 
 import pytest
 from support.example_site import EXAMPLES, LINK, PAGES, check, serve
+from support.waits import wait_for
 
+from bilingual_crawler import settings
 from bilingual_crawler.storage.records import read_tsv
 
 if TYPE_CHECKING:
@@ -38,21 +39,13 @@ def reachable(languages: set[str]) -> set[str]:
     return found
 
 
-def text_of(page: Any) -> str:
-    return re.sub(r"<[^>]+>", " ", page.body)
-
-
 @pytest.mark.parametrize("page", PAGES.values(), ids=PAGES)
-def test_page_has_text_and_mutual_translations(page: Any) -> None:
-    assert len(text_of(page).split()) >= 120
+def test_page_has_text_mutual_translations_and_links_that_lead_somewhere(page: Any) -> None:
+    assert len(re.sub(r"<[^>]+>", " ", page.body).split()) >= 120
     for language, address in page.translations.items():
         assert PAGES[address].language == language
         assert PAGES[address].translations[page.language] == page.address
         assert address in links(page)
-
-
-@pytest.mark.parametrize("page", PAGES.values(), ids=PAGES)
-def test_internal_links_lead_somewhere(page: Any) -> None:
     for link in links(page):
         assert link in PAGES or link in serve.REDIRECTS or serve._static_file(link), link
 
@@ -92,15 +85,13 @@ def test_server_answers_like_a_website() -> None:
 
 
 def test_server_prints_its_address() -> None:
-    process = subprocess.Popen([sys.executable, EXAMPLES / "serve.py"], stdout=subprocess.PIPE, text=True)
-    try:
-        assert process.stdout
-        url = process.stdout.readline().strip()
-        with urllib.request.urlopen(url) as response:
-            assert response.status == 200
-    finally:
-        process.terminate()
-        process.communicate()
+    with subprocess.Popen([sys.executable, EXAMPLES / "serve.py"], stdout=subprocess.PIPE, text=True) as process:
+        try:
+            assert process.stdout
+            with urllib.request.urlopen(process.stdout.readline().strip()) as response:
+                assert response.status == 200
+        finally:
+            process.terminate()
 
 
 @pytest.mark.parametrize(
@@ -112,23 +103,27 @@ def test_check_reports_the_share(tmp_path: Path, found: int, reason: str, status
     (tmp_path / "summary.json").write_text(json.dumps({"pair": "eng-spa", "finish_reason": reason}))
     rows = [f"http://127.0.0.1:9{a}\thttp://127.0.0.1:9{b}\t0.9\turl\n" for a, b in gold[:found]]
     (tmp_path / "pairs.tsv").write_text("url_a\turl_b\tscore\tmethod\n" + "".join(rows), encoding="utf-8")
-    result = subprocess.run(
-        [sys.executable, EXAMPLES / "check.py", tmp_path], capture_output=True, text=True, check=False
-    )
+    command = [sys.executable, str(EXAMPLES / "check.py"), str(tmp_path)]
+    result = subprocess.run(command, capture_output=True, text=True, check=False)
     assert result.returncode == status
     assert result.stdout.startswith(f"{found} of the 26 true pairs")
     assert result.stdout.count("Not found: ") == (26 - found if reason == "finished" else 0)
 
 
-def crawl(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, EXAMPLES / "crawl.py", *arguments],
-        cwd=folder,
-        env={**os.environ, "SCRAPY_SETTINGS_MODULE": "bilingual_crawler.settings"},
-        capture_output=True,
-        text=True,
-        check=False,
+def start(folder: Path, *arguments: str) -> subprocess.Popen[str]:
+    """Start the crawl of the example in a process group of its own."""
+    command = [sys.executable, str(EXAMPLES / "crawl.py"), *arguments]
+    environment = {**os.environ, "SCRAPY_SETTINGS_MODULE": settings.__name__, "PYTHONPATH": str(EXAMPLES.parent)}
+    pipe = subprocess.PIPE
+    return subprocess.Popen(
+        command, cwd=folder, env=environment, stdout=pipe, stderr=pipe, text=True, start_new_session=True
     )
+
+
+def crawl(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    process = start(folder, *arguments)
+    out, errors = process.communicate(timeout=300)
+    return subprocess.CompletedProcess(process.args, process.returncode, out, errors)
 
 
 def assert_every_pair_is_found(result: subprocess.CompletedProcess[str], folder: Path, count: int) -> None:
@@ -155,24 +150,8 @@ def test_crawl_of_the_example_for_another_pair_finds_every_pair(tmp_path: Path) 
 
 
 def test_ctrl_c_lets_the_crawl_of_the_example_end_in_order(tmp_path: Path) -> None:
-    environment = {
-        **os.environ,
-        "SCRAPY_SETTINGS_MODULE": "bilingual_crawler.settings",
-        "PYTHONPATH": str(EXAMPLES.parent),
-    }
-    process = subprocess.Popen(
-        [sys.executable, str(EXAMPLES / "crawl.py"), "-s", "DOWNLOAD_DELAY=0.2", "-s", "DOWNLOAD_DELAY_JITTER=0"],
-        cwd=tmp_path,
-        env=environment,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        start_new_session=True,
-    )
-    deadline = time.monotonic() + 300
-    while not any(log.read_text().count("\n") > 5 for log in tmp_path.glob("crawls/*/crawl.tsv")):
-        assert time.monotonic() < deadline
-        time.sleep(0.05)
+    process = start(tmp_path, "-s", "DOWNLOAD_DELAY=0.2", "-s", "DOWNLOAD_DELAY_JITTER=0")
+    wait_for(lambda: any(log.read_text().count("\n") > 5 for log in tmp_path.glob("crawls/*/crawl.tsv")))
     os.killpg(process.pid, signal.SIGINT)
     _, errors = process.communicate(timeout=300)
     [folder] = tmp_path.glob("crawls/*")

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import os
 import random
-import time
 from typing import TYPE_CHECKING
 
 import pytest
 from support.components import program
+from support.waits import wait_for
 
 from benchmarks import fuzz, fuzz_http
 
@@ -43,9 +43,7 @@ def test_the_watch_notices_a_helper_that_goes_on(tmp_path: Path) -> None:
     try:
         sum(number for number in range(30_000_000))
         (tmp_path / str(os.getpid())).write_text("bomb/1/PageJob 0 0 0.1 1")
-        deadline = time.monotonic() + 20
-        while not rows["bomb"].breaches and time.monotonic() < deadline:
-            time.sleep(0.01)
+        wait_for(lambda: rows["bomb"].breaches, seconds=20)
     finally:
         watch.close()
     assert list(rows["bomb"].breaches) == ["bomb/1/PageJob"]

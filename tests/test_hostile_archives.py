@@ -10,12 +10,12 @@ import subprocess
 import sys
 import tracemalloc
 from itertools import accumulate
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pytest
 from backports import zstd
 from scrapy import Request
-from support.archives import ask, replay_crawler
+from support.archives import ask, replay_crawler, warc_record
 from support.costs import within
 
 from bilingual_crawler.crawl.handlers import ReplayDownloadHandler
@@ -38,7 +38,7 @@ from bilingual_crawler.storage.warc import (
 from bilingual_crawler.storage.writer import cut_partial_member
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable
     from pathlib import Path
 
 PAIRS = LanguagePairs.parse("eng-spa")
@@ -50,10 +50,8 @@ pytestmark = pytest.mark.timeout(60)
 
 
 def record(name: str, block: bytes = HTML, length: int | str | None = None, more: bytes = b"") -> bytes:
-    """A record of ``https://a.example/<name>``; *length* in place of that of its block."""
-    head = b"WARC/1.0\r\nWARC-Type: response\r\nWARC-Target-URI: https://a.example/%b\r\n%b" % (name.encode(), more)
-    size = len(block) if length is None else length
-    return head + f"Content-Length: {size}\r\n\r\n".encode() + block + b"\r\n\r\n"
+    """A record of ``https://a.example/<name>``."""
+    return warc_record(f"https://a.example/{name}", block, more=more, length=length)
 
 
 def packed(*records: bytes) -> bytes:
@@ -64,13 +62,25 @@ def bomb(name: str = "bomb", size: int = LONG) -> bytes:
     return record(name, HTML + bytes(size))
 
 
+def archive(folder: Path, *records: bytes, kind: str = "warc.gz") -> Path:
+    path = folder / f"pages.{kind}"
+    path.write_bytes(packed(*records) if kind == "warc.gz" else b"".join(records))
+    return path
+
+
+def aligned(path: Path) -> Inputs:
+    """The inputs of an alignment after all pages have been read."""
+    inputs = Inputs([path], PAIRS)
+    list(inputs.pages())
+    return inputs
+
+
 def found(path: Path) -> set[str]:
     """What each reader of archives finds, which must be the same."""
     replayed = {response.url for response in iter_responses(path)}
-    aligned = {page.url for page in Inputs([path], PAIRS).pages()}
+    assert replayed == {page.url for page in Inputs([path], PAIRS).pages()}
     archive = open_archive(path)
     assert all(archive.find(url) is not None for url in replayed)
-    assert replayed == aligned
     return {url.rpartition("/")[2] for url in replayed}
 
 
@@ -78,25 +88,20 @@ def found(path: Path) -> set[str]:
 def test_a_record_that_is_too_long_is_left_out_and_what_follows_is_read(
     tmp_path: Path, kind: str, caplog: pytest.LogCaptureFixture
 ) -> None:
-    records = record("first"), bomb(), bomb("another"), record("last")
-    path = tmp_path / f"pages.{kind}"
-    packers: dict[str, Callable[[bytes], bytes]] = {
-        "warc": bytes,
-        "warc.xz": lambda data: lzma.compress(data, preset=0),
-    }
-    pack = packers.get(kind, gzip.compress)
-    path.write_bytes(packed(*records) if kind == "warc.gz" else pack(b"".join(records)))
-    archive = open_archive(path)
-    assert archive.left_out == {"record_too_long": 2}
-    assert archive.find("https://a.example/bomb") is None
-    assert not archive.cut_files
-    told = [one.message for one in caplog.records]
-    assert [message.startswith(f"{path} at ") for message in told] == [True]
-    assert "left out (record_too_long)" in told[0]
+    path = archive(tmp_path, record("first"), bomb(), bomb("another"), record("last"), kind=kind)
+    if kind == "warc.xz":
+        path.write_bytes(lzma.compress(path.read_bytes(), preset=0))
+    elif kind == "one-member.warc.gz":
+        path.write_bytes(gzip.compress(path.read_bytes()))
+    opened = open_archive(path)
+    assert opened.left_out == {"record_too_long": 2}
+    assert opened.find("https://a.example/bomb") is None
+    assert not opened.cut_files
+    (told,) = (one.message for one in caplog.records)
+    assert told.startswith(f"{path} at ")
+    assert "left out (record_too_long)" in told
     assert found(path) == {"first", "last"}
-    inputs = Inputs([path], PAIRS)
-    assert len(list(inputs.pages())) == 2
-    assert inputs.refused == {"record_too_long": 2}
+    assert aligned(path).refused == {"record_too_long": 2}
 
 
 READ = """
@@ -116,8 +121,7 @@ print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before)
 
 
 def test_memory_does_not_grow_with_what_a_record_unpacks_to(tmp_path: Path) -> None:
-    path = tmp_path / "pages.warc.gz"
-    path.write_bytes(packed(record("first"), bomb(size=8 * LONG), record("last")))
+    path = archive(tmp_path, record("first"), bomb(size=8 * LONG), record("last"))
     assert path.stat().st_size < 2 << 20
     done = subprocess.run([sys.executable, "-c", READ, path], check=True, capture_output=True, text=True)
     responses, pages, kilobytes = map(int, done.stdout.split())
@@ -128,18 +132,14 @@ def test_memory_does_not_grow_with_what_a_record_unpacks_to(tmp_path: Path) -> N
 @pytest.mark.parametrize("length", ["-1", "-300", "1_0", "+5", "0x10", "9" * 30, "9" * 5000, ""])
 @pytest.mark.parametrize("kind", ["warc", "warc.gz"])
 def test_a_length_that_is_none(tmp_path: Path, length: str, kind: str) -> None:
-    records = record("first"), record("bad", length=length), record("last")
-    path = tmp_path / f"pages.{kind}"
-    path.write_bytes(b"".join(records) if kind == "warc" else packed(*records))
-    archive = open_archive(path)
-    assert not archive.cut_files
-    assert archive.left_out == {"damaged_record": 1}
+    path = archive(tmp_path, record("first"), record("bad", length=length), record("last"), kind=kind)
+    assert not open_archive(path).cut_files
+    assert open_archive(path).left_out == {"damaged_record": 1}
     assert found(path) == {"first", "last"}
 
 
 def test_a_length_beyond_the_file(tmp_path: Path) -> None:
-    path = tmp_path / "pages.warc"
-    path.write_bytes(record("first") + record("bad", length=1 << 40) + record("last"))
+    path = archive(tmp_path, record("first"), record("bad", length=1 << 40), record("last"), kind="warc")
     assert open_archive(path).left_out == {"damaged_record": 1}
     assert found(path) == {"first", "last"}
     offset = len(record("first"))
@@ -154,10 +154,10 @@ def test_after_a_wrong_length_the_next_record_is_read(
     tmp_path: Path, wrong: int, packer: Callable[[bytes], bytes]
 ) -> None:
     """One of fifty; one too long would take the beginning of the next record for a page, or only a line end."""
-    records = [record(str(number), HTML + b"x" * 500) for number in range(50)]
-    records[5] = record("5", HTML + b"x" * 500, length=len(HTML) + 500 + wrong)
-    path = tmp_path / "pages.warc"
-    path.write_bytes(packer(b"".join(records)))
+    block = HTML + b"x" * 500
+    records = [record(str(number), block) for number in range(50)]
+    records[5] = record("5", block, length=len(block) + wrong)
+    path = archive(tmp_path, packer(b"".join(records)), kind="warc")
     inputs = Inputs([path], PAIRS)
     pages = {page.url.rpartition("/")[2]: page.body for page in inputs.pages()}
     assert all(body is not None and b"WARC/" not in body for body in pages.values())
@@ -167,21 +167,20 @@ def test_after_a_wrong_length_the_next_record_is_read(
 
 
 @pytest.mark.parametrize("filled", [b"\0" * 16, b"\0" * 200_000, b"\r\n"])
-def test_what_fills_up_the_room_between_records_is_no_damage(tmp_path: Path, filled: bytes) -> None:
-    for name, pieces in (("a.warc.gz", [packed(record(name)) for name in "abc"]), ("b.warc", map(record, "abc"))):
-        path = tmp_path / name
-        path.write_bytes(filled.join(pieces) + filled)
-        archive = open_archive(path)
-        assert not archive.cut_files
-        assert not archive.left_out
-        assert found(path) == {"a", "b", "c"}
+@pytest.mark.parametrize("kind", ["warc", "warc.gz"])
+def test_what_fills_up_the_room_between_records_is_no_damage(tmp_path: Path, filled: bytes, kind: str) -> None:
+    path = tmp_path / f"pages.{kind}"
+    pieces = [record(name) if kind == "warc" else packed(record(name)) for name in "abc"]
+    path.write_bytes(filled.join(pieces) + filled)
+    assert not open_archive(path).cut_files
+    assert not open_archive(path).left_out
+    assert found(path) == {"a", "b", "c"}
 
 
 @pytest.mark.parametrize("lines", ["WARC-Target-URI:\r\n https://a.example/folded\r\n", "X: y\r\n\t z\r\n"])
 def test_lines_of_a_warc_header_may_be_folded(tmp_path: Path, lines: str) -> None:
-    path = tmp_path / "pages.warc"
-    path.write_bytes(record("first") + record("folded", more=lines.encode()) + record("last"))
-    assert found(path) == {"first", "folded", "last"}
+    records = record("first"), record("folded", more=lines.encode()), record("last")
+    assert found(archive(tmp_path, *records, kind="warc")) == {"first", "folded", "last"}
 
 
 @pytest.mark.parametrize("by", ["WARC-Refers-To", "WARC-Refers-To-Target-URI", "WARC-Payload-Digest"])
@@ -193,8 +192,7 @@ def test_a_revisit_has_the_payload_of_the_record_to_which_it_refers(tmp_path: Pa
         record(url, b"", more=f"{by}: {original}\r\n".encode()).replace(b"response", b"revisit", 1)
         for url, original in revisits.items()
     ]
-    path = tmp_path / "pages.warc.gz"
-    path.write_bytes(packed(record("first", more=named), *records))
+    path = archive(tmp_path, record("first", more=named), *records)
     inputs = Inputs([path], PAIRS)
     assert [(page.url, page.body) for page in inputs.pages()] == [
         (f"https://a.example/{url}", BODY) for url in ("first", "again")
@@ -213,32 +211,35 @@ def test_reading_where_no_member_is(tmp_path: Path, place: int) -> None:
         open_warc(path).read(place)
 
 
-def test_the_records_before_a_member_that_is_no_gzip_are_read(tmp_path: Path) -> None:
+WHOLE = packed(record("first"), record("second"))
+
+
+@pytest.mark.parametrize(
+    ("content", "names"),
+    [
+        pytest.param(WHOLE + b"no gzip" * 100, {"first", "second"}, id="no gzip at the end"),
+        pytest.param(WHOLE[:-9], {"first"}, id="cut off"),
+    ],
+)
+def test_the_records_before_the_damage_are_read_and_the_file_is_named(
+    tmp_path: Path, content: bytes, names: set[str], caplog: pytest.LogCaptureFixture
+) -> None:
     path = tmp_path / "pages.warc.gz"
-    path.write_bytes(packed(record("first"), record("second")) + b"no gzip" * 100)
-    assert found(path) == {"first", "second"}
+    path.write_bytes(content)
+    assert aligned(path).damaged == {"cut_file": 1}
+    told = f"{path} is cut off or damaged: only the records before the damage are used"
+    assert [one.message for one in caplog.records] == [told]
+    assert found(path) == names
     assert open_archive(path).cut_files == [path]
 
 
-def test_align_names_a_file_that_is_cut_off(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
-    path = tmp_path / "pages.warc.gz"
-    path.write_bytes(packed(record("first"), record("second"))[:-9])
-    inputs = Inputs([path], PAIRS)
-    assert [page.url for page in inputs.pages()] == ["https://a.example/first"]
-    assert inputs.damaged == {"cut_file": 1}
-    assert [one.message for one in caplog.records] == [
-        f"{path} is cut off or damaged: only the records before the damage are used"
-    ]
-
-
 def test_mining_takes_no_record_that_is_too_long(tmp_path: Path) -> None:
-    path = tmp_path / "pages.warc.gz"
-    members = [packed(one) for one in (record("first"), bomb(), record("bad", length=-1), record("last"))]
-    path.write_bytes(b"".join(members))
-    starts = list(accumulate(map(len, members), initial=0))
-    rows = [PlanRow("", "", "", str(path), start, None, None, 0) for start in (*starts, -1)]
+    records = record("first"), bomb(), record("bad", length=-1), record("last")
+    path = archive(tmp_path, *records)
+    starts = [*accumulate((len(packed(one)) for one in records), initial=0), -1]
+    rows = [PlanRow("", "", "", str(path), start, None, None, 0) for start in starts]
     read = {row.offset: one if isinstance(one, NoRecord) else len(one) for row, one in read_records(rows, None)}
-    assert [str(read[start]) for start in (*starts, -1)] == [
+    assert [str(read[start]) for start in starts] == [
         *(str(len(record("first"))), "too long", "damaged record", str(len(record("last")))),
         *("not a place in an archive", "not a place in an archive"),
     ]
@@ -253,10 +254,8 @@ def test_repair_keeps_a_long_record_and_cuts_what_follows(tmp_path: Path) -> Non
 
 
 def test_time_for_the_ends_of_long_records_is_limited(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    path = tmp_path / "pages.warc.gz"
-    path.write_bytes(
-        packed(*(one for name in ("first", "second", "third") for one in (record(name), bomb(size=2 * LONG))))
-    )
+    names = ("first", "second", "third")
+    path = archive(tmp_path, *(one for name in names for one in (record(name), bomb(size=2 * LONG))))
     with path.open("rb") as file:
         assert len(list(read_members(file.fileno(), keep=0))) == 6
         assert len(list(read_members(file.fileno(), max_skipped=2 * LONG))) == 3
@@ -267,18 +266,16 @@ def test_time_for_the_ends_of_long_records_is_limited(tmp_path: Path, monkeypatc
 
 def test_the_disk_that_an_unpacked_file_takes_is_limited(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(warc_files, "UNPACKED", 1 << 20)
-    path = tmp_path / "pages.warc.xz"
-    path.write_bytes(lzma.compress(record("first") + bomb() + record("last")))
+    path = archive(tmp_path, lzma.compress(record("first") + bomb() + record("last")), kind="warc.xz")
     assert open_archive(path).cut_files == [path]
     assert found(path) == {"first"}
 
 
 def test_a_dictionary_of_any_size_is_not_allocated(tmp_path: Path) -> None:
-    path = tmp_path / "pages.warc.xz"
-    content = record("first", HTML + os.urandom(100))
-    path.write_bytes(lzma.compress(content, filters=[{"id": lzma.FILTER_LZMA2, "preset": 0, "dict_size": 1 << 30}]))
+    large = [{"id": lzma.FILTER_LZMA2, "preset": 0, "dict_size": 1 << 30}]
+    content = lzma.compress(record("first", HTML + os.urandom(100)), filters=large)
     with pytest.raises(ArchiveError, match="no HTTP response"):
-        open_archive(path)
+        open_archive(archive(tmp_path, content, kind="warc.xz"))
 
 
 @pytest.mark.parametrize(
@@ -291,21 +288,19 @@ def test_a_dictionary_of_any_size_is_not_allocated(tmp_path: Path) -> None:
 )
 def test_a_long_header_is_read_in_time_or_not_at_all(tmp_path: Path, head: bytes) -> None:
     assert within(0.2, lambda: parse_head(record("x", more=head)))
-    path = tmp_path / "pages.warc.gz"
-    path.write_bytes(packed(record("first"), record("odd", more=head), record("last")))
-    assert found(path) >= {"first", "last"}
+    assert found(archive(tmp_path, record("first"), record("odd", more=head), record("last"))) >= {"first", "last"}
 
 
 @pytest.mark.parametrize("lines", [b"a:b\r\n", b"\r\n ", b":"])
 def test_an_endless_http_header_is_no_response(tmp_path: Path, lines: bytes) -> None:
     block = b"HTTP/1.1 200 OK\r\nContent-Type: text/html" + lines * (MAX_HTTP_HEAD // len(lines))
     assert parse_response(record("x", block)) is None
-    path = tmp_path / "pages.warc.gz"
-    path.write_bytes(packed(record("first"), record("odd", block)))
+    path = archive(tmp_path, record("first"), record("odd", block))
     assert found(path) == {"first"}
-    inputs = Inputs([path], PAIRS)
-    list(inputs.pages())
-    assert inputs.refused == {"no_response": 1}
+    assert aligned(path).refused == {"no_response": 1}
+
+
+CHUNKED = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"
 
 
 @pytest.mark.parametrize(
@@ -319,7 +314,7 @@ def test_an_endless_http_header_is_no_response(tmp_path: Path, lines: bytes) -> 
     ],
 )
 def test_sizes_of_chunks_that_make_no_sense(body: bytes, expected: bytes) -> None:
-    response = parse_response(record("x", b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n" + body))
+    response = parse_response(record("x", CHUNKED + body))
     assert response is not None
     assert response.body == expected
 
@@ -335,8 +330,7 @@ def test_a_body_of_tiny_chunks_is_read_in_time() -> None:
 
 @pytest.mark.parametrize("more", [b"WARC-Date: yesterday\r\n", b"WARC-IP-Address: localhost\r\n"])
 def test_a_date_or_address_that_is_none_loses_no_page(tmp_path: Path, more: bytes) -> None:
-    path = tmp_path / "pages.warc"
-    path.write_bytes(record("x", more=more))
+    path = archive(tmp_path, record("x", more=more), kind="warc")
     handler = ReplayDownloadHandler(replay_crawler(path))
     response = ask(handler, Request("https://a.example/x"))
     assert (response.status, response.ip_address) == (200, None)
@@ -345,43 +339,32 @@ def test_a_date_or_address_that_is_none_loses_no_page(tmp_path: Path, more: byte
 
 
 def test_what_is_left_out_is_in_the_stats(tmp_path: Path) -> None:
-    path = tmp_path / "pages.warc.gz"
-    path.write_bytes(packed(record("first"), bomb(), record("bad", length=-1)))
-    handler = ReplayDownloadHandler(replay_crawler(path))
-    stats = handler.crawler.stats
+    path = archive(tmp_path, record("first"), bomb(), record("bad", length=-1))
+    stats = ReplayDownloadHandler(replay_crawler(path)).crawler.stats
     assert stats.get_value("bilingual/archive/record_too_long") == 1
     assert stats.get_value("bilingual/archive/damaged_record") == 1
 
 
-def odd_files(folder: Path) -> Iterator[str]:
-    os.mkfifo(folder / "pipe.warc.gz")
-    (folder / "loop.warc").symlink_to("loop.warc")
-    (folder / "nowhere.warc").symlink_to("missing")
-    (folder / "folder.warc").mkdir()
-    yield from ("pipe.warc.gz", "loop.warc", "nowhere.warc", "folder.warc")
-
-
 def test_pipes_loops_and_folders_named_like_archives(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
-    names = list(odd_files(tmp_path))
-    (tmp_path / "pages.warc").write_bytes(record("x"))
+    archive(tmp_path, record("x"), kind="warc")
+    os.mkfifo(tmp_path / "pipe.warc.gz")
+    (tmp_path / "loop.warc").symlink_to("loop.warc")
+    (tmp_path / "nowhere.warc").symlink_to("missing")
+    (tmp_path / "folder.warc").mkdir()
     assert open_archive(tmp_path).left_out == {"no_file": 4}
-    assert [one.message for one in caplog.records] == [
-        f"{tmp_path / 'folder.warc'}: left out (no_file); others like it are only counted"
-    ]
+    told = f"{tmp_path / 'folder.warc'}: left out (no_file); others like it are only counted"
+    assert [one.message for one in caplog.records] == [told]
     assert found(tmp_path) == {"x"}
-    inputs = Inputs([tmp_path], PAIRS)
-    assert len(list(inputs.pages())) == 1
-    assert inputs.refused == {"no_file": 4}
-    for name in names[:3]:
-        with pytest.raises(ArchiveError, match=name):
-            open_archive(tmp_path / name)
-        with pytest.raises(ArchiveError, match=name):
-            list(Inputs([tmp_path / name], PAIRS).pages())
+    assert aligned(tmp_path).refused == {"no_file": 4}
+    for name in ("pipe.warc.gz", "loop.warc", "nowhere.warc"):
+        for read in (open_archive, aligned):
+            with pytest.raises(ArchiveError, match=name):
+                read(tmp_path / name)
 
 
-def frozen_site(folder: Path, graph: bytes, description: Any = None) -> Path:
-    (folder / "pages.warc").write_bytes(record("x"))
-    (folder / "site.json").write_text(json.dumps(description or {"base": "https://a.example/"}))
+def frozen_site(folder: Path, graph: bytes) -> Path:
+    archive(folder, record("x"), kind="warc")
+    (folder / "site.json").write_text(json.dumps({"base": "https://a.example/"}))
     (folder / "graph.tsv.xz").write_bytes(lzma.compress(graph, preset=0))
     (folder / "pairs.tsv.xz").write_bytes(lzma.compress(b""))
     return folder
@@ -390,10 +373,9 @@ def frozen_site(folder: Path, graph: bytes, description: Any = None) -> Path:
 def test_a_table_of_a_site_that_never_ends(tmp_path: Path) -> None:
     folder = frozen_site(tmp_path, bytes(100 << 20))
     tracemalloc.start()
-    with pytest.raises(ArchiveError, match=r"graph\.tsv\.xz is longer than"):
-        open_archive(folder)
-    with pytest.raises(SiteError, match=r"graph\.tsv\.xz is longer than"):
-        read_site(folder)
+    for read, error in ((open_archive, ArchiveError), (read_site, SiteError)):
+        with pytest.raises(error, match=r"graph\.tsv\.xz is longer than"):
+            read(folder)
     _, peak = tracemalloc.get_traced_memory()
     tracemalloc.stop()
     assert peak < 50 << 20

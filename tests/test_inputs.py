@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import brotli
 import pytest
 from backports import zstd
+from support.archives import warc_record
 
 from bilingual_crawler.languages.pairs import LanguagePairs
 from bilingual_crawler.pages.model import MAX_LINES, MAX_TEXT, MAX_TITLE
@@ -22,55 +23,55 @@ from bilingual_crawler.storage import files
 from bilingual_crawler.storage.warc import MAX_RECORD, ArchiveError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
     from pathlib import Path
 
 PAGE = b"<html>two words"
 PAIRS = LanguagePairs.parse("eng-spa")
+PACKERS: dict[str, Callable[[bytes], bytes]] = {".gz": gzip.compress, ".xz": lzma.compress, ".zst": zstd.compress}
+
+
+def write(path: Path, content: bytes) -> Path:
+    """Write *content*, packed as the ending of *path* says."""
+    path.write_bytes(PACKERS.get(path.suffix, bytes)(content))
+    return path
 
 
 def archive(folder: Path, *pages: tuple[bytes | None, bytes]) -> Path:
     """A WARC file of pages, each with its content coding."""
-    path = folder / "pages.warc"
-    with path.open("wb") as file:
-        for number, (coding, body) in enumerate(pages):
-            header = b"Content-Encoding: %b\r\n" % coding if coding is not None else b""
-            block = b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n%b\r\n%b" % (header, body)
-            target = b"https://a.example/%d" % number
-            head = b"WARC/1.0\r\nWARC-Type: response\r\nWARC-Target-URI: %b\r\nContent-Length: %d" % (
-                target,
-                len(block),
-            )
-            file.write(head + b"\r\n\r\n" + block + b"\r\n\r\n")
-    return path
+    records = b""
+    for number, (coding, body) in enumerate(pages):
+        header = b"Content-Encoding: %b\r\n" % coding if coding is not None else b""
+        block = b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n%b\r\n%b" % (header, body)
+        records += warc_record(f"https://a.example/{number}", block)
+    return write(folder / "pages.warc", records)
+
+
+def texts(folder: Path, records: Iterable[object]) -> Path:
+    """A file of JSON lines."""
+    return write(folder / "texts.jsonl", "".join(f"{json.dumps(record)}\n" for record in records).encode())
 
 
 def test_resource_records_are_pages(tmp_path: Path) -> None:
     """Tools write them of files on a disk, without a response."""
-    records = (
-        (b"https://a.example/page", b"text/html", PAGE),
-        (b"https://a.example/paper.html", b"text/html; charset=iso-8859-2", b"<p>poniedzia\xb3ku"),
-        (b"https://a.example/image.png", b"image/png", b"\x89PNG"),
-        (b"file:///home/page.html", b"text/html", PAGE),
+    records = [
+        ("https://a.example/page", "text/html", PAGE),
+        ("https://a.example/paper.html", "text/html; charset=iso-8859-2", b"<p>poniedzia\xb3ku"),
+        ("https://a.example/image.png", "image/png", b"\x89PNG"),
+        ("file:///home/page.html", "text/html", PAGE),
+    ]
+    content = (
+        warc_record(target, block, "resource", f"Content-Type: {kind}\r\n".encode()) for target, kind, block in records
     )
-    path = tmp_path / "pages.warc"
-    with path.open("wb") as file:
-        for target, media_type, block in records:
-            head = b"WARC/1.0\r\nWARC-Type: resource\r\nWARC-Target-URI: %b\r\nContent-Type: %b\r\nContent-Length: %d"
-            file.write(head % (target, media_type, len(block)) + b"\r\n\r\n" + block + b"\r\n\r\n")
-    inputs = Inputs([path], PAIRS)
-    pages = [(page.url, page.content_type, page.body) for page in inputs.pages()]
-    assert pages == [(target.decode(), kind.decode(), block) for target, kind, block in records[:2]]
+    inputs = Inputs([write(tmp_path / "pages.warc", b"".join(content))], PAIRS)
+    assert [(page.url, page.content_type, page.body) for page in inputs.pages()] == records[:2]
     assert inputs.refused == {"not_html": 1, "url": 1}
 
 
 @pytest.mark.parametrize("location", [b"http://[x", b"mailto:a@a.example"])
 def test_a_redirect_to_nowhere_is_left_out(tmp_path: Path, location: bytes) -> None:
     block = b"HTTP/1.1 301 Moved\r\nLocation: %b\r\n\r\n" % location
-    head = b"WARC/1.0\r\nWARC-Type: response\r\nWARC-Target-URI: https://a.example/1\r\nContent-Length: %d\r\n\r\n"
-    path = tmp_path / "pages.warc"
-    path.write_bytes(head % len(block) + block + b"\r\n\r\n")
-    inputs = Inputs([path], PAIRS)
+    inputs = Inputs([write(tmp_path / "pages.warc", warc_record("https://a.example/1", block))], PAIRS)
     assert not list(inputs.pages())
     assert inputs.refused == {"http_301": 1}
 
@@ -109,20 +110,15 @@ def test_what_cannot_be_undone_is_left_out_and_named_once(tmp_path: Path, caplog
 
 
 def test_texts_are_read_from_wet_files(tmp_path: Path) -> None:
-    records = (("text/plain", "One line\n\nand another"), ("text/html", "<p>a rendered page, which has a response too"))
-    with gzip.open(tmp_path / "x.warc.wet.gz", "wb") as file:
-        for number, (kind, text) in enumerate(records):
-            head = f"WARC/1.0\r\nWARC-Type: conversion\r\nWARC-Target-URI: https://a.example/{number}\r\n"
-            head += f"Content-Type: {kind}\r\nContent-Length: {len(text)}"
-            file.write(f"{head}\r\n\r\n{text}\r\n\r\n".encode())
-    for path in (tmp_path, tmp_path / "x.warc.wet.gz"):
-        pages = list(Inputs([path], PAIRS).pages())
-        assert [(page.url, page.body, page.text) for page in pages] == [
-            ("https://a.example/0", None, "One line\nand another")
-        ]
-
-
-PACKERS: dict[str, Callable[[bytes], bytes]] = {".gz": gzip.compress, ".xz": lzma.compress, ".zst": zstd.compress}
+    plain, rendered = b"One line\n\nand another", b"<p>a rendered page, which has a response too"
+    path = write(
+        tmp_path / "x.warc.wet.gz",
+        warc_record("https://a.example/0", plain, "conversion", b"Content-Type: text/plain\r\n")
+        + warc_record("https://a.example/1", rendered, "conversion", b"Content-Type: text/html\r\n"),
+    )
+    for given in (tmp_path, path):
+        (page,) = Inputs([given], PAIRS).pages()
+        assert (page.url, page.body, page.text) == ("https://a.example/0", None, "One line\nand another")
 
 
 @pytest.mark.parametrize("packed", ["", *PACKERS])
@@ -130,24 +126,19 @@ PACKERS: dict[str, Callable[[bytes], bytes]] = {".gz": gzip.compress, ".xz": lzm
 def test_what_is_no_text_among_texts_is_counted(tmp_path: Path, kind: str, packed: str) -> None:
     lines = [f'{{"url": "https://a.example/{number}", "text": "{number}"}}' for number in range(3)]
     strange = ["", '{"url": "https://a.example/x", "text": null}']
-    path = tmp_path / f"texts.{kind}{packed}"
     content = "\n".join([*strange, lines[0], "", *strange, "{", lines[1], lines[2]])
-    path.write_bytes(PACKERS.get(packed, bytes)(content.encode()))
-    inputs = Inputs([path], PAIRS)
+    inputs = Inputs([write(tmp_path / f"texts.{kind}{packed}", content.encode())], PAIRS)
     assert [page.text for page in inputs.pages()] == ["0", "1", "2"]
     assert inputs.damaged == {"no_record": 6}
 
 
-@pytest.mark.parametrize("name", ["texts.jsonl", "texts.jsonl.gz"])
-def test_texts_are_read_from_json_lines(tmp_path: Path, name: str) -> None:
+def test_texts_are_read_from_json_lines(tmp_path: Path) -> None:
     records = (
         {"url": "https://a.example/1", "text": "One line\n\nand another", "language": "en"},
         {"url": "https://a.example/2", "text": "Una", "title": "Dos", "switches": [["en", "https://a.example/1"]]},
         {"url": "no address", "text": ""},
     )
-    content = "".join(f"{json.dumps(record)}\n" for record in records).encode()
-    (tmp_path / name).write_bytes(gzip.compress(content) if name.endswith("gz") else content)
-    inputs = Inputs([tmp_path / name], PAIRS)
+    inputs = Inputs([texts(tmp_path, records)], PAIRS)
     first, second = inputs.pages()
     assert (first.text, first.language, first.title) == ("One line\nand another", "eng", "")
     assert (second.text, second.language, second.title) == ("Una", None, "Dos")
@@ -191,29 +182,23 @@ def test_a_packed_line_without_end_is_no_reason_to_wait(tmp_path: Path, monkeypa
 def test_a_text_is_cut_as_that_of_a_page(tmp_path: Path) -> None:
     lines = {"many": "x\n" * (MAX_LINES + 9), "long": "x" * (MAX_TEXT + 9), "empty": "\n" * MAX_TEXT + "end"}
     records = [{"url": f"https://a.example/{name}", "text": text, "title": text} for name, text in lines.items()]
-    (tmp_path / "texts.jsonl").write_text("".join(f"{json.dumps(record)}\n" for record in records))
-    many, long, empty = Inputs([tmp_path / "texts.jsonl"], PAIRS).pages()
+    many, long, empty = Inputs([texts(tmp_path, records)], PAIRS).pages()
     assert many.text.count("\n") == MAX_LINES - 1
     assert (len(long.text), empty.text) == (MAX_TEXT, "")
     assert {len(page.title) <= MAX_TITLE for page in (many, long, empty)} == {True}
 
 
-STRANGE: list[dict[str, Any]] = [
-    {"title": 3},
-    {"language": ["en"]},
-    {"alternates": "es"},
-    {"alternates": {"es": "/es"}},
-    {"alternates": [["es"]]},
-    {"switches": [["es", None]]},
-    {"switches": 1},
-]
-
-
-@pytest.mark.parametrize("more", STRANGE)
-def test_values_of_another_kind_are_counted(tmp_path: Path, more: dict[str, Any]) -> None:
+@pytest.mark.parametrize(
+    "more",
+    [
+        *({"title": 3}, {"language": ["en"]}, {"switches": [["es", None]]}, {"switches": 1}),
+        *({"alternates": "es"}, {"alternates": {"es": "/es"}}, {"alternates": [["es"]]}),
+    ],
+    ids=str,
+)
+def test_values_of_another_kind_are_counted(tmp_path: Path, more: dict[str, object]) -> None:
     good = {"url": "https://a.example/1", "text": "One"}
-    (tmp_path / "texts.jsonl").write_text(f"{json.dumps(good | more)}\n{json.dumps(good)}\n")
-    inputs = Inputs([tmp_path / "texts.jsonl"], PAIRS)
+    inputs = Inputs([texts(tmp_path, [good | more, good])], PAIRS)
     assert [page.url for page in inputs.pages()] == ["https://a.example/1"]
     assert inputs.refused == {"no_record": 1}
 

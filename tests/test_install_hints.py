@@ -1,8 +1,9 @@
-"""The packages that messages and docs tell users to install exist; the project itself is in no package index."""
+"""The packages that messages, docs and ``make`` tell users to install exist; the project is in no package index."""
 
 from __future__ import annotations
 
 import re
+import subprocess
 import tomllib
 from pathlib import Path
 
@@ -25,12 +26,9 @@ COMMAND = re.compile(r"pip install ((?:'[^']*'|[^'`\"&\n(;,])+)")
 HINT = re.compile(r"to_install\(['\"](.*?)['\"]\)")
 """Where the package names an extra of its own."""
 
-FILES = [
-    *ROOT.glob("bilingual_crawler/**/*.py"),
-    *ROOT.glob("docs/**/*.md"),
-    ROOT / "README.md",
-    *ROOT.glob("benchmarks/*.py"),
-]
+README = ROOT / "README.md"
+MODULES = [*ROOT.glob("bilingual_crawler/**/*.py")]
+FILES = [*MODULES, *ROOT.glob("docs/**/*.md"), README, *ROOT.glob("benchmarks/*.py")]
 COMMANDS = [
     (f"{path.relative_to(ROOT)}: {command}", command)
     for path in FILES
@@ -53,7 +51,7 @@ def test_commands_are_found_in_messages_and_pages() -> None:
 
 
 def test_messages_name_extras_that_there_are_in_one_way() -> None:
-    package = {path: path.read_text(encoding="utf-8") for path in ROOT.glob("bilingual_crawler/**/*.py")}
+    package = {path: path.read_text(encoding="utf-8") for path in MODULES}
     named = {extra for text in package.values() for extra in HINT.findall(text)}
     for kind in (value for value in vars(plugins).values() if isinstance(value, plugins.Plugins)):
         named.update(extra for extra, *_ in kind.packages.values())
@@ -62,3 +60,31 @@ def test_messages_name_extras_that_there_are_in_one_way() -> None:
     # what is no extra of this project, or an exact version
     others = {path.name for path, text in package.items() if "pip install" in text}
     assert others == {"__init__.py", "base.py", "e5.py", "options.py"}
+
+
+def dry_run(*arguments: str) -> str:
+    """What ``make`` would do."""
+    command = ("make", "--dry-run", "VENV=nowhere", *arguments)
+    return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True).stdout
+
+
+def test_make_test_says_what_it_installs() -> None:
+    commands = dry_run("test")
+    installed = re.search(r"pip install .* -e '\.\[([\w,]+)\]'", commands)
+    assert installed
+    assert f'echo "Installing the extras {installed[1]} into nowhere:' in commands
+
+
+def test_the_readme_names_the_programs_that_tests_need() -> None:
+    tests = "".join(path.read_text(encoding="utf-8") for path in (ROOT / "tests").rglob("*.py"))
+    needed = set(re.findall(r'package="([\w-]+)"', tests))
+    assert needed >= {"redis-server", "chromium"}
+    paragraph = README.read_text(encoding="utf-8").partition("`make test`")[2].partition("\n\n")[0]
+    assert needed <= set(re.findall(r"`([\w-]+)`", paragraph))
+    assert needed <= set(re.findall(r"[\w-]+", (ROOT / ".ci" / "run").read_text(encoding="utf-8")))
+
+
+def test_a_pair_without_seeds_is_that_of_the_example_and_with_seeds_that_of_the_websites() -> None:
+    assert "examples/crawl.py --pair 'eng-eus'" in dry_run("crawl", "PAIR=eng-eus")
+    assert "examples/crawl.py --pair 'eng-spa'" in dry_run("crawl")
+    assert "--pair 'eng-mlt' --seeds 'https://a.b/'" in dry_run("crawl", "PAIR=eng-mlt", "SEEDS=https://a.b/")

@@ -41,22 +41,20 @@ if TYPE_CHECKING:
 
 ROOT = Path(__file__).parent.parent
 EXAMPLE = re.compile(r"^```python\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+PAIR = "eng-mlt"
 ENGLISH = {
-    "dignity": "Article 1\n"
-    "All human beings are born free and equal in dignity and rights. They are endowed with reason and conscience and "
-    "should act towards one another in a spirit of brotherhood.",
+    "dignity": "Article 1\nAll human beings are born free and equal in dignity and rights. They are endowed with "
+    "reason and conscience and should act towards one another in a spirit of brotherhood.",
     "life": "Article 3\nEveryone has the right to life, liberty and security of person.",
-    "slavery": "Article 4\n"
-    "No one shall be held in slavery or servitude; slavery and the slave trade shall be prohibited in all their forms.",
+    "slavery": "Article 4\nNo one shall be held in slavery or servitude; slavery and the slave trade shall be "
+    "prohibited in all their forms.",
 }
 MALTESE = {
     "ħajja": "Artiklu 3\nKulħadd għandu d-dritt għall-ħajja, għal-libertà u għas-sigurtà tal-persuna.",
-    "jasar": "Artiklu 4\n"
-    "Ħadd m'għandu jinżamm fil-jasar jew fl-iskjavitù; l-iskjavitù u n-negozju tal-iskjavi għandhom ikunu projbiti "
-    "fil-forom kollha tagħhom.",
-    "dinjità": "Artiklu 1\n"
-    "Il-bnedmin kollha jitwieldu ħielsa u ugwali fid-dinjità u d-drittijiet. Huma mogħnija bir-raġuni u bil-kuxjenza u "
-    "għandhom iġibu ruħhom ma' xulxin bi spirtu ta' aħwa.",
+    "jasar": "Artiklu 4\nĦadd m'għandu jinżamm fil-jasar jew fl-iskjavitù; l-iskjavitù u n-negozju tal-iskjavi "
+    "għandhom ikunu projbiti fil-forom kollha tagħhom.",
+    "dinjità": "Artiklu 1\nIl-bnedmin kollha jitwieldu ħielsa u ugwali fid-dinjità u d-drittijiet. Huma mogħnija "
+    "bir-raġuni u bil-kuxjenza u għandhom iġibu ruħhom ma' xulxin bi spirtu ta' aħwa.",
 }
 GOLD = {("dignity", "dinjità"), ("life", "ħajja"), ("slavery", "jasar")}
 QUICK = {"DOWNLOAD_DELAY": 0, "AUTOTHROTTLE_ENABLED": False, "BILINGUAL_ENCODER": ""}
@@ -76,11 +74,6 @@ def folders(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def named(pairs: list[Pair]) -> set[tuple[str, str]]:
     return {(pair.url_a, pair.url_b) for pair in pairs}
-
-
-def last_lines(names: tuple[str, str]) -> tuple[str, str]:
-    """The second paragraphs of two documents."""
-    return ENGLISH[names[0]].split("\n")[1], MALTESE[names[1]].split("\n")[1]
 
 
 @pytest.fixture(autouse=True)
@@ -107,7 +100,8 @@ def test_the_example_of_the_documentation_aligns_two_folders(folders: Path, caps
     assert len(list(filter(None, example.splitlines()))) == 5
     exec(compile(example, "index.md", "exec"), {})
     rows = {tuple(line.split("\t")[:2]) for line in capsys.readouterr().out.splitlines()}
-    assert rows >= {(english, maltese) for english, maltese in map(last_lines, GOLD) if "They" not in english}
+    sentences = {(ENGLISH[a].split("\n")[1], MALTESE[b].split("\n")[1]) for a, b in GOLD}
+    assert rows >= {(english, maltese) for english, maltese in sentences if "They" not in english}
 
 
 @pytest.mark.parametrize("function", [align, align_sentences, identify_language, own_text])
@@ -117,18 +111,14 @@ def test_the_examples_of_the_docstrings_run(function: Callable[..., object]) -> 
     assert doctest.DocTestRunner().run(example).failed == 0
 
 
-def test_folders_have_pairs_of_paths(folders: Path) -> None:
-    found = align("english", folders / "maltese", "eng-mlt")
+def test_folders_files_and_texts_are_paired_by_paths_and_names(folders: Path) -> None:
+    found = align("english", folders / "maltese", PAIR)
     root = folders / "maltese" / "articles"
     assert named(found) == {(f"english/articles/{a}.txt", str(root / f"{b}.txt")) for a, b in GOLD}
-    assert all(0 < pair.score <= 1 and pair.pair == "eng-mlt" for pair in found)
+    assert all(0 < pair.score <= 1 and pair.pair == PAIR for pair in found)
     assert [pair.score for pair in found] == sorted((pair.score for pair in found), reverse=True)
-
-
-def test_files_and_texts_are_paired(folders: Path) -> None:
     files = sorted(Path("english").rglob("*.txt"))
-    found = align(files, MALTESE.items(), "eng-mlt")
-    assert named(found) == {(f"english/articles/{a}.txt", b) for a, b in GOLD}
+    assert named(align(files, MALTESE.items(), PAIR)) == {(f"english/articles/{a}.txt", b) for a, b in GOLD}
 
 
 def test_pages_of_a_site_are_paired(tmp_path: Path) -> None:
@@ -147,7 +137,7 @@ def test_pages_of_a_site_are_paired(tmp_path: Path) -> None:
 def test_addresses_and_plain_names_stay_as_they_are_given(site: str) -> None:
     english = [(site.format("en", name), text) for name, text in ENGLISH.items()]
     maltese = [(site.format("mt", name), text) for name, text in MALTESE.items()]
-    found = align(english, [*maltese, *maltese], "eng-mlt")
+    found = align(english, [*maltese, *maltese], PAIR)
     assert named(found) == {(site.format("en", a), site.format("mt", b)) for a, b in GOLD}
 
 
@@ -155,14 +145,14 @@ def test_both_lists_may_have_the_same_addresses() -> None:
     """As two crawls with different request headers find them."""
     english = [(f"https://a.example/{number}", text) for number, text in enumerate(ENGLISH.values())]
     maltese = [(f"https://a.example/{number}", MALTESE[dict(GOLD)[name]]) for number, name in enumerate(ENGLISH)]
-    assert named(align(english, maltese, "eng-mlt", "url")) == {(url, url) for url, _ in english}
+    assert named(align(english, maltese, PAIR, "url")) == {(url, url) for url, _ in english}
 
 
 def test_equal_names_are_evidence_and_contents_are_more() -> None:
     english = list(zip("12", (ENGLISH["dignity"], ENGLISH["slavery"]), strict=True))
     maltese = list(zip("12", (MALTESE["dinjità"], MALTESE["jasar"]), strict=True))
-    assert named(align(english, maltese, "eng-mlt", "url")) == {("1", "1"), ("2", "2")}
-    assert named(align(english, [("1", maltese[1][1]), ("2", maltese[0][1])], "eng-mlt")) == {("1", "2"), ("2", "1")}
+    assert named(align(english, maltese, PAIR, "url")) == {("1", "1"), ("2", "2")}
+    assert named(align(english, [("1", maltese[1][1]), ("2", maltese[0][1])], PAIR)) == {("1", "2"), ("2", "1")}
 
 
 class Topics:
@@ -178,66 +168,65 @@ class Topics:
 
 def test_texts_without_numbers_and_names_in_common_are_compared_by_meaning(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(methods, "is_installed", lambda name: name == "topics")
-    tools = methods.Tools(
-        models=models_folder(None), threshold=0.5, encoder="topics", cache=Path(), load=lambda *_: Topics()
-    )
+    given: dict[str, Any] = {"models": models_folder(None), "threshold": 0.5, "encoder": "topics", "cache": Path()}
+    tools = methods.Tools(**given, load=lambda *_: Topics())
     monkeypatch.setattr(methods, "method_of", lambda *_: methods.AutoMethod(tools))
     a, b = ({name: text.split("\n")[1] for name, text in texts.items()} for texts in (ENGLISH, MALTESE))
-    assert named(align(a.items(), b.items(), "eng-mlt")) == GOLD
+    assert named(align(a.items(), b.items(), PAIR)) == GOLD
 
 
 def test_html_is_read_without_its_frame(folders: Path) -> None:
     html = f"<html lang=mt><nav><a href=/>Paġna ewlenija</a></nav><h1>Dinjità</h1><p>{MALTESE['dinjità']}".encode()
-    assert named(align("english", [("page", html)], "eng-mlt")) == {("english/articles/dignity.txt", "page")}
+    assert named(align("english", [("page", html)], PAIR)) == {("english/articles/dignity.txt", "page")}
 
 
 def test_a_document_in_another_language_is_left_out_with_a_warning(caplog: pytest.LogCaptureFixture) -> None:
-    found = align([*ENGLISH.items(), ("stray", MALTESE["jasar"])], MALTESE.items(), "eng-mlt")
+    found = align([*ENGLISH.items(), ("stray", MALTESE["jasar"])], MALTESE.items(), PAIR)
     assert named(found) == GOLD
     assert "stray, which is not in English" in caplog.text
 
 
 @pytest.mark.parametrize(
-    ("a", "b", "pair", "error", "message"),
+    ("a", "b", "error", "message"),
     [
-        ([("ftp://a.example/en", "The tide")], MALTESE.items(), "eng-mlt", ValueError, "ftp://a.example/en"),
-        ([("https://", "The tide")], MALTESE.items(), "eng-mlt", ValueError, "no address of http or https"),
-        ([("", "The tide tables")], MALTESE.items(), "eng-mlt", ValueError, "no address of http or https"),
-        ([("https://a.example/en", ENGLISH["life"])], MALTESE.items(), "eng-mlt", ValueError, "no site has documents"),
-        (MALTESE.items(), ENGLISH.items(), "eng-mlt", ValueError, "no document in English among 3, such as ħajja"),
-        (ENGLISH.items(), [], "eng-mlt", ValueError, "no document in Maltese in an empty list"),
-        (ENGLISH.items(), MALTESE.items(), "eng-spam", LanguageError, "unknown language 'spam'"),
-        (ENGLISH, MALTESE, "eng-mlt", FileNotFoundError, "'dignity': no such file or folder; give a text as"),
-        ([ENGLISH["slavery"] * 50], [], "eng-mlt", FileNotFoundError, "give a text as (name, text)"),
-        ("empty", MALTESE.items(), "eng-mlt", ValueError, "empty: has no file that ends in .txt"),
-        ("a.pdf", MALTESE.items(), "eng-mlt", ValueError, "a.pdf: is no file that ends in .txt"),
-        ("latin1.txt", MALTESE.items(), "eng-mlt", ValueError, "latin1.txt: is not UTF-8"),
+        ([("ftp://a.example/en", "The tide")], MALTESE.items(), ValueError, "ftp://a.example/en"),
+        ([("https://", "The tide")], MALTESE.items(), ValueError, "no address of http or https"),
+        ([("", "The tide tables")], MALTESE.items(), ValueError, "no address of http or https"),
+        ([("https://a.example/en", ENGLISH["life"])], MALTESE.items(), ValueError, "no site has documents"),
+        (MALTESE.items(), ENGLISH.items(), ValueError, "no document in English among 3, such as ħajja"),
+        (ENGLISH.items(), [], ValueError, "no document in Maltese in an empty list"),
+        (ENGLISH, MALTESE, FileNotFoundError, "'dignity': no such file or folder; give a text as"),
+        ([ENGLISH["slavery"] * 50], [], FileNotFoundError, "give a text as (name, text)"),
+        ("empty", MALTESE.items(), ValueError, "empty: has no file that ends in .txt"),
+        ("a.pdf", MALTESE.items(), ValueError, "a.pdf: is no file that ends in .txt"),
+        ("latin1.txt", MALTESE.items(), ValueError, "latin1.txt: is not UTF-8"),
     ],
 )
-def test_align_tells_what_is_wrong(
-    a: Any, b: Any, pair: str, error: type[Exception], message: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+def test_align_tells_what_is_wrong_with_texts(
+    a: Any, b: Any, error: type[Exception], message: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
     Path("empty").mkdir()
     Path("a.pdf").write_bytes(b"%PDF-1.4")
     Path("latin1.txt").write_bytes("café".encode("latin-1"))
     with pytest.raises(error, match=re.escape(message)) as raised:
-        align(a, b, pair)
+        align(a, b, PAIR)
     assert len(str(raised.value).splitlines()) == 1
 
 
-def test_an_unknown_method_is_refused() -> None:
+def test_an_unknown_language_and_an_unknown_method_are_refused() -> None:
+    with pytest.raises(LanguageError, match=r"^.*unknown language 'spam'.*$"):
+        align(ENGLISH.items(), MALTESE.items(), "eng-spam")
     with pytest.raises(ValueError, match="method=magic: choose one of auto, url"):
-        align(ENGLISH.items(), MALTESE.items(), "eng-mlt", "magic")
+        align(ENGLISH.items(), MALTESE.items(), PAIR, "magic")
 
 
 def test_sentences_of_two_texts_are_aligned() -> None:
     english = "The harbour opens at 6. It closes at 22.\n\nA ship pays 120 euros for a day."
     spanish = "El puerto abre a las 6. Cierra a las 22.\n\nUn barco paga 120 euros por un día."
     found = align_sentences(english, spanish, "eng-spa")
-    assert [(one.text_a.split()[0], one.text_b.split()[0]) for one in found] == [
-        *(("The", "El"), ("It", "Cierra"), ("A", "Un")),
-    ]
+    first_words = [(one.text_a.split()[0], one.text_b.split()[0]) for one in found]
+    assert first_words == [("The", "El"), ("It", "Cierra"), ("A", "Un")]
     assert [one.paragraph_a for one in found] == ["0", "0", "2"]
     assert not align_sentences("", spanish, "eng-spa")
     with pytest.raises(LanguageError):
@@ -263,14 +252,8 @@ def test_own_text_is_without_the_frame() -> None:
 def test_a_crawl_is_run_and_its_outputs_are_read(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     pages = varied(bilingual_site(3))
     with serve(pages) as site:
-        folder = run_crawl(
-            "eng-spa",
-            [f"{site.url}/en/", f"{site.url}/es/"],
-            max_pages=50,
-            BILINGUAL_OUTPUT_DIR=tmp_path / "out",
-            BILINGUAL_BITEXT="bitextor",
-            **QUICK,
-        )
+        settings = QUICK | {"BILINGUAL_OUTPUT_DIR": tmp_path / "out", "BILINGUAL_BITEXT": "bitextor"}
+        folder = run_crawl("eng-spa", [f"{site.url}/en/", f"{site.url}/es/"], max_pages=50, **settings)
     assert folder == tmp_path / "out"
     assert "Spider opened" in capfd.readouterr().err
     documents = {document.url.removeprefix(site.url): document for document in read_documents(folder)}
@@ -296,11 +279,7 @@ def test_a_crawl_is_run_and_its_outputs_are_read(tmp_path: Path, capfd: pytest.C
         (lambda: run_crawl("eng-spam", NOBODY), ValueError, "pair=eng-spam: unknown language 'spam'"),
         (lambda: run_crawl("eng-spa", NOBODY, pages=9), ValueError, "pages"),
         (lambda: run_crawl("eng-spa", NOBODY, BILINGUAL_WARC="maybe"), ValueError, "BILINGUAL_WARC=maybe"),
-        (
-            lambda: run_crawl("eng-spa", [NOBODY, "http://a.example/,b"]),
-            ValueError,
-            "'http://a.example/,b' has a comma",
-        ),
+        (lambda: run_crawl("eng-spa", [NOBODY, "http://a.b/,c"]), ValueError, "'http://a.b/,c' has a comma"),
         (lambda: run_crawl("eng-spa", ()), ValueError, "where to start?"),
         (lambda: run_crawl("eng-spa", NOBODY, RETRY_ENABLED=False, **QUICK), RuntimeError, "1 of 1 seeds gave no page"),
         (lambda: list(read_documents(".")), FileNotFoundError, "documents.jsonl.gz: there is no such file"),
@@ -311,11 +290,7 @@ def test_a_crawl_is_run_and_its_outputs_are_read(tmp_path: Path, capfd: pytest.C
     ],
 )
 def test_crawl_and_readers_tell_what_is_wrong(
-    call: Callable[[], object],
-    error: type[Exception],
-    message: str,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
+    call: Callable[[], object], error: type[Exception], message: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
     Path("crawl.tsv").write_text("time\tstatus\n1\t200\n")

@@ -7,7 +7,6 @@ import json
 import os
 import shutil
 import signal
-import time
 from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
@@ -19,7 +18,9 @@ import psutil
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from support.crawls import each
 from support.range_server import serve_ranges
+from support.waits import wait_for
 from support.webserver import run_scrapy, start_scrapy
 
 from bilingual_crawler.discovery.sites import expected_pairs, read_bilingual
@@ -36,7 +37,7 @@ from bilingual_crawler.settings import BILINGUAL_USER_AGENT
 from bilingual_crawler.storage.records import DOCUMENTS, GzipJsonLines
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
     from bilingual_crawler.mining.duck import Engine
     from bilingual_crawler.mining.spark import SparkEngine
@@ -57,14 +58,16 @@ def write_table(file: Path, rows: Iterable[tuple[str, str]], **more: list[Any]) 
     return str(file)
 
 
-def mined(engine: Engine, files: list[str], pairs: str, work: Path, crawls: list[Path] | None = None) -> UrlStage:
-    work.mkdir(exist_ok=True)
-    return mine_urls(engine, crawls or [], files, AskedPairs(pairs, DEFAULT_EQUIVALENTS), work)
+def mined(
+    folder: Path, files: list[str], pairs: str, engine: Engine | None = None, crawls: Sequence[Path] = ()
+) -> UrlStage:
+    """What the first stage finds in *files* and *crawls*, on DuckDB unless another *engine* is given."""
+    folder.mkdir(exist_ok=True)
+    return mine_urls(engine or DuckEngine(folder), crawls, files, AskedPairs(pairs, DEFAULT_EQUIVALENTS), folder)
 
 
 def found_in(stage: UrlStage) -> set[tuple[str, str, str, float]]:
-    rows = stage.found.to_pyarrow().to_pylist()
-    return {(row["url_a"], row["url_b"], row["method"], row["score"]) for row in rows}
+    return {(row["url_a"], row["url_b"], row["method"], row["score"]) for row in stage.found.to_pyarrow().to_pylist()}
 
 
 @pytest.fixture(scope="module")
@@ -106,16 +109,10 @@ def test_urls_that_differ_by_their_language_only_are_pairs(tmp_path: Path) -> No
     lengths = [1000] * len(rows)
     lengths[12], lengths[-1] = 900, 9000
     table = write_table(tmp_path / "index.parquet", rows, warc_record_length=lengths)
-    stage = mined(DuckEngine(tmp_path / "work"), [table], "eng-zho", tmp_path / "work")
+    stage = mined(tmp_path / "work", [table], "eng-zho")
     assert {(a, b) for a, b, method, score in found_in(stage)} == set(pairs)
-    assert stage.counts == {
-        "rows": 21,
-        "in_languages": 21,
-        "in_domains": 18,
-        "duplicates": 1,
-        "domains": 7,
-        "url_pairs": 6,
-    }
+    counted = {"rows": 21, "in_languages": 21, "in_domains": 18, "duplicates": 1, "domains": 7, "url_pairs": 6}
+    assert stage.counts == counted
 
 
 def test_a_crawl_is_a_table_with_announcements(tmp_path: Path) -> None:
@@ -129,7 +126,7 @@ def test_a_crawl_is_a_table_with_announcements(tmp_path: Path) -> None:
         lines.write(Document(url, language, [], True, "", path, "", 200, 0, None, None, "x.warc.gz", 7, alternates, []))
     lines.close()
     other = write_table(tmp_path / "index.parquet", [("https://b.is/en/", "eng"), ("https://b.is/is/", "isl")])
-    stage = mined(DuckEngine(tmp_path / "work"), [other], "eng-isl", tmp_path / "work", [crawl])
+    stage = mined(tmp_path / "work", [other], "eng-isl", crawls=[crawl])
     assert found_in(stage) == {
         ("https://a.is/one", "https://a.is/ein", "hreflang", 0.99),
         ("https://a.is/en/two", "https://a.is/tvo", "hreflang", 0.95),
@@ -142,13 +139,8 @@ def test_a_crawl_is_a_table_with_announcements(tmp_path: Path) -> None:
 def test_documents_of_a_crawl_that_are_none_are_left_out(tmp_path: Path) -> None:
     good = {"url": "https://a.example/", "language": "eng", "text": "x", "warc_file": "a.warc.gz", "warc_offset": 0}
     strange: list[Any] = [
-        {"text": 3},
-        {"language": None},
-        {"alternates": "es"},
-        {"warc_file": "/etc/passwd"},
-        {"warc_file": "../a.warc.gz"},
-        {"warc_offset": "0"},
-        {"warc_offset": 1 << 70},
+        *({"text": 3}, {"language": None}, {"alternates": "es"}, {"warc_file": "/etc/passwd"}),
+        *({"warc_file": "../a.warc.gz"}, {"warc_offset": "0"}, {"warc_offset": 1 << 70}),
     ]
     lines = ({**good, "url": f"https://a.example/{number}", **one} for number, one in enumerate(strange))
     records = [json.dumps(line).encode() for line in (good, *lines, {"url": "https://a.example/"})]
@@ -158,12 +150,11 @@ def test_documents_of_a_crawl_that_are_none_are_left_out(tmp_path: Path) -> None
 
 
 def test_broken_utf8_in_a_table_does_no_harm(tmp_path: Path) -> None:
-    urls = pa.array(
-        [b"https://a.is/en/", b"https://a.is/is/", b"https://a.is/en/\xff", b"https://a.is/is/\xed\xa0\x80"]
-    )
+    broken = (b"https://a.is/en/\xff", b"https://a.is/is/\xed\xa0\x80")
+    urls = pa.array([b"https://a.is/en/", b"https://a.is/is/", *broken])
     rows = [("", language) for language in ("eng", "isl", "eng", "isl")]
     file = write_table(tmp_path / "index.parquet", rows, url=urls.view(pa.string()))
-    stage = mined(DuckEngine(tmp_path / "work"), [file], "eng-isl", tmp_path / "work")
+    stage = mined(tmp_path / "work", [file], "eng-isl")
     assert ("https://a.is/en/", "https://a.is/is/", "url", 0.85) in found_in(stage)
     assert stage.counts["in_domains"] == 4
 
@@ -176,17 +167,12 @@ def test_a_star_stands_for_the_languages_that_there_are() -> None:
 
 
 def test_large_domains_are_cut_by_directory(tmp_path: Path) -> None:
-    rows = [
-        (f"https://a.is/{language[:2]}/{part}/{n}", language)
-        for language in ("eng", "isl")
-        for part in "xy"
-        for n in range(5)
-    ]
+    folders = [("eng", "en/x"), ("eng", "en/y"), ("isl", "is/x"), ("isl", "is/y")]
+    rows = [(f"https://a.is/{folder}/{n}", language) for language, folder in folders for n in range(5)]
     rows += [("https://b.is/en/", "eng"), ("https://b.is/is/", "isl")]
-    stage = mined(DuckEngine(tmp_path / "w"), [write_table(tmp_path / "i.parquet", rows)], "eng-isl", tmp_path / "w")
-    read = stage.plan(4, large=10).to_pyarrow().to_pylist()
+    stage = mined(tmp_path / "w", [write_table(tmp_path / "i.parquet", rows)], "eng-isl")
     units: dict[int, set[str]] = {}
-    for row in read:
+    for row in stage.plan(4, large=10).to_pyarrow().to_pylist():
         units.setdefault(row["unit"], set()).add(row["url"].split("/")[4] if "a.is" in row["url"] else "")
         assert row["bucket"] == row["unit"] % 4
     assert sorted(units.values(), key=sorted) == [{""}, {"x"}, {"y"}]
@@ -199,13 +185,10 @@ def real_looking(rows: int) -> dict[str, Any]:
     for number in range(rows):
         domain, page = random.randrange(rows // 100), random.randrange(40)
         language = random.choice(("eng", "isl", "fra", "deu"))
-        path = (
-            f"{language[:2]}/page-{page}.html",
-            f"dir/{page}/?lang={language[:2]}",
-            f"page-{page}.{language[:2]}.html",
-        )
+        code = language[:2]
+        path = (f"{code}/page-{page}.html", f"dir/{page}/?lang={code}", f"page-{page}.{code}.html")[domain % 3]
         start = random.choice(("https://", "http://", "https://www."))
-        table["url"].append(f"{start}site-{domain}.example.org/{path[domain % 3]}")
+        table["url"].append(f"{start}site-{domain}.example.org/{path}")
         table["content_languages"].append(random.choice((language, language, f"{language},deu", None, "fra")))
         table["warc_filename"].append(f"{number % 9}.warc.gz")
         table["warc_record_offset"].append(number)
@@ -227,10 +210,8 @@ def test_both_engines_find_the_same(tmp_path: Path, spark: SparkEngine, monkeypa
     monkeypatch.setattr(duck, "ROWS", 4096)  # several processes add keys
     file = tmp_path / "index.parquet"
     pq.write_table(pa.table(real_looking(20_000)), file)
-    one, other = (
-        mined(engine, [str(file)], "eng-isl,eng-fra", tmp_path / name)
-        for name, engine in (("duck", DuckEngine(tmp_path / "duck")), ("spark", spark))
-    )
+    one = mined(tmp_path / "duck", [str(file)], "eng-isl,eng-fra")
+    other = mined(tmp_path / "spark", [str(file)], "eng-isl,eng-fra", spark)
     assert one.counts == other.counts
     assert one.counts["url_pairs"] > 500
     assert one.counts["duplicates"] > 100
@@ -276,28 +257,18 @@ def test_a_mining_survives_a_bad_server_and_a_kill(sites: Path, tmp_path: Path) 
         for row in index.to_pylist()
         if row["url_host_private_domain"] == "torproject.org"
     }
+    whole = "documents,documents-parquet,monolingual,monolingual-parquet"
     command = (
         *("mine", str(file), "--pairs", "en-is", "--out", "out", "--buckets", "8", "--rate", "20", "--hosts"),
-        *(
-            "--bitext",
-            "bitext",
-            "--formats",
-            f"tmx,{','.join(WHOLE)}",
-            "-s",
-            "BILINGUAL_ENCODER=",
-            "-s",
-            "BILINGUAL_CONTACT=https://who.example/",
-        ),
+        *("--bitext", "bitext", "--formats", f"tmx,{whole}"),
+        *each("-s", "BILINGUAL_ENCODER=", "BILINGUAL_CONTACT=https://who.example/"),
     )
+    faults = {("00001.warc.gz", 1): 0, ("00002.warc.gz", 1): 503}
     with serve_ranges(sites) as site:
-        site.fault = lambda name, offset, number: (
-            {"00001.warc.gz": 0, "00002.warc.gz": 503}.get(name) if number == 1 else None
-        )
+        site.fault = lambda name, offset, number: faults.get((name, number))
         site.held = lambda name, offset: (name, offset) in tor
         process = start_scrapy(tmp_path, *command, "--base-url", site.url)
-        deadline = time.monotonic() + 300
-        while not list(tmp_path.glob("out/done/*.json")) and time.monotonic() < deadline:
-            time.sleep(0.05)
+        wait_for(lambda: any(tmp_path.glob("out/done/*.json")))
         workers = psutil.Process(process.pid).children(recursive=True)
         os.kill(process.pid, signal.SIGKILL)
         process.communicate()
@@ -328,9 +299,6 @@ def test_a_mining_survives_a_bad_server_and_a_kill(sites: Path, tmp_path: Path) 
     check_sites(tmp_path / "out" / "sites.tsv")
 
 
-WHOLE = ("documents", "documents-parquet", "monolingual", "monolingual-parquet")
-
-
 def check_bitext(folder: Path, paired: set[str]) -> None:
     """Whole documents are there once each, those of the bucket that was done before the kill, too."""
     assert {file.name for file in folder.iterdir()} == {
@@ -338,33 +306,27 @@ def check_bitext(folder: Path, paired: set[str]) -> None:
         *("en-is.tmx.gz", "en-is.summary.json", "en-is.documents.jsonl.gz", "en-is.documents.parquet"),
         *("en-is.monolingual.jsonl.gz", "en-is.monolingual.parquet"),
     }
-    found = {}
-    for kind in ("documents", "monolingual"):
-        with gzip.open(folder / f"en-is.{kind}.jsonl.gz", "rt", newline="\n") as lines:
-            rows = list(map(json.loads, lines))
-        assert len(rows) == pq.read_table(folder / f"en-is.{kind}.parquet").num_rows
-        found[kind] = rows
-    assert len(found["documents"]) == PAIRED
-    assert {row["url"][language] for row in found["documents"] for language in ("en", "is")} == paired
-    urls = [row["url"] for row in found["monolingual"]]
-    assert len(urls) == len(set(urls))
-    assert {row["url"] for row in found["monolingual"] if row["paired"]} <= paired
-    assert sum(row["paired"] for row in found["monolingual"]) > 100
-    assert not all(row["paired"] for row in found["monolingual"])
-    assert {row["language"] for row in found["monolingual"]} == {"en", "is"}
-    assert all(row["paragraphs"] for row in found["monolingual"])
+    documents, alone = (
+        list(map(json.loads, gzip.decompress((folder / f"en-is.{kind}.jsonl.gz").read_bytes()).splitlines()))
+        for kind in ("documents", "monolingual")
+    )
+    assert len(documents) == pq.read_table(folder / "en-is.documents.parquet").num_rows == PAIRED
+    assert len(alone) == pq.read_table(folder / "en-is.monolingual.parquet").num_rows
+    assert {row["url"][language] for row in documents for language in ("en", "is")} == paired
+    assert len({row["url"] for row in alone}) == len(alone)
+    assert {row["url"] for row in alone if row["paired"]} <= paired
+    assert 100 < sum(row["paired"] for row in alone) < len(alone)
+    assert {row["language"] for row in alone} == {"en", "is"}
+    assert all(row["paragraphs"] for row in alone)
 
 
 def check_sites(table: Path) -> None:
     """Crawls and discoveries can read it."""
     assert {row["site"] for row in read_bilingual(table)} == {"hi.is", "torproject.org"}
     assert expected_pairs(table, LanguagePairs.parse("eng-isl"))["hi.is"] > 30
-    candidates = list(candidate_source(f"tsv:{table}").candidates(LanguagePair("eng", "isl")))
-    assert [candidate.url for candidate in candidates] == [
-        "https://irhpcwiki.hi.is/",
-        "https://tb-manual.torproject.org/",
-    ]
-    assert candidates[1].pages == {"eng": 66, "isl": 19}
+    one, other = candidate_source(f"tsv:{table}").candidates(LanguagePair("eng", "isl"))
+    assert (one.url, other.url) == ("https://irhpcwiki.hi.is/", "https://tb-manual.torproject.org/")
+    assert other.pages == {"eng": 66, "isl": 19}
 
 
 def test_spark_finds_the_same_pairs_of_documents(sites: Path, tmp_path: Path, spark: SparkEngine) -> None:
@@ -389,6 +351,10 @@ def test_a_folder_has_one_choice_of_what_is_spooled(sites: Path, tmp_path: Path)
     mark = {name: value for name, value in mark.items() if name != "monolingual" and not name.startswith("BILINGUAL_")}
     (tmp_path / "mining.json").write_text(json.dumps(mark))
     Mining(request(sites, tmp_path, formats=("tmx",)))
+    # documents that are kept are there for other formats
+    for formats in (("tmx", "monolingual"), ("tmx",), ("monolingual",)):
+        Mining(request(sites, tmp_path / "kept", formats=formats))
+        assert json.loads((tmp_path / "kept" / "mining.json").read_bytes())["monolingual"]
 
 
 def test_a_folder_has_one_choice_of_settings(sites: Path, tmp_path: Path) -> None:
@@ -403,13 +369,6 @@ def test_a_folder_has_one_choice_of_settings(sites: Path, tmp_path: Path) -> Non
         with pytest.raises(MiningError, match=f"other {name}; give another"):
             Mining(replace(first, settings=first.settings | {name: value}))
     Mining(replace(first, settings=first.settings | {"BILINGUAL_MIN_SCORE": "0.50"}))
-
-
-def test_a_mining_with_documents_goes_on_in_other_formats_and_keeps_the_documents(sites: Path, tmp_path: Path) -> None:
-    Mining(request(sites, tmp_path, formats=("tmx", "monolingual")))
-    Mining(request(sites, tmp_path, formats=("tmx",)))
-    assert json.loads((tmp_path / "mining.json").read_bytes())["monolingual"]
-    Mining(request(sites, tmp_path, formats=("monolingual",)))
 
 
 def test_requests_keep_their_distance_after_a_long_sleep(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -471,10 +430,7 @@ GOOD = ("index.parquet", "--pairs", "eng-isl", "--out", "o")
         (("none.parquet", "--pairs", "eng-isl", "--out", "o"), "none.parquet: no Parquet file there"),
         (("index.parquet", "--pairs", "eng-klingon", "--out", "o"), "unknown language 'klingon'"),
         (GOOD, "--base-url is missing"),
-        (
-            (*GOOD, "--base-url", "none"),
-            "--base-url none: no such folder",
-        ),
+        ((*GOOD, "--base-url", "none"), "--base-url none: no such folder"),
         ((*GOOD, "--base-url", "https://x.org/"), "BILINGUAL_CONTACT"),
         ((*GOOD, "--stage", "content"), "begin with --stage urls"),
         (("poor.parquet", "--pairs", "eng-isl", "--out", "o", "--stage", "urls"), "no column content_languages"),

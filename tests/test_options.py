@@ -11,17 +11,13 @@ from pathlib import Path
 import pytest
 from scrapy.exceptions import UsageError
 from scrapy.settings import Settings
-from support.crawls import refused
-from support.webserver import ALIGNED, bilingual_site, run_scrapy, serve
+from support.crawls import crawl, each, refused
+from support.webserver import ALIGNED, bilingual_site, serve
 
 from bilingual_crawler import settings as project
 from bilingual_crawler.options import Options
 
-NOWHERE = "http://127.0.0.1:9/"
-
-
-def options(settings: tuple[str, ...]) -> list[str]:
-    return [part for one in settings for part in ("-s", one)]
+CRAWL = ("crawl", "bilingual", "-a", "pair=eng-spa", "-a", "seeds=http://127.0.0.1:9/")
 
 
 def test_every_setting_of_the_project_is_read_and_has_a_default() -> None:
@@ -33,21 +29,13 @@ def test_every_setting_of_the_project_is_read_and_has_a_default() -> None:
 
 
 def test_values_are_read_from_text_as_scrapyd_hands_them_on() -> None:
-    read = Options.of(
-        Settings(
-            {
-                "BILINGUAL_BRIDGE": "0",
-                "BILINGUAL_WARC": "false",
-                "BILINGUAL_MAX_BYTES": "1000",
-                "BILINGUAL_BACKOFF_START": "0.2",
-                "BILINGUAL_LINK_SOURCES": "a, sitemap",
-                "BILINGUAL_ALIGN": "",
-                "BILINGUAL_CONTACT": "mailto:me@example.org",
-                "BILINGUAL_FRONTIER": "rediss://user:word@redis.example:6380/1?ssl_ca_certs=/etc/ca.pem#maltese",
-                "BILINGUAL_EQUIVALENT_LANGUAGES": "hrv bos,nor nno",
-            }
-        )
-    )
+    texts = {
+        **{"BRIDGE": "0", "WARC": "false", "MAX_BYTES": "1000", "BACKOFF_START": "0.2"},
+        **{"LINK_SOURCES": "a, sitemap", "ALIGN": "", "CONTACT": "mailto:me@example.org"},
+        "FRONTIER": "rediss://user:word@redis.example:6380/1?ssl_ca_certs=/etc/ca.pem#maltese",
+        "EQUIVALENT_LANGUAGES": "hrv bos,nor nno",
+    }
+    read = Options.of(Settings({f"BILINGUAL_{name}": text for name, text in texts.items()}))
     assert (read.bridge, read.warc, read.max_bytes, read.backoff_start) == (False, False, 1000, 0.2)
     assert (read.link_sources, read.align, read.contact) == (("a", "sitemap"), "", "mailto:me@example.org")
     assert read.frontier.endswith("#maltese")
@@ -103,11 +91,7 @@ def test_a_wrong_value_is_named_with_what_would_be_right(name: str, value: objec
 def test_every_command_checks_the_settings_at_its_start(
     tmp_path: Path, command: str, setting: str, message: str
 ) -> None:
-    arguments = {
-        "crawl": ("bilingual", "-a", "pair=eng-spa", "-a", f"seeds={NOWHERE}"),
-        "align": (".", "--pair", "eng-spa"),
-        "harvest": (".",),
-    }
+    arguments = {"crawl": CRAWL[1:], "align": (".", "--pair", "eng-spa"), "harvest": (".",)}
     assert message in refused(tmp_path, command, *arguments[command], "-s", setting)
     assert not list(tmp_path.iterdir())
 
@@ -128,19 +112,21 @@ def test_every_command_checks_the_settings_at_its_start(
         (("JOBDIR=garbage",), "/output_dir names no folder; write the path of the crawl's output folder into it"),
         (("JOBDIR=long",), "which is gone; move it back"),
         (("BILINGUAL_ALIGN=url", "BILINGUAL_PROVIDERS=Cuda"), "BILINGUAL_PROVIDERS=Cuda: this onnxruntime has"),
+        # models that the end of the crawl needs
+        (("BILINGUAL_MODELS_DIR=models",), "models/document-pairs"),
     ],
 )
 def test_a_crawl_finds_out_what_it_cannot_use_before_it_begins(
     tmp_path: Path, settings: tuple[str, ...], message: str
 ) -> None:
     (tmp_path / "file").touch()
+    (tmp_path / "models" / "document-pairs").mkdir(parents=True)
     (tmp_path / "other" / "frontier").mkdir(parents=True)
     (tmp_path / "other" / "frontier" / "data.mdb").write_bytes(b"not a frontier" * 1000)
     for name, memo in (("empty", b""), ("garbage", b"\0\xff\n\x1b"), ("long", b"/" + b"x" * 5_000)):
         (tmp_path / name).mkdir()
         (tmp_path / name / "output_dir").write_bytes(memo)
-    base = ("crawl", "bilingual", "-a", "pair=eng-spa", "-a", f"seeds={NOWHERE}", "-a", "policy=", *ALIGNED)
-    assert message in refused(tmp_path, *base, *options(settings))
+    assert message in refused(tmp_path, *CRAWL, "-a", "policy=", *ALIGNED, *each("-s", *settings))
     assert not (tmp_path / "crawls").exists()
 
 
@@ -150,28 +136,18 @@ def test_a_proxy_that_cannot_be_used_is_named(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, scheme: str
 ) -> None:
     monkeypatch.setenv(name, f"{scheme}://me:secret@127.0.0.1:1080")
-    message = refused(tmp_path, "crawl", "bilingual", "-a", "pair=eng-spa", "-a", f"seeds={NOWHERE}")
-    assert message == f"{name}={scheme}://127.0.0.1:1080: SOCKS is not supported; give an HTTP proxy, or none"
-
-
-def test_models_that_the_end_of_the_crawl_needs_are_looked_for_at_its_start(tmp_path: Path) -> None:
-    (tmp_path / "models" / "document-pairs").mkdir(parents=True)
-    base = ("crawl", "bilingual", "-a", "pair=eng-spa", "-a", f"seeds={NOWHERE}", "-a", "policy=gain", *ALIGNED)
-    assert "models/document-pairs" in refused(tmp_path, *base, "-s", "BILINGUAL_MODELS_DIR=models")
+    assert (
+        refused(tmp_path, *CRAWL)
+        == f"{name}={scheme}://127.0.0.1:1080: SOCKS is not supported; give an HTTP proxy, or none"
+    )
 
 
 def test_a_missing_client_of_redis_is_named(tmp_path: Path) -> None:
     (tmp_path / "redis.py").write_text("raise ImportError('no redis here')\n")
-    command = [*(sys.executable, "-c", "from scrapy.cmdline import execute; execute()")]
-    command += ["crawl", "bilingual", "-a", "pair=eng-spa", "-a", f"seeds={NOWHERE}"]
-    result = subprocess.run(
-        [*command, "-s", "BILINGUAL_FRONTIER=redis://127.0.0.1:9/"],
-        cwd=tmp_path,
-        env={"PYTHONPATH": f"{tmp_path}:{':'.join(sys.path)}", "SCRAPY_SETTINGS_MODULE": project.__name__},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    code = "from scrapy.cmdline import execute; execute()"
+    command = [sys.executable, "-c", code, *CRAWL, "-s", "BILINGUAL_FRONTIER=redis://127.0.0.1:9/"]
+    environment = {"PYTHONPATH": f"{tmp_path}:{':'.join(sys.path)}", "SCRAPY_SETTINGS_MODULE": project.__name__}
+    result = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False)
     assert result.returncode == 2
     assert "Redis needs its client" in result.stderr
     assert "Traceback" not in result.stderr
@@ -188,8 +164,7 @@ def test_a_missing_client_of_redis_is_named(tmp_path: Path) -> None:
 )
 def test_align_looks_at_its_outputs_before_it_reads(tmp_path: Path, arguments: tuple[str, ...], message: str) -> None:
     (tmp_path / "file").touch()
-    said = refused(tmp_path, "align", ".", "--pair", "eng-spa", *arguments)
-    assert message in said
+    assert message in refused(tmp_path, "align", ".", "--pair", "eng-spa", *arguments)
 
 
 def test_a_path_in_the_settings_of_a_project_is_a_list_of_one() -> None:
@@ -198,25 +173,39 @@ def test_a_path_in_the_settings_of_a_project_is_a_list_of_one() -> None:
         Options.of(Settings({"BILINGUAL_DOCUMENTS": 5}))
 
 
-def test_nothing_heavy_is_imported_to_read_settings() -> None:
-    code = "import sys; import bilingual_crawler.options; "
-    code += "print({'onnxruntime', 'scipy', 'torch', 'numpy'} & set(sys.modules))"
-    result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert result.stdout.strip() == "set()"
+EXTENSIONS = """
+from scrapy.extension import ExtensionManager
+from scrapy.utils.misc import load_object
+from scrapy.utils.project import get_project_settings
+for extension in ExtensionManager._get_mwlist_from_settings(get_project_settings()):
+    load_object(extension)
+"""
+JUDGES = """
+from scrapy.settings import Settings
+from bilingual_crawler.pairing.methods import method_of
+method_of("auto", Settings())
+"""
 
 
-def test_the_judges_of_an_alignment_are_checked_without_scipy() -> None:
-    code = "import sys; from scrapy.settings import Settings; from bilingual_crawler.pairing.methods import method_of; "
-    code += "method_of('auto', Settings()); print('scipy' in sys.modules)"
-    result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert result.stdout.strip() == "False"
+@pytest.mark.parametrize(
+    ("code", "unused"),
+    [
+        pytest.param("import bilingual_crawler.options", ["onnxruntime", "scipy", "torch", "numpy"], id="settings"),
+        pytest.param(JUDGES, ["scipy"], id="judges of an alignment"),
+        pytest.param(EXTENSIONS, ["aiohttp"], id="extensions that are off"),
+    ],
+)
+def test_nothing_heavy_is_imported_to_read_and_check_settings(code: str, unused: list[str]) -> None:
+    code = f"import sys\n{code}\nprint([name for name in {unused} if name in sys.modules])"
+    environment = os.environ | {"SCRAPY_SETTINGS_MODULE": project.__name__}
+    result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, env=environment)
+    assert result.stdout.strip() == "[]"
 
 
 def test_a_crawl_imports_nothing_heavy_that_it_does_not_use(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PYTHONPROFILEIMPORTTIME", "1")
     with serve(bilingual_site(2)) as site:
-        given = ("-a", "pair=eng-spa", "-a", f"seeds={site.url}/en/", "-s", "BILINGUAL_OUTPUT_DIR=out")
-        result = run_scrapy(tmp_path, "crawl", "bilingual", *given, fresh=True)
+        result = crawl(tmp_path, f"{site.url}/en/", policy="", fresh=True)
     assert result.returncode == 0, result.stderr
     imported = set(re.findall(r"^import time:.*\| +(\w+)", result.stderr, re.MULTILINE))
     assert "tokenizers" in imported
@@ -226,25 +215,8 @@ def test_a_crawl_imports_nothing_heavy_that_it_does_not_use(tmp_path: Path, monk
 
 def test_the_settings_of_a_crawl_that_is_well_reach_its_parts(tmp_path: Path) -> None:
     with serve(bilingual_site(2)) as site:
-        settings = ("BILINGUAL_WARC=0", "BILINGUAL_USER_AGENT=my-bot/2", "BILINGUAL_ALIGN=", "BILINGUAL_OUTPUT_DIR=out")
-        arguments = ("-a", "pair=eng-spa", "-a", f"seeds={site.url}/en/", *options(settings))
-        result = run_scrapy(tmp_path, "crawl", "bilingual", *arguments)
+        given = each("-s", "BILINGUAL_WARC=0", "BILINGUAL_USER_AGENT=my-bot/2")
+        result = crawl(tmp_path, f"{site.url}/en/", *given, policy="")
     assert result.returncode == 0, result.stderr
     assert site.agents == {"my-bot/2"}
     assert not list((tmp_path / "out").glob("*.warc.gz"))
-
-
-def test_extensions_that_are_off_are_not_imported() -> None:
-    pytest.importorskip("aiohttp")
-    code = """
-import sys
-from scrapy.extension import ExtensionManager
-from scrapy.utils.misc import load_object
-from scrapy.utils.project import get_project_settings
-for extension in ExtensionManager._get_mwlist_from_settings(get_project_settings()):
-    load_object(extension)
-print("aiohttp" in sys.modules)
-"""
-    environment = os.environ | {"SCRAPY_SETTINGS_MODULE": "bilingual_crawler.settings"}
-    result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, env=environment)
-    assert result.stdout.strip() == "False"

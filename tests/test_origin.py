@@ -6,12 +6,15 @@ import base64
 import gzip
 import json
 import time
+from contextlib import ExitStack
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import pyarrow.parquet as pq
 import pytest
 from lxml import etree
 from support.costs import within
+from support.crawls import each
 from support.redis_server import redis_server
 from support.scripted import Answer, scripted
 from support.webserver import run_scrapy
@@ -23,7 +26,7 @@ from bilingual_crawler.pages.origin import FACTS, MAX_RULES, Origin, declared_fo
 from bilingual_crawler.storage.records import read_json_lines, read_tsv
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
     from pathlib import Path
 
     from support.scripted import Scripted
@@ -41,18 +44,14 @@ OBJECTS = (
 FRAMES = (
     (
         "The {} wrote a long letter about the {} of his parents.",
-        "El {} escribió una carta larga sobre el {} de sus padres.",
-    ),
-    (
         "In winter no {} could see the old {} from the window.",
-        "En invierno ningún {} podía ver el viejo {} desde la ventana.",
-    ),
-    (
         "Yesterday our {} bought a map of the {} for his friends.",
-        "Ayer nuestro {} compró un mapa del {} para sus amigos.",
+        "Nobody asked whether that {} had ever painted a {} before.",
     ),
     (
-        "Nobody asked whether that {} had ever painted a {} before.",
+        "El {} escribió una carta larga sobre el {} de sus padres.",
+        "En invierno ningún {} podía ver el viejo {} desde la ventana.",
+        "Ayer nuestro {} compró un mapa del {} para sus amigos.",
         "Nadie preguntó si aquel {} había pintado antes un {}.",
     ),
 )
@@ -62,8 +61,8 @@ def sentences(number: int, side: int) -> list[str]:
     """The sentences of page *number* in English (0) or Spanish (1); no two pages share one."""
     subjects, objects = ([pair.split()[side] for pair in words.split(", ")] for words in (SUBJECTS, OBJECTS))
     return [
-        frame[side].format(subjects[number], objects[(3 * place + number) % len(objects)])
-        for place, frame in enumerate(FRAMES)
+        frame.format(subjects[number], objects[(3 * place + number) % len(objects)])
+        for place, frame in enumerate(FRAMES[side])
     ]
 
 
@@ -73,6 +72,8 @@ CLEAN = 'Ana "<b>&]]>Evil </prop>'
 LICENCE = "https://creativecommons.org/licenses/by-sa/4.0/"
 HEADS = {
     "author": f"<meta name=author content='{INJECTED}'>",
+    "personal": "<meta name=author content='Ana (ana@example.org)'><script type='application/ld+json'>"
+    '{"@type": "Book", "translator": {"name": "ana@example.org"}}</script>',
     "dates": '<meta property="article:published_time" content="2024-02-03T10:00:00+01:00">'
     '<script type="application/ld+json">{"@type": "NewsArticle", "dateModified": "2024-03-04"}</script>',
     "plugin": '<script src="https://cdn.weglot.com/weglot.min.js"></script>',
@@ -89,7 +90,7 @@ HEADERS = {
 RESERVED = {"noai-meta": "noai", "noai-header": "noai"} | dict.fromkeys(
     ("tdm-meta", "tdm-header", "filed/a"), "tdm-reservation"
 )
-NAMES = ("plain", "licence", "text", "machine", "personal", "filed/a", *HEADS, *HEADERS)
+NAMES = ("plain", "licence", "text", "machine", "filed/a", *HEADS, *HEADERS)
 TDM_FILE = json.dumps(
     [
         {"location": "/*/filed/", "tdm-reservation": 1, "tdm-policy": "/policies/1"},
@@ -97,6 +98,13 @@ TDM_FILE = json.dumps(
         {"location": "/*/plain$", "tdm-reservation": 0},
     ]
 )
+
+
+FOOTERS = {
+    "licence": f"<a rel=license href='{LICENCE}'>licence</a>",
+    "text": "<p>Unless noted, CC BY 4.0 applies.</p>",
+    "personal": "<p>Unless ana@example.org says no, CC BY 4.0 applies.</p>",
+}
 
 
 def body(name: str, language: str) -> str:
@@ -108,13 +116,11 @@ def body(name: str, language: str) -> str:
     links = "".join(f"<a href=/{language}/{one}>{one}</a> " for one in NAMES) if name == "plain" else ""
     other = ("es", "en")[side]
     marks = "class=translated-ltr" if (name, language) == ("machine", "es") else ""
-    footer = f"<a rel=license href='{LICENCE}'>licence</a>" if name == "licence" else ""
-    footer = "<p>Unless noted, CC BY 4.0 applies.</p>" if name == "text" else footer
     return (
         f"<!doctype html><html lang={language}-GB {marks}><head><meta charset=utf-8><title>{name} {language}</title>"
         f"{HEADS.get(name, '')}<link rel=alternate hreflang={other} href=/{other}/{name}></head>"
         f"<body><nav>{links}</nav><main><h1>{name}</h1>{''.join(f'<p>{line}</p>' for line in lines)}</main>"
-        f"<footer>{footer}</footer></body></html>"
+        f"<footer>{FOOTERS.get(name, '')}</footer></body></html>"
     )
 
 
@@ -130,20 +136,21 @@ def answer(path: str) -> Answer:
 ALIGNED = "BILINGUAL_ALIGN=auto"
 
 
-def crawl(folder: Path, url: str, *settings: str) -> dict[str, str]:
-    """Crawl into *folder*, without the alignment at the end unless *settings* have it.
+def outcomes_of(folder: Path, url: str) -> dict[str, str]:
+    """The outcome of each page of a site by language and name."""
+    rows = [row for row in read_tsv(folder / "crawl.tsv") if row["url"].startswith(url)]
+    return {row["url"].removeprefix(f"{url}/"): row["outcome"] for row in rows}
 
-    Returns the outcome of each page by language and name.
-    """
+
+def crawl(folder: Path, url: str, *settings: str, others: Iterable[str] = ()) -> dict[str, str]:
+    """Crawl into *folder*, without the alignment at the end unless *settings* have it; the outcomes of *url*."""
     chosen = (f"BILINGUAL_OUTPUT_DIR={folder}", "BILINGUAL_ENCODER=", "BILINGUAL_STALE_PAGES=0", *settings)
-    arguments = ("-a", "pair=eng-spa", "-a", f"seeds={url}/en/plain")
-    result = run_scrapy(
-        folder.parent, "crawl", "bilingual", *arguments, *(part for one in chosen for part in ("-s", one))
-    )
+    seeds = ",".join(f"{site}/en/plain" for site in (url, *others))
+    arguments = ("-a", "pair=eng-spa", "-a", f"seeds={seeds}", *each("-s", *chosen))
+    result = run_scrapy(folder.parent, "crawl", "bilingual", *arguments)
     assert result.returncode == 0, result.stderr
     assert "Traceback" not in result.stderr
-    rows = read_tsv(folder / "crawl.tsv")
-    return {row["url"].removeprefix(f"{url}/"): row["outcome"] for row in rows}
+    return outcomes_of(folder, url)
 
 
 def documents(folder: Path, url: str) -> dict[str, dict[str, Any]]:
@@ -159,6 +166,10 @@ def site() -> Iterator[Scripted]:
 EXPECTED: dict[str, dict[str, str]] = {
     "en/plain": {},
     "en/author": {"author": CLEAN},
+    "en/personal": {
+        **{"author": "Ana (ana@example.org)", "translator": "ana@example.org"},
+        "licence": "footer Unless ana@example.org says no, CC BY 4.0 applies.",
+    },
     "en/dates": {"published": "2024-02-03", "modified": "2024-03-04"},
     "en/licence": {"licence": f"rel=license {LICENCE}"},
     "en/text": {"licence": "footer Unless noted, CC BY 4.0 applies."},
@@ -195,42 +206,34 @@ def test_each_fact_is_in_every_output(tmp_path: Path, site: Scripted) -> None:
 
     by_url = {record["url"]: facts(record) for record in held.values()}
     lines = json_lines(out / "bitext" / "en-es.jsonl.gz")
-    assert len({row["url"]["en"] for row in lines}) == len(NAMES)
-    for row in lines:
+    whole = json_lines(out / "bitext" / "en-es.documents.jsonl.gz")
+    assert len({row["url"]["en"] for row in lines}) == len(whole) == len(NAMES)
+    for row in (*lines, *whole):
         for language, url in row["url"].items():
             assert facts({name: row[name][language] for name in FACTS}) == by_url[url]
             assert row["fetched_at"][language] == held[url.removeprefix(f"{site.url}/")]["fetched_at"]
     assert len({tuple(row) for row in lines}) == 1, "readers take the keys from the first line"
     directions = {row["url"]["en"].removeprefix(f"{site.url}/en/"): row["direction"] for row in lines}
-    assert {name for name, direction in directions.items() if direction} == {"machine"}
-    assert directions["machine"] == "en-es"
+    assert {name: direction for name, direction in directions.items() if direction} == {"machine": "en-es"}
+    assert {row["url"]["en"].removeprefix(f"{site.url}/en/"): row["direction"] for row in whole} == directions
     personal = {row["personal"]: row["translation"]["es"] for row in lines if row["personal"]}
     assert personal.keys() == {"email", "phone"}
     assert "ana@example.org" in personal["email"]
 
     table = pq.read_table(out / "bitext" / "en-es.parquet").to_pylist()
-    assert len(table) == len(lines)
     for row, line in zip(table, lines, strict=True):
         for language in ("en", "es"):
-            assert {name: row[f"{name}_{language}"] or "" for name in FACTS} == {
-                name: line[name][language] for name in FACTS
-            }
+            own = {name: row[f"{name}_{language}"] or "" for name in FACTS}
+            assert own == {name: line[name][language] for name in FACTS}
         assert (row["direction"] or "", row["personal"] or "") == (line["direction"], line["personal"])
     assert table[0]["tdm_policy_en"] != ""
-
-    whole = json_lines(out / "bitext" / "en-es.documents.jsonl.gz")
-    assert len(whole) == len(NAMES)
-    for row in whole:
-        for language, url in row["url"].items():
-            assert facts({name: row[name][language] for name in FACTS}) == by_url[url]
-        assert row["direction"] == directions[row["url"]["en"].removeprefix(f"{site.url}/en/")]
     table = pq.read_table(out / "bitext" / "en-es.documents.parquet").to_pylist()
     for row, line in zip(table, whole, strict=True):
-        for name, values in line.items():
-            both = isinstance(values, dict)
-            assert values == ({side: row[f"{name}_{side}"] or "" for side in values} if both else row[name] or "") or (
-                name in ("document_score", "beads")
-            )
+        for name in line.keys() - {"document_score", "beads"}:
+            if isinstance(line[name], dict):
+                assert line[name] == {side: row[f"{name}_{side}"] or "" for side in line[name]}
+            else:
+                assert line[name] == (row[name] or "")
     alone = json_lines(out / "bitext" / "en-es.monolingual.jsonl.gz")
     assert {row["url"]: facts(row) for row in alone} == by_url
     assert all(row["paired"] for row in alone)
@@ -244,14 +247,13 @@ def test_each_fact_is_in_every_output(tmp_path: Path, site: Scripted) -> None:
         assert unit.xpath("string(prop[@type='direction'])") == line["direction"]
         assert unit.xpath("string(prop[@type='personal'])") == line["personal"]
 
-    header, *rows = _table(out / "bitext" / "en-es.documents.gz")
-    assert len(rows) == len(NAMES)
-    for cells in rows:
-        record = dict(zip(header, cells, strict=True))
+    records = _table(out / "bitext" / "en-es.documents.gz")
+    assert len(records) == len(NAMES)
+    for record in records:
         for side in ("src", "trg"):
             assert facts({name: record[f"{side}_{name}"] for name in FACTS}) == by_url[record[f"{side}_url"]]
-    header, *rows = _table(out / "bitext" / "en-es.sent.gz")
-    assert [dict(zip(header, row, strict=True))["personal"] for row in rows] == [line["personal"] for line in lines]
+    records = _table(out / "bitext" / "en-es.sent.gz")
+    assert [record["personal"] for record in records] == [line["personal"] for line in lines]
 
     summary = json.loads((out / "summary.json").read_text())
     counted = {"noai": 4, "noarchive": 2, "noimageai": 2, "tdm-reservation": 6}
@@ -260,7 +262,7 @@ def test_each_fact_is_in_every_output(tmp_path: Path, site: Scripted) -> None:
     masked = tmp_path / "masked"
     result = run_scrapy(
         tmp_path, "align", str(out), "--out", "pairs.tsv", "--bitext", str(masked), "--mask-personal",
-        "--formats", "bitextor,tmx,moses,jsonl,documents,monolingual", "-s", "BILINGUAL_ENCODER=",
+        "--formats", f"{formats},monolingual-parquet", "-s", "BILINGUAL_ENCODER=",
     )  # fmt: skip
     assert result.returncode == 0, result.stderr
     again = json_lines(masked / "en-es.jsonl.gz")
@@ -268,15 +270,14 @@ def test_each_fact_is_in_every_output(tmp_path: Path, site: Scripted) -> None:
         "email": {"en": "Write to __EMAIL__ now.", "es": "Escriba a __EMAIL__ ahora."},
         "phone": {"en": "Please call __PHONE__ today.", "es": "Llame al __PHONE__ hoy mismo."},
     }
-    assert {row["url"]["en"]: facts_of_line(row) for row in again} == {
-        row["url"]["en"]: facts_of_line(row) for row in lines
-    }
-    header, *rows = _table(masked / "en-es.documents.gz")
-    texts = [
-        base64.b64decode(dict(zip(header, row, strict=True))[side]) for row in rows for side in ("src_doc", "trg_doc")
-    ]
-    files = {path: path.read_bytes() for path in masked.iterdir()}
-    texts += [gzip.decompress(data) if path.suffix == ".gz" else data for path, data in files.items()]
+    names = (*FACTS, "direction", "direction_evidence")
+    before, after = ({json.dumps([row[name] for name in names]) for row in rows} for rows in (lines, again))
+    assert after == {one.replace("ana@example.org", "__EMAIL__") for one in before}
+    records = _table(masked / "en-es.documents.gz")
+    texts = [base64.b64decode(record[side]) for record in records for side in ("src_doc", "trg_doc")]
+    texts += [gzip.decompress(path.read_bytes()) for path in masked.glob("*.gz")]
+    texts += [str(pq.read_table(path).to_pylist()).encode() for path in masked.glob("*.parquet")]
+    texts += [path.read_bytes() for path in masked.iterdir() if path.suffix not in (".gz", ".parquet")]
     assert not [text for text in texts if b"ana@" in text or b"912 345" in text]
 
 
@@ -290,40 +291,13 @@ def test_the_beginning_of_a_long_line_is_masked_and_stays() -> None:
     assert personal.mask_lines(["x" * 300_000, "More."]) == []
 
 
-def test_facts_about_a_page_are_masked_too(tmp_path: Path) -> None:
-    mails = {"author": "Ana (ana@example.org)", "translator": "ana@example.org", "licence": "footer © ana@example.org"}
-    pages = [
-        {"url": f"https://example.org/{language}/{number}", "text": "\n".join(sentences(number, side)), **mails}
-        for side, language in enumerate(("en", "es"))
-        for number in range(1, 9)
-    ]
-    (tmp_path / "texts.jsonl").write_text("".join(json.dumps(page) + "\n" for page in pages))
-    out = tmp_path / "bitext"
-    formats = "bitextor,tmx,jsonl,parquet,documents,documents-parquet,monolingual,monolingual-parquet"
-    result = run_scrapy(
-        tmp_path, "align", "texts.jsonl", "--pair", "eng-spa", "--bitext", str(out), "--mask-personal",
-        "--formats", formats, "-s", "BILINGUAL_ENCODER=",
-    )  # fmt: skip
-    assert result.returncode == 0, result.stderr
-    (row, *_) = json_lines(out / "en-es.jsonl.gz")
-    assert row["author"] == dict.fromkeys(("en", "es"), "Ana (__EMAIL__)")
-    assert row["licence"] == dict.fromkeys(("en", "es"), "footer © __EMAIL__")
-    texts = [gzip.decompress(path.read_bytes()) for path in out.glob("*.gz")]
-    texts += [str(pq.read_table(path).to_pylist()).encode() for path in out.glob("*.parquet")]
-    assert len(texts) == 10
-    assert not [text for text in texts if b"ana@" in text]
-
-
-def facts_of_line(row: dict[str, Any]) -> dict[str, Any]:
-    return {name: row[name] for name in (*FACTS, "direction", "direction_evidence")}
-
-
 def json_lines(path: Path) -> list[dict[str, Any]]:
     return [json.loads(line) for line in gzip.decompress(path.read_bytes()).splitlines()]
 
 
-def _table(path: Path) -> list[list[str]]:
-    return [line.split("\t") for line in gzip.decompress(path.read_bytes()).decode().rstrip("\n").split("\n")]
+def _table(path: Path) -> list[dict[str, str]]:
+    header, *rows = (line.split("\t") for line in gzip.decompress(path.read_bytes()).decode().rstrip("\n").split("\n"))
+    return [dict(zip(header, row, strict=True)) for row in rows]
 
 
 def test_a_reservation_is_respected_in_crawl_recrawl_and_replay(tmp_path: Path, site: Scripted) -> None:
@@ -378,28 +352,27 @@ HOSTILE = {
 }
 
 
-@pytest.mark.parametrize("kind", HOSTILE)
-def test_a_hostile_tdmrep_json_blocks_nothing(tmp_path: Path, kind: str) -> None:
-    def hostile(path: str) -> Answer:
-        return HOSTILE[kind] if path == "/.well-known/tdmrep.json" else answer(path)
+def test_a_hostile_or_forbidden_tdmrep_json_blocks_nothing(tmp_path: Path) -> None:
+    def hostile(kind: str, path: str) -> Answer:
+        if path == "/robots.txt" and kind == "forbidden":
+            return Answer("User-agent: *\nDisallow: /.well-known/")
+        return HOSTILE[kind] if path == "/.well-known/tdmrep.json" and kind in HOSTILE else answer(path)
 
-    with scripted(hostile) as site:
+    out = tmp_path / "out"
+    with ExitStack() as stack:
+        sites = {
+            kind: stack.enter_context(scripted(partial(hostile, kind), f"127.0.0.{number}"))
+            for number, kind in enumerate((*HOSTILE, "forbidden"), 2)
+        }
+        first, *others = (site.url for site in sites.values())
         began = time.monotonic()
-        outcomes = crawl(tmp_path / "out", site.url)
+        crawl(out, first, others=others)
         assert time.monotonic() - began < 60
-    by_page = {name: outcome for name, outcome in RESERVED.items() if name != "filed/a"}
-    assert reserved(outcomes) == by_page
-    assert outcomes["en/filed/a"] == "document"
-    assert 1 <= site.paths().count("/.well-known/tdmrep.json") <= 6
-
-
-def test_robots_txt_may_forbid_tdmrep_json(tmp_path: Path) -> None:
-    def closed(path: str) -> Answer:
-        return Answer("User-agent: *\nDisallow: /.well-known/") if path == "/robots.txt" else answer(path)
-
-    with scripted(closed) as site:
-        assert crawl(tmp_path / "out", site.url)["en/filed/a"] == "document"
-        assert "/.well-known/tdmrep.json" not in site.paths()
+    for kind, site in sites.items():
+        outcomes = outcomes_of(out, site.url)
+        assert reserved(outcomes) == {name: found for name, found in RESERVED.items() if name != "filed/a"}, kind
+        assert outcomes["en/filed/a"] == "document", kind
+        assert site.paths().count("/.well-known/tdmrep.json") in ((0,) if kind == "forbidden" else range(1, 7)), kind
 
 
 @pytest.mark.parametrize(

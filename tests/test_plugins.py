@@ -41,12 +41,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    from bilingual_crawler.bitext.cleaning import SentenceFilter
-    from bilingual_crawler.discovery.detector.base import Detector
-    from bilingual_crawler.encoders.base import Encoder
-    from bilingual_crawler.frontier.frontier import FrontierStore
-    from bilingual_crawler.pages.detectors.base import LanguageDetector
-    from bilingual_crawler.policies.evidence.base import Prospect
 
 KINDS = {kind.group: kind for kind in vars(plugins).values() if isinstance(kind, Plugins)}
 BUILT_IN = [(kind, name) for kind in KINDS.values() for name in kind.built_in]
@@ -69,8 +63,9 @@ def module(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str], P
     return write
 
 
-@pytest.fixture
+@pytest.fixture(autouse=True)
 def examples(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Their classes can be imported."""
     monkeypatch.syspath_prepend(EXAMPLES / "plugins")
 
 
@@ -90,16 +85,13 @@ def test_a_built_in_class_is_what_a_plug_in_has_to_be(kind: Plugins, name: str) 
     assert getattr(found, "name", name) == name
 
 
-def test_the_path_of_a_class_has_a_dot_or_a_colon(module: Callable[[str], Path]) -> None:
+def test_the_path_of_a_class_has_a_dot_or_a_colon_and_only_a_built_in_name_has_an_argument(
+    module: Callable[[str], Path],
+) -> None:
     module("class Short:\n    def __init__(self, languages): ...\n    def keep(self, pair): return True\n")
-    dotted = SENTENCE_FILTERS.find("own_plugin.Short")
-    assert SENTENCE_FILTERS.find("own_plugin:Short") is dotted
-    assert Options.of(Settings({"BILINGUAL_SENTENCE_FILTERS": "own_plugin:Short"})).sentence_filters == (
-        "own_plugin:Short",
-    )
-
-
-def test_only_a_built_in_name_has_an_argument() -> None:
+    assert SENTENCE_FILTERS.find("own_plugin:Short") is SENTENCE_FILTERS.find("own_plugin.Short")
+    read = Options.of(Settings({"BILINGUAL_SENTENCE_FILTERS": "own_plugin:Short"}))
+    assert read.sentence_filters == ("own_plugin:Short",)
     assert LANGUAGE_DETECTORS.split("fasttext:lid.bin") == ("fasttext", ["lid.bin"])
     assert LANGUAGE_DETECTORS.split("own_plugin:Words") == ("own_plugin:Words", [])
 
@@ -107,6 +99,13 @@ def test_only_a_built_in_name_has_an_argument() -> None:
 # mistakes -------------------------------------------------------------------------------------------------------------
 
 FILTER = "class Own:\n    def __init__(self, languages): ...\n"
+UNMADE = "class Own:\n    def keep(self, pair): return True"
+POLICY = (
+    "from bilingual_crawler.policies.base import Policy\nclass Own(Policy):\n    def expands(self, page): return True\n"
+)
+RANKS = "    def priorities(self, page, links, scores): return []\n"
+NAME = "    name = 'own'\n"
+ENCODER = "from bilingual_crawler.encoders.base import Encoder\nclass Own(Encoder):\n"
 
 
 @pytest.mark.parametrize(
@@ -125,32 +124,10 @@ FILTER = "class Own:\n    def __init__(self, languages): ...\n"
         (EXPORTS, "class Own: ...", "own_plugin.Own", r"no subclass of .*exports.Export or .*monolingual.Monolingual$"),
         (SENTENCE_FILTERS, FILTER, "own_plugin.Own", r"^own_plugin.Own lacks the method keep of SentenceFilter$"),
         (SENTENCE_FILTERS, "class Own:\n    keep = None", "own_plugin.Own", r"lacks the method keep of SentenceFilter"),
-        (
-            SENTENCE_FILTERS,
-            "class Own:\n    def keep(self, pair): return True",
-            "own_plugin.Own",
-            r"^own_plugin.Own cannot be made with \(languages\): too many positional arguments$",
-        ),
-        (
-            POLICIES,
-            "from bilingual_crawler.policies.base import Policy\nclass Own(Policy):\n    name = 'own'\n"
-            "    def expands(self, page): return True\n",
-            "own_plugin.Own",
-            r"^own_plugin.Own lacks the method priorities of Policy$",
-        ),
-        (
-            POLICIES,
-            "from bilingual_crawler.policies.baselines import Policy\nclass Own(Policy):\n"
-            "    def expands(self, page): return True\n    def priorities(self, page, links, scores): return []\n",
-            "own_plugin.Own",
-            r"^own_plugin.Own lacks the attribute name of Policy$",
-        ),
-        (
-            ENCODERS,
-            "from bilingual_crawler.encoders.base import Encoder\nclass Own(Encoder):\n    name = 'own'\n",
-            "own_plugin.Own",
-            r"^own_plugin.Own lacks the method encode of Encoder$",
-        ),
+        (SENTENCE_FILTERS, UNMADE, "own_plugin.Own", r"^own_plugin.Own cannot be made with \(languages\): too many po"),
+        (POLICIES, POLICY + NAME, "own_plugin.Own", r"^own_plugin.Own lacks the method priorities of Policy$"),
+        (POLICIES, POLICY + RANKS, "own_plugin.Own", r"^own_plugin.Own lacks the attribute name of Policy$"),
+        (ENCODERS, ENCODER + NAME, "own_plugin.Own", r"^own_plugin.Own lacks the method encode of Encoder$"),
     ],
 )
 def test_a_mistake_is_one_line_that_says_what_is_missing(
@@ -162,16 +139,8 @@ def test_a_mistake_is_one_line_that_says_what_is_missing(
     assert "\n" not in str(caught.value)
 
 
-SETTINGS = {
-    "POLICY": "no_plugin.Own",
-    "GAIN_EVIDENCE": "no_plugin.Own",
-    "DETECTORS": "cld2,no_plugin.Own",
-    "ENCODER": "no_plugin.Own",
-    "ALIGN": "no_plugin.Own",
-    "SENTENCE_FILTERS": "no_plugin.Own",
-    "BITEXT": "tmx,no_plugin.Own",
-    "FRONTIER": "no_plugin.Own://a",
-}
+SETTINGS = dict.fromkeys(("POLICY", "GAIN_EVIDENCE", "ENCODER", "ALIGN", "SENTENCE_FILTERS"), "no_plugin.Own")
+SETTINGS |= {"DETECTORS": "cld2,no_plugin.Own", "BITEXT": "tmx,no_plugin.Own", "FRONTIER": "no_plugin.Own://a"}
 
 
 @pytest.mark.parametrize("name", SETTINGS)
@@ -217,9 +186,8 @@ def test_a_kind_of_evidence_has_a_name_of_its_own(module: Callable[[str], Path])
 # the examples ---------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.usefixtures("examples")
 def test_evidence_of_ones_own_has_a_say_in_the_worth_of_a_url() -> None:
-    kind: type[Prospect] = GAIN_EVIDENCE.find("shallow_first.ShallowFirst")
+    kind = GAIN_EVIDENCE.find("shallow_first.ShallowFirst")
     plain, added = Gain(PAIR), Gain(PAIR, added=[kind])
     halved = Gain(PAIR, added=[kind], weights={"shallow_first.folder": 0.5})
     off = Gain(PAIR, added=[kind], without=["shallow_first"])
@@ -229,18 +197,15 @@ def test_evidence_of_ones_own_has_a_say_in_the_worth_of_a_url() -> None:
     assert [gain.explain(url).later / worth for gain in (added, halved, off)] == pytest.approx([0.81, 0.25, 1])
 
 
-@pytest.mark.usefixtures("examples")
 def test_the_example_of_a_language_detector() -> None:
-    detector: LanguageDetector = LANGUAGE_DETECTORS.find("word_list.WordList")()
+    detector = LANGUAGE_DETECTORS.find("word_list.WordList")()
     assert detector.identify("The tables of the harbour are on the wall.").language == "eng"
     assert detector.identify("Las tablas del puerto están en la pared.").language == "spa"
     assert detector.identify("Xyzzy plugh foobar").language == "un"
 
 
-@pytest.mark.usefixtures("examples")
 def test_the_example_of_a_site_detector(tmp_path: Path) -> None:
-    kind = SITE_DETECTORS.find("link_count.LinkCount")
-    detector: Detector = kind.load(tmp_path, None)
+    detector = SITE_DETECTORS.find("link_count.LinkCount").load(tmp_path, None)
     for lang, bilingual in (("es", True), ("fr", False)):
         page = parse_page(f"<html lang=en><link rel=alternate hreflang={lang} href=/{lang}/>", "https://a.es/")
         entry = PageRecord(page.url, "eng", links=page.links, outline=outline_of_text("", []))
@@ -249,40 +214,31 @@ def test_the_example_of_a_site_detector(tmp_path: Path) -> None:
         assert inspection.verdict.bilingual == bilingual
 
 
-@pytest.mark.usefixtures("examples")
 def test_the_example_of_an_encoder(tmp_path: Path) -> None:
-    encoder: Encoder = ENCODERS.find("trigrams.Trigrams")(tmp_path)
+    encoder = ENCODERS.find("trigrams.Trigrams")(tmp_path)
     a, b, other = encoder.encode(["The national museum", "El museo nacional", "Un paseo por la playa"], 64)
     assert np.isclose(a @ a, 1)
     assert a @ b > a @ other
 
 
-@pytest.mark.usefixtures("examples")
-def test_the_example_of_a_sentence_filter() -> None:
-    own: SentenceFilter = SENTENCE_FILTERS.find("max_length.MaxLength")(PAIR)
-    short, long = (SentencePair("A ship.", "Un barco." * count, 0.9, "0", "0") for count in (1, 50))
-    assert refusal([own], short) == ""
-    assert refusal([own], long) == "too_long"
-
-
-def test_a_sentence_filter_without_a_reason_counts_by_its_name() -> None:
+def test_the_example_of_a_sentence_filter_has_a_reason_and_one_without_counts_by_its_name() -> None:
     class Nothing:
         def keep(self, pair: SentencePair) -> bool:
             return False
 
-    assert refusal([Nothing()], SentencePair("a", "b", 0.9, "0", "0")) == "Nothing"
+    own = SENTENCE_FILTERS.find("max_length.MaxLength")(PAIR)
+    short, long = (SentencePair("A ship.", "Un barco." * count, 0.9, "0", "0") for count in (1, 50))
+    assert [refusal([own], pair) for pair in (short, long)] == ["", "too_long"]
+    assert refusal([Nothing()], short) == "Nothing"
 
 
-@pytest.mark.usefixtures("examples")
 def test_the_example_of_a_store_goes_on_where_it_was(tmp_path: Path) -> None:
     url = f"folder_store.FolderStore://{tmp_path / 'frontier'}"
     assert Options.of(Settings({"BILINGUAL_FRONTIER": url})).frontier == url
     kind = FRONTIER_STORES.find("folder_store.FolderStore")
-    store: FrontierStore = kind(url, "worker")
+    store = kind(url, "worker")
     store.push([Entry("https://a.es/", "a.es", priority=1.0)])
     store.close()
     store = kind(url, "worker")
-    entry = store.pop("a.es")
-    assert entry
-    assert entry.url == "https://a.es/"
+    assert store.pop("a.es").url == "https://a.es/"
     store.close()

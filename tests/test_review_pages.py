@@ -21,13 +21,9 @@ import pytest
 from scrapy.exceptions import UsageError
 from support import fork_server
 from support.components import program
+from support.reviews import PAIR, add_sentences, alignment
 from support.webserver import run_scrapy, scrapy_environment
 
-from bilingual_crawler.bitext.align import SentencePair
-from bilingual_crawler.bitext.exports import DocumentPair
-from bilingual_crawler.items import Pair
-from bilingual_crawler.languages.codes import LanguagePair
-from bilingual_crawler.pairing.model import Alignment
 from bilingual_crawler.reporting.review import Review, Sheet
 
 if TYPE_CHECKING:
@@ -66,6 +62,10 @@ class Reviewing:
         """The hidden fields of the shown pair."""
         return dict(re.findall(r'<input type="hidden" name="(\w+)" value="(.*?)">', self.get(query)))
 
+    def judge(self, judgement: str, query: str = "") -> int:
+        """Send a judgement of the shown pair; the status of the answer."""
+        return self.post(self.shown(query) | {"judgement": judgement})[0]
+
 
 @contextmanager
 def reviewing(
@@ -78,13 +78,9 @@ def reviewing(
         signal.signal(signal.SIGINT, signal.SIG_DFL)
 
     command = [sys.executable, "-m", "scrapy", "review", str(folder), "--browse"]
-    with fork_server.Popen(
-        command,
-        stdout=subprocess.PIPE,
-        text=True,
-        env=scrapy_environment(),
-        preexec_fn=listen if interrupted else None,
-    ) as process:
+    first = listen if interrupted else None
+    pipe, environment = subprocess.PIPE, scrapy_environment()
+    with fork_server.Popen(command, stdout=pipe, text=True, env=environment, preexec_fn=first) as process:
         try:
             assert process.stdout
             found = re.search(r"http://\S+/", process.stdout.readline())
@@ -97,12 +93,9 @@ def reviewing(
 
 def written(folder: Path) -> Path:
     """A review of two document pairs and two sentence pairs, and its sheet."""
-    review = Review(LanguagePair.parse("eng-fin"))
-    pairs = tuple(Pair(f"https://a.fi/en/{n}", f"https://a.fi/fi/{n}", 0.9, "url", "eng-fin") for n in range(2))
-    review.add(Alignment(("a.fi",), pairs, {}), lambda url: [f"text of {url}", HOSTILE])
-    documents = DocumentPair("https://a.fi/en/1", "https://a.fi/fi/1", "", "", 0.9, "url")
-    kept = [SentencePair(f"{HOSTILE} {n}", f'"Kyllä" {n}\tsanoi', 0.8, "0", "0") for n in range(2)]
-    review.sentences.add(documents, kept, kept)
+    review = Review(PAIR)
+    review.add(alignment(2), lambda url: [f"text of {url}", HOSTILE])
+    add_sentences(review, [(f"{HOSTILE} {n}", f'"Kyllä" {n}\tsanoi') for n in range(2)])
     review.write(folder)
     return folder / "review.tsv"
 
@@ -156,16 +149,20 @@ def test_a_pair_is_shown_escaped_and_the_sheet_goes_on_where_it_is_unfilled(tmp_
         page = review.get()
         assert "<script>document" not in page
         assert "&lt;script&gt;document" in page
-        assert review.post(review.shown() | {"judgement": "?"})[0] == 303
+        assert review.judge("?") == 303
         review.process.send_signal(signal.SIGINT)
         assert review.process.wait(20) == 0
     with reviewing(tmp_path) as review:
         assert "1 of 4 pairs judged" in review.get()
-        assert review.post(review.shown() | {"judgement": "1"})[0] == 303
-        assert "2 of 4 pairs judged" in review.get()
+        assert review.judge("1") == 303
+        os.kill(review.process.pid, signal.SIGKILL)
+        review.process.wait(20)
     assert judgements(sheet) == ["?", "1", "", ""]
-    assert "1 of 1 judged are translations" in run_scrapy(tmp_path, "review", ".").stdout
-    assert "1 of the sample are not judged, 1 of them unsure" in run_scrapy(tmp_path, "review", ".").stdout
+    with reviewing(tmp_path) as review:
+        assert "2 of 4 pairs judged" in review.get()
+    said = run_scrapy(tmp_path, "review", ".").stdout
+    assert "1 of 1 judged are translations" in said
+    assert "1 of the sample are not judged, 1 of them unsure" in said
 
 
 def test_what_a_person_writes_stays_byte_by_byte(tmp_path: Path) -> None:
@@ -184,7 +181,7 @@ def test_what_a_person_writes_stays_byte_by_byte(tmp_path: Path) -> None:
     sheet.chmod(0o664)
     before = sheet.read_bytes()
     with reviewing(tmp_path) as review:
-        assert review.post(review.shown() | {"judgement": "0"})[0] == 303
+        assert review.judge("0") == 303
         # by hand, while the pair is shown
         shown = review.shown()
         sheet.write_bytes(sheet.read_bytes().replace(b"a remark", b"another", 1) + b"\r\n# more")
@@ -219,11 +216,12 @@ def test_a_judgement_made_meanwhile_is_not_overwritten(tmp_path: Path) -> None:
         assert "The judgement has changed meanwhile" in page
         assert 'value="0" data-key="w" aria-pressed="true"' in page
         assert "All pairs have a judgement" in review.get()
-        assert review.post(review.shown(f"?pair={shown['pair']}") | {"judgement": "1"})[0] == 303
+        assert review.judge("1", f"?pair={shown['pair']}") == 303
         assert judgements(sheet)[1:] == ["1", "0", "0"]
         sheet.write_text("number\tkind\ttranslation\n1\tdocument\t\n")
-        assert review.post(shown | {"judgement": "1"})[0] == 409
-        assert "no longer in it" in review.post(shown | {"judgement": "1"})[1]
+        code, page = review.post(shown | {"judgement": "1"})
+        assert code == 409
+        assert "no longer in it" in page
         sheet.write_text("kind\ttranslation\ndocument\t<script>\n")
         code, page = review.post(shown | {"judgement": "1"})
         assert code == 409
@@ -248,17 +246,6 @@ def test_other_pages_and_users_cannot_judge(tmp_path: Path) -> None:
         assert judgements(sheet) == [""] * 4
         assert review.post(fields, origin=f"http://{host}")[0] == 303
         assert judgements(sheet) == ["1", "", "", ""]
-
-
-def test_a_click_outlives_kill_9(tmp_path: Path) -> None:
-    sheet = written(tmp_path)
-    with reviewing(tmp_path) as review:
-        assert review.post(review.shown() | {"judgement": "1"})[0] == 303
-        os.kill(review.process.pid, signal.SIGKILL)
-        review.process.wait(20)
-    assert judgements(sheet) == ["1", "", "", ""]
-    with reviewing(tmp_path) as review:
-        assert "1 of 4 pairs judged" in review.get()
 
 
 def test_a_sheet_under_review_is_not_replaced_and_not_reviewed_twice(tmp_path: Path) -> None:
@@ -290,12 +277,6 @@ def test_sheets_of_several_languages_are_reviewed_one_after_the_other(tmp_path: 
     with reviewing(tmp_path) as review:
         for _ in range(5):
             page = review.get()
-            assert review.post(review.shown() | {"judgement": "1"})[0] == 303
+            assert review.judge("1") == 303
         assert "5. eng-swe Document pair" in page
     assert [judgements(sheet) for sheet in sheets] == [["1"] * 4, ["1", "", "", ""]]
-
-
-def test_an_incomplete_folder_is_an_error_in_one_line(tmp_path: Path) -> None:
-    result = run_scrapy(tmp_path, "review", ".", "--browse")
-    assert result.returncode == 2
-    assert "review.tsv: No such file or directory; give the folder of scrapy align --review" in result.stderr

@@ -7,7 +7,7 @@ from collections import Counter
 from typing import TYPE_CHECKING
 
 import pytest
-from support.crawls import documents, outcomes, refused, summary
+from support.crawls import crawl, documents, each, outcomes, refused, summary
 from support.webserver import run_scrapy, serve
 
 from bilingual_crawler.bitext.align import SentencePair
@@ -104,18 +104,11 @@ def detection(pairs: str) -> Detection:
 # texts ----------------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(("tag", "texts"), TEXTS.items())
-def test_script_of_texts(tag: str, texts: tuple[str, ...]) -> None:
-    script = tag.partition("-")[2] or "Latn"
-    assert [script_of(text) for text in texts] == [script, script]
-
-
 @pytest.mark.parametrize(
     ("text", "script"),
     [
-        ("", None),
-        ("2024, 12:30", None),
-        ("中文", None),
+        *((text, tag.partition("-")[2] or "Latn") for tag, texts in TEXTS.items() for text in texts),
+        *(("", None), ("2024, 12:30", None), ("中文", None)),
         ("中文網站 (library)", "Hant"),
         ("嘅啲咗 時間", "Hant"),
         ("The word 图书馆 is Chinese for library", "Latn"),
@@ -130,7 +123,7 @@ def test_script_of_texts(tag: str, texts: tuple[str, ...]) -> None:
         ("ភាសាខ្មែរ", "Khmr"),
     ],
 )
-def test_script_of_short_texts(text: str, script: str | None) -> None:
+def test_script_of_texts(text: str, script: str | None) -> None:
     assert script_of(text) == script
 
 
@@ -184,11 +177,7 @@ def test_variants_name_their_script() -> None:
         ("eng-zho_Hant", "圖書館的閱覽室有 Microsoft Windows 和 Visual Studio 。", ""),
         ("eng-srp_Cyrl", "Biblioteka je otvorena od ponedeljka do petka.", "language"),
         ("eng-srp_Cyrl", "Библиотека је отворена од понедељка до петка.", ""),
-        (
-            "eng-srp_Latn",
-            f"Biblioteka je otvorena od ponedeljka do petka, a čitaoci mogu {60 * 'da čitaju '}.",
-            "length",
-        ),
+        ("eng-srp_Latn", f"Biblioteka je otvorena od ponedeljka do petka, a {60 * 'da čitaju '}.", "length"),
     ],
 )
 def test_sentences_in_the_other_script_are_dropped(pair: str, text: str, reason: str) -> None:
@@ -214,30 +203,28 @@ def crawled(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
     """A crawl for one script of each language, and the address of its site."""
     folder = tmp_path_factory.mktemp("scripts")
     with serve(site()) as served:
-        pairs = "pair=en-zh-Hant,eng-srp_Latn,eng-uzb_Cyrl"
-        settings = ("BILINGUAL_OUTPUT_DIR=out", "BILINGUAL_BITEXT=moses", "BILINGUAL_ENCODER=", "BILINGUAL_ALIGN=auto")
-        given = (part for setting in settings for part in ("-s", setting))
-        result = run_scrapy(folder, "crawl", "bilingual", "-a", pairs, "-a", f"seeds={served.url}/en/0", *given)
+        settings = each("-s", "BILINGUAL_BITEXT=moses", "BILINGUAL_ENCODER=", "BILINGUAL_ALIGN=auto")
+        pair = "en-zh-Hant,eng-srp_Latn,eng-uzb_Cyrl"
+        result = crawl(folder, f"{served.url}/en/0", *settings, policy="", pair=pair)
         assert result.returncode == 0, result.stderr
         return folder, served.url
 
 
 def test_a_crawl_takes_the_pages_in_the_script(crawled: tuple[Path, str]) -> None:
     folder, url = crawled
-    kept = Counter(record["language"] for record in documents(folder).values())
-    assert kept == {"eng": 2, "zho_Hant": 2, "srp_Latn": 2, "uzb_Cyrl": 2}
-    assert {path: outcome for path, outcome in outcomes(folder, url).items() if outcome == "document"}.keys() == {
+    counted = {"eng": 2, "zho_Hant": 2, "srp_Latn": 2, "uzb_Cyrl": 2}
+    assert Counter(record["language"] for record in documents(folder).values()) == counted
+    assert summary(folder)["documents"] == counted
+    assert summary(folder)["pair"] == "eng-zho_Hant,eng-srp_Latn,eng-uzb_Cyrl"
+    assert {path for path, outcome in outcomes(folder, url).items() if outcome == "document"} == {
         f"/{tag}/{number}" for tag in ("en", "zh-hant", "sr-latn", "uz-cyrl") for number in (0, 1)
     }
-    pairs = {
+    pairs = [
         (row["pair"], row["url_a"].removeprefix(url), row["url_b"].removeprefix(url))
         for row in read_tsv(folder / "out" / "pairs.tsv")
-    }
+    ]
     sides = {"zh-hant": "eng-zho_Hant", "sr-latn": "eng-srp_Latn", "uz-cyrl": "eng-uzb_Cyrl"}
-    assert pairs == {(pair, f"/en/{number}", f"/{tag}/{number}") for tag, pair in sides.items() for number in (0, 1)}
-    told = summary(folder)
-    assert told["pair"] == "eng-zho_Hant,eng-srp_Latn,eng-uzb_Cyrl"
-    assert told["documents"] == {"eng": 2, "zho_Hant": 2, "srp_Latn": 2, "uzb_Cyrl": 2}
+    assert {*pairs} == {(pair, f"/en/{number}", f"/{tag}/{number}") for tag, pair in sides.items() for number in (0, 1)}
 
 
 def test_bitext_of_a_crawl_is_in_the_script(crawled: tuple[Path, str]) -> None:

@@ -23,6 +23,7 @@ from scrapy.exceptions import UsageError
 from scrapy.settings import Settings
 from support import fork_server
 from support.components import program
+from support.waits import wait_for
 from support.webserver import bilingual_site, run, scrapy_environment, serve, varied
 
 from bilingual_crawler.options import Options
@@ -33,10 +34,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 HOSTILE = "</td><script>document.title='taken'</script>"
-SITE = {
-    path: page.replace("<title>", "<title>" + HOSTILE.replace("<", "&lt;"))
-    for path, page in varied(bilingual_site(6)).items()
-}
+TITLE = "<title>" + HOSTILE.replace("<", "&lt;")
+SITE = {path: page.replace("<title>", TITLE) for path, page in varied(bilingual_site(6)).items()}
 
 
 @dataclass
@@ -78,9 +77,8 @@ def watched(tmp_path_factory: pytest.TempPathFactory) -> Watched:
     log = crawl.folder / "log"
     with serve(SITE) as site, log.open("w") as output:
         url = site.url
-        process = fork_server.Popen(
-            command(url, "127.0.0.1:0"), cwd=crawl.folder, env=scrapy_environment(), stderr=output
-        )
+        arguments, environment = command(url, "127.0.0.1:0"), scrapy_environment()
+        process = fork_server.Popen(arguments, cwd=crawl.folder, env=environment, stderr=output)
         while process.poll() is None:
             time.sleep(0.1)
             if not crawl.address:
@@ -101,16 +99,15 @@ def watched(tmp_path_factory: pytest.TempPathFactory) -> Watched:
             ]
             show = [chromium, "--headless", "--no-sandbox", "--disable-gpu", "--dump-dom", f"{crawl.address}/"]
             crawl.drawn = subprocess.run(show, capture_output=True, text=True, timeout=300, check=True).stdout
-            elsewhere = Request(f"{crawl.address}/status.json", headers={"host": "evil.example"})
             with pytest.raises(HTTPError) as error:
-                urlopen(elsewhere, timeout=10)
+                urlopen(Request(f"{crawl.address}/status.json", headers={"host": "evil.example"}), timeout=10)
             crawl.refused = error.value.code
     assert process.returncode == 0, log.read_text()[-3000:]
     return crawl
 
 
 @pytest.mark.slow
-def test_the_figures_at_the_end_are_those_of_the_summary(watched: Watched) -> None:
+def test_the_figures_grow_while_it_crawls_and_at_the_end_are_those_of_the_summary(watched: Watched) -> None:
     last = watched.statuses[-1]
     assert last["phase"] == "done: finished"
     assert last["summary"] == watched.summary
@@ -118,9 +115,6 @@ def test_the_figures_at_the_end_are_those_of_the_summary(watched: Watched) -> No
     assert last["curve"][-1] == [watched.summary["fetched"], 7]
     (site,) = last["sites"]
     assert (site["fetched"], site["pairs"]) == (watched.summary["fetched"], 7)
-
-
-def test_the_figures_grow_while_it_crawls(watched: Watched) -> None:
     fetched = [status["summary"]["fetched"] for status in watched.statuses if status["phase"] == "crawling"]
     assert fetched == sorted(fetched)
     assert len(set(fetched)) > 2
@@ -142,16 +136,13 @@ def test_metrics_are_read_by_prometheus(watched: Watched) -> None:
     assert families["bilingual_pairs"].samples[0].labels == {"pair": "eng-spa"}
 
 
-def test_a_priority_is_explained(watched: Watched) -> None:
+def test_a_priority_is_explained_but_not_to_a_website_through_a_name_of_its_own(watched: Watched) -> None:
     page, unseen = watched.explained
     assert "State: done" in page
     assert "belief: eng" in page
     assert unseen["state"] == "unseen"
     assert unseen["terms"]["worth"] > 0
     assert unseen["terms"]["belief: spa"] > 0.8
-
-
-def test_a_website_cannot_read_it_through_a_name_of_its_own(watched: Watched) -> None:
     assert watched.refused == 403
 
 
@@ -245,10 +236,7 @@ def test_connections_leave_file_descriptors_to_the_crawl() -> None:
         with suppress(OSError):
             get(f"http://127.0.0.1:{port}/")
         # those that it accepts at once it closes a moment later
-        deadline = time.monotonic() + 10
-        while process.num_fds() > 31 and time.monotonic() < deadline:
-            time.sleep(0.05)
-        assert process.num_fds() <= 31
+        wait_for(lambda: process.num_fds() <= 31, seconds=10)
 
 
 def sent(port: int, head: str, body: Callable[[], bytes], limit: int) -> tuple[int, bytes]:
@@ -294,23 +282,6 @@ def test_every_question_about_an_address_is_answered() -> None:
         assert get(f"http://127.0.0.1:{port}/status.json") == '{"figure": 1}'
 
 
-@pytest.mark.slow
-def test_idle_connections_do_not_stop_a_crawl(tmp_path: Path) -> None:
-    log = tmp_path / "log"
-    with serve(SITE) as site, log.open("w") as output, ExitStack() as stack:
-        arguments = [*command(site.url, "127.0.0.1:0"), "-s", "JOBDIR=job"]
-        process = fork_server.Popen(arguments, cwd=tmp_path, env=scrapy_environment(), stderr=output)
-        resource.prlimit(process.pid, resource.RLIMIT_NOFILE, (256, 256))
-        while not (found := re.search(r"Status of the crawl: http://127.0.0.1:(\d+)/\n", log.read_text())):
-            time.sleep(0.1)
-            assert process.poll() is None
-        with suppress(ConnectionError):
-            idle(int(found[1]), stack, 400)
-        assert process.wait(300) == 0
-    assert "Too many open files" not in log.read_text()
-    assert json.loads((tmp_path / "out" / "summary.json").read_text())["pairs"] == 7
-
-
 def test_an_address_in_use_is_an_error_at_the_start(tmp_path: Path) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         said = run(tmp_path, command("http://127.0.0.1:9/", f"127.0.0.1:{taken.getsockname()[1]}")).stderr
@@ -319,26 +290,21 @@ def test_an_address_in_use_is_an_error_at_the_start(tmp_path: Path) -> None:
     assert "Traceback" not in said
 
 
-@pytest.mark.parametrize(
-    ("given", "read"),
-    [
-        (None, None),
-        ("", None),
-        ("8010", ("127.0.0.1", 8010)),
-        (":8010", ("127.0.0.1", 8010)),
-        ("0.0.0.0:80", ("0.0.0.0", 80)),
-        ("[::1]:8010", ("::1", 8010)),
-    ],
-)
-def test_addresses(given: str | None, read: tuple[str, int] | None) -> None:
-    assert Options.of(Settings({"BILINGUAL_STATUS": given})).status == read
+def test_addresses() -> None:
+    local = ("127.0.0.1", 8010)
+    read = {
+        None: None,
+        "": None,
+        "8010": local,
+        ":8010": local,
+        "0.0.0.0:80": ("0.0.0.0", 80),
+        "[::1]:8010": ("::1", 8010),
+    }
+    assert {given: Options.of(Settings({"BILINGUAL_STATUS": given})).status for given in read} == read
+    assert Options.of(Settings()).status is None, "nobody listens unless asked"
 
 
 @pytest.mark.parametrize("given", ["localhost:http", "127.0.0.1:70000", "127.0.0.1:-1", "example.org:80", "8010x"])
 def test_what_is_no_address_is_refused(given: str) -> None:
     with pytest.raises(UsageError, match=r"give an address of this machine and a port, as in 127\.0\.0\.1:8010"):
         Options.of(Settings({"BILINGUAL_STATUS": given}))
-
-
-def test_nobody_listens_unless_asked() -> None:
-    assert Options.of(Settings()).status is None

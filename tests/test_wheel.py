@@ -8,7 +8,7 @@ import re
 import shutil
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from support.environments import lend_packages, run_outside
@@ -26,25 +26,29 @@ if TYPE_CHECKING:
 ROOT = Path(__file__).parent.parent
 pytestmark = pytest.mark.slow
 NO_ENCODER = ("-s", "BILINGUAL_ENCODER=")
+OUT = ("-s", "BILINGUAL_OUTPUT_DIR=out")
+PIP = (sys.executable, "-m", "pip")
+OFFLINE = ("--no-index", "--no-deps", "--no-build-isolation")
 
 
 @pytest.fixture(scope="module")
 def python(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The interpreter of an environment with the wheel; its dependencies come from the test environment."""
     folder = tmp_path_factory.mktemp("wheel")
-    pip = (sys.executable, "-m", "pip")
-    offline = ("--no-index", "--no-deps")
     checkout = copy_checkout(folder / "checkout", "from-wheel")
-    built = run_outside(folder, *pip, "wheel", *offline, "--no-build-isolation", checkout)
+    built = run_outside(folder, *PIP, "wheel", *OFFLINE, checkout)
     assert built.returncode == 0, built.stderr
     (wheel,) = folder.glob("*.whl")
     environment = folder / "environment"
-    python = environment / "bin" / "python"
     assert run_outside(folder, sys.executable, "-m", "venv", "--without-pip", environment).returncode == 0
-    installed = run_outside(folder, *pip, "--python", python, "install", *offline, wheel)
-    assert installed.returncode == 0, installed.stderr
+    _install(environment / "bin" / "python", wheel)
     lend_packages(environment)
-    return python
+    return environment / "bin" / "python"
+
+
+def _install(python: Path, package: Path) -> None:
+    installed = run_outside(package.parent, *PIP, "--python", python, "install", *OFFLINE, package)
+    assert installed.returncode == 0, installed.stderr
 
 
 def test_the_wheel_holds_every_file_of_the_package_and_the_models(python: Path, tmp_path: Path) -> None:
@@ -74,7 +78,7 @@ def example() -> Iterator[str]:
 def crawled(python: Path, example: str, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The folder in which the wheel has crawled the example site into ``out``."""
     folder = tmp_path_factory.mktemp("crawled")
-    arguments = ("-v", "--pair", "eng-spa", "--seeds", example, "-s", "BILINGUAL_OUTPUT_DIR=out", *NO_ENCODER)
+    arguments = ("-v", "--pair", "eng-spa", "--seeds", example, *OUT, *NO_ENCODER)
     crawl = run_outside(folder, python.with_name("bilingual-crawler"), "crawl", *arguments, *QUICK, *ALIGNED)
     assert crawl.returncode == 0, crawl.stderr
     assert "(bot: from-wheel)" in crawl.stderr
@@ -82,9 +86,14 @@ def crawled(python: Path, example: str, tmp_path_factory: pytest.TempPathFactory
     return folder
 
 
+def _summary(folder: Path) -> dict[str, Any]:
+    summary: dict[str, Any] = json.loads((folder / "out" / "summary.json").read_text())
+    return summary
+
+
 def test_crawl_ends_with_the_alignment(crawled: Path) -> None:
     # a reason that only the alignment gives
-    assert "low_score" in json.loads((crawled / "out" / "summary.json").read_text())["unpaired"]
+    assert "low_score" in _summary(crawled)["unpaired"]
     assert check.read_pairs(crawled / "out" / "pairs.tsv") == check.gold_pairs("eng-spa")
 
 
@@ -96,14 +105,19 @@ def test_a_crawl_is_replayed_by_scrapy(python: Path, crawled: Path) -> None:
     assert check.read_pairs(crawled / "again" / "pairs.tsv") == check.gold_pairs("eng-spa")
 
 
-def test_discover(python: Path, example: str, tmp_path: Path) -> None:
-    arguments = ("--pair", "eng-spa", "--seeds", example, "-s", "BILINGUAL_OUTPUT_DIR=out")
-    _succeeds(python, tmp_path, "discover", *arguments, *QUICK)
-    (site,) = read_tsv(tmp_path / "out" / "sites.tsv")
+OWN_CLASSES = ("-a", "policy=countries_first.CountriesFirst", "-a", "detector=link_count.LinkCount")
+
+
+@pytest.mark.parametrize("classes", [(), OWN_CLASSES], ids=["built in", "by their paths"])
+def test_discover(python: Path, example: str, plugged: Path, tmp_path: Path, classes: tuple[str, ...]) -> None:
+    given = ("--pair", "eng-spa", "--seeds", example, "-s", f"BILINGUAL_OUTPUT_DIR={tmp_path}", *QUICK)
+    _succeeds(python, plugged, "discover", *given, *classes)
+    (site,) = read_tsv(tmp_path / "sites.tsv")
     assert site["verdict"] == "bilingual"
+    assert not classes or site["likelihood"] == "0.8"
 
 
-def test_align_and_review(python: Path, crawled: Path) -> None:
+def test_align_review_and_report(python: Path, crawled: Path) -> None:
     outputs = ("--out", "aligned.tsv", "--bitext", "bitext", "--review", "review")
     _succeeds(python, crawled, "align", "out", *outputs, *NO_ENCODER)
     assert check.read_pairs(crawled / "aligned.tsv") == check.gold_pairs("eng-spa")
@@ -111,9 +125,6 @@ def test_align_and_review(python: Path, crawled: Path) -> None:
     sheet = crawled / "review" / "review.tsv"
     sheet.write_text(sheet.read_text().replace("\t\t\n", "\t1\t\n"))
     assert "precision 1.000" in _succeeds(python, crawled, "review", "review")
-
-
-def test_report(python: Path, crawled: Path) -> None:
     assert _succeeds(python, crawled, "report", "out").strip() == "out/report.html"
 
 
@@ -124,11 +135,13 @@ def test_mine(python: Path, crawled: Path) -> None:
     assert sum(mined["content"]["total"]["pairs"]["eng-spa"].values()) == len(check.gold_pairs("eng-spa"))
 
 
-def test_harvest(python: Path, tmp_path: Path) -> None:
-    build_site(tmp_path / "sites")
-    _succeeds(python, tmp_path, "harvest", "sites", "--out", "harvest", "--policies", "bfs")
-    assert "saga" in (tmp_path / "harvest" / "results.json").read_text()
-    assert (tmp_path / "harvest" / "harvest.png").exists()
+def test_harvest_measures_a_policy_also_by_its_path(python: Path, plugged: Path) -> None:
+    build_site(plugged / "sites")
+    _succeeds(python, plugged, "harvest", "sites", "--out", "harvest", "--policies", "bfs,news_first.NewsFirst")
+    results = json.loads((plugged / "harvest" / "results.json").read_text())
+    measured = {(result["site"], result["policy"]) for result in results}
+    assert measured == {("saga", "bfs"), ("saga", "news_first.NewsFirst")}
+    assert (plugged / "harvest" / "harvest.png").exists()
 
 
 def _succeeds(python: Path, folder: Path, *command: str) -> str:
@@ -163,10 +176,10 @@ def test_the_console_script_tells_its_commands(python: Path, tmp_path: Path) -> 
     told = run_outside(tmp_path, tool)
     assert told.returncode == 0
     assert set(re.findall(r"^  (\w+)  ", told.stdout, re.MULTILINE)) >= set(COMMANDS)
-    crawl = run_outside(tmp_path, tool, "crawl", "--help")
-    assert crawl.returncode == 0
-    assert "bilingual-crawler crawl --pair eng-mlt" in crawl.stdout
-    assert "--config FILE" in crawl.stdout
+    told = run_outside(tmp_path, tool, "crawl", "--help")
+    assert told.returncode == 0
+    assert "bilingual-crawler crawl --pair eng-mlt" in told.stdout
+    assert "--config FILE" in told.stdout
     wrong = run_outside(tmp_path, tool, "spam")
     assert wrong.returncode == 2
     assert "invalid choice: 'spam'" in wrong.stderr
@@ -186,22 +199,17 @@ def plugged(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def test_a_crawl_of_classes_by_their_paths(python: Path, example: str, plugged: Path) -> None:
     settings = {
-        "DETECTORS": "word_list.WordList",
-        "ENCODER": "trigrams.Trigrams",
-        "CACHE_DIR": "cache",
-        "ALIGN": "same_file.SameFile",
-        "BITEXT": "csv_export.Csv,dropped",
-        "SENTENCE_FILTERS": "max_length:MaxLength",
-        "FRONTIER": "folder_store.FolderStore://queue",
-        "OUTPUT_DIR": "out",
+        **{"DETECTORS": "word_list.WordList", "ENCODER": "trigrams.Trigrams", "CACHE_DIR": "cache"},
+        **{"ALIGN": "same_file.SameFile", "BITEXT": "csv_export.Csv,dropped", "OUTPUT_DIR": "out"},
+        **{"SENTENCE_FILTERS": "max_length:MaxLength", "FRONTIER": "folder_store.FolderStore://queue"},
     }
     given = [part for name, value in settings.items() for part in ("-s", f"BILINGUAL_{name}={value}")]
     arguments = ("--pair", "eng-spa", "--seeds", example, "-a", "policy=news_first.NewsFirst", *QUICK, *given)
     _succeeds(python, plugged, "crawl", *arguments)
-    summary = json.loads((plugged / "out" / "summary.json").read_text())
+    summary = _summary(plugged)
     assert summary["policy"] == "news-first"
     assert summary["bitext_dropped"]["too_long"] > 0
-    pairs = read_tsv(plugged / "out" / "pairs.tsv")
+    pairs = list(read_tsv(plugged / "out" / "pairs.tsv"))
     assert pairs
     assert all(Path(pair["url_a"]).name == Path(pair["url_b"]).name for pair in pairs)
     rows = list(csv.DictReader((plugged / "out" / "bitext" / "en-es.csv").open(newline="")))
@@ -217,25 +225,9 @@ def test_a_crawl_with_evidence_of_ones_own(python: Path, example: str, plugged: 
     assert json.loads((plugged / "gain" / "summary.json").read_text())["policy"] == "gain"
 
 
-def test_a_discovery_of_classes_by_their_paths(python: Path, example: str, plugged: Path) -> None:
-    arguments = ("-a", "policy=countries_first.CountriesFirst", "-a", "detector=link_count.LinkCount")
-    given = ("--pair", "eng-spa", "--seeds", example, "-s", "BILINGUAL_OUTPUT_DIR=sites", *QUICK)
-    _succeeds(python, plugged, "discover", *given, *arguments)
-    (site,) = read_tsv(plugged / "sites" / "sites.tsv")
-    assert (site["verdict"], site["likelihood"]) == ("bilingual", "0.8")
-
-
-def test_a_policy_by_its_path_is_measured(python: Path, plugged: Path) -> None:
-    build_site(plugged / "frozen")
-    _succeeds(python, plugged, "harvest", "frozen", "--out", "harvest", "--policies", "news_first.NewsFirst")
-    assert "news_first.NewsFirst" in (plugged / "harvest" / "results.json").read_text()
-
-
 def test_classes_of_an_installed_package(python: Path, example: str, crawled: Path, tmp_path: Path) -> None:
     shutil.copytree(ROOT / "examples" / "plugins", tmp_path / "package")
-    install = (sys.executable, "-m", "pip", "--python", python, "install", "--no-index", "--no-deps")
-    installed = run_outside(tmp_path, *install, "--no-build-isolation", tmp_path / "package")
-    assert installed.returncode == 0, installed.stderr
+    _install(python, tmp_path / "package")
     names = {"policies": "news-first", "evidence": "shallow-first", "site_orders": "countries-first"}
     names |= {"site_detectors": "link-count", "language_detectors": "word-list", "encoders": "trigrams"}
     names |= {"alignment_methods": "same-file", "sentence_filters": "max-length", "exports": "csv"}
