@@ -189,13 +189,9 @@ def test_crawl_and_alignment_read_pages_without_charset_in_the_encodings_of_thei
         assert read_again
         document, _ = read_again
         assert (document.language, document.lines) == (lang, ("A", TEXTS[lang]))
-
-
-def test_a_russian_page_without_charset_is_no_document_in_yoruba() -> None:
-    pairs = LanguagePairs.parse("eng-yor")
-    body = f"<html><body><h1>A</h1><p>{TEXTS['rus']}</p></body></html>".encode("cp1251")
-    raw = RawPage("https://example.org/p", body, "text/html")
-    assert read_document(raw, pairs, Detection.for_pairs(("cld2",), pairs)) is None
+    yoruba = LanguagePairs.parse("eng-yor")
+    russian = RawPage(url, f"<html><body><h1>A</h1><p>{TEXTS['rus']}</p></body></html>".encode("cp1251"), "text/html")
+    assert read_document(russian, yoruba, Detection.for_pairs(("cld2",), yoruba)) is None
 
 
 def test_long_lines_without_markup_take_linear_time() -> None:
