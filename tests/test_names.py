@@ -60,9 +60,10 @@ def test_slow_names_hold_up_no_other_site(tmp_path: Path, cached: int) -> None:
 def test_a_name_may_have_an_ipv6_address_only_unless_it_is_private(tmp_path: Path) -> None:
     with serve(bilingual_site(3), address="::1") as site:
         seed = f"{site.url.replace('[::1]', 'six.test')}/"
-        crawl(tmp_path, seed, *CONTACT)
+        (private := tmp_path / "private").mkdir()
+        crawl(private, seed, *CONTACT)
         assert not site.asked
-        (row,) = read_tsv(tmp_path / "out" / "crawl.tsv")
+        (row,) = read_tsv(private / "out" / "crawl.tsv")
         assert row["outcome"] == "forbidden-address"
         result = crawl(tmp_path, seed, *LOOPBACK)
     assert result.returncode == 0, result.stderr

@@ -132,6 +132,6 @@ def test_an_undetectable_language_may_be_declared_anywhere() -> None:
 def test_address_links_and_header_declare_the_language(
     url: str, announced: str | None, header: str, language: str
 ) -> None:
-    detection = Detection(undetectable=frozenset({"sme"}), languages=frozenset({"sme", "eng"}))
-    more = {"detection": detection, "announced": announced, "content_language": header}
-    assert PageJob(b"<p>Rgh Bnh Lmk", "text/html", url, **more).run().language == language
+    told = Detection(undetectable=frozenset({"sme"}), languages=frozenset({"sme", "eng"}))
+    job = PageJob(b"<p>Rgh Bnh Lmk", "text/html", url, detection=told, announced=announced, content_language=header)
+    assert job.run().language == language

@@ -178,8 +178,8 @@ def test_one_gzip_member_or_two() -> None:
     assert len(pages(gzip.compress(body[:300], mtime=0) + gzip.compress(body[300:]))) == 4
     for length in range(1, 60):
         first = "/" + random.Random(length).randbytes(length).hex()
-        packed = [gzip.compress(f"https://a.example{path}\n".encode(), mtime=0) for path in (first, "/last")]
-        assert "https://a.example/last" in pages(b"".join(packed))
+        members = [gzip.compress(f"https://a.example{path}\n".encode(), mtime=0) for path in (first, "/last")]
+        assert "https://a.example/last" in pages(b"".join(members))
 
 
 def test_damaged_gzip_is_read_up_to_the_error() -> None:
@@ -244,8 +244,7 @@ def opaque_site(sitemap: Callable[[], bytes | str], robots: str, **more: Any) ->
     return answer
 
 
-@pytest.mark.parametrize("runs", [1, 2])
-def test_a_sitemap_announces_translations(tmp_path: Path, runs: int) -> None:
+def test_a_sitemap_announces_translations(tmp_path: Path) -> None:
     """Also those of the pages that a resume fetches, although the sitemap was read before."""
 
     def sitemap() -> str:
@@ -254,10 +253,10 @@ def test_a_sitemap_announces_translations(tmp_path: Path, runs: int) -> None:
 
     job = ("-s", f"JOBDIR={tmp_path / 'job'}")
     with scripted(opaque_site(sitemap, "Sitemap: /sitemap.xml")) as site:
-        for budget in (5, 0)[2 - runs :]:
-            result = crawl(tmp_path, f"{site.url}/", *ALIGNED, *job, "-a", f"max_pages={budget}")
-            assert result.returncode == 0, result.stderr
-            assert budget == 0 or len(documents(tmp_path)) < 6
+        assert crawl(tmp_path, f"{site.url}/", *ALIGNED, *job, "-a", "max_pages=5").returncode == 0
+        assert 0 < sum("/p" in url for url in documents(tmp_path)) < 6
+        result = crawl(tmp_path, f"{site.url}/", *ALIGNED, *job)
+        assert result.returncode == 0, result.stderr
         assert site.paths().count("/sitemap.xml") == 1
     announced = {url: url.replace("/p", "/q") for url in documents(tmp_path) if "/p" in url}
     assert len(announced) == 6
