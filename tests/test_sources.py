@@ -28,6 +28,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
     from pathlib import Path
 
+    from bilingual_crawler.discovery.policies import Hop
+
 MALTESE = LanguagePair.parse("eng-mlt")
 TABLE = "backlinks-graph.duckdb"
 RELEASE = "cc-main-2026-apr-may-jun"
@@ -45,8 +47,8 @@ def listed(path: Path, text: str) -> list[Lead]:
     return list(candidate_source(f"tsv:{packed(path, text)}").candidates(MALTESE))
 
 
-def urls(leads: Iterable[Lead]) -> list[str]:
-    return [lead.url for lead in leads]
+def urls(found: Iterable[Lead | Hop]) -> list[str]:
+    return [one.url for one in found]
 
 
 @pytest.mark.parametrize("name", ["sites.tsv", "sites.tsv.gz"])
