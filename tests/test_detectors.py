@@ -12,10 +12,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scrapy.exceptions import UsageError
 from scrapy.settings import Settings
+from support import crawls
 from support.crawls import documents, pairs
 from support.webserver import ALIGNED, run_scrapy, serve
 
-from bilingual_crawler.languages.codes import UNKNOWN, LanguageError, LanguagePair
+from bilingual_crawler.languages.codes import UNKNOWN, LanguagePair
 from bilingual_crawler.languages.pairs import LanguagePairs
 from bilingual_crawler.options import Options
 from bilingual_crawler.pages.detectors.base import NOTHING, RANGE, Ensemble, Identification, by_ranges, load_detector
@@ -79,27 +80,18 @@ class Says:
         return True
 
 
-@pytest.mark.parametrize(
-    ("detectors", "elected"),
-    [
-        ([Says("eng", "eng fra"), Says("eng", "eng fra"), Says("fra", "eng fra")], "eng"),
-        ([Says("fra", "eng fra"), Says("eng", "eng fra")], "fra"),
-        ([Says("", "eng"), Says("fra", "fra")], "fra"),
-        ([Says("fas", "fas"), Says("fas", "fas"), Says("ckb", "ckb fas")], "ckb"),
-        ([Says("fas", "fas"), Says("sme", "sme")], "fas"),
-        ([Says("kur", "kur"), Says("ckb", "ckb")], "ckb"),
-        ([Says("", "eng"), Says("", "fra")], UNKNOWN),
-    ],
-    ids=[
-        "most",
-        "first of equals",
-        "abstention",
-        "knows both",
-        "nobody knows both",
-        "a part of the other",
-        "nothing",
-    ],
-)
+VOTES = {
+    "most": ([Says("eng", "eng fra"), Says("eng", "eng fra"), Says("fra", "eng fra")], "eng"),
+    "first of equals": ([Says("fra", "eng fra"), Says("eng", "eng fra")], "fra"),
+    "abstention": ([Says("", "eng"), Says("fra", "fra")], "fra"),
+    "knows both": ([Says("fas", "fas"), Says("fas", "fas"), Says("ckb", "ckb fas")], "ckb"),
+    "nobody knows both": ([Says("fas", "fas"), Says("sme", "sme")], "fas"),
+    "a part of the other": ([Says("kur", "kur"), Says("ckb", "ckb")], "ckb"),
+    "nothing": ([Says("", "eng"), Says("", "fra")], UNKNOWN),
+}
+
+
+@pytest.mark.parametrize(("detectors", "elected"), VOTES.values(), ids=VOTES)
 def test_a_vote(detectors: list[Says], elected: str) -> None:
     assert Ensemble(detectors).identify(ENGLISH).language == elected
 
@@ -120,10 +112,8 @@ def model(tmp_path_factory: pytest.TempPathFactory) -> str:
     labels = {"sme_Latn": SAMI, "ckb_Arab": SORANI, "en": ENGLISH.split(". ")}
     lines = [f"__label__{label} {text}" for label, texts in labels.items() for text in texts for _ in range(20)]
     (folder / "texts").write_text("\n".join(lines), encoding="utf-8")
-    trained = fasttext.train_supervised(
-        str(folder / "texts"), dim=8, epoch=20, lr=0.5, minn=1, maxn=3, bucket=2000, thread=1, verbose=0
-    )
-    trained.save_model(str(folder / "model.bin"))
+    chosen = {"dim": 8, "epoch": 20, "lr": 0.5, "minn": 1, "maxn": 3, "bucket": 2000, "thread": 1, "verbose": 0}
+    fasttext.train_supervised(str(folder / "texts"), **chosen).save_model(str(folder / "model.bin"))
     return f"fasttext:{folder / 'model.bin'}"
 
 
@@ -169,9 +159,8 @@ def test_the_languages_that_detectors_know(model: str) -> None:
 
 
 def test_the_table_of_the_docs_lists_what_is_known() -> None:
-    _, *rows = (
-        (Path(__file__).parent.parent / "docs" / "data" / "languages.tsv").read_text(encoding="utf-8").splitlines()
-    )
+    table = Path(__file__).parent.parent / "docs" / "data" / "languages.tsv"
+    _, *rows = table.read_text(encoding="utf-8").splitlines()
     assert {row.partition("\t")[0] for row in rows} == known_languages(OF_BOTH)
 
 
@@ -188,17 +177,12 @@ def test_a_heavy_detector_does_not_wear_helpers_out() -> None:
 @pytest.mark.parametrize(
     ("text", "declared", "language"),
     [
-        ("\n".join(SORANI), ("ckb", None), "ckb"),
-        (SORANI[1], (None, "ckb"), "ckb"),
-        ("\n".join(SAMI), ("eng", "sme"), "sme"),
-        ("\n".join(SAMI), ("sme",), "sme"),
-        (3 * ENGLISH, ("ckb",), "eng"),
-        (ENGLISH, ("fas",), "eng"),
-        ("\n".join(SORANI), (None, None), "kur"),
-        (SORANI[1], ("fra",), "fas"),
+        ("\n".join(SORANI), ("ckb", None), "ckb"), (SORANI[1], (None, "ckb"), "ckb"),
+        ("\n".join(SAMI), ("eng", "sme"), "sme"), ("\n".join(SAMI), ("sme",), "sme"), (3 * ENGLISH, ("ckb",), "eng"),
+        (ENGLISH, ("fas",), "eng"), ("\n".join(SORANI), (None, None), "kur"), (SORANI[1], ("fra",), "fas"),
     ],
     ids=["part", "announced", "against a wrong one", "own", "English", "known", "none", "out of the pair"],
-)
+)  # fmt: skip
 def test_a_declaration_counts_where_detectors_cannot_know(
     text: str, declared: tuple[str | None, ...], language: str
 ) -> None:
@@ -245,37 +229,12 @@ def test_a_file_that_is_no_model(tmp_path: Path) -> None:
         detection(f"fasttext:{tmp_path / 'model.bin'}")
 
 
-@pytest.mark.parametrize(
-    ("text", "reading"),
-    [
-        ("zh-tw", "Chinese in Taiwan, which is one language, or the pair zho-twi (Chinese and Twi)"),
-        ("pt_BR", "Portuguese in Brazil, which is one language, or the pair por-bre (Portuguese and Breton)"),
-    ],
-)
-def test_what_may_be_a_locale_is_no_pair(text: str, reading: str) -> None:
-    with pytest.raises(LanguageError, match=re.escape(reading)):
-        LanguagePair.parse(text)
-
-
-@pytest.mark.parametrize("text", ["sv-fi", "eu-es", "en-mt", "zho-twi", "en-is", "en-eu", "en-uk"])
-def test_what_is_no_locale_that_anybody_uses_is_a_pair(text: str) -> None:
-    assert LanguagePair.parse(text).a
-
-
 # crawls ---------------------------------------------------------------------------------------------------------------
 
 PAGES = len(SAMI)
 ANNOUNCED = "/ckb/0.html"
 STRAY = "/ckb/stray.html"
 """A page in English, which says that it is in Sorani."""
-
-
-def page(path: str, text: str, links: str, *, declared: bool) -> str:
-    language = path.split("/")[1]
-    return (
-        f"<!doctype html><html{f' lang={language}' if declared else ''}><head><meta charset=utf-8><title>{text[:20]}"
-        f"</title></head><body>{links}<p>{text}</p></body></html>"
-    )
 
 
 def site_of(*, declared: bool) -> dict[str, str]:
@@ -292,25 +251,15 @@ def site_of(*, declared: bool) -> dict[str, str]:
             twin = f"/{other}/{number}.html"
             links += f"<link rel=alternate hreflang={other} href={twin}>" if declared else ""
             links += f"<a href={twin}>{other}</a> <a href={STRAY}>A</a>"
-            says = declared and path != ANNOUNCED
-            pages[path] = page(path, f"{text} {texts[code][number - 1]}", links, declared=says)
-    pages[STRAY] = page(STRAY, 3 * ENGLISH, "", declared=True)
+            lang = f" lang={code}" if declared and path != ANNOUNCED else ""
+            head = f"<!doctype html><html{lang}><head><meta charset=utf-8><title>{text[:20]}</title></head>"
+            pages[path] = f"{head}<body>{links}<p>{text} {texts[code][number - 1]}</p></body></html>"
+    pages[STRAY] = f"<!doctype html><html lang=ckb><title>A</title><p>{3 * ENGLISH}"
     return pages
 
 
 def crawl(folder: Path, site: Site, *more: str, start: str = "/se/0.html") -> Any:
-    return run_scrapy(
-        folder,
-        *("crawl", "bilingual", "-a", "pair=sme-ckb", "-a", f"seeds={site.url}{start}"),
-        *("-s", f"BILINGUAL_OUTPUT_DIR={folder / 'out'}"),
-        *more,
-    )
-
-
-@pytest.fixture(scope="module")
-def silent() -> Iterator[Site]:
-    with serve(site_of(declared=False)) as site:
-        yield site
+    return crawls.crawl(folder, f"{site.url}{start}", *more, pair="sme-ckb")
 
 
 @pytest.fixture(scope="module")
@@ -324,10 +273,11 @@ ALL_PAIRS = {(f"/se/{number}.html", f"/ckb/{number}.html") for number in range(P
 
 
 @pytest.mark.slow
-def test_all_pairs_by_a_detector_that_knows_the_languages(tmp_path: Path, silent: Site) -> None:
-    done = crawl(tmp_path, silent, "-s", "BILINGUAL_DETECTORS=cld2,heliport")
+def test_all_pairs_by_a_detector_that_knows_the_languages(tmp_path: Path) -> None:
+    with serve(site_of(declared=False)) as site:
+        done = crawl(tmp_path, site, "-s", "BILINGUAL_DETECTORS=cld2,heliport")
     assert done.returncode == 0, done.stderr
-    assert pairs(tmp_path, silent) == ALL_PAIRS
+    assert pairs(tmp_path, site) == ALL_PAIRS
     assert "does not know" not in done.stderr
 
 
@@ -354,11 +304,8 @@ def test_an_error_names_the_extra_where_nothing_can_tell(tmp_path: Path) -> None
 @pytest.mark.slow
 def test_align_reads_with_the_detectors_of_the_settings(declaring: tuple[Path, Site, Any], tmp_path: Path) -> None:
     folder, _, _ = declaring
-    done = run_scrapy(
-        tmp_path,
-        *("align", str(folder / "out"), "--out", "pairs.tsv", "--bitext", "bitext", "--method", "content"),
-        *("-s", "BILINGUAL_DETECTORS=heliport"),
-    )
+    options = ("--out", "pairs.tsv", "--bitext", "bitext", "--method", "content", "-s", "BILINGUAL_DETECTORS=heliport")
+    done = run_scrapy(tmp_path, "align", str(folder / "out"), *options)
     assert done.returncode == 0, done.stderr
     assert f"{folder / 'out'} was crawled with BILINGUAL_DETECTORS=cld2" in done.stdout
     assert f"{PAGES} sme, {PAGES} ckb documents" in done.stdout

@@ -34,7 +34,10 @@ INVISIBLE = re.compile(
     "[\0-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\xad\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u2064\u2066-\u206f\ud800-\udfff"
     "\ufdd0-\ufdef\ufeff\ufffe\uffff\U0001fffe\U000e0000-\U000e007f]"
 )
+
+
 FORMATS = "bitextor,tmx,moses,jsonl,parquet,documents,documents-parquet"
+OPTIONS = f"--pair en-es --method url --bitext bitext --review review --formats {FORMATS} -s BILINGUAL_ENCODER=".split()
 
 
 def read_bitext(folder: Path) -> list[str]:
@@ -84,8 +87,7 @@ def test_nothing_invisible_leaves_a_crawl_and_its_alignment(tmp_path: Path) -> N
     out = tmp_path / "out"
     found = documents(tmp_path)
     assert [record["title"] for record in found.values()] == ["Ti[2Jtle (en)", "Ti[2Jtle (es)"]
-    options = ("--bitext", "bitext", "--review", "review", "--formats", FORMATS, "-s", "BILINGUAL_ENCODER=")
-    aligned = run_scrapy(tmp_path, "align", "out", "--pair", "en-es", "--method", "url", *options)
+    aligned = run_scrapy(tmp_path, "align", "out", *OPTIONS)
     assert aligned.returncode == 0, aligned.stderr
     bitext = read_bitext(tmp_path / "bitext")
     assert any("[2J" in text for text in bitext)
@@ -113,8 +115,7 @@ def test_documents_of_older_crawls_are_cleaned_when_they_are_read(tmp_path: Path
     pairs = "url_a\turl_b\tscore\tmethod\nhttp://a.example/en/\thttp://a.example/es/\t0.9\turl\n"
     (crawled / "pairs.tsv").write_text(pairs)
     (crawled / "summary.json").write_text(json.dumps({"pair": "eng-spa", "seeds": [f"http://a.example/{DIRT}"]}))
-    options = ("--bitext", "bitext", "--review", "review", "--formats", FORMATS, "-s", "BILINGUAL_ENCODER=")
-    aligned = run_scrapy(tmp_path, "align", "crawled", "--pair", "en-es", "--method", "url", *options)
+    aligned = run_scrapy(tmp_path, "align", "crawled", *OPTIONS)
     assert aligned.returncode == 0, aligned.stderr
     reported = run_scrapy(tmp_path, "report", "crawled")
     assert reported.returncode == 0, reported.stderr

@@ -26,70 +26,22 @@ from training.prepare.names import tables
 @pytest.mark.parametrize(
     ("text", "lang"),
     [
-        ("mt", "mlt"),
-        ("mlt", "mlt"),
-        ("Maltese", "mlt"),
-        ("Malti", "mlt"),
-        ("is", "isl"),
-        ("ice", "isl"),
-        ("isl", "isl"),
-        ("Icelandic", "isl"),
-        ("íslenska", "isl"),
-        ("ISLENSKA", "isl"),
-        ("baq", "eus"),
-        ("Basque", "eus"),
-        ("euskera", "eus"),
-        ("ger", "deu"),
-        ("fre", "fra"),
-        ("gre", "ell"),
-        ("Modern Greek", "ell"),
-        ("alb", "sqi"),
-        ("mac", "mkd"),
-        ("rum", "ron"),
-        ("zh-Hant", "zho_Hant"),
-        ("zho_Hans", "zho_Hans"),
-        ("CMN_HANT", "zho_Hant"),
-        ("yue-hant", "yue_Hant"),
-        ("Traditional Chinese", "zho_Hant"),
-        ("Chinese (Simplified)", "zho_Hans"),
-        ("srp_Latn", "srp_Latn"),
-        ("sr-Cyrl", "srp_Cyrl"),
-        ("Serbian (Latin)", "srp_Latn"),
-        ("Latin Serbian", "srp_Latn"),
-        ("Serbian Cyrillic", "srp_Cyrl"),
-        ("sr-Latn-ME", "cnr_Latn"),
-        ("uzb_Cyrl", "uzb_Cyrl"),
-        ("Uzbek (Latin)", "uzb_Latn"),
-        ("Punjabi (Arabic)", "pan_Arab"),
-        ("mn-Mong", "mon_Mong"),
-        ("eng_Latn", "eng_Latn"),
-        ("Latin", "lat"),
-        ("Egyptian Arabic", "arz"),
-        ("cmn", "zho"),
-        ("iw", "heb"),
-        ("nb", "nor"),
-        ("nob", "nor"),
-        ("Norwegian Bokmål", "nor"),
-        ("nn", "nno"),
-        ("fil", "tgl"),
-        ("ekk", "est"),
-        ("sr-ME", "cnr"),
-        ("Montenegrin", "cnr"),
-        ("Scottish Gaelic", "gla"),
-        (" Farsi ", "fas"),
-        ("русский", "rus"),
-        ("中文", "zho"),
-        ("Sorani", "ckb"),
-        ("Cantonese", "yue"),
-        ("Asturian", "ast"),
-        ("Slovene", "slv"),
-        ("Sinhalese", "sin"),
-        ("Azeri", "aze"),
-        ("Kurmanji", "kur"),
-        ("upper sorbian", "hsb"),
-        ("North Sami", "sme"),
+        ("mt", "mlt"), ("mlt", "mlt"), ("Maltese", "mlt"), ("Malti", "mlt"), ("is", "isl"), ("ice", "isl"),
+        ("isl", "isl"), ("Icelandic", "isl"), ("íslenska", "isl"), ("ISLENSKA", "isl"), ("baq", "eus"),
+        ("Basque", "eus"), ("euskera", "eus"), ("ger", "deu"), ("fre", "fra"), ("gre", "ell"), ("Modern Greek", "ell"),
+        ("alb", "sqi"), ("mac", "mkd"), ("rum", "ron"), ("zh-Hant", "zho_Hant"), ("zho_Hans", "zho_Hans"),
+        ("CMN_HANT", "zho_Hant"), ("yue-hant", "yue_Hant"), ("Traditional Chinese", "zho_Hant"),
+        ("Chinese (Simplified)", "zho_Hans"), ("srp_Latn", "srp_Latn"), ("sr-Cyrl", "srp_Cyrl"),
+        ("Serbian (Latin)", "srp_Latn"), ("Latin Serbian", "srp_Latn"), ("Serbian Cyrillic", "srp_Cyrl"),
+        ("sr-Latn-ME", "cnr_Latn"), ("uzb_Cyrl", "uzb_Cyrl"), ("Uzbek (Latin)", "uzb_Latn"),
+        ("Punjabi (Arabic)", "pan_Arab"), ("mn-Mong", "mon_Mong"), ("eng_Latn", "eng_Latn"), ("Latin", "lat"),
+        ("Egyptian Arabic", "arz"), ("cmn", "zho"), ("iw", "heb"), ("nb", "nor"), ("nob", "nor"),
+        ("Norwegian Bokmål", "nor"), ("nn", "nno"), ("fil", "tgl"), ("ekk", "est"), ("sr-ME", "cnr"),
+        ("Montenegrin", "cnr"), ("Scottish Gaelic", "gla"), (" Farsi ", "fas"), ("русский", "rus"), ("中文", "zho"),
+        ("Sorani", "ckb"), ("Cantonese", "yue"), ("Asturian", "ast"), ("Slovene", "slv"), ("Sinhalese", "sin"),
+        ("Azeri", "aze"), ("Kurmanji", "kur"), ("upper sorbian", "hsb"), ("North Sami", "sme"),
     ],
-)
+)  # fmt: skip
 def test_parse_language(text: str, lang: str) -> None:
     assert parse_language(text) == lang
 
@@ -158,24 +110,11 @@ def test_a_text_that_is_no_code_is_its_own_name(text: str) -> None:
 @pytest.mark.parametrize(
     ("tag", "lang"),
     [
-        ("en", "eng"),
-        ("EN-us", "eng"),
-        ("en_GB", "eng"),
-        ("es-419", "spa"),
-        ("zh-Hans-CN", "zho"),
-        ("sr-Latn-ME", "cnr"),
-        ("sr-Latn", "srp"),
-        ("no", "nor"),
-        ("nb-NO", "nor"),
-        (" is ", "isl"),
-        ("x-default", None),
-        ("und", None),
-        ("", None),
-        ("english", None),
-        ("zz", None),
-        ("en/us", None),
+        ("en", "eng"), ("EN-us", "eng"), ("en_GB", "eng"), ("es-419", "spa"), ("zh-Hans-CN", "zho"),
+        ("sr-Latn-ME", "cnr"), ("sr-Latn", "srp"), ("no", "nor"), ("nb-NO", "nor"), (" is ", "isl"),
+        ("x-default", None), ("und", None), ("", None), ("english", None), ("zz", None), ("en/us", None),
     ],
-)
+)  # fmt: skip
 def test_from_bcp47(tag: str, lang: str | None) -> None:
     assert from_bcp47(tag) == lang
 
@@ -183,57 +122,38 @@ def test_from_bcp47(tag: str, lang: str | None) -> None:
 @pytest.mark.parametrize(
     ("tag", "lang"),
     [
-        ("zh", "zho"),
-        ("zh-Hans-CN", "zho_Hans"),
-        ("zh_TW", "zho_Hant"),
-        ("zh-hk", "zho_Hant"),
-        ("zh-MY", "zho"),
-        ("sr-Latn", "srp_Latn"),
-        ("sr-RS", "srp"),
-        ("sr-Latn-ME", "cnr_Latn"),
-        ("en-GB", "eng"),
-        ("ja-Jpan", "jpn"),
+        ("zh", "zho"), ("zh-Hans-CN", "zho_Hans"), ("zh_TW", "zho_Hant"), ("zh-hk", "zho_Hant"), ("zh-MY", "zho"),
+        ("sr-Latn", "srp_Latn"), ("sr-RS", "srp"), ("sr-Latn-ME", "cnr_Latn"), ("en-GB", "eng"), ("ja-Jpan", "jpn"),
         ("x-default", None),
     ],
-)
+)  # fmt: skip
 def test_script_of_a_tag(tag: str, lang: str | None) -> None:
     assert tag_language(tag) == lang
 
 
-def test_languages_with_scripts_have_tags_and_names() -> None:
+def test_macrolanguages_and_shortest_tags_also_with_scripts() -> None:
+    parts = ("ckb", "twi", "quz", "hrv", "srp", "eng", "nno")
+    assert [macrolanguage(lang) for lang in parts] == ["kur", "aka", "que", "srp", None, None, "nor"]
+    langs = ("eng", "heb", "jav", "nor", "ind", "ron", "cnr", "fao", "haw")
+    assert [to_bcp47(lang) for lang in langs] == ["en", "he", "jv", "no", "id", "ro", "cnr", "fo", "haw"]
     assert [to_bcp47(lang) for lang in ("zho_Hant", "srp_Latn", "ckb_Arab")] == ["zh-Hant", "sr-Latn", "ckb-Arab"]
     assert language_name("zho_Hant") == "Chinese (Traditional)"
     assert parse_language(language_name("uzb_Cyrl")) == "uzb_Cyrl"
 
 
-def test_macrolanguages() -> None:
-    parts = ("ckb", "twi", "quz", "hrv", "srp", "eng", "nno")
-    assert [macrolanguage(lang) for lang in parts] == ["kur", "aka", "que", "srp", None, None, "nor"]
-
-
-def test_shortest_tags() -> None:
-    langs = ("eng", "heb", "jav", "nor", "ind", "ron", "cnr", "fao", "haw")
-    assert [to_bcp47(lang) for lang in langs] == ["en", "he", "jv", "no", "id", "ro", "cnr", "fo", "haw"]
-
-
 @pytest.mark.parametrize(
     ("text", "pair"),
     [
-        ("eng-mlt", "eng-mlt"),
-        ("mt-en", "mlt-eng"),
-        ("English-Maltese", "eng-mlt"),
-        ("en-zh-Hant", "eng-zho_Hant"),
-        ("zh-Hant-en", "zho_Hant-eng"),
-        ("eng-zho_Hant", "eng-zho_Hant"),
-        ("English,Traditional Chinese", "eng-zho_Hant"),
-        ("English-Serbian (Cyrillic)", "eng-srp_Cyrl"),
-        ("eng_Latn-uzb_Cyrl", "eng_Latn-uzb_Cyrl"),
-        ("en-th-Thai", "eng-tha_Thai"),
-        ("sr-ME-en", "cnr-eng"),
-        ("Scottish Gaelic - English", "gla-eng"),
-        ("hrv-srp", "hrv-srp"),
+        ("eng-mlt", "eng-mlt"), ("mt-en", "mlt-eng"), ("English-Maltese", "eng-mlt"), ("en-zh-Hant", "eng-zho_Hant"),
+        ("zh-Hant-en", "zho_Hant-eng"), ("eng-zho_Hant", "eng-zho_Hant"),
+        ("English,Traditional Chinese", "eng-zho_Hant"), ("English-Serbian (Cyrillic)", "eng-srp_Cyrl"),
+        ("eng_Latn-uzb_Cyrl", "eng_Latn-uzb_Cyrl"), ("en-th-Thai", "eng-tha_Thai"), ("sr-ME-en", "cnr-eng"),
+        ("Scottish Gaelic - English", "gla-eng"), ("hrv-srp", "hrv-srp"),
+        # no locale that anybody uses
+        ("sv-fi", "swe-fin"), ("eu-es", "eus-spa"), ("en-mt", "eng-mlt"), ("zho-twi", "zho-twi"), ("en-is", "eng-isl"),
+        ("en-eu", "eng-eus"), ("en-uk", "eng-ukr"),
     ],
-)
+)  # fmt: skip
 def test_parse_pair(text: str, pair: str) -> None:
     assert str(LanguagePair.parse(text)) == pair
 
@@ -251,6 +171,8 @@ def test_parse_pair(text: str, pair: str) -> None:
         ("en_GB,is", "'en_GB' names GB, which"),
         ("zho_Hans-zho_Hant", "two languages, not Chinese twice"),
         ("zho-zho_Hant", "two languages, not Chinese twice"),
+        ("zh-tw", "Chinese in Taiwan, which is one language, or the pair zho-twi (Chinese and Twi)"),
+        ("pt_BR", "Portuguese in Brazil, which is one language, or the pair por-bre (Portuguese and Breton)"),
         ("en-mlta", "did you mean mlt"),
         ("", "'' is not a pair"),
     ],
@@ -273,26 +195,14 @@ def test_a_side_with_a_script_counts_only_texts_in_it() -> None:
     assert latin.languages == {"eng", "srp", "hrv", "bos", "cnr"}
 
 
-def test_classes_of_languages_have_no_scripts() -> None:
-    with pytest.raises(LanguageError, match="'srp_Latn' names a script"):
-        parse_equivalents(["hrv srp_Latn"])
-
-
-def test_side_counts_confusable_languages() -> None:
+def test_languages_of_a_class_count_as_one_unless_the_pair_is_inside_it() -> None:
     pair = LanguagePair.parse("eng-hrv")
-    sides = {lang: pair.side(lang) for lang in ("eng", "hrv", "bos", "cnr", "srp", "slv", UNKNOWN)}
-    assert sides == {
+    classes = ["nor nno", "nor dan", "nor swe", "nor fao"]
+    assert {lang: pair.side(lang) for lang in ("eng", "hrv", "bos", "cnr", "srp", "slv", UNKNOWN)} == {
         "eng": "eng", "hrv": "hrv", "bos": "hrv", "cnr": "hrv", "srp": "hrv", "slv": None, UNKNOWN: None,
     }  # fmt: skip
-
-
-def test_a_pair_inside_one_class_counts_exact_matches_only() -> None:
-    pair = LanguagePair.parse("hrv-srp")
-    assert [pair.side(lang) for lang in ("hrv", "srp", "bos")] == ["hrv", "srp", None]
-
-
-def test_a_language_in_two_classes_counts_by_that_of_the_pair() -> None:
-    classes = ["nor nno", "nor dan", "nor swe", "nor fao"]
+    assert [LanguagePair.parse("hrv-srp").side(lang) for lang in ("hrv", "srp", "bos")] == ["hrv", "srp", None]
+    # in two classes it counts by that of the pair
     assert LanguagePair.parse("eng-nno", classes).side("nor") == "nno"
     assert LanguagePair.parse("dan-nno", classes).side("nor") is None
 
@@ -305,6 +215,8 @@ def test_equivalents_can_be_given() -> None:
     assert parse_equivalents(DEFAULT_EQUIVALENTS) == LanguagePair("eng", "hrv").equivalents
     with pytest.raises(LanguageError):
         parse_equivalents(["hrv bosn"])
+    with pytest.raises(LanguageError, match="'srp_Latn' names a script"):
+        parse_equivalents(["hrv srp_Latn"])
 
 
 def test_other_side() -> None:

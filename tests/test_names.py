@@ -57,16 +57,14 @@ def test_slow_names_hold_up_no_other_site(tmp_path: Path, cached: int) -> None:
     assert "four.test" not in hosts[first:]
 
 
-def test_a_name_may_have_an_ipv6_address_only(tmp_path: Path) -> None:
+def test_a_name_may_have_an_ipv6_address_only_unless_it_is_private(tmp_path: Path) -> None:
     with serve(bilingual_site(3), address="::1") as site:
-        result = crawl(tmp_path, f"{site.url.replace('[::1]', 'six.test')}/", *LOOPBACK)
+        seed = f"{site.url.replace('[::1]', 'six.test')}/"
+        (private := tmp_path / "private").mkdir()
+        crawl(private, seed, *CONTACT)
+        assert not site.asked
+        (row,) = read_tsv(private / "out" / "crawl.tsv")
+        assert row["outcome"] == "forbidden-address"
+        result = crawl(tmp_path, seed, *LOOPBACK)
     assert result.returncode == 0, result.stderr
     assert len(documents(tmp_path)) == 2 + 2 * 3
-
-
-def test_a_name_with_a_private_ipv6_address_is_not_fetched(tmp_path: Path) -> None:
-    with serve(bilingual_site(3), address="::1") as site:
-        crawl(tmp_path, f"{site.url.replace('[::1]', 'six.test')}/", *CONTACT)
-        assert not site.asked
-    (row,) = read_tsv(tmp_path / "out" / "crawl.tsv")
-    assert row["outcome"] == "forbidden-address"

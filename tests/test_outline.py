@@ -8,12 +8,9 @@ from hypothesis import strategies as st
 from bilingual_crawler.pages.html import outline_of, walk_through
 from bilingual_crawler.pages.outline import MAX_NAMES, Outline, hash_text, names_in, numbers_in
 
-URL = "https://example.org/a"
-NOTHING = Outline(0, 0, b"", b"", b"", b"", b"")
-
 
 def outline(html: str) -> Outline:
-    return outline_of(walk_through(html.encode("utf-8", "replace").decode()), URL)
+    return outline_of(walk_through(html.encode("utf-8", "replace").decode()), "https://example.org/a")
 
 
 def items(array: bytes) -> list[int]:
@@ -37,25 +34,18 @@ def test_numbers_are_the_same_in_other_digits() -> None:
     assert numbers_in("٢٠٢٤ ٣٫٥ १२३४५६७८९०१ １，５００") == ["2024", "35", "12345678901", "1500"]
 
 
-def test_navigation_is_no_part_of_the_outline() -> None:
+def test_navigation_is_no_part_of_the_outline_unless_there_is_nothing_else() -> None:
     assert outline("<nav>Menu of 77 Things</nav><p>text") == outline("<p>text")
-    assert items(outline("<nav>Menu of 77 Things</nav>").numbers) == [77]
-
-
-def test_a_page_without_text_has_an_empty_outline() -> None:
-    assert outline("") == NOTHING
-
-
-def test_invisible_characters_leave_lines_and_navigation_in_step() -> None:
     assert outline("<nav><p>\u200b<p>Menu</nav><p>\u200b<p>text\u200b") == outline("<nav><p>Menu</nav><p>text")
+    assert items(outline("<nav>Menu of 77 Things</nav>").numbers) == [77]
+    assert outline("") == Outline(0, 0, b"", b"", b"", b"", b"")
 
 
 def test_pages_with_the_same_names_keep_the_same_ones() -> None:
     names = [f"Name{number}" for number in range(3 * MAX_NAMES)]
-    one = outline("<p>x " + " ".join(names))
-    other = outline("<p>y " + " ".join(reversed(names)))
-    assert len(items(one.names)) == MAX_NAMES
-    assert one.names == other.names
+    one, other = (outline(f"<p>x {' '.join(order)}").names for order in (names, names[::-1]))
+    assert len(items(one)) == MAX_NAMES
+    assert one == other
 
 
 def test_names_are_words_with_a_capital_inside_a_line_or_with_digits() -> None:

@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-import time
+import re
 import tracemalloc
 
 import msgspec
@@ -18,12 +18,71 @@ from bilingual_crawler.pages.model import MAX_LINES, MAX_TEXT, MAX_TITLE, Link, 
 from bilingual_crawler.pages.walk import MAX_ANCHORS
 
 URL = "https://example.org/dir/page.html"
-SWITCHER, NAVIGATION, BODY, HEAD = (
-    LinkPosition.SWITCHER,
-    LinkPosition.NAVIGATION,
-    LinkPosition.BODY,
-    LinkPosition.HEAD,
-)
+SWITCHER, NAVIGATION = LinkPosition.SWITCHER, LinkPosition.NAVIGATION
+BODY, HEAD = LinkPosition.BODY, LinkPosition.HEAD
+LANGUAGES = "<option value=en>English<option value=es>Español"
+LIST = f"<select name=lang>{LANGUAGES}</select>"
+MARKS = {
+    "address in Docusaurus": "<h2>Title<a class=hash-link href=#t title='Direct link'>&#8203;</a></h2>",
+    "address in VitePress": "<h2 id=t>Title <a class=header-anchor href=#t>\u200b</a></h2>",
+    "address in VuePress": "<h2 id=t><a class=header-anchor href=#t>#</a> Title</h2>",
+    "address in Sphinx": "<section id=t><h2>Title<a class=headerlink href=#t>¶</a></h2></section>",
+    "address in Sphinx, icon font": "<h2>Title<a class=headerlink href=#t>\uf0c1</a></h2>",
+    "address in Sphinx, caption": "<p><span>Title</span><a class=headerlink href=#i>¶</a></p>",
+    "address in Sphinx, definition": "<dl><dt id=f>Title<a href=#f>¶</a></dt></dl>",
+    "address in MkDocs": "<h2 id=t>Title<a class=headerlink href='/p/page.html#t'>&para;</a></h2>",
+    "address in GitHub": "<h2><a class=anchor href=#t><svg></svg></a>Title</h2>",
+    "address in rustdoc": "<h2 id=t><a class=doc-anchor href=#t>§</a>Title</h2>",
+    "address in Doxygen": "<h2><span class=permalink><a href=#t>◆&nbsp;</a></span>Title</h2>",
+    "address in Hugo, in words": "<h2 id=a%20b>Title <a href='#a%2520b'><i></i><b>Link here</b></a> </h2>",
+    "address in mdBook, the title itself": "<h1 id=t><a class=header href=#t>Title</a></h1>",
+    "address in AsciiDoctor, the title itself": "<h2 id=t><a href=#t></a><a href=#t>Title</a></h2>",
+    "way back from a footnote": "<p>Title <a href=#ref1>↩︎</a></p>",
+    "edit link of MediaWiki": "<h2><span class=mw-headline>Title</span><span class=mw-editsection><span>[</span>"
+    "<a href=/w>edit</a><span> | </span><a href=/x>edit source</a><span>]</span></span></h2>",
+    "edit link of MediaWiki before 1.20": "<h2><span class=editsection>[<a href=/w>edit</a>]</span> Title</h2>",
+    "edit link of DokuWiki": "<h2>Title</h2><div class='secedit editbutton_section'><form><button>Edit</button></form>"
+    "</div>",
+    "edit link of MoinMoin": "<ul class=editbar><li><a href=/e>Edit (Text)</a><li>Info</ul><h1>Title</h1>",
+    "edit link of Docusaurus": "<p>Title</p><a href=/e class=theme-edit-this-page>Edit this page</a>",
+    "edit link of VitePress": "<p>Title</p><div class=edit-link><a href=/e>Edit this page</a></div>",
+    "edit link of Read the Docs": "<ul><li class=wy-breadcrumbs-aside><a href=/e>Edit on GitHub</a></ul>Title",
+    "edit link of Furo": "<div class=edit-this-page><a href=/e>Edit this page</a></div>Title",
+    "edit link of pydata-sphinx-theme": "<div class='tocsection editthispage'><a href=/e>Edit</a></div>Title",
+    "note in Cite": "<p>Title<sup class=reference><a href=#n7><span>[</span>7<span>]</span></a></sup>",
+    "note in Cite, a group": "<p>Title<sup class=reference><a href=#n7>[note 7]</a></sup>",
+    "note in Cite, between two": "<p>Title<sup class='reference cite_virgule'>,</sup>",
+    "citation needed": "<p>Title<sup class='noprint Template-Fact'>[<i><a href=/c>citation needed</a></i>]</sup>",
+    "note in Sphinx": "<p>Title<a class='footnote-reference brackets' href=#id2><span>[</span>1</a>",
+    "note in pandoc": "<p>Title<a href=#fn1 class=footnote-ref role=doc-noteref><sup>1</sup></a>",
+    "note in kramdown": "<p>Title<sup id=fnref:1><a href=#fn:1 role=doc-noteref>1</a></sup>",
+    "note in markdown-it": "<p>Title<sup class=footnote-ref><a href=#fn1>[1:2]</a></sup>",
+    "note in GitHub": "<p>Title<sup><a href=#user-content-fn-1 data-footnote-ref>1</a></sup>",
+    "note in AsciiDoctor": "<p>Title<sup class=footnote>[<a href=#_footnotedef_1>1</a>]</sup>",
+    "note in DokuWiki": "<p>Title<sup><a href=#fn__1 class=fn_top>1)</a></sup>",
+    "note in Word": "<p>Title<a href=#_ftn1><span class=MsoFootnoteReference>[1]</span></a>",
+    "asterisk": "<p>Title <a href='page.html#n'><sup>*</sup></a>",
+    "two notes": "<p>Title<sup>[<a href=#a>1</a>, <a href=#b>2</a>]</sup>",
+    "backlink": "<p><span class=mw-cite-backlink><a href=#r>^</a> <sup><i>a</i></sup></span> Title",
+}
+"""What generators add to a title, by what it is."""
+FORMULAS = {
+    "KaTeX": "<span class=katex><span class=katex-mathml><math><semantics>{}<annotation encoding='x-tex'>"
+    "x^2</annotation></semantics></math></span><span class=katex-html aria-hidden=true>x2</span></span>",
+    "KaTeX without MathML": "<span class=katex><span class=katex-html>x2</span></span>",
+    "MathJax 2": "<span class=MathJax_Preview>x^2</span><span class=MathJax><nobr aria-hidden=true><span>x</span>"
+    "<span>2</span></nobr><span class=MJX_Assistive_MathML><math>{}</math></span></span>"
+    "<script type='math/tex'>x^2</script>",
+    "MathJax 2, SVG": "<span><svg><text>x2</text></svg><span class=MJX_Assistive_MathML><math>{}</math></span></span>",
+    "MathJax 3": "<mjx-container><mjx-math><mjx-mi><mjx-c></mjx-c></mjx-mi></mjx-math><mjx-assistive-mml><math>"
+    "{}</math></mjx-assistive-mml></mjx-container>",
+    "MathJax with text": "<mjx-container><mjx-math><mjx-mi>x</mjx-mi><mjx-mn>2</mjx-mn></mjx-math><mjx-assistive-mml>"
+    "<math>{}</math></mjx-assistive-mml></mjx-container>",
+    "MediaWiki": "<span class=mwe-math-element><span class='mwe-math-mathml-inline mwe-math-mathml-a11y' "
+    "style='display: none;'><math>{}</math></span><img class=mwe-math-fallback-image-inline src=x.svg "
+    "alt='{{\\displaystyle x^{{2}}}}'></span>",
+}
+"""One formula as programs write it, some around MathML."""
 
 
 def links(html: str, *headers: str) -> dict[str, Link]:
@@ -46,9 +105,6 @@ class TestText:
         page = parse_page(html, URL)
         assert page.text == "25 novembre 2018 Nov\none two three\nword"
         assert [link.text for link in page.links] == ["25 novembre 2018 Nov"]
-
-    def test_inline_elements_do_not_split_words(self) -> None:
-        assert parse_page("<p>is<em>lensk</em>ur <span>mat</span>ur", URL).text == "islenskur matur"
 
     @pytest.mark.parametrize(
         ("html", "text"),
@@ -78,44 +134,19 @@ class TestText:
     def test_what_browsers_show_in_one_line_is_one(self, html: str, text: str) -> None:
         assert parse_page(f"<p>before<div>{html}</div>after", URL).text == f"before\n{text}\nafter"
 
-    def test_blank_lines_part_the_paragraphs_of_preformatted_text(self) -> None:
-        html = "<pre>\n\nTitle\n \nOne line\nand <b>the\n\t\r\n\nnext</b> two\n\n</pre>and\n\nmore"
-        assert parse_page(html, URL).text == "Title\nOne line and the\nnext two\nand more"
-
-    @pytest.mark.parametrize(
-        ("html", "text"),
-        [
-            ("<h1>Oil<span style='color: red; display:block'>Olioa</span></h1>", "Oil\nOlioa"),
-            ("<a href=a><b style='DISPLAY: flex;'>one</b>two</a>", "one\ntwo"),
-            ("o<span style='display:inline-block'>ne</span>", "one"),
-            ("o<span style='--display:block;display:table-cell'>ne</span>", "one"),
-            ("<span style='float:left;display:block'>O</span>ne", "One"),
-            (
-                "<pre><span style='display:flex'>x = 1\n</span><span style='display:flex'>y = 2</span></pre>",
-                "x = 1 y = 2",
-            ),
-        ],
-    )
-    def test_inline_elements_that_their_style_makes_blocks_are_lines(self, html: str, text: str) -> None:
-        assert parse_page(html, URL).text == text
-
     @pytest.mark.parametrize("names", ["sr-only", "x visually-hidden", "screen-reader-text", "element-invisible y"])
     def test_what_is_for_screen_readers_alone_cuts_no_sentence(self, names: str) -> None:
         page = parse_page(f"<p>See <a href=a>this<span class='{names}'> (new tab)</span></a> too.", URL)
         assert page.text == "See this too."
         assert page.links[0].text == "this (new tab)"
 
-    def test_what_is_for_screen_readers_on_small_screens_alone_is_text(self) -> None:
-        assert parse_page("<p>See <span class='sr-only md:not-sr-only'>this</span>", URL).text == "See this"
-
     @pytest.mark.parametrize(
         "ruby",
         [
-            "<ruby>日本語<rp>(</rp><rt>にほんご</rt><rp>)</rp></ruby>",
-            "<ruby>日本<rt>にほん</rt>語<rt>ご</rt></ruby>",
+            "<ruby>日本語<rp>(</rp><rt>にほんご</rt><rp>)</rp></ruby>", "<ruby>日本<rt>にほん</rt>語<rt>ご</rt></ruby>",
             "<ruby><rb>日本語</rb><rt>にほんご<rtc><rt>Japanese</rt></rtc></ruby>",
         ],
-    )
+    )  # fmt: skip
     def test_pronunciations_are_no_text(self, ruby: str) -> None:
         page = parse_page(f"<p>やさしい{ruby}です</p><a href=/ja/>{ruby}</a>", URL)
         assert page.text == "やさしい日本語です"
@@ -125,12 +156,11 @@ class TestText:
         html = "<div>One <a href=https://other.org/>two</a> <span hidden><div>x</div></span> three"
         assert only(html).around == "One two three"
 
-    def test_adjacent_links_are_words_of_their_own(self) -> None:
-        assert parse_page("<p><a href=a>Heim</a><a href=b>Um</a> vef<a href=c>inn</a>", URL).text == "Heim Um vefinn"
-
     @pytest.mark.parametrize(
         ("html", "text"),
         [
+            ("<a href=a>Heim</a><a href=b>Um</a> vef<a href=c>inn</a>", "Heim Um vefinn"),
+            ("is<em>lensk</em>ur <span>mat</span>ur", "islenskur matur"),
             ("<span>Soft drinks</span><span>Freskagarriak</span>", "Soft drinks Freskagarriak"),
             ("<b>Last</b><span><i>Updated today</i></span>", "Last Updated today"),
             ("<a href=a><strong>18</strong><span>Product families</span></a>", "18 Product families"),
@@ -145,10 +175,8 @@ class TestText:
             ("<span>free shipping</span><span>on all orders</span>", "free shipping on all orders"),
             ("<span>price</span><span>5 €</span>", "price 5 €"),
             ("<span>15</span><span>km from here</span>", "15 km from here"),
-            (
-                "<span><a href=a>May 5, 2017</a></span><span>by <a href=b>Ann</a></span><span>9</span>",
-                "May 5, 2017 by Ann 9",
-            ),
+            ("<span><a href=a>May 5, 2017</a></span><span>by <a href=b>Ann</a></span><span>9</span>",
+             "May 5, 2017 by Ann 9"),
             ("<span>Free shipping!</span><span>on all orders</span>", "Free shipping! on all orders"),
             ("<span>شحن مجاني</span><span>على كل الطلبات</span>", "شحن مجاني على كل الطلبات"),
             ("<span>משלוח חינם</span><span>על כל ההזמנות</span>", "משלוח חינם על כל ההזמנות"),
@@ -161,93 +189,16 @@ class TestText:
             ("<span>The two dog</span><span>s</span>", "The two dogs"),
             ("<ruby>東京<rt>とうきょう</rt></ruby><span>都 です</span>", "東京都 です"),
             ("<span>東京 大阪</span><span>府</span>", "東京 大阪府"),
-            (
-                "<span style='color: red'>The quick bro</span><span style='color: blue'>wn fox</span>",
-                "The quick brown fox",
-            ),
+            ("<span style='color: red'>The quick bro</span><span style='color: blue'>wn fox</span>",
+             "The quick brown fox"),
             ("<span class=c1>The quick bro</span><span class='c2 c10'>wn fox</span>", "The quick brown fox"),
             ("<span lang=ko>한국 문화</span><span lang=ko>를 소개</span>", "한국 문화를 소개"),
         ],
-    )
+    )  # fmt: skip
     def test_adjacent_elements_are_words_of_their_own(self, html: str, text: str) -> None:
         assert parse_page(f"<p>{html}</p>", URL).text == text
 
-    def test_whether_links_touch_is_judged_inside_a_block(self) -> None:
-        assert parse_page("<p><a href=a>one</a><p>(<a href=b>two</a>)", URL).text == "one\n(two)"
-
-    @pytest.mark.parametrize(
-        "heading",
-        [
-            pytest.param("<h2>Title<a class=hash-link href=#t title='Direct link'>&#8203;</a></h2>", id="Docusaurus"),
-            pytest.param("<h2 id=t>Title <a class=header-anchor href=#t>\u200b</a></h2>", id="VitePress"),
-            pytest.param("<h2 id=t><a class=header-anchor href=#t>#</a> Title</h2>", id="VuePress"),
-            pytest.param("<section id=t><h2>Title<a class=headerlink href=#t>¶</a></h2></section>", id="Sphinx"),
-            pytest.param("<h2>Title<a class=headerlink href=#t>\uf0c1</a></h2>", id="Sphinx, icon font"),
-            pytest.param("<p><span>Title</span><a class=headerlink href=#i>¶</a></p>", id="Sphinx, caption"),
-            pytest.param("<dl><dt id=f>Title<a href=#f>¶</a></dt></dl>", id="Sphinx, definition"),
-            pytest.param("<h2 id=t>Title<a class=headerlink href='/p/page.html#t'>&para;</a></h2>", id="MkDocs"),
-            pytest.param("<h2><a class=anchor href=#t><svg></svg></a>Title</h2>", id="GitHub"),
-            pytest.param("<h2 id=t><a class=doc-anchor href=#t>§</a>Title</h2>", id="rustdoc"),
-            pytest.param("<h2><span class=permalink><a href=#t>◆&nbsp;</a></span>Title</h2>", id="Doxygen"),
-            pytest.param(
-                "<h2 id=a%20b>Title <a href='#a%2520b'><i></i><b>Link here</b></a> </h2>", id="Hugo, in words"
-            ),
-            pytest.param("<h1 id=t><a class=header href=#t>Title</a></h1>", id="mdBook, the title itself"),
-            pytest.param("<h2 id=t><a href=#t></a><a href=#t>Title</a></h2>", id="AsciiDoctor, the title itself"),
-            pytest.param("<p>Title <a href=#ref1>↩︎</a></p>", id="footnote"),
-        ],
-    )
-    def test_addresses_of_headings_are_no_text(self, heading: str) -> None:
-        page = parse_page(f"<p>before</p>{heading}<p>after</p>", URL)
-        assert page.text == "before\nTitle\nafter"
-
-    @pytest.mark.parametrize(
-        "marked",
-        [
-            pytest.param(
-                "<h2><span class=mw-headline>Title</span><span class=mw-editsection><span>[</span><a href=/w>edit</a>"
-                "<span> | </span><a href=/x>edit source</a><span>]</span></span></h2>",
-                id="MediaWiki",
-            ),
-            pytest.param(
-                "<h2><span class=editsection>[<a href=/w>edit</a>]</span> Title</h2>", id="MediaWiki before 1.20"
-            ),
-            pytest.param(
-                "<h2>Title</h2><div class='secedit editbutton_section'><form><button>Edit</button></form></div>",
-                id="DokuWiki",
-            ),
-            pytest.param("<ul class=editbar><li><a href=/e>Edit (Text)</a><li>Info</ul><h1>Title</h1>", id="MoinMoin"),
-            pytest.param("<p>Title</p><a href=/e class=theme-edit-this-page>Edit this page</a>", id="Docusaurus"),
-            pytest.param("<p>Title</p><div class=edit-link><a href=/e>Edit this page</a></div>", id="VitePress"),
-            pytest.param(
-                "<ul><li class=wy-breadcrumbs-aside><a href=/e>Edit on GitHub</a></ul>Title", id="Read the Docs"
-            ),
-            pytest.param("<div class=edit-this-page><a href=/e>Edit this page</a></div>Title", id="Furo"),
-            pytest.param(
-                "<div class='tocsection editthispage'><a href=/e>Edit</a></div>Title", id="pydata-sphinx-theme"
-            ),
-            pytest.param("<p>Title<sup class=reference><a href=#n7><span>[</span>7<span>]</span></a></sup>", id="Cite"),
-            pytest.param("<p>Title<sup class=reference><a href=#n7>[note 7]</a></sup>", id="Cite, a group"),
-            pytest.param("<p>Title<sup class='reference cite_virgule'>,</sup>", id="Cite, between two"),
-            pytest.param(
-                "<p>Title<sup class='noprint Template-Fact'>[<i><a href=/c>citation needed</a></i>]</sup>",
-                id="citation needed",
-            ),
-            pytest.param("<p>Title<a class='footnote-reference brackets' href=#id2><span>[</span>1</a>", id="Sphinx"),
-            pytest.param("<p>Title<a href=#fn1 class=footnote-ref role=doc-noteref><sup>1</sup></a>", id="pandoc"),
-            pytest.param("<p>Title<sup id=fnref:1><a href=#fn:1 role=doc-noteref>1</a></sup>", id="kramdown"),
-            pytest.param("<p>Title<sup class=footnote-ref><a href=#fn1>[1:2]</a></sup>", id="markdown-it"),
-            pytest.param("<p>Title<sup><a href=#user-content-fn-1 data-footnote-ref>1</a></sup>", id="GitHub"),
-            pytest.param("<p>Title<sup class=footnote>[<a href=#_footnotedef_1>1</a>]</sup>", id="AsciiDoctor"),
-            pytest.param("<p>Title<sup><a href=#fn__1 class=fn_top>1)</a></sup>", id="DokuWiki, note"),
-            pytest.param("<p>Title<a href=#_ftn1><span class=MsoFootnoteReference>[1]</span></a>", id="Word"),
-            pytest.param("<p>Title <a href='page.html#n'><sup>*</sup></a>", id="asterisk"),
-            pytest.param("<p>Title<sup>[<a href=#a>1</a>, <a href=#b>2</a>]</sup>", id="two"),
-            pytest.param(
-                "<p><span class=mw-cite-backlink><a href=#r>^</a> <sup><i>a</i></sup></span> Title", id="backlink"
-            ),
-        ],
-    )
+    @pytest.mark.parametrize("marked", MARKS.values(), ids=MARKS)
     def test_marks_of_generators_are_no_text(self, marked: str) -> None:
         page = parse_page(f"<p>before</p>{marked}<p>after</p>", URL)
         assert page.text == "before\nTitle\nafter"
@@ -258,56 +209,7 @@ class TestText:
         html = f"<p>The screen {note}; then {linked} the next {linked}."
         assert parse_page(html, URL).text == "The screen; then the next."
 
-    @pytest.mark.parametrize(
-        ("html", "text"),
-        [
-            ("<p>10<sup>2</sup> m<sup>2</sup>, the 3<sup>rd</sup>", "102 m2, the 3rd"),
-            ("<p>x<sup><a href=/power>2</a></sup>", "x2"),
-            ("<p>see <a class='reference internal' href=#usage>Usage</a>", "see Usage"),
-            ("<p>a<sup><a href=#b>registered name</a></sup>", "aregistered name"),
-            ("<p>verse <sup><a href=#v1>" + "1<b></b>" * 20 + "</a></sup>", "verse " + "1" * 20),
-        ],
-    )
-    def test_other_raised_text_is_text(self, html: str, text: str) -> None:
-        assert parse_page(html, URL).text == text
-
-    @pytest.mark.parametrize(
-        "formula",
-        [
-            pytest.param(
-                "<span class=katex><span class=katex-mathml><math><semantics>{}<annotation encoding='x-tex'>"
-                "x^2</annotation></semantics></math></span><span class=katex-html aria-hidden=true>x2</span></span>",
-                id="KaTeX",
-            ),
-            pytest.param("<span class=katex><span class=katex-html>x2</span></span>", id="KaTeX without MathML"),
-            pytest.param(
-                "<span class=MathJax_Preview>x^2</span><span class=MathJax><nobr aria-hidden=true><span>x</span><span>2"
-                "</span></nobr><span class=MJX_Assistive_MathML><math>{}</math></span></span>"
-                "<script type='math/tex'>x^2</script>",
-                id="MathJax 2",
-            ),
-            pytest.param(
-                "<span><svg><text>x2</text></svg><span class=MJX_Assistive_MathML><math>{}</math></span></span>",
-                id="MathJax 2, SVG",
-            ),
-            pytest.param(
-                "<mjx-container><mjx-math><mjx-mi><mjx-c></mjx-c></mjx-mi></mjx-math><mjx-assistive-mml><math>{}</math>"
-                "</mjx-assistive-mml></mjx-container>",
-                id="MathJax 3",
-            ),
-            pytest.param(
-                "<mjx-container><mjx-math><mjx-mi>x</mjx-mi><mjx-mn>2</mjx-mn></mjx-math><mjx-assistive-mml><math>{}</math>"
-                "</mjx-assistive-mml></mjx-container>",
-                id="MathJax with text",
-            ),
-            pytest.param(
-                "<span class=mwe-math-element><span class='mwe-math-mathml-inline mwe-math-mathml-a11y' "
-                "style='display: none;'><math>{}</math></span><img class=mwe-math-fallback-image-inline src=x.svg "
-                "alt='{{\\displaystyle x^{{2}}}}'></span>",
-                id="MediaWiki",
-            ),
-        ],
-    )
+    @pytest.mark.parametrize("formula", FORMULAS.values(), ids=FORMULAS)
     def test_formulas_are_text_once(self, formula: str) -> None:
         shown = formula.format("<msup><mi>x</mi><mn>2</mn></msup>")
         assert parse_page(f"<p>so {shown} grows", URL).text == "so x2 grows"
@@ -338,35 +240,13 @@ class TestText:
         assert (page.title, page.text, page.declared, page.nofollow) == ("T", "yes", ("isl", "isl"), True)
         assert [link.url for link in page.links] == ["https://example.org/plain", "https://example.org/en"]
 
-    @pytest.mark.parametrize(
-        ("html", "text"),
-        [
-            ("<x-a><template shadowrootmode=open><h2>In</h2><p>side</p></template></x-a>", "In\nside"),
-            ("<div><template shadowrootmode='closed'><p>In</p></template><p>light</p></div>", "In\nlight"),
-            ("<x-a><template id=x shadowrootmode=\"open\"><p>In <slot>no</slot></p></template>up</x-a>", "In\nup"),
-            ("<x-a><template shadowrootmode=open>In <slot>place</slot></template></x-a>", "In place"),
-            ("<x-a><template shadowrootmode=open>In <slot>no</slot></template> </x-a>", "In"),
-            ("<x-a><template shadowrootmode=open><template>no</template>In</template></x-a>", "In"),
-            ("<template><x-a><template shadowrootmode=open>no</template></x-a></template>yes", "yes"),
-            ("<x-a><template shadowrootmode=open><x-b><template shadowrootmode=open>In</template></x-b>side</template>",
-             "In\nside"),
-            ("<p>one <x-a><template shadowrootmode=open><b>two</b></template></x-a> three", "one two three"),
-            ("<x-a><template shadowroot=open>no</template>yes</x-a>", "yes"),
-            ("yes</template></template><template shadowrootmode=open>too", "yes\ntoo"),
-        ],
-    )  # fmt: skip
-    def test_declared_shadow_trees_are_shown(self, html: str, text: str) -> None:
-        assert parse_page(html, URL).text == text
-
     def test_letters_have_one_form(self) -> None:
         page = parse_page("<title>Cafe\u0301</title><p>e\ufb03cient <a href=a>\ufefb</a><p>cafe\u0301</p>", URL)
         assert (page.title, page.text, page.links[0].text) == ("Café", "efficient لا\ncafé", "لا")
 
     def test_entities_that_are_escaped_twice_are_characters(self) -> None:
-        html = (
-            "<title>Tom &amp;amp; Ana</title><p>un caf&amp;eacute; &amp;ndash; 10&amp;nbsp;km <a href=a>t&amp;#250;</a>"
-        )
-        page = parse_page(html, URL)
+        escaped = "<p>un caf&amp;eacute; &amp;ndash; 10&amp;nbsp;km <a href=a>t&amp;#250;</a>"
+        page = parse_page(f"<title>Tom &amp;amp; Ana</title>{escaped}", URL)
         assert (page.title, page.text, page.links[0].text) == ("Tom & Ana", "un café – 10 km tú", "tú")
 
     @pytest.mark.parametrize(
@@ -384,15 +264,47 @@ class TestText:
     @pytest.mark.parametrize(
         ("html", "text"),
         [
+            # blocks by their name or style are lines, and paragraphs of preformatted text
+            ("<pre>\n\nTitle\n \nOne line\nand <b>the\n\t\r\n\nnext</b> two\n\n</pre>and\n\nmore",
+             "Title\nOne line and the\nnext two\nand more"),
+            ("<p><a href=a>one</a><p>(<a href=b>two</a>)", "one\n(two)"),
+            ("<h1>Oil<span style='color: red; display:block'>Olioa</span></h1>", "Oil\nOlioa"),
+            ("<a href=a><b style='DISPLAY: flex;'>one</b>two</a>", "one\ntwo"),
+            ("o<span style='display:inline-block'>ne</span>", "one"),
+            ("o<span style='--display:block;display:table-cell'>ne</span>", "one"),
+            ("<span style='float:left;display:block'>O</span>ne", "One"),
+            ("<pre><span style='display:flex'>x = 1\n</span><span style='display:flex'>y = 2</span></pre>",
+             "x = 1 y = 2"),
+            # declared shadow trees are shown
+            ("<x-a><template shadowrootmode=open><h2>In</h2><p>side</p></template></x-a>", "In\nside"),
+            ("<div><template shadowrootmode='closed'><p>In</p></template><p>light</p></div>", "In\nlight"),
+            ("<x-a><template id=x shadowrootmode=\"open\"><p>In <slot>no</slot></p></template>up</x-a>", "In\nup"),
+            ("<x-a><template shadowrootmode=open>In <slot>place</slot></template></x-a>", "In place"),
+            ("<x-a><template shadowrootmode=open>In <slot>no</slot></template> </x-a>", "In"),
+            ("<x-a><template shadowrootmode=open><template>no</template>In</template></x-a>", "In"),
+            ("<template><x-a><template shadowrootmode=open>no</template></x-a></template>yes", "yes"),
+            ("<x-a><template shadowrootmode=open><x-b><template shadowrootmode=open>In</template></x-b>side</template>",
+             "In\nside"),
+            ("<p>one <x-a><template shadowrootmode=open><b>two</b></template></x-a> three", "one two three"),
+            ("<x-a><template shadowroot=open>no</template>yes</x-a>", "yes"),
+            ("yes</template></template><template shadowrootmode=open>too", "yes\ntoo"),
+            # raised text, links into the page and others that only look like marks or hidden
+            ("<p>10<sup>2</sup> m<sup>2</sup>, the 3<sup>rd</sup>", "102 m2, the 3rd"),
+            ("<p>x<sup><a href=/power>2</a></sup>", "x2"),
+            ("<p>a<sup><a href=#b>registered name</a></sup>", "aregistered name"),
+            ("<p>verse <sup><a href=#v1>" + "1<b></b>" * 20 + "</a></sup>", "verse " + "1" * 20),
+            ("<p>see <a class='reference internal' href=#usage>Usage</a>", "see Usage"),
             ("<p>press the <a href=#b>*</a> button", "press the * button"),
             ("<h2>The operator <a href=#b>?=</a> and others", "The operator ?= and others"),
             ("<h2 id=t>See <a href=#other>another part</a>", "See another part"),
             ("<h2 id=t>Title</h2><p>more on the <a href=#t>title</a>", "Title\nmore on the title"),
             ("<li><a href=#b>||</a> is or", "|| is or"),
             ("<p>C <a href=c>#</a>", "C #"),
+            ("<p>See <span class='sr-only md:not-sr-only'>this</span>", "See this"),
+            ("<body style='display:none'><p>yes", "yes"),
         ],
-    )
-    def test_other_links_into_the_page_are_text(self, html: str, text: str) -> None:
+    )  # fmt: skip
+    def test_what_a_browser_shows_is_text(self, html: str, text: str) -> None:
         assert parse_page(html, URL).text == text
 
     def test_what_is_not_shown_is_nowhere(self) -> None:
@@ -411,25 +323,14 @@ class TestText:
     @pytest.mark.parametrize(
         "hidden",
         [
-            "<script>var x = 'no'</script>",
-            "<style>no {}</style>",
-            "<template><p>no</template>",
-            "<noscript>no</noscript>",
-            "<p hidden>no</p>",
-            "<div style='color:red; display : none'>no <b>no</b></div>",
-            "<div style='visibility:hidden'>no</div>",
-            "<select><option>no</select>",
-            "<textarea>no</textarea>",
-            "<svg><title>no</title><text>no</text></svg>",
-            "<!-- no -->",
-            "<iframe src=x>no</iframe>",
+            "<script>var x = 'no'</script>", "<style>no {}</style>", "<template><p>no</template>", "<p hidden>no</p>",
+            "<noscript>no</noscript>", "<div style='color:red; display : none'>no <b>no</b></div>", "<!-- no -->",
+            "<div style='visibility:hidden'>no</div>", "<select><option>no</select>", "<textarea>no</textarea>",
+            "<svg><title>no</title><text>no</text></svg>", "<iframe src=x>no</iframe>",
         ],
-    )
+    )  # fmt: skip
     def test_what_is_not_shown_is_no_text(self, hidden: str) -> None:
         assert parse_page(f"<body>yes{hidden}<p>too", URL).text == "yes\ntoo"
-
-    def test_page_that_a_script_shows(self) -> None:
-        assert parse_page("<body style='display:none'><p>yes", URL).text == "yes"
 
     def test_title_apart(self) -> None:
         page = parse_page("<title> Ein \n síða &amp; fleira</title><svg><title>icon</title></svg><p>text", URL)
@@ -453,9 +354,8 @@ class TestText:
             f"<a href=https://b.example/ aria-label='{long}'>{long}</a><area href=/a alt='{long}'>"
             f"<select><option value=/en/>{long}<option value='/{long}'>English</select></nav>"
         )
-        page = parse_page(
-            html, URL, (f'<{long}>; rel=alternate; hreflang="{long}"', f"</h>; rel=alternate; hreflang={long}")
-        )
+        headers = (f'<{long}>; rel=alternate; hreflang="{long}"', f"</h>; rel=alternate; hreflang={long}")
+        page = parse_page(html, URL, headers)
         assert len(page.title) <= MAX_TITLE
         assert len(page.text) <= MAX_TEXT
         assert {"/es/", "/a"} <= {link.url.removeprefix("https://example.org") for link in page.links}
@@ -466,48 +366,40 @@ class TestText:
         """Caches of a helper process outlive the page."""
         html = "<a class='{0}' lang='{0}' href=/x><img alt='{0}' src='{0}.png'></a>"
         tracemalloc.start()
-        for number in range(200):
+        for number in range(100):
             parse_page(html.format(f"{number} " + "x " * 10_000), URL)
         held, _ = tracemalloc.get_traced_memory()
         tracemalloc.stop()
-        assert held < 5_000_000
+        assert held < 2_500_000
 
 
 class TestHead:
-    def test_language_and_robots(self) -> None:
-        page = parse_page(
-            "<html lang=is-IS><meta name=ROBOTS content='noindex, NOFOLLOW'>",
-            URL,
-        )
-        assert (page.declared, page.objection, page.nofollow) == (("isl",), "noindex", True)
+    @pytest.mark.parametrize(
+        ("html", "declared", "objection", "nofollow"),
+        [
+            ("<html lang=is-IS><meta name=ROBOTS content='noindex, NOFOLLOW'>", ("isl",), "noindex", True),
+            ("<meta name=robots content=none>", (), "noindex", True),
+            ("", (), None, False),
+        ],
+    )
+    def test_language_and_robots(
+        self, html: str, declared: tuple[str, ...], objection: str | None, nofollow: bool
+    ) -> None:
+        page = parse_page(html, URL)
+        assert (page.declared, page.objection, page.nofollow) == (declared, objection, nofollow)
+        assert (page.title, page.text, page.links) == ("", "", ())
 
     @pytest.mark.parametrize(
         "html",
         [
-            "<html lang=se>",
-            "<html xml:lang=se>",
-            "<body lang=se>",
-            "<main lang=se>",
-            "<div role=main lang=se>",
-            "<meta http-equiv=Content-Language content=se>",
-            "<meta property=og:locale content=se_NO>",
+            "<html lang=se>", "<html xml:lang=se>", "<body lang=se>", "<main lang=se>", "<div role=main lang=se>",
+            "<meta http-equiv=Content-Language content=se>", "<meta property=og:locale content=se_NO>",
             "<meta name=dc.language content=se>",
             """<script type=application/ld+json>{"@type": "WebPage", "inLanguage": "se"}</script>""",
         ],
-    )
+    )  # fmt: skip
     def test_a_page_declares_its_language(self, html: str) -> None:
         assert parse_page(f"{html}<p>text", URL).declared == ("sme",)
-
-    def test_none_in_robots_means_both(self) -> None:
-        page = parse_page("<meta name=robots content=none>", URL)
-        assert page.objection == "noindex"
-        assert page.nofollow
-
-    def test_defaults(self) -> None:
-        page = parse_page("", URL)
-        assert (page.title, page.text, page.links, page.declared) == ("", "", (), ())
-        assert not page.nofollow
-        assert page.objection is None
 
     def test_first_base_counts_for_all_links(self) -> None:
         found = links("<a href=x>x</a><base href='/other/'><base href='/third/'><a href='y?a=1&amp;b=2'>y</a>")
@@ -523,16 +415,14 @@ class TestSources:
         <link rel=alternate hreflang=is href=/is/><link rel="alternate nofollow" hreflang=x-default href=/default>
         <meta http-equiv=Refresh content="5; URL='next.html'">
         <a href=a>A</a><map><area href=area alt="Kort"></map><noscript><a href=ns>N</a></noscript>"""
-        found = links(
-            html, '</mt/>; rel="alternate"; hreflang="mt", </s.css>; rel=preload', "<x>; rel=next; hreflang=en"
-        )
+        headers = '</mt/>; rel="alternate"; hreflang="mt", </s.css>; rel=preload', "<x>; rel=next; hreflang=en"
+        found = links(html, *headers)
         assert {path: link.source.value for path, link in found.items()} == {
             "/is/": "alternate", "/default": "alternate", "/dir/next.html": "refresh", "/dir/a": "a",
             "/dir/area": "area", "/dir/ns": "a", "/mt/": "header", "/dir/x": "link",
         }  # fmt: skip
-        assert found["/is/"] == Link(
-            "https://example.org/is/", "", LinkSource.ALTERNATE, HEAD, hreflang="isl", alternate=True
-        )
+        url = "https://example.org/is/"
+        assert found["/is/"] == Link(url, "", LinkSource.ALTERNATE, HEAD, hreflang="isl", alternate=True)
         assert found["/default"].hreflang == "x-default"
         assert found["/mt/"].hreflang == "mlt"
         assert found["/dir/area"].text == "Kort"
@@ -572,30 +462,13 @@ class TestSources:
             """<a href="javascript:;" onclick="MM_goToURL('parent','/is/')">Íslenska</a>""",
             """<a href=# onmousedown="location='/is/'">Íslenska</a>""",
             """<div ondblclick="location='/is/'">Íslenska</div>""",
-            "<span data-href=/is/ class=lang-link>Íslenska</span>",
-            "<button data-url=/is/><img alt=Íslenska></button>",
-            "<a href=# data-link=/is/>Íslenska</a>",
-            "<select><option data-url=/is/>Íslenska</option></select>",
+            "<span data-href=/is/ class=lang-link>Íslenska</span>", "<button data-url=/is/><img alt=Íslenska></button>",
+            "<a href=# data-link=/is/>Íslenska</a>", "<select><option data-url=/is/>Íslenska</option></select>",
             "<table><tr><td data-href=/is/>Verð</td></table>",
         ],
-    )
+    )  # fmt: skip
     def test_links_that_only_browsers_know(self, html: str) -> None:
         assert [link.url for link in parse_page(html, URL).links] == ["https://example.org/is/"]
-
-    @pytest.mark.parametrize(
-        "html",
-        [
-            "<div data-url=/share/>Share</div>",
-            "<div data-href='' data-url=/cart/>Cart</div>",
-            "<div data-url=/is/>" + "<b>x</b>" * 20 + "Íslenska</div>",
-            "<object data=/player type=application/x-shockwave-flash></object>",
-            "<a href=\"javascript:go('/is/')\">Íslenska</a>",
-            "<link rel=shortlink href=/?p=7><link rel=search href=/search>",
-            "<select><option data-url=/a/>Red</option><option data-url=/b/>Blue</option></select>",
-        ],
-    )
-    def test_data_for_scripts_are_no_links(self, html: str) -> None:
-        assert parse_page(html, URL).links == ()
 
     @pytest.mark.parametrize("relation", ["next", "prev", "PREV", "contents", "up home"])
     def test_pages_around_this_one(self, relation: str) -> None:
@@ -605,13 +478,11 @@ class TestSources:
     @pytest.mark.parametrize(
         ("attributes", "language"),
         [
-            ("rel=alternate hreflang='es-ES, es-MX'", "spa"),
-            ("rel=alternate hreflang='x-default en-GB'", "eng"),
-            ("rel=alternate hreflang='x-default, xx'", "x-default"),
-            ("rel=alternate lang=es", "spa"),
+            ("rel=alternate hreflang='es-ES, es-MX'", "spa"), ("rel=alternate hreflang='x-default en-GB'", "eng"),
+            ("rel=alternate hreflang='x-default, xx'", "x-default"), ("rel=alternate lang=es", "spa"),
             ("hreflang=es", "spa"),
         ],
-    )
+    )  # fmt: skip
     def test_loose_alternates(self, attributes: str, language: str) -> None:
         link = only(f"<link {attributes} href=/is/>")
         assert (link.alternate, link.hreflang) == (True, language)
@@ -619,35 +490,30 @@ class TestSources:
     @pytest.mark.parametrize(
         ("code", "language"),
         [
-            ("cz", "ces"),
-            ("cz-CZ", "ces"),
-            ("JP", "jpn"),
-            ("kr", "kor"),
-            ("gr", "ell"),
-            ("xx", None),
-            ("english", None),
-            ("ge", "kat"),
-            ("ge-GE", "kat"),
-            ("am-AM", "hye"),
-            ("am", "amh"),
-            ("am-ET", "amh"),
+            ("cz", "ces"), ("cz-CZ", "ces"), ("JP", "jpn"), ("kr", "kor"), ("gr", "ell"), ("xx", None),
+            ("english", None), ("ge", "kat"), ("ge-GE", "kat"), ("am-AM", "hye"), ("am", "amh"), ("am-ET", "amh"),
         ],
-    )
+    )  # fmt: skip
     def test_alternates_with_codes_of_countries_or_unknown_ones_are_links(
         self, code: str, language: str | None
     ) -> None:
         html = f"<link rel=alternate hreflang={code} href=/other/>"
-        for page in (parse_page(html, URL), parse_page("", URL, [f"</other/>; rel=alternate; hreflang={code}"])):
-            (link,) = page.links
-            assert (link.url, link.hreflang, link.announces) == (
-                "https://example.org/other/",
-                language,
-                language is not None,
-            )
+        header = f"</other/>; rel=alternate; hreflang={code}"
+        for link in (only(html), only("", header)):
+            assert link.url == "https://example.org/other/"
+            assert (link.hreflang, link.announces) == (language, language is not None)
 
     @pytest.mark.parametrize(
         "html",
         [
+            # data for scripts
+            "<div data-url=/share/>Share</div>", "<div data-href='' data-url=/cart/>Cart</div>",
+            "<div data-url=/is/>" + "<b>x</b>" * 20 + "Íslenska</div>",
+            "<object data=/player type=application/x-shockwave-flash></object>",
+            "<a href=\"javascript:go('/is/')\">Íslenska</a>",
+            "<link rel=shortlink href=/?p=7><link rel=search href=/search>",
+            "<select><option data-url=/a/>Red</option><option data-url=/b/>Blue</option></select>",
+            # what leads nowhere, or to no page
             "<link rel=alternate href=/feed type=application/rss+xml>",
             "<link rel=alternate hreflang=en type=application/atom+xml href=/feed>",
             "<link rel=alternate media=handheld href=/m/>",
@@ -661,7 +527,7 @@ class TestSources:
             "<template><a href=x>x</a></template><script>'<a href=x>x</a>'</script><!-- <a href=x>x</a> -->",
             "<meta http-equiv=refresh content=30>",
         ],
-    )
+    )  # fmt: skip
     def test_no_links(self, html: str) -> None:
         assert parse_page(html, URL).links == ()
 
@@ -670,25 +536,12 @@ class TestSources:
             "<a href='/is/' hreflang=is-IS rel='nofollow alternate' title=Heim>"
             "<span lang=is>Íslenskur  <b>texti</b></span> <img src='/img/mynd.png?x' alt='Mynd'></a>"
         )
-        assert link == Link(
-            "https://example.org/is/",
-            "Íslenskur texti",
-            LinkSource.A,
-            BODY,
-            "isl",
-            "isl",
-            True,
-            True,
-        )
+        assert link == Link("https://example.org/is/", "Íslenskur texti", LinkSource.A, BODY, "isl", "isl", True, True)
 
-    def test_title_stands_in_for_missing_text(self) -> None:
+    def test_the_text_of_a_link_may_be_a_label_or_hidden_and_is_bounded(self) -> None:
         assert only("<a href=x aria-label='Read more'></a>").text == "Read more"
-
-    def test_text_is_bounded(self) -> None:
-        assert len(only(f"<a href=x>{'orð ' * 1000}</a>").text) == 200
-
-    def test_links_in_hidden_elements_count(self) -> None:
         assert only("<div style='display:none'><a href=x>Falið</a></div>").text == "Falið"
+        assert len(only(f"<a href=x>{'orð ' * 1000}</a>").text) == 200
 
 
 class TestMerging:
@@ -713,25 +566,17 @@ class TestPositions:
     @pytest.mark.parametrize(
         ("html", "position"),
         [
-            ("<nav>{}</nav>", NAVIGATION),
-            ("<header>{}</header>", NAVIGATION),
-            ("<footer><div>{}</div></footer>", NAVIGATION),
-            ("<article><header>{}</header></article>", BODY),
-            ("<div role=navigation>{}</div>", NAVIGATION),
-            ("<div class='site-header x'>{}</div>", NAVIGATION),
-            ("<div class=entry-header>{}</div>", BODY),
-            ("<ul id=mainMenu>{}</ul>", NAVIGATION),
-            ("<nav></nav>{}", BODY),
-            ("<main><p>{}</main>", BODY),
-            ("<body class='has-nav language-en'>{}", BODY),
-            ("<pre class=language-python>{}</pre>", BODY),
-            ("<div class=lang_switch>{}</div>", SWITCHER),
-            ("<div id=wpml-ls>{}</div>", SWITCHER),
-            ("<ul class=hizkuntza>{}</ul>", SWITCHER),
+            ("<nav>{}</nav>", NAVIGATION), ("<header>{}</header>", NAVIGATION),
+            ("<footer><div>{}</div></footer>", NAVIGATION), ("<article><header>{}</header></article>", BODY),
+            ("<div role=navigation>{}</div>", NAVIGATION), ("<div class='site-header x'>{}</div>", NAVIGATION),
+            ("<div class=entry-header>{}</div>", BODY), ("<ul id=mainMenu>{}</ul>", NAVIGATION),
+            ("<nav></nav>{}", BODY), ("<main><p>{}</main>", BODY), ("<body class='has-nav language-en'>{}", BODY),
+            ("<pre class=language-python>{}</pre>", BODY), ("<div class=lang_switch>{}</div>", SWITCHER),
+            ("<div id=wpml-ls>{}</div>", SWITCHER), ("<ul class=hizkuntza>{}</ul>", SWITCHER),
             ("<div class=language>" + "Long text about languages. " * 20 + "{}</div>", BODY),
             ("<div class=language>{}" + "".join(f"<a href={i}>n</a>" for i in range(20)) + "</div>", BODY),
         ],
-    )
+    )  # fmt: skip
     def test_by_elements(self, html: str, position: LinkPosition) -> None:
         assert links(html.format("<a href=x>Fréttir</a>"))["/dir/x"].position is position
 
@@ -742,18 +587,14 @@ class TestPositions:
     @pytest.mark.parametrize(
         ("anchor", "label"),
         [
-            ("<a href=x>Íslenska</a>", "isl"),
-            ("<a href=x>In English</a>", "eng"),
-            ("<a href=x>[Euskaraz]</a>", "eus"),
+            ("<a href=x>Íslenska</a>", "isl"), ("<a href=x>In English</a>", "eng"), ("<a href=x>[Euskaraz]</a>", "eus"),
             ("<a href=x title='Bil-Malti'><img src=m.gif></a>", "mlt"),
             ("<a href=x aria-label='Switch to French'>🌐</a>", "fra"),
             ("<a href=x><img src='/img/flags/is.png'></a>", "isl"),
-            ("<a href=x><i class='flag-icon flag-icon-gb'></i></a>", "eng"),
-            ("<nav><a href=x>EU</a></nav>", "eus"),
-            ("<a href=x hreflang=mt>MT</a>", "mlt"),
-            ("<p><a href=x>IS</a> | <a href=y>EN</a>", "isl"),
+            ("<a href=x><i class='flag-icon flag-icon-gb'></i></a>", "eng"), ("<nav><a href=x>EU</a></nav>", "eus"),
+            ("<a href=x hreflang=mt>MT</a>", "mlt"), ("<p><a href=x>IS</a> | <a href=y>EN</a>", "isl"),
         ],
-    )
+    )  # fmt: skip
     def test_links_named_after_languages(self, anchor: str, label: str) -> None:
         link = links(anchor)["/dir/x"]
         assert (link.position, link.label) == (SWITCHER, label)
@@ -773,119 +614,92 @@ class TestPositions:
             "/dir/page.html?l=is": (LinkSource.OPTION, "isl"),
         }
 
-    @pytest.mark.parametrize(
-        "html",
-        [
-            "<select><option value=/a/>Reykjavík<option value=/b/>Akureyri</select>",
-            "<select><option value=en>English<option value=is>Íslenska</select>",
-        ],
-    )
-    def test_other_lists(self, html: str) -> None:
-        assert parse_page(html, URL).links == ()
+    def test_other_lists(self) -> None:
+        assert not links("<select><option value=/a/>Reykjavík<option value=/b/>Akureyri</select>")
+        assert not links("<select><option value=en>English<option value=is>Íslenska</select>")
 
 
-LANGUAGES = "<option value=en>English<option value=es>Español"
+FORMS = {
+    "codes in a field that is named after languages, options without value": (
+        "<form action=/><select name=hl><option value=''>Language<option>EN<option>ES</select></form>",
+        {"/?hl=EN": "eng", "/?hl=ES": "spa"},
+    ),
+    "numbers as values, invitation, disabled option": (
+        "<form action=/><select name=v><option value=0>Choose language<option value=1>English"
+        "<option value=2 selected>Español<option value=3 disabled>Malti</select></form>",
+        {"/?v=1": "eng", "/?v=2": "spa"},
+    ),
+    "submit buttons": (
+        "<form action=/><input type=hidden name=p value=7><button name=lang value=es>Español</button>"
+        "<input type=submit name=lang value=en><button type=button name=lang value=mt>Malti</button>"
+        "<button name=lang value=fi formmethod=post>Suomi</button><button>Go</button></form>",
+        {"/?p=7&lang=es": "spa", "/?p=7&lang=en": "eng"},
+    ),
+    "a form for each language": (
+        "<form action=/><input type=hidden name=lang value=es><button>Español</button></form>",
+        {"/?lang=es": "spa"},
+    ),
+    "address of the button, text of its image": (
+        "<form action=/><button formaction=/es/>Español</button>"
+        "<button name=l value=en><img src=en.png alt=English></button></form>",
+        {"/es/": "spa", "/?l=en": "eng"},
+    ),
+    "forms and buttons of POST do not count": (
+        "<form method=post><button>Add</button></form>"
+        * 20
+        + "<form action=/><input type=password disabled><button name=l formmethod=post>Mt</button>"
+        "<button name=l value=es>Español</button><button formmethod=post>A</button></form>",
+        {"/?l=es": "spa"},
+    ),
+    "form between the parts of a table": (
+        f"<table><form action=/><tr><td>{LIST}</form></table><input type=password>"
+        "<form action=/b><button>Malti</button></form>",
+        {"/?lang=en": "eng", "/?lang=es": "spa", "/b": "mlt"},
+    ),
+    "addresses as values are those that are followed": (
+        f"<form action=/go><select name=url onchange='location=this.value'>"
+        f"{LANGUAGES.replace('value=', 'value=/x/')}</select></form>",
+        {"/x/en": "eng", "/x/es": "spa"},
+    ),
+}
+FORMS_WITH_LIST = {
+    "hidden input after the list, submit button": (
+        "<form method=get action=/go>{}<input type=hidden name=p value='a b'><input type=submit value=Go name=go>"
+        "</form>",
+        "/go?lang={}&p=a+b",
+    ),
+    "no method, no address": ("<form>{}</form>", "/dir/page.html?lang={}"),
+    "no address leads to the page and not to its base": ("<base href=/base/><form>{}</form>", "/dir/page.html?lang={}"),
+    "address is resolved and loses its query": (
+        "<base href=/base/><form action='x?old=1#top'>{}</form>",
+        "/base/x?lang={}",
+    ),
+    "other lists: the selected option or the first": (
+        "<form action=/>{}<select name=size><option>S<option selected>M</select><select name=c><option>red<option>blue"
+        "</select><select multiple name=m><option>x</select><select><option>y</select></form>",
+        "/?lang={}&size=M&c=red",
+    ),
+    "which inputs are sent": (
+        "<form action=/><input name=a value=1><input name=b><input type=checkbox name=c value=1 checked>"
+        "<input type=hidden name=d value=1 disabled><input type=hidden name=e>"
+        "<input type=radio name=g value=1 checked><button name=h value=1>Go</button>"
+        "<input type=hidden name=f form=other>{}</form>",
+        "/?a=1&e=&g=1&lang={}",
+    ),
+    "unclosed elements": (
+        "<div><form action=/><div></form><form method=post><input type=password></form></div></div>"
+        "<form action=/b>{}</form>",
+        "/b?lang={}",
+    ),
+}
+for name, (form, path) in FORMS_WITH_LIST.items():
+    FORMS[name] = form.replace("{}", LIST), {path.format("en"): "eng", path.format("es"): "spa"}
 
 
 class TestForms:
     """GET forms that choose a language."""
 
-    @pytest.mark.parametrize(
-        ("html", "expected"),
-        [
-            pytest.param(
-                f"<form method=get action=/go><select name=lang>{LANGUAGES}</select>"
-                "<input type=hidden name=p value='a b'><input type=submit value=Go name=go></form>",
-                {"/go?lang=en&p=a+b": "eng", "/go?lang=es&p=a+b": "spa"},
-                id="hidden input after the list, submit button",
-            ),
-            pytest.param(
-                f"<form><select name=lang>{LANGUAGES}</select></form>",
-                {"/dir/page.html?lang=en": "eng", "/dir/page.html?lang=es": "spa"},
-                id="no method, no address",
-            ),
-            pytest.param(
-                f"<base href=/base/><form><select name=lang>{LANGUAGES}</select></form>",
-                {"/dir/page.html?lang=en": "eng", "/dir/page.html?lang=es": "spa"},
-                id="no address leads to the page and not to its base",
-            ),
-            pytest.param(
-                f"<base href=/base/><form action='x?old=1#top'><select name=lang>{LANGUAGES}</select></form>",
-                {"/base/x?lang=en": "eng", "/base/x?lang=es": "spa"},
-                id="address is resolved and loses its query",
-            ),
-            pytest.param(
-                "<form action=/><select name=hl><option value=''>Language<option>EN<option>ES</select></form>",
-                {"/?hl=EN": "eng", "/?hl=ES": "spa"},
-                id="codes in a field that is named after languages, options without value",
-            ),
-            pytest.param(
-                "<form action=/><select name=v><option value=0>Choose language<option value=1>English"
-                "<option value=2 selected>Español<option value=3 disabled>Malti</select></form>",
-                {"/?v=1": "eng", "/?v=2": "spa"},
-                id="numbers as values, invitation, disabled option",
-            ),
-            pytest.param(
-                f"<form action=/><select name=lang>{LANGUAGES}</select><select name=size><option>S<option selected>M"
-                "</select><select name=c><option>red<option>blue</select><select multiple name=m><option>x</select>"
-                "<select><option>y</select></form>",
-                {"/?lang=en&size=M&c=red": "eng", "/?lang=es&size=M&c=red": "spa"},
-                id="other lists: the selected option or the first",
-            ),
-            pytest.param(
-                f"<form action=/><input name=a value=1><input name=b><input type=checkbox name=c value=1 checked>"
-                f"<input type=hidden name=d value=1 disabled><input type=hidden name=e>"
-                f"<input type=radio name=g value=1 checked><button name=h value=1>Go</button>"
-                f"<input type=hidden name=f form=other><select name=lang>{LANGUAGES}</select></form>",
-                {"/?a=1&e=&g=1&lang=en": "eng", "/?a=1&e=&g=1&lang=es": "spa"},
-                id="which inputs are sent",
-            ),
-            pytest.param(
-                "<form action=/><input type=hidden name=p value=7><button name=lang value=es>Español</button>"
-                "<input type=submit name=lang value=en><button type=button name=lang value=mt>Malti</button>"
-                "<button name=lang value=fi formmethod=post>Suomi</button><button>Go</button></form>",
-                {"/?p=7&lang=es": "spa", "/?p=7&lang=en": "eng"},
-                id="submit buttons",
-            ),
-            pytest.param(
-                "<form action=/><input type=hidden name=lang value=es><button>Español</button></form>",
-                {"/?lang=es": "spa"},
-                id="a form for each language",
-            ),
-            pytest.param(
-                "<form action=/><button formaction=/es/>Español</button>"
-                "<button name=l value=en><img src=en.png alt=English></button></form>",
-                {"/es/": "spa", "/?l=en": "eng"},
-                id="address of the button, text of its image",
-            ),
-            pytest.param(
-                "<form method=post><button>Add</button></form>"
-                * 20
-                + "<form action=/><input type=password disabled><button name=l formmethod=post>Mt</button>"
-                "<button name=l value=es>Español</button><button formmethod=post>A</button></form>",
-                {"/?l=es": "spa"},
-                id="forms and buttons of POST do not count",
-            ),
-            pytest.param(
-                f"<table><form action=/><tr><td><select name=lang>{LANGUAGES}</select></form></table>"
-                "<input type=password><form action=/b><button>Malti</button></form>",
-                {"/?lang=en": "eng", "/?lang=es": "spa", "/b": "mlt"},
-                id="form between the parts of a table",
-            ),
-            pytest.param(
-                f"<div><form action=/><div></form><form method=post><input type=password></form>"
-                f"</div></div><form action=/b><select name=lang>{LANGUAGES}</select></form>",
-                {"/b?lang=en": "eng", "/b?lang=es": "spa"},
-                id="unclosed elements",
-            ),
-            pytest.param(
-                f"<form action=/go><select name=url onchange='location=this.value'>"
-                f"{LANGUAGES.replace('value=', 'value=/x/')}</select></form>",
-                {"/x/en": "eng", "/x/es": "spa"},
-                id="addresses as values are those that are followed",
-            ),
-        ],
-    )
+    @pytest.mark.parametrize(("html", "expected"), FORMS.values(), ids=FORMS)
     def test_links(self, html: str, expected: dict[str, str]) -> None:
         found = links(html)
         assert {path: link.label for path, link in found.items()} == expected
@@ -895,75 +709,65 @@ class TestForms:
     @pytest.mark.parametrize(
         "html",
         [
-            "<form method=post><select name=lang>{}</select></form>",
-            "<form method=' POST '><select name=lang>{}</select><button name=lang value=mt>Malti</button></form>",
-            "<form method=dialog><select name=lang>{}</select></form>",
-            "<form><div></form><form method=post><select name=lang>{}</select></form></div>",
-            "<form action='javascript:go()'><select name=lang>{}</select></form>",
-            "<form action='mailto:me@example.org'><select name=lang>{}</select></form>",
-            "<form action=/><select name=lang>{}</select><input type=password name=p></form>",
-            "<form action=/><select name=lang>{}</select><input type=file name=p></form>",
-            "<form action=/><select name=lang>{}</select><textarea name=p></textarea></form>",
-            "<form action=/><select name=lang>{}</select><input name=p required></form>",
-            "<form action=/search><input type=search name=p><select name=lang>{}</select></form>",
-            "<form action=/search><input name=q><select name=lang>{}</select></form>",
+            "<form method=post>{}</form>", "<form method=dialog>{}</form>", "<form action='javascript:go()'>{}</form>",
+            "<form method=' POST '>{}<button name=lang value=mt>Malti</button></form>",
+            "<form><div></form><form method=post>{}</form></div>", "<form action='mailto:me@example.org'>{}</form>",
+            "<form action=/>{}<input type=password name=p></form>", "<form action=/>{}<input type=file name=p></form>",
+            "<form action=/>{}<textarea name=p></textarea></form>", "<form action=/>{}<input name=p required></form>",
+            "<form action=/search><input type=search name=p>{}</form>", "<form action=/search><input name=q>{}</form>",
             "<form action=/><select name=from>{0}</select><select name=to>{0}</select></form>",
-            "<form action=/><select>{}</select></form>",
-            "<form action=/><select name=lang disabled>{}</select></form>",
+            "<form action=/><select>{0}</select></form>", "{}<button name=lang value=es>Español</button>",
+            "<form action=/><select name=lang disabled>{0}</select></form>",
             "<form action=/><select name=lang><option value=en>English</select></form>",
             "<form action=/><select name=country><option value=de>Germany<option value=fr>France</select></form>",
             "<form action=/><select name=country><option>DE<option>FR<option>IT</select></form>",
             "<form action=/><button>Go</button><button name=c value=de>DE</button></form>",
-            "<select name=lang>{}</select><button name=lang value=es>Español</button>",
-            "<form action=/><select name=lang>{}</select><input type=hidden name=x value=" + "x" * 3000 + "></form>",
-            "<form action=/><select name=lang>{}</select>" + "<input type=hidden name=x value=1>" * 200 + "</form>",
+            "<form action=/>{}<input type=hidden name=x value=" + "x" * 3000 + "></form>",
+            "<form action=/>{}" + "<input type=hidden name=x value=1>" * 200 + "</form>",
         ],
-    )
+    )  # fmt: skip
     def test_no_links(self, html: str) -> None:
-        assert parse_page(html.replace("{0}", LANGUAGES).replace("{}", LANGUAGES), URL).links == ()
+        assert not links(html.replace("{0}", LANGUAGES).replace("{}", LIST))
 
     def test_the_page_itself_is_no_link(self) -> None:
-        html = f"<form><select name=lang>{LANGUAGES}</select></form>"
-        found = parse_page(html, URL + "?lang=en").links
+        found = parse_page(f"<form>{LIST}</form>", URL + "?lang=en").links
         assert [link.url for link in found] == [URL + "?lang=es"]
 
     def test_limits(self) -> None:
         options = "".join(f"<option value={i}>English ({i})<option value=x{i}>Español" for i in range(500))
         assert len(links(f"<form action=/><select name=lang>{options}</select></form>")) == 50
-        forms = "".join(f"<form action=/{i}><select name=lang>{LANGUAGES}</select></form>" for i in range(100))
+        forms = "".join(f"<form action=/{i}>{LIST}</form>" for i in range(100))
         assert len(links(forms)) == 40
 
     @pytest.mark.parametrize(
         "html",
         [
-            "<form action=/><select name=lang>" + "<option value=en>English<option value=es>Español" * 20_000,
-            "<select>" + "".join(f"<option value=/{i}/>English {i}" for i in range(40_000)),
-            "<form action=/>" + f"<select name=lang>{LANGUAGES}</select>" * 20_000,
-            "<form action=/>" + "".join(f"<input type=hidden name=l{i} value=es>" for i in range(20_000)),
-            "<form action=/>" + "<button name=lang value=es>Español</button>" * 20_000,
+            "<form action=/><select name=lang>" + LANGUAGES * 10_000,
+            "<select>" + "".join(f"<option value=/{i}/>English {i}" for i in range(20_000)),
+            "<form action=/>" + LIST * 10_000,
+            "<form action=/>" + "".join(f"<input type=hidden name=l{i} value=es>" for i in range(10_000)),
+            "<form action=/>" + "<button name=lang value=es>Español</button>" * 10_000,
             "<form><div></form>" * 4000 + f"<select name=lang>{LANGUAGES}",
-            "<table>" + "<form action=/>" * 50 + "<tr><td>" + "<input type=hidden name=a value=b>" * 20_000,
-            "<table><form></table>" * 20_000,
+            "<table>" + "<form action=/>" * 50 + "<tr><td>" + "<input type=hidden name=a value=b>" * 10_000,
+            "<table><form></table>" * 10_000,
             "<table><tr><form>" * 4000,
-            "<form action='/" + "<select name=lang><option value=es>Español" * 20_000,
-            "<div onclick=\"location='/a'\">" * 4900 + "x" * 1_000_000,
-            "<li onclick=\"location='/a'\"><a href=#>x</a>" * 20_000,
-            '<p onclick="' + "location=" * 200_000 + "'\">x",
-            '<p onclick="' + "window." * 280 + '">x' * 5000,
-            '<p onclick="' + "location='\\/" * 150 + '">x' * 5000,
+            "<form action='/" + "<select name=lang><option value=es>Español" * 10_000,
+            "<div onclick=\"location='/a'\">" * 4900 + "x" * 500_000,
+            "<li onclick=\"location='/a'\"><a href=#>x</a>" * 10_000,
+            '<p onclick="' + "location=" * 100_000 + "'\">x",
+            '<p onclick="' + "window." * 280 + '">x' * 2500,
+            '<p onclick="' + "location='\\/" * 150 + '">x' * 2500,
         ],
         ids=str.__len__,
     )
     def test_hostile_forms_and_scripts(self, html: str) -> None:
-        started = time.thread_time()
-        assert len(parse_page(html, URL).links) <= 1000
-        assert time.thread_time() - started < 10
-        # much slower
+        assert len(links(html)) <= 1000
+        assert within(2.5, lambda: links(html))
         tracemalloc.start()
-        parse_page(html, URL)
+        links(html)
         _, peak = tracemalloc.get_traced_memory()
         tracemalloc.stop()
-        assert peak < 200e6
+        assert peak < 100e6
 
 
 class TestScripts:
@@ -972,36 +776,24 @@ class TestScripts:
     @pytest.mark.parametrize(
         "script",
         [
-            "location.href='/es/'",
-            "location='/es/';return false",
-            "window.location = `/es/`",
-            "window.location.href = '\\/es\\/'; return false;",
-            "javascript:document.location.href='/es/'",
-            "event.preventDefault(); self.location='/es/'",
-            "if (confirm('Go?')) { top . location . href = '/es/' }",
-            "location.assign('/es/')",
-            "window.location.replace( '/es/' )",
-            "window.open('/es/')",
+            "location.href='/es/'", "location='/es/';return false", "window.location = `/es/`",
+            "window.location.href = '\\/es\\/'; return false;", "javascript:document.location.href='/es/'",
+            "event.preventDefault(); self.location='/es/'", "if (confirm('Go?')) { top . location . href = '/es/' }",
+            "location.assign('/es/')", "window.location.replace( '/es/' )", "window.open('/es/')",
             "window.open('/es/', '_self')",
         ],
-    )
+    )  # fmt: skip
     @pytest.mark.parametrize(
         "element",
         [
-            "<a onclick=>Español</a>",
-            "<a href=# onclick=>Español</a>",
-            "<a href='javascript:void(0)' onclick=>Español</a>",
-            "<button onclick=>Español</button>",
-            "<p>in <span onclick=>Español</span></p>",
-            "<div onclick=><b>Español</b></div>",
-            "<ul><li onclick=><a href=#>Español</a></ul>",
-            "<ul><li onclick=><a>Español</a></ul>",
-            "<select><option onclick=>Español</select>",
-            "<input type=button value=Español onclick=>",
-            "<img src=flags/es.png onclick=>",
-            "<table><td onclick=><img src=x.png alt=Español></table>",
+            "<a onclick=>Español</a>", "<a href=# onclick=>Español</a>",
+            "<a href='javascript:void(0)' onclick=>Español</a>", "<button onclick=>Español</button>",
+            "<p>in <span onclick=>Español</span></p>", "<div onclick=><b>Español</b></div>",
+            "<ul><li onclick=><a href=#>Español</a></ul>", "<ul><li onclick=><a>Español</a></ul>",
+            "<select><option onclick=>Español</select>", "<input type=button value=Español onclick=>",
+            "<img src=flags/es.png onclick=>", "<table><td onclick=><img src=x.png alt=Español></table>",
         ],
-    )
+    )  # fmt: skip
     def test_links(self, element: str, script: str) -> None:
         link = only(element.replace("onclick=", f'onclick="{script}"'))
         assert (link.url, link.source) == ("https://example.org/es/", LinkSource.SCRIPT)
@@ -1010,56 +802,33 @@ class TestScripts:
     @pytest.mark.parametrize(
         "script",
         [
-            "location.href='/es/' + page",
-            "location.href = base + '/es/'",
-            "location.href='/es/'.concat(x)",
-            "location=urls[this.value]",
-            "location.href == '/es/'",
-            "location.hash='/es/'",
-            "location.href.replace('/en/', '/es/')",
-            "location.assign('/es/' + x)",
-            "window.open(`/es/${x}`)",
-            "mylocation='/es/'",
-            "map.location='/es/'",
-            "open('/es/')",
-            "dialog.open('/es/')",
-            "location.href='javascript:x'",
-            "location.href='mailto:me@example.org'",
-            "location.href='#es'",
-            "window.open('about:blank')",
-            "location=''",
-            "location='/es/",
-            "location='/x\\u0041'",
-            "location='/es/';" + " " * 2000,
-            "",
+            "location.href='/es/' + page", "location.href = base + '/es/'", "location.href='/es/'.concat(x)",
+            "location=urls[this.value]", "location.href == '/es/'", "location.hash='/es/'", "open('/es/')", "",
+            "location.href.replace('/en/', '/es/')", "location.assign('/es/' + x)", "window.open(`/es/${x}`)",
+            "mylocation='/es/'", "map.location='/es/'", "dialog.open('/es/')", "location.href='javascript:x'",
+            "location.href='mailto:me@example.org'", "location.href='#es'", "window.open('about:blank')",
+            "location=''", "location='/es/", "location='/x\\u0041'", "location='/es/';" + " " * 2000,
         ],
-    )
+    )  # fmt: skip
     def test_no_links(self, script: str) -> None:
-        assert (
-            parse_page(f'<button onclick="{script}">Español</button><a href=# onclick="{script}">x</a>', URL).links
-            == ()
-        )
+        assert not links(f'<button onclick="{script}">Español</button><a href=# onclick="{script}">x</a>')
 
-    def test_other_links(self) -> None:
-        on = "onclick=\"location='{}'\""
-        found = links(
-            f"<ul><li {on.format('/news/1')}>News</ul><nav><span {on.format('/about')}>About</span></nav>",
-        )
-        assert {path: (link.text, link.position, link.label) for path, link in found.items()} == {
-            "/news/1": ("News", BODY, None),
-            "/about": ("About", NAVIGATION, None),
-        }
-
-    def test_codes_beside_each_other(self) -> None:
-        html = "<span onclick=\"location='/en/'\">EN</span> | <span onclick=\"location='/es/'\">ES</span>"
-        assert {path: link.label for path, link in links(html).items()} == {"/en/": "eng", "/es/": "spa"}
-
-    def test_a_link_of_its_own_comes_before_the_script(self) -> None:
-        assert list(links("<a href=/en/ onclick=\"location='/es/'\">x</a>")) == ["/en/"]
-
-    def test_links_inside_keep_their_text(self) -> None:
-        found = links("<div onclick=\"location='/a'\">Card <a href=/b>More</a> end</div><a href=/c>C</a>")
-        assert {path: link.text for path, link in found.items()} == {"/a": "Card", "/b": "More", "/c": "C"}
+    @pytest.mark.parametrize(
+        ("html", "expected"),
+        [
+            ("<ul><li onclick=/news/1>News</ul><nav><span onclick=/about>About</span></nav>",
+             {"/news/1": ("News", BODY, None), "/about": ("About", NAVIGATION, None)}),
+            ("<span onclick=/en/>EN</span> | <span onclick=/es/>ES</span>",
+             {"/en/": ("EN", SWITCHER, "eng"), "/es/": ("ES", SWITCHER, "spa")}),
+            ("<a href=/en/ onclick=/es/>x</a>", {"/en/": ("x", BODY, None)}),
+            ("<div onclick=/a>Card <a href=/b>More</a> end</div><a href=/c>C</a>",
+             {"/a": ("Card", BODY, None), "/b": ("More", BODY, None), "/c": ("C", BODY, None)}),
+        ],
+        ids=["other links", "codes beside each other", "a link of its own comes first", "links inside keep their text"],
+    )  # fmt: skip
+    def test_links_beside_others(self, html: str, expected: dict[str, tuple[str, LinkPosition, str | None]]) -> None:
+        found = links(re.sub("onclick=([^ >]+)", r"""onclick="location='\1'" """, html))
+        assert {path: (link.text, link.position, link.label) for path, link in found.items()} == expected
 
     def test_text_of_the_page_stays(self) -> None:
         html = "<div {}>One <span {}>two</span><p>three <a href=x>four</a><a href=# {}>five</a></div>"
@@ -1109,21 +878,14 @@ class TestLabels:
         assert links("<p class=lang><a href=x><img src=images/ikurrina.png></a>")["/dir/x"].label == "eus"
 
 
-@pytest.mark.parametrize(
-    ("url", "expected"),
-    [
-        ("https://a.com/", True),
-        ("https://a.com/x.php?f=y.pdf", True),
-        ("https://a.com/x.PDF", False),
-        ("https://a.com/x.min.js?v=1", False),
-        ("https://a.com/v1.2/", True),
-        ("https://a.com/.txt", True),
-        ("https://a.com/x.pdf#!lang=spa", False),
-        ("https://a.com/#!/x.pdf", True),
-    ],
-)
-def test_is_page(url: str, expected: bool) -> None:
-    assert may_hold(url) is expected
+@pytest.mark.parametrize("path", ["", "x.php?f=y.pdf", "v1.2/", ".txt", "#!/x.pdf"])
+def test_may_be_a_page(path: str) -> None:
+    assert may_hold(f"https://a.com/{path}")
+
+
+@pytest.mark.parametrize("path", ["x.PDF", "x.min.js?v=1", "x.pdf#!lang=spa"])
+def test_may_be_no_page(path: str) -> None:
+    assert not may_hold(f"https://a.com/{path}")
 
 
 MARKUP = """<a href=x>|</a>|<p>|<nav>|</nav>|<select>|<option value=/en/>|</select>|English|<div class=lang>|</div>|<td>
@@ -1145,9 +907,10 @@ class TestRobustness:
     def test_many_links_take_linear_time(self) -> None:
         def seconds(count: int) -> float:
             html = "<ul class=menu>" + "".join(f"<li><a href='/p/{i}'>Page {i}</a>" for i in range(count))
-            page = parse_page(html, URL)
-            assert len(page.links) + page.links_left == min(count, MAX_ANCHORS)
-            return processor_seconds(lambda: parse_page(html, URL))
+            pages = []
+            taken = processor_seconds(lambda: pages.append(parse_page(html, URL)))
+            assert len(pages[0].links) + pages[0].links_left == min(count, MAX_ANCHORS)
+            return taken
 
         assert any(seconds(50_000) < 10 * max(seconds(10_000), 0.02) for _ in range(ATTEMPTS))
 
@@ -1177,17 +940,10 @@ class TestRobustness:
     @pytest.mark.parametrize(
         "tag",
         [
-            "<div>",
-            "<b id=x>",
-            "<nav class=lang>",
-            "<svg>",
-            "<path/>",
-            "<svg></svg><i>",
-            "<svg><a href=x>text",
-            "<svg>" + "<a href=x>" * 100_000 + "word " * 100_000,
-            "<a " + "x1=1 x2=2 " * 50_000 + ">",
+            "<div>", "<b id=x>", "<nav class=lang>", "<svg>", "<path/>", "<svg></svg><i>", "<svg><a href=x>text",
+            "<svg>" + "<a href=x>" * 100_000 + "word " * 100_000, "<a " + "x1=1 x2=2 " * 50_000 + ">",
         ],
-    )
+    )  # fmt: skip
     def test_hostile_markup(self, tag: str) -> None:
         assert within(2, lambda: parse_page(tag * 20_000 if len(tag) < 100 else tag, URL))
 

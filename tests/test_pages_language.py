@@ -12,49 +12,32 @@ identify = BY_DEFAULT.identify
 
 # Universal Declaration of Human Rights, article 1.
 TEXTS = {
-    "eng": (
-        "All human beings are born free and equal in dignity and rights. They are endowed with reason "
-        "and conscience and should act towards one another in a spirit of brotherhood."
-    ),
-    "isl": (
-        "Hver maður er borinn frjáls og jafn öðrum að virðingu og réttindum. Menn eru gæddir vitsmunum "
-        "og samvizku, og ber þeim að breyta bróðurlega hverjum við annan."
-    ),
-    "mlt": (
-        "Il-bnedmin kollha jitwieldu ħielsa u ugwali fid-dinjità u d-drittijiet. Huma mogħnija bir-"
-        "raġuni u bil-kuxjenza u għandhom iġibu ruħhom ma' xulxin bi spirtu ta' aħwa."
-    ),
-    "eus": (
-        "Gizon-emakume guztiak aske jaiotzen dira, duintasun eta eskubide berberak dituztela; eta "
-        "ezaguera eta kontzientzia dutenez gero, elkarren artean senide legez jokatu beharra dute."
-    ),
-    "fin": (
-        "Kaikki ihmiset syntyvät vapaina ja tasavertaisina arvoltaan ja oikeuksiltaan. Heille on annettu"
-        " järki ja omatunto, ja heidän on toimittava toisiaan kohtaan veljeyden hengessä."
-    ),
-    "spa": (
-        "Todos los seres humanos nacen libres e iguales en dignidad y derechos y, dotados como están de "
-        "razón y conciencia, deben comportarse fraternalmente los unos con los otros."
-    ),
-    "heb": (
-        "כל בני האדם נולדו בני חורין ושווים בערכם ובזכויותיהם. כולם חוננו בתבונה ובמצפון, לפיכך חובה "
-        "עליהם לנהוג איש ברעהו ברוח של אחווה."
-    ),
+    "eng": "All human beings are born free and equal in dignity and rights. They are endowed with reason and "
+    "conscience and should act towards one another in a spirit of brotherhood.",
+    "isl": "Hver maður er borinn frjáls og jafn öðrum að virðingu og réttindum. Menn eru gæddir vitsmunum og samvizku, "
+    "og ber þeim að breyta bróðurlega hverjum við annan.",
+    "mlt": "Il-bnedmin kollha jitwieldu ħielsa u ugwali fid-dinjità u d-drittijiet. Huma mogħnija bir-raġuni u "
+    "bil-kuxjenza u għandhom iġibu ruħhom ma' xulxin bi spirtu ta' aħwa.",
+    "eus": "Gizon-emakume guztiak aske jaiotzen dira, duintasun eta eskubide berberak dituztela; eta ezaguera eta "
+    "kontzientzia dutenez gero, elkarren artean senide legez jokatu beharra dute.",
+    "fin": "Kaikki ihmiset syntyvät vapaina ja tasavertaisina arvoltaan ja oikeuksiltaan. Heille on annettu järki ja "
+    "omatunto, ja heidän on toimittava toisiaan kohtaan veljeyden hengessä.",
+    "spa": "Todos los seres humanos nacen libres e iguales en dignidad y derechos y, dotados como están de razón y "
+    "conciencia, deben comportarse fraternalmente los unos con los otros.",
+    "heb": "כל בני האדם נולדו בני חורין ושווים בערכם ובזכויותיהם. כולם חוננו בתבונה ובמצפון, לפיכך חובה עליהם לנהוג "
+    "איש ברעהו ברוח של אחווה.",
     "zho": "人人生而自由，在尊严和权利上一律平等。他们赋有理性和良心，并应以兄弟关系的精神相对待。",
 }
+ENG, FIN = TEXTS["eng"], TEXTS["fin"]
 
 
 @pytest.mark.parametrize("lang", TEXTS)
-def test_long_text(lang: str) -> None:
+def test_long_and_short_texts(lang: str) -> None:
     found = identify(2 * TEXTS[lang] + "\n" + TEXTS[lang].upper() if lang != "zho" else 5 * TEXTS[lang])
-    assert (found.language, found.reliable) == (lang, True)
-    assert found.shares[0][0] == lang
-
-
-@pytest.mark.parametrize("lang", TEXTS)
-def test_short_text(lang: str) -> None:
-    found = identify(TEXTS[lang][:60])
-    assert (found.language, found.reliable) == (lang, True)
+    short = identify(TEXTS[lang][:60])
+    assert found.shares[0][0] == found.language == short.language == lang
+    assert found.reliable
+    assert short.reliable
 
 
 @pytest.mark.parametrize("text", ["", " \n", "2024-01-01 12:00", "{{menu}}", "|||", "OK", "\ufdd0\x00"])
@@ -63,9 +46,11 @@ def test_nothing_to_identify(text: str) -> None:
     assert (found.language, found.shares, found.reliable) == ("un", (), False)
 
 
-def test_control_characters_do_no_harm() -> None:
+def test_control_characters_markup_and_what_is_beyond_the_limit_do_no_harm() -> None:
     dirty = "\x00\x07" + TEXTS["isl"].replace(" ", " \x92\x85\x0b") * 2 + "\ud800\ufffe\U0001ffff\x7f"
-    assert identify(dirty).language == "isl"
+    filler = (TEXTS["isl"] + "\n") * (MAX_CHARACTERS // len(TEXTS["isl"]) + 2)
+    for text in (dirty, "<p lang=en>" + 2 * TEXTS["isl"], filler + 500 * ENG):
+        assert identify(text).language == "isl"
 
 
 def test_mixed_text_has_shares() -> None:
@@ -73,15 +58,6 @@ def test_mixed_text_has_shares() -> None:
     assert [lang for lang, _ in found.shares] == ["eus", "spa"]
     assert found.language == "eus"
     assert 50 < found.shares[0][1] < 75
-
-
-def test_markup_is_text() -> None:
-    assert identify("<p lang=en>" + 2 * TEXTS["isl"]).language == "isl"
-
-
-def test_reading_stops() -> None:
-    filler = (TEXTS["isl"] + "\n") * (MAX_CHARACTERS // len(TEXTS["isl"]) + 2)
-    assert identify(filler + 500 * TEXTS["eng"]).language == "isl"
 
 
 def test_two_codes_of_one_language_are_one_share() -> None:
@@ -99,59 +75,36 @@ def test_never_raises(text: str) -> None:
 # pages: the vote of their own text, and what is declared -------------------------------------------------------------
 
 CROATIAN = "Sva ljudska bića rađaju se slobodna i jednaka u dostojanstvu i pravima. Ona su obdarena razumom i sviješću."
-SLOVAK = (
-    "Všetci ľudia sa rodia slobodní a sebe rovní, čo sa týka ich dôstojnosti a práv. Sú obdarení rozumom a svedomím."
-)
+SLOVAK = "Všetci ľudia sa rodia slobodní a rovní, čo sa týka ich dôstojnosti a práv. Sú obdarení rozumom a svedomím."
 GALICIAN = (
-    "Tódolos seres humanos nacen libres e iguais en dignidade e dereitos e, dotados como están de razón e conciencia."
+    "Tódolos seres humanos nacen libres e iguais en dignidade e dereitos, dotados como están de razón e conciencia."
 )
-
-
-def language_of(*lines: str, declared: tuple[str | None, ...] = ()) -> str:
-    return BY_DEFAULT.identify_page(lines, declared).language
-
-
-def test_lines_vote_by_their_length() -> None:
-    assert language_of(*[TEXTS["eng"]] * 3, TEXTS["fin"]) == "eng"
-    assert language_of(TEXTS["eng"], *[TEXTS["fin"]] * 3) == "fin"
-    assert language_of(*["of the"] * 50, TEXTS["fin"], TEXTS["fin"]) == "fin"
-
-
-@pytest.mark.parametrize("declared", [("fin",), ("fin", None, "fin"), ("fin", "fin", "fin", "fin")])
-def test_the_text_of_a_page_outvotes_what_is_declared(declared: tuple[str | None, ...]) -> None:
-    """The page that a generator shows where a translation is missing has its address, its menu and its ``lang``."""
-    assert language_of(TEXTS["eng"], TEXTS["eng"], declared=declared) == "eng"
-
-
-def test_a_declaration_decides_about_a_short_text() -> None:
-    assert language_of("Ana Garcia, 2013", declared=("cat",)) == "cat"
-    assert language_of("Contact", declared=("fra",)) == "fra"
-    # a page that shows nothing without scripts is no document
-    assert language_of("wait", declared=("mlt",)) == "un"
-    assert language_of("1999–2004", declared=("mlt",)) == "un"
-
-
-def test_a_detector_that_is_sure_outvotes_a_declaration_about_a_short_text() -> None:
-    assert language_of("This page is not translated yet. Please help us with it.", declared=("fin", "fin")) == "eng"
-
-
-def test_most_declarations_decide() -> None:
-    assert language_of("Ana Garcia", declared=("eng", "fin", "fin")) == "fin"
-    assert language_of("Ana Garcia", declared=("eng", "fin")) == "eng"
-    assert language_of("Ana Garcia", declared=(None, None, "fin")) == "fin"
-
-
-@pytest.mark.parametrize("declared", ["hrv", "srp", "bos", "cnr"])
-def test_a_declaration_decides_among_languages_that_no_detector_can_tell_apart(declared: str) -> None:
-    assert language_of(*[CROATIAN] * 4, declared=(declared,)) == declared
 
 
 @pytest.mark.parametrize(
-    ("text", "language", "declared"),
-    [(SLOVAK, "slk", "ces"), (GALICIAN, "glg", "por"), (TEXTS["eng"], "eng", "hrv")],
-)
-def test_a_wrong_declaration_does_not_outvote_a_detector_that_is_sure(text: str, language: str, declared: str) -> None:
-    assert language_of(*[text] * 6, declared=(declared,)) == language
+    ("lines", "declared", "language"),
+    [
+        # lines vote by their length
+        ([ENG, ENG, ENG, FIN], (), "eng"), ([ENG, FIN, FIN, FIN], (), "fin"), (["of the"] * 50 + [FIN, FIN], (), "fin"),
+        # a text outvotes what is declared: where a translation is missing, a generator shows the original in its frame
+        ([ENG, ENG], ("fin",), "eng"), ([ENG, ENG], ("fin", None, "fin"), "eng"), ([ENG, ENG], ("fin",) * 4, "eng"),
+        ([SLOVAK] * 6, ("ces",), "slk"), ([GALICIAN] * 6, ("por",), "glg"), ([ENG] * 6, ("hrv",), "eng"),
+        # a declaration decides about a short text, unless a detector is sure
+        (["Ana Garcia, 2013"], ("cat",), "cat"), (["Contact"], ("fra",), "fra"),
+        (["This page is not translated yet. Please help us with it."], ("fin", "fin"), "eng"),
+        # a page that shows nothing without scripts is no document
+        (["wait"], ("mlt",), "un"), (["1999–2004"], ("mlt",), "un"),
+        # most declarations decide
+        (["Ana Garcia"], ("eng", "fin", "fin"), "fin"), (["Ana Garcia"], ("eng", "fin"), "eng"),
+        (["Ana Garcia"], (None, None, "fin"), "fin"),
+        # a declaration decides among languages that no detector can tell apart
+        *(([CROATIAN] * 4, (lang,), lang) for lang in ("hrv", "srp", "bos", "cnr")),
+    ],
+)  # fmt: skip
+def test_the_text_and_what_is_declared_decide(
+    lines: list[str], declared: tuple[str | None, ...], language: str
+) -> None:
+    assert BY_DEFAULT.identify_page(lines, declared).language == language
 
 
 def test_a_page_that_no_detector_can_read_is_in_the_language_that_it_declares() -> None:
@@ -179,8 +132,6 @@ def test_an_undetectable_language_may_be_declared_anywhere() -> None:
 def test_address_links_and_header_declare_the_language(
     url: str, announced: str | None, header: str, language: str
 ) -> None:
-    detection = Detection(undetectable=frozenset({"sme"}), languages=frozenset({"sme", "eng"}))
-    job = PageJob(
-        b"<p>Rgh Bnh Lmk", "text/html", url, detection=detection, announced=announced, content_language=header
-    )
+    told = Detection(undetectable=frozenset({"sme"}), languages=frozenset({"sme", "eng"}))
+    job = PageJob(b"<p>Rgh Bnh Lmk", "text/html", url, detection=told, announced=announced, content_language=header)
     assert job.run().language == language

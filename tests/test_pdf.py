@@ -10,16 +10,7 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 from scrapy.exceptions import UsageError
 from scrapy.settings import Settings
-from support.pdf_files import (
-    damaged_pdf,
-    hostile_pdfs,
-    lines_pdf,
-    locked_pdf,
-    report,
-    scanned_pdf,
-    text_pdf,
-    writer,
-)
+from support.pdf_files import damaged_pdf, hostile_pdfs, lines_pdf, locked_pdf, report, scanned_pdf, text_pdf, writer
 from support.processes import PeakMemory
 
 from bilingual_crawler import options
@@ -45,58 +36,44 @@ def column(*texts: str, left: float = 50, width: float = 200, top: float = 700, 
     ]
 
 
+ANY_TEXT = st.text(st.characters(categories=("L", "N", "P")), min_size=1, max_size=30)
+ANY_LINE = st.builds(Line, ANY_TEXT, st.floats(0, 600), st.floats(0, 600), st.floats(0, 800), st.floats(1, 40))
 FULL = "a line that is as long as all the others"
+KNOWN = "a well-known man and a well-known woman"
+FIRST, SECOND = column(FULL, FULL)
+ARABIC, END = "هذا سطر طويل مثل كل السطور الأخرى", "نهاية"
+TO_THE_LEFT = [column(ARABIC)[0], Line(END, 170, 250, 688, 10), column(ARABIC, top=676)[0]]
+PARAGRAPHS = {
+    "a word would have had room": (column(FULL, "<ends here", FULL, FULL), [f"{FULL} ends here", f"{FULL} {FULL}"]),
+    "from right to left": (TO_THE_LEFT, [f"{ARABIC} {END}", ARABIC]),
+    "gap": (column(FULL, FULL) + column(FULL, FULL, top=700 - 2 * 12 - 8), [f"{FULL} {FULL}"] * 2),
+    "size": ([*column(FULL, size=14), *column(FULL, FULL, top=688)], [FULL, f"{FULL} {FULL}"]),
+    "indentation": ([FIRST, SECOND._replace(left=70)], [FULL, FULL]),
+    "indentation in a list": ([FIRST._replace(text=f"• {FULL}"), SECOND._replace(left=70)], [f"• {FULL} {FULL}"]),
+    "items": (column(f"1. {FULL}", f"2. {FULL}", f"• {FULL}"), [f"1. {FULL}", f"2. {FULL}", f"• {FULL}"]),
+    "columns": (column(FULL, FULL) + column(FULL, FULL, left=300), [f"{FULL} {FULL}"] * 2),
+    "hyphenation is undone": (
+        column("the govern-", "ment and the min\u00ad", "istry of fi\u2010", "nance"),
+        ["the government and the ministry of finance"],
+    ),
+    "hyphen of a part of the next word": (column(f"{FULL} Vor-", "und Nachteile"), [f"{FULL} Vor- und Nachteile"]),
+    "a word of the document is no such part": (
+        column(f"{FULL} boeken boek-", "en lezen"),
+        [f"{FULL} boeken boeken lezen"],
+    ),
+    "hyphen of a known compound": (column(KNOWN, "and this well-", "known dog"), [f"{KNOWN} and this well-known dog"]),
+    "names, numbers": (column("Austria-", "Hungary and pages 10-", "12"), ["Austria-Hungary and pages 10- 12"]),
+    "Japanese": (column("日本語の文章です", "次の行"), ["日本語の文章です次の行"]),
+    "Thai": (column("ภาษาไทยเป็นภาษา", "ที่สวยงาม"), ["ภาษาไทยเป็นภาษาที่สวยงาม"]),
+    "Korean": (column("한국어 문장입니다", "다음 줄"), ["한국어 문장입니다 다음 줄"]),
+}
+"""Lines, and the paragraphs that they make, by what joins or parts them."""
 
 
 class TestParagraphs:
-    def test_lines_are_joined_and_parted_where_a_word_would_have_had_room(self) -> None:
-        lines = column(FULL, "<ends here", FULL, FULL)
-        assert read(lines) == [f"{FULL} ends here", f"{FULL} {FULL}"]
-
-    def test_a_gap_parts(self) -> None:
-        below = column(FULL, FULL, top=700 - 2 * 12 - 8)
-        assert read(column(FULL, FULL) + below) == [f"{FULL} {FULL}"] * 2
-
-    def test_another_size_parts(self) -> None:
-        assert read([*column(FULL, size=14), *column(FULL, FULL, top=688)]) == [FULL, f"{FULL} {FULL}"]
-
-    def test_an_indentation_parts_but_not_in_a_list(self) -> None:
-        first, second = column(FULL, FULL)
-        assert read([first, second._replace(left=70)]) == [FULL, FULL]
-        assert read([first._replace(text=f"• {FULL}"), second._replace(left=70)]) == [f"• {FULL} {FULL}"]
-
-    def test_items_of_a_list_are_parted(self) -> None:
-        assert read(column(f"1. {FULL}", f"2. {FULL}", f"• {FULL}")) == [f"1. {FULL}", f"2. {FULL}", f"• {FULL}"]
-
-    def test_columns_are_parted(self) -> None:
-        assert read(column(FULL, FULL) + column(FULL, FULL, left=300)) == [f"{FULL} {FULL}"] * 2
-
-    def test_lines_from_right_to_left_end_on_the_left(self) -> None:
-        full, end = "هذا سطر طويل مثل كل السطور الأخرى", "نهاية"
-        right = column(full, full, full)
-        right[1] = Line(end, 170, 250, right[1].base, 10)
-        assert read(right) == [f"{full} {end}", full]
-
-    def test_hyphenation_is_undone(self) -> None:
-        assert read(column("the govern-", "ment and the min\u00ad", "istry of fi\u2010", "nance")) == [
-            "the government and the ministry of finance"
-        ]
-
-    def test_a_hyphen_for_a_part_of_the_next_word_stays(self) -> None:
-        assert read(column(f"{FULL} Vor-", "und Nachteile")) == [f"{FULL} Vor- und Nachteile"]
-
-    def test_a_word_that_the_document_has_is_no_part_of_the_next_one(self) -> None:
-        assert read(column(f"{FULL} boeken boek-", "en lezen")) == [f"{FULL} boeken boeken lezen"]
-
-    def test_a_compound_that_the_document_has_keeps_its_hyphen(self) -> None:
-        known = "a well-known man and a well-known woman"
-        assert read(column(known, "and this well-", "known dog")) == [f"{known} and this well-known dog"]
-        assert read(column("Austria-", "Hungary and pages 10-", "12")) == ["Austria-Hungary and pages 10- 12"]
-
-    def test_scripts_without_blanks_are_joined_without_one(self) -> None:
-        assert read(column("日本語の文章です", "次の行")) == ["日本語の文章です次の行"]
-        assert read(column("ภาษาไทยเป็นภาษา", "ที่สวยงาม")) == ["ภาษาไทยเป็นภาษาที่สวยงาม"]
-        assert read(column("한국어 문장입니다", "다음 줄")) == ["한국어 문장입니다 다음 줄"]
+    @pytest.mark.parametrize(("lines", "joined"), PARAGRAPHS.values(), ids=PARAGRAPHS)
+    def test_lines_are_joined_and_parted_by(self, lines: list[Line], joined: list[str]) -> None:
+        assert read(lines) == joined
 
     def test_a_paragraph_goes_on_on_the_next_page(self) -> None:
         assert read(column(FULL), column(FULL)) == [f"{FULL} {FULL}"]
@@ -110,26 +87,21 @@ class TestParagraphs:
         assert read(*pages) == [f"Text {number} {FULL}." for number in range(3)]
         assert len(read(*pages[:2])) == 4
 
-    @given(
-        st.lists(
-            st.lists(
-                st.builds(
-                    Line,
-                    st.text(st.characters(categories=("L", "N", "P")), min_size=1, max_size=30),
-                    st.floats(0, 600),
-                    st.floats(0, 600),
-                    st.floats(0, 800),
-                    st.floats(1, 40),
-                )
-            ),
-            max_size=2,
-        )
-    )
+    @given(st.lists(st.lists(ANY_LINE), max_size=2))
     def test_every_character_but_hyphens_and_blanks_stays(self, pages: list[list[Line]]) -> None:
         def letters(texts: list[str]) -> str:
             return "".join(filter(str.isalnum, "".join(texts)))
 
         assert letters(read(*pages) if pages else []) == letters([line.text for page in pages for line in page])
+
+
+def of_one_size(title: str) -> bytes:
+    """A PDF whose title is in the metadata alone."""
+    pdf = writer()
+    pdf.set_title(title)
+    pdf.add_page()
+    pdf.multi_cell(0, None, " ".join(report("en", 3)[1]))
+    return bytes(pdf.output())
 
 
 class TestText:
@@ -143,34 +115,16 @@ class TestText:
         found = read_pdf(URL, lines_pdf(["The govern-", "ment of this country is oﬃcial."]))
         assert found.text == "The government of this country is official."
 
-    def test_the_title_of_the_metadata_counts_if_the_page_shows_it(self) -> None:
+    def test_the_title_of_the_metadata_counts_if_the_page_shows_it_or_has_no_large_line(self) -> None:
         title, written = report("en", 3)
         assert read_pdf(URL, text_pdf(title, written, named=title.upper())).title == title.upper()
         assert read_pdf(URL, text_pdf(title, written, named="Microsoft Word - draft7.doc")).title == title
-
-    def test_without_a_large_line_the_title_is_that_of_the_metadata(self) -> None:
-        pdf = writer()
-        pdf.set_title("Named")
-        pdf.add_page()
-        pdf.multi_cell(0, None, " ".join(report("en", 3)[1]))
-        assert read_pdf(URL, bytes(pdf.output())).title == "Named"
-
-    def test_titles_are_bounded(self) -> None:
-        title, written = report("en", 3)
-        long = f"{title} " * 2000
-        assert len(read_pdf(URL, text_pdf(title, written, named=long)).title) <= MAX_TITLE
-        pdf = writer()
-        pdf.set_title(long)
-        pdf.add_page()
-        pdf.multi_cell(0, None, " ".join(written))
-        assert 400 < len(read_pdf(URL, bytes(pdf.output())).title) <= MAX_TITLE
+        assert read_pdf(URL, of_one_size("Named")).title == "Named"
+        assert len(read_pdf(URL, text_pdf(title, written, named=f"{title} " * 2000)).title) <= MAX_TITLE
+        assert 400 < len(read_pdf(URL, of_one_size(f"{title} " * 2000)).title) <= MAX_TITLE
 
     def test_a_title_that_was_cut_inside_a_character(self) -> None:
-        pdf = writer()
-        pdf.set_title("Named \N{SMILING CAT FACE WITH HEART-SHAPED EYES}")
-        pdf.add_page()
-        pdf.multi_cell(0, None, " ".join(report("en", 3)[1]))
-        body, whole = bytes(pdf.output()), b"d83dde3b"
+        body, whole = of_one_size("Named \N{SMILING CAT FACE WITH HEART-SHAPED EYES}"), b"d83dde3b"
         assert body.count(whole) == 1
         assert read_pdf(URL, body.replace(whole, b"d83d0021")).title == "Named !"
 
@@ -184,13 +138,10 @@ class TestText:
     @pytest.mark.parametrize(
         ("body", "kind"),
         [
-            (locked_pdf("en", 1), "encrypted"),
-            (scanned_pdf("en", 1), "no-text"),
-            (damaged_pdf("en", 1), "damaged"),
-            (b"", "damaged"),
-            (b"<html>", "damaged"),
+            (locked_pdf("en", 1), "encrypted"), (scanned_pdf("en", 1), "no-text"), (damaged_pdf("en", 1), "damaged"),
+            (b"", "damaged"), (b"<html>", "damaged"),
         ],
-    )
+    )  # fmt: skip
     def test_what_cannot_be_read_says_why(self, body: bytes, kind: str) -> None:
         with pytest.raises(ContentError) as caught:
             submit(PdfJob(body, URL)).result(60)

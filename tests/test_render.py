@@ -7,11 +7,13 @@ import os
 import re
 import signal
 import socket
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import psutil
 import pytest
+from support import crawls
 from support.components import program
+from support.crawls import documents, pairs
 from support.processes import PeakMemory
 from support.scripted import Answer, negotiating
 from support.webserver import ABOUT_SITE, TEXT, bilingual_site, html, run_scrapy, serve, start_scrapy
@@ -20,7 +22,7 @@ from warcio.archiveiterator import ArchiveIterator
 from bilingual_crawler.crawl.middlewares.render import REQUESTS, is_shell
 from bilingual_crawler.pages.html import parse_page
 from bilingual_crawler.settings import BILINGUAL_USER_AGENT
-from bilingual_crawler.storage.records import read_json_lines, read_tsv
+from bilingual_crawler.storage.records import read_tsv
 
 if TYPE_CHECKING:
     from email.message import Message
@@ -36,11 +38,10 @@ SHELL = (
 )
 SCRIPT = """
 document.addEventListener("DOMContentLoaded", async () => {
-  const answer = await fetch("/parts" + location.pathname)
+  const answer = await fetch(`/parts${location.pathname}`)
   document.body.innerHTML = await answer.text() + "<img src=/logo.png>"
 })
 """
-ELSEWHERE = "<!doctype html><title>app</title><script>location.replace('/en/page-0.html')</script>"
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -51,12 +52,8 @@ def chromium() -> str:
 def with_scripts(*shells: str) -> dict[str, str]:
     """The bilingual site, where the pages named *shells* hold nothing but a script that fetches their content."""
     site = {path: html.replace("</head>", "<script src=/app.js></script></head>") for path, html in PLAIN.items()}
-    return (
-        {"/app.js": SCRIPT}
-        | site
-        | {path: SHELL for path in shells}
-        | {f"/parts{path}": html for path, html in PLAIN.items()}
-    )
+    parts = {f"/parts{path}": html for path, html in PLAIN.items()}
+    return {"/app.js": SCRIPT} | site | dict.fromkeys(shells, SHELL) | parts
 
 
 PLAIN = {path: html for path, html in bilingual_site(PAGES).items() if path not in ("/", "/fi/")}
@@ -65,10 +62,7 @@ PAIRS = {(f"/en/{name}", f"/es/{name}") for name in NAMES}
 
 
 def crawl(folder: Path, site: Site, *more: str, seed: str = "/en/") -> CompletedProcess[str]:
-    arguments = ("-a", "pair=eng-spa", "-a", f"seeds={site.url}{seed}", "-a", "policy=bfs")
-    # the pages of the site have the same text, so alignment at the end would take some for copies
-    output = ("-s", f"BILINGUAL_OUTPUT_DIR={folder / 'out'}", "-s", "BILINGUAL_ALIGN=")
-    result = run_scrapy(folder, "crawl", "bilingual", *arguments, *output, *more)
+    result: CompletedProcess[str] = crawls.crawl(folder, site.url + seed, *more)
     assert result.returncode == 0, result.stderr
     return result
 
@@ -78,13 +72,16 @@ def stat(result: CompletedProcess[str], name: str) -> int:
     return int(found[1]) if found else 0
 
 
-def pairs(folder: Path, site: Site) -> set[tuple[str, str]]:
-    rows = read_tsv(folder / "out" / "pairs.tsv")
-    return {(row["url_a"].removeprefix(site.url), row["url_b"].removeprefix(site.url)) for row in rows}
+def auto(site: Site) -> tuple[str, ...]:
+    """The arguments of a crawl that goes on while a test does something to it."""
+    chosen = ("-a", "pair=eng-spa", "-a", f"seeds={site.url}/en/", "-a", "policy=bfs", "-a", "render=auto")
+    return ("crawl", "bilingual", *chosen, "-s", "JOBDIR=job", "-s", "BILINGUAL_OUTPUT_DIR=out")
 
 
-def documents(folder: Path) -> dict[str, dict[str, Any]]:
-    return {record["url"]: record for record in read_json_lines(folder / "out" / "documents.jsonl.gz")}
+def elapsed(result: CompletedProcess[str]) -> float:
+    found = re.search(r"'elapsed_time_seconds': ([\d.]+)", result.stderr)
+    assert found
+    return float(found[1])
 
 
 @pytest.mark.slow
@@ -103,13 +100,22 @@ def test_a_site_that_is_all_javascript_has_no_documents_unless_rendered(tmp_path
     assert TEXT["en"].strip() in page["text"]
 
 
-def test_auto_renders_nothing_but_the_shells(tmp_path: Path) -> None:
-    shells = {"/es/", "/en/page-0.html", "/es/page-1.html"}
-    with serve(with_scripts(*shells)) as site:
-        result = crawl(tmp_path, site, "-a", "render=auto", "-s", "BILINGUAL_CONTACT=mailto:me@example.org")
-    assert pairs(tmp_path, site) == PAIRS
-    assert stat(result, "pages") == stat(result, "shells") == len(shells)
-    assert {path for path in site.asked if path.startswith("/parts")} == {f"/parts{path}" for path in shells}
+SHELLS = {"/es/", "/en/page-0.html", "/es/page-1.html"}
+
+
+@pytest.fixture(scope="module")
+def rendered(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Site, CompletedProcess[str]]:
+    """A crawl of a site of which some pages are shells."""
+    folder = tmp_path_factory.mktemp("rendered")
+    with serve(with_scripts(*SHELLS)) as site:
+        return folder, site, crawl(folder, site, "-a", "render=auto", "-s", "BILINGUAL_CONTACT=mailto:me@example.org")
+
+
+def test_auto_renders_nothing_but_the_shells(rendered: tuple[Path, Site, CompletedProcess[str]]) -> None:
+    folder, site, result = rendered
+    assert pairs(folder, site) == PAIRS
+    assert stat(result, "pages") == stat(result, "shells") == len(SHELLS)
+    assert {path for path in site.asked if path.startswith("/parts")} == {f"/parts{path}" for path in SHELLS}
     assert site.asked["/app.js"] <= 2
     assert not site.asked["/logo.png"]
     assert not site.asked["/style.css"]
@@ -117,61 +123,44 @@ def test_auto_renders_nothing_but_the_shells(tmp_path: Path) -> None:
     assert site.agents == {f"{BILINGUAL_USER_AGENT} (+mailto:me@example.org)"}
 
 
-WAYS = {
-    "timer": "setTimeout(() => app.innerHTML = {}, 3000)",
-    "frames": "let frames = 0; "
-    "(function next() {{ frames++ < 60 ? requestAnimationFrame(next) : app.innerHTML = {} }})()",
-    "shadow": "app.attachShadow({{mode: 'open'}}).innerHTML = {}",
-    "shadow in a shadow by a timer": "app.attachShadow({{mode: 'open'}}).innerHTML = '<span></span>'; "
+WAYS = (
+    "setTimeout(() => app.innerHTML = {}, 3000)",
+    "let frames = 0; (function next() {{ frames++ < 60 ? requestAnimationFrame(next) : app.innerHTML = {} }})()",
+    "app.attachShadow({{mode: 'open'}}).innerHTML = {}",
+    "app.attachShadow({{mode: 'open'}}).innerHTML = '<span></span>'; "
     "setTimeout(() => app.shadowRoot.querySelector('span').attachShadow({{mode: 'open'}}).innerHTML = {}, 1000)",
-}
-"""Scripts that show the text of a page."""
-SHOWN = dict(zip(WAYS, NAMES, strict=True))
-"""The page that is shown in each way, in both languages."""
+)
+"""Scripts that show the text of a page: after a while, after many frames, in a shadow tree, in one of another."""
 
 
-@pytest.fixture(scope="module")
-def shown(tmp_path_factory: pytest.TempPathFactory) -> set[tuple[str, str]]:
-    """The pairs of a site of such pages."""
-    folder = tmp_path_factory.mktemp("shown")
+def test_text_is_waited_for_wherever_it_is_shown(tmp_path: Path) -> None:
     pages = {}
-    for way, name in SHOWN.items():
+    for way, name in zip(WAYS, NAMES, strict=True):
         for path in (f"/en/{name}", f"/es/{name}"):
-            script = WAYS[way].format(json.dumps(PLAIN[path]).replace("</p>", "<\\/p>"))
+            script = way.format(json.dumps(PLAIN[path]).replace("</p>", "<\\/p>"))
             pages[path] = SHELL.replace("<script src=/app.js></script>", "") + f"<script>{script}</script>"
     with serve(pages) as site:
-        crawl(folder, site, "-a", "render=auto")
-    return pairs(folder, site)
-
-
-@pytest.mark.parametrize("way", WAYS)
-def test_text_is_waited_for_wherever_it_is_shown(shown: set[tuple[str, str]], way: str) -> None:
-    assert (f"/en/{SHOWN[way]}", f"/es/{SHOWN[way]}") in shown
-
-
-LIMIT = 6
-"""Seconds that a page may take."""
+        crawl(tmp_path, site, "-a", "render=auto")
+    assert pairs(tmp_path, site) == PAIRS
 
 
 def test_pages_that_stay_shells_are_given_less_and_less_time(tmp_path: Path) -> None:
     names = [f"/{number}" for number in range(12)]
     links = "".join(f"<a href={name}>{name}</a>" for name in names)
     with serve({"/en/": html("en", "home", links)} | dict.fromkeys(names, SHELL)) as site:
-        limits = ("-s", "BILINGUAL_RENDER_CONCURRENCY=1", "-s", f"BILINGUAL_RENDER_TIMEOUT={LIMIT}")
+        limits = ("-s", "BILINGUAL_RENDER_CONCURRENCY=1", "-s", "BILINGUAL_RENDER_TIMEOUT=6")
         result = crawl(tmp_path, site, "-a", "render=auto", *limits)
     assert stat(result, "pages") == len(names)
-    seconds = re.search(r"'elapsed_time_seconds': ([\d.]+)", result.stderr)
-    assert seconds
-    assert float(seconds[1]) < LIMIT * len(names) / 2
+    assert elapsed(result) < 6 * len(names) / 2
 
 
 @pytest.mark.slow
-def test_the_archive_holds_what_was_downloaded_and_what_became_of_it(tmp_path: Path) -> None:
-    shells = {"/es/", "/en/page-0.html"}
-    with serve(with_scripts(*shells)) as site:
-        crawl(tmp_path, site, "-a", "render=auto")
+def test_the_archive_holds_what_was_downloaded_and_what_became_of_it(
+    rendered: tuple[Path, Site, CompletedProcess[str]], tmp_path: Path
+) -> None:
+    folder, site, _ = rendered
     responses, conversions = {}, {}
-    with (tmp_path / "out" / "crawl-00000.warc.gz").open("rb") as file:
+    with (folder / "out" / "crawl-00000.warc.gz").open("rb") as file:
         for record in ArchiveIterator(file):
             field = record.rec_headers.get_header
             path = (field("WARC-Target-URI") or "").removeprefix(site.url)
@@ -179,20 +168,17 @@ def test_the_archive_holds_what_was_downloaded_and_what_became_of_it(tmp_path: P
                 responses[path] = (field("WARC-Record-ID"), record.content_stream().read().decode())
             elif record.rec_type == "conversion":
                 conversions[path] = (field("WARC-Refers-To"), record.content_stream().read().decode())
-    assert set(conversions) == shells
-    for path, (original, rendered) in conversions.items():
+    assert set(conversions) == SHELLS
+    for path, (original, text) in conversions.items():
         assert responses[path] == (original, SHELL)
         assert responses[f"/parts{path}"][1] == PLAIN[path]
-        assert "<p>" in rendered
-    record = documents(tmp_path)[f"{site.url}/es/"]
-    with (tmp_path / "out" / record["warc_file"]).open("rb") as file:
+        assert "<p>" in text
+    record = documents(folder)[f"{site.url}/es/"]
+    with (folder / "out" / record["warc_file"]).open("rb") as file:
         file.seek(record["warc_offset"])
         assert next(ArchiveIterator(file)).rec_type == "conversion"
-
-    again = tmp_path / "again"
-    again.mkdir()
-    crawl(again, site, "-a", "render=auto", "-s", f"BILINGUAL_REPLAY={tmp_path / 'out'}")
-    assert pairs(again, site) == pairs(tmp_path, site) == PAIRS
+    crawl(tmp_path, site, "-a", "render=auto", "-s", f"BILINGUAL_REPLAY={folder / 'out'}")
+    assert pairs(tmp_path, site) == PAIRS
 
 
 @pytest.mark.slow
@@ -206,14 +192,12 @@ def test_always_renders_every_page(tmp_path: Path) -> None:
 @pytest.mark.slow
 def test_a_stop_from_the_terminal_leaves_no_page_half_rendered(tmp_path: Path) -> None:
     with serve(with_scripts(*PLAIN), delay=0.1) as site:
-        arguments = ("-a", "pair=eng-spa", "-a", f"seeds={site.url}/en/", "-a", "policy=bfs", "-a", "render=auto")
-        command = ("crawl", "bilingual", *arguments, "-s", "JOBDIR=job", "-s", "BILINGUAL_OUTPUT_DIR=out")
-        process = start_scrapy(tmp_path, *command)
+        process = start_scrapy(tmp_path, *auto(site))
         site.wait_until_asked(8)
         os.killpg(process.pid, signal.SIGINT)
         _, log = process.communicate(timeout=300)
         assert len(documents(tmp_path)) < len(PLAIN), log
-        resumed = run_scrapy(tmp_path, *command)
+        resumed = run_scrapy(tmp_path, *auto(site))
     assert resumed.returncode == 0, resumed.stderr
     assert pairs(tmp_path, site) == PAIRS
     assert len(documents(tmp_path)) == len(PLAIN)
@@ -224,9 +208,8 @@ def test_a_page_that_fills_the_memory_is_ended_and_the_others_are_rendered(tmp_p
     """By arrays, which no limit of the script engine counts."""
     greedy = "<script>const held = []; setInterval(() => held.push(new Uint8Array(5e7).fill(1)), 20)</script>"
     names = [f"/greedy-{number}" for number in range(3)]
-    site = with_scripts("/es/", "/en/page-0.html") | dict.fromkeys(
-        names, SHELL.replace("</title>", f"</title>{greedy}")
-    )
+    pages = dict.fromkeys(names, SHELL.replace("</title>", f"</title>{greedy}"))
+    site = with_scripts("/es/", "/en/page-0.html") | pages
     site["/en/"] = site["/en/"].replace("<body>", "<body>" + "".join(f"<a href={name}>x</a>" for name in names))
     with serve(site) as server, PeakMemory(os.getpid(), below=True) as peak:
         result = crawl(tmp_path, server, "-a", "render=auto")
@@ -241,16 +224,13 @@ def test_the_time_budget_ends_a_page_that_never_ends(tmp_path: Path) -> None:
     limits = ("-s", "CLOSESPIDER_TIMEOUT=8", "-s", "BILINGUAL_RENDER_TIMEOUT=300")
     with serve(with_scripts() | {"/en/page-0.html": endless}) as site:
         result = crawl(tmp_path, site, "-a", "render=auto", *limits)
-    elapsed = re.search(r"'elapsed_time_seconds': ([\d.]+)", result.stderr)
-    assert elapsed
-    assert 7 < float(elapsed[1]) < 120
+    assert 7 < elapsed(result) < 120
 
 
 @pytest.mark.slow
 def test_a_browser_that_dies_is_started_again(tmp_path: Path) -> None:
     with serve(with_scripts(*PLAIN), delay=0.1) as site:
-        arguments = ("-a", "pair=eng-spa", "-a", f"seeds={site.url}/en/", "-a", "policy=bfs", "-a", "render=auto")
-        process = start_scrapy(tmp_path, "crawl", "bilingual", *arguments, "-s", "BILINGUAL_OUTPUT_DIR=out")
+        process = start_scrapy(tmp_path, *auto(site))
         site.wait_until_asked(8)
         browser = next(
             child
@@ -265,7 +245,8 @@ def test_a_browser_that_dies_is_started_again(tmp_path: Path) -> None:
 
 
 def test_where_scripts_go_elsewhere_the_crawl_follows(tmp_path: Path) -> None:
-    with serve(with_scripts() | {"/start": ELSEWHERE}) as site:
+    elsewhere = "<!doctype html><title>app</title><script>location.replace('/en/page-0.html')</script>"
+    with serve(with_scripts() | {"/start": elsewhere}) as site:
         crawl(tmp_path, site, "-a", "render=auto", seed="/start")
     row = next(read_tsv(tmp_path / "out" / "crawl.tsv"))
     assert (row["outcome"], row["location"]) == ("redirect", f"{site.url}/en/page-0.html")
@@ -371,8 +352,7 @@ def test_scripts_reach_no_address_by_other_protocols(tmp_path: Path) -> None:
 def test_without_a_browser_always_is_an_error_and_auto_a_warning(tmp_path: Path) -> None:
     nowhere = ("-s", 'PLAYWRIGHT_LAUNCH_OPTIONS={"executable_path": "/nowhere/chromium"}')
     with serve(with_scripts("/es/")) as site:
-        arguments = ("-a", "pair=eng-spa", "-a", f"seeds={site.url}/", "-a", "render=always", *nowhere)
-        refused = run_scrapy(tmp_path, "crawl", "bilingual", *arguments)
+        refused = crawls.crawl(tmp_path, f"{site.url}/", "-a", "render=always", *nowhere)
         assert not site.asked
         result = crawl(tmp_path, site, "-a", "render=auto", *nowhere)
     assert refused.returncode == 2
@@ -398,32 +378,22 @@ def test_a_shell_has_scripts_and_next_to_no_text_or_links(html: str, expected: b
 
 # languages ------------------------------------------------------------------------------------------------------------
 
-BY_BROWSER = """
-const lang = LANGUAGE
-document.addEventListener("DOMContentLoaded", async () => {
-  const answer = await fetch("/parts/" + lang + location.pathname)
-  document.body.innerHTML = await answer.text()
-})
-"""
-BY_HEADER = """
-document.addEventListener("DOMContentLoaded", async () => {
-  const answer = await fetch("/parts" + location.pathname)
-  document.body.innerHTML = await answer.text()
-})
-"""
+CHOICES = {
+    "navigator.languages": SCRIPT.replace("/parts", "/parts/${navigator.languages[0]}"),
+    "navigator.language": SCRIPT.replace("/parts", "/parts/${navigator.language.slice(0, 2)}"),
+    "header of a script's request": SCRIPT,
+    "header of the page": None,
+}
+"""The script that chooses the language of a page, by what it is chosen."""
 
 
 @pytest.mark.parametrize(
     ("script", "mode"),
     [
-        pytest.param(
-            BY_BROWSER.replace("LANGUAGE", "navigator.language.slice(0, 2)"), "always", marks=pytest.mark.slow
-        ),
-        (BY_BROWSER.replace("LANGUAGE", "navigator.languages[0]"), "auto"),
-        pytest.param(BY_HEADER, "always", marks=pytest.mark.slow),
-        pytest.param(None, "always", marks=pytest.mark.slow),
+        (script, "auto") if choice == "navigator.languages" else pytest.param(script, "always", marks=pytest.mark.slow)
+        for choice, script in CHOICES.items()
     ],
-    ids=["navigator.language", "navigator.languages", "header of a script's request", "header of the page"],
+    ids=CHOICES,
 )
 def test_rendered_pages_are_asked_for_in_both_languages(tmp_path: Path, script: str | None, mode: str) -> None:
     """One address has both languages, chosen by a script or by the server."""
@@ -443,9 +413,8 @@ def test_rendered_pages_are_asked_for_in_both_languages(tmp_path: Path, script: 
         return Answer(html(lang, found[3], onward), headers={"Vary": "Accept-Language"})
 
     with negotiating(answer) as server:
-        arguments = ("-a", "pair=eng-spa", "-a", f"seeds={server.url}/", "-a", f"render={mode}", "-a", "policy=gain")
-        output = ("-s", f"BILINGUAL_OUTPUT_DIR={tmp_path / 'out'}", "-s", "CONCURRENT_REQUESTS=1")
-        result = run_scrapy(tmp_path, "crawl", "bilingual", *arguments, *output)
+        more = ("-a", f"render={mode}", "-s", "CONCURRENT_REQUESTS=1")
+        result = crawls.crawl(tmp_path, f"{server.url}/", *more, policy="gain")
         assert result.returncode == 0, result.stderr
     found = {url: record["language"] for url, record in documents(tmp_path).items()}
     expected = {f"{server.url}{name}": "spa" for name in names}

@@ -16,14 +16,7 @@ from hypothesis import strategies as st
 from support.url_index import page, served, write_index
 
 from bilingual_crawler.discovery.sources import cc_pages
-from bilingual_crawler.discovery.sources.base import (
-    Lead,
-    SourceError,
-    WarcRange,
-    bare_host,
-    read_list,
-    reverse,
-)
+from bilingual_crawler.discovery.sources.base import Lead, SourceError, WarcRange, bare_host, read_list, reverse
 from bilingual_crawler.discovery.sources.cc_graph import CommonCrawlGraph, prune
 from bilingual_crawler.discovery.sources.cc_pages import ArchivedPages
 from bilingual_crawler.discovery.ways import Sources, backlink_source, candidate_source
@@ -32,8 +25,10 @@ from bilingual_crawler.storage.records import read_members
 from bilingual_crawler.storage.writer import Exchange, WarcWriter
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
     from pathlib import Path
+
+    from bilingual_crawler.discovery.policies import Hop
 
 MALTESE = LanguagePair.parse("eng-mlt")
 TABLE = "backlinks-graph.duckdb"
@@ -52,10 +47,14 @@ def listed(path: Path, text: str) -> list[Lead]:
     return list(candidate_source(f"tsv:{packed(path, text)}").candidates(MALTESE))
 
 
+def urls(found: Iterable[Lead | Hop]) -> list[str]:
+    return [one.url for one in found]
+
+
 @pytest.mark.parametrize("name", ["sites.tsv", "sites.tsv.gz"])
 def test_a_list_of_hosts_is_a_list_of_candidates(tmp_path: Path, name: str) -> None:
     found = listed(tmp_path / name, "\ufeff# seen by hand\nexample.mt\n\nhttp://a_b.example.mt:8080/en/\tnote\n")
-    assert [candidate.url for candidate in found] == ["https://example.mt/", "http://a_b.example.mt:8080/en/"]
+    assert urls(found) == ["https://example.mt/", "http://a_b.example.mt:8080/en/"]
     assert all(not candidate.pages for candidate in found)
 
 
@@ -67,64 +66,42 @@ def test_a_list_may_say_how_likely_and_how_big_sites_are(tmp_path: Path) -> None
     ]
 
 
-@pytest.mark.parametrize("header", ["URL\tNote", "site\tentry\tverdict\tlikelihood"])
-def test_a_header_in_capitals_or_of_a_table_of_sites_is_no_candidate(tmp_path: Path, header: str) -> None:
-    found = listed(tmp_path / "x.tsv", f"{header}\nexample.mt\thttp://example.mt/\tbilingual\t.9\n")
-    assert [candidate.url for candidate in found] == ["https://example.mt/"]
-
-
-def test_only_the_first_row_can_be_a_header(tmp_path: Path) -> None:
-    assert [one.url for one in listed(tmp_path / "x.tsv", "no host\nurl\tprior\nexample.mt\t.9\n")] == [
-        "https://url/",
-        "https://example.mt/",
-    ]
+@pytest.mark.parametrize(
+    ("text", "hosts"),
+    [
+        ("URL\tNote\nexample.mt\thttp://example.mt/\tbilingual\t.9\n", ["example.mt"]),
+        ("site\tentry\tverdict\tlikelihood\nexample.mt\thttp://example.mt/\tbilingual\t.9\n", ["example.mt"]),
+        ("no host\nurl\tprior\nexample.mt\t.9\n", ["url", "example.mt"]),
+    ],
+    ids=["in capitals", "of a table of sites", "only in the first row"],
+)
+def test_a_header_is_no_candidate(tmp_path: Path, text: str, hosts: list[str]) -> None:
+    assert urls(listed(tmp_path / "x.tsv", text)) == [f"https://{host}/" for host in hosts]
 
 
 def test_what_is_no_candidate_is_counted(tmp_path: Path) -> None:
     rows = [
-        "url\tprior\tpages",
-        "example.mt",
-        "https://example.mt",
-        "no host",
-        "mailto://x@y.mt",
-        "x" * 100_000,
-        "a.mt\t2",
-        "b.mt\tnan",
-        "c.mt\t.5\tklingon:3",
-        "d.mt\t\tmlt",
-        "\t.5",
-        "e.mt",
-    ]
+        "url\tprior\tpages", "example.mt", "https://example.mt", "no host", "mailto://x@y.mt", "x" * 100_000, "a.mt\t2",
+        "b.mt\tnan", "c.mt\t.5\tklingon:3", "d.mt\t\tmlt", "\t.5", "e.mt",
+    ]  # fmt: skip
     path = tmp_path / "sites.tsv"
     path.write_bytes("\n".join(rows).encode() + b"\n\xff\xfe.mt\n")
     source = candidate_source(f"tsv:{path}")
-    assert [candidate.url for candidate in source.candidates(MALTESE)] == ["https://example.mt/", "https://e.mt/"]
+    assert urls(source.candidates(MALTESE)) == ["https://example.mt/", "https://e.mt/"]
     assert source.left_out == {
-        "repeated": 1,
-        "no host or URL": 3,
-        "line too long": 1,
-        "not between 0 and 1": 2,
-        "pages not as in mlt:12 eng:40": 2,
-        "not UTF-8": 1,
-    }
+        "repeated": 1, "no host or URL": 3, "line too long": 1, "not between 0 and 1": 2,
+        "pages not as in mlt:12 eng:40": 2, "not UTF-8": 1,
+    }  # fmt: skip
 
 
 def test_a_list_of_links_answers_who_links_to_a_host(tmp_path: Path) -> None:
-    path = packed(
-        tmp_path / "links.tsv",
-        "www.example.mt\thttps://hub.example.org/links.html\t.25\n"
-        "https://example.mt:8443/x\tportal.eu\n"
-        "example.mt\thttps://hub.example.org/links.html\t.5\n"
-        "other.mt\tportal.eu\n"
-        "no host\tportal.eu\n"
-        "example.mt\t\n"
-        "example.mt\tportal.eu\tmuch\n",
+    hub = "https://hub.example.org/links.html"
+    text = (
+        f"www.example.mt\t{hub}\t.25\nhttps://example.mt:8443/x\tportal.eu\nexample.mt\t{hub}\t.5\n"
+        "other.mt\tportal.eu\nno host\tportal.eu\nexample.mt\t\nexample.mt\tportal.eu\tmuch\n"
     )
-    source = backlink_source(f"tsv:{path}")(tmp_path, ())
-    expected = [
-        Lead("https://portal.eu/", 1.0, guessed_scheme=True),
-        Lead("https://hub.example.org/links.html", 0.5),
-    ]
+    source = backlink_source(f"tsv:{packed(tmp_path / 'links.tsv', text)}")(tmp_path, ())
+    expected = [Lead("https://portal.eu/", 1.0, guessed_scheme=True), Lead(hub, 0.5)]
     for name in ("example.mt", "www.example.mt", "EXAMPLE.mt:8443"):
         assert source.backlinks(name) == expected
     assert not source.backlinks("unknown.mt")
@@ -145,7 +122,7 @@ def test_a_damaged_list_costs_a_discovery_only_its_rest(tmp_path: Path, caplog: 
     path.write_bytes(gzip.compress(b"a.mt\n" * 2) + gzip.compress(b"b.mt\n" * 9999)[:-20])
     whole = packed(tmp_path / "more.tsv", "c.mt\nno host\n")
     found = Sources([f"tsv:{path}", f"tsv:{whole}"], [], None).candidates(MALTESE)
-    assert [candidate.url for candidate in found] == ["https://a.mt/", "https://b.mt/", "https://c.mt/"]
+    assert urls(found) == ["https://a.mt/", "https://b.mt/", "https://c.mt/"]
     assert "sites.tsv.gz: cannot be read to its end" in caplog.text
     assert "more.tsv: left out: no host or URL 1" in caplog.text
 
@@ -165,6 +142,8 @@ def test_an_input_that_does_not_exist_is_named(tmp_path: Path) -> None:
     for kind in ("tsv", "cc-graph"):
         with pytest.raises(SourceError, match=rf"^{tmp_path}/missing: no such f"):
             backlink_source(f"{kind}:{tmp_path}/missing")(tmp_path, ())
+    with pytest.raises(SourceError, match="missing: no such folder"):
+        ArchivedPages(str(tmp_path / "missing"))
 
 
 def test_without_duckdb_the_extra_is_named_and_lists_can_be_read(tmp_path: Path) -> None:
@@ -176,9 +155,8 @@ def test_without_duckdb_the_extra_is_named_and_lists_can_be_read(tmp_path: Path)
         "candidate_source('cc-index:x')"
     )
     process = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
-    assert (
-        "SourceError: Common Crawl's tables need DuckDB: pip install 'bilingual-crawler[discovery]'" in process.stderr
-    )
+    error = "SourceError: Common Crawl's tables need DuckDB: pip install 'bilingual-crawler[discovery]'"
+    assert error in process.stderr
 
 
 # ---- Common Crawl's index
@@ -195,7 +173,7 @@ def test_hosts_with_both_languages_are_candidates_the_most_likely_first(tmp_path
     rows += [page(f"https://big.com/{n}", "eng") for n in range(300)] + [page("https://big.com/by-mistake", "mlt")]
     rows += [page(f"https://mono.mt/{n}", "mlt,ita") for n in range(3)] + [page("https://none.mt/", None)]
     found = indexed(write_index(tmp_path / "index.parquet", rows))
-    assert [candidate.url for candidate in found] == ["https://www.example.mt/", "http://small.mt/", "https://big.com/"]
+    assert urls(found) == ["https://www.example.mt/", "http://small.mt/", "https://big.com/"]
     assert [dict(candidate.pages) for candidate in found] == [
         {"eng": 4, "mlt": 5},
         {"eng": 2, "mlt": 1},
@@ -204,36 +182,28 @@ def test_hosts_with_both_languages_are_candidates_the_most_likely_first(tmp_path
     assert 1 > found[0].weight > found[1].weight > found[2].weight > 0
 
 
-def test_only_html_pages_that_were_there_count(tmp_path: Path) -> None:
+def test_which_pages_make_which_hosts_candidates(tmp_path: Path) -> None:
     rows = [
-        page("https://a.mt/", "mlt"),
-        page("https://a.mt/x", "eng", fetch_status=404),
-        page("https://a.mt/y", "eng", content_mime_detected="application/pdf"),
-    ]
-    assert not indexed(write_index(tmp_path / "index.parquet", rows))
-
-
-def test_languages_on_two_hosts_of_a_domain_make_one_candidate(tmp_path: Path) -> None:
-    rows = [
+        # gone, and no HTML
+        page("https://gone.mt/", "mlt"),
+        page("https://gone.mt/x", "eng", fetch_status=404),
+        page("https://gone.mt/y", "eng", content_mime_detected="application/pdf"),
+        # two hosts of a domain are one candidate, two domains of a service are none
         page("https://en.example.mt/", "eng"),
         page("https://mt.example.mt/", "mlt"),
         page("https://mt.example.mt/x", "mlt"),
-        *(page(f"https://{name}.blogs.com/", lang, url_host_private_domain=f"{name}.blogs.com") for name, lang in
-          (("a", "eng"), ("b", "mlt"))),
-    ]  # fmt: skip
-    (found,) = indexed(write_index(tmp_path / "index.parquet", rows))
-    assert (found.url, found.pages) == ("https://mt.example.mt/", {"eng": 1, "mlt": 2})
-
-
-def test_ports_and_underscores_are_parts_of_hosts_and_other_names_are_counted(tmp_path: Path) -> None:
-    rows = [
-        row
-        for host in ("a_b.example.mt", "example.mt:8443", "exa mple.mt")
-        for row in (page(f"https://{host}/", "mlt"), page(f"https://{host}/en", "eng"))
+        page("https://a.blogs.com/", "eng", url_host_private_domain="a.blogs.com"),
+        page("https://b.blogs.com/", "mlt", url_host_private_domain="b.blogs.com"),
     ]
+    # underscores and ports are parts of hosts, blanks are not
+    for host in ("a_b.under.mt", "port.mt:8443", "bla nk.mt"):
+        rows += [page(f"https://{host}/", "mlt"), page(f"https://{host}/en", "eng")]
     source = candidate_source(f"cc-index:{write_index(tmp_path / 'index.parquet', rows)}")
-    found = {candidate.url for candidate in source.candidates(MALTESE)}
-    assert found == {"https://a_b.example.mt/", "https://example.mt:8443/"}
+    assert {candidate.url: candidate.pages for candidate in source.candidates(MALTESE)} == {
+        "https://mt.example.mt/": {"eng": 1, "mlt": 2},
+        "https://a_b.under.mt/": {"eng": 1, "mlt": 1},
+        "https://port.mt:8443/": {"eng": 1, "mlt": 1},
+    }
     assert source.left_out == {"no host or URL": 1}
 
 
@@ -264,7 +234,7 @@ def test_the_index_is_read_from_folders_globs_and_lists_of_paths(tmp_path: Path)
     packed(tmp_path / "cc-index-table.paths.gz", "".join(paths))
     packed(tmp_path / parts / "beside.txt", "part-00000.gz.parquet\n" + paths[1])
     for where in (".", "cc-index", f"{parts}/*.parquet", "cc-index-table.paths.gz", f"{parts}/beside.txt"):
-        assert [candidate.url for candidate in indexed(tmp_path / where)] == ["https://a.mt/"]
+        assert urls(indexed(tmp_path / where)) == ["https://a.mt/"]
     assert not indexed(tmp_path / parts / "part-00000.gz.parquet")
     packed(tmp_path / "missing.paths", f"{parts}/part-00002.gz.parquet\n")
     with pytest.raises(SourceError, match=r"missing\.paths: .*part-00002.* is not in its folder; download it"):
@@ -276,6 +246,8 @@ def test_a_list_may_hold_addresses(tmp_path: Path) -> None:
     assert read_list(packed(tmp_path / "index.paths", "\r\n".join(addresses))) == addresses
     with pytest.raises(SourceError, match=r"empty\.paths: no path in it"):
         read_list(packed(tmp_path / "empty.paths", "\n"))
+    with pytest.raises(SourceError, match="ftp:// cannot be read: use s3://, https:// or a local path"):
+        indexed("ftp://example.org/index.parquet")
 
 
 @pytest.mark.parametrize("column", ["content_languages", "warc_filename"])
@@ -300,11 +272,6 @@ def test_a_damaged_index_is_an_error(tmp_path: Path) -> None:
     os.truncate(tmp_path / "list.paths.gz", 30)
     with pytest.raises(SourceError, match=r"list\.paths\.gz: cannot read this list of paths"):
         indexed(tmp_path / "list.paths.gz")
-
-
-def test_an_address_that_cannot_be_read_is_an_error(tmp_path: Path) -> None:
-    with pytest.raises(SourceError, match="ftp:// cannot be read: use s3://, https:// or a local path"):
-        indexed("ftp://example.org/index.parquet")
 
 
 # ---- Common Crawl's graphs
@@ -368,7 +335,7 @@ def test_a_directory_of_such_hosts_weighs_more_than_one_link_or_a_host_that_link
     links += [("everything.com", host) for host in (*sites, *(f"{n}.com" for n in range(500)))]
     graph = pruned(write_graph(tmp_path, links), **{which: sites})
     found = graph.backlinks("site0.mt")
-    assert [link.url for link in found] == ["https://directory.mt/", "https://friend.mt/", "https://everything.com/"]
+    assert urls(found) == ["https://directory.mt/", "https://friend.mt/", "https://everything.com/"]
     assert all(0 < link.weight < 1 for link in found)
     assert len(graph.backlinks("7.com")) == (which == "likely")
 
@@ -424,15 +391,6 @@ def test_a_graph_is_pruned_again_only_for_other_hosts_or_files(tmp_path: Path) -
     assert {link.url for link in elsewhere.backlinks("example.mt")} == {"https://hub.org/", "https://new.org/"}
 
 
-def test_a_crawl_may_ask_several_graphs(tmp_path: Path) -> None:
-    first = backlink_source(f"cc-graph:{write_graph(tmp_path / 'a', [('hub.org', 'x.mt')])}")(tmp_path, ())
-    second = backlink_source(f"cc-graph:{write_graph(tmp_path / 'b', [('portal.eu', 'x.mt')])}")(tmp_path, ())
-    assert [link.url for source in (first, second) for link in source.backlinks("x.mt")] == [
-        "https://hub.org/",
-        "https://portal.eu/",
-    ]
-
-
 def test_hosts_that_link_to_candidates_come_first_and_a_damaged_graph_costs_only_its_backlinks(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -447,7 +405,7 @@ def test_hosts_that_link_to_candidates_come_first_and_a_damaged_graph_costs_only
     list(sources.ways(sources.candidates(MALTESE)))
     assert not sources.ways_back("https://found.mt/")
     sources.open(tmp_path)
-    assert [hop.url for hop in sources.ways_back("https://found.mt/")] == [
+    assert urls(sources.ways_back("https://found.mt/")) == [
         "https://directory.mt/",
         "https://everything.com/",
     ]
@@ -473,11 +431,8 @@ VERTICES, EDGES = f"{RELEASE}-host-vertices.txt.gz", f"{RELEASE}-host-edges.txt.
 @pytest.mark.parametrize(
     ("file", "content", "message"),
     [
-        (
-            EDGES,
-            "0\t1\n1\t7\n",
-            "an edge has the end 7, but the vertices end at 1; give vertices and edges of the same",
-        ),
+        (EDGES, "0\t1\n1\t7\n",
+         "an edge has the end 7, but the vertices end at 1; give vertices and edges of the same"),
         (EDGES, "9\t1\n", "an edge has the end 9"),
         (EDGES, "0\t1\n1\t\n", "1 ends of edges are missing"),
         (EDGES, "", "no edges"),
@@ -488,7 +443,7 @@ VERTICES, EDGES = f"{RELEASE}-host-vertices.txt.gz", f"{RELEASE}-host-edges.txt.
         (VERTICES, "mt.a\norg.hub\n", "1 columns, expected id and reversed name"),
         (VERTICES, "", "1 columns, expected id and reversed name"),
     ],
-)
+)  # fmt: skip
 @pytest.mark.parametrize("asked", [None, ["a.mt"]])
 def test_vertices_and_edges_that_do_not_fit_are_an_error(
     tmp_path: Path, file: str, content: str, message: str, asked: list[str] | None
@@ -522,12 +477,9 @@ def test_graphs_that_are_mixed_or_incomplete_are_an_error(tmp_path: Path) -> Non
         pruned(tmp_path)
 
 
-def test_a_file_that_is_no_table_is_an_error(tmp_path: Path) -> None:
+def test_a_damaged_table_is_an_error_or_made_again_where_its_graph_is(tmp_path: Path) -> None:
     with pytest.raises(SourceError, match=r"x\.duckdb: no table of backlinks"):
         backlink_source(f"cc-graph:{packed(tmp_path / 'x.duckdb', 'text' * 9999)}")(tmp_path, ())
-
-
-def test_a_damaged_table_is_made_again(tmp_path: Path) -> None:
     write_graph(tmp_path, [("hub.org", "a.mt")])
     packed(tmp_path / TABLE, "text" * 9999)
     assert linking(pruned(tmp_path), "a.mt") == {"https://hub.org/"}
@@ -539,17 +491,8 @@ def test_a_damaged_table_is_made_again(tmp_path: Path) -> None:
 def archive(folder: Path, body: bytes) -> list[WarcRange]:
     """Write ``data/crawl-00000.warc.gz``; returns the places of its information, a response and a request."""
     writer = WarcWriter(folder / "data")
-    writer.write_exchange(
-        Exchange(
-            url="https://example.mt/",
-            method="GET",
-            request_headers=[],
-            status=200,
-            headers=[(b"Content-Type", b"text/html")],
-            body=body,
-            fetched=datetime(2026, 5, 12, tzinfo=UTC),
-        )
-    )
+    headers, fetched = [(b"Content-Type", b"text/html")], datetime(2026, 5, 12, tzinfo=UTC)
+    writer.write_exchange(Exchange("https://example.mt/", "GET", [], 200, headers, body, fetched))
     writer.close()
     with (folder / "data/crawl-00000.warc.gz").open("rb") as file:
         return [
@@ -568,27 +511,18 @@ def test_a_page_is_read_from_its_place_in_an_archive(tmp_path: Path, remote: boo
         assert (found.url, found.status, found.body) == ("https://example.mt/", 200, b"<html>Merhba</html>")
         assert not pages.left_out
         _, offset, length = response
-        for place in (
-            information,
-            request,
-            response._replace(offset=offset + 1),
-            response._replace(length=length - 9),
-            response._replace(offset=10**9),
-            response._replace(offset=-1),
-            response._replace(length=0),
-            response._replace(length=1 << 40),
-            response._replace(filename="data/other.warc.gz"),
-            response._replace(filename="../secret.warc.gz"),
-            response._replace(filename="/etc/passwd"),
-        ):
+        for place in (information, request, response._replace(offset=offset + 1), response._replace(length=length - 9)):
             assert pages.read(place) is None
+        for offset in (10**9, -1):
+            assert pages.read(response._replace(offset=offset)) is None
+        for length in (0, 1 << 40):
+            assert pages.read(response._replace(length=length)) is None
+        for name in ("data/other.warc.gz", "../secret.warc.gz", "/etc/passwd"):
+            assert pages.read(response._replace(filename=name)) is None
     assert pages.left_out == {
-        "no response": 2,
-        "damaged record": 3,
-        "not a place in an archive": 4,
-        "too long": 1,
+        "no response": 2, "damaged record": 3, "not a place in an archive": 4, "too long": 1,
         "HTTP 404" if remote else "no such file": 1,
-    }
+    }  # fmt: skip
 
 
 def test_a_page_that_unpacks_to_more_than_the_limit_is_left_out(tmp_path: Path) -> None:
@@ -617,11 +551,6 @@ def test_a_server_that_trickles_is_left(tmp_path: Path, monkeypatch: pytest.Monk
     assert pages.left_out == {"too slow": 1}
 
 
-def test_the_folder_of_the_archives_must_exist(tmp_path: Path) -> None:
-    with pytest.raises(SourceError, match="missing: no such folder"):
-        ArchivedPages(str(tmp_path / "missing"))
-
-
 # ---- files in the published formats
 
 
@@ -641,9 +570,6 @@ def test_the_published_format_of_the_index_is_read(fixtures: Path, pair: str, ho
     place = WarcRange("crawl-data/CC-MAIN-2026-21/segments/1.1/warc/CC-MAIN-x-00000.warc.gz", 100, 1000)
     found = indexed(fixtures / "cc-index", LanguagePair.parse(pair))
     assert [(candidate.url, candidate.archived) for candidate in found] == [(f"https://{h}/", place) for h in hosts]
-
-
-def test_the_published_index_of_hosts_is_refused(fixtures: Path) -> None:
     with pytest.raises(SourceError, match="no column content_languages"):
         indexed(fixtures / "host-index-testing")
 
