@@ -3,15 +3,10 @@
 from __future__ import annotations
 
 from collections import Counter
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 from bilingual_crawler.storage.records import read_json_lines, read_tsv
-from support.webserver import ABOUT_SITE, bilingual_site
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from support.webserver import Site
+from support.webserver import ABOUT_SITE, Site, bilingual_site
 
 PAGES = 12
 
