@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 import gzip
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-    from pathlib import Path
+from collections.abc import Iterable
+from pathlib import Path
 
 
 def write_table(path: Path, columns: str, rows: Iterable[str | Iterable[object]] = ()) -> Path:
