@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import json
 import signal
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -20,6 +21,7 @@ from support.tables import write_table
 from support.url_index import page as indexed
 from support.url_index import served, write_index
 from support.webserver import TEXT, html, run_scrapy, serve, start_scrapy
+from support.webserver import Site as Server
 
 from benchmarks.discovery_simulator import simulate
 from benchmarks.graph_web import Node
@@ -47,11 +49,6 @@ from bilingual_crawler.plugins import SITE_ORDERS, PluginError
 from bilingual_crawler.scoring.models import LanguageModel, models_folder
 from bilingual_crawler.storage.records import read_json_lines, read_members, read_tsv
 from bilingual_crawler.storage.writer import Exchange, WarcWriter
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from support.webserver import Site as Server
 
 PAIR = LanguagePair.parse("eng-spa")
 ADDRESSES = AddressReader(PAIR, LanguageModel(models_folder(None) / "url-language"))
