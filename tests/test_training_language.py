@@ -10,6 +10,7 @@ import sys
 import time
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -34,7 +35,7 @@ from training.language.network import WordNet, WordNetConfig
 from training.language.recipe import LanguageRecipe as Recipe
 from training.prepare import synthetic
 
-SIZES = {"rows": 1009, "word_rows": 503, "columns": 16, "width": 16}
+SIZES: dict[str, Any] = {"rows": 1009, "word_rows": 503, "columns": 16, "width": 16}
 CONFIG = WordNetConfig(labels=2, **SIZES)
 TINY = Recipe(epochs=3, epoch_size=1600, batch=64, held_out=0.3, rate=0.02, folds=2, fold_epochs=2, **SIZES)
 WORDS = {"eng": "news about house water city people", "mlt": "ahbarijiet dwar dar ilma belt nies"}
