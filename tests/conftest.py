@@ -24,49 +24,18 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 fork_server.environment = dict(os.environ)
 
 LONGEST = (
-    "test_transformer",
-    "test_render",
-    "test_deploy_page",
-    "test_wheel",
-    "test_scrapyd",
-    "test_faults",
-    "test_shared_crawl",
-    "test_workers",
-    "test_first_hour",
-    "test_crawl",
-    "test_manners",
-    "test_hub",
-    "test_until",
-    "test_pdf_crawl",
-    "test_limits",
-    "test_fuzz",
-    "test_end_alignment",
-    "test_mining",
-    "test_variants",
-    "test_budget_of_sites",
-    "test_discovery",
-    "test_sandbox",
-    "test_distil",
-    "test_training_language",
-    "test_origin",
-    "test_several_pairs",
-    "test_addresses",
-    "test_bad_neighbours",
-    "test_hostile",
-    "test_pair_training_killed",
-    "test_calendar",
-    "test_align",
-    "test_walls",
-    "test_status",
-    "test_ledger",
-    "test_models",
+    *("transformer", "render", "deploy_page", "wheel", "scrapyd", "faults", "shared_crawl", "workers", "first_hour"),
+    *("crawl", "manners", "hub", "until", "pdf_crawl", "limits", "fuzz", "end_alignment", "mining", "variants"),
+    *("budget_of_sites", "discovery", "sandbox", "distil", "training_language", "origin", "several_pairs"),
+    *("addresses", "bad_neighbours", "hostile", "training_parallelness", "calendar", "align", "walls", "status"),
+    *("ledger", "models"),
 )
-"""Files that cost most, in order: one that began last would keep one process busy while others wait."""
+"""Files that cost most, in order, by what follows ``test_``: one that began last would keep one process busy."""
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Begin with the longest files; leave the slow tests to CI."""
-    place = {stem: number for number, stem in enumerate(LONGEST)}
+    place = {f"test_{name}": number for number, name in enumerate(LONGEST)}
     items.sort(key=lambda item: place.get(item.path.stem, len(LONGEST)))
     if not os.environ.get("CI"):
         for item in items:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import errno
 import os
 import random
-from typing import TYPE_CHECKING
+from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 
@@ -13,9 +14,6 @@ from bilingual_crawler.frontier import checkpoint
 from bilingual_crawler.frontier.entry import Entry, State
 from bilingual_crawler.frontier.frontier import StoreError
 from bilingual_crawler.frontier.lmdb_store import LmdbStore
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 PAGE = 4096
 
@@ -44,61 +42,70 @@ def torn(before: bytes, after: bytes, generator: random.Random) -> bytes:
     return b"".join(pages)
 
 
+def opened(folder: Path) -> LmdbStore:
+    return LmdbStore(folder, map_size=1 << 26)
+
+
+def copied(held: Path, copy: Path, data: bytes | None = None) -> Path:
+    """A copy of a store, perhaps with another data file."""
+    copy.mkdir()
+    (copy / checkpoint.DATA).write_bytes((held / checkpoint.DATA).read_bytes() if data is None else data)
+    (copy / checkpoint.NAME).write_bytes((held / checkpoint.NAME).read_bytes())
+    return copy
+
+
+def failing(error: int) -> Callable[[], None]:
+    """Outputs that cannot be written."""
+
+    def fail() -> None:
+        raise OSError(error, os.strerror(error))
+
+    return fail
+
+
 @pytest.fixture
 def store(tmp_path: Path) -> LmdbStore:
-    store = LmdbStore(tmp_path / "held", map_size=1 << 26)
-    work(store, 0)
-    store.checkpoint(lambda: None)()
-    work(store, 1_000)
-    store.checkpoint(lambda: None)()
+    store = opened(tmp_path / "held")
+    for first in (0, 1_000):
+        work(store, first)
+        store.checkpoint(lambda: None)()
     return store
-
-
-def everything(store: LmdbStore) -> list[tuple[str, float]]:
-    """What a store hands out until it is empty."""
-    found = []
-    while entry := store.pop("a.example"):
-        found.append((entry.url, entry.priority))
-    return found
 
 
 @pytest.mark.parametrize("seed", range(8))
 def test_a_power_cut_goes_back_to_the_checkpoint(
     store: LmdbStore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, seed: int
 ) -> None:
-    held, cut = tmp_path / "held", tmp_path / "cut"
-    before = (held / checkpoint.DATA).read_bytes()
+    data = tmp_path / "held" / checkpoint.DATA
+    before = data.read_bytes()
     work(store, 2_000)
-    after = (held / checkpoint.DATA).read_bytes()
-    cut.mkdir()
-    (cut / checkpoint.DATA).write_bytes(torn(before, after, random.Random(seed)))
-    (cut / checkpoint.NAME).write_bytes((held / checkpoint.NAME).read_bytes())
+    cut = copied(tmp_path / "held", tmp_path / "cut", torn(before, data.read_bytes(), random.Random(seed)))
     monkeypatch.setattr(checkpoint, "boot", lambda: "after the power cut")
-    again = LmdbStore(cut, map_size=1 << 26)
+    again = opened(cut)
     assert again.count(State.DONE) == 800
     assert again.states(["https://a.example/1799", "https://a.example/2000"]) == [State.QUEUED, None]
     work(again, 3_000)
-    assert len(everything(again)) == again.count(State.IN_FLIGHT) == 1_200
+    left = 0
+    while again.pop("a.example"):
+        left += 1
+    assert left == again.count(State.IN_FLIGHT) == 1_200
     again.close()
     assert not (cut / checkpoint.NAME).exists()
 
 
 def test_a_power_cut_just_after_opening_takes_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The opening itself may have written pages."""
-    held, cut = tmp_path / "held", tmp_path / "cut"
-    closed = LmdbStore(held, map_size=1 << 26)
-    work(closed, 0)
-    assert closed.pop("a.example")
-    closed.close()
-    before = (held / checkpoint.DATA).read_bytes()
-    opened = LmdbStore(held, map_size=1 << 26)
-    work(opened, 1_000)
-    after = (held / checkpoint.DATA).read_bytes()
-    cut.mkdir()
-    (cut / checkpoint.DATA).write_bytes(after[: 2 * PAGE] + before[2 * PAGE :])
-    (cut / checkpoint.NAME).write_bytes((held / checkpoint.NAME).read_bytes())
+    held, data = tmp_path / "held", tmp_path / "held" / checkpoint.DATA
+    store = opened(held)
+    work(store, 0)
+    assert store.pop("a.example")
+    store.close()
+    before = data.read_bytes()
+    store = opened(held)
+    work(store, 1_000)
+    cut = copied(held, tmp_path / "cut", data.read_bytes()[: 2 * PAGE] + before[2 * PAGE :])
     monkeypatch.setattr(checkpoint, "boot", lambda: "after the power cut")
-    again = LmdbStore(cut, map_size=1 << 26)
+    again = opened(cut)
     assert (again.count(State.DONE), again.count(State.QUEUED)) == (400, 400)
     again.close()
 
@@ -107,12 +114,8 @@ def test_after_a_failure_the_last_good_checkpoint_stays(store: LmdbStore, tmp_pa
     """The system reports a lost write only once, so a later success proves nothing."""
     kept = (tmp_path / "held" / checkpoint.NAME).read_bytes()
     work(store, 2_000)
-
-    def outputs() -> None:
-        raise OSError(28, "No space left on device")
-
     with pytest.raises(StoreError, match="No space left"):
-        store.checkpoint(outputs)()
+        store.checkpoint(failing(errno.ENOSPC))()
     with pytest.raises(StoreError, match="No space left"):
         store.checkpoint(lambda: None)
     store.close()
@@ -123,17 +126,14 @@ def test_a_checkpoint_that_cannot_be_read_is_named(store: LmdbStore, tmp_path: P
     store.close()
     (tmp_path / "held" / checkpoint.NAME).write_bytes(b"\xc1")
     with pytest.raises(StoreError, match="delete it"):
-        LmdbStore(tmp_path / "held", map_size=1 << 26)
+        opened(tmp_path / "held")
 
 
 def test_the_death_of_the_process_alone_takes_nothing_back(store: LmdbStore, tmp_path: Path) -> None:
     work(store, 2_000)
-    killed = tmp_path / "killed"
-    killed.mkdir()
-    for name in (checkpoint.DATA, checkpoint.NAME):
-        (killed / name).write_bytes((tmp_path / "held" / name).read_bytes())
+    killed = copied(tmp_path / "held", tmp_path / "killed")
     old = (killed / checkpoint.NAME).read_bytes()
-    again = LmdbStore(killed, map_size=1 << 26)
+    again = opened(killed)
     assert again.count(State.DONE) == 1_200
     assert (killed / checkpoint.NAME).read_bytes() != old, "the old checkpoint's pages are held no more"
 
@@ -152,14 +152,9 @@ def test_between_checkpoints_space_is_used_again(store: LmdbStore, tmp_path: Pat
 
 
 def test_without_a_free_descriptor_a_checkpoint_is_made_later(tmp_path: Path) -> None:
-    store = LmdbStore(tmp_path, map_size=1 << 26)
-    unopened = OSError(errno.EMFILE, os.strerror(errno.EMFILE))
-
-    def cannot_open() -> None:
-        raise unopened
-
+    store = opened(tmp_path)
     with pytest.raises(OSError, match="Too many open files"):
-        store.checkpoint(cannot_open)()
+        store.checkpoint(failing(errno.EMFILE))()
     store.checkpoint(lambda: None)()
     assert (tmp_path / "checkpoint").exists()
     store.close()

@@ -5,15 +5,12 @@ from __future__ import annotations
 import json
 import os
 import sys
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
 from benchmarks import cost
 from benchmarks.processes import measure
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 BURN = """
 import time

@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from support.detector_sites import DETECTOR, ENGLISH, HOME, LANGUAGE_MODEL, OTHER, PAIR, SPANISH, SWITCHER, judge, page
 from support.frozen_sites import write_frozen
+from support.tables import write_table
 
 from benchmarks.detector import MEASURED, Judged, LinkPredictor, figures, leave_out, main, without_traps
 from bilingual_crawler.discovery.detector.barbosa import FILE, BarbosaDetector
@@ -31,20 +32,15 @@ from training.discovery.cuts import CutWeb, FrozenWeb, Instance, Variant, halves
 SITES = Path(__file__).parents[2] / "shared" / "data" / "sites" / "train"
 
 
-def test_the_switcher_leads_to_a_confirmed_pair() -> None:
-    verdict, asked = judge({HOME: SWITCHER + ENGLISH, f"{HOME}es/": SWITCHER + SPANISH})
+@pytest.mark.parametrize("entry", ["", "es/"])
+def test_the_switcher_leads_to_a_confirmed_pair_in_the_order_of_the_languages(entry: str) -> None:
+    verdict, asked = judge({HOME: SWITCHER + ENGLISH, f"{HOME}es/": SWITCHER + SPANISH}, entry=HOME + entry)
     assert verdict.bilingual
     assert verdict.reason is Reason.BILINGUAL
     assert verdict.pair == (HOME, f"{HOME}es/")
-    assert asked == [f"{HOME}es/"]
+    assert asked == [HOME if entry else f"{HOME}es/"]
     assert verdict.languages == {"eng": 1, "spa": 1}
     assert verdict.evidence["hreflang"] == 1
-
-
-def test_the_pair_is_in_the_order_of_the_languages() -> None:
-    site = {HOME: SWITCHER + ENGLISH, f"{HOME}es/": SWITCHER + SPANISH}
-    verdict, _ = judge(site, entry=f"{HOME}es/")
-    assert verdict.pair == (HOME, f"{HOME}es/")
 
 
 DANISH = (
@@ -54,69 +50,50 @@ DANISH = (
 )
 
 
-def test_a_language_that_the_home_page_does_not_name_is_not_sought_through_the_other() -> None:
-    site = {HOME: DANISH + "<nav class=language-switcher><a href=/es/ hreflang=es>Español</a></nav>"}
-    verdict, asked = judge({**site, f"{HOME}es/": SPANISH})
-    assert verdict.reason is Reason.ONE_LANGUAGE
-    assert f"{HOME}es/" not in asked
-
-
-def test_of_two_languages_of_a_third_page_the_less_likely_comes_first() -> None:
-    links = "<nav class=language-switcher><a href=/es/ hreflang=es>Español</a></nav><a href=/en/pumps.html>Pumps</a>"
-    site = {HOME: DANISH + links, f"{HOME}es/": SPANISH}
-    _, asked = judge(site)
-    assert asked[:1] == [f"{HOME}en/pumps.html"]
-    assert f"{HOME}es/" not in asked
-
-
+TO_SPANISH = "<nav class=language-switcher><a href=/es/ hreflang=es>Español</a></nav>"
+TWO_FORMS = "<a href=/es/inicio hreflang=es>Español</a> <a href=/es/inicio/ hreflang=es>Español</a>"
 SHARED = "".join(f"<li>Halvorsen &amp; Lindqvist {number}, Bergen" for number in range(1, 16))
+SHORT_ENGLISH = "<p>In 1897 the firm Halvorsen built the first pump in the old harbour of Bergen, and sold it." * 2
+SHORT_SPANISH = "<p>En 1897 la firma Halvorsen construyó la primera bomba en el puerto de Bergen, y la vendió." * 2
+JUDGED: dict[str, tuple[dict[str, str], Reason, list[str]]] = {
+    "an announced page that is not there": ({"": SWITCHER + ENGLISH}, Reason.ONE_LANGUAGE, ["es/"]),
+    "another text": ({"": SWITCHER + ENGLISH, "es/": SWITCHER + OTHER}, Reason.NO_TRANSLATION, ["es/"]),
+    "the same page": ({"": SWITCHER + ENGLISH, "es/": SWITCHER + ENGLISH}, Reason.SAME_PAGE, ["es/"]),
+    "texts too short": (
+        {"": SWITCHER + SHORT_ENGLISH, "es/": SWITCHER + SHORT_SPANISH}, Reason.NO_TRANSLATION, ["es/"],
+    ),
+    "half of a page is names that both have": (
+        {"": SWITCHER + ENGLISH + SHARED, "es/": SWITCHER + SPANISH + SHARED}, Reason.BILINGUAL, ["es/"],
+    ),
+    "a page that only leads to others": (
+        {"": "<a href=/en/>English</a> <a href=/es/>Español</a>", "en/": ENGLISH, "es/": SPANISH},
+        Reason.BILINGUAL, ["es/", "en/"],
+    ),
+    "an address that no link names is guessed": (
+        {"en/pumps.html": ENGLISH, "es/pumps.html": SPANISH}, Reason.BILINGUAL, ["es/pumps.html"],
+    ),
+    "an index file is no other address to guess": (
+        {"en/": "<a href=/es/index.html hreflang=es>Español</a>" + ENGLISH}, Reason.ONE_LANGUAGE, ["es/index.html"],
+    ),
+    "two forms of one address are one download": ({"": TWO_FORMS + ENGLISH}, Reason.ONE_LANGUAGE, ["es/inicio", "es/"]),
+    "a language that the home page does not name is not sought through the other": (
+        {"": DANISH + TO_SPANISH, "es/": SPANISH}, Reason.ONE_LANGUAGE, [],
+    ),
+    "of two languages of a third page the less likely comes first": (
+        {"": DANISH + TO_SPANISH + "<a href=/en/pumps.html>Pumps</a>", "es/": SPANISH},
+        Reason.ONE_LANGUAGE, ["en/pumps.html"],
+    ),
+}  # fmt: skip
 
 
-def test_half_of_a_page_may_be_names_that_both_have() -> None:
-    verdict, _ = judge({HOME: SWITCHER + ENGLISH + SHARED, f"{HOME}es/": SWITCHER + SPANISH + SHARED})
-    assert verdict.bilingual
-
-
-def test_pages_that_claim_to_be_translations_and_are_too_short_confirm_nothing() -> None:
-    english = "<p>In 1897 the firm Halvorsen built the first pump in the old harbour of Bergen, and sold it." * 2
-    spanish = "<p>En 1897 la firma Halvorsen construyó la primera bomba en el puerto de Bergen, y la vendió." * 2
-    verdict, _ = judge({HOME: SWITCHER + english, f"{HOME}es/": SWITCHER + spanish})
-    assert not verdict.bilingual
-    assert verdict.reason is Reason.NO_TRANSLATION
-
-
-def test_an_index_file_is_no_other_address_to_guess() -> None:
-    switcher = "<a href=/es/index.html hreflang=es>Español</a>"
-    _, asked = judge({f"{HOME}en/": switcher + ENGLISH}, entry=f"{HOME}en/")
-    assert asked == [f"{HOME}es/index.html"]
-
-
-def test_two_forms_of_one_address_are_one_download() -> None:
-    links = "<a href=/es/inicio hreflang=es>Español</a> <a href=/es/inicio/ hreflang=es>Español</a>"
-    verdict, asked = judge({HOME: links + ENGLISH})
-    assert [url.rstrip("/") for url in asked].count(f"{HOME}es/inicio") == 1
-    assert not verdict.bilingual
-
-
-def test_both_languages_without_translations_are_not_bilingual() -> None:
-    verdict, asked = judge({HOME: SWITCHER + ENGLISH, f"{HOME}es/": SWITCHER + OTHER})
-    assert not verdict.bilingual
-    assert verdict.reason is Reason.NO_TRANSLATION
-    assert verdict.pair is None
-    assert len(asked) <= MAX_DOWNLOADS
-
-
-def test_what_is_announced_is_looked_at() -> None:
-    verdict, asked = judge({HOME: SWITCHER + ENGLISH})
-    assert f"{HOME}es/" in asked
-    assert not verdict.bilingual
-    assert verdict.reason is Reason.ONE_LANGUAGE
-
-
-def test_the_same_page_in_every_language_is_no_translation() -> None:
-    verdict, _ = judge({HOME: SWITCHER + ENGLISH, f"{HOME}es/": SWITCHER + ENGLISH})
-    assert not verdict.bilingual
-    assert verdict.reason is Reason.SAME_PAGE
+@pytest.mark.parametrize(("site", "reason", "expected"), JUDGED.values(), ids=JUDGED)
+def test_a_site_is_judged_by_few_downloads(site: dict[str, str], reason: Reason, expected: list[str]) -> None:
+    """Of its pages, the first is the entry page."""
+    pages = {HOME + path: html for path, html in site.items()}
+    verdict, asked = judge(pages, entry=next(iter(pages)))
+    assert verdict.reason is reason
+    assert verdict.bilingual is (reason is Reason.BILINGUAL)
+    assert asked == [HOME + path for path in expected]
 
 
 def test_a_redirect_to_another_site_is_counted() -> None:
@@ -141,24 +118,6 @@ def test_a_parked_domain_costs_no_download(html: str) -> None:
     assert verdict.reason is Reason.PARKED
     assert asked == []
     assert verdict.likelihood == 0
-
-
-def test_a_page_that_only_leads_to_others_is_followed() -> None:
-    site = {
-        HOME: "<a href=/en/>English</a> <a href=/es/>Español</a>",
-        f"{HOME}en/": ENGLISH,
-        f"{HOME}es/": SPANISH,
-    }
-    verdict, asked = judge(site)
-    assert verdict.bilingual
-    assert sorted(asked) == [f"{HOME}en/", f"{HOME}es/"]
-
-
-def test_an_address_that_no_link_names_is_guessed() -> None:
-    english = "https://halvorsen.example/en/pumps.html"
-    verdict, asked = judge({english: ENGLISH, "https://halvorsen.example/es/pumps.html": SPANISH}, entry=english)
-    assert asked == ["https://halvorsen.example/es/pumps.html"]
-    assert verdict.bilingual
 
 
 @pytest.mark.parametrize(
@@ -205,10 +164,8 @@ def test_downloads_are_few_and_never_repeated(pages: dict[str, tuple[str | None,
 
 
 def test_barbosa_accepts_both_languages_whatever_they_say() -> None:
-    verdict, asked = judge(
-        {HOME: SWITCHER + ENGLISH, f"{HOME}es/": SWITCHER + OTHER},
-        detector=SITE_DETECTORS.find("barbosa").load(models_folder(None), LANGUAGE_MODEL),
-    )
+    barbosa = SITE_DETECTORS.find("barbosa").load(models_folder(None), LANGUAGE_MODEL)
+    verdict, asked = judge({HOME: SWITCHER + ENGLISH, f"{HOME}es/": SWITCHER + OTHER}, detector=barbosa)
     assert asked == [f"{HOME}es/"]
     assert verdict.bilingual
 
@@ -244,23 +201,29 @@ def test_missing_and_foreign_weights_are_named(tmp_path: Path) -> None:
 
 
 @pytest.mark.skipif(not SITES.exists(), reason="needs the shared data")
-def test_cut_sites_are_not_bilingual_any_more() -> None:
+def test_cut_sites_are_not_bilingual_any_more_and_told_from_the_whole_one() -> None:
     web = FrozenWeb(read_site(SITES / "AllerSec.ubela"))
     instances = {(one.variant, one.kept): one for one in make_instances(web.site)}
     whole = instances[Variant.WHOLE, ""]
     assert {whole.lang_a, whole.lang_b} == {"eus", "spa"}
     assert whole.linked
-    clean = CutWeb.from_instance(web, instances[Variant.MONO_CLEAN, "spa"])
-    dead = CutWeb.from_instance(web, instances[Variant.MONO_DEAD, "spa"])
-    entry = instances[Variant.MONO_CLEAN, "spa"].entry
-    for cut, dangling in ((clean, False), (dead, True)):
-        read = cut.fetch(entry)
+    for variant, dangling in ((Variant.MONO_CLEAN, False), (Variant.MONO_DEAD, True)):
+        cut = CutWeb.from_instance(web, instances[variant, "spa"])
+        read = cut.fetch(instances[Variant.MONO_CLEAN, "spa"].entry)
         assert read is not None
         assert any(web.target(link.url) in cut.removed for link in read.links) is dangling
     disjoint = CutWeb.from_instance(web, instances[Variant.DISJOINT, ""])
     for pair in web.site.pairs:
         assert disjoint.fetch(pair.url_a) is None or disjoint.fetch(pair.url_b) is None
     assert instances[Variant.ABSENT, ""].lang_b not in web.site.languages.values()
+    for instance in instances.values():
+        cut = CutWeb.from_instance(web, instance)
+        entry = cut.fetch(instance.entry)
+        assert entry is not None
+        inspection = DETECTOR.inspect(instance.pair, entry)
+        while (url := inspection.next()) is not None:
+            inspection.observe_page(url, cut.fetch(url))
+        assert inspection.verdict.bilingual == (instance.variant is Variant.WHOLE)
 
 
 def test_a_site_without_translations_has_no_unnamed_ones_left_either(tmp_path: Path) -> None:
@@ -278,23 +241,10 @@ def test_a_site_without_translations_has_no_unnamed_ones_left_either(tmp_path: P
     assert left("msa", ("en.html", "pt.html"), ("b/id", "b/pt")) == [2, 1]
 
 
-@pytest.mark.skipif(not SITES.exists(), reason="needs the shared data")
-def test_a_frozen_site_is_told_from_what_is_left_of_it() -> None:
-    web = FrozenWeb(read_site(SITES / "AllerSec.ubela"))
-    for instance in make_instances(web.site):
-        cut = CutWeb.from_instance(web, instance)
-        entry = cut.fetch(instance.entry)
-        assert entry is not None
-        inspection = DETECTOR.inspect(instance.pair, entry)
-        while (url := inspection.next()) is not None:
-            read = cut.fetch(url)
-            inspection.observe_page(url, read)
-        assert inspection.verdict.bilingual == (instance.variant is Variant.WHOLE)
-
-
-def one_verdict(site: str, variant: Variant, bilingual: bool) -> Judged:
+def one_verdict(site: str, variant: Variant, bilingual: bool, downloads: int = 0) -> Judged:
     instance = Instance(site, "eng", "spa", variant, HOME, linked=variant is Variant.WHOLE)
-    verdict = Verdict(bilingual, float(bilingual), Reason.BILINGUAL if bilingual else Reason.ONE_LANGUAGE)
+    reason = Reason.BILINGUAL if bilingual else Reason.ONE_LANGUAGE
+    verdict = Verdict(bilingual, float(bilingual), reason, downloads=downloads)
     return instance, dict.fromkeys(MEASURED, verdict)
 
 
@@ -302,14 +252,13 @@ def test_the_worst_decile_is_below_the_mean_and_a_site_without_positives_has_no_
     judged = [one_verdict(f"site{number}", Variant.WHOLE, number % 2 == 0) for number in range(10)]
     judged += [one_verdict("negative", Variant.ABSENT, bilingual=False)]
     rows = leave_out(judged, lambda site: "even" if site[-1] in "02468" else "odd")
-    assert rows["even"]["evidence"]["recall"] == 1
-    assert rows["odd"]["evidence"]["recall"] == 0
-    assert rows["mean of sites"]["evidence"]["recall"] == 0.5
-    assert 0.2 <= rows["worst decile"]["evidence"]["recall"] < 0.4
+    recall = {name: row["evidence"]["recall"] for name, row in rows.items()}
+    assert (recall["even"], recall["odd"], recall["mean of sites"]) == (1, 0, 0.5)
+    assert 0.2 <= recall["worst decile"] < 0.4
 
 
 def test_traps_are_no_positives(tmp_path: Path) -> None:
-    (tmp_path / "traps.tsv").write_text("site\tlang_a\tlang_b\ngiven\tspa\teng\n", encoding="utf-8")
+    write_table(tmp_path / "traps.tsv", "site lang_a lang_b", ["given\tspa\teng"])
     trap, other = (one_verdict(site, Variant.WHOLE, bilingual=True) for site in ("given", "other"))
     cut = one_verdict("given", Variant.MONO_CLEAN, bilingual=False)
     assert without_traps([trap, other, cut], [tmp_path]) == ([other, cut], [trap])
@@ -320,30 +269,23 @@ def test_a_trap_whose_entry_page_cannot_be_read_is_not_accepted(
 ) -> None:
     pages = {HOME + path: (language, "<p>Pumps", ()) for path, language in (("en", "eng"), ("es", "spa"))}
     write_frozen(tmp_path / "x", HOME, pages, [(f"{HOME}en", f"{HOME}es")], seeds=[f"{HOME}en"])
-    (tmp_path / "traps.tsv").write_text("site\tlang_a\tlang_b\nx\teng\tspa\n", encoding="utf-8")
-    columns = ("site", "lang_a", "lang_b", "variant", "entry", "kept_language", "link_depth_from_entry")
-    values = ("x", "eng", "spa", str(Variant.WHOLE), f"{HOME}gone", "", "")
-    (tmp_path / "instances.tsv").write_text("\t".join(columns) + "\n" + "\t".join(values) + "\n", encoding="utf-8")
-    monkeypatch.setattr(sys, "argv", ["detector", str(tmp_path), "--instances", str(tmp_path / "instances.tsv")])
+    write_table(tmp_path / "traps.tsv", "site lang_a lang_b", ["x\teng\tspa"])
+    columns = "site lang_a lang_b variant entry kept_language link_depth_from_entry"
+    row = ("x", "eng", "spa", Variant.WHOLE, f"{HOME}gone", "", "")
+    instances = write_table(tmp_path / "instances.tsv", columns, [row])
+    monkeypatch.setattr(sys, "argv", ["detector", str(tmp_path), "--instances", str(instances)])
     main()
     assert capsys.readouterr().out.endswith("trap x eng-spa: -\n")
 
 
 def test_sites_weigh_equally_and_positives_as_much_as_negatives() -> None:
-    def judged(site: str, variant: Variant, bilingual: bool, downloads: int) -> Judged:
-        instance = Instance(site, "eng", "spa", variant, HOME, linked=variant is Variant.WHOLE)
-        reason = Reason.BILINGUAL if bilingual else Reason.ONE_LANGUAGE
-        return instance, {"evidence": Verdict(bilingual, float(bilingual), reason, downloads=downloads)}
-
-    found = figures(
-        [
-            *(judged("large", Variant.WHOLE, True, 1) for _ in range(3)),
-            judged("small", Variant.WHOLE, False, 3),
-            judged("large", Variant.MONO_DEAD, False, 3),
-            judged("small", Variant.ABSENT, True, 1),
-            judged("small", Variant.ABSENT, False, 1),
-            judged("small", Variant.DISJOINT, True, 1),
-        ],
-        "evidence",
-    )
-    assert found == {"recall": 0.5, "precision": 0.6667, "downloads": 2.0, "disjoint": 1.0}
+    judged = [
+        *(one_verdict("large", Variant.WHOLE, True, 1) for _ in range(3)),
+        one_verdict("small", Variant.WHOLE, False, 3),
+        one_verdict("large", Variant.MONO_DEAD, False, 3),
+        one_verdict("small", Variant.ABSENT, True, 1),
+        one_verdict("small", Variant.ABSENT, False, 1),
+        one_verdict("small", Variant.DISJOINT, True, 1),
+    ]
+    expected = {"recall": 0.5, "precision": 0.6667, "downloads": 2.0, "disjoint": 1.0}
+    assert figures(judged, "evidence") == expected

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -7,12 +8,14 @@ import numpy as np
 import pytest
 import torch
 from support import tiny_xlmr
-from support.pair_data import tiny_sources
-from transformers import XLMRobertaForSequenceClassification
+from support.pair_data import source_options, tiny_sources
+from support.refusals import refused
+from support.tables import write_table
+from transformers import PreTrainedModel
 
 from training import distil
 from training.common.data import DataError, read_tsv
-from training.common.soft_labels import Lesson, SoftLabels, out_of_fold
+from training.common.soft_labels import Key, Lesson, SoftLabels, out_of_fold
 from training.language.encoding import url_without_host
 from training.transformer import out_of_fold as transformers_out_of_fold
 from training.transformer.base import load_model
@@ -20,47 +23,43 @@ from training.transformer.out_of_fold import Lessons, fine_tuned
 from training.transformer.recipes import TEACHERS, FineTuningRecipe
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from transformers import PreTrainedModel
-
-    from training.common.soft_labels import Key, Teacher
+    from training.common.soft_labels import Teacher
 
 MODELS = Path(__file__).parents[1] / "models"
 NAMES = ("eng", "mlt", "isl")
 
 
+A, B, NEW = "https://a.com/", "https://b.com/", "https://new.com/"
+
+
 def about_urls(path: Path) -> SoftLabels:
     """What a teacher of three labels said about two URLs, through a file."""
-    said: dict[tuple[str, ...], list[float]] = {
-        ("https://a.com/",): [0.7, 0.2, 0.1],
-        ("https://b.com/",): [0.0, 0.25, 0.75],
-    }
+    said: dict[tuple[str, ...], list[float]] = {(A,): [0.7, 0.2, 0.1], (B,): [0.0, 0.25, 0.75]}
     SoftLabels.of(NAMES, [*said, *said], lambda urls: np.array([said[url] for url in urls], np.float32)).save(path)
     return SoftLabels.load(path)
+
+
+def always(value: float, width: int = 1) -> Teacher:
+    """A teacher that says the same of every text, for *width* labels."""
+    return lambda texts: np.full((len(texts), width), value, np.float32)
 
 
 def test_targets_are_a_mixture_of_label_and_teacher(tmp_path: Path) -> None:
     soft = about_urls(tmp_path / "soft.npz")
     assert len(soft.keys) == 2
-    urls = ["https://b.com/", "https://new.com/", "https://a.com/"]
-    lesson = Lesson([soft], urls, np.array([1, 1, 0]), ("isl", "mlt"), 0.5)
+    given = ([B, NEW, A], np.array([1, 1, 0]), ("isl", "mlt"), 0.5)
+    lesson = Lesson([soft], *given)
     expected = torch.tensor([[0.375, 0.625], [0.0, 1.0], [1 / 6 + 0.5, 1 / 3]])  # eng is no label of the student
     assert torch.allclose(lesson.targets(np.array([0, 1, 2])), expected, atol=1e-3)
     assert torch.allclose(lesson.targets(np.array([2])), expected[2:], atol=1e-3)
     assert "2 examples" in str(lesson)
-    of_mlt = SoftLabels.of(
-        ("mlt",), [("https://a.com/",), ("https://new.com/",)], lambda urls: np.ones((len(urls), 1), np.float32)
-    )
-    both = Lesson([soft, of_mlt], urls, np.array([1, 1, 0]), ("isl", "mlt"), 0.5)
+    both = Lesson([soft, SoftLabels.of(("mlt",), [(A,), (NEW,)], always(1))], *given)
     expected = torch.tensor([[0.375, 0.625], [0.0, 1.0], [0.5 + 0.05 / 1.3, 0.6 / 1.3]])
     assert torch.allclose(both.targets(np.array([0, 1, 2])), expected, atol=1e-3)
 
 
 def test_pairs_are_the_same_in_both_orders() -> None:
-    soft = SoftLabels.of(
-        ("parallel",), [("u", "v"), ("v", "u")], lambda pairs: np.full((len(pairs), 1), 0.8, np.float32)
-    )
+    soft = SoftLabels.of(("parallel",), [("u", "v"), ("v", "u")], always(0.8))
     assert soft.probability([("v", "u"), ("u", "w")]) == pytest.approx([0.8, np.nan], abs=1e-3, nan_ok=True)
 
 
@@ -85,14 +84,12 @@ def test_what_was_killed_while_it_wrote_leaves_no_file(tmp_path: Path, monkeypat
 def url_list(path: Path) -> Path:
     words = {"eng": "news", "mlt": "ahbar"}
     rows = [f"https://{lang}{i % 40}.com/{word}/{i}\t{lang}" for lang, word in words.items() for i in range(200)]
-    path.write_text("\n".join(["url\tlang", *rows]) + "\n", encoding="utf-8")
-    return path
+    return write_table(path, "url lang", rows)
 
 
 def test_a_text_is_answered_by_the_teacher_of_its_fold() -> None:
-    teachers = [lambda texts, n=n: np.full((len(texts), 2), n, np.float32) for n in range(3)]
     keys = [("a",), ("b",), ("c",), ("d",)]
-    answer = out_of_fold(teachers, dict(zip(keys, (2, 0, 2, 1), strict=True)))
+    answer = out_of_fold([always(n, width=2) for n in range(3)], dict(zip(keys, (2, 0, 2, 1), strict=True)))
     assert answer(keys)[:, 0].tolist() == [2, 0, 2, 1]
     assert answer([("d",), ("b",)])[:, 1].tolist() == [1, 0]
 
@@ -110,7 +107,7 @@ def test_a_hidden_host_does_not_hide_the_path_before_another_address(
 
     def teacher(lessons: Lessons, *_: object) -> Teacher:
         given.append(lessons)
-        return lambda keys: np.ones((len(keys), 2), np.float32)
+        return always(1, width=2)
 
     monkeypatch.setattr(distil, "fine_tuned", teacher)
     distil.language_labels("e5-small", ["--data", str(url_list(tmp_path / "urls.tsv"))], tmp_path)
@@ -119,13 +116,11 @@ def test_a_hidden_host_does_not_hide_the_path_before_another_address(
     assert read == {f"{start}/ ahbar ? u = https :// b . com / x" for start in ("a . mt ", ". mt ", "")}
 
 
-def tiny_teacher(folder: Path, monkeypatch: pytest.MonkeyPatch) -> FineTuningRecipe:
-    """The recipe of an encoder that learns from a few examples."""
-    model = XLMRobertaForSequenceClassification(tiny_xlmr.config(max_position_embeddings=130))
-    model.save_pretrained(folder)
-    tiny_xlmr.tokenizer().save_pretrained(folder)
-    monkeypatch.setattr(transformers_out_of_fold, "EXAMPLES", {"language": 800, "parallelness": 800})
-    monkeypatch.setattr(transformers_out_of_fold, "MOST", 16)
+def tiny_teacher(folder: Path, monkeypatch: pytest.MonkeyPatch, examples: int, most: int) -> FineTuningRecipe:
+    """The recipe of the teachers `tiny`: encoders that learn from a few examples."""
+    tiny_xlmr.save(folder, num_hidden_layers=1)
+    monkeypatch.setattr(transformers_out_of_fold, "EXAMPLES", {"language": examples, "parallelness": examples})
+    monkeypatch.setattr(transformers_out_of_fold, "MOST", most)
     recipe = FineTuningRecipe(base=str(folder), rate=3e-3, max_length=120)
     monkeypatch.setitem(TEACHERS, "tiny", {"language": recipe, "parallelness": recipe})
     return recipe
@@ -135,7 +130,7 @@ def tiny_teacher(folder: Path, monkeypatch: pytest.MonkeyPatch) -> FineTuningRec
 def test_teachers_see_no_example_of_their_fold_and_are_not_trained_twice(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    recipe = tiny_teacher(tmp_path / "tiny", monkeypatch)
+    recipe = tiny_teacher(tmp_path / "tiny", monkeypatch, examples=800, most=16)
     keys = [(f"{'ae'[i % 2] * 8}-{i}",) for i in range(60)]
     folds = np.arange(60) // 20
     shown: list[set[int]] = []
@@ -166,23 +161,12 @@ TINY_PAIR_STUDENT = "--epochs 1 --batch 64 --pieces 300 --made-up 2 --word-epoch
 
 def pair_options(root: Path) -> list[str]:
     """The options of a student of pairs that name its data, which are written to *root*."""
-    sources = tiny_sources(root)
-    given = {name: getattr(sources, name) for name in ("pairs", "sites", "urls", "lexicon")}
-    files = [text for name, path in given.items() if path for text in (f"--{name}", str(path))]
-    return [*TINY_PAIR_STUDENT.split(), *files, "--work", f"{root}/work"]
-
-
-@pytest.fixture
-def encoders(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Encoders as the teachers `tiny`, which learn from 64 examples each."""
-    tiny_teacher(tmp_path / "tiny", monkeypatch)
-    monkeypatch.setattr(transformers_out_of_fold, "EXAMPLES", {"language": 64, "parallelness": 64})
-    monkeypatch.setattr(transformers_out_of_fold, "MOST", 256)
+    return [*TINY_PAIR_STUDENT.split(), *source_options(tiny_sources(root)), "--work", f"{root}/work"]
 
 
 @pytest.mark.slow
-@pytest.mark.usefixtures("encoders")
-def test_a_language_student_learns_from_encoders_out_of_fold(tmp_path: Path) -> None:
+def test_a_language_student_learns_from_encoders_out_of_fold(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    tiny_teacher(tmp_path / "tiny", monkeypatch, examples=64, most=256)
     command = ["language", "--teacher", "tiny", "--scores", f"{tmp_path}/l.npz", *TINY_STUDENT.split()]
     distil.main([*command, "--data", str(url_list(tmp_path / "urls.tsv")), "--out", str(tmp_path / "student")])
     assert "teachers' probabilities for 400, " in (tmp_path / "student" / "README.md").read_text()
@@ -216,8 +200,8 @@ def test_a_pair_student_learns_from_a_model(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.usefixtures("encoders")
-def test_encoders_teach_pairs_out_of_fold(tmp_path: Path) -> None:
+def test_encoders_teach_pairs_out_of_fold(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    tiny_teacher(tmp_path / "tiny", monkeypatch, examples=64, most=256)
     soft = distil.pair_labels("tiny", pair_options(tmp_path), tmp_path / "teachers")
     assert soft.labels == ("parallel",)
     assert np.isfinite(soft.probabilities).all()
@@ -226,10 +210,8 @@ def test_encoders_teach_pairs_out_of_fold(tmp_path: Path) -> None:
 
 def test_teachers_that_cannot_learn_are_one_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     command = ["language", "--teacher", "e5-small", "--scores", f"{tmp_path}/l.npz", "--folds", "1", "--out", "x"]
-    with pytest.raises(SystemExit) as ended:
-        distil.main([*command, "--data", str(url_list(tmp_path / "urls.tsv"))])
-    assert ended.value.code == 2
-    assert "give more --folds, or more data" in capsys.readouterr().err
+    said = refused(capsys, distil.main, [*command, "--data", url_list(tmp_path / "urls.tsv")])
+    assert "give more --folds, or more data" in said
     assert not (tmp_path / "l.npz").exists()
 
 
@@ -239,9 +221,8 @@ def test_a_student_of_pairs_that_no_teacher_teaches_is_refused(
 ) -> None:
     sources = tiny_sources(tmp_path, hosts=4)
     about_urls(tmp_path / "urls.npz")
-    command = ["parallelness", "--teacher", f"{MODELS}/url-parallelness", "--scores", f"{tmp_path}/{scores}"]
-    command += ["--pairs", str(sources.pairs), "--sites", str(sources.sites), "--work", f"{tmp_path}/work"]
-    with pytest.raises(SystemExit, match="2"):
-        distil.main([*command, *f"--folds {folds} --pieces 300 --made-up 0 --out {tmp_path}/student".split()])
-    assert f"{scores} says nothing of the examples in {folds} folds" in capsys.readouterr().err
+    command = f"parallelness --teacher {MODELS}/url-parallelness --scores {tmp_path}/{scores} --folds {folds}"
+    command += f" --pairs {sources.pairs} --sites {sources.sites} --work {tmp_path}/work --out {tmp_path}/student"
+    said = refused(capsys, distil.main, f"{command} --pieces 300 --made-up 0")
+    assert f"{scores} says nothing of the examples in {folds} folds" in said
     assert not (tmp_path / "student").exists()

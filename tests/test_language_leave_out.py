@@ -1,33 +1,25 @@
 from __future__ import annotations
 
 from dataclasses import asdict, replace
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import numpy as np
 import pytest
 import torch
+from numpy.typing import NDArray
+from support.refusals import refused
+from support.tables import write_table
 from test_training_language import TINY, write_urls
 
 from training.common.data import DataError, read_tsv
 from training.common.soft_labels import Lesson, SoftLabels
 from training.language import leave_out
-from training.language.examples import prepare
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from numpy.typing import NDArray
-
-
-def rows_of(*rows: str) -> list[leave_out.Row]:
-    """Rows of a list from their URL and source."""
-    return [(url, "eng", source, "list") for url, source in (row.split() for row in rows)]
+from training.language.examples import Examples, prepare
 
 
 def test_parts_keep_domains_countries_and_sources_together() -> None:
-    rows = rows_of(
-        *(f"https://{'www.' * (i % 2)}site{i // 2}.{('de', 'com')[i % 4 // 2]}/ s{i % 5}" for i in range(400))
-    )
+    hosts = [f"{'www.' * (i % 2)}site{i // 2}.{('de', 'com')[i % 4 // 2]}" for i in range(400)]
+    rows = [(f"https://{host}/", "eng", f"s{i % 5}", "list") for i, host in enumerate(hosts)]
     domains, countries, sources = (leave_out.parts_of(kind, rows, 3) for kind in leave_out.KINDS)
     assert (domains[::2] == domains[1::2]).all()
     assert set(domains) == {0, 1, 2}
@@ -65,45 +57,45 @@ def test_networks_answer_together(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     monkeypatch.setattr(leave_out, "fit_on_part", lambda *_: None)
     monkeypatch.setattr(leave_out, "predict", predict)
     kept = np.arange(0, len(rows), 2)
-    answered = leave_out.answers("domain", rows, kept, examples, recipe, 2, tmp_path)
+
+    def answers(rows: list[leave_out.Row], examples: Examples, *lesson: Lesson) -> NDArray[np.float32]:
+        return leave_out.answers("domain", rows, kept, examples, recipe, 2, tmp_path, *lesson)
+
+    answered = answers(rows, examples)
     assert len(asked) == 6
     assert sum(asked[::2]) == len(kept) == sum(asked[1::2])
     assert answered == pytest.approx(np.tile([0.625, 0.375], (len(kept), 1)))
-    leave_out.answers("domain", rows, kept, examples, recipe, 2, tmp_path)
+    answers(rows, examples)
     assert len(asked) == 6
     # another list of the same length, other data to train on, another teacher: nothing is read
     turned = [(url, {"eng": "mlt", "mlt": "eng"}[lang], source, evidence) for url, lang, source, evidence in rows]
-    leave_out.answers("domain", turned, kept, examples, recipe, 2, tmp_path)
+    answers(turned, examples)
     assert len(asked) == 12
     others = prepare([*(row[:2] for row in rows), ("https://new.example/x", "mlt")], [], set(), recipe)
-    leave_out.answers("domain", turned, kept, others, recipe, 2, tmp_path)
+    answers(turned, others)
     assert len(asked) == 18
     taught = SoftLabels.of(("eng", "mlt"), [(url,) for url in others.urls], lambda urls: np.full((len(urls), 2), 0.5))
     for probabilities in (taught.probabilities, taught.probabilities / 4):
         soft = replace(taught, probabilities=probabilities.astype(np.float16))
-        lesson = Lesson([soft], others.urls, others.labels, others.names, 0.5)
-        leave_out.answers("domain", turned, kept, others, recipe, 2, tmp_path, lesson)
+        answers(turned, others, Lesson([soft], others.urls, others.labels, others.names, 0.5))
     assert len(asked) == 30
 
 
-def test_lists_without_a_language_do_not_count(tmp_path: Path) -> None:
+def test_lists_without_a_language_do_not_count() -> None:
     rows = [(f"https://a.is/{i}", "isl", "s", "list") for i in range(40)]
-    drawn = [np.arange(40), np.arange(10), np.arange(0)]
-    judged = leave_out.Judged(rows, np.zeros(40, dtype=np.int64), ("isl", "fao"), drawn)
-    macro, by_language = judged.scores(np.zeros(40, dtype=np.int64))
+    drawn, zeros = [np.arange(40), np.arange(10), np.arange(0)], np.zeros(40, dtype=np.int64)
+    macro, by_language = leave_out.Judged(rows, zeros, ("isl", "fao"), drawn).scores(zeros)
     assert macro.tolist() == [1.0]
     assert np.isnan(by_language[1:]).all()
-    few = leave_out.Judged(rows, np.zeros(40, dtype=np.int64), ("isl", "fao"), drawn[1:])
     with pytest.raises(DataError, match="no drawn list has 30 URLs of a language"):
-        few.scores(np.zeros(40, dtype=np.int64))
+        leave_out.Judged(rows, zeros, ("isl", "fao"), drawn[1:]).scores(zeros)
 
 
 def test_a_list_without_rows_is_one_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    (tmp_path / "empty.tsv").write_text("url\tlang\tsource\tevidence\n")
+    empty = write_table(tmp_path / "empty.tsv", "url lang source evidence")
     data = write_urls(tmp_path / "urls.tsv", domains=400)
-    with pytest.raises(SystemExit, match="2"):
-        leave_out.main(f"--list {tmp_path}/empty.tsv --data {data} --out {tmp_path}/out".split())
-    assert "empty.tsv: no URL to judge" in capsys.readouterr().err
+    said = refused(capsys, leave_out.main, f"--list {empty} --data {data} --out {tmp_path}/out")
+    assert "empty.tsv: no URL to judge" in said
 
 
 @pytest.mark.slow
@@ -112,13 +104,11 @@ def test_lists_are_drawn_from_answers_that_are_kept(
 ) -> None:
     monkeypatch.setattr(leave_out, "HELD_OUT", 0.1)
     monkeypatch.setattr(leave_out, "SHARE", 0.5)
-    data = write_urls(tmp_path / "urls.tsv", domains=40)
-    lines = data.read_text().splitlines()
-    data.write_text("\n".join([f"{lines[0]}\tevidence", *(f"{line}\tlist" for line in lines[1:])]) + "\n")
-    options = [
-        f"--{key.replace('_', '-')} {value}" for key, value in asdict(replace(TINY, epochs=1, epoch_size=64)).items()
-    ]
-    command = f"--list {data} --out {tmp_path / 'out'} --kinds domain {' '.join(options)}".split()
+    rows = read_tsv(write_urls(tmp_path / "urls.tsv", domains=40), ("url", "lang", "source")).rows
+    data = write_table(tmp_path / "urls.tsv", "url lang source evidence", [(*row, "list") for row in rows])
+    sizes = asdict(replace(TINY, epochs=1, epoch_size=64)).items()
+    options = " ".join(f"--{key.replace('_', '-')} {value}" for key, value in sizes)
+    command = f"--list {data} --out {tmp_path / 'out'} --kinds domain {options}".split()
     leave_out.main(command)
     said = capsys.readouterr().out
     assert "| domain | " in said

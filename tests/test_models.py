@@ -2,13 +2,17 @@ from __future__ import annotations
 
 import hashlib
 import json
+from dataclasses import replace
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any, ClassVar
 
 import numpy as np
+import onnx
 import onnxruntime as ort
 import pytest
 import torch
+from numpy.typing import NDArray
 from tokenizers import Tokenizer, models, pre_tokenizers
 
 from bilingual_crawler.languages.pairs import LanguagePairs
@@ -17,12 +21,6 @@ from training.common.encoding import Encoded
 from training.common.model_folder import ParityError, parity, write_folder
 from training.language.graph import language_graph, round_tables
 from training.language.network import WordNet, WordNetConfig
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    import onnx
-    from numpy.typing import NDArray
 
 URLS = [
     "https://www.example.mt/mt/ahbarijiet",
@@ -37,8 +35,7 @@ SMALL = WordNetConfig(labels=3, rows=251, word_rows=127, columns=8, width=16, he
 
 def small_net(labels: int = 3, seed: int = 1) -> WordNet:
     torch.manual_seed(seed)
-    config = WordNetConfig(**{f: getattr(SMALL, f) for f in SMALL.__slots__} | {"labels": labels})
-    net = WordNet(config).eval()
+    net = WordNet(replace(SMALL, labels=labels)).eval()
     round_tables(net)
     return net
 
@@ -58,30 +55,18 @@ def letter_tokenizer() -> Tokenizer:
     return tokenizer
 
 
-def write(
-    folder: Path,
-    kind: str = "language",
-    temperature: float = 1.0,
-    text: str = "reference",
-    bytewise: bool = False,
-    links: tuple[float, float] = (1.0, 0.0),
-) -> WordNet:
+def write(folder: Path, kind: str = "language", bytewise: bool = False, **values: Any) -> WordNet:
+    """Write a folder of the model of `small_net`, with other *values* than those that change nothing."""
     labels = LABELS if kind == "language" else ()
-    net = small_net(len(labels) or 1)
-    graph = small_graph(len(labels) or 1)
-    write_folder(
-        folder,
-        graph,
-        None if bytewise else letter_tokenizer(),
-        kind=kind,
-        labels=labels,
-        max_length=64,
-        temperature=temperature,
-        text=text,
-        link_temperature=links[0],
-        link_shift=links[1],
-    )
-    return net
+    tokenizer = None if bytewise else letter_tokenizer()
+    changed = {"temperature": 1.0, "text": "reference", "link_temperature": 1.0, "link_shift": 0.0, **values}
+    write_folder(folder, small_graph(len(labels) or 1), tokenizer, kind=kind, labels=labels, max_length=64, **changed)
+    return small_net(len(labels) or 1)
+
+
+def change_config(folder: Path, **values: object) -> None:
+    path = folder / "config.json"
+    path.write_text(json.dumps(json.loads(path.read_text()) | values))
 
 
 @pytest.fixture
@@ -101,12 +86,10 @@ def test_probabilities_are_one_distribution_per_url(folder: Path) -> None:
 
 
 def test_a_label_may_be_any_code_of_its_language(folder: Path) -> None:
-    config = folder / "config.json"
-    config.write_text(json.dumps({**json.loads(config.read_text()), "labels": ["en", "nob", "bh"]}))
+    change_config(folder, labels=["en", "nob", "bh"])
     model = LanguageModel(folder)
-    for pair in ("eng-nor", "eng-nno"):
-        assert (model.reader(LanguagePairs.parse(pair))(URLS) == model.probabilities(URLS)[:, :2]).all()
-    assert (model.reader(LanguagePairs.parse("eng-bih"))(URLS) == model.probabilities(URLS)[:, [0, 2]]).all()
+    for pair, columns in (("eng-nor", [0, 1]), ("eng-nno", [0, 1]), ("eng-bih", [0, 2])):
+        assert (model.reader(LanguagePairs.parse(pair))(URLS) == model.probabilities(URLS)[:, columns]).all()
     assert model.unknown(LanguagePairs.parse("eng-nno")) == []
     assert model.unknown(LanguagePairs.parse("sme-nor")) == ["sme"]
 
@@ -120,23 +103,17 @@ def test_a_url_scores_the_same_alone_and_in_any_company(folder: Path) -> None:
     assert np.allclose(model.probabilities(many[::-1])[::-1], together, atol=1e-5)
 
 
-def test_temperature_divides_the_logits(tmp_path: Path) -> None:
-    write(tmp_path / "one")
+def test_temperature_divides_the_logits(folder: Path, tmp_path: Path) -> None:
     write(tmp_path / "two", temperature=2.0)
-    one, two = LanguageModel(tmp_path / "one"), LanguageModel(tmp_path / "two")
-    assert np.allclose(one.logits(URLS), 2 * two.logits(URLS), atol=1e-5)
+    assert np.allclose(LanguageModel(folder).logits(URLS), 2 * LanguageModel(tmp_path / "two").logits(URLS), atol=1e-5)
 
 
-def test_graph_computes_what_the_network_computes() -> None:
-    net = small_net()
+def test_graph_computes_what_the_network_computes_and_parity_notices_other_weights() -> None:
     texts = [*URLS[:4], "a", "//", "é?x=1/2", "two words"]
     ids = Encoded(ByteTokens(64), texts).batch(np.arange(len(texts)))
-    assert parity(net, small_graph(3), ids) < 1e-4
-
-
-def test_parity_notices_a_graph_of_other_weights() -> None:
+    assert parity(small_net(), small_graph(3), ids) < 1e-4
     with pytest.raises(ParityError):
-        parity(small_net(seed=2), small_graph(3), torch.randint(2, 258, (4, 20)))
+        parity(small_net(seed=2), small_graph(3), ids)
 
 
 def test_a_model_that_reads_bytes_needs_no_tokenizer(tmp_path: Path) -> None:
@@ -151,66 +128,54 @@ def test_a_model_that_reads_bytes_needs_no_tokenizer(tmp_path: Path) -> None:
         assert np.allclose(LanguageModel(tmp_path).probabilities(urls), net(ids).softmax(1).numpy(), atol=1e-5)
 
 
-def test_pairs(tmp_path: Path) -> None:
-    write(tmp_path, kind="parallelness")
-    found = ParallelnessModel(tmp_path).probabilities([("https://a.mt/en/x", "https://a.mt/mt/x")] * 2)
-    assert found.shape == (2,)
-    assert 0 < found[0] < 1
-
-
 def test_links_have_a_calibration_of_their_own(tmp_path: Path) -> None:
     pairs = [("https://a.mt/en/x", "https://a.mt/mt/x"), ("https://a.mt/en/x", "https://a.mt/en/y")]
     write(tmp_path, kind="parallelness", temperature=2.0)
     model = ParallelnessModel(tmp_path)
     documents = model.probabilities(pairs)
+    assert documents.shape == (2,)
+    assert 0 < documents.min() <= documents.max() < 1
     assert np.allclose(model.link_probabilities(pairs), documents)
-    write(tmp_path, kind="parallelness", temperature=2.0, links=(4.0, 1.5))
+    write(tmp_path, kind="parallelness", temperature=2.0, link_temperature=4.0, link_shift=1.5)
     model = ParallelnessModel(tmp_path)
     assert np.allclose(model.probabilities(pairs), documents)
     logits = np.log(documents / (1 - documents))
     assert np.allclose(model.link_probabilities(pairs), 1 / (1 + np.exp(-(logits + 1.5) / 4)), atol=1e-5)
 
 
-def test_load_models(tmp_path: Path) -> None:
-    write(tmp_path / "url-language")
-    write(tmp_path / "url-parallelness", kind="parallelness")
-    language, parallelness = load_models(tmp_path)
+def test_load_models(folder: Path) -> None:
+    write(folder.parent / "url-parallelness", kind="parallelness")
+    language, parallelness = load_models(folder.parent)
     assert language.labels == LABELS
     assert len(parallelness.probabilities([])) == 0
 
 
-class Broken:
-    """A session on *provider* whose batches of over *most* rows fail."""
+PROVIDERS = ["CUDAExecutionProvider", "CPUExecutionProvider"]
 
-    def __init__(self, session: Any, provider: str, most: int) -> None:
-        self.session = session
-        self.provider = provider
-        self.most = most
+
+class Broken(ort.InferenceSession):  # type: ignore[misc]
+    """A session on the first provider that it is given, whose batches of more rows than `most` says of it fail."""
+
+    most: ClassVar[dict[str, int]] = {}
+
+    def __init__(self, graph: Any, options: Any, providers: list[str], **_: Any) -> None:
+        super().__init__(graph, options, providers=PROVIDERS[1:])
+        self.named = providers
 
     def get_providers(self) -> list[str]:
-        return [self.provider, "CPUExecutionProvider"]
+        return self.named
 
     def run(self, outputs: None, inputs: dict[str, NDArray[np.int64]]) -> Any:
-        if len(inputs["input_ids"]) > self.most:
+        if len(inputs["input_ids"]) > self.most.get(self.named[0], 99):
             raise RuntimeError("Failed to allocate memory for requested buffer")
-        return self.session.run(outputs, inputs)
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self.session, name)
+        return super().run(outputs, inputs)
 
 
-def break_sessions(monkeypatch: pytest.MonkeyPatch, **most: int) -> None:
-    """Sessions are on the first provider that they name, and fail for larger batches than *most* says of it."""
-    real = ort.InferenceSession
-
-    def session(graph: Any, options: Any, providers: list[str], **rest: Any) -> Any:
-        kind = providers[0].removesuffix("ExecutionProvider").lower()
-        return Broken(real(graph, options, providers=["CPUExecutionProvider"]), providers[0], most.get(kind, 99))
-
-    monkeypatch.setattr(ort, "InferenceSession", session)
-    monkeypatch.setattr(
-        ort, "get_available_providers", lambda: [f"{name}ExecutionProvider" for name in ("CUDA", "CPU")]
-    )
+def break_sessions(monkeypatch: pytest.MonkeyPatch, *most: int) -> None:
+    """Larger batches than *most* says of each of `PROVIDERS` fail."""
+    monkeypatch.setattr(Broken, "most", dict(zip(PROVIDERS, most, strict=False)))
+    monkeypatch.setattr(ort, "InferenceSession", Broken)
+    monkeypatch.setattr(ort, "get_available_providers", lambda: PROVIDERS)
 
 
 def test_a_batch_that_is_too_large_is_halved(
@@ -218,7 +183,7 @@ def test_a_batch_that_is_too_large_is_halved(
 ) -> None:
     urls = [f"{url}{i}" for url in URLS for i in range(20)]
     expected = LanguageModel(folder).probabilities(urls)
-    break_sessions(monkeypatch, cuda=30)
+    break_sessions(monkeypatch, 30)
     model = LanguageModel(folder)
     assert np.allclose(model.probabilities(urls), expected, atol=1e-5)
     assert (model.facts()["provider"], model.failures) == ("CUDAExecutionProvider", 2)  # 100, 50
@@ -231,7 +196,7 @@ def test_an_accelerator_that_computes_nothing_is_replaced(
     folder: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     expected = LanguageModel(folder).probabilities(URLS)
-    break_sessions(monkeypatch, cuda=0)
+    break_sessions(monkeypatch, 0)
     model = LanguageModel(folder)
     assert np.allclose(model.probabilities(URLS), expected, atol=1e-5)
     assert model.facts()["provider"] == "CPUExecutionProvider"
@@ -242,30 +207,30 @@ def test_an_accelerator_that_computes_nothing_is_replaced(
 def test_a_model_that_computes_nothing_at_all_is_an_error_each_time(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    break_sessions(monkeypatch, cuda=0, cpu=0)
+    break_sessions(monkeypatch, 0, 0)
     model = LanguageModel(folder)
     for _ in range(2):
         with pytest.raises(RuntimeError, match="Failed to allocate"):
             model.probabilities(URLS)
 
 
-@pytest.mark.parametrize("providers", [None, ["CUDAExecutionProvider"]])
+@pytest.mark.parametrize("providers", [None, PROVIDERS[:1]])
 def test_a_provider_that_does_not_load_is_an_error(
     folder: Path, monkeypatch: pytest.MonkeyPatch, providers: list[str] | None
 ) -> None:
     """As in an installation of onnxruntime-gpu on a machine without CUDA."""
     loaded: list[str] = []
-    monkeypatch.setattr(ort, "get_available_providers", lambda: ["CUDAExecutionProvider", "CPUExecutionProvider"])
+    monkeypatch.setattr(ort, "get_available_providers", lambda: PROVIDERS)
     monkeypatch.setattr(ort, "preload_dlls", lambda: loaded.append("CUDA"))
     with pytest.warns(UserWarning, match="CUDAExecutionProvider"), pytest.raises(ModelError) as raised:
         LanguageModel(folder, providers)
     assert str(raised.value).startswith("CUDAExecutionProvider does not load")
     assert "BILINGUAL_PROVIDERS=CPUExecutionProvider" in str(raised.value)
     assert loaded == ["CUDA"]
-    assert LanguageModel(folder, ["CPUExecutionProvider"]).probabilities(URLS).shape == (5, 3)
+    assert LanguageModel(folder, PROVIDERS[1:]).probabilities(URLS).shape == (5, 3)
 
 
-@pytest.mark.parametrize("providers", [None, ["CUDAExecutionProvider"]])
+@pytest.mark.parametrize("providers", [None, PROVIDERS[:1]])
 def test_an_onnxruntime_gpu_whose_files_were_overwritten_is_an_error_with_its_remedy(
     folder: Path, monkeypatch: pytest.MonkeyPatch, providers: list[str] | None
 ) -> None:
@@ -273,7 +238,7 @@ def test_an_onnxruntime_gpu_whose_files_were_overwritten_is_an_error_with_its_re
     monkeypatch.setattr("bilingual_crawler.scoring.models.version", lambda distribution: "1.31.1")
     with pytest.raises(ModelError, match="pip uninstall -y onnxruntime onnxruntime-gpu && pip install onnxruntime-gpu"):
         LanguageModel(folder, providers)
-    assert LanguageModel(folder, ["CPUExecutionProvider"]).provider == "CPUExecutionProvider"
+    assert LanguageModel(folder, PROVIDERS[1:]).provider == "CPUExecutionProvider"
 
 
 def test_what_computes_a_model_is_logged_once(folder: Path, caplog: pytest.LogCaptureFixture) -> None:
@@ -287,35 +252,24 @@ def test_what_computes_a_model_is_logged_once(folder: Path, caplog: pytest.LogCa
 
 
 @pytest.mark.parametrize("name", ["config.json", "model.onnx", "tokenizer.json"])
-def test_a_missing_file_is_named(folder: Path, name: str) -> None:
+def test_a_missing_changed_or_unreadable_file_is_named(folder: Path, name: str) -> None:
+    content = (folder / name).read_bytes()
+    (folder / name).write_bytes(content[: len(content) // 2])
+    with pytest.raises(ModelError, match=name):
+        LanguageModel(folder)
+    (folder / name).write_bytes(b"nonsense")
+    if name != "config.json":
+        sums = json.loads((folder / "config.json").read_text())["sha256"]
+        change_config(folder, sha256=sums | {name: hashlib.sha256(b"nonsense").hexdigest()})
+    with pytest.raises(ModelError, match=name):
+        LanguageModel(folder)
     (folder / name).unlink()
     with pytest.raises(ModelError, match=name):
         LanguageModel(folder)
 
 
-@pytest.mark.parametrize("name", ["config.json", "model.onnx", "tokenizer.json"])
-def test_a_changed_file_is_named(folder: Path, name: str) -> None:
-    content = (folder / name).read_bytes()
-    (folder / name).write_bytes(content[: len(content) // 2])
-    with pytest.raises(ModelError, match=name):
-        LanguageModel(folder)
-
-
-@pytest.mark.parametrize("name", ["model.onnx", "tokenizer.json"])
-def test_an_unreadable_file_with_the_right_checksum_is_named(folder: Path, name: str) -> None:
-    (folder / name).write_bytes(b"nonsense")
-    config = json.loads((folder / "config.json").read_text())
-    config["sha256"][name] = hashlib.sha256(b"nonsense").hexdigest()
-    (folder / "config.json").write_text(json.dumps(config))
-    with pytest.raises(ModelError, match=name):
-        LanguageModel(folder)
-
-
-@pytest.mark.parametrize(
-    ("key", "value"), [("format", 9), ("kind", "parallelness"), ("text", "else"), ("labels", None)]
-)
-def test_a_configuration_of_something_else_is_refused(folder: Path, key: str, value: object) -> None:
-    config = json.loads((folder / "config.json").read_text())
-    (folder / "config.json").write_text(json.dumps(config | {key: value}))
+@pytest.mark.parametrize("other", [{"format": 9}, {"kind": "parallelness"}, {"text": "else"}, {"labels": None}])
+def test_a_configuration_of_something_else_is_refused(folder: Path, other: dict[str, object]) -> None:
+    change_config(folder, **other)
     with pytest.raises(ModelError, match=r"config\.json"):
         LanguageModel(folder)

@@ -4,24 +4,21 @@ from __future__ import annotations
 
 import json
 import sys
-from io import BytesIO
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
+from pathlib import Path
 
 import pytest
-from warcio.statusandheaders import StatusAndHeaders
-from warcio.warcwriter import WARCWriter
+from support.archives import write_warc
+from support.tables import write_table
 
 from benchmarks import own_text
 from benchmarks.own_text import Score
 
-if TYPE_CHECKING:
-    from pathlib import Path
-
-TRUTH = [
+TRUTH = (
     "Care of bees",
     "Bees fly out above the hedge in front of the hive.",
     "They come back before it rains, or never.",
-]
+)
 
 
 def score(*lines: str) -> dict[str, float]:
@@ -30,25 +27,18 @@ def score(*lines: str) -> dict[str, float]:
     return counted.shares()
 
 
-def test_the_truth_is_all_right() -> None:
-    assert set(score(*TRUTH).values()) == {1.0}
-
-
 @pytest.mark.parametrize(
     "lines",
     [
+        TRUTH,
         ("- Care of bees", *TRUTH[1:]),
         (" ".join(TRUTH[:2]), TRUTH[2]),
-        (
-            "Care of bees",
-            "Bees fly out above the hedge in",
-            "front of the hive. They come back before it rains, or never.",
-        ),
+        (TRUTH[0], TRUTH[1][:31], f"{TRUTH[1][32:]} {TRUTH[2]}"),
         ("Garden notes", *TRUTH),
     ],
-    ids=["bullet", "joined lines", "other breaks", "title"],
+    ids=["the truth", "bullet", "joined lines", "other breaks", "title"],
 )
-def test_form_counts_for_nothing(lines: tuple[str, ...]) -> None:
+def test_form_counts_for_nothing(lines: Sequence[str]) -> None:
     assert set(score(*lines).values()) == {1.0}
 
 
@@ -69,14 +59,11 @@ def test_a_site_is_measured(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     site, url, out = tmp_path / "hugo", "http://example.org/en/bees/", tmp_path / "figures.json"
-    site.mkdir()
     body = "".join(f"<p>{line}</p>" for line in TRUTH)
     page = f"<html lang=en><nav>Menu</nav><main><article><h1>Bees</h1>{body}</article></main><div>Ads</div></html>"
-    with (site / "crawl.warc.gz").open("wb") as file:
-        writer = WARCWriter(file, gzip=True)
-        headers = StatusAndHeaders("200 OK", [("Content-Type", "text/html; charset=utf-8")], protocol="HTTP/1.1")
-        writer.write_record(writer.create_warc_record(url, "response", BytesIO(page.encode()), http_headers=headers))
-    (site / "pages.tsv").write_text(f"url\tpage\tlanguage\tkind\n{url}\tbees\teng\tdoc\n")
+    headers = [(b"Content-Type", b"text/html; charset=utf-8")]
+    write_warc(site, {"url": url, "body": page.encode(), "headers": headers}).rename(site / "crawl.warc.gz")
+    write_table(site / "pages.tsv", "url page language kind", [f"{url}\tbees\teng\tdoc"])
     monkeypatch.setattr(sys, "argv", ["own_text", str(tmp_path), "--json", str(out), "--show", "3"])
     own_text.main()
     figures = json.loads(out.read_text())

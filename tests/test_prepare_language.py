@@ -1,40 +1,28 @@
 from __future__ import annotations
 
 import gzip
+from collections import Counter
+from collections.abc import Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from support.tables import read_rows, write_table
 
 from training.common.data import read_real
 from training.prepare import language
 from training.prepare.__main__ import main
 
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
 HTML = "text/html"
 
 
 def index(path: Path, rows: Iterable[tuple[str | None, int, str | None, str | None]]) -> Path:
-    names = ("url", "fetch_status", "content_mime_detected", "content_languages")
-    columns = dict(zip(names, map(list, zip(*rows, strict=True)), strict=True))
+    texts = [(name, pa.string()) for name in ("content_mime_detected", "content_languages")]
+    schema = pa.schema([("url", pa.string()), ("fetch_status", pa.int16()), *texts])
     path.parent.mkdir(parents=True, exist_ok=True)
-    pq.write_table(
-        pa.table(
-            columns,
-            pa.schema([(names[0], pa.string()), (names[1], pa.int16())] + [(n, pa.string()) for n in names[2:]]),
-        ),
-        path,
-    )
+    pq.write_table(pa.table(list(map(list, zip(*rows, strict=True))), schema=schema), path)
     return path
-
-
-def lines(path: Path) -> list[list[str]]:
-    with gzip.open(path, "rt", encoding="utf-8") as file:
-        return [line.rstrip("\n").split("\t") for line in file]
 
 
 def run(*arguments: object) -> None:
@@ -70,15 +58,18 @@ def test_pages_of_the_index_in_one_language_and_what_is_no_document(
     )
     out = tmp_path / "urls.tsv.gz"
     run(path, "--out", out)
-    header, *rows = lines(out)
+    header, *rows = read_rows(out)
     assert header == ["url", "lang", "source", "evidence"]
-    assert {tuple(row) for row in rows} == {
-        ("https://a.is/frettir", "isl", "CC-MAIN-2023-06", "cld2"),
-        ("https://a.is/xhtml", "isl", "CC-MAIN-2023-06", "cld2"),
-        ("https://a.is/logo.png", "unk", "CC-MAIN-2023-06", "cld2"),
-        ("https://a.is/app.js", "unk", "CC-MAIN-2023-06", "cld2"),
-        ("https://b.com/zagreb", "hrv", "CC-MAIN-2023-06", "cld2"),
-    }
+    assert sorted(rows) == [
+        [url, language, "CC-MAIN-2023-06", "cld2"]
+        for url, language in (
+            ("https://a.is/app.js", "unk"),
+            ("https://a.is/frettir", "isl"),
+            ("https://a.is/logo.png", "unk"),
+            ("https://a.is/xhtml", "isl"),
+            ("https://b.com/zagreb", "hrv"),
+        )
+    ]
     told = " ".join(capsys.readouterr().err.split())
     assert "10 rows" in told
     for reason in ("not HTTP 200", "several languages", "no language", "text, but not HTML", "no type"):
@@ -94,52 +85,44 @@ def test_caps_hold_for_a_domain_and_for_a_language(tmp_path: Path) -> None:
     files = [many(tmp_path / "isl.parquet", 10, 50), many(tmp_path / "mlt.parquet", 2, 50, "mlt")]
     out = tmp_path / "urls.tsv.gz"
     run(*files, "--out", out, "--per-domain", 5, "--per-language", 20)
-    rows = lines(out)[1:]
-    by_domain: dict[tuple[str, str], int] = {}
-    for url, lang, *_ in rows:
-        key = (url.split("/")[2], lang)
-        by_domain[key] = by_domain.get(key, 0) + 1
-    assert max(by_domain.values()) <= 5
-    assert sum(1 for row in rows if row[1] == "isl") == 20
-    assert sum(1 for row in rows if row[1] == "mlt") == 10
+    rows = read_rows(out)[1:]
+    assert max(Counter((url.split("/")[2], lang) for url, lang, *_ in rows).values()) <= 5
+    assert Counter(lang for _, lang, *_ in rows) == {"isl": 20, "mlt": 10}
 
 
 def test_the_draw_depends_on_the_seed_and_on_nothing_else(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    one, two = many(tmp_path / "1.parquet", 20, 20), many(tmp_path / "2.parquet", 40, 15)
-    written = []
-    for name, files, seed in (("a", (one, two), 1), ("b", (two, one), 1), ("c", (one, two), 2)):
-        run(*files, "--out", tmp_path / f"{name}.tsv.gz", "--per-domain", 6, "--per-language", 90, "--seed", seed)
-        written.append([row[0] for row in lines(tmp_path / f"{name}.tsv.gz")])
-    assert written[0] == written[1]
-    assert len(written[2]) == len(written[0]) == 91
-    assert written[2] != written[0]
+    def drawn(name: str, *files: Path, seed: int = 1) -> bytes:
+        out = tmp_path / f"{name}.tsv.gz"
+        run(*files, "--out", out, "--per-domain", 6, "--per-language", 90, "--seed", seed)
+        assert len(read_rows(out)) == 91
+        return out.read_bytes()
 
+    one, two = many(tmp_path / "1.parquet", 20, 20), many(tmp_path / "2.parquet", 40, 15)
+    first = drawn("a", one, two)
+    assert drawn("b", two, one) == first
+    assert drawn("c", one, two, seed=2) != first
     # Dropping what is beyond the caps while inputs pass by must not change what is drawn.
     monkeypatch.setattr(language, "GROWTH", 10)
-    run(one, two, one, "--out", tmp_path / "often.tsv.gz", "--per-domain", 6, "--per-language", 90, "--seed", 1)
-    assert (tmp_path / "often.tsv.gz").read_bytes() == (tmp_path / "a.tsv.gz").read_bytes()
+    assert drawn("often", one, two, one) == first
 
 
 def test_lists_keep_their_evidence_and_their_bad_rows_are_told(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    path = tmp_path / "given.tsv"
-    path.write_text(
-        "url\tlang\tsource\tevidence\n"
-        "https://a.mt/\tmlt\there\tcld2\n"
-        "https://a.mt/x\tmt\there\tcld2\n"
-        "https://a.mt/y\tmlt\n"
-        "https://a.mt/z\tnonsense\there\tcld2\n"
-        "a.mt\tmlt\there\tcld2\n"
-        "https://a.mt/img.png\tunk\there\tlist\n"
-        "https://a.mt/\teng\tthere\tcctld\n",
-        encoding="utf-8",
-    )
-    plain = tmp_path / "plain.tsv.gz"
-    plain.write_bytes(gzip.compress(b"lang\turl\neng\thttps://a.mt/\nfin\thttps://b.fi/\n"))
+    rows = [
+        "https://a.mt/\tmlt\there\tcld2",
+        "https://a.mt/x\tmt\there\tcld2",
+        "https://a.mt/y\tmlt",
+        "https://a.mt/z\tnonsense\there\tcld2",
+        "a.mt\tmlt\there\tcld2",
+        "https://a.mt/img.png\tunk\there\tlist",
+        "https://a.mt/\teng\tthere\tcctld",
+    ]
+    given = write_table(tmp_path / "given.tsv", "url lang source evidence", rows)
+    plain = write_table(tmp_path / "plain.tsv.gz", "lang url", ["eng\thttps://a.mt/", "fin\thttps://b.fi/"])
     out = tmp_path / "urls.tsv.gz"
-    run(path, plain, "--out", out, "--languages", "mlt", "Finnish")
-    assert sorted(lines(out)[1:]) == [
+    run(given, plain, "--out", out, "--languages", "mlt", "Finnish")
+    assert sorted(read_rows(out)[1:]) == [
         ["https://a.mt/", "mlt", "here", "cld2"],
         ["https://a.mt/img.png", "unk", "here", "list"],
         ["https://a.mt/x", "mlt", "here", "cld2"],
@@ -154,11 +137,9 @@ def test_what_cannot_be_used_ends_the_command_and_leaves_nothing(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     good = many(tmp_path / "good.parquet", 2, 2)
-    without = tmp_path / "without.parquet"
+    without, broken, cut = (tmp_path / name for name in ("without.parquet", "broken.parquet", "cut.tsv.gz"))
     pq.write_table(pa.table({"url": ["https://a.is/"], "fetch_status": [200]}), without)
-    broken = tmp_path / "broken.parquet"
     broken.write_bytes(good.read_bytes()[:200])
-    cut = tmp_path / "cut.tsv.gz"
     cut.write_bytes(gzip.compress(b"url\tlang\nhttps://a.is/\tisl\n" * 1000)[:40])
     before = sorted(tmp_path.iterdir())
     for arguments, message in (
@@ -178,18 +159,18 @@ def test_what_cannot_be_used_ends_the_command_and_leaves_nothing(
     assert sorted(tmp_path.iterdir()) == before
 
 
-def test_a_folder_of_the_index_and_real_lists(tmp_path: Path) -> None:
+def test_a_folder_of_the_index_is_read(tmp_path: Path) -> None:
     for part in range(3):
         many(tmp_path / "crawl=CC-MAIN-2023-14" / "subset=warc" / f"part-{part}.parquet", 3 + part, 4)
     run(tmp_path / "crawl=CC-MAIN-2023-14", "--out", tmp_path / "urls.tsv.gz")
-    rows = lines(tmp_path / "urls.tsv.gz")[1:]
+    rows = read_rows(tmp_path / "urls.tsv.gz")[1:]
     assert len(rows) == 5 * 4
     assert {row[2] for row in rows} == {"CC-MAIN-2023-14"}
 
-    shared = Path(__file__).parent.parent.parent / "shared/data/urls/url_language.dev.tsv.gz"
-    if not shared.exists():
-        pytest.skip("needs ../shared/data/urls")
-    run(shared, "--out", tmp_path / "dev.tsv.gz", "--per-domain", 3, "--languages", "isl", "mlt")
-    found = read_real([tmp_path / "dev.tsv.gz"])[0]
+
+def test_a_real_list_is_read(tmp_path: Path, shared_data: Path) -> None:
+    given, out = shared_data / "urls" / "url_language.dev.tsv.gz", tmp_path / "dev.tsv.gz"
+    run(given, "--out", out, "--per-domain", 3, "--languages", "isl", "mlt")
+    found = read_real([out])[0]
     assert {row[1] for row in found} == {"isl", "mlt", "unk"}
-    assert set(found) <= set(read_real([shared])[0])
+    assert set(found) <= set(read_real([given])[0])

@@ -1,14 +1,12 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
+from support.refusals import refused
 
 from benchmarks.sentences import Article, Beads, f1, main, pieces
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 ENGLISH = """\
 The museum was opened in 1987 by Helga Brandt.
@@ -35,32 +33,25 @@ def folder(tmp_path: Path) -> Path:
 
 
 @pytest.mark.slow
-def test_an_article_of_known_beads_is_aligned_and_scored(folder: Path) -> None:
-    main([str(folder), "--pair", "eng-deu", "--json", str(folder / "result.json"), "--cache", str(folder / "cache")])
-    assert json.loads((folder / "result.json").read_text())["lexical"] == {"strict": 1.0, "lax": 1.0}
+@pytest.mark.parametrize("pieces", [[], ["--pieces", "2"]])
+def test_an_article_of_known_beads_is_aligned_whole_or_in_pieces_and_scored(folder: Path, pieces: list[str]) -> None:
+    result = folder / "result.json"
+    main([str(folder), "--pair", "eng-deu", *pieces, "--json", str(result), "--cache", str(folder / "cache")])
+    scores = json.loads(result.read_text())["lexical"]
+    assert scores["lax"] == 1.0
+    assert pieces or scores["strict"] == 1.0
 
 
 def test_pieces_are_cut_between_beads_and_lose_none() -> None:
     gold = {((0,), (0,)), ((1,), (1, 2)), ((2, 3), (3,)), ((), (4,)), ((4,), (5,))}
-    cut = list(pieces(Article(list("abcde"), list("uvwxyz"), gold), 2))
-    assert [(piece.a, piece.b) for piece in cut] == [
-        (list("ab"), list("uvw")),
-        (list("cd"), list("x")),
-        (list("e"), list("yz")),
-    ]
-    assert [piece.gold for piece in cut] == [
-        {((0,), (0,)), ((1,), (1, 2))},
-        {((0, 1), (0,))},
-        {((), (0,)), ((0,), (1,))},
+    article = Article(list("abcde"), list("uvwxyz"), gold)
+    assert [("".join(piece.a), "".join(piece.b), piece.gold) for piece in pieces(article, 2)] == [
+        ("ab", "uvw", {((0,), (0,)), ((1,), (1, 2))}),
+        ("cd", "x", {((0, 1), (0,))}),
+        ("e", "yz", {((), (0,)), ((0,), (1,))}),
     ]
     # no cut after c, which has one translation with d
-    assert [piece.a for piece in pieces(Article(list("abcde"), list("uvwxyz"), gold), 3)] == [list("abcd"), list("e")]
-
-
-@pytest.mark.slow
-def test_pieces_are_aligned_each_by_itself(folder: Path) -> None:
-    main([str(folder), *("--pair", "eng-deu", "--pieces", "2", "--json", str(folder / "out"), "--cache", str(folder))])
-    assert json.loads((folder / "out").read_text())["lexical"]["lax"] == 1.0
+    assert ["".join(piece.a) for piece in pieces(article, 3)] == ["abcd", "e"]
 
 
 def test_exact_beads_count_as_strict_and_overlapping_ones_as_lax() -> None:
@@ -72,6 +63,4 @@ def test_exact_beads_count_as_strict_and_overlapping_ones_as_lax() -> None:
 
 
 def test_a_folder_without_articles_of_the_pair_is_refused(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    with pytest.raises(SystemExit):
-        main([str(folder), "--pair", "eng-fra"])
-    assert "eng-fra" in capsys.readouterr().err
+    assert "eng-fra" in refused(capsys, main, [folder, "--pair", "eng-fra"])

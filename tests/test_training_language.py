@@ -10,60 +10,56 @@ import sys
 import time
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import Any
 
 import numpy as np
 import pytest
 import torch
+from support.refusals import refused
+from support.tables import read_rows, write_table
 
 from bilingual_crawler.scoring.models import ByteTokens, LanguageModel
 from training import evaluate
 from training.common.calibration import fit_temperature
 from training.common.data import DataError, check_classes, check_disjoint, in_held_out, read_real, read_tsv
 from training.common.loop import predict
-from training.common.scores import calibration_error
 from training.language import __main__ as language
 from training.language import comparison, train
-from training.language.baselines import PAPER, TUNED, LanguageRules, best_order, train_fasttext
+from training.language.baselines import TUNED, LanguageRules, best_order, train_fasttext
 from training.language.cross_fit import cross_fit
 from training.language.encoding import EncodedUrls as Encoded
 from training.language.encoding import without_host
-from training.language.examples import draw_weights, prepare
+from training.language.examples import Examples, draw_weights, prepare
 from training.language.fit import fit
 from training.language.network import WordNet, WordNetConfig
 from training.language.recipe import LanguageRecipe as Recipe
 from training.prepare import synthetic
 
-if TYPE_CHECKING:
-    from training.common.soft_labels import SoftLabels
-
-TINY = Recipe(
-    epochs=3,
-    epoch_size=1600,
-    batch=64,
-    held_out=0.3,
-    rows=1009,
-    word_rows=503,
-    columns=16,
-    width=16,
-    rate=0.02,
-    folds=2,
-    fold_epochs=2,
-)
+SIZES: dict[str, Any] = {"rows": 1009, "word_rows": 503, "columns": 16, "width": 16}
+CONFIG = WordNetConfig(labels=2, **SIZES)
+TINY = Recipe(epochs=3, epoch_size=1600, batch=64, held_out=0.3, rate=0.02, folds=2, fold_epochs=2, **SIZES)
 WORDS = {"eng": "news about house water city people", "mlt": "ahbarijiet dwar dar ilma belt nies"}
 
 
 def write_urls(path: Path, domains: int = 60) -> Path:
     """Two languages whose words tell them apart, `domains` domains each, five URLs a domain."""
     rng = np.random.default_rng(0)
-    lines = ["url\tlang\tsource"]
+    rows = []
     for lang, words in WORDS.items():
         for i in range(domains):
             for _ in range(5):
                 slug = "-".join(rng.choice(words.split(), 3))
-                lines.append(f"https://{lang}site{i}.example/{slug}/{rng.integers(99)}\t{lang}\tlist")
-    path.write_text("\n".join(lines) + "\n")
-    return path
+                rows.append(f"https://{lang}site{i}.example/{slug}/{rng.integers(99)}\t{lang}\tlist")
+    return write_table(path, "url lang source", rows)
+
+
+def few_urls() -> list[tuple[str, ...]]:
+    """Nine URLs of each of four domains and two languages."""
+    return [(f"https://{word}.example/{number}", lang) for lang in WORDS for word in "abcd" for number in range(9)]
+
+
+def encoded(examples: Examples) -> Encoded:
+    return Encoded(ByteTokens(TINY.max_length), examples.urls)
 
 
 def test_bad_rows_are_counted_with_their_line_numbers(tmp_path: Path) -> None:
@@ -86,19 +82,18 @@ def test_bad_rows_are_counted_with_their_line_numbers(tmp_path: Path) -> None:
 
 
 def test_what_cannot_be_read_is_an_error_with_the_path(tmp_path: Path) -> None:
-    with pytest.raises(DataError, match=r"none\.tsv"):
-        read_tsv(tmp_path / "none.tsv", ("url",))
-    (tmp_path / "cut.tsv.gz").write_bytes(gzip.compress(b"url\tlang\nhttps://a.example\teng\n")[:-9])
-    with pytest.raises(DataError, match=r"cut\.tsv\.gz"):
-        read_tsv(tmp_path / "cut.tsv.gz", ("url",))
-    (tmp_path / "other.tsv").write_text("a\tb\n")
-    with pytest.raises(DataError, match="no column url"):
-        read_tsv(tmp_path / "other.tsv", ("url",))
-    packed = bytearray(gzip.compress(b"url\tlang\n"))
-    packed[10] ^= 0xFF
-    (tmp_path / "bits.tsv.gz").write_bytes(packed)
-    with pytest.raises(DataError, match=r"bits\.tsv\.gz"):
-        read_tsv(tmp_path / "bits.tsv.gz", ("url",))
+    packed = gzip.compress(b"url\tlang\nhttps://a.example\teng\n")
+    (tmp_path / "cut.tsv.gz").write_bytes(packed[:-9])
+    (tmp_path / "bits.tsv.gz").write_bytes(packed[:10] + bytes([packed[10] ^ 0xFF]) + packed[11:])
+    write_table(tmp_path / "other.tsv", "a b")
+    for name, message in (
+        ("none.tsv", r"none\.tsv"),
+        ("cut.tsv.gz", r"cut\.tsv\.gz"),
+        ("bits.tsv.gz", r"bits\.tsv\.gz"),
+        ("other.tsv", "no column url"),
+    ):
+        with pytest.raises(DataError, match=message):
+            read_tsv(tmp_path / name, ("url",))
     graph = tmp_path / "sites" / "s" / "graph.tsv.xz"
     graph.parent.mkdir(parents=True)
     for content in (b"no xz", lzma.compress(b"url\tlang\nhttps://a.example/\n"), lzma.compress(b"")):
@@ -149,12 +144,6 @@ def test_temperature_softens_overconfident_logits() -> None:
     assert fit_temperature(20.0 * torch.nn.functional.one_hot(chosen, 3), labels.numpy()) > 3
 
 
-def test_calibration_error_is_the_distance_of_confidence_and_accuracy() -> None:
-    sure = np.tile(np.array([[0.9, 0.1]], dtype=np.float32), (10, 1))
-    assert calibration_error(sure, np.array([0] * 9 + [1])) == pytest.approx(0, abs=1e-6)
-    assert calibration_error(sure, np.array([0] * 5 + [7] * 5)) == pytest.approx(0.4, abs=1e-6)
-
-
 @pytest.mark.parametrize(
     ("url", "language"),
     [
@@ -200,26 +189,24 @@ def test_sites_give_the_language_of_their_pages(tmp_path: Path) -> None:
 
 
 def test_pairs_give_two_urls_each_and_repetitions_count_once(tmp_path: Path) -> None:
-    path = tmp_path / "sides.tsv"
-    line = "https://a.mt/en\teng\thttps://a.mt/mt\tmlt\n"
-    path.write_text("url_a\tlang_a\turl_b\tlang_b\n" + line * 2)
+    pair = "https://a.mt/en\teng\thttps://a.mt/mt\tmlt"
+    path = write_table(tmp_path / "sides.tsv", "url_a lang_a url_b lang_b", [pair, pair])
     rows, _ = read_real([path, path])
     assert rows == [("https://a.mt/en", "eng"), ("https://a.mt/mt", "mlt")]
 
 
 def test_synthetic_urls_are_marked_and_carry_words_or_marks(tmp_path: Path) -> None:
-    data = write_urls(tmp_path / "urls.tsv")
+    data, out = write_urls(tmp_path / "urls.tsv"), tmp_path / "synthetic.tsv.gz"
     for lang, text in WORDS.items():
         (tmp_path / f"{lang}.words.txt").write_text("\n".join(text.split() * 50))
-    out = tmp_path / "synthetic.tsv.gz"
-    command = f"--data {data} --words {tmp_path} --out {out} --slugs 20 --markers 10"
-    synthetic.main(command.split())
+    command = f"--data {data} --words {tmp_path} --out {out} --slugs 20 --markers 10".split()
+    synthetic.main(command)
     rows = read_tsv(out, ("url", "lang", "source")).rows
     assert len(rows) == 60
     assert {source for _, _, source in rows} == {"synthetic-slug", "synthetic-marker"}
-    first = out.read_bytes()
-    synthetic.main(command.split())
-    assert gzip.decompress(out.read_bytes()) == gzip.decompress(first)
+    first = read_rows(out)
+    synthetic.main(command)
+    assert read_rows(out) == first
 
 
 @dataclass(frozen=True)
@@ -252,8 +239,8 @@ def test_from_lists_to_scores(tmp_path: Path, trained: Trained, capsys: pytest.C
 
     report, judged = tmp_path / "scores.json", tmp_path / "test.tsv"
     judged.write_text(trained.other.read_text() + "broken\n")
-    command = ["language", "--model", str(trained.model), "--data", str(judged), "--json", str(report), "--least", "5"]
-    assert evaluate.main(command) == 0
+    command = f"language --model {trained.model} --data {judged} --json {report} --least 5"
+    assert evaluate.main(command.split()) == 0
     scores = json.loads(report.read_text())
     assert scores["macro"]["f1"] > 0.95
     assert scores["classes"]["mlt"]["support"] == 300
@@ -290,7 +277,7 @@ def test_priors_are_moved_no_further_than_helps() -> None:
     rows += [(f"https://m{number}.example/{number}", "mlt") for number in range(40)]
     recipe = replace(TINY, synthetic_share=0)
     examples = prepare(rows, [], set(), recipe)
-    net = WordNet(WordNetConfig(labels=2, rows=1009, word_rows=503, columns=16, width=16))
+    net = WordNet(CONFIG)
     labels = torch.from_numpy(examples.labels[examples.valid])
     sure = 20 * torch.nn.functional.one_hot(labels, 2).float()
     assert train.shift_priors(net, sure, examples, recipe)[1] == 0
@@ -309,112 +296,90 @@ def test_targets_are_what_networks_say_of_domains_they_did_not_see(tmp_path: Pat
     rows: list[tuple[str, ...]] = [(f"https://{name}.example/page/{n}", lang) for name, lang in sites for n in range(5)]
     recipe = replace(TINY, epochs=4, fold_epochs=4, rate=0.05, gram_dropout=0, name_dropout=0)
     examples = prepare(rows, [], set(), recipe)
-    encoded = Encoded(ByteTokens(recipe.max_length), examples.urls)
+    data = encoded(examples)
     shown = np.flatnonzero(examples.real)
-
-    def of_label(targets: SoftLabels) -> float:
-        places = targets.rows([(examples.urls[i],) for i in shown])
-        right = targets.top[places] == examples.labels[shown][:, None]
-        return float((targets.probabilities[places] * right).sum(1).mean())
-
-    config = WordNetConfig(labels=2, rows=1009, word_rows=503, columns=16, width=16)
-    targets = cross_fit(config, encoded, examples, recipe, tmp_path)
+    labels = examples.labels[shown]
+    targets = cross_fit(CONFIG, data, examples, recipe, tmp_path)
     assert np.array_equal(targets.rows([(url,) for url in examples.urls]) >= 0, examples.real > 0)
-    net = WordNet(config)
-    fit(net, encoded, examples, recipe, tmp_path / "seen.pt")
-    seen = predict(net, encoded, shown).softmax(1).numpy()[np.arange(len(shown)), examples.labels[shown]].mean()
-    assert of_label(targets) < seen - 0.1
+    places = targets.rows([(examples.urls[i],) for i in shown])
+    unseen = (targets.probabilities[places] * (targets.top[places] == labels[:, None])).sum(1).mean()
+    net = WordNet(CONFIG)
+    fit(net, data, examples, recipe, tmp_path / "seen.pt")
+    seen = predict(net, data, shown).softmax(1).numpy()[np.arange(len(shown)), labels].mean()
+    assert unseen < seen - 0.1
 
 
 def test_a_checkpoint_holds_for_its_urls_and_labels_only(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    config = WordNetConfig(labels=2, rows=1009, word_rows=503, columns=16, width=16)
     recipe = replace(TINY, epochs=1, epoch_size=64)
-    rows = [(f"https://{word}.example/{number}", lang) for lang in WORDS for word in "abcd" for number in range(9)]
-    for given in (rows, rows, [(url + "x", lang) for url, lang in rows]):
-        examples = prepare([*given], [], set(), replace(recipe, held_out=0.3))
-        encoded = Encoded(ByteTokens(TINY.max_length), examples.urls)
-        fit(WordNet(config), encoded, examples, recipe, tmp_path / "net.pt")
+    for end in ("", "", "x"):
+        examples = prepare([(url + end, lang) for url, lang in few_urls()], [], set(), recipe)
+        fit(WordNet(CONFIG), encoded(examples), examples, recipe, tmp_path / "net.pt")
     said = [line.partition(" ")[2][:8] for line in capsys.readouterr().out.splitlines()]
     assert said == ["epoch 1 ", "going on", "epoch 1 "]
 
 
-def test_a_list_without_usable_urls_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_list_without_usable_urls_is_named() -> None:
     with pytest.raises(DataError, match="no language has 5 URLs outside of the excluded domains"):
         prepare([("https://a.example/", "eng")] * 4, [], set(), replace(TINY, least=5))
-    (tmp_path / "empty.tsv").write_text("url\tlang\n")
-    assert evaluate.main(["language", "--model", "rules", "--data", str(tmp_path / "empty.tsv")]) == 2
-    assert "empty.tsv: no row" in capsys.readouterr().err
     with pytest.raises(DataError, match="only eng has 3 URLs"):
         prepare([(f"https://{n}.example/", "eng") for n in range(9)], [], set(), replace(TINY, least=3))
-    data = write_urls(tmp_path / "few.tsv")
-    assert evaluate.main(["language", "--model", "rules", "--data", str(data), "--least", "9999"]) == 2
-    assert "few.tsv: no class has 9999 URLs; give --least 300 or lower" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ("--model rules --data empty.tsv", "empty.tsv: no row"),
+        ("--model rules --data few.tsv --least 9999", "few.tsv: no class has 9999 URLs; give --least 300 or lower"),
+        ("--model rules --data few.tsv --json no/x.json", "there is no folder no"),
+        ("--model none --data few.tsv", "config.json"),
+        ("--model fasttext:none.bin --data few.tsv", "none.bin"),
+    ],
+)
+def test_an_evaluation_that_cannot_be_made_or_written_is_refused_in_one_line(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], options: str, message: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    write_table(tmp_path / "empty.tsv", "url lang")
+    write_urls(tmp_path / "few.tsv")
+    assert message in refused(capsys, evaluate.main, f"language {options}")
 
 
 def test_an_epoch_that_fills_no_batch_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    data, out = write_urls(tmp_path / "few.tsv"), tmp_path / "model"
-    with pytest.raises(SystemExit, match="2"):
-        language.main(["--data", str(data), "--out", str(out), "--epoch-size", "64", "--batch", "128"])
-    assert "--epoch-size 64 fills no batch of 128" in capsys.readouterr().err
-
-
-def test_a_result_that_could_not_be_written_is_refused_at_the_start(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    data = write_urls(tmp_path / "test.tsv")
-    with pytest.raises(SystemExit):
-        evaluate.main(["language", "--model", "rules", "--data", str(data), "--json", str(tmp_path / "no" / "x.json")])
-    assert f"there is no folder {tmp_path}/no" in capsys.readouterr().err
+    command = f"--data {write_urls(tmp_path / 'few.tsv')} --out {tmp_path / 'model'} --epoch-size 64 --batch 128"
+    assert "--epoch-size 64 fills no batch of 128" in refused(capsys, language.main, command)
 
 
 def test_a_fold_may_have_no_domain(tmp_path: Path) -> None:
-    rows: list[tuple[str, ...]] = [
-        (f"https://{word}.example/{number}", lang) for lang in WORDS for word in "abcd" for number in range(9)
-    ]
     recipe = replace(TINY, folds=9, fold_epochs=1, epoch_size=64)
-    examples = prepare(rows, [], set(), recipe)
-    config = WordNetConfig(labels=2, rows=1009, word_rows=503, columns=16, width=16)
-    encoded = Encoded(ByteTokens(TINY.max_length), examples.urls)
-    targets = cross_fit(config, encoded, examples, recipe, tmp_path)
+    examples = prepare(few_urls(), [], set(), recipe)
+    targets = cross_fit(CONFIG, encoded(examples), examples, recipe, tmp_path)
     assert np.array_equal(targets.rows([(url,) for url in examples.urls]) >= 0, examples.real > 0)
 
 
 @pytest.mark.slow
 def test_baselines_and_model_are_compared_in_one_run(
-    tmp_path: Path, trained: Trained, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, trained: Trained, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    data, other = (Path(shutil.copy(path, tmp_path)) for path in (trained.data, trained.other))
-    small = {"bucket": 1000}
-    monkeypatch.setattr(comparison, "PAPER", PAPER | small)
-    monkeypatch.setattr(comparison, "TUNED", TUNED | small)
-    out = tmp_path / "out"
-    command = f"--data {data} --synthetic {data} --test {other} --model {trained.model} --out {out} --threads 1"
-    comparison.main(command.split())
+    data, other, out = Path(shutil.copy(trained.data, tmp_path)), Path(shutil.copy(trained.other, tmp_path)), tmp_path
+    for name in ("PAPER", "TUNED"):
+        monkeypatch.setattr(comparison, name, getattr(comparison, name) | {"bucket": 1000})
+    command = f"--data {data} --synthetic {data} --test {other} --model {trained.model} --out {out} --threads 1".split()
+    comparison.main(command)
     results = json.loads((out / "comparison.json").read_text())
     assert [name.partition(",")[0] for name in results][-4:-1] == ["fastText"] * 3
     assert results["shipped model"]["macro"]["f1"] > 0.95 > 0.1 > results["rules"]["macro"]["f1"]
     assert results["fastText, tuned"]["classes"]["mlt"]["support"] == 300
     baselines = set(out.glob("*.bin"))
-    comparison.main(command.split())
+    comparison.main(command)
     assert set(out.glob("*.bin")) == baselines
     lines = (out / "comparison.md").read_text().splitlines()
     assert len(lines) == 2 + len(results)
     assert lines[-1].startswith("| shipped model | 0.")
     # baselines of other data are others
     turned = {"eng": "mlt", "mlt": "eng"}
-    rows = (line.split("\t") for line in data.read_text().splitlines())
-    data.write_text("".join("\t".join((url, turned.get(lang, lang), source)) + "\n" for url, lang, source in rows))
-    comparison.main(command.split())
+    rows = read_tsv(data, ("url", "lang", "source")).rows
+    write_table(data, "url lang source", [(url, turned[lang], source) for url, lang, source in rows])
+    comparison.main(command)
     assert json.loads((out / "comparison.json").read_text())["fastText, tuned"]["macro"]["f1"] < 0.1
     other.write_text(data.read_text())
-    with pytest.raises(SystemExit, match="2"):
-        comparison.main(command.split())
-
-
-def test_a_model_that_is_not_there_is_one_line_and_exit_status_2(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    data = write_urls(tmp_path / "urls.tsv")
-    assert evaluate.main(["language", "--model", str(tmp_path / "none"), "--data", str(data)]) == 2
-    assert "config.json" in capsys.readouterr().err
-    assert evaluate.main(["language", "--model", f"fasttext:{tmp_path}/none.bin", "--data", str(data)]) == 2
+    refused(capsys, comparison.main, command)

@@ -1,19 +1,28 @@
 from __future__ import annotations
 
 import copy
+import io
 import json
+import os
 import shutil
-from typing import TYPE_CHECKING
+import signal
+import subprocess
+import sys
+from contextlib import redirect_stdout
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
-from support.pair_data import WORDS, tiny_sources
+from support.pair_data import WORDS, source_options, tiny_sources
+from support.tables import write_table
 
-from bilingual_crawler.scoring.models import ModelError, ParallelnessModel
+from bilingual_crawler.scoring.models import ParallelnessModel
 from training.common.calibration import fit_calibration
 from training.common.data import DataError
 from training.common.scores import average_precision, calibration_error
 from training.evaluate import main as evaluate
+from training.parallelness.__main__ import main as train
 from training.parallelness.evaluation import (
     LabelledPair,
     evaluate_parallelness,
@@ -23,19 +32,58 @@ from training.parallelness.evaluation import (
 from training.parallelness.fit import fit
 from training.parallelness.recipe import PairRecipe as Recipe
 from training.parallelness.sets import main as pair_sets
-from training.parallelness.train import prepare, run
+from training.parallelness.train import prepare
 
-if TYPE_CHECKING:
-    from pathlib import Path
+ROOT = Path(__file__).parents[1]
+OPTIONS = "--epochs 4 --batch 64 --rate 0.01 --pieces 300 --made-up 5 --word-epochs 1 --folds 1"
 
 
 @pytest.fixture(scope="module")
-def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A model trained on made-up sites in seconds."""
+def resumed(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
+    """A model trained on made-up sites in seconds, by a run that was killed and one that went on; what that said."""
     root = tmp_path_factory.mktemp("training")
-    recipe = Recipe(epochs=3, batch=64, rate=1e-2, pieces=300, made_up=5, word_epochs=1)
-    run(tiny_sources(root), root / "model", recipe, folds=1, work=root / "work")
-    return root / "model"
+    sources = source_options(tiny_sources(root))
+    arguments = [*sources, *OPTIONS.split(), "--work", f"{root}/work", "--out", f"{root}/model"]
+    command = [sys.executable, "-m", "training.parallelness", *arguments]
+    environment = {**os.environ, "OMP_NUM_THREADS": "1"}
+    with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True, env=environment) as first:
+        assert first.stdout
+        for line in first.stdout:
+            if line.startswith("fold0: epoch 2"):
+                break
+        first.kill()
+    assert first.returncode == -signal.SIGKILL
+    assert not (root / "model").exists()
+    said = io.StringIO()
+    with redirect_stdout(said):
+        train(arguments)
+    return root / "model", said.getvalue()
+
+
+@pytest.fixture(scope="module")
+def model(resumed: tuple[Path, str]) -> Path:
+    return resumed[0]
+
+
+@pytest.mark.slow
+def test_a_killed_training_goes_on_and_its_model_is_good(resumed: tuple[Path, str], tmp_path: Path) -> None:
+    model, said = resumed
+    assert "fold0: going on after epoch" in said
+    assert "fold0: epoch 1 " not in said
+    assert "all: epoch 1 " in said
+    assert "translation nearest" not in said
+    pair_sets(["negatives", str(model.parent / "pairs.tsv"), "--out", str(tmp_path / "set.tsv")])
+    report = scores(tmp_path, model, tmp_path / "set.tsv")
+    assert report["positive"]["support"] == 30 * len(WORDS)
+    assert report["positive"]["f1"] > 0.9
+
+
+def scores(folder: Path, model: Path | str, data: Path, *more: str) -> dict[str, Any]:
+    """What an evaluation of *model* on the pairs in *data* writes."""
+    out = folder / "scores.json"
+    assert evaluate(["parallelness", "--model", str(model), "--data", str(data), "--json", str(out), *more]) == 0
+    found: dict[str, Any] = json.loads(out.read_text())
+    return found
 
 
 @pytest.mark.slow
@@ -69,9 +117,8 @@ def test_a_training_for_other_targets_does_not_go_on_from_the_checkpoint_of_anot
     chosen = np.flatnonzero(p.weights > 0)
     for targets in (p.labels, p.labels, 1 - p.labels):
         fit(copy.deepcopy(p.start), p.data, targets, p.weights, chosen, recipe, tmp_path / "all.pt")
-    assert [line.partition(" ")[2][:8] for line in capsys.readouterr().out.splitlines()[-3:]] == [
-        *("epoch 1 ", "going on", "epoch 1 ")
-    ]
+    said = [line.partition(" ")[2][:8] for line in capsys.readouterr().out.splitlines()[-3:]]
+    assert said == ["epoch 1 ", "going on", "epoch 1 "]
 
 
 def test_a_training_may_take_ten_steps(tmp_path: Path) -> None:
@@ -86,12 +133,6 @@ def test_folder_is_small_and_its_card_complete(model: Path) -> None:
     card = (model / "README.md").read_text()
     for text in ("Training data", "WMT16 gold: F1", "links of sites", "sha256", "calibration error"):
         assert text in card
-    (changed := model.parent / "changed").mkdir()
-    for file in model.iterdir():
-        (changed / file.name).write_bytes(file.read_bytes())
-    (changed / "model.onnx").write_bytes(b"x" + (model / "model.onnx").read_bytes())
-    with pytest.raises(ModelError, match=r"model\.onnx"):
-        ParallelnessModel(changed)
 
 
 @pytest.mark.slow
@@ -100,18 +141,7 @@ def test_evaluation_writes_the_agreed_json(model: Path, tmp_path: Path, name: st
     rows = [LabelledPair(f"https://n.com/en/{w}", f"https://n.com/fr/{w}", 1, "positive") for w in WORDS]
     rows += [LabelledPair(f"https://n.com/en/{w}", "https://n.com/fr/other", 0, "random-bi") for w in WORDS]
     write_labelled_pairs(tmp_path / "data.tsv.gz", rows)
-    chosen = str(model) if name == "model" else name
-    arguments = [
-        "parallelness",
-        "--model",
-        chosen,
-        "--data",
-        str(tmp_path / "data.tsv.gz"),
-        "--json",
-        str(tmp_path / "o"),
-    ]
-    assert evaluate(arguments) == 0
-    report = json.loads((tmp_path / "o").read_text())
+    report = scores(tmp_path, model if name == "model" else name, tmp_path / "data.tsv.gz")
     summed = {"positive", "negative", "macro", "average_precision", "pairs_per_second"}
     assert set(report) == {*summed, "kinds", "languages"}
     assert report["kinds"]["random-bi"]["n"] == len(WORDS)
@@ -121,40 +151,38 @@ def test_evaluation_writes_the_agreed_json(model: Path, tmp_path: Path, name: st
 
 @pytest.mark.slow
 def test_evaluation_takes_pairs_for_links_if_asked(model: Path, tmp_path: Path) -> None:
+    data, shifted = tmp_path / "data.tsv", tmp_path / "model"
     rows = [LabelledPair(f"https://n.com/en/{w}", f"https://n.com/fr/{w}", 1, "positive") for w in WORDS]
-    write_labelled_pairs(tmp_path / "data.tsv", rows)
-    shutil.copytree(model, tmp_path / "model")
+    write_labelled_pairs(data, rows)
+    shutil.copytree(model, shifted)
     config = json.loads((model / "config.json").read_text())
-    (tmp_path / "model" / "config.json").write_text(json.dumps(config | {"link_shift": -100.0}))
-    arguments = ["parallelness", "--model", str(tmp_path / "model"), "--data", str(tmp_path / "data.tsv")]
-    found = []
-    for links in ([], ["--links"]):
-        assert evaluate([*arguments, *links, "--json", str(tmp_path / "o")]) == 0
-        found.append(json.loads((tmp_path / "o").read_text())["positive"]["recall"])
-    assert found[0] > 0.5
-    assert found[1] == 0
+    (shifted / "config.json").write_text(json.dumps(config | {"link_shift": -100.0}))
+    assert scores(tmp_path, shifted, data)["positive"]["recall"] > 0.5
+    assert scores(tmp_path, shifted, data, "--links")["positive"]["recall"] == 0
 
 
-def test_bad_data_is_one_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert evaluate(["parallelness", "--model", "rules", "--data", str(tmp_path / "none.tsv")]) == 2
-    (tmp_path / "bad.tsv").write_text("url_a\turl_b\tlabel\nhttp://a\thttp://b\t2\n")
-    with pytest.raises(DataError, match=r"bad\.tsv:2: label '2'"):
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ("url_a\turl_b\tlabel\nhttp://a\thttp://b\t2\n", r"bad\.tsv:2: label '2'"),
+        ("url_a\turl_b\tlabel\n", r"bad\.tsv: no pair to score"),
+        ("url_a\tlabel\nhttp://a\t1\n", "url_b"),
+        (None, "no such file"),
+    ],
+)
+def test_bad_data_is_one_line(tmp_path: Path, content: str | None, message: str) -> None:
+    if content is not None:
+        (tmp_path / "bad.tsv").write_text(content)
+    with pytest.raises(DataError, match=message):
         read_labelled_pairs(tmp_path / "bad.tsv")
-    (tmp_path / "bad.tsv").write_text("url_a\turl_b\tlabel\n")
-    with pytest.raises(DataError, match=r"bad\.tsv: no pair to score"):
-        read_labelled_pairs(tmp_path / "bad.tsv")
-    (tmp_path / "bad.tsv").write_text("url_a\tlabel\nhttp://a\t1\n")
-    with pytest.raises(DataError, match="url_b"):
-        read_labelled_pairs(tmp_path / "bad.tsv")
-    assert "no such file" in capsys.readouterr().err
 
 
 def test_scores_by_hand() -> None:
     rows = [
-        LabelledPair(str(i), "b", label, kind, pair)
-        for i, (label, kind, pair) in enumerate(
-            [(1, "p", "eng-isl"), (1, "p", "eng-mlt"), (0, "n", "eng-mlt"), (0, "n", "eng-isl")]
-        )
+        LabelledPair("0", "b", 1, "p", "eng-isl"),
+        LabelledPair("1", "b", 1, "p", "eng-mlt"),
+        LabelledPair("2", "b", 0, "n", "eng-mlt"),
+        LabelledPair("3", "b", 0, "n", "eng-isl"),
     ]
     result = evaluate_parallelness(rows, lambda pairs: np.array([0.9, 0.2, 0.6, 0.1], dtype=np.float32))
     assert result["positive"] == {"precision": 0.5, "recall": 0.5, "f1": 0.5, "support": 2}
@@ -170,9 +198,8 @@ def test_negatives_are_made_and_counted_by_language_pair(tmp_path: Path) -> None
         for word in WORDS
         for code, language in (("is", "isl"), ("mt", "mlt"))
     ]
-    header = ("url_a", "lang_a", "url_b", "lang_b", "evidence")
-    (tmp_path / "pairs.tsv").write_text("".join("\t".join(row) + "\n" for row in (header, *rows)))
-    pair_sets(["negatives", str(tmp_path / "pairs.tsv"), "--out", str(tmp_path / "labelled.tsv")])
+    pairs = write_table(tmp_path / "pairs.tsv", "url_a lang_a url_b lang_b evidence", rows)
+    pair_sets(["negatives", str(pairs), "--out", str(tmp_path / "labelled.tsv")])
     found = read_labelled_pairs(tmp_path / "labelled.tsv")
     for pair, code, other in (("eng-isl", "/is/", "/mt/"), ("eng-mlt", "/mt/", "/is/")):
         own = [row for row in found if row.pair == pair]
@@ -202,3 +229,8 @@ def test_calibration_error_is_the_gap_between_probability_and_truth() -> None:
     probabilities, labels = np.array([0.9] * 10 + [0.1] * 10), np.array([1] * 7 + [0] * 3 + [0] * 10)
     assert calibration_error(probabilities, labels, np.ones(20)) == pytest.approx((0.2 + 0.1) / 2)
     assert calibration_error(probabilities, labels, np.repeat([0.0, 1.0], 10)) == pytest.approx(0.1)
+    scores, right = np.array([0.95, 0.95, 0.15, 0.15]), np.array([True, False, False, False])
+    assert calibration_error(scores, right, bins=10) == pytest.approx((2 * 0.45 + 2 * 0.15) / 4)
+    classes = np.tile(np.array([[0.9, 0.1]], dtype=np.float32), (10, 1))
+    assert calibration_error(classes, np.array([0] * 9 + [1])) == pytest.approx(0, abs=1e-6)
+    assert calibration_error(classes, np.array([0] * 5 + [7] * 5)) == pytest.approx(0.4, abs=1e-6)

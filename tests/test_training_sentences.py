@@ -2,23 +2,21 @@
 
 from __future__ import annotations
 
+import re
 from random import Random
-from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
 
 pytest.importorskip("sklearn", reason="needs scikit-learn, of the extra train")
 
+from pathlib import Path
+
 from bilingual_crawler.bitext.quality import WITHOUT_ENCODER
 from bilingual_crawler.bitext.splitting import Sentence
 from bilingual_crawler.harvest.sites import read_tasks
 from training.common.data import DataError
-from training.common.scores import calibration_error
 from training.sentences import Example, corrupt, examples, fit, reliability
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 NAMES = list(WITHOUT_ENCODER.weights)
 
@@ -39,9 +37,8 @@ def test_documents_are_corrupted_in_each_way_and_the_same_every_time() -> None:
     assert any([s.text for s in b] == sorted(s.text for s in b) for _, b in found if len(b) > 3), "some are in order"
 
 
-def test_the_calibration_error_is_the_distance_of_score_and_share() -> None:
+def test_shares_are_those_of_the_pairs_with_a_score() -> None:
     scores, right = np.array([0.95, 0.95, 0.15, 0.15]), np.array([True, False, False, False])
-    assert calibration_error(scores, right, bins=10) == pytest.approx((2 * 0.45 + 2 * 0.15) / 4)
     assert [row[0] for row in reliability(scores, right)] == [0.1, 0.9]
 
 
@@ -53,11 +50,8 @@ def test_what_tells_right_from_wrong_gets_weight(capsys: pytest.CaptureFixture[s
         row = dict.fromkeys(NAMES, 0.0) | {"found_a": random.gauss(1.0 if right else -1.0, 0.7)}
         found.append(Example(f"site{n % 4}", row, right))
     fit(found, NAMES)
-    printed = capsys.readouterr().out
-    weights = {
-        name.strip(' "'): float(value.strip(" ,"))
-        for name, value in (line.split(":") for line in printed.splitlines() if line.startswith('        "'))
-    }
+    printed = re.findall(r'^ {8}"(\w+)": *([-.\d]+)', capsys.readouterr().out, re.MULTILINE)
+    weights = {name: float(value) for name, value in printed}
     assert list(weights) == NAMES
     assert weights["found_a"] > 1
     assert weights["around"] == 0

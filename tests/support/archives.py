@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 from scrapy import Request, Spider
 from scrapy.utils.test import get_crawler
 
+from bilingual_crawler.crawl.handlers import ReplayDownloadHandler
 from bilingual_crawler.storage.writer import Exchange, WarcWriter
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from bilingual_crawler.crawl.handlers import ReplayDownloadHandler
 
 
 def exchange(number: int, body: bytes = b"<html>page</html>", **changes: object) -> Exchange:

@@ -4,16 +4,12 @@ from __future__ import annotations
 
 import json
 import time
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
 
 from bilingual_crawler.storage.records import read_json_lines, read_tsv
-from support.webserver import run_scrapy, start_scrapy
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
-
-    from support.webserver import Site
+from support.webserver import Site, run_scrapy, start_scrapy
 
 
 def each(option: str, *values: str) -> tuple[str, ...]:
@@ -33,25 +29,24 @@ def crawl(folder: Path, seeds: str, *more: str, policy: str = "bfs", fresh: bool
 
 def kill_crawl(folder: Path, seeds: str, *more: str, when: Callable[[], bool]) -> None:
     """Begin the crawl that :func:`crawl` would make, and kill it *when* that is true."""
-    chosen = ("-a", "pair=eng-spa", "-a", f"seeds={seeds}", "-s", "DOWNLOAD_DELAY=0.05")
-    outputs = ("-s", f"BILINGUAL_OUTPUT_DIR={folder / 'out'}")
-    process = start_scrapy(folder, "crawl", "bilingual", *chosen, *outputs, *more)
+    process = start_crawl(folder, seeds, "-s", "DOWNLOAD_DELAY=0.05", *more)
     while not when() and process.poll() is None:
         time.sleep(0.02)
     process.kill()
     process.communicate()
 
 
+def start_crawl(folder: Path, seeds: str, *more: str) -> Any:
+    outputs = ("-s", f"BILINGUAL_OUTPUT_DIR={folder / 'out'}")
+    return start_scrapy(folder, "crawl", "bilingual", "-a", "pair=eng-spa", "-a", f"seeds={seeds}", *outputs, *more)
+
+
 def crawl_with_two_workers(folder: Path, seeds: str, frontier: str) -> list[Path]:
     """Crawl *seeds* with two workers that share the Redis *frontier*; return their folders."""
     folders = [folder / name for name in ("a", "b")]
-    workers = []
     for own in folders:
         own.mkdir()
-        chosen = ("-a", "pair=eng-spa", "-a", f"seeds={seeds}")
-        shared = ("-s", f"BILINGUAL_FRONTIER={frontier}", "-s", f"BILINGUAL_OUTPUT_DIR={own / 'out'}")
-        workers.append(start_scrapy(own, "crawl", "bilingual", *chosen, *shared))
-    for worker in workers:
+    for worker in [start_crawl(own, seeds, "-s", f"BILINGUAL_FRONTIER={frontier}") for own in folders]:
         _, said = worker.communicate(timeout=300)
         assert worker.returncode == 0, said
     return folders

@@ -8,15 +8,13 @@ import shlex
 import signal
 import subprocess
 import sysconfig
+from collections.abc import Iterator, Mapping
 from configparser import RawConfigParser
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from support.environments import outside_environment
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
 
 PAGE = Path(__file__).parents[2] / "docs" / "deploy.md"
 AS_ROOT = ("apt-get", "chgrp", "chown", "systemctl", "useradd")
@@ -115,9 +113,7 @@ class Machine:
     def _do(self, block: Block) -> str:
         if block.path is None:
             return "" if self._installed and "git clone" in block.body else self.run(block.body)
-        path = (
-            Path(block.path.replace("~", str(self.home))) if block.path != "scrapy.cfg" else self.checkout / block.path
-        )
+        path = self.checkout / block.path.replace("~", str(self.home))  # all but scrapy.cfg are absolute
         kept = path.read_text().partition("[deploy]")[0] if block.path == "scrapy.cfg" else ""
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(kept + block.body, encoding="utf-8")

@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+from bilingual_crawler.discovery.detector.base import Detector, Verdict
 from bilingual_crawler.languages.codes import LanguagePair
 from bilingual_crawler.pages.jobs import PageJob
+from bilingual_crawler.pages.model import PageRecord
 from bilingual_crawler.plugins import SITE_DETECTORS
 from bilingual_crawler.scoring.models import LanguageModel, models_folder
-
-if TYPE_CHECKING:
-    from bilingual_crawler.discovery.detector.base import Detector, Verdict
-    from bilingual_crawler.pages.model import PageRecord
 
 PAIR = LanguagePair("eng", "spa")
 HOME = "https://halvorsen.example/"

@@ -6,10 +6,7 @@ import os
 import shutil
 import subprocess
 import sysconfig
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from pathlib import Path
+from pathlib import Path
 
 _OURS = ("PYTHONPATH", "BILINGUAL_MODELS_DIR", "SCRAPY_SETTINGS_MODULE")
 """What tests and their callers set for themselves."""

@@ -3,14 +3,10 @@
 from __future__ import annotations
 
 from collections import Counter
-from typing import TYPE_CHECKING
+from collections.abc import Iterable
 
 from bilingual_crawler.frontier.entry import Entry
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from bilingual_crawler.frontier.local import LocalFrontier
+from bilingual_crawler.frontier.local import LocalFrontier
 
 
 class Clock:

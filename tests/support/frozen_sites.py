@@ -4,15 +4,12 @@ from __future__ import annotations
 
 import json
 import lzma
+from collections.abc import Iterable, Mapping
 from io import BytesIO
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 from warcio.statusandheaders import StatusAndHeaders
 from warcio.warcwriter import WARCWriter
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
-    from pathlib import Path
 
 
 def write_frozen(

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 from support.frozen_sites import write_frozen
-
-if TYPE_CHECKING:
-    from pathlib import Path
+from support.tables import write_table
 
 BASE = "https://saga.example/"
 TEXT = {
@@ -35,32 +33,17 @@ PAIRS = [("", "is/"), ("en/news", "is/frettir"), ("is/bokin", "en/books"), ("en/
 
 def build_site(directory: Path) -> Path:
     """Write the site above in the format of the shared sites."""
-    site = directory / "saga"
     directory.mkdir(parents=True)
-    tasks = [("site", "lang_a", "lang_b", "gold_pairs", "reachable_pages", "seeds")]
-    tasks.append(("saga", "eng", "isl", "3", "8", BASE))
-    (directory / "tasks.tsv").write_text("".join("\t".join(row) + "\n" for row in tasks))
-    anchors = {
-        path: "".join(f'<p><a href="{BASE}{link}">{link}</a></p>' for link in links)
-        for path, (_, links) in PAGES.items()
-    }
-    pages = {
-        BASE + path: (
-            language,
-            f"<html><body><p>{TEXT[language] * 3}</p>{anchors[path]}</body></html>",
-            [BASE + link for link in links if link in PAGES],
-        )
-        for path, (language, links) in PAGES.items()
-    }
-    write_frozen(
-        site,
-        BASE,
-        pages,
-        [(BASE + a, BASE + b) for a, b in PAIRS],
-        {f"{BASE}is/index.html": f"{BASE}is/"},
-        home=BASE,
-        seeds=[BASE],
-        alias_bases=["saga.pages.example/saga"],
-    )
-    (site / "redirects.tsv").write_text(f"{BASE}is\t{BASE}is/\n")
+    columns = "site lang_a lang_b gold_pairs reachable_pages seeds"
+    write_table(directory / "tasks.tsv", columns, [("saga", "eng", "isl", 3, 8, BASE)])
+    pages = {}
+    for path, (language, links) in PAGES.items():
+        anchors = "".join(f'<p><a href="{BASE}{link}">{link}</a></p>' for link in links)
+        content = f"<html><body><p>{TEXT[language] * 3}</p>{anchors}</body></html>"
+        pages[BASE + path] = (language, content, [BASE + link for link in links if link in PAGES])
+    pairs = [(BASE + a, BASE + b) for a, b in PAIRS]
+    copies = {f"{BASE}is/index.html": f"{BASE}is/"}
+    more = {"home": BASE, "seeds": [BASE], "alias_bases": ["saga.pages.example/saga"]}
+    write_frozen(directory / "saga", BASE, pages, pairs, copies, **more)
+    (directory / "saga" / "redirects.tsv").write_text(f"{BASE}is\t{BASE}is/\n")
     return directory

@@ -8,17 +8,12 @@ import socket
 import threading
 import time
 import zlib
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from itertools import count, repeat
-from typing import TYPE_CHECKING
 
-from support.scripted import Answer, scripted
+from support.scripted import Answer, Scripted, scripted
 from support.webserver import TEXT, bilingual_site, html
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
-    from support.scripted import Scripted
 
 PAGES = 12
 HONEST = bilingual_site(PAGES)

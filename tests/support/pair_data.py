@@ -3,33 +3,37 @@
 from __future__ import annotations
 
 import lzma
-from typing import TYPE_CHECKING
+from pathlib import Path
 
+from support.tables import write_table
 from training.parallelness.examples import PairSources, fold_of
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 WORDS = ("news", "about", "contact", "products", "history", "team", "press", "shop", "jobs", "events")
 
 
 def tiny_sources(root: Path, hosts: int = 30) -> PairSources:
     """Gold pairs of `hosts` sites, one frozen site of the first fold, URLs and a lexicon, all under `root`."""
-    rows = ["url_a\tlang_a\turl_b\tlang_b\tsource\tevidence"]
+    pairs = []
     for number in range(hosts):
         for word in WORDS:
             base = f"https://site{number}{word[0]}x.org"
-            rows.append(f"{base}/en/{word}/{number}\teng\t{base}/is/{word}/{number}\tisl\tx\tgold")
-    (root / "pairs.tsv").write_text("\n".join(rows) + "\n")
+            pairs.append(f"{base}/en/{word}/{number}\teng\t{base}/is/{word}/{number}\tisl\tx\tgold")
     held_out = next(f"small{i}" for i in range(99) if fold_of(f"small{i}") == 0)
     frozen_site(root / "sites" / "small", f"https://{held_out}.net")
-    lexicon = ["lang_a\ttext_a\tlang_b\ttext_b"]
-    lexicon += [f"eng\t{a}{b}\tspa\t{a}o {b}as" for a in WORDS for b in WORDS] * 25
-    (root / "lexicon.tsv").write_text("\n".join(lexicon) + "\n")
-    (root / "urls.tsv").write_text(
-        "url\tlang\n" + "\n".join(f"https://t{i % 5}.fr/p/{w}{i}\tfra" for i, w in enumerate(WORDS * 4))
+    lexicon = [f"eng\t{a}{b}\tspa\t{a}o {b}as" for a in WORDS for b in WORDS] * 25
+    urls = [f"https://t{i % 5}.fr/p/{w}{i}\tfra" for i, w in enumerate(WORDS * 4)]
+    return PairSources(
+        write_table(root / "pairs.tsv", "url_a lang_a url_b lang_b source evidence", pairs),
+        root / "sites",
+        write_table(root / "urls.tsv", "url lang", urls),
+        write_table(root / "lexicon.tsv", "lang_a text_a lang_b text_b", lexicon),
     )
-    return PairSources(root / "pairs.tsv", root / "sites", root / "urls.tsv", root / "lexicon.tsv")
+
+
+def source_options(sources: PairSources) -> list[str]:
+    """The options of a training that name its data."""
+    given = {name: getattr(sources, name) for name in ("pairs", "sites", "urls", "lexicon")}
+    return [text for name, path in given.items() for text in (f"--{name}", str(path))]
 
 
 def frozen_site(folder: Path, base: str) -> None:

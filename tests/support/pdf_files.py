@@ -5,17 +5,14 @@ from __future__ import annotations
 import io
 import random
 import zlib
+from collections.abc import Iterable, Sequence
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import matplotlib
 from fpdf import FPDF
 from fpdf.enums import EncryptionMethod
 from PIL import Image, ImageDraw
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
 
 FONT = Path(matplotlib.get_data_path()) / "fonts" / "ttf" / "DejaVuSans.ttf"
 PLACES = ("Arlanza", "Bidasoa", "Cabriel", "Duratón", "Esgueva", "Fluvià", "Guadiela", "Huerva", "Isuela", "Jiloca")

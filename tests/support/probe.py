@@ -7,17 +7,14 @@ import json
 import resource
 import subprocess
 import sys
-import threading
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from support import fork_server
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
+from support.webserver import QuietHandler, running
 
 HOME = """<html><head><title>Héim</title></head><body>
 <a href="/gz">gzip</a> <a href="/chunked">chunked</a> <a href="/moved">moved</a> <a href="/missing">missing</a>
@@ -27,9 +24,7 @@ PATHS = ["gz", "chunked", "moved", "missing", "moved-far", "caf%C3%A9", "empty",
 """What is crawled besides the home page."""
 
 
-class _Handler(BaseHTTPRequestHandler):
-    protocol_version = "HTTP/1.1"
-
+class _Handler(QuietHandler):
     def do_GET(self) -> None:
         if self.path == "/":
             self._send(200, HOME.encode(), ("Set-Cookie", "a=1"), ("Set-Cookie", "b=2"))
@@ -46,24 +41,14 @@ class _Handler(BaseHTTPRequestHandler):
         elif self.path == "/empty":
             self._send(200, b"")
         elif self.path == "/latin":
-            self._send(200, "<html>það</html>".encode("latin-1"), ("Content-Type", "text/html; charset=latin-1"))
+            self.answer(200, "<html>það</html>".encode("latin-1"), [("Content-Type", "text/html; charset=latin-1")])
         elif self.path.startswith("/a%20b"):
-            self._send(200, b"<html>odd</html>", ("Content-Type", "text/html"))
+            self.answer(200, b"<html>odd</html>", [("Content-Type", "text/html")])
         else:
             self._send(404, b"<html>nothing here</html>")
 
-    def log_message(self, *args: object) -> None:
-        pass
-
     def _send(self, status: int, body: bytes, *headers: tuple[str, str]) -> None:
-        self.send_response(status)
-        if "Content-Type" not in dict(headers):
-            self.send_header("Content-Type", "text/html; charset=utf-8")
-        for name, value in headers:
-            self.send_header(name, value)
-        self.send_header("Content-Length", str(len(body)))
-        self.end_headers()
-        self.wfile.write(body)
+        self.answer(status, body, [("Content-Type", "text/html; charset=utf-8"), *headers])
 
     def _send_chunked(self, *parts: bytes) -> None:
         self.send_response(200)
@@ -77,15 +62,8 @@ class _Handler(BaseHTTPRequestHandler):
 @contextmanager
 def serve() -> Iterator[str]:
     """Serve the site; yields its URL."""
-    server = ThreadingHTTPServer(("127.0.0.1", 0), _Handler)
-    thread = threading.Thread(target=server.serve_forever, args=(0.02,))
-    thread.start()
-    try:
-        yield f"http://127.0.0.1:{server.server_address[1]}/"
-    finally:
-        server.shutdown()
-        server.server_close()
-        thread.join()
+    with running(_Handler) as url:
+        yield f"{url}/"
 
 
 @dataclass(frozen=True)

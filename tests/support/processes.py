@@ -4,14 +4,11 @@ from __future__ import annotations
 
 import threading
 from contextlib import suppress
-from typing import TYPE_CHECKING, Self
+from typing import Self
 
 import psutil
 
 from support.fork_server import is_server
-
-if TYPE_CHECKING:
-    from types import TracebackType
 
 INTERVAL = 0.1
 """Seconds between two looks."""
@@ -37,9 +34,7 @@ class PeakMemory:
         self._thread.start()
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self._over.set()
         self._thread.join()
 

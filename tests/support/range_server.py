@@ -3,18 +3,13 @@
 from __future__ import annotations
 
 import re
-import threading
 import time
 from collections import Counter
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from http.server import BaseHTTPRequestHandler
-from typing import TYPE_CHECKING
+from pathlib import Path
 
-from support.webserver import QuietServer
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-    from pathlib import Path
+from support.webserver import QuietHandler, running
 
 
 class RangeSite:
@@ -37,9 +32,7 @@ def serve_ranges(folder: Path) -> Iterator[RangeSite]:
     """Serve the files below *folder*."""
     site = RangeSite()
 
-    class Handler(BaseHTTPRequestHandler):
-        protocol_version = "HTTP/1.1"
-
+    class Handler(QuietHandler):
         def do_GET(self) -> None:
             site.times.append(time.monotonic())
             site.agents.add(self.headers["User-Agent"])
@@ -51,29 +44,15 @@ def serve_ranges(folder: Path) -> Iterator[RangeSite]:
             while site.held(name, start):
                 time.sleep(0.01)
             path = folder / self.path.lstrip("/")
-            status = 206 if path.is_file() else 404
             fault = site.fault(name, start, site.asked[name, start])
-            body = path.read_bytes()[start : last + 1] if status == 206 else b""
+            if fault or not path.is_file():
+                self.answer(fault or 404)
+                return
+            body = path.read_bytes()[start : last + 1]
             if fault == 0:
                 body = body[: len(body) // 2]
-            elif fault:
-                status, body = fault, b""
-            self.send_response(status)
-            if status == 206:
-                self.send_header("Content-Range", f"bytes {start}-{start + len(body) - 1}/{path.stat().st_size}")
-            self.send_header("Content-Length", str(len(body)))
-            self.end_headers()
-            self.wfile.write(body)
+            place = f"bytes {start}-{start + len(body) - 1}/{path.stat().st_size}"
+            self.answer(206, body, [("Content-Range", place)])
 
-        def log_message(self, format: str, *args: object) -> None:
-            pass
-
-    server = QuietServer(("127.0.0.1", 0), Handler)
-    server.daemon_threads = True
-    threading.Thread(target=server.serve_forever, daemon=True).start()
-    site.url = f"http://127.0.0.1:{server.server_address[1]}"
-    try:
+    with running(Handler) as site.url:
         yield site
-    finally:
-        server.shutdown()
-        server.server_close()

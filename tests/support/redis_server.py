@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-import socket
 import subprocess
 import time
+from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import redis
 
-from support.components import program
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
+from support.components import free_port, program
 
 
 class RedisServer:
@@ -23,9 +19,7 @@ class RedisServer:
     def __init__(self, folder: Path, **options: str) -> None:
         self._folder = folder
         self._options = options
-        with socket.socket() as free:
-            free.bind(("127.0.0.1", 0))
-            self.port: int = free.getsockname()[1]
+        self.port = free_port()
         self.url = f"redis://127.0.0.1:{self.port}/0"
         self.start()
 

@@ -7,9 +7,10 @@ import shutil
 import subprocess
 import sys
 import time
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from urllib.error import URLError
 from urllib.parse import urlencode
 from urllib.request import urlopen
@@ -17,21 +18,11 @@ from urllib.request import urlopen
 from support.components import free_port
 from support.environments import outside_environment
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
 ROOT = Path(__file__).parents[2]
 PROJECT = "bilingual_crawler"
 SHIPPED = (
-    "bilingual_crawler",
-    "models",
-    "LICENSE",
-    "MANIFEST.in",
-    "constraints.txt",
-    "README.md",
-    "pyproject.toml",
-    "scrapy.cfg",
-    "setup.py",
+    *("bilingual_crawler", "models", "LICENSE", "MANIFEST.in", "constraints.txt", "README.md"),
+    *("pyproject.toml", "scrapy.cfg", "setup.py"),
 )
 CONFIG = """
 [scrapyd]
@@ -133,12 +124,11 @@ def _wait_until_up(server: Scrapyd, process: subprocess.Popen[bytes]) -> None:
     while True:
         try:
             server.get("daemonstatus")
+            return
         except URLError:
             assert process.poll() is None, (server.folder / "scrapyd.log").read_text()
             assert time.monotonic() < deadline, "scrapyd does not answer"
             time.sleep(0.1)
-        else:
-            return
 
 
 def _answer(url: str, data: bytes | None = None) -> dict[str, Any]:

@@ -2,18 +2,13 @@
 
 from __future__ import annotations
 
-import threading
 import time
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field
-from http.server import BaseHTTPRequestHandler
-from typing import TYPE_CHECKING
+from email.message import Message
 
-from support.webserver import QuietServer
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping
-    from email.message import Message
+from support.webserver import QuietHandler, running
 
 
 @dataclass(frozen=True)
@@ -63,9 +58,7 @@ def several(answers: Iterable[Callable[[str], Answer]]) -> Iterator[list[Scripte
 def negotiating(answer: Callable[[str, Message], Answer], address: str = "127.0.0.1") -> Iterator[Scripted]:
     """The same where *answer* is called with the headers of the request as well."""
 
-    class Handler(BaseHTTPRequestHandler):
-        protocol_version = "HTTP/1.1"
-
+    class Handler(QuietHandler):
         def do_GET(self) -> None:
             site.asked.append((time.monotonic(), self.path))
             site.requests.append(f"{self.requestline}\n{self.headers}")
@@ -76,34 +69,19 @@ def negotiating(answer: Callable[[str, Message], Answer], address: str = "127.0.
                     for part in given.raw:
                         self.wfile.write(part)
                         self.wfile.flush()
-                    return
-                if _has(self.headers, given.headers):
+                elif _has(self.headers, given.headers):
                     self.send_response(304)
                     for name, value in given.headers.items():
                         self.send_header(name, value)
                     self.end_headers()
-                    return
-                body = given.body.encode() if isinstance(given.body, str) else given.body
-                site.sent.append((self.path, len(body)))
-                self.send_response(given.status)
-                for name, value in {"Content-Type": given.kind, **given.headers}.items():
-                    self.send_header(name, value)
-                self.send_header("Content-Length", str(len(body)))
-                self.end_headers()
-                self.wfile.write(body)
+                else:
+                    body = given.body.encode() if isinstance(given.body, str) else given.body
+                    site.sent.append((self.path, len(body)))
+                    self.answer(given.status, body, {"Content-Type": given.kind, **given.headers}.items())
 
-        def log_message(self, format: str, *args: object) -> None:
-            pass
-
-    server = QuietServer((address, 0), Handler)
-    server.daemon_threads = True
-    threading.Thread(target=server.serve_forever, args=(0.05,), daemon=True).start()
-    site = Scripted(f"http://{address}:{server.server_address[1]}")
-    try:
+    with running(Handler, address) as url:
+        site = Scripted(url)
         yield site
-    finally:
-        server.shutdown()
-        server.server_close()
 
 
 def _has(request: Message, answer: Mapping[str, str]) -> bool:

@@ -4,18 +4,13 @@ from __future__ import annotations
 
 import time
 from collections import Counter
+from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
-from typing import TYPE_CHECKING
+from pathlib import Path
+from subprocess import Popen
 
 from bilingual_crawler.storage.records import read_json_lines, read_tsv
-from support.webserver import ABOUT_SITE, bilingual_site, serve, varied
-
-if TYPE_CHECKING:
-    import subprocess
-    from collections.abc import Iterator
-    from pathlib import Path
-
-    from support.webserver import Site
+from support.webserver import ABOUT_SITE, Site, bilingual_site, serve, varied
 
 PAGES = 12
 
@@ -29,7 +24,7 @@ def serve_several(count: int) -> Iterator[list[Site]]:
         yield [stack.enter_context(serve(pages, redirects=moved, address=host, delay=0.02)) for host in hosts]
 
 
-def wait_until_asked(sites: list[Site], count: int, process: subprocess.Popen[str]) -> None:
+def wait_until_asked(sites: list[Site], count: int, process: Popen[str]) -> None:
     """While the crawl of *process* goes on."""
     while asked(sites).total() < count:
         time.sleep(0.05)

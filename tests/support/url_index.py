@@ -2,35 +2,23 @@
 
 from __future__ import annotations
 
-import threading
 import time
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from http.server import BaseHTTPRequestHandler
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import duckdb
 
-from support.webserver import QuietServer
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-    from pathlib import Path
-
+from support.webserver import QuietHandler, running
 
 INDEX = {
-    "url_protocol": "VARCHAR",
-    "url_host_name": "VARCHAR",
+    **dict.fromkeys(("url_protocol", "url_host_name"), "VARCHAR"),
     "url_port": "INTEGER",
-    "url_path": "VARCHAR",
-    "url_query": "VARCHAR",
-    "url_host_registered_domain": "VARCHAR",
-    "url_host_private_domain": "VARCHAR",
+    **dict.fromkeys(("url_path", "url_query", "url_host_registered_domain", "url_host_private_domain"), "VARCHAR"),
     "fetch_status": "SMALLINT",
-    "content_mime_detected": "VARCHAR",
-    "content_languages": "VARCHAR",
-    "warc_filename": "VARCHAR",
-    "warc_record_offset": "INTEGER",
-    "warc_record_length": "INTEGER",
+    **dict.fromkeys(("content_mime_detected", "content_languages", "warc_filename"), "VARCHAR"),
+    **dict.fromkeys(("warc_record_offset", "warc_record_length"), "INTEGER"),
 }
 
 
@@ -40,22 +28,9 @@ def page(address: str, languages: str | None, **changes: Any) -> dict[str, Any]:
     authority, _, path = rest.partition("/")
     host, _, port = authority.partition(":")
     domain = ".".join(host.split(".")[-2:])
-    row = {
-        "url_protocol": protocol,
-        "url_host_name": host,
-        "url_port": int(port) if port else None,
-        "url_path": f"/{path}",
-        "url_query": None,
-        "url_host_registered_domain": domain,
-        "url_host_private_domain": domain,
-        "fetch_status": 200,
-        "content_mime_detected": "text/html",
-        "content_languages": languages,
-        "warc_filename": "crawl-data/x.warc.gz",
-        "warc_record_offset": 7,
-        "warc_record_length": 9,
-    }
-    return row | changes
+    parts = (protocol, host, int(port) if port else None, f"/{path}", None, domain, domain)
+    record = (200, "text/html", languages, "crawl-data/x.warc.gz", 7, 9)
+    return dict(zip(INDEX, (*parts, *record), strict=True)) | changes
 
 
 def write_index(path: Path, rows: Sequence[dict[str, Any]], without: str = "") -> Path:
@@ -73,11 +48,11 @@ def write_index(path: Path, rows: Sequence[dict[str, Any]], without: str = "") -
 def served(folder: Path, *, cuts: bool = True, pause: float = 0.0) -> Iterator[str]:
     """The address of a server of the files in a folder, which *cuts* them on request and may *pause* after a byte."""
 
-    class Handler(BaseHTTPRequestHandler):
+    class Handler(QuietHandler):
         def do_GET(self) -> None:
             file = folder / self.path.lstrip("/")
             if not file.is_file():
-                self.send_error(404)
+                self.answer(404)
                 return
             first, last = map(int, self.headers["Range"].removeprefix("bytes=").split("-"))
             body = file.read_bytes()[first : last + 1] if cuts else file.read_bytes()
@@ -88,9 +63,5 @@ def served(folder: Path, *, cuts: bool = True, pause: float = 0.0) -> Iterator[s
                 self.wfile.write(part)
                 time.sleep(pause)
 
-        def log_message(self, *arguments: object) -> None: ...
-
-    with QuietServer(("127.0.0.1", 0), Handler) as server:
-        threading.Thread(target=server.serve_forever, daemon=True).start()
-        yield f"http://127.0.0.1:{server.server_port}/"
-        server.shutdown()
+    with running(Handler) as url:
+        yield f"{url}/"

@@ -11,15 +11,13 @@ import sys
 import threading
 import time
 from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 from support import fork_server
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
-    from pathlib import Path
 
 TEXT = {
     "en": "The harvest of the year was good and the people of the village went to the market with their fruit. "
@@ -31,8 +29,6 @@ TEXT = {
     "fi": "Vuoden sato oli hyvä ja kylän väki lähti torille hedelmineen. He myivät kaiken ennen iltaa ja palasivat "
     "kotiin laulaen, sillä talvesta tulisi helppo kaikille heille ja heidän lapsilleen. ",
 }
-
-
 OWN_NAMES = {"es": "Español", "mt": "Malti"}
 
 
@@ -70,24 +66,23 @@ def varied(site: Mapping[str, str]) -> dict[str, str]:
     return pages
 
 
+@dataclass(eq=False)
 class Site:
     """What a server serves and what it was asked for."""
 
-    def __init__(self, pages: Mapping[str, str], redirects: Mapping[str, str], delay: float) -> None:
-        self.pages = pages
-        self.redirects = redirects
-        self.delay = delay
-        self.robots = ""
-        self.asked: Counter[str] = Counter()
-        self.agents: set[str] = set()
-        self.times: list[float] = []
-        self.overlapping = 0
-        """Requests that came while another one was under way."""
-        self.under_way = 0
-        self.url = ""
-        self.answers = threading.Event()
-        """While it is cleared, all requests wait."""
-        self.answers.set()
+    pages: Mapping[str, str]
+    redirects: Mapping[str, str]
+    delay: float
+    robots: str = ""
+    asked: Counter[str] = field(default_factory=Counter)
+    agents: set[str] = field(default_factory=set)
+    times: list[float] = field(default_factory=list)
+    overlapping: int = 0
+    """Requests that came while another one was under way."""
+    under_way: int = 0
+    url: str = ""
+    answers: threading.Event = field(default_factory=threading.Event)
+    """While it is cleared, all requests wait."""
 
     def wait_until_asked(self, count: int) -> None:
         """Until the site has answered, or is about to answer, *count* requests."""
@@ -106,6 +101,35 @@ class QuietServerV6(QuietServer):
     address_family = socket.AF_INET6
 
 
+class QuietHandler(BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+
+    def log_message(self, format: str, *args: object) -> None:
+        pass
+
+    def answer(self, status: int, body: bytes = b"", headers: Iterable[tuple[str, str]] = ()) -> None:
+        self.send_response(status)
+        for name, value in headers:
+            self.send_header(name, value)
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+
+@contextmanager
+def running(handler: type[BaseHTTPRequestHandler], address: str = "127.0.0.1") -> Iterator[str]:
+    """The URL of a server on a free port, without a slash at its end."""
+    server = (QuietServerV6 if ":" in address else QuietServer)((address, 0), handler)
+    server.daemon_threads = True
+    threading.Thread(target=server.serve_forever, args=(0.02,), daemon=True).start()
+    host = f"[{address}]" if ":" in address else address
+    try:
+        yield f"http://{host}:{server.server_address[1]}"
+    finally:
+        server.shutdown()
+        server.server_close()
+
+
 @contextmanager
 def serve(
     pages: Mapping[str, str],
@@ -116,10 +140,9 @@ def serve(
 ) -> Iterator[Site]:
     """Serve *pages* (path to HTML) on a free port; /paper and paths that end in .pdf are PDFs, others are 404."""
     site = Site(pages, redirects or {}, delay)
+    site.answers.set()
 
-    class Handler(BaseHTTPRequestHandler):
-        protocol_version = "HTTP/1.1"
-
+    class Handler(QuietHandler):
         def do_GET(self) -> None:
             site.asked[self.path] += 1
             site.agents.add(self.headers["User-Agent"])
@@ -130,40 +153,22 @@ def serve(
             time.sleep(site.delay)
             site.under_way -= 1
             if self.path in site.redirects:
-                self.answer(301, b"", location=site.redirects[self.path])
+                self.send(b"", "text/html", 301, ("Location", site.redirects[self.path]))
             elif self.path == "/robots.txt" and site.robots:
-                self.answer(200, site.robots.encode(), kind="text/plain")
+                self.send(site.robots.encode(), "text/plain")
             elif self.path.endswith((".pdf", "/paper")):
-                self.answer(200, b"%PDF-1.4 " + b"x" * 1000, kind="application/pdf")
+                self.send(b"%PDF-1.4 " + b"x" * 1000, "application/pdf")
             elif self.path in site.pages:
                 kind = "text/javascript" if self.path.endswith(".js") else "text/html"
-                self.answer(200, site.pages[self.path].encode(), kind)
+                self.send(site.pages[self.path].encode(), kind)
             else:
-                self.answer(404, b"<title>gone</title>")
+                self.send(b"<title>gone</title>", "text/html", 404)
 
-        def answer(self, status: int, body: bytes, kind: str = "text/html", location: str = "") -> None:
-            self.send_response(status)
-            self.send_header("Content-Type", kind)
-            self.send_header("Content-Length", str(len(body)))
-            if location:
-                self.send_header("Location", location)
-            self.end_headers()
-            self.wfile.write(body)
+        def send(self, body: bytes, kind: str, status: int = 200, *headers: tuple[str, str]) -> None:
+            self.answer(status, body, [("Content-Type", kind), *headers])
 
-        def log_message(self, format: str, *args: object) -> None:
-            pass
-
-    server = (QuietServerV6 if ":" in address else QuietServer)((address, 0), Handler)
-    server.daemon_threads = True
-    thread = threading.Thread(target=server.serve_forever, daemon=True)
-    thread.start()
-    host = f"[{address}]" if ":" in address else address
-    site.url = f"http://{host}:{server.server_address[1]}"
-    try:
+    with running(Handler, address) as site.url:
         yield site
-    finally:
-        server.shutdown()
-        server.server_close()
 
 
 ABOUT_SITE = ("/robots.txt", "/.well-known/tdmrep.json", "/sitemap.xml")

@@ -1,0 +1,21 @@
+"""Tables of tests, with tabs between the values and the names of the columns in the first line."""
+
+from __future__ import annotations
+
+import gzip
+from collections.abc import Iterable
+from pathlib import Path
+
+
+def write_table(path: Path, columns: str, rows: Iterable[str | Iterable[object]] = ()) -> Path:
+    """Write the words of *columns* and *rows*, each of which is its line or its values."""
+    lines = ["\t".join(columns.split()), *(row if isinstance(row, str) else "\t".join(map(str, row)) for row in rows)]
+    content = "".join(f"{line}\n" for line in lines).encode()
+    path.write_bytes(gzip.compress(content) if path.suffix == ".gz" else content)
+    return path
+
+
+def read_rows(path: Path) -> list[list[str]]:
+    """All rows of a table that is compressed, that of its columns first."""
+    with gzip.open(path, "rt", encoding="utf-8") as file:
+        return [line.rstrip("\n").split("\t") for line in file]
