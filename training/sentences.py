@@ -56,8 +56,6 @@ MAX_SENTENCES = 50
 """Sentences of a document that are read."""
 SMALL_SITE = 3
 """Document pairs of a site with a lexicon of its own."""
-PASSAGE = 8
-"""Maximum sentences that are replaced in a row."""
 SURE = 0.8
 """Least score of an aligned pair that counts as right; others count neither way."""
 BINS = 10
@@ -127,14 +125,12 @@ def corrupt(documents: Sequence[Sides], random: Random) -> Iterable[Sides]:
     """*documents*, of which six of ten are nearly whole; the others are corrupted, each in one way."""
     for place, (a, b) in enumerate(documents):
         kind = random.random()
-        if kind < 0.55:
+        if kind < 0.6:
             yield _with_gaps(a, 0.01, random), _with_gaps(b, 0.01, random)
-        elif kind < 0.7:
-            yield a, _with_passages(b, documents[(place + 1) % len(documents)][1], random)
-        elif kind < 0.85:
+        elif kind < 0.8:
             share = random.uniform(0.05, 0.4)
             yield _halved(_with_gaps(a, share, random), random), _halved(_with_gaps(b, share, random), random)
-        elif kind < 0.95:
+        elif kind < 0.93:
             yield a, documents[(place + 1) % len(documents)][1]
         else:
             yield a, sorted(b, key=lambda sentence: sentence.text)
@@ -142,16 +138,6 @@ def corrupt(documents: Sequence[Sides], random: Random) -> Iterable[Sides]:
 
 def _with_gaps(side: Sequence[Sentence], share: float, random: Random) -> list[Sentence]:
     return [sentence for sentence in side if random.random() >= share]
-
-
-def _with_passages(side: Sequence[Sentence], other: Sequence[Sentence], random: Random) -> list[Sentence]:
-    """*side* with every other passage of some sentences replaced by as many of *other*."""
-    kept, place = [*side], random.randrange(PASSAGE)
-    while place < len(kept):
-        size = random.randint(2, PASSAGE)
-        kept[place : place + size] = other[place : place + size]
-        place += size + random.randint(2, PASSAGE)
-    return kept
 
 
 def _halved(side: Sequence[Sentence], random: Random) -> list[Sentence]:
