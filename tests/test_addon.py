@@ -7,9 +7,10 @@ import os
 import signal
 import subprocess
 import sys
+from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from urllib.parse import urlsplit
 
 import pytest
@@ -39,9 +40,6 @@ from bilingual_crawler.options import Part
 from bilingual_crawler.scheduler import RequestScheduler
 from bilingual_crawler.storage.archive import open_archive
 from bilingual_crawler.storage.records import read_tsv
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 ROOT = Path(__file__).parent.parent
 PROJECT = ROOT / "examples" / "addon"

@@ -5,25 +5,21 @@ from __future__ import annotations
 import socket
 import sys
 import threading
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 from scrapy.exceptions import UsageError
 from scrapy.settings import Settings
 from support.crawls import crawl, documents, outcomes
 from support.webserver import bilingual_site, html, run, serve
+from twisted.internet.address import IPv4Address
 
 from bilingual_crawler.crawl.middlewares.addresses import AddressRule, GuardedResolver, is_public
 from bilingual_crawler.options import Options
 from bilingual_crawler.storage.records import read_tsv
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
-
-    from twisted.internet.address import IPv4Address
-
-    Forbidden = tuple[int, list[object]]
+Forbidden = tuple[int, list[object]]
 
 PRIVATE = {
     "special-purpose networks": """

@@ -5,14 +5,15 @@ from __future__ import annotations
 import gzip
 import json
 from collections import Counter
+from collections.abc import Sequence
 from datetime import UTC, date, datetime, timedelta
 from functools import partial
 from pathlib import Path
 from string import ascii_lowercase
-from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 from support.texts import ENGLISH, MODELS, PAIRS, SPANISH, corpus, html, only_domain
 from support.webserver import run_scrapy
 
@@ -30,8 +31,8 @@ from bilingual_crawler.pairing.align import align, as_aligned, read_corpus
 from bilingual_crawler.pairing.copies import group_similar
 from bilingual_crawler.pairing.corpus import Corpus
 from bilingual_crawler.pairing.matching import greedy, lead
-from bilingual_crawler.pairing.methods import make_method
-from bilingual_crawler.pairing.model import REASONS
+from bilingual_crawler.pairing.methods import Method, make_method
+from bilingual_crawler.pairing.model import REASONS, Alignment, Profile
 from bilingual_crawler.pairing.reading import RawPage, SkippedPage, read_document, read_pages
 from bilingual_crawler.plugins import ALIGNMENT_METHODS
 from bilingual_crawler.storage.records import (
@@ -45,14 +46,6 @@ from bilingual_crawler.storage.records import (
 )
 from bilingual_crawler.storage.warc import ArchiveError
 from bilingual_crawler.storage.writer import Exchange, WarcWriter
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from numpy.typing import NDArray
-
-    from bilingual_crawler.pairing.methods import Method
-    from bilingual_crawler.pairing.model import Alignment, Profile
 
 HOST = "https://www.example.org"
 

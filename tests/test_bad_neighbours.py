@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import gzip
 import signal
+import subprocess
 import time
 from collections import Counter
+from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 from support.crawls import documents, each, outcomes, summary
@@ -16,11 +18,6 @@ from support.scripted import Answer, Scripted, scripted
 from support.webserver import TEXT, bilingual_site, html, start_scrapy, varied
 
 from bilingual_crawler.storage.records import read_tsv
-
-if TYPE_CHECKING:
-    import subprocess
-    from collections.abc import Iterator
-    from pathlib import Path
 
 PAGES = 60
 HONEST = {path: page for path, page in varied(bilingual_site(PAGES)).items() if path != "/"}

@@ -5,9 +5,9 @@ import gzip
 import json
 import math
 from collections import Counter
+from collections.abc import Sequence
 from functools import cache, partial
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow.parquet as pq
@@ -15,6 +15,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from lxml import etree
+from numpy.typing import NDArray
 from support.finnish_texts import ENGLISH, FINNISH
 
 from bilingual_crawler import __version__
@@ -32,11 +33,6 @@ from bilingual_crawler.items import Pair
 from bilingual_crawler.languages.codes import LanguagePair
 from bilingual_crawler.pages.language import BY_DEFAULT
 from bilingual_crawler.plugins import EXPORTS
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from numpy.typing import NDArray
 
 PAIR = LanguagePair.parse("eng-fin")
 

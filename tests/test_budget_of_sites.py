@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
 from itertools import pairwise
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -17,7 +18,7 @@ from scrapy.settings import Settings
 from support.crawls import crawl as crawl_site
 from support.crawls import each, summary
 from support.frontiers import drain, entry, hand_out, popped, taken
-from support.webserver import bilingual_site, html, serve, varied
+from support.webserver import Site, bilingual_site, html, serve, varied
 
 from benchmarks.budget import known, measure, read_curves, spend
 from bilingual_crawler.crawl.learner import GONE, Learner, page_fact, redirect_fact, relearn
@@ -32,11 +33,6 @@ from bilingual_crawler.languages.pairs import LanguagePairs
 from bilingual_crawler.pages.model import Link, PageRecord
 from bilingual_crawler.policies.gain import Gain
 from bilingual_crawler.storage.records import read_tsv
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
-
-    from support.webserver import Site
 
 PAIR = LanguagePair.parse("eng-spa")
 PAIRS = LanguagePairs((PAIR,))

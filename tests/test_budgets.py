@@ -5,8 +5,9 @@ from __future__ import annotations
 import re
 import signal
 import time
+from collections.abc import Iterator
 from itertools import count
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 from support.crawls import crawl, documents
@@ -14,10 +15,6 @@ from support.scripted import Answer, scripted
 from support.webserver import ABOUT_SITE, bilingual_site, html, run_scrapy, serve, start_scrapy
 
 from bilingual_crawler.storage.records import read_json_lines
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
 
 
 def dripping() -> Iterator[bytes]:

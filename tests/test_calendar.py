@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import random
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 from support.webserver import OWN_NAMES, TEXT, run_scrapy, serve
 
 from bilingual_crawler.storage.records import read_tsv
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 ARTICLES, LISTED = 24, 8
 MONTHS = 120

@@ -2,22 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from pathlib import Path
 from random import Random
-from typing import TYPE_CHECKING
 
 import pytest
 from support.texts import MODELS, corpus, html, only_domain
 
+from bilingual_crawler.items import Pair
 from bilingual_crawler.pairing.align import align
 from bilingual_crawler.pairing.candidates import exchanged
 from bilingual_crawler.pairing.methods import make_method
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from bilingual_crawler.items import Pair
-    from bilingual_crawler.pairing.model import Alignment
+from bilingual_crawler.pairing.model import Alignment
 
 WHO = (
     *(("The baker", "El panadero"), ("My grandmother", "Mi abuela"), ("The old captain", "El viejo capitán")),

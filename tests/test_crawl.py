@@ -10,10 +10,11 @@ import shutil
 import subprocess
 import sys
 from collections import Counter
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from urllib.parse import urljoin
 
 import onnx
@@ -23,15 +24,10 @@ from support.example_site import EXAMPLES, LINK
 from support.example_site import PAGES as EXAMPLE_PAGES
 from support.example_site import serve as serve_example
 from support.scripted import Answer, scripted
-from support.webserver import ABOUT_SITE, ALIGNED, bilingual_site, html, run_scrapy, serve
+from support.webserver import ABOUT_SITE, ALIGNED, Site, bilingual_site, html, run_scrapy, serve
 
 from bilingual_crawler.crawl.spiders.arguments import ARGUMENTS
 from bilingual_crawler.storage.records import read_json_lines, read_tsv
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
-    from support.webserver import Site
 
 PAGES = 8
 MODELS = Path(__file__).parents[1] / "models"

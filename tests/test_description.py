@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import tomllib
+from pathlib import Path
 from types import SimpleNamespace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 from scrapy.crawler import Crawler
@@ -19,9 +20,6 @@ from bilingual_crawler.crawl.description import read_description, write_descript
 from bilingual_crawler.crawl.spiders.arguments import parse_seeds
 from bilingual_crawler.crawl.spiders.bilingual import BilingualSpider
 from bilingual_crawler.storage.records import read_tsv
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 PAGES = 6
 

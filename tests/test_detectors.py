@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import fasttext
 import pytest
@@ -14,7 +15,7 @@ from scrapy.exceptions import UsageError
 from scrapy.settings import Settings
 from support import crawls
 from support.crawls import documents, pairs
-from support.webserver import ALIGNED, run_scrapy, serve
+from support.webserver import ALIGNED, Site, run_scrapy, serve
 
 from bilingual_crawler.languages.codes import UNKNOWN, LanguagePair
 from bilingual_crawler.languages.pairs import LanguagePairs
@@ -23,11 +24,6 @@ from bilingual_crawler.pages.detectors.base import NOTHING, RANGE, Ensemble, Ide
 from bilingual_crawler.pages.jobs import PageJob
 from bilingual_crawler.pages.language import BY_DEFAULT, Detection, LanguageDetectorError, known_languages
 from bilingual_crawler.pages.sandbox.pool import processes, submit
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from support.webserver import Site
 
 # Sentences after the Universal Declaration of Human Rights.
 SAMI = [

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
@@ -12,14 +11,13 @@ from support.harvest_site import BASE, TEXT
 
 pytest.importorskip("sklearn", reason="needs scikit-learn, of the extra train")
 
+from pathlib import Path
+
 from bilingual_crawler.harvest.sites import SiteError, Task, Truth
 from bilingual_crawler.pairing.candidates import url_evidence
 from training.documents import forms
 from training.documents.classifier import Regression, fit_correction, fit_trees, held_out
 from training.documents.examples import Examples, TaskSites
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 FEATURES = ("total", "shorter")
 

@@ -6,12 +6,12 @@ import gzip
 import json
 import os
 import signal
+import subprocess
 import time
 from contextlib import suppress
 from io import BytesIO
 from operator import itemgetter
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
 from support.crawls import refused, summary
@@ -21,9 +21,6 @@ from warcio.warcwriter import WARCWriter
 
 from bilingual_crawler.alignment.at_end import MAX_CHARACTERS
 from bilingual_crawler.storage.records import read_json_lines, read_tsv
-
-if TYPE_CHECKING:
-    import subprocess
 
 PAGES = 12
 MANY = 60

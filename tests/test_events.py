@@ -7,18 +7,20 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from functools import cache
+from pathlib import Path
 from types import SimpleNamespace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 from scrapy import Request, signals
 from scrapy.crawler import Crawler
 from scrapy.downloadermiddlewares.redirect import RedirectMiddleware
 from scrapy.exceptions import IgnoreRequest
-from scrapy.http import HtmlResponse
+from scrapy.http import HtmlResponse, Response
 from scrapy.settings import Settings
 from scrapy.spidermiddlewares.httperror import HttpError
 from scrapy.statscollectors import MemoryStatsCollector
@@ -34,22 +36,15 @@ from bilingual_crawler.crawl.middlewares.links import LinkPriorityMiddleware
 from bilingual_crawler.crawl.signals import ENTRY, READ, SITEMAP, Fetch, url_fetched
 from bilingual_crawler.crawl.spiders.arguments import parse_arguments
 from bilingual_crawler.crawl.spiders.bilingual import BilingualSpider
+from bilingual_crawler.crawl.visits import Visits
 from bilingual_crawler.frontier import shared
 from bilingual_crawler.frontier.entry import Kind, State
 from bilingual_crawler.options import Options
 from bilingual_crawler.pages.jobs import PageJob, SitemapJob
+from bilingual_crawler.pages.model import PageRecord
 from bilingual_crawler.plugins import POLICIES
 from bilingual_crawler.scheduler import FrontierScheduler
 from bilingual_crawler.scoring.models import load_models
-
-if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Callable, Iterator, Mapping
-    from pathlib import Path
-
-    from scrapy.http import Response
-
-    from bilingual_crawler.crawl.visits import Visits
-    from bilingual_crawler.pages.model import PageRecord
 
 QUEUED, DONE, REDIRECTED, REFUSED = State.QUEUED, State.DONE, State.REDIRECTED, State.REFUSED
 

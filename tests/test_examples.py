@@ -9,7 +9,8 @@ import sys
 import urllib.error
 import urllib.request
 import xml.etree.ElementTree as ET
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 from urllib.parse import urljoin, urlsplit
 
 import pytest
@@ -18,9 +19,6 @@ from support.waits import wait_for
 
 from bilingual_crawler import settings
 from bilingual_crawler.storage.records import read_tsv
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 
 def links(page: Any) -> set[str]:

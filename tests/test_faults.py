@@ -10,17 +10,20 @@ import subprocess
 import sys
 import time
 from collections import Counter
+from collections.abc import Iterator
 from contextlib import nullcontext
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import lmdb
 import pytest
 import redis
 from support.crawls import documents, each, pairs, refused, summary
-from support.redis_server import redis_server
+from support.redis_server import RedisServer, redis_server
 from support.scripted import Answer, Scripted, scripted
 from support.webserver import (
     ABOUT_SITE,
+    Site,
     bilingual_site,
     run,
     run_scrapy,
@@ -36,13 +39,6 @@ from bilingual_crawler.frontier.frontier import StoreError, digest
 from bilingual_crawler.frontier.lmdb_store import LmdbStore
 from bilingual_crawler.storage.archive import open_archive
 from bilingual_crawler.storage.records import read_json_lines, read_tsv
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
-
-    from support.redis_server import RedisServer
-    from support.webserver import Site
 
 PAGES = 15
 

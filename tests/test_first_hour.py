@@ -8,8 +8,10 @@ import shlex
 import signal
 import socket
 import sys
+from collections.abc import Iterator
 from importlib.util import find_spec
-from typing import TYPE_CHECKING
+from pathlib import Path
+from subprocess import CompletedProcess
 
 import pytest
 from support import webserver
@@ -21,11 +23,6 @@ from support.webserver import ALIGNED, QUICK, TEXT, bilingual_site, run_scrapy, 
 import bilingual_crawler
 from bilingual_crawler.alignment.at_end import _Progress, time_left
 from bilingual_crawler.storage.records import read_tsv
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
-    from subprocess import CompletedProcess
 
 TOOL = (sys.executable, "-m", "bilingual_crawler")
 CRAWL = ("crawl", "--pair", "eng-spa", "--seeds")

@@ -6,15 +6,13 @@ import json
 import os
 import signal
 import time
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import psutil
 import pytest
 from support.fork_server import HELPER, Popen
 from support.webserver import bilingual_site, run_scrapy, scrapy_command, serve, start_scrapy
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 PROBE = """
 import atexit, json, os, resource, signal, sys, threading

@@ -4,21 +4,16 @@ from __future__ import annotations
 
 import json
 import shutil
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 from support.crawls import crawl, pairs
-from support.webserver import ALIGNED, QUICK, bilingual_site, run_scrapy, serve, varied
+from support.webserver import ALIGNED, QUICK, Site, bilingual_site, run_scrapy, serve, varied
 
 from bilingual_crawler.harvest.finished import read_run
 from bilingual_crawler.harvest.sites import read_site, read_tasks
 from bilingual_crawler.storage.records import read_tsv
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
-
-    from support.webserver import Site
 
 PAGES = 6
 

@@ -1,7 +1,8 @@
 from __future__ import annotations
 
 import shutil
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterator
+from pathlib import Path
 
 import pytest
 from support.frontiers import Clock, drain, entry, popped, taken
@@ -11,11 +12,7 @@ from bilingual_crawler.frontier.frontier import Limits
 from bilingual_crawler.frontier.lmdb_store import LmdbStore
 from bilingual_crawler.frontier.local import SPARE_OFFERS, LocalFrontier
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-    from pathlib import Path
-
-    New = Callable[..., LocalFrontier]
+New = Callable[..., LocalFrontier]
 
 
 @pytest.fixture

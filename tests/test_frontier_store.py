@@ -8,9 +8,9 @@ import shutil
 import tempfile
 from abc import abstractmethod
 from collections import Counter
+from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
 import redis
@@ -20,15 +20,10 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 from support.redis_server import RedisServer, redis_server
 
 from bilingual_crawler.frontier.entry import FIXED, Entry, Push, State, after_death
-from bilingual_crawler.frontier.frontier import Head, StoreError
+from bilingual_crawler.frontier.frontier import FrontierStore, Head, StoreError
 from bilingual_crawler.frontier.lmdb_store import LmdbStore
 from bilingual_crawler.frontier.memory_store import SPARE_ITEMS, MemoryStore
 from bilingual_crawler.frontier.redis_store import RedisStore
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from bilingual_crawler.frontier.frontier import FrontierStore
 
 URLS = [f"https://site{i % 3}.example/{i}" for i in range(12)]
 PRIORITIES = st.floats(allow_nan=False) | st.sampled_from([0.0, -0.0, 1.0, math.inf, -math.inf, 5e-324, *FIXED])

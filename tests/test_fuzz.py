@@ -4,16 +4,13 @@ from __future__ import annotations
 
 import os
 import random
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 from support.components import program
 from support.waits import wait_for
 
 from benchmarks import fuzz, fuzz_http
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 PAGES = 400
 CRAWLED = 100

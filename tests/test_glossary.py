@@ -2,27 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 from support.texts import MODELS, PAIRS
 
+from bilingual_crawler.items import Document
 from bilingual_crawler.pages.outline import hash_text
 from bilingual_crawler.pairing.content import glossary_channels
 from bilingual_crawler.pairing.corpus import Corpus, Domain
 from bilingual_crawler.pairing.methods import make_method
+from bilingual_crawler.pairing.model import Profile
 from bilingual_crawler.pairing.reading import RawPage, read_document
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-    from pathlib import Path
-
-    from numpy.typing import NDArray
-
-    from bilingual_crawler.items import Document
-    from bilingual_crawler.pairing.model import Profile
 
 SENTENCES = {
     "eng": "The museum is closed on Mondays and on public holidays, and nobody remembers why.",

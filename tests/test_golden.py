@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import subprocess
-from typing import TYPE_CHECKING
+from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 from support import fork_server
@@ -13,10 +14,6 @@ from support.pdf_files import report
 from support.webserver import scrapy_environment
 
 from benchmarks import golden
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
 
 LANGUAGES = {"en": "eng", "es": "spa"}
 PAGES = 4

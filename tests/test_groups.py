@@ -6,19 +6,16 @@ from collections import Counter
 from dataclasses import astuple
 from itertools import compress
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from support.texts import ENGLISH, MODELS, SPANISH, corpus, html
 
+from bilingual_crawler.items import Pair
 from bilingual_crawler.pairing.align import align
 from bilingual_crawler.pairing.corpus import MAX_DOCUMENTS, MAX_DOMAINS, join
 from bilingual_crawler.pairing.methods import make_method
-
-if TYPE_CHECKING:
-    from bilingual_crawler.items import Pair
 
 DOMAINS = st.integers(0, 40).map("{}.org".format)
 

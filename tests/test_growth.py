@@ -8,9 +8,10 @@ import random
 import time
 import tracemalloc
 from collections import Counter, deque
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 from scrapy import Request
@@ -26,7 +27,7 @@ from bilingual_crawler.crawl.learner import Learner
 from bilingual_crawler.crawl.requests import PART, Turns
 from bilingual_crawler.frontier.budget import MAX_BYTES, QueueQuota
 from bilingual_crawler.frontier.entry import Entry
-from bilingual_crawler.frontier.frontier import MAX_RECONSIDERED, Limits
+from bilingual_crawler.frontier.frontier import MAX_RECONSIDERED, Limits, StoreError
 from bilingual_crawler.frontier.memory_store import MemoryStore
 from bilingual_crawler.frontier.redis_store import RedisStore
 from bilingual_crawler.frontier.shared import LEARNT_AT_ONCE, SharedFrontier
@@ -43,12 +44,6 @@ from bilingual_crawler.policies.evidence import parallel_links, shared_words
 from bilingual_crawler.policies.evidence.base import MAX_TWINS
 from bilingual_crawler.policies.gain import Gain
 from bilingual_crawler.urls.hosts import CACHED_LENGTH, url_cache
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
-    from pathlib import Path
-
-    from bilingual_crawler.frontier.frontier import StoreError
 
 PAIR = LanguagePair.parse("eng-spa")
 LINKS, LENGTH = 1000, 1900

@@ -3,10 +3,11 @@ from __future__ import annotations
 import json
 import lzma
 import sys
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from itertools import permutations
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 from rich.console import Console
@@ -34,9 +35,6 @@ from bilingual_crawler.pages.html import outline_of, walk_through
 from bilingual_crawler.pages.model import Link, PageRecord
 from bilingual_crawler.policies.baselines import BreadthFirst, LanguageBreadthFirst
 from training.common.simulated import FrozenSite, compare, freeze, simulate
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
 
 LENGTHS = dict.fromkeys((BASE + path for path in PAGES), 1)
 PAIR = LanguagePair.parse("eng-isl")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from typing import TYPE_CHECKING
+from pathlib import Path
 from urllib.request import urlopen
 
 import pytest
@@ -15,9 +15,6 @@ from support.webserver import start_scrapy
 
 from bilingual_crawler.storage.archive import iter_responses
 from bilingual_crawler.storage.records import read_tsv
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 QUICK = {
     "BILINGUAL_BACKOFF_START": 0.2,

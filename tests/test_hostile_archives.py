@@ -9,8 +9,9 @@ import os
 import subprocess
 import sys
 import tracemalloc
+from collections.abc import Callable
 from itertools import accumulate
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 from backports import zstd
@@ -36,10 +37,6 @@ from bilingual_crawler.storage.warc import (
     parse_response,
 )
 from bilingual_crawler.storage.writer import cut_partial_member
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
 
 PAIRS = LanguagePairs.parse("eng-spa")
 BODY = b"<p>two words"

@@ -9,7 +9,9 @@ import os
 import subprocess
 import sys
 import zlib
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import Any
 
 import brotli
 import pytest
@@ -21,10 +23,6 @@ from bilingual_crawler.pages.model import MAX_LINES, MAX_TEXT, MAX_TITLE
 from bilingual_crawler.pairing.inputs import MAX_BODY, Inputs
 from bilingual_crawler.storage import files
 from bilingual_crawler.storage.warc import MAX_RECORD, ArchiveError
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
-    from pathlib import Path
 
 PAGE = b"<html>two words"
 PAIRS = LanguagePairs.parse("eng-spa")

@@ -4,21 +4,16 @@ from __future__ import annotations
 
 import json
 import os
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 from support.crawls import each, pairs, refused
 from support.redis_server import redis_server
-from support.webserver import bilingual_site, run_scrapy, serve, start_scrapy, varied
+from support.webserver import Site, bilingual_site, run_scrapy, serve, start_scrapy, varied
 
 from bilingual_crawler.storage.files import FolderLock
 from bilingual_crawler.storage.records import read_json_lines, read_tsv
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
-
-    from support.webserver import Site
 
 PAGES = 4
 

@@ -6,7 +6,8 @@ import asyncio
 import shutil
 from base64 import b64encode
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 from scrapy.settings import Settings
@@ -19,9 +20,6 @@ from bilingual_crawler.pages.sandbox.pool import submit
 from bilingual_crawler.pairing.align import read_corpus
 from bilingual_crawler.pairing.reading import pack
 from bilingual_crawler.storage.records import PROFILES, GzipJsonLines, read_json_lines
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 PAIRS = LanguagePairs.parse("eng-spa")
 PAGES = 5

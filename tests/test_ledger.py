@@ -9,8 +9,10 @@ import signal
 import subprocess
 import threading
 import time
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 from scrapy.settings import Settings
@@ -24,10 +26,6 @@ from bilingual_crawler.reporting.ledger import CrawlTally, is_fetched
 from bilingual_crawler.reporting.results import read_results
 from bilingual_crawler.reporting.summary import changed_settings, print_summary
 from bilingual_crawler.storage.records import read_json_lines, read_tsv
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-    from pathlib import Path
 
 PAGES = 30
 SITE = bilingual_site(PAGES)

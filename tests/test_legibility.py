@@ -6,7 +6,7 @@ import json
 import random
 import re
 import zlib
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 from support.crawls import crawl, summary
@@ -16,9 +16,6 @@ from bilingual_crawler.pages.jobs import PageJob
 from bilingual_crawler.pages.language import BY_DEFAULT
 from bilingual_crawler.pages.sandbox.jobs import ContentError
 from bilingual_crawler.storage.records import read_tsv
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 URL = "https://example.org/p"
 NOISE = random.Random(1).randbytes(30_000)

@@ -2,13 +2,10 @@ from __future__ import annotations
 
 import gzip
 import json
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 from training.prepare.apertium import entries
 from training.prepare.lexicon import MOST_OF_PAIR, chosen, freedict, main, messages, plain_phrase
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 CODES = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/"
 

@@ -9,11 +9,13 @@ import re
 import signal
 import subprocess
 import sys
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 from support.example_site import PAGES, check
 from support.example_site import serve as example
 from support.webserver import bilingual_site, serve, varied
@@ -33,11 +35,6 @@ from bilingual_crawler import (
 from bilingual_crawler.languages.codes import LanguageError
 from bilingual_crawler.pairing import methods
 from bilingual_crawler.scoring.models import models_folder
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    from numpy.typing import NDArray
 
 ROOT = Path(__file__).parent.parent
 EXAMPLE = re.compile(r"^```python\n(.*?)^```$", re.MULTILINE | re.DOTALL)

@@ -5,10 +5,10 @@ from __future__ import annotations
 import gzip
 import time
 import zlib
+from collections.abc import Callable, Mapping
 from functools import partial
 from itertools import repeat
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import brotli
 import pytest
@@ -16,9 +16,6 @@ from backports import zstd
 from support.crawls import crawl, documents, each, outcomes
 from support.scripted import Answer, scripted, several
 from support.webserver import TEXT, bilingual_site, html, start_scrapy
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
 
 HOME = html("en", "home", "<a href=/bad>bad</a>")
 MEGABYTE = b"<p>" + b"a" * (1 << 20)

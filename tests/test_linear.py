@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import json
 import math
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -10,9 +10,6 @@ from scipy import special
 
 from bilingual_crawler.scoring.linear import LinearModel, expit, logistic, logit, read_weights
 from bilingual_crawler.scoring.models import ModelError
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 MODEL = LinearModel(-1.0, {"length": 0.5, "names": 2.0})
 

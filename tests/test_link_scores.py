@@ -2,20 +2,16 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 from bilingual_crawler.crawl.middlewares.links import warn_of_unknown
 from bilingual_crawler.languages.pairs import LanguagePairs
 from bilingual_crawler.scoring.links import LinkScore, LinkScorer
 from bilingual_crawler.scoring.models import LanguageModel
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from numpy.typing import NDArray
 
 
 class Languages(LanguageModel):

@@ -8,11 +8,13 @@ import socket
 import sys
 import threading
 from collections import Counter
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from email.utils import formatdate
 from itertools import chain, count, pairwise, repeat
+from pathlib import Path
+from subprocess import CompletedProcess
 from time import time
-from typing import TYPE_CHECKING
 
 import pytest
 from support.crawls import crawl, documents, each, outcomes, summary
@@ -20,11 +22,6 @@ from support.scripted import Answer, Scripted, scripted, several
 from support.webserver import bilingual_site, run, serve
 
 from bilingual_crawler.crawl.handlers import OncePerKind
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
-    from pathlib import Path
-    from subprocess import CompletedProcess
 
 SITE = bilingual_site(3)
 DOCUMENTS = {path for path in SITE if path.startswith(("/en/", "/es/"))}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 from support.crawls import crawl, documents
@@ -11,9 +11,6 @@ from support.webserver import bilingual_site, serve
 
 from bilingual_crawler.storage.records import read_tsv
 from bilingual_crawler.urls.hosts import host_of
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 # what a name server would answer for names under .test
 SITECUSTOMIZE = """

@@ -6,9 +6,11 @@ import base64
 import gzip
 import json
 import time
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import ExitStack
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pyarrow.parquet as pq
 import pytest
@@ -16,7 +18,7 @@ from lxml import etree
 from support.costs import within
 from support.crawls import each
 from support.redis_server import redis_server
-from support.scripted import Answer, scripted
+from support.scripted import Answer, Scripted, scripted
 from support.webserver import run_scrapy
 
 from bilingual_crawler.bitext.exports import DocumentPair
@@ -24,12 +26,6 @@ from bilingual_crawler.bitext.personal import MAX_MASKED, PersonalData
 from bilingual_crawler.pages.html import parse_page
 from bilingual_crawler.pages.origin import FACTS, MAX_RULES, Origin, declared_for, rules_in
 from bilingual_crawler.storage.records import read_json_lines, read_tsv
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
-    from pathlib import Path
-
-    from support.scripted import Scripted
 
 SUBJECTS = (
     "farmer granjero, teacher maestro, doctor médico, painter pintor, baker panadero, soldier soldado, "

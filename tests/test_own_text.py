@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from pathlib import Path
+from typing import Any
 
 import pytest
 from support.crawls import summary
@@ -15,10 +16,6 @@ from bilingual_crawler.pages.language import Detection
 from bilingual_crawler.pairing.corpus import Domain
 from bilingual_crawler.pairing.reading import RawPage, read_document
 from bilingual_crawler.storage.records import read_json_lines, read_tsv
-
-if TYPE_CHECKING:
-    from pathlib import Path
-    from typing import Any
 
 HOST = "https://example.org"
 PROSE = (

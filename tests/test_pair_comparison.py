@@ -1,8 +1,9 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from types import SimpleNamespace
-from typing import TYPE_CHECKING, cast
+from typing import cast
 
 import numpy as np
 import pytest
@@ -11,12 +12,7 @@ from support.pair_data import tiny_sources
 from training.parallelness.comparison import SITE_LINKS, calibrated, candidates, compare, main
 from training.parallelness.examples import SYNTHETIC, Example
 from training.parallelness.hand_features import hand_features
-from training.parallelness.train import source_splits
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from training.parallelness.train import Prepared
+from training.parallelness.train import Prepared, source_splits
 
 
 def test_features_do_not_depend_on_the_order() -> None:

@@ -1,20 +1,16 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
+from pathlib import Path
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 from support.frozen_sites import write_frozen
 
 from bilingual_crawler.harvest.sites import Task, read_site
 from training.parallelness.links import ALL, NOT_ALIKE, TWO, UNDECLARED, WAYS, declared, main, score_site, summarise
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from pathlib import Path
-
-    from numpy.typing import NDArray
 
 HOME = "https://s.org/en/x"
 PARTNER, REFUSED, OTHER = "https://s.org/fi/x", "https://s.org/sv/x", "https://s.org/en/y"

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 from support.crawls import summary
 from support.webserver import bilingual_site, html, run_scrapy, serve, varied
 
 from bilingual_crawler.storage.records import read_json_lines, read_tsv
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 PAGES = 12
 DEADLY = """

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from pathlib import Path
 from random import Random
-from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
@@ -13,14 +12,12 @@ from support.texts import MODELS, corpus, only_domain
 
 from bilingual_crawler.pairing.align import align
 from bilingual_crawler.pairing.convention import SITE_FEATURES, contradictions, site_columns
+from bilingual_crawler.pairing.corpus import Corpus
 from bilingual_crawler.pairing.evidence import PairClassifier, load_judge
 from bilingual_crawler.pairing.methods import make_method
+from bilingual_crawler.pairing.model import Alignment
 from bilingual_crawler.pairing.sentences import BitextReader, doubtful
 from bilingual_crawler.scoring.models import ModelError
-
-if TYPE_CHECKING:
-    from bilingual_crawler.pairing.corpus import Corpus
-    from bilingual_crawler.pairing.model import Alignment
 
 HOST = "https://site.example"
 WORDS = {

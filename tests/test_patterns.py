@@ -7,18 +7,16 @@ import importlib
 import pkgutil
 import re
 import time
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import product
 from pathlib import Path
 from re import _constants as op  # type: ignore[attr-defined]
 from re import _parser as parser  # type: ignore[attr-defined]
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
 import bilingual_crawler
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
 
 LENGTHS = (500, 2_000, 8_000)
 """Characters of the inputs: a linear pattern takes 4 times as long for 4 times as many, a quadratic one 16 times."""

@@ -7,7 +7,9 @@ import gzip
 import random
 import signal
 import time
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
 
 import pytest
 from support.crawls import crawl, documents, outcomes, pairs, summary
@@ -19,10 +21,6 @@ from support.webserver import ALIGNED, html, run_scrapy, start_scrapy
 from bilingual_crawler.reporting.results import read_summary
 from bilingual_crawler.storage.archive import open_archive
 from bilingual_crawler.storage.records import SUMMARY
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-    from pathlib import Path
 
 REPORTS = 20
 LOCKED, SCANNED, DAMAGED, LONG = range(4)

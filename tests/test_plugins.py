@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING
+from collections.abc import Callable
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -36,11 +37,6 @@ from bilingual_crawler.plugins import (
 )
 from bilingual_crawler.policies.base import PolicyError
 from bilingual_crawler.policies.gain import Gain
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
-
 
 KINDS = {kind.group: kind for kind in vars(plugins).values() if isinstance(kind, Plugins)}
 BUILT_IN = [(kind, name) for kind in KINDS.values() for name in kind.built_in]

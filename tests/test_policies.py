@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
 
 import pytest
 from msgspec.structs import replace
@@ -13,9 +13,6 @@ from bilingual_crawler.policies.base import Jointly, Policy, PolicyError
 from bilingual_crawler.policies.baselines import DepthFirst, Ilsp, ParallelTextIdentification, PPLocator, Random, Smart
 from bilingual_crawler.policies.gain import EVIDENCE, Gain
 from bilingual_crawler.scoring.links import LinkScore
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 PAIR = LanguagePair.parse("eng-isl")
 HOST = "https://a.is"

@@ -6,8 +6,9 @@ import gzip
 import json
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import datasets
 import duckdb
@@ -23,9 +24,6 @@ from bilingual_crawler.languages.codes import LanguagePair
 from bilingual_crawler.pages.language import BY_DEFAULT
 from bilingual_crawler.pages.origin import UNKNOWN, Origin
 from bilingual_crawler.plugins import EXPORTS
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 PAIR = LanguagePair.parse("eng-fin")
 SITES = 40

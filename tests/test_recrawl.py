@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import hashlib
+from pathlib import Path
 from types import SimpleNamespace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 from scrapy import Request
@@ -25,9 +26,6 @@ from bilingual_crawler.crawl.signals import ENTRY
 from bilingual_crawler.crawl.spiders.arguments import parse_arguments
 from bilingual_crawler.storage.archive import open_archive
 from bilingual_crawler.storage.warc import ArchivedResponse
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 PAGES = 20
 SPA_NEW, ENG_NEW = "/es/new.html", "/en/new.html"

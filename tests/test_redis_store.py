@@ -9,8 +9,10 @@ import socketserver
 import threading
 import time
 from collections import Counter
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, closing, contextmanager
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 import redis
@@ -23,17 +25,11 @@ from support.redis_server import RedisServer, redis_server
 
 from bilingual_crawler.frontier import shared
 from bilingual_crawler.frontier.entry import POISON, SUSPECT, Entry, Push, State
-from bilingual_crawler.frontier.frontier import Limits, StoreError, StoreLost
+from bilingual_crawler.frontier.frontier import Limits, Share, StoreError, StoreLost
 from bilingual_crawler.frontier.redis_store import RedisLink, RedisStore
 from bilingual_crawler.frontier.shared import SharedFrontier
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-    from pathlib import Path
-
-    from bilingual_crawler.frontier.frontier import Share
-
-    Join = Callable[[str], RedisStore]
+Join = Callable[[str], RedisStore]
 
 URLS = [f"https://site{i % 4}.example/{i}" for i in range(16)]
 NAMES = ("one", "two", "three")

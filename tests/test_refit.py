@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from itertools import product
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -14,17 +14,11 @@ from support.webserver import TEXT, run_scrapy
 
 from benchmarks.review import main
 from bilingual_crawler.pairing.align import align, domains
-from bilingual_crawler.pairing.methods import Candidates
-from bilingual_crawler.pairing.model import LABELLED
+from bilingual_crawler.pairing.corpus import Corpus, Domain
+from bilingual_crawler.pairing.methods import Candidates, Method
+from bilingual_crawler.pairing.model import LABELLED, Alignment
 from bilingual_crawler.pairing.refit import RefittedMethod, best_threshold, fit_correction
 from bilingual_crawler.storage.records import read_tsv
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from bilingual_crawler.pairing.corpus import Corpus, Domain
-    from bilingual_crawler.pairing.methods import Method
-    from bilingual_crawler.pairing.model import Alignment
 
 HOST = "https://www.example.org"
 NUMBERS = range(20)

@@ -7,7 +7,9 @@ import os
 import re
 import signal
 import socket
-from typing import TYPE_CHECKING
+from email.message import Message
+from pathlib import Path
+from subprocess import CompletedProcess
 
 import psutil
 import pytest
@@ -16,20 +18,13 @@ from support.components import program
 from support.crawls import documents, pairs
 from support.processes import PeakMemory
 from support.scripted import Answer, negotiating
-from support.webserver import ABOUT_SITE, TEXT, bilingual_site, html, run_scrapy, serve, start_scrapy
+from support.webserver import ABOUT_SITE, TEXT, Site, bilingual_site, html, run_scrapy, serve, start_scrapy
 from warcio.archiveiterator import ArchiveIterator
 
 from bilingual_crawler.crawl.middlewares.render import REQUESTS, is_shell
 from bilingual_crawler.pages.html import parse_page
 from bilingual_crawler.settings import BILINGUAL_USER_AGENT
 from bilingual_crawler.storage.records import read_tsv
-
-if TYPE_CHECKING:
-    from email.message import Message
-    from pathlib import Path
-    from subprocess import CompletedProcess
-
-    from support.webserver import Site
 
 PAGES = 3
 SHELL = (

@@ -4,7 +4,9 @@ import gzip
 import json
 import lzma
 import os
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
 
 import pytest
 from backports import zstd
@@ -26,10 +28,6 @@ from bilingual_crawler.storage.warc import (
     record_url,
     text_key,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
 
 HANDLER = "bilingual_crawler.crawl.handlers.ReplayDownloadHandler"
 HANDLERS = {"http": HANDLER, "https": HANDLER}

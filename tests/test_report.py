@@ -6,10 +6,11 @@ import os
 import re
 import xml.etree.ElementTree as ET
 from argparse import Namespace
+from collections.abc import Callable
 from dataclasses import replace
 from html.parser import HTMLParser
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 from scrapy.exceptions import UsageError
@@ -26,9 +27,6 @@ from bilingual_crawler.reporting.report import why_no_pair, write_report
 from bilingual_crawler.reporting.results import ResultsError, read_results
 from bilingual_crawler.reporting.summary import print_summary
 from bilingual_crawler.storage.warc import MAX_RECORD
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 SITE = "https://example.org"
 EVIL = "<script>alert('x')</script>\"&"

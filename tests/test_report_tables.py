@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Mapping
+from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
 from benchmarks import report
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from pathlib import Path
 
 ROWS = [{"name": "a", "auc": 0.5, "n": 1234}, {"name": "b", "auc": 1.0, "n": None}, {"name": "c", "auc": 0.1, "n": 1}]
 

@@ -2,9 +2,9 @@ from __future__ import annotations
 
 import csv
 import json
+from collections.abc import Sequence
 from itertools import pairwise
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import given
@@ -19,9 +19,6 @@ from bilingual_crawler.pairing.resemblance import CONFIRMED_BY_OUTLINE, FOLDER, 
 from bilingual_crawler.scoring.models import ModelError, models_folder
 from bilingual_crawler.storage.archive import open_archive
 from bilingual_crawler.storage.warc import ArchivedResponse
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 WEIGHTS = ResemblanceWeights.load(models_folder(None))
 URL = "https://example.org/"

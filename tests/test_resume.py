@@ -1,6 +1,7 @@
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
+from pathlib import Path
 
 import pytest
 from msgspec.structs import replace
@@ -19,10 +20,6 @@ from bilingual_crawler.pages.jobs import PageJob
 from bilingual_crawler.pages.model import Link, LinkPosition, PageRecord
 from bilingual_crawler.policies.gain import Gain
 from training.common.simulated import SLOT, FrozenSite, freeze, open_links
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from pathlib import Path
 
 PAIRS = LanguagePairs.parse("eng-isl")
 (PAIR,) = PAIRS

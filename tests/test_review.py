@@ -2,8 +2,9 @@ from __future__ import annotations
 
 import csv
 import json
+from collections.abc import Callable
 from math import isclose
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -16,10 +17,6 @@ from support.webserver import TEXT, run_scrapy
 from bilingual_crawler.bitext.overview import Sample
 from bilingual_crawler.pairing.model import LABELLED, Alignment
 from bilingual_crawler.reporting.review import Judged, Review, Sheet, count_judged, krippendorff, read_labels
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
 
 
 def read_rows(sheet: Path) -> list[dict[str, str]]:

@@ -9,10 +9,11 @@ import resource
 import signal
 import subprocess
 import sys
+from collections.abc import Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from pathlib import Path
 from urllib.error import HTTPError
 from urllib.parse import urlencode, urlsplit
 from urllib.request import HTTPRedirectHandler, Request, build_opener
@@ -25,10 +26,6 @@ from support.reviews import PAIR, add_sentences, alignment
 from support.webserver import run_scrapy, scrapy_environment
 
 from bilingual_crawler.reporting.review import Review, Sheet
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-    from pathlib import Path
 
 HOSTILE = "</p><script>document.title='taken'</script>\"'&"
 

@@ -4,15 +4,12 @@ from __future__ import annotations
 
 import random
 import re
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
 from training.prepare.romanisation import romanise
 from training.prepare.synthetic import Vocabulary, host_label
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 
 @pytest.mark.parametrize(

@@ -2,20 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 from support.crawls import refused
-from support.scrapyd_server import copy_checkout, start_scrapyd
+from support.scrapyd_server import Scrapyd, copy_checkout, start_scrapyd
 from support.webserver import bilingual_site, run_scrapy, serve
 
 from bilingual_crawler.storage.records import read_json_lines, read_tsv
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
-
-    from support.scrapyd_server import Scrapyd
 
 PAGES = 8
 

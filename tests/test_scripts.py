@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
+from pathlib import Path
 
 import pytest
 from support.crawls import crawl, documents, each, outcomes, refused, summary
@@ -22,10 +23,6 @@ from bilingual_crawler.storage.records import read_tsv
 from bilingual_crawler.storage.warc import VARIANT_FIELD, parse_head
 from bilingual_crawler.urls.canonical import asked_language, variant
 from bilingual_crawler.urls.marks import marked_language
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from pathlib import Path
 
 CYRILLIC = "абвгдђежзијклљмнњопрстћуфхцчџш"
 LATIN = re.split(" ", "a b v g d đ e ž z i j k l lj m n nj o p r s t ć u f h c č dž š")

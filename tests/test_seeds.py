@@ -5,8 +5,10 @@ from __future__ import annotations
 import os
 import socket
 import ssl
+from collections.abc import Callable
 from contextlib import ExitStack
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 from scrapy.exceptions import UsageError
@@ -17,10 +19,6 @@ from support.webserver import QuietServer, bilingual_site, serve
 
 from bilingual_crawler.crawl.context import Seed
 from bilingual_crawler.crawl.spiders.arguments import parse_seeds
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
 
 A, B = "http://a.example/", "http://b.example/"
 

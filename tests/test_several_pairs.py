@@ -8,7 +8,7 @@ import shutil
 import signal
 from collections import Counter
 from operator import itemgetter
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 from support.crawls import each, refused, summary
@@ -17,6 +17,7 @@ from support.webserver import html, run_scrapy, serve, start_scrapy, varied
 from bilingual_crawler.crawl.learner import Learner, news_fact, page_fact, relearn
 from bilingual_crawler.frontier.budget import Bandit
 from bilingual_crawler.frontier.entry import NEVER
+from bilingual_crawler.items import Pair
 from bilingual_crawler.languages.codes import LanguageError, LanguagePair
 from bilingual_crawler.languages.pairs import LanguagePairs
 from bilingual_crawler.pages.model import Link, PageRecord
@@ -25,11 +26,6 @@ from bilingual_crawler.policies.base import Jointly
 from bilingual_crawler.policies.gain import Gain
 from bilingual_crawler.reporting.review import sheet_folders
 from bilingual_crawler.storage.records import read_json_lines, read_tsv
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from bilingual_crawler.items import Pair
 
 HOST = "https://a.is"
 PAGES = 6

@@ -3,27 +3,21 @@
 from __future__ import annotations
 
 import signal
+import subprocess
 import time
+from collections.abc import Iterator
 from contextlib import suppress
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import psutil
 import pytest
 import redis
 from support.crawls import each, summary
-from support.redis_server import redis_server
+from support.redis_server import RedisServer, redis_server
 from support.several_sites import asked, documents, every_document, serve_several, wait_until_asked
-from support.webserver import start_scrapy
+from support.webserver import Site, start_scrapy
 
 from bilingual_crawler.storage.records import read_tsv
-
-if TYPE_CHECKING:
-    import subprocess
-    from collections.abc import Iterator
-    from pathlib import Path
-
-    from support.redis_server import RedisServer
-    from support.webserver import Site
 
 HOSTS = 6
 

@@ -3,25 +3,21 @@ from __future__ import annotations
 import gzip
 import random
 import zlib
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from support.crawls import crawl, documents, outcomes, summary
-from support.scripted import Answer, scripted
+from support.scripted import Answer, Scripted, scripted
 from support.webserver import ALIGNED, html, varied
 
 from bilingual_crawler.pages import sitemap
 from bilingual_crawler.pages.model import Link, LinkPosition, LinkSource
 from bilingual_crawler.pages.sitemap import parse_sitemap
 from bilingual_crawler.storage.records import read_tsv
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
-
-    from support.scripted import Scripted
 
 URL = "https://example.org/sitemap.xml"
 XMLNS = (

@@ -7,14 +7,16 @@ import os
 import subprocess
 import sys
 from collections import Counter
+from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from support.url_index import page, served, write_index
 
+from bilingual_crawler.discovery.policies import Hop
 from bilingual_crawler.discovery.sources import cc_pages
 from bilingual_crawler.discovery.sources.base import Lead, SourceError, WarcRange, bare_host, read_list, reverse
 from bilingual_crawler.discovery.sources.cc_graph import CommonCrawlGraph, prune
@@ -23,12 +25,6 @@ from bilingual_crawler.discovery.ways import Sources, backlink_source, candidate
 from bilingual_crawler.languages.codes import LanguagePair
 from bilingual_crawler.storage.records import read_members
 from bilingual_crawler.storage.writer import Exchange, WarcWriter
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-    from pathlib import Path
-
-    from bilingual_crawler.discovery.policies import Hop
 
 MALTESE = LanguagePair.parse("eng-mlt")
 TABLE = "backlinks-graph.duckdb"

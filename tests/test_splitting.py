@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 from hypothesis import example, given
@@ -13,9 +13,6 @@ from support.costs import ATTEMPTS, processor_seconds
 
 from benchmarks.splitting import main, read_gold
 from bilingual_crawler.bitext.splitting import Sentence, split
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 
 def is_split_at_bars(language: str, line: str) -> bool:

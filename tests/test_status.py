@@ -9,9 +9,11 @@ import socket
 import subprocess
 import sys
 import time
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 from urllib.error import HTTPError, URLError
 from urllib.parse import quote
 from urllib.request import Request, urlopen
@@ -28,10 +30,6 @@ from support.webserver import bilingual_site, run, scrapy_environment, serve, va
 
 from bilingual_crawler.options import Options
 from bilingual_crawler.reporting.local_pages import MAX_CONNECTIONS
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-    from pathlib import Path
 
 HOSTILE = "</td><script>document.title='taken'</script>"
 TITLE = "<title>" + HOSTILE.replace("<", "&lt;")

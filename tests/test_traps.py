@@ -5,8 +5,9 @@ from __future__ import annotations
 import random
 import re
 from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
 from itertools import count, islice, permutations
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 from support.crawls import crawl, documents, outcomes, summary
@@ -20,10 +21,6 @@ from bilingual_crawler.pages.model import ENOUGH_NEW_TEXT, PageRecord
 from bilingual_crawler.pages.sequences import sample_of
 from bilingual_crawler.settings import DOWNLOADER_MIDDLEWARES
 from bilingual_crawler.urls.traps import shapes
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
-    from pathlib import Path
 
 MONTHS = ("January", "February", "March", "April", "May", "June", "July")
 STALE_PAGES = 20

@@ -7,7 +7,7 @@ import random
 import signal
 import time
 from math import log
-from typing import TYPE_CHECKING
+from pathlib import Path
 from urllib.parse import urlsplit
 
 import pytest
@@ -18,6 +18,7 @@ from support.redis_server import redis_server
 from support.scripted import Answer, scripted
 from support.webserver import ABOUT_SITE, TEXT, bilingual_site, html, serve, start_scrapy, varied
 
+from bilingual_crawler.crawl.learner import Learner
 from bilingual_crawler.crawl.remaining import (
     ANY_PAIR,
     BOTH_LANGUAGES,
@@ -40,11 +41,6 @@ from bilingual_crawler.policies.base import Promise
 from bilingual_crawler.policies.gain import Gain
 from bilingual_crawler.storage.records import read_json_lines, read_tsv
 from training.common.simulated import FrozenSite, simulate
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from bilingual_crawler.crawl.learner import Learner
 
 SITE = "example.org"
 BLOG = 240

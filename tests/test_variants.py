@@ -5,17 +5,19 @@ from __future__ import annotations
 import itertools
 import random
 import re
+from collections.abc import Callable
 from datetime import UTC, datetime
+from email.message import Message
 from functools import wraps
 from http.cookies import SimpleCookie
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from support.crawls import crawl, crawl_with_two_workers, documents, kill_crawl, outcomes
 from support.redis_server import redis_server
-from support.scripted import Answer, negotiating, scripted
+from support.scripted import Answer, Scripted, negotiating, scripted
 from support.webserver import ABOUT_SITE, ALIGNED, TEXT, html
 
 from bilingual_crawler.crawl.variants import MAX_COOKIES, MAX_REFUSED, Switch, Variants
@@ -26,13 +28,6 @@ from bilingual_crawler.storage.records import read_tsv
 from bilingual_crawler.storage.writer import Exchange, WarcWriter
 from bilingual_crawler.urls.canonical import asked_language, bare, canonicalise, variant
 from bilingual_crawler.urls.marks import marked_language, strip_language
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from email.message import Message
-    from pathlib import Path
-
-    from support.scripted import Scripted
 
 PAGES = 16
 BITEXT = ("-s", "BILINGUAL_BITEXT=moses", "-s", "BILINGUAL_ENCODER=")

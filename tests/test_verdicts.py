@@ -2,7 +2,8 @@ from __future__ import annotations
 
 import csv
 import sys
-from typing import TYPE_CHECKING
+from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 from support.frozen_sites import write_frozen
@@ -22,10 +23,6 @@ from benchmarks.reliability import (
 from benchmarks.report import read_rows
 from bilingual_crawler.harvest.sites import PairVerdict, Tally, Task, Truth, read_site
 from bilingual_crawler.items import Pair
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
 
 TRUTH = Truth(frozenset({("a1", "b1"), ("a2", "b2")}), frozenset({"a3", "b4"}))
 

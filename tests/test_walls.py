@@ -4,17 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from itertools import count
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 from support.crawls import crawl, documents, outcomes, summary
-from support.scripted import Answer, scripted
+from support.scripted import Answer, Scripted, scripted
 from support.webserver import ABOUT_SITE, bilingual_site, html, varied
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from support.scripted import Scripted
 
 Wall = Callable[[str, int], Answer]
 

@@ -7,8 +7,9 @@ import json
 import re
 import shutil
 import sys
+from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 from support.environments import lend_packages, run_outside
@@ -19,9 +20,6 @@ from support.webserver import ALIGNED, QUICK
 
 from bilingual_crawler.__main__ import COMMANDS
 from bilingual_crawler.storage.records import read_tsv
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 ROOT = Path(__file__).parent.parent
 pytestmark = pytest.mark.slow

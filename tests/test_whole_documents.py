@@ -5,8 +5,9 @@ from __future__ import annotations
 import gzip
 import json
 import tempfile
+from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pyarrow.parquet as pq
 from hypothesis import example, given, settings
@@ -22,9 +23,6 @@ from bilingual_crawler.items import Pair
 from bilingual_crawler.languages.codes import LanguagePair
 from bilingual_crawler.pages.language import BY_DEFAULT
 from bilingual_crawler.pages.origin import Origin
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 PAIR = LanguagePair.parse("eng-fin")
 A, B = "https://a.example/en", "https://a.example/fi"

@@ -4,30 +4,25 @@ from __future__ import annotations
 
 import os
 import signal
+import subprocess
 import sys
 import time
+from collections.abc import Iterator, Sequence
 from contextlib import chdir, suppress
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import psutil
 import pytest
 from support.components import program
 from support.crawls import refused, summary
 from support.several_sites import PAGES, asked, documents, every_document, hosts, serve_several, wait_until_asked
-from support.webserver import ABOUT_SITE, ALIGNED, run_scrapy, start_scrapy
+from support.webserver import ABOUT_SITE, ALIGNED, Site, run_scrapy, start_scrapy
 
 from bilingual_crawler.reporting.results import read_summary
 from bilingual_crawler.storage.archive import open_warc
 from bilingual_crawler.storage.files import LeftOut
 from bilingual_crawler.storage.records import read_json_lines, read_tsv
 from bilingual_crawler.workers.run import WorkerProcess
-
-if TYPE_CHECKING:
-    import subprocess
-    from collections.abc import Iterator, Sequence
-
-    from support.webserver import Site
 
 ARGUMENTS = ("crawl", "bilingual", "-a", "pair=eng-spa")
 NOWHERE = ("-a", "seeds=http://127.0.0.1:9/")

@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 import time
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
+from collections.abc import Callable
 
 
 def wait_for(happened: Callable[[], object], what: str = "", seconds: float = 300, pause: float = 0.05) -> None:
