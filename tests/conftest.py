@@ -1,7 +1,5 @@
 """Fixtures for all tests."""
 
-from __future__ import annotations
-
 import os
 import sys
 from pathlib import Path

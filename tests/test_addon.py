@@ -1,7 +1,5 @@
 """The parts in projects of others: an ordinary spider, ranked, resumed, replayed, and each part left out."""
 
-from __future__ import annotations
-
 import json
 import os
 import signal

@@ -1,7 +1,5 @@
 """Which addresses a crawl connects to."""
 
-from __future__ import annotations
-
 import socket
 import sys
 import threading

@@ -1,7 +1,5 @@
 """Document alignment: reading, evidence, matching, and the command."""
 
-from __future__ import annotations
-
 import gzip
 import json
 from collections import Counter

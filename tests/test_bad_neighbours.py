@@ -1,7 +1,5 @@
 """Hosts of which one page would end a crawl, each beside an honest site of 123 pages."""
 
-from __future__ import annotations
-
 import gzip
 import signal
 import subprocess

@@ -1,7 +1,5 @@
 """Kinds of sites and sentences that were read by eye, each with texts of its own."""
 
-from __future__ import annotations
-
 import random
 from collections.abc import Sequence
 from functools import partial

@@ -1,7 +1,5 @@
 """One budget over many sites: whose turn it is, in the frontier, in crawls and after a resume."""
 
-from __future__ import annotations
-
 import asyncio
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence

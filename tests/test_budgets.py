@@ -1,7 +1,5 @@
 """Limits of time and bytes, and stopping."""
 
-from __future__ import annotations
-
 import re
 import signal
 import time

@@ -1,7 +1,5 @@
 """A bilingual calendar makes pairs without end that say nothing new; the articles beside it come first."""
 
-from __future__ import annotations
-
 import random
 from pathlib import Path
 

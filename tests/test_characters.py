@@ -1,7 +1,5 @@
 """Which characters are removed, by their Unicode properties."""
 
-from __future__ import annotations
-
 import re
 import sys
 import unicodedata

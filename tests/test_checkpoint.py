@@ -1,7 +1,5 @@
 """Power cuts: each page that was written after the last checkpoint may be on the disk or not."""
 
-from __future__ import annotations
-
 import errno
 import os
 import random

@@ -1,7 +1,5 @@
 """What a site says of two pages is a prior: their text confirms it, refutes it, or prefers another partner."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from pathlib import Path
 from random import Random

@@ -1,7 +1,5 @@
 """The measure of what crawls cost."""
 
-from __future__ import annotations
-
 import json
 import os
 import sys

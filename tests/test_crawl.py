@@ -1,7 +1,5 @@
 """Whole crawls of a real web server."""
 
-from __future__ import annotations
-
 import csv
 import hashlib
 import json

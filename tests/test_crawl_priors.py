@@ -1,7 +1,5 @@
 """The benchmark of priors over the sites of a crawl: what a site shows, and what others begin with."""
 
-from __future__ import annotations
-
 import pytest
 
 from benchmarks.crawl_priors import Watched, weights_of

@@ -1,7 +1,5 @@
 """Dates in texts of many languages."""
 
-from __future__ import annotations
-
 import re
 
 import pytest

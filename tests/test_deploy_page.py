@@ -1,7 +1,5 @@
 """The page about deployment, word for word, on a real Scrapyd and a real Redis on loopback."""
 
-from __future__ import annotations
-
 import json
 import shutil
 import socket

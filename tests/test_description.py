@@ -1,7 +1,5 @@
 """A crawl described in a TOML file, and the file that every crawl writes."""
 
-from __future__ import annotations
-
 import tomllib
 from pathlib import Path
 from types import SimpleNamespace

@@ -1,7 +1,5 @@
 """How the language of a text is told: one detector, a vote of several, and what pages declare."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from pathlib import Path

@@ -86,9 +86,7 @@ EXAMPLES = st.lists(st.tuples(st.sets(st.sampled_from("abcdef"), min_size=1), st
 
 
 @given(EXAMPLES)
-def test_an_online_learner_stays_a_probability_and_moves_towards_what_it_saw(
-    seen: list[tuple[set[str], bool]],
-) -> None:
+def test_an_online_learner_stays_a_probability_and_moves_towards_what_it_saw(seen: list[tuple[set[str], bool]]) -> None:
     learner = OnlineLogistic(size=1 << 10)
     for names, outcome in seen:
         features = learner.features(names)

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
@@ -15,12 +15,15 @@ from transformers import PreTrainedModel
 
 from training import distil
 from training.common.data import DataError, read_tsv
-from training.common.soft_labels import Key, Lesson, SoftLabels, Teacher, out_of_fold
+from training.common.soft_labels import Key, Lesson, SoftLabels, out_of_fold
 from training.language.encoding import url_without_host
 from training.transformer import out_of_fold as transformers_out_of_fold
 from training.transformer.base import load_model
 from training.transformer.out_of_fold import Lessons, fine_tuned
 from training.transformer.recipes import TEACHERS, FineTuningRecipe
+
+if TYPE_CHECKING:
+    from training.common.soft_labels import Teacher
 
 MODELS = Path(__file__).parents[1] / "models"
 NAMES = ("eng", "mlt", "isl")

@@ -1,7 +1,5 @@
 """The documentation: its examples run, its settings are those of the code, and the site builds without a warning."""
 
-from __future__ import annotations
-
 import os
 import re
 import runpy

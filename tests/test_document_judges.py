@@ -1,7 +1,5 @@
 """The judges of document pairs in training: what they learn from, and what they are calibrated on."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

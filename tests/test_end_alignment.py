@@ -1,7 +1,5 @@
 """The alignment that ends a crawl runs in a process of its own, can be stopped, and leaves out what it cannot read."""
 
-from __future__ import annotations
-
 import gzip
 import json
 import os

@@ -3,8 +3,6 @@
 Crawls of a web in memory run through the real scheduler, spider and middlewares, without a downloader.
 """
 
-from __future__ import annotations
-
 import asyncio
 from collections import Counter
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping

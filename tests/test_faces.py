@@ -1,7 +1,5 @@
 """The rooms of the package: their faces, and their plan in the docs and in the contracts of import-linter."""
 
-from __future__ import annotations
-
 import re
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """Faults that a crawl survives: full disks, truncated files, wrong clocks, kills. ``benchmarks/faults.py`` has more."""
 
-from __future__ import annotations
-
 import os
 import resource
 import shlex

@@ -1,7 +1,5 @@
 """The first hour on a command line: wrong input, options, what a crawl prints, how it ends and goes on."""
 
-from __future__ import annotations
-
 import json
 import re
 import shlex

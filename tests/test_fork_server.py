@@ -1,7 +1,5 @@
 """A forked process is what a new one would be."""
 
-from __future__ import annotations
-
 import json
 import os
 import signal

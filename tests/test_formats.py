@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import pytest
 
 from bilingual_crawler.pages.formats import ONLY_HTML, ending_of, may_hold

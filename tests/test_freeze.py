@@ -1,7 +1,5 @@
 """Frozen sites of finished crawls, and finished crawls compared by their cost."""
 
-from __future__ import annotations
-
 import json
 import shutil
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """The durable stores as state machines: they behave like the MemoryStore, also after a kill."""
 
-from __future__ import annotations
-
 import copy
 import math
 import shutil

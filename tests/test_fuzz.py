@@ -1,7 +1,5 @@
 """A small run of the fuzzer, with pages of the example site."""
 
-from __future__ import annotations
-
 import os
 import random
 from pathlib import Path

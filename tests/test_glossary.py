@@ -1,7 +1,5 @@
 """What a site's own pairs teach of its words."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The hashes of what crawls give: the same for the same site, others for a changed one."""
 
-from __future__ import annotations
-
 import subprocess
 from collections.abc import Callable
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Domains that announce each other's pages are aligned together; editions of a page are no rivals."""
 
-from __future__ import annotations
-
 from collections import Counter
 from dataclasses import astuple
 from itertools import compress

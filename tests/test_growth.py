@@ -1,7 +1,5 @@
 """Limits of growth on a hostile or a very large web."""
 
-from __future__ import annotations
-
 import asyncio
 import importlib
 import random

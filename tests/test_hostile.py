@@ -1,7 +1,5 @@
 """A crawl of the hostile server."""
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Archives that cost more than they hold, and those that are damaged: what is left out is counted, the rest is read."""
 
-from __future__ import annotations
-
 import gzip
 import json
 import lzma

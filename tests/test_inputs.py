@@ -1,7 +1,5 @@
 """What is read of archives before documents are aligned."""
 
-from __future__ import annotations
-
 import gzip
 import json
 import lzma

@@ -1,7 +1,5 @@
 """The packages that messages, docs and ``make`` tell users to install exist; the project is in no package index."""
 
-from __future__ import annotations
-
 import re
 import subprocess
 import tomllib

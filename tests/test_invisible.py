@@ -1,7 +1,5 @@
 """Control, bidirectional and other invisible characters of pages reach no output, and every output can be read."""
 
-from __future__ import annotations
-
 import base64
 import gzip
 import json

@@ -1,7 +1,5 @@
 """A job folder, and a crawl in Redis, belong to a pair, a scope and seeds."""
 
-from __future__ import annotations
-
 import json
 import os
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """What the alignment compares is kept while the crawl reads its pages, and read again only where it does not fit."""
 
-from __future__ import annotations
-
 import asyncio
 import shutil
 from base64 import b64encode

@@ -1,7 +1,5 @@
 """The model of langid that all processes of a machine share."""
 
-from __future__ import annotations
-
 import os
 from pathlib import Path
 

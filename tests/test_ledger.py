@@ -1,7 +1,5 @@
 """The counts of a crawl agree after stops of every kind, and a stop says what it does."""
 
-from __future__ import annotations
-
 import os
 import pty
 import re

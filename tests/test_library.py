@@ -1,7 +1,5 @@
 """The package as a library: the names that a script imports from it, on texts, folders and a server."""
 
-from __future__ import annotations
-
 import doctest
 import gzip
 import json

@@ -1,7 +1,5 @@
 """Responses that are too large."""
 
-from __future__ import annotations
-
 import gzip
 import time
 import zlib

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 from urllib.parse import urlsplit
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Politeness towards servers that are busy or broken, or do not answer for robots.txt."""
 
-from __future__ import annotations
-
 import gzip
 import logging
 import socket

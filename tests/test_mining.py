@@ -7,13 +7,12 @@ import json
 import os
 import shutil
 import signal
-from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 from random import Random
 from types import SimpleNamespace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import psutil
 import pyarrow as pa
@@ -30,13 +29,19 @@ from bilingual_crawler.items import Document
 from bilingual_crawler.languages.codes import DEFAULT_EQUIVALENTS, LanguageError, LanguagePair
 from bilingual_crawler.languages.pairs import LanguagePairs
 from bilingual_crawler.mining import duck, records
-from bilingual_crawler.mining.duck import DuckEngine, Engine
+from bilingual_crawler.mining.duck import DuckEngine
 from bilingual_crawler.mining.run import Mining
-from bilingual_crawler.mining.spark import SparkEngine
 from bilingual_crawler.mining.stored import AskedPairs, MiningError, MiningRequest
-from bilingual_crawler.mining.urls import UrlStage, mine_urls, table_of_crawl
+from bilingual_crawler.mining.urls import mine_urls, table_of_crawl
 from bilingual_crawler.settings import BILINGUAL_USER_AGENT
 from bilingual_crawler.storage.records import DOCUMENTS, GzipJsonLines
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from bilingual_crawler.mining.duck import Engine
+    from bilingual_crawler.mining.spark import SparkEngine
+    from bilingual_crawler.mining.urls import UrlStage
 
 PAIRED = 52
 """Pairs by content; the addresses make 57 couples, of which five have an Icelandic page that is mostly in English."""

@@ -1,7 +1,5 @@
 """Models say nothing of the machine that made them."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """Names that are looked up slowly, and names with IPv6 addresses only."""
 
-from __future__ import annotations
-
 import os
 from pathlib import Path
 

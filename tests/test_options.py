@@ -1,7 +1,5 @@
 """Every setting is read in one place, and an invalid one ends the command with one line before anything else."""
 
-from __future__ import annotations
-
 import os
 import re
 import subprocess

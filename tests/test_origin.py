@@ -1,7 +1,5 @@
 """Where pages come from and what they opt out of: right in every output of a crawl, and whatever a site sends."""
 
-from __future__ import annotations
-
 import base64
 import gzip
 import json

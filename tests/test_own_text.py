@@ -1,7 +1,5 @@
 """Own text: what is frame, what a site repeats, and what both mean for languages, pairs and monolingual files."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The measure of main-content extraction."""
 
-from __future__ import annotations
-
 import json
 import sys
 from collections.abc import Sequence

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import pytest
 
 from training.parallelness.baselines import LanguageStripper, TokenReplacement, strip, token_lists

@@ -1,7 +1,5 @@
 """One rule for "these two are a pair", for the crawl, its policy and the alignment of URLs."""
 
-from __future__ import annotations
-
 from itertools import permutations
 
 import pytest

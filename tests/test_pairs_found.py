@@ -1,7 +1,5 @@
 """The pairs that a crawl reports while it runs: none is lost by a death, none is written twice, none is half a page."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

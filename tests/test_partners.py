@@ -1,7 +1,5 @@
 """Pages without a translation get no partner: what a site, its addresses and its sentences say against a pair."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from random import Random

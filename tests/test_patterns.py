@@ -1,7 +1,5 @@
 """Regular expressions over text of the web: every pattern of the package, also a new one, takes linear time."""
 
-from __future__ import annotations
-
 import ast
 import importlib
 import pkgutil

@@ -1,7 +1,5 @@
 """What is read of a PDF, and what reading one may cost."""
 
-from __future__ import annotations
-
 import os
 
 import pytest

@@ -1,7 +1,5 @@
 """A crawl of a site that publishes reports as PDFs in two languages."""
 
-from __future__ import annotations
-
 import csv
 import gzip
 import random

@@ -1,7 +1,5 @@
 """Names to classes: built-in ones, entry points, paths of classes, and what each mistake says."""
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Callable
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Other tools read the bitext: Hugging Face datasets, pandas, DuckDB, translate-toolkit, OpusFilter, OpusCleaner."""
 
-from __future__ import annotations
-
 import gzip
 import json
 import subprocess

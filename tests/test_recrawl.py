@@ -1,7 +1,5 @@
 """A recrawl downloads what has changed, and takes the rest from the archive of the earlier crawl."""
 
-from __future__ import annotations
-
 import hashlib
 from pathlib import Path
 from types import SimpleNamespace

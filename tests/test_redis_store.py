@@ -1,7 +1,5 @@
 """Several workers on one Redis: every URL is handed out once, while workers join, leave, die or seem dead."""
 
-from __future__ import annotations
-
 import asyncio
 import signal
 import socket

@@ -1,7 +1,5 @@
 """Labels of a review: facts for every method, and a correction of its scores and its threshold."""
 
-from __future__ import annotations
-
 import json
 from itertools import product
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Whole crawls of pages that need JavaScript, with a real browser."""
 
-from __future__ import annotations
-
 import json
 import os
 import re

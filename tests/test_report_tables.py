@@ -1,7 +1,5 @@
 """The tables of figures: pages have what the data say, and a command measures a run again."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Mapping

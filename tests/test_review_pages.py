@@ -1,7 +1,5 @@
 """A review in the browser: real HTTP to the running command, and clicks in Chromium."""
 
-from __future__ import annotations
-
 import csv
 import os
 import re

@@ -1,7 +1,5 @@
 """What two URLs differ in, and what it makes of others."""
 
-from __future__ import annotations
-
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st

@@ -1,7 +1,5 @@
 """Words as addresses show them."""
 
-from __future__ import annotations
-
 import random
 import re
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Helper processes keep their limits for every job; the calling process is never in danger."""
 
-from __future__ import annotations
-
 import ctypes
 import os
 import re

@@ -1,7 +1,5 @@
 """The project on a real Scrapyd: deployed, and scheduled over HTTP; the page about deployment has a test of its own."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from pathlib import Path
 

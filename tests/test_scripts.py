@@ -1,7 +1,5 @@
 """Pairs of which a language has a script: pages and sentences in its other script are in another language."""
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from collections.abc import Mapping

@@ -1,7 +1,5 @@
 """Seeds in the forms that users write."""
 
-from __future__ import annotations
-
 import os
 import socket
 import ssl

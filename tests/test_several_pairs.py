@@ -1,7 +1,5 @@
 """Several pairs of languages in one crawl: one download serves all, and each pair has its own one-to-one choice."""
 
-from __future__ import annotations
-
 import os
 import re
 import shutil

@@ -1,7 +1,5 @@
 """Crawls of several hosts by real ``scrapy crawl`` processes that share a frontier on a real Redis."""
 
-from __future__ import annotations
-
 import signal
 import subprocess
 import time

@@ -1,7 +1,5 @@
 """Candidates and backlinks: Common Crawl's formats as its own files have them, made here; damage of every kind."""
 
-from __future__ import annotations
-
 import gzip
 import os
 import subprocess
@@ -401,10 +399,7 @@ def test_hosts_that_link_to_candidates_come_first_and_a_damaged_graph_costs_only
     list(sources.ways(sources.candidates(MALTESE)))
     assert not sources.ways_back("https://found.mt/")
     sources.open(tmp_path)
-    assert urls(sources.ways_back("https://found.mt/")) == [
-        "https://directory.mt/",
-        "https://everything.com/",
-    ]
+    assert urls(sources.ways_back("https://found.mt/")) == ["https://directory.mt/", "https://everything.com/"]
     assert f"backlinks=cc-graph:{damaged}: " in caplog.text
 
 

@@ -1,7 +1,5 @@
 """Where sentences end: lines in which a bar stands between two sentences, and in all scripts and languages."""
 
-from __future__ import annotations
-
 import json
 import re
 from pathlib import Path

@@ -1,7 +1,5 @@
 """A running crawl watched in a browser and by scripts, on real servers on loopback."""
 
-from __future__ import annotations
-
 import json
 import re
 import resource

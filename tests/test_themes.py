@@ -1,7 +1,5 @@
 """The own text of a page that common themes of site generators and wikis render."""
 
-from __future__ import annotations
-
 from itertools import compress
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """The detectors of bilingual sites, trained on made sites, on a site that they have not seen."""
 
-from __future__ import annotations
-
 import random
 import sys
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Input that a training or benchmark cannot use is one line on standard error, and status 2."""
 
-from __future__ import annotations
-
 import lzma
 import pickle
 import sys
@@ -38,8 +36,7 @@ OTHER = "wrong\tcolumns\n1\t2\n"
 
 
 @pytest.mark.parametrize(
-    ("command", "tasks"),
-    [*product(COMMANDS, (None, "", OTHER, HEADER)), *product(BENCHMARKS, (None, OTHER))],
+    ("command", "tasks"), [*product(COMMANDS, (None, "", OTHER, HEADER)), *product(BENCHMARKS, (None, OTHER))]
 )
 def test_a_folder_that_holds_no_sites_is_named(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], command: str, tasks: str | None

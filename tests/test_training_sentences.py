@@ -1,7 +1,5 @@
 """The quality score of sentence pairs is fitted on corrupted documents."""
 
-from __future__ import annotations
-
 import re
 from random import Random
 

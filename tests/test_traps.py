@@ -1,7 +1,5 @@
 """What a crawl learns about traps."""
 
-from __future__ import annotations
-
 import random
 import re
 from collections import Counter

@@ -1,7 +1,5 @@
 """Exported trees give what scikit-learn gives."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

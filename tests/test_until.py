@@ -1,7 +1,5 @@
 """How many pairs of a site remain, and crawls that end when enough of them are found."""
 
-from __future__ import annotations
-
 import json
 import random
 import signal
@@ -147,12 +145,7 @@ def test_urls_that_cannot_be_fetched_now_promise_no_more_than_the_best_one() -> 
 @given(
     st.floats(0.01, 0.99),
     st.builds(
-        Progress,
-        st.integers(0, 2000),
-        st.integers(0, 500),
-        st.integers(0, 20),
-        st.integers(0, 100),
-        st.floats(0, 500),
+        Progress, st.integers(0, 2000), st.integers(0, 500), st.integers(0, 20), st.integers(0, 100), st.floats(0, 500)
     ),
 )
 def test_a_site_is_left_in_time_and_not_too_early(until: float, progress: Progress) -> None:

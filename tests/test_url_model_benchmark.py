@@ -1,7 +1,5 @@
 """The benchmark of the URL models compares evidence that reads URLs with evidence that does not."""
 
-from __future__ import annotations
-
 from benchmarks.url_models import UrlHash, UrlLanguage
 from bilingual_crawler.languages.codes import LanguagePair
 from bilingual_crawler.pages.model import PageRecord

@@ -1,7 +1,5 @@
 """Sites that show several languages under one address, by request header, cookie or session."""
 
-from __future__ import annotations
-
 import itertools
 import random
 import re

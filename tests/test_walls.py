@@ -1,7 +1,5 @@
 """Hosts that show one page for all addresses from some request on, such as to keep programs out."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from itertools import count
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The wheel, installed in an environment of its own and used far from the repository."""
 
-from __future__ import annotations
-
 import csv
 import json
 import re

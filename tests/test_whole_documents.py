@@ -1,7 +1,5 @@
 """Documents as a whole: in pairs with all sentences and beads, and of one language, paired or not."""
 
-from __future__ import annotations
-
 import gzip
 import json
 import tempfile

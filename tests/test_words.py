@@ -1,7 +1,5 @@
 """Words of texts in scripts with combining marks, and in all others as Python's ``\\w`` cuts them."""
 
-from __future__ import annotations
-
 import re
 
 import pytest

@@ -1,7 +1,5 @@
 """Crawls by several workers that one command starts, on real sites, with their own Redis."""
 
-from __future__ import annotations
-
 import os
 import signal
 import subprocess

@@ -1,7 +1,5 @@
 """Text that ``<br>`` wraps has the lines of the same text without it; poems, addresses and lists keep theirs."""
 
-from __future__ import annotations
-
 import re
 import textwrap
 

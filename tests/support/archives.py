@@ -1,7 +1,5 @@
 """Archives of crawls, written and replayed."""
 
-from __future__ import annotations
-
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any

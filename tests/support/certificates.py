@@ -1,7 +1,5 @@
 """Certificates of servers on loopback."""
 
-from __future__ import annotations
-
 from datetime import UTC, datetime, timedelta
 from ipaddress import ip_address
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Programs from outside Python that tests start."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import socket

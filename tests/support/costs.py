@@ -1,7 +1,5 @@
 """What a call costs this thread: wall time, other threads and a pause of the garbage collector do not count."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable
 

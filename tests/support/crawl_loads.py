@@ -3,8 +3,6 @@
 That is the event loop of Twisted, and onnxruntime, which waits at its exit for a thread that a forked process has not.
 """
 
-from __future__ import annotations
-
 import importlib
 import sys
 from importlib.util import find_spec

@@ -1,7 +1,5 @@
 """Crawls of the tests' servers, and what they leave behind."""
 
-from __future__ import annotations
-
 import json
 import time
 from collections.abc import Callable

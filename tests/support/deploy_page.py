@@ -1,7 +1,5 @@
 """Does what ``docs/deploy.md`` tells, as far as a test may: with other ports and paths, and not as root."""
 
-from __future__ import annotations
-
 import os
 import re
 import shlex

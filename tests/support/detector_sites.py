@@ -1,7 +1,5 @@
 """Sites that detectors judge."""
 
-from __future__ import annotations
-
 from bilingual_crawler.discovery.detector.base import Detector, Verdict
 from bilingual_crawler.languages.codes import LanguagePair
 from bilingual_crawler.pages.jobs import PageJob

@@ -1,7 +1,5 @@
 """Virtual environments that hold the project as users install it, and nothing of this checkout."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import subprocess

@@ -1,7 +1,5 @@
 """The example site, its server and its true pairs."""
 
-from __future__ import annotations
-
 import importlib.util
 import re
 import sys

@@ -1,7 +1,5 @@
 """A text in English and Finnish."""
 
-from __future__ import annotations
-
 ENGLISH = [
     "The library opens at 9 and closes at 17. Loans are free of charge.",
     "Opening hours",

@@ -5,8 +5,6 @@ folder, environment, process group, signals and exit status. A server begins wit
 has a server of its own, from which its helpers and its alignment are forked: none has seen another crawl.
 """
 
-from __future__ import annotations
-
 import atexit
 import ctypes
 import fcntl

@@ -1,7 +1,5 @@
 """Entries by URLs such as ``//host/1``, and frontiers that are emptied."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterable
 

@@ -1,7 +1,5 @@
 """Frozen sites in the format of the shared ones, made here."""
 
-from __future__ import annotations
-
 import json
 import lzma
 from collections.abc import Iterable, Mapping

@@ -1,7 +1,5 @@
 """A small frozen site with pages in English and Icelandic."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from support.frozen_sites import write_frozen

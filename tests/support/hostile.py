@@ -1,7 +1,5 @@
 """One web server that is an honest bilingual site and everything that a crawler is to be afraid of, at once."""
 
-from __future__ import annotations
-
 import gzip
 import random
 import socket

@@ -1,7 +1,5 @@
 """Made-up sites and lists, small enough to train a pair model on in seconds."""
 
-from __future__ import annotations
-
 import lzma
 from pathlib import Path
 

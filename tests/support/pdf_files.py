@@ -1,7 +1,5 @@
 """PDFs made for tests: parallel reports in English and Spanish, and what is wrong with PDFs on the web."""
 
-from __future__ import annotations
-
 import io
 import random
 import zlib

@@ -1,7 +1,5 @@
 """A loopback site with every kind of answer, and a crawl of it in a process of its own."""
 
-from __future__ import annotations
-
 import gzip
 import json
 import resource

@@ -1,7 +1,5 @@
 """What a process and all that it has started take of the memory."""
 
-from __future__ import annotations
-
 import threading
 from contextlib import suppress
 from typing import Self

@@ -1,7 +1,5 @@
 """An archive behind a web server on loopback that cuts files into ranges, and that can be made to misbehave."""
 
-from __future__ import annotations
-
 import re
 import time
 from collections import Counter

@@ -1,7 +1,5 @@
 """A real Redis server on loopback, with an append-only file in a folder of its own."""
 
-from __future__ import annotations
-
 import subprocess
 import time
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """Commands that end with an error."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 
 import pytest

@@ -1,7 +1,5 @@
 """Reviews of pairs that are like one another."""
 
-from __future__ import annotations
-
 from bilingual_crawler.bitext.align import SentencePair
 from bilingual_crawler.bitext.exports import DocumentPair
 from bilingual_crawler.items import Pair

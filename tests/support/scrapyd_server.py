@@ -1,7 +1,5 @@
 """A Scrapyd of its own on loopback, and the project deployed to it as a user does."""
 
-from __future__ import annotations
-
 import json
 import shutil
 import subprocess

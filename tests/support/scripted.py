@@ -1,7 +1,5 @@
 """A web server on loopback whose answers, down to the bytes on the wire, are those of a function."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress

@@ -1,7 +1,5 @@
 """Several sites of two languages, crawled by several workers, and what they have fetched."""
 
-from __future__ import annotations
-
 import time
 from collections import Counter
 from collections.abc import Iterator

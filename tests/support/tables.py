@@ -1,7 +1,5 @@
 """Tables of tests, with tabs between the values and the names of the columns in the first line."""
 
-from __future__ import annotations
-
 import gzip
 from collections.abc import Iterable
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Texts and pages in two languages for alignments."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from bilingual_crawler.languages.pairs import LanguagePairs

@@ -1,7 +1,5 @@
 """An XLM-R so small that a test can train and export it."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -1,7 +1,5 @@
 """An index of archived URLs."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager

@@ -1,7 +1,5 @@
 """A real web server on loopback with a small bilingual site, and a way to run ``scrapy`` against it."""
 
-from __future__ import annotations
-
 import os
 import random
 import signal
