@@ -45,6 +45,7 @@ def own(html: str) -> list[str]:
         "<p><a href=#content>Skip to content</a>",
         "<p><a href=/2 rel=next>The winter</a>",
         "<p><a href=/tags/village/>village</a> <a href=/tags/harvest/>harvest</a>",
+        "<p><a href=/shop class='btn btn-primary'>Explore</a><p><a href=/about role=button>Learn more</a>",
         "<button>Accept all</button><button>Save my choice</button>",
         "<form action=/order><p><label>Name * <input name=n></label><p><label for=m>E-mail *</label> <input id=m>"
         "<p><label><input type=checkbox> Remember me</label> <button>Log in</button></form>",
@@ -60,6 +61,12 @@ def own(html: str) -> list[str]:
 def test_what_is_around_a_text_is_frame(frame: str) -> None:
     assert own(f"<body>{frame}<main>{TEXT}</main>") == [*PROSE]
     assert own(f"<body><main>{TEXT}</main>{frame}") == [*PROSE]
+
+
+def test_a_heading_that_opens_an_answer_is_own_text_though_it_has_the_role_of_a_button() -> None:
+    question = "When does the mill stand still?"
+    for heading in (f"<h3><a role=button href=#winter>{question}</a></h3>", f"<h3><button>{question}</button></h3>"):
+        assert own(f"<body><main>{heading}{TEXT}</main>") == [question, *PROSE]
 
 
 ORDER = (

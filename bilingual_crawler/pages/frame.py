@@ -1,7 +1,7 @@
 """Which elements of a page are frame, around its own text: navigation, header, footer, switchers and the like."""
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
 from itertools import accumulate, compress, groupby
 from typing import NamedTuple
@@ -55,6 +55,11 @@ def names_of(names: str) -> int:
     return bits
 
 
+def is_button(attributes: Mapping[str, str | None]) -> bool:
+    """Whether a link with these *attributes* looks like a button: ``Learn more``, ``Add to cart``."""
+    return attributes.get("role") == "button" or not BUTTON_NAMES.isdisjoint((attributes.get("class") or "").split())
+
+
 def leads_to_frame(href: str) -> bool:
     """Whether a link that is all of a line is frame: to a place on the page, or to what has the same tag or author."""
     return href[:1] == "#" or _TAXONOMY.search(href) is not None
@@ -70,9 +75,10 @@ class Region(NamedTuple):
 
 LINKED, LABELLED, CONTROL, CONTENT, HEADING = 1, 2, 4, 8, 16
 """Bits of a line: all of it is links; all but a label of :data:`MAX_LABEL` is; all of it is buttons, labels of forms,
-or links to neighbours and tags; it stands in an element of content; it is a heading."""
+links that look like buttons or lead to neighbours and tags; it stands in an element of content; it is a heading."""
 MAX_LABEL = 40  # characters before and between the links of a language switcher: "Also available in:"
 CONTROL_RELATIONS = frozenset(("next", "prev", "tag"))  # values of `rel` of links that are no part of a text
+BUTTON_NAMES = frozenset(("btn", "button", "elementor-button", "wp-block-button__link"))  # classes of such links
 MIN_ASKED = 3  # labels and buttons of a form that asks for something, in all and for each line of prose
 MENU = 3  # lines in a row that are links alone, outside of content, from which they are a menu
 

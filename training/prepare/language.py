@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import duckdb
 
 from bilingual_crawler.discovery.sources.base import SourceError
-from bilingual_crawler.discovery.sources.database import read_remote
+from bilingual_crawler.discovery.sources.database import first_line, read_remote
 from bilingual_crawler.languages.codes import from_bcp47
 from training.common.data import BadRow, DataError, check_classes, parse_rows, split_header
 from training.prepare.corpora import is_url
@@ -147,7 +147,7 @@ class Sample:
         try:
             self._db.execute(_JUDGE, values)
         except duckdb.Error as error:
-            raise DataError(f"{file}: {error}") from error
+            raise DataError(f"{file}: {first_line(error)}") from error
         for reason, count, first in self._db.execute(
             "SELECT reason, count(*), min(place, 5) FROM judged GROUP BY reason ORDER BY reason"
         ).fetchall():
