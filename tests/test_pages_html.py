@@ -760,12 +760,12 @@ class TestForms:
     )
     def test_hostile_forms_and_scripts(self, html: str) -> None:
         assert len(links(html)) <= 1000
-        assert within(8.0, lambda: links(html))
+        assert within(4.0, lambda: links(html))
         tracemalloc.start()
         links(html)
         _, peak = tracemalloc.get_traced_memory()
         tracemalloc.stop()
-        assert peak < 100e6
+        assert peak < 40e6
 
 
 class TestScripts:

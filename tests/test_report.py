@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 from scrapy.exceptions import UsageError
 from scrapy.settings import Settings
+from support.tables import write_table
 
 from bilingual_crawler.bitext.align import SentencePair
 from bilingual_crawler.bitext.cleaning import REASONS
@@ -80,11 +81,6 @@ def output(tmp_path: Path) -> Path:
     write_table(tmp_path / "crawl.tsv", "status url language outcome", FETCHES)
     (tmp_path / "crawl-00000.warc.gz").write_bytes(b"x" * 2500)
     return tmp_path
-
-
-def write_table(path: Path, columns: str, rows: list[Any]) -> None:
-    lines = ["\t".join(columns.split()), *("\t".join(map(str, row)) for row in rows)]
-    path.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
 
 
 def write_pairs(folder: Path, rows: list[Any], more: str = "") -> None:

@@ -102,7 +102,6 @@ def watched(tmp_path_factory: pytest.TempPathFactory) -> Watched:
     return crawl
 
 
-@pytest.mark.slow
 def test_the_figures_grow_while_it_crawls_and_at_the_end_are_those_of_the_summary(watched: Watched) -> None:
     last = watched.statuses[-1]
     assert last["phase"] == "done: finished"
