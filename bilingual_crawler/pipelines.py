@@ -39,7 +39,7 @@ class OutputPipeline(CrawlComponent):
     are in a pair), ``bilingual/pairs/outcomes``: an :class:`Outcome` for each pair of languages.
     """
 
-    _in_a_hurry = False
+    _in_a_hurry = _is_open = False
 
     def open_spider(self) -> None:
         self._folder = self._context.output_dir
@@ -89,6 +89,7 @@ class OutputPipeline(CrawlComponent):
         self._count_found()
         # not by its name: a resume sends it earlier
         self._crawler.signals.connect(self._pair_found, signal=signals.pair_found)
+        self._is_open = True
 
     def process_item(self, item: Any) -> Any:
         if isinstance(item, Document) and (error := self.document_read(item)):
@@ -115,6 +116,8 @@ class OutputPipeline(CrawlComponent):
         return None
 
     async def close_spider(self) -> None:
+        if not self._is_open:
+            return
         self._documents.close()
         if self._profiles:
             self._profiles.close()

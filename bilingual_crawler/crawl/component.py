@@ -19,7 +19,7 @@ SIGNALS = {name: one for name, one in (vars(scrapy.signals) | vars(signals)).ite
 
 
 class CrawlComponent:
-    """A part of a crawl. A method with the name of a signal is its handler, such as ``spider_closed``."""
+    """A part of a crawl. A method with the name of a signal is its handler, such as ``spider_opened``."""
 
     def __init__(self, crawler: Crawler) -> None:
         assert crawler.stats
@@ -33,8 +33,14 @@ class CrawlComponent:
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> Self:
         component = cls(crawler)
-        for name in sorted(SIGNALS.keys() & set(dir(cls))):
-            crawler.signals.connect(getattr(component, name), signal=SIGNALS[name])
+        handlers = {name: getattr(component, name) for name in sorted(SIGNALS.keys() & set(dir(cls)))}
+        closed = handlers.pop("spider_closed", None)
+        for name, handler in handlers.items():
+            crawler.signals.connect(handler, signal=SIGNALS[name])
+        if closed:
+            # Scrapy also closes a spider that it could not open
+            connect = lambda: crawler.signals.connect(closed, signal=scrapy.signals.spider_closed)  # noqa: E731
+            crawler.signals.connect(connect, signal=scrapy.signals.spider_opened, weak=False)
         return component
 
     def _is_wanted(self) -> bool:

@@ -1,43 +1,37 @@
 """Expected gain: which download completes a pair, or half of one, judged by all that the crawl knows."""
 
-from __future__ import annotations
-
 from collections import defaultdict
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeAlias, TypeVar
 
 from bilingual_crawler.frontier.entry import NEVER
-from bilingual_crawler.policies.base import Policy, PolicyError, Promise
-from bilingual_crawler.policies.evidence.base import Evidence, Known, LanguageEvidence, PartnerEvidence, Prospect
+from bilingual_crawler.items import Proposal
+from bilingual_crawler.languages.codes import LanguagePair
+from bilingual_crawler.pages.model import Link, PageRecord
+from bilingual_crawler.policies.base import Policy, PolicyError, Promise, Scores
+from bilingual_crawler.policies.evidence.base import (
+    Belief,
+    Evidence,
+    Known,
+    LanguageEvidence,
+    PartnerEvidence,
+    Prospect,
+    Target,
+)
 from bilingual_crawler.policies.evidence.claims import CrossLinks, Hreflang, Mirrors, Switchers
 from bilingual_crawler.policies.evidence.language import Folders, Labels, LinkingPages, Marks, Wording
 from bilingual_crawler.policies.evidence.parallel_links import ParallelLinks
 from bilingual_crawler.policies.evidence.prospects import NewText, PairRate, Served, Surplus
 from bilingual_crawler.policies.evidence.shared_words import SharedWords
 
-if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Mapping, Sequence
-
-    from bilingual_crawler.items import Proposal
-    from bilingual_crawler.languages.codes import LanguagePair
-    from bilingual_crawler.pages.model import Link, PageRecord
-    from bilingual_crawler.policies.base import Scores
-    from bilingual_crawler.policies.evidence.base import Belief, Target
-
-    Kind = TypeVar("Kind", bound=Evidence)
+Kind = TypeVar("Kind", bound=Evidence)
+Partners: TypeAlias = tuple[type[PartnerEvidence], ...]
 
 LANGUAGE: tuple[tuple[type[LanguageEvidence], ...], ...] = ((Folders,), (LinkingPages,), (Marks,), (Labels, Wording))
 """Of each group, the first kind with something to say counts."""
-PARTNER: tuple[type[PartnerEvidence], ...] = (
-    Hreflang,
-    Switchers,
-    CrossLinks,
-    Mirrors,
-    ParallelLinks,
-    SharedWords,
-    Surplus,
-)
+PARTNER: Partners = (Hreflang, Switchers, CrossLinks, Mirrors, ParallelLinks, SharedWords, Surplus)
 PROSPECTS: tuple[type[Prospect], ...] = (PairRate, Served)
 TEXT: tuple[type[Prospect], ...] = (NewText,)
 EVIDENCE: Mapping[str, type[Evidence]] = {kind.name: kind for kind in (*chain(*LANGUAGE), *PARTNER, *PROSPECTS, *TEXT)}
