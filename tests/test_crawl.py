@@ -9,6 +9,7 @@ import subprocess
 import sys
 from collections import Counter
 from collections.abc import Callable, Iterator
+from contextlib import ExitStack
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -50,21 +51,23 @@ class Crawled:
 
 
 @pytest.fixture(scope="module")
-def crawled(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Crawled]:
-    """Crawls with a policy, once."""
+def crawled(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[[str], Crawled]]:
+    """Crawls with a policy, once; the site stays there, and is asked for nothing more."""
+    sites = ExitStack()
 
     @cache
     def crawl_with(policy: str) -> Crawled:
         folder: Path = tmp_path_factory.mktemp(policy)
-        with serve(bilingual_site(PAGES), redirects={"/old": "/en/page-1.html"}) as site:
-            seed = f"{site.url}/en/" if policy == "smart" else f"{site.url}/"
-            more = ("-O", "feed.jsonl", "-s", "CONCURRENT_REQUESTS=1", *ALIGNED)
-            # one of them from a new interpreter, as users start it
-            result = crawl(folder, seed, *more, policy=policy, fresh=policy == "smart")
+        site = sites.enter_context(serve(bilingual_site(PAGES), redirects={"/old": "/en/page-1.html"}))
+        seed = f"{site.url}/en/" if policy == "smart" else f"{site.url}/"
+        more = ("-O", "feed.jsonl", "-s", "CONCURRENT_REQUESTS=1", *ALIGNED)
+        # one of them from a new interpreter, as users start it
+        result = crawl(folder, seed, *more, policy=policy, fresh=policy == "smart")
         assert result.returncode == 0, result.stderr
         return Crawled(folder, site)
 
-    return crawl_with
+    with sites:
+        yield crawl_with
 
 
 @pytest.mark.parametrize("policy", ["bfs", "smart", "gain"])
@@ -110,12 +113,14 @@ def test_the_archive_of_a_crawl_replays_to_the_same_documents(
     tmp_path: Path, crawled: Callable[[str], Crawled]
 ) -> None:
     folder, site = crawled("bfs").folder, crawled("bfs").site
+    asked = site.asked.total()
     result = crawl(tmp_path, f"{site.url}/", *ALIGNED, "-s", f"BILINGUAL_REPLAY={folder / 'out'}")
     assert result.returncode == 0, result.stderr
+    assert site.asked.total() == asked
     changing = ("fetched_at", "warc_file", "warc_offset", "referrer", "depth", "score")
     first, second = (
-        {url: {k: v for k, v in record.items() if k not in changing} for url, record in documents(each).items()}
-        for each in (folder, tmp_path)
+        {url: {k: v for k, v in record.items() if k not in changing} for url, record in documents(one).items()}
+        for one in (folder, tmp_path)
     )
     assert first == second
     assert pairs(tmp_path, site) == pairs(folder, site)
@@ -353,7 +358,10 @@ USUAL = (*MALTESE, *HERE)
             r"choose domain or host",
         ),
         ((*USUAL, "-s", "BILINGUAL_REPLAY=nowhere.warc.gz"), r"nowhere\.warc\.gz"),
-        ((*USUAL, "-a", "policy=smart", "-s", "BILINGUAL_MODELS_DIR=models"), r"\bmodels\b"),
+        (
+            (*USUAL, "-a", "policy=smart", "-s", "BILINGUAL_MODELS_DIR=models"),
+            r"BILINGUAL_MODELS_DIR=models: there is no such folder",
+        ),
     ],
 )
 def test_wrong_arguments_and_settings_are_named_in_one_line_before_anything_is_fetched(

@@ -267,9 +267,11 @@ def test_a_stopped_crawl_goes_on_without_loss_and_only_a_death_makes_suspects(
 ) -> None:
     site.delay = 0.2
     crawl_until(tmp_path, site, 6, how, policy=policy)
+    before = len(site.asked)
     died = how is signal.SIGKILL
     assert (tmp_path / "job" / "frontier" / "in-flight").exists() == died
     assert ("it is fetched again, alone" in resume(tmp_path, site, policy=policy)) == died
+    assert before < len(site.asked)
     assert_complete(tmp_path, site, twice=2 if died else 0)
     assert len(pairs(tmp_path, site)) == PAGES + 1
     # the documents and what is gone; what has moved is none more

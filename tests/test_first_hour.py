@@ -110,7 +110,9 @@ def stopped(folder: Path, *more: str, command: tuple[str, ...] = CRAWL) -> str:
 
 
 def test_after_ctrl_c_the_command_that_is_printed_goes_on(tmp_path: Path) -> None:
-    assert stopped(tmp_path).endswith(f" --job {tmp_path / 'out' / 'job'}\n")
+    told = stopped(tmp_path)
+    assert "To go on: " in told
+    assert told.endswith(f" --job {tmp_path / 'out' / 'job'}\n")
 
 
 def test_after_ctrl_c_a_crawl_without_a_job_says_that_it_cannot_go_on(tmp_path: Path) -> None:

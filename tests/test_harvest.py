@@ -131,7 +131,12 @@ class TestSites:
 
     @pytest.mark.parametrize(
         "content",
-        [None, lzma.compress(b"x\teng\t1\t\n" * 9)[:-20], b"x\teng\t1\t\xff\n", lzma.compress(b"https://x\teng\n")],
+        [
+            None,
+            lzma.compress(b"https://x\teng\t1\t\n" * 9)[:-20],
+            b"x\teng\t1\t\xff\n",
+            lzma.compress(b"https://x\teng\n"),
+        ],
         ids=["missing", "cut", "no text", "columns"],
     )
     def test_a_damaged_site_names_the_file(self, sites: Path, content: bytes | None) -> None:

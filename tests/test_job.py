@@ -102,7 +102,10 @@ def test_a_crawl_in_redis_of_another_pair_is_refused(tmp_path: Path, site: Site)
         maltese, french = (f"BILINGUAL_FRONTIER={server.url}#{name}" for name in ("maltese", "french"))
         goes_on(tmp_path, *command(english, maltese))
         for another, message in (
-            (command(english, maltese, pair="eng-fra", out="two"), "maltese:*: holds a crawl with pair=eng-spa"),
+            (
+                command(english, maltese, pair="eng-fra", out="two"),
+                "bilingual:maltese:*: holds a crawl with pair=eng-spa",
+            ),
             (command(f"{site.url}/es/", maltese, out="two"), f"holds a crawl with the seed {english}"),
         ):
             assert message in refused(tmp_path, *another)

@@ -25,7 +25,7 @@ def crawled(folder: Path, bad: Mapping[str, Answer]) -> dict[str, str]:
     It fetches one page after the other, and keeps those that link to the bad ones.
     """
     pages = [{"/": Answer(HOME), "/bad": answer} for answer in bad.values()]
-    with several([partial(_answer, each) for each in pages]) as sites:
+    with several([partial(_answer, one) for one in pages]) as sites:
         assert peak_memory(folder, [site.url for site in sites], "RETRY_ENABLED=0", "CONCURRENT_REQUESTS=1") < 600_000
     assert {f"{site.url}/" for site in sites} <= documents(folder).keys()
     return {name: outcomes(folder, site.url)["/bad"] for name, site in zip(bad, sites, strict=True)}
@@ -156,7 +156,7 @@ def unusual(tmp_path_factory: pytest.TempPathFactory) -> dict[str, dict[str, str
     """By kind of answer: texts of the documents of a host all of whose pages are such, so that it may be given up."""
     folder: Path = tmp_path_factory.mktemp("unusual")
     pages = [{path: Answer(raw=[make(body.encode())]) for path, body in SITE.items()} for make in UNUSUAL.values()]
-    with several([partial(_answer, each) for each in pages]) as sites:
+    with several([partial(_answer, one) for one in pages]) as sites:
         seeds = ",".join(f"{site.url}/en/" for site in sites)
         result = crawl(folder, seeds, "-s", "BILINGUAL_BACKOFF_START=0.05")
     assert result.returncode == 0, result.stderr
