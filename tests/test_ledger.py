@@ -16,6 +16,7 @@ import pytest
 from scrapy.settings import Settings
 from support.crawls import summary
 from support.scripted import Answer, scripted
+from support.waits import wait_for
 from support.webserver import bilingual_site, run_scrapy, scrapy_command, scrapy_environment, start_scrapy
 
 import bilingual_crawler
@@ -53,13 +54,6 @@ def check(folder: Path) -> dict[str, Any]:
     assert results.curve[-1][0] == found["fetched"] == sum(counts.fetched for counts in results.hosts.values())
     assert results.pair_count == found["pairs"]
     return found
-
-
-def wait_for(what: Callable[[], bool]) -> None:
-    deadline = time.monotonic() + 300
-    while not what():
-        assert time.monotonic() < deadline
-        time.sleep(0.05)
 
 
 @contextmanager

@@ -64,8 +64,8 @@ def busy(status: int, header: Callable[[], str]) -> Callable[[str], Answer]:
     return answer
 
 
-def moved(target: str) -> Answer:
-    return Answer(status=302, headers={"Location": target})
+def moved(target: str, status: int = 302) -> Answer:
+    return Answer(status=status, headers={"Location": target})
 
 
 def with_links(path: str, *targets: str, **headers: str) -> Answer:
@@ -103,7 +103,7 @@ HOSTS: dict[str, Callable[[str], Answer]] = {
     "robots obeyed, without end": robots(Answer(raw=ENDLESS)),
     "robots obeyed, a bomb": robots(text(gzip.compress(RULES + b"#" * (40 << 20)), Content_Encoding="gzip")),
     "robots obeyed, UTF-16": robots(text(RULES.decode().encode("utf-16"))),
-    "robots obeyed, moved": changed({"/robots.txt": (moved("/r2"),), "/r2": (text(RULES),)}),
+    "robots obeyed, moved": changed({"/robots.txt": (moved("/r2", 301),), "/r2": (text(RULES),)}),
     "a page that breaks": changed({"/en/page-1.html": (Answer(status=500),)}),
     "other statuses": changed(STATUSES),
     "other types": changed(
@@ -240,7 +240,7 @@ def test_a_dead_host_is_given_up_and_the_others_go_on(crawled: Crawled) -> None:
     assert crawled.log.count("given up") == 1
 
 
-AWAY = {"502": (Answer(status=502), 7), "cut": (Answer(raw=[]), 14)}
+AWAY = [(Answer(status=502), 7), (Answer(raw=[]), 14)]
 """What a site answers while it is away, and for how many requests: the client sends those that are cut twice."""
 
 
@@ -250,10 +250,10 @@ def away_for_a_while(away: Answer, requests: int) -> Callable[[str], Answer]:
 
 
 def test_a_site_that_is_away_for_some_tries_loses_only_a_page_that_never_answers(tmp_path: Path) -> None:
-    with several(away_for_a_while(*given) for given in AWAY.values()) as sites:
+    with several(away_for_a_while(*given) for given in AWAY) as sites:
         result = crawl(tmp_path, english(sites), *SHORT)
     assert result.returncode == 0, result.stderr
-    for site, (_, requests) in zip(sites, AWAY.values(), strict=True):
+    for site, (_, requests) in zip(sites, AWAY, strict=True):
         assert len(site.asked) >= 6 + requests
         assert len(site.times("/en/page-1.html")) <= 8
     missing = {f"{site.url}/en/page-1.html" for site in sites}
