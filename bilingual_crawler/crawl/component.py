@@ -32,15 +32,12 @@ class CrawlComponent:
 
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> Self:
-        component = cls(crawler)
-        handlers = {name: getattr(component, name) for name in sorted(SIGNALS.keys() & set(dir(cls)))}
-        closed = handlers.pop("spider_closed", None)
-        for name, handler in handlers.items():
-            crawler.signals.connect(handler, signal=SIGNALS[name])
-        if closed:
+        component, connect = cls(crawler), crawler.signals.connect
+        for name in sorted(SIGNALS.keys() & set(dir(cls)) - {"spider_closed"}):
+            connect(getattr(component, name), SIGNALS[name])
+        if closed := getattr(component, "spider_closed", None):
             # Scrapy also closes a spider that it could not open
-            connect = lambda: crawler.signals.connect(closed, signal=scrapy.signals.spider_closed)  # noqa: E731
-            crawler.signals.connect(connect, signal=scrapy.signals.spider_opened, weak=False)
+            connect(lambda: connect(closed, scrapy.signals.spider_closed), scrapy.signals.spider_opened, weak=False)
         return component
 
     def _is_wanted(self) -> bool:

@@ -213,7 +213,7 @@ class Walk:
         self._kinds: list[int] = []  # for each line its bits, such as `frame.LINKED`
         # characters of the open line without blanks at the edges of texts: all, in links, in buttons and labels
         self._shown = self._linked = self._pressed = 0
-        self._is_control = False  # whether the open link is a button, or leads to a neighbour or tag
+        self._is_control = False  # whether the open link leads to a neighbour or tag
         self._mains = self._characters = self._anchor_start = self._after_anchor = self._forms_read = 0
 
     def run(self, root: LexborNode) -> None:
@@ -451,7 +451,7 @@ class Walk:
             if self._anchor is not None:
                 self._describe(self._anchor, tag, attributes)
         # what a form asks for is no text
-        is_button = tag == "button" or (tag == "label" and bool(self._forms))
+        is_button = tag == "button" or (tag == "a" and frame.is_button(attributes)) or (tag == "label" and self._forms)
         if is_button or (undo & (_FRAME | _SWITCH) and not undo & _BLOCK):
             undo |= _BUTTON
         elif tag in _HEADINGS:
@@ -583,13 +583,13 @@ class Walk:
         anchor = Anchor(href, LinkSource.SCRIPT if is_script else LinkSource(tag), LinkPosition.BODY)
         self.anchors.append(anchor)
         anchor.hreflang = hreflang_of(attributes.get("hreflang"))
-        self._is_control = frame.is_button(attributes) and not self._inside & _HEADING
+        self._is_control = False
         if relation := attributes.get("rel"):
             relations = relation.lower().split()
             anchor.nofollow = "nofollow" in relations
             anchor.alternate = "alternate" in relations
             self.declarations.anchor(relations, anchor)
-            self._is_control |= not frame.CONTROL_RELATIONS.isdisjoint(relations)
+            self._is_control = not frame.CONTROL_RELATIONS.isdisjoint(relations)
         anchor.title = attributes.get("title") or attributes.get("aria-label") or ""
         if tag == "a":
             if self._line and len(self._line) == self._after_anchor:
