@@ -374,6 +374,10 @@ def behind_errors(server: RedisServer, error: str, times: int) -> Iterator[str]:
     ("error", "passes"),
     [
         ("MISCONF Redis is configured to save RDB snapshots, but is unable to persist to disk.", True),
+        ("OOM command not allowed when used memory > 'maxmemory'.", True),
+        ("READONLY You can't write against a read only replica.", True),
+        ("NOREPLICAS Not enough good replicas to write.", True),
+        ("MASTERDOWN Link with MASTER is down and replica-serve-stale-data is set to 'no'.", True),
         ("LOADING Redis is loading the dataset in memory", True),
         ("CLUSTERDOWN The cluster is down", True),
         ("TRYAGAIN Multiple keys request during rehashing of slot", True),
@@ -385,7 +389,7 @@ def behind_errors(server: RedisServer, error: str, times: int) -> Iterator[str]:
         ("ERR unknown command", False),
     ],
 )
-def test_which_other_errors_pass(
+def test_which_errors_pass(
     server: RedisServer, client: redis.Redis, caplog: pytest.LogCaptureFixture, error: str, passes: bool
 ) -> None:
     with behind_errors(server, error, times=2) as url:

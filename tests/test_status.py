@@ -277,6 +277,23 @@ def test_every_question_about_an_address_is_answered() -> None:
         assert get(f"http://127.0.0.1:{port}/status.json") == '{"figure": 1}'
 
 
+@pytest.mark.slow
+def test_idle_connections_do_not_stop_a_crawl(tmp_path: Path) -> None:
+    log = tmp_path / "log"
+    with serve(SITE) as site, log.open("w") as output, ExitStack() as stack:
+        arguments = [*command(site.url, "127.0.0.1:0"), "-s", "JOBDIR=job"]
+        process = fork_server.Popen(arguments, cwd=tmp_path, env=scrapy_environment(), stderr=output)
+        resource.prlimit(process.pid, resource.RLIMIT_NOFILE, (256, 256))
+        while not (found := re.search(r"Status of the crawl: http://127.0.0.1:(\d+)/\n", log.read_text())):
+            time.sleep(0.1)
+            assert process.poll() is None
+        with suppress(ConnectionError):
+            idle(int(found[1]), stack, 400)
+        assert process.wait(300) == 0
+    assert "Too many open files" not in log.read_text()
+    assert json.loads((tmp_path / "out" / "summary.json").read_text())["pairs"] == 7
+
+
 def test_an_address_in_use_is_an_error_at_the_start(tmp_path: Path) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         said = run(tmp_path, command("http://127.0.0.1:9/", f"127.0.0.1:{taken.getsockname()[1]}")).stderr
