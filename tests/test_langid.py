@@ -1,6 +1,7 @@
 """The model of langid that all processes of a machine share."""
 
 import os
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -10,15 +11,18 @@ from test_pages_language import TEXTS
 from bilingual_crawler.pages.detectors.base import keep_in
 from bilingual_crawler.pages.detectors.langid import load_langid
 
-PLAIN = LanguageIdentifier.from_model_file(MODEL_FILE, norm_probs=True)
-
 
 @pytest.fixture(autouse=True)
-def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    folder = tmp_path / "cache"
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    kept = tmp_path / "cache"
     monkeypatch.setenv("BILINGUAL_CACHE_DIR", "")
-    keep_in(folder)
-    return folder
+    keep_in(kept)
+    return kept
+
+
+@cache
+def plain() -> LanguageIdentifier:
+    return LanguageIdentifier.from_model_file(MODEL_FILE, norm_probs=True)
 
 
 def answers(identifier: LanguageIdentifier) -> list[tuple[str, float]]:
@@ -30,44 +34,44 @@ def loaded() -> list[tuple[str, float]]:
     return answers(load_langid.__wrapped__())
 
 
-def files(cache: Path) -> dict[Path, float]:
-    return {path: path.stat().st_mtime_ns for path in cache.rglob("*.npy")}
+def files(folder: Path) -> dict[Path, float]:
+    return {path: path.stat().st_mtime_ns for path in folder.rglob("*.npy")}
 
 
-def test_the_second_process_maps_what_the_first_has_unpacked(cache: Path) -> None:
-    assert loaded() == answers(PLAIN)
-    (folder,) = cache.iterdir()
-    written = files(cache)
+def test_the_second_process_maps_what_the_first_has_unpacked(folder: Path) -> None:
+    assert loaded() == answers(plain())
+    (unpacked,) = folder.iterdir()
+    written = files(folder)
     assert written
-    assert loaded() == answers(PLAIN)
-    assert files(cache) == written
+    assert loaded() == answers(plain())
+    assert files(folder) == written
     mapped = Path(f"/proc/{os.getpid()}/maps")
     kept = load_langid.__wrapped__()
-    assert not mapped.exists() or str(folder) in mapped.read_text()
+    assert not mapped.exists() or str(unpacked) in mapped.read_text()
     languages = ["en", "es"]
-    for identifier in (kept, PLAIN):
+    for identifier in (kept, plain()):
         identifier.set_languages(languages)
     try:
-        assert answers(kept) == answers(PLAIN)
+        assert answers(kept) == answers(plain())
     finally:
-        PLAIN.set_languages()
+        plain().set_languages()
 
 
 @pytest.mark.parametrize("content", [b"", b"no table", None])
-def test_a_damaged_cache_is_made_again(cache: Path, content: bytes | None) -> None:
+def test_a_damaged_cache_is_made_again(folder: Path, content: bytes | None) -> None:
     loaded()
-    damaged = min(files(cache))
+    damaged = min(files(folder))
     whole = damaged.read_bytes()
     damaged.unlink()
     damaged.write_bytes(whole[:-1] if content is None else content)
-    assert loaded() == answers(PLAIN)
+    assert loaded() == answers(plain())
     assert damaged.read_bytes() == whole
-    assert len(list(cache.iterdir())) == 1
+    assert len(list(folder.iterdir())) == 1
 
 
-def test_without_a_cache_folder_the_model_is_in_memory(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    cache.write_text("no folder")
-    assert loaded() == answers(PLAIN)
+def test_without_a_cache_folder_the_model_is_in_memory(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder.write_text("no folder")
+    assert loaded() == answers(plain())
     monkeypatch.delenv("BILINGUAL_CACHE_DIR")
-    assert loaded() == answers(PLAIN)
-    assert cache.read_text() == "no folder"
+    assert loaded() == answers(plain())
+    assert folder.read_text() == "no folder"

@@ -101,7 +101,7 @@ HOSTS: dict[str, Callable[[str], Answer]] = {
     **{f"robots obeyed {status}": robots(text(RULES, status)) for status in (202, 203, 206)},
     "robots obeyed, 21 MB": robots(text(RULES + b"#" * (21 << 20))),
     "robots obeyed, without end": robots(Answer(raw=ENDLESS)),
-    "robots obeyed, a bomb": robots(text(gzip.compress(RULES + b"#" * (40 << 20)), Content_Encoding="gzip")),
+    "robots obeyed, a bomb": robots(text(gzip.compress(RULES + b"#" * (40 << 20), 1), Content_Encoding="gzip")),
     "robots obeyed, UTF-16": robots(text(RULES.decode().encode("utf-16"))),
     "robots obeyed, moved": changed({"/robots.txt": (moved("/r2", 301),), "/r2": (text(RULES),)}),
     "a page that breaks": changed({"/en/page-1.html": (Answer(status=500),)}),

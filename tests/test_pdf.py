@@ -1,6 +1,7 @@
 """What is read of a PDF, and what reading one may cost."""
 
 import os
+from collections.abc import Callable
 
 import pytest
 from hypothesis import given
@@ -8,7 +9,7 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 from scrapy.exceptions import UsageError
 from scrapy.settings import Settings
-from support.pdf_files import damaged_pdf, hostile_pdfs, lines_pdf, locked_pdf, report, scanned_pdf, text_pdf, writer
+from support.pdf_files import HOSTILE, damaged_pdf, lines_pdf, locked_pdf, report, scanned_pdf, text_pdf, writer
 from support.processes import PeakMemory
 
 from bilingual_crawler import options
@@ -136,13 +137,13 @@ class TestText:
     @pytest.mark.parametrize(
         ("body", "kind"),
         [
-            (locked_pdf("en", 1), "encrypted"), (scanned_pdf("en", 1), "no-text"), (damaged_pdf("en", 1), "damaged"),
+            (locked_pdf, "encrypted"), (scanned_pdf, "no-text"), (damaged_pdf, "damaged"),
             (b"", "damaged"), (b"<html>", "damaged"),
         ],
     )  # fmt: skip
-    def test_what_cannot_be_read_says_why(self, body: bytes, kind: str) -> None:
+    def test_what_cannot_be_read_says_why(self, body: bytes | Callable[[str, int], bytes], kind: str) -> None:
         with pytest.raises(ContentError) as caught:
-            submit(PdfJob(body, URL)).result(60)
+            submit(PdfJob(body("en", 1) if callable(body) else body, URL)).result(60)
         assert caught.value.kind == kind
 
     def test_a_job_gives_language_and_outline(self) -> None:
@@ -154,10 +155,10 @@ class TestText:
         assert found.outline.length == len(title) + sum(map(len, written))
 
 
-@pytest.mark.parametrize("name", hostile_pdfs())
+@pytest.mark.parametrize("name", HOSTILE)
 def test_a_hostile_pdf_ends_at_a_limit(name: str) -> None:
     close()
-    job = PdfJob(hostile_pdfs()[name], URL)
+    job = PdfJob(HOSTILE[name](), URL)
     with PeakMemory(os.getpid(), below=True) as peak, pytest.raises((ContentError, SandboxError)):
         submit(job).result(120)
     assert peak.most < (job.limits.megabytes + 300) * 1e6

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 from support.crawls import crawl, documents, outcomes, pairs, summary
-from support.pdf_files import damaged_pdf, hostile_pdfs, locked_pdf, long_pdf, report, scanned_pdf, text_pdf
+from support.pdf_files import HOSTILE, damaged_pdf, locked_pdf, long_pdf, report, scanned_pdf, text_pdf
 from support.processes import PeakMemory
 from support.scripted import Answer, Scripted, scripted
 from support.webserver import ALIGNED, html, run_scrapy, start_scrapy
@@ -217,7 +217,7 @@ def test_a_pdf_is_known_by_what_the_server_says_or_by_its_name(tmp_path: Path) -
 
 @pytest.mark.slow
 def test_hostile_pdfs_cost_an_honest_site_nothing(tmp_path: Path) -> None:
-    hostile = {f"/hostile/{name}.pdf": body for name, body in hostile_pdfs().items()}
+    hostile = {f"/hostile/{name}.pdf": body() for name, body in HOSTILE.items()}
     honest = {f"/{language}/report.pdf": text_pdf(*report(language, 11)) for language in ("en", "es")}
     bodies = hostile | honest
     pages = {path: Answer(body, kind="application/pdf") for path, body in bodies.items()}

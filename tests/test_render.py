@@ -138,13 +138,13 @@ def test_text_is_waited_for_wherever_it_is_shown(tmp_path: Path) -> None:
 
 
 def test_pages_that_stay_shells_are_given_less_and_less_time(tmp_path: Path) -> None:
-    names = [f"/{number}" for number in range(12)]
+    names = [f"/{number}" for number in range(5)]
     links = "".join(f"<a href={name}>{name}</a>" for name in names)
     with serve({"/en/": html("en", "home", links)} | dict.fromkeys(names, SHELL)) as site:
-        limits = ("-s", "BILINGUAL_RENDER_CONCURRENCY=1", "-s", "BILINGUAL_RENDER_TIMEOUT=6")
+        limits = ("-s", "BILINGUAL_RENDER_CONCURRENCY=1", "-s", "BILINGUAL_RENDER_TIMEOUT=20")
         result = crawl(tmp_path, site, "-a", "render=auto", *limits)
     assert stat(result, "pages") == len(names)
-    assert elapsed(result) < 6 * len(names) / 2
+    assert elapsed(result) < 20 * len(names) / 2, "as if each page were given the time of the first"
 
 
 @pytest.mark.slow

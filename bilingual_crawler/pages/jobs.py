@@ -133,7 +133,7 @@ class SitemapJob(Job[Sitemap]):
     """Read the sitemap in *body*, fetched from *url*."""
 
     returns: ClassVar[Any] = Sitemap
-    limits = Limits(15, 500)
+    limits = Limits(30, 500)
     body: bytes
     url: str
     formats: frozenset[str] = ONLY_HTML

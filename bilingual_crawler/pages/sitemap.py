@@ -18,6 +18,7 @@ from bilingual_crawler.urls.canonical import linked
 MAX_BYTES = 50 << 20  # bytes of a sitemap that are read, after decompression; the limit of the protocol
 MAX_ENTRIES = 50_000  # URLs of a sitemap that are read; the limit of the protocol, which does not count alternates
 MAX_CHARACTERS = 100 * MAX_ENTRIES  # characters of all these URLs
+MAX_ADDRESSES = 10 * MAX_ENTRIES  # URLs that are looked at, repeated ones and alternates among them: what 50 MB may hold
 MAX_PREAMBLE = 10_000  # bytes before the XML of a sitemap that are skipped
 _UTF_16 = {b"\xff\xfe": "utf-16-le", b"\xfe\xff": "utf-16-be", b"<\0": "utf-16-le", b"\0<": "utf-16-be"}  # begins
 _SAYS_UTF_16 = re.compile(rb"""\A(?:\xef\xbb\xbf)?\s*+<\?xml[^>]*encoding\s*+=\s*+["']utf-?16""", re.IGNORECASE)
@@ -58,7 +59,7 @@ def parse_sitemap(body: bytes, url: str) -> tuple[list[Link], list[str], dict[st
     page = ""
     room = room_for_announced = MAX_CHARACTERS
     entries = _entries(body) if start.startswith(b"<") else _lines(body)
-    for href, hreflang, is_sitemap in entries:
+    for href, hreflang, is_sitemap in islice(entries, MAX_ADDRESSES):
         target = linked(href, url)
         if target is None:
             continue

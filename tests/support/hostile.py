@@ -107,7 +107,7 @@ class Hostile:
         return Answer(english(*links, f"{path}a/b/", title="Languages"))
 
     def answer_many(self, path: str) -> Answer:
-        links = "".join(f"<a href=/calendar/{number}>{number}</a>" for number in range(100_000, 200_000))
+        links = "".join(f"<a href=/calendar/{number}>{number}</a>" for number in range(100_000, 130_000))
         return Answer(html("en", "Many", links))
 
     def answer_forbidden(self, path: str) -> Answer:

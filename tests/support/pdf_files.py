@@ -3,7 +3,7 @@
 import io
 import random
 import zlib
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import cache
 from pathlib import Path
 
@@ -178,30 +178,33 @@ def page_of_objects(content: bytes, *more: bytes, resources: bytes = b"") -> byt
     return objects_pdf((_CATALOG, _PAGES, _PAGE % resources, content, _FONT, *more))
 
 
-@cache
-def hostile_pdfs() -> dict[str, bytes]:
-    """What a server can send to waste the memory and the time of a reader, by name."""
-    million = 1 << 20
-    bomb = packed(b" " * million, 600)
-    twice = packed(bomb, 1)
+def _forms() -> bytes:
+    """Forms in forms, fifty of the next in each."""
     form = stream(
         zlib.compress(b"/X Do " * 50),
         b"/Type /XObject /Subtype /Form /BBox [0 0 9 9] /Filter /FlateDecode /Resources << /XObject << /X %d 0 R >> >>",
     )
     nested = [form.replace(b"%d", b"%d" % (7 + level)) for level in range(12)]
-    kids = b" ".join([b"2 0 R"] * 1000)
-    return {
-        "bomb": page_of_objects(stream(bomb)),
-        "bomb-twice": page_of_objects(stream(twice, b"/Filter [/FlateDecode /FlateDecode]")),
-        "words": page_of_objects(stream(packed(_TEXT * 1000, 2000))),
-        "forms": page_of_objects(
-            stream(zlib.compress(b"/X Do")), *nested, stream(zlib.compress(_TEXT)), resources=b"/XObject << /X 6 0 R >>"
-        ),
-        "circle": objects_pdf((_CATALOG, b"<< /Type /Pages /Kids [%s] /Count 2000000000 >>" % kids)),
-        "count": objects_pdf((_CATALOG, b"<< /Type /Pages /Kids [] /Count 2000000000 >>")),
-        "deep": page_of_objects(stream(zlib.compress(b"[" * 5 * million))),
-        "states": page_of_objects(stream(packed(b"q " * 500_000, 60))),
-        "references": objects_pdf((b"<< /Type /Catalog /Pages 2 0 R >>", b"2 0 R")),
-        "noise": b"%PDF-1.7\n" + random.Random(1).randbytes(million),
-        "endless-head": b"%PDF-1.7\n" + b"1 0 obj\n<<" * 500_000,
-    }
+    text = stream(zlib.compress(_TEXT))
+    return page_of_objects(stream(zlib.compress(b"/X Do")), *nested, text, resources=b"/XObject << /X 6 0 R >>")
+
+
+def _pages(kids: bytes) -> bytes:
+    return objects_pdf((_CATALOG, b"<< /Type /Pages /Kids [%s] /Count 2000000000 >>" % kids))
+
+
+_BOMB = cache(lambda: packed(b" " * (1 << 20), 600))
+HOSTILE: dict[str, Callable[[], bytes]] = {
+    "bomb": lambda: page_of_objects(stream(_BOMB())),
+    "bomb-twice": lambda: page_of_objects(stream(packed(_BOMB(), 1), b"/Filter [/FlateDecode /FlateDecode]")),
+    "words": lambda: page_of_objects(stream(packed(_TEXT * 1000, 2000))),
+    "forms": _forms,
+    "circle": lambda: _pages(b" ".join([b"2 0 R"] * 1000)),
+    "count": lambda: _pages(b""),
+    "deep": lambda: page_of_objects(stream(zlib.compress(b"[" * (5 << 20)))),
+    "states": lambda: page_of_objects(stream(packed(b"q " * 500_000, 60))),
+    "references": lambda: objects_pdf((b"<< /Type /Catalog /Pages 2 0 R >>", b"2 0 R")),
+    "noise": lambda: b"%PDF-1.7\n" + random.Random(1).randbytes(1 << 20),
+    "endless-head": lambda: b"%PDF-1.7\n" + b"1 0 obj\n<<" * 500_000,
+}
+"""What a server can send to waste the memory and the time of a reader, by name."""

@@ -38,7 +38,7 @@ HOME_PAGES = 0.3
 PLACES = 0.05
 NAMED = 0.25
 MEDIA = ("news", "tv", "radio", "24", "online", "live", "times", "today", "daily", "media", "express", "press", "info")
-FUNCTION_WORDS = frozenset(word for code in ("en", "fr", "es", "de", "it", "pt", "nl") for word in top_n_list(code, 60))
+FUNCTION_WORDS_OF = ("en", "fr", "es", "de", "it", "pt", "nl")  # languages whose words stand in URLs of all others
 
 
 class Vocabulary:
@@ -110,7 +110,8 @@ class Shapes:
                 paths.append("/" + unquote(path))
             if lang != "unk" and not any(part in LANGUAGE_OF for part in re.split(r"[/=.]", path.lower())):
                 self.urls[lang == "eng"].append(url)
-        self.shared = {w for w, found in languages.items() if len(found) >= SHARED} - FUNCTION_WORDS
+        shared = {word for word, found in languages.items() if len(found) >= SHARED}
+        self.shared = shared.difference(*(top_n_list(code, 60) for code in FUNCTION_WORDS_OF))
         self.paths = rng.sample(paths, min(SHAPES, len(paths)))
         if not any(self.urls.values()):
             raise DataError("there is no URL without a mark of a language: give more real URLs")
