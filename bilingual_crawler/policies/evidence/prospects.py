@@ -100,12 +100,20 @@ class NewText(Prospect):
         self._new: defaultdict[str, float] = defaultdict(float)
 
     def observe_page(self, page: PageRecord, links: Sequence[Link]) -> None:
-        self._count(_groups(page.url), 0.0 if page.objection else page.novelty)
+        self._count((*_groups(page.url), *self._as_claimed(page.url)), 0.0 if page.objection else page.novelty)
 
     def observe_failure(self, url: str) -> None:
         groups = _groups(url)
         # a dead link tells of its kind of page, not of all that is in the folder
-        self._count(groups[-1:] if groups[0] in place_of(url).folders else groups, 0.0)
+        told = groups[-1:] if groups[0] in place_of(url).folders else groups
+        self._count((*told, *self._as_claimed(url)), 0.0)
+
+    def _as_claimed(self, url: str) -> tuple[str, ...]:
+        """The groups of *url* if it is claimed as a translation: themes claim pages that nobody has written."""
+        if not (self.book.switched_by(url) or self.book.announced_by(url)):
+            return ()
+        place = place_of(url)
+        return f"{place.site} claimed", f"{place.folders[-1]} claimed"
 
     def _count(self, groups: Iterable[str], new: float) -> None:
         for group in groups:
@@ -115,7 +123,7 @@ class NewText(Prospect):
 
     def factor(self, target: Target) -> float:
         share = 1.0
-        for group in _groups(target.url):
+        for group in (*_groups(target.url), *self._as_claimed(target.url)):
             # a folder of dead links alone has none, though its template has
             if downloads := self._downloads.get(group):
                 share = (self._new[group] + self.weight * share) / (downloads + self.weight)
