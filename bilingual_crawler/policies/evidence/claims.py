@@ -49,17 +49,14 @@ class Claims(PartnerEvidence):
         if partner in sources:
             self._right.count(*self._places(url, self.known.index(self.book.side(url))), right=True)
         else:
-            self._count_wrong(url, sources)
+            for _, other in islice(self.book.lacking(sources), 1):
+                self._right.count(*self._places(url, other), right=False)
         # claims of other domains are mutual, paired with the page, or one-sided
         domain = registered_domain(url)
         mutual = {registered_domain(one) for one in sources if url in self.sources(one) or one == partner}
         for claiming in dict.fromkeys(map(registered_domain, sources)):
             if claiming != domain:
                 self._by_domains.count((claiming, domain), right=claiming in mutual)
-
-    def observe_failure(self, url: str) -> None:
-        # themes link to the same path in each language, also where nothing is translated
-        self._count_wrong(url, self.sources(url))
 
     def observe_link(self, page: PageRecord, link: Link) -> bool:
         return page.url in self.sources(link.url)
@@ -73,10 +70,6 @@ class Claims(PartnerEvidence):
                 mutual = 1.0 if one == two else self._by_domains.probability(domains)
                 best = max(best, trust[other] * mutual * part_left(belief[other], self.slope, self.base))
         return best
-
-    def _count_wrong(self, url: str, sources: Iterable[str]) -> None:
-        for _, other in islice(self.book.lacking(sources), 1):
-            self._right.count(*self._places(url, other), right=False)
 
     def _places(self, url: str, other: int) -> tuple[Hashable, ...]:
         """The site of *url*, its pages in the language of index *other*, and the folder of *url*."""
@@ -169,10 +162,6 @@ class Mirrors(PartnerEvidence):
 
     def observe_pair(self, url: str, partner: str) -> Iterable[str]:
         return self.known.queued_twins(self.book.key(partner))
-
-    def observe_failure(self, url: str) -> None:
-        if any(self.book.lacking(self.book.twins(self.book.key(url)))):
-            self._by_site.count(place_of(url).site, right=False)
 
     def completes(self, target: Target, belief: Belief) -> float:
         best = 0.0

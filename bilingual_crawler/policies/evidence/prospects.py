@@ -85,10 +85,11 @@ class Served(Prospect):
 
 @dataclass
 class NewText(Prospect):
-    """Share of new text in the downloads of the folder, and of the script or template.
+    """Share of new text in the downloads of the folder, and of the script or template; and of pages that are there.
 
     A calendar, or a list that a script sorts in every way, gives endless pairs with the same text. Feeds, sources and
-    non-documents have none; nor have dead links, which tell nothing of their folder.
+    non-documents have none; nor have dead links, which tell nothing of their folder. They tell of others that are
+    claimed as translations: themes link each page to the same path in all languages, whether it is written or not.
     """
 
     name: ClassVar[str] = "new_text"
@@ -100,7 +101,8 @@ class NewText(Prospect):
         self._new: defaultdict[str, float] = defaultdict(float)
 
     def observe_page(self, page: PageRecord, links: Sequence[Link]) -> None:
-        self._count((*_groups(page.url), *self._as_claimed(page.url)), 0.0 if page.objection else page.novelty)
+        self._count(_groups(page.url), 0.0 if page.objection else page.novelty)
+        self._count(self._as_claimed(page.url), 1.0)
 
     def observe_failure(self, url: str) -> None:
         groups = _groups(url)
@@ -109,7 +111,7 @@ class NewText(Prospect):
         self._count((*told, *self._as_claimed(url)), 0.0)
 
     def _as_claimed(self, url: str) -> tuple[str, ...]:
-        """The groups of *url* if it is claimed as a translation: themes claim pages that nobody has written."""
+        """The groups of *url*, of pages that are there or not, if it is claimed as a translation."""
         if not (self.book.switched_by(url) or self.book.announced_by(url)):
             return ()
         place = place_of(url)
