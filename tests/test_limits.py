@@ -66,7 +66,7 @@ def bomb(encoding: str) -> bytes:
 def test_decompression_bombs(tmp_path: Path) -> None:
     codings = ("gzip", "deflate", "br", "zstd")
     bombs = {coding: Answer(bomb(coding), headers={"Content-Encoding": coding}) for coding in codings}
-    wrapped = gzip.compress(gzip.compress(bomb("gzip")))
+    wrapped = gzip.compress(gzip.compress(bombs["gzip"].body))  # type: ignore[arg-type]
     bombs["in several wrappings"] = Answer(wrapped, headers={"Content-Encoding": "gzip, gzip, gzip"})
     assert crawled(tmp_path, bombs) == dict.fromkeys(bombs, "too-large")
 
@@ -112,7 +112,7 @@ def test_many_robots_txt_of_the_largest_size(tmp_path: Path) -> None:
     rules = "".join(f"Disallow: /{number:x}*$\n" for number in range(40_000))
     robots = Answer(f"User-agent: *\n{rules}", kind="text/plain")
     answers = {"/robots.txt": robots, "/": Answer(html("en", "home", ""))}
-    hosts = 14
+    hosts = 9
     with scripted(partial(_answer, answers), "0.0.0.0") as site:
         port = site.url.rpartition(":")[2]
         assert peak_memory(tmp_path, [f"http://127.0.1.{number}:{port}" for number in range(hosts)]) < 400_000

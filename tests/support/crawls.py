@@ -39,12 +39,12 @@ def start_crawl(folder: Path, seeds: str, *more: str) -> Any:
     return start_scrapy(folder, "crawl", "bilingual", "-a", "pair=eng-spa", "-a", f"seeds={seeds}", *outputs, *more)
 
 
-def crawl_with_two_workers(folder: Path, seeds: str, frontier: str) -> list[Path]:
+def crawl_with_two_workers(folder: Path, seeds: str, frontier: str, *more: str) -> list[Path]:
     """Crawl *seeds* with two workers that share the Redis *frontier*; return their folders."""
     folders = [folder / name for name in ("a", "b")]
     for own in folders:
         own.mkdir()
-    for worker in [start_crawl(own, seeds, "-s", f"BILINGUAL_FRONTIER={frontier}") for own in folders]:
+    for worker in [start_crawl(own, seeds, "-s", f"BILINGUAL_FRONTIER={frontier}", *more) for own in folders]:
         _, said = worker.communicate(timeout=300)
         assert worker.returncode == 0, said
     return folders

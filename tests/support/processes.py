@@ -10,6 +10,8 @@ from support.fork_server import is_server
 
 INTERVAL = 0.1
 """Seconds between two looks."""
+STEP = 1 << 20
+"""Bytes by which a process has grown or shrunk if its memory is counted again."""
 
 
 class PeakMemory:
@@ -25,6 +27,7 @@ class PeakMemory:
         self._process = psutil.Process(pid)
         self._before = {one.pid for one in self._process.children(recursive=True)} if below else set()
         self._below = below
+        self._known: dict[int, tuple[int, int]] = {}
         self._over = threading.Event()
         self._thread = threading.Thread(target=self._look, daemon=True)
 
@@ -41,11 +44,14 @@ class PeakMemory:
             with suppress(psutil.Error):
                 started = self._process.children(recursive=True)
                 family = [one for one in started if not (is_server(one.pid) or one.pid in self._before)]
-                self.most = max(self.most, sum(map(_memory, family if self._below else (self._process, *family))))
+                self.most = max(self.most, sum(map(self._share, family if self._below else (self._process, *family))))
 
-
-def _memory(process: psutil.Process) -> int:
-    try:
-        return int(process.memory_full_info().pss)
-    except psutil.Error:
-        return 0
+    def _share(self, process: psutil.Process) -> int:
+        """Counted again if what the process has, shared or not, has changed: the kernel visits every page for it."""
+        try:
+            resident = process.memory_info().rss
+            if abs(resident - self._known.get(process.pid, (-STEP, 0))[0]) >= STEP:
+                self._known[process.pid] = resident, process.memory_full_info().pss
+        except psutil.Error:
+            return 0
+        return self._known[process.pid][1]
