@@ -10,10 +10,10 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 import pytest
-from support.crawls import documents, each, outcomes, summary
+from support.crawls import documents, outcomes, start_crawl, summary
 from support.processes import PeakMemory
 from support.scripted import Answer, Scripted, scripted
-from support.webserver import TEXT, bilingual_site, html, start_scrapy, varied
+from support.webserver import TEXT, bilingual_site, html, varied
 
 from bilingual_crawler.storage.records import read_tsv
 
@@ -61,9 +61,8 @@ def neighbours() -> Iterator[tuple[Scripted, dict[str, Scripted]]]:
 
 def start(folder: Path, honest: Scripted, bad: dict[str, Scripted]) -> subprocess.Popen[str]:
     seeds = ",".join((*(f"{site.url}/" for site in bad.values()), f"{honest.url}/fi/"))
-    settings = each("-s", "BILINGUAL_OUTPUT_DIR=out", "JOBDIR=job")
-    command = ("crawl", "bilingual", *each("-a", "pair=eng-spa", f"seeds={seeds}"), *settings)
-    return start_scrapy(folder, *command, fresh=True)
+    process: subprocess.Popen[str] = start_crawl(folder, seeds, "-s", "JOBDIR=job", fresh=True)
+    return process
 
 
 def end(process: subprocess.Popen[str]) -> str:

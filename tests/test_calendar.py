@@ -4,7 +4,8 @@ import random
 from pathlib import Path
 
 import pytest
-from support.webserver import OWN_NAMES, TEXT, run_scrapy, serve
+from support.crawls import crawl, ended_well
+from support.webserver import OWN_NAMES, TEXT, serve
 
 from bilingual_crawler.storage.records import read_tsv
 
@@ -57,12 +58,10 @@ def site() -> dict[str, str]:
 
 def crawled(folder: Path, *arguments: str) -> list[str]:
     """The paths of the documents in the order of their downloads."""
+    folder.mkdir()
     with serve(site()) as server:
-        settings = ("-s", f"BILINGUAL_OUTPUT_DIR={folder}", "-s", "DOWNLOAD_DELAY=0", "-s", "AUTOTHROTTLE_ENABLED=0")
-        seeds = ("-a", "pair=eng-spa", "-a", f"seeds={server.url}/", "-a", "max_pages=84")
-        done = run_scrapy(folder.parent, "crawl", "bilingual", *seeds, *settings, "-s", "BILINGUAL_ALIGN=", *arguments)
-        assert done.returncode == 0, done.stderr
-        rows = read_tsv(folder / "crawl.tsv")
+        ended_well(crawl(folder, f"{server.url}/", "-a", "max_pages=84", *arguments, policy="gain"))
+        rows = read_tsv(folder / "out" / "crawl.tsv")
         return [row["url"].removeprefix(server.url) for row in rows if row["outcome"] == "document"]
 
 

@@ -12,7 +12,7 @@ from operator import itemgetter
 from pathlib import Path
 
 import pytest
-from support.crawls import refused, summary
+from support.crawls import ended_well, refused, summary
 from support.webserver import ALIGNED, bilingual_site, run_scrapy, serve, start_scrapy, varied
 from warcio.statusandheaders import StatusAndHeaders
 from warcio.warcwriter import WARCWriter
@@ -33,8 +33,7 @@ def crawl(url: str, *more: str) -> tuple[str, ...]:
 
 def run(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
     """Run a command that ends well."""
-    result = run_scrapy(folder, *arguments)
-    assert result.returncode == 0, result.stderr
+    result = ended_well(run_scrapy(folder, *arguments))
     return result
 
 

@@ -10,11 +10,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from support.crawls import crawl, documents, outcomes, pairs, summary
+from support.crawls import crawl, documents, each, ended_well, outcomes, pairs, start_crawl, summary
 from support.pdf_files import HOSTILE, damaged_pdf, locked_pdf, long_pdf, report, scanned_pdf, text_pdf
 from support.processes import PeakMemory
 from support.scripted import Answer, Scripted, scripted
-from support.webserver import ALIGNED, html, run_scrapy, start_scrapy
+from support.webserver import ALIGNED, html, run_scrapy
 
 from bilingual_crawler.reporting.results import read_summary
 from bilingual_crawler.storage.archive import open_archive
@@ -67,9 +67,7 @@ def site(files: Mapping[str, bytes]) -> Iterator[Scripted]:
 
 
 def crawl_within_memory(folder: Path, seed: str, *more: str, timeout: float = 300) -> None:
-    output = ("-s", f"BILINGUAL_OUTPUT_DIR={folder / 'out'}", *WITH_PDF)
-    command = ("crawl", "bilingual", "-a", "pair=eng-spa", "-a", f"seeds={seed}", *output, *more)
-    process = start_scrapy(folder, *command, fresh=True)
+    process = start_crawl(folder, seed, *WITH_PDF, *more, fresh=True)
     with PeakMemory(process.pid) as peak:
         _, log = process.communicate(timeout=timeout)
     assert process.returncode == 0, log
@@ -125,8 +123,7 @@ def test_pdfs_are_archived_and_replayed(
     assert found.body == files[path_of("es", SCANNED)]
     asked = len(site.asked)
     settings = ("-s", f"BILINGUAL_REPLAY={crawled / 'out'}", *WITH_PDF, *ALIGNED)
-    replayed = crawl(tmp_path, site.url + LISTINGS["en"], *settings)
-    assert replayed.returncode == 0, replayed.stderr
+    ended_well(crawl(tmp_path, site.url + LISTINGS["en"], *settings))
     assert len(site.asked) == asked
     assert listed(tmp_path / "out", site) == PAIRS
     assert summary(tmp_path)["dropped"] == summary(crawled)["dropped"]
@@ -135,8 +132,7 @@ def test_pdfs_are_archived_and_replayed(
 def align(folder: Path, source: Path, *more: str) -> str:
     out = ("--out", str(folder / "out" / "pairs.tsv"))
     (folder / "out").mkdir(exist_ok=True)
-    done = run_scrapy(folder, "align", str(source), "--pair", "eng-spa", *out, *more)
-    assert done.returncode == 0, done.stderr
+    done = ended_well(run_scrapy(folder, "align", str(source), "--pair", "eng-spa", *out, *more))
     return done.stdout
 
 
@@ -178,17 +174,16 @@ def test_without_the_setting_links_to_pdfs_are_counted_and_not_followed(site: Sc
 
 
 def test_a_resumed_crawl_goes_on_with_pdfs(site: Scripted, tmp_path: Path) -> None:
-    job = ("-s", f"JOBDIR={tmp_path / 'job'}", "-s", f"BILINGUAL_OUTPUT_DIR={tmp_path / 'out'}", *WITH_PDF)
-    arguments = ("crawl", "bilingual", "-a", "pair=eng-spa", "-a", f"seeds={site.url}{LISTINGS['en']}", *job)
+    seed, job = site.url + LISTINGS["en"], ("-s", f"JOBDIR={tmp_path / 'job'}", *WITH_PDF)
     before = len(site.asked)
-    process = start_scrapy(tmp_path, *arguments, "-s", "CONCURRENT_REQUESTS_PER_DOMAIN=1", "-s", "DOWNLOAD_DELAY=.2")
+    slow = each("-s", "CONCURRENT_REQUESTS_PER_DOMAIN=1", "DOWNLOAD_DELAY=.2")
+    process = start_crawl(tmp_path, seed, *job, *slow)
     while len(site.asked) < before + 15 or saved_links(tmp_path / "out") != LINKS:
         assert process.poll() is None
         time.sleep(0.02)
     process.send_signal(signal.SIGKILL)
     process.communicate()
-    resumed = run_scrapy(tmp_path, *arguments)
-    assert resumed.returncode == 0, resumed.stderr
+    ended_well(crawl(tmp_path, seed, *job, policy="gain"))
     assert listed(tmp_path / "out", site) == PAIRS
     assert summary(tmp_path)["document_links"] == LINKS
 

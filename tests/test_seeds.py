@@ -12,7 +12,7 @@ import pytest
 from scrapy.exceptions import UsageError
 from support import webserver
 from support.certificates import certificate
-from support.crawls import crawl, documents
+from support.crawls import crawl, documents, ended_well
 from support.webserver import QuietServer, bilingual_site, serve
 
 from bilingual_crawler.crawl.context import Seed
@@ -117,8 +117,7 @@ def test_seeds_that_give_nothing_are_named_and_a_crawl_of_such_fails(tmp_path: P
 
 def found_by_crawl(folder: Path, seed: str, url: str, *more: str) -> set[str]:
     """Paths of the documents of the site at *url*."""
-    result = crawl(folder, seed, *more)
-    assert result.returncode == 0, result.stderr
+    ended_well(crawl(folder, seed, *more))
     return {found.removeprefix(url) for found in documents(folder)}
 
 

@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
-from support.crawls import crawl, crawl_with_two_workers, start_crawl, summary
+from support.crawls import crawl, crawl_with_two_workers, ended_well, start_crawl, summary
 from support.redis_server import redis_server
 from support.scripted import Answer, scripted
 from support.webserver import ABOUT_SITE, TEXT, bilingual_site, html, serve, varied
@@ -257,8 +257,7 @@ def outcome(folder: Path) -> tuple[set[str], set[tuple[str, str]]]:
 
 def end_well(folder: Path, seeds: str, *more: str, policy: str = "gain", pair: str = "eng-spa") -> str:
     """Crawl to the end, or to a share of the pairs; returns the log."""
-    done = crawl(folder, seeds, *WHOLE, *more, policy=policy, pair=pair)
-    assert done.returncode == 0, done.stderr
+    done = ended_well(crawl(folder, seeds, *WHOLE, *more, policy=policy, pair=pair))
     return str(done.stderr)
 
 
@@ -329,7 +328,8 @@ def test_other_policies_end_by_what_they_bring(tmp_path: Path) -> None:
 
 def test_the_reason_of_the_end_is_that_of_the_budget(tmp_path: Path) -> None:
     with serve(with_blog()) as server:
-        crawl(tmp_path, f"{server.url}/en/", *UNTIL, "-a", "max_pages=20", policy="gain")
+        end_well(tmp_path, f"{server.url}/en/", *UNTIL, "-a", "max_pages=20")
+        assert sum(count for path, count in server.asked.items() if path in server.pages) <= 20
         assert summary(tmp_path)["finish_reason"] == "page_budget"
         estimate = summary(tmp_path)["estimate"]
         assert estimate["low"] <= estimate["share"] < 0.98
