@@ -2,6 +2,7 @@
 
 import threading
 from contextlib import suppress
+from itertools import count
 from typing import Self
 
 import psutil
@@ -11,7 +12,7 @@ from support.fork_server import is_server
 INTERVAL = 0.1
 """Seconds between two looks."""
 STEP = 1 << 20
-"""Bytes by which a process has grown or shrunk if its memory is counted again."""
+"""Bytes by which a process has grown or shrunk if what it shares is counted before the fifth look."""
 
 
 class PeakMemory:
@@ -27,7 +28,6 @@ class PeakMemory:
         self._process = psutil.Process(pid)
         self._before = {one.pid for one in self._process.children(recursive=True)} if below else set()
         self._below = below
-        self._known: dict[int, tuple[int, int]] = {}
         self._over = threading.Event()
         self._thread = threading.Thread(target=self._look, daemon=True)
 
@@ -40,18 +40,25 @@ class PeakMemory:
         self._thread.join()
 
     def _look(self) -> None:
-        while not self._over.wait(INTERVAL):
+        counted: dict[int, int] = {}
+        for number in count():
+            if self._over.wait(INTERVAL):
+                break
             with suppress(psutil.Error):
                 started = self._process.children(recursive=True)
                 family = [one for one in started if not (is_server(one.pid) or one.pid in self._before)]
-                self.most = max(self.most, sum(map(self._share, family if self._below else (self._process, *family))))
+                watched = family if self._below else [self._process, *family]
+                resident = {one.pid: _memory(one, "rss") for one in watched}
+                same = resident.keys() == counted.keys()
+                if number % 5 and same and all(abs(size - counted[pid]) < STEP for pid, size in resident.items()):
+                    continue
+                # the kernel visits every page for this
+                self.most = max(self.most, sum(_memory(one, "pss") for one in watched))
+                counted = resident
 
-    def _share(self, process: psutil.Process) -> int:
-        """Counted again if what the process has, shared or not, has changed: the kernel visits every page for it."""
-        try:
-            resident = process.memory_info().rss
-            if abs(resident - self._known.get(process.pid, (-STEP, 0))[0]) >= STEP:
-                self._known[process.pid] = resident, process.memory_full_info().pss
-        except psutil.Error:
-            return 0
-        return self._known[process.pid][1]
+
+def _memory(process: psutil.Process, kind: str) -> int:
+    try:
+        return int(getattr(process.memory_info() if kind == "rss" else process.memory_full_info(), kind))
+    except psutil.Error:
+        return 0
