@@ -33,7 +33,7 @@ def crawl(url: str, *more: str) -> tuple[str, ...]:
 
 def run(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
     """Run a command that ends well."""
-    result = ended_well(run_scrapy(folder, *arguments))
+    result: subprocess.CompletedProcess[str] = ended_well(run_scrapy(folder, *arguments))
     return result
 
 

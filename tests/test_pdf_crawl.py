@@ -133,7 +133,7 @@ def align(folder: Path, source: Path, *more: str) -> str:
     out = ("--out", str(folder / "out" / "pairs.tsv"))
     (folder / "out").mkdir(exist_ok=True)
     done = ended_well(run_scrapy(folder, "align", str(source), "--pair", "eng-spa", *out, *more))
-    return done.stdout
+    return str(done.stdout)
 
 
 @pytest.mark.slow
