@@ -12,6 +12,7 @@ from string import ascii_lowercase
 import numpy as np
 import pytest
 from numpy.typing import NDArray
+from support.crawls import ended_well
 from support.texts import ENGLISH, MODELS, PAIRS, SPANISH, corpus, html, only_domain
 from support.webserver import run_scrapy
 
@@ -341,8 +342,7 @@ def archive(tmp_path: Path) -> Path:
 
 def align_with(folder: Path, *arguments: str) -> str:
     """What the command says."""
-    result = run_scrapy(folder, "align", *arguments, "--out", "pairs.tsv")
-    assert result.returncode == 0, result.stderr
+    result = ended_well(run_scrapy(folder, "align", *arguments, "--out", "pairs.tsv"))
     return str(result.stdout)
 
 

@@ -1,4 +1,4 @@
-"""Hosts of which one page would end a crawl, each beside an honest site of 123 pages."""
+"""Hosts of which one page would end a crawl, each beside an honest site of 51 pages."""
 
 import gzip
 import signal
@@ -10,14 +10,14 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 import pytest
-from support.crawls import documents, each, outcomes, summary
+from support.crawls import documents, outcomes, start_crawl, summary
 from support.processes import PeakMemory
 from support.scripted import Answer, Scripted, scripted
-from support.webserver import TEXT, bilingual_site, html, start_scrapy, varied
+from support.webserver import TEXT, bilingual_site, html, varied
 
 from bilingual_crawler.storage.records import read_tsv
 
-PAGES = 60
+PAGES = 24
 HONEST = {path: page for path, page in varied(bilingual_site(PAGES)).items() if path != "/"}
 COMMENTS = "/en/comments.html"
 MINUTES = 8
@@ -31,7 +31,7 @@ def compressed(text: str, kind: str = "text/html") -> Answer:
 BAD: dict[str, dict[str, Answer]] = {
     "newlines": {"/robots.txt": compressed("\n" * 512_000, "text/plain"), "/": Answer(html("en", "home", ""))},
     "formatting": {"/": Answer("".join(f"<b i={n}>" for n in range(4000)) + f"<p>{TEXT['en']}" * 4000)},
-    "end-tags": {"/": compressed("<span></x>" * 400_000)},
+    "end-tags": {"/": compressed("<span></x>" * 150_000)},
     "attributes": {"/": Answer("<p " + " ".join(f"a{n}=1" for n in range(300_000)) + f">{TEXT['en']}")},
     "comments": {},
 }
@@ -61,9 +61,8 @@ def neighbours() -> Iterator[tuple[Scripted, dict[str, Scripted]]]:
 
 def start(folder: Path, honest: Scripted, bad: dict[str, Scripted]) -> subprocess.Popen[str]:
     seeds = ",".join((*(f"{site.url}/" for site in bad.values()), f"{honest.url}/fi/"))
-    settings = each("-s", "BILINGUAL_OUTPUT_DIR=out", "JOBDIR=job")
-    command = ("crawl", "bilingual", *each("-a", "pair=eng-spa", f"seeds={seeds}"), *settings)
-    return start_scrapy(folder, *command, fresh=True)
+    process: subprocess.Popen[str] = start_crawl(folder, seeds, "-s", "JOBDIR=job", fresh=True)
+    return process
 
 
 def end(process: subprocess.Popen[str]) -> str:
@@ -77,7 +76,7 @@ def end(process: subprocess.Popen[str]) -> str:
 
 
 def check(folder: Path, honest: Scripted, bad: dict[str, Scripted]) -> None:
-    assert len(HONEST) == 123
+    assert len(HONEST) == 51
     assert set(HONEST) <= set(honest.paths())
     names = ("", *(f"page-{number}.html" for number in range(PAGES)))
     pairs = {(row["url_a"], row["url_b"]) for row in read_tsv(folder / "out" / "pairs.tsv")}

@@ -5,7 +5,7 @@ from pathlib import Path
 from random import Random
 
 import pytest
-from support.texts import MODELS, corpus, html, only_domain
+from support.texts import MODELS, alternate, corpus, html, only_domain
 
 from bilingual_crawler.items import Pair
 from bilingual_crawler.pairing.align import align
@@ -52,10 +52,6 @@ def article(number: int, sentences: int = 9) -> tuple[tuple[str, ...], tuple[str
         english.append(" ".join(part[0] for part in parts) + f"{note}.")
         spanish.append(" ".join(part[1] for part in parts) + f"{note}.")
     return tuple(english), tuple(spanish)
-
-
-def alternate(language: str, url: str) -> str:
-    return f'<link rel="alternate" hreflang="{language}" href="{url}">'
 
 
 def alignments(pages: dict[str, bytes]) -> list[Alignment]:

@@ -14,7 +14,7 @@ BURN = """
 import time
 held = bytearray(200 << 20)
 held[::4096] = b"x" * len(held[::4096])
-while time.process_time() < 1.5:
+while time.process_time() < 0.8:
     pass
 """
 START = "import subprocess, sys; subprocess.Popen([sys.executable, '-c', *sys.argv[1:]], start_new_session=True)"
@@ -22,7 +22,7 @@ START = "import subprocess, sys; subprocess.Popen([sys.executable, '-c', *sys.ar
 
 def test_a_process_that_outlives_its_parents_is_measured(tmp_path: Path) -> None:
     taken = measure([sys.executable, "-c", START, START, BURN], tmp_path, os.environ)
-    assert taken.seconds > 1.5
+    assert taken.seconds > 0.8
     assert taken.peak_mb > 200
 
 

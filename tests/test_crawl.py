@@ -5,7 +5,6 @@ import hashlib
 import json
 import re
 import shutil
-import subprocess
 import sys
 from collections import Counter
 from collections.abc import Callable, Iterator
@@ -18,12 +17,12 @@ from urllib.parse import urljoin
 
 import onnx
 import pytest
-from support.crawls import crawl, documents, each, outcomes, pairs, refused, summary
+from support.crawls import crawl, documents, each, ended_well, outcomes, pairs, refused, summary
 from support.example_site import EXAMPLES, LINK
 from support.example_site import PAGES as EXAMPLE_PAGES
 from support.example_site import serve as serve_example
 from support.scripted import Answer, scripted
-from support.webserver import ABOUT_SITE, ALIGNED, Site, bilingual_site, html, run_scrapy, serve
+from support.webserver import ALIGNED, Site, bilingual_site, html, run, run_scrapy, serve
 
 from bilingual_crawler.crawl.spiders.arguments import ARGUMENTS
 from bilingual_crawler.storage.records import read_json_lines, read_tsv
@@ -62,8 +61,7 @@ def crawled(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[[str]
         seed = f"{site.url}/en/" if policy == "smart" else f"{site.url}/"
         more = ("-O", "feed.jsonl", "-s", "CONCURRENT_REQUESTS=1", *ALIGNED)
         # one of them from a new interpreter, as users start it
-        result = crawl(folder, seed, *more, policy=policy, fresh=policy == "smart")
-        assert result.returncode == 0, result.stderr
+        ended_well(crawl(folder, seed, *more, policy=policy, fresh=policy == "smart"))
         return Crawled(folder, site)
 
     with sites:
@@ -114,8 +112,7 @@ def test_the_archive_of_a_crawl_replays_to_the_same_documents(
 ) -> None:
     folder, site = crawled("bfs").folder, crawled("bfs").site
     asked = site.asked.total()
-    result = crawl(tmp_path, f"{site.url}/", *ALIGNED, "-s", f"BILINGUAL_REPLAY={folder / 'out'}")
-    assert result.returncode == 0, result.stderr
+    ended_well(crawl(tmp_path, f"{site.url}/", *ALIGNED, "-s", f"BILINGUAL_REPLAY={folder / 'out'}"))
     assert site.asked.total() == asked
     changing = ("fetched_at", "warc_file", "warc_offset", "referrer", "depth", "score")
     first, second = (
@@ -174,8 +171,9 @@ def test_a_crawl_that_is_resumed_goes_on_as_if_it_had_not_been_stopped(
             folder = tmp_path / name
             folder.mkdir()
             for number, budget in enumerate(budgets):
-                # what is kept must not depend on the order of a set
-                monkeypatch.setenv("PYTHONHASHSEED", str(number + 1))
+                if number:
+                    # what is kept must not depend on the order of a set
+                    monkeypatch.setenv("PYTHONHASHSEED", str(number))
                 resume = ("-s", "JOBDIR=job", "-a", f"max_pages={budget}", *one_by_one)
                 assert crawl(folder, f"{site.url}/0,{site.url}/1", *resume, policy="gain").returncode == 0
             found = [*read_tsv(folder / "out" / "crawl.tsv"), *read_tsv(folder / "out" / "pairs.tsv")]
@@ -207,22 +205,6 @@ def test_files_are_not_asked_for_if_their_names_say_so_and_dropped_if_their_head
     assert site.asked["/paper"] == 1
     assert not site.asked["/paper.pdf"]
     assert "/paper.pdf" not in rows
-
-
-def test_budget_ends_the_crawl(tmp_path: Path, site: Site) -> None:
-    assert crawl(tmp_path, f"{site.url}/", "-a", "max_pages=5").returncode == 0
-    assert sum(count for path, count in site.asked.items() if path not in (*ABOUT_SITE, "/old")) <= 5
-
-
-def test_robots_txt_is_obeyed_and_its_crawl_delay_kept(tmp_path: Path, site: Site) -> None:
-    site.robots = "User-agent: *\nCrawl-delay: 0.5\nDisallow: /es/page-1\n"
-    result = crawl(tmp_path, f"{site.url}/en/", "-a", "max_pages=6", "-s", "AUTOTHROTTLE_ENABLED=1")
-    assert result.returncode == 0, result.stderr
-    pages = site.times[1:]
-    assert len(pages) >= 6
-    # a busy machine can be late with one answer, not with all
-    assert pages[-1] - pages[0] > 0.4 * (len(pages) - 1)
-    assert site.asked["/es/page-1.html"] == 0
 
 
 @pytest.mark.parametrize("policy", ["bfs", "gain"])
@@ -274,8 +256,7 @@ def test_a_page_that_redirects_to_its_url_with_a_session_id_is_fetched(tmp_path:
         return Answer(html("es", path[1:4], ""), status=200 if path.startswith(("/es/;", "/busy;")) else 404)
 
     with scripted(answer) as server:
-        result = crawl(tmp_path, f"{server.url}/", "-s", "BILINGUAL_BACKOFF_START=0.1")
-        assert result.returncode == 0, result.stderr
+        ended_well(crawl(tmp_path, f"{server.url}/", "-s", "BILINGUAL_BACKOFF_START=0.1"))
     fetched = {"/": "document", "/es/": "document", "/busy": "document", "/round": "redirect"}
     assert outcomes(tmp_path, server.url) == fetched
     assert asked["/es/"] == asked["/round"] == 2
@@ -401,8 +382,7 @@ def test_models_that_fail_are_an_error_of_the_crawl(tmp_path: Path, site: Site) 
 
 
 def test_a_seed_without_scheme_is_tried_with_https_then_http(tmp_path: Path, site: Site) -> None:
-    result = crawl(tmp_path, site.url.removeprefix("http://") + "/en/", "-s", "RETRY_ENABLED=0")
-    assert result.returncode == 0, result.stderr
+    ended_well(crawl(tmp_path, site.url.removeprefix("http://") + "/en/", "-s", "RETRY_ENABLED=0"))
     assert len(documents(tmp_path)) == 2 * PAGES + 2
 
 
@@ -412,8 +392,7 @@ def test_only_a_crawl_that_fetched_nothing_fails(tmp_path: Path, site: Site) -> 
     both = tmp_path / "both"
     both.mkdir()
     (both / "seeds.txt").write_text(f"# two sites\nhttp://nowhere.localhost.invalid/\n\n{site.url}/en/\n")
-    result = crawl(both, "seeds.txt", *contact, "-s", "RETRY_ENABLED=0")
-    assert result.returncode == 0, result.stderr
+    result = ended_well(crawl(both, "seeds.txt", *contact, "-s", "RETRY_ENABLED=0"))
     assert "host not found" in result.stderr
     assert len(documents(both)) == 2 * PAGES + 2
 
@@ -424,15 +403,13 @@ def test_modules_that_are_not_compiled_yet_cost_no_page(
 ) -> None:
     # as `uv pip install` and `pip install --no-compile` leave them
     monkeypatch.setenv("PYTHONPYCACHEPREFIX", str(tmp_path / "cache"))
-    result = crawl(tmp_path, f"{site.url}/en/", "-a", "max_pages=3", fresh=True)
-    assert result.returncode == 0, result.stderr
+    result = ended_well(crawl(tmp_path, f"{site.url}/en/", "-a", "max_pages=3", fresh=True))
     assert "could not be read" not in result.stderr
     assert len(documents(tmp_path)) == 3
 
 
 def test_a_crawl_without_a_pair_says_why(tmp_path: Path, site: Site) -> None:
-    result = crawl(tmp_path, f"{site.url}/", pair="fin-eus")
-    assert result.returncode == 0
+    result = ended_well(crawl(tmp_path, f"{site.url}/", pair="fin-eus"))
     hint = "No pair was found, because none of 20 HTML pages is in Basque (most: "
     assert hint in result.stderr
     assert hint in (tmp_path / "out" / "report.html").read_text()
@@ -442,9 +419,7 @@ def test_a_crawl_without_a_pair_says_why(tmp_path: Path, site: Site) -> None:
 def test_the_help_names_every_argument_of_a_spider(tmp_path: Path, spider: str, table: int) -> None:
     names = set(ARGUMENTS[spider])
     command = {"bilingual": "crawl", "discovery": "discover"}[spider]
-    text = subprocess.run(
-        (sys.executable, "-m", "bilingual_crawler", command, "--help"), cwd=tmp_path, capture_output=True, text=True
-    ).stdout
+    text = run(tmp_path, (sys.executable, "-m", "bilingual_crawler", command, "--help")).stdout
     for name, argument in ARGUMENTS[spider].items():
         assert (f"\n  --{name.replace('_', '-')}" if argument.metavar else f"\n  -a {name}=") in text, name
     page = (Path(__file__).parent.parent / "docs" / "commands.md").read_text(encoding="utf-8")

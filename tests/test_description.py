@@ -10,7 +10,7 @@ from scrapy.crawler import Crawler
 from scrapy.exceptions import UsageError
 from scrapy.extensions.memusage import MemoryUsage
 from scrapy.settings import Settings
-from support.crawls import refused
+from support.crawls import each, ended_well, refused
 from support.webserver import bilingual_site, run_scrapy, serve, varied
 
 from bilingual_crawler.commands import PROJECT_SETTINGS
@@ -49,15 +49,11 @@ def test_a_crawl_is_repeated_from_the_file_that_it_has_written(tmp_path: Path) -
             CONCURRENT_REQUESTS = 1
             """
         )
-        given = ("-a", "policy=gain", "-s", "BILINGUAL_STALE_PAGES=400")
-        first = run_scrapy(
-            tmp_path, "crawl", "bilingual", "--config", "mine.toml", *given, "-s", "BILINGUAL_OUTPUT_DIR=one"
-        )
-        assert first.returncode == 0, first.stderr
+        given = ("-a", "policy=gain", *each("-s", "BILINGUAL_STALE_PAGES=400", "BILINGUAL_OUTPUT_DIR=one"))
+        again = ("-s", "BILINGUAL_OUTPUT_DIR=two")
+        ended_well(run_scrapy(tmp_path, "crawl", "bilingual", "--config", "mine.toml", *given))
         (tmp_path / "seeds.txt").unlink()
-        again = ("crawl", "bilingual", "--config", "one/crawl.toml", "-s", "BILINGUAL_OUTPUT_DIR=two")
-        second = run_scrapy(tmp_path, *again)
-        assert second.returncode == 0, second.stderr
+        ended_well(run_scrapy(tmp_path, "crawl", "bilingual", "--config", "one/crawl.toml", *again))
     one, two = tmp_path / "one", tmp_path / "two"
     written = (one / "crawl.toml").read_text()
     told = tomllib.loads(written)

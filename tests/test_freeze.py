@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from support.crawls import crawl, pairs
+from support.crawls import crawl, ended_well, pairs
 from support.webserver import ALIGNED, QUICK, Site, bilingual_site, run_scrapy, serve, varied
 
 from bilingual_crawler.harvest.finished import read_run
@@ -25,14 +25,12 @@ def site() -> Iterator[Site]:
 @pytest.fixture(scope="module")
 def crawled(site: Site, tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("crawled")
-    result = crawl(folder, f"{site.url}/en/", *QUICK, *ALIGNED)
-    assert result.returncode == 0, result.stderr
+    ended_well(crawl(folder, f"{site.url}/en/", *QUICK, *ALIGNED))
     return folder
 
 
 def test_a_crawl_becomes_a_site_that_harvest_reads(crawled: Path, site: Site, tmp_path: Path) -> None:
-    result = run_scrapy(tmp_path, "freeze", str(crawled / "out"), "--out", "sites")
-    assert result.returncode == 0, result.stderr
+    ended_well(run_scrapy(tmp_path, "freeze", str(crawled / "out"), "--out", "sites"))
     (task,) = read_tasks(tmp_path / "sites")
     assert (task.lang_a, task.lang_b, task.seeds) == ("eng", "spa", (f"{site.url}/en/",))
     frozen = read_site(tmp_path / "sites" / task.site)
@@ -85,8 +83,7 @@ def test_finished_crawls_are_compared_by_what_they_cost(crawled: Path, tmp_path:
     shutil.copytree(crawled / "out", half)
     rows = (half / "crawl.tsv").read_text().splitlines(keepends=True)
     (half / "crawl.tsv").write_text("".join(rows[: len(rows) // 2]))
-    result = run_scrapy(tmp_path, "harvest", "--runs", str(crawled / "out"), str(half))
-    assert result.returncode == 0, result.stderr
+    result = ended_well(run_scrapy(tmp_path, "harvest", "--runs", str(crawled / "out"), str(half)))
     last = {line.split()[0]: line.split("  ")[-1].strip() for line in result.stdout.splitlines() if line.strip()}
     assert last["half"] == "–"
     assert last["out"].startswith(f"{requests} / ")

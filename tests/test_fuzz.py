@@ -9,23 +9,26 @@ from support.components import program
 from support.waits import wait_for
 
 from benchmarks import fuzz, fuzz_http
+from benchmarks.mutations import BOMBS, MUTATIONS
 
-PAGES = 400
-CRAWLED = 100
+CRAWLED = 50
 
 
 @pytest.mark.slow
 def test_changed_and_hostile_pages_crash_nothing_and_break_no_limit() -> None:
-    rows = fuzz.read_all(fuzz.fuzzed(random.Random(1), fuzz.example_pages(), PAGES))
-    assert sum(row.pages for row in rows.values()) == PAGES
-    assert len(rows) > 10
+    rng, originals = random.Random(1), fuzz.example_pages()
+    kinds = [*BOMBS.items(), *[*MUTATIONS.items()] * 10]
+    rows = fuzz.read_all((name, mutate(rng, rng.choice(originals))) for name, mutate in kinds)
+    assert {name: row.pages for name, row in rows.items()} == dict.fromkeys(BOMBS, 1) | dict.fromkeys(MUTATIONS, 10)
     assert max(row.slowest for row in rows.values()) > 0
+    assert any(row.ended for row in rows.values())
     assert not [crash for row in rows.values() for crash in row.crashes]
     assert not [breach for row in rows.values() for breach in row.breaches]
 
 
 @pytest.mark.slow
-def test_a_crawl_of_such_pages_and_its_alignment_end_with_the_honest_pairs() -> None:
+def test_a_crawl_of_such_pages_and_its_alignment_end_with_the_honest_pairs(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(fuzz, "HONEST_PAGES", 15)
     outcomes, wrong = fuzz.crawl_and_align(fuzz.fuzzed(random.Random(2), fuzz.example_pages(), CRAWLED))
     assert not wrong
     assert sum(counts.total() for counts in outcomes.values()) > CRAWLED / 2

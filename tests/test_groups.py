@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from support.texts import ENGLISH, MODELS, SPANISH, corpus, html
+from support.texts import ENGLISH, MODELS, SPANISH, alternate, corpus, html
 
 from bilingual_crawler.items import Pair
 from bilingual_crawler.pairing.align import align
@@ -27,10 +27,6 @@ def pairs(pages: dict[str, bytes], method: str = "auto", editions: str = "best")
 def text(sentences: tuple[str, ...], number: int, count: int = 6) -> tuple[str, ...]:
     """A page of its own."""
     return tuple(f"{sentences[(number + n) % 5]} {number * 31 + n}" for n in range(count))
-
-
-def alternate(language: str, url: str) -> str:
-    return f'<link rel="alternate" hreflang="{language}" href="{url}">'
 
 
 @given(

@@ -6,32 +6,26 @@ from pathlib import Path
 from urllib.request import urlopen
 
 import pytest
-from support.crawls import documents, each, outcomes, summary
+from support.crawls import documents, each, outcomes, start_crawl, summary
 from support.hostile import HONEST, PAGES, hostile
 from support.processes import PeakMemory
-from support.webserver import start_scrapy
 
 from bilingual_crawler.storage.archive import iter_responses
 from bilingual_crawler.storage.records import read_tsv
 
-QUICK = {
-    "BILINGUAL_BACKOFF_START": 0.2,
-    "BILINGUAL_BACKOFF_MAX": 1,
-    "BILINGUAL_STALE_PAGES": 20,
-    "DOWNLOAD_TIMEOUT": 10,
-    "CONCURRENT_REQUESTS_PER_DOMAIN": 8,
-}
+QUICK = (
+    *("BILINGUAL_BACKOFF_START=0.2", "BILINGUAL_BACKOFF_MAX=1", "BILINGUAL_STALE_PAGES=20", "DOWNLOAD_TIMEOUT=10"),
+    "CONCURRENT_REQUESTS_PER_DOMAIN=8",
+)
 MINUTES = 8
 
 
 @pytest.mark.slow
 def test_the_crawl_ends_with_the_honest_pairs_and_touches_nothing_forbidden(tmp_path: Path) -> None:
     out = tmp_path / "out"
-    settings = {**QUICK, "BILINGUAL_OUTPUT_DIR": out, "JOBDIR": tmp_path / "job"}
     with hostile() as (site, contacts):
-        arguments = each("-a", "pair=eng-spa", "scope=web", f"seeds={site.url}/")
-        given = each("-s", *(f"{name}={value}" for name, value in settings.items()))
-        process = start_scrapy(tmp_path, "crawl", "bilingual", *arguments, *given, fresh=True)
+        given = each("-s", *QUICK, f"JOBDIR={tmp_path / 'job'}")
+        process = start_crawl(tmp_path, f"{site.url}/", "-a", "scope=web", *given, fresh=True)
         with PeakMemory(process.pid) as peak:
             stdout, stderr = process.communicate(timeout=60 * MINUTES)
     assert process.returncode == 0, stderr

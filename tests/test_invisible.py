@@ -13,7 +13,7 @@ import pyarrow.parquet as pq
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from lxml import etree
-from support.crawls import crawl, documents
+from support.crawls import crawl, documents, ended_well
 from support.texts import ENGLISH, SPANISH
 from support.webserver import run_scrapy, serve
 
@@ -80,13 +80,11 @@ def test_nothing_invisible_leaves_a_crawl_and_its_alignment(tmp_path: Path) -> N
     links += f" <a href='/x{DIRT}'>x</a>"
     site = {"/en/": page("en", ENGLISH, links), "/es/": page("es", SPANISH, links)}
     with serve(site) as server:
-        result = crawl(tmp_path, f"{server.url}/en/", "-s", "BILINGUAL_WARC=0", "-O", "feed.jsonl")
-    assert result.returncode == 0, result.stderr
+        result = ended_well(crawl(tmp_path, f"{server.url}/en/", "-s", "BILINGUAL_WARC=0", "-O", "feed.jsonl"))
     out = tmp_path / "out"
     found = documents(tmp_path)
     assert [record["title"] for record in found.values()] == ["Ti[2Jtle (en)", "Ti[2Jtle (es)"]
-    aligned = run_scrapy(tmp_path, "align", "out", *OPTIONS)
-    assert aligned.returncode == 0, aligned.stderr
+    aligned = ended_well(run_scrapy(tmp_path, "align", "out", *OPTIONS))
     bitext = read_bitext(tmp_path / "bitext")
     assert any("[2J" in text for text in bitext)
     folders = *out.iterdir(), *(tmp_path / "review").iterdir()
@@ -113,10 +111,8 @@ def test_documents_of_older_crawls_are_cleaned_when_they_are_read(tmp_path: Path
     pairs = "url_a\turl_b\tscore\tmethod\nhttp://a.example/en/\thttp://a.example/es/\t0.9\turl\n"
     (crawled / "pairs.tsv").write_text(pairs)
     (crawled / "summary.json").write_text(json.dumps({"pair": "eng-spa", "seeds": [f"http://a.example/{DIRT}"]}))
-    aligned = run_scrapy(tmp_path, "align", "crawled", *OPTIONS)
-    assert aligned.returncode == 0, aligned.stderr
-    reported = run_scrapy(tmp_path, "report", "crawled")
-    assert reported.returncode == 0, reported.stderr
+    ended_well(run_scrapy(tmp_path, "align", "crawled", *OPTIONS))
+    ended_well(run_scrapy(tmp_path, "report", "crawled"))
     report = (crawled / "report.html").read_text()
     assert "Ti[2Jtle" in report
     bitext = read_bitext(tmp_path / "bitext")

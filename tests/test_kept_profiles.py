@@ -9,7 +9,8 @@ from typing import Any
 
 import pytest
 from scrapy.settings import Settings
-from support.webserver import bilingual_site, run_scrapy, serve, varied
+from support.crawls import crawl, each, ended_well
+from support.webserver import bilingual_site, serve, varied
 
 from bilingual_crawler.alignment.at_end import align_crawl
 from bilingual_crawler.languages.pairs import LanguagePairs
@@ -27,10 +28,8 @@ PAGES = 5
 def crawled(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("crawled")
     with serve(varied(bilingual_site(PAGES))) as site:
-        settings = (f"BILINGUAL_OUTPUT_DIR={folder / 'out'}", "BILINGUAL_ALIGN=url", "BILINGUAL_WARC=1")
-        chosen = (part for setting in settings for part in ("-s", setting))
-        done = run_scrapy(folder, "crawl", "bilingual", "-a", "pair=eng-spa", "-a", f"seeds={site.url}/en/", *chosen)
-    assert done.returncode == 0, done.stderr
+        settings = each("-s", "BILINGUAL_ALIGN=url", "BILINGUAL_WARC=1")
+        ended_well(crawl(folder, f"{site.url}/en/", *settings, policy="gain"))
     return folder / "out"
 
 

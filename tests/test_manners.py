@@ -15,7 +15,7 @@ from subprocess import CompletedProcess
 from time import time
 
 import pytest
-from support.crawls import crawl, documents, each, outcomes, summary
+from support.crawls import crawl, documents, each, ended_well, outcomes, summary
 from support.scripted import Answer, Scripted, scripted, several
 from support.webserver import bilingual_site, run, serve
 
@@ -159,8 +159,7 @@ def crawled(tmp_path_factory: pytest.TempPathFactory) -> Crawled:
         named = dict(zip(HOSTS, sites, strict=True))
         STATUSES["/robots.txt"] = (text(f"Sitemap: {named['other statuses'].url}/sitemap.xml"),)
         seeds = f"{dead}/a,{dead}/b,{dead}/c,{english(sites)}"
-        result = crawl(folder, seeds, *ONE_BY_ONE, *QUICK)
-    assert result.returncode == 0, result.stderr
+        result = ended_well(crawl(folder, seeds, *ONE_BY_ONE, *QUICK))
     assert "Traceback" not in result.stderr
     return Crawled(folder, result.stderr, named, dead)
 
@@ -251,8 +250,7 @@ def away_for_a_while(away: Answer, requests: int) -> Callable[[str], Answer]:
 
 def test_a_site_that_is_away_for_some_tries_loses_only_a_page_that_never_answers(tmp_path: Path) -> None:
     with several(away_for_a_while(*given) for given in AWAY) as sites:
-        result = crawl(tmp_path, english(sites), *SHORT)
-    assert result.returncode == 0, result.stderr
+        ended_well(crawl(tmp_path, english(sites), *SHORT))
     for site, (_, requests) in zip(sites, AWAY, strict=True):
         assert len(site.asked) >= 6 + requests
         assert len(site.times("/en/page-1.html")) <= 8
@@ -333,8 +331,7 @@ def test_sites_on_one_address_take_turns_if_asked_to(tmp_path: Path) -> None:
         (tmp_path / politeness).mkdir()
         with serve(bilingual_site(4), delay=0.2) as site:
             seeds = f"{site.url}/en/,{site.url.replace('127.0.0.1', 'localhost')}/en/"
-            result = crawl(tmp_path / politeness, seeds, *ONE_BY_ONE, "-s", f"BILINGUAL_POLITENESS={politeness}")
-        assert result.returncode == 0, result.stderr
+            ended_well(crawl(tmp_path / politeness, seeds, *ONE_BY_ONE, "-s", f"BILINGUAL_POLITENESS={politeness}"))
         assert len(documents(tmp_path / politeness)) == 2 * 10
         overlapping[politeness] = site.overlapping
     # until their first answers, which a busy machine delays, their common address is unknown
@@ -350,8 +347,7 @@ def test_a_crawl_delay_does_not_shorten_the_delay_of_the_operator(tmp_path: Path
     delay = 0.5
     settings = (f"DOWNLOAD_DELAY={delay}", "DOWNLOAD_DELAY_JITTER=0", "AUTOTHROTTLE_START_DELAY=0.1")
     with several(map(asking_for, ("0.01", "-5", "nan"))) as sites:
-        result = slow_crawl(tmp_path, english(sites), *settings, f"AUTOTHROTTLE_ENABLED={throttle}", pages=99)
-    assert result.returncode == 0, result.stderr
+        ended_well(slow_crawl(tmp_path, english(sites), *settings, f"AUTOTHROTTLE_ENABLED={throttle}", pages=99))
     for site in sites:
         times = [when for when, path in site.asked if path != "/robots.txt"]
         assert len(times) >= len(DOCUMENTS)
@@ -363,8 +359,7 @@ def test_a_crawl_delay_is_kept_by_the_slot_that_asked_for_robots_txt(tmp_path: P
     """Its delay, one request at a time and no jitter, although the slot was there before anybody knew."""
     settings = ("DOWNLOAD_DELAY=0.1", "AUTOTHROTTLE_START_DELAY=0.1", "DOWNLOAD_DELAY_JITTER=0.9")
     with scripted(asking_for("0.6")) as site:
-        result = slow_crawl(tmp_path, f"{site.url}/en/", *settings, "AUTOTHROTTLE_ENABLED=1")
-    assert result.returncode == 0, result.stderr
+        ended_well(slow_crawl(tmp_path, f"{site.url}/en/", *settings, "AUTOTHROTTLE_ENABLED=1"))
     times = [when for when, path in site.asked if path != "/robots.txt"]
     assert min(later - earlier for earlier, later in pairwise(times)) > 0.3
     assert times[-1] - times[0] > 0.9 * 0.6 * (len(times) - 1)
@@ -405,8 +400,7 @@ def test_sockets_that_this_machine_has_not_are_no_failure_of_a_host(tmp_path: Pa
     (tmp_path / "starve.py").write_text(STARVE)
     more = each("-s", "BILINGUAL_BACKOFF_START=0.1", "BILINGUAL_HOST_FAILURES=3", 'ADDONS={"starve.Starve": 1}')
     with scripted(page) as site:
-        result = crawl(tmp_path, f"{site.url}/en/,{site.url.replace('127.0.0.1', 'localhost')}/en/", *more)
-    assert result.returncode == 0, result.stderr
+        result = ended_well(crawl(tmp_path, f"{site.url}/en/,{site.url.replace('127.0.0.1', 'localhost')}/en/", *more))
     assert "Traceback" not in result.stderr
     assert len(documents(tmp_path)) == 2 * len(DOCUMENTS)
     assert result.stderr.count("Too many open files (EMFILE)") == 1
@@ -420,8 +414,7 @@ def test_cookies_ask_nothing_of_the_network(tmp_path: Path, monkeypatch: pytest.
     monkeypatch.setenv("TLDEXTRACT_CACHE", str(cache))
     headers = {"Set-Cookie": "visit=1; Domain=127.0.0.1; Path=/"}
     with scripted(changed({path: (Answer(SITE[path], headers=headers),) for path in SITE})) as site:
-        result = crawl(tmp_path, f"{site.url}/en/", "-s", "COOKIES_ENABLED=1", fresh=True)
-    assert result.returncode == 0, result.stderr
+        result = ended_well(crawl(tmp_path, f"{site.url}/en/", "-s", "COOKIES_ENABLED=1", fresh=True))
     assert "Traceback" not in result.stderr
     assert not cache.exists()
     assert "Cookie: visit=1" in site.requests[-1]

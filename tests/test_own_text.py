@@ -4,9 +4,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from support.crawls import summary
+from support.crawls import crawl, each, ended_well, summary
 from support.texts import ENGLISH, SPANISH, corpus
-from support.webserver import run_scrapy, serve
+from support.webserver import serve
 
 from bilingual_crawler.languages.pairs import LanguagePairs
 from bilingual_crawler.pages.html import parse_page, walk_through
@@ -201,21 +201,12 @@ def half_translated() -> dict[str, str]:
     return pages
 
 
-def crawl(folder: Path, seed: str, pair: str, *settings: str) -> Any:
-    arguments = ["-a", f"pair={pair}", "-a", f"seeds={seed}", "-s", f"BILINGUAL_OUTPUT_DIR={folder / 'out'}"]
-    for setting in settings:
-        arguments += ["-s", f"BILINGUAL_{setting}"]
-    done = run_scrapy(folder, "crawl", "bilingual", *arguments)
-    assert done.returncode == 0, done.stderr
-    return done
-
-
 @pytest.fixture(scope="module")
 def untranslated(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Any]:
     folder = tmp_path_factory.mktemp("half")
     with serve(half_translated()) as site:
-        done = crawl(folder, f"{site.url}/en/0", "eng-spa", "ALIGN=auto", "ENCODER=", "BITEXT=jsonl,monolingual")
-    return folder, done
+        settings = each("-s", "BILINGUAL_ALIGN=auto", "BILINGUAL_ENCODER=", "BILINGUAL_BITEXT=jsonl,monolingual")
+        return folder, ended_well(crawl(folder, f"{site.url}/en/0", *settings, policy="gain"))
 
 
 def test_the_text_of_a_page_decides_and_its_frame_does_not(untranslated: tuple[Path, Any]) -> None:
@@ -284,5 +275,5 @@ def test_small_languages_are_declared_in_any_way(tmp_path: Path) -> None:
         pages[f"/x{number}"] = f"<html lang=en><meta charset=utf-8><title>{number}</title>{links}{english}"
         pages[f"/y{number}"] = f"{head}<meta charset=utf-8><title>{number}</title>{links}<p>{3 * line}"
     with serve(pages) as site:
-        crawl(tmp_path, f"{site.url}/x0", "eng-sme")
+        ended_well(crawl(tmp_path, f"{site.url}/x0", policy="gain", pair="eng-sme"))
     assert summary(tmp_path)["documents"] == {"eng": 3, "sme": 3}

@@ -58,26 +58,26 @@ def found(*pages: PageRecord) -> list[tuple[str, str, str]]:
     return results[0]
 
 
-def test_urls_that_differ_in_the_language_identifier_pair() -> None:
-    assert found(page(EN, "eng"), page(IS, "isl")) == [(EN, IS, "url")]
-    # the suffix of the country says nothing about the language
-    assert found(page(on("about"), "eng"), page(IS, "isl")) == [(on("about"), IS, "url")]
+CLAIMS = announced("eng", EN), announced("isl", SLUG)
+JUDGED: dict[str, tuple[list[PageRecord], list[tuple[str, str, str]]]] = {
+    "URLs that differ in the language identifier": ([page(EN, "eng"), page(IS, "isl")], [(EN, IS, "url")]),
+    "a country that says no language": ([page(on("about"), "eng"), page(IS, "isl")], [(on("about"), IS, "url")]),
+    "marker_disagrees": ([page(IS, "eng"), page(EN, "isl")], []),
+    "length": ([page(EN, "eng"), page(IS, "isl", length=50)], []),
+    "hreflang before the rule of URLs": (
+        [page(EN, "eng"), page(IS, "isl"), page(SLUG, "isl", *CLAIMS)],
+        [(EN, SLUG, "hreflang")],
+    ),
+    "a claim of one language": ([page(on("x"), "eng", announced("isl", on("y"))), page(on("y"), "eng")], []),
+    "a claim of another language": ([page(on("x"), "eng", announced("fra", on("y"))), page(on("y"), "isl")], []),
+}
 
 
-def test_an_identifier_that_lies_about_the_content_is_refused() -> None:
-    lying = page("https://a.is/is/about", "eng"), page("https://a.is/en/about", "isl")
-    assert found(*lying) == []
-    assert holding(*lying).refused(0) == {"marker_disagrees": 1}
-
-
-def test_hreflang_pairs_translated_slugs_and_beats_the_url_rule() -> None:
-    claims = announced("eng", EN), announced("isl", SLUG)
-    assert found(page(EN, "eng"), page(IS, "isl"), page(SLUG, "isl", *claims)) == [(EN, SLUG, "hreflang")]
-
-
-@pytest.mark.parametrize(("claimed", "language"), [("isl", "eng"), ("fra", "isl")])
-def test_a_claim_about_a_page_of_the_wrong_language_is_not_believed(claimed: str, language: str) -> None:
-    assert found(page(on("x"), "eng", announced(claimed, on("y"))), page(on("y"), language)) == []
+@pytest.mark.parametrize("name", JUDGED)
+def test_what_is_a_pair_and_why_others_are_refused(name: str) -> None:
+    pages, pairs = JUDGED[name]
+    assert found(*pages) == pairs
+    assert name not in REASONS or holding(*pages).refused(0) == {name: 1}
 
 
 def test_the_likeliest_proposal_counts_whatever_their_order() -> None:
@@ -129,12 +129,6 @@ def test_pairs_are_one_to_one() -> None:
     assert both.refused(1) == {"taken": 1}
 
 
-def test_a_stub_is_not_the_translation_of_a_long_page() -> None:
-    pages = page(EN, "eng"), page(IS, "isl", length=50)
-    assert found(*pages) == []
-    assert holding(*pages).refused(0) == {"length": 1}
-
-
 def test_a_page_seen_twice_counts_once() -> None:
     twice = holding(page(EN, "eng"), page(IS, "isl"))
     assert twice.add_page(page(IS, "isl")) is None
@@ -178,19 +172,15 @@ def of_site(english: str, icelandic: str, count: int = 10, *, announcing: bool =
     return ledger
 
 
-def test_a_pair_that_nothing_announces_is_unlikely_where_the_site_announces_its_pairs() -> None:
+def test_a_pair_unlike_the_others_of_its_site_is_unlikely() -> None:
     expected = Pair(on("about"), on("um"), 0.7, "parallel", "eng-isl")
     assert proposed(PairLedger(Book(PAIR)), "about", "um") == expected
     assert proposed(of_site("en/{}", "is/{}"), "about", "um") is None
-
-
-def test_files_that_cannot_announce_anything_are_not_held_to_what_pages_announce() -> None:
+    # files cannot announce anything
     for ending, wanted in ((".pdf", True), ("", False)):
         ledger = of_site("en/{}", "is/{}", announcing=True)
         assert bool(proposed(ledger, f"files/9a0b{ending}", f"files/1f2c{ending}")) is wanted
-
-
-def test_numbers_that_differ_speak_against_a_pair_where_those_of_other_pairs_do_not() -> None:
+    # where pairs have equal numbers
     for year, wanted in (("2018", True), ("2019", False)):
         assert bool(proposed(of_site("one-{}", "ein-{}"), f"road-{year}", "vegur-2018")) is wanted
 

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 import pytest
-from support.crawls import summary
+from support.crawls import each, ended_well, summary
 from support.webserver import bilingual_site, html, run_scrapy, serve, varied
 
 from bilingual_crawler.storage.records import read_json_lines, read_tsv
@@ -28,9 +28,8 @@ class Deadly(BilingualSpider):
 
 
 def command(url: str, *spider: str) -> tuple[str, ...]:
-    settings = ("BILINGUAL_OUTPUT_DIR=out", "JOBDIR=job", "BILINGUAL_ALIGN=")
-    chosen = (part for setting in settings for part in ("-s", setting))
-    return (*(spider or ("crawl", "bilingual")), "-a", "pair=eng-spa", "-a", f"seeds={url}/en/", *chosen)
+    settings = each("-s", "BILINGUAL_OUTPUT_DIR=out", "JOBDIR=job")
+    return (*(spider or ("crawl", "bilingual")), *each("-a", "pair=eng-spa", f"seeds={url}/en/"), *settings)
 
 
 @pytest.mark.slow
@@ -52,8 +51,7 @@ def test_a_death_between_page_document_and_pair_loses_no_pair(
         assert killed.returncode == -9, killed.stderr
         written = len(list(read_tsv(tmp_path / "out" / "pairs.tsv")))
         assert 0 < written <= PAGES
-        result = run_scrapy(tmp_path, *command(site.url))
-    assert result.returncode == 0, result.stderr
+        ended_well(run_scrapy(tmp_path, *command(site.url)))
     rows = [(row["url_a"], row["url_b"]) for row in read_tsv(tmp_path / "out" / "pairs.tsv")]
     assert len(rows) == len(set(rows)) == PAGES + 1 == summary(tmp_path)["pairs"]
 
@@ -65,8 +63,7 @@ def test_pages_that_are_no_documents_are_in_no_pair(tmp_path: Path) -> None:
     for path in left_out:
         pages[path] = pages[path].replace("<head>", "<head><meta name=robots content=noindex>")
     with serve(varied(pages)) as site:
-        result = run_scrapy(tmp_path, *command(site.url))
-        assert result.returncode == 0, result.stderr
+        ended_well(run_scrapy(tmp_path, *command(site.url)))
         assert all(site.asked[path] for path in left_out)
         hidden = {f"{site.url}{path}" for path in left_out}
     documents = {record["url"] for record in read_json_lines(tmp_path / "out" / "documents.jsonl.gz")}
@@ -87,8 +84,7 @@ def test_what_a_page_announces_counts_although_its_links_are_not_followed(tmp_pa
         "/saga": html("es", "saga", ""),
     }
     with serve(varied(pages)) as site:
-        result = run_scrapy(tmp_path, *command(site.url))
-        assert result.returncode == 0, result.stderr
+        ended_well(run_scrapy(tmp_path, *command(site.url)))
         expected = [(f"{site.url}/story", f"{site.url}/saga", "hreflang")]
     rows = read_tsv(tmp_path / "out" / "pairs.tsv")
     assert [(row["url_a"], row["url_b"], row["method"]) for row in rows] == expected

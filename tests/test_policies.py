@@ -200,8 +200,10 @@ def test_gain_does_not_take_a_stub_for_a_translation() -> None:
     assert worth["/is/um/"] > 0.5
 
 
-def test_gain_crosses_pages_in_other_languages_unless_told_not_to() -> None:
+def test_gain_ranks_seeds_by_language_and_crosses_pages_in_others_unless_told_not_to() -> None:
     crossing, staying = make(Gain), Gain(PAIR, bridges=False)
+    known, unmarked, other = (crossing.seed_priority(HOST + path) for path in ("/en/", "/", "/fr/"))
+    assert min(known, unmarked) > other
     assert crossing.expands(page("/fr", "fra"))
     assert not staying.expands(page("/fr", "fra"))
     assert staying.expands(PageRecord(HOST, "fra", None, seed=True))
@@ -232,12 +234,6 @@ def test_gain_follows_what_is_said_of_a_redirected_url_to_its_target() -> None:
     visit(crawl, page("/about", "eng"), [claim])
     crawl.observe_redirect(HOST + "/um", HOST + "/is/um-okkur")
     assert gain.reconsider(HOST + "/is/um-okkur", 1.0) > 0.5
-
-
-def test_gain_ranks_seeds_by_what_is_known_of_their_language() -> None:
-    gain = make(Gain)
-    known, unmarked, other = (gain.seed_priority(HOST + path) for path in ("/en/", "/", "/fr/"))
-    assert min(known, unmarked) > other
 
 
 @pytest.mark.parametrize(

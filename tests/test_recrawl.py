@@ -13,7 +13,7 @@ from scrapy.utils.test import get_crawler
 from support.archives import page as archived
 from support.archives import write_warc
 from support.crawls import crawl as crawl_site
-from support.crawls import documents, each, pairs, summary
+from support.crawls import documents, each, ended_well, pairs, summary
 from support.scripted import Answer, scripted
 from support.webserver import bilingual_site, html, varied
 from warcio.archiveiterator import ArchiveIterator
@@ -36,8 +36,7 @@ GONE = "/es/page-11.html"
 def crawl(folder: Path, url: str, *settings: str) -> None:
     folder.mkdir()
     usual = ("BILINGUAL_STALE_PAGES=0", "BILINGUAL_ENCODER=", "BILINGUAL_ALIGN=auto")
-    result = crawl_site(folder, f"{url}/en/", *each("-s", *usual, *settings), policy="gain")
-    assert result.returncode == 0, result.stderr
+    result = ended_well(crawl_site(folder, f"{url}/en/", *each("-s", *usual, *settings), policy="gain"))
     assert "Traceback" not in result.stderr
 
 

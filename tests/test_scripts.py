@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
-from support.crawls import crawl, documents, each, outcomes, refused, summary
+from support.crawls import crawl, documents, each, ended_well, outcomes, refused, summary
 from support.webserver import run_scrapy, serve
 
 from bilingual_crawler.bitext.align import SentencePair
@@ -200,8 +200,7 @@ def crawled(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
     with serve(site()) as served:
         settings = each("-s", "BILINGUAL_BITEXT=moses", "BILINGUAL_ENCODER=", "BILINGUAL_ALIGN=auto")
         pair = "en-zh-Hant,eng-srp_Latn,eng-uzb_Cyrl"
-        result = crawl(folder, f"{served.url}/en/0", *settings, policy="", pair=pair)
-        assert result.returncode == 0, result.stderr
+        ended_well(crawl(folder, f"{served.url}/en/0", *settings, policy="", pair=pair))
         return folder, served.url
 
 
@@ -246,8 +245,7 @@ def test_align_takes_the_pages_in_the_script(crawled: tuple[Path, str], tmp_path
     archives = [str(path) for path in sorted((folder / "out").glob("*.warc.gz"))]
     out = tmp_path / "pairs.tsv"
     given = ("--pair", pair, "--editions", "all", "--out", str(out))
-    result = run_scrapy(tmp_path, "align", *archives, *given, "-s", "BILINGUAL_ENCODER=")
-    assert result.returncode == 0, result.stderr
+    result = ended_well(run_scrapy(tmp_path, "align", *archives, *given, "-s", "BILINGUAL_ENCODER="))
     found = {(row["url_a"].removeprefix(url), row["url_b"].removeprefix(url)) for row in read_tsv(out)}
     assert found == {(f"/en/{number}", f"/{tag}/{number}") for number in (0, 1)}
     # those in the other script are not even candidates

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from support.crawls import crawl, documents, outcomes, summary
+from support.crawls import crawl, documents, ended_well, outcomes, summary
 from support.scripted import Answer, Scripted, scripted
 from support.webserver import ALIGNED, html, varied
 
@@ -249,8 +249,7 @@ def test_a_sitemap_announces_translations(tmp_path: Path) -> None:
     with scripted(opaque_site(sitemap, "Sitemap: /sitemap.xml")) as site:
         assert crawl(tmp_path, f"{site.url}/", *ALIGNED, *job, "-a", "max_pages=5").returncode == 0
         assert 0 < sum("/p" in url for url in documents(tmp_path)) < 6
-        result = crawl(tmp_path, f"{site.url}/", *ALIGNED, *job)
-        assert result.returncode == 0, result.stderr
+        ended_well(crawl(tmp_path, f"{site.url}/", *ALIGNED, *job))
         assert site.paths().count("/sitemap.xml") == 1
     announced = {url: url.replace("/p", "/q") for url in documents(tmp_path) if "/p" in url}
     assert len(announced) == 6

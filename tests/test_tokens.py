@@ -4,13 +4,6 @@ from tokenizers import Tokenizer, models, pre_tokenizers
 from bilingual_crawler.scoring.models import FIRST_BYTE, ByteTokens, FileTokens
 
 
-def words_file() -> bytes:
-    tokenizer = Tokenizer(models.WordLevel({"<unk>": 0, "www": 1, "com": 2, "<pad>": 3}, unk_token="<unk>"))
-    tokenizer.pre_tokenizer = pre_tokenizers.Whitespace()
-    tokenizer.enable_padding(length=9)
-    return tokenizer.to_str().encode()
-
-
 def test_bytes_of_several_texts_follow_one_another() -> None:
     ids, lengths = ByteTokens(5)(["ab", "", "aħbar", "\ud800"])
     assert lengths.tolist() == [2, 0, 5, 1]
@@ -20,13 +13,13 @@ def test_bytes_of_several_texts_follow_one_another() -> None:
 
 
 def test_a_tokenizer_file_is_cut_and_not_padded() -> None:
-    tokens = FileTokens(words_file(), 3)
+    tokenizer = Tokenizer(models.WordLevel({"<unk>": 0, "www": 1, "com": 2, "<pad>": 3}, unk_token="<unk>"))
+    tokenizer.pre_tokenizer = pre_tokenizers.Whitespace()
+    tokenizer.enable_padding(length=9)
+    tokens = FileTokens(tokenizer.to_str().encode(), 3)
     ids, lengths = tokens(["www com", "www www www www", ""])
     assert lengths.tolist() == [2, 3, 0]
     assert ids.tolist() == [1, 2, 1, 1, 1]
     assert tokens.pad == 3
-
-
-def test_what_is_no_tokenizer_is_refused() -> None:
     with pytest.raises(ValueError, match="not a tokenizer"):
         FileTokens(b"{}", 3)

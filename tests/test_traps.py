@@ -8,7 +8,7 @@ from itertools import count, islice, permutations
 from pathlib import Path
 
 import pytest
-from support.crawls import crawl, documents, outcomes, summary
+from support.crawls import crawl, documents, ended_well, outcomes, summary
 from support.scripted import Answer, scripted
 from support.webserver import ABOUT_SITE, TEXT, bilingual_site, html, varied
 
@@ -289,8 +289,7 @@ GONE = [f"gone-{number}" for number in range(20)]
 def crawl_with_soft_404(folder: Path, answer: Callable[[str], Answer], honest: Mapping[str, str]) -> dict[str, str]:
     """The outcomes of a site whose *honest* pages are documents, of which few addresses are asked for in vain."""
     with scripted(answer) as site:
-        result = crawl(folder, f"{site.url}/en/", "-s", "CONCURRENT_REQUESTS=1")
-    assert result.returncode == 0, result.stderr
+        ended_well(crawl(folder, f"{site.url}/en/", "-s", "CONCURRENT_REQUESTS=1"))
     found = outcomes(folder, site.url)
     assert not [path for path in honest if path[1:3] in ("en", "es") and found[path] != "document"]
     assert len([path for path in site.paths() if NOWHERE.fullmatch(path)]) <= 3, "the host and two folders"

@@ -1,6 +1,5 @@
 """How many pairs of a site remain, and crawls that end when enough of them are found."""
 
-import json
 import random
 import signal
 import time
@@ -11,10 +10,10 @@ from urllib.parse import urlsplit
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
-from support.crawls import crawl
+from support.crawls import crawl, crawl_with_two_workers, ended_well, start_crawl, summary
 from support.redis_server import redis_server
 from support.scripted import Answer, scripted
-from support.webserver import ABOUT_SITE, TEXT, bilingual_site, html, serve, start_scrapy, varied
+from support.webserver import ABOUT_SITE, TEXT, bilingual_site, html, serve, varied
 
 from bilingual_crawler.crawl.learner import Learner
 from bilingual_crawler.crawl.remaining import (
@@ -45,6 +44,7 @@ BLOG = 240
 PAGES = 30
 WHOLE = ("-s", "BILINGUAL_STALE_PAGES=0")
 """The blog is not left out as one that says nothing new."""
+UNTIL = ("-a", "until=0.98")
 
 counts = st.integers(0, 10**6)
 outcomes = st.lists(
@@ -236,12 +236,12 @@ def test_the_queue_promises_the_sum_of_what_its_urls_are_worth(seed: int) -> Non
 # crawls ---------------------------------------------------------------------------------------------------------------
 
 
-def with_blog() -> dict[str, str]:
+def with_blog(posts: int = BLOG) -> dict[str, str]:
     """A bilingual site with a blog in English only, each page of which leads to the next ones."""
     site = varied(bilingual_site(PAGES))
     chooser = random.Random(1)
-    for number in range(BLOG):
-        onward = "".join(f"<a href=/blog/{n}>{n}</a> " for n in range(number + 1, min(number + 9, BLOG)))
+    for number in range(posts):
+        onward = "".join(f"<a href=/blog/{n}>{n}</a> " for n in range(number + 1, min(number + 9, posts)))
         words = " ".join(chooser.choices(TEXT["en"].split(), k=60))
         site[f"/blog/{number}"] = html("en", f"blog {number}", f"{onward}<p>{words} {number}</p>")
     site["/en/"] = site["/en/"].replace("</body>", "<a href=/blog/0>blog</a></body>")
@@ -255,79 +255,71 @@ def outcome(folder: Path) -> tuple[set[str], set[tuple[str, str]]]:
     return documents, {(urlsplit(row["url_a"]).path, urlsplit(row["url_b"]).path) for row in rows}
 
 
-def summary(folder: Path) -> dict[str, object]:
-    read: dict[str, object] = json.loads((folder / "out" / "summary.json").read_text())
-    return read
+def end_well(folder: Path, seeds: str, *more: str, policy: str = "gain", pair: str = "eng-spa") -> str:
+    """Crawl to the end, or to a share of the pairs; returns the log."""
+    done = ended_well(crawl(folder, seeds, *WHOLE, *more, policy=policy, pair=pair))
+    return str(done.stderr)
 
 
 @pytest.mark.slow
 def test_a_crawl_ends_by_itself_and_a_resume_fetches_the_rest(tmp_path: Path) -> None:
     (tmp_path / "whole").mkdir()
-    with serve(with_blog()) as server:
+    blog = 150
+    with serve(with_blog(blog)) as server:
         seeds = f"{server.url}/en/"
-        job = ("-s", f"JOBDIR={tmp_path / 'job'}", "-s", "BILINGUAL_STALE_PAGES=0")
-        first = crawl(tmp_path, seeds, "-a", "until=0.98", *job, policy="gain")
-        assert first.returncode == 0, first.stderr
+        job = ("-s", f"JOBDIR={tmp_path / 'job'}")
+        log = end_well(tmp_path, seeds, *UNTIL, *job)
         documents, pairs = outcome(tmp_path)
         found = summary(tmp_path)
         assert len(pairs) == PAGES + 1
-        assert len(documents) < (2 * PAGES + BLOG) / 2
+        assert len(documents) < (2 * PAGES + blog) / 2
         assert found["finish_reason"] == "until"
         assert found["queued"]
-        assert found["estimate"]["share"] >= 0.98  # type: ignore[index]
-        assert found["sites"]["127.0.0.1"]["state"] == "left"  # type: ignore[index]
-        assert "127.0.0.1 is left: an estimated" in first.stderr
-        assert "addresses are still queued, with about 0 pairs: an estimated" in first.stderr
+        assert found["estimate"]["share"] >= 0.98
+        assert found["sites"]["127.0.0.1"]["state"] == "left"
+        assert "127.0.0.1 is left: an estimated" in log
+        assert "addresses are still queued, with about 0 pairs: an estimated" in log
         asked = server.asked.total()
         # the same share is there already
-        assert crawl(tmp_path, seeds, "-a", "until=0.98", *job, policy="gain").returncode == 0
+        end_well(tmp_path, seeds, *UNTIL, *job)
         assert server.asked.total() <= asked + 2
-        assert crawl(tmp_path, seeds, *job, policy="gain").returncode == 0
+        end_well(tmp_path, seeds, *job)
         again = summary(tmp_path)
         assert again["finish_reason"] == "finished"
-        assert again["estimate"]["share"] == 1  # type: ignore[index]
+        assert again["estimate"]["share"] == 1
         assert {path: times for path, times in server.asked.items() if times > 1} == dict.fromkeys(ABOUT_SITE, 2)
-    with serve(with_blog()) as server:
-        crawl(tmp_path / "whole", f"{server.url}/en/", "-s", "BILINGUAL_STALE_PAGES=0", policy="gain")
-        whole = outcome(tmp_path / "whole")
-    assert outcome(tmp_path) == whole
+    with serve(with_blog(blog)) as server:
+        end_well(tmp_path / "whole", f"{server.url}/en/")
+    assert outcome(tmp_path) == outcome(tmp_path / "whole")
 
 
 @pytest.mark.slow
 def test_a_killed_crawl_knows_what_it_had_found(tmp_path: Path) -> None:
     with serve(with_blog(), delay=0.01) as server:
-        arguments = ("-a", "pair=eng-spa", "-a", f"seeds={server.url}/en/", "-a", "until=0.98")
-        job = ("-s", f"JOBDIR={tmp_path / 'job'}", "-s", "BILINGUAL_STALE_PAGES=0")
-        folder = ("-s", f"BILINGUAL_OUTPUT_DIR={tmp_path / 'out'}")
-        process = start_scrapy(tmp_path, "crawl", "bilingual", *arguments, *job, *folder)
+        seeds, job = f"{server.url}/en/", ("-s", f"JOBDIR={tmp_path / 'job'}")
+        process = start_crawl(tmp_path, seeds, *UNTIL, *job, *WHOLE)
         server.wait_until_asked(40)
         process.send_signal(signal.SIGKILL)
         process.communicate()
-        done = crawl(tmp_path, f"{server.url}/en/", "-a", "until=0.98", *job, policy="gain")
-        assert done.returncode == 0, done.stderr
+        end_well(tmp_path, seeds, *UNTIL, *job)
         assert summary(tmp_path)["finish_reason"] == "until"
         assert server.asked.total() < (2 * PAGES + BLOG) / 2
         # what was in flight when the process died comes last
         assert len(outcome(tmp_path)[1]) >= PAGES - 1
-        assert crawl(tmp_path, f"{server.url}/en/", *job, policy="gain").returncode == 0
+        end_well(tmp_path, seeds, *job)
         assert len(outcome(tmp_path)[1]) == PAGES + 1
 
 
 def test_a_site_without_the_pair_is_left(tmp_path: Path) -> None:
     with serve({path: page for path, page in with_blog().items() if path.startswith("/blog/")}) as server:
-        whole = ("-s", "BILINGUAL_STALE_PAGES=0")
-        done = crawl(tmp_path, f"{server.url}/blog/0", "-a", "until=0.98", *whole, policy="gain")
-        assert done.returncode == 0, done.stderr
+        assert "-a until=1 fetches all of it" in end_well(tmp_path, f"{server.url}/blog/0", *UNTIL)
         assert summary(tmp_path)["finish_reason"] == "until"
         assert FIRST_PAGES <= server.asked.total() <= PAGES_WITHOUT_PAIR
-        assert "-a until=1 fetches all of it" in done.stderr
 
 
 def test_other_policies_end_by_what_they_bring(tmp_path: Path) -> None:
     with serve(with_blog()) as server:
-        seeds = f"{server.url}/en/"
-        done = crawl(tmp_path, seeds, "-a", "until=0.98", "-s", "BILINGUAL_STALE_PAGES=0", policy="ilsp")
-        assert done.returncode == 0, done.stderr
+        end_well(tmp_path, f"{server.url}/en/", *UNTIL, policy="ilsp")
         assert summary(tmp_path)["finish_reason"] == "until"
         assert summary(tmp_path)["estimate"] == {}
         assert len(outcome(tmp_path)[1]) == PAGES + 1
@@ -336,31 +328,17 @@ def test_other_policies_end_by_what_they_bring(tmp_path: Path) -> None:
 
 def test_the_reason_of_the_end_is_that_of_the_budget(tmp_path: Path) -> None:
     with serve(with_blog()) as server:
-        crawl(tmp_path, f"{server.url}/en/", "-a", "until=0.98", "-a", "max_pages=20", policy="gain")
+        end_well(tmp_path, f"{server.url}/en/", *UNTIL, "-a", "max_pages=20")
+        assert sum(count for path, count in server.asked.items() if path in server.pages) <= 20
         assert summary(tmp_path)["finish_reason"] == "page_budget"
         estimate = summary(tmp_path)["estimate"]
-        assert isinstance(estimate, dict)
         assert estimate["low"] <= estimate["share"] < 0.98
 
 
 def test_workers_of_one_frontier_leave_their_sites(tmp_path: Path) -> None:
     with serve(with_blog()) as one, serve(with_blog(), address="127.0.0.2") as two, redis_server(tmp_path) as server:
-        workers = []
-        for name in ("a", "b"):
-            (tmp_path / name).mkdir()
-            whole = ("-s", "BILINGUAL_STALE_PAGES=0")
-            workers.append(
-                start_scrapy(
-                    tmp_path / name,
-                    *("crawl", "bilingual", "-a", "pair=eng-spa", "-a", f"seeds={one.url}/en/,{two.url}/en/"),
-                    *("-a", "until=0.98", "-s", f"BILINGUAL_FRONTIER={server.url}"),
-                    *("-s", f"BILINGUAL_OUTPUT_DIR={tmp_path / name / 'out'}", *whole),
-                )
-            )
-        for worker in workers:
-            _, said = worker.communicate(timeout=300)
-            assert worker.returncode == 0, said
-        rows = [row for name in ("a", "b") for row in read_tsv(tmp_path / name / "out" / "pairs.tsv")]
+        folders = crawl_with_two_workers(tmp_path, f"{one.url}/en/,{two.url}/en/", server.url, *UNTIL, *WHOLE)
+        rows = [row for folder in folders for row in read_tsv(folder / "out" / "pairs.tsv")]
         assert len(rows) >= 2 * PAGES
         assert one.asked.total() + two.asked.total() < 2 * PAGES + BLOG
 
@@ -368,12 +346,9 @@ def test_workers_of_one_frontier_leave_their_sites(tmp_path: Path) -> None:
 def test_a_worker_that_goes_on_counts_the_pairs_of_the_run_before(tmp_path: Path) -> None:
     """They are adopted from pairs.tsv before Redis tells what was fetched."""
     with serve(with_blog()) as one, redis_server(tmp_path) as server:
-        arguments = ("-a", "pair=eng-spa", "-a", f"seeds={one.url}/en/", "-s", f"BILINGUAL_FRONTIER={server.url}")
-        kept = ("-s", f"BILINGUAL_OUTPUT_DIR={tmp_path / 'out'}", "-s", f"JOBDIR={tmp_path / 'job'}", *WHOLE)
-        for more in (("max_pages=50",), ("until=0.98",)):
-            process = start_scrapy(tmp_path, "crawl", "bilingual", *arguments, "-a", *more, *kept)
-            _, said = process.communicate(timeout=300)
-            assert process.returncode == 0, said
+        kept = ("-s", f"BILINGUAL_FRONTIER={server.url}", "-s", f"JOBDIR={tmp_path / 'job'}")
+        for more in (("-a", "max_pages=50"), UNTIL):
+            end_well(tmp_path, f"{one.url}/en/", *more, *kept)
         assert len(outcome(tmp_path)[1]) >= PAGES
         assert one.asked.total() < (2 * PAGES + BLOG) / 2
 
@@ -394,9 +369,7 @@ def across(lang: str, other: str, to: str) -> dict[str, str]:
 def test_pairs_of_two_domains_count_on_both(tmp_path: Path) -> None:
     with serve({}) as one, serve({}, address="127.0.0.2") as two:
         one.pages, two.pages = across("en", "es", two.url), across("es", "en", one.url)
-        seeds = f"{one.url}/,{two.url}/"
-        done = crawl(tmp_path, seeds, "-a", "until=0.98", *WHOLE, policy="gain")
-        assert done.returncode == 0, done.stderr
+        end_well(tmp_path, f"{one.url}/,{two.url}/", *UNTIL)
         assert len(outcome(tmp_path)[1]) >= 1.9 * PAGES
 
 
@@ -417,8 +390,7 @@ def test_pages_that_only_a_sitemap_names_are_found(tmp_path: Path) -> None:
             entries = "".join(f"<{item}><loc>{server.url}{path}</loc></{item}>" for path in paths)
             site[name] = f'<{root} xmlns="http://www.sitemaps.org/schemas/sitemap/0.9">{entries}</{root}>'
         server.robots = f"User-agent: *\nSitemap: {server.url}/index.xml\n"
-        done = crawl(tmp_path, f"{server.url}/en/", "-a", "until=0.98", *WHOLE, policy="gain")
-        assert done.returncode == 0, done.stderr
+        end_well(tmp_path, f"{server.url}/en/", *UNTIL)
         assert len(outcome(tmp_path)[1]) >= 1.9 * PAGES
 
 
@@ -436,8 +408,7 @@ def test_a_site_is_taken_up_again_if_a_late_page_brings_more(tmp_path: Path) -> 
 
     site["/en/"] = site["/en/"].replace("<a ", "<a href=/en/late.html>late</a> <a ", 1)
     with scripted(answer) as server:
-        done = crawl(tmp_path, f"{server.url}/en/", "-a", "until=0.98", *WHOLE, policy="gain")
-        assert done.returncode == 0, done.stderr
+        end_well(tmp_path, f"{server.url}/en/", *UNTIL)
     assert len(outcome(tmp_path)[1]) >= 1.9 * PAGES
 
 
@@ -446,16 +417,13 @@ def test_refused_addresses_are_no_pages_without_a_pair(tmp_path: Path) -> None:
     site["/"] = html("en", "home", "".join(f"<a href=/login/{n}>x</a>" for n in range(250)) + "<a href=/en/>all</a>")
     with serve(site) as server:
         server.robots = "User-agent: *\nDisallow: /login/\n"
-        done = crawl(tmp_path, f"{server.url}/", "-a", "until=0.98", *WHOLE, policy="bfs")
-        assert done.returncode == 0, done.stderr
+        end_well(tmp_path, f"{server.url}/", *UNTIL, policy="bfs")
         assert len(outcome(tmp_path)[1]) == PAGES + 1
 
 
 def test_several_pairs_of_languages_are_added_up(tmp_path: Path) -> None:
     with serve(with_blog()) as server:
-        more = ("-a", "until=0.98", *WHOLE)
-        done = crawl(tmp_path, f"{server.url}/en/", *more, policy="gain", pair="eng-spa,eng-eus")
-        assert done.returncode == 0, done.stderr
+        end_well(tmp_path, f"{server.url}/en/", *UNTIL, pair="eng-spa,eng-eus")
         assert summary(tmp_path)["finish_reason"] == "until"
         assert len(outcome(tmp_path)[1]) >= PAGES
 

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from support.crawls import crawl, documents, outcomes, summary
+from support.crawls import crawl, documents, ended_well, outcomes, summary
 from support.scripted import Answer, Scripted, scripted
 from support.webserver import ABOUT_SITE, bilingual_site, html, varied
 
@@ -63,8 +63,7 @@ def walled(wall: Wall, *, first: int, last: int = 1_000_000) -> Callable[[str], 
 
 def run(folder: Path, site: Scripted, *more: str) -> tuple[str, dict[str, Any], set[str]]:
     """Crawl the site; returns the log, the summary and the paths of the documents."""
-    result = crawl(folder, f"{site.url}/en/", "-s", "BILINGUAL_BACKOFF_START=0.1", *more)
-    assert result.returncode == 0, result.stderr
+    result = ended_well(crawl(folder, f"{site.url}/en/", "-s", "BILINGUAL_BACKOFF_START=0.1", *more))
     return result.stderr, summary(folder), {url.removeprefix(site.url) for url in documents(folder)}
 
 

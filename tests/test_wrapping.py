@@ -79,41 +79,22 @@ def test_wrapped_text_without_blanks_is_joined_without_blanks(language: str) -> 
 
 
 @pytest.mark.parametrize(
-    ("html", "text"),
+    "marked",
     [
-        (
-            "We would like to welcome you all to our new website,<br>where you find all of our products.",
-            "We would like to welcome you all to our new website, where you find all of our products.",
-        ),
-        (
-            "<b>The office is on the third floor of the<br/>building</b> and <span>is open on all days of the<br>week "
-            "but Sunday</span>, <font>from nine in the<br>morning to five.</font>",
-            "The office is on the third floor of the building and is open on all days of the week but Sunday, from "
-            "nine in the morning to five.",
-        ),
-        (
-            "Die Anmeldung für den Kurs ist bis zum fünfzehnten September im Büro der<br>Augustastraße möglich.",
-            "Die Anmeldung für den Kurs ist bis zum fünfzehnten September im Büro der Augustastraße möglich.",
-        ),
-        (
-            "私たちは地域の皆様とともに、<br>新しい価値を創造してまいります。",
-            "私たちは地域の皆様とともに、新しい価値を創造してまいります。",
-        ),
-        (
-            "Dieses Gesetz regelt die Verant-<br>wortung der Behörden für die Beauf-<br>sichtigung der Häfen.",
-            "Dieses Gesetz regelt die Verantwortung der Behörden für die Beaufsichtigung der Häfen.",
-        ),
-        (
-            "Hoje o museu está fechado e na sexta-<br>feira abre às nove. Na outra sexta-feira também.",
-            "Hoje o museu está fechado e na sexta-feira abre às nove. Na outra sexta-feira também.",
-        ),
-        (
-            "Wir nennen hier alle wichtigen Vor-<br>und Nachteile der Methode.",
-            "Wir nennen hier alle wichtigen Vor- und Nachteile der Methode.",
-        ),
+        "We would like to welcome you all to our new website,|where you find all of our products.",
+        "<b>The office is on the third floor of the|building</b> and <span>is open on all days of the|week but Sunday"
+        "</span>, <font>from nine in the|morning to five.</font>",
+        "Die Anmeldung für den Kurs ist bis zum fünfzehnten September im Büro der|Augustastraße möglich.",
+        "私たちは地域の皆様とともに、^新しい価値を創造してまいります。",
+        "Dieses Gesetz regelt die Verant~wortung der Behörden für die Beauf~sichtigung der Häfen.",
+        "Hoje o museu está fechado e na sexta-^feira abre às nove. Na outra sexta-feira também.",
+        "Wir nennen hier alle wichtigen Vor-|und Nachteile der Methode.",
     ],
 )
-def test_a_sentence_goes_on_over_a_break(html: str, text: str) -> None:
+def test_a_sentence_goes_on_over_a_break(marked: str) -> None:
+    """A break is a blank where it is marked as ``|``, nothing as ``^``, and goes with its hyphen as ``~``."""
+    html = marked.replace("|", "<br/>", 1).replace("|", "<br>").replace("^", "<br>").replace("~", "-<br>")
+    text = re.sub("<[^>]+>", "", marked).replace("|", " ").replace("^", "").replace("~", "")
     assert lines(f"<p>{html}</p>") == [text]
 
 

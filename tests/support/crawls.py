@@ -25,6 +25,12 @@ def crawl(folder: Path, seeds: str, *more: str, policy: str = "bfs", fresh: bool
     )
 
 
+def ended_well(result: Any) -> Any:
+    """The *result* of a command, which must not have failed."""
+    assert result.returncode == 0, result.stderr
+    return result
+
+
 def kill_crawl(folder: Path, seeds: str, *more: str, when: Callable[[], bool]) -> None:
     """Begin the crawl that :func:`crawl` would make, and kill it *when* that is true."""
     process = start_crawl(folder, seeds, "-s", "DOWNLOAD_DELAY=0.05", *more)
@@ -34,17 +40,17 @@ def kill_crawl(folder: Path, seeds: str, *more: str, when: Callable[[], bool]) -
     process.communicate()
 
 
-def start_crawl(folder: Path, seeds: str, *more: str) -> Any:
-    outputs = ("-s", f"BILINGUAL_OUTPUT_DIR={folder / 'out'}")
-    return start_scrapy(folder, "crawl", "bilingual", "-a", "pair=eng-spa", "-a", f"seeds={seeds}", *outputs, *more)
+def start_crawl(folder: Path, seeds: str, *more: str, fresh: bool = False) -> Any:
+    given = (*each("-a", "pair=eng-spa", f"seeds={seeds}"), "-s", f"BILINGUAL_OUTPUT_DIR={folder / 'out'}")
+    return start_scrapy(folder, "crawl", "bilingual", *given, *more, fresh=fresh)
 
 
-def crawl_with_two_workers(folder: Path, seeds: str, frontier: str) -> list[Path]:
+def crawl_with_two_workers(folder: Path, seeds: str, frontier: str, *more: str) -> list[Path]:
     """Crawl *seeds* with two workers that share the Redis *frontier*; return their folders."""
     folders = [folder / name for name in ("a", "b")]
     for own in folders:
         own.mkdir()
-    for worker in [start_crawl(own, seeds, "-s", f"BILINGUAL_FRONTIER={frontier}") for own in folders]:
+    for worker in [start_crawl(own, seeds, "-s", f"BILINGUAL_FRONTIER={frontier}", *more) for own in folders]:
         _, said = worker.communicate(timeout=300)
         assert worker.returncode == 0, said
     return folders

@@ -8,6 +8,7 @@ import time
 import zlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import cache
 from itertools import count, repeat
 
 from support.scripted import Answer, Scripted, scripted
@@ -19,6 +20,13 @@ MEGABYTE = b"<p>" + b"a" * (1 << 20)
 MONTHS = ("January", "February", "March", "April", "May", "June", "July", "August", "September", "October")
 EVIL_TITLE = "<script>alert(1)</script>\x1b[2J\x1b]0;owned\x07"
 XML = "application/xml"
+
+
+@cache
+def bomb() -> bytes:
+    """200 MB when unpacked."""
+    packer = zlib.compressobj(wbits=31)
+    return b"".join(map(packer.compress, repeat(MEGABYTE, 200))) + packer.flush()
 
 
 def english(*links: str, title: str = "page", text: str = "") -> str:
@@ -67,10 +75,7 @@ class Hostile:
     def answer_sitemap_xml(self, path: str) -> Answer:
         """An index that names ever more indexes, and one that is a bomb when unpacked."""
         if path.endswith("gz"):
-            packer = zlib.compressobj(wbits=31)
-            return Answer(
-                b"".join(map(packer.compress, repeat(MEGABYTE, 200))) + packer.flush(), kind="application/gzip"
-            )
+            return Answer(bomb(), kind="application/gzip")
         number = next(self._numbers)
         names = "".join(f"<sitemap><loc>/sitemap.xml?n={number}-{i}</loc></sitemap>" for i in range(3))
         return Answer(f"<sitemapindex>{names}<url><loc>{self._forbidden}/s</loc></url></sitemapindex>", kind=XML)
@@ -107,7 +112,7 @@ class Hostile:
         return Answer(english(*links, f"{path}a/b/", title="Languages"))
 
     def answer_many(self, path: str) -> Answer:
-        links = "".join(f"<a href=/calendar/{number}>{number}</a>" for number in range(100_000, 130_000))
+        links = "".join(f"<a href=/calendar/{'0' * 900}{number}>{number}</a>" for number in range(100_000, 101_000))
         return Answer(html("en", "Many", links))
 
     def answer_forbidden(self, path: str) -> Answer:
@@ -135,11 +140,9 @@ class Hostile:
             return Answer("<div>" * 1_000_000)
         if path == "/bomb/tag":
             return Answer("<p " + " ".join(f"a{number}=1" for number in range(200_000)) + ">x")
-        packer = zlib.compressobj(wbits=31)
-        bomb = b"".join(map(packer.compress, repeat(MEGABYTE, 200))) + packer.flush()
-        wrapped = path == "/bomb/wrapped"
-        encoding = "gzip, gzip" if wrapped else "gzip"
-        return Answer(gzip.compress(bomb) if wrapped else bomb, headers={"Content-Encoding": encoding})
+        if path == "/bomb/wrapped":
+            return Answer(gzip.compress(bomb()), headers={"Content-Encoding": "gzip, gzip"})
+        return Answer(bomb(), headers={"Content-Encoding": "gzip"})
 
     def answer_endless(self, path: str) -> Answer:
         """A body without end, headers without end, a page that comes a letter at a time."""

@@ -29,6 +29,10 @@ def html(sentences: tuple[str, ...], head: str = "", more: str = "") -> bytes:
     return f"<html><head><title>x</title>{head}</head><body>{body}{more}</body></html>".encode()
 
 
+def alternate(language: str, url: str) -> str:
+    return f'<link rel="alternate" hreflang="{language}" href="{url}">'
+
+
 def corpus(pages: dict[str, bytes], redirects: dict[str, str] | None = None) -> Corpus:
     found = Corpus(PAIRS)
     for url, body in pages.items():
