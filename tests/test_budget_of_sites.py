@@ -64,6 +64,7 @@ def paying(rate: float) -> Callable[[int], int]:
     return lambda page: int((page + 1) * rate) - int(page * rate)
 
 
+@settings(max_examples=40)
 @given(rates, st.integers(0, 9))
 def test_no_site_waits_forever(rates: list[float], seed: int) -> None:
     order = play(Bandit(seed=seed), [paying(rate) for rate in rates], 3 * FAIR_TURN * len(rates))
@@ -137,6 +138,7 @@ def test_a_site_that_breaks_its_promises_loses_its_turns() -> None:
     assert Counter(order[-100:])[SITES[1]] > 60
 
 
+@settings(max_examples=50)
 @given(rates)
 def test_no_site_waits_forever_whatever_is_promised(promises: list[float]) -> None:
     order = play(Bandit(promises=True), [paying(0)] * len(promises), FAIR_TURN * len(promises), promises)

@@ -73,18 +73,25 @@ def test_the_layout_of_the_reference_code_is_read(tmp_path: Path, labels: int) -
     assert torch.equal(net(ids, mask), model(ids, mask).logits)
 
 
-@pytest.mark.parametrize("logits", [1, 2])
 @pytest.mark.slow
-def test_a_pair_checkpoint_joins_the_urls_with_one_separator(tmp_path: Path, logits: int) -> None:
-    model = checkpoint(tmp_path / "hub", logits)
+def test_a_pair_checkpoint_joins_the_urls_with_one_separator(tmp_path: Path) -> None:
+    model = checkpoint(tmp_path / "hub", 2)
     export.main(f"--from-hub {tmp_path}/hub --kind parallelness --out {tmp_path}/out".split())
     pair = ("https://a.mt/en/x", "https://a.mt/mt/x")
     ids = tiny_xlmr.tokenizer()("</s>".join(map(model_text, pair)), return_tensors="pt")["input_ids"]
     assert (ids == 2).sum() == 2
     with torch.no_grad():
         found = model(ids).logits[0]
-    expected = float(found.sigmoid()[0] if logits == 1 else found.softmax(0)[1])
+    expected = float(found.softmax(0)[1])
     assert ParallelnessModel(tmp_path / "out").probabilities([pair])[0] == pytest.approx(expected, abs=1e-4)
+    # one logit is what is left of two
+    last = model.classifier.out_proj
+    last.weight, last.bias = (torch.nn.Parameter(both[1:] - both[:1]) for both in (last.weight, last.bias))
+    last.out_features = model.config.num_labels = 1
+    model.save_pretrained(tmp_path / "one")
+    one, two = (hub.load_classifier(str(tmp_path / name), "parallelness") for name in ("one", "hub"))
+    assert not one.difference
+    assert torch.allclose(one(ids, torch.ones_like(ids)), two(ids, torch.ones_like(ids)), atol=1e-5)
 
 
 @pytest.mark.slow

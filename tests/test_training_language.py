@@ -1,4 +1,5 @@
 import gzip
+import io
 import json
 import lzma
 import shutil
@@ -6,11 +7,13 @@ import signal
 import subprocess
 import sys
 import time
+from contextlib import redirect_stdout
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import onnx
 import pytest
 import torch
 from support.refusals import refused
@@ -29,10 +32,12 @@ from training.language.encoding import EncodedUrls as Encoded
 from training.language.encoding import without_host
 from training.language.examples import Examples, draw_weights, prepare
 from training.language.fit import fit
+from training.language.graph import language_graph
 from training.language.network import WordNet, WordNetConfig
 from training.language.recipe import LanguageRecipe as Recipe
 from training.prepare import synthetic
 
+ROOT = Path(__file__).parents[1]
 SIZES: dict[str, Any] = {"rows": 1009, "word_rows": 503, "columns": 16, "width": 16}
 CONFIG = WordNetConfig(labels=2, **SIZES)
 TINY = Recipe(epochs=3, epoch_size=1600, batch=64, held_out=0.3, rate=0.02, folds=2, fold_epochs=2, **SIZES)
@@ -209,24 +214,37 @@ def test_synthetic_urls_are_marked_and_carry_words_or_marks(tmp_path: Path) -> N
 
 @dataclass(frozen=True)
 class Trained:
-    """A language model, what it was trained with, and a list of other domains."""
+    """A language model, what it was trained with, and a list of other domains; its network, and what the run said."""
 
-    command: str
+    command: list[str]
     data: Path
     other: Path
     model: Path
+    network: WordNet
+    said: str
 
 
 @pytest.fixture(scope="module")
 def trained(tmp_path_factory: pytest.TempPathFactory) -> Trained:
-    """The small recipe in one run."""
+    """The small recipe, by a run that was killed and one that went on."""
     root = tmp_path_factory.mktemp("trained")
     data, other, folder = write_urls(root / "train.tsv"), write_urls(root / "test.tsv"), root / "model"
     other.write_text(other.read_text().replace("site", "other"))
     sizes = " ".join(f"--{key.replace('_', '-')} {value}" for key, value in asdict(TINY).items())
-    command = f"--data {data} --synthetic {data} --exclude {other} {sizes}"
-    language.main(f"{command} --out {folder}".split())
-    return Trained(command, data, other, folder)
+    command = f"--data {data} --synthetic {data} --exclude {other} {sizes} --out".split()
+    with subprocess.Popen([sys.executable, "-m", "training.language", *command, folder], cwd=ROOT) as process:
+        deadline = time.monotonic() + 300
+        while not (folder / "checkpoints" / "fold-2.pt").exists() and time.monotonic() < deadline:
+            time.sleep(0.01)
+        process.kill()
+    assert process.returncode == -signal.SIGKILL
+    assert not (folder / "model.onnx").exists()
+    networks: list[WordNet] = []
+    said = io.StringIO()
+    with pytest.MonkeyPatch.context() as patch, redirect_stdout(said):
+        patch.setattr(train, "language_graph", lambda net: language_graph(networks.append(net) or net))
+        language.main([*command, str(folder)])
+    return Trained(command, data, other, folder, networks[0], said.getvalue())
 
 
 @pytest.mark.slow
@@ -251,23 +269,21 @@ def test_from_lists_to_scores(tmp_path: Path, trained: Trained, capsys: pytest.C
 
 @pytest.mark.slow
 def test_a_killed_run_goes_on_and_ends_the_same(
-    tmp_path: Path, trained: Trained, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, trained: Trained, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    killed = tmp_path / "killed"
-    command = [*trained.command.split(), "--out", str(killed)]
-    module = [sys.executable, "-m", "training.language"]
-    with subprocess.Popen([*module, *command], cwd=Path(__file__).parents[1]) as process:
-        deadline = time.monotonic() + 300
-        while not (killed / "checkpoints" / "fold-2.pt").exists() and time.monotonic() < deadline:
-            time.sleep(0.01)
-        process.kill()
-    assert process.returncode == -signal.SIGKILL
-    assert not (killed / "model.onnx").exists()
-    language.main(command)
-    assert "going on after epoch" in capsys.readouterr().out
-    # the configuration first, which has the checksum of the graph: a difference of it is short
-    for name in ("config.json", "model.onnx"):
-        assert (killed / name).read_bytes() == (trained.model / name).read_bytes()
+    assert "going on after epoch" in trained.said
+    networks: list[WordNet] = []
+
+    def exported_before(net: WordNet) -> onnx.ModelProto:
+        """The graph of the same network, which takes ten seconds to export."""
+        networks.append(net)
+        return onnx.load(trained.model / "model.onnx")
+
+    monkeypatch.setattr(train, "language_graph", exported_before)
+    language.main([*trained.command, str(tmp_path / "whole")])
+    before, after = (network.state_dict() for network in (trained.network, *networks))
+    assert all(torch.equal(weights, after[name]) for name, weights in before.items())
+    assert (tmp_path / "whole" / "config.json").read_bytes() == (trained.model / "config.json").read_bytes()
 
 
 def test_priors_are_moved_no_further_than_helps() -> None:
