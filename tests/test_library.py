@@ -14,7 +14,6 @@ from typing import Any
 import numpy as np
 import pytest
 from numpy.typing import NDArray
-from support import fork_server
 from support.example_site import PAGES, check
 from support.example_site import serve as example
 from support.webserver import bilingual_site, serve, varied
@@ -73,10 +72,9 @@ def named(pairs: list[Pair]) -> set[tuple[str, str]]:
 
 
 @pytest.fixture(autouse=True)
-def no_encoder_and_forked_crawls(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The encoder comes with an extra."""
+def no_encoder(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It comes with an extra."""
     monkeypatch.setattr(methods, "is_installed", lambda name: False)
-    monkeypatch.setattr(bilingual_crawler.api, "Popen", fork_server.Popen)
 
 
 def test_the_names_are_there_and_load_nothing_before_they_are_used() -> None:
