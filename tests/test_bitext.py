@@ -10,11 +10,12 @@ from pathlib import Path
 import numpy as np
 import pyarrow.parquet as pq
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from lxml import etree
 from numpy.typing import NDArray
 from support.finnish_texts import ENGLISH, FINNISH
+from support.tables import json_lines
 
 from bilingual_crawler import __version__
 from bilingual_crawler.bitext import evidence
@@ -171,6 +172,7 @@ def test_a_small_site_is_aligned_as_without_an_encoder() -> None:
 sides = st.lists(st.builds(Sentence, st.text(min_size=1, max_size=30), st.integers(0, 3)), min_size=1, max_size=12)
 
 
+@settings(max_examples=50)
 @given(sides, sides)
 def test_beads_are_in_order_and_share_no_sentence(a: list[Sentence], b: list[Sentence]) -> None:
     last_a = last_b = 0
@@ -481,14 +483,11 @@ def test_tmx_is_valid_and_keeps_urls_and_scores(exported: Path) -> None:
     assert tree.xpath("//tuv[@xml:lang='en']/seg/text()") == ["Two  &\u2028<b>."]
 
 
-def test_moses_files_have_equally_many_lines(exported: Path) -> None:
+def test_moses_files_have_equally_many_lines_and_json_and_parquet_have_texts_urls_and_scores(exported: Path) -> None:
     lines = [(exported / f"en-fi.{suffix}").read_text(encoding="utf-8").splitlines() for suffix in ("en", "fi", "ids")]
     assert list(map(len, lines)) == [1, 1, 1]
     assert lines[1] == ["Kaksi ja kolme."]
-
-
-def test_json_lines_and_parquet_have_texts_urls_and_scores(exported: Path) -> None:
-    row = json.loads(gzip.decompress((exported / "en-fi.jsonl.gz").read_bytes()))
+    [row] = json_lines(exported / "en-fi.jsonl.gz")
     assert row["translation"] == {"en": KEPT[0].text_a, "fi": KEPT[0].text_b}
     assert row["url"]["fi"] == DOCUMENTS.url_b
     [column] = pq.read_table(exported / "en-fi.parquet").to_pylist()

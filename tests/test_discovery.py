@@ -440,17 +440,10 @@ VERDICTS = {
 }
 
 
-@pytest.fixture(scope="module")
-def discovered(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[list[Server], Path, str]]:
-    """The web, the folder of a discovery of its sites with a crawl after it, and what was logged."""
-    folder: Path = tmp_path_factory.mktemp("discovered")
-    after = ("-a", "then=crawl", "-s", "BILINGUAL_ALIGN=auto", "-O", "%(name)s.jsonl")
+def test_every_site_is_judged_written_and_crawled_in_the_same_process(tmp_path: Path) -> None:
+    folder, after = tmp_path, ("-a", "then=crawl", "-s", "BILINGUAL_ALIGN=auto", "-O", "%(name)s.jsonl")
     with web() as servers:
-        yield servers, folder, discover(folder, "-a", f"seeds={servers[0].url}/", *after)
-
-
-def test_every_site_is_judged_and_written(discovered: tuple[list[Server], Path, str]) -> None:
-    servers, folder, log = discovered
+        log = discover(folder, "-a", f"seeds={servers[0].url}/", *after)
     assert column(folder, "verdict") == VERDICTS
     assert column(folder, "found_on")["127.0.1.3"] == f"{servers[0].url}/"
     pair = {column(folder, name)["127.0.1.3"] for name in ("url_a", "url_b")}
@@ -464,18 +457,10 @@ def test_every_site_is_judged_and_written(discovered: tuple[list[Server], Path, 
     assert summary["policy"] == "both"
     assert "7  sites judged" in log
     assert "127.0.1.3" in (folder / "out" / "report.html").read_text()
-
-
-def test_the_sites_found_are_crawled_in_the_same_process(discovered: tuple[list[Server], Path, str]) -> None:
-    """Its seeds are the table of the sites, as they are for a crawl that is begun by hand."""
-    servers, folder, _ = discovered
+    # the seeds of the crawl are the table of the sites, as they are for one that is begun by hand
     pairs = {(row["url_a"], row["url_b"]) for row in read_tsv(folder / "out" / "crawl" / "pairs.tsv")}
     homes = [servers[n].url for n in (2, 3, 6)]
     assert pairs >= {(f"{home}/en/{k}", f"{home}/es/{k}") for home in homes for k in range(3)}
-
-
-def test_the_crawl_after_a_discovery_has_a_feed_of_its_own(discovered: tuple[list[Server], Path, str]) -> None:
-    _, folder, _ = discovered
     for name, output in (("discovery", "out"), ("bilingual", "out/crawl")):
         feed = {json.loads(line)["url"] for line in (folder / f"{name}.jsonl").read_text().splitlines()}
         assert feed == {record["url"] for record in read_json_lines(folder / output / "documents.jsonl.gz")}

@@ -17,6 +17,7 @@ from support.costs import processor_seconds, within
 from support.crawls import each
 from support.redis_server import redis_server
 from support.scripted import Answer, Scripted, scripted
+from support.tables import json_lines
 from support.webserver import run_scrapy
 
 from bilingual_crawler.bitext.exports import DocumentPair
@@ -284,10 +285,6 @@ def test_the_beginning_of_a_long_line_is_masked_and_stays() -> None:
     assert not set("@+5") & set(last)
     assert personal.mask_lines(["x" * 300_000, "More."]) == []
     assert len(personal.mask_lines(["x" * (MAX_MASKED // 4)] * 40)) == 4
-
-
-def json_lines(path: Path) -> list[dict[str, Any]]:
-    return [json.loads(line) for line in gzip.decompress(path.read_bytes()).splitlines()]
 
 
 def _table(path: Path) -> list[dict[str, str]]:
