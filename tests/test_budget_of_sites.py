@@ -162,16 +162,13 @@ def frontier_of(budget: SiteBudget | None, entries: Sequence[Entry], limits: Lim
 ENTRIES = [("//a.org/1", 0.1), ("//b.org/1", 0.5), ("//a.org/2", 0.9), ("//b.org/2", 0.4)]
 
 
-@pytest.mark.parametrize(
-    ("budget", "order"),
-    [
+def test_the_budget_chooses_the_site_and_the_priority_its_url() -> None:
+    for budget, order in (
         (None, ["a.org/2", "b.org/1", "b.org/2", "a.org/1"]),
         (Even(), ["a.org/2", "b.org/1", "a.org/1", "b.org/2"]),
         (Sequential(["b.org"]), ["b.org/1", "b.org/2", "a.org/2", "a.org/1"]),
-    ],
-)
-def test_the_budget_chooses_the_site_and_the_priority_its_url(budget: SiteBudget | None, order: list[str]) -> None:
-    assert drain(frontier_of(budget, [entry(*each) for each in ENTRIES])) == [f"//{url}" for url in order]
+    ):
+        assert drain(frontier_of(budget, [entry(*each) for each in ENTRIES])) == [f"//{url}" for url in order]
 
 
 def test_slots_of_one_domain_are_one_site() -> None:
@@ -287,9 +284,8 @@ def test_a_pair_pays_by_the_new_text_of_both_pages_and_again_from_the_facts(new_
 ONE, TWO = "http://127.0.0.1/", "http://127.0.0.1/,http://127.0.0.2/"
 
 
-@pytest.mark.parametrize(
-    ("seeds", "scope", "name", "budget"),
-    [
+def test_one_site_needs_no_budget() -> None:
+    for seeds, scope, name, budget in (
         (ONE, "site", "bandit", type(None)),
         ("http://127.0.0.1/en,http://127.0.0.1:81/", "site", "bandit", type(None)),
         (ONE, "web", "bandit", Bandit),
@@ -297,11 +293,9 @@ ONE, TWO = "http://127.0.0.1/", "http://127.0.0.1/,http://127.0.0.2/"
         (TWO, "site", "even", Even),
         (TWO, "site", "sequential", Sequential),
         (TWO, "site", "best", type(None)),
-    ],
-)
-def test_one_site_needs_no_budget(seeds: str, scope: str, name: str, budget: type) -> None:
-    given = Settings({"BILINGUAL_SITE_BUDGET": name, "BILINGUAL_ALIGN": ""})
-    assert type(parse_arguments(given, pair="eng-spa", seeds=seeds, scope=scope).budget) is budget
+    ):
+        given = Settings({"BILINGUAL_SITE_BUDGET": name, "BILINGUAL_ALIGN": ""})
+        assert type(parse_arguments(given, pair="eng-spa", seeds=seeds, scope=scope).budget) is budget
 
 
 def test_an_unknown_budget_is_named() -> None:

@@ -198,17 +198,14 @@ def test_languages_that_count_as_one_are_detectable_together() -> None:
 # errors ---------------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("value", "message"),
-    [
+def test_settings_that_name_no_detector() -> None:
+    for value, message in (
         ("cld3", "choose one of cld2, heliport, fasttext, or give the path of a class"),
         ("", "choose one of cld2, heliport, fasttext, or several"),
         ("cld2,fasttext:nowhere.bin", "there is no such file"),
-    ],
-)
-def test_settings_that_name_no_detector(value: str, message: str) -> None:
-    with pytest.raises(UsageError, match=re.escape(message)):
-        Options.of(Settings({"BILINGUAL_DETECTORS": value}))
+    ):
+        with pytest.raises(UsageError, match=re.escape(message)):
+            Options.of(Settings({"BILINGUAL_DETECTORS": value}))
 
 
 def test_a_detector_that_is_not_installed(monkeypatch: pytest.MonkeyPatch) -> None:

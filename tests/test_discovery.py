@@ -592,9 +592,8 @@ def parsed(*given: str) -> SiteSearch:
 PAIR_AND_SEED = ("pair=eng-spa", "seeds=http://127.0.0.1/")
 
 
-@pytest.mark.parametrize(
-    ("given", "message"),
-    [
+def test_what_a_discovery_or_the_crawl_after_it_cannot_use_is_named_at_its_start() -> None:
+    for arguments, message in (
         (("pair=eng-spa",), "where to start"),
         (("seeds=http://127.0.0.1/",), "-a pair="),
         (("pair=eng-spa", "candidates=xyz:a"), "candidates=xyz:a: give cc-index"),
@@ -609,14 +608,10 @@ PAIR_AND_SEED = ("pair=eng-spa", "seeds=http://127.0.0.1/")
         ((*PAIR_AND_SEED, "BILINGUAL_PROVIDERS=Cuda"), "BILINGUAL_PROVIDERS=Cuda: this onnxruntime has"),
         ((*PAIR_AND_SEED, "then=crawl", "BILINGUAL_POLICY=gian"), "BILINGUAL_POLICY=gian: choose one of"),
         ((*PAIR_AND_SEED, "then=crawl", "BILINGUAL_POLICY=oracle"), "policy=oracle: set BILINGUAL_ORACLE_ORDER"),
-    ],
-)
-def test_what_a_discovery_or_the_crawl_after_it_cannot_use_is_named_at_its_start(
-    given: tuple[str, ...], message: str
-) -> None:
-    with pytest.raises(UsageError) as caught:
-        parsed(*given)
-    assert message in str(caught.value)
+    ):
+        with pytest.raises(UsageError) as caught:
+            parsed(*arguments)
+        assert message in str(caught.value)
 
 
 def test_a_folder_of_url_models_suffices_for_discovery(tmp_path: Path) -> None:
@@ -624,16 +619,10 @@ def test_a_folder_of_url_models_suffices_for_discovery(tmp_path: Path) -> None:
     assert parsed(*PAIR_AND_SEED, f"BILINGUAL_MODELS_DIR={tmp_path}", "BILINGUAL_ALIGN=")
 
 
-@pytest.mark.parametrize(
-    ("given", "message"),
-    [
+def test_a_command_that_cannot_be_carried_out_ends_with_one_line(tmp_path: Path) -> None:
+    for arguments, message in (
         (("-a", "backlinks=tsv:missing.tsv"), "missing.tsv"),
         (("-a", "then=crawl", "-O", "feed.jsonl"), "as in -O '%(name)s.jsonl'"),
-    ],
-    ids=["a missing source of backlinks", "the crawl after it would write over its feed"],
-)
-def test_a_command_that_cannot_be_carried_out_ends_with_one_line(
-    tmp_path: Path, given: tuple[str, ...], message: str
-) -> None:
-    seed = ("-a", "pair=eng-spa", "-a", "seeds=http://127.0.0.1:1/")
-    assert message in crawls.refused(tmp_path, "crawl", "discovery", *seed, *given)
+    ):
+        seed = ("-a", "pair=eng-spa", "-a", "seeds=http://127.0.0.1:1/")
+        assert message in crawls.refused(tmp_path, "crawl", "discovery", *seed, *arguments)

@@ -44,9 +44,8 @@ def test_parse_language(text: str, lang: str) -> None:
     assert parse_language(text) == lang
 
 
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
+def test_what_names_no_language() -> None:
+    for text, message in (
         ("mlta", "unknown language 'mlta': did you mean mlt (Maltese)?"),
         ("Icelandish", "unknown language 'Icelandish': did you mean isl (Icelandic)?"),
         ("cz", "unknown language 'cz': did you mean ces (Czech)?"),
@@ -67,11 +66,9 @@ def test_parse_language(text: str, lang: str) -> None:
         ("Brazilian Portuguese", "'Brazilian Portuguese' names BR, which"),
         ("Portuguese (Brazil)", "'Portuguese (Brazil)' names Brazil, which"),
         ("Chinese Taiwan", "'Chinese Taiwan' names Taiwan, which"),
-    ],
-)
-def test_what_names_no_language(text: str, message: str) -> None:
-    with pytest.raises(LanguageError, match=re.escape(message)):
-        parse_language(text)
+    ):
+        with pytest.raises(LanguageError, match=re.escape(message)):
+            parse_language(text)
 
 
 def test_every_code_of_the_identifier_is_known() -> None:
@@ -156,9 +153,8 @@ def test_parse_pair(text: str, pair: str) -> None:
     assert str(LanguagePair.parse(text)) == pair
 
 
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
+def test_what_is_no_pair() -> None:
+    for text, message in (
         ("en-eng", "two languages, not English twice"),
         ("en", "'en' is not a pair"),
         ("en-is-mt", "'en-is-mt' is not a pair"),
@@ -173,11 +169,9 @@ def test_parse_pair(text: str, pair: str) -> None:
         ("pt_BR", "Portuguese in Brazil, which is one language, or the pair por-bre (Portuguese and Breton)"),
         ("en-mlta", "did you mean mlt"),
         ("", "'' is not a pair"),
-    ],
-)
-def test_what_is_no_pair(text: str, message: str) -> None:
-    with pytest.raises(LanguageError, match=re.escape(message)):
-        LanguagePair.parse(text)
+    ):
+        with pytest.raises(LanguageError, match=re.escape(message)):
+            LanguagePair.parse(text)
 
 
 def test_a_side_with_a_script_counts_only_texts_in_it() -> None:

@@ -367,9 +367,8 @@ def test_a_hostile_or_forbidden_tdmrep_json_blocks_nothing(tmp_path: Path) -> No
         assert site.paths().count("/.well-known/tdmrep.json") in ((0,) if kind == "forbidden" else range(1, 7)), kind
 
 
-@pytest.mark.parametrize(
-    ("location", "path", "matches"),
-    [
+def test_locations_match_as_in_robots_txt() -> None:
+    for location, path, matches in (
         ("/", "/a", True),
         ("/a", "/ab", True),
         ("/a$", "/ab", False),
@@ -382,11 +381,9 @@ def test_a_hostile_or_forbidden_tdmrep_json_blocks_nothing(tmp_path: Path) -> No
         ("/%C3%B1", "/ñ", True),
         ("/a%24", "/a$", True),
         ("/b", "/a/b", False),
-    ],
-)
-def test_locations_match_as_in_robots_txt(location: str, path: str, matches: bool) -> None:
-    rules = rules_in(json.dumps([{"location": location, "tdm-reservation": 1}]).encode(), "https://a.org/")
-    assert (declared_for(f"https://a.org{path}", rules).reserved or False) == matches
+    ):
+        rules = rules_in(json.dumps([{"location": location, "tdm-reservation": 1}]).encode(), "https://a.org/")
+        assert (declared_for(f"https://a.org{path}", rules).reserved or False) == matches
 
 
 def test_the_first_rule_that_matches_counts_and_a_policy_is_an_address() -> None:
@@ -524,9 +521,8 @@ def test_a_page_of_nothing_but_facts_takes_no_longer_than_others() -> None:
 EN, ES = "https://a.org/en", "https://a.org/es"
 
 
-@pytest.mark.parametrize(
-    ("english", "spanish", "direction", "evidence"),
-    [
+def test_the_direction_is_what_all_declarations_agree_on() -> None:
+    for english, spanish, direction, evidence in (
         (Origin(), Origin(), "", ""),
         (Origin(), Origin(machine_translated="x"), "en-es", "machine_translated"),
         (Origin(translator="Eve"), Origin(), "es-en", "translator"),
@@ -537,18 +533,13 @@ EN, ES = "https://a.org/en", "https://a.org/es"
         (Origin(published="2020-01-02"), Origin(published="2020-01-01"), "es-en", "published"),
         (Origin(published="2020-01-02", x_default=EN), Origin(published="2020-01-01"), "", ""),
         (Origin(published="2020-01-01", x_default=EN), Origin(published="2020-01-02"), "en-es", "x_default published"),
-    ],
-)
-def test_the_direction_is_what_all_declarations_agree_on(
-    english: Origin, spanish: Origin, direction: str, evidence: str
-) -> None:
-    documents = DocumentPair(EN, ES, "", "", 1.0, "url", english, spanish)
-    assert documents.direction(("en", "es")) == {"direction": direction, "direction_evidence": evidence}
+    ):
+        documents = DocumentPair(EN, ES, "", "", 1.0, "url", english, spanish)
+        assert documents.direction(("en", "es")) == {"direction": direction, "direction_evidence": evidence}
 
 
-@pytest.mark.parametrize(
-    ("text", "masked"),
-    [
+def test_personal_data_is_found_and_masked() -> None:
+    for text, masked in (
         ("Write to Jon.O-x@example.co.uk.", "Write to __EMAIL__."),
         ("jon (at) example.is", "__EMAIL__"),
         ("Mail: info(AT)example.is, jon[at]example[dot]is.", "Mail: __EMAIL__, __EMAIL__."),
@@ -567,14 +558,12 @@ def test_the_direction_is_what_all_declarations_agree_on(
         ("邮箱zhang＠example．cn，身份证11010519491231002X。", "邮箱__EMAIL__，身份证__ID__。"),
         ("อีเมลinfo@example.thได้", "อีเมล__EMAIL__ได้"),
         ("Sími ５２５－４０００ eða 525–4000", "Sími __PHONE__ eða __PHONE__"),
-    ],
-)
-def test_personal_data_is_found_and_masked(text: str, masked: str | None) -> None:
-    personal = PersonalData(("eng", "isl"))
-    assert personal.mask(text) == (masked or text)
-    assert bool(personal.kinds([text])) == (personal.mask(text) != text)
-    assert personal.kinds([personal.mask(text)]) == personal.kinds([text]), "the flag outlives the mask"
-    assert personal.mask(personal.mask(text)) == personal.mask(text)
+    ):
+        personal = PersonalData(("eng", "isl"))
+        assert personal.mask(text) == (masked or text)
+        assert bool(personal.kinds([text])) == (personal.mask(text) != text)
+        assert personal.kinds([personal.mask(text)]) == personal.kinds([text]), "the flag outlives the mask"
+        assert personal.mask(personal.mask(text)) == personal.mask(text)
 
 
 @pytest.mark.slow

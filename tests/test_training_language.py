@@ -147,9 +147,8 @@ def test_temperature_softens_overconfident_logits() -> None:
     assert fit_temperature(20.0 * torch.nn.functional.one_hot(chosen, 3), labels.numpy()) > 3
 
 
-@pytest.mark.parametrize(
-    ("url", "language"),
-    [
+def test_rules_look_at_query_directory_suffix_subdomain_in_this_order() -> None:
+    for url, lang in (
         ("https://a.com/mt/x?lang=fr", "fra"),
         ("https://es.a.is/mt/x", "mlt"),
         ("https://es.a.is/about", "isl"),
@@ -157,10 +156,8 @@ def test_temperature_softens_overconfident_logits() -> None:
         ("https://a.com/x/is", "isl"),
         ("https://a.com/ES/about", "unk"),
         ("https://www.a.com/", "unk"),
-    ],
-)
-def test_rules_look_at_query_directory_suffix_subdomain_in_this_order(url: str, language: str) -> None:
-    assert LanguageRules().guess([url]) == [language]
+    ):
+        assert LanguageRules().guess([url]) == [lang]
 
 
 def test_the_order_of_the_components_is_found() -> None:
@@ -339,23 +336,20 @@ def test_a_list_without_usable_urls_is_named() -> None:
         prepare([(f"https://{n}.example/", "eng") for n in range(9)], [], set(), replace(TINY, least=3))
 
 
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
+def test_an_evaluation_that_cannot_be_made_or_written_is_refused_in_one_line(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for options, message in (
         ("--model rules --data empty.tsv", "empty.tsv: no row"),
         ("--model rules --data few.tsv --least 9999", "few.tsv: no class has 9999 URLs; give --least 300 or lower"),
         ("--model rules --data few.tsv --json no/x.json", "there is no folder no"),
         ("--model none --data few.tsv", "config.json"),
         ("--model fasttext:none.bin --data few.tsv", "none.bin"),
-    ],
-)
-def test_an_evaluation_that_cannot_be_made_or_written_is_refused_in_one_line(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], options: str, message: str
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    write_table(tmp_path / "empty.tsv", "url lang")
-    write_urls(tmp_path / "few.tsv")
-    assert message in refused(capsys, evaluate.main, f"language {options}")
+    ):
+        monkeypatch.chdir(tmp_path)
+        write_table(tmp_path / "empty.tsv", "url lang")
+        write_urls(tmp_path / "few.tsv")
+        assert message in refused(capsys, evaluate.main, f"language {options}")
 
 
 def test_an_epoch_that_fills_no_batch_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
