@@ -102,28 +102,22 @@ def test_a_text_that_is_no_code_is_its_own_name(text: str) -> None:
     assert language_name(text) == text
 
 
-@pytest.mark.parametrize(
-    ("tag", "lang"),
-    [
+def test_from_bcp47() -> None:
+    for tag, lang in (
         ("en", "eng"), ("EN-us", "eng"), ("en_GB", "eng"), ("es-419", "spa"), ("zh-Hans-CN", "zho"),
         ("sr-Latn-ME", "cnr"), ("sr-Latn", "srp"), ("no", "nor"), ("nb-NO", "nor"), (" is ", "isl"),
         ("x-default", None), ("und", None), ("", None), ("english", None), ("zz", None), ("en/us", None),
-    ],
-)  # fmt: skip
-def test_from_bcp47(tag: str, lang: str | None) -> None:
-    assert from_bcp47(tag) == lang
+    ):  # fmt: skip
+        assert from_bcp47(tag) == lang
 
 
-@pytest.mark.parametrize(
-    ("tag", "lang"),
-    [
+def test_script_of_a_tag() -> None:
+    for tag, lang in (
         ("zh", "zho"), ("zh-Hans-CN", "zho_Hans"), ("zh_TW", "zho_Hant"), ("zh-hk", "zho_Hant"), ("zh-MY", "zho"),
         ("sr-Latn", "srp_Latn"), ("sr-RS", "srp"), ("sr-Latn-ME", "cnr_Latn"), ("en-GB", "eng"), ("ja-Jpan", "jpn"),
         ("x-default", None),
-    ],
-)  # fmt: skip
-def test_script_of_a_tag(tag: str, lang: str | None) -> None:
-    assert tag_language(tag) == lang
+    ):  # fmt: skip
+        assert tag_language(tag) == lang
 
 
 def test_macrolanguages_and_shortest_tags_also_with_scripts() -> None:
@@ -136,9 +130,8 @@ def test_macrolanguages_and_shortest_tags_also_with_scripts() -> None:
     assert parse_language(language_name("uzb_Cyrl")) == "uzb_Cyrl"
 
 
-@pytest.mark.parametrize(
-    ("text", "pair"),
-    [
+def test_parse_pair() -> None:
+    for text, pair in (
         ("eng-mlt", "eng-mlt"), ("mt-en", "mlt-eng"), ("English-Maltese", "eng-mlt"), ("en-zh-Hant", "eng-zho_Hant"),
         ("zh-Hant-en", "zho_Hant-eng"), ("eng-zho_Hant", "eng-zho_Hant"),
         ("English,Traditional Chinese", "eng-zho_Hant"), ("English-Serbian (Cyrillic)", "eng-srp_Cyrl"),
@@ -147,10 +140,8 @@ def test_macrolanguages_and_shortest_tags_also_with_scripts() -> None:
         # no locale that anybody uses
         ("sv-fi", "swe-fin"), ("eu-es", "eus-spa"), ("en-mt", "eng-mlt"), ("zho-twi", "zho-twi"), ("en-is", "eng-isl"),
         ("en-eu", "eng-eus"), ("en-uk", "eng-ukr"),
-    ],
-)  # fmt: skip
-def test_parse_pair(text: str, pair: str) -> None:
-    assert str(LanguagePair.parse(text)) == pair
+    ):  # fmt: skip
+        assert str(LanguagePair.parse(text)) == pair
 
 
 def test_what_is_no_pair() -> None:

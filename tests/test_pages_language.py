@@ -79,9 +79,8 @@ GALICIAN = (
 )
 
 
-@pytest.mark.parametrize(
-    ("lines", "declared", "language"),
-    [
+def test_the_text_and_what_is_declared_decide() -> None:
+    for lines, declared, language in (
         # lines vote by their length
         ([ENG, ENG, ENG, FIN], (), "eng"), ([ENG, FIN, FIN, FIN], (), "fin"), (["of the"] * 50 + [FIN, FIN], (), "fin"),
         # a text outvotes what is declared: where a translation is missing, a generator shows the original in its frame
@@ -97,12 +96,8 @@ GALICIAN = (
         (["Ana Garcia"], (None, None, "fin"), "fin"),
         # a declaration decides among languages that no detector can tell apart
         *(([CROATIAN] * 4, (lang,), lang) for lang in ("hrv", "srp", "bos", "cnr")),
-    ],
-)  # fmt: skip
-def test_the_text_and_what_is_declared_decide(
-    lines: list[str], declared: tuple[str | None, ...], language: str
-) -> None:
-    assert BY_DEFAULT.identify_page(lines, declared).language == language
+    ):  # fmt: skip
+        assert BY_DEFAULT.identify_page(lines, declared).language == language
 
 
 def test_a_page_that_no_detector_can_read_is_in_the_language_that_it_declares() -> None:
