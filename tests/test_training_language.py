@@ -238,8 +238,13 @@ def trained(tmp_path_factory: pytest.TempPathFactory) -> Trained:
     assert not (folder / "model.onnx").exists()
     networks: list[WordNet] = []
     said = io.StringIO()
+
+    def noted(net: WordNet) -> onnx.ModelProto:
+        networks.append(net)
+        return language_graph(net)
+
     with pytest.MonkeyPatch.context() as patch, redirect_stdout(said):
-        patch.setattr(train, "language_graph", lambda net: language_graph(networks.append(net) or net))
+        patch.setattr(train, "language_graph", noted)
         language.main([*command, str(folder)])
     return Trained(command, data, other, folder, networks[0], said.getvalue())
 
