@@ -10,11 +10,12 @@ from pathlib import Path
 import numpy as np
 import pyarrow.parquet as pq
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from lxml import etree
 from numpy.typing import NDArray
 from support.finnish_texts import ENGLISH, FINNISH
+from support.tables import json_lines
 
 from bilingual_crawler import __version__
 from bilingual_crawler.bitext import evidence
@@ -171,6 +172,7 @@ def test_a_small_site_is_aligned_as_without_an_encoder() -> None:
 sides = st.lists(st.builds(Sentence, st.text(min_size=1, max_size=30), st.integers(0, 3)), min_size=1, max_size=12)
 
 
+@settings(max_examples=50)
 @given(sides, sides)
 def test_beads_are_in_order_and_share_no_sentence(a: list[Sentence], b: list[Sentence]) -> None:
     last_a = last_b = 0
@@ -269,9 +271,8 @@ LONG = "This sentence is long enough for its language to be known."
 PITKA = "Tämä lause on tarpeeksi pitkä, jotta sen kieli tunnistetaan."
 
 
-@pytest.mark.parametrize(
-    ("a", "b", "reason"),
-    [
+def test_unfit_sentence_pairs_are_dropped_with_a_reason() -> None:
+    for a, b, reason in (
         (LONG, PITKA, ""),
         ("Yes", "Kyllä", ""),
         ("12 %", "12 %", "letters"),
@@ -299,11 +300,9 @@ PITKA = "Tämä lause on tarpeeksi pitkä, jotta sen kieli tunnistetaan."
         ("Milk / Yogurt / Eggs", "Maito / Jogurtti / Munat", ""),
         ("[sic]", "[näin]", ""),
         ("Opening hours", "Aukioloajat", ""),
-    ],
-)
-def test_unfit_sentence_pairs_are_dropped_with_a_reason(a: str, b: str, reason: str) -> None:
-    assert objection(a, b) == reason
-    assert reason in {"", *REASONS}
+    ):
+        assert objection(a, b) == reason
+        assert reason in {"", *REASONS}
 
 
 def test_pairs_of_low_quality_are_dropped() -> None:
@@ -328,19 +327,16 @@ def test_a_third_language_counts_if_the_detector_is_sure_of_it_piece_by_piece() 
     assert objection(english, swedish, LanguagePair("eng", "spa")) == "language"
 
 
-@pytest.mark.parametrize(
-    ("pair", "texts"),
-    [
+def test_languages_that_detectors_confuse_are_not_in_another_language() -> None:
+    for pair, texts in (
         ("nor-nno", "Kommunen vil stenge skolen på grunn av {}.|lave elevtall|låge elevtal"),
         ("hrv-srp", "Ako imate pitanja o upisu u vrtić, {} nas.|nazovite|pozovite"),
         ("msa-ind", "Perpustakaan dibuka setiap hari dari pukul sepuluh {}.|hingga empat petang|sampai empat sore"),
-    ],
-)
-def test_languages_that_detectors_confuse_are_not_in_another_language(pair: str, texts: str) -> None:
-    common, *own = texts.split("|")
-    a, b = (common.format(part) for part in own)
-    assert objection(a, b, LanguagePair.parse(pair)) == ""
-    assert objection(a, b, LanguagePair.parse(pair, ())) == "language", "they are of one class"
+    ):
+        common, *own = texts.split("|")
+        a, b = (common.format(part) for part in own)
+        assert objection(a, b, LanguagePair.parse(pair)) == ""
+        assert objection(a, b, LanguagePair.parse(pair, ())) == "language", "they are of one class"
 
 
 def test_chinese_and_japanese_say_as_much_in_fewer_characters() -> None:
@@ -481,14 +477,11 @@ def test_tmx_is_valid_and_keeps_urls_and_scores(exported: Path) -> None:
     assert tree.xpath("//tuv[@xml:lang='en']/seg/text()") == ["Two  &\u2028<b>."]
 
 
-def test_moses_files_have_equally_many_lines(exported: Path) -> None:
+def test_moses_files_have_equally_many_lines_and_json_and_parquet_have_texts_urls_and_scores(exported: Path) -> None:
     lines = [(exported / f"en-fi.{suffix}").read_text(encoding="utf-8").splitlines() for suffix in ("en", "fi", "ids")]
     assert list(map(len, lines)) == [1, 1, 1]
     assert lines[1] == ["Kaksi ja kolme."]
-
-
-def test_json_lines_and_parquet_have_texts_urls_and_scores(exported: Path) -> None:
-    row = json.loads(gzip.decompress((exported / "en-fi.jsonl.gz").read_bytes()))
+    [row] = json_lines(exported / "en-fi.jsonl.gz")
     assert row["translation"] == {"en": KEPT[0].text_a, "fi": KEPT[0].text_b}
     assert row["url"]["fi"] == DOCUMENTS.url_b
     [column] = pq.read_table(exported / "en-fi.parquet").to_pylist()
@@ -498,9 +491,8 @@ def test_json_lines_and_parquet_have_texts_urls_and_scores(exported: Path) -> No
     assert row["short"] is column["short"] is False
 
 
-@pytest.mark.parametrize(
-    ("a", "b", "short"),
-    [
+def test_short_pairs_are_those_of_one_or_two_words_estimated_without_blanks() -> None:
+    for a, b, short in (
         ("Opening hours", "Aukioloajat", True),
         ("It opens late", "Aukeaa myöhään", False),
         ("联系我们", "お問い合わせ", False),
@@ -511,10 +503,8 @@ def test_json_lines_and_parquet_have_texts_urls_and_scores(exported: Path) -> No
         ("iPhone 手机", "iPhone", True),
         ("영업 시간", "Opening hours", True),
         ("संपर्क करें", "Contact us", True),
-    ],
-)
-def test_short_pairs_are_those_of_one_or_two_words_estimated_without_blanks(a: str, b: str, short: bool) -> None:
-    assert SentencePair(a, b, 0.9, "0", "0", 0.9).short is short
+    ):
+        assert SentencePair(a, b, 0.9, "0", "0", 0.9).short is short
 
 
 def test_the_overview_estimates_words_without_blanks(tmp_path: Path) -> None:

@@ -103,24 +103,20 @@ def test_a_redirect_to_another_site_is_counted() -> None:
     assert not inspection.verdict.bilingual
 
 
-@pytest.mark.parametrize(
-    "html",
-    [
+def test_a_parked_domain_costs_no_download() -> None:
+    for html in (
         "<h1>halvorsen.example</h1><p>This domain is for sale. Buy this domain now.",
         "<p>halvorsen.example</p><a href=https://sedo.com/search?domain=halvorsen.example>Inquire</a>",
         "<p>El dominio está en venta</p>",
-    ],
-)
-def test_a_parked_domain_costs_no_download(html: str) -> None:
-    verdict, asked = judge({HOME: html + SWITCHER})
-    assert verdict.reason is Reason.PARKED
-    assert asked == []
-    assert verdict.likelihood == 0
+    ):
+        verdict, asked = judge({HOME: html + SWITCHER})
+        assert verdict.reason is Reason.PARKED
+        assert asked == []
+        assert verdict.likelihood == 0
 
 
-@pytest.mark.parametrize(
-    ("url", "language", "guess"),
-    [
+def test_marks_are_rewritten_as_the_site_spells_them() -> None:
+    for url, language, guess in (
         ("https://x.example/en/a.html", "fra", "https://x.example/fr/a.html"),
         ("https://x.example/en-US/a.html", "fra", "https://x.example/fr-FR/a.html"),
         ("https://x.example/index.en.html", "deu", "https://x.example/index.de.html"),
@@ -128,10 +124,8 @@ def test_a_parked_domain_costs_no_download(html: str) -> None:
         ("https://en.pumps.org/a", "isl", "https://is.pumps.org/a"),
         ("https://x.example/english/a.html", "deu", "https://x.example/deutsch/a.html"),
         ("https://x.example/german/a.html", "fra", "https://x.example/french/a.html"),
-    ],
-)
-def test_marks_are_rewritten_as_the_site_spells_them(url: str, language: str, guess: str) -> None:
-    assert next(rewritten(url, language)) == guess
+    ):
+        assert next(rewritten(url, language)) == guess
 
 
 def test_no_mark_is_guessed_as_a_folder_and_a_folder_is_left_out() -> None:

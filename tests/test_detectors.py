@@ -168,19 +168,13 @@ def test_a_heavy_detector_does_not_wear_helpers_out() -> None:
 # declarations ---------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("text", "declared", "language"),
-    [
+def test_a_declaration_counts_where_detectors_cannot_know() -> None:
+    for text, declared, language in (
         ("\n".join(SORANI), ("ckb", None), "ckb"), (SORANI[1], (None, "ckb"), "ckb"),
         ("\n".join(SAMI), ("eng", "sme"), "sme"), ("\n".join(SAMI), ("sme",), "sme"), (3 * ENGLISH, ("ckb",), "eng"),
         (ENGLISH, ("fas",), "eng"), ("\n".join(SORANI), (None, None), "kur"), (SORANI[1], ("fra",), "fas"),
-    ],
-    ids=["part", "announced", "against a wrong one", "own", "English", "known", "none", "out of the pair"],
-)  # fmt: skip
-def test_a_declaration_counts_where_detectors_cannot_know(
-    text: str, declared: tuple[str | None, ...], language: str
-) -> None:
-    assert detection().identify(text, declared).language == language
+    ):  # fmt: skip
+        assert detection().identify(text, declared).language == language
 
 
 def test_a_declaration_does_not_count_where_a_detector_can_know() -> None:
@@ -198,17 +192,14 @@ def test_languages_that_count_as_one_are_detectable_together() -> None:
 # errors ---------------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("value", "message"),
-    [
+def test_settings_that_name_no_detector() -> None:
+    for value, message in (
         ("cld3", "choose one of cld2, heliport, fasttext, or give the path of a class"),
         ("", "choose one of cld2, heliport, fasttext, or several"),
         ("cld2,fasttext:nowhere.bin", "there is no such file"),
-    ],
-)
-def test_settings_that_name_no_detector(value: str, message: str) -> None:
-    with pytest.raises(UsageError, match=re.escape(message)):
-        Options.of(Settings({"BILINGUAL_DETECTORS": value}))
+    ):
+        with pytest.raises(UsageError, match=re.escape(message)):
+            Options.of(Settings({"BILINGUAL_DETECTORS": value}))
 
 
 def test_a_detector_that_is_not_installed(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -440,17 +440,10 @@ VERDICTS = {
 }
 
 
-@pytest.fixture(scope="module")
-def discovered(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[list[Server], Path, str]]:
-    """The web, the folder of a discovery of its sites with a crawl after it, and what was logged."""
-    folder: Path = tmp_path_factory.mktemp("discovered")
-    after = ("-a", "then=crawl", "-s", "BILINGUAL_ALIGN=auto", "-O", "%(name)s.jsonl")
+def test_every_site_is_judged_written_and_crawled_in_the_same_process(tmp_path: Path) -> None:
+    folder, after = tmp_path, ("-a", "then=crawl", "-s", "BILINGUAL_ALIGN=auto", "-O", "%(name)s.jsonl")
     with web() as servers:
-        yield servers, folder, discover(folder, "-a", f"seeds={servers[0].url}/", *after)
-
-
-def test_every_site_is_judged_and_written(discovered: tuple[list[Server], Path, str]) -> None:
-    servers, folder, log = discovered
+        log = discover(folder, "-a", f"seeds={servers[0].url}/", *after)
     assert column(folder, "verdict") == VERDICTS
     assert column(folder, "found_on")["127.0.1.3"] == f"{servers[0].url}/"
     pair = {column(folder, name)["127.0.1.3"] for name in ("url_a", "url_b")}
@@ -464,18 +457,10 @@ def test_every_site_is_judged_and_written(discovered: tuple[list[Server], Path, 
     assert summary["policy"] == "both"
     assert "7  sites judged" in log
     assert "127.0.1.3" in (folder / "out" / "report.html").read_text()
-
-
-def test_the_sites_found_are_crawled_in_the_same_process(discovered: tuple[list[Server], Path, str]) -> None:
-    """Its seeds are the table of the sites, as they are for a crawl that is begun by hand."""
-    servers, folder, _ = discovered
+    # the seeds of the crawl are the table of the sites, as they are for one that is begun by hand
     pairs = {(row["url_a"], row["url_b"]) for row in read_tsv(folder / "out" / "crawl" / "pairs.tsv")}
     homes = [servers[n].url for n in (2, 3, 6)]
     assert pairs >= {(f"{home}/en/{k}", f"{home}/es/{k}") for home in homes for k in range(3)}
-
-
-def test_the_crawl_after_a_discovery_has_a_feed_of_its_own(discovered: tuple[list[Server], Path, str]) -> None:
-    _, folder, _ = discovered
     for name, output in (("discovery", "out"), ("bilingual", "out/crawl")):
         feed = {json.loads(line)["url"] for line in (folder / f"{name}.jsonl").read_text().splitlines()}
         assert feed == {record["url"] for record in read_json_lines(folder / output / "documents.jsonl.gz")}
@@ -607,9 +592,8 @@ def parsed(*given: str) -> SiteSearch:
 PAIR_AND_SEED = ("pair=eng-spa", "seeds=http://127.0.0.1/")
 
 
-@pytest.mark.parametrize(
-    ("given", "message"),
-    [
+def test_what_a_discovery_or_the_crawl_after_it_cannot_use_is_named_at_its_start() -> None:
+    for arguments, message in (
         (("pair=eng-spa",), "where to start"),
         (("seeds=http://127.0.0.1/",), "-a pair="),
         (("pair=eng-spa", "candidates=xyz:a"), "candidates=xyz:a: give cc-index"),
@@ -624,14 +608,10 @@ PAIR_AND_SEED = ("pair=eng-spa", "seeds=http://127.0.0.1/")
         ((*PAIR_AND_SEED, "BILINGUAL_PROVIDERS=Cuda"), "BILINGUAL_PROVIDERS=Cuda: this onnxruntime has"),
         ((*PAIR_AND_SEED, "then=crawl", "BILINGUAL_POLICY=gian"), "BILINGUAL_POLICY=gian: choose one of"),
         ((*PAIR_AND_SEED, "then=crawl", "BILINGUAL_POLICY=oracle"), "policy=oracle: set BILINGUAL_ORACLE_ORDER"),
-    ],
-)
-def test_what_a_discovery_or_the_crawl_after_it_cannot_use_is_named_at_its_start(
-    given: tuple[str, ...], message: str
-) -> None:
-    with pytest.raises(UsageError) as caught:
-        parsed(*given)
-    assert message in str(caught.value)
+    ):
+        with pytest.raises(UsageError) as caught:
+            parsed(*arguments)
+        assert message in str(caught.value)
 
 
 def test_a_folder_of_url_models_suffices_for_discovery(tmp_path: Path) -> None:
@@ -639,16 +619,10 @@ def test_a_folder_of_url_models_suffices_for_discovery(tmp_path: Path) -> None:
     assert parsed(*PAIR_AND_SEED, f"BILINGUAL_MODELS_DIR={tmp_path}", "BILINGUAL_ALIGN=")
 
 
-@pytest.mark.parametrize(
-    ("given", "message"),
-    [
+def test_a_command_that_cannot_be_carried_out_ends_with_one_line(tmp_path: Path) -> None:
+    for arguments, message in (
         (("-a", "backlinks=tsv:missing.tsv"), "missing.tsv"),
         (("-a", "then=crawl", "-O", "feed.jsonl"), "as in -O '%(name)s.jsonl'"),
-    ],
-    ids=["a missing source of backlinks", "the crawl after it would write over its feed"],
-)
-def test_a_command_that_cannot_be_carried_out_ends_with_one_line(
-    tmp_path: Path, given: tuple[str, ...], message: str
-) -> None:
-    seed = ("-a", "pair=eng-spa", "-a", "seeds=http://127.0.0.1:1/")
-    assert message in crawls.refused(tmp_path, "crawl", "discovery", *seed, *given)
+    ):
+        seed = ("-a", "pair=eng-spa", "-a", "seeds=http://127.0.0.1:1/")
+        assert message in crawls.refused(tmp_path, "crawl", "discovery", *seed, *arguments)

@@ -43,10 +43,10 @@ def test_the_second_process_maps_what_the_first_has_unpacked(folder: Path) -> No
     (unpacked,) = folder.iterdir()
     written = files(folder)
     assert written
-    assert loaded() == answers(plain())
-    assert files(folder) == written
     mapped = Path(f"/proc/{os.getpid()}/maps")
     kept = load_langid.__wrapped__()
+    assert answers(kept) == answers(plain())
+    assert files(folder) == written
     assert not mapped.exists() or str(unpacked) in mapped.read_text()
     languages = ["en", "es"]
     for identifier in (kept, plain()):
@@ -57,16 +57,16 @@ def test_the_second_process_maps_what_the_first_has_unpacked(folder: Path) -> No
         plain().set_languages()
 
 
-@pytest.mark.parametrize("content", [b"", b"no table", None])
-def test_a_damaged_cache_is_made_again(folder: Path, content: bytes | None) -> None:
+def test_a_damaged_cache_is_made_again(folder: Path) -> None:
     loaded()
     damaged = min(files(folder))
     whole = damaged.read_bytes()
-    damaged.unlink()
-    damaged.write_bytes(whole[:-1] if content is None else content)
-    assert loaded() == answers(plain())
-    assert damaged.read_bytes() == whole
-    assert len(list(folder.iterdir())) == 1
+    for content in (b"", b"no table", whole[:-1]):
+        damaged.unlink()
+        damaged.write_bytes(content)
+        assert loaded() == answers(plain())
+        assert damaged.read_bytes() == whole
+        assert len(list(folder.iterdir())) == 1
 
 
 def test_without_a_cache_folder_the_model_is_in_memory(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:

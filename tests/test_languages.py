@@ -44,9 +44,8 @@ def test_parse_language(text: str, lang: str) -> None:
     assert parse_language(text) == lang
 
 
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
+def test_what_names_no_language() -> None:
+    for text, message in (
         ("mlta", "unknown language 'mlta': did you mean mlt (Maltese)?"),
         ("Icelandish", "unknown language 'Icelandish': did you mean isl (Icelandic)?"),
         ("cz", "unknown language 'cz': did you mean ces (Czech)?"),
@@ -67,11 +66,9 @@ def test_parse_language(text: str, lang: str) -> None:
         ("Brazilian Portuguese", "'Brazilian Portuguese' names BR, which"),
         ("Portuguese (Brazil)", "'Portuguese (Brazil)' names Brazil, which"),
         ("Chinese Taiwan", "'Chinese Taiwan' names Taiwan, which"),
-    ],
-)
-def test_what_names_no_language(text: str, message: str) -> None:
-    with pytest.raises(LanguageError, match=re.escape(message)):
-        parse_language(text)
+    ):
+        with pytest.raises(LanguageError, match=re.escape(message)):
+            parse_language(text)
 
 
 def test_every_code_of_the_identifier_is_known() -> None:
@@ -105,28 +102,22 @@ def test_a_text_that_is_no_code_is_its_own_name(text: str) -> None:
     assert language_name(text) == text
 
 
-@pytest.mark.parametrize(
-    ("tag", "lang"),
-    [
+def test_from_bcp47() -> None:
+    for tag, lang in (
         ("en", "eng"), ("EN-us", "eng"), ("en_GB", "eng"), ("es-419", "spa"), ("zh-Hans-CN", "zho"),
         ("sr-Latn-ME", "cnr"), ("sr-Latn", "srp"), ("no", "nor"), ("nb-NO", "nor"), (" is ", "isl"),
         ("x-default", None), ("und", None), ("", None), ("english", None), ("zz", None), ("en/us", None),
-    ],
-)  # fmt: skip
-def test_from_bcp47(tag: str, lang: str | None) -> None:
-    assert from_bcp47(tag) == lang
+    ):  # fmt: skip
+        assert from_bcp47(tag) == lang
 
 
-@pytest.mark.parametrize(
-    ("tag", "lang"),
-    [
+def test_script_of_a_tag() -> None:
+    for tag, lang in (
         ("zh", "zho"), ("zh-Hans-CN", "zho_Hans"), ("zh_TW", "zho_Hant"), ("zh-hk", "zho_Hant"), ("zh-MY", "zho"),
         ("sr-Latn", "srp_Latn"), ("sr-RS", "srp"), ("sr-Latn-ME", "cnr_Latn"), ("en-GB", "eng"), ("ja-Jpan", "jpn"),
         ("x-default", None),
-    ],
-)  # fmt: skip
-def test_script_of_a_tag(tag: str, lang: str | None) -> None:
-    assert tag_language(tag) == lang
+    ):  # fmt: skip
+        assert tag_language(tag) == lang
 
 
 def test_macrolanguages_and_shortest_tags_also_with_scripts() -> None:
@@ -139,9 +130,8 @@ def test_macrolanguages_and_shortest_tags_also_with_scripts() -> None:
     assert parse_language(language_name("uzb_Cyrl")) == "uzb_Cyrl"
 
 
-@pytest.mark.parametrize(
-    ("text", "pair"),
-    [
+def test_parse_pair() -> None:
+    for text, pair in (
         ("eng-mlt", "eng-mlt"), ("mt-en", "mlt-eng"), ("English-Maltese", "eng-mlt"), ("en-zh-Hant", "eng-zho_Hant"),
         ("zh-Hant-en", "zho_Hant-eng"), ("eng-zho_Hant", "eng-zho_Hant"),
         ("English,Traditional Chinese", "eng-zho_Hant"), ("English-Serbian (Cyrillic)", "eng-srp_Cyrl"),
@@ -150,15 +140,12 @@ def test_macrolanguages_and_shortest_tags_also_with_scripts() -> None:
         # no locale that anybody uses
         ("sv-fi", "swe-fin"), ("eu-es", "eus-spa"), ("en-mt", "eng-mlt"), ("zho-twi", "zho-twi"), ("en-is", "eng-isl"),
         ("en-eu", "eng-eus"), ("en-uk", "eng-ukr"),
-    ],
-)  # fmt: skip
-def test_parse_pair(text: str, pair: str) -> None:
-    assert str(LanguagePair.parse(text)) == pair
+    ):  # fmt: skip
+        assert str(LanguagePair.parse(text)) == pair
 
 
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
+def test_what_is_no_pair() -> None:
+    for text, message in (
         ("en-eng", "two languages, not English twice"),
         ("en", "'en' is not a pair"),
         ("en-is-mt", "'en-is-mt' is not a pair"),
@@ -173,11 +160,9 @@ def test_parse_pair(text: str, pair: str) -> None:
         ("pt_BR", "Portuguese in Brazil, which is one language, or the pair por-bre (Portuguese and Breton)"),
         ("en-mlta", "did you mean mlt"),
         ("", "'' is not a pair"),
-    ],
-)
-def test_what_is_no_pair(text: str, message: str) -> None:
-    with pytest.raises(LanguageError, match=re.escape(message)):
-        LanguagePair.parse(text)
+    ):
+        with pytest.raises(LanguageError, match=re.escape(message)):
+            LanguagePair.parse(text)
 
 
 def test_a_side_with_a_script_counts_only_texts_in_it() -> None:

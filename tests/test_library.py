@@ -14,9 +14,10 @@ from typing import Any
 import numpy as np
 import pytest
 from numpy.typing import NDArray
+from support import fork_server
 from support.example_site import PAGES, check
 from support.example_site import serve as example
-from support.webserver import bilingual_site, serve, varied
+from support.webserver import bilingual_site, scrapy_environment, serve, varied
 
 import bilingual_crawler.api
 from bilingual_crawler import (
@@ -31,6 +32,7 @@ from bilingual_crawler import (
     run_crawl,
 )
 from bilingual_crawler.languages.codes import LanguageError
+from bilingual_crawler.pages.sandbox import pool
 from bilingual_crawler.pairing import methods
 from bilingual_crawler.scoring.models import models_folder
 
@@ -72,9 +74,11 @@ def named(pairs: list[Pair]) -> set[tuple[str, str]]:
 
 
 @pytest.fixture(autouse=True)
-def no_encoder(monkeypatch: pytest.MonkeyPatch) -> None:
-    """It comes with an extra."""
+def no_encoder_and_forked_crawls(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The encoder comes with an extra; processes forked from one that has the imports begin at once."""
     monkeypatch.setattr(methods, "is_installed", lambda name: False)
+    monkeypatch.setattr(bilingual_crawler.api, "Popen", fork_server.Popen)
+    monkeypatch.setattr(pool, "environment", scrapy_environment)
 
 
 def test_the_names_are_there_and_load_nothing_before_they_are_used() -> None:

@@ -20,6 +20,7 @@ import pyarrow.parquet as pq
 import pytest
 from support.crawls import each
 from support.range_server import serve_ranges
+from support.tables import json_lines
 from support.waits import wait_for
 from support.webserver import run_scrapy, start_scrapy
 
@@ -295,21 +296,14 @@ def test_a_mining_survives_a_bad_server_and_a_kill(sites: Path, tmp_path: Path) 
     assert sum(total["pairs"]["eng-isl"].values()) == PAIRED
     assert report["sentence_pairs"]["eng-isl"] > 300
     assert "another record: 1, such as https://irhpcwiki.hi.is/0/" in run.stdout
-    check_bitext(tmp_path / "bitext", {url for pair in pairs for url in pair})
-    check_sites(tmp_path / "out" / "sites.tsv")
-
-
-def check_bitext(folder: Path, paired: set[str]) -> None:
-    """Whole documents are there once each, those of the bucket that was done before the kill, too."""
+    # whole documents are there once each, those of the bucket that was done before the kill, too
+    folder, paired = tmp_path / "bitext", {url for pair in pairs for url in pair}
     assert {file.name for file in folder.iterdir()} == {
         "README.md",
         *("en-is.tmx.gz", "en-is.summary.json", "en-is.documents.jsonl.gz", "en-is.documents.parquet"),
         *("en-is.monolingual.jsonl.gz", "en-is.monolingual.parquet"),
     }
-    documents, alone = (
-        list(map(json.loads, gzip.decompress((folder / f"en-is.{kind}.jsonl.gz").read_bytes()).splitlines()))
-        for kind in ("documents", "monolingual")
-    )
+    documents, alone = (json_lines(folder / f"en-is.{kind}.jsonl.gz") for kind in ("documents", "monolingual"))
     assert len(documents) == pq.read_table(folder / "en-is.documents.parquet").num_rows == PAIRED
     assert len(alone) == pq.read_table(folder / "en-is.monolingual.parquet").num_rows
     assert {row["url"][language] for row in documents for language in ("en", "is")} == paired
@@ -318,10 +312,8 @@ def check_bitext(folder: Path, paired: set[str]) -> None:
     assert 100 < sum(row["paired"] for row in alone) < len(alone)
     assert {row["language"] for row in alone} == {"en", "is"}
     assert all(row["paragraphs"] for row in alone)
-
-
-def check_sites(table: Path) -> None:
-    """Crawls and discoveries can read it."""
+    # crawls and discoveries can read the table of sites
+    table = tmp_path / "out" / "sites.tsv"
     assert {row["site"] for row in read_bilingual(table)} == {"hi.is", "torproject.org"}
     assert expected_pairs(table, LanguagePairs.parse("eng-isl"))["hi.is"] > 30
     one, other = candidate_source(f"tsv:{table}").candidates(LanguagePair("eng", "isl"))

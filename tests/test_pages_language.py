@@ -79,9 +79,8 @@ GALICIAN = (
 )
 
 
-@pytest.mark.parametrize(
-    ("lines", "declared", "language"),
-    [
+def test_the_text_and_what_is_declared_decide() -> None:
+    for lines, declared, language in (
         # lines vote by their length
         ([ENG, ENG, ENG, FIN], (), "eng"), ([ENG, FIN, FIN, FIN], (), "fin"), (["of the"] * 50 + [FIN, FIN], (), "fin"),
         # a text outvotes what is declared: where a translation is missing, a generator shows the original in its frame
@@ -97,12 +96,8 @@ GALICIAN = (
         (["Ana Garcia"], (None, None, "fin"), "fin"),
         # a declaration decides among languages that no detector can tell apart
         *(([CROATIAN] * 4, (lang,), lang) for lang in ("hrv", "srp", "bos", "cnr")),
-    ],
-)  # fmt: skip
-def test_the_text_and_what_is_declared_decide(
-    lines: list[str], declared: tuple[str | None, ...], language: str
-) -> None:
-    assert BY_DEFAULT.identify_page(lines, declared).language == language
+    ):  # fmt: skip
+        assert BY_DEFAULT.identify_page(lines, declared).language == language
 
 
 def test_a_page_that_no_detector_can_read_is_in_the_language_that_it_declares() -> None:
@@ -116,20 +111,15 @@ def test_an_undetectable_language_may_be_declared_anywhere() -> None:
     assert detection.identify_page([text] * 3, (None, None, "sme")).language == "sme"
 
 
-@pytest.mark.parametrize(
-    ("url", "announced", "header", "language"),
-    [
+def test_address_links_and_header_declare_the_language() -> None:
+    for url, announced, header, language in (
         ("https://example.org/se/1", None, "", "sme"),
         ("https://example.org/1", "sme", "", "sme"),
         ("https://example.org/1", None, "se", "sme"),
         ("https://example.org/1", None, "se-NO, en", "un"),
         ("https://example.org/1", None, "", "un"),
         ("https://example.org/1#!lang=sme", None, "", "un"),
-    ],
-)
-def test_address_links_and_header_declare_the_language(
-    url: str, announced: str | None, header: str, language: str
-) -> None:
-    told = Detection(undetectable=frozenset({"sme"}), languages=frozenset({"sme", "eng"}))
-    job = PageJob(b"<p>Rgh Bnh Lmk", "text/html", url, detection=told, announced=announced, content_language=header)
-    assert job.run().language == language
+    ):
+        told = Detection(undetectable=frozenset({"sme"}), languages=frozenset({"sme", "eng"}))
+        job = PageJob(b"<p>Rgh Bnh Lmk", "text/html", url, detection=told, announced=announced, content_language=header)
+        assert job.run().language == language

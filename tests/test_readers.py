@@ -14,6 +14,7 @@ import pandas as pd
 import pytest
 from support.environments import lend_packages, outside_environment
 from support.finnish_texts import ENGLISH, FINNISH
+from support.tables import json_lines
 
 from bilingual_crawler.bitext.monolingual import open_monolingual
 from bilingual_crawler.bitext.produce import BitextProducer, open_exports
@@ -56,10 +57,7 @@ def bitext(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def lines(bitext: Path) -> dict[str, list[dict[str, Any]]]:
     """The JSON Lines of each kind, read by line."""
-    read = {}
-    for kind in ("", "documents.", "monolingual."):
-        with gzip.open(bitext / f"en-fi.{kind}jsonl.gz", "rt", encoding="utf-8", newline="\n") as file:
-            read[kind] = [json.loads(line) for line in file]
+    read = {kind: json_lines(bitext / f"en-fi.{kind}jsonl.gz") for kind in ("", "documents.", "monolingual.")}
     assert len(read[""]) >= SITES
     assert (len(read["documents."]), len(read["monolingual."])) == (SITES, 2 * SITES)
     return read

@@ -4,15 +4,12 @@ import random
 import re
 from pathlib import Path
 
-import pytest
-
 from training.prepare.romanisation import romanise
 from training.prepare.synthetic import Vocabulary, host_label
 
 
-@pytest.mark.parametrize(
-    ("language", "text", "seen"),
-    [
+def test_systems_of_real_sites() -> None:
+    for language, text, seen in (
         ("srp", "школа ђак", {"skola djak", "skola dak", "shkola djak"}),
         ("ukr", "Київ щодо її", {"Kyiv shchodo ii", "Kyyiv shchodo yiyi", "Kiiv shodo ii"}),
         ("bul", "къща", {"kashta", "kushta"}),
@@ -23,13 +20,11 @@ from training.prepare.synthetic import Vocabulary, host_label
         ("mlt", "Għawdex", {"Ghawdex"}),
         ("hin", "समाचार भारत", {"samachar bharat"}),
         ("eng", "plain words", {"plain words"}),
-    ],
-)
-def test_systems_of_real_sites(language: str, text: str, seen: set[str]) -> None:
-    rng = random.Random(1)
-    found = {romanise(text, language, rng) for _ in range(100)}
-    assert seen <= found
-    assert all(one.isascii() for one in found)
+    ):
+        rng = random.Random(1)
+        found = {romanise(text, language, rng) for _ in range(100)}
+        assert seen <= found
+        assert all(one.isascii() for one in found)
 
 
 def test_hosts_are_ascii_and_name_towns_and_media(tmp_path: Path) -> None:

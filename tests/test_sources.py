@@ -60,17 +60,13 @@ def test_a_list_may_say_how_likely_and_how_big_sites_are(tmp_path: Path) -> None
     ]
 
 
-@pytest.mark.parametrize(
-    ("text", "hosts"),
-    [
+def test_a_header_is_no_candidate(tmp_path: Path) -> None:
+    for text, hosts in (
         ("URL\tNote\nexample.mt\thttp://example.mt/\tbilingual\t.9\n", ["example.mt"]),
         ("site\tentry\tverdict\tlikelihood\nexample.mt\thttp://example.mt/\tbilingual\t.9\n", ["example.mt"]),
         ("no host\nurl\tprior\nexample.mt\t.9\n", ["url", "example.mt"]),
-    ],
-    ids=["in capitals", "of a table of sites", "only in the first row"],
-)
-def test_a_header_is_no_candidate(tmp_path: Path, text: str, hosts: list[str]) -> None:
-    assert urls(listed(tmp_path / "x.tsv", text)) == [f"https://{host}/" for host in hosts]
+    ):
+        assert urls(listed(tmp_path / "x.tsv", text)) == [f"https://{host}/" for host in hosts]
 
 
 def test_what_is_no_candidate_is_counted(tmp_path: Path) -> None:

@@ -69,21 +69,16 @@ def test_sites_without_labelled_links_are_named(tmp_path: Path, capsys: pytest.C
     assert f"{sites} is no folder of benchmark sites: tasks.tsv" in said
 
 
-@pytest.mark.parametrize(
-    ("name", "content", "message"),
-    [
+def test_labelled_pairs_that_cannot_be_read_are_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for name, content, message in (
         ("a.tsv.gz", b"url_a\turl_b\tlabel\nhttps://a.is/en\thttps://a.is/is\t1\n", "Not a gzipped file"),
         ("a.tsv", b"url_a\turl_b\tlabel\nhttps://a.is/\xe9\thttps://a.is/is\t1\n", "can't decode byte 0xe9"),
         ("a.tsv", b"label\turl_a\turl_b\n1\thttps://a.is/en\n", "a.tsv:2: a URL is missing"),
-    ],
-)
-def test_labelled_pairs_that_cannot_be_read_are_named(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], name: str, content: bytes, message: str
-) -> None:
-    (tmp_path / name).write_bytes(content)
-    assert message in refused(capsys, evaluate, f"parallelness --model rules --data {tmp_path / name}")
-    command = f"--pairs {tmp_path}/none --tests {tmp_path / name} --results {tmp_path}/results.tsv"
-    assert message in refused(capsys, study, command)
+    ):
+        (tmp_path / name).write_bytes(content)
+        assert message in refused(capsys, evaluate, f"parallelness --model rules --data {tmp_path / name}")
+        command = f"--pairs {tmp_path}/none --tests {tmp_path / name} --results {tmp_path}/results.tsv"
+        assert message in refused(capsys, study, command)
 
 
 def test_lists_of_windows_editors_are_read(tmp_path: Path) -> None:
@@ -125,16 +120,11 @@ def test_urls_are_made_up_from_home_pages_but_not_from_nothing(
     assert "none.tsv" in refused(capsys, synthetic, f"{command} {tmp_path}/none.tsv")
 
 
-@pytest.mark.parametrize(
-    ("columns", "options", "message"),
-    [
+def test_a_list_of_pairs_that_gives_no_positive_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for columns, options, message in (
         ("a b c", "", "no column url_a, url_b, evidence"),
         ("url_a url_b evidence", "--evidence gild", "no pair with --evidence gild, but gold"),
         ("url_a url_b evidence", "--combination 9", "unknown kind of negative '9'"),
-    ],
-)
-def test_a_list_of_pairs_that_gives_no_positive_is_named(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], columns: str, options: str, message: str
-) -> None:
-    pairs = write_table(tmp_path / "pairs.tsv", columns, ["https://s.example/en\thttps://s.example/fi\tgold"])
-    assert message in refused(capsys, pair_sets, f"negatives {pairs} --out {tmp_path}/set.tsv {options}")
+    ):
+        pairs = write_table(tmp_path / "pairs.tsv", columns, ["https://s.example/en\thttps://s.example/fi\tgold"])
+        assert message in refused(capsys, pair_sets, f"negatives {pairs} --out {tmp_path}/set.tsv {options}")

@@ -1,4 +1,5 @@
 import gzip
+import io
 import json
 import lzma
 import shutil
@@ -6,11 +7,13 @@ import signal
 import subprocess
 import sys
 import time
+from contextlib import redirect_stdout
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import onnx
 import pytest
 import torch
 from support.refusals import refused
@@ -29,10 +32,12 @@ from training.language.encoding import EncodedUrls as Encoded
 from training.language.encoding import without_host
 from training.language.examples import Examples, draw_weights, prepare
 from training.language.fit import fit
+from training.language.graph import language_graph
 from training.language.network import WordNet, WordNetConfig
 from training.language.recipe import LanguageRecipe as Recipe
 from training.prepare import synthetic
 
+ROOT = Path(__file__).parents[1]
 SIZES: dict[str, Any] = {"rows": 1009, "word_rows": 503, "columns": 16, "width": 16}
 CONFIG = WordNetConfig(labels=2, **SIZES)
 TINY = Recipe(epochs=3, epoch_size=1600, batch=64, held_out=0.3, rate=0.02, folds=2, fold_epochs=2, **SIZES)
@@ -142,9 +147,8 @@ def test_temperature_softens_overconfident_logits() -> None:
     assert fit_temperature(20.0 * torch.nn.functional.one_hot(chosen, 3), labels.numpy()) > 3
 
 
-@pytest.mark.parametrize(
-    ("url", "language"),
-    [
+def test_rules_look_at_query_directory_suffix_subdomain_in_this_order() -> None:
+    for url, lang in (
         ("https://a.com/mt/x?lang=fr", "fra"),
         ("https://es.a.is/mt/x", "mlt"),
         ("https://es.a.is/about", "isl"),
@@ -152,10 +156,8 @@ def test_temperature_softens_overconfident_logits() -> None:
         ("https://a.com/x/is", "isl"),
         ("https://a.com/ES/about", "unk"),
         ("https://www.a.com/", "unk"),
-    ],
-)
-def test_rules_look_at_query_directory_suffix_subdomain_in_this_order(url: str, language: str) -> None:
-    assert LanguageRules().guess([url]) == [language]
+    ):
+        assert LanguageRules().guess([url]) == [lang]
 
 
 def test_the_order_of_the_components_is_found() -> None:
@@ -209,24 +211,42 @@ def test_synthetic_urls_are_marked_and_carry_words_or_marks(tmp_path: Path) -> N
 
 @dataclass(frozen=True)
 class Trained:
-    """A language model, what it was trained with, and a list of other domains."""
+    """A language model, what it was trained with, and a list of other domains; its network, and what the run said."""
 
-    command: str
+    command: list[str]
     data: Path
     other: Path
     model: Path
+    network: WordNet
+    said: str
 
 
 @pytest.fixture(scope="module")
 def trained(tmp_path_factory: pytest.TempPathFactory) -> Trained:
-    """The small recipe in one run."""
+    """The small recipe, by a run that was killed and one that went on."""
     root = tmp_path_factory.mktemp("trained")
     data, other, folder = write_urls(root / "train.tsv"), write_urls(root / "test.tsv"), root / "model"
     other.write_text(other.read_text().replace("site", "other"))
     sizes = " ".join(f"--{key.replace('_', '-')} {value}" for key, value in asdict(TINY).items())
-    command = f"--data {data} --synthetic {data} --exclude {other} {sizes}"
-    language.main(f"{command} --out {folder}".split())
-    return Trained(command, data, other, folder)
+    command = f"--data {data} --synthetic {data} --exclude {other} {sizes} --out".split()
+    with subprocess.Popen([sys.executable, "-m", "training.language", *command, folder], cwd=ROOT) as process:
+        deadline = time.monotonic() + 300
+        while not (folder / "checkpoints" / "fold-2.pt").exists() and time.monotonic() < deadline:
+            time.sleep(0.01)
+        process.kill()
+    assert process.returncode == -signal.SIGKILL
+    assert not (folder / "model.onnx").exists()
+    networks: list[WordNet] = []
+    said = io.StringIO()
+
+    def noted(net: WordNet) -> onnx.ModelProto:
+        networks.append(net)
+        return language_graph(net)
+
+    with pytest.MonkeyPatch.context() as patch, redirect_stdout(said):
+        patch.setattr(train, "language_graph", noted)
+        language.main([*command, str(folder)])
+    return Trained(command, data, other, folder, networks[0], said.getvalue())
 
 
 @pytest.mark.slow
@@ -251,23 +271,21 @@ def test_from_lists_to_scores(tmp_path: Path, trained: Trained, capsys: pytest.C
 
 @pytest.mark.slow
 def test_a_killed_run_goes_on_and_ends_the_same(
-    tmp_path: Path, trained: Trained, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, trained: Trained, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    killed = tmp_path / "killed"
-    command = [*trained.command.split(), "--out", str(killed)]
-    module = [sys.executable, "-m", "training.language"]
-    with subprocess.Popen([*module, *command], cwd=Path(__file__).parents[1]) as process:
-        deadline = time.monotonic() + 300
-        while not (killed / "checkpoints" / "fold-2.pt").exists() and time.monotonic() < deadline:
-            time.sleep(0.01)
-        process.kill()
-    assert process.returncode == -signal.SIGKILL
-    assert not (killed / "model.onnx").exists()
-    language.main(command)
-    assert "going on after epoch" in capsys.readouterr().out
-    # the configuration first, which has the checksum of the graph: a difference of it is short
-    for name in ("config.json", "model.onnx"):
-        assert (killed / name).read_bytes() == (trained.model / name).read_bytes()
+    assert "going on after epoch" in trained.said
+    networks: list[WordNet] = []
+
+    def exported_before(net: WordNet) -> onnx.ModelProto:
+        """The graph of the same network, which takes ten seconds to export."""
+        networks.append(net)
+        return onnx.load(trained.model / "model.onnx")
+
+    monkeypatch.setattr(train, "language_graph", exported_before)
+    language.main([*trained.command, str(tmp_path / "whole")])
+    before, after = (network.state_dict() for network in (trained.network, *networks))
+    assert all(torch.equal(weights, after[name]) for name, weights in before.items())
+    assert (tmp_path / "whole" / "config.json").read_bytes() == (trained.model / "config.json").read_bytes()
 
 
 def test_priors_are_moved_no_further_than_helps() -> None:
@@ -323,23 +341,20 @@ def test_a_list_without_usable_urls_is_named() -> None:
         prepare([(f"https://{n}.example/", "eng") for n in range(9)], [], set(), replace(TINY, least=3))
 
 
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
+def test_an_evaluation_that_cannot_be_made_or_written_is_refused_in_one_line(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for options, message in (
         ("--model rules --data empty.tsv", "empty.tsv: no row"),
         ("--model rules --data few.tsv --least 9999", "few.tsv: no class has 9999 URLs; give --least 300 or lower"),
         ("--model rules --data few.tsv --json no/x.json", "there is no folder no"),
         ("--model none --data few.tsv", "config.json"),
         ("--model fasttext:none.bin --data few.tsv", "none.bin"),
-    ],
-)
-def test_an_evaluation_that_cannot_be_made_or_written_is_refused_in_one_line(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], options: str, message: str
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    write_table(tmp_path / "empty.tsv", "url lang")
-    write_urls(tmp_path / "few.tsv")
-    assert message in refused(capsys, evaluate.main, f"language {options}")
+    ):
+        monkeypatch.chdir(tmp_path)
+        write_table(tmp_path / "empty.tsv", "url lang")
+        write_urls(tmp_path / "few.tsv")
+        assert message in refused(capsys, evaluate.main, f"language {options}")
 
 
 def test_an_epoch_that_fills_no_batch_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

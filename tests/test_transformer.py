@@ -57,11 +57,6 @@ TINY: dict[str, Any] = {
 }
 
 
-def checkpoint(folder: Path, dropout: float = 0.0) -> Path:
-    """A tiny XLM-R, not fine-tuned."""
-    return tiny_xlmr.save(folder, dropout=dropout)
-
-
 def url_list(path: Path, rows: int) -> Path:
     """Made-up URLs of three languages on forty domains, and a bad row."""
     draw = random.Random(1)
@@ -149,7 +144,7 @@ def steps(monkeypatch: pytest.MonkeyPatch) -> list[int]:
 @pytest.mark.slow
 def test_language_from_list_to_evaluation_through_a_kill(tmp_path: Path, steps: list[int]) -> None:
     data, out = url_list(tmp_path / "urls.tsv", 500), tmp_path / "out"
-    settings = {**TINY, "base": str(checkpoint(tmp_path / "base", 0.1)), "fold": 100}
+    settings = {**TINY, "base": str(tiny_xlmr.save(tmp_path / "base", dropout=0.1)), "fold": 100}
     recipe, arguments = Recipe(**settings), command(data, out, **settings)
     reached = start_and_kill(["training.language", *arguments], out)
     (out / "checkpoint-999").mkdir()  # the state that a kill during saving leaves
@@ -173,7 +168,7 @@ def test_parallelness_on_two_processes_goes_on_alone(tmp_path: Path, steps: list
     pairs = [f"https://s{i % 25}.mt/en/{i}\thttps://s{i % 25}.mt/mt/{i}\tgold" for i in range(100)]
     gold = write_table(tmp_path / "gold.tsv", "url_a url_b evidence", pairs)
     pair_sets.main(f"negatives {gold} --combination 3 --limit 2 --out {data}".split())
-    settings = {**TINY, "base": str(checkpoint(tmp_path / "base")), "fold": 0}
+    settings = {**TINY, "base": str(tiny_xlmr.save(tmp_path / "base", dropout=0.0)), "fold": 0}
     recipe, arguments = Recipe(**settings), command(data, out, **settings)
     both = ["torch.distributed.run", "--standalone", "--nproc-per-node", "2", "-m", "training.parallelness"]
     reached = start_and_kill([*both, *arguments], out)
@@ -206,7 +201,7 @@ def test_folds_grow_and_batches_are_of_like_length() -> None:
 
 
 def test_sigmoid_head_and_new_top_layers(tmp_path: Path) -> None:
-    recipe = Recipe(base=str(checkpoint(tmp_path)), max_length=100)
+    recipe = Recipe(base=str(tiny_xlmr.save(tmp_path, dropout=0.0)), max_length=100)
     before, after = (base.load_model(replace(recipe, reinit=n), "parallelness", ("0", "1")).eval() for n in (0, 1))
     layers = zip(before.roberta.encoder.layer, after.roberta.encoder.layer, strict=True)
     assert [torch.equal(a.output.dense.weight, b.output.dense.weight) for a, b in layers] == [True, False]
@@ -260,7 +255,7 @@ def test_a_network_that_cannot_be_exported_is_refused_before_the_first_step(
         raise ValueError("Failed to serialize proto\nand more lines")
 
     monkeypatch.setattr(ship, "write_models", fail)
-    data, encoder = url_list(tmp_path / "urls.tsv", 100), checkpoint(tmp_path / "base")
+    data, encoder = url_list(tmp_path / "urls.tsv", 100), tiny_xlmr.save(tmp_path / "base", dropout=0.0)
     said = refused(capsys, language.main, command(data, tmp_path / "out", **TINY, base=encoder))
     assert said.endswith(f"error: {encoder} cannot be exported: Failed to serialize proto")
     assert not steps

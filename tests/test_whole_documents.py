@@ -11,6 +11,7 @@ import pyarrow.parquet as pq
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from support.finnish_texts import ENGLISH, FINNISH
+from support.tables import json_lines
 from support.webserver import run_scrapy
 
 from bilingual_crawler.bitext.align import LONGEST
@@ -47,11 +48,6 @@ def produce(folder: Path, pages: dict[str, list[str]], *formats: str, mask: bool
     documents = [("eng" if url == A else "fin", url, url in (A, B), [True] * len(pages[url])) for url in pages]
     producer.add([Pair(A, B, 0.9, "url", "eng-fin")], main, documents=documents)
     producer.close()
-
-
-def json_lines(path: Path) -> list[dict[str, Any]]:
-    with gzip.open(path, "rt", encoding="utf-8", newline="\n") as file:
-        return [json.loads(line) for line in file]
 
 
 def joined(sentences: list[dict[str, Any]]) -> list[str]:

@@ -18,7 +18,7 @@ def tiny_sources(root: Path, hosts: int = 30) -> PairSources:
             pairs.append(f"{base}/en/{word}/{number}\teng\t{base}/is/{word}/{number}\tisl\tx\tgold")
     held_out = next(f"small{i}" for i in range(99) if fold_of(f"small{i}") == 0)
     frozen_site(root / "sites" / "small", f"https://{held_out}.net")
-    lexicon = [f"eng\t{a}{b}\tspa\t{a}o {b}as" for a in WORDS for b in WORDS] * 25
+    lexicon = [f"eng\t{a}{b}\tspa\t{a}o {b}as" for a in WORDS for b in WORDS] * 4
     urls = [f"https://t{i % 5}.fr/p/{w}{i}\tfra" for i, w in enumerate(WORDS * 4)]
     return PairSources(
         write_table(root / "pairs.tsv", "url_a lang_a url_b lang_b source evidence", pairs),

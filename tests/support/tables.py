@@ -1,8 +1,10 @@
 """Tables of tests, with tabs between the values and the names of the columns in the first line."""
 
 import gzip
+import json
 from collections.abc import Iterable
 from pathlib import Path
+from typing import Any
 
 
 def write_table(path: Path, columns: str, rows: Iterable[str | Iterable[object]] = ()) -> Path:
@@ -17,3 +19,8 @@ def read_rows(path: Path) -> list[list[str]]:
     """All rows of a table that is compressed, that of its columns first."""
     with gzip.open(path, "rt", encoding="utf-8") as file:
         return [line.rstrip("\n").split("\t") for line in file]
+
+
+def json_lines(path: Path) -> list[dict[str, Any]]:
+    """The rows of a file of JSON Lines that is compressed."""
+    return [json.loads(line) for line in gzip.decompress(path.read_bytes()).splitlines()]

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 import torch
-from sklearn.linear_model import LogisticRegression
 from torch import Tensor, nn
 
 if TYPE_CHECKING:
@@ -46,6 +45,8 @@ def fit_calibration(
     logits: NDArray[np.float32], labels: NDArray[np.float32], weights: NDArray[np.float32]
 ) -> tuple[float, float]:
     """Temperature and shift with the least weighted cross-entropy of `(logits + shift) / temperature` [N]."""
+    from sklearn.linear_model import LogisticRegression
+
     model = LogisticRegression(C=1e6).fit(logits[:, None], labels, sample_weight=weights)
     slope, intercept = float(model.coef_[0, 0]), float(model.intercept_[0])
     return (1 / slope, intercept / slope) if slope > 0.1 else (1.0, 0.0)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
-from sklearn.metrics import f1_score
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -16,6 +15,8 @@ BINS = 15
 
 def macro_f1(logits: Tensor, labels: NDArray[np.int64], least: int = 30) -> float:
     """Macro-F1 over the classes with at least `least` examples, or the largest if there is none."""
+    from sklearn.metrics import f1_score
+
     counts = np.bincount(labels)
     classes = np.flatnonzero(counts >= min(least, counts.max()))
     return float(f1_score(labels, logits.argmax(1).numpy(), labels=classes, average="macro", zero_division=0))
