@@ -197,6 +197,7 @@ short, long = sys.argv[1:]
 process = CrawlerProcess(get_project_settings())
 for seed in (short, long):
     crawler = process.create_crawler("bilingual")
+    crawler.settings.set("BILINGUAL_ALIGN", "", priority="cmdline")
     crawler.settings.set("BILINGUAL_OUTPUT_DIR", f"out-{'long' if seed == long else 'short'}", priority="cmdline")
     process.crawl(crawler, pair="eng-spa", seeds=seed, scope="web", policy="bfs")
 process.start()

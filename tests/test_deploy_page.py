@@ -1,22 +1,24 @@
-"""The page about deployment, word for word, on a real Scrapyd and a real Redis on loopback."""
+"""The page about deployment, word for word, on a real Scrapyd and a real Redis on loopback; other jobs on its node."""
 
 import json
+import shlex
 import shutil
 import socket
 import subprocess
 import sysconfig
 import time
+from collections.abc import Iterator
 from contextlib import ExitStack
 from functools import partial
 from pathlib import Path
 
 import pytest
 from support.components import free_port, program
+from support.crawls import refused
 from support.deploy_page import Machine
-from support.environments import lend_packages
-from support.scrapyd_server import copy_checkout, rename_bot
+from support.environments import copy_checkout, lend_packages, rename_bot
 from support.waits import wait_for
-from support.webserver import bilingual_site, serve, varied
+from support.webserver import Site, bilingual_site, run_scrapy, serve, varied
 
 from bilingual_crawler.reporting.results import one_to_one
 from bilingual_crawler.storage.records import read_json_lines, read_tsv
@@ -52,13 +54,6 @@ def installed(tmp_path_factory: pytest.TempPathFactory, repository: Path) -> Pat
     return node.checkout
 
 
-@pytest.fixture
-def checkout(installed: Path, repository: Path) -> Path:
-    """The same with the ``scrapy.cfg`` of the repository, which tests change."""
-    shutil.copy(repository / "scrapy.cfg", installed)
-    return installed
-
-
 def jobs(node: Machine, url: str, state: str = "finished") -> list[str]:
     answer = node.run(f"curl -sn {url}/listjobs.json?project=bilingual_crawler")
     return [job["id"] for job in json.loads(answer)[state]]
@@ -85,30 +80,102 @@ def documents_of(node: Machine, job: str) -> list[str]:
     return [record["url"] for record in read_json_lines(node.state / "crawls" / job / "documents.jsonl.gz")]
 
 
-@pytest.mark.slow
-def test_one_node(tmp_path: Path, checkout: Path) -> None:
+@pytest.fixture(scope="module")
+def deployed(
+    tmp_path_factory: pytest.TempPathFactory, installed: Path, repository: Path
+) -> Iterator[tuple[Machine, str, Site]]:
+    """The node of the page, to which the project has been deployed, its address, and the first site of its crawl."""
     port = free_port()
-    url = f"http://localhost:{port}"
     with serve(SITE) as site, serve(SITE, address="127.0.0.2") as other:
         seeds = {"https://example.org/": f"{site.url}/", "https://example.com/": f"{other.url}/"}
-        node = Machine(tmp_path, {"6800": str(port), **seeds}, checkout)
+        node = Machine(tmp_path_factory.mktemp("node"), {"6800": str(port), **seeds}, installed)
         node.follow("One node")
-        target = checkout / "scrapy.cfg"
-        target.write_text(target.read_text().replace("6800", str(port)))
+        (installed / "scrapy.cfg").write_text((repository / "scrapy.cfg").read_text().replace("6800", str(port)))
         with node.service():
             wait_for_server("127.0.0.1", port)
             assert '"status": "ok"' in node.follow("Deploy")
-            assert json.loads(node.follow("Schedule"))["jobid"] == "maltese-1"
-            site.wait_until_asked(6)
-            assert json.loads(node.follow("Pause and resume"))["prevstate"] == "running"
-            wait_for(lambda: jobs(node, url) == ["maltese-1"], "the job goes on", pause=0.5)
-            assert not site.asked.keys() >= SITE.keys()
-            time.sleep(1)  # versions of eggs are seconds
-            rename_bot(checkout, "upgraded")
-            assert '"status": "ok"' in node.follow("Deploy")
-            rename_bot(checkout, "deployed")
-            assert json.loads(node.follow("Schedule"))["jobid"] == "maltese-1"
-            wait_for(lambda: jobs(node, url) == ["maltese-1"] * 2, "the job goes on", pause=0.5)
+            yield node, f"http://localhost:{port}", site
+
+
+def log_of_job(deployed: tuple[Machine, str, Site], *arguments: str, spider: str = "bilingual") -> Path:
+    """Schedule a job with these arguments and wait until it has ended; its log, named after it."""
+    node, url, _ = deployed
+    given = ("project=bilingual_crawler", f"spider={spider}", "setting=DOWNLOAD_DELAY=0", *arguments)
+    data = shlex.join(part for one in given for part in ("--data-urlencode", one))
+    job = json.loads(node.run(f"curl -sn {url}/schedule.json {data}"))["jobid"]
+    wait_for(lambda: job in jobs(node, url), f"{job} goes on", pause=0.5)
+    return node.state / "logs" / "bilingual_crawler" / spider / f"{job}.log"
+
+
+@pytest.mark.slow
+def test_a_job_crawls_with_the_code_and_models_of_the_egg(deployed: tuple[Machine, str, Site]) -> None:
+    node = deployed[0]
+    feed = node.folder / "feed.jl"
+    with serve(bilingual_site(PAGES)) as site:
+        feeds = f"setting=FEEDS={json.dumps({str(feed): {'format': 'jsonlines'}})}"
+        job = log_of_job(deployed, "pair=eng-spa", f"seeds={site.url}/en/", "policy=smart", feeds).stem
+    folder = node.state / "crawls" / job
+    found = {(row["url_a"], row["url_b"]) for row in read_tsv(folder / "pairs.tsv")}
+    names = ["", *(f"page-{number}.html" for number in range(PAGES))]
+    assert found == {(f"{site.url}/en/{name}", f"{site.url}/es/{name}") for name in names}
+    # its templates are in the egg, which is no folder
+    assert f"The {len(found)} best of {len(found)} pairs" in (folder / "report.html").read_text(encoding="utf-8")
+    aligned = run_scrapy(folder, "align", str(folder), "--pair", "eng-spa", "--out", "aligned.tsv", fresh=True)
+    assert aligned.returncode == 0, aligned.stderr
+    rows = [sorted(map(tuple, map(dict.items, read_tsv(folder / name)))) for name in ("pairs.tsv", "aligned.tsv")]
+    assert rows[0] == rows[1], "the crawl ends with the same alignment"
+    assert len(documents_of(node, job)) == len(feed.read_text().splitlines()) == DOCUMENTS
+
+
+@pytest.mark.slow
+def test_a_job_discovers_with_the_models_of_the_egg(deployed: tuple[Machine, str, Site]) -> None:
+    with serve(bilingual_site(PAGES)) as site:
+        log = log_of_job(deployed, "pair=eng-spa", f"seeds={site.url}/en/", spider="discovery")
+    assert "Traceback" not in log.read_text()
+    (judged,) = read_tsv(deployed[0].state / "crawls" / log.stem / "sites.tsv")
+    assert judged["verdict"] == "bilingual"
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        (("pair=eng-spam",), "did you mean"),
+        (
+            ("pair=eng-spa", "setting=BILINGUAL_MODELS_DIR=/srv/none"),
+            "BILINGUAL_MODELS_DIR=/srv/none: there is no such",
+        ),
+    ],
+)
+def test_what_keeps_a_job_from_starting_is_in_its_log(
+    deployed: tuple[Machine, str, Site], given: tuple[str, ...], message: str
+) -> None:
+    log = log_of_job(deployed, "seeds=http://127.0.0.1:9/", "policy=smart", *given)
+    assert message in log.read_text()
+    assert not (deployed[0].state / "crawls" / log.stem).exists()
+
+
+def test_a_node_has_models_of_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("BILINGUAL_MODELS_DIR", "/srv/no-models")
+    arguments = ("-a", "pair=eng-spa", "-a", "seeds=http://127.0.0.1:9/", "-a", "policy=smart")
+    said = refused(tmp_path, "crawl", "bilingual", *arguments)
+    assert said.startswith("BILINGUAL_MODELS_DIR=/srv/no-models: there is no such folder")
+
+
+@pytest.mark.slow
+def test_one_node(deployed: tuple[Machine, str, Site], installed: Path) -> None:
+    node, url, site = deployed
+    assert json.loads(node.follow("Schedule"))["jobid"] == "maltese-1"
+    site.wait_until_asked(6)
+    assert json.loads(node.follow("Pause and resume"))["prevstate"] == "running"
+    wait_for(lambda: jobs(node, url).count("maltese-1") == 1, "the job goes on", pause=0.5)
+    assert not site.asked.keys() >= SITE.keys()
+    time.sleep(1)  # versions of eggs are seconds
+    rename_bot(installed, "upgraded")
+    assert '"status": "ok"' in node.follow("Deploy")
+    rename_bot(installed, "deployed")
+    assert json.loads(node.follow("Schedule"))["jobid"] == "maltese-1"
+    wait_for(lambda: jobs(node, url).count("maltese-1") == 2, "the job goes on", pause=0.5)
     assert len(documents_of(node, "maltese-1")) == 2 * DOCUMENTS
     log = log_of(node, "maltese-1").read_text()
     assert log.index("(bot: deployed)") < log.index("(bot: upgraded)")
@@ -117,7 +184,8 @@ def test_one_node(tmp_path: Path, checkout: Path) -> None:
 
 
 @pytest.mark.slow
-def test_several_nodes_with_one_redis(tmp_path: Path, checkout: Path) -> None:
+def test_several_nodes_with_one_redis(tmp_path: Path, installed: Path, repository: Path) -> None:
+    shutil.copy(repository / "scrapy.cfg", installed)
     server = program("redis-server", package="redis-server")
     program("openssl", package="openssl")
     port, redis_port = free_port(), free_port()
@@ -129,7 +197,7 @@ def test_several_nodes_with_one_redis(tmp_path: Path, checkout: Path) -> None:
         **{"127.0.0.1 10.0.0.1": "127.0.0.1", "/srv/seeds/": f"{tmp_path}/"},
         **{"/etc/redis": str(redis), "/etc/ssl/": f"{redis}/tls/"},
     }
-    nodes = [Machine(tmp_path / address, here | {"10.0.0.2": address}, checkout) for address in addresses]
+    nodes = [Machine(tmp_path / address, here | {"10.0.0.2": address}, installed) for address in addresses]
 
     def has_ended(address: str) -> bool:
         return jobs(nodes[0], f"http://{address}:{port}") == [f"maltese-{address}"]

@@ -58,7 +58,7 @@ def test_help_has_the_options_of_its_command_with_values_as_defaults(
     tmp_path: Path, command: str, own: str, of_the_other: str
 ) -> None:
     told = run(tmp_path, command, "--help").stdout
-    options = ["--contact", "--job", "--workers", "--status", "--max-pages", "--until", "--policy", "--out"]
+    options = ["--contact", "--config", "--job", "--workers", "--status", "--max-pages", "--until", "--policy", "--out"]
     assert [option for option in options if f"\n  {option} " not in told] == []
     assert own in told
     assert of_the_other not in told

@@ -342,13 +342,13 @@ KEPT = {
 }
 """What a crawl knows of each document, and that a URL is done; nothing else may grow with the pages."""
 LIMITS = {
-    "bilingual_crawler.pairing.book.MAX_AWAITED": 100,
-    "bilingual_crawler.policies.evidence.base.MAX_MENTIONED": 100,
-    "bilingual_crawler.policies.evidence.parallel_links.MAX_BYTES": 100_000,
-    "bilingual_crawler.policies.evidence.parallel_links.MAX_DOCUMENTS": 100,
-    "bilingual_crawler.policies.evidence.shared_words.MAX_URLS": 100,
-    "bilingual_crawler.policies.evidence.shared_words.MAX_KNOWN": 400,
-    "bilingual_crawler.policies.evidence.base.MAX_COUNTED": 400,
+    "bilingual_crawler.pairing.book.MAX_AWAITED": 50,
+    "bilingual_crawler.policies.evidence.base.MAX_MENTIONED": 50,
+    "bilingual_crawler.policies.evidence.parallel_links.MAX_BYTES": 50_000,
+    "bilingual_crawler.policies.evidence.parallel_links.MAX_DOCUMENTS": 50,
+    "bilingual_crawler.policies.evidence.shared_words.MAX_URLS": 50,
+    "bilingual_crawler.policies.evidence.shared_words.MAX_KNOWN": 200,
+    "bilingual_crawler.policies.evidence.base.MAX_COUNTED": 200,
 }
 
 
@@ -408,12 +408,12 @@ def test_what_is_done_and_what_is_never_queued_leaves_only_what_pairing_needs(mo
     learner = Learner(Gain(PAIR))
     learner.observe_page(PageRecord("https://a.example/", "fra", None), [])
     seen: list[Counter[str]] = []
-    for number in range(1200):
+    for number in range(600):
         learn_a_pair(learner, number)
-        if number in (599, 1199):
+        if number in (299, 599):
             seen.append(sum((Counter({name: count}) for name, count in entries(learner, "", set())), Counter()))
     [ledger] = learner.ledgers.values()
-    assert len(ledger) == 1200
+    assert len(ledger) == 600
     assert seen[1]["ParallelLinks._couples"] > 0
     grown = {name: seen[1][name] - seen[0][name] for name in seen[1]}
     assert {name for name, more in grown.items() if more > 100} == KEPT

@@ -128,8 +128,7 @@ def test_a_crawl_finds_out_what_it_cannot_use_before_it_begins(
     assert not (tmp_path / "crawls").exists()
 
 
-@pytest.mark.parametrize("name", ["http_proxy", "https_proxy"])
-@pytest.mark.parametrize("scheme", ["socks5h", "socks4"])
+@pytest.mark.parametrize(("name", "scheme"), [("http_proxy", "socks5h"), ("https_proxy", "socks4")])
 def test_a_proxy_that_cannot_be_used_is_named(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, scheme: str
 ) -> None:
