@@ -160,11 +160,11 @@ print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before)
 def test_a_line_of_any_length_takes_no_memory(tmp_path: Path, name: str) -> None:
     text = json.dumps({"url": "https://a.example/", "text": "x"}).encode() + b"\n"
     endless = text.replace(b'"x"', b'"' + b"x" * (4 * MAX_RECORD) + b'"')
-    content = text + endless + endless + text
+    content = text + endless + text
     (tmp_path / name).write_bytes(gzip.compress(content, 1) if name.endswith("gz") else content)
     command = [sys.executable, "-c", LONG, str(tmp_path / name)]
     found, kilobytes = subprocess.run(command, check=True, capture_output=True, text=True).stdout.splitlines()
-    assert found == "https://a.example/ https://a.example/ 2"
+    assert found == "https://a.example/ https://a.example/ 1"
     assert int(kilobytes) < 3 * MAX_RECORD >> 10
 
 

@@ -150,20 +150,6 @@ def test_a_missing_client_of_redis_is_named(tmp_path: Path) -> None:
     assert "Traceback" not in result.stderr
 
 
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (("--out", "missing/x.tsv"), "--out=missing/x.tsv: there is no folder missing"),
-        (("--out", "."), "--out=.: is a folder"),
-        (("--bitext", "file"), "--bitext=file: "),
-        (("--review", "file/review"), "--review=file/review: "),
-    ],
-)
-def test_align_looks_at_its_outputs_before_it_reads(tmp_path: Path, arguments: tuple[str, ...], message: str) -> None:
-    (tmp_path / "file").touch()
-    assert message in refused(tmp_path, "align", ".", "--pair", "eng-spa", *arguments)
-
-
 def test_a_path_in_the_settings_of_a_project_is_a_list_of_one() -> None:
     assert Options.of(Settings({"BILINGUAL_REPLAY": Path("a,b.warc")})).replay == ("a,b.warc",)
     with pytest.raises(UsageError, match="BILINGUAL_DOCUMENTS=5: choose one of html, pdf"):

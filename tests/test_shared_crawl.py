@@ -10,7 +10,7 @@ from pathlib import Path
 import psutil
 import pytest
 import redis
-from support.crawls import each, summary
+from support.crawls import each, end, summary
 from support.redis_server import RedisServer, redis_server
 from support.several_sites import asked, documents, every_document, serve_several, wait_until_asked
 from support.webserver import Site, start_scrapy
@@ -42,12 +42,6 @@ def start_worker(
     return start_scrapy(folder, "crawl", "bilingual", *arguments, *each("-s", *outputs, *settings), fresh=fresh)
 
 
-def end(process: subprocess.Popen[str]) -> str:
-    _, log = process.communicate(timeout=300)
-    assert process.returncode == 0, log
-    return log
-
-
 @pytest.fixture
 def folders(tmp_path: Path) -> list[Path]:
     return [tmp_path / "one", tmp_path / "two"]
@@ -56,9 +50,10 @@ def folders(tmp_path: Path) -> list[Path]:
 def test_workers_share_the_budget_of_bytes_and_fetch_nothing_twice(
     folders: list[Path], sites: list[Site], server: RedisServer
 ) -> None:
-    more = ("DOWNLOAD_DELAY=0.1", "BILINGUAL_MAX_BYTES=90000")
+    more = ("DOWNLOAD_DELAY=0.1", "BILINGUAL_MAX_BYTES=60000")
     workers = [start_worker(folder, sites, server, *more) for folder in folders]
-    assert all("Traceback" not in end(worker) for worker in workers)
+    for worker in workers:
+        end(worker)
     one, two = map(documents, folders)
     assert not one & two
     assert max(asked(sites).values()) == 1
@@ -66,7 +61,7 @@ def test_workers_share_the_budget_of_bytes_and_fetch_nothing_twice(
     assert min(received) > 0
     counted = redis.Redis(port=server.port).hget("bilingual:crawl:named", "bytes ")
     assert int(counted or 0) == sum(received)
-    assert 90_000 <= sum(received) < 140_000
+    assert 60_000 <= sum(received) < 110_000
     assert {summary(folder)["finish_reason"] for folder in folders} == {"byte_budget"}
 
 
@@ -133,11 +128,9 @@ def test_a_redis_that_is_restarted_empty_ends_the_crawl_with_an_error(tmp_path: 
         wait_until_asked(sites, 20, worker)
         server.stop()
         server.start()
-        _, log = worker.communicate(timeout=300)
-    assert worker.returncode == 1, log
+        log = end(worker, 1)
     assert log.count("Stopping: Redis at 127.0.0.1:") == 1
     assert "a resume goes on from here" not in log
-    assert "Traceback" not in log
     assert summary(tmp_path / "one")["finish_reason"] == "frontier_lost"
     assert 0 < len(documents(tmp_path / "one")) < len(every_document(sites))
 
@@ -150,10 +143,8 @@ def test_a_stop_does_not_wait_for_a_redis_that_is_gone(tmp_path: Path, sites: li
     time.sleep(2)
     worker.send_signal(signal.SIGINT)
     begun = time.monotonic()
-    _, log = worker.communicate(timeout=300)
+    log = end(worker)
     assert time.monotonic() - begun < 200
-    assert worker.returncode == 0, log
-    assert "Traceback" not in log
     assert "a resume goes on from here" in log
     server.start()
     end(start_worker(tmp_path / "two", sites, server, "DOWNLOAD_DELAY=0.1"))

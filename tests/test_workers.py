@@ -12,7 +12,7 @@ from pathlib import Path
 import psutil
 import pytest
 from support.components import program
-from support.crawls import refused, summary
+from support.crawls import end, refused, succeeds, summary
 from support.several_sites import PAGES, asked, documents, every_document, hosts, serve_several, wait_until_asked
 from support.webserver import ABOUT_SITE, ALIGNED, Site, run_scrapy, start_scrapy
 
@@ -62,13 +62,6 @@ def family(process: subprocess.Popen[str]) -> tuple[list[psutil.Process], psutil
         time.sleep(0.05)
         holders = [int(lock.read_text().split()[0]) for lock in locks]
     return [psutil.Process(holder) for holder in holders], redis
-
-
-def end(process: subprocess.Popen[str], status: int = 0) -> str:
-    _, log = process.communicate(timeout=300)
-    assert process.returncode == status, log
-    assert "Traceback" not in log
-    return log
 
 
 def test_workers_bring_what_one_process_brings_into_one_folder(tmp_path: Path, sites: list[Site]) -> None:
@@ -155,8 +148,7 @@ def test_all_end_with_a_killed_parent_and_the_same_command_goes_on(tmp_path: Pat
     crawl.communicate()
     _, alive = psutil.wait_procs([*workers, redis], timeout=10)
     assert not alive
-    reported = run_scrapy(tmp_path, "report", "out")
-    assert reported.returncode == 0, reported.stderr
+    succeeds(tmp_path, "report", "out")
     counts = summary(tmp_path)
     assert counts["finish_reason"] == "unfinished"
     assert sum(counts["documents"].values()) == len(documents(tmp_path)) > 0
@@ -254,6 +246,6 @@ def test_without_redis_server_the_error_names_what_to_install(tmp_path: Path, mo
 
 def test_a_crawl_of_one_process_is_not_gone_on_with_by_workers(tmp_path: Path, sites: list[Site]) -> None:
     one_job = command(sites[:1], "-s", "JOBDIR=job")
-    end(start_scrapy(tmp_path, *one_job))
+    succeeds(tmp_path, *one_job)
     said = refused(tmp_path, *one_job, *WORKERS)
     assert "JOBDIR=job: holds a crawl of one process: leave BILINGUAL_WORKERS out" in said

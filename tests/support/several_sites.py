@@ -10,7 +10,7 @@ from subprocess import Popen
 from bilingual_crawler.storage.records import read_json_lines, read_tsv
 from support.webserver import ABOUT_SITE, Site, bilingual_site, serve, varied
 
-PAGES = 12
+PAGES = 8
 
 
 @contextmanager
