@@ -110,7 +110,7 @@ def test_a_crawl_in_redis_of_another_pair_is_refused(tmp_path: Path, site: Site)
 
 
 @pytest.mark.slow
-def test_the_same_command_beside_a_crawl_is_refused_and_the_crawl_succeeds(tmp_path: Path) -> None:
+def test_the_same_command_beside_a_crawl_is_refused_and_the_crawl_goes_on(tmp_path: Path) -> None:
     with serve(varied(bilingual_site(30)), delay=1.0) as site:
         same = command(f"{site.url}/", JOB)
         first = start_scrapy(tmp_path, *same)
