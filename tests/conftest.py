@@ -22,7 +22,7 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 fork_server.environment = dict(os.environ)
 
 LONGEST = (
-    *("transformer", "render", "deploy_page", "wheel", "scrapyd", "faults", "shared_crawl", "workers", "first_hour"),
+    *("transformer", "render", "deploy_page", "wheel", "faults", "workers", "first_hour"),
     *("crawl", "manners", "hub", "until", "pdf_crawl", "limits", "fuzz", "end_alignment", "mining", "variants"),
     *("budget_of_sites", "discovery", "sandbox", "distil", "training_language", "origin", "several_pairs"),
     *("addresses", "bad_neighbours", "hostile", "training_parallelness", "calendar", "align", "walls", "status"),

@@ -38,7 +38,7 @@ from bilingual_crawler.frontier.lmdb_store import LmdbStore
 from bilingual_crawler.storage.archive import open_archive
 from bilingual_crawler.storage.records import read_json_lines, read_tsv
 
-PAGES = 15
+PAGES = 10
 
 
 @pytest.fixture
@@ -286,7 +286,7 @@ def test_kills_at_any_moment_lose_nothing_and_garbled_ends_are_left_behind(
 ) -> None:
     kills = 3
     for number in range(1, kills + 1):
-        crawl_until(tmp_path, site, 8 * number, signal.SIGKILL, server=server)
+        crawl_until(tmp_path, site, 6 * number, signal.SIGKILL, server=server)
     out = tmp_path / "out"
     for name in ("documents.jsonl.gz", "crawl.tsv", max(path.name for path in out.glob("*.warc.gz"))):
         with (out / name).open("ab") as file:

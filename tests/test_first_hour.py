@@ -13,7 +13,7 @@ from subprocess import CompletedProcess
 
 import pytest
 from support import webserver
-from support.crawls import crawl
+from support.crawls import crawl, summary
 from support.texts import ENGLISH, SPANISH, corpus, html
 from support.waits import wait_for
 from support.webserver import ALIGNED, QUICK, TEXT, bilingual_site, run_scrapy, serve, varied
@@ -37,11 +37,6 @@ def site() -> Iterator[str]:
         yield f"{served.url}/en/"
 
 
-def summary(folder: Path) -> dict[str, object]:
-    found: dict[str, object] = json.loads((folder / "summary.json").read_text())
-    return found
-
-
 @pytest.fixture(scope="module")
 def quiet(site: str, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
     """The output folder of a crawl, and what it has printed."""
@@ -58,7 +53,7 @@ def test_help_has_the_options_of_its_command_with_values_as_defaults(
     tmp_path: Path, command: str, own: str, of_the_other: str
 ) -> None:
     told = run(tmp_path, command, "--help").stdout
-    options = ["--contact", "--job", "--workers", "--status", "--max-pages", "--until", "--policy", "--out"]
+    options = ["--contact", "--config", "--job", "--workers", "--status", "--max-pages", "--until", "--policy", "--out"]
     assert [option for option in options if f"\n  {option} " not in told] == []
     assert own in told
     assert of_the_other not in told
@@ -76,7 +71,7 @@ def test_plain_options_stand_for_arguments_and_settings_also_those_of_installed_
     given += ["-s", "PLAYWRIGHT_MAX_CONTEXTS=2"] if find_spec("scrapy_playwright") else []
     result = run(tmp_path, *CRAWL, site, *given, "--contact", "mailto:me@example.org", *QUICK)
     assert result.returncode == 0, result.stderr
-    found = summary(tmp_path / "out")
+    found = summary(tmp_path)
     assert (found["fetched"], found["policy"], found["finish_reason"]) == (3, "bfs", "page_budget")
     assert (tmp_path / "job" / "frontier").is_dir()
     assert not (tmp_path / "out" / "job").exists()
@@ -103,7 +98,7 @@ def stopped(folder: Path, *more: str, command: tuple[str, ...] = CRAWL) -> str:
             resumed = run(folder, *shlex.split(told.rpartition("To go on: ")[2])[1:])
             assert resumed.returncode == 0, resumed.stderr
             assert "eng-spa, policy gain, shutdown" in told
-            assert summary(folder / "out")["finish_reason"] == "finished"
+            assert summary(folder)["finish_reason"] == "finished"
             urls = [row["url"] for row in read_tsv(folder / "out" / "crawl.tsv")]
             assert len(urls) == len(set(urls)) > 60
     return told
@@ -125,7 +120,7 @@ def test_one_command_makes_a_corpus_and_goes_on(tmp_path: Path) -> None:
     (line,) = (line for line in told.splitlines() if "To go on: " in line)
     assert " corpus eng-spa --seeds " in line
     assert "--job" not in line
-    assert summary(tmp_path / "out")["pairs"] == 31
+    assert summary(tmp_path)["pairs"] == 31
     bitext = tmp_path / "out" / "bitext"
     assert {path.name.removeprefix("en-es.") for path in bitext.iterdir()} == {
         *("README.md", "summary.json", "documents.gz", "en", "es", "ids", "raw.gz", "sent.gz"),
@@ -142,7 +137,7 @@ def test_a_folder_with_a_crawl_is_refused_with_the_way_to_resume_it(tmp_path: Pa
     way = f"choose a new folder, or resume it with --job {tmp_path}/out/job\n"
     assert again.stderr.endswith(f"holds another crawl; {way}")
     assert run(tmp_path, *CRAWL, site, "--job", "out/job", *QUICK).returncode == 0
-    assert summary(tmp_path / "out")["finish_reason"] == "finished"
+    assert summary(tmp_path)["finish_reason"] == "finished"
 
 
 def test_a_refused_connection_is_called_so(tmp_path: Path) -> None:
@@ -214,6 +209,10 @@ NONE_OF_BOTH = "INPUT=texts.jsonl: none of 1 pages is in Icelandic or Finnish; g
         (("align", "nonexist"), "INPUT=nonexist: there is no such file or folder"),
         (("align", "nonexist", "--pairs", "eng-spa"), "INPUT=nonexist: there is no such file or folder"),
         (("align", "texts.jsonl", *SPA, "--out", "texts.jsonl"), NO_TABLE),
+        (("align", ".", *SPA, "--out", "missing/x.tsv"), "--out=missing/x.tsv: there is no folder missing"),
+        (("align", ".", *SPA, "--out", "."), "--out=.: is a folder"),
+        (("align", ".", *SPA, "--bitext", "empty.warc"), "--bitext=empty.warc: "),
+        (("align", ".", *SPA, "--review", "empty.warc/review"), "--review=empty.warc/review: "),
         (("align", ".", *SPA, "--method", "magic"), "--method=magic: choose one of auto, url, content"),
         (("align", "empty.warc", *SPA), "INPUT=empty.warc: holds no page and no text; give the folder of a crawl"),
         (("align", "empty.jsonl", *SPA), "INPUT=empty.jsonl: holds no page and no text; give the folder of a crawl"),
@@ -267,7 +266,7 @@ def test_a_spent_budget_is_why_a_crawl_ended_and_the_summary_comes_last(
         seeds = ("--pairs", "eng-spa", "--seeds", f"{site.url}/")
         result = run(tmp_path, "crawl", "-v", *seeds, *budget, "--out", "out", *QUICK)
     assert result.returncode == 0, result.stderr
-    assert summary(tmp_path / "out")["finish_reason"] == reason
+    assert summary(tmp_path)["finish_reason"] == reason
     *before, last = result.stderr.splitlines()
     assert last == f"Outputs: {tmp_path / 'out'}"
     assert f"eng-spa, policy gain, {reason}" in before[-40:]
@@ -278,7 +277,7 @@ def test_the_log_keeps_its_file_and_level_when_all_documents_are_aligned(tmp_pat
     with serve(bilingual_site(3)) as site:
         result = crawl(tmp_path, f"{site.url}/en/", *ALIGNED, "--logfile", "crawl.log", policy="")
     assert result.returncode == 0, result.stderr
-    assert summary(tmp_path / "out")["aligned"] == "auto"
+    assert summary(tmp_path)["aligned"] == "auto"
     assert "Spider closed (finished)" in (tmp_path / "crawl.log").read_text()
     assert "[scrapy" not in result.stderr
 

@@ -15,10 +15,10 @@ import pytest
 from scrapy import Request
 from scrapy.core.scraper import Slot
 from scrapy.http import Response
-from support.crawls import documents, each, summary
+from support.crawls import documents, each, succeeds, summary
 from support.redis_server import redis_server
 from support.scripted import Answer, scripted
-from support.webserver import TEXT, bilingual_site, html, run_scrapy, serve
+from support.webserver import TEXT, bilingual_site, html, serve
 
 from bilingual_crawler import settings
 from bilingual_crawler.crawl.learner import Learner
@@ -239,8 +239,7 @@ def test_a_large_page_and_a_sitemap_are_queued_in_parts(tmp_path: Path) -> None:
     with scripted(lambda path: pages.get(path, Answer(status=404))) as site:
         pages["/robots.txt"] = Answer(f"Sitemap: {site.url}/sitemap.xml", kind="text/plain")
         chosen = each("-a", "pair=eng-spa", f"seeds={site.url}/", "policy=bfs", "max_pages=5")
-        result = run_scrapy(tmp_path, "runspider", "counting.py", *chosen)
-        assert result.returncode == 0, result.stderr
+        succeeds(tmp_path, "runspider", "counting.py", *chosen)
     sizes = sorted(map(int, (tmp_path / "sizes").read_text().split()))
     assert sizes[-10:] == [PART] * 10
 
@@ -268,8 +267,7 @@ def test_a_site_that_has_filled_its_share_waits_and_the_other_is_crawled(tmp_pat
     with scripted(answer) as site, serve(honest_pages, address="127.0.0.2") as honest:
         chosen = each("-a", "pair=eng-spa", f"seeds={site.url}/,{honest.url}/en/", "max_pages_per_site=30")
         outputs = each("-s", "BILINGUAL_OUTPUT_DIR=out", "JOBDIR=job")
-        result = run_scrapy(tmp_path, "runspider", "small_share.py", *chosen, *outputs)
-        assert result.returncode == 0, result.stderr
+        succeeds(tmp_path, "runspider", "small_share.py", *chosen, *outputs)
         assert len(site.asked) > 20
         pages = {f"{honest.url}{path}" for path in honest_pages if path[1:3] in ("en", "es")}
     assert pages <= documents(tmp_path).keys()
@@ -342,13 +340,13 @@ KEPT = {
 }
 """What a crawl knows of each document, and that a URL is done; nothing else may grow with the pages."""
 LIMITS = {
-    "bilingual_crawler.pairing.book.MAX_AWAITED": 100,
-    "bilingual_crawler.policies.evidence.base.MAX_MENTIONED": 100,
-    "bilingual_crawler.policies.evidence.parallel_links.MAX_BYTES": 100_000,
-    "bilingual_crawler.policies.evidence.parallel_links.MAX_DOCUMENTS": 100,
-    "bilingual_crawler.policies.evidence.shared_words.MAX_URLS": 100,
-    "bilingual_crawler.policies.evidence.shared_words.MAX_KNOWN": 400,
-    "bilingual_crawler.policies.evidence.base.MAX_COUNTED": 400,
+    "bilingual_crawler.pairing.book.MAX_AWAITED": 50,
+    "bilingual_crawler.policies.evidence.base.MAX_MENTIONED": 50,
+    "bilingual_crawler.policies.evidence.parallel_links.MAX_BYTES": 50_000,
+    "bilingual_crawler.policies.evidence.parallel_links.MAX_DOCUMENTS": 50,
+    "bilingual_crawler.policies.evidence.shared_words.MAX_URLS": 50,
+    "bilingual_crawler.policies.evidence.shared_words.MAX_KNOWN": 200,
+    "bilingual_crawler.policies.evidence.base.MAX_COUNTED": 200,
 }
 
 
@@ -408,12 +406,12 @@ def test_what_is_done_and_what_is_never_queued_leaves_only_what_pairing_needs(mo
     learner = Learner(Gain(PAIR))
     learner.observe_page(PageRecord("https://a.example/", "fra", None), [])
     seen: list[Counter[str]] = []
-    for number in range(1200):
+    for number in range(600):
         learn_a_pair(learner, number)
-        if number in (599, 1199):
+        if number in (299, 599):
             seen.append(sum((Counter({name: count}) for name, count in entries(learner, "", set())), Counter()))
     [ledger] = learner.ledgers.values()
-    assert len(ledger) == 1200
+    assert len(ledger) == 600
     assert seen[1]["ParallelLinks._couples"] > 0
     grown = {name: seen[1][name] - seen[0][name] for name in seen[1]}
     assert {name for name, more in grown.items() if more > 100} == KEPT

@@ -143,15 +143,19 @@ def test_texts_are_read_from_json_lines(tmp_path: Path) -> None:
 
 
 LONG = """
-import resource, sys
+import sys
 from pathlib import Path
 from bilingual_crawler.languages.pairs import LanguagePairs
 from bilingual_crawler.pairing.inputs import Inputs
 
-before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+def peak():
+    # ru_maxrss begins with that of the process of the tests
+    return int(Path("/proc/self/status").read_text().partition("VmHWM:")[2].split()[0])
+
+before = peak()
 inputs = Inputs([Path(sys.argv[1])], LanguagePairs.parse("eng-spa"))
 print(*(page.url for page in inputs.pages()), inputs.refused["line_too_long"])
-print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before)
+print(peak() - before)
 """
 
 
@@ -159,12 +163,12 @@ print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before)
 @pytest.mark.parametrize("name", ["texts.jsonl", "texts.jsonl.gz"])
 def test_a_line_of_any_length_takes_no_memory(tmp_path: Path, name: str) -> None:
     text = json.dumps({"url": "https://a.example/", "text": "x"}).encode() + b"\n"
-    endless = text.replace(b'"x"', b'"' + b"x" * (8 * MAX_RECORD) + b'"')
-    content = text + endless + endless + text
+    endless = text.replace(b'"x"', b'"' + b"x" * (6 * MAX_RECORD) + b'"')
+    content = text + endless + text
     (tmp_path / name).write_bytes(gzip.compress(content, 1) if name.endswith("gz") else content)
     command = [sys.executable, "-c", LONG, str(tmp_path / name)]
     found, kilobytes = subprocess.run(command, check=True, capture_output=True, text=True).stdout.splitlines()
-    assert found == "https://a.example/ https://a.example/ 2"
+    assert found == "https://a.example/ https://a.example/ 1"
     assert int(kilobytes) < 3 * MAX_RECORD >> 10
 
 

@@ -6,9 +6,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from support.crawls import each, pairs, refused
+from support.crawls import each, pairs, refused, succeeds
 from support.redis_server import redis_server
-from support.webserver import Site, bilingual_site, run_scrapy, serve, start_scrapy, varied
+from support.webserver import Site, bilingual_site, serve, start_scrapy, varied
 
 from bilingual_crawler.storage.files import FolderLock
 from bilingual_crawler.storage.records import read_json_lines, read_tsv
@@ -28,17 +28,12 @@ def command(seeds: str, *settings: str, pair: str = "eng-spa", out: str = "out")
     return ("crawl", "bilingual", *arguments, *each("-s", f"BILINGUAL_OUTPUT_DIR={out}", *settings))
 
 
-def goes_on(folder: Path, *arguments: str) -> None:
-    result = run_scrapy(folder, *arguments)
-    assert result.returncode == 0, result.stderr
-
-
 JOB = "JOBDIR=job"
 
 
 def test_a_job_folder_of_another_crawl_is_refused_and_its_results_stay(tmp_path: Path, site: Site) -> None:
     english, both = f"{site.url}/en/", f"{site.url}/en/,{site.url}/es/"
-    goes_on(tmp_path, *command(both, JOB))
+    succeeds(tmp_path, *command(both, JOB))
     assert len(pairs(tmp_path, site)) == PAGES + 1
     asked = site.asked.total()
     for another, message in (
@@ -57,14 +52,14 @@ def test_a_job_folder_of_another_crawl_is_refused_and_its_results_stay(tmp_path:
 
 def test_another_policy_and_more_seeds_go_on(tmp_path: Path, site: Site) -> None:
     one, more = f"{site.url}/en/page-1.html", f"{site.url}/en/,{site.url}/en/page-1.html"
-    goes_on(tmp_path, *command(one, JOB), "-a", "max_pages=2")
+    succeeds(tmp_path, *command(one, JOB), "-a", "max_pages=2")
     before = dict(site.asked)
     # a job of an earlier version, and the slots of both are domains
     file = tmp_path / "job" / "job.json"
     values = json.loads(file.read_text())
     del values["politeness"]
     file.write_text(json.dumps(values))
-    goes_on(tmp_path, *command(more, JOB, "BILINGUAL_POLITENESS=address"), "-a", "policy=bfs")
+    succeeds(tmp_path, *command(more, JOB, "BILINGUAL_POLITENESS=address"), "-a", "policy=bfs")
     assert json.loads(file.read_text())["politeness"] == "address"
     assert len(pairs(tmp_path, site)) == PAGES + 1
     assert site.asked["/en/page-1.html"] == before["/en/page-1.html"] == 1
@@ -90,7 +85,7 @@ def test_a_crawl_whose_outputs_are_gone_is_refused_until_its_folder_is_named(tmp
     (tmp_path / "job" / "output_dir").write_text(f"{moved}\n")
     # nor is a feed written over
     assert "feed.jsonl: has the documents of earlier runs" in refused(tmp_path, *again, "-O", "feed.jsonl")
-    goes_on(tmp_path, *again, "-o", "feed.jsonl")
+    succeeds(tmp_path, *again, "-o", "feed.jsonl")
     assert len(list(read_tsv(moved / "pairs.tsv"))) == PAGES + 1
     feed = (tmp_path / "feed.jsonl").read_text().splitlines()
     assert {json.loads(line)["url"] for line in feed} == set(documents(moved))
@@ -100,7 +95,7 @@ def test_a_crawl_in_redis_of_another_pair_is_refused(tmp_path: Path, site: Site)
     english = f"{site.url}/en/"
     with redis_server(tmp_path) as server:
         maltese, french = (f"BILINGUAL_FRONTIER={server.url}#{name}" for name in ("maltese", "french"))
-        goes_on(tmp_path, *command(english, maltese))
+        succeeds(tmp_path, *command(english, maltese))
         for another, message in (
             (
                 command(english, maltese, pair="eng-fra", out="two"),
@@ -111,7 +106,7 @@ def test_a_crawl_in_redis_of_another_pair_is_refused(tmp_path: Path, site: Site)
             assert message in refused(tmp_path, *another)
         assert not (tmp_path / "two").exists()
         # another crawl on the same server is independent
-        goes_on(tmp_path, *command(english, french, pair="eng-fra", out="two"))
+        succeeds(tmp_path, *command(english, french, pair="eng-fra", out="two"))
 
 
 @pytest.mark.slow
@@ -125,14 +120,14 @@ def test_the_same_command_beside_a_crawl_is_refused_and_the_crawl_goes_on(tmp_pa
                 assert refused(tmp_path, *other).startswith(f"JOBDIR=job: is in use by process {first.pid} on ")
             site.delay = 0.0
             # the folder of a running crawl is read as before
-            goes_on(tmp_path, "report", "out")
+            succeeds(tmp_path, "report", "out")
             _, log = first.communicate(timeout=300)
         finally:
             first.kill()
         assert first.returncode == 0, log
         assert len(documents(tmp_path / "out")) == 2 * 30 + 2
         # the lock ends with the crawl
-        goes_on(tmp_path, *same)
+        succeeds(tmp_path, *same)
 
 
 def test_two_crawls_into_one_new_folder_write_each_document_once(tmp_path: Path, site: Site) -> None:
@@ -151,7 +146,7 @@ def test_an_output_folder_in_use_is_refused(tmp_path: Path, site: Site) -> None:
     assert said.startswith(f"BILINGUAL_OUTPUT_DIR={out}: is in use by process {os.getpid()} on ")
     assert not site.asked
     # a lock that a dead process has left is none
-    goes_on(tmp_path, *command(f"{site.url}/"))
+    succeeds(tmp_path, *command(f"{site.url}/"))
 
 
 def documents(folder: Path) -> list[str]:

@@ -14,10 +14,10 @@ from typing import Any
 
 import pytest
 from scrapy.settings import Settings
-from support.crawls import summary
+from support.crawls import succeeds, summary
 from support.scripted import Answer, scripted
 from support.waits import wait_for
-from support.webserver import bilingual_site, run_scrapy, scrapy_command, scrapy_environment, start_scrapy
+from support.webserver import bilingual_site, scrapy_command, scrapy_environment, start_scrapy
 
 import bilingual_crawler
 from bilingual_crawler.languages.pairs import LanguagePairs
@@ -88,15 +88,14 @@ def test_numbers_agree_after_a_stop_and_after_a_resume(tmp_path: Path, how: sign
         _, log = process.communicate(timeout=300)
         before = summary(tmp_path)
         assert before["finish_reason"] == ("shutdown" if how is signal.SIGINT else "unfinished")
-        assert run_scrapy(tmp_path, "report", "out").returncode == 0
+        succeeds(tmp_path, "report", "out")
         stopped = check(tmp_path)
         assert (stopped["failures"], stopped["traps"]) == (before["failures"], before["traps"])
         assert 0 < stopped["pairs"] < PAGES
         assert stopped["queued"] > 0
         if how is signal.SIGINT:
             assert "The crawl can be resumed" in log
-        result = run_scrapy(tmp_path, *command(site.url))
-        assert result.returncode == 0, result.stderr
+        succeeds(tmp_path, *command(site.url))
         done = check(tmp_path)
     assert done["finish_reason"] == "finished"
     assert done["pairs"] == PAGES
@@ -192,8 +191,7 @@ def test_told_twice_a_crawl_ends_at_once_with_a_true_summary(tmp_path: Path) -> 
         assert not (tmp_path / "out/report.html").exists()
         assert "scrapy report" in terminal.shown
         released.set()
-        result = run_scrapy(tmp_path, *command(site.url))
-    assert result.returncode == 0, result.stderr
+        succeeds(tmp_path, *command(site.url))
     assert check(tmp_path)["pairs"] == PAGES + 1
     records = [record["url"] for record in read_json_lines(tmp_path / "out/documents.jsonl.gz")]
     assert len(records) == len(set(records)) == 2 * PAGES + 2

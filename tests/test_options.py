@@ -128,8 +128,7 @@ def test_a_crawl_finds_out_what_it_cannot_use_before_it_begins(
     assert not (tmp_path / "crawls").exists()
 
 
-@pytest.mark.parametrize("name", ["http_proxy", "https_proxy"])
-@pytest.mark.parametrize("scheme", ["socks5h", "socks4"])
+@pytest.mark.parametrize(("name", "scheme"), [("http_proxy", "socks5h"), ("https_proxy", "socks4")])
 def test_a_proxy_that_cannot_be_used_is_named(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, scheme: str
 ) -> None:
@@ -149,20 +148,6 @@ def test_a_missing_client_of_redis_is_named(tmp_path: Path) -> None:
     assert result.returncode == 2
     assert "Redis needs its client" in result.stderr
     assert "Traceback" not in result.stderr
-
-
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (("--out", "missing/x.tsv"), "--out=missing/x.tsv: there is no folder missing"),
-        (("--out", "."), "--out=.: is a folder"),
-        (("--bitext", "file"), "--bitext=file: "),
-        (("--review", "file/review"), "--review=file/review: "),
-    ],
-)
-def test_align_looks_at_its_outputs_before_it_reads(tmp_path: Path, arguments: tuple[str, ...], message: str) -> None:
-    (tmp_path / "file").touch()
-    assert message in refused(tmp_path, "align", ".", "--pair", "eng-spa", *arguments)
 
 
 def test_a_path_in_the_settings_of_a_project_is_a_list_of_one() -> None:

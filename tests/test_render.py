@@ -5,7 +5,9 @@ import os
 import re
 import signal
 import socket
+from contextlib import ExitStack
 from email.message import Message
+from functools import partial, reduce
 from pathlib import Path
 from subprocess import CompletedProcess
 
@@ -16,7 +18,7 @@ from support.components import program
 from support.crawls import documents, pairs
 from support.processes import PeakMemory
 from support.scripted import Answer, negotiating
-from support.webserver import ABOUT_SITE, TEXT, Site, bilingual_site, html, run_scrapy, serve, start_scrapy
+from support.webserver import ABOUT_SITE, TEXT, Site, bilingual_site, html, serve, start_scrapy
 from warcio.archiveiterator import ArchiveIterator
 
 from bilingual_crawler.crawl.middlewares.render import REQUESTS, is_shell
@@ -77,17 +79,32 @@ def elapsed(result: CompletedProcess[str]) -> float:
     return float(found[1])
 
 
-@pytest.mark.slow
+WAYS = (
+    "setTimeout(() => app.innerHTML = {}, 3000)",
+    "let frames = 0; (function next() {{ frames++ < 60 ? requestAnimationFrame(next) : app.innerHTML = {} }})()",
+    "app.attachShadow({{mode: 'open'}}).innerHTML = {}",
+    "app.attachShadow({{mode: 'open'}}).innerHTML = '<span></span>'; "
+    "setTimeout(() => app.shadowRoot.querySelector('span').attachShadow({{mode: 'open'}}).innerHTML = {}, 1000)",
+)
+"""Scripts that show the text of a page: after a while, after many frames, in a shadow tree, in one of another."""
+
+
 def test_a_site_that_is_all_javascript_has_no_documents_unless_rendered(tmp_path: Path) -> None:
+    """One of two sites shows its text late, or where it is hard to find."""
+    hidden = {}
+    for way, name in zip(WAYS, NAMES, strict=True):
+        for path in (f"/en/{name}", f"/es/{name}"):
+            script = way.format(json.dumps(PLAIN[path]).replace("</p>", "<\\/p>"))
+            hidden[path] = SHELL.replace("<script src=/app.js></script>", "") + f"<script>{script}</script>"
     (tmp_path / "never").mkdir()
-    with serve(with_scripts(*PLAIN)) as site:
+    with serve(with_scripts(*PLAIN)) as site, serve(hidden, address="127.0.0.2") as other:
         result = crawl(tmp_path / "never", site)
         assert documents(tmp_path / "never") == {}
         assert result.stderr.count("-a render=auto") == 1
         assert not site.asked["/app.js"]
-        result = crawl(tmp_path, site, "-a", "render=auto")
-    assert pairs(tmp_path, site) == PAIRS
-    assert stat(result, "pages") == len(PLAIN)
+        result = crawl(tmp_path, site, "-a", "render=auto", seed=f"/en/,{other.url}/en/")
+    assert pairs(tmp_path, site) == PAIRS | {(f"{other.url}{one}", f"{other.url}{two}") for one, two in PAIRS}
+    assert stat(result, "pages") == 2 * len(PLAIN)
     page = documents(tmp_path)[f"{site.url}/en/page-1.html"]
     assert page["switches"] == [["spa", f"{site.url}/es/page-1.html"]]
     assert TEXT["en"].strip() in page["text"]
@@ -114,27 +131,6 @@ def test_auto_renders_nothing_but_the_shells(rendered: tuple[Path, Site, Complet
     assert not site.asked["/style.css"]
     assert max(site.asked[path] for path in PLAIN) == 1
     assert site.agents == {f"{BILINGUAL_USER_AGENT} (+mailto:me@example.org)"}
-
-
-WAYS = (
-    "setTimeout(() => app.innerHTML = {}, 3000)",
-    "let frames = 0; (function next() {{ frames++ < 60 ? requestAnimationFrame(next) : app.innerHTML = {} }})()",
-    "app.attachShadow({{mode: 'open'}}).innerHTML = {}",
-    "app.attachShadow({{mode: 'open'}}).innerHTML = '<span></span>'; "
-    "setTimeout(() => app.shadowRoot.querySelector('span').attachShadow({{mode: 'open'}}).innerHTML = {}, 1000)",
-)
-"""Scripts that show the text of a page: after a while, after many frames, in a shadow tree, in one of another."""
-
-
-def test_text_is_waited_for_wherever_it_is_shown(tmp_path: Path) -> None:
-    pages = {}
-    for way, name in zip(WAYS, NAMES, strict=True):
-        for path in (f"/en/{name}", f"/es/{name}"):
-            script = way.format(json.dumps(PLAIN[path]).replace("</p>", "<\\/p>"))
-            pages[path] = SHELL.replace("<script src=/app.js></script>", "") + f"<script>{script}</script>"
-    with serve(pages) as site:
-        crawl(tmp_path, site, "-a", "render=auto")
-    assert pairs(tmp_path, site) == PAIRS
 
 
 def test_pages_that_stay_shells_are_given_less_and_less_time(tmp_path: Path) -> None:
@@ -175,14 +171,6 @@ def test_the_archive_holds_what_was_downloaded_and_what_became_of_it(
 
 
 @pytest.mark.slow
-def test_always_renders_every_page(tmp_path: Path) -> None:
-    with serve(with_scripts()) as site:
-        result = crawl(tmp_path, site, "-a", "render=always", "-a", "max_pages=4")
-    assert stat(result, "pages") == sum(site.asked[path] for path in PLAIN) >= 2
-    assert stat(result, "shells") == 0
-
-
-@pytest.mark.slow
 def test_a_stop_from_the_terminal_leaves_no_page_half_rendered(tmp_path: Path) -> None:
     with serve(with_scripts(*PLAIN), delay=0.1) as site:
         process = start_scrapy(tmp_path, *auto(site))
@@ -190,8 +178,7 @@ def test_a_stop_from_the_terminal_leaves_no_page_half_rendered(tmp_path: Path) -
         os.killpg(process.pid, signal.SIGINT)
         _, log = process.communicate(timeout=300)
         assert len(documents(tmp_path)) < len(PLAIN), log
-        resumed = run_scrapy(tmp_path, *auto(site))
-    assert resumed.returncode == 0, resumed.stderr
+        crawls.succeeds(tmp_path, *auto(site))
     assert pairs(tmp_path, site) == PAIRS
     assert len(documents(tmp_path)) == len(PLAIN)
 
@@ -237,16 +224,6 @@ def test_a_browser_that_dies_is_started_again(tmp_path: Path) -> None:
     assert len(documents(tmp_path)) >= len(PLAIN) - 2
 
 
-def test_where_scripts_go_elsewhere_the_crawl_follows(tmp_path: Path) -> None:
-    elsewhere = "<!doctype html><title>app</title><script>location.replace('/en/page-0.html')</script>"
-    with serve(with_scripts() | {"/start": elsewhere}) as site:
-        crawl(tmp_path, site, "-a", "render=auto", seed="/start")
-    row = next(read_tsv(tmp_path / "out" / "crawl.tsv"))
-    assert (row["outcome"], row["location"]) == ("redirect", f"{site.url}/en/page-0.html")
-    assert f"{site.url}/en/page-0.html" in documents(tmp_path)
-    assert site.asked["/en/page-0.html"] == 1
-
-
 @pytest.mark.slow
 def test_hostile_pages_cost_their_time_and_nothing_else(tmp_path: Path) -> None:
     hostile = {
@@ -256,15 +233,10 @@ def test_hostile_pages_cost_their_time_and_nothing_else(tmp_path: Path) -> None:
         "/es/page-2.html": "setTimeout(() => { while (true) {} }, 50)",
     }
     pages = {path: f"<title>app</title><body>wait<script>{script}</script>" for path, script in hostile.items()}
-    job = ("-a", "render=auto", "-s", "JOBDIR=job")
     limits = ("-s", "DOWNLOAD_MAXSIZE=1000000", "-s", "BILINGUAL_RENDER_TIMEOUT=8")
-    with serve(with_scripts("/es/") | pages) as site:
-        # the honest page that needs a browser comes first, and has the time that it takes on a busy machine
-        patient = ("-s", "CONCURRENT_REQUESTS=1", "-s", "BILINGUAL_RENDER_TIMEOUT=300")
-        honest = crawl(tmp_path, site, *job, *patient, "-a", "max_pages=2")
-        assert stat(honest, "shells") == stat(honest, "pages") == 1
-        assert site.asked.keys().isdisjoint(hostile)
-        result = crawl(tmp_path, site, *job, *limits)
+    # the honest page that needs a browser has one of its own in another test: here it would need more time
+    with serve(with_scripts() | pages) as site:
+        result = crawl(tmp_path, site, "-a", "render=auto", *limits)
     assert 0 < sum(path.startswith("/news") for path in site.asked) <= REQUESTS
     assert stat(result, "shells") == len(hostile)
     assert stat(result, "failed") >= 3
@@ -273,34 +245,15 @@ def test_hostile_pages_cost_their_time_and_nothing_else(tmp_path: Path) -> None:
     assert pairs(tmp_path, site) == {("/en/", "/es/"), ("/en/page-0.html", "/es/page-0.html")}
 
 
-@pytest.mark.slow
-def test_the_budget_of_a_site(tmp_path: Path) -> None:
-    with serve(with_scripts(*PLAIN)) as site:
-        result = crawl(tmp_path, site, "-a", "render=auto", "-s", "BILINGUAL_RENDER_MAX_PAGES_PER_SITE=3")
-    assert stat(result, "pages") == 3
-    assert stat(result, "over_budget") > 0
-    assert len(documents(tmp_path)) == 3
-
-
-def test_scripts_reach_nothing_that_the_crawler_may_not(tmp_path: Path) -> None:
-    with serve({"/secret": "secret"}) as inner:
-        snoop = f"""
-        fetch("{inner.url}/secret").catch(() => {{}})
-        fetch("/robots-say-no").catch(() => {{}})
-        fetch("/post", {{method: "POST"}}).catch(() => {{}})
-        navigator.sendBeacon("/beacon")
-        window.open("{inner.url}/popup")
-        new WebSocket("{inner.url}/socket".replace("http", "ws"))
-        document.write("<iframe src={inner.url}/frame></iframe><img src={inner.url}/pixel>")
-        """
-        with serve(with_scripts() | {"/start": f"<title>x</title><script>{snoop}</script>"}) as site:
-            site.robots = "User-agent: *\nDisallow: /robots-say-no\n"
-            result = crawl(tmp_path, site, "-a", "render=auto", seed="/start")
-    assert stat(result, "pages") == 1
-    assert not inner.asked
-    assert set(site.asked) == {*ABOUT_SITE, "/start"}
-
-
+SNOOP = """
+fetch("@INNER/secret").catch(() => {})
+fetch("/robots-say-no").catch(() => {})
+fetch("/post", {method: "POST"}).catch(() => {})
+navigator.sendBeacon("/beacon")
+window.open("@INNER/popup")
+new WebSocket("@INNER/socket".replace("http", "ws"))
+document.write("<iframe src=@INNER/frame></iframe><img src=@INNER/pixel>")
+"""
 PEERS = """
 const gather = async url => {
   const peer = new RTCPeerConnection({iceServers: [{urls: url, username: "a", credential: "b"}]})
@@ -324,22 +277,42 @@ setTimeout(() => clearInterval(tick), 3000)
 """
 
 
-@pytest.mark.slow
-def test_scripts_reach_no_address_by_other_protocols(tmp_path: Path) -> None:
-    with socket.socket(type=socket.SOCK_DGRAM) as datagrams, socket.create_server(("127.0.0.1", 0)) as connections:
+def test_what_scripts_of_four_sites_may_do(tmp_path: Path) -> None:
+    """They lead the crawl elsewhere, reach nothing that it may not reach, by any protocol, and use up a budget."""
+    with ExitStack() as stack:
+        inner = stack.enter_context(serve({"/secret": "secret"}))
+        datagrams = stack.enter_context(socket.socket(type=socket.SOCK_DGRAM))
+        connections = stack.enter_context(socket.create_server(("127.0.0.1", 0)))
         datagrams.bind(("127.0.0.1", 0))
         for listener in (datagrams, connections):
             listener.setblocking(False)
-        script = PEERS.replace("@UDP", str(datagrams.getsockname()[1]))
-        script = script.replace("@TCP", str(connections.getsockname()[1]))
-        with serve(with_scripts() | {"/start": f"<title>x</title><script>{script}</script>"}) as site:
-            result = crawl(tmp_path, site, "-a", "render=auto", "-s", "DOWNLOAD_DELAY=0.05", seed="/start")
-        assert stat(result, "pages") == 1
-        assert site.asked["/tried"]
+        ports = (("@UDP", datagrams), ("@TCP", connections))
+        call = reduce(lambda script, port: script.replace(port[0], str(port[1].getsockname()[1])), ports, PEERS)
+        scripts = ("location.replace('/en/page-0.html')", SNOOP.replace("@INNER", inner.url), call)
+        starts = [{"/start": f"<!doctype html><title>x</title><script>{script}</script>"} for script in scripts]
+        shells, moved, snoop, peers = (
+            stack.enter_context(serve(pages, address=f"127.0.0.{number}"))
+            for number, pages in enumerate((with_scripts(*PLAIN), *(with_scripts() | start for start in starts)), 2)
+        )
+        snoop.robots = "User-agent: *\nDisallow: /robots-say-no\n"
+        seeds = ",".join(f"{site.url}/start" for site in (moved, snoop, peers))
+        limits = ("-s", "BILINGUAL_RENDER_MAX_PAGES_PER_SITE=3", "-s", "DOWNLOAD_DELAY=0.05")
+        result = crawl(tmp_path, shells, "-a", "render=auto", *limits, seed=f"/en/,{seeds}")
         with pytest.raises(BlockingIOError):
             datagrams.recv(100)
         with pytest.raises(BlockingIOError):
             connections.accept()
+    assert peers.asked["/tried"]
+    assert not inner.asked
+    assert set(snoop.asked) == {*ABOUT_SITE, "/start"}
+    assert stat(result, "pages") == 3 + 2
+    assert stat(result, "over_budget") > 0
+    found = documents(tmp_path)
+    assert sum(url.startswith(shells.url) for url in found) == 3
+    (row,) = (row for row in read_tsv(tmp_path / "out" / "crawl.tsv") if row["url"] == f"{moved.url}/start")
+    assert (row["outcome"], row["location"]) == ("redirect", f"{moved.url}/en/page-0.html")
+    assert f"{moved.url}/en/page-0.html" in found
+    assert moved.asked["/en/page-0.html"] == 1
 
 
 def test_without_a_browser_always_is_an_error_and_auto_a_warning(tmp_path: Path) -> None:
@@ -371,28 +344,22 @@ def test_a_shell_has_scripts_and_next_to_no_text_or_links(html: str, expected: b
 
 # languages ------------------------------------------------------------------------------------------------------------
 
-CHOICES = {
-    "navigator.languages": SCRIPT.replace("/parts", "/parts/${navigator.languages[0]}"),
-    "navigator.language": SCRIPT.replace("/parts", "/parts/${navigator.language.slice(0, 2)}"),
-    "header of a script's request": SCRIPT,
-    "header of the page": None,
+CHOICES: dict[str, list[str | None]] = {
+    "auto": [SCRIPT.replace("/parts", "/parts/${navigator.languages[0]}")],
+    "always": [SCRIPT.replace("/parts", "/parts/${navigator.language.slice(0, 2)}"), SCRIPT, None],
 }
-"""The script that chooses the language of a page, by what it is chosen."""
+"""By mode, the scripts of sites; each chooses the language of a page by the browser or the header of its request.
+
+The page of the last one has no script: it is chosen by the header of its own request.
+"""
 
 
-@pytest.mark.parametrize(
-    ("script", "mode"),
-    [
-        (script, "auto") if choice == "navigator.languages" else pytest.param(script, "always", marks=pytest.mark.slow)
-        for choice, script in CHOICES.items()
-    ],
-    ids=CHOICES,
-)
-def test_rendered_pages_are_asked_for_in_both_languages(tmp_path: Path, script: str | None, mode: str) -> None:
+@pytest.mark.parametrize("mode", ["auto", pytest.param("always", marks=pytest.mark.slow)])
+def test_rendered_pages_are_asked_for_in_both_languages(tmp_path: Path, mode: str) -> None:
     """One address has both languages, chosen by a script or by the server."""
     names = ["/", "/page-0"]
 
-    def answer(path: str, headers: Message) -> Answer:
+    def answer(script: str | None, path: str, headers: Message) -> Answer:
         if path == "/app.js":
             return Answer(script or "", kind="text/javascript")
         # /parts/es/page-1, /parts/page-1 or /page-1
@@ -405,10 +372,18 @@ def test_rendered_pages_are_asked_for_in_both_languages(tmp_path: Path, script: 
         onward = "".join(f"<a href={name}>{name}</a> " for name in names)
         return Answer(html(lang, found[3], onward), headers={"Vary": "Accept-Language"})
 
-    with negotiating(answer) as server:
+    with ExitStack() as stack:
+        servers = [
+            stack.enter_context(negotiating(partial(answer, script), f"127.0.0.{number}"))
+            for number, script in enumerate(CHOICES[mode], 1)
+        ]
+        seeds = ",".join(f"{server.url}/" for server in servers)
         more = ("-a", f"render={mode}", "-s", "CONCURRENT_REQUESTS=1")
-        result = crawls.crawl(tmp_path, f"{server.url}/", *more, policy="gain")
+        result = crawls.crawl(tmp_path, seeds, *more, policy="gain")
         assert result.returncode == 0, result.stderr
     found = {url: record["language"] for url, record in documents(tmp_path).items()}
-    expected = {f"{server.url}{name}": "spa" for name in names}
+    expected = {f"{server.url}{name}": "spa" for server in servers for name in names}
     assert found == expected | {f"{url}#!lang=eng": "eng" for url in expected}
+    asked = [sum(path in names for path in server.paths()) for server in servers]
+    assert stat(result, "pages") == sum(asked) >= 2
+    assert stat(result, "shells") == sum(count for count, script in zip(asked, CHOICES[mode], strict=True) if script)

@@ -9,8 +9,8 @@ from operator import itemgetter
 from pathlib import Path
 
 import pytest
-from support.crawls import each, refused, summary
-from support.webserver import html, run_scrapy, serve, start_scrapy, varied
+from support.crawls import each, refused, succeeds, summary
+from support.webserver import html, serve, start_scrapy, varied
 
 from bilingual_crawler.crawl.learner import Learner, news_fact, page_fact, relearn
 from bilingual_crawler.frontier.budget import Bandit
@@ -48,13 +48,6 @@ def arguments(url: str, languages: str, *settings: str) -> tuple[str, ...]:
     return ("crawl", "bilingual", *each("-a", languages, f"seeds={url}/"), *given)
 
 
-def run(folder: Path, *command: str) -> str:
-    """What a command that ends well says."""
-    result = run_scrapy(folder, *command)
-    assert result.returncode == 0, result.stderr
-    return result.stdout + result.stderr
-
-
 def rows(folder: Path, name: str = "pairs.tsv") -> Counter[str]:
     """Rows of a table by pair of languages."""
     return Counter(row["pair"] for row in read_tsv(folder / name))
@@ -65,7 +58,7 @@ def crawled(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("three")
     with serve(site()) as served:
         outputs = ("BILINGUAL_BITEXT=moses", "BILINGUAL_ENCODER=", "BILINGUAL_ALIGN=auto")
-        run(folder, *arguments(served.url, "languages=en,es,mt", *outputs))
+        succeeds(folder, *arguments(served.url, "languages=en,es,mt", *outputs))
         assert max(served.asked.values()) == 1
     return folder / "out"
 
@@ -271,18 +264,18 @@ def test_summary_report_and_bitext_are_by_pair(crawled: Path) -> None:
 
 def test_the_report_of_a_folder_counts_the_same(folder: Path) -> None:
     before = summary(folder.parent)
-    said = run(folder.parent, "report", "out")
+    said = succeeds(folder.parent, "report", "out")
     assert f"pairs (eng-spa {PAGES + 1}, eng-mlt {PAGES + 1}, spa-mlt {PAGES + 1})" in said
     assert summary(folder.parent) == before
 
 
 def test_align_picks_pairs_and_keeps_the_rows_of_others(folder: Path) -> None:
     parent, out = folder.parent, folder / "pairs.tsv"
-    run(parent, "align", "out", "--pair", "spa-mlt,eng-mlt", "--out", "some.tsv", "--review", "review")
+    succeeds(parent, "align", "out", "--pair", "spa-mlt,eng-mlt", "--out", "some.tsv", "--review", "review")
     assert rows(parent, "some.tsv") == {"spa-mlt": PAGES + 1, "eng-mlt": PAGES + 1}
     assert [sheet.name for sheet in sheet_folders(parent / "review")] == ["eng-mlt", "spa-mlt"]
     anew = ("align", "out", "--pair", "eng-spa", "--method", "url", "--out", str(out))
-    assert f"{2 * (PAGES + 1)} pairs of other languages stay in" in run(parent, *anew)
+    assert f"{2 * (PAGES + 1)} pairs of other languages stay in" in succeeds(parent, *anew)
     assert rows(folder) == ALL
     pairs = out.read_text()
     (folder / "unpaired.tsv").write_text("url\treason\tnearest\tscore\tpair\na\tlow_score\tb\t0,5\tspa-mlt\n")
@@ -292,15 +285,15 @@ def test_align_picks_pairs_and_keeps_the_rows_of_others(folder: Path) -> None:
 
 def test_the_other_order_of_two_languages_is_no_other_pair(folder: Path) -> None:
     parent, out = folder.parent, folder / "pairs.tsv"
-    run(parent, "align", "out", "--pair", "spa-eng", "--method", "url", "--out", str(out))
+    succeeds(parent, "align", "out", "--pair", "spa-eng", "--method", "url", "--out", str(out))
     found = rows(folder)
     assert "eng-spa" not in found
     assert found["spa-eng"] == PAGES + 1
     turned = list(read_tsv(out))
     assert "eng-spa" not in rows(folder, "unpaired.tsv")
-    assert "No eng-spa pair was found" not in run(parent, "report", "out")
+    assert "No eng-spa pair was found" not in succeeds(parent, "report", "out")
     assert summary(parent)["by_pair"].keys() == {"spa-eng", "eng-mlt", "spa-mlt"}
-    assert "its pairs are taken" in run(parent, "align", "out", "--out", str(out))
+    assert "its pairs are taken" in succeeds(parent, "align", "out", "--out", str(out))
     turned = [row | {"url_a": row["url_b"], "url_b": row["url_a"]} for row in turned if row["pair"] == "spa-eng"]
     again = [row | {"pair": "spa-eng"} for row in read_tsv(out) if row["pair"] == "eng-spa"]
     order = itemgetter("url_a")
@@ -309,21 +302,21 @@ def test_the_other_order_of_two_languages_is_no_other_pair(folder: Path) -> None
 
 def test_a_score_on_the_command_line_is_not_that_of_the_crawl(folder: Path) -> None:
     parent = folder.parent
-    assert "its pairs are taken" in run(parent, "align", "out", "--out", "taken.tsv")
-    said = run(parent, "align", "out", "--out", "anew.tsv", "-s", "BILINGUAL_MIN_SCORE=1")
+    assert "its pairs are taken" in succeeds(parent, "align", "out", "--out", "taken.tsv")
+    said = succeeds(parent, "align", "out", "--out", "anew.tsv", "-s", "BILINGUAL_MIN_SCORE=1")
     assert "its pairs are taken" not in said
     assert all(float(row["score"]) == 1 for row in read_tsv(parent / "anew.tsv"))
 
 
 def test_align_reads_pages_in_a_language_that_the_crawl_was_not_asked_for(tmp_path: Path) -> None:
     with serve(site()) as served:
-        run(tmp_path, *arguments(served.url, "pair=eng-spa"))
+        succeeds(tmp_path, *arguments(served.url, "pair=eng-spa"))
     assert rows(tmp_path / "out") == {"eng-spa": PAGES + 1}
     command = ("align", "out", "--pair", "eng-mlt", "--out", "out/pairs.tsv")
     # as an older crawl has written it
     pairs = tmp_path / "out/pairs.tsv"
     pairs.write_text("".join(line.rpartition("\t")[0] + "\n" for line in pairs.read_text().splitlines()))
-    run(tmp_path, *command)
+    succeeds(tmp_path, *command)
     assert rows(tmp_path / "out") == {"eng-spa": PAGES + 1, "eng-mlt": PAGES + 1}
     for archive in (tmp_path / "out").glob("*.warc.gz"):
         archive.unlink()
@@ -341,7 +334,7 @@ def test_a_killed_crawl_goes_on_and_other_pairs_are_refused(tmp_path: Path) -> N
         said = refused(tmp_path, *arguments(served.url, "pair=eng-spa", "JOBDIR=job"))
         assert "holds a crawl with pair=eng-spa,eng-mlt, not eng-spa: give those pairs" in said
         # the order of the pairs is no difference
-        run(tmp_path, *arguments(served.url, "pair=eng-mlt,eng-spa", "JOBDIR=job"))
+        succeeds(tmp_path, *arguments(served.url, "pair=eng-mlt,eng-spa", "JOBDIR=job"))
     assert rows(tmp_path / "out") == {"eng-spa": PAGES + 1, "eng-mlt": PAGES + 1}
     assert summary(tmp_path)["left_over"] == 0
 

@@ -23,6 +23,7 @@ from scrapy.exceptions import UsageError
 from scrapy.settings import Settings
 from support import fork_server
 from support.components import program
+from support.crawls import summary
 from support.waits import wait_for
 from support.webserver import bilingual_site, run, scrapy_environment, serve, varied
 
@@ -47,11 +48,6 @@ class Watched:
     metrics: str = ""
     explained: list[Any] = field(default_factory=list)
     refused: int = 0
-
-    @property
-    def summary(self) -> dict[str, Any]:
-        summary: dict[str, Any] = json.loads((self.folder / "out" / "summary.json").read_text())
-        return summary
 
 
 def command(url: str, address: str) -> list[str]:
@@ -105,11 +101,11 @@ def watched(tmp_path_factory: pytest.TempPathFactory) -> Watched:
 def test_the_figures_grow_while_it_crawls_and_at_the_end_are_those_of_the_summary(watched: Watched) -> None:
     last = watched.statuses[-1]
     assert last["phase"] == "done: finished"
-    assert last["summary"] == watched.summary
-    assert watched.summary["pairs"] == 7
-    assert last["curve"][-1] == [watched.summary["fetched"], 7]
+    assert last["summary"] == summary(watched.folder)
+    assert summary(watched.folder)["pairs"] == 7
+    assert last["curve"][-1] == [summary(watched.folder)["fetched"], 7]
     (site,) = last["sites"]
-    assert (site["fetched"], site["pairs"]) == (watched.summary["fetched"], 7)
+    assert (site["fetched"], site["pairs"]) == (summary(watched.folder)["fetched"], 7)
     fetched = [status["summary"]["fetched"] for status in watched.statuses if status["phase"] == "crawling"]
     assert fetched == sorted(fetched)
     assert len(set(fetched)) > 2
@@ -291,7 +287,7 @@ def test_idle_connections_do_not_stop_a_crawl(tmp_path: Path) -> None:
             idle(int(found[1]), stack, 400)
         assert process.wait(300) == 0
     assert "Too many open files" not in log.read_text()
-    assert json.loads((tmp_path / "out" / "summary.json").read_text())["pairs"] == 7
+    assert summary(tmp_path)["pairs"] == 7
 
 
 def test_an_address_in_use_is_an_error_at_the_start(tmp_path: Path) -> None:

@@ -178,7 +178,7 @@ def write_in_a_process(folder: Path, max_file: int, size: int) -> subprocess.Pop
 
 def test_kill_loses_nothing_that_was_written(tmp_path: Path) -> None:
     for run in range(3):
-        process = write_in_a_process(tmp_path, resource.RLIM_INFINITY, 1 << 20)
+        process = write_in_a_process(tmp_path, resource.RLIM_INFINITY, 1 << 18)
         assert process.stdout is not None
         for _ in range(4 + run):
             process.stdout.readline()

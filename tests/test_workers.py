@@ -1,20 +1,22 @@
-"""Crawls by several workers that one command starts, on real sites, with their own Redis."""
+"""Crawls by several workers on real sites: one command starts them with their own Redis, or they share one."""
 
 import os
 import signal
 import subprocess
 import sys
 import time
+from collections import Counter
 from collections.abc import Iterator, Sequence
-from contextlib import chdir, suppress
+from contextlib import ExitStack, chdir, contextmanager, suppress
 from pathlib import Path
 
 import psutil
 import pytest
+import redis
 from support.components import program
-from support.crawls import refused, summary
-from support.several_sites import PAGES, asked, documents, every_document, hosts, serve_several, wait_until_asked
-from support.webserver import ABOUT_SITE, ALIGNED, Site, run_scrapy, start_scrapy
+from support.crawls import each, end, refused, succeeds, summary
+from support.redis_server import RedisServer, redis_server
+from support.webserver import ABOUT_SITE, ALIGNED, Site, bilingual_site, run_scrapy, serve, start_scrapy, varied
 
 from bilingual_crawler.reporting.results import read_summary
 from bilingual_crawler.storage.archive import open_warc
@@ -25,16 +27,52 @@ from bilingual_crawler.workers.run import WorkerProcess
 ARGUMENTS = ("crawl", "bilingual", "-a", "pair=eng-spa")
 NOWHERE = ("-a", "seeds=http://127.0.0.1:9/")
 WORKERS = ("-s", "BILINGUAL_WORKERS=2")
+PAGES = 8
+
+
+@contextmanager
+def serve_several(count: int) -> Iterator[list[Site]]:
+    """The same site at so many addresses."""
+    pages, moved = varied(bilingual_site(PAGES)), {"/old": "/en/page-1.html"}
+    with ExitStack() as stack:
+        hosts = (f"127.0.0.{number}" for number in range(2, 2 + count))
+        yield [stack.enter_context(serve(pages, redirects=moved, address=host, delay=0.02)) for host in hosts]
+
+
+def wait_until_asked(sites: list[Site], count: int, process: subprocess.Popen[str]) -> None:
+    """While the crawl of *process* goes on."""
+    while asked(sites).total() < count:
+        time.sleep(0.05)
+        assert process.poll() is None, process.communicate()
+
+
+def documents(folder: Path) -> set[str]:
+    return {record["url"] for record in read_json_lines(folder / "out" / "documents.jsonl.gz")}
+
+
+def hosts(folder: Path) -> set[str]:
+    return {row["url"].split("/")[2] for row in read_tsv(folder / "out" / "crawl.tsv")}
+
+
+def every_document(sites: list[Site]) -> set[str]:
+    pages = bilingual_site(PAGES)
+    return {f"{site.url}{path}" for site in sites for path in pages if path.startswith(("/en/", "/es/"))}
+
+
+def asked(sites: list[Site]) -> Counter[str]:
+    return Counter(
+        {f"{site.url}{path}": n for site in sites for path, n in site.asked.items() if path not in ABOUT_SITE}
+    )
 
 
 @pytest.fixture(autouse=True)
-def redis_server() -> None:
+def has_redis() -> None:
     program("redis-server", package="redis-server")
 
 
 @pytest.fixture
 def sites() -> Iterator[list[Site]]:
-    with serve_several(4) as sites:
+    with serve_several(5) as sites:
         yield sites
 
 
@@ -62,13 +100,6 @@ def family(process: subprocess.Popen[str]) -> tuple[list[psutil.Process], psutil
         time.sleep(0.05)
         holders = [int(lock.read_text().split()[0]) for lock in locks]
     return [psutil.Process(holder) for holder in holders], redis
-
-
-def end(process: subprocess.Popen[str], status: int = 0) -> str:
-    _, log = process.communicate(timeout=300)
-    assert process.returncode == status, log
-    assert "Traceback" not in log
-    return log
 
 
 def test_workers_bring_what_one_process_brings_into_one_folder(tmp_path: Path, sites: list[Site]) -> None:
@@ -101,7 +132,7 @@ def test_workers_bring_what_one_process_brings_into_one_folder(tmp_path: Path, s
 
 
 def test_a_stop_while_all_documents_are_aligned_names_what_the_pairs_are(tmp_path: Path, sites: list[Site]) -> None:
-    crawl = start_scrapy(tmp_path, *command(sites, *ALIGNED, *WORKERS), fresh=True)
+    crawl = start_scrapy(tmp_path, *command(sites[:2], *ALIGNED, *WORKERS), fresh=True)
     aligning = False
     while not aligning:
         assert crawl.poll() is None, crawl.communicate()
@@ -155,8 +186,7 @@ def test_all_end_with_a_killed_parent_and_the_same_command_goes_on(tmp_path: Pat
     crawl.communicate()
     _, alive = psutil.wait_procs([*workers, redis], timeout=10)
     assert not alive
-    reported = run_scrapy(tmp_path, "report", "out")
-    assert reported.returncode == 0, reported.stderr
+    succeeds(tmp_path, "report", "out")
     counts = summary(tmp_path)
     assert counts["finish_reason"] == "unfinished"
     assert sum(counts["documents"].values()) == len(documents(tmp_path)) > 0
@@ -254,6 +284,187 @@ def test_without_redis_server_the_error_names_what_to_install(tmp_path: Path, mo
 
 def test_a_crawl_of_one_process_is_not_gone_on_with_by_workers(tmp_path: Path, sites: list[Site]) -> None:
     one_job = command(sites[:1], "-s", "JOBDIR=job")
-    end(start_scrapy(tmp_path, *one_job))
+    succeeds(tmp_path, *one_job)
     said = refused(tmp_path, *one_job, *WORKERS)
     assert "JOBDIR=job: holds a crawl of one process: leave BILINGUAL_WORKERS out" in said
+
+
+# workers that share a Redis -------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def server(tmp_path: Path) -> Iterator[RedisServer]:
+    with redis_server(tmp_path) as server:
+        yield server
+
+
+def start_worker(
+    folder: Path, sites: list[Site], frontier: RedisServer | str, *settings: str, fresh: bool = False
+) -> subprocess.Popen[str]:
+    folder.mkdir(exist_ok=True)
+    url = frontier if isinstance(frontier, str) else frontier.url
+    outputs = (f"BILINGUAL_FRONTIER={url}", f"BILINGUAL_OUTPUT_DIR={folder / 'out'}")
+    arguments = each("-a", "pair=eng-spa", "policy=gain", "seeds=" + ",".join(f"{site.url}/" for site in sites))
+    return start_scrapy(folder, "crawl", "bilingual", *arguments, *each("-s", *outputs, *settings), fresh=fresh)
+
+
+@pytest.fixture
+def folders(tmp_path: Path) -> list[Path]:
+    return [tmp_path / "one", tmp_path / "two"]
+
+
+def test_workers_share_the_budget_of_bytes_and_fetch_nothing_twice(
+    folders: list[Path], sites: list[Site], server: RedisServer
+) -> None:
+    more = ("DOWNLOAD_DELAY=0.1", "BILINGUAL_MAX_BYTES=60000")
+    workers = [start_worker(folder, sites, server, *more) for folder in folders]
+    for worker in workers:
+        end(worker)
+    one, two = map(documents, folders)
+    assert not one & two
+    assert max(asked(sites).values()) == 1
+    received = [summary(folder)["bytes"] for folder in folders]
+    assert min(received) > 0
+    counted = redis.Redis(port=server.port).hget("bilingual:crawl:named", "bytes ")
+    assert int(counted or 0) == sum(received)
+    assert 60_000 <= sum(received) < 110_000
+    assert {summary(folder)["finish_reason"] for folder in folders} == {"byte_budget"}
+
+
+def test_a_worker_whose_name_a_crash_has_cut_off_gets_another_and_one_that_comes_too_late_has_not_failed(
+    tmp_path: Path, sites: list[Site], server: RedisServer
+) -> None:
+    name = tmp_path / "job" / "worker"
+    name.parent.mkdir()
+    name.touch()
+    end(start_worker(tmp_path / "early", sites[:1], server, f"JOBDIR={name.parent}"))
+    assert name.read_text()
+    asked = sites[0].asked.total()
+    end(start_worker(tmp_path / "late", sites[:1], server))
+    assert sites[0].asked.total() == asked
+    assert not documents(tmp_path / "late")
+
+
+@pytest.mark.slow
+def test_the_work_of_a_killed_worker_is_taken_over(folders: list[Path], sites: list[Site], server: RedisServer) -> None:
+    killed, survivor = (start_worker(folder, sites, server) for folder in folders)
+    while not (folders[0] / "out" / "documents.jsonl.gz").exists() or len(documents(folders[0])) < 5:
+        time.sleep(0.1)
+        assert killed.poll() is None
+    killed.send_signal(signal.SIGKILL)
+    killed.communicate()
+    end(survivor)
+    one, two = map(documents, folders)
+    assert one | two == every_document(sites)
+    fetched = asked(sites)
+    assert max(fetched.values()) <= 2
+    assert sum(n > 1 for n in fetched.values()) <= 16
+    pairs = {(row["url_a"], row["url_b"]) for row in read_tsv(folders[1] / "out" / "pairs.tsv")}
+    assert pairs
+    # the documents of the other worker, of which this one has learnt, are in none of its pairs
+    assert {url for pair in pairs for url in pair} <= two
+    assert summary(folders[1])["pairs"] == len(pairs)
+
+
+@pytest.mark.slow
+def test_a_killed_worker_comes_back_and_redis_is_killed_under_it(
+    tmp_path: Path, sites: list[Site], server: RedisServer
+) -> None:
+    folder = tmp_path / "one"
+    jobdir = f"JOBDIR={folder / 'job'}"
+    killed = start_worker(folder, sites, server, jobdir)
+    wait_until_asked(sites, 20, killed)
+    killed.send_signal(signal.SIGKILL)
+    killed.communicate()
+    again = start_worker(folder, sites, server, jobdir)
+    wait_until_asked(sites, 40, again)
+    server.stop()
+    time.sleep(2)
+    server.start()
+    log = end(again)
+    assert "is back after" in log
+    assert log.count("does not answer") == 1
+    assert documents(folder) == every_document(sites)
+    assert sum(n > 1 for n in asked(sites).values()) <= 16
+
+
+def test_a_redis_that_is_restarted_empty_ends_the_crawl_with_an_error(tmp_path: Path, sites: list[Site]) -> None:
+    with redis_server(tmp_path, appendonly="no") as server:
+        worker = start_worker(tmp_path / "one", sites, server, "DOWNLOAD_DELAY=0.1")
+        wait_until_asked(sites, 20, worker)
+        server.stop()
+        server.start()
+        log = end(worker, 1)
+    assert log.count("Stopping: Redis at 127.0.0.1:") == 1
+    assert "a resume goes on from here" not in log
+    assert summary(tmp_path / "one")["finish_reason"] == "frontier_lost"
+    assert 0 < len(documents(tmp_path / "one")) < len(every_document(sites))
+
+
+@pytest.mark.slow
+def test_a_stop_does_not_wait_for_a_redis_that_is_gone(tmp_path: Path, sites: list[Site], server: RedisServer) -> None:
+    worker = start_worker(tmp_path / "one", sites, server, "DOWNLOAD_DELAY=0.1")
+    wait_until_asked(sites, 20, worker)
+    server.stop()
+    time.sleep(2)
+    worker.send_signal(signal.SIGINT)
+    begun = time.monotonic()
+    log = end(worker)
+    assert time.monotonic() - begun < 200
+    assert "a resume goes on from here" in log
+    server.start()
+    end(start_worker(tmp_path / "two", sites, server, "DOWNLOAD_DELAY=0.1"))
+    assert documents(tmp_path / "one") | documents(tmp_path / "two") == every_document(sites)
+
+
+def test_a_full_redis_is_waited_for(tmp_path: Path, sites: list[Site], server: RedisServer) -> None:
+    worker = start_worker(tmp_path / "one", sites, server, "DOWNLOAD_DELAY=0.1")
+    wait_until_asked(sites, 20, worker)
+    client = redis.Redis(port=server.port)
+    client.config_set("maxmemory", 1)
+    time.sleep(2)
+    client.config_set("maxmemory", 0)
+    log = end(worker)
+    assert log.count("does not answer") == 1
+    assert documents(tmp_path / "one") == every_document(sites)
+
+
+@pytest.mark.slow
+def test_a_password_in_the_query_is_in_no_output_and_no_command_line(tmp_path: Path, sites: list[Site]) -> None:
+    commands: set[str] = set()
+    with redis_server(tmp_path, requirepass="sesame") as server:
+        folder = tmp_path / "one"
+        place = f"{server.url}?password=sesame#crawl"
+        settings = ("BILINGUAL_STATUS=127.0.0.1:0", "DOWNLOAD_DELAY=0.1")
+        worker = start_worker(folder, sites[:1], place, *settings, fresh=True)
+        process = psutil.Process(worker.pid)
+        given = process.cmdline()
+        while worker.poll() is None:
+            children: list[psutil.Process] = []
+            with suppress(psutil.NoSuchProcess):
+                children = process.children(recursive=True)
+            for child in children:
+                with suppress(psutil.NoSuchProcess):
+                    # a child has the command line of its parent, which the user gave, until its program is loaded
+                    if (line := child.cmdline()) != given:
+                        commands.add(" ".join(line))
+            time.sleep(0.2)
+        log = end(worker)
+    assert documents(folder)
+    assert any("bilingual_crawler.pages.sandbox" in command for command in commands)
+    written = {path.name: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+    assert b"?password=\xe2\x80\xa6" in written["summary.json"]
+    assert "crawl.toml" in written
+    assert not [name for name, text in written.items() if b"sesame" in text]
+    assert "sesame" not in log
+    assert not [command for command in commands if "sesame" in command]
+
+
+def test_a_wrong_address_ends_with_what_to_do_and_no_password(tmp_path: Path, sites: list[Site]) -> None:
+    for url, said in (
+        ("redis://:secret@127.0.0.1:9/0", "Redis at 127.0.0.1:9 cannot be used"),
+        ("postgres://u:secret@127.0.0.1/0", "choose one of redis, rediss, unix"),
+    ):
+        _, log = start_worker(tmp_path, sites, url).communicate(timeout=300)
+        assert said in log
+        assert "secret" not in log

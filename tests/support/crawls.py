@@ -51,9 +51,23 @@ def crawl_with_two_workers(folder: Path, seeds: str, frontier: str, *more: str) 
     for own in folders:
         own.mkdir()
     for worker in [start_crawl(own, seeds, "-s", f"BILINGUAL_FRONTIER={frontier}", *more) for own in folders]:
-        _, said = worker.communicate(timeout=300)
-        assert worker.returncode == 0, said
+        end(worker)
     return folders
+
+
+def end(process: Any, status: int = 0) -> str:
+    """Wait for the end of a command, with this exit status; the log, which has no traceback."""
+    log: str = process.communicate(timeout=300)[1]
+    assert process.returncode == status, log
+    assert "Traceback" not in log
+    return log
+
+
+def succeeds(folder: Path, *arguments: str) -> str:
+    """What a command that ends well says."""
+    result = run_scrapy(folder, *arguments)
+    assert result.returncode == 0, result.stderr
+    return result.stdout + result.stderr
 
 
 def documents(folder: Path) -> dict[str, dict[str, Any]]:

@@ -6,6 +6,11 @@ import subprocess
 import sysconfig
 from pathlib import Path
 
+ROOT = Path(__file__).parents[2]
+SHIPPED = (
+    *("bilingual_crawler", "models", "LICENSE", "MANIFEST.in", "constraints.txt", "README.md"),
+    *("pyproject.toml", "scrapy.cfg", "setup.py"),
+)
 _OURS = ("PYTHONPATH", "BILINGUAL_MODELS_DIR", "SCRAPY_SETTINGS_MODULE")
 """What tests and their callers set for themselves."""
 
@@ -32,3 +37,21 @@ def run_outside(folder: Path, *command: str | Path) -> subprocess.CompletedProce
     return subprocess.run(
         command, cwd=folder, env=outside_environment(), capture_output=True, text=True, timeout=300, check=False
     )
+
+
+def copy_checkout(folder: Path, bot: str) -> Path:
+    """A copy of this checkout in which the crawler calls itself *bot*, to tell it from what is installed."""
+    folder.mkdir()
+    for name in SHIPPED:
+        source = ROOT / name
+        if source.is_dir():
+            shutil.copytree(source, folder / name, ignore=shutil.ignore_patterns("__pycache__"))
+        else:
+            shutil.copy(source, folder / name)
+    rename_bot(folder, bot)
+    return folder
+
+
+def rename_bot(checkout: Path, bot: str) -> None:
+    with (checkout / "bilingual_crawler" / "settings.py").open("a") as settings:
+        settings.write(f'BOT_NAME = "{bot}"\n')
