@@ -433,6 +433,27 @@ def test_dead_links_tell_of_their_template_and_not_of_their_folder() -> None:
     assert gain.explain("https://a.org/wiki/old/other").new_text == 1
 
 
+def test_switchers_that_lead_nowhere_are_learnt_by_folder_and_no_other_link_is_blamed() -> None:
+    crawl = Learner(gain := knowing("switchers", "new_text"))
+
+    def article(number: int) -> str:
+        switch = f"https://a.org/fi/{number}"
+        fetch(crawl, f"https://a.org/en/{number}", "eng", Link(switch, label="fin", position=LinkPosition.SWITCHER))
+        return switch
+
+    before = gain.explain(article(0)).total
+    for number in range(1, 12):
+        crawl.observe_failure(article(number))
+    assert gain.explain("https://a.org/fi/0").total < before / 4
+    assert gain.explain("https://a.org/fi/unclaimed").new_text == 1
+    other = Link("https://a.org/sv/0", label="fin", position=LinkPosition.SWITCHER)
+    fetch(crawl, "https://a.org/en/other", "eng", other)
+    assert gain.explain("https://a.org/fi/0").new_text < gain.explain(other.url).new_text
+    for number in range(12, 40):
+        fetch(crawl, article(number), "fin")
+    assert gain.explain(article(99)).new_text > 0.7
+
+
 def test_more_of_the_language_that_is_ahead_waits_for_the_other() -> None:
     def later(mark: str) -> float:
         return gain.explain(f"https://a.org/{mark}/new").later

@@ -19,12 +19,9 @@ class PairRate(Prospect):
     """The share of paired documents in the folder; unpaired ones without a mark, hard to recognise, count less."""
 
     name: ClassVar[str] = "pair_rate"
-    rate: float = 0.5
-    """Prior share."""
-    weight: float = 2.0
-    """Weight of the parent folder, in documents."""
-    unrecognised: float = 0.3
-    """Weight of an unpaired document without a language mark."""
+    rate: float = 0.5  # prior share
+    weight: float = 2.0  # weight of the parent folder, in documents
+    unrecognised: float = 0.3  # weight of an unpaired document without a language mark
 
     def __post_init__(self) -> None:
         self._documents: defaultdict[str, float] = defaultdict(float)
@@ -69,8 +66,7 @@ class Served(Prospect):
     """Discounts a URL whose fetched twins are all paired."""
 
     name: ClassVar[str] = "served"
-    left: float = 0.3
-    """Factor of the worth."""
+    left: float = 0.3  # factor of the worth
 
     def observe_page(self, page: PageRecord, links: Sequence[Link]) -> Iterable[str]:
         return self.known.queued_twins(self.book.key(page.url)) if page.side else ()
@@ -93,8 +89,7 @@ class NewText(Prospect):
     """
 
     name: ClassVar[str] = "new_text"
-    weight: float = 2.0
-    """Weight of the outer group, in downloads."""
+    weight: float = 2.0  # weight of the outer group, in downloads
 
     def __post_init__(self) -> None:
         self._downloads: defaultdict[str, float] = defaultdict(float)
@@ -112,10 +107,8 @@ class NewText(Prospect):
 
     def _as_claimed(self, url: str) -> tuple[str, ...]:
         """The groups of *url*, of pages that are there or not, if it is claimed as a translation."""
-        if not (self.book.switched_by(url) or self.book.announced_by(url)):
-            return ()
-        place = place_of(url)
-        return f"{place.site} claimed", f"{place.folders[-1]} claimed"
+        place, claimed = place_of(url), self.book.switched_by(url) or self.book.announced_by(url)
+        return (f"{place.site} claimed", f"{place.folders[-1]} claimed") if claimed else ()
 
     def _count(self, groups: Iterable[str], new: float) -> None:
         for group in groups:
@@ -155,10 +148,8 @@ class Surplus(PartnerEvidence):
     """A page in the rarer language of a site may complete a pair: else one language may come first altogether."""
 
     name: ClassVar[str] = "surplus"
-    trust: float = 0.2
-    """P(completes) if all documents are in the other language."""
-    weight: float = 2.0
-    """Documents for half of it."""
+    trust: float = 0.2  # P(completes) if all documents are in the other language
+    weight: float = 2.0  # documents for half of it
 
     def completes(self, target: Target, belief: Belief) -> float:
         single = self.book.unpaired_on(target.place.site)
