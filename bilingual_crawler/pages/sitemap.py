@@ -18,9 +18,7 @@ from bilingual_crawler.urls.canonical import linked
 MAX_BYTES = 50 << 20  # bytes of a sitemap that are read, after decompression; the limit of the protocol
 MAX_ENTRIES = 50_000  # URLs of a sitemap that are read; the limit of the protocol, which does not count alternates
 MAX_CHARACTERS = 100 * MAX_ENTRIES  # characters of all these URLs
-MAX_ADDRESSES = (
-    10 * MAX_ENTRIES
-)  # URLs that are looked at, repeated ones and alternates too: what 50 MB may hold
+MAX_ADDRESSES = 10 * MAX_ENTRIES  # URLs that are looked at, repeated ones and alternates too: what 50 MB may hold
 MAX_PREAMBLE = 10_000  # bytes before the XML of a sitemap that are skipped
 _UTF_16 = {b"\xff\xfe": "utf-16-le", b"\xfe\xff": "utf-16-be", b"<\0": "utf-16-le", b"\0<": "utf-16-be"}  # begins
 _SAYS_UTF_16 = re.compile(rb"""\A(?:\xef\xbb\xbf)?\s*+<\?xml[^>]*encoding\s*+=\s*+["']utf-?16""", re.IGNORECASE)
