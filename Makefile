@@ -52,6 +52,6 @@ $(VENV)/installed: pyproject.toml constraints.txt | $(VENV)/bin/python
 $(VENV)/installed-for-tests: pyproject.toml constraints.txt | $(VENV)/bin/python
 	@echo "Installing the extras $(TEST_EXTRAS) into $(VENV): 3 GB, torch among it …"
 	@$(PIP) --no-compile -e '.[$(TEST_EXTRAS)]'
-# pip would compile one file after the other, and what is never imported, too; some are templates, or for another Python
+# pip would compile one file after the other, tests of libraries too; some are templates, or for another Python
 	@$(RUN) -m compileall -q -j 0 -x '/(tests?|models|phonenumbers)/' $(VENV)/lib >/dev/null 2>&1 || true
 	@touch $@ $(VENV)/installed

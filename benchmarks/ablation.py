@@ -82,7 +82,7 @@ UNTEACHABLE = {
     **dict.fromkeys(
         (
             f"{kind}__weight"
-            for kind in ("folders", "marks", "wording", "hreflang", "switchers", "pair_rate", "new_text")
+            for kind in ("folders", "marks", "wording", "hreflang", "switchers", "pair_rate", "new_text", "claimed")
         ),
         ALWAYS,
     ),
@@ -104,6 +104,7 @@ VARIANTS: Mapping[str, Callable[[LanguagePair], Policy]] = {
     "without links from text to text": gain("cross_links"),
     "without learning whether they lie": gain(hreflang__weight=ALWAYS, switchers__weight=ALWAYS),
     "without new text": gain("new_text"),
+    "without learning which claims lead to pages": gain("claimed"),
     "without languages named by links": gain("labels"),
     "without the wording of links": gain("wording"),
     "without parallel links": gain("parallel_links"),

@@ -434,7 +434,7 @@ def test_dead_links_tell_of_their_template_and_not_of_their_folder() -> None:
 
 
 def test_switchers_that_lead_nowhere_are_learnt_by_folder_and_no_other_link_is_blamed() -> None:
-    crawl = Learner(gain := knowing("switchers", "new_text"))
+    crawl = Learner(gain := knowing("switchers", "claimed"))
 
     def article(number: int) -> str:
         switch = f"https://a.org/fi/{number}"
@@ -452,6 +452,17 @@ def test_switchers_that_lead_nowhere_are_learnt_by_folder_and_no_other_link_is_b
     for number in range(12, 40):
         fetch(crawl, article(number), "fin")
     assert gain.explain(article(99)).new_text > 0.7
+
+
+def test_a_calendar_whose_switchers_lead_to_pages_has_no_new_text() -> None:
+    crawl = Learner(gain := knowing("switchers", "new_text", "claimed"))
+    for number in range(40):
+        for side, other in (("eng", "fin"), ("fin", "eng")):
+            switch = Link(f"https://a.org/{other}/{number}", label=other, position=LinkPosition.SWITCHER)
+            month = PageRecord(f"https://a.org/{side}/{number}", side, side, length=1000, links=(switch,), new_text=0.0)
+            crawl.observe_page(month, month.links)
+    assert gain.explain("https://a.org/eng/40").new_text < 0.2
+    assert gain.explain("https://a.org/fin/7").new_text < 0.2
 
 
 def test_more_of_the_language_that_is_ahead_waits_for_the_other() -> None:

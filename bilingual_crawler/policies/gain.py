@@ -20,7 +20,7 @@ from bilingual_crawler.policies.evidence.base import (
     Prospect,
     Target,
 )
-from bilingual_crawler.policies.evidence.claims import CrossLinks, Hreflang, Mirrors, Switchers
+from bilingual_crawler.policies.evidence.claims import Claimed, CrossLinks, Hreflang, Mirrors, Switchers
 from bilingual_crawler.policies.evidence.language import Folders, Labels, LinkingPages, Marks, Wording
 from bilingual_crawler.policies.evidence.parallel_links import ParallelLinks
 from bilingual_crawler.policies.evidence.prospects import NewText, PairRate, Served, Surplus
@@ -33,7 +33,7 @@ LANGUAGE: tuple[tuple[type[LanguageEvidence], ...], ...] = ((Folders,), (Linking
 """Of each group, the first kind with something to say counts."""
 PARTNER: Partners = (Hreflang, Switchers, CrossLinks, Mirrors, ParallelLinks, SharedWords, Surplus)
 PROSPECTS: tuple[type[Prospect], ...] = (PairRate, Served)
-TEXT: tuple[type[Prospect], ...] = (NewText,)
+TEXT: tuple[type[Prospect], ...] = (NewText, Claimed)
 EVIDENCE: Mapping[str, type[Evidence]] = {kind.name: kind for kind in (*chain(*LANGUAGE), *PARTNER, *PROSPECTS, *TEXT)}
 
 
@@ -43,14 +43,11 @@ class GainWeights:
 
     prior: Belief = (0.3, 0.3, 0.4)
     """What is believed of the language of a page before anything is known of its site."""
-    future: float = 0.25
-    """Worth of a document whose other half is still to be fetched, as part of a pair."""
-    counterpart: float = 0.8
-    """How far it is believed that the two halves of a pair are queued."""
+    future: float = 0.25  # worth of a document whose other half is still to be fetched, as part of a pair
+    counterpart: float = 0.8  # how far it is believed that the two halves of a pair are queued
     balance: float = 10.0
     """Documents that a language may have without a partner before more of it wait for the other language."""
-    seed: float = 0.3
-    """Added worth of a seed that is in a language of the pair."""
+    seed: float = 0.3  # added worth of a seed that is in a language of the pair
 
 
 @dataclass(slots=True)
@@ -64,7 +61,7 @@ class Worth:
     later: float
     """Worth as one half of a pair to come."""
     new_text: float
-    """Part of the worth that is left, 0 to 1, by how much new text such pages have."""
+    """Part of the worth that is left, 0 to 1, by how many such pages are there, and how much new text they have."""
     seed: float
 
     @property

@@ -65,9 +65,8 @@ def end(process: Any, status: int = 0) -> str:
 
 def succeeds(folder: Path, *arguments: str) -> str:
     """What a command that ends well says."""
-    result = run_scrapy(folder, *arguments)
-    assert result.returncode == 0, result.stderr
-    return result.stdout + result.stderr
+    result = ended_well(run_scrapy(folder, *arguments))
+    return str(result.stdout + result.stderr)
 
 
 def documents(folder: Path) -> dict[str, dict[str, Any]]:

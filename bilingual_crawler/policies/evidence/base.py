@@ -23,12 +23,9 @@ if TYPE_CHECKING:
 Belief: TypeAlias = tuple[float, float, float]
 """Probabilities that a page is in the first language of the pair, in the second, in neither."""
 
-MAX_FOLDERS = 4
-"""Maximum depth of folders."""
-MAX_COUNTED = 100_000
-"""Maximum folders with counts; beyond it the half with the fewest pages is evicted."""
-MAX_TWINS = 50
-"""Maximum queued twins of a URL; further URLs count as different."""
+MAX_FOLDERS = 4  # maximum depth of folders
+MAX_COUNTED = 100_000  # maximum folders with counts; beyond it the half with the fewest pages is evicted
+MAX_TWINS = 50  # maximum queued twins of a URL; further URLs count as different
 MAX_MENTIONED = 10_000
 """Latest URLs with evidence that are not queued: share buttons, URLs out of scope, links of the page at hand."""
 NO_COUNTS: Sequence[float] = (0.0, 0.0, 0.0)

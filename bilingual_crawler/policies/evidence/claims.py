@@ -8,7 +8,15 @@ from typing import ClassVar
 
 from bilingual_crawler.items import Proposal
 from bilingual_crawler.pages.model import Link, PageRecord
-from bilingual_crawler.policies.evidence.base import Belief, PartnerEvidence, Reliability, Target, part_left, place_of
+from bilingual_crawler.policies.evidence.base import (
+    Belief,
+    PartnerEvidence,
+    Prospect,
+    Reliability,
+    Target,
+    part_left,
+    place_of,
+)
 from bilingual_crawler.urls.hosts import registered_domain
 
 
@@ -28,8 +36,7 @@ class Claims(PartnerEvidence):
     mutual: float = 1.0
     one_sided: float = 0.0
     """Prior counts of claims between two registered domains: mutual, one-sided."""
-    weight: float = 5.0
-    """Weight of the outer place, in claims."""
+    weight: float = 5.0  # weight of the outer place, in claims
 
     def __post_init__(self) -> None:
         self._right = Reliability(self.trust * self.weight, (1 - self.trust) * self.weight)
@@ -98,8 +105,7 @@ class Switchers(Claims):
     trust: float = 0.85
     slope: float = 1.5
     base: float = 0.1
-    spared: int = 1
-    """Switchers to one URL without a discount; further ones share the trust."""
+    spared: int = 1  # switchers to one URL without a discount; further ones share the trust
 
     def sources(self, url: str) -> Sequence[str]:
         announcing = self.book.announced_by(url)
@@ -128,8 +134,7 @@ class CrossLinks(Claims):
     trust: float = 0.08
     slope: float = 2.0
     base: float = 0.0
-    both: float = 0.8
-    """P(translation) of two documents that link to each other so."""
+    both: float = 0.8  # P(translation) of two documents that link to each other so
 
     def sources(self, url: str) -> Sequence[str]:
         return self.book.linked_by(url)
@@ -171,3 +176,30 @@ class Mirrors(PartnerEvidence):
 
     def counterpart(self, target: Target) -> float:
         return self._by_site.probability(target.place.site) if len(self.known.queued_twins(target.key)) > 1 else 0.0
+
+
+@dataclass
+class Claimed(Prospect):
+    """P(a URL that is claimed as a translation is a page): themes link to all languages, also where nobody has written.
+
+    It is learnt by site and folder.
+    """
+
+    name: ClassVar[str] = "claimed"
+    weight: float = 2.0  # weight of the outer place, in downloads
+
+    def __post_init__(self) -> None:
+        self._written = Reliability(self.weight, 0.0)
+
+    def observe_page(self, page: PageRecord, links: Sequence[Link]) -> None:
+        self._written.count(*self._places(page.url), right=True)
+
+    def observe_failure(self, url: str) -> None:
+        self._written.count(*self._places(url), right=False)
+
+    def factor(self, target: Target) -> float:
+        return self._written.probability(*self._places(target.url))
+
+    def _places(self, url: str) -> tuple[Hashable, ...]:
+        place, claimed = place_of(url), self.book.switched_by(url) or self.book.announced_by(url)
+        return (place.site, place.folders) if claimed else ()

@@ -61,8 +61,7 @@ class Folders(LanguageEvidence):
     """Languages by host and folder: a hierarchical Dirichlet, in which the parent folder is the prior."""
 
     name: ClassVar[str] = "folders"
-    weight: float = 2.0
-    """Weight of the parent folder, in pages."""
+    weight: float = 2.0  # weight of the parent folder, in pages
 
     def __post_init__(self) -> None:
         self._counts: defaultdict[str, list[float]] = defaultdict(lambda: [0.0, 0.0, 0.0])
@@ -172,12 +171,9 @@ class Marks(LanguageEvidence):
     """Language marks: first their usual meaning, then the languages of the pages with the mark on the site."""
 
     name: ClassVar[str] = "marks"
-    trust: float = 0.93
-    """Prior P(page is in the language of its mark)."""
-    weak: float = 0.5
-    """Factor of that for an ambiguous mark."""
-    weight: float = 3.0
-    """Weight of the usual meaning, in pages."""
+    trust: float = 0.93  # prior P(page is in the language of its mark)
+    weak: float = 0.5  # factor of that for an ambiguous mark
+    weight: float = 3.0  # weight of the usual meaning, in pages
     doubt: float = 0.05
     """Added to each prior belief: a mark can name a language that the folder never had."""
 
@@ -217,8 +213,7 @@ class Labels(KeptByUrl[int]):
     """The language that the latest link to a URL names."""
 
     name: ClassVar[str] = "labels"
-    trust: float = 0.85
-    """P(label | page is in the language that it names); 1 - *trust* for another language."""
+    trust: float = 0.85  # P(label | page is in the language that it names); 1 - *trust* for another language
 
     def observe_link(self, page: PageRecord, link: Link) -> bool:
         if not (label := label_of(link)):
@@ -242,8 +237,7 @@ class Wording(KeptByUrl["tuple[int, int]"]):
     name: ClassVar[str] = "wording"
     shares: tuple[float, ...] = (0.42, 0.25, 0.19, 0.09, 0.05)
     """Prior P(step of :class:`AnchorReader` | first language); mirrored for the second, uniform for neither."""
-    weight: float = 5.0
-    """Weight of these shares, in links."""
+    weight: float = 5.0  # weight of these shares, in links
 
     def __post_init__(self) -> None:
         super().__post_init__()

@@ -11,14 +11,10 @@ from bilingual_crawler.items import MAX_LINKS, Proposal
 from bilingual_crawler.pages.model import Link, LinkPosition, PageRecord
 from bilingual_crawler.policies.evidence.base import Belief, PartnerEvidence, Reliability, Target, part_left, place_of
 
-MAX_BYTES = 150_000_000
-"""Memory for the links of unpaired documents, the latest: 30,000 ordinary ones."""
-URL_BYTES = 57
-"""Bytes of a URL beside its characters."""
-MAX_DOCUMENTS = 20_000
-"""Maximum unpaired documents with couples, the latest."""
-MAX_COUPLES = 8
-"""Maximum counterparts of a URL."""
+MAX_BYTES = 150_000_000  # memory for the links of unpaired documents, the latest: 30,000 ordinary ones
+URL_BYTES = 57  # bytes of a URL beside its characters
+MAX_DOCUMENTS = 20_000  # maximum unpaired documents with couples, the latest
+MAX_COUPLES = 8  # maximum counterparts of a URL
 _ALIGNED = (LinkPosition.BODY, LinkPosition.NAVIGATION)
 
 

@@ -81,11 +81,10 @@ class Served(Prospect):
 
 @dataclass
 class NewText(Prospect):
-    """Share of new text in the downloads of the folder, and of the script or template; and of pages that are there.
+    """Share of new text in the downloads of the folder, and of the script or template.
 
     A calendar, or a list that a script sorts in every way, gives endless pairs with the same text. Feeds, sources and
-    non-documents have none; nor have dead links, which tell nothing of their folder. They tell of others that are
-    claimed as translations: themes link each page to the same path in all languages, whether it is written or not.
+    non-documents have none; nor have dead links, which tell nothing of their folder.
     """
 
     name: ClassVar[str] = "new_text"
@@ -97,18 +96,11 @@ class NewText(Prospect):
 
     def observe_page(self, page: PageRecord, links: Sequence[Link]) -> None:
         self._count(_groups(page.url), 0.0 if page.objection else page.novelty)
-        self._count(self._as_claimed(page.url), 1.0)
 
     def observe_failure(self, url: str) -> None:
         groups = _groups(url)
         # a dead link tells of its kind of page, not of all that is in the folder
-        told = groups[-1:] if groups[0] in place_of(url).folders else groups
-        self._count((*told, *self._as_claimed(url)), 0.0)
-
-    def _as_claimed(self, url: str) -> tuple[str, ...]:
-        """The groups of *url*, of pages that are there or not, if it is claimed as a translation."""
-        place, claimed = place_of(url), self.book.switched_by(url) or self.book.announced_by(url)
-        return (f"{place.site} claimed", f"{place.folders[-1]} claimed") if claimed else ()
+        self._count(groups[-1:] if groups[0] in place_of(url).folders else groups, 0.0)
 
     def _count(self, groups: Iterable[str], new: float) -> None:
         for group in groups:
@@ -118,7 +110,7 @@ class NewText(Prospect):
 
     def factor(self, target: Target) -> float:
         share = 1.0
-        for group in (*_groups(target.url), *self._as_claimed(target.url)):
+        for group in _groups(target.url):
             # a folder of dead links alone has none, though its template has
             if downloads := self._downloads.get(group):
                 share = (self._new[group] + self.weight * share) / (downloads + self.weight)

@@ -14,18 +14,13 @@ from bilingual_crawler.pages.model import Link, PageRecord
 from bilingual_crawler.pages.words import western_digits, word_pattern
 from bilingual_crawler.policies.evidence.base import Belief, PartnerEvidence, Reliability, Target, part_left, place_of
 
-MAX_URLS = 20_000
-"""Maximum indexed URLs, queued ones and documents each: the latest, some 2 kB each."""
-MAX_KNOWN = 200_000
-"""Maximum words with a frequency; beyond it counting starts again."""
-MAX_WORDS = 16
-"""Maximum words of a URL."""
-COMMON = 30
-"""Maximum URLs of an indexed word."""
+MAX_URLS = 20_000  # maximum indexed URLs, queued ones and documents each: the latest, some 2 kB each
+MAX_KNOWN = 200_000  # maximum words with a frequency; beyond it counting starts again
+MAX_WORDS = 16  # maximum words of a URL
+COMMON = 30  # maximum URLs of an indexed word
 STEM = 5
 """Letters of a stem: "presentations" and "presentazioni" are cognates."""
-STEPS = 5
-"""Classes of shares, each with a reliability of its own."""
+STEPS = 5  # classes of shares, each with a reliability of its own
 
 _WORD = re.compile(word_pattern(r"[^\W_]"))
 
@@ -76,10 +71,8 @@ class SharedWords(PartnerEvidence):
     right: float = 1.0
     wrong: float = 6.0
     """Prior counts of the nearest documents: translations, others."""
-    least: float = 0.5
-    """Minimum cosine of the words, weighted by rarity."""
-    believed: float = 0.05
-    """Minimum reliability on a site for documents to be looked for."""
+    least: float = 0.5  # minimum cosine of the words, weighted by rarity
+    believed: float = 0.05  # minimum reliability on a site for documents to be looked for
     slope: float = 2.0
     base: float = 0.2
     """Factor of P(completes), see :func:`part_left`."""
