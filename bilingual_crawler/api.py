@@ -132,7 +132,7 @@ def _raw_pages(documents: Documents, language: str, names: dict[str, str]) -> It
 
 def _contents(documents: Documents) -> Iterator[tuple[str, str, str | bytes]]:
     """Yield the name of each document, its path inside its folder, and its text or HTML."""
-    from bilingual_crawler.pairing.inputs import MAX_BODY
+    from bilingual_crawler.storage.warc import MAX_BODY
 
     for given in [documents] if isinstance(documents, str | os.PathLike) else documents:
         if isinstance(given, tuple):

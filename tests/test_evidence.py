@@ -454,6 +454,27 @@ def test_switchers_that_lead_nowhere_are_learnt_by_folder_and_no_other_link_is_b
     assert gain.explain(article(99)).new_text > 0.7
 
 
+@pytest.mark.parametrize(("end", "is_dead"), [("home", True), ("back", True), ("partner", False), ("new", False)])
+def test_switchers_that_are_redirected_to_a_known_page_lead_nowhere(end: str, is_dead: bool) -> None:
+    crawl = Learner(gain := knowing("switchers", "claimed"))
+
+    def article(number: int) -> str:
+        switch = f"https://a.org/select/{number}"
+        fetch(crawl, f"https://a.org/en/{number}", "eng", Link(switch, label="fin", position=LinkPosition.SWITCHER))
+        return switch
+
+    fetch(crawl, "https://a.org/en/", "eng", Link("https://a.org/fi/", label="fin", position=LinkPosition.SWITCHER))
+    fetch(crawl, "https://a.org/fi/", "fin")
+    before = gain.explain(article(0)).new_text
+    for number in range(1, 12):
+        switch, partner = article(number), f"https://a.org/fi/{number}"
+        if end == "partner":
+            fetch(crawl, partner, "fin")
+        targets = {"home": "https://a.org/fi/", "back": f"https://a.org/en/{number}"}
+        crawl.observe_redirect(switch, targets.get(end, partner))
+    assert (gain.explain("https://a.org/select/0").new_text < before / 4) == is_dead
+
+
 def test_a_calendar_whose_switchers_lead_to_pages_has_no_new_text() -> None:
     crawl = Learner(gain := knowing("switchers", "new_text", "claimed"))
     for number in range(40):

@@ -16,11 +16,13 @@ import pytest
 from backports import zstd
 from support.archives import warc_record
 
+from bilingual_crawler.harvest.sites import html_of
 from bilingual_crawler.languages.pairs import LanguagePairs
 from bilingual_crawler.pages.model import MAX_LINES, MAX_TEXT, MAX_TITLE
-from bilingual_crawler.pairing.inputs import MAX_BODY, Inputs
+from bilingual_crawler.pairing.inputs import Inputs
 from bilingual_crawler.storage import files
-from bilingual_crawler.storage.warc import MAX_RECORD, ArchiveError
+from bilingual_crawler.storage.archive import open_archive
+from bilingual_crawler.storage.warc import MAX_BODY, MAX_RECORD, ArchiveError
 
 PAGE = b"<html>two words"
 PAIRS = LanguagePairs.parse("eng-spa")
@@ -91,6 +93,7 @@ def test_content_codings_are_undone(tmp_path: Path, coding: bytes | None, body: 
     inputs = Inputs([archive(tmp_path, (coding, body))], PAIRS)
     assert [page.body for page in inputs.pages()] == [PAGE]
     assert not inputs.refused
+    assert html_of(open_archive([tmp_path]), "https://a.example/0") == PAGE.decode()
 
 
 def test_what_cannot_be_undone_is_left_out_and_named_once(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
@@ -101,7 +104,7 @@ def test_what_cannot_be_undone_is_left_out_and_named_once(tmp_path: Path, caplog
     assert [page.url for page in inputs.pages()] == ["https://a.example/4"]
     assert inputs.refused == {"coding": 4}
     assert [record.message for record in caplog.records if "left out" in record.message] == [
-        "https://a.example/0: unknown content coding [b'secret']; such pages are left out"
+        "https://a.example/0: unknown content coding ['secret']; such pages are left out"
     ]
 
 

@@ -169,6 +169,19 @@ def test_sessions_and_parameters_that_change_nothing_are_refused(other: str) -> 
         assert not repeats.refuses(new)
 
 
+def test_a_language_beside_that_of_the_path_is_a_parameter_that_changes_nothing() -> None:
+    repeats = Repeats(STALE_PAGES)
+    for number, word in enumerate(("new", *WORDS[:STALE_PAGES])):
+        text = prose(number, 200)
+        for end in ("", "?set_language=es"):
+            repeats.learn(f"https://a.is/en/{word}{end}", text, sample_of(text))
+            repeats.learn(f"https://a.is/{word}{end}", text, sample_of(text))
+    assert repeats.refuses("https://a.is/en/new?set_language=es")
+    assert not repeats.refuses("https://a.is/en/new")
+    assert not repeats.refuses("https://a.is/en/newer?set_language=es")
+    assert not repeats.refuses(f"https://a.is/{WORDS[0]}?set_language=fr"), "untranslated pages stand in a row"
+
+
 def test_pages_of_a_template_that_differ_in_a_number_are_no_repeats() -> None:
     repeats = Repeats(STALE_PAGES)
     for number in range(10 * STALE_PAGES):

@@ -260,8 +260,7 @@ class SiteSearch(Policy):
         name, target = registered_domain(url), self._targets.pop(url, None)
         site = self.sites.get(name)
         if site is not None and site.arriving == url:
-            held = next((page for page, _ in site.held if page.url == to), None)
-            self._learn(name, site, held)
+            self._learn(name, site, next((page for page, _ in site.held if page.url == to), None))
         elif target is not None and target.backwards:
             self.order.led(target, False)
         elif site is None and (target is not None or url == entry_page(url)):

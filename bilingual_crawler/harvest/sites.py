@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 from collections import defaultdict, deque
 from collections.abc import Iterable, Mapping, Set
+from contextlib import suppress
 from dataclasses import dataclass, field, fields, replace
 from enum import StrEnum
 from functools import cached_property
@@ -315,7 +316,9 @@ def html_of(archive: Archive, url: str) -> str | None:
     if not isinstance(response, ArchivedResponse):
         return None
     media_type, *_ = response.headers.get(b"content-type", [b""])
-    return decode_body(response.body, media_type.decode("latin-1"))
+    with suppress(ValueError):
+        return decode_body(response.decoded(), media_type.decode("latin-1"))
+    return None
 
 
 def text_lengths(site: Site) -> dict[str, int]:

@@ -99,8 +99,7 @@ def incidence(sets: Sequence[Hashes], vocabulary: Hashes) -> Matrix:
 
 def rarity(matrix: Matrix) -> Floats:
     """Return the inverse document frequency of each column; near 0 for tokens of all documents."""
-    frequency = np.maximum(matrix.sum(axis=0), 1)
-    return np.asarray(np.log(max(matrix.shape[0], 1) / frequency) + 1e-3)
+    return np.asarray(np.log(max(matrix.shape[0], 1) / np.maximum(matrix.sum(axis=0), 1)) + 1e-3)
 
 
 def normal_rows(matrix: Matrix, weights: Floats) -> Matrix:
@@ -220,8 +219,7 @@ def exchanged(domain: Domain) -> list[tuple[int, int]]:
     """Return the documents of both sides that link to each other and to few others that do, unlike home pages."""
     redirects = hashed_redirects(domain)
     there = links_between(domain.a, domain.b, redirects)
-    mutual = sparse.coo_array(there.multiply(links_between(domain.b, domain.a, redirects).T))
-    i, j = mutual.coords
+    i, j = sparse.coo_array(there.multiply(links_between(domain.b, domain.a, redirects).T)).coords
     for most in (MAX_EXCHANGES, 1):
         partners = np.bincount(i, minlength=len(domain.a))[i], np.bincount(j, minlength=len(domain.b))[j]
         few = np.maximum(*partners) <= most

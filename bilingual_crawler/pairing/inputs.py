@@ -7,15 +7,7 @@ from collections import Counter
 from contextlib import suppress
 from dataclasses import replace
 from itertools import islice
-from types import SimpleNamespace
-from typing import TYPE_CHECKING, Any, cast
-
-from scrapy import Request
-from scrapy.downloadermiddlewares.httpcompression import ACCEPTED_ENCODINGS, HttpCompressionMiddleware
-from scrapy.http import Response
-from scrapy.settings import Settings
-from scrapy.signalmanager import SignalManager
-from scrapy.statscollectors import DummyStatsCollector
+from typing import TYPE_CHECKING, Any
 
 from bilingual_crawler.languages.codes import from_bcp47
 from bilingual_crawler.pages.characters import one_line
@@ -38,8 +30,6 @@ from bilingual_crawler.urls.hosts import registered_domain
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping, Sequence
     from pathlib import Path
-
-    from scrapy.crawler import Crawler
 
     from bilingual_crawler.languages.pairs import LanguagePairs
     from bilingual_crawler.pairing.model import Profile
@@ -81,11 +71,8 @@ TEXT = "text/plain"
 """Content type of a conversion record of a WET file."""
 RESOURCE = b"resource"
 """``WARC-Type`` of a file that was archived without a response, as warcit does."""
-MAX_BODY = 20 * 1024 * 1024
-"""Maximum bytes of a page after decompression."""
 _AHEAD = 1000
 """Profiles that are read ahead of their documents: each is written right before its document."""
-_CODINGS = {*ACCEPTED_ENCODINGS, b"x-gzip"}
 
 
 class PagesOfRecords:
@@ -93,11 +80,6 @@ class PagesOfRecords:
 
     def __init__(self, formats: Collection[str] = ONLY_HTML) -> None:
         self._formats = formats
-        settings = Settings({"DOWNLOAD_MAXSIZE": MAX_BODY, "DOWNLOAD_WARNSIZE": 0})
-        # a new Crawler would give its log level and file to the log of the whole process, which may be that of a crawl
-        crawler = cast("Crawler", SimpleNamespace(settings=settings, signals=SignalManager()))
-        crawler.stats = DummyStatsCollector(crawler)
-        self._decompression = HttpCompressionMiddleware.from_crawler(crawler)
         self.redirects: dict[str, str] = {}
         """URL to the target of its redirect."""
         self.refused = LeftOut()
@@ -146,16 +128,9 @@ class PagesOfRecords:
 
     def body(self, response: warc.ArchivedResponse) -> bytes | None:
         """Return the body without content coding; None, counted and logged once, if decoding fails."""
-        named = b",".join(response.headers.get(b"content-encoding", [])).lower().split(b",")
-        codings = [coding for coding in map(bytes.strip, named) if coding not in (b"", b"identity")]
-        if not codings:
-            return response.body
         try:
-            if unknown := set(codings) - _CODINGS:
-                raise ValueError(f"unknown content coding {sorted(unknown)!r}")
-            coded = Response(response.url, headers={"Content-Encoding": b",".join(codings)}, body=response.body)
-            return self._decompression.process_response(Request(response.url), coded).body
-        except Exception as error:
+            return response.decoded()
+        except ValueError as error:
             self.refused["coding"] += 1
             if self.refused["coding"] == 1:
                 logger.warning(f"{response.url}: {error}; such pages are left out")

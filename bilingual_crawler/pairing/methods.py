@@ -199,8 +199,7 @@ class SiteJudge:
         found = expit(logit(scores[asked]) + self._bitext.predict(columns))
         limit_a, limit_b = np.ones(len(domain.a)), np.ones(len(domain.b))
         limit_a[i[asked]], limit_b[j[asked]] = found, found
-        limited = np.minimum(scores, np.minimum(limit_a[i], limit_b[j]))
-        scores[unsaid] = limited[unsaid]
+        scores[unsaid] = np.minimum(scores, np.minimum(limit_a[i], limit_b[j]))[unsaid]
         scores[asked] = found
         return replace(candidates, scores=scores)
 

@@ -185,8 +185,7 @@ class StatusExtension(CrawlComponent):
         """Pairs with a document of *site*: those found on the way until the crawl has ended, then those aligned."""
         if self._is_done:
             return self._sites[site].pairs
-        ledgers = self._visits.learner.ledgers.values()
-        return sum(ledger.book.pairs_on(site) for ledger in ledgers)
+        return sum(ledger.book.pairs_on(site) for ledger in self._visits.learner.ledgers.values())
 
     @property
     def _is_done(self) -> bool:

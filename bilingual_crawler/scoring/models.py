@@ -260,8 +260,7 @@ def default_providers() -> list[str]:
     """
     import onnxruntime as ort
 
-    available = ort.get_available_providers()
-    accelerators = [name for name in ACCELERATORS if name in available]
+    accelerators = [name for name in ACCELERATORS if name in ort.get_available_providers()]
     with suppress(PackageNotFoundError):
         if not accelerators and version("onnxruntime-gpu"):
             message = f"onnxruntime hides onnxruntime-gpu, and only one of both can be used: {ONE_ONNXRUNTIME}"

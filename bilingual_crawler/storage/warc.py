@@ -9,9 +9,12 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from hashlib import blake2b
+from io import BytesIO
 from pathlib import Path, PurePosixPath
 
 import numpy as np
+from urllib3 import HTTPResponse
+from urllib3.exceptions import HTTPError
 from w3lib.url import safe_url_string
 
 from bilingual_crawler.urls.canonical import MAX_LENGTH, bare, canonicalise, variant
@@ -34,6 +37,8 @@ MAX_RECORD = 32 << 20
 """Limit in bytes for a record: room for a body of the default ``DOWNLOAD_MAXSIZE`` (20 MB). A longer one is no page."""
 MAX_HTTP_HEAD = 1 << 19
 """Limit in bytes for the HTTP header of a response: twice what a crawl takes."""
+MAX_BODY = 20 << 20
+"""Limit in bytes for a body without content coding."""
 MAX_CHUNKS = 1 << 18
 _MAX_OFFSET = 1 << 63
 
@@ -142,6 +147,23 @@ class ArchivedResponse:
     """The body as sent, without transfer coding but with its content coding."""
     ip: str | None = None
     truncated: bool = False
+
+    def decoded(self) -> bytes:
+        """The body without content coding; ValueError if the coding is unknown, the body damaged or too long."""
+        named = b",".join(self.headers.get(b"content-encoding", [])).decode("latin-1").lower().split(",")
+        codings = [coding for coding in map(str.strip, named) if coding not in ("", "identity")]
+        if unknown := set(codings).difference(HTTPResponse.CONTENT_DECODERS):
+            raise ValueError(f"unknown content coding {sorted(unknown)!r}")
+        if not codings:
+            return self.body
+        coded = HTTPResponse(BytesIO(self.body), {"content-encoding": ",".join(codings)}, preload_content=False)
+        try:
+            body = coded.read(MAX_BODY + 1, decode_content=True)
+        except HTTPError as error:
+            raise ValueError(str(error)) from error
+        if len(body) > MAX_BODY:
+            raise ValueError(f"over {MAX_BODY} bytes without content coding")
+        return body
 
 
 def parse_head(data: bytes) -> RecordHead | None:

@@ -107,7 +107,8 @@ def addresses(url: str) -> tuple[tuple[str, str], ...]:
         if _mask(segment) == _ID:
             common = "/".join((parts.netloc, *segments[:place], _ID, *segments[place + 1 :]))
             found.append((f"{parts.netloc}: another id in place {place + 1}", f"{common}{end}"))
-    if parts.query and not any(marker.component is Component.QUERY for marker in find_markers(url)):
+    # a language in the path as well is that of the page
+    if {marker.component for marker in find_markers(url)} - {Component.SUFFIX} != {Component.QUERY}:
         what = f"{parts.netloc}: other parameters {parameters(url)}"
         found.append((what, f"{parts.netloc}{parts.path}#{parts.fragment}"))
     return tuple(found)

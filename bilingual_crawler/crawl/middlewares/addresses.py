@@ -185,7 +185,8 @@ class GuardedResolver:
 
         def pass_on() -> None:
             found = lookup.result() if lookup.done() else []
-            admitted = [one for one in found if self._admits(host, portNumber, one)]
+            rules = self.rules.values()
+            admitted = [one for one in found if not rules or any(rule.admits(host, portNumber, one) for rule in rules)]
             for address in admitted:
                 kind = IPv6Address if isIPv6Address(address) else IPv4Address
                 resolutionReceiver.addressResolved(kind("TCP", address, portNumber))
@@ -208,9 +209,6 @@ class GuardedResolver:
             timer = self._reactor.callLater(self.timeout, pass_on)
             lookup.add_done_callback(lambda _: self._reactor.callFromThread(end))
         return resolutionReceiver
-
-    def _admits(self, host: str, port: int, address: str) -> bool:
-        return not self.rules or any(rule.admits(host, port, address) for rule in self.rules.values())
 
 
 class AddressesMiddleware(CrawlComponent):

@@ -69,8 +69,7 @@ class TrapPagesMiddleware(ReadingComponent):
         try:
             answer = await self._download(url, request)
             if answer.status == 200:
-                shown = await self._read(page_job(answer, url), url)
-                missing.learn(place, shown.text, url)
+                missing.learn(place, (await self._read(page_job(answer, url), url)).text, url)
             if answer.status != 429 and answer.status < 500:
                 missing.answered(place)
         except Exception as error:

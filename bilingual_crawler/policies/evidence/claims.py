@@ -182,7 +182,7 @@ class Mirrors(PartnerEvidence):
 class Claimed(Prospect):
     """P(a URL that is claimed as a translation is a page): themes link to all languages, also where nobody has written.
 
-    It is learnt by site and folder.
+    It is learnt by site and folder. Some redirect what nobody has written to the start page, or back.
     """
 
     name: ClassVar[str] = "claimed"
@@ -197,9 +197,18 @@ class Claimed(Prospect):
     def observe_failure(self, url: str) -> None:
         self._written.count(*self._places(url), right=False)
 
+    def observe_redirect(self, url: str, target: str) -> None:
+        end, claimants = self.book.resolve(target), self._claimants(url)
+        partner = self.book.partner(end)
+        if end in claimants or (partner and partner not in claimants):
+            self._written.count(*self._places(url), right=False)
+
     def factor(self, target: Target) -> float:
         return self._written.probability(*self._places(target.url))
 
+    def _claimants(self, url: str) -> Sequence[str]:
+        return self.book.switched_by(url) or self.book.announced_by(url)
+
     def _places(self, url: str) -> tuple[Hashable, ...]:
-        place, claimed = place_of(url), self.book.switched_by(url) or self.book.announced_by(url)
-        return (place.site, place.folders) if claimed else ()
+        place = place_of(url)
+        return (place.site, place.folders) if self._claimants(url) else ()
