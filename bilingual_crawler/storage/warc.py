@@ -13,8 +13,6 @@ from io import BytesIO
 from pathlib import Path, PurePosixPath
 
 import numpy as np
-from urllib3 import HTTPResponse
-from urllib3.exceptions import HTTPError
 from w3lib.url import safe_url_string
 
 from bilingual_crawler.urls.canonical import MAX_LENGTH, bare, canonicalise, variant
@@ -150,6 +148,8 @@ class ArchivedResponse:
 
     def decoded(self) -> bytes:
         """The body without content coding; ValueError if the coding is unknown, the body damaged or too long."""
+        from urllib3 import HTTPResponse, exceptions
+
         named = b",".join(self.headers.get(b"content-encoding", [])).decode("latin-1").lower().split(",")
         codings = [coding for coding in map(str.strip, named) if coding not in ("", "identity")]
         if unknown := set(codings).difference(HTTPResponse.CONTENT_DECODERS):
@@ -159,7 +159,7 @@ class ArchivedResponse:
         coded = HTTPResponse(BytesIO(self.body), {"content-encoding": ",".join(codings)}, preload_content=False)
         try:
             body = coded.read(MAX_BODY + 1, decode_content=True)
-        except HTTPError as error:
+        except exceptions.HTTPError as error:
             raise ValueError(str(error)) from error
         if len(body) > MAX_BODY:
             raise ValueError(f"over {MAX_BODY} bytes without content coding")
