@@ -160,7 +160,7 @@ class ArchivedResponse:
         try:
             body = coded.read(MAX_BODY + 1, decode_content=True)
         except exceptions.HTTPError as error:
-            raise ValueError(str(error)) from error
+            raise ValueError(str(error.args[-1])) from error
         if len(body) > MAX_BODY:
             raise ValueError(f"over {MAX_BODY} bytes without content coding")
         return body
