@@ -242,6 +242,29 @@ def test_a_page_to_which_a_missing_sitemap_is_redirected_is_a_page(tmp_path: Pat
     assert found[f"{server.url}/es/"]["referrer"]
 
 
+def test_other_forms_of_an_address_are_not_asked_for_once_its_host_redirects_them(tmp_path: Path) -> None:
+    asked: Counter[str] = Counter()
+    links = "".join(f"<a href=/{side}/{n}/>{n}</a>" for side in ("en", "es") for n in range(6))
+
+    def answer(path: str) -> Answer:
+        asked[path] += 1
+        _, side, name, *rest = f"{path}//".split("/")
+        if path == "/":
+            return Answer(html("en", "home", links))
+        if side not in ("en", "es") or not name:
+            return Answer(status=404)
+        if not rest[0] and not path.endswith("/"):
+            return Answer(status=301, headers={"Location": f"{path}/"})
+        other = {"en": "es", "es": "en"}[side]
+        return Answer(html(side, name, f"<link rel=alternate hreflang={other} href=/{other}/{name}>"))
+
+    with scripted(answer) as server:
+        ended_well(crawl(tmp_path, f"{server.url}/", "-s", "CONCURRENT_REQUESTS=1", policy="bfs"))
+    found = {(row["url_a"], row["method"]) for row in read_tsv(tmp_path / "out" / "pairs.tsv")}
+    assert found == {(f"{server.url}/en/{n}/", "hreflang") for n in range(6)}
+    assert sum(asked[f"/{side}/{n}"] for side in ("en", "es") for n in range(6)) == 1
+
+
 def test_a_page_that_redirects_to_its_url_with_a_session_id_is_fetched(tmp_path: Path) -> None:
     asked: Counter[str] = Counter()
 

@@ -13,7 +13,7 @@ from support.scripted import Answer, scripted
 from support.webserver import ABOUT_SITE, TEXT, bilingual_site, html, varied
 
 from bilingual_crawler.crawl import traps as limits
-from bilingual_crawler.crawl.traps import PROBE_AFTER, MissingPages, Repeats, Staleness, Traps, folders
+from bilingual_crawler.crawl.traps import PROBE_AFTER, Forms, MissingPages, Repeats, Staleness, Traps, folders
 from bilingual_crawler.frontier.entry import Entry, Kind
 from bilingual_crawler.pages.model import ENOUGH_NEW_TEXT, PageRecord
 from bilingual_crawler.pages.sequences import sample_of
@@ -180,6 +180,15 @@ def test_a_language_beside_that_of_the_path_is_a_parameter_that_changes_nothing(
     assert not repeats.refuses("https://a.is/en/new")
     assert not repeats.refuses("https://a.is/en/newer?set_language=es")
     assert not repeats.refuses(f"https://a.is/{WORDS[0]}?set_language=fr"), "untranslated pages stand in a row"
+
+
+def test_forms_of_addresses_are_those_that_the_host_has_redirected() -> None:
+    forms = Forms()
+    forms.learn("http://a.is/en/one", "https://www.a.is/en/one/")
+    forms.learn("https://a.is/en/one", "https://a.is/en/two/")
+    assert forms.others("http://a.is/es/1") == ["https://www.a.is/es/1/"]
+    for other in ("https://a.is/es/1", "http://a.is/es/1/", "http://www.a.is/es/1", "http://b.is/es/1"):
+        assert not forms.others(other)
 
 
 def test_pages_of_a_template_that_differ_in_a_number_are_no_repeats() -> None:

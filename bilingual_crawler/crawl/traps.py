@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from bilingual_crawler.frontier.entry import Entry
 from bilingual_crawler.pages.model import ENOUGH_NEW_TEXT, PageRecord
 from bilingual_crawler.pages.sequences import SAMPLE, sequences
+from bilingual_crawler.pairing.reading import link_key
 from bilingual_crawler.urls.hosts import registered_domain
 from bilingual_crawler.urls.traps import IN_ANOTHER_ORDER, addresses, grown, shapes, trees
 
@@ -268,6 +269,29 @@ def _is_same(one: bytes, other: bytes) -> bool:
     return differing(first, second) <= _OTHER_SHARE * max(len(first), len(second))
 
 
+class Forms:
+    """The forms of addresses, by scheme, ``www.`` and last slash, from which hosts have redirected to other forms."""
+
+    def __init__(self) -> None:
+        self._redirected: LRUCache[str, set[tuple[tuple[str, str, str], ...]]] = LRUCache(_HOSTS)
+
+    def learn(self, url: str, target: str) -> None:
+        """Note that *url* redirects to *target*."""
+        if (key := link_key(url)) == link_key(target):
+            self._redirected.setdefault(key.partition("/")[0], set()).add((_form(url), _form(target)))
+
+    def others(self, url: str) -> list[str]:
+        """Where *url* may be redirected, as other URLs of its form were."""
+        key, form = link_key(url), _form(url)
+        redirected = self._redirected.get(key.partition("/")[0], ())
+        return [f"{scheme}{www}{key}{slash}" for one, (scheme, www, slash) in redirected if one == form]
+
+
+def _form(url: str) -> tuple[str, str, str]:
+    scheme, separator, rest = url.partition("://")
+    return scheme + separator, "www." * rest.startswith("www."), "/" * rest.endswith("/")
+
+
 MAX_SITEMAPS = 1000  # maximum sitemaps of a site
 MAX_UNREADABLE = 10  # unreadable responses before a registered domain is abandoned; new hosts cost nothing
 MAX_SITEMAP_DEPTH = 4  # levels of sitemaps below robots.txt; the protocol has two, an index and its sitemaps
@@ -280,6 +304,7 @@ class Traps:
         self.missing = MissingPages()
         self.staleness = Staleness(stale_pages)
         self._repeats = Repeats(stale_pages)
+        self.forms = Forms()
         self._texts: LRUCache[bytes, int] = LRUCache(_PAGES)  # digest of host and text -> pages of the host with it
         self._sitemaps: LRUCache[str, int] = LRUCache(_HOSTS)
         self._named: LRUCache[int, bool] = LRUCache(_FOLDERS)  # hashes of the sitemaps that are read

@@ -237,7 +237,7 @@ class Visits:
         """
         self._finish_processed()
         entry = self.frontier.pop()
-        while entry is not None and (self._is_answered(entry) or self._is_left(entry)):
+        while entry is not None and (self._is_answered(entry) or self._is_left(entry) or self._is_read(entry)):
             entry = self.frontier.pop()
         if entry is not None:
             # found by a link: normal retries apply
@@ -272,6 +272,7 @@ class Visits:
             self._stats.inc_value("bilingual/variants/switches")
         else:
             switch = None
+        self._context.traps.forms.learn(entry.url, url)
         url = self.variants.target(entry.url, url, switch)
         if not self._context.scope.admits(url) and entry.parent:
             return self._end_redirect(entry, "offsite", status, url)
@@ -503,6 +504,17 @@ class Visits:
         # budgets count its http address only
         self.frontier.finish(entry, State.REFUSED)
         return True
+
+    def _is_read(self, entry: Entry) -> bool:
+        """Whether the page of *entry* was read where its host redirects such addresses; if so, *entry* leads there."""
+        if entry.kind is not Kind.PAGE or not entry.parent or entry.is_variant or entry.request:
+            return False
+        for url in self._context.traps.forms.others(entry.url):
+            if any(url in ledger.book for ledger in self.learner.ledgers.values()):
+                self.quota.remove(self._source(entry), entry.url)
+                self._replace(entry, url, lambda _: self._stats.inc_value("bilingual/redirect/unasked"))
+                return True
+        return False
 
     def _has_enough(self, site: str) -> bool:
         return self._context.until < 1 and self.learner.remaining.is_finished(site, self._context.until)

@@ -409,7 +409,9 @@ class Focused(SiteOrder):
 
     def expands(self, page: PageRecord, target: HopTarget | None) -> bool:
         bag = Counter(words(page.text[:TOPIC_TEXT], page.language))
-        likeness = _cosine(bag, self._topic)
+        product = sum(count * self._topic[word] for word, count in bag.items())
+        squares = (sum(count * count for count in one.values()) for one in (bag, self._topic))
+        likeness = product / math.sqrt(math.prod(squares)) if product else 0.0  # the cosine
         if target is not None and not target.sources:
             if self._topic:
                 self._likeness.append(likeness)
@@ -426,12 +428,6 @@ class Focused(SiteOrder):
 
     def priority(self, target: HopTarget) -> float:
         return self._links.probability(self._links.features(target.words))
-
-
-def _cosine(one: Counter[str], other: Counter[str]) -> float:
-    product = sum(count * other[word] for word, count in one.items())
-    squares = (sum(count * count for count in bag.values()) for bag in (one, other))
-    return product / math.sqrt(math.prod(squares)) if product else 0.0
 
 
 def site_order(text: str, addresses: AddressReader) -> SiteOrder:

@@ -48,17 +48,14 @@ def option_anchors(select: LexborNode) -> list[Anchor]:
         for one in options
         if (address := script_address(one.attributes.get("onclick")))
     ]
-    links = [(one, address) for one in options if (address := _opened_by(one))]
+    values = ((one, one.value.strip() if one.attributes.get("value") else "") for one in options)
+    opened = ((one, value if _URL_VALUE.match(value) else data_address(one.attributes)) for one, value in values)
+    links = [(one, address) for one, address in opened if address]
     named = sum((named_language(one.text) or coded_language(one.text)) is not None for one, _ in links)
     if 2 * named < len(links):
         return clicked
     switch = LinkSource.OPTION, LinkPosition.SWITCHER
     return [*clicked, *(Anchor(address, *switch, text=one.text[:MAX_TEXT]) for one, address in links)]
-
-
-def _opened_by(option: _Option) -> str | None:
-    value = option.value.strip() if option.attributes.get("value") else ""
-    return value if _URL_VALUE.match(value) else data_address(option.attributes)
 
 
 def data_address(attributes: dict[str, str | None]) -> str | None:

@@ -86,7 +86,9 @@ def _masked(line: Line) -> tuple[str, int]:
 
 
 def _parted(page: Sequence[Line]) -> Iterator[list[Line]]:
-    for block in _cut(page, partial(_is_apart, leading=_leading(page))):
+    leadings = [(a.base - b.base) / a.size for a, b in pairwise(page) if 0 < a.base - b.base < 2.5 * a.size]
+    usual = median(leadings) if leadings else _USUAL_LEADING  # the distance of lines in heights of a line
+    for block in _cut(page, partial(_is_apart, leading=usual)):
         yield from _cut(block, partial(_begins, edge=max(map(_end, block))))
 
 
@@ -94,12 +96,6 @@ def _cut(lines: Sequence[Line], is_cut: Callable[[Line, Line], bool]) -> Iterato
     """The parts of *lines*, which are cut between each two for which *is_cut* holds."""
     places = (place for place, neighbours in enumerate(pairwise(lines), 1) if is_cut(*neighbours))
     return (list(lines[start:end]) for start, end in pairwise((0, *places, len(lines))) if start < end)
-
-
-def _leading(page: Sequence[Line]) -> float:
-    """The usual distance of lines in heights of a line."""
-    leadings = [(a.base - b.base) / a.size for a, b in pairwise(page) if 0 < a.base - b.base < 2.5 * a.size]
-    return median(leadings) if leadings else _USUAL_LEADING
 
 
 def _is_apart(before: Line, line: Line, leading: float) -> bool:

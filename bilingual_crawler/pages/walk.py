@@ -145,11 +145,6 @@ _BLOCK_STYLE = re.compile(r"(?i)(?:^|[;\s])display\s*:\s*(?:block|flex|grid|list
 _FLOATING = re.compile(r"(?i)\bfloat\s*:\s*(?!none)\w")
 
 
-def _is_block(style: str) -> bool:
-    # what floats may be the first letter of a word
-    return _BLOCK_STYLE.search(style) is not None and not _FLOATING.search(style)
-
-
 _SPACING = re.compile(r"(?i)(?:^|[;\s])display\s*:\s*(?:inline-)?(?:flex|grid)\b")  # parts children
 _DECLARING_TAGS = frozenset(("html", "base", "link", "meta", "time"))
 _PAGE_TAGS = frozenset(("html", "body"))  # these may be hidden until a script shows them
@@ -408,7 +403,9 @@ class Walk:
                     self._close_up(node)
         # elements with a prefix, as Word writes them (``<o:p>``), are unknown to browsers, which show them inline
         style = attributes.get("style")
-        if (style and tag in _PHRASE_TAGS and not self._inside & _PREFORMATTED and _is_block(style)) or (
+        # what floats may be the first letter of a word
+        is_block = style and _BLOCK_STYLE.search(style) and not _FLOATING.search(style)
+        if (is_block and tag in _PHRASE_TAGS and not self._inside & _PREFORMATTED) or (
             tag not in INLINE_TAGS and ":" not in tag and not ("-" in tag and _is_among_words(node, around))
         ):
             # what is not shown parts words, but not lines

@@ -208,13 +208,8 @@ def pack(value: DataclassInstance) -> bytes:
 
 def unpack(kind: type[Value], data: bytes) -> Value:
     """Restore a dataclass *kind* from :func:`pack`."""
-    return kind(*map(_restored, _decoder.decode(data)))
-
-
-def _restored(cell: Any) -> Any:
-    if isinstance(cell, dict):
-        return Origin(**cell)
-    return tuple(cell) if isinstance(cell, list) else cell
+    cells = ((tuple(cell) if isinstance(cell, list) else cell) for cell in _decoder.decode(data))
+    return kind(*(Origin(**cell) if isinstance(cell, dict) else cell for cell in cells))
 
 
 def _from_array(value: Any) -> Ext:

@@ -12,6 +12,8 @@ from twisted.web.http import HTTPChannel
 from twisted.web.resource import ErrorPage, Resource
 from twisted.web.server import Request, Site
 
+from bilingual_crawler.urls.hosts import is_loopback
+
 HTML = "text/html; charset=utf-8"
 MAX_CONNECTIONS = 32
 """Open connections; a further one takes the place of the oldest."""
@@ -89,7 +91,7 @@ class LocalPages(Resource):
         self._has_begun = has_begun
 
     def getChildWithDefault(self, path: bytes, request: Request) -> Any:
-        if self._local and not _is_local(request.getRequestHostname().decode("latin-1")):
+        if self._local and not is_loopback(f"http://{request.getRequestHostname().decode('latin-1')}/"):
             return ErrorPage(403, "Forbidden", "Ask for localhost.")
         if not self._has_begun():
             request.setHeader(b"refresh", b"1")
@@ -105,13 +107,6 @@ class Page(Resource):
     def __init__(self, get: Callable[[Request], Any]) -> None:
         super().__init__()  # type: ignore[no-untyped-call]
         self.render_GET = get
-
-
-def _is_local(host: str) -> bool:
-    try:
-        return host == "localhost" or ipaddress.ip_address(host.strip("[]")).is_loopback
-    except ValueError:
-        return False
 
 
 def answer(request: Request, text: str, kind: str) -> bytes:

@@ -279,7 +279,9 @@ class PlainWarc(WarcFile):
                     yield at, head
                 at += head.end
                 continue
-            begin = self._next_begin(at + 1)
+            # the next line that begins a record with a valid length
+            begins = find_all(self._fd, _BEGIN, at + 1, len(_WARC) + 1)
+            begin = next((begin for begin in begins if parse_head(os.pread(self._fd, MAX_HEAD, begin))), None)
             if begin is None:
                 self.cut = True
                 return
@@ -290,11 +292,6 @@ class PlainWarc(WarcFile):
         """Whether a record may end at *end*: the next one, or nothing, follows."""
         after = self._skip_blanks(end)
         return end <= size and (after >= size or _WARC.startswith(os.pread(self._fd, len(_WARC), after)))
-
-    def _next_begin(self, at: int) -> int | None:
-        """The place of the next line from *at* that begins a record with a valid length."""
-        begins = find_all(self._fd, _BEGIN, at, len(_WARC) + 1)
-        return next((begin for begin in begins if parse_head(os.pread(self._fd, MAX_HEAD, begin))), None)
 
     def _read(self, offset: int) -> bytes:
         data = os.pread(self._fd, _CHUNK, offset)

@@ -215,15 +215,12 @@ def parse_response(record: bytes) -> ArchivedResponse | None:
     if b"chunked" in b",".join(headers.pop(b"transfer-encoding", ())).lower():
         body = _dechunk(body)
         headers.pop(b"content-length", None)
-    if b"content-encoding" in headers and _is_decoded(body):
+    # a packed body does not begin with text; a false coding may be one that nobody knows
+    is_text = body.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)) or not _CONTROL.search(body, 0, _TEXT_START)
+    if b"content-encoding" in headers and is_text:
         del headers[b"content-encoding"]  # some archivers store the decoded body under the old header
         headers.pop(b"content-length", None)
     return ArchivedResponse(head.url, as_date(head.date), head.status, headers, body, _ip(head.ip), head.truncated)
-
-
-def _is_decoded(body: bytes) -> bool:
-    """Whether *body* begins with text, as a packed one does not; a false coding may be one that nobody knows."""
-    return body.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)) or not _CONTROL.search(body, 0, _TEXT_START)
 
 
 def with_payload(revisit: bytes, original: bytes) -> bytes:

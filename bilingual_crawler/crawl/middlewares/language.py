@@ -28,7 +28,7 @@ from bilingual_crawler.items import Document
 from bilingual_crawler.languages.pairs import LanguagePairs
 from bilingual_crawler.options import Options, Part
 from bilingual_crawler.pages.formats import ONLY_HTML, PDF, format_of
-from bilingual_crawler.pages.jobs import PageJob, PdfJob, Sitemap, SitemapJob
+from bilingual_crawler.pages.jobs import PageJob, PdfJob, SitemapJob
 from bilingual_crawler.pages.links import refreshed
 from bilingual_crawler.pages.model import PageRecord
 from bilingual_crawler.pages.origin import NOINDEX, NOTHING, TDM_POLICY, TDM_RESERVATION, opt_outs
@@ -129,7 +129,10 @@ class LanguageFilterMiddleware(ReadingComponent):
             return response
         if entry is not None and entry.kind is Kind.SITEMAP:
             sitemap = await self._read(SitemapJob(response.body, url, self._context.formats), url)
-            if not self._is_page(entry, response, sitemap):
+            # the site may have redirected from a sitemap that it lacks to one of its pages
+            is_moved = entry.redirects and not (sitemap.links or sitemap.nested or sitemap.documents)
+            is_page = is_moved and self._format(response.headers, entry.url) is not None
+            if not (is_page and self._context.scope.admits(entry.url)):
                 request.meta[SITEMAP] = sitemap
                 return response
             entry.kind, entry.parent = Kind.PAGE, entry.parent or f"{origin(url)}/robots.txt"
@@ -140,12 +143,6 @@ class LanguageFilterMiddleware(ReadingComponent):
             raise Refused("not-html", f"not a document: {header(response.headers, 'Content-Type')}", status=200)
         await self._read_page(request, response, url)
         return response
-
-    def _is_page(self, entry: Entry, response: Response, sitemap: Sitemap) -> bool:
-        """Whether the site has redirected from a *sitemap* that it lacks to one of its pages, which is read as such."""
-        is_empty = not (sitemap.links or sitemap.nested or sitemap.documents)
-        is_page = self._format(response.headers, entry.url) is not None
-        return bool(entry.redirects) and is_empty and is_page and self._context.scope.admits(entry.url)
 
     def _url(self, request: Request) -> str | None:
         """The URL of the page or sitemap that *request* asks for; None if its answer is not read."""

@@ -25,20 +25,16 @@ def load_langid() -> LanguageIdentifier:
     folder = parent and parent / f"langid-{version('py3langid')}"
     if folder:
         with suppress(OSError, ValueError, EOFError):
-            return _mapped(folder)
+            files = (folder / f"{name}.npy" for name in _TABLES)
+            scores, prior, classes, moves, rows, output = (np.asarray(np.load(file, mmap_mode="r")) for file in files)
+            # an item of an array is an object of numpy, which is slow to index with
+            views = {"tk_nextmove": moves.data, "tk_row": rows.data, "tk_output": output.data}
+            return LanguageIdentifier(scores, prior, classes.tolist(), **views, norm_probs=True)
     identifier = LanguageIdentifier.from_model_file(MODEL_FILE, norm_probs=True)
     if folder:
         with suppress(OSError):
             _write(identifier, folder)
     return identifier
-
-
-def _mapped(folder: Path) -> LanguageIdentifier:
-    files = (folder / f"{name}.npy" for name in _TABLES)
-    scores, prior, classes, moves, rows, output = (np.asarray(np.load(file, mmap_mode="r")) for file in files)
-    # an item of an array is an object of numpy, which is slow to index with
-    views = {"tk_nextmove": moves.data, "tk_row": rows.data, "tk_output": output.data}
-    return LanguageIdentifier(scores, prior, classes.tolist(), **views, norm_probs=True)
 
 
 def _write(identifier: LanguageIdentifier, folder: Path) -> None:
