@@ -1,7 +1,6 @@
 """Documents as a whole: in pairs with all sentences and beads, and of one language, paired or not."""
 
 import gzip
-import json
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
@@ -10,9 +9,9 @@ from typing import Any
 import pyarrow.parquet as pq
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
+from support.crawls import succeeds
 from support.finnish_texts import ENGLISH, FINNISH
-from support.tables import json_lines
-from support.webserver import run_scrapy
+from support.tables import json_lines, write_pages
 
 from bilingual_crawler.bitext.align import LONGEST
 from bilingual_crawler.bitext.monolingual import open_monolingual
@@ -156,11 +155,9 @@ def test_documents_of_one_language_come_once_without_boilerplate(tmp_path: Path)
     lonely = ["Home News Contact us", *letters]
     smiths = {"a.example/en/print/smith": lonely[:-1], "a.example/en/smith": lonely, "b.example/smith": lonely[1:]}
     texts |= {f"https://{url}": text for url, text in smiths.items()}
-    with (tmp_path / "pages.jsonl").open("w") as file:
-        file.writelines(json.dumps({"url": url, "text": "\n".join(text)}) + "\n" for url, text in texts.items())
+    write_pages(tmp_path, {url: "\n".join(text) for url, text in texts.items()})
     bitext = ("--bitext", "bitext", "--formats", "monolingual,monolingual-parquet", "-s", "BILINGUAL_ENCODER=")
-    result = run_scrapy(tmp_path, "align", "pages.jsonl", "--pair", "en-es", "--method", "url", *bitext)
-    assert result.returncode == 0, result.stderr
+    succeeds(tmp_path, "align", "pages.jsonl", "--pair", "en-es", "--method", "url", *bitext)
     rows = {row["url"]: row for row in json_lines(tmp_path / "bitext" / "en-es.monolingual.jsonl.gz")}
     assert len(rows) == 21
     assert {url for url, row in rows.items() if row["paired"]} == {url for url in texts if url[-1].isdigit()}
