@@ -41,9 +41,8 @@ def scored(*rows: tuple[float, int, int]) -> Tally:
 
 
 class TestVerdicts:
-    @pytest.mark.parametrize(
-        ("urls", "verdict"),
-        [
+    def test_of_one_pair(self) -> None:
+        for urls, verdict in (
             ("a1 b1", PairVerdict.RIGHT),
             ("b1 a1", PairVerdict.FALSE),
             ("a1 b2", PairVerdict.FALSE),
@@ -52,11 +51,9 @@ class TestVerdicts:
             ("a3 x", PairVerdict.FALSE),
             ("x b4", PairVerdict.FALSE),
             ("x y", PairVerdict.UNJUDGED),
-        ],
-    )
-    def test_of_one_pair(self, urls: str, verdict: PairVerdict) -> None:
-        a, b = urls.split()
-        assert TRUTH.verdict((a, b)) == verdict
+        ):
+            a, b = urls.split()
+            assert TRUTH.verdict((a, b)) == verdict
 
     def test_a_pair_of_an_orphan_lowers_precision(self) -> None:
         right = pairs("a1 b1", "a2 b2", "x y")
