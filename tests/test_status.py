@@ -300,14 +300,8 @@ def test_an_address_in_use_is_an_error_at_the_start(tmp_path: Path) -> None:
 
 def test_addresses() -> None:
     local = ("127.0.0.1", 8010)
-    read = {
-        None: None,
-        "": None,
-        "8010": local,
-        ":8010": local,
-        "0.0.0.0:80": ("0.0.0.0", 80),
-        "[::1]:8010": ("::1", 8010),
-    }
+    read = {None: None, "": None, "8010": local, ":8010": local, "0.0.0.0:80": ("0.0.0.0", 80)}
+    read["[::1]:8010"] = ("::1", 8010)
     assert {given: Options.of(Settings({"BILINGUAL_STATUS": given})).status for given in read} == read
     assert Options.of(Settings()).status is None, "nobody listens unless asked"
 
