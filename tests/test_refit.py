@@ -140,9 +140,7 @@ def test_the_benchmark_measures_two_frozen_sites(
 
 
 def test_align_learns_from_a_filled_sheet(tmp_path: Path) -> None:
-    write_pages(
-        tmp_path, {f"https://a.example/{lang}/{n}": f"{TEXT[lang]} {n}" for n in range(6) for lang in ("en", "es")}
-    )
+    write_pages(tmp_path, {f"https://a.fi/{tag}/{n}": f"{TEXT[tag]} {n}" for n in range(6) for tag in ("en", "es")})
     common = ("align", "pages.jsonl", "--pair", "eng-spa", "--method", "url", "-s", "BILINGUAL_ENCODER=")
     succeeds(tmp_path, *common, "--review", "sheets")
     sheet = tmp_path / "sheets"

@@ -269,9 +269,7 @@ def run(arguments: list[str]) -> None:
     command.run(arguments, Namespace())
 
 
-def test_command_prints_the_path_and_names_the_folder_that_was_moved(
-    output: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_the_command_prints_the_path_and_names_a_moved_folder(output: Path, capsys: pytest.CaptureFixture[str]) -> None:
     run([str(output)])
     said = capsys.readouterr()
     assert said.out == f"{output / 'report.html'}\n"

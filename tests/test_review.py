@@ -148,9 +148,7 @@ def test_the_precision_of_one_pair_of_languages_does_not_wait_for_the_others(tmp
 
 
 def test_a_filled_sheet_is_never_overwritten(tmp_path: Path) -> None:
-    write_pages(
-        tmp_path, {f"https://a.example/{lang}/{n}": f"{TEXT[lang]} {n}" for n in range(3) for lang in ("en", "es")}
-    )
+    write_pages(tmp_path, {f"https://a.fi/{tag}/{n}": f"{TEXT[tag]} {n}" for n in range(3) for tag in ("en", "es")})
     align = ("align", "pages.jsonl", "--pair", "eng-spa", "--method", "url", "--review", "sheets")
     sheet = tmp_path / "sheets" / "review.tsv"
     # a sheet that nobody has touched may be written again
@@ -178,9 +176,7 @@ def test_a_filled_sheet_is_never_overwritten(tmp_path: Path) -> None:
         (lambda sheet: sheet.write_text("kind\ttranslation\n" + "x" * 200_000), "line 2: field"),
     ],
 )
-def test_a_sheet_that_cannot_be_read_is_an_error_in_one_line(
-    tmp_path: Path, write: Callable[[Path], object], message: str
-) -> None:
+def test_a_sheet_that_cannot_be_read_is_one_line(tmp_path: Path, write: Callable[[Path], object], message: str) -> None:
     write(tmp_path / "review.tsv")
     assert message in refused(tmp_path, "review", ".")
 

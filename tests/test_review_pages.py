@@ -64,9 +64,7 @@ class Reviewing:
 
 
 @contextmanager
-def reviewing(
-    folder: Path, *, max_file: int = resource.RLIM_INFINITY, interrupted: bool = False
-) -> Iterator[Reviewing]:
+def reviewing(folder: Path, max_file: int = resource.RLIM_INFINITY, interrupted: bool = False) -> Iterator[Reviewing]:
     """The command, which can write files of *max_file* bytes, and which SIGINT reaches if it is *interrupted*."""
 
     def listen() -> None:

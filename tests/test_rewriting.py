@@ -41,9 +41,7 @@ def test_two_pairs_of_a_site_tell_the_third(first: str, second: str, contents: t
 
 
 @given(TEMPLATES, MARKS, st.lists(st.tuples(SLUGS, st.integers(10, 10**6)), min_size=3, max_size=3, unique=True))
-def test_a_rule_of_two_pairs_maps_a_third_there_and_back(
-    template: str, marks: tuple[str, str], contents: list[tuple[str, int]]
-) -> None:
+def test_two_pairs_tell_any_third_one(template: str, marks: tuple[str, str], contents: list[tuple[str, int]]) -> None:
     check_third([tuple(template.format(mark=mark, slug=slug, number=n) for mark in marks) for slug, n in contents])
 
 

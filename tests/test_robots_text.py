@@ -19,9 +19,7 @@ LINES = st.sampled_from(
 @given(st.lists(LINES, max_size=12))
 @example(["User-agent: *", "nonsense", "User-agent: crawler", "Disallow: /a"])
 @example(["User-agent: *", "more nonsense", "User-agent: other", "Disallow /a", "User-agent: third", "Disallow: /b"])
-@example(
-    ["User-agent: *", "a http://b.example/", "User-agent: other", "unknown: x", "User-agent: third", "Disallow: /b"]
-)
+@example(["User-agent: *", "a http://b.example/", "User-agent: other", "unknown: x", "User-agent: 3", "Disallow: /b"])
 def test_what_is_left_out_does_not_concern_the_crawler(lines: list[str]) -> None:
     whole, reduced = (Protego.parse(text) for text in ("\n".join(lines), rules_for("\n".join(lines), AGENT)))
     for path in ("/", "/a", "/a/b", "/b", "/c"):
@@ -55,9 +53,7 @@ def test_names_that_stand_for_the_crawler() -> None:
         assert not allows(f"User-agent: {name}\nDisallow: /", "/", AGENT)
 
 
-@pytest.mark.parametrize(
-    "name", ["otherbot", "my-bilingual-crawler", "bilingual-crawlers", "ツ", "", "/", "other, bots"]
-)
+@pytest.mark.parametrize("name", ["otherbot", "my-bilingual-crawler", "bilingual-crawlers", "ツ", "", "/", "a, bot"])
 def test_names_that_do_not(name: str) -> None:
     assert allows(f"User-agent: {name}\nDisallow: /", "/", AGENT)
 

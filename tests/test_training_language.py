@@ -253,9 +253,7 @@ def test_from_lists_to_scores(tmp_path: Path, trained: Trained, capsys: pytest.C
 
 
 @pytest.mark.slow
-def test_a_killed_run_goes_on_and_ends_the_same(
-    tmp_path: Path, trained: Trained, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_killed_run_comes_to_the_same_end(tmp_path: Path, trained: Trained, monkeypatch: pytest.MonkeyPatch) -> None:
     assert "going on after epoch" in trained.said
     networks: list[WordNet] = []
 

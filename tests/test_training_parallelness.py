@@ -103,9 +103,7 @@ def test_a_second_run_numbers_the_pieces_of_words_as_the_first(tmp_path: Path) -
     assert first == second
 
 
-def test_a_training_for_other_targets_does_not_go_on_from_the_checkpoint_of_another(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_training_for_other_targets_begins_anew(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     recipe = Recipe(epochs=1, batch=64, pieces=300, made_up=0, word_epochs=0)
     p = prepare(tiny_sources(tmp_path, hosts=4), recipe, tmp_path / "work")
     chosen = np.flatnonzero(p.weights > 0)

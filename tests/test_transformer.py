@@ -300,9 +300,7 @@ def test_a_run_is_not_resumed_with_another_recipe(tmp_path: Path) -> None:
             lists.prepare("language", sources, Recipe(held_out=0.3, rate=1.0), "</s>", tmp_path / left / "lists")
 
 
-def test_a_batch_must_be_shared_out_evenly_and_several_gpus_want_torchrun(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_batch_is_shared_out_evenly_and_gpus_want_torchrun(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("torch.cuda.device_count", lambda: 4)
     with pytest.raises(RecipeError, match="torchrun --nproc-per-node 4"):
         fit.arguments_of(Recipe(), tmp_path, "fp32", 10, 1)

@@ -357,9 +357,7 @@ def test_copies_that_link_to_copies_end(tmp_path: Path) -> None:
     assert summary(tmp_path)["traps"]["links/copy"] > 0
 
 
-def test_a_page_with_too_many_links_gives_its_languages_and_the_first_but_a_sitemap_may_have_more(
-    tmp_path: Path,
-) -> None:
+def test_a_page_with_too_many_links_gives_its_languages_and_the_first_a_sitemap_may_have_more(tmp_path: Path) -> None:
     many = "".join(f"<a href=/x/{number}>x</a>" for number in range(6000))
     switch = "<nav class=language-switcher><a href=/es/ hreflang=es>es</a></nav>"
     urls = "".join(f"<url><loc>/y/{number}</loc></url>" for number in range(6000))

@@ -138,9 +138,7 @@ def test_urls_that_cannot_be_fetched_now_promise_no_more_than_the_best_one() -> 
 
 @given(
     st.floats(0.01, 0.99),
-    st.builds(
-        Progress, st.integers(0, 2000), st.integers(0, 500), st.integers(0, 20), st.integers(0, 100), st.floats(0, 500)
-    ),
+    st.builds(Progress, st.integers(0, 2000), st.integers(0, 500), st.integers(0, 20), counts, st.floats(0, 500)),
 )
 def test_a_site_is_left_in_time_and_not_too_early(until: float, progress: Progress) -> None:
     left = progress.is_enough(until)
@@ -368,9 +366,7 @@ def test_pairs_of_two_domains_count_on_both(tmp_path: Path) -> None:
 def with_hidden_pages() -> tuple[dict[str, str], list[str]]:
     """The site with as many pairs again, whose pages no page leads to; and the paths of these."""
     site = with_blog()
-    hidden = {
-        path.replace("page-", "more-"): page.replace("page-", "more-") for path, page in site.items() if "page-" in path
-    }
+    hidden = {url.replace("page", "more"): page.replace("page", "more") for url, page in site.items() if "page" in url}
     return site | hidden, list(hidden)
 
 

@@ -28,6 +28,7 @@ from bilingual_crawler.urls.canonical import asked_language, bare, canonicalise,
 from bilingual_crawler.urls.marks import marked_language, strip_language
 
 PAGES = 16
+Responder = Callable[[str, Message], Answer]
 BITEXT = ("-s", "BILINGUAL_BITEXT=moses", "-s", "BILINGUAL_ENCODER=")
 ADDRESS = "https://example.org/page?id=3"
 
@@ -147,7 +148,7 @@ def preferred(headers: Message) -> str:
     return next((tag for tag in tags if tag in HOME), "en")
 
 
-def numbered(site: Callable[[int, str, Message], Answer]) -> Callable[[str, Message], Answer]:
+def numbered(site: Callable[[int, str, Message], Answer]) -> Responder:
     """A site of numbered pages, of which *site* is asked for the number, too; it lacks all others."""
 
     @wraps(site)
@@ -212,7 +213,7 @@ FORM = f"<form action=/>{CHOICES}<input type=submit value=Go></form>"
 SCRIPT = """<button onclick="location.href='/?lang=es'">Español</button>"""
 
 
-def by_parameter(switch: str) -> Callable[[str, Message], Answer]:
+def by_parameter(switch: str) -> Responder:
     """``?lang=es`` shows the page in Spanish, and *switch* is the only way there."""
 
     @numbered
@@ -309,7 +310,7 @@ def test_each_host_of_a_site_is_asked_in_other_languages_if_it_has_a_seed(tmp_pa
 
 
 @pytest.mark.parametrize(("site", "stops"), [(by_cookie, "killed"), (by_header, "by its budget")])
-def test_a_resumed_crawl_loses_no_variant(tmp_path: Path, site: Callable[[str, Message], Answer], stops: str) -> None:
+def test_a_resumed_crawl_loses_no_variant(tmp_path: Path, site: Responder, stops: str) -> None:
     job = ("-s", f"JOBDIR={tmp_path / 'job'}")
     with negotiating(site) as server:
         if stops == "killed":
@@ -324,9 +325,7 @@ def test_a_resumed_crawl_loses_no_variant(tmp_path: Path, site: Callable[[str, M
 
 
 @pytest.mark.parametrize("site", [by_header, by_cookie])
-def test_a_recrawl_asks_for_each_variant_once_and_an_archive_answers_by_language(
-    tmp_path: Path, site: Callable[[str, Message], Answer]
-) -> None:
+def test_a_recrawl_asks_for_each_variant_once_and_an_archive_answers_for_it(tmp_path: Path, site: Responder) -> None:
     first, again, replayed = (tmp_path / name for name in ("first", "again", "replayed"))
     for folder in (first, again, replayed):
         folder.mkdir()

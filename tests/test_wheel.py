@@ -57,9 +57,7 @@ def test_the_wheel_holds_every_file_of_the_package_and_the_models(python: Path, 
 
 
 def _files(folder: Path) -> set[Path]:
-    return {
-        path.relative_to(folder) for path in folder.rglob("*") if path.is_file() and "__pycache__" not in path.parts
-    }
+    return {one.relative_to(folder) for one in folder.rglob("*") if one.is_file() and "__pycache__" not in one.parts}
 
 
 @pytest.fixture(scope="module")

@@ -99,9 +99,7 @@ def test_input_that_cannot_be_used_ends_with_one_line(
     assert message in refused(capsys, main, command)
 
 
-def test_gold_with_the_other_language_first_is_named_and_languages_may_be_any_codes(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_gold_in_the_other_order_is_named_for_any_codes(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     site = lett(tmp_path / "a.lett", small_site(2))
     gold = gold_pairs(tmp_path, *((f"fr/{n}.html", f"en/{n}.html") for n in range(2)))
     given = [str(site), "--gold", str(gold), "--model", "rules"]

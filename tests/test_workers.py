@@ -60,9 +60,7 @@ def every_document(sites: list[Site]) -> set[str]:
 
 
 def asked(sites: list[Site]) -> Counter[str]:
-    return Counter(
-        {f"{site.url}{path}": n for site in sites for path, n in site.asked.items() if path not in ABOUT_SITE}
-    )
+    return Counter({site.url + path: n for site in sites for path, n in site.asked.items() if path not in ABOUT_SITE})
 
 
 @pytest.fixture(autouse=True)
@@ -233,9 +231,7 @@ def test_a_stop_is_in_order_and_more_workers_go_on(tmp_path: Path, sites: list[S
         ("discovery", WORKERS, "BILINGUAL_WORKERS: sites are looked for by one process"),
     ],
 )
-def test_what_workers_cannot_do_is_refused_at_the_start(
-    tmp_path: Path, spider: str, more: tuple[str, ...], message: str
-) -> None:
+def test_what_workers_cannot_do_is_refused(tmp_path: Path, spider: str, more: tuple[str, ...], message: str) -> None:
     assert message in refused(tmp_path, "crawl", spider, *ARGUMENTS[2:], *NOWHERE, *more)
     assert not list(tmp_path.iterdir())
 
@@ -313,9 +309,7 @@ def folders(tmp_path: Path) -> list[Path]:
     return [tmp_path / "one", tmp_path / "two"]
 
 
-def test_workers_share_the_budget_of_bytes_and_fetch_nothing_twice(
-    folders: list[Path], sites: list[Site], server: RedisServer
-) -> None:
+def test_workers_share_a_budget_of_bytes_and_pages(folders: list[Path], sites: list[Site], server: RedisServer) -> None:
     more = ("DOWNLOAD_DELAY=0.1", "BILINGUAL_MAX_BYTES=60000")
     workers = [start_worker(folder, sites, server, *more) for folder in folders]
     for worker in workers:
@@ -367,9 +361,7 @@ def test_the_work_of_a_killed_worker_is_taken_over(folders: list[Path], sites: l
 
 
 @pytest.mark.slow
-def test_a_killed_worker_comes_back_and_redis_is_killed_under_it(
-    tmp_path: Path, sites: list[Site], server: RedisServer
-) -> None:
+def test_a_killed_worker_and_its_killed_redis_come_back(tmp_path: Path, sites: list[Site], server: RedisServer) -> None:
     folder = tmp_path / "one"
     jobdir = f"JOBDIR={folder / 'job'}"
     killed = start_worker(folder, sites, server, jobdir)
