@@ -304,15 +304,10 @@ def start_worker(
     return start_scrapy(folder, "crawl", "bilingual", *arguments, *each("-s", *outputs, *settings), fresh=fresh)
 
 
-@pytest.fixture
-def folders(tmp_path: Path) -> list[Path]:
-    return [tmp_path / "one", tmp_path / "two"]
-
-
-def test_workers_share_a_budget_of_bytes_and_pages(folders: list[Path], sites: list[Site], server: RedisServer) -> None:
+def test_workers_share_a_budget_of_bytes_and_pages(tmp_path: Path, sites: list[Site], server: RedisServer) -> None:
+    folders = [tmp_path / "one", tmp_path / "two"]
     more = ("DOWNLOAD_DELAY=0.1", "BILINGUAL_MAX_BYTES=60000")
-    workers = [start_worker(folder, sites, server, *more) for folder in folders]
-    for worker in workers:
+    for worker in [start_worker(folder, sites, server, *more) for folder in folders]:
         end(worker)
     one, two = map(documents, folders)
     assert not one & two
@@ -340,12 +335,13 @@ def test_a_worker_whose_name_a_crash_has_cut_off_gets_another_and_one_that_comes
 
 
 @pytest.mark.slow
-def test_the_work_of_a_killed_worker_is_taken_over(folders: list[Path], sites: list[Site], server: RedisServer) -> None:
+def test_the_work_of_a_killed_worker_is_taken_over(tmp_path: Path, sites: list[Site], server: RedisServer) -> None:
+    folders = [tmp_path / "one", tmp_path / "two"]
     killed, survivor = (start_worker(folder, sites, server) for folder in folders)
     while not (folders[0] / "out" / "documents.jsonl.gz").exists() or len(documents(folders[0])) < 5:
         time.sleep(0.1)
         assert killed.poll() is None
-    killed.send_signal(signal.SIGKILL)
+    killed.kill()
     killed.communicate()
     end(survivor)
     one, two = map(documents, folders)
@@ -353,11 +349,11 @@ def test_the_work_of_a_killed_worker_is_taken_over(folders: list[Path], sites: l
     fetched = asked(sites)
     assert max(fetched.values()) <= 2
     assert sum(n > 1 for n in fetched.values()) <= 16
-    pairs = {(row["url_a"], row["url_b"]) for row in read_tsv(folders[1] / "out" / "pairs.tsv")}
-    assert pairs
+    found = pairs(folders[1])
+    assert found
     # the documents of the other worker, of which this one has learnt, are in none of its pairs
-    assert {url for pair in pairs for url in pair} <= two
-    assert summary(folders[1])["pairs"] == len(pairs)
+    assert {url for pair in found for url in pair} <= two
+    assert summary(folders[1])["pairs"] == len(found)
 
 
 @pytest.mark.slow
@@ -366,7 +362,7 @@ def test_a_killed_worker_and_its_killed_redis_come_back(tmp_path: Path, sites: l
     jobdir = f"JOBDIR={folder / 'job'}"
     killed = start_worker(folder, sites, server, jobdir)
     wait_until_asked(sites, 20, killed)
-    killed.send_signal(signal.SIGKILL)
+    killed.kill()
     killed.communicate()
     again = start_worker(folder, sites, server, jobdir)
     wait_until_asked(sites, 40, again)
