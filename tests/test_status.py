@@ -85,10 +85,8 @@ def watched(tmp_path_factory: pytest.TempPathFactory) -> Watched:
                 continue
             crawl.page = get(f"{crawl.address}/")
             crawl.metrics = get(f"{crawl.address}/metrics")
-            crawl.explained = [
-                get(f"{crawl.address}/explain?url={quote(url + '/en/', safe='')}"),
-                json.loads(get(f"{crawl.address}/explain?url={url}/es/new", "application/json")),
-            ]
+            unseen = get(f"{crawl.address}/explain?url={url}/es/new", "application/json")
+            crawl.explained = [get(f"{crawl.address}/explain?url={quote(url + '/en/', safe='')}"), json.loads(unseen)]
             show = [chromium, "--headless", "--no-sandbox", "--disable-gpu", "--dump-dom", f"{crawl.address}/"]
             crawl.drawn = subprocess.run(show, capture_output=True, text=True, timeout=300, check=True).stdout
             with pytest.raises(HTTPError) as error:
