@@ -96,8 +96,7 @@ def test_the_correction_without_labels_is_none_and_follows_many_labels() -> None
     assert not fit_correction(np.zeros((0, 6)), np.zeros(0)).any()
     rows = np.tile([1.0, 2.0, 0, 0, 0, 0], (2000, 1))
     labels = (np.arange(2000) % 4 == 0).astype(float)
-    found = 1 / (1 + np.exp(-(rows[0, 1] + rows[0] @ fit_correction(rows, labels))))
-    assert found == pytest.approx(0.25, abs=0.01)
+    assert 1 / (1 + np.exp(-(rows[0, 1] + rows[0] @ fit_correction(rows, labels)))) == pytest.approx(0.25, abs=0.01)
 
 
 def test_the_threshold_is_half_of_the_best_expected_f1() -> None:

@@ -202,8 +202,7 @@ def test_the_time_budget_ends_a_page_that_never_ends(tmp_path: Path) -> None:
     endless = "<title>app</title><script>setTimeout(() => { while (true) {} }, 50)</script>"
     limits = ("-s", "CLOSESPIDER_TIMEOUT=8", "-s", "BILINGUAL_RENDER_TIMEOUT=300")
     with serve(with_scripts() | {"/en/page-0.html": endless}) as site:
-        result = crawl(tmp_path, site, "-a", "render=auto", *limits)
-    assert 7 < elapsed(result) < 120
+        assert 7 < elapsed(crawl(tmp_path, site, "-a", "render=auto", *limits)) < 120
 
 
 @pytest.mark.slow
@@ -321,8 +320,7 @@ def test_without_a_browser_always_is_an_error_and_auto_a_warning(tmp_path: Path)
         said = crawls.refused(tmp_path, *always, *nowhere)
         assert "render=always: PLAYWRIGHT_LAUNCH_OPTIONS: there is no browser /nowhere/chromium" in said
         assert not site.asked
-        result = crawl(tmp_path, site, "-a", "render=auto", *nowhere)
-    assert result.stderr.count("/nowhere/chromium; until then") == 1
+        assert crawl(tmp_path, site, "-a", "render=auto", *nowhere).stderr.count("/nowhere/chromium; until then") == 1
     assert documents(tmp_path)
 
 

@@ -39,9 +39,8 @@ def test_sitemaps_are_canonical_and_unique_and_may_be_relative() -> None:
         "SITEMAP: https://a.example/s.xml\nsitemaps: https://a.example/s.xml # again\nSitemap: mailto:x\nSitemap:\n"
         "# Sitemap: https://a.example/x.xml\nSitemap: /maps/s.xml\nSitemap: maps/t.xml\nSitemap: //b.example/maps/s.xml"
     )
-    found = sitemaps_in(text, "https://a.example/robots.txt")
     paths = "a.example/s.xml a.example/t.xml a.example/maps/s.xml a.example/maps/t.xml b.example/maps/s.xml"
-    assert found == [f"https://{path}" for path in paths.split()]
+    assert sitemaps_in(text, "https://a.example/robots.txt") == [f"https://{path}" for path in paths.split()]
 
 
 def test_names_that_stand_for_the_crawler() -> None:

@@ -175,9 +175,8 @@ def test_variants_name_their_script() -> None:
 def test_sentences_in_the_other_script_are_dropped(pair: str, text: str, reason: str) -> None:
     parsed = LanguagePairs.parse(pair)
     [one] = parsed
-    cleaner = Cleaner(one, Detection.for_pairs(("cld2",), parsed))
     found = SentencePair("The library is open from Monday to Friday.", text, 1.0, "0", "0", 0.9)
-    assert cleaner.objection(found) == reason
+    assert Cleaner(one, Detection.for_pairs(("cld2",), parsed)).objection(found) == reason
 
 
 def test_mining_does_not_tell_two_scripts_apart() -> None:

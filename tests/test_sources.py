@@ -91,9 +91,8 @@ def test_a_list_of_links_answers_who_links_to_a_host(tmp_path: Path) -> None:
         "other.mt\tportal.eu\nno host\tportal.eu\nexample.mt\t\nexample.mt\tportal.eu\tmuch\n"
     )
     source = backlink_source(f"tsv:{packed(tmp_path / 'links.tsv', text)}")(tmp_path, ())
-    expected = [Lead("https://portal.eu/", 1.0, guessed_scheme=True), Lead(hub, 0.5)]
     for name in ("example.mt", "www.example.mt", "EXAMPLE.mt:8443"):
-        assert source.backlinks(name) == expected
+        assert source.backlinks(name) == [Lead("https://portal.eu/", 1.0, guessed_scheme=True), Lead(hub, 0.5)]
     assert not source.backlinks("unknown.mt")
     assert source.left_out == {"no host or URL": 2, "not between 0 and 1": 1}
 

@@ -240,8 +240,7 @@ def test_from_lists_to_scores(tmp_path: Path, trained: Trained, capsys: pytest.C
 
     report, judged = tmp_path / "scores.json", tmp_path / "test.tsv"
     judged.write_text(trained.other.read_text() + "broken\n")
-    command = f"language --model {trained.model} --data {judged} --json {report} --least 5"
-    assert evaluate.main(command.split()) == 0
+    assert evaluate.main(f"language --model {trained.model} --data {judged} --json {report} --least 5".split()) == 0
     scores = json.loads(report.read_text())
     assert scores["macro"]["f1"] > 0.95
     assert scores["classes"]["mlt"]["support"] == 300

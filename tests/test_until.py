@@ -328,8 +328,7 @@ def test_the_reason_of_the_end_is_that_of_the_budget(tmp_path: Path) -> None:
 def test_workers_of_one_frontier_leave_their_sites(tmp_path: Path) -> None:
     with serve(with_blog()) as one, serve(with_blog(), address="127.0.0.2") as two, redis_server(tmp_path) as server:
         folders = crawl_with_two_workers(tmp_path, f"{one.url}/en/,{two.url}/en/", server.url, *UNTIL, *WHOLE)
-        rows = [row for folder in folders for row in read_tsv(folder / "out" / "pairs.tsv")]
-        assert len(rows) >= 2 * PAGES
+        assert len([row for folder in folders for row in read_tsv(folder / "out" / "pairs.tsv")]) >= 2 * PAGES
         assert one.asked.total() + two.asked.total() < 2 * PAGES + BLOG
 
 

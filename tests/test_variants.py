@@ -285,8 +285,7 @@ def test_a_site_that_ignores_the_header_costs_at_most_one_request(tmp_path: Path
         asked = [path for path in server.paths() if number_of(path) is not None]
         assert sorted(asked) == sorted([*["/"] * more, *map(path_of, range(PAGES))])
     assert len(documents(tmp_path)) == PAGES
-    outcomes = [row["outcome"] for row in read_tsv(tmp_path / "out" / "crawl.tsv")]
-    assert outcomes.count("not-negotiated") == more
+    assert [row["outcome"] for row in read_tsv(tmp_path / "out" / "crawl.tsv")].count("not-negotiated") == more
 
 
 def test_each_host_of_a_site_is_asked_in_other_languages_if_it_has_a_seed(tmp_path: Path) -> None:

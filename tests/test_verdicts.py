@@ -104,8 +104,7 @@ class TestReliability:
     def test_plot(self, tmp_path: Path) -> None:
         bins = reliability(scored((0.55, 11, 9), (0.99, 9, 1)))
         panels = {"dev": {"auto": bins, "url": reliability(Tally())}, "half": {"auto": bins}}
-        path = plot_reliability(panels, tmp_path / "new" / "score.svg")
-        assert path.read_text().startswith("<?xml")
+        assert plot_reliability(panels, tmp_path / "new" / "score.svg").read_text().startswith("<?xml")
 
 
 COUPLES = 3

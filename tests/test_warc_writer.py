@@ -205,8 +205,7 @@ def test_crawl_is_kept(tmp_path: Path) -> None:
     path = tmp_path / "crawl-00000.warc.gz"
     assert_sound(path)
     kept = {target: payload for kind, target, payload in records(path) if kind == "response"}
-    paths = {str(target).removeprefix(url) for target in kept}
-    assert paths == {"", "robots.txt", *PATHS}
+    assert {str(target).removeprefix(url) for target in kept} == {"", "robots.txt", *PATHS}
     assert kept[url + "gz"][:2] == b"\x1f\x8b"
     assert kept[url + "chunked"] == b"<html>one two three</html>"
     assert probe.stats["bilingual/warc/exchanges"] == len(kept)

@@ -128,8 +128,7 @@ def test_a_document_of_too_many_sentences_is_cut_where_the_alignment_ends(tmp_pa
     produce(tmp_path, {A: [f"One {n}. Two." for n in range(LONGEST)], B: FINNISH}, "documents", "monolingual")
     [row] = json_lines(tmp_path / "en-fi.documents.jsonl.gz")
     assert len(row["sentences"]["en"]) == LONGEST
-    alone = json_lines(tmp_path / "en-fi.monolingual.jsonl.gz")
-    assert len(alone[0]["paragraphs"]) == LONGEST
+    assert len(json_lines(tmp_path / "en-fi.monolingual.jsonl.gz")[0]["paragraphs"]) == LONGEST
 
 
 def test_the_main_text_of_a_document_decides_whether_it_is_in_its_language(tmp_path: Path) -> None:

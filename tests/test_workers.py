@@ -121,8 +121,7 @@ def test_workers_bring_what_one_process_brings_into_one_folder(tmp_path: Path, s
     assert times == sorted(times)
     assert hosts(tmp_path) == {site.url.split("/")[2] for site in sites}
     for record in read_json_lines(out / "documents.jsonl.gz"):
-        archived = open_warc(out / record["warc_file"], LeftOut()).read(record["warc_offset"])
-        assert record["url"].encode() in archived
+        assert record["url"].encode() in open_warc(out / record["warc_file"], LeftOut()).read(record["warc_offset"])
     assert (out / "report.html").exists()
     assert "BILINGUAL_WORKERS = " in (out / "crawl.toml").read_text()
     assert log.count("Outputs: ") == 1
@@ -141,8 +140,7 @@ def test_a_stop_while_all_documents_are_aligned_names_what_the_pairs_are(tmp_pat
                     aligning |= b"at_end" in Path(f"/proc/{child}/cmdline").read_bytes()
         time.sleep(0.01)
     crawl.send_signal(signal.SIGINT)
-    log = end(crawl)
-    assert "pairs.tsv has the pairs that the workers found on the way: the crawl was stopped" in log
+    assert "pairs.tsv has the pairs that the workers found on the way: the crawl was stopped" in end(crawl)
     assert summary(tmp_path)["finish_reason"] == "shutdown"
 
 
@@ -210,8 +208,7 @@ def test_a_stop_is_in_order_and_more_workers_go_on(tmp_path: Path, sites: list[S
     assert len(documents(tmp_path)) == sum(counts["documents"].values()) > 0
     assert "JOBDIR=job: holds a crawl of several workers: give BILINGUAL_WORKERS" in refused(tmp_path, *one_job)
     (tmp_path / "out" / "worker-2").rename(tmp_path / "elsewhere")
-    said = refused(tmp_path, *one_job, *WORKERS)
-    assert "worker-2 is missing, which a resume needs; put it back" in said
+    assert "worker-2 is missing, which a resume needs; put it back" in refused(tmp_path, *one_job, *WORKERS)
     (tmp_path / "elsewhere").rename(tmp_path / "out" / "worker-2")
     end(start_scrapy(tmp_path, *one_job, "-s", "BILINGUAL_WORKERS=3"))
     assert documents(tmp_path) == every_document(sites)
@@ -246,8 +243,7 @@ def test_a_redis_that_cannot_start_again_stops_the_crawl(tmp_path: Path, sites: 
     data.rename(tmp_path / "aside")
     data.write_text("no folder")
     redis.kill()
-    log = end(crawl, 1)
-    assert "Stopping, a resume goes on from here: redis-server does not start: " in log
+    assert "Stopping, a resume goes on from here: redis-server does not start: " in end(crawl, 1)
     assert summary(tmp_path)["finish_reason"] == "write_error"
     data.unlink()
     (tmp_path / "aside").rename(data)
@@ -314,8 +310,7 @@ def test_workers_share_a_budget_of_bytes_and_pages(tmp_path: Path, sites: list[S
     assert max(asked(sites).values()) == 1
     received = [summary(folder)["bytes"] for folder in folders]
     assert min(received) > 0
-    counted = redis.Redis(port=server.port).hget("bilingual:crawl:named", "bytes ")
-    assert int(counted or 0) == sum(received)
+    assert int(redis.Redis(port=server.port).hget("bilingual:crawl:named", "bytes ") or 0) == sum(received)
     assert 60_000 <= sum(received) < 110_000
     assert {summary(folder)["finish_reason"] for folder in folders} == {"byte_budget"}
 
