@@ -1,14 +1,15 @@
 """Labels of a review: facts for every method, and a correction of its scores and its threshold."""
 
 import json
-from itertools import product
 from pathlib import Path
 
 import numpy as np
 import pytest
+from support.crawls import refused, succeeds
 from support.frozen_sites import write_frozen
+from support.tables import write_pages
 from support.texts import corpus, html
-from support.webserver import TEXT, run_scrapy
+from support.webserver import TEXT
 
 from benchmarks.review import main
 from bilingual_crawler.pairing.align import align, domains
@@ -16,6 +17,7 @@ from bilingual_crawler.pairing.corpus import Corpus, Domain
 from bilingual_crawler.pairing.methods import Candidates, Method
 from bilingual_crawler.pairing.model import LABELLED, Alignment
 from bilingual_crawler.pairing.refit import RefittedMethod, best_threshold, fit_correction
+from bilingual_crawler.reporting.review import Sheet
 from bilingual_crawler.storage.records import read_tsv
 
 HOST = "https://www.example.org"
@@ -94,8 +96,7 @@ def test_the_correction_without_labels_is_none_and_follows_many_labels() -> None
     assert not fit_correction(np.zeros((0, 6)), np.zeros(0)).any()
     rows = np.tile([1.0, 2.0, 0, 0, 0, 0], (2000, 1))
     labels = (np.arange(2000) % 4 == 0).astype(float)
-    found = 1 / (1 + np.exp(-(rows[0, 1] + rows[0] @ fit_correction(rows, labels))))
-    assert found == pytest.approx(0.25, abs=0.01)
+    assert 1 / (1 + np.exp(-(rows[0, 1] + rows[0] @ fit_correction(rows, labels)))) == pytest.approx(0.25, abs=0.01)
 
 
 def test_the_threshold_is_half_of_the_best_expected_f1() -> None:
@@ -138,27 +139,18 @@ def test_the_benchmark_measures_two_frozen_sites(
 
 
 def test_align_learns_from_a_filled_sheet(tmp_path: Path) -> None:
-    with (tmp_path / "pages.jsonl").open("w") as file:
-        for language, n in product(("en", "es"), range(6)):
-            page = {"url": f"https://a.example/{language}/{n}", "text": f"{TEXT[language]} {n}"}
-            file.write(json.dumps(page) + "\n")
+    write_pages(tmp_path, {f"https://a.fi/{tag}/{n}": f"{TEXT[tag]} {n}" for n in range(6) for tag in ("en", "es")})
     common = ("align", "pages.jsonl", "--pair", "eng-spa", "--method", "url", "-s", "BILINGUAL_ENCODER=")
-    first = run_scrapy(tmp_path, *common, "--review", "sheets")
-    assert first.returncode == 0, first.stderr
-    sheet = tmp_path / "sheets" / "review.tsv"
+    succeeds(tmp_path, *common, "--review", "sheets")
+    sheet = tmp_path / "sheets"
     before = list(read_tsv(tmp_path / "pairs.tsv"))
-    refused = before[0]["url_a"]
-    rows = [line.split("\t") for line in sheet.read_text().splitlines()]
-    for row in rows[1:]:
-        if row[1] == "document":
-            row[-2] = "0" if row[2] == refused else "1"
-    sheet.write_text("".join("\t".join(row) + "\n" for row in rows))
-    again = run_scrapy(tmp_path, *common, "--labels", "sheets")
-    assert again.returncode == 0, again.stderr
-    assert f"learnt from {len(before)} of {len(before)} labelled pairs: a pair needs a score of" in again.stdout
+    wrong = before[0]["url_a"]
+    for row in Sheet(sheet).rows:
+        Sheet(sheet).judge(row, "0" if row.cells["url_a"] == wrong else "1")
+    said = succeeds(tmp_path, *common, "--labels", "sheets")
+    assert f"learnt from {len(before)} of {len(before)} labelled pairs: a pair needs a score of" in said
     after = list(read_tsv(tmp_path / "pairs.tsv"))
-    assert {row["url_a"] for row in after} == {row["url_a"] for row in before} - {refused}
+    assert {row["url_a"] for row in after} == {row["url_a"] for row in before} - {wrong}
     assert {row["method"] for row in after} == {LABELLED}
-    missing = run_scrapy(tmp_path, *common, "--labels", "nowhere")
-    assert missing.returncode == 2
-    assert "--labels=nowhere: No such file or directory; give the folder of scrapy align --review" in missing.stderr
+    said = refused(tmp_path, *common, "--labels", "nowhere")
+    assert said == "--labels=nowhere: No such file or directory; give the folder of scrapy align --review"

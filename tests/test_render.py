@@ -57,8 +57,7 @@ PAIRS = {(f"/en/{name}", f"/es/{name}") for name in NAMES}
 
 
 def crawl(folder: Path, site: Site, *more: str, seed: str = "/en/") -> CompletedProcess[str]:
-    result: CompletedProcess[str] = crawls.crawl(folder, site.url + seed, *more)
-    assert result.returncode == 0, result.stderr
+    result: CompletedProcess[str] = crawls.ended_well(crawls.crawl(folder, site.url + seed, *more))
     return result
 
 
@@ -203,8 +202,7 @@ def test_the_time_budget_ends_a_page_that_never_ends(tmp_path: Path) -> None:
     endless = "<title>app</title><script>setTimeout(() => { while (true) {} }, 50)</script>"
     limits = ("-s", "CLOSESPIDER_TIMEOUT=8", "-s", "BILINGUAL_RENDER_TIMEOUT=300")
     with serve(with_scripts() | {"/en/page-0.html": endless}) as site:
-        result = crawl(tmp_path, site, "-a", "render=auto", *limits)
-    assert 7 < elapsed(result) < 120
+        assert 7 < elapsed(crawl(tmp_path, site, "-a", "render=auto", *limits)) < 120
 
 
 @pytest.mark.slow
@@ -318,28 +316,24 @@ def test_what_scripts_of_four_sites_may_do(tmp_path: Path) -> None:
 def test_without_a_browser_always_is_an_error_and_auto_a_warning(tmp_path: Path) -> None:
     nowhere = ("-s", 'PLAYWRIGHT_LAUNCH_OPTIONS={"executable_path": "/nowhere/chromium"}')
     with serve(with_scripts("/es/")) as site:
-        refused = crawls.crawl(tmp_path, f"{site.url}/", "-a", "render=always", *nowhere)
+        always = ("crawl", "bilingual", "-a", "pair=eng-spa", "-a", f"seeds={site.url}/", "-a", "render=always")
+        said = crawls.refused(tmp_path, *always, *nowhere)
+        assert "render=always: PLAYWRIGHT_LAUNCH_OPTIONS: there is no browser /nowhere/chromium" in said
         assert not site.asked
-        result = crawl(tmp_path, site, "-a", "render=auto", *nowhere)
-    assert refused.returncode == 2
-    assert "render=always: PLAYWRIGHT_LAUNCH_OPTIONS: there is no browser /nowhere/chromium" in refused.stderr
-    assert result.stderr.count("/nowhere/chromium; until then") == 1
+        assert crawl(tmp_path, site, "-a", "render=auto", *nowhere).stderr.count("/nowhere/chromium; until then") == 1
     assert documents(tmp_path)
 
 
-@pytest.mark.parametrize(
-    ("html", "expected"),
-    [
+def test_a_shell_has_scripts_and_next_to_no_text_or_links() -> None:
+    for page, expected in (
         (SHELL, True),
         (SHELL.replace("<script src=/app.js></script>", ""), False),
         (f"<SCRIPT></SCRIPT><p>{TEXT['en']}<a href=/next>next</a>", False),
         (f"<script></script><p>{TEXT['en']}", True),
         ("<script></script><p>menu <a href=/next>next</a>", True),
         (f"<script></script><link rel=alternate hreflang=es href=/es/><p>{TEXT['en']}", True),
-    ],
-)
-def test_a_shell_has_scripts_and_next_to_no_text_or_links(html: str, expected: bool) -> None:
-    assert is_shell(parse_page(html, "https://example.org/"), html.encode()) is expected
+    ):
+        assert is_shell(parse_page(page, "https://example.org/"), page.encode()) is expected
 
 
 # languages ------------------------------------------------------------------------------------------------------------
@@ -379,8 +373,7 @@ def test_rendered_pages_are_asked_for_in_both_languages(tmp_path: Path, mode: st
         ]
         seeds = ",".join(f"{server.url}/" for server in servers)
         more = ("-a", f"render={mode}", "-s", "CONCURRENT_REQUESTS=1")
-        result = crawls.crawl(tmp_path, seeds, *more, policy="gain")
-        assert result.returncode == 0, result.stderr
+        result = crawls.ended_well(crawls.crawl(tmp_path, seeds, *more, policy="gain"))
     found = {url: record["language"] for url, record in documents(tmp_path).items()}
     expected = {f"{server.url}{name}": "spa" for server in servers for name in names}
     assert found == expected | {f"{url}#!lang=eng": "eng" for url in expected}

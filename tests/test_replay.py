@@ -10,26 +10,18 @@ import pytest
 from backports import zstd
 from scrapy import Request, signals
 from scrapy.exceptions import DownloadCancelledError, NotConfigured, StopDownload
-from support.archives import ask, page, replay_crawler, write_warc
+from support.archives import ask, page, replay_crawler, warc_record, write_warc
 from support.probe import Probe, crawl, serve
 
 from bilingual_crawler.crawl.handlers import ReplayDownloadHandler
 from bilingual_crawler.crawl.signals import ARCHIVED_DATE, MISSING_FLAG, REDIRECT_FLAG
+from bilingual_crawler.storage import warc
 from bilingual_crawler.storage.archive import Archive, Redirect, iter_responses, open_archive
 from bilingual_crawler.storage.sites import alias_hosts, find_sources
-from bilingual_crawler.storage.warc import (
-    ArchivedResponse,
-    ArchiveError,
-    Index,
-    bare_url,
-    parse_response,
-    record_url,
-    text_key,
-)
+from bilingual_crawler.storage.warc import ArchivedResponse, ArchiveError, Index, parse_response, text_key
 
 HANDLER = "bilingual_crawler.crawl.handlers.ReplayDownloadHandler"
 HANDLERS = {"http": HANDLER, "https": HANDLER}
-
 
 SITE = "https://site.is/"
 PAGES = ("", "is/", "is/a/", "en/a/", "en/b%C3%A9")
@@ -81,10 +73,8 @@ def test_replay_of_a_crawl_is_the_same_crawl(tmp_path: Path) -> None:
     assert again.pages[url + "caf%C3%A9"]["redirects"] == [url + "moved-far"]
     assert again.stats["bilingual/replay/responses"] == 11
     assert "bilingual/replay/missing" not in again.stats
-    live_kept, kept = (
-        {(one.url, one.date, one.body) for one in iter_responses(tmp_path / name)} for name in ("live", "again")
-    )
-    assert kept == live_kept
+    kept = [{(one.url, one.date, one.body) for one in iter_responses(tmp_path / name)} for name in ("live", "again")]
+    assert kept[0] == kept[1]
 
 
 def test_replay_of_a_site_folder(site: Path, tmp_path: Path) -> None:
@@ -101,33 +91,26 @@ def test_replay_of_a_site_folder(site: Path, tmp_path: Path) -> None:
     assert {one.status for one in kept} == {200, 301}
 
 
-@pytest.mark.parametrize(
-    ("asked", "answer"),
-    [
-        ("https://site.is/is", "is/"),
-        ("http://www.site.is/is", "is/"),
-        ("https://people.github.io/site/is", "is/"),
-        ("https://people.github.io/site/", ""),
-        ("https://people.github.io/site", ""),
-        ("http://mirror.is", ""),
-        ("https://site.is/en/a/?ref=1", "en/a/"),
-        ("http://site.is:80/en/b%c3%a9", "en/b%C3%A9"),
-        ("https://site.is/is/index.html", "is/"),
-        ("http://mirror.is/en/b%C3%A9.html", "en/b%C3%A9"),
-        ("http://site.is/odd", "odd"),
-        ("https://people.github.io/sites/", None),
-        ("https://site.is/is/?x", None),
-        ("https://site.is/robots.txt", None),
-    ],
-)
-def test_aliases_of_a_site(site: Path, asked: str, answer: str | None) -> None:
-    assert open_archive(site).find(asked) == (None if answer is None else Redirect(SITE + answer))
-
-
-def test_alias_hosts(site: Path, tmp_path: Path) -> None:
+def test_aliases_of_a_site(site: Path, tmp_path: Path) -> None:
+    answers = {
+        "https://site.is/is": "is/",
+        "http://www.site.is/is": "is/",
+        "https://people.github.io/site/is": "is/",
+        "https://people.github.io/site/": "",
+        "https://people.github.io/site": "",
+        "http://mirror.is": "",
+        "https://site.is/en/a/?ref=1": "en/a/",
+        "http://site.is:80/en/b%c3%a9": "en/b%C3%A9",
+        "https://site.is/is/index.html": "is/",
+        "http://mirror.is/en/b%C3%A9.html": "en/b%C3%A9",
+        "http://site.is/odd": "odd",
+    }
+    none = ("https://people.github.io/sites/", "https://site.is/is/?x", "https://site.is/robots.txt")
+    archive = open_archive(site)
+    found = {asked: archive.find(asked) for asked in (*answers, *none)}
+    assert found == {asked: Redirect(SITE + answer) for asked, answer in answers.items()} | dict.fromkeys(none)
     other = write_warc(tmp_path / "other", page("x"))
-    assert alias_hosts(f"{site}, {other}") == ["people.github.io", "mirror.is"]
-    assert alias_hosts(other) == []
+    assert (alias_hosts(f"{site}, {other}"), alias_hosts(other)) == (["people.github.io", "mirror.is"], [])
 
 
 def answer(archive: Archive, url: str) -> ArchivedResponse:
@@ -314,62 +297,43 @@ def test_responses_as_other_archivers_store_them(head: bytes, body: bytes, expec
 def test_lines_of_a_header_may_end_otherwise_than_those_of_the_body(end: bytes) -> None:
     body = b"<p>one</p>\r\n\r\n<p>two</p>"
     block = b"HTTP/1.1 200 OK\nContent-Type: text/html" + end + body
-    head = b"WARC/1.0\r\nWARC-Type: response\r\nWARC-Target-URI: http://a.b/\r\nContent-Length: %d\r\n\r\n"
-    response = parse_response(head % len(block) + block)
+    response = parse_response(warc_record("http://a.b/", block))
     assert response
     assert (response.headers, response.body) == ({b"content-type": [b"text/html"]}, body)
 
 
 def test_other_records_do_not_answer(tmp_path: Path) -> None:
-    records = b"".join(
-        b"WARC/1.0\r\nWARC-Type: %b\r\nWARC-Target-URI: %b\r\nContent-Length: %d\r\n\r\n%b\r\n\r\n"
-        % (kind, url, len(block), block)
-        for kind, url, block in [
-            (b"response", b"dns:a.b", b"HTTP/1.1 200 OK\r\n\r\n"),
-            (b"resource", b"http://a.b/", b"<html>"),
-            (b"revisit", b"http://a.b/", b"HTTP/1.1 200 OK\r\n\r\n"),
-            (b"response", b"http://a.b/text", b"no HTTP here\r\n\r\n"),
-            (b"response", b"http://a.b/good", b"HTTP/1.0 200\n\n<html>"),
-        ]
+    records = (
+        warc_record("dns:a.b", b"HTTP/1.1 200 OK\r\n\r\n"),
+        warc_record("http://a.b/", b"<html>", "resource"),
+        warc_record("http://a.b/", b"HTTP/1.1 200 OK\r\n\r\n", "revisit"),
+        warc_record("http://a.b/text", b"no HTTP here\r\n\r\n"),
+        warc_record("http://a.b/good", b"HTTP/1.0 200\n\n<html>"),
     )
-    path = tmp_path / "mixed.warc"
-    path.write_bytes(records)
-    archive = open_archive(path)
+    (tmp_path / "mixed.warc").write_bytes(b"".join(records))
+    archive = open_archive(tmp_path / "mixed.warc")
     assert archive.find("http://a.b/") is None
     assert archive.find("http://a.b/text") is None
     assert answer(archive, "http://a.b/good").body == b"<html>"
 
 
-@pytest.mark.parametrize(
-    ("url", "normal"),
-    [
-        ("HTTP://A.b", "http://a.b/"),
-        ("https://a.b:443/x#y", "https://a.b/x"),
-        ("http://a.b:8080/", "http://a.b:8080/"),
-        ("http://me:secret@a.b/", "http://a.b/"),
-        ("http://a.b/%7Ex%2f%c3%a9?q=%41", "http://a.b/~x%2F%C3%A9?q=A"),
-        ("http://a.b/é b?", "http://a.b/%C3%A9%20b"),
-        ("http://a.b/x?utm_source=c&q=1#!y", "http://a.b/x?q=1"),
-        ("http://a.b/x?q[1]='", "http://a.b/x?q%5B1%5D=%27"),
-        ("http://[::1/", "http://[::1/"),
-    ],
-)
-def test_record_url(url: str, normal: str) -> None:
-    assert record_url(url) == normal
-    assert record_url(normal) == normal
-
-
-@pytest.mark.parametrize(
-    ("url", "bare"),
-    [
-        ("https://www.a.b/c?d", "a.b/c?d"),
-        ("http://x.y/z", "a.b/"),
-        ("http://x.y/z/q", "a.b/q"),
-        ("http://x.y/zz", "x.y/zz"),
-    ],
-)
-def test_bare_url(url: str, bare: str) -> None:
-    assert bare_url(url, {"x.y/z/": "a.b/"}) == bare
+def test_urls_of_records_are_normal_and_bare_in_the_index() -> None:
+    normal = {
+        "HTTP://A.b": "http://a.b/",
+        "https://a.b:443/x#y": "https://a.b/x",
+        "http://a.b:8080/": "http://a.b:8080/",
+        "http://me:secret@a.b/": "http://a.b/",
+        "http://a.b/%7Ex%2f%c3%a9?q=%41": "http://a.b/~x%2F%C3%A9?q=A",
+        "http://a.b/é b?": "http://a.b/%C3%A9%20b",
+        "http://a.b/x?utm_source=c&q=1#!y": "http://a.b/x?q=1",
+        "http://a.b/x?q[1]='": "http://a.b/x?q%5B1%5D=%27",
+        "http://[::1/": "http://[::1/",
+    }
+    assert {url: warc.record_url(url) for url in normal} == normal
+    assert {url: warc.record_url(url) for url in normal.values()} == {url: url for url in normal.values()}
+    bare = {"https://www.a.b/c?d": "a.b/c?d", "http://x.y/z": "a.b/", "http://x.y/z/q": "a.b/q"}
+    bare |= {"http://x.y/zz": "x.y/zz"}
+    assert {url: warc.bare_url(url, {"x.y/z/": "a.b/"}) for url in bare} == bare
 
 
 def test_index_prefers_rank_then_order() -> None:

@@ -70,11 +70,8 @@ def gzip_lines(documents: list[dict[str, Any]]) -> bytes:
 
 @pytest.fixture
 def output(tmp_path: Path) -> Path:
-    documents = [
-        {"url": url, "language": language, "title": f"{EVIL} {url[-7:]}"}
-        for row in PAIRS
-        for url, language in zip(row[:2], ("eng", "spa"), strict=True)
-    ]
+    sides = [side for row in PAIRS for side in zip(row[:2], ("eng", "spa"), strict=True)]
+    documents = [{"url": url, "language": language, "title": f"{EVIL} {url[-7:]}"} for url, language in sides]
     (tmp_path / "summary.json").write_text(json.dumps(make_summary()), encoding="utf-8")
     (tmp_path / "documents.jsonl.gz").write_bytes(gzip_lines(documents))
     write_pairs(tmp_path, PAIRS)
@@ -229,11 +226,7 @@ def without_tabs_at_the_end(table: bytes) -> bytes:
     return b"\n".join([*map(bytes.rstrip, table.splitlines()), b"", b"\t", b""])
 
 
-def with_other_line_ends(table: bytes) -> bytes:
-    return table.replace(b"\n", b"\r\n")
-
-
-@pytest.mark.parametrize("changed", [without_tabs_at_the_end, with_other_line_ends])
+@pytest.mark.parametrize("changed", [without_tabs_at_the_end, lambda table: table.replace(b"\n", b"\r\n")])
 def test_what_editors_do_to_a_table_changes_no_result(output: Path, changed: Callable[[bytes], bytes]) -> None:
     fetches = [(status, url, outcome, language) for status, url, language, outcome in FETCHES]
     write_table(output / "crawl.tsv", "status url outcome language", fetches)
@@ -245,8 +238,7 @@ def test_what_editors_do_to_a_table_changes_no_result(output: Path, changed: Cal
 
 
 def test_a_language_that_is_no_code_and_a_table_of_sites_that_lacks_columns_are_shown(output: Path) -> None:
-    with (output / "crawl.tsv").open("a") as file:
-        file.write(f"200\t{SITE}/both\teng+spa\tdocument\n")
+    write_table(output / "crawl.tsv", "status url language outcome", [(200, f"{SITE}/both", "eng+spa", "document")])
     write_table(output / "sites.tsv", "site verdict", [("some.example", "bilingual")])
     page = write_report(output).read_text(encoding="utf-8")
     assert "eng+spa" in page
@@ -269,9 +261,7 @@ def run(arguments: list[str]) -> None:
     command.run(arguments, Namespace())
 
 
-def test_command_prints_the_path_and_names_the_folder_that_was_moved(
-    output: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_the_command_prints_the_path_and_names_a_moved_folder(output: Path, capsys: pytest.CaptureFixture[str]) -> None:
     run([str(output)])
     said = capsys.readouterr()
     assert said.out == f"{output / 'report.html'}\n"
@@ -324,11 +314,10 @@ def test_one_thing_is_not_several(capsys: pytest.CaptureFixture[str]) -> None:
     assert any(re.match("[2-9]  HTML pages", one) for one in lines)
 
 
-def counted(folder: Path) -> dict[str, Any]:
+def counted(folder: Path) -> Any:
     """The summary that comes with a new report."""
     write_report(folder)
-    counts: dict[str, Any] = json.loads((folder / "summary.json").read_text(encoding="utf-8"))
-    return counts
+    return json.loads((folder / "summary.json").read_text(encoding="utf-8"))
 
 
 def test_the_numbers_of_a_report_are_those_of_the_files(output: Path) -> None:
@@ -458,9 +447,8 @@ MALTESE = {"pair": "eng-mlt", "documents": {"eng": 3, "mlt": 0}}
 FIRST = {"pair": "eng-mlt", "documents": {"eng": 1}, "html": 1, "seed_count": 1, "out_of_scope": 40}
 
 
-@pytest.mark.parametrize(
-    ("changes", "hint"),
-    [
+def test_why_there_is_no_pair() -> None:
+    for changes, hint in (
         ({"html": 0}, NO_PAGE),
         (MALTESE, NO_MALTESE.format(8, WIDER)),
         ({**MALTESE, "finish_reason": "page_budget"}, NO_MALTESE.format(8, EARLY)),
@@ -469,7 +457,5 @@ FIRST = {"pair": "eng-mlt", "documents": {"eng": 1}, "html": 1, "seed_count": 1,
         ({"finish_reason": "shutdown"}, f"{NO_TRANSLATIONS} {STOPPED}"),
         ({"finish_reason": "write_error"}, f"{NO_TRANSLATIONS} {STOPPED}"),
         ({"finish_reason": "closespider_timeout"}, f"{NO_TRANSLATIONS} {EARLY}"),
-    ],
-)
-def test_why_there_is_no_pair(changes: dict[str, Any], hint: str) -> None:
-    assert list(why_no_pair(make_summary() | {"pairs": 0} | changes)) == [hint]
+    ):
+        assert list(why_no_pair(make_summary() | {"pairs": 0} | changes)) == [hint]

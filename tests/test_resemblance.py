@@ -73,8 +73,7 @@ def test_the_translation_is_the_best_of_several_in_either_direction() -> None:
     assert best is not None
     assert best.place == 1
     assert best.probability > CONFIRMED_BY_OUTLINE
-    only = resemblance.best(SPANISH, 1, [ENGLISH])
-    assert only == (0, resemblance.score(ENGLISH, SPANISH))
+    assert resemblance.best(SPANISH, 1, [ENGLISH]) == (0, resemblance.score(ENGLISH, SPANISH))
     assert resemblance.best(ENGLISH, 0, []) is None
 
 

@@ -1,5 +1,4 @@
 import csv
-import json
 from collections.abc import Callable
 from math import isclose
 from pathlib import Path
@@ -8,8 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from scrapy.exceptions import UsageError
-from support.crawls import refused
-from support.reviews import PAIR, add_sentences, alignment, pair
+from support.crawls import ended_well, refused, succeeds
+from support.reviews import PAIR, pair, write_review
+from support.tables import write_pages
 from support.webserver import TEXT, run_scrapy
 
 from bilingual_crawler.bitext.overview import Sample
@@ -22,19 +22,13 @@ def read_rows(sheet: Path) -> list[dict[str, str]]:
         return list(csv.DictReader(file, delimiter="\t"))
 
 
-def shown(url: str) -> list[str]:
-    return [f"text of {url}", "<script>alert(1)</script>"]
-
-
 def quoted(count: int) -> list[tuple[str, str]]:
     return [(f'"Yes," {number}\tsaid', f"“Kyllä” {number}") for number in range(count)]
 
 
 def test_a_sample_is_drawn_evenly_and_the_same_every_time(tmp_path: Path) -> None:
     for name in ("one", "two"):
-        review = Review(PAIR, sample=20)
-        review.add(alignment(1000), shown)
-        review.write(tmp_path / name)
+        review = write_review(tmp_path / name, 1000, sample=20)
         assert review.methods == {"url": 1000}
         assert review.unpaired == {"no_candidate": 1}
     assert (tmp_path / "one" / "review.tsv").read_text() == (tmp_path / "two" / "review.tsv").read_text()
@@ -45,9 +39,7 @@ def test_a_sample_is_drawn_evenly_and_the_same_every_time(tmp_path: Path) -> Non
 
 
 def test_pairs_are_shown_side_by_side_with_their_text_escaped(tmp_path: Path) -> None:
-    review = Review(PAIR)
-    review.add(alignment(2), shown)
-    review.write(tmp_path)
+    write_review(tmp_path, 2, shown=lambda url: [f"text of {url}", "<script>alert(1)</script>"])
     html = (tmp_path / "review.html").read_text()
     assert html.count('class="two"') == 2
     assert "text of https://a.fi/fi/1" in html
@@ -57,10 +49,7 @@ def test_pairs_are_shown_side_by_side_with_their_text_escaped(tmp_path: Path) ->
 
 def filled(folder: Path, judge: Callable[[int, dict[str, str]], str]) -> Path:
     """The sheet of 30 document pairs and 40 sentence pairs, judged by *judge* as a spreadsheet writes it."""
-    review = Review(PAIR)
-    review.add(alignment(30), lambda url: [url])
-    add_sentences(review, quoted(40))
-    review.write(folder)
+    write_review(folder, 30, quoted(40))
     sheet = folder / "review.tsv"
     rows = read_rows(sheet)
     with sheet.open("w", newline="", encoding="utf-8-sig") as file:
@@ -71,10 +60,7 @@ def filled(folder: Path, judge: Callable[[int, dict[str, str]], str]) -> Path:
 
 
 def test_the_sheet_has_sentence_pairs_too(tmp_path: Path) -> None:
-    review = Review(PAIR, sample=20)
-    review.add(alignment(30), lambda url: [url])
-    add_sentences(review, quoted(1000))
-    review.write(tmp_path)
+    write_review(tmp_path, 30, quoted(1000), sample=20)
     rows = read_rows(tmp_path / "review.tsv")
     assert [row["kind"] for row in rows] == ["document"] * (len(rows) - 20) + ["sentence"] * 20
     assert len([row for row in rows if row["drawn"] == "random"]) == 40
@@ -86,10 +72,7 @@ def test_the_sheet_has_sentence_pairs_too(tmp_path: Path) -> None:
 
 def test_long_lines_and_sentences_are_cut(tmp_path: Path) -> None:
     """Else a page of two megabytes in one line is in the sample a hundred times."""
-    review = Review(PAIR)
-    review.add(alignment(30), lambda url: ["x" * 100_000] * 3)
-    add_sentences(review, [("a" * 200_000, "b" * 200_000)])
-    review.write(tmp_path)
+    write_review(tmp_path, 30, [("a" * 200_000, "b" * 200_000)], lambda url: ["x" * 100_000] * 3)
     assert (tmp_path / "review.html").stat().st_size < 500_000
     (tmp_path / "review.tsv").write_text((tmp_path / "review.tsv").read_text().replace("\t\t\n", "\t1\t\n"))
     assert [judged.right for judged in count_judged(Sheet(tmp_path).rows)] == [30, 1]
@@ -97,9 +80,7 @@ def test_long_lines_and_sentences_are_cut(tmp_path: Path) -> None:
 
 def said(folder: Path, *sheets: str) -> list[str]:
     """The lines that a review of *sheets* in *folder* prints."""
-    result = run_scrapy(folder, "review", *sheets)
-    assert result.returncode == 0, result.stderr
-    return result.stdout.splitlines()
+    return str(ended_well(run_scrapy(folder, "review", *sheets)).stdout).splitlines()
 
 
 def test_the_filled_sheet_gives_the_precision_with_an_interval(tmp_path: Path) -> None:
@@ -167,16 +148,12 @@ def test_the_precision_of_one_pair_of_languages_does_not_wait_for_the_others(tmp
 
 
 def test_a_filled_sheet_is_never_overwritten(tmp_path: Path) -> None:
-    documents = [
-        {"url": f"https://a.example/{lang}/{n}", "text": f"{TEXT[lang]} {n}"} for n in range(3) for lang in ("en", "es")
-    ]
-    (tmp_path / "pages.jsonl").write_text("".join(json.dumps(document) + "\n" for document in documents))
+    write_pages(tmp_path, {f"https://a.fi/{tag}/{n}": f"{TEXT[tag]} {n}" for n in range(3) for tag in ("en", "es")})
     align = ("align", "pages.jsonl", "--pair", "eng-spa", "--method", "url", "--review", "sheets")
     sheet = tmp_path / "sheets" / "review.tsv"
     # a sheet that nobody has touched may be written again
     for _ in range(2):
-        result = run_scrapy(tmp_path, *align, "-s", "BILINGUAL_ENCODER=")
-        assert result.returncode == 0, result.stderr
+        succeeds(tmp_path, *align, "-s", "BILINGUAL_ENCODER=")
     assert len(read_rows(sheet)) >= 3
     filled = sheet.read_text().replace("\t\t\n", "\t1\tgood\n")
     sheet.write_text(filled)
@@ -199,9 +176,7 @@ def test_a_filled_sheet_is_never_overwritten(tmp_path: Path) -> None:
         (lambda sheet: sheet.write_text("kind\ttranslation\n" + "x" * 200_000), "line 2: field"),
     ],
 )
-def test_a_sheet_that_cannot_be_read_is_an_error_in_one_line(
-    tmp_path: Path, write: Callable[[Path], object], message: str
-) -> None:
+def test_a_sheet_that_cannot_be_read_is_one_line(tmp_path: Path, write: Callable[[Path], object], message: str) -> None:
     write(tmp_path / "review.tsv")
     assert message in refused(tmp_path, "review", ".")
 

@@ -20,10 +20,11 @@ import pytest
 from scrapy.exceptions import UsageError
 from support import fork_server
 from support.components import program
-from support.reviews import PAIR, add_sentences, alignment
+from support.crawls import refused
+from support.reviews import write_review
 from support.webserver import run_scrapy, scrapy_environment
 
-from bilingual_crawler.reporting.review import Review, Sheet
+from bilingual_crawler.reporting.review import Sheet
 
 HOSTILE = "</p><script>document.title='taken'</script>\"'&"
 
@@ -63,9 +64,7 @@ class Reviewing:
 
 
 @contextmanager
-def reviewing(
-    folder: Path, *, max_file: int = resource.RLIM_INFINITY, interrupted: bool = False
-) -> Iterator[Reviewing]:
+def reviewing(folder: Path, max_file: int = resource.RLIM_INFINITY, interrupted: bool = False) -> Iterator[Reviewing]:
     """The command, which can write files of *max_file* bytes, and which SIGINT reaches if it is *interrupted*."""
 
     def listen() -> None:
@@ -88,10 +87,8 @@ def reviewing(
 
 def written(folder: Path) -> Path:
     """A review of two document pairs and two sentence pairs, and its sheet."""
-    review = Review(PAIR)
-    review.add(alignment(2), lambda url: [f"text of {url}", HOSTILE])
-    add_sentences(review, [(f"{HOSTILE} {n}", f'"Kyllä" {n}\tsanoi') for n in range(2)])
-    review.write(folder)
+    sentences = [(f"{HOSTILE} {n}", f'"Kyllä" {n}\tsanoi') for n in range(2)]
+    write_review(folder, 2, sentences, lambda url: [f"text of {url}", HOSTILE])
     return folder / "review.tsv"
 
 
@@ -247,9 +244,7 @@ def test_a_sheet_under_review_is_not_replaced_and_not_reviewed_twice(tmp_path: P
     sheet = written(tmp_path)
     before = sheet.read_bytes()
     with reviewing(tmp_path):
-        refused = run_scrapy(tmp_path, "review", ".", "--browse")
-        assert refused.returncode == 2
-        assert "is in use by process" in refused.stderr
+        assert "is in use by process" in refused(tmp_path, "review", ".", "--browse")
         with pytest.raises(UsageError, match="is in use by process"):
             written(tmp_path)
     assert sheet.read_bytes() == before

@@ -19,9 +19,7 @@ LINES = st.sampled_from(
 @given(st.lists(LINES, max_size=12))
 @example(["User-agent: *", "nonsense", "User-agent: crawler", "Disallow: /a"])
 @example(["User-agent: *", "more nonsense", "User-agent: other", "Disallow /a", "User-agent: third", "Disallow: /b"])
-@example(
-    ["User-agent: *", "a http://b.example/", "User-agent: other", "unknown: x", "User-agent: third", "Disallow: /b"]
-)
+@example(["User-agent: *", "a http://b.example/", "User-agent: other", "unknown: x", "User-agent: 3", "Disallow: /b"])
 def test_what_is_left_out_does_not_concern_the_crawler(lines: list[str]) -> None:
     whole, reduced = (Protego.parse(text) for text in ("\n".join(lines), rules_for("\n".join(lines), AGENT)))
     for path in ("/", "/a", "/a/b", "/b", "/c"):
@@ -41,26 +39,20 @@ def test_sitemaps_are_canonical_and_unique_and_may_be_relative() -> None:
         "SITEMAP: https://a.example/s.xml\nsitemaps: https://a.example/s.xml # again\nSitemap: mailto:x\nSitemap:\n"
         "# Sitemap: https://a.example/x.xml\nSitemap: /maps/s.xml\nSitemap: maps/t.xml\nSitemap: //b.example/maps/s.xml"
     )
-    found = sitemaps_in(text, "https://a.example/robots.txt")
     paths = "a.example/s.xml a.example/t.xml a.example/maps/s.xml a.example/maps/t.xml b.example/maps/s.xml"
-    assert found == [f"https://{path}" for path in paths.split()]
+    assert sitemaps_in(text, "https://a.example/robots.txt") == [f"https://{path}" for path in paths.split()]
 
 
-@pytest.mark.parametrize(
-    "name",
-    [
+def test_names_that_stand_for_the_crawler() -> None:
+    for name in (
         "bilingual-crawler/1.0.0", "Bilingual-Crawler/1.0.0 (+https://lab.example/about)", "* # all", "*,otherbot",
         "Mozilla/5.0 (compatible; bilingual-crawler/1.0; +https://lab.example)", "otherbot, bilingual-crawler",
         "bilingual-crawler otherbot", "otherbot bilingual-crawler", "bilingual crawler",
-    ],
-)  # fmt: skip
-def test_names_that_stand_for_the_crawler(name: str) -> None:
-    assert not allows(f"User-agent: {name}\nDisallow: /", "/", AGENT)
+    ):  # fmt: skip
+        assert not allows(f"User-agent: {name}\nDisallow: /", "/", AGENT)
 
 
-@pytest.mark.parametrize(
-    "name", ["otherbot", "my-bilingual-crawler", "bilingual-crawlers", "ツ", "", "/", "other, bots"]
-)
+@pytest.mark.parametrize("name", ["otherbot", "my-bilingual-crawler", "bilingual-crawlers", "ツ", "", "/", "a, bot"])
 def test_names_that_do_not(name: str) -> None:
     assert allows(f"User-agent: {name}\nDisallow: /", "/", AGENT)
 
@@ -152,9 +144,8 @@ def allows(text: str, path: str, agent: str) -> bool:
     return Protego.parse(rules_for(text, agent)).can_fetch(f"http://foo.bar{path}", agent)
 
 
-@pytest.mark.parametrize(
-    ("values", "rules"),
-    [
+def test_x_robots_tag() -> None:
+    for values, rules in (
         ([], (False, False)), (["noindex"], (True, False)), (["NoFollow"], (False, True)), (["none"], (True, True)),
         (["noarchive", "nofollow , NOINDEX"], (True, True)), (["googlebot: noindex, nofollow"], (False, False)),
         (["googlebot: noindex", "nofollow"], (False, True)), (["Bilingual-Crawler: noindex, nofollow"], (True, True)),
@@ -162,7 +153,5 @@ def allows(text: str, path: str, agent: str) -> bool:
         (["noindex, otherbot: nofollow"], (True, False)), (["crawler: noindex"], (False, False)),
         (["max-snippet: 20, noindex"], (True, False)), ([":" * 50_000 + "," * 50_000], (False, False)),
         (["unavailable_after: Saturday, 25-Jun-10 15:00:00 PST, nofollow"], (False, True)),
-    ],
-)  # fmt: skip
-def test_x_robots_tag(values: list[str], rules: tuple[bool, bool]) -> None:
-    assert page_rules(header_directives(values, "bilingual-crawler")) == rules
+    ):  # fmt: skip
+        assert page_rules(header_directives(values, "bilingual-crawler")) == rules

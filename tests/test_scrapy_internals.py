@@ -31,7 +31,6 @@ from bilingual_crawler.urls.hosts import split_host
 
 found = {}
 
-
 class Endless(socketserver.BaseRequestHandler):
     def handle(self):
         self.request.recv(1000)
@@ -40,15 +39,12 @@ class Endless(socketserver.BaseRequestHandler):
             self.request.sendall(b"X-%d: " % number + b"a" * 1000 + b"\\r\\n")
         self.request.sendall(b"Content-Length: 0\\r\\n\\r\\n")
 
-
 class Site(socketserver.ThreadingTCPServer):
     daemon_threads = True
-
 
 site = Site(("127.0.0.1", 0), Endless)
 threading.Thread(target=site.serve_forever, daemon=True).start()
 address = "http://127.0.0.1:%d/" % site.server_address[1]
-
 
 async def attempt(function, *args):
     try:
@@ -56,10 +52,8 @@ async def attempt(function, *args):
     except Exception as error:
         found[function.__name__] = f"{type(error).__name__}: {error}"
 
-
 async def is_closing(engine):
     return not scrapy_internals.is_closing(engine)
-
 
 async def ask_scheduler(engine):
     asked = []
@@ -71,10 +65,8 @@ async def ask_scheduler(engine):
     await asyncio.sleep(0.3)
     return len(asked) > before
 
-
 async def being_scraped(engine, request):
     return [r.url for r in scrapy_internals.being_scraped(engine)] == [request.url]
-
 
 async def fail_waiting(engine):
     request = scrapy.Request("data:,b", meta={"download_slot": "slow"})
@@ -89,7 +81,6 @@ async def fail_waiting(engine):
         return transfers == 0
     return False
 
-
 async def slow_down(engine):
     request = scrapy.Request("data:,d", meta={"download_slot": "new"})
     seconds = scrapy_internals.slow_down(engine, "new", 0.5)
@@ -99,7 +90,6 @@ async def slow_down(engine):
     waited = time.monotonic() - begun
     engine.downloader.slots["new"].delay = 0.0
     return seconds == 0.5 and waited >= 0.45
-
 
 async def keep_slow(engine):
     request = scrapy.Request("data:,f", meta={"download_slot": "kept"})
@@ -111,7 +101,6 @@ async def keep_slow(engine):
     scrapy_internals.keep_slow(engine, "kept", 0.5)
     await engine.download_async(request.replace(url="data:,g"))
     return time.monotonic() - begun >= 0.45
-
 
 async def read_as_browsers(crawler):
     async def answer(limit):
@@ -125,7 +114,6 @@ async def read_as_browsers(crawler):
             await handler.close()
     return await answer(1 << 20) == 200 != await answer(50_000)
 
-
 async def split_cookie_domains(crawler):
     asked = []
     scrapy_internals.split_cookie_domains(lambda domain: asked.append(domain) or split_host(domain))
@@ -133,7 +121,6 @@ async def split_cookie_domains(crawler):
     answer = Response("http://www.example.org/", headers={"Set-Cookie": "a=1; Domain=example.org"})
     cookies.process_response(scrapy.Request(answer.url), answer)
     return asked == ["example.org"]
-
 
 class Spider(scrapy.Spider):
     name = "internals"
@@ -148,7 +135,6 @@ class Spider(scrapy.Spider):
             await attempt(function, engine)
         for function in (read_as_browsers, split_cookie_domains):
             await attempt(function, self.crawler)
-
 
 process = CrawlerProcess({"LOG_ENABLED": False, "TELNETCONSOLE_ENABLED": False})
 process.crawl(Spider)

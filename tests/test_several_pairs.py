@@ -73,18 +73,15 @@ def folder(crawled: Path, tmp_path: Path) -> Path:
 # languages ------------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("text", "pairs"),
-    [
+def test_pairs_are_listed_with_commas() -> None:
+    for text, pairs in (
         ("eng-isl", "eng-isl"),
         ("en-is, Danish-English", "eng-isl,dan-eng"),
         ("English,Maltese", "eng-mlt"),
         ("zho_Hant,eng_Latn", "zho_Hant-eng_Latn"),
         ("eng-zho_Hans,eng-zho_Hant", "eng-zho_Hans,eng-zho_Hant"),
-    ],
-)
-def test_pairs_are_listed_with_commas(text: str, pairs: str) -> None:
-    assert str(LanguagePairs.parse(text)) == pairs
+    ):
+        assert str(LanguagePairs.parse(text)) == pairs
 
 
 @pytest.mark.parametrize(
@@ -189,8 +186,7 @@ def test_the_worth_of_a_url_is_the_sum_over_the_pairs() -> None:
     english = f"{HOST}/en/um"
     for learner in (both, *alone):
         for path, language in (("/is/um", "isl"), ("/da/um", "dan")):
-            side = learner.pairs.side(language)
-            seen = PageRecord(HOST + path, language, side, length=500)
+            seen = PageRecord(HOST + path, language, learner.pairs.side(language), length=500)
             learner.observe_page(seen, links)
             learner.policy.priorities(seen, links, None)
     weighed = both.policy.reconsider(english, 0.0)
@@ -326,8 +322,7 @@ def test_align_reads_pages_in_a_language_that_the_crawl_was_not_asked_for(tmp_pa
 
 def test_a_killed_crawl_goes_on_and_other_pairs_are_refused(tmp_path: Path) -> None:
     with serve(site(), delay=0.05) as served:
-        command = arguments(served.url, "pair=eng-spa,eng-mlt", "JOBDIR=job")
-        process = start_scrapy(tmp_path, *command)
+        process = start_scrapy(tmp_path, *arguments(served.url, "pair=eng-spa,eng-mlt", "JOBDIR=job"))
         served.wait_until_asked(12)
         os.kill(process.pid, signal.SIGKILL)
         process.communicate()

@@ -202,29 +202,10 @@ def test_a_sentence_in_brackets_is_a_sentence(language: str) -> None:
     assert is_split_at_bars(language, "Mmm nnn ooo.‖(Ppp qqq rrr.)‖Sss ttt uuu (vvv. www) xxx.‖[Yyy zzz!]‖Aaa bbb.")
 
 
-HOSTILE = [
-    "“",
-    "„a ",
-    "(a. ",
-    "(A.) ",
-    '"A. ',
-    "«",
-    "a. ",
-    "1. ",
-    "[1]",
-    "1. A 2. B ",
-    "' ",
-    "。“",
-    "ሀ::",
-    "A.-",
-    "» ",
-    "AA.BB",
-    "*.*",
-    "im 19. Jh. ",
-]
+HOSTILE = ("“", "„a ", "(a. ", "(A.) ", '"A. ', "«", "a. ", "1. ", "[1]", "1. A 2. B ", "' ", "。“", "ሀ::", "A.-", "» ")
 
 
-@pytest.mark.parametrize("text", HOSTILE)
+@pytest.mark.parametrize("text", [*HOSTILE, "AA.BB", "*.*", "im 19. Jh. "])
 def test_no_line_costs_more_than_linear_time(text: str) -> None:
     def seconds(characters: int) -> float:
         return processor_seconds(lambda: split([text * (characters // len(text))], "deu"))

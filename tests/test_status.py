@@ -85,10 +85,8 @@ def watched(tmp_path_factory: pytest.TempPathFactory) -> Watched:
                 continue
             crawl.page = get(f"{crawl.address}/")
             crawl.metrics = get(f"{crawl.address}/metrics")
-            crawl.explained = [
-                get(f"{crawl.address}/explain?url={quote(url + '/en/', safe='')}"),
-                json.loads(get(f"{crawl.address}/explain?url={url}/es/new", "application/json")),
-            ]
+            unseen = get(f"{crawl.address}/explain?url={url}/es/new", "application/json")
+            crawl.explained = [get(f"{crawl.address}/explain?url={quote(url + '/en/', safe='')}"), json.loads(unseen)]
             show = [chromium, "--headless", "--no-sandbox", "--disable-gpu", "--dump-dom", f"{crawl.address}/"]
             crawl.drawn = subprocess.run(show, capture_output=True, text=True, timeout=300, check=True).stdout
             with pytest.raises(HTTPError) as error:
@@ -300,14 +298,8 @@ def test_an_address_in_use_is_an_error_at_the_start(tmp_path: Path) -> None:
 
 def test_addresses() -> None:
     local = ("127.0.0.1", 8010)
-    read = {
-        None: None,
-        "": None,
-        "8010": local,
-        ":8010": local,
-        "0.0.0.0:80": ("0.0.0.0", 80),
-        "[::1]:8010": ("::1", 8010),
-    }
+    read = {None: None, "": None, "8010": local, ":8010": local, "0.0.0.0:80": ("0.0.0.0", 80)}
+    read["[::1]:8010"] = ("::1", 8010)
     assert {given: Options.of(Settings({"BILINGUAL_STATUS": given})).status for given in read} == read
     assert Options.of(Settings()).status is None, "nobody listens unless asked"
 

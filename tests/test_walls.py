@@ -124,5 +124,4 @@ def test_pages_that_are_the_same_stop_no_site(tmp_path: Path) -> None:
     assert len(site.times("/en/")) <= 5
     assert "all addresses" not in log
     assert (counts["failures"], counts["finish_reason"]) == ({}, "finished")
-    found = outcomes(tmp_path, site.url)
-    assert len([path for path in found if path.split("/")[1] in SAME]) == 20 * len(SAME)
+    assert len([path for path in outcomes(tmp_path, site.url) if path.split("/")[1] in SAME]) == 20 * len(SAME)

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from support.crawls import summary
+from support.crawls import ended_well, summary
 from support.environments import copy_checkout, lend_packages, run_outside
 from support.example_site import check, serve
 from support.harvest_site import build_site
@@ -31,19 +31,17 @@ def python(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The interpreter of an environment with the wheel; its dependencies come from the test environment."""
     folder = tmp_path_factory.mktemp("wheel")
     checkout = copy_checkout(folder / "checkout", "from-wheel")
-    built = run_outside(folder, *PIP, "wheel", *OFFLINE, checkout)
-    assert built.returncode == 0, built.stderr
+    ended_well(run_outside(folder, *PIP, "wheel", *OFFLINE, checkout))
     (wheel,) = folder.glob("*.whl")
     environment = folder / "environment"
-    assert run_outside(folder, sys.executable, "-m", "venv", "--without-pip", environment).returncode == 0
+    ended_well(run_outside(folder, sys.executable, "-m", "venv", "--without-pip", environment))
     _install(environment / "bin" / "python", wheel)
     lend_packages(environment)
     return environment / "bin" / "python"
 
 
 def _install(python: Path, package: Path) -> None:
-    installed = run_outside(package.parent, *PIP, "--python", python, "install", *OFFLINE, package)
-    assert installed.returncode == 0, installed.stderr
+    ended_well(run_outside(package.parent, *PIP, "--python", python, "install", *OFFLINE, package))
 
 
 def test_the_wheel_holds_every_file_of_the_package_and_the_models(python: Path, tmp_path: Path) -> None:
@@ -57,9 +55,7 @@ def test_the_wheel_holds_every_file_of_the_package_and_the_models(python: Path, 
 
 
 def _files(folder: Path) -> set[Path]:
-    return {
-        path.relative_to(folder) for path in folder.rglob("*") if path.is_file() and "__pycache__" not in path.parts
-    }
+    return {one.relative_to(folder) for one in folder.rglob("*") if one.is_file() and "__pycache__" not in one.parts}
 
 
 @pytest.fixture(scope="module")
@@ -74,8 +70,8 @@ def crawled(python: Path, example: str, tmp_path_factory: pytest.TempPathFactory
     """The folder in which the wheel has crawled the example site into ``out``."""
     folder = tmp_path_factory.mktemp("crawled")
     arguments = ("-v", "--pair", "eng-spa", "--seeds", example, *OUT, *NO_ENCODER)
-    crawl = run_outside(folder, python.with_name("bilingual-crawler"), "crawl", *arguments, *QUICK, *ALIGNED)
-    assert crawl.returncode == 0, crawl.stderr
+    command = (python.with_name("bilingual-crawler"), "crawl", *arguments, *QUICK, *ALIGNED)
+    crawl = ended_well(run_outside(folder, *command))
     assert "(bot: from-wheel)" in crawl.stderr
     assert "Traceback" not in crawl.stderr
     return folder
@@ -91,8 +87,7 @@ def test_a_crawl_is_replayed_by_scrapy_with_evidence_of_ones_own(python: Path, c
     replay = ("-s", f"BILINGUAL_REPLAY={crawled / 'out'}", "-s", "BILINGUAL_OUTPUT_DIR=again")
     evidence = ("-s", "BILINGUAL_GAIN_EVIDENCE=shallow_first.ShallowFirst")
     command = ("-m", "scrapy", "crawl", "bilingual", "--config", crawled / "out" / "crawl.toml", *replay, *evidence)
-    crawl = run_outside(plugged, python, *command)
-    assert crawl.returncode == 0, crawl.stderr
+    ended_well(run_outside(plugged, python, *command))
     assert check.read_pairs(plugged / "again" / "pairs.tsv") == check.gold_pairs("eng-spa")
     found = json.loads((plugged / "again" / "summary.json").read_text())
     assert found["policy"] == "gain"
@@ -148,12 +143,11 @@ def _succeeds(python: Path, folder: Path, *command: str) -> str:
 
 def test_another_project_of_the_environment_keeps_its_own_crawl(python: Path, tmp_path: Path) -> None:
     scrapy, tool = (python, "-m", "scrapy"), python.with_name("bilingual-crawler")
-    assert run_outside(tmp_path, *scrapy, "startproject", "other", ".").returncode == 0
+    ended_well(run_outside(tmp_path, *scrapy, "startproject", "other", "."))
     spider = "import scrapy\nclass Other(scrapy.Spider):\n    name = 'bilingual'\n    start_urls = ['data:,text']\n"
     spider += "    def parse(self, response):\n        yield {'said': self.said}\n"
     (tmp_path / "other" / "spiders" / "other.py").write_text(spider)
-    result = run_outside(tmp_path, *scrapy, "crawl", "bilingual", "-a", "said=hello", "-O", "out.json")
-    assert result.returncode == 0, result.stderr
+    ended_well(run_outside(tmp_path, *scrapy, "crawl", "bilingual", "-a", "said=hello", "-O", "out.json"))
     assert json.loads((tmp_path / "out.json").read_text()) == [{"said": "hello"}]
     assert "--bitext" in run_outside(tmp_path, *scrapy, "align", "--help").stdout
     # the console script is ours in every folder, with the settings of a project that has our spiders
@@ -165,8 +159,7 @@ def test_another_project_of_the_environment_keeps_its_own_crawl(python: Path, tm
 
 
 def test_the_console_script_tells_its_commands(python: Path, tmp_path: Path) -> None:
-    told = run_outside(tmp_path, python.with_name("bilingual-crawler"))
-    assert told.returncode == 0
+    told = ended_well(run_outside(tmp_path, python.with_name("bilingual-crawler")))
     assert set(re.findall(r"^  (\w+)  ", told.stdout, re.MULTILINE)) >= set(COMMANDS)
 
 

@@ -1,7 +1,6 @@
 """Documents as a whole: in pairs with all sentences and beads, and of one language, paired or not."""
 
 import gzip
-import json
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
@@ -10,9 +9,9 @@ from typing import Any
 import pyarrow.parquet as pq
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
+from support.crawls import succeeds
 from support.finnish_texts import ENGLISH, FINNISH
-from support.tables import json_lines
-from support.webserver import run_scrapy
+from support.tables import json_lines, write_pages
 
 from bilingual_crawler.bitext.align import LONGEST
 from bilingual_crawler.bitext.monolingual import open_monolingual
@@ -129,8 +128,7 @@ def test_a_document_of_too_many_sentences_is_cut_where_the_alignment_ends(tmp_pa
     produce(tmp_path, {A: [f"One {n}. Two." for n in range(LONGEST)], B: FINNISH}, "documents", "monolingual")
     [row] = json_lines(tmp_path / "en-fi.documents.jsonl.gz")
     assert len(row["sentences"]["en"]) == LONGEST
-    alone = json_lines(tmp_path / "en-fi.monolingual.jsonl.gz")
-    assert len(alone[0]["paragraphs"]) == LONGEST
+    assert len(json_lines(tmp_path / "en-fi.monolingual.jsonl.gz")[0]["paragraphs"]) == LONGEST
 
 
 def test_the_main_text_of_a_document_decides_whether_it_is_in_its_language(tmp_path: Path) -> None:
@@ -156,11 +154,9 @@ def test_documents_of_one_language_come_once_without_boilerplate(tmp_path: Path)
     lonely = ["Home News Contact us", *letters]
     smiths = {"a.example/en/print/smith": lonely[:-1], "a.example/en/smith": lonely, "b.example/smith": lonely[1:]}
     texts |= {f"https://{url}": text for url, text in smiths.items()}
-    with (tmp_path / "pages.jsonl").open("w") as file:
-        file.writelines(json.dumps({"url": url, "text": "\n".join(text)}) + "\n" for url, text in texts.items())
+    write_pages(tmp_path, {url: "\n".join(text) for url, text in texts.items()})
     bitext = ("--bitext", "bitext", "--formats", "monolingual,monolingual-parquet", "-s", "BILINGUAL_ENCODER=")
-    result = run_scrapy(tmp_path, "align", "pages.jsonl", "--pair", "en-es", "--method", "url", *bitext)
-    assert result.returncode == 0, result.stderr
+    succeeds(tmp_path, "align", "pages.jsonl", "--pair", "en-es", "--method", "url", *bitext)
     rows = {row["url"]: row for row in json_lines(tmp_path / "bitext" / "en-es.monolingual.jsonl.gz")}
     assert len(rows) == 21
     assert {url for url, row in rows.items() if row["paired"]} == {url for url in texts if url[-1].isdigit()}

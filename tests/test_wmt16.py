@@ -12,8 +12,7 @@ HOST = "http://a.ca/"
 
 
 def test_a_refused_pair_does_not_use_up_its_pages() -> None:
-    scored = [(0.9, "A", "B"), (0.8, "A", "C"), (0.7, "D", "C")]
-    assert one_to_one(scored) == [("A", "B"), ("D", "C")]
+    assert one_to_one([(0.9, "A", "B"), (0.8, "A", "C"), (0.7, "D", "C")]) == [("A", "B"), ("D", "C")]
 
 
 def test_soft_recall_counts_copies_of_known_pages() -> None:
@@ -95,13 +94,10 @@ def test_input_that_cannot_be_used_ends_with_one_line(
 ) -> None:
     (tmp_path / "gold.pairs").write_bytes(gold)
     (tmp_path / "a.lett").write_bytes(lett)
-    command = f"{tmp_path}/a.lett --gold {tmp_path}/gold.pairs --model rules {more}"
-    assert message in refused(capsys, main, command)
+    assert message in refused(capsys, main, f"{tmp_path}/a.lett --gold {tmp_path}/gold.pairs --model rules {more}")
 
 
-def test_gold_with_the_other_language_first_is_named_and_languages_may_be_any_codes(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_gold_in_the_other_order_is_named_for_any_codes(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     site = lett(tmp_path / "a.lett", small_site(2))
     gold = gold_pairs(tmp_path, *((f"fr/{n}.html", f"en/{n}.html") for n in range(2)))
     given = [str(site), "--gold", str(gold), "--model", "rules"]

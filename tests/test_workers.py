@@ -60,9 +60,7 @@ def every_document(sites: list[Site]) -> set[str]:
 
 
 def asked(sites: list[Site]) -> Counter[str]:
-    return Counter(
-        {f"{site.url}{path}": n for site in sites for path, n in site.asked.items() if path not in ABOUT_SITE}
-    )
+    return Counter({site.url + path: n for site in sites for path, n in site.asked.items() if path not in ABOUT_SITE})
 
 
 @pytest.fixture(autouse=True)
@@ -123,8 +121,7 @@ def test_workers_bring_what_one_process_brings_into_one_folder(tmp_path: Path, s
     assert times == sorted(times)
     assert hosts(tmp_path) == {site.url.split("/")[2] for site in sites}
     for record in read_json_lines(out / "documents.jsonl.gz"):
-        archived = open_warc(out / record["warc_file"], LeftOut()).read(record["warc_offset"])
-        assert record["url"].encode() in archived
+        assert record["url"].encode() in open_warc(out / record["warc_file"], LeftOut()).read(record["warc_offset"])
     assert (out / "report.html").exists()
     assert "BILINGUAL_WORKERS = " in (out / "crawl.toml").read_text()
     assert log.count("Outputs: ") == 1
@@ -143,8 +140,7 @@ def test_a_stop_while_all_documents_are_aligned_names_what_the_pairs_are(tmp_pat
                     aligning |= b"at_end" in Path(f"/proc/{child}/cmdline").read_bytes()
         time.sleep(0.01)
     crawl.send_signal(signal.SIGINT)
-    log = end(crawl)
-    assert "pairs.tsv has the pairs that the workers found on the way: the crawl was stopped" in log
+    assert "pairs.tsv has the pairs that the workers found on the way: the crawl was stopped" in end(crawl)
     assert summary(tmp_path)["finish_reason"] == "shutdown"
 
 
@@ -212,8 +208,7 @@ def test_a_stop_is_in_order_and_more_workers_go_on(tmp_path: Path, sites: list[S
     assert len(documents(tmp_path)) == sum(counts["documents"].values()) > 0
     assert "JOBDIR=job: holds a crawl of several workers: give BILINGUAL_WORKERS" in refused(tmp_path, *one_job)
     (tmp_path / "out" / "worker-2").rename(tmp_path / "elsewhere")
-    said = refused(tmp_path, *one_job, *WORKERS)
-    assert "worker-2 is missing, which a resume needs; put it back" in said
+    assert "worker-2 is missing, which a resume needs; put it back" in refused(tmp_path, *one_job, *WORKERS)
     (tmp_path / "elsewhere").rename(tmp_path / "out" / "worker-2")
     end(start_scrapy(tmp_path, *one_job, "-s", "BILINGUAL_WORKERS=3"))
     assert documents(tmp_path) == every_document(sites)
@@ -233,9 +228,7 @@ def test_a_stop_is_in_order_and_more_workers_go_on(tmp_path: Path, sites: list[S
         ("discovery", WORKERS, "BILINGUAL_WORKERS: sites are looked for by one process"),
     ],
 )
-def test_what_workers_cannot_do_is_refused_at_the_start(
-    tmp_path: Path, spider: str, more: tuple[str, ...], message: str
-) -> None:
+def test_what_workers_cannot_do_is_refused(tmp_path: Path, spider: str, more: tuple[str, ...], message: str) -> None:
     assert message in refused(tmp_path, "crawl", spider, *ARGUMENTS[2:], *NOWHERE, *more)
     assert not list(tmp_path.iterdir())
 
@@ -250,8 +243,7 @@ def test_a_redis_that_cannot_start_again_stops_the_crawl(tmp_path: Path, sites: 
     data.rename(tmp_path / "aside")
     data.write_text("no folder")
     redis.kill()
-    log = end(crawl, 1)
-    assert "Stopping, a resume goes on from here: redis-server does not start: " in log
+    assert "Stopping, a resume goes on from here: redis-server does not start: " in end(crawl, 1)
     assert summary(tmp_path)["finish_reason"] == "write_error"
     data.unlink()
     (tmp_path / "aside").rename(data)
@@ -308,25 +300,17 @@ def start_worker(
     return start_scrapy(folder, "crawl", "bilingual", *arguments, *each("-s", *outputs, *settings), fresh=fresh)
 
 
-@pytest.fixture
-def folders(tmp_path: Path) -> list[Path]:
-    return [tmp_path / "one", tmp_path / "two"]
-
-
-def test_workers_share_the_budget_of_bytes_and_fetch_nothing_twice(
-    folders: list[Path], sites: list[Site], server: RedisServer
-) -> None:
+def test_workers_share_a_budget_of_bytes_and_pages(tmp_path: Path, sites: list[Site], server: RedisServer) -> None:
+    folders = [tmp_path / "one", tmp_path / "two"]
     more = ("DOWNLOAD_DELAY=0.1", "BILINGUAL_MAX_BYTES=60000")
-    workers = [start_worker(folder, sites, server, *more) for folder in folders]
-    for worker in workers:
+    for worker in [start_worker(folder, sites, server, *more) for folder in folders]:
         end(worker)
     one, two = map(documents, folders)
     assert not one & two
     assert max(asked(sites).values()) == 1
     received = [summary(folder)["bytes"] for folder in folders]
     assert min(received) > 0
-    counted = redis.Redis(port=server.port).hget("bilingual:crawl:named", "bytes ")
-    assert int(counted or 0) == sum(received)
+    assert int(redis.Redis(port=server.port).hget("bilingual:crawl:named", "bytes ") or 0) == sum(received)
     assert 60_000 <= sum(received) < 110_000
     assert {summary(folder)["finish_reason"] for folder in folders} == {"byte_budget"}
 
@@ -346,12 +330,13 @@ def test_a_worker_whose_name_a_crash_has_cut_off_gets_another_and_one_that_comes
 
 
 @pytest.mark.slow
-def test_the_work_of_a_killed_worker_is_taken_over(folders: list[Path], sites: list[Site], server: RedisServer) -> None:
+def test_the_work_of_a_killed_worker_is_taken_over(tmp_path: Path, sites: list[Site], server: RedisServer) -> None:
+    folders = [tmp_path / "one", tmp_path / "two"]
     killed, survivor = (start_worker(folder, sites, server) for folder in folders)
     while not (folders[0] / "out" / "documents.jsonl.gz").exists() or len(documents(folders[0])) < 5:
         time.sleep(0.1)
         assert killed.poll() is None
-    killed.send_signal(signal.SIGKILL)
+    killed.kill()
     killed.communicate()
     end(survivor)
     one, two = map(documents, folders)
@@ -359,22 +344,20 @@ def test_the_work_of_a_killed_worker_is_taken_over(folders: list[Path], sites: l
     fetched = asked(sites)
     assert max(fetched.values()) <= 2
     assert sum(n > 1 for n in fetched.values()) <= 16
-    pairs = {(row["url_a"], row["url_b"]) for row in read_tsv(folders[1] / "out" / "pairs.tsv")}
-    assert pairs
+    found = pairs(folders[1])
+    assert found
     # the documents of the other worker, of which this one has learnt, are in none of its pairs
-    assert {url for pair in pairs for url in pair} <= two
-    assert summary(folders[1])["pairs"] == len(pairs)
+    assert {url for pair in found for url in pair} <= two
+    assert summary(folders[1])["pairs"] == len(found)
 
 
 @pytest.mark.slow
-def test_a_killed_worker_comes_back_and_redis_is_killed_under_it(
-    tmp_path: Path, sites: list[Site], server: RedisServer
-) -> None:
+def test_a_killed_worker_and_its_killed_redis_come_back(tmp_path: Path, sites: list[Site], server: RedisServer) -> None:
     folder = tmp_path / "one"
     jobdir = f"JOBDIR={folder / 'job'}"
     killed = start_worker(folder, sites, server, jobdir)
     wait_until_asked(sites, 20, killed)
-    killed.send_signal(signal.SIGKILL)
+    killed.kill()
     killed.communicate()
     again = start_worker(folder, sites, server, jobdir)
     wait_until_asked(sites, 40, again)

@@ -13,46 +13,30 @@ from bilingual_crawler.pages.wrapping import unbroken
 
 URL = "https://example.org/"
 PARAGRAPHS = {
-    "English": (
-        "Law No. 12/2019 sets the fees of the port. The port has 14 quays and two cranes. Ships pay when they leave. "
-        "Under Article 5(2) of Decree No. 340/2001, fishing boats pay nothing."
-    ),
-    "Portuguese": (
-        "A biblioteca abre de segunda a sexta e empresta livros por três semanas. Quem perde um livro compra outro, e "
-        "as crianças com menos de dez anos não pagam nada."
-    ),
+    "English": "Law No. 12/2019 sets the fees of the port. The port has 14 quays and two cranes. Ships pay when they "
+    "leave. Under Article 5(2) of Decree No. 340/2001, fishing boats pay nothing.",
+    "Portuguese": "A biblioteca abre de segunda a sexta e empresta livros por três semanas. Quem perde um livro "
+    "compra outro, e as crianças com menos de dez anos não pagam nada.",
     "German": "Das Büro der Behörde befindet sich im dritten Stock der Augustastraße in Berlin und ist von Montag bis "
     "Freitag geöffnet. Die Sitzung des Rates fand im Mai statt, und die Mitglieder wählten eine Präsidentin.",
-    "Russian": (
-        "Офис находится на третьем этаже здания и открыт с понедельника по пятницу. Первая сессия совета состоялась в "
-        "мае, и члены избрали президента на четыре года."
-    ),
-    "Arabic": (
-        "يقع المكتب في الطابق الثالث من المبنى ويفتح من الاثنين إلى الجمعة. وعقدت الجلسة الأولى للمجلس في شهر "
-        "مايو وانتخب الأعضاء رئيسا لمدة أربع سنوات."
-    ),
-    "Hebrew": (
-        "המשרד נמצא בקומה השלישית של הבניין ופתוח מיום שני עד יום שישי. הישיבה הראשונה של המועצה התקיימה במאי והחברים "
-        "בחרו נשיא לארבע שנים."
-    ),
+    "Russian": "Офис находится на третьем этаже здания и открыт с понедельника по пятницу. Первая сессия совета "
+    "состоялась в мае, и члены избрали президента на четыре года.",
+    "Arabic": "يقع المكتب في الطابق الثالث من المبنى ويفتح من الاثنين إلى الجمعة. وعقدت الجلسة الأولى للمجلس في شهر "
+    "مايو وانتخب الأعضاء رئيسا لمدة أربع سنوات.",
+    "Hebrew": "המשרד נמצא בקומה השלישית של הבניין ופתוח מיום שני עד יום שישי. הישיבה הראשונה של המועצה התקיימה במאי "
+    "והחברים בחרו נשיא לארבע שנים.",
     "Hindi": "कार्यालय भवन की तीसरी मंजिल पर स्थित है और सोमवार से शुक्रवार तक खुला रहता है। परिषद का पहला सत्र "
     "मई में हुआ और सदस्यों ने चार साल के लिए अध्यक्ष चुना।",
     "Korean": "사무실은 건물 3층에 있으며 월요일부터 금요일까지 문을 엽니다. 평의회의 첫 회의는 5월에 열렸고 "
     "회원들은 4년 임기의 회장을 선출했습니다.",
 }
 UNSPACED = {
-    "Chinese": (
-        "办公室位于大楼的三层，星期一至星期五开放。理事会的第一届会议于五月举行，成员选举了一位任期四年的主席，"
-        "并通过了下一年度的预算和工作计划。"
-    ),
-    "Japanese": (
-        "事務所は建物の三階にあり、月曜日から金曜日まで開いています。評議会の第一回会合は五月に開かれ、委員たちは任期四年の議長を"
-        "選出しました。"
-    ),
-    "Thai": (
-        "สำนักงานตั้งอยู่บนชั้นสามของอาคารและเปิดทำการตั้งแต่วันจันทร์ถึงวันศุกร์การประชุมสภาครั้งแรกจัดขึ้นในเดือนพฤษภาคม"
-        "และสมาชิกได้เลือกประธานวาระสี่ปี"
-    ),
+    "Chinese": "办公室位于大楼的三层，星期一至星期五开放。理事会的第一届会议于五月举行，成员选举了一位任期四年的主席，"
+    "并通过了下一年度的预算和工作计划。",
+    "Japanese": "事務所は建物の三階にあり、月曜日から金曜日まで開いています。評議会の第一回会合は五月に開かれ、"
+    "委員たちは任期四年の議長を選出しました。",
+    "Thai": "สำนักงานตั้งอยู่บนชั้นสามของอาคารและเปิดทำการตั้งแต่วันจันทร์ถึงวันศุกร์การประชุมสภาครั้งแรกจัดขึ้นในเดือนพฤษภาคม"
+    "และสมาชิกได้เลือกประธานวาระสี่ปี",
 }
 
 

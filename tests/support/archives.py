@@ -34,9 +34,7 @@ def write_warc(directory: Path, *changes: dict[str, Any]) -> Path:
     return max(directory.glob("*.warc.gz"))
 
 
-def warc_record(
-    target: str, block: bytes, kind: str = "response", more: bytes = b"", length: int | str | None = None
-) -> bytes:
+def warc_record(target: str, block: bytes, kind: str = "response", more: bytes = b"", length: object = None) -> bytes:
     """A record of a WARC file, with *more* lines in its header; *length* in place of that of its block."""
     head = f"WARC/1.0\r\nWARC-Type: {kind}\r\nWARC-Target-URI: {target}\r\n".encode() + more
     size = len(block) if length is None else length

@@ -34,9 +34,7 @@ def lend_packages(environment: Path) -> None:
 
 def run_outside(folder: Path, *command: str | Path) -> subprocess.CompletedProcess[str]:
     """Run *command* in *folder*."""
-    return subprocess.run(
-        command, cwd=folder, env=outside_environment(), capture_output=True, text=True, timeout=300, check=False
-    )
+    return subprocess.run(command, cwd=folder, env=outside_environment(), capture_output=True, text=True, timeout=300)
 
 
 def copy_checkout(folder: Path, bot: str) -> Path:

@@ -132,9 +132,8 @@ def _server_here() -> _Server:
             end = theirs.fileno()
             command = (sys.executable, __file__, str(end))
             # a test that has changed the environment may be the first one that needs the server
-            process = _real(
-                command, pass_fds=(end,), env=environment, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL
-            )
+            nothing = subprocess.DEVNULL
+            process = _real(command, pass_fds=(end,), env=environment, stdin=nothing, stdout=nothing)
         _server = _Server(ours, process.pid, environment)
     return _server
 

@@ -22,31 +22,25 @@ PATHS = ["gz", "chunked", "moved", "missing", "moved-far", "caf%C3%A9", "empty",
 """What is crawled besides the home page."""
 
 
+_HTML = ("Content-Type", "text/html; charset=utf-8")
+_ANSWERS: dict[str, tuple[int, bytes, list[tuple[str, str]]]] = {
+    "/": (200, HOME.encode(), [_HTML, ("Set-Cookie", "a=1"), ("Set-Cookie", "b=2")]),
+    "/gz": (200, gzip.compress(b"<html>pressed</html>" * 50), [_HTML, ("Content-Encoding", "gzip")]),
+    "/moved": (302, b"", [_HTML, ("Location", "/gz")]),
+    "/moved-far": (301, b"gone", [_HTML, ("Location", "/caf\u00c3\u00a9")]),  # UTF-8 on the wire
+    "/caf%C3%A9": (200, b"<html>coffee</html>", [_HTML]),
+    "/empty": (200, b"", [_HTML]),
+    "/latin": (200, "<html>það</html>".encode("latin-1"), [("Content-Type", "text/html; charset=latin-1")]),
+    "/a%20b?q=%c3%a9": (200, b"<html>odd</html>", [("Content-Type", "text/html")]),
+}
+
+
 class _Handler(QuietHandler):
     def do_GET(self) -> None:
-        if self.path == "/":
-            self._send(200, HOME.encode(), ("Set-Cookie", "a=1"), ("Set-Cookie", "b=2"))
-        elif self.path == "/gz":
-            self._send(200, gzip.compress(b"<html>pressed</html>" * 50), ("Content-Encoding", "gzip"))
-        elif self.path == "/chunked":
+        if self.path == "/chunked":
             self._send_chunked(b"<html>one ", b"two ", b"three</html>")
-        elif self.path == "/moved":
-            self._send(302, b"", ("Location", "/gz"))
-        elif self.path == "/moved-far":
-            self._send(301, b"gone", ("Location", "/caf\u00c3\u00a9"))  # UTF-8 on the wire
-        elif self.path == "/caf%C3%A9":
-            self._send(200, b"<html>coffee</html>")
-        elif self.path == "/empty":
-            self._send(200, b"")
-        elif self.path == "/latin":
-            self.answer(200, "<html>það</html>".encode("latin-1"), [("Content-Type", "text/html; charset=latin-1")])
-        elif self.path.startswith("/a%20b"):
-            self.answer(200, b"<html>odd</html>", [("Content-Type", "text/html")])
         else:
-            self._send(404, b"<html>nothing here</html>")
-
-    def _send(self, status: int, body: bytes, *headers: tuple[str, str]) -> None:
-        self.answer(status, body, [("Content-Type", "text/html; charset=utf-8"), *headers])
+            self.answer(*_ANSWERS.get(self.path, (404, b"<html>nothing here</html>", [_HTML])))
 
     def _send_chunked(self, *parts: bytes) -> None:
         self.send_response(200)

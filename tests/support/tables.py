@@ -2,7 +2,7 @@
 
 import gzip
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +19,12 @@ def read_rows(path: Path) -> list[list[str]]:
     """All rows of a table that is compressed, that of its columns first."""
     with gzip.open(path, "rt", encoding="utf-8") as file:
         return [line.rstrip("\n").split("\t") for line in file]
+
+
+def write_pages(folder: Path, texts: Mapping[str, str]) -> None:
+    """Write *texts* by URL to ``pages.jsonl``, which an alignment reads."""
+    lines = [json.dumps({"url": url, "text": text}) + "\n" for url, text in texts.items()]
+    (folder / "pages.jsonl").write_text("".join(lines))
 
 
 def json_lines(path: Path) -> list[dict[str, Any]]:

@@ -14,6 +14,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from subprocess import CompletedProcess
 
 from support import fork_server
 
@@ -203,16 +204,14 @@ def start(folder: Path, command: Sequence[str], *, fresh: bool = False) -> subpr
     )
 
 
-def run(
-    folder: Path, command: Sequence[str], *, timeout: float = 300, fresh: bool = False
-) -> subprocess.CompletedProcess[str]:
+def run(folder: Path, command: Sequence[str], *, timeout: float = 300, fresh: bool = False) -> CompletedProcess[str]:
     process = start(folder, command, fresh=fresh)
     try:
         out, err = process.communicate(timeout=timeout)
     except subprocess.TimeoutExpired:
         os.killpg(process.pid, signal.SIGKILL)
         raise
-    return subprocess.CompletedProcess(process.args, process.returncode, out, err)
+    return CompletedProcess(process.args, process.returncode, out, err)
 
 
 def start_scrapy(folder: Path, *arguments: str, fresh: bool = False) -> subprocess.Popen[str]:
@@ -220,7 +219,5 @@ def start_scrapy(folder: Path, *arguments: str, fresh: bool = False) -> subproce
     return start(folder, scrapy_command(*arguments), fresh=fresh)
 
 
-def run_scrapy(
-    folder: Path, *arguments: str, timeout: float = 300, fresh: bool = False
-) -> subprocess.CompletedProcess[str]:
+def run_scrapy(folder: Path, *arguments: str, timeout: float = 300, fresh: bool = False) -> CompletedProcess[str]:
     return run(folder, scrapy_command(*arguments), timeout=timeout, fresh=fresh)
