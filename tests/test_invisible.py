@@ -82,6 +82,7 @@ def test_nothing_invisible_leaves_a_crawl_and_its_alignment(tmp_path: Path) -> N
     with serve(site) as server:
         result = ended_well(crawl(tmp_path, f"{server.url}/en/", "-s", "BILINGUAL_WARC=0", "-O", "feed.jsonl"))
     out = tmp_path / "out"
+    assert not list(out.glob("*.warc.gz"))
     found = documents(tmp_path)
     assert [record["title"] for record in found.values()] == ["Ti[2Jtle (en)", "Ti[2Jtle (es)"]
     aligned = ended_well(run_scrapy(tmp_path, "align", "out", *OPTIONS))
