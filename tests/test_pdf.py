@@ -56,7 +56,7 @@ PARAGRAPHS = {
         ["the government and the ministry of finance"],
     ),
     "hyphen of a part of the next word": (column(f"{FULL} Vor-", "und Nachteile"), [f"{FULL} Vor- und Nachteile"]),
-    "no such part": (column(f"{FULL} boeken boek-", "en lezen"), [f"{FULL} boeken boeken lezen"]),
+    "a word of the document is none": (column(f"{FULL} boeken boek-", "en lezen"), [f"{FULL} boeken boeken lezen"]),
     "hyphen of a known compound": (column(KNOWN, "and this well-", "known dog"), [f"{KNOWN} and this well-known dog"]),
     "names, numbers": (column("Austria-", "Hungary and pages 10-", "12"), ["Austria-Hungary and pages 10- 12"]),
     "Japanese": (column("日本語の文章です", "次の行"), ["日本語の文章です次の行"]),
