@@ -84,12 +84,12 @@ def in_both(count: int, spanish: str = "pagina") -> dict[str, bytes]:
     return pages | {f"/es/{spanish}-{n}": indicator("spa", n) for n in range(count)}
 
 
-def test_where_pairs_are_announced_pages_that_announce_nothing_get_no_partner() -> None:
-    assert pairs_of(aligned(half_translated(announced=True))) == RIGHT
-
-
 def pairs_of(alignment: Alignment) -> set[tuple[str, str]]:
     return {(pair.url_a.removeprefix(HOST), pair.url_b.removeprefix(HOST)) for pair in alignment.pairs}
+
+
+def test_where_pairs_are_announced_pages_that_announce_nothing_get_no_partner() -> None:
+    assert pairs_of(aligned(half_translated(announced=True))) == RIGHT
 
 
 def test_pages_with_other_numbers_are_no_pairs_and_a_user_may_raise_the_threshold() -> None:
