@@ -35,8 +35,8 @@ LATE = "https://39.example/en"
 def bitext(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Sentences that are hard to read: tabs, quotes, markup, and facts that are first known in the last rows."""
     folder = tmp_path_factory.mktemp("bitext")
-    exports, monolingual = (kind(EXPORTS.built_in, folder, PAIR) for kind in (open_exports, open_monolingual))
-    producer = BitextProducer(PAIR, BY_DEFAULT, exports, monolingual=monolingual)
+    given = EXPORTS.built_in, folder, PAIR
+    producer = BitextProducer(PAIR, BY_DEFAULT, open_exports(*given), monolingual=open_monolingual(*given))
     for n in range(SITES):
         urls = f"https://{n}.example/en", f"https://{n}.example/fi"
         name = f"{'KLMNPRSTVH'[n % 10]}{'aeio'[n // 10]}vala"
